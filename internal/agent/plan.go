@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Plan is a chain, fully resolved: every inheritance applied, every default
+// filled in. It is recorded once, at the start, and nothing later looks at live
+// configuration. It holds no secret: only names of environment variables.
+type Plan struct {
+	Chain     string `json:"chain"`
+	AlertType string `json:"alert_type,omitempty"`
+	Runbook   string `json:"runbook,omitempty"`
+	// Timeout bounds the investigation; time paused does not count. 0 = none.
+	Timeout Duration    `json:"timeout,omitempty"`
+	Stages  []StagePlan `json:"stages"`
+}
+
+// SuccessPolicy says how many of a stage's agents must succeed.
+type SuccessPolicy string
+
+// The success policies of a stage.
+const (
+	SuccessAny SuccessPolicy = "any"
+	SuccessAll SuccessPolicy = "all"
+)
+
+// StagePlan is one step of a plan.
+type StagePlan struct {
+	Name          string        `json:"name"`
+	SuccessPolicy SuccessPolicy `json:"success_policy"`
+	Timeout       Duration      `json:"timeout,omitempty"`
+	// Agents run in parallel; replicas are already spelled out (Name-1 … Name-N).
+	Agents []AgentPlan `json:"agents"`
+	// Synthesis joins the work of several agents; nil for a single one.
+	Synthesis *AgentPlan `json:"synthesis,omitempty"`
+}
+
+// AgentPlan is one agent of a stage, ready to run.
+type AgentPlan struct {
+	// Name is unique within the stage, and the last part of the execution's id.
+	Name string `json:"name"`
+	// Definition is the name of the agent's definition in the configuration.
+	Definition   string `json:"definition"`
+	Type         string `json:"type"`
+	LLMBackend   string `json:"llm_backend"`
+	Instructions string `json:"instructions,omitempty"`
+	// Providers are tried in order: the agent's own, then its fallbacks.
+	Providers     []Provider `json:"providers"`
+	MaxIterations int        `json:"max_iterations"`
+	OnLimit       OnLimit    `json:"on_limit,omitempty"`
+	// Servers are the MCP servers whose tools the agent is offered.
+	Servers     []Server    `json:"servers,omitempty"`
+	Shell       *Shell      `json:"shell,omitempty"`
+	Temperature *float32    `json:"temperature,omitempty"`
+	MaxTokens   int         `json:"max_tokens,omitempty"`
+	Compression Compression `json:"compression"`
+	Timeouts    Timeouts    `json:"timeouts"`
+}
+
+// OnLimit says what happens when an agent has used up its iterations.
+type OnLimit string
+
+// What happens at the iteration limit.
+const (
+	OnLimitConclude OnLimit = "conclude"
+	OnLimitError    OnLimit = "error"
+)
+
+// Provider is a model and how it is reached. The key itself is read from the
+// environment variable APIKeyEnv by the worker that makes the call.
+type Provider struct {
+	Name      string `json:"name"`
+	Type      string `json:"type"`
+	Model     string `json:"model"`
+	BaseURL   string `json:"base_url,omitempty"`
+	APIKeyEnv string `json:"api_key_env,omitempty"`
+}
+
+// Server is an MCP server that an agent uses. How it is reached (command,
+// environment, URL) stays in the worker's configuration: it may hold secrets.
+type Server struct {
+	Name string `json:"name"`
+	// TaskQueue runs the server's calls on the workers of that queue; "" = the main queue.
+	TaskQueue    string          `json:"task_queue,omitempty"`
+	Instructions string          `json:"instructions,omitempty"`
+	Risk         map[string]Risk `json:"risk,omitempty"`
+}
+
+// Risk says what a tool may do to the world (spec: tools, "Risk").
+type Risk string
+
+// The risks of a tool. An unknown risk is treated as the worst.
+const (
+	RiskReadOnly    Risk = "read_only"
+	RiskWrite       Risk = "write"
+	RiskDestructive Risk = "destructive"
+)
+
+// Shell limits the shell tool of an agent; an agent without one has no shell.
+type Shell struct {
+	// Allow lists the commands that may be run; empty = all.
+	Allow     []string `json:"allow,omitempty"`
+	Timeout   Duration `json:"timeout"`
+	MaxOutput int      `json:"max_output"` // bytes
+	Dir       string   `json:"dir,omitempty"`
+	Risk      Risk     `json:"risk"`
+}
+
+// Compression bounds the view of a conversation that a model is sent
+// (spec: conversation, "Compression").
+type Compression struct {
+	Enabled bool `json:"enabled"`
+	// MaxContextTokens is the window to fit into; 0 = the model's own.
+	MaxContextTokens   int     `json:"max_context_tokens,omitempty"`
+	Threshold          float64 `json:"threshold"`
+	KeepRecentMessages int     `json:"keep_recent_messages"`
+	Strategy           string  `json:"strategy"`
+}
+
+// Timeouts bound an agent's work; 0 = no bound of our own.
+type Timeouts struct {
+	Agent     Duration `json:"agent,omitempty"`
+	Iteration Duration `json:"iteration,omitempty"`
+	Tool      Duration `json:"tool,omitempty"`
+	// StreamIdle is how long a model's stream may be silent.
+	StreamIdle Duration `json:"stream_idle,omitempty"`
+}
+
+// Duration is a time.Duration that is written as text ("90s") in JSON.
+type Duration time.Duration
+
+// D returns d as a time.Duration.
+func (d Duration) D() time.Duration { return time.Duration(d) }
+
+// String writes d the way that configuration spells it.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalJSON writes d as text.
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return fmt.Errorf("read duration: %w", err)
+	}
+	parsed, err := time.ParseDuration(text)
+	*d = Duration(parsed)
+	return err
+}
+
+// PlanRequest asks for the plan of one investigation.
+type PlanRequest struct {
+	// Chain names the chain; empty = the one that AlertType belongs to.
+	Chain     string
+	AlertType string
+	// Provider replaces the model of every agent: the name of an llm_providers
+	// entry, or "provider:model"; empty = as configured.
+	Provider string
+	Runbook  string
+}

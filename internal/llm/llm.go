@@ -1,0 +1,65 @@
+// Package llm is how the rest of Inquest sees a language model: one request,
+// one streamed reply, and errors by kind. The adapters below it speak to the
+// providers; none of them retries, because Temporal does.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Client sends one request to a model and streams the reply.
+type Client interface {
+	// Generate returns the whole reply, or an *Error. It calls onDelta, from one
+	// goroutine, for every chunk as it arrives. It returns soon after ctx ends.
+	Generate(ctx context.Context, req Request, onDelta func(Delta)) (Response, error)
+}
+
+// Request is one model call.
+type Request struct {
+	Model       string
+	Messages    []agent.Message
+	Tools       []Tool
+	Temperature *float32
+	MaxTokens   int // of the reply; 0 = the provider's default
+}
+
+// Tool is a tool as a model is told of it. Its name holds letters, digits,
+// underscores and dashes only: see tool.WireName.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage // JSON schema of the arguments, an object
+}
+
+// Delta is one chunk of a streamed reply.
+type Delta struct {
+	Content  string
+	Thinking string
+}
+
+// Finish says why a model stopped.
+type Finish string
+
+// The reasons that callers look at; others are passed on as the provider wrote them.
+const (
+	FinishStop      Finish = "stop"
+	FinishToolCalls Finish = "tool_calls"
+	FinishLength    Finish = "length"
+	FinishFiltered  Finish = "content_filter"
+	// FinishRepeating: we cut a stream that repeated itself.
+	FinishRepeating Finish = "repeating"
+)
+
+// Response is a whole reply.
+type Response struct {
+	Content       string
+	Thinking      string
+	ToolCalls     []agent.ToolCall
+	Finish        Finish
+	Model         string // the model that really answered, as the provider names it
+	Usage         agent.Usage
+	ProviderState json.RawMessage
+}

@@ -1,0 +1,63 @@
+// Package record holds what the store keeps about investigations, stages and
+// executions: the picture that outlives Temporal's retention. The conversation
+// itself is in package transcript.
+package record
+
+import (
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Investigation is the record of one investigation.
+type Investigation struct {
+	ID         string          `json:"id"` // see workflows.InvestigationID
+	WorkflowID string          `json:"workflow_id"`
+	RunID      string          `json:"run_id"` // the first run's
+	Chain      string          `json:"chain"`
+	AlertType  string          `json:"alert_type,omitempty"`
+	PlanHash   string          `json:"plan_hash"`           // blob of the agent.Plan
+	DataHash   string          `json:"data_hash,omitempty"` // blob of the request's data
+	Status     agent.Status    `json:"status"`
+	EndReason  agent.EndReason `json:"end_reason,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	// Report is the final result: that of the last stage that has one.
+	Report    string      `json:"report,omitempty"`
+	Usage     agent.Usage `json:"usage"`
+	StartedAt time.Time   `json:"started_at"`
+	EndedAt   *time.Time  `json:"ended_at,omitempty"`
+}
+
+// Stage is the record of one stage.
+type Stage struct {
+	Investigation string        `json:"investigation"`
+	Name          string        `json:"name"`
+	Index         int           `json:"index"` // from 0, in the order of the plan
+	Status        agent.Status  `json:"status"`
+	Outcome       agent.Outcome `json:"outcome,omitempty"`
+	// Result is the execution whose final text stands for the stage; "" = none.
+	Result    string     `json:"result,omitempty"`
+	Error     string     `json:"error,omitempty"`
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+}
+
+// Execution is the record of one agent's work in a stage.
+type Execution struct {
+	Investigation string           `json:"investigation"`
+	Name          string           `json:"name"` // "<stage>/<agent>"
+	Stage         string           `json:"stage"`
+	Agent         string           `json:"agent"` // the definition's name
+	Type          string           `json:"type"`
+	LLMBackend    string           `json:"llm_backend"`
+	Provider      string           `json:"provider"`
+	Model         string           `json:"model"` // the one that really answered last
+	Status        agent.Status     `json:"status"`
+	StopReason    agent.StopReason `json:"stop_reason,omitempty"`
+	Forced        bool             `json:"forced_conclusion,omitempty"`
+	Iterations    int              `json:"iterations"`
+	Usage         agent.Usage      `json:"usage"`
+	Error         string           `json:"error,omitempty"`
+	StartedAt     time.Time        `json:"started_at"`
+	EndedAt       *time.Time       `json:"ended_at,omitempty"`
+}

@@ -1,0 +1,53 @@
+package tool
+
+import "encoding/json"
+
+// Result is what the model is shown of a call.
+type Result struct {
+	Status Status `json:"status"`
+	// Content is the text for the model, valid UTF-8.
+	Content string `json:"content"`
+	// ErrorType is one of the types below when Status is StatusError.
+	ErrorType string `json:"error_type,omitempty"`
+	// Artifacts are the parts that are not text, kept whole.
+	Artifacts []Artifact `json:"artifacts,omitempty"`
+}
+
+// Artifact is a part of a result that is not text: an image, a file, structured data.
+type Artifact struct {
+	MIMEType string          `json:"mime_type"`
+	Name     string          `json:"name,omitempty"`
+	Data     []byte          `json:"data,omitempty"`
+	JSON     json.RawMessage `json:"json,omitempty"`
+}
+
+// Status says whether a tool did what it was asked.
+type Status string
+
+// The statuses of a result.
+const (
+	StatusSuccess Status = "success"
+	StatusError   Status = "error"
+)
+
+// The error types of results.
+const (
+	ErrorTool             = "ToolError"        // the tool itself says so
+	ErrorUnknownTool      = "UnknownTool"      // no such tool
+	ErrorPermissionDenied = "PermissionDenied" // the policy refused it
+	ErrorInvalidArguments = "InvalidArguments" // not what the schema asks for
+	ErrorTimeout          = "Timeout"          // it took too long
+	ErrorUnavailable      = "Unavailable"      // its server cannot be reached
+	ErrorOutcomeUnknown   = "OutcomeUnknown"   // interrupted; it may or may not have happened
+	ErrorNotRun           = "NotRun"           // cancelled or refused before it began
+)
+
+// Failure makes an error result.
+func Failure(errorType, content string) Result {
+	return Result{Status: StatusError, ErrorType: errorType, Content: content}
+}
+
+// Success makes a result with text.
+func Success(content string) Result {
+	return Result{Status: StatusSuccess, Content: content}
+}

@@ -1,0 +1,63 @@
+// Package tool is how the rest of Inquest sees tools: what they are called,
+// what they may do, whether a call is allowed, and what came of it.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Spec describes a tool, as its server or our registry lists it.
+type Spec struct {
+	// Name is "server.tool", or the bare name of a built-in tool.
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"` // JSON schema of the arguments
+	Risk        agent.Risk      `json:"risk"`
+	// Idempotent: a write that may be repeated (MCP idempotentHint).
+	Idempotent bool `json:"idempotent,omitempty"`
+}
+
+// Catalogue is what one server offers to one execution.
+type Catalogue struct {
+	Server string `json:"server"`
+	Tools  []Spec `json:"tools,omitempty"`
+	// Error says why the server could not be asked; then there are no tools.
+	Error string `json:"error,omitempty"`
+}
+
+// Call is one call of a tool.
+type Call struct {
+	Name      string // "server.tool", or a built-in's name
+	Arguments json.RawMessage
+	// Key is the idempotency key <execution>/<iteration>/<position>.
+	Key string
+	// Session names the execution, for servers that keep state by session.
+	Session string
+}
+
+// Caller lists and runs tools: an MCP pool, or the built-in tools.
+type Caller interface {
+	// List returns the tools of one server, every page of them.
+	List(ctx context.Context, server agent.Server) ([]Spec, error)
+	// Call runs a tool. Whatever the tool or its server does wrong is a Result;
+	// the error is for a ctx that ended.
+	Call(ctx context.Context, call Call) (Result, error)
+}
+
+// Split parts a name into its server and the tool's own name; a built-in has no server.
+func Split(name string) (server, own string) {
+	server, own, ok := strings.Cut(name, ".")
+	if !ok {
+		return "", name
+	}
+	return server, own
+}
+
+const dot = "__"
+
+// WireName spells a tool's name for models that allow no dot in it.
+func WireName(name string) string { return strings.Replace(name, ".", dot, 1) }

@@ -1,0 +1,55 @@
+package transcript
+
+import (
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Messages rebuilds the conversation from an execution's entries, which must be
+// in key order and without superseded ones. Every call of a reply is followed by
+// its result; a call without one gets a result that says so, because providers
+// refuse a call that nothing answers.
+func Messages(entries []Entry) []agent.Message {
+	results := map[string]agent.Message{}
+	for _, e := range entries {
+		if e.Kind == KindResult {
+			results[e.Call.ID] = resultMessage(e)
+		}
+	}
+	var out []agent.Message
+	for _, e := range entries {
+		switch e.Kind {
+		case KindSystem:
+			out = append(out, agent.Message{Role: agent.System, Content: e.Text})
+		case KindUser:
+			out = append(out, agent.Message{Role: agent.User, Content: e.Text})
+		case KindReply:
+			out = append(out, replyMessages(e, results)...)
+		}
+	}
+	return out
+}
+
+func replyMessages(e Entry, results map[string]agent.Message) []agent.Message {
+	reply := agent.Message{Role: agent.Assistant, Content: e.Text, Thinking: e.Thinking, ProviderState: e.ProviderState}
+	out := []agent.Message{reply}
+	for _, call := range e.Calls {
+		out[0].ToolCalls = append(out[0].ToolCalls, agent.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+		result, ok := results[call.ID]
+		if !ok {
+			result = agent.Message{Role: agent.ToolRole, ToolCallID: call.ID, Content: "This call was not run."}
+		}
+		out = append(out, result)
+	}
+	return out
+}
+
+func resultMessage(e Entry) agent.Message {
+	return agent.Message{
+		Role:       agent.ToolRole,
+		Content:    e.Text,
+		ToolCallID: e.Call.ID,
+		Ref:        fmt.Sprintf("%d/%d", e.Iteration, e.CallIndex()),
+	}
+}

@@ -1,0 +1,26 @@
+package transcript
+
+// Step is what one activity appends: all of its rows, in one transaction.
+type Step struct {
+	Scope
+	Writer
+	// Rows are in key order; the first row's key is the identity of the step.
+	Rows []Row
+}
+
+// Row is an entry that is not in the log yet.
+type Row struct {
+	Key
+	Kind Kind
+	Body
+}
+
+// Live is the part of a reply that has arrived so far. It is for watching only:
+// a new attempt starts it afresh, and the finished reply replaces it.
+type Live struct {
+	Scope
+	Iteration int    `json:"iteration"`
+	Attempt   int    `json:"attempt"`
+	Text      string `json:"text,omitempty"`
+	Thinking  string `json:"thinking,omitempty"`
+}

@@ -1,0 +1,121 @@
+// Package transcript is the append-only log of an execution: the messages a
+// model was sent, its thinking, replies, calls, results and errors. It is a
+// journal (what is written once stays) and the timeline that people watch.
+package transcript
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Kind says what an entry is.
+type Kind string
+
+// The kinds of entries.
+const (
+	KindSystem   Kind = "system"   // the system prompt of an execution
+	KindUser     Kind = "user"     // the task, guidance, a nudge
+	KindReply    Kind = "reply"    // a model's whole reply: thinking, text, calls
+	KindCall     Kind = "call"     // the intent to call a tool, written before the call
+	KindResult   Kind = "result"   // what came of a call
+	KindFallback Kind = "fallback" // a provider failed, the next one takes over
+	KindNotice   Kind = "notice"   // what people should know and the model is not told
+)
+
+// Scope is whose entry it is: one execution of one investigation.
+type Scope struct {
+	Investigation string `json:"investigation"`
+	Execution     string `json:"execution"` // "<stage>/<agent>"
+}
+
+// Key is the identity of an entry within its scope. It is made from where the
+// workflow stands, never from a provider's call id: those repeat.
+type Key struct {
+	Iteration int `json:"iteration"` // from 1
+	Position  int `json:"position"`
+}
+
+// callBase is the first position of tool calls; what comes before belongs to the model call.
+const callBase = 1 << 20
+
+// CallKey is the key of the intent of an iteration's n-th call (from 0).
+func CallKey(iteration, n int) Key { return Key{iteration, callBase + 2*n} }
+
+// ResultKey is the key of the result of an iteration's n-th call (from 0).
+func ResultKey(iteration, n int) Key { return Key{iteration, callBase + 2*n + 1} }
+
+// CallIndex is the n that CallKey or ResultKey was made with; -1 for a model call's entry.
+func (k Key) CallIndex() int {
+	if k.Position < callBase {
+		return -1
+	}
+	return (k.Position - callBase) / 2
+}
+
+// Entry is one row of the log.
+type Entry struct {
+	Scope
+	Key
+	// Seq numbers the entries of an investigation from 1 without gaps: the cursor of every stream.
+	Seq  int64     `json:"seq"`
+	Kind Kind      `json:"kind"`
+	At   time.Time `json:"at"`
+	// Writer is the activity that wrote it: entries of another run at the same
+	// key mean that Temporal was reset.
+	Writer     Writer `json:"writer"`
+	Superseded bool   `json:"superseded,omitempty"`
+	Body
+}
+
+// Writer names the workflow run and activity that wrote an entry.
+type Writer struct {
+	RunID      string `json:"run_id"`
+	ActivityID string `json:"activity_id"`
+}
+
+// Body is what an entry says. Which fields are set depends on its kind.
+type Body struct {
+	Text     string `json:"text,omitempty"`
+	Thinking string `json:"thinking,omitempty"`
+	// Calls are what a reply asks for, each with what the catalogue says of it.
+	Calls []Call `json:"calls,omitempty"`
+	// Call is the n-th call that an intent or a result belongs to.
+	Call *Call `json:"call,omitempty"`
+	// Status and ErrorType are a result's.
+	Status    string `json:"status,omitempty"`
+	ErrorType string `json:"error_type,omitempty"`
+	// Blob names the whole of a text that was too large to stand here; Size is its length in bytes.
+	Blob string `json:"blob,omitempty"`
+	Size int    `json:"size,omitempty"`
+	// Artifacts name blobs of the parts that are not text.
+	Artifacts []string `json:"artifacts,omitempty"`
+	// Of a reply: why the model stopped, who answered, what it took, and how the view was compressed.
+	Finish        string          `json:"finish,omitempty"`
+	Provider      string          `json:"provider,omitempty"`
+	Model         string          `json:"model,omitempty"`
+	Usage         *agent.Usage    `json:"usage,omitempty"`
+	Compression   *Compression    `json:"compression,omitempty"`
+	ProviderState json.RawMessage `json:"provider_state,omitempty"`
+	// Forced marks a reply that was asked for without tools, at the limit or on conclude.
+	Forced bool `json:"forced,omitempty"`
+}
+
+// Call is a tool call in the log.
+type Call struct {
+	ID        string     `json:"id"` // unique within the execution
+	Name      string     `json:"name"`
+	Arguments string     `json:"arguments"`
+	Risk      agent.Risk `json:"risk,omitempty"`
+	Class     string     `json:"class,omitempty"` // tool.Idempotency
+	Queue     string     `json:"queue,omitempty"`
+}
+
+// Compression records how a conversation was made to fit.
+type Compression struct {
+	OriginalTokens   int     `json:"original_token_count"`
+	CompressedTokens int     `json:"compressed_token_count"`
+	Ratio            float64 `json:"compression_ratio"` // compressed/original; 1.0 untouched
+	Strategy         string  `json:"strategy_used"`
+}

@@ -4,6 +4,7 @@
 package record
 
 import (
+	"errors"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -61,3 +62,6 @@ type Execution struct {
 	StartedAt     time.Time        `json:"started_at"`
 	EndedAt       *time.Time       `json:"ended_at,omitempty"`
 }
+
+// ErrNotFound: there is no such record.
+var ErrNotFound = errors.New("not found")

@@ -53,3 +53,19 @@ func resultMessage(e Entry) agent.Message {
 		Ref:        fmt.Sprintf("%d/%d", e.Iteration, e.CallIndex()),
 	}
 }
+
+// Final is the text that an execution ended with: that of its last reply that
+// has one. What a model thinks stands in for it where the type says so.
+func Final(entries []Entry, thinkingFallback bool) string {
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := entries[i]
+		switch {
+		case e.Kind != KindReply || e.Superseded:
+		case e.Text != "":
+			return e.Text
+		case thinkingFallback && e.Thinking != "":
+			return e.Thinking
+		}
+	}
+	return ""
+}

@@ -1,5 +1,7 @@
 package transcript
 
+import "errors"
+
 // Step is what one activity appends: all of its rows, in one transaction.
 type Step struct {
 	Scope
@@ -24,3 +26,7 @@ type Live struct {
 	Text      string `json:"text,omitempty"`
 	Thinking  string `json:"thinking,omitempty"`
 }
+
+// ErrStaleRun: another workflow run has taken over the execution, after a
+// Temporal reset; the run that is told so must not write any more.
+var ErrStaleRun = errors.New("replaced by a newer workflow run")

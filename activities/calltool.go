@@ -1,0 +1,221 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// CallTool runs one call that a reply asked for and appends its result. Whatever
+// goes wrong with the call is a result for the model. An intent row goes before
+// the call, so that one that is not idempotent is never made twice (design: rule 2).
+func (a *Activities) CallTool(ctx context.Context, in CallToolIn) (CallToolOut, error) {
+	defer keepAlive(ctx)()
+	j, err := a.job(ctx, in.Ref)
+	if err != nil {
+		return CallToolOut{}, err
+	}
+	c := toolCall{job: j, in: in}
+	entry, err := c.run(ctx)
+	if err != nil {
+		return CallToolOut{}, storeFailure(ended(ctx, err))
+	}
+	return CallToolOut{Status: entry.Status, ErrorType: entry.ErrorType}, nil
+}
+
+// toolCall is one call of a reply.
+type toolCall struct {
+	*job
+	in   CallToolIn
+	call transcript.Call
+}
+
+func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
+	// The intent first: after a reset, everything from it on belongs to the run before.
+	begun, err := c.lookup(ctx, transcript.CallKey(c.in.Iteration, c.in.Call))
+	if err != nil {
+		return transcript.Entry{}, err
+	}
+	done, err := c.lookup(ctx, transcript.ResultKey(c.in.Iteration, c.in.Call))
+	if err != nil {
+		return transcript.Entry{}, err
+	}
+	if done != nil {
+		return done[0], nil
+	}
+	if c.call, err = c.wanted(ctx, c.in.Iteration, c.in.Call); err != nil {
+		return transcript.Entry{}, err
+	}
+	result, err := c.result(ctx, begun != nil)
+	if err != nil {
+		return transcript.Entry{}, err
+	}
+	return c.write(ctx, result)
+}
+
+func (c *toolCall) lookup(ctx context.Context, key transcript.Key) ([]transcript.Entry, error) {
+	return c.Transcripts.Lookup(ctx, c.ref.scope(), key, c.writer)
+}
+
+// result decides whether the call may be made, makes it, and says what came of it.
+func (c *toolCall) result(ctx context.Context, begun bool) (tool.Result, error) {
+	specs, _, err := c.offered(ctx)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	spec, err := c.Policy.Decide(specs, c.call.Name)
+	if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
+		return refusal.Result(), nil
+	}
+	args, err := c.Validator.ValidateArguments(spec.Schema, c.call.Arguments)
+	if err != nil {
+		return tool.Failure(tool.ErrorInvalidArguments, err.Error()), nil
+	}
+	if begun && spec.Class() == tool.NonIdempotent {
+		return tool.Failure(tool.ErrorOutcomeUnknown, fmt.Sprintf(
+			"The call of %s was interrupted, and it is not known whether it took effect. It was not made again. Verify before you rely on it or repeat it.",
+			spec.Name)), nil
+	}
+	if !begun {
+		if err := c.append(ctx, transcript.KindCall, transcript.Body{Call: &c.call}); err != nil {
+			return tool.Result{}, err
+		}
+	}
+	return c.execute(ctx, spec, args)
+}
+
+// execute makes the call, within the tool's timeout.
+func (c *toolCall) execute(ctx context.Context, spec tool.Spec, args json.RawMessage) (tool.Result, error) {
+	callCtx := ctx
+	if limit := c.agent.Timeouts.Tool.D(); limit > 0 {
+		var cancel context.CancelFunc
+		callCtx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	call := tool.Call{
+		Name: spec.Name, Arguments: args, Session: c.ref.Investigation + "/" + c.ref.Execution,
+		Key: fmt.Sprintf("%s/%s/%d/%d", c.ref.Investigation, c.ref.Execution, c.in.Iteration, c.in.Call),
+	}
+	var result tool.Result
+	var err error
+	if server, _ := tool.Split(spec.Name); server == "" {
+		result, err = c.Builtins.Call(callCtx, c.agent, call)
+	} else {
+		result, err = c.Servers.Call(callCtx, call)
+	}
+	if err != nil {
+		return c.interrupted(ctx, err)
+	}
+	if result.ErrorType == tool.ErrorUnavailable && spec.Class() != tool.NonIdempotent && activity.GetInfo(ctx).Attempt < serverAttempts {
+		return result, temporal.NewApplicationError(result.Content, ErrorServerUnavailable)
+	}
+	return result, nil
+}
+
+// serverAttempts is how often a call that may be repeated is made before the
+// model is told that the server cannot be reached.
+const serverAttempts = 3
+
+// interrupted tells a call that somebody cancelled, which gets a result, from
+// one that a stopping worker leaves to the next.
+func (c *toolCall) interrupted(ctx context.Context, err error) (tool.Result, error) {
+	why := ended(ctx, err)
+	if temporal.IsApplicationError(why) || ctx.Err() == nil {
+		return tool.Result{}, why
+	}
+	// Cancelled: the transcript says so, even though nobody waits any more.
+	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	_, _ = c.write(cleanup, tool.Failure(tool.ErrorNotRun, "The call was cancelled before it finished."))
+	return tool.Result{}, why
+}
+
+func (c *toolCall) append(ctx context.Context, kind transcript.Kind, body transcript.Body) error {
+	row := transcript.Row{Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: kind, Body: body}
+	_, err := c.Transcripts.Append(ctx, transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}})
+	return err
+}
+
+func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.Entry, error) {
+	return c.writeResult(ctx, c.in.Iteration, c.in.Call, c.call, result)
+}
+
+// wanted is the n-th call of an iteration's reply.
+func (j *job) wanted(ctx context.Context, iteration, n int) (transcript.Call, error) {
+	entries, err := j.Transcripts.Entries(ctx, j.ref.scope())
+	if err != nil {
+		return transcript.Call{}, fmt.Errorf("read transcript: %w", err)
+	}
+	for _, e := range entries {
+		if e.Kind == transcript.KindReply && e.Iteration == iteration && n >= 0 && n < len(e.Calls) {
+			return e.Calls[n], nil
+		}
+	}
+	return transcript.Call{}, final(ErrorNotFound, fmt.Errorf("%s: iteration %d has no call %d", j.ref.Execution, iteration, n))
+}
+
+// appendResult writes a result that the workflow decided, unless there is one.
+func (j *job) appendResult(ctx context.Context, iteration, n int, result tool.Result) error {
+	call, err := j.wanted(ctx, iteration, n)
+	if err != nil {
+		return err
+	}
+	_, err = j.writeResult(ctx, iteration, n, call, result)
+	return err
+}
+
+// maxInlineResult is how much of a result stands in the transcript, in bytes;
+// the whole of a larger one is kept as a blob.
+const maxInlineResult = 256 << 10
+
+// writeResult appends a result and what comes with it.
+func (j *job) writeResult(ctx context.Context, iteration, n int, call transcript.Call, result tool.Result) (transcript.Entry, error) {
+	body := transcript.Body{
+		Text: result.Content, Call: &call, Status: string(result.Status), ErrorType: result.ErrorType, Size: len(result.Content),
+	}
+	for _, artifact := range result.Artifacts {
+		hash, err := j.putArtifact(ctx, artifact)
+		if err != nil {
+			return transcript.Entry{}, err
+		}
+		body.Artifacts = append(body.Artifacts, hash)
+	}
+	if len(result.Content) > maxInlineResult {
+		var err error
+		if body.Blob, err = j.Blobs.PutBlob(ctx, []byte(result.Content)); err != nil {
+			return transcript.Entry{}, fmt.Errorf("keep the result of %s: %w", call.Name, err)
+		}
+		body.Text = fmt.Sprintf("%s\n[cut: the first %d of %d bytes]", cut(result.Content, maxInlineResult), maxInlineResult, body.Size)
+	}
+	row := transcript.Row{Key: transcript.ResultKey(iteration, n), Kind: transcript.KindResult, Body: body}
+	entries, err := j.Transcripts.Append(ctx, transcript.Step{Scope: j.ref.scope(), Writer: j.writer, Rows: []transcript.Row{row}})
+	if err != nil {
+		return transcript.Entry{}, fmt.Errorf("append the result of %s: %w", call.Name, err)
+	}
+	return entries[0], nil
+}
+
+func (j *job) putArtifact(ctx context.Context, artifact tool.Artifact) (string, error) {
+	body, err := json.Marshal(artifact)
+	if err != nil {
+		return "", fmt.Errorf("keep artifact %s: %w", artifact.Name, err)
+	}
+	return j.Blobs.PutBlob(ctx, body)
+}
+
+// cut keeps the first n bytes of a text, less a character that would be split.
+func cut(text string, n int) string {
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

@@ -1,0 +1,87 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// SaveStage records how a stage and its executions ended.
+func (a *Activities) SaveStage(ctx context.Context, in SaveStageIn) error {
+	defer keepAlive(ctx)()
+	var executions []record.Execution
+	for _, summary := range in.Executions {
+		execution, err := a.execution(ctx, summary, in.Stage)
+		if err != nil {
+			return err
+		}
+		executions = append(executions, execution)
+	}
+	if err := a.Records.SaveStage(ctx, in.Stage, executions); err != nil {
+		return fmt.Errorf("record stage %s: %w", in.Stage.Name, err)
+	}
+	return nil
+}
+
+// execution completes what the workflow knows of an execution by what the plan
+// and the transcript say, the model that really answered above all.
+func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage record.Stage) (record.Execution, error) {
+	j, err := a.job(ctx, s.Ref)
+	if err != nil {
+		return record.Execution{}, err
+	}
+	entries, err := a.Transcripts.Entries(ctx, s.Ref.scope())
+	if err != nil {
+		return record.Execution{}, fmt.Errorf("read transcript of %s: %w", s.Ref.Execution, err)
+	}
+	g := generation{job: j}
+	out := g.execution()
+	out.StartedAt, out.EndedAt = stage.StartedAt, stage.EndedAt
+	out.Status, out.StopReason, out.Forced = s.Status, s.StopReason, s.Forced
+	out.Iterations, out.Usage, out.Error = s.Iterations, s.Usage, s.Error
+	for _, e := range entries {
+		if e.Kind == transcript.KindReply {
+			out.Provider, out.Model = e.Provider, e.Model
+		}
+	}
+	if len(entries) > 0 {
+		out.StartedAt, out.EndedAt = entries[0].At, &entries[len(entries)-1].At
+	}
+	return out, nil
+}
+
+// Finish closes the investigation's record. The report is the result of the last
+// stage that has one, however the investigation ended.
+func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error) {
+	defer keepAlive(ctx)()
+	report, err := a.report(ctx, in)
+	if err != nil {
+		return FinishOut{}, err
+	}
+	now := time.Now()
+	err = a.Records.FinishInvestigation(ctx, record.Investigation{
+		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
+		Report: report, Usage: in.Usage, EndedAt: &now,
+	})
+	if err != nil {
+		return FinishOut{}, storeFailure(fmt.Errorf("record investigation %s: %w", in.Investigation, err))
+	}
+	if len(report) <= MaxInlineReport {
+		return FinishOut{Report: report}, nil
+	}
+	ref, err := a.Blobs.PutBlob(ctx, []byte(report))
+	return FinishOut{ReportRef: ref}, err
+}
+
+func (a *Activities) report(ctx context.Context, in FinishIn) (string, error) {
+	for i := len(in.Results) - 1; i >= 0; i-- {
+		text, err := a.resultText(ctx, in.Investigation, in.Results[i].Execution)
+		if err != nil || text != "" {
+			return text, err
+		}
+	}
+	return "", nil
+}

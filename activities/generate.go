@@ -1,0 +1,187 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// FinishRepeating marks a reply that was cut because it repeated itself.
+const FinishRepeating = string(llm.FinishRepeating)
+
+// maxCalls bounds the calls of one reply; more are not run, and the transcript says so.
+const maxCalls = 64
+
+// Generate makes one model call: it reads the transcript, builds the prompt and
+// the view that fits the model, streams the reply, and appends it with all that
+// came before it in this iteration. A reply that is there already is returned
+// without a call.
+func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, error) {
+	defer keepAlive(ctx)()
+	j, err := a.job(ctx, in.Ref)
+	if err != nil {
+		return GenerateOut{}, err
+	}
+	key := transcript.Key{Iteration: in.Iteration}
+	entries, err := a.Transcripts.Lookup(ctx, in.Ref.scope(), key, j.writer)
+	if err == nil && entries == nil {
+		g := generation{job: j, in: in}
+		entries, err = g.run(ctx)
+	}
+	if err != nil {
+		return GenerateOut{}, storeFailure(ended(ctx, err))
+	}
+	return generateOut(entries), nil
+}
+
+// generation is one model call that has not been made yet.
+type generation struct {
+	*job
+	in   GenerateIn
+	rows []transcript.Row // what this iteration appends
+}
+
+func (g *generation) run(ctx context.Context) ([]transcript.Entry, error) {
+	if err := g.open(ctx); err != nil {
+		return nil, err
+	}
+	specs, missing, err := g.offered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if g.in.Iteration == 1 {
+		if err := g.addTask(ctx, missing); err != nil {
+			return nil, err
+		}
+	}
+	g.addInputs()
+	stored, err := g.Transcripts.Entries(ctx, g.ref.scope())
+	if err != nil {
+		return nil, fmt.Errorf("read transcript: %w", err)
+	}
+	view, compression, err := g.view(stored)
+	if err != nil {
+		return nil, modelFailure(err)
+	}
+	reply, err := g.call(ctx, view, g.tools(specs))
+	if err != nil {
+		return nil, err
+	}
+	g.addReply(reply, specs, compression)
+	return g.Transcripts.Append(ctx, transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: g.rows})
+}
+
+// open records what has to be there before the call: that the execution runs,
+// and results that the workflow decided.
+func (g *generation) open(ctx context.Context) error {
+	if g.in.Iteration == 1 {
+		if err := g.Records.StartExecution(ctx, g.execution()); err != nil {
+			return fmt.Errorf("record execution %s: %w", g.ref.Execution, err)
+		}
+	}
+	for _, input := range g.in.Inputs {
+		if input.Kind != InputResult {
+			continue
+		}
+		result := tool.Failure(orText(input.ErrorType, tool.ErrorTool), input.Text)
+		if err := g.appendResult(ctx, input.Iteration, input.Call, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tools are the tools that the model is told of.
+func (g *generation) tools(specs []tool.Spec) []llm.Tool {
+	if g.in.Conclude || g.row.Pattern == agent.SingleShot {
+		return nil
+	}
+	var out []llm.Tool
+	for _, s := range specs {
+		out = append(out, llm.Tool{Name: tool.WireName(s.Name), Description: s.Description, Schema: s.Schema})
+	}
+	return out
+}
+
+// call streams the reply; what has arrived is in the live tail for all who watch.
+func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm.Tool) (llm.Response, error) {
+	provider := g.provider()
+	client, err := g.Models.Client(provider, g.agent.Timeouts)
+	if err != nil {
+		return llm.Response{}, final(ErrorConfiguration, err)
+	}
+	live := newLive(g.job, g.in.Iteration, int(activity.GetInfo(ctx).Attempt))
+	request := llm.Request{
+		Model: provider.Model, Messages: wireNames(view), Tools: tools,
+		Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
+	}
+	reply, err := client.Generate(ctx, request, func(d llm.Delta) { live.add(ctx, d) })
+	if err != nil {
+		return reply, modelFailure(ended(ctx, err))
+	}
+	if reply.Model == "" {
+		reply.Model = provider.Model
+	}
+	return reply, nil
+}
+
+func (g *generation) provider() agent.Provider {
+	return g.agent.Providers[min(max(g.in.Provider, 0), len(g.agent.Providers)-1)]
+}
+
+// wireNames spells the tools' names in a conversation as the model was told them.
+func wireNames(messages []agent.Message) []agent.Message {
+	for i := range messages {
+		calls := append([]agent.ToolCall(nil), messages[i].ToolCalls...)
+		for n := range calls {
+			calls[n].Name = tool.WireName(calls[n].Name)
+		}
+		messages[i].ToolCalls = calls
+	}
+	return messages
+}
+
+// generateOut is what the workflow needs of the rows that were appended.
+func generateOut(entries []transcript.Entry) GenerateOut {
+	var out GenerateOut
+	for _, e := range entries {
+		if e.Kind != transcript.KindReply {
+			continue
+		}
+		out.Finish, out.Model, out.Preview = e.Finish, e.Model, preview(e.Text)
+		out.Empty = e.Text == "" && len(e.Calls) == 0
+		if e.Usage != nil {
+			out.Usage = *e.Usage
+		}
+		for _, call := range e.Calls {
+			out.Calls = append(out.Calls, Call{Name: call.Name, Queue: call.Queue})
+		}
+	}
+	return out
+}
+
+// previewRunes bounds the preview that goes into history.
+const previewRunes = 120
+
+// preview is the beginning of a text on one line.
+func preview(text string) string {
+	line := []rune(strings.Join(strings.Fields(text), " "))
+	if len(line) > previewRunes {
+		return string(line[:previewRunes]) + "…"
+	}
+	return string(line)
+}
+
+func orText(text, otherwise string) string {
+	if text != "" {
+		return text
+	}
+	return otherwise
+}

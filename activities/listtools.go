@@ -1,0 +1,45 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// ListTools asks one MCP server for its tools and keeps the catalogue for the
+// execution. A server that cannot be asked is a catalogue that says so: the
+// agent goes on without it, and is told.
+func (a *Activities) ListTools(ctx context.Context, in ListToolsIn) (ListToolsOut, error) {
+	defer keepAlive(ctx)()
+	j, err := a.job(ctx, in.Ref)
+	if err != nil {
+		return ListToolsOut{}, err
+	}
+	server, ok := j.server(in.Server)
+	if !ok {
+		return ListToolsOut{}, final(ErrorNotFound, fmt.Errorf("agent %s has no server %q", j.agent.Name, in.Server))
+	}
+	catalogue := tool.Catalogue{Server: in.Server}
+	catalogue.Tools, err = a.Servers.List(ctx, server)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ListToolsOut{}, ended(ctx, err)
+		}
+		catalogue.Error = err.Error()
+	}
+	if err := a.Transcripts.SaveCatalogue(ctx, in.Ref.scope(), catalogue); err != nil {
+		return ListToolsOut{}, fmt.Errorf("keep the tools of %s: %w", in.Server, err)
+	}
+	return ListToolsOut{Tools: len(catalogue.Tools), Error: preview(catalogue.Error)}, nil
+}
+
+func (j *job) server(name string) (agent.Server, bool) {
+	for _, s := range j.agent.Servers {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return agent.Server{}, false
+}

@@ -1,0 +1,172 @@
+package activities
+
+import (
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// What goes in and out of activities goes into history: references, counters
+// and short previews, never content. Field names in JSON are short words for
+// the same reason.
+
+// Ref says which agent of which investigation an activity works for.
+type Ref struct {
+	Investigation string `json:"investigation"`
+	Execution     string `json:"execution"` // "<stage>/<agent>"
+	Plan          string `json:"plan"`      // hash of the plan in the store
+	Stage         int    `json:"stage"`
+	Agent         int    `json:"agent"` // agent.SynthesisIndex for the stage's synthesis
+}
+
+func (r Ref) scope() transcript.Scope {
+	return transcript.Scope{Investigation: r.Investigation, Execution: r.Execution}
+}
+
+// ResolveIn starts an investigation. The request itself is read from the
+// workflow's start event, so that a large one is in history only once.
+type ResolveIn struct {
+	Investigation string `json:"investigation"`
+	RunID         string `json:"run_id"` // the first run's: the one that has the request
+}
+
+// ResolveOut is what an investigation is steered by.
+type ResolveOut struct {
+	Plan     string         `json:"plan"` // hash of the plan in the store
+	Skeleton agent.Skeleton `json:"skeleton"`
+	// SearchAttributes: they are registered, so workflows may upsert them.
+	SearchAttributes bool `json:"search_attributes,omitempty"`
+}
+
+// ListToolsIn asks one MCP server for its tools, for one execution.
+type ListToolsIn struct {
+	Ref    Ref    `json:"ref"`
+	Server string `json:"server"`
+}
+
+// ListToolsOut says how many tools there are; the catalogue is in the store.
+type ListToolsOut struct {
+	Tools int    `json:"tools"`
+	Error string `json:"error,omitempty"`
+}
+
+// GenerateIn asks for one model call.
+type GenerateIn struct {
+	Ref       Ref `json:"ref"`
+	Iteration int `json:"iteration"` // from 1; the key of the call in the transcript
+	// Provider is the index of the provider in the agent's plan.
+	Provider int `json:"provider,omitempty"`
+	// Conclude asks for a conclusion without tools.
+	Conclude bool    `json:"conclude,omitempty"`
+	Inputs   []Input `json:"inputs,omitempty"`
+	// Prior and Peers are for the first call: the results of earlier stages, and
+	// for a synthesis the executions that it joins.
+	Prior []Source `json:"prior,omitempty"`
+	Peers []Peer   `json:"peers,omitempty"`
+}
+
+// InputKind says what an Input is.
+type InputKind string
+
+// The inputs that a workflow hands to the next model call.
+const (
+	InputGuidance  InputKind = "guidance"  // a person's words: Text, By
+	InputNudge     InputKind = "nudge"     // the last reply was empty
+	InputRepeating InputKind = "repeating" // the last reply repeated itself and was cut
+	InputLimit     InputKind = "limit"     // conclude: the iterations are used up
+	InputConclude  InputKind = "conclude"  // conclude: a person asked for it
+	InputFallback  InputKind = "fallback"  // the provider before this one failed: Text says how
+	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text
+)
+
+// Input is what reached a workflow and belongs before the next model call.
+type Input struct {
+	Kind      InputKind `json:"kind"`
+	Text      string    `json:"text,omitempty"`
+	By        string    `json:"by,omitempty"`
+	Iteration int       `json:"iteration,omitempty"`
+	Call      int       `json:"call,omitempty"`
+	ErrorType string    `json:"error_type,omitempty"`
+}
+
+// Source names the execution whose final text stands for an earlier stage.
+type Source struct {
+	Stage     string `json:"stage"`
+	Execution string `json:"execution"`
+}
+
+// Peer is an execution that a synthesis joins.
+type Peer struct {
+	Execution string       `json:"execution"`
+	Agent     string       `json:"agent"`
+	Status    agent.Status `json:"status"`
+	Error     string       `json:"error,omitempty"`
+}
+
+// GenerateOut is what a workflow needs of a reply; the reply is in the transcript.
+type GenerateOut struct {
+	Calls   []Call      `json:"calls,omitempty"`
+	Preview string      `json:"preview,omitempty"`
+	Empty   bool        `json:"empty,omitempty"` // neither text nor calls
+	Finish  string      `json:"finish,omitempty"`
+	Model   string      `json:"model,omitempty"`
+	Usage   agent.Usage `json:"usage"`
+}
+
+// Call is a tool call that a reply asks for. Its arguments are in the transcript.
+type Call struct {
+	Name  string `json:"name"`
+	Queue string `json:"queue,omitempty"` // "" = the main task queue
+}
+
+// CallToolIn runs the n-th call of an iteration's reply.
+type CallToolIn struct {
+	Ref       Ref `json:"ref"`
+	Iteration int `json:"iteration"`
+	Call      int `json:"call"` // from 0
+}
+
+// CallToolOut says how it went; the result is in the transcript.
+type CallToolOut struct {
+	Status    string `json:"status"`
+	ErrorType string `json:"error_type,omitempty"`
+}
+
+// SaveStageIn records how a stage and its executions ended.
+type SaveStageIn struct {
+	Plan       string             `json:"plan"`
+	Stage      record.Stage       `json:"stage"`
+	Executions []ExecutionSummary `json:"executions,omitempty"`
+}
+
+// ExecutionSummary is what a workflow knows of an execution that ended.
+type ExecutionSummary struct {
+	Ref        Ref              `json:"ref"`
+	Status     agent.Status     `json:"status"`
+	StopReason agent.StopReason `json:"stop_reason,omitempty"`
+	Forced     bool             `json:"forced,omitempty"`
+	Iterations int              `json:"iterations"`
+	Usage      agent.Usage      `json:"usage"`
+	Error      string           `json:"error,omitempty"`
+}
+
+// FinishIn closes an investigation's record.
+type FinishIn struct {
+	Investigation string          `json:"investigation"`
+	Status        agent.Status    `json:"status"`
+	EndReason     agent.EndReason `json:"end_reason"`
+	Error         string          `json:"error,omitempty"`
+	Usage         agent.Usage     `json:"usage"`
+	// Results name the results of the stages, in order; the last that has text is the report.
+	Results []Source `json:"results,omitempty"`
+}
+
+// FinishOut carries the report up to MaxInlineReport bytes.
+type FinishOut struct {
+	Report string `json:"report,omitempty"`
+	// ReportRef names the whole report in the store when it is larger.
+	ReportRef string `json:"report_ref,omitempty"`
+}
+
+// MaxInlineReport bounds the report in a workflow's result, in bytes.
+const MaxInlineReport = 64 << 10

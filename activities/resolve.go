@@ -1,0 +1,100 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// The search attributes of an investigation, all of type Keyword.
+const (
+	AttributeChain     = "InquestChain"
+	AttributeStage     = "InquestStage"
+	AttributeStatus    = "InquestStatus"
+	AttributeAlertType = "InquestAlertType"
+)
+
+// maxSkeleton bounds what a workflow is steered by, in bytes of JSON.
+const maxSkeleton = 48 << 10
+
+// Resolve reads the request, strictly, and turns it into a plan: what is written
+// down here is what the investigation is run by, whatever happens to the
+// configuration. A bad request is one error that names all that is wrong with it.
+func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, error) {
+	defer keepAlive(ctx)()
+	workflowID := activity.GetInfo(ctx).WorkflowExecution.ID
+	raw, err := a.Requests.Request(ctx, workflowID, in.RunID)
+	if err != nil {
+		return ResolveOut{}, fmt.Errorf("read the request of %s: %w", workflowID, err)
+	}
+	req, err := agent.ParseRequest(raw)
+	if err != nil {
+		return ResolveOut{}, final(ErrorInvalidRequest, err)
+	}
+	plan, err := a.Planner.Plan(agent.PlanRequest{Chain: req.Chain, AlertType: req.AlertType, Provider: req.Provider, Runbook: req.Runbook})
+	if err != nil {
+		return ResolveOut{}, final(ErrorInvalidRequest, err)
+	}
+	out := ResolveOut{Skeleton: plan.Skeleton(), SearchAttributes: a.SearchAttributes}
+	if size := jsonSize(out); size > maxSkeleton {
+		return out, final(ErrorInvalidRequest, fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", plan.Chain, size, maxSkeleton))
+	}
+	record := record.Investigation{
+		ID: in.Investigation, WorkflowID: workflowID, RunID: in.RunID, Chain: plan.Chain, AlertType: plan.AlertType,
+		Status: agent.StatusRunning, StartedAt: time.Now(),
+	}
+	if record.DataHash, err = a.keepData(ctx, req); err != nil {
+		return out, err
+	}
+	if record.PlanHash, err = a.keepPlan(ctx, plan); err != nil {
+		return out, err
+	}
+	out.Plan = record.PlanHash
+	if err := a.Records.StartInvestigation(ctx, record); err != nil {
+		return out, fmt.Errorf("record investigation %s: %w", in.Investigation, err)
+	}
+	return out, nil
+}
+
+// keepData puts the request's data into the store, or checks that it is there.
+func (a *Activities) keepData(ctx context.Context, req agent.Request) (string, error) {
+	if req.DataRef == "" {
+		hash, err := a.Blobs.PutBlob(ctx, []byte(req.DataText()))
+		if err != nil {
+			return "", fmt.Errorf("keep the request's data: %w", err)
+		}
+		return hash, nil
+	}
+	_, err := a.Blobs.Blob(ctx, req.DataRef)
+	if errors.Is(err, record.ErrNotFound) {
+		return "", final(ErrorInvalidRequest, fmt.Errorf("data_ref %q is not in this worker's store", req.DataRef))
+	}
+	return req.DataRef, err
+}
+
+func (a *Activities) keepPlan(ctx context.Context, plan agent.Plan) (string, error) {
+	body, err := json.Marshal(plan)
+	if err != nil {
+		return "", fmt.Errorf("write plan: %w", err)
+	}
+	hash, err := a.Blobs.PutBlob(ctx, body)
+	if err != nil {
+		return "", fmt.Errorf("keep the plan: %w", err)
+	}
+	return hash, nil
+}
+
+func jsonSize(v any) int {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return 0
+	}
+	return len(body)
+}

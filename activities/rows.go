@@ -1,0 +1,160 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/token"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// add puts a row behind those that the iteration has.
+func (g *generation) add(kind transcript.Kind, body transcript.Body) {
+	key := transcript.Key{Iteration: g.in.Iteration, Position: len(g.rows)}
+	g.rows = append(g.rows, transcript.Row{Key: key, Kind: kind, Body: body})
+}
+
+// addTask begins the conversation: the system prompt and the task. What earlier
+// stages found is written into it once, and read from the transcript after that.
+func (g *generation) addTask(ctx context.Context, missing map[string]string) error {
+	data, err := g.promptData(ctx, missing)
+	if err != nil {
+		return err
+	}
+	system, err := prompt.System(g.row.Prompt, data)
+	if err != nil {
+		return final(ErrorConfiguration, err)
+	}
+	task, err := prompt.Task(g.row.Prompt, data)
+	if err != nil {
+		return final(ErrorConfiguration, err)
+	}
+	g.add(transcript.KindSystem, transcript.Body{Text: system})
+	g.add(transcript.KindUser, transcript.Body{Text: task})
+	return nil
+}
+
+func (g *generation) promptData(ctx context.Context, missing map[string]string) (prompt.Data, error) {
+	data := prompt.Data{
+		Agent: g.agent.Name, Chain: g.plan.Chain, Stage: g.plan.Stages[g.ref.Stage].Name, AlertType: g.plan.AlertType,
+		Instructions: g.agent.Instructions, Runbook: g.plan.Runbook,
+	}
+	inv, err := g.Records.Investigation(ctx, g.ref.Investigation)
+	if err != nil {
+		return data, fmt.Errorf("read investigation %s: %w", g.ref.Investigation, err)
+	}
+	if inv.DataHash != "" {
+		request, err := g.Blobs.Blob(ctx, inv.DataHash)
+		if err != nil {
+			return data, fmt.Errorf("read the data of %s: %w", g.ref.Investigation, err)
+		}
+		data.Request = string(request)
+	}
+	for _, s := range g.agent.Servers {
+		data.Servers = append(data.Servers, prompt.Server{Name: s.Name, Instructions: s.Instructions, Error: missing[s.Name]})
+	}
+	for _, source := range g.in.Prior {
+		text, err := g.finalText(ctx, source.Execution)
+		if err != nil {
+			return data, err
+		}
+		data.Prior = append(data.Prior, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
+	}
+	for _, peer := range g.in.Peers {
+		entries, err := g.Transcripts.Entries(ctx, transcript.Scope{Investigation: g.ref.Investigation, Execution: peer.Execution})
+		if err != nil {
+			return data, fmt.Errorf("read transcript of %s: %w", peer.Execution, err)
+		}
+		data.Peers = append(data.Peers, prompt.Peer{Agent: peer.Agent, Status: string(peer.Status), Error: peer.Error, Entries: entries})
+	}
+	return data, nil
+}
+
+// finalText is what another execution of the investigation ended with.
+func (g *generation) finalText(ctx context.Context, execution string) (string, error) {
+	return g.resultText(ctx, g.ref.Investigation, execution)
+}
+
+// resultText is what an execution ended with, thinking included where it had nothing else.
+func (a *Activities) resultText(ctx context.Context, investigation, execution string) (string, error) {
+	entries, err := a.Transcripts.Entries(ctx, transcript.Scope{Investigation: investigation, Execution: execution})
+	if err != nil {
+		return "", fmt.Errorf("read transcript of %s: %w", execution, err)
+	}
+	return transcript.Final(entries, true), nil
+}
+
+// addInputs writes down what reached the workflow since the last call.
+func (g *generation) addInputs() {
+	for _, input := range g.in.Inputs {
+		switch input.Kind {
+		case InputGuidance:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Guidance(input.Text, input.By)})
+		case InputNudge:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Nudge})
+		case InputRepeating:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Repeating})
+		case InputLimit:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopMaxIterations)})
+		case InputConclude:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopConcluded)})
+		case InputFallback:
+			text := fmt.Sprintf("The model failed (%s: %s); %s takes over.", input.ErrorType, input.Text, g.provider().Model)
+			g.add(transcript.KindFallback, transcript.Body{Text: text, ErrorType: input.ErrorType})
+		}
+	}
+}
+
+// addReply writes down a reply: its calls get ids of ours and what the catalogue
+// says of them, so that nothing depends on what a provider calls them.
+func (g *generation) addReply(reply llm.Response, specs []tool.Spec, compression *transcript.Compression) {
+	body := transcript.Body{
+		Text: reply.Content, Thinking: reply.Thinking, Finish: string(reply.Finish), Provider: g.provider().Name,
+		Model: reply.Model, Usage: g.usage(reply, compression), Compression: compression, ProviderState: reply.ProviderState,
+		Forced: g.in.Conclude,
+	}
+	if g.row.ThinkingFallback && body.Text == "" && len(reply.ToolCalls) == 0 {
+		body.Text = reply.Thinking
+	}
+	if len(reply.ToolCalls) > maxCalls {
+		g.add(transcript.KindNotice, transcript.Body{
+			Text: fmt.Sprintf("The reply asked for %d tool calls; only the first %d are run.", len(reply.ToolCalls), maxCalls),
+		})
+		reply.ToolCalls = reply.ToolCalls[:maxCalls]
+	}
+	for n, call := range reply.ToolCalls {
+		row := transcript.Call{ID: fmt.Sprintf("c%d_%d", g.in.Iteration, n), Name: call.Name, Arguments: call.Arguments}
+		if spec, err := g.Policy.Decide(specs, call.Name); err == nil {
+			row.Name, row.Risk, row.Class, row.Queue = spec.Name, spec.Risk, string(spec.Class()), g.queue(spec.Name)
+		}
+		body.Calls = append(body.Calls, row)
+	}
+	g.add(transcript.KindReply, body)
+}
+
+// usage is what the provider says the call took, or else our own count.
+func (g *generation) usage(reply llm.Response, compression *transcript.Compression) *agent.Usage {
+	usage := reply.Usage
+	usage.ModelCalls = 1
+	if usage.InputTokens == 0 && usage.OutputTokens == 0 {
+		usage.InputTokens = compression.CompressedTokens
+		usage.OutputTokens = token.Count(reply.Model, reply.Content+reply.Thinking)
+	}
+	return &usage
+}
+
+// execution is the record of an execution that begins.
+func (g *generation) execution() record.Execution {
+	provider := g.provider()
+	return record.Execution{
+		Investigation: g.ref.Investigation, Name: g.ref.Execution, Stage: g.plan.Stages[g.ref.Stage].Name,
+		Agent: g.agent.Definition, Type: g.row.Name, LLMBackend: g.agent.LLMBackend, Provider: provider.Name,
+		Model: provider.Model, Status: agent.StatusRunning, StartedAt: time.Now(),
+	}
+}

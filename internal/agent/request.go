@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// Request starts an investigation, from our CLI, the API, the Temporal CLI and
+// the Temporal UI alike. It holds no secrets.
+type Request struct {
+	// Chain or AlertType says which chain runs; one of them is enough.
+	Chain     string `json:"chain,omitempty"`
+	AlertType string `json:"alert_type,omitempty"`
+	// Data is what is to be investigated: text, or any JSON, which is kept as it is.
+	Data json.RawMessage `json:"data,omitempty"`
+	// DataRef is the hash of data that was put into the store before, of any size.
+	DataRef string `json:"data_ref,omitempty"`
+	// Provider replaces the model of every agent: an llm_providers entry or "provider:model".
+	Provider string `json:"provider,omitempty"`
+	// Runbook is text that replaces the chain's runbook.
+	Runbook string `json:"runbook,omitempty"`
+}
+
+// requestFields is what errors tell a user who got the input wrong.
+const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "provider", "runbook"}`
+
+// ParseRequest reads a request strictly: an unknown field, a second value or a
+// request that cannot start anything is an error that says what to write.
+func ParseRequest(raw []byte) (Request, error) {
+	var req Request
+	if len(bytes.TrimSpace(raw)) == 0 || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
+		return req, fmt.Errorf("the input is missing: give one JSON object %s", requestFields)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&req); err != nil {
+		return req, fmt.Errorf("the input is not a request (%w): give one JSON object %s", err, requestFields)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return req, fmt.Errorf("the input holds more than one JSON value: give one JSON object %s", requestFields)
+	}
+	return req, req.Validate()
+}
+
+// maxField bounds the short fields of a request, in bytes.
+const maxField = 512
+
+// Validate returns all that is wrong with the request.
+func (r Request) Validate() error {
+	var errs []error
+	if r.Chain == "" && r.AlertType == "" {
+		errs = append(errs, errors.New(`"chain" or "alert_type" is needed`))
+	}
+	if len(r.Data) > 0 && r.DataRef != "" {
+		errs = append(errs, errors.New(`"data" and "data_ref" exclude each other`))
+	}
+	if !utf8.Valid(r.Data) {
+		errs = append(errs, errors.New(`"data" is not valid UTF-8`))
+	}
+	short := []struct{ name, value string }{
+		{"chain", r.Chain}, {"alert_type", r.AlertType}, {"data_ref", r.DataRef}, {"provider", r.Provider},
+	}
+	for _, field := range short {
+		if len(field.value) > maxField {
+			errs = append(errs, fmt.Errorf("%q is longer than %d bytes", field.name, maxField))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// DataText is the data as agents are shown it: a JSON string as its text,
+// anything else as the JSON that was given.
+func (r Request) DataText() string {
+	var text string
+	if json.Unmarshal(r.Data, &text) == nil {
+		return text
+	}
+	return string(r.Data)
+}

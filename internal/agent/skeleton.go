@@ -1,0 +1,93 @@
+package agent
+
+// Skeleton is the part of a plan that workflows steer by. The plan itself stays
+// in the store: it is named by its hash.
+type Skeleton struct {
+	Chain     string          `json:"chain"`
+	AlertType string          `json:"alert_type,omitempty"`
+	Timeout   Duration        `json:"timeout,omitempty"`
+	Stages    []StageSkeleton `json:"stages"`
+}
+
+// StageSkeleton is the part of a StagePlan that workflows steer by.
+type StageSkeleton struct {
+	Name          string          `json:"name"`
+	SuccessPolicy SuccessPolicy   `json:"success_policy"`
+	Timeout       Duration        `json:"timeout,omitempty"`
+	Agents        []AgentSkeleton `json:"agents"`
+	Synthesis     *AgentSkeleton  `json:"synthesis,omitempty"`
+}
+
+// AgentSkeleton is the part of an AgentPlan that workflows steer by.
+type AgentSkeleton struct {
+	Name    string  `json:"name"`
+	Pattern Pattern `json:"pattern"`
+	// Models name the agent's providers in the order in which they are tried.
+	Models           []string         `json:"models"`
+	MaxIterations    int              `json:"max_iterations"`
+	OnLimit          OnLimit          `json:"on_limit,omitempty"`
+	ThinkingFallback bool             `json:"thinking_fallback,omitempty"`
+	Servers          []ServerSkeleton `json:"servers,omitempty"`
+	Timeouts         Timeouts         `json:"timeouts"`
+}
+
+// ServerSkeleton names an MCP server and the task queue that serves it.
+type ServerSkeleton struct {
+	Name      string `json:"name"`
+	TaskQueue string `json:"task_queue,omitempty"`
+}
+
+// Skeleton returns what workflows need of the plan.
+func (p Plan) Skeleton() Skeleton {
+	out := Skeleton{Chain: p.Chain, AlertType: p.AlertType, Timeout: p.Timeout}
+	for _, stage := range p.Stages {
+		out.Stages = append(out.Stages, stage.skeleton())
+	}
+	return out
+}
+
+func (s StagePlan) skeleton() StageSkeleton {
+	out := StageSkeleton{Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout}
+	for _, a := range s.Agents {
+		out.Agents = append(out.Agents, a.skeleton())
+	}
+	if s.Synthesis != nil {
+		synthesis := s.Synthesis.skeleton()
+		out.Synthesis = &synthesis
+	}
+	return out
+}
+
+func (a AgentPlan) skeleton() AgentSkeleton {
+	row, _ := LookupType(a.Type)
+	out := AgentSkeleton{
+		Name: a.Name, Pattern: row.Pattern, MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
+		ThinkingFallback: row.ThinkingFallback, Timeouts: a.Timeouts,
+	}
+	for _, p := range a.Providers {
+		out.Models = append(out.Models, p.Model)
+	}
+	for _, s := range a.Servers {
+		out.Servers = append(out.Servers, ServerSkeleton{Name: s.Name, TaskQueue: s.TaskQueue})
+	}
+	return out
+}
+
+// SynthesisIndex stands for a stage's synthesis agent where an agent's index is asked for.
+const SynthesisIndex = -1
+
+// Agent returns the plan of a stage's n-th agent (SynthesisIndex: its synthesis);
+// ok is false if the plan has no such agent.
+func (p Plan) Agent(stage, n int) (AgentPlan, bool) {
+	if stage < 0 || stage >= len(p.Stages) {
+		return AgentPlan{}, false
+	}
+	s := p.Stages[stage]
+	switch {
+	case n == SynthesisIndex && s.Synthesis != nil:
+		return *s.Synthesis, true
+	case n >= 0 && n < len(s.Agents):
+		return s.Agents[n], true
+	}
+	return AgentPlan{}, false
+}

@@ -1,0 +1,278 @@
+package workflows
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+func TestIteratingAgent(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		limit   int
+		onLimit agent.OnLimit
+		model   []activities.GenerateOut
+		want    AgentResult // what is compared: status, stop reason, outcome, error type, forced, iterations
+		inputs  string
+		calls   int
+	}{
+		{
+			name: "answers at once", limit: 3, model: []activities.GenerateOut{say("x")},
+			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomeSuccess, Iterations: 1},
+		},
+		{
+			name: "calls tools in parallel", limit: 3, model: []activities.GenerateOut{ask("a", "b"), ask("c"), say("x")}, calls: 3, inputs: ",,",
+			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomeSuccess, Iterations: 3},
+		},
+		{
+			name: "concludes at the limit", limit: 2, model: []activities.GenerateOut{ask("a"), ask("a"), say("x")}, calls: 2, inputs: ",,limit",
+			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopMaxIterations, Outcome: agent.OutcomePartial, Forced: true, Iterations: 3},
+		},
+		{
+			name: "fails at the limit", limit: 2, onLimit: agent.OnLimitError, model: []activities.GenerateOut{ask("a")}, calls: 2, inputs: ",,",
+			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError, ErrorType: activities.ErrorIterationLimit, Iterations: 3},
+		},
+		{
+			name: "answers exactly at the limit", limit: 2, onLimit: agent.OnLimitError, model: []activities.GenerateOut{ask("a"), ask("a"), say("x")}, calls: 2, inputs: ",,",
+			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomeSuccess, Iterations: 3},
+		},
+		{
+			name: "is nudged", limit: 1, model: []activities.GenerateOut{empty, empty, say("x")}, inputs: ",nudge,nudge",
+			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomeSuccess, Iterations: 3},
+		},
+		{
+			name: "stays silent", limit: 5, model: []activities.GenerateOut{empty}, inputs: ",nudge,nudge",
+			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError, ErrorType: activities.ErrorEmptyReply, Iterations: 3},
+		},
+		{
+			name: "repeats itself", limit: 5, model: []activities.GenerateOut{{Finish: activities.FinishRepeating, Preview: "x"}, say("x")}, inputs: ",repeating",
+			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomeSuccess, Iterations: 2},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{model: script(tt.model...)}
+			env := newEnv(t, f)
+			in := agentInput(agent.Iterating, tt.limit)
+			in.Agent.OnLimit = tt.onLimit
+			env.ExecuteWorkflow(IteratingAgent, in)
+			got := agentEnd(t, env)
+			want := tt.want
+			want.Error, want.Model, want.Usage, want.Preview = got.Error, got.Model, got.Usage, got.Preview
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
+			}
+			if inputs := f.inputs(); inputs != tt.inputs {
+				t.Errorf("inputs %q, want %q", inputs, tt.inputs)
+			}
+			if len(f.called) != tt.calls {
+				t.Errorf("%d tool calls, want %d", len(f.called), tt.calls)
+			}
+		})
+	}
+}
+
+func TestIterationLimitText(t *testing.T) {
+	t.Parallel()
+	env := newEnv(t, &fake{model: script(ask("a"))})
+	in := agentInput(agent.Iterating, 1)
+	in.Agent.OnLimit = agent.OnLimitError
+	env.ExecuteWorkflow(IteratingAgent, in)
+	want := "Tool iteration limit (1) exceeded. The agent may be stuck in an infinite loop."
+	if got := agentEnd(t, env).Error; got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
+func TestFallbackUsesUpNoIteration(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		if in.Provider == 0 {
+			return activities.GenerateOut{}, temporal.NewNonRetryableApplicationError("no key", "CredentialsRefused", nil)
+		}
+		return say("x"), nil
+	}}
+	env := newEnv(t, f)
+	in := agentInput(agent.Iterating, 1)
+	in.Agent.Models = []string{"m", "n"}
+	env.ExecuteWorkflow(IteratingAgent, in)
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || got.Iterations != 1 {
+		t.Errorf("got %+v", got)
+	}
+	if f.inputs() != ",fallback" || f.generated[1].Provider != 1 || f.generated[1].Iteration != 1 {
+		t.Errorf("second call: %+v", f.generated[1])
+	}
+}
+
+func TestModelFailureKeepsItsType(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: func(activities.GenerateIn) (activities.GenerateOut, error) {
+		return activities.GenerateOut{}, temporal.NewNonRetryableApplicationError("no key", "CredentialsRefused", nil)
+	}}
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+	if got := agentEnd(t, env); got.ErrorType != "CredentialsRefused" || got.Error != "no key" || !activities.ModelError(got.ErrorType) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestToolActivityThatFailsIsAResult(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(ask("a", "b"), say("x")), tool: func(in activities.CallToolIn) (activities.CallToolOut, error) {
+		if in.Call == 1 {
+			return activities.CallToolOut{}, temporal.NewNonRetryableApplicationError("disk full", "Store", nil)
+		}
+		return activities.CallToolOut{}, nil
+	}}
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted {
+		t.Fatalf("got %+v", got)
+	}
+	want := []activities.Input{{Kind: activities.InputResult, Iteration: 1, Call: 1, ErrorType: "Store", Text: "disk full"}}
+	if diff := cmp.Diff(want, f.generated[1].Inputs); diff != "" {
+		t.Errorf("inputs of the second call (-want +got):\n%s", diff)
+	}
+}
+
+func TestGuidanceKeepsAnAgentGoing(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	env := newEnv(t, f)
+	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		if in.Iteration == 1 {
+			env.SignalWorkflow(SignalGuide, Guide{Text: "look at the database", By: "Ada"})
+		}
+		return say("x"), nil
+	}
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+	want := []activities.Input{{Kind: activities.InputGuidance, Text: "look at the database", By: "Ada"}}
+	if got := agentEnd(t, env); got.Iterations != 2 {
+		t.Fatalf("got %+v", got)
+	}
+	if diff := cmp.Diff(want, f.generated[1].Inputs); diff != "" {
+		t.Errorf("inputs (-want +got):\n%s", diff)
+	}
+}
+
+func TestConcludeStopsAnAgent(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	env := newEnv(t, f)
+	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		if in.Conclude {
+			return say("what I know"), nil
+		}
+		env.SignalWorkflow(SignalConclude, nil)
+		return ask("a"), nil
+	}
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 9))
+	got := agentEnd(t, env)
+	if got.StopReason != agent.StopConcluded || !got.Forced || got.Outcome != agent.OutcomePartial || f.inputs() != ",conclude" {
+		t.Errorf("got %+v, inputs %s", got, f.inputs())
+	}
+}
+
+func TestTimePausedDoesNotCount(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(ask("a"), say("x"))}
+	env := newEnv(t, f)
+	in := agentInput(agent.Iterating, 3)
+	in.Agent.Timeouts.Agent = agent.Duration(time.Minute)
+	in.Steering.Paused = true
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(SignalResume, nil) }, time.Hour)
+	env.ExecuteWorkflow(IteratingAgent, in)
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAgentTimeoutKeepsWhatWasDone(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(ask("a"))}
+	env := newEnv(t, f)
+	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
+	in := agentInput(agent.Iterating, 3)
+	in.Agent.Timeouts.Agent = agent.Duration(time.Minute)
+	env.ExecuteWorkflow(IteratingAgent, in)
+	got := agentEnd(t, env)
+	if got.Status != agent.StatusTimedOut || got.StopReason != agent.StopTimedOut || got.Usage.ModelCalls != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestContinueAsNewCarriesTheState(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	env := newEnv(t, f)
+	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		env.SetContinueAsNewSuggested(true)
+		return ask("a"), nil
+	}
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 9))
+	var next *workflow.ContinueAsNewError
+	if !errors.As(env.GetWorkflowError(), &next) {
+		t.Fatalf("ended with %v", env.GetWorkflowError())
+	}
+	var in AgentInput
+	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &in); err != nil {
+		t.Fatal(err)
+	}
+	if in.Continued == nil || in.Continued.Iteration != 1 || in.Continued.Batches != 1 || !in.Continued.Listed {
+		t.Fatalf("carried %+v", in.Continued)
+	}
+
+	second := &fake{}
+	env = newEnv(t, second)
+	env.ExecuteWorkflow(IteratingAgent, in)
+	if got := agentEnd(t, env); got.Iterations != 2 || got.Usage.ModelCalls != 2 || second.generated[0].Iteration != 2 {
+		t.Errorf("second run: %+v, call %+v", got, second.generated[0])
+	}
+}
+
+func TestSingleShot(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(empty, say("x"))}
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(SingleShotAgent, agentInput(agent.SingleShot, 1))
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || f.inputs() != ",nudge" {
+		t.Errorf("got %+v, inputs %s", got, f.inputs())
+	}
+}
+
+// agentEnd is the result of an agent that ended, however it did.
+func agentEnd(t *testing.T, env *testsuite.TestWorkflowEnvironment) (result AgentResult) {
+	t.Helper()
+	endOf(t, env, &result)
+	return result
+}
+
+func endOf(t *testing.T, env *testsuite.TestWorkflowEnvironment, result any) {
+	t.Helper()
+	if !env.IsWorkflowCompleted() {
+		t.Fatal("the workflow did not end")
+	}
+	err := env.GetWorkflowError()
+	if err == nil {
+		err = env.GetWorkflowResult(result)
+	} else if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		err = failed.Details(result)
+	} else if cancelled, ok := errors.AsType[*temporal.CanceledError](err); ok {
+		err = cancelled.Details(result)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

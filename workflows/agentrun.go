@@ -1,0 +1,209 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// act is nil: it only names activities.
+var act *activities.Activities
+
+// maxNudges is how often an agent is asked again after an empty reply.
+const maxNudges = 2
+
+// maxPending bounds the guidance that waits for a model call, in bytes, so that
+// an activity's input stays under 64 KB.
+const maxPending = 40 << 10
+
+// agentState is what an execution carries from one of its runs to the next.
+type agentState struct {
+	Iteration int                `json:"iteration"` // model calls so far: the key of the last one
+	Batches   int                `json:"batches"`   // of tool calls: what max_iterations bounds
+	Nudges    int                `json:"nudges,omitempty"`
+	Provider  int                `json:"provider,omitempty"` // index of the one in use
+	Model     string             `json:"model,omitempty"`    // that answered last
+	Listed    bool               `json:"listed,omitempty"`
+	Usage     agent.Usage        `json:"usage"`
+	Inputs    []activities.Input `json:"inputs,omitempty"` // for the next model call
+	Deadline  deadline           `json:"deadline"`
+}
+
+// agentRun is one execution, of either pattern.
+type agentRun struct {
+	in       AgentInput
+	state    agentState
+	steering Steering
+	signals  *signals
+	doing    string
+}
+
+func newAgentRun(in AgentInput) *agentRun {
+	run := &agentRun{in: in, steering: in.Steering}
+	if in.Continued != nil {
+		run.state = *in.Continued
+	} else {
+		run.state.Deadline.Remaining = in.Agent.Timeouts.Agent.D()
+	}
+	for _, guide := range in.Steering.Guidance {
+		run.guide(guide)
+	}
+	run.steering.Guidance = nil
+	return run
+}
+
+// execute runs the pattern's loop under the agent's deadline, its signals served.
+func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (AgentResult, error)) (AgentResult, error) {
+	r.signals = listen(ctx)
+	options := workflow.QueryHandlerOptions{Description: "What the agent is doing."}
+	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, r.status, options); err != nil {
+		return AgentResult{}, err
+	}
+	work, cancel := r.state.Deadline.start(ctx, "agent timeout", r.paused)
+	r.signals.serve(work, r.handle)
+	result, err := loop(work)
+	if err != nil && !workflow.IsContinueAsNewError(err) {
+		result, err = r.stopped(work, err), nil
+	}
+	cancel()
+	if err != nil {
+		return result, err
+	}
+	result.Iterations, result.Model, result.Usage = r.state.Iteration, r.state.Model, r.state.Usage
+	return ending(result.Status, result, result.Error, result.ErrorType)
+}
+
+func (r *agentRun) paused() bool { return r.steering.Paused }
+
+// handle takes in a signal. Guidance waits in the inputs of the next model call.
+func (r *agentRun) handle(_ workflow.Context, sig signal) {
+	if sig.Name == SignalGuide {
+		r.guide(sig.Guide)
+		return
+	}
+	r.steering.apply(sig)
+}
+
+func (r *agentRun) guide(g Guide) {
+	pending := len(g.Text)
+	for _, input := range r.state.Inputs {
+		pending += len(input.Text)
+	}
+	if pending <= maxPending {
+		r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputGuidance, Text: g.Text, By: g.By})
+	}
+}
+
+// hold takes in what has arrived and waits while paused.
+func (r *agentRun) hold(ctx workflow.Context) error {
+	r.signals.drain(ctx, r.handle)
+	if r.steering.Paused {
+		r.doing = "paused"
+	}
+	return workflow.Await(ctx, func() bool { return !r.steering.Paused })
+}
+
+// generate makes one model call, falling back from provider to provider.
+func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
+	r.state.Iteration++
+	in := activities.GenerateIn{Ref: r.in.Ref, Iteration: r.state.Iteration, Conclude: conclude, Inputs: r.state.Inputs}
+	if r.state.Iteration == 1 {
+		in.Prior, in.Peers = r.in.Prior, r.in.Peers
+	}
+	r.state.Inputs = nil
+	for {
+		in.Provider = r.state.Provider
+		model := r.in.Agent.Models[in.Provider]
+		r.doing = "waiting for " + model
+		summary := fmt.Sprintf("%s · iteration %d", model, in.Iteration)
+		var out activities.GenerateOut
+		err := workflow.ExecuteActivity(generateOptions(ctx, r.in.Agent.Timeouts, summary), act.Generate, in).Get(ctx, &out)
+		if err == nil {
+			r.state.Usage = r.state.Usage.Add(out.Usage)
+			r.state.Model = out.Model
+			return out, nil
+		}
+		if ctx.Err() != nil || r.state.Provider+1 >= len(r.in.Agent.Models) {
+			return out, err
+		}
+		errorType, message := failure(err)
+		in.Inputs = append(in.Inputs, activities.Input{Kind: activities.InputFallback, ErrorType: errorType, Text: clip(message, 500)})
+		r.state.Provider++
+	}
+}
+
+// again decides whether a reply without tool calls has to be asked for once
+// more, and puts the reason into the next inputs.
+func (r *agentRun) again(out activities.GenerateOut) bool {
+	kind := activities.InputNudge
+	switch {
+	case out.Finish == activities.FinishRepeating:
+		kind = activities.InputRepeating
+	case !out.Empty:
+		r.state.Nudges = 0
+		return false
+	}
+	if r.state.Nudges >= maxNudges {
+		return false
+	}
+	r.state.Nudges++
+	r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: kind})
+	return true
+}
+
+// completed is the result of an agent that said its last word.
+func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason) AgentResult {
+	if out.Empty {
+		return r.failed(activities.ErrorEmptyReply, fmt.Sprintf("the model's reply was empty %d times", r.state.Nudges+1))
+	}
+	result := AgentResult{Status: agent.StatusCompleted, StopReason: reason, Outcome: agent.OutcomeSuccess, Preview: out.Preview}
+	if reason != agent.StopEndTurn {
+		result.Forced, result.Outcome = true, agent.OutcomePartial
+	}
+	return result
+}
+
+func (r *agentRun) failed(errorType, message string) AgentResult {
+	return AgentResult{
+		Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError,
+		ErrorType: errorType, Error: clip(message, 1000),
+	}
+}
+
+// stopped is the result of an agent whose loop ended with an error.
+func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
+	switch {
+	case r.state.Deadline.Expired:
+		message := fmt.Sprintf("the agent did not finish within %s", r.in.Agent.Timeouts.Agent)
+		return AgentResult{Status: agent.StatusTimedOut, StopReason: agent.StopTimedOut, Outcome: agent.OutcomeError, Error: message}
+	case ctx.Err() != nil:
+		return AgentResult{Status: agent.StatusCancelled, StopReason: agent.StopCancelled, Outcome: agent.OutcomeError}
+	}
+	return r.failed(failure(err))
+}
+
+func (r *agentRun) status() (AgentStatus, error) {
+	status := agent.StatusRunning
+	if r.steering.Paused {
+		status = agent.StatusPaused
+	}
+	return AgentStatus{
+		Execution: r.in.Ref.Execution, Status: status, Iteration: r.state.Iteration, MaxIterations: r.in.Agent.MaxIterations,
+		Model: r.in.Agent.Models[r.state.Provider], Doing: r.doing, Usage: r.state.Usage,
+	}, nil
+}
+
+// clip cuts a text for people to at most n bytes, at a character's boundary.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	cut := n
+	for cut > 0 && text[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return text[:cut] + "…"
+}

@@ -1,0 +1,53 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// deadline bounds a piece of work by workflow time; time in which the work is
+// held (paused, waiting for people) does not count.
+type deadline struct {
+	Remaining time.Duration `json:"remaining,omitempty"` // 0 = no bound
+	Expired   bool          `json:"expired,omitempty"`
+
+	since time.Time // when the clock was last set going; zero while it is held
+}
+
+// start returns a context that is cancelled when the time is up. The caller
+// cancels it when the work is done.
+func (d *deadline) start(ctx workflow.Context, what string, held func() bool) (workflow.Context, workflow.CancelFunc) {
+	ctx, cancel := workflow.WithCancel(ctx)
+	if d.Remaining > 0 {
+		workflow.Go(ctx, func(ctx workflow.Context) { d.run(ctx, cancel, what, held) })
+	}
+	return ctx, cancel
+}
+
+func (d *deadline) run(ctx workflow.Context, cancel workflow.CancelFunc, what string, held func() bool) {
+	for workflow.Await(ctx, func() bool { return !held() }) == nil {
+		d.since = workflow.Now(ctx)
+		again, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+			Timeout:      d.Remaining,
+			TimerOptions: workflow.TimerOptions{Summary: what},
+		}, held)
+		if err != nil {
+			return
+		}
+		d.hold(workflow.Now(ctx))
+		if !again {
+			d.Expired = true
+			cancel()
+			return
+		}
+	}
+}
+
+// hold stops the clock. What is left never becomes zero, which means no bound.
+func (d *deadline) hold(now time.Time) {
+	if !d.since.IsZero() {
+		d.Remaining = max(d.Remaining-now.Sub(d.since), time.Millisecond)
+		d.since = time.Time{}
+	}
+}

@@ -1,0 +1,76 @@
+package workflows
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// A workflow that did not complete ends in Temporal as what it is (failed or
+// cancelled), and its result travels in the error's details, so that the parent
+// keeps what was done. These two functions are the two ends of that.
+
+// The stable types of the errors that workflows end with.
+const (
+	ErrorFailed   = "Failed"
+	ErrorTimedOut = "TimedOut"
+)
+
+// ending turns a result into what a workflow function returns.
+func ending[R any](status agent.Status, result R, message, errorType string) (R, error) {
+	switch status {
+	case agent.StatusCancelled:
+		return result, temporal.NewCanceledError(result)
+	case agent.StatusTimedOut:
+		return result, closing(message, ErrorTimedOut, result)
+	case agent.StatusFailed:
+		if errorType == "" {
+			errorType = ErrorFailed
+		}
+		return result, closing(message, errorType, result)
+	}
+	return result, nil
+}
+
+func closing(message, errorType string, details any) error {
+	return temporal.NewApplicationErrorWithOptions(message, errorType, temporal.ApplicationErrorOptions{
+		NonRetryable: true,
+		Details:      []any{details},
+	})
+}
+
+// outcomeOf reads the result of a child that ended, however it ended. ok is
+// false if the child said nothing: it was terminated, or never started.
+func outcomeOf[R any](ctx workflow.Context, child workflow.ChildWorkflowFuture) (result R, ok bool, err error) {
+	err = child.Get(ctx, &result)
+	if err == nil {
+		return result, true, nil
+	}
+	var cancelled *temporal.CanceledError
+	var failed *temporal.ApplicationError
+	switch {
+	case errors.As(err, &failed) && failed.HasDetails():
+		ok = failed.Details(&result) == nil
+	case errors.As(err, &cancelled) && cancelled.HasDetails():
+		ok = cancelled.Details(&result) == nil
+	}
+	return result, ok, err
+}
+
+// failure names an activity's error: its stable type, and its text without
+// Temporal's wrapping.
+func failure(err error) (errorType, message string) {
+	var app *temporal.ApplicationError
+	var timeout *temporal.TimeoutError
+	switch {
+	case errors.As(err, &app):
+		return app.Type(), app.Message()
+	case errors.As(err, &timeout):
+		return activities.ErrorTimeout, "no answer in time (" + timeout.TimeoutType().String() + ")"
+	}
+	return ErrorFailed, err.Error()
+}

@@ -1,0 +1,144 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// fake answers the activities by script. Only what a model or a tool would say
+// is scripted: what follows from it is the workflows' doing.
+type fake struct {
+	mu sync.Mutex
+	// model answers a Generate; the default says "done".
+	model func(in activities.GenerateIn) (activities.GenerateOut, error)
+	tool  func(in activities.CallToolIn) (activities.CallToolOut, error)
+	plan  agent.Plan
+
+	generated []activities.GenerateIn
+	called    []activities.CallToolIn
+	saved     []activities.SaveStageIn
+	finished  []activities.FinishIn
+}
+
+func (f *fake) Generate(_ context.Context, in activities.GenerateIn) (activities.GenerateOut, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.generated = append(f.generated, in)
+	if f.model == nil {
+		return say("done"), nil
+	}
+	return f.model(in)
+}
+
+func (f *fake) CallTool(_ context.Context, in activities.CallToolIn) (activities.CallToolOut, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.called = append(f.called, in)
+	if f.tool == nil {
+		return activities.CallToolOut{Status: "success"}, nil
+	}
+	return f.tool(in)
+}
+
+func (f *fake) ListTools(context.Context, activities.ListToolsIn) (activities.ListToolsOut, error) {
+	return activities.ListToolsOut{Tools: 1}, nil
+}
+
+func (f *fake) Resolve(context.Context, activities.ResolveIn) (activities.ResolveOut, error) {
+	return activities.ResolveOut{Plan: "plan", Skeleton: f.plan.Skeleton()}, nil
+}
+
+func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.saved = append(f.saved, in)
+	return nil
+}
+
+func (f *fake) Finish(_ context.Context, in activities.FinishIn) (activities.FinishOut, error) {
+	f.finished = append(f.finished, in)
+	return activities.FinishOut{Report: fmt.Sprint(in.Results)}, nil
+}
+
+// inputs lists the kinds of all inputs that reached the model, call by call.
+func (f *fake) inputs() string {
+	var calls []string
+	for _, in := range f.generated {
+		var kinds []string
+		for _, input := range in.Inputs {
+			kinds = append(kinds, string(input.Kind))
+		}
+		calls = append(calls, strings.Join(kinds, "+"))
+	}
+	return strings.Join(calls, ",")
+}
+
+func newEnv(t *testing.T, f *fake) *testsuite.TestWorkflowEnvironment {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	Register(env)
+	env.RegisterActivity(f)
+	return env
+}
+
+func say(text string) activities.GenerateOut {
+	return activities.GenerateOut{Preview: text, Finish: "stop", Model: "m", Usage: agent.Usage{InputTokens: 10, OutputTokens: 5, ModelCalls: 1}}
+}
+
+func ask(tools ...string) activities.GenerateOut {
+	out := say("")
+	for _, name := range tools {
+		out.Calls = append(out.Calls, activities.Call{Name: name})
+	}
+	return out
+}
+
+var empty = activities.GenerateOut{Empty: true, Model: "m", Usage: agent.Usage{ModelCalls: 1}}
+
+// script answers the n-th model call with the n-th reply, and the last one for ever.
+func script(replies ...activities.GenerateOut) func(activities.GenerateIn) (activities.GenerateOut, error) {
+	n := 0
+	return func(activities.GenerateIn) (activities.GenerateOut, error) {
+		reply := replies[min(n, len(replies)-1)]
+		n++
+		return reply, nil
+	}
+}
+
+func agentInput(pattern agent.Pattern, iterations int) AgentInput {
+	return AgentInput{
+		Ref:   activities.Ref{Investigation: "inv", Execution: "stage/A", Plan: "plan"},
+		Agent: agent.AgentSkeleton{Name: "A", Pattern: pattern, Models: []string{"m"}, MaxIterations: iterations},
+	}
+}
+
+// planOf is a plan with one stage for each list of agent types.
+func planOf(stages ...[]string) agent.Plan {
+	plan := agent.Plan{Chain: "chain"}
+	for i, types := range stages {
+		stage := agent.StagePlan{Name: fmt.Sprintf("s%d", i+1), SuccessPolicy: agent.SuccessAny}
+		for n, typ := range types {
+			a := agent.AgentPlan{Name: string(rune('A' + n)), Type: typ, MaxIterations: 3, Providers: []agent.Provider{{Model: "m"}}}
+			if typ == "synthesis" {
+				a.Name = "Syn"
+				stage.Synthesis = &a
+				continue
+			}
+			stage.Agents = append(stage.Agents, a)
+		}
+		plan.Stages = append(plan.Stages, stage)
+	}
+	return plan
+}

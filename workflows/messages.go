@@ -1,0 +1,167 @@
+package workflows
+
+import (
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// TaskQueue is where workflows, model calls and the tools of the main group run.
+const TaskQueue = "inquest"
+
+// Signals of a running investigation. They travel down to its stages and agents.
+const (
+	SignalPause    = "pause"    // no payload: no further model call until resume
+	SignalResume   = "resume"   // no payload
+	SignalConclude = "conclude" // Conclude: finish now with what is known
+	SignalGuide    = "guide"    // Guide: words put before the next model call
+)
+
+// Queries of a running or finished investigation.
+const (
+	QueryStatus = "status" // Status
+	QueryResult = "result" // InvestigationResult
+)
+
+// Guide is a person's words to the agents.
+type Guide struct {
+	Text string `json:"text"`
+	// Agent names one agent; empty = all that run now, else the next.
+	Agent string `json:"agent,omitempty"`
+	By    string `json:"by,omitempty"`
+}
+
+// Conclude asks one agent, or with no agent the whole investigation, to finish
+// now with what is known.
+type Conclude struct {
+	Agent string `json:"agent,omitempty"`
+	By    string `json:"by,omitempty"`
+}
+
+// idTail is how much of the first run's id tells two runs of one workflow id
+// apart: 48 of its random bits.
+const idTail = 12
+
+// InvestigationID identifies an investigation for good: a workflow id that is
+// used again gives another one, a Temporal reset the same one (design: rule 1).
+func InvestigationID(workflowID, firstRunID string) string {
+	return workflowID + ":" + firstRunID[max(0, len(firstRunID)-idTail):]
+}
+
+// childID is the workflow id of a stage ("<stage>") or an execution ("<stage>/<agent>").
+func childID(investigation, name string) string { return investigation + "/" + name }
+
+func executionName(stage, agentName string) string { return stage + "/" + agentName }
+
+// maxID leaves room for the names of stages and agents within Temporal's 1,000 characters.
+const maxID = 800
+
+// StageInput starts a stage.
+type StageInput struct {
+	Investigation string              `json:"investigation"`
+	Plan          string              `json:"plan"`
+	Index         int                 `json:"index"`
+	Stage         agent.StageSkeleton `json:"stage"`
+	// Prior are the results of the stages before this one.
+	Prior    []activities.Source `json:"prior,omitempty"`
+	Steering Steering            `json:"steering"`
+}
+
+// StageResult is what an investigation keeps of a stage.
+type StageResult struct {
+	Status  agent.Status  `json:"status"`
+	Outcome agent.Outcome `json:"outcome,omitempty"`
+	// Result is the execution whose final text stands for the stage.
+	Result string         `json:"result,omitempty"`
+	Agents []AgentSummary `json:"agents,omitempty"`
+	Usage  agent.Usage    `json:"usage"`
+	Error  string         `json:"error,omitempty"`
+	// ErrorType is the stable type of the error that made the stage fail.
+	ErrorType string `json:"error_type,omitempty"`
+	// Guidance found no agent of this stage; it is for the next one.
+	Guidance []Guide `json:"guidance,omitempty"`
+}
+
+// AgentSummary is an agent's line in a status.
+type AgentSummary struct {
+	Name       string           `json:"name"`
+	Status     agent.Status     `json:"status"`
+	StopReason agent.StopReason `json:"stop_reason,omitempty"`
+	Model      string           `json:"model,omitempty"`
+	Iterations int              `json:"iterations,omitempty"`
+	Usage      agent.Usage      `json:"usage"`
+	Error      string           `json:"error,omitempty"`
+	// WorkflowID answers the query "status" while the agent runs.
+	WorkflowID string `json:"workflow_id,omitempty"`
+}
+
+// AgentInput starts an execution.
+type AgentInput struct {
+	Ref      activities.Ref      `json:"ref"`
+	Agent    agent.AgentSkeleton `json:"agent"`
+	Prior    []activities.Source `json:"prior,omitempty"`
+	Peers    []activities.Peer   `json:"peers,omitempty"`
+	Steering Steering            `json:"steering"`
+	// Continued carries on from an earlier run of the same execution.
+	Continued *agentState `json:"continued,omitempty"`
+}
+
+// AgentResult is what a stage keeps of an execution.
+type AgentResult struct {
+	Status     agent.Status     `json:"status"`
+	StopReason agent.StopReason `json:"stop_reason"`
+	Outcome    agent.Outcome    `json:"outcome,omitempty"`
+	// Forced: the final text was asked for without tools, at the limit or on request.
+	Forced     bool        `json:"forced_conclusion,omitempty"`
+	Iterations int         `json:"iterations"`
+	Model      string      `json:"model,omitempty"`
+	Usage      agent.Usage `json:"usage"`
+	Preview    string      `json:"preview,omitempty"`
+	Error      string      `json:"error,omitempty"`
+	ErrorType  string      `json:"error_type,omitempty"`
+}
+
+// InvestigationResult is what an investigation returns.
+type InvestigationResult struct {
+	ID        string          `json:"id"`
+	Status    agent.Status    `json:"status"`
+	EndReason agent.EndReason `json:"end_reason"`
+	Report    string          `json:"report,omitempty"`
+	// ReportRef names the whole report in the store when it is over 64 KB.
+	ReportRef string        `json:"report_ref,omitempty"`
+	Stages    []StageStatus `json:"stages,omitempty"`
+	Usage     agent.Usage   `json:"usage"`
+	Error     string        `json:"error,omitempty"`
+}
+
+// StageStatus is a stage's line in a status.
+type StageStatus struct {
+	Name   string         `json:"name"`
+	Status agent.Status   `json:"status"`
+	Agents []AgentSummary `json:"agents,omitempty"`
+	Error  string         `json:"error,omitempty"`
+}
+
+// Status answers the query "status" of an investigation: a short, complete picture.
+type Status struct {
+	ID        string          `json:"id"`
+	Chain     string          `json:"chain,omitempty"`
+	Status    agent.Status    `json:"status"`
+	EndReason agent.EndReason `json:"end_reason,omitempty"`
+	Stages    []StageStatus   `json:"stages,omitempty"`
+	Usage     agent.Usage     `json:"usage"` // of the stages that ended
+	// WaitingFor says whom or what the investigation waits for.
+	WaitingFor  string   `json:"waiting_for,omitempty"`
+	Undelivered []string `json:"undelivered,omitempty"`
+	Error       string   `json:"error,omitempty"`
+}
+
+// AgentStatus answers the query "status" of an agent.
+type AgentStatus struct {
+	Execution     string       `json:"execution"`
+	Status        agent.Status `json:"status"`
+	Iteration     int          `json:"iteration"`
+	MaxIterations int          `json:"max_iterations"`
+	Model         string       `json:"model"`
+	Doing         string       `json:"doing,omitempty"`
+	Usage         agent.Usage  `json:"usage"`
+}

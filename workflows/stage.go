@@ -1,0 +1,242 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// Stage runs the agents of one stage in parallel, waits for all of them, and
+// has their work joined (spec: pipeline, "Stage").
+func Stage(ctx workflow.Context, in StageInput) (StageResult, error) {
+	run := stageRun{in: in, steering: in.Steering}
+	run.deadline.Remaining = in.Stage.Timeout.D()
+	return run.execute(ctx)
+}
+
+type stageRun struct {
+	in       StageInput
+	steering Steering
+	deadline deadline
+	started  time.Time
+	agents   []*member
+	result   StageResult
+}
+
+// member is an agent of the stage and its execution.
+type member struct {
+	plan   agent.AgentSkeleton
+	ref    activities.Ref
+	child  workflow.ChildWorkflowFuture
+	result AgentResult
+	closed bool
+}
+
+func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
+	r.started = workflow.Now(ctx)
+	signals := listen(ctx)
+	work, cancel := r.deadline.start(ctx, "stage timeout", func() bool { return r.steering.Paused })
+	signals.serve(ctx, r.handle)
+	for n, plan := range r.in.Stage.Agents {
+		r.agents = append(r.agents, r.launch(work, n, plan, nil))
+	}
+	r.wait(ctx, r.agents)
+	cancel()
+	r.judge()
+	if r.result.Status == agent.StatusCompleted && r.in.Stage.Synthesis != nil {
+		r.synthesise(ctx)
+	}
+	cleanup, _ := workflow.NewDisconnectedContext(ctx)
+	signals.drain(cleanup, r.handle)
+	r.result.Guidance = r.steering.Guidance
+	if err := r.save(cleanup); err != nil {
+		return r.result, err
+	}
+	message := fmt.Sprintf("stage %s: %s", r.in.Stage.Name, r.result.Error)
+	return ending(r.result.Status, r.result, message, r.result.ErrorType)
+}
+
+// launch starts an execution. What people said before it started goes with it.
+func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton, peers []activities.Peer) *member {
+	m := &member{plan: plan, ref: activities.Ref{
+		Investigation: r.in.Investigation, Execution: executionName(r.in.Stage.Name, plan.Name),
+		Plan: r.in.Plan, Stage: r.in.Index, Agent: n,
+	}}
+	input := AgentInput{Ref: m.ref, Agent: plan, Prior: r.in.Prior, Peers: peers, Steering: r.steering}
+	input.Steering.Guidance = guidanceFor(r.steering.Guidance, plan.Name)
+	summary := plan.Name + " · " + plan.Models[0]
+	ctx = childOptions(ctx, childID(r.in.Investigation, m.ref.Execution), summary)
+	m.child = workflow.ExecuteChildWorkflow(ctx, patterns[plan.Pattern], input)
+	return m
+}
+
+func guidanceFor(all []Guide, name string) []Guide {
+	return slices.DeleteFunc(slices.Clone(all), func(g Guide) bool { return g.Agent != "" && g.Agent != name })
+}
+
+// wait reads the results of all members, in the order in which they end.
+func (r *stageRun) wait(ctx workflow.Context, members []*member) {
+	group := workflow.NewWaitGroup(ctx)
+	group.Add(len(members))
+	for _, m := range members {
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			defer group.Done()
+			r.close(ctx, m)
+			workflow.SetCurrentDetails(ctx, agentTable(r.summaries()))
+		})
+	}
+	workflow.SetCurrentDetails(ctx, agentTable(r.summaries()))
+	r.given(members)
+	group.Wait(ctx)
+}
+
+// given forgets the guidance that the members were started with.
+func (r *stageRun) given(members []*member) {
+	r.steering.Guidance = slices.DeleteFunc(r.steering.Guidance, func(g Guide) bool {
+		return g.Agent == "" || slices.ContainsFunc(members, func(m *member) bool { return m.plan.Name == g.Agent })
+	})
+}
+
+func (r *stageRun) close(ctx workflow.Context, m *member) {
+	// Cancelled or not, a child says how it ended.
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	result, ok, err := outcomeOf[AgentResult](ctx, m.child)
+	if !ok {
+		errorType, message := failure(err)
+		result = AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, ErrorType: errorType, Error: clip(message, 500)}
+	}
+	if r.deadline.Expired && result.Status == agent.StatusCancelled {
+		result.Status, result.StopReason = agent.StatusTimedOut, agent.StopTimedOut
+		result.Error = fmt.Sprintf("the stage did not finish within %s", r.in.Stage.Timeout)
+	}
+	m.result, m.closed = result, true
+	r.result.Usage = r.result.Usage.Add(result.Usage)
+}
+
+// judge applies the success policy to the agents' results.
+func (r *stageRun) judge() {
+	var done []*member
+	for _, m := range r.agents {
+		if m.result.Status == agent.StatusCompleted {
+			done = append(done, m)
+		}
+	}
+	if len(done) > 0 {
+		r.result.Result = done[0].ref.Execution
+	}
+	if len(done) == len(r.agents) || len(done) > 0 && r.in.Stage.SuccessPolicy != agent.SuccessAll {
+		r.result.Status, r.result.Outcome = agent.StatusCompleted, done[0].result.Outcome
+		return
+	}
+	r.fail()
+}
+
+// fail names the failure: a uniform one is kept, a mixed one is "failed".
+func (r *stageRun) fail() {
+	var messages []string
+	r.result.Outcome = agent.OutcomeError
+	for _, m := range r.agents {
+		status := m.result.Status
+		if status == agent.StatusCompleted {
+			continue
+		}
+		if r.result.Status == "" {
+			r.result.Status = status
+		}
+		if r.result.Status != status {
+			r.result.Status = agent.StatusFailed
+		}
+		if r.result.ErrorType == "" {
+			r.result.ErrorType = m.result.ErrorType
+		}
+		messages = append(messages, fmt.Sprintf("%s %s: %s", m.plan.Name, status, orText(m.result.Error, string(m.result.StopReason))))
+	}
+	r.result.Error = clip(strings.Join(messages, "; "), 2000)
+}
+
+// synthesise has the agents' work joined; the joined result stands for the stage.
+func (r *stageRun) synthesise(ctx workflow.Context) {
+	var peers []activities.Peer
+	for _, m := range r.agents {
+		peers = append(peers, activities.Peer{
+			Execution: m.ref.Execution, Agent: m.plan.Name, Status: m.result.Status, Error: clip(m.result.Error, 500),
+		})
+	}
+	joined := r.launch(ctx, agent.SynthesisIndex, *r.in.Stage.Synthesis, peers)
+	r.agents = append(r.agents, joined)
+	r.wait(ctx, []*member{joined})
+	if joined.result.Status == agent.StatusCompleted {
+		r.result.Result, r.result.Outcome = joined.ref.Execution, joined.result.Outcome
+		return
+	}
+	r.result.Status, r.result.Outcome, r.result.ErrorType = joined.result.Status, agent.OutcomeError, joined.result.ErrorType
+	r.result.Error = fmt.Sprintf("%s %s: %s", joined.plan.Name, joined.result.Status, joined.result.Error)
+}
+
+// handle passes a signal on to the agents that run; guidance that finds none
+// waits for the next one.
+func (r *stageRun) handle(ctx workflow.Context, sig signal) {
+	if sig.Name == SignalPause || sig.Name == SignalResume {
+		r.steering.apply(sig)
+	}
+	delivered := false
+	for _, m := range r.agents {
+		if m.closed || sig.Agent != "" && sig.Agent != m.plan.Name {
+			continue
+		}
+		if m.child.SignalChildWorkflow(ctx, sig.Name, sig.payload()).Get(ctx, nil) == nil {
+			delivered = true
+		}
+	}
+	if sig.Name == SignalGuide && !delivered {
+		r.steering.apply(sig)
+	}
+}
+
+// save records how the stage and its executions ended.
+func (r *stageRun) save(ctx workflow.Context) error {
+	ended := workflow.Now(ctx)
+	in := activities.SaveStageIn{Plan: r.in.Plan, Stage: record.Stage{
+		Investigation: r.in.Investigation, Name: r.in.Stage.Name, Index: r.in.Index,
+		Status: r.result.Status, Outcome: r.result.Outcome, Result: r.result.Result, Error: r.result.Error,
+		StartedAt: r.started, EndedAt: &ended,
+	}}
+	for _, m := range r.agents {
+		in.Executions = append(in.Executions, activities.ExecutionSummary{
+			Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
+			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: m.result.Error,
+		})
+	}
+	r.result.Agents = r.summaries()
+	return workflow.ExecuteActivity(storeOptions(ctx, "record "+r.in.Stage.Name), act.SaveStage, in).Get(ctx, nil)
+}
+
+func (r *stageRun) summaries() []AgentSummary {
+	var out []AgentSummary
+	for _, m := range r.agents {
+		s := AgentSummary{
+			Name: m.plan.Name, Status: agent.StatusRunning, StopReason: m.result.StopReason, Model: m.result.Model,
+			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip(m.result.Error, 300),
+			WorkflowID: childID(r.in.Investigation, m.ref.Execution),
+		}
+		if m.closed {
+			s.Status = m.result.Status
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func orText(text, otherwise string) string {
+	if text != "" {
+		return text
+	}
+	return otherwise
+}

@@ -1,0 +1,141 @@
+package workflows
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// stageInput is a stage with one agent for each letter.
+func stageInput(names string, policy agent.SuccessPolicy, synthesis bool) StageInput {
+	in := StageInput{Investigation: "inv", Plan: "plan", Stage: agent.StageSkeleton{Name: "s", SuccessPolicy: policy}}
+	for _, name := range names {
+		in.Stage.Agents = append(in.Stage.Agents, agent.AgentSkeleton{
+			Name: string(name), Pattern: agent.Iterating, Models: []string{"m"}, MaxIterations: 3,
+		})
+	}
+	if synthesis {
+		in.Stage.Synthesis = &agent.AgentSkeleton{Name: "Syn", Pattern: agent.SingleShot, Models: []string{"m"}, MaxIterations: 1}
+	}
+	return in
+}
+
+func TestStagePolicy(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name      string
+		agents    string
+		fail      string // agents whose model refuses
+		policy    agent.SuccessPolicy
+		synthesis bool
+		status    agent.Status
+		result    string
+	}{
+		{"one agent", "A", "", agent.SuccessAny, false, agent.StatusCompleted, "s/A"},
+		{"one agent fails", "A", "A", agent.SuccessAny, false, agent.StatusFailed, ""},
+		{"any of two", "AB", "A", agent.SuccessAny, true, agent.StatusCompleted, "s/Syn"},
+		{"all of two", "AB", "A", agent.SuccessAll, true, agent.StatusFailed, "s/B"},
+		{"all succeed", "AB", "", agent.SuccessAll, true, agent.StatusCompleted, "s/Syn"},
+		{"none succeeds", "AB", "AB", agent.SuccessAny, true, agent.StatusFailed, ""},
+		{"synthesis fails", "AB", "Syn", agent.SuccessAny, true, agent.StatusFailed, "s/A"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{model: func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				if name := strings.TrimPrefix(in.Ref.Execution, "s/"); strings.Contains(tt.fail, name) {
+					return activities.GenerateOut{}, temporal.NewNonRetryableApplicationError("refused", "CredentialsRefused", nil)
+				}
+				return say("x"), nil
+			}}
+			env := newEnv(t, f)
+			env.ExecuteWorkflow(Stage, stageInput(tt.agents, tt.policy, tt.synthesis))
+			var got StageResult
+			endOf(t, env, &got)
+			if got.Status != tt.status || got.Result != tt.result {
+				t.Errorf("status %s, result %q; want %s, %q (%s)", got.Status, got.Result, tt.status, tt.result, got.Error)
+			}
+			if len(f.saved) != 1 || f.saved[0].Stage.Status != tt.status {
+				t.Errorf("recorded %+v", f.saved)
+			}
+		})
+	}
+}
+
+func TestSynthesisSeesEveryAgent(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		if in.Ref.Execution == "s/A" {
+			return activities.GenerateOut{}, temporal.NewNonRetryableApplicationError("refused", "CredentialsRefused", nil)
+		}
+		return say("x"), nil
+	}}
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(Stage, stageInput("AB", agent.SuccessAny, true))
+	want := []activities.Peer{
+		{Execution: "s/A", Agent: "A", Status: agent.StatusFailed, Error: "refused"},
+		{Execution: "s/B", Agent: "B", Status: agent.StatusCompleted},
+	}
+	if diff := cmp.Diff(want, f.generated[len(f.generated)-1].Peers); diff != "" {
+		t.Errorf("peers (-want +got):\n%s", diff)
+	}
+}
+
+func TestStageTimeoutKeepsTheAgentsThatFinished(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		if in.Ref.Execution == "s/A" {
+			return ask("slow"), nil
+		}
+		return say("x"), nil
+	}}
+	env := newEnv(t, f)
+	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
+	in := stageInput("AB", agent.SuccessAny, false)
+	in.Stage.Timeout = agent.Duration(time.Minute)
+	env.ExecuteWorkflow(Stage, in)
+	var got StageResult
+	endOf(t, env, &got)
+	if got.Status != agent.StatusCompleted || got.Result != "s/B" || got.Agents[0].Status != agent.StatusTimedOut {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestUniformEndIsKept(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(ask("slow"))}
+	env := newEnv(t, f)
+	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
+	env.ExecuteWorkflow(Stage, stageInput("AB", agent.SuccessAny, true))
+	var got StageResult
+	endOf(t, env, &got)
+	if got.Status != agent.StatusCancelled || len(f.saved) != 1 {
+		t.Errorf("got %+v, recorded %d", got, len(f.saved))
+	}
+}
+
+func TestGuidanceForAnAgentThatEndedIsHandedOn(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	env := newEnv(t, f)
+	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		if in.Ref.Execution == "s/Syn" {
+			env.SignalWorkflow(SignalGuide, Guide{Text: "x", Agent: "A"})
+		}
+		return say("x"), nil
+	}
+	env.ExecuteWorkflow(Stage, stageInput("AB", agent.SuccessAny, true))
+	var got StageResult
+	endOf(t, env, &got)
+	if diff := cmp.Diff([]Guide{{Text: "x", Agent: "A"}}, got.Guidance); diff != "" {
+		t.Errorf("guidance that is left (-want +got):\n%s", diff)
+	}
+}

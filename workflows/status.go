@@ -1,0 +1,90 @@
+package workflows
+
+import (
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+func (r *investigationRun) answerQueries(ctx workflow.Context) error {
+	status := func() (Status, error) { return r.snapshot(), nil }
+	options := workflow.QueryHandlerOptions{Description: "Where the investigation stands: stages, agents, tokens, whom it waits for."}
+	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, status, options); err != nil {
+		return err
+	}
+	result := func() (InvestigationResult, error) { return r.result, nil }
+	options = workflow.QueryHandlerOptions{Description: "The result; while it runs, what is known of it."}
+	return workflow.SetQueryHandlerWithOptions(ctx, QueryResult, result, options)
+}
+
+// snapshot is the investigation's status now.
+func (r *investigationRun) snapshot() Status {
+	out := Status{
+		ID: r.id, Chain: r.state.Resolved.Skeleton.Chain, Status: r.result.Status, EndReason: r.result.EndReason,
+		Stages: r.state.Stages, Usage: r.state.Usage, Undelivered: r.state.Undelivered, Error: r.result.Error,
+	}
+	switch {
+	case r.result.Status.Closed():
+	case r.state.Steering.Paused:
+		out.Status, out.WaitingFor = agent.StatusPaused, "a person: signal resume (or conclude)"
+	case len(r.state.Stages) == 0:
+		out.WaitingFor = "the chain to be resolved"
+	case r.state.Next < len(r.state.Stages):
+		out.Stages = r.withRunning()
+		out.WaitingFor = "stage " + r.state.Stages[r.state.Next].Name
+	}
+	return out
+}
+
+// withRunning lists the agents of the stage that runs, with the workflow ids
+// that say what they do: a query must not ask other workflows.
+func (r *investigationRun) withRunning() []StageStatus {
+	stages := append([]StageStatus(nil), r.state.Stages...)
+	plan := r.state.Resolved.Skeleton.Stages[r.state.Next]
+	if r.child == nil {
+		return stages
+	}
+	for _, a := range plan.Agents {
+		stages[r.state.Next].Agents = append(stages[r.state.Next].Agents, AgentSummary{
+			Name: a.Name, Status: agent.StatusRunning, Model: a.Models[0],
+			WorkflowID: childID(r.id, executionName(plan.Name, a.Name)),
+		})
+	}
+	return stages
+}
+
+// statusTable is the status as Markdown, for the Temporal UI.
+func statusTable(s Status) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s** · %s", s.Chain, s.Status)
+	if s.WaitingFor != "" {
+		fmt.Fprintf(&b, " · waiting for %s", s.WaitingFor)
+	}
+	b.WriteString("\n\n| stage | status | agents | tokens |\n|---|---|---|---|\n")
+	for _, stage := range s.Stages {
+		var names []string
+		tokens := 0
+		for _, a := range stage.Agents {
+			names = append(names, fmt.Sprintf("%s (%s)", a.Name, a.Status))
+			tokens += a.Usage.InputTokens + a.Usage.OutputTokens
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %d |\n", stage.Name, stage.Status, strings.Join(names, ", "), tokens)
+	}
+	for _, u := range s.Undelivered {
+		fmt.Fprintf(&b, "\nnot delivered: %s\n", clip(u, 200))
+	}
+	return clip(b.String(), 16<<10)
+}
+
+// agentTable lists a stage's agents as Markdown, for the Temporal UI.
+func agentTable(agents []AgentSummary) string {
+	var b strings.Builder
+	b.WriteString("| agent | status | model | iterations | tokens |\n|---|---|---|---|---|\n")
+	for _, a := range agents {
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d |\n", a.Name, a.Status, a.Model, a.Iterations, a.Usage.InputTokens+a.Usage.OutputTokens)
+	}
+	return clip(b.String(), 16<<10)
+}

@@ -1,0 +1,80 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// handle takes in a signal of the investigation and sends it down to the stage
+// that runs. What reaches nobody, and will reach nobody, is in the status.
+func (r *investigationRun) handle(ctx workflow.Context, sig signal) {
+	if why := r.refuse(sig); why != "" {
+		r.state.Undelivered = append(r.state.Undelivered, why)
+		return
+	}
+	if sig.Name != SignalGuide && sig.Agent == "" {
+		r.state.Steering.apply(sig)
+	}
+	delivered := r.forward(ctx, sig)
+	switch {
+	case delivered:
+	case sig.Name == SignalGuide:
+		r.state.Steering.apply(sig) // for the next stage
+	case sig.Agent != "":
+		r.state.Undelivered = append(r.state.Undelivered, fmt.Sprintf("%s: agent %s is not running", sig.Name, sig.Agent))
+	}
+	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
+}
+
+// forward sends a signal to the stage that runs, if it is for that stage.
+func (r *investigationRun) forward(ctx workflow.Context, sig signal) bool {
+	if r.child == nil || sig.Agent != "" && !hasAgent(r.state.Resolved.Skeleton.Stages[r.state.Next], sig.Agent) {
+		return false
+	}
+	return r.child.SignalChildWorkflow(ctx, sig.Name, sig.payload()).Get(ctx, nil) == nil
+}
+
+// refuse says why a signal cannot be delivered now or later.
+func (r *investigationRun) refuse(sig signal) string {
+	if why := sig.refusal(); why != "" {
+		return why
+	}
+	if r.result.Status.Closed() {
+		return sig.Name + ": the investigation has ended"
+	}
+	if sig.Agent == "" || len(r.state.Stages) == 0 {
+		return ""
+	}
+	left := r.state.Resolved.Skeleton.Stages[min(r.state.Next, len(r.state.Stages)):]
+	if !slices.ContainsFunc(left, func(s agent.StageSkeleton) bool { return hasAgent(s, sig.Agent) }) {
+		return fmt.Sprintf("%s: no agent %q runs now or later", sig.Name, sig.Agent)
+	}
+	return ""
+}
+
+func hasAgent(stage agent.StageSkeleton, name string) bool {
+	if stage.Synthesis != nil && stage.Synthesis.Name == name {
+		return true
+	}
+	return slices.ContainsFunc(stage.Agents, func(a agent.AgentSkeleton) bool { return a.Name == name })
+}
+
+// takeSteering is what a stage that starts now must know; guidance for agents
+// of later stages stays.
+func (r *investigationRun) takeSteering(stage agent.StageSkeleton) Steering {
+	out := Steering{Paused: r.state.Steering.Paused}
+	var later []Guide
+	for _, g := range r.state.Steering.Guidance {
+		if g.Agent == "" || hasAgent(stage, g.Agent) {
+			out.Guidance = append(out.Guidance, g)
+		} else {
+			later = append(later, g)
+		}
+	}
+	r.state.Steering.Guidance = later
+	return out
+}

@@ -1,0 +1,132 @@
+package workflows
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// Steering is what people have asked for and what children that start later
+// must know.
+type Steering struct {
+	Paused     bool    `json:"paused,omitempty"`
+	Concluding bool    `json:"concluding,omitempty"`
+	Guidance   []Guide `json:"guidance,omitempty"`
+}
+
+// A signal is steering on its way down from an investigation to its agents.
+type signal struct {
+	Name  string
+	Guide Guide  // of SignalGuide
+	Agent string // whom it is for; "" = everybody
+	By    string
+}
+
+// payload is what the signal carries when it is sent on.
+func (s signal) payload() any {
+	switch s.Name {
+	case SignalGuide:
+		return s.Guide
+	case SignalConclude:
+		return Conclude{Agent: s.Agent, By: s.By}
+	}
+	return nil
+}
+
+// apply changes the steering by a signal.
+func (s *Steering) apply(sig signal) {
+	switch sig.Name {
+	case SignalPause:
+		s.Paused = true
+	case SignalResume:
+		s.Paused = false
+	case SignalConclude:
+		s.Concluding = true
+	case SignalGuide:
+		s.Guidance = append(s.Guidance, sig.Guide)
+	}
+}
+
+// signals receives the steering signals of one workflow.
+type signals struct {
+	channels []workflow.ReceiveChannel
+}
+
+var descriptions = map[string]string{
+	SignalPause:    "No further model call until resume. Running calls finish.",
+	SignalResume:   "Go on after a pause.",
+	SignalConclude: `Finish now with what is known. Input: nothing, or {"agent": "…", "by": "…"} for one agent only.`,
+	SignalGuide:    `Put words before the agents' next model call. Input: {"text": "…", "agent": "…", "by": "…"}; without agent, all that run now, else the next.`,
+}
+
+// maxGuide bounds the text of a guide signal, in bytes: it is in history once per level.
+const maxGuide = 16 << 10
+
+// listen registers the signals, with their descriptions.
+func listen(ctx workflow.Context) *signals {
+	s := &signals{}
+	for _, name := range []string{SignalPause, SignalResume, SignalConclude, SignalGuide} {
+		options := workflow.SignalChannelOptions{Description: descriptions[name]}
+		s.channels = append(s.channels, workflow.GetSignalChannelWithOptions(ctx, name, options))
+	}
+	return s
+}
+
+// serve hands every signal to handle until ctx ends.
+func (s *signals) serve(ctx workflow.Context, handle func(workflow.Context, signal)) {
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for workflow.Await(ctx, s.pending) == nil {
+			s.drain(ctx, handle)
+		}
+	})
+}
+
+func (s *signals) pending() bool {
+	return slices.ContainsFunc(s.channels, func(c workflow.ReceiveChannel) bool { return c.Len() > 0 })
+}
+
+// drain hands over what has arrived and is not served yet.
+func (s *signals) drain(ctx workflow.Context, handle func(workflow.Context, signal)) {
+	for _, channel := range s.channels {
+		var raw json.RawMessage
+		for channel.ReceiveAsync(&raw) {
+			handle(ctx, parseSignal(channel.Name(), raw))
+			raw = nil
+		}
+	}
+}
+
+// parseSignal reads a signal's payload. One that cannot be read leaves its
+// fields empty: a signal cannot be refused and must not stop an investigation.
+// A guide that is only a text is taken as its text.
+func parseSignal(name string, raw json.RawMessage) signal {
+	sig := signal{Name: name}
+	switch name {
+	case SignalGuide:
+		if json.Unmarshal(raw, &sig.Guide.Text) != nil {
+			_ = json.Unmarshal(raw, &sig.Guide)
+		}
+		sig.Agent, sig.By = sig.Guide.Agent, sig.Guide.By
+	case SignalConclude:
+		var c Conclude
+		_ = json.Unmarshal(raw, &c)
+		sig.Agent, sig.By = c.Agent, c.By
+	}
+	return sig
+}
+
+// refusal says why a signal cannot be used; "" = it can.
+func (s signal) refusal() string {
+	if s.Name != SignalGuide {
+		return ""
+	}
+	if s.Guide.Text == "" {
+		return `guide: no text: give {"text": "…"}`
+	}
+	if len(s.Guide.Text) > maxGuide {
+		return fmt.Sprintf("guide: %d bytes are more than the %d that a signal may carry", len(s.Guide.Text), maxGuide)
+	}
+	return ""
+}

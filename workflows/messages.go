@@ -8,6 +8,9 @@ import (
 // TaskQueue is where workflows, model calls and the tools of the main group run.
 const TaskQueue = "inquest"
 
+// TypeInvestigation is the workflow type that a request starts.
+const TypeInvestigation = "Investigation"
+
 // Signals of a running investigation. They travel down to its stages and agents.
 const (
 	SignalPause    = "pause"    // no payload: no further model call until resume

@@ -4,8 +4,11 @@ package tool
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 )
@@ -59,5 +62,24 @@ func Split(name string) (server, own string) {
 
 const dot = "__"
 
-// WireName spells a tool's name for models that allow no dot in it.
-func WireName(name string) string { return strings.Replace(name, ".", dot, 1) }
+// maxWireName is the longest tool name that models take, in bytes.
+const maxWireName = 64
+
+// WireName spells a tool's name for models that allow only letters, digits, "_"
+// and "-" in it, and 64 of them. It cannot be undone: Policy.Decide finds the
+// tool among those that were offered.
+func WireName(name string) string {
+	name = strings.Map(wireRune, strings.ReplaceAll(name, ".", dot))
+	if len(name) <= maxWireName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return fmt.Sprintf("%s_%x", name[:maxWireName-9], sum[:4])
+}
+
+func wireRune(r rune) rune {
+	if r < 128 && (r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
+		return r
+	}
+	return '_'
+}

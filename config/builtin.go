@@ -1,0 +1,64 @@
+package config
+
+import (
+	"embed"
+	"maps"
+)
+
+//go:embed builtin/*.yaml
+var builtIn embed.FS
+
+// builtInFiles are the files that every configuration starts from.
+func builtInFiles() []file {
+	entries, err := builtIn.ReadDir("builtin")
+	if err != nil {
+		return nil // an embedded directory that compiled is there
+	}
+	var files []file
+	for _, e := range entries {
+		name := "builtin/" + e.Name()
+		if data, err := builtIn.ReadFile(name); err == nil {
+			files = append(files, file{name: name, data: data, builtIn: true})
+		}
+	}
+	return files
+}
+
+// adopt adds what is built in to what the user wrote: an entry of the user's
+// replaces one of the same name whole; defaults are inherited one by one.
+func (c *Config) adopt(base *Config) {
+	c.Defaults = inherit(base.Defaults, c.Defaults)
+	c.Agents = adopt(base.Agents, c.Agents)
+	c.AgentChains = adopt(base.AgentChains, c.AgentChains)
+	c.MCPServers = adopt(base.MCPServers, c.MCPServers)
+	c.LLMProviders = adopt(base.LLMProviders, c.LLMProviders)
+	c.report.adopt(base.report)
+}
+
+func adopt[T any](base, own map[string]T) map[string]T {
+	all := maps.Clone(base)
+	if all == nil {
+		return own
+	}
+	maps.Copy(all, own)
+	return all
+}
+
+// adopt adds what is known of built-in entries that are still in use.
+func (r *report) adopt(base *report) {
+	r.findings = append(r.findings, base.findings...)
+	replaced := func(entry string) bool {
+		where, ok := r.at[entry]
+		return ok && !where.builtIn
+	}
+	for _, u := range base.unset {
+		if !replaced(u.path.entry) {
+			r.unset = append(r.unset, u)
+		}
+	}
+	for text, where := range base.at {
+		if !replaced(where.entry) {
+			r.at[text] = where
+		}
+	}
+}

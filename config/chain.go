@@ -1,0 +1,83 @@
+package config
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Chain is a sequence of stages that investigates certain types of alerts.
+type Chain struct {
+	AlertTypes        []string       `yaml:"alert_types"`
+	Description       string         `yaml:"description"`
+	Stages            []*Stage       `yaml:"stages"`
+	LLMProvider       string         `yaml:"llm_provider"`
+	LLMBackend        string         `yaml:"llm_backend"`
+	FallbackProviders []Fallback     `yaml:"fallback_providers"`
+	MaxIterations     *int           `yaml:"max_iterations"`
+	MCPServers        []string       `yaml:"mcp_servers"`
+	Timeout           agent.Duration `yaml:"timeout"` // of the investigation
+	Runbook           string         `yaml:"runbook"`
+	_                 struct{}       `later:"chat scoring executive_summary_provider sub_agents budgets bounds"`
+}
+
+func (c *Chain) validate(p path, v *validator) {
+	v.name(p)
+	v.provider(p.key("llm_provider"), c.LLMProvider)
+	v.backend(p.key("llm_backend"), c.LLMBackend)
+	v.fallbacks(p.key("fallback_providers"), c.FallbackProviders)
+	v.atLeast(p.key("max_iterations"), c.MaxIterations, 1)
+	v.servers(p.key("mcp_servers"), c.MCPServers)
+	if len(c.Stages) == 0 {
+		v.errorf(p.key("stages"), "at least one stage is required")
+	}
+	names := map[string]int{}
+	for i, s := range c.Stages {
+		at := p.key("stages").index(i)
+		s.validate(at, v)
+		if first, taken := names[s.Name]; taken && s.Name != "" {
+			v.errorf(at.key("name"), "the name %q is taken by stages[%d]", s.Name, first)
+			continue
+		}
+		names[s.Name] = i
+	}
+}
+
+func (c *Chain) settings() settings {
+	return settings{
+		Provider: c.LLMProvider, Backend: c.LLMBackend, Fallbacks: c.FallbackProviders,
+		MaxIterations: c.MaxIterations, Servers: notEmpty(c.MCPServers),
+	}
+}
+
+// ChainInfo describes a chain in lists.
+type ChainInfo struct {
+	Name        string   `json:"name"`
+	AlertTypes  []string `json:"alert_types,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Stages      []string `json:"stages"`
+	BuiltIn     bool     `json:"built_in,omitempty"`
+}
+
+// Chains describes all chains, sorted by name, with the alert types that are really theirs.
+func (c *Config) Chains() []ChainInfo {
+	infos := make([]ChainInfo, 0, len(c.AgentChains))
+	for _, name := range slices.Sorted(maps.Keys(c.AgentChains)) {
+		chain := c.AgentChains[name]
+		info := ChainInfo{
+			Name: name, Description: chain.Description, Stages: []string{},
+			BuiltIn: c.report.builtIn(entryPath("agent_chains", name)),
+		}
+		for _, alertType := range chain.AlertTypes {
+			if c.chainOf[alertType] == name {
+				info.AlertTypes = append(info.AlertTypes, alertType)
+			}
+		}
+		for _, stage := range chain.Stages {
+			info.Stages = append(info.Stages, stage.Name)
+		}
+		infos = append(infos, info)
+	}
+	return infos
+}

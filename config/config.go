@@ -1,0 +1,66 @@
+package config
+
+// Config is a configuration: the user's entries, and the built-in ones that
+// the user has not replaced. It is read-only once loaded.
+type Config struct {
+	Defaults     Defaults             `yaml:"defaults"`
+	Agents       map[string]*Agent    `yaml:"agents"`
+	AgentChains  map[string]*Chain    `yaml:"agent_chains"`
+	MCPServers   map[string]*Server   `yaml:"mcp_servers"`
+	LLMProviders map[string]*Provider `yaml:"llm_providers"`
+	System       System               `yaml:"system"`
+	_            struct{}             `later:"queue"`
+
+	env             Env
+	skipCredentials bool
+	report          *report
+	chainOf         map[string]string // by alert type
+}
+
+// Env looks a variable up; false = it is not set.
+type Env func(name string) (string, bool)
+
+// Source says where a configuration comes from.
+type Source struct {
+	// Dir is a directory, every *.yaml of which is read, or one file; "" = built-in only.
+	Dir string
+	// Env is the environment. A .env file in Dir adds to it and never overrides it.
+	Env func(string) (string, bool)
+	// SkipCredentials: do not ask for the providers' keys. Clients need none.
+	SkipCredentials bool
+}
+
+// Load reads a configuration. If anything in it is refused, the error is
+// Findings, with everything that was found.
+func Load(src Source) (*Config, error) {
+	c, findings := Check(src)
+	if findings.Failed() {
+		return nil, findings
+	}
+	return c, nil
+}
+
+// Check reads a configuration and says everything there is to say about it,
+// warnings too. The configuration is never nil, but what was refused in it is missing.
+func Check(src Source) (*Config, Findings) {
+	r := newReport()
+	return check(src, readSource(src.Dir, r), r)
+}
+
+// check decodes the user's files, adds what is built in, and validates the whole.
+func check(src Source, files []file, r *report) (*Config, Findings) {
+	env := withDotenv(src.Env, files, r)
+	c := decodeFiles(files, env, r)
+	c.adopt(decodeFiles(builtInFiles(), env, newReport()))
+	c.skipCredentials = src.SkipCredentials
+	c.validate()
+	r.findings.sort()
+	return c, r.findings
+}
+
+// Warnings is what Load accepted but would rather have seen otherwise.
+func (c *Config) Warnings() Findings { return c.report.findings }
+
+// LookupEnv looks a variable up in the environment that the configuration was
+// loaded with, its .env file included: for keys, at the moment of their use.
+func (c *Config) LookupEnv(name string) (string, bool) { return c.env(name) }

@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// credentials checks the key of every provider that a chain uses. Where the
+// chain and the provider are both built in, the user has asked for neither,
+// and a missing key is a warning.
+func (v *validator) credentials() {
+	users := v.users()
+	for _, name := range slices.Sorted(maps.Keys(v.LLMProviders)) {
+		p := entryPath("llm_providers", name)
+		problem := v.keyProblem(v.LLMProviders[name].plan(name))
+		chains := users[p.text]
+		if problem == "" || len(chains) == 0 {
+			continue
+		}
+		mine := slices.IndexFunc(chains, func(chain string) bool { return !v.builtIn(entryPath("agent_chains", chain)) })
+		switch {
+		case !v.builtIn(p):
+			v.errorf(p.key("api_key_env"), "%s", problem)
+		case mine >= 0:
+			v.errorf(entryPath("agent_chains", chains[mine]), "%s", problem)
+		default:
+			v.add(SeverityWarning, p, "%s", problem)
+		}
+	}
+}
+
+// keyProblem says what is wrong with a provider's credentials, never what they are.
+func (c *Config) keyProblem(p agent.Provider) string {
+	if !variableName.MatchString(p.APIKeyEnv) {
+		return "" // none is needed, or that has been reported
+	}
+	switch key, ok := c.env(p.APIKeyEnv); {
+	case !ok:
+		return fmt.Sprintf("provider %q needs a key: variable %s is not set", p.Name, p.APIKeyEnv)
+	case key == "":
+		return fmt.Sprintf("provider %q needs a key: variable %s is empty", p.Name, p.APIKeyEnv)
+	}
+	return ""
+}

@@ -1,0 +1,139 @@
+package config
+
+import (
+	"reflect"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+const (
+	maxNodes  = 200_000 // values of one file, each use of an alias counted: no alias bombs
+	maxMerges = 20      // "<<" within "<<"
+)
+
+// decoder turns the YAML of one file into our types, as the tags of the types
+// say: yaml:"key" (and ",late" where text keeps its templates), later:"keys"
+// for keys that are known and refused. It notes where everything was written.
+type decoder struct {
+	*report
+	file   file
+	env    Env
+	budget int
+}
+
+var durationType = reflect.TypeFor[agent.Duration]()
+
+// value decodes n into dst, which keeps what it has if n is null.
+func (d *decoder) value(n *yaml.Node, p path, dst reflect.Value, late bool) {
+	n = follow(n)
+	if !d.spend(n) || n.ShortTag() == "!!null" {
+		return
+	}
+	switch kind := dst.Kind(); {
+	case kind == reflect.Pointer:
+		if dst.IsNil() {
+			dst.Set(reflect.New(dst.Type().Elem()))
+		}
+		d.value(n, p, dst.Elem(), late)
+	case kind == reflect.Struct:
+		d.structure(n, p, dst)
+	case kind == reflect.Map:
+		d.mapping(n, p, dst, late)
+	case kind == reflect.Slice:
+		d.sequence(n, p, dst, late)
+	default:
+		d.scalar(n, p, dst, late)
+	}
+}
+
+// structure decodes a mapping whose keys we know.
+func (d *decoder) structure(n *yaml.Node, p path, dst reflect.Value) {
+	if !d.want(n, p, yaml.MappingNode, "a mapping of keys to values") {
+		return
+	}
+	keys := schemaOf(dst.Type())
+	for _, pair := range d.pairs(n, 0) {
+		name := pair.key.Value
+		at := p.key(name)
+		if !d.enter(at, pair.key) {
+			continue
+		}
+		if f, ok := keys.fields[name]; ok {
+			d.value(pair.value, at, dst.Field(f.index), f.late)
+			continue
+		}
+		d.fail(at, "%s", keys.refusal(name))
+	}
+}
+
+// mapping decodes a mapping whose keys are the user's.
+func (d *decoder) mapping(n *yaml.Node, p path, dst reflect.Value, late bool) {
+	if !d.want(n, p, yaml.MappingNode, "a mapping of names to values") {
+		return
+	}
+	if dst.IsNil() {
+		dst.Set(reflect.MakeMap(dst.Type()))
+	}
+	for _, pair := range d.pairs(n, 0) {
+		at := p.key(pair.key.Value)
+		if d.enter(at, pair.key) {
+			dst.SetMapIndex(reflect.ValueOf(pair.key.Value), d.element(pair.value, at, dst.Type().Elem(), late))
+		}
+	}
+}
+
+// sequence decodes a list; an empty one is not nil.
+func (d *decoder) sequence(n *yaml.Node, p path, dst reflect.Value, late bool) {
+	if !d.want(n, p, yaml.SequenceNode, "a list") {
+		return
+	}
+	dst.Set(reflect.MakeSlice(dst.Type(), 0, len(n.Content)))
+	for i, item := range n.Content {
+		at := p.index(i)
+		d.at[at.text] = position{file: d.file.name, line: item.Line, builtIn: d.file.builtIn, entry: at.entry}
+		dst.Set(reflect.Append(dst, d.element(item, at, dst.Type().Elem(), late)))
+	}
+}
+
+// element decodes a member of a map or list. It is never a nil pointer.
+func (d *decoder) element(n *yaml.Node, p path, t reflect.Type, late bool) reflect.Value {
+	elem := reflect.New(t).Elem()
+	if t.Kind() == reflect.Pointer {
+		elem.Set(reflect.New(t.Elem()))
+	}
+	d.value(n, p, elem, late)
+	return elem
+}
+
+// enter notes where a key was written. It reports false, and says so, if that
+// was done before, here or in another file. Sections of several files merge.
+func (d *decoder) enter(p path, key *yaml.Node) bool {
+	prev, seen := d.at[p.text]
+	if !seen {
+		d.at[p.text] = position{file: d.file.name, line: key.Line, builtIn: d.file.builtIn, entry: p.entry}
+		return true
+	}
+	if prev.file != d.file.name && p.depth == 1 {
+		return true
+	}
+	d.findings = append(d.findings, Finding{
+		Severity: SeverityError, Path: p.text, File: d.file.name, Line: key.Line,
+		Message: duplicate(prev, d.file.name),
+	})
+	return false
+}
+
+// want reports whether n is of the kind, and says so if it is not.
+func (d *decoder) want(n *yaml.Node, p path, kind yaml.Kind, what string) bool {
+	if n.Kind == kind {
+		return true
+	}
+	if p.depth == 0 {
+		d.unreadable(d.file.name, n.Line, "must be %s", what)
+		return false
+	}
+	d.fail(p, "must be %s", what)
+	return false
+}

@@ -1,0 +1,26 @@
+// Package config is what users write: agents, chains, MCP servers and model
+// providers, in YAML. It loads (strictly), inherits (in one function),
+// validates (everything at once, each finding with file, line and path), and
+// resolves a chain to the plan that an investigation follows.
+//
+// # Variables
+//
+// {{.NAME}} stands for a variable of the environment. Variables are expanded
+// scalar by scalar, in the values of the parsed YAML, not in the file's text:
+// line numbers stay right, and no value can change the structure around it,
+// whatever newlines, quotes or braces it holds. A value may be the bare
+// {{.NAME}}; one that only begins with it must be quoted, as in
+// "{{.HOME}}/data". Keys and comments are never expanded. Two forms exist:
+// {{.NAME}}, and {{"text"}} for a text with braces of its own. The variable's
+// value is taken as it is and not expanded again.
+//
+// Values that may hold secrets (a server's env) keep their template text until
+// Config.Transport is asked for them. {{.SESSION_ID}} is left for run time.
+//
+// # Inheritance
+//
+// Low to high, and the last one that is set wins: built-in defaults, defaults,
+// the agent's type, the agent, the chain, the stage, the agent's entry in the
+// stage. An empty list of fallback providers clears the inherited ones; other
+// empty lists count as not set. See inherit.
+package config

@@ -1,0 +1,41 @@
+package config
+
+import (
+	"bytes"
+
+	"github.com/joho/godotenv"
+)
+
+const dotenvName = ".env"
+
+// withDotenv adds the variables of a .env among the files to the environment,
+// which wins. A nil environment is an empty one.
+func withDotenv(env Env, files []file, r *report) Env {
+	if env == nil {
+		env = func(string) (string, bool) { return "", false }
+	}
+	added := map[string]string{}
+	for _, f := range files {
+		if f.name == dotenvName && f.usable(r) {
+			added = parseDotenv(f, r)
+		}
+	}
+	return func(name string) (string, bool) {
+		if value, ok := env(name); ok {
+			return value, true
+		}
+		value, ok := added[name]
+		return value, ok
+	}
+}
+
+// parseDotenv keeps the parser's own message to itself: it quotes the file,
+// and the file is where keys are.
+func parseDotenv(f file, r *report) map[string]string {
+	vars, err := godotenv.Parse(bytes.NewReader(f.data))
+	if err != nil {
+		r.unreadable(f.name, 0, "not a list of NAME=value lines")
+		return nil
+	}
+	return vars
+}

@@ -1,0 +1,72 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Severity says what a finding means for the configuration.
+type Severity string
+
+// The severities, worst first.
+const (
+	SeverityCritical Severity = "critical" // a file cannot be read
+	SeverityError    Severity = "error"    // the configuration is refused
+	SeverityWarning  Severity = "warning"  // accepted, but worth a look
+)
+
+// Finding is one thing that is wrong with a configuration.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	// Path leads to the value: agent_chains.triage.stages[1].agents[0].
+	Path string `json:"path,omitempty"`
+	// File is relative to the configuration's directory; built-in files begin with "builtin/".
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"` // from 1; 0 = the whole file
+	Message string `json:"message"`
+}
+
+// String writes a finding as compilers do: file:line: path: message.
+func (f Finding) String() string {
+	var parts []string
+	switch {
+	case f.Line > 0:
+		parts = append(parts, fmt.Sprintf("%s:%d", f.File, f.Line))
+	case f.File != "":
+		parts = append(parts, f.File)
+	}
+	if f.Severity == SeverityWarning {
+		parts = append(parts, "warning")
+	}
+	if f.Path != "" {
+		parts = append(parts, f.Path)
+	}
+	return strings.Join(append(parts, f.Message), ": ")
+}
+
+// Findings is everything that is wrong with a configuration, sorted by file and line.
+type Findings []Finding
+
+// Error lists all findings, one per line.
+func (fs Findings) Error() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Failed reports whether the configuration is refused: something worse than a warning was found.
+func (fs Findings) Failed() bool {
+	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity != SeverityWarning })
+}
+
+func (fs Findings) sort() {
+	slices.SortStableFunc(fs, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+	})
+}

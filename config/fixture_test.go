@@ -1,0 +1,175 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+var update = flag.Bool("update", false, "write what was found into the fixtures")
+
+// TestFixtures checks every testdata/*.txtar. The files of an archive are a
+// configuration, and besides:
+//
+//	env       NAME=value lines; -NAME takes away one that baseEnv has
+//	request   field=value lines of the agent.PlanRequest to plan
+//	findings  what Check must say
+//	plan      what Plan must return, as JSON, or its error
+func TestFixtures(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no fixtures: %v", err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			runFixture(t, name, archive)
+		})
+	}
+}
+
+func runFixture(t *testing.T, name string, archive *txtar.Archive) {
+	src, request := unpack(t, archive)
+	c, findings := Check(src)
+	var got []txtar.File
+	if len(findings) > 0 {
+		got = append(got, txtar.File{Name: "findings", Data: []byte(findings.Error() + "\n")})
+	}
+	if request != nil {
+		got = append(got, txtar.File{Name: "plan", Data: planText(t, src, c, *request)})
+	}
+	_, loadErr := Load(src)
+	if all := (Findings)(nil); findings.Failed() != errors.As(loadErr, &all) {
+		t.Errorf("Load and Check disagree: %v", loadErr)
+	}
+
+	wanted := func(f txtar.File) bool { return f.Name == "findings" || f.Name == "plan" }
+	var inputs, want []txtar.File
+	for _, f := range archive.Files {
+		if wanted(f) {
+			want = append(want, f)
+		} else {
+			inputs = append(inputs, f)
+		}
+	}
+	if *update {
+		archive.Files = append(inputs, got...)
+		if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(text(want), text(got)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// planText plans with two configurations, which must not differ.
+func planText(t *testing.T, src Source, c *Config, request agent.PlanRequest) []byte {
+	plan, err := c.Plan(request)
+	if err != nil {
+		if p := (*PlanError)(nil); !errors.As(err, &p) {
+			t.Errorf("Plan returned a %T", err)
+		}
+		return []byte("error: " + err.Error() + "\n")
+	}
+	again, _ := Check(src)
+	second, err := again.Plan(request)
+	if err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(planJSON(t, plan), planJSON(t, second)); diff != "" {
+		t.Errorf("two plans of one configuration differ:\n%s", diff)
+	}
+	var back agent.Plan
+	if err := json.Unmarshal([]byte(planJSON(t, plan)), &back); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(plan, back); diff != "" {
+		t.Errorf("the plan does not survive JSON:\n%s", diff)
+	}
+	return []byte(planJSON(t, plan) + "\n")
+}
+
+func planJSON(t *testing.T, plan agent.Plan) string {
+	data, err := json.MarshalIndent(plan, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func text(files []txtar.File) map[string]string {
+	out := map[string]string{}
+	for _, f := range files {
+		out[f.Name] = string(f.Data)
+	}
+	return out
+}
+
+// baseEnv is what most tests want to have: nothing is missing for what is built in.
+var baseEnv = map[string]string{
+	"OPENAI_API_KEY": "sk-test", "INQUEST_EXECUTABLE": "/bin/inquest", "INQUEST_DATA": "/data",
+}
+
+func unpack(t *testing.T, archive *txtar.Archive) (Source, *agent.PlanRequest) {
+	src, env := Source{}, maps.Clone(baseEnv)
+	dir := t.TempDir()
+	var request *agent.PlanRequest
+	for _, f := range archive.Files {
+		switch f.Name {
+		case "findings", "plan":
+		case "env":
+			for name, value := range lines(f) {
+				if gone, ok := strings.CutPrefix(name, "-"); ok {
+					delete(env, gone)
+				} else {
+					env[name] = value
+				}
+			}
+		case "request":
+			fields := lines(f)
+			request = &agent.PlanRequest{
+				Chain: fields["chain"], AlertType: fields["alert_type"], Provider: fields["provider"], Runbook: fields["runbook"],
+			}
+		default:
+			src.Dir = dir
+			if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	src.Env = lookupIn(env)
+	return src, request
+}
+
+func lines(f txtar.File) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(string(f.Data)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		out[name] = value
+	}
+	return out
+}
+
+func lookupIn(env map[string]string) Env {
+	return func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	}
+}

@@ -1,0 +1,114 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// pair is a key of a mapping and its value.
+type pair struct{ key, value *yaml.Node }
+
+// pairs returns what a mapping holds, "<<" merged in: own keys win, then earlier merges.
+func (d *decoder) pairs(n *yaml.Node, depth int) []pair {
+	var own, merged []pair
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := follow(n.Content[i]), n.Content[i+1]
+		switch {
+		case !d.spend(key):
+			return own
+		case key.ShortTag() == "!!merge":
+			merged = append(merged, d.merge(value, key.Line, depth+1)...)
+		case key.Kind != yaml.ScalarNode:
+			d.unreadable(d.file.name, key.Line, "a key must be text")
+		default:
+			own = append(own, pair{key, value})
+		}
+	}
+	return withMerged(own, merged)
+}
+
+// merge returns the pairs that "<<: value" stands for.
+func (d *decoder) merge(value *yaml.Node, line, depth int) []pair {
+	value = follow(value)
+	switch {
+	case !d.spend(value):
+	case depth > maxMerges:
+		d.unreadable(d.file.name, line, "more than %d << within one another", maxMerges)
+	case value.Kind == yaml.MappingNode:
+		return d.pairs(value, depth)
+	case value.Kind == yaml.SequenceNode:
+		var all []pair
+		for _, item := range value.Content {
+			all = append(all, d.merge(item, line, depth+1)...)
+		}
+		return all
+	default:
+		d.unreadable(d.file.name, line, "<< must name a mapping")
+	}
+	return nil
+}
+
+func withMerged(own, merged []pair) []pair {
+	if len(merged) == 0 {
+		return own
+	}
+	seen := map[string]bool{}
+	for _, p := range own {
+		seen[p.key.Value] = true
+	}
+	for _, p := range merged {
+		if !seen[p.key.Value] {
+			seen[p.key.Value] = true
+			own = append(own, p)
+		}
+	}
+	return own
+}
+
+// spend counts a visit to n. It reports false, and says so once, when the
+// file's values are used up.
+func (d *decoder) spend(n *yaml.Node) bool {
+	d.budget--
+	if d.budget == -1 {
+		d.unreadable(d.file.name, n.Line, "more than %d values, uses of aliases counted", maxNodes)
+	}
+	return d.budget >= 0
+}
+
+// follow returns what an alias stands for, and the scalar that a bare
+// {{.NAME}} was meant to be: to YAML it is a mapping within a mapping.
+func follow(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	inner, ok := onlyKey(n)
+	if !ok {
+		return n
+	}
+	name, ok := onlyKey(inner)
+	if !ok || name.Kind != yaml.ScalarNode || !strings.HasPrefix(name.Value, ".") {
+		return n
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "{{" + name.Value + "}}", Line: n.Line}
+}
+
+// onlyKey returns the key of a flow mapping {key}.
+func onlyKey(n *yaml.Node) (*yaml.Node, bool) {
+	if n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle == 0 || len(n.Content) != 2 || n.Content[1].ShortTag() != "!!null" {
+		return nil, false
+	}
+	return n.Content[0], true
+}
+
+// duplicate says where else a key was written.
+func duplicate(prev position, file string) string {
+	if prev.file == file {
+		return fmt.Sprintf("written twice; first on line %d", prev.line)
+	}
+	files := []string{prev.file, file}
+	slices.Sort(files)
+	return fmt.Sprintf("written in two files, %s and %s; first at %s:%d", files[0], files[1], prev.file, prev.line)
+}

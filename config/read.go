@@ -1,0 +1,95 @@
+package config
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+)
+
+const maxFileSize = 10 << 20 // bytes
+
+// file is a file of a configuration, read but not yet understood.
+type file struct {
+	name    string
+	data    []byte
+	builtIn bool
+}
+
+// readSource reads the files of a directory, or one file. dir "" has none.
+func readSource(dir string, r *report) []file {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		r.unreadable(dir, 0, "%v", cause(err))
+		return nil
+	case info.IsDir():
+		return readDir(dir, r)
+	}
+	return readFile(dir, filepath.Base(dir), r)
+}
+
+// readDir reads every *.yaml of a directory, and its .env.
+func readDir(dir string, r *report) []file {
+	entries, err := os.ReadDir(dir) // sorted by name
+	if err != nil {
+		r.unreadable(dir, 0, "%v", cause(err))
+		return nil
+	}
+	var files []file
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case e.IsDir():
+		case name == dotenvName, filepath.Ext(name) == ".yaml":
+			files = append(files, readFile(filepath.Join(dir, name), name, r)...)
+		case filepath.Ext(name) == ".yml":
+			r.warnFile(name, "not read: only *.yaml is")
+		}
+	}
+	if len(files) == 0 {
+		r.warnFile("", "no *.yaml in the directory: only what is built in is there")
+	}
+	return files
+}
+
+// readFile returns the file, or nothing if it cannot be used.
+func readFile(path, name string, r *report) []file {
+	f, err := os.Open(path)
+	if err != nil {
+		r.unreadable(name, 0, "%v", cause(err))
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	if err != nil {
+		r.unreadable(name, 0, "%v", cause(err))
+		return nil
+	}
+	return []file{{name: name, data: data}}
+}
+
+// usable reports whether the file's content can be read as text at all.
+func (f file) usable(r *report) bool {
+	switch {
+	case len(f.data) > maxFileSize:
+		r.unreadable(f.name, 0, "larger than %d MB", maxFileSize>>20)
+	case !utf8.Valid(f.data):
+		r.unreadable(f.name, 0, "not UTF-8")
+	default:
+		return true
+	}
+	return false
+}
+
+// cause leaves out the path that an error of the file system repeats.
+func cause(err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package config
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// position says where a value was written.
+type position struct {
+	file    string
+	line    int
+	builtIn bool
+	entry   string // of the value's path
+}
+
+// unset is a variable that a value needs and the environment does not have.
+// Whether that matters depends on who uses the entry.
+type unset struct {
+	path path
+	name string
+}
+
+// report collects what is found, and where everything was written.
+type report struct {
+	findings Findings
+	at       map[string]position // by path
+	unset    []unset
+	// broken are the paths without a usable value: nothing more is said of them.
+	broken map[string]bool
+}
+
+func newReport() *report {
+	return &report{at: map[string]position{}, broken: map[string]bool{}}
+}
+
+// errorf reports that the value at p is refused.
+func (r *report) errorf(p path, format string, args ...any) {
+	r.add(SeverityError, p, format, args...)
+}
+
+func (r *report) add(severity Severity, p path, format string, args ...any) {
+	if r.isBroken(p) {
+		return
+	}
+	where := r.position(p)
+	r.findings = append(r.findings, Finding{
+		Severity: severity, Path: p.text, File: where.file, Line: where.line,
+		Message: clip(fmt.Sprintf(format, args...)),
+	})
+}
+
+const maxMessage = 500 // characters; what a message quotes can be of any size
+
+func clip(message string) string {
+	if utf8.RuneCountInString(message) <= maxMessage {
+		return message
+	}
+	return string([]rune(message)[:maxMessage]) + "…"
+}
+
+// unreadable reports that a whole file cannot be read. Line 0 = no line is known.
+func (r *report) unreadable(file string, line int, format string, args ...any) {
+	r.findings = append(r.findings, Finding{
+		Severity: SeverityCritical, File: file, Line: line, Message: clip(fmt.Sprintf(format, args...)),
+	})
+}
+
+// fail reports that the value at p cannot be used; what follows from that is not reported.
+func (r *report) fail(p path, format string, args ...any) {
+	r.errorf(p, format, args...)
+	r.broken[p.text] = true
+}
+
+// warnFile reports something odd about a whole file.
+func (r *report) warnFile(file, format string, args ...any) {
+	r.findings = append(r.findings, Finding{
+		Severity: SeverityWarning, File: file, Message: clip(fmt.Sprintf(format, args...)),
+	})
+}
+
+func (r *report) isBroken(p path) bool {
+	for text := p.text; text != ""; text = parent(text) {
+		if r.broken[text] {
+			return true
+		}
+	}
+	return false
+}
+
+// position finds where p was written, or else the closest thing around it.
+func (r *report) position(p path) position {
+	for text := p.text; text != ""; text = parent(text) {
+		if where, ok := r.at[text]; ok {
+			return where
+		}
+	}
+	return position{}
+}
+
+// builtIn reports whether the entry at p is ours and the user has not replaced it.
+func (r *report) builtIn(p path) bool { return r.position(p).builtIn }

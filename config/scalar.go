@@ -1,0 +1,81 @@
+package config
+
+import (
+	"reflect"
+	"regexp"
+	"strconv"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// scalar decodes text, a number, a truth value or a duration.
+func (d *decoder) scalar(n *yaml.Node, p path, dst reflect.Value, late bool) {
+	if !d.want(n, p, yaml.ScalarNode, "one value, not a list or mapping") {
+		return
+	}
+	text, missing, err := expand(n.Value, d.env)
+	if err != nil {
+		d.fail(p, "%v", err)
+		return
+	}
+	if late {
+		dst.SetString(n.Value)
+		return
+	}
+	if len(missing) > 0 {
+		for _, name := range missing {
+			d.unset = append(d.unset, unset{path: p, name: name})
+		}
+		return
+	}
+	d.assign(n, text, p, dst)
+}
+
+// assign parses the expanded text of n into dst. What it says quotes the text
+// as it was written: a variable's value may be nobody's business.
+func (d *decoder) assign(n *yaml.Node, text string, p path, dst reflect.Value) {
+	switch {
+	case dst.Kind() == reflect.String:
+		dst.SetString(text)
+	case dst.Type() == durationType:
+		length, ok := parseDuration(text)
+		if !ok {
+			d.fail(p, "must be a positive duration such as 30s or 5m, got %q", n.Value)
+			return
+		}
+		dst.SetInt(int64(length))
+	default:
+		scalar := *n
+		if text != n.Value { // its type shows only now
+			scalar = yaml.Node{Kind: yaml.ScalarNode, Value: text}
+		}
+		if scalar.ShortTag() == "!!null" || scalar.Decode(dst.Addr().Interface()) != nil {
+			d.fail(p, "must be %s, got %q", kindName(dst.Kind()), n.Value)
+		}
+	}
+}
+
+func kindName(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	return "a whole number"
+}
+
+const maxSeconds = 10 * 365 * 24 * 3600
+
+var digits = regexp.MustCompile(`^[0-9]{1,9}$`)
+
+// parseDuration reads a duration ("90s"), or whole seconds without a unit.
+func parseDuration(text string) (time.Duration, bool) {
+	if digits.MatchString(text) {
+		seconds, err := strconv.Atoi(text)
+		return time.Duration(seconds) * time.Second, err == nil && seconds > 0 && seconds <= maxSeconds
+	}
+	length, err := time.ParseDuration(text)
+	return length, err == nil && length > 0 && length <= maxSeconds*time.Second
+}

@@ -1,0 +1,170 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+const maxAgents = 50 // of one stage, replicas counted
+
+// defaultSynthesis is the agent that joins the work of several, unless a stage names another.
+const defaultSynthesis = "SynthesisAgent"
+
+// Stage is one step of a chain: agents that work in parallel.
+type Stage struct {
+	Name              string              `yaml:"name"`
+	Agents            []*StageAgent       `yaml:"agents"`
+	Replicas          *int                `yaml:"replicas"`
+	SuccessPolicy     agent.SuccessPolicy `yaml:"success_policy"`
+	MaxIterations     *int                `yaml:"max_iterations"`
+	MCPServers        []string            `yaml:"mcp_servers"`
+	FallbackProviders []Fallback          `yaml:"fallback_providers"`
+	Synthesis         Synthesis           `yaml:"synthesis"`
+	Timeout           agent.Duration      `yaml:"timeout"`
+	_                 struct{}            `later:"sub_agents output_key required_output_fields output_schema routing_rules default_next error_next requires after join pre_process post_process mock prompt_key temperature max_tokens loop_target"`
+}
+
+// Synthesis is the agent that joins the work of a stage's agents.
+type Synthesis struct {
+	Agent       string `yaml:"agent"`
+	LLMBackend  string `yaml:"llm_backend"`
+	LLMProvider string `yaml:"llm_provider"`
+}
+
+// StageAgent is an agent's entry in a stage.
+type StageAgent struct {
+	Name              string         `yaml:"name"`
+	Type              string         `yaml:"type"` // only says again what the definition says
+	LLMProvider       string         `yaml:"llm_provider"`
+	LLMBackend        string         `yaml:"llm_backend"`
+	MaxIterations     *int           `yaml:"max_iterations"`
+	MCPServers        []string       `yaml:"mcp_servers"`
+	FallbackProviders []Fallback     `yaml:"fallback_providers"`
+	Timeout           agent.Duration `yaml:"timeout"`
+	_                 struct{}       `later:"sub_agents required_skills skills output_key required_output_fields output_schema routing_rules default_next error_next requires after join pre_process post_process mock prompt_key temperature max_tokens loop_target"`
+}
+
+func (s *Stage) validate(p path, v *validator) {
+	v.requiredName(p.key("name"), s.Name)
+	v.successPolicy(p.key("success_policy"), s.SuccessPolicy)
+	v.atLeast(p.key("max_iterations"), s.MaxIterations, 1)
+	v.servers(p.key("mcp_servers"), s.MCPServers)
+	v.fallbacks(p.key("fallback_providers"), s.FallbackProviders)
+	for i, a := range s.Agents {
+		a.validate(p.key("agents").index(i), v)
+	}
+	s.Synthesis.validate(p.key("synthesis"), v, len(s.Agents) > 1 || value(s.Replicas) > 1)
+	s.validateCount(p, v)
+}
+
+// validateCount checks how many agents there are, and what they are called.
+func (s *Stage) validateCount(p path, v *validator) {
+	agents, replicas := p.key("agents"), p.key("replicas")
+	switch n := s.Replicas; {
+	case len(s.Agents) == 0:
+		v.errorf(agents, "at least one agent is required")
+	case len(s.Agents) > maxAgents:
+		v.errorf(agents, "at most %d agents may work in one stage, got %d", maxAgents, len(s.Agents))
+	case n != nil && (*n < 1 || *n > maxAgents):
+		v.errorf(replicas, "replicas must be between 1 and %d", maxAgents)
+	case value(n) > 1 && len(s.Agents) > 1:
+		v.errorf(replicas, "replicas are for a stage with one agent, this one has %d", len(s.Agents))
+	default:
+		s.validateNames(agents, v)
+	}
+}
+
+// validateNames finds the rare "X-1" that meets the first of several X.
+func (s *Stage) validateNames(p path, v *validator) {
+	seen := map[string]bool{}
+	for i, name := range s.names() {
+		if seen[name] {
+			v.errorf(p.index(min(i, len(s.Agents)-1)), "two agents of this stage would be called %q", name)
+		}
+		seen[name] = true
+	}
+}
+
+// names are what the agents of a stage are called: by their definition, and
+// with -1, -2, … where one runs several times.
+func (s *Stage) names() []string {
+	total, given := map[string]int{}, map[string]int{}
+	all := s.executions()
+	for _, a := range all {
+		total[a.Name]++
+	}
+	names := make([]string, len(all))
+	for i, a := range all {
+		names[i] = a.Name
+		if total[a.Name] > 1 {
+			given[a.Name]++
+			names[i] = fmt.Sprintf("%s-%d", a.Name, given[a.Name])
+		}
+	}
+	return names
+}
+
+// executions are the stage's agents, replicas spelled out.
+func (s *Stage) executions() []*StageAgent {
+	all := slices.Clip(s.Agents)
+	for len(s.Agents) == 1 && len(all) < min(value(s.Replicas), maxAgents) {
+		all = append(all, s.Agents[0])
+	}
+	return all
+}
+
+func (s *Synthesis) validate(p path, v *validator, needed bool) {
+	v.backend(p.key("llm_backend"), s.LLMBackend)
+	v.provider(p.key("llm_provider"), s.LLMProvider)
+	if s.Agent == "" && !needed {
+		return
+	}
+	name := s.agent()
+	if !v.agent(p.key("agent"), name) {
+		return
+	}
+	if row := v.Agents[name].row(); row.Name != "synthesis" && row.Name != "" {
+		v.errorf(p.key("agent"), "agent %q is of type %q; a synthesis needs one of type \"synthesis\"", name, row.Name)
+	}
+}
+
+func (s *Synthesis) agent() string {
+	if s.Agent == "" {
+		return defaultSynthesis
+	}
+	return s.Agent
+}
+
+func (a *StageAgent) validate(p path, v *validator) {
+	v.provider(p.key("llm_provider"), a.LLMProvider)
+	v.backend(p.key("llm_backend"), a.LLMBackend)
+	v.atLeast(p.key("max_iterations"), a.MaxIterations, 1)
+	v.servers(p.key("mcp_servers"), a.MCPServers)
+	v.fallbacks(p.key("fallback_providers"), a.FallbackProviders)
+	switch {
+	case a.Name == "":
+		v.errorf(p, "the name of an agent is required")
+	case v.agent(p, a.Name) && a.Type != "":
+		row, ok := v.agentType(p.key("type"), a.Type)
+		if own := v.Agents[a.Name].row(); ok && row.Name != own.Name && own.Name != "" {
+			v.errorf(p.key("type"), "agent %q is of type %q; a stage cannot change that", a.Name, own.Name)
+		}
+	}
+}
+
+func (s *Stage) settings() settings {
+	return settings{MaxIterations: s.MaxIterations, Servers: notEmpty(s.MCPServers), Fallbacks: s.FallbackProviders}
+}
+
+func (s *Synthesis) settings() settings {
+	return settings{Provider: s.LLMProvider, Backend: s.LLMBackend}
+}
+
+func (a *StageAgent) settings() settings {
+	return settings{
+		Provider: a.LLMProvider, Backend: a.LLMBackend, Fallbacks: a.FallbackProviders,
+		MaxIterations: a.MaxIterations, Servers: notEmpty(a.MCPServers), Timeouts: Timeouts{Agent: a.Timeout},
+	}
+}

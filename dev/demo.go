@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/sample"
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+func demoCommand(f *flags) *cobra.Command {
+	var provider string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Investigate the sample incident, show it live, and stop",
+		Long: `Investigate the sample incident, show it live, and stop.
+
+The tools are real: an MCP server over stdio that reads the incident's files, and
+a shell with an allow-list. The model is scripted, so no key and no network are
+needed; with --provider the same chain runs on a real one:
+
+  go run ./dev demo --provider openai:gpt-4o-mini      (OPENAI_API_KEY)
+  go run ./dev demo --provider ollama:llama3.1         (a local Ollama)
+
+It keeps its data beside that of dev, in the folder demo, and takes any free ports
+unless --listen and --ui name some.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, demoFlags(cmd, *f), provider) },
+	}
+	cmd.Flags().StringVar(&provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model" (default: the scripted one)`)
+	return cmd
+}
+
+// demoFlags keep a demo out of the way of a dev that runs, unless flags say otherwise.
+func demoFlags(cmd *cobra.Command, f flags) flags {
+	if !cmd.Flags().Changed("listen") {
+		f.listen = "127.0.0.1:0"
+	}
+	if !cmd.Flags().Changed("ui") {
+		f.ui = "127.0.0.1:0"
+	}
+	if f.data == "" {
+		if data, err := app.DefaultData(); err == nil {
+			f.data = filepath.Join(data, "demo")
+		}
+	}
+	return f
+}
+
+func demo(cmd *cobra.Command, f flags, provider string) error {
+	sys, err := start(cmd, f)
+	if err != nil {
+		return explain(err)
+	}
+	result, err := sys.investigate(cmd, provider)
+	if cmd.Context().Err() != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; it goes on with: go run ./dev --data %s\n", f.data)
+	}
+	if err = errors.Join(err, sys.stop()); err != nil {
+		return err
+	}
+	if result.Status != agent.StatusCompleted {
+		return fmt.Errorf("the investigation ended as %s: %s", result.Status, result.Error)
+	}
+	return nil
+}
+
+// investigate runs the sample chain and shows it as it goes.
+func (s *system) investigate(cmd *cobra.Command, provider string) (record.Investigation, error) {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	run, err := s.host.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: fmt.Sprintf("sample-%s", time.Now().UTC().Format("20060102-150405")), TaskQueue: workflows.TaskQueue,
+		WorkflowTaskTimeout: workflows.WorkflowTaskTimeout, StaticSummary: "the sample incident",
+	}, workflows.TypeInvestigation, agent.Request{AlertType: "sample-incident", Data: sample.Alert(), Provider: provider})
+	if err != nil {
+		return record.Investigation{}, fmt.Errorf("start the investigation: %w", err)
+	}
+	fmt.Fprintf(out, "Investigation %s · Temporal UI http://%s/namespaces/default/workflows/%s\n", run.GetID(), s.server.UIAddress(), run.GetID())
+	if provider == "" {
+		fmt.Fprintln(out, "The model is scripted (no key, no network); the tools and everything else are real.")
+	}
+	return s.watch(ctx, run, terminal.Detect(out, os.Getenv))
+}
+
+// watch shows an investigation until it ends. One whose request was refused has
+// no record to watch: its failure says why.
+func (s *system) watch(ctx context.Context, run client.WorkflowRun, opts terminal.Options) (record.Investigation, error) {
+	id := workflows.InvestigationID(run.GetID(), run.GetRunID())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failure := make(chan error, 1)
+	go func() {
+		err := run.Get(ctx, nil)
+		if _, missing := s.host.Store.Investigation(ctx, id); err != nil && errors.Is(missing, record.ErrNotFound) {
+			failure <- err
+			cancel()
+		}
+	}()
+	result, err := terminal.Watch(ctx, s.host.Store, id, opts)
+	select {
+	case refused := <-failure:
+		return result, refused
+	default:
+		return result, err
+	}
+}

@@ -1,0 +1,74 @@
+// Command dev is the whole of Inquest in one process: an embedded Temporal with
+// its UI, a worker, and the store, for one person or one host.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/devserver"
+)
+
+func main() { os.Exit(app.Main(command())) }
+
+type flags struct {
+	listen, ui, data, config, logLevel string
+	noWorker                           bool
+}
+
+func command() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run all of Inquest in this process: Temporal, its UI, a worker and the store",
+		Long: `Run all of Inquest in this process: Temporal, its UI, a worker and the store.
+
+It stays up until Ctrl-C. A restart on the same --data resumes everything, also
+after a kill -9. Nothing listens on other than loopback addresses by default.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, f) },
+	}
+	set := cmd.PersistentFlags()
+	set.StringVar(&f.listen, "listen", "127.0.0.1:7233", "address of Temporal (port 0: any free one)")
+	set.StringVar(&f.ui, "ui", "127.0.0.1:8233", "address of the Temporal UI (port 0: any free one)")
+	set.StringVar(&f.data, "data", "", "folder for all data (default: inquest in the user's cache folder)")
+	set.StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
+	set.StringVar(&f.logLevel, "log-level", "warn", "debug, info, warn or error")
+	cmd.Flags().BoolVar(&f.noWorker, "no-worker", false, "run Temporal and its UI only; start worker processes yourself")
+	cmd.AddCommand(demoCommand(&f))
+	return cmd
+}
+
+// serve runs the system until a signal ends it.
+func serve(cmd *cobra.Command, f flags) error {
+	sys, err := start(cmd, f)
+	if err != nil {
+		return explain(err)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), `Inquest is up.
+  Temporal   %s   (task queue inquest)
+  UI         http://%s
+  store      %s
+  try        go run ./starter run --alert-type sample-incident --data @examples/sample-incident/alert.json
+Ctrl-C stops it; the same --data resumes everything.
+`, sys.server.Address(), sys.server.UIAddress(), sys.storePath)
+	err = sys.wait(cmd.Context())
+	fmt.Fprintln(cmd.ErrOrStderr(), "stopping")
+	return errors.Join(err, sys.stop())
+}
+
+// explain turns what a user can mend into an error that says how.
+func explain(err error) error {
+	if used, ok := errors.AsType[*devserver.AddressInUseError](err); ok {
+		return &app.UsageError{Err: fmt.Errorf("%s is in use: give another address with --%s (port 0: any free one)", used.Addr, used.What)}
+	}
+	if findings, ok := errors.AsType[config.Findings](err); ok {
+		return &app.UsageError{Err: findings}
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/devserver"
+)
+
+// system is the running whole.
+type system struct {
+	server    *devserver.Server
+	host      *app.Host
+	storePath string
+}
+
+// drain is short: what does not finish goes on after the restart.
+const drain = 3 * time.Second
+
+func start(cmd *cobra.Command, f flags) (*system, error) {
+	logger, err := app.Logger(cmd.ErrOrStderr(), f.logLevel)
+	if err != nil {
+		return nil, err
+	}
+	data, err := app.DataFolder(f.data)
+	if err != nil {
+		return nil, err
+	}
+	sys := &system{storePath: app.StorePath(data)}
+	sys.server, err = devserver.Start(cmd.Context(), devserver.Options{
+		Dir: filepath.Join(data, "temporal"), Listen: f.listen, UI: f.ui, Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if f.noWorker {
+		return sys, nil
+	}
+	sys.host, err = app.StartHost(cmd.Context(), app.HostOptions{
+		Temporal: client.Options{HostPort: sys.server.Address(), Namespace: devserver.Namespace},
+		Data:     data, Config: f.config, Store: sys.storePath, Drain: drain, Logger: logger,
+	})
+	if err != nil {
+		return nil, errors.Join(err, sys.stop())
+	}
+	return sys, nil
+}
+
+// wait returns when ctx ends, or with the error that the worker cannot go on after.
+func (s *system) wait(ctx context.Context) error {
+	if s.host != nil {
+		return s.host.Wait(ctx)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// stop ends the worker first: its long polls would hold up the server.
+func (s *system) stop() error {
+	var err error
+	if s.host != nil {
+		err = s.host.Stop()
+	}
+	s.server.Stop()
+	return err
+}

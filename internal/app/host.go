@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// HostOptions is what a process needs to be a worker.
+type HostOptions struct {
+	Temporal  client.Options
+	Data      string // the folder of INQUEST_DATA
+	Config    string // directory or file; "" = built-in only
+	Store     string // path of the SQLite store
+	TaskQueue string
+	Drain     time.Duration
+	Logger    *slog.Logger
+}
+
+// Host is a worker with all that it opened.
+type Host struct {
+	Client client.Client
+	Store  *store.Store
+	Config *config.Config
+	worker *Worker
+}
+
+// StartHost loads the configuration, opens the store, dials Temporal and starts
+// the worker: everything that can be wrong on this side is found before the dial.
+func StartHost(ctx context.Context, opts HostOptions) (*Host, error) {
+	cfg, err := config.Load(config.Source{Dir: opts.Config, Env: Env(opts.Data)})
+	if err != nil {
+		return nil, err
+	}
+	for _, finding := range cfg.Warnings() {
+		opts.Logger.Debug("configuration", "finding", finding.String())
+	}
+	if err := PrepareSample(opts.Data); err != nil {
+		return nil, err
+	}
+	h := &Host{Config: cfg}
+	if err := h.start(ctx, opts); err != nil {
+		return nil, errors.Join(err, h.Stop())
+	}
+	return h, nil
+}
+
+func (h *Host) start(ctx context.Context, opts HostOptions) (err error) {
+	if h.Store, err = store.Open(ctx, store.Options{Path: opts.Store, Logger: opts.Logger}); err != nil {
+		return err
+	}
+	opts.Temporal.Logger = sdklog.NewStructuredLogger(opts.Logger)
+	dial, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	if h.Client, err = client.DialContext(dial, opts.Temporal); err != nil {
+		return fmt.Errorf("connect to Temporal at %s: %w", opts.Temporal.HostPort, err)
+	}
+	h.worker, err = StartWorker(ctx, WorkerOptions{
+		Client: h.Client, Namespace: opts.Temporal.Namespace, TaskQueue: opts.TaskQueue,
+		Config: h.Config, Store: h.Store, Drain: opts.Drain, Logger: opts.Logger,
+	})
+	return err
+}
+
+// Wait returns when ctx ends, or with the error that the worker cannot go on after.
+func (h *Host) Wait(ctx context.Context) error { return h.worker.Wait(ctx) }
+
+// Stop drains the worker and closes what was opened, in the opposite order.
+func (h *Host) Stop() error {
+	if h.worker != nil {
+		h.worker.Stop()
+	}
+	if h.Client != nil {
+		h.Client.Close()
+	}
+	if h.Store != nil {
+		return h.Store.Close()
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/openai"
+	"github.com/inquest-dev/inquest/internal/llm/scripted"
+	"github.com/inquest-dev/inquest/internal/sample"
+)
+
+// models makes the clients of providers and keeps them, with their connections.
+type models struct {
+	env    config.Env
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	clients map[clientKey]llm.Client
+}
+
+type clientKey struct {
+	provider agent.Provider
+	idle     time.Duration
+}
+
+func newModels(env config.Env, logger *slog.Logger) *models {
+	return &models{env: env, logger: logger, clients: map[clientKey]llm.Client{}}
+}
+
+// Client returns the client of a provider, which is the same one for every
+// model that the provider has.
+func (m *models) Client(p agent.Provider, timeouts agent.Timeouts) (llm.Client, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := clientKey{provider: p, idle: timeouts.StreamIdle.D()}
+	if client, ok := m.clients[key]; ok {
+		return client, nil
+	}
+	client, err := m.build(p, key.idle)
+	if err != nil {
+		return nil, err
+	}
+	m.clients[key] = client
+	return client, nil
+}
+
+// samplePace is how fast the scripted model speaks: so that a person can follow.
+const samplePace = 12 * time.Millisecond
+
+func (m *models) build(p agent.Provider, idle time.Duration) (llm.Client, error) {
+	switch p.Type {
+	case "openai":
+		return openai.New(openai.Options{
+			Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger,
+		})
+	case "scripted":
+		if p.Model != "sample" {
+			return nil, fmt.Errorf("provider %s: no script named %q; there is: sample", p.Name, p.Model)
+		}
+		return scripted.New(p.Model, sample.Model, scripted.Options{Pace: samplePace}), nil
+	}
+	return nil, fmt.Errorf("provider %s: type %q is not supported by this worker", p.Name, p.Type)
+}
+
+// key reads a provider's key from the environment, at each call: it is kept nowhere.
+func (m *models) key(p agent.Provider) func() (string, error) {
+	return func() (string, error) {
+		if p.APIKeyEnv == "" {
+			return "", nil
+		}
+		key, ok := m.env(p.APIKeyEnv)
+		if !ok || key == "" {
+			return "", fmt.Errorf("the environment variable %s, which has the key, is not set on this worker", p.APIKeyEnv)
+		}
+		return key, nil
+	}
+}

@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/inquest-dev/inquest/activities"
+)
+
+// requests reads what workflows were started with.
+type requests struct{ client client.Client }
+
+// Request returns the input of a run, from its first event: nil if it had none.
+func (r requests) Request(ctx context.Context, workflowID, runID string) ([]byte, error) {
+	history := r.client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	event, err := history.Next()
+	if err != nil {
+		return nil, fmt.Errorf("read the first event: %w", err)
+	}
+	return firstPayload(event.GetWorkflowExecutionStartedEventAttributes().GetInput())
+}
+
+// firstPayload is the JSON of a workflow's first argument.
+func firstPayload(input *commonpb.Payloads) ([]byte, error) {
+	if len(input.GetPayloads()) == 0 {
+		return nil, nil
+	}
+	var raw []byte
+	payload := input.GetPayloads()[0]
+	if string(payload.GetMetadata()[converter.MetadataEncoding]) == converter.MetadataEncodingJSON {
+		return payload.GetData(), nil
+	}
+	if err := converter.GetDefaultDataConverter().FromPayload(payload, &raw); err != nil {
+		return nil, fmt.Errorf("read the input: %w", err)
+	}
+	return raw, nil
+}
+
+// registerSearchAttributes makes sure that Temporal knows our search attributes
+// and reports whether workflows may set them: an unknown one would fail their
+// tasks for ever.
+func registerSearchAttributes(ctx context.Context, c client.Client, namespace string, logger *slog.Logger) bool {
+	wanted := map[string]enumspb.IndexedValueType{}
+	for _, name := range []string{
+		activities.AttributeChain, activities.AttributeStage, activities.AttributeStatus, activities.AttributeAlertType,
+	} {
+		wanted[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	}
+	if knownAttributes(ctx, c, namespace, wanted) {
+		return true
+	}
+	_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+		Namespace: namespace, SearchAttributes: wanted,
+	})
+	if err != nil && !knownAttributes(ctx, c, namespace, wanted) {
+		logger.Warn("search attributes are not registered; investigations go without them", "error", err)
+		return false
+	}
+	return true
+}
+
+func knownAttributes(ctx context.Context, c client.Client, namespace string, wanted map[string]enumspb.IndexedValueType) bool {
+	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return false
+	}
+	for name := range wanted {
+		if known.GetCustomAttributes()[name] != wanted[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// checkNamespace makes a worker that cannot work say so at once.
+func checkNamespace(ctx context.Context, c client.Client, namespace string) error {
+	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("namespace %s: %w", namespace, err)
+	}
+	return nil
+}

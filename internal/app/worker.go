@@ -1,0 +1,121 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/mcp"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// WorkerOptions is what a worker is made of.
+type WorkerOptions struct {
+	Client    client.Client
+	Namespace string // "" = default
+	TaskQueue string // "" = workflows.TaskQueue
+	Config    *config.Config
+	Store     *store.Store
+	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
+	Drain  time.Duration
+	Logger *slog.Logger
+}
+
+// DefaultDrain is how long a stopping worker lets its running calls finish.
+const DefaultDrain = 30 * time.Second
+
+const (
+	// heartbeatThrottle is how late a heartbeat, and with it the news of a
+	// cancellation, may be: three of them fit into workflows.HeartbeatTimeout.
+	heartbeatThrottle = 1500 * time.Millisecond
+	// stickyTimeout is how soon a workflow leaves a worker that died.
+	stickyTimeout = 2 * time.Second
+	setupTimeout  = 15 * time.Second
+)
+
+// Worker runs investigations.
+type Worker struct {
+	worker worker.Worker
+	pool   *mcp.Pool
+	fatal  chan error
+}
+
+// StartWorker connects the pieces and begins to poll.
+func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
+	if opts.TaskQueue == "" {
+		opts.TaskQueue = workflows.TaskQueue
+	}
+	if opts.Namespace == "" {
+		opts.Namespace = client.DefaultNamespace
+	}
+	if opts.Drain == 0 {
+		opts.Drain = DefaultDrain
+	}
+	setup, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	if err := checkNamespace(setup, opts.Client, opts.Namespace); err != nil {
+		return nil, err
+	}
+	w := &Worker{fatal: make(chan error, 1)}
+	w.pool = mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger})
+	w.worker = worker.New(opts.Client, opts.TaskQueue, worker.Options{
+		WorkerStopTimeout:            opts.Drain,
+		MaxHeartbeatThrottleInterval: heartbeatThrottle,
+		StickyScheduleToStartTimeout: stickyTimeout,
+		OnFatalError:                 func(err error) { w.fatal <- err },
+	})
+	workflows.Register(w.worker)
+	w.worker.RegisterActivity(newActivities(setup, opts, w.pool))
+	if err := w.worker.Start(); err != nil {
+		w.pool.Close()
+		return nil, fmt.Errorf("start the worker: %w", err)
+	}
+	return w, nil
+}
+
+func newActivities(ctx context.Context, opts WorkerOptions, pool *mcp.Pool) *activities.Activities {
+	return &activities.Activities{
+		Requests: requests{opts.Client}, Planner: opts.Config,
+		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
+		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: pool, Builtins: builtins{},
+		Policy: tool.Policy{Logger: opts.Logger}, Validator: tool.NewValidator(),
+		SearchAttributes: registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
+		Logger:           opts.Logger,
+	}
+}
+
+// transports tells the pool how the configuration reaches a server.
+func transports(c *config.Config) func(server string) (mcp.Transport, error) {
+	return func(server string) (mcp.Transport, error) {
+		t, err := c.Transport(server)
+		if err != nil {
+			return mcp.Transport{}, err
+		}
+		return mcp.Transport{Command: t.Command, Args: t.Args, Env: t.Env, Timeout: t.Timeout.D()}, nil
+	}
+}
+
+// Wait returns when ctx ends, or with the error that the worker cannot go on after.
+func (w *Worker) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-w.fatal:
+		return fmt.Errorf("the worker cannot go on: %w", err)
+	}
+}
+
+// Stop takes no more work, lets running calls finish within the drain time, and
+// ends the sessions of the tool servers.
+func (w *Worker) Stop() {
+	w.worker.Stop()
+	w.pool.Close()
+}

@@ -1,0 +1,149 @@
+package compress
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// part is a message and what it costs, so that nothing is counted twice.
+type part struct {
+	agent.Message
+	cost int
+	from *part // what it was shortened from; nil if it is whole
+}
+
+func (p part) whole() part {
+	if p.from != nil {
+		return *p.from
+	}
+	return p
+}
+
+// conversation is what has to be made to fit.
+type conversation struct {
+	Options
+	limit int    // the most tokens a view may take
+	base  int    // tokens of a conversation without messages
+	parts []part // all messages, as they are
+	cuts  []int  // where the older part may end: see cutsOf
+	task  int    // the first user message of an investigation; -1 = none
+}
+
+func newConversation(msgs []agent.Message, opts Options) *conversation {
+	c := &conversation{Options: opts, limit: opts.limit(), base: opts.Count(nil), task: -1}
+	for _, m := range msgs {
+		c.parts = append(c.parts, c.part(m))
+	}
+	c.cuts = cutsOf(msgs, opts.KeepRecent)
+	if opts.ShortenResultsFirst {
+		c.task = slices.IndexFunc(c.parts, isUser)
+	}
+	return c
+}
+
+func (c *conversation) part(m agent.Message) part {
+	return part{Message: m, cost: c.Count([]agent.Message{m}) - c.base}
+}
+
+func (c *conversation) total(parts []part) int {
+	total := c.base
+	for _, p := range parts {
+		total += p.cost
+	}
+	return total
+}
+
+func (c *conversation) fits(parts []part) bool { return c.total(parts) <= c.limit }
+
+// compress returns the mildest view that fits, and the strategy that made it.
+func (c *conversation) compress() ([]part, string, error) {
+	if err := c.checkSystem(); err != nil {
+		return nil, "", err
+	}
+	if c.ShortenResultsFirst {
+		if parts := c.shortenResults(); c.fits(parts) {
+			return parts, ShortenResults, nil
+		}
+	}
+	if parts, strategy, ok := c.leaveOut(); ok {
+		return parts, strategy, nil
+	}
+	return c.lastResort()
+}
+
+func (c *conversation) checkSystem() error {
+	system := slices.DeleteFunc(slices.Clone(c.parts), func(p part) bool { return !isSystem(p) })
+	if n := c.total(system); n > c.limit {
+		return fmt.Errorf("%w: the system text takes %d tokens of %d", ErrContextTooLong, n, max(c.limit, 0))
+	}
+	return nil
+}
+
+// shortenResults shortens the results of the older part, from the oldest on,
+// until the conversation fits. Recent ones are touched only if they would have
+// to be even with the older part left out.
+func (c *conversation) shortenResults() []part {
+	parts := slices.Clone(c.parts)
+	total := c.total(parts)
+	for i := 0; i < c.cuts[0] && total > c.limit; i++ {
+		if isResult(parts[i]) {
+			total -= parts[i].cost
+			parts[i] = c.shortenTo(parts[i], oldResult)
+			total += parts[i].cost
+		}
+	}
+	if recent, _ := c.layout(c.cuts[0], true); false && !c.fits(recent) {
+		return c.level(parts, isResult, shortResult)
+	}
+	return parts
+}
+
+// leaveOut leaves the older part out. Where what is kept is still too long, it
+// shortens the longest results in it, and then keeps fewer recent messages: as
+// few less as will do.
+func (c *conversation) leaveOut() ([]part, string, bool) {
+	var parts []part
+	var strategy string
+	try := func(i int) bool {
+		parts, strategy = c.layout(c.cuts[i], true)
+		parts = c.level(parts, isResult, shortResult)
+		return c.fits(parts)
+	}
+	if try(0) {
+		return parts, strategy, true
+	}
+	i := sort.Search(len(c.cuts), try)
+	return parts, strategy, i < len(c.cuts) && try(i)
+}
+
+// lastResort shortens every text but the system's: of the last turn, or else of
+// what stays without it.
+func (c *conversation) lastResort() ([]part, string, error) {
+	for _, summary := range []bool{true, c.ShortenResultsFirst} { // what an investigation leaves out is always named
+		for _, cut := range []int{c.cuts[len(c.cuts)-1], len(c.parts)} {
+			parts, strategy := c.layout(cut, summary)
+			parts = c.level(parts, isResult, shortResult)
+			parts = c.level(parts, isText, 0)
+			if c.fits(parts) {
+				return parts, strategy, nil
+			}
+		}
+	}
+	return nil, "", fmt.Errorf("%w: %d tokens are too few", ErrContextTooLong, max(c.limit, 0))
+}
+
+func messages(parts []part) []agent.Message {
+	out := make([]agent.Message, len(parts))
+	for i, p := range parts {
+		out[i] = p.Message
+	}
+	return out
+}
+
+func isSystem(p part) bool { return p.Role == agent.System }
+func isUser(p part) bool   { return p.Role == agent.User }
+func isResult(p part) bool { return p.Role == agent.ToolRole }
+func isText(p part) bool   { return !isSystem(p) }

@@ -1,0 +1,139 @@
+package compress
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+const (
+	// oldResult is how many characters an old result keeps.
+	oldResult = 400
+	// shortResult is how many tokens a recent result keeps at least, while there
+	// is something else to leave out.
+	shortResult = 128
+	// markerTokens is about what a marker costs.
+	markerTokens = 32
+)
+
+// level shortens the longest of the parts that may be shortened to one common
+// length, the greatest with which all fits, but not to less than floor tokens.
+func (c *conversation) level(parts []part, may func(part) bool, floor int) []part {
+	room := c.limit - c.total(parts)
+	if room >= 0 {
+		return parts
+	}
+	var costs []int
+	for _, p := range parts {
+		if may(p) {
+			costs, room = append(costs, p.cost), room+p.cost
+		}
+	}
+	share := max(fairShare(costs, room), floor)
+	out := slices.Clone(parts)
+	for i, p := range out {
+		if may(p) && p.cost > share {
+			out[i] = c.squeeze(p, share)
+		}
+	}
+	return out
+}
+
+// fairShare is the level that costs must be cut down to for their sum to be room.
+func fairShare(costs []int, room int) int {
+	slices.Sort(costs)
+	for i, cost := range costs {
+		share := room / (len(costs) - i)
+		if cost > share {
+			return share
+		}
+		room -= cost
+	}
+	return math.MaxInt
+}
+
+// squeeze shortens a message to a number of tokens, or as far as it goes.
+func (c *conversation) squeeze(p part, tokens int) part {
+	whole := p.whole()
+	length := utf8.RuneCountInString(whole.Content)
+	for _, call := range whole.ToolCalls {
+		length += utf8.RuneCountInString(call.Arguments)
+	}
+	n := scale(length, tokens-markerTokens, whole.cost)
+	for {
+		q := c.shortenTo(p, n)
+		if q.cost <= tokens || n == 0 {
+			return q
+		}
+		n = min(scale(n, tokens-markerTokens, q.cost-markerTokens), n-1-n/10)
+		n = max(n, 0)
+	}
+}
+
+// scale is n × a/b, at least 0.
+func scale(n, a, b int) int {
+	return int(float64(n) * float64(max(a, 0)) / float64(max(b, 1)))
+}
+
+// shortenTo shortens each text of a message to its first n characters and marks
+// it. A message that this would not make cheaper stays as it is.
+func (c *conversation) shortenTo(p part, n int) part {
+	whole := p.whole()
+	m := whole.Message
+	m.Content = shorten(m, n)
+	m.ToolCalls = slices.Clone(m.ToolCalls)
+	for i := range m.ToolCalls {
+		m.ToolCalls[i].Arguments = shortenArguments(m.ToolCalls[i].Arguments, n)
+	}
+	if q := c.part(m); q.cost < p.cost {
+		q.from = &whole
+		return q
+	}
+	return p
+}
+
+func shorten(m agent.Message, n int) string {
+	length := utf8.RuneCountInString(m.Content)
+	if length <= n {
+		return m.Content
+	}
+	marker := fmt.Sprintf("[shortened: first %d of %d characters", n, length)
+	if m.Ref != "" {
+		marker += "; the whole result is kept in the transcript as " + m.Ref
+	}
+	if n == 0 {
+		return marker + "]"
+	}
+	return first(m.Content, n) + "\n" + marker + "]"
+}
+
+// shortenArguments keeps arguments a JSON object: providers refuse anything else.
+func shortenArguments(arguments string, n int) string {
+	length := utf8.RuneCountInString(arguments)
+	if length <= n {
+		return arguments
+	}
+	short, err := json.Marshal(map[string]string{
+		"shortened": fmt.Sprintf("first %d of %d characters", n, length),
+		"start":     first(arguments, n),
+	})
+	if err != nil || len(short) >= len(arguments) {
+		return arguments
+	}
+	return string(short)
+}
+
+// first returns the first n characters of a text.
+func first(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}

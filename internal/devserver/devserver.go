@@ -1,0 +1,156 @@
+// Package devserver runs a whole Temporal (server, UI) inside this process, on one SQLite file.
+//
+// It is for one person or one small team on one host: everything that a production cluster spreads over machines
+// (frontend, history, matching, system workers, database) is here behind one address, without authentication.
+// What it was told survives a kill -9: the file is written with synchronous=full, and a new process on the same
+// directory goes on where the old one stopped.
+package devserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.temporal.io/server/temporal"
+)
+
+// Namespace is the one namespace that the server has, besides Temporal's own.
+const Namespace = "default"
+
+const (
+	readyTimeout = 30 * time.Second
+	stopTimeout  = 5 * time.Second // Temporal's own drains add up to 4 s when long polls are open
+)
+
+// Options says where the server keeps its data and where it listens.
+type Options struct {
+	Dir    string // data directory, created if absent: temporal.db, LOCK, VERSION
+	Listen string // host:port of the frontend, e.g. 127.0.0.1:7233; port 0 picks a free one
+	UI     string // host:port of the UI; "" means no UI, port 0 picks a free one
+
+	// Logger gets the server's warnings and errors while it runs; what it says while it starts and stops, which is
+	// much and means little, and its information come at debug level. Nil discards all.
+	Logger *slog.Logger
+}
+
+// Server is a running Temporal. Stop ends it.
+type Server struct {
+	logger *logger
+	lock   *dirLock
+	stop   sync.Once
+
+	// Set by start, in this order; Stop ends what is there.
+	data   *data
+	addr   addresses
+	server temporal.Server
+	ui     *ui
+}
+
+// Start returns once the frontend serves and the namespace is usable; ctx bounds the start only.
+//
+// An address in use gives an *AddressInUseError, a directory in use a *LockedError, a directory that another
+// version of Temporal wrote, with tables that this one cannot read, a *SchemaError.
+func Start(ctx context.Context, opts Options) (*Server, error) {
+	if opts.Dir == "" {
+		return nil, errors.New("data directory: none given")
+	}
+	dir, err := filepath.Abs(opts.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{lock: lock, logger: newLogger(opts.Logger)}
+	if err := s.start(ctx, dir, opts); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context, dir string, opts Options) error {
+	var err error
+	if s.data, err = openData(ctx, dir); err != nil {
+		return err
+	}
+	if s.addr, err = pickAddresses(opts.Listen, opts.UI); err != nil {
+		return err
+	}
+	if err := s.startServer(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if err := waitForNamespace(ctx, s.Address()); err != nil {
+		return err
+	}
+	if s.addr.ui != nil {
+		if s.ui, err = startUI(ctx, s.addr.ui, s.Address()); err != nil {
+			return err
+		}
+	}
+	s.logger.started()
+	return s.data.markVersion()
+}
+
+func (s *Server) startServer() error {
+	server, err := temporal.NewServer(serverOptions(s.addr, s.data.sql, s.logger)...)
+	if err != nil {
+		return fmt.Errorf("build the Temporal server: %w", err)
+	}
+	s.server = server // on an error it is not nil, but a nil pointer
+	if err := server.Start(); err != nil {
+		return fmt.Errorf("start the Temporal server: %w", err)
+	}
+	return nil
+}
+
+// Address is the host:port that clients and workers dial.
+func (s *Server) Address() string { return dialAddress(s.addr.frontend) }
+
+// UIAddress is the host:port of the UI, "" without one.
+func (s *Server) UIAddress() string {
+	if s.addr.ui == nil {
+		return ""
+	}
+	return dialAddress(s.addr.ui)
+}
+
+// Stop drains the server, for at most about five seconds (mostly one), and frees the data directory. Stop workers and
+// close clients first, or they will complain about a server that is gone. A second call does nothing.
+func (s *Server) Stop() {
+	s.stop.Do(func() {
+		s.logger.stopping()
+		if s.ui != nil {
+			s.ui.stop()
+		}
+		if s.server != nil {
+			s.stopServer()
+			s.data.checkpoint()
+		}
+		s.lock.release()
+	})
+}
+
+func (s *Server) stopServer() {
+	done := make(chan error, 1)
+	go func() { done <- s.server.Stop() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			s.logger.log.Warn("the Temporal server did not stop cleanly", "error", err)
+		}
+	case <-time.After(stopTimeout):
+		s.logger.log.Warn("the Temporal server is still stopping; not waiting any longer", "after", stopTimeout)
+	}
+}

@@ -1,0 +1,86 @@
+package devserver
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/common/log/tag"
+)
+
+// logger passes the server's log on. While the server starts and stops, its services look for each other in vain and
+// say so at warning and error level; that is kept from the reader, unless they ask for debug.
+type logger struct {
+	log     *slog.Logger
+	running *atomic.Bool
+}
+
+var (
+	_ log.Logger     = (*logger)(nil)
+	_ log.WithLogger = (*logger)(nil)
+)
+
+func newLogger(l *slog.Logger) *logger {
+	if l == nil {
+		l = slog.New(slog.DiscardHandler)
+	}
+	return &logger{log: l, running: new(atomic.Bool)}
+}
+
+func (l *logger) started()  { l.running.Store(true) }
+func (l *logger) stopping() { l.running.Store(false) }
+
+// With returns a logger that adds tags to all it says.
+func (l *logger) With(tags ...tag.Tag) log.Logger {
+	return &logger{log: slog.New(l.log.Handler().WithAttrs(attrs(tags))), running: l.running}
+}
+
+// Debug says nothing: it is for those who work on the server itself.
+func (l *logger) Debug(string, ...tag.Tag) {}
+
+// Info comes at debug level.
+func (l *logger) Info(msg string, tags ...tag.Tag) { l.emit(slog.LevelDebug, msg, tags) }
+
+// Warn comes at its level while the server runs.
+func (l *logger) Warn(msg string, tags ...tag.Tag) { l.emitRunning(slog.LevelWarn, msg, tags) }
+
+// Error comes at its level while the server runs.
+func (l *logger) Error(msg string, tags ...tag.Tag) { l.emitRunning(slog.LevelError, msg, tags) }
+
+// DPanic is for states that should not be, and go on.
+func (l *logger) DPanic(msg string, tags ...tag.Tag) { l.emit(slog.LevelError, msg, tags) }
+
+// Panic logs and panics.
+func (l *logger) Panic(msg string, tags ...tag.Tag) { l.die(msg, tags) }
+
+// Fatal logs and panics: the server counts on it not to return, and there is more in this process than the server.
+func (l *logger) Fatal(msg string, tags ...tag.Tag) { l.die(msg, tags) }
+
+func (l *logger) die(msg string, tags []tag.Tag) {
+	l.emit(slog.LevelError, msg, tags)
+	panic(fmt.Sprintf("temporal server: %s %v", msg, attrs(tags)))
+}
+
+func (l *logger) emitRunning(level slog.Level, msg string, tags []tag.Tag) {
+	if !l.running.Load() {
+		level = slog.LevelDebug
+	}
+	l.emit(level, msg, tags)
+}
+
+func (l *logger) emit(level slog.Level, msg string, tags []tag.Tag) {
+	ctx := context.Background() // the server's log knows no contexts
+	if l.log.Enabled(ctx, level) {
+		l.log.LogAttrs(ctx, level, msg, attrs(tags)...)
+	}
+}
+
+func attrs(tags []tag.Tag) []slog.Attr {
+	as := make([]slog.Attr, len(tags))
+	for i, t := range tags {
+		as[i] = slog.Any(t.Key(), t.Value())
+	}
+	return as
+}

@@ -1,0 +1,93 @@
+package devserver
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+
+	"go.temporal.io/server/common/persistence/sql/sqlplugin"
+	"go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
+	sqliteschema "go.temporal.io/server/schema/sqlite"
+)
+
+var errOtherSchema = errors.New("other tables")
+
+// ensureSchema creates the tables in an empty database, and compares those of another with what it would create.
+// Versions do not decide: most releases share their tables.
+func ensureSchema(ctx context.Context, db *sql.DB) error {
+	have, err := readSchema(ctx, db)
+	if err != nil {
+		return err
+	}
+	if len(have) == 0 {
+		return createSchema(ctx, db)
+	}
+	want, err := freshSchema(ctx)
+	if err != nil {
+		return err
+	}
+	if !maps.Equal(have, want) {
+		return errOtherSchema
+	}
+	return nil
+}
+
+// createSchema works in one transaction: a process killed halfway leaves an empty database, not half a one.
+func createSchema(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := sqliteschema.SetupSchemaOnDB(execOnly{tx: tx}); err != nil {
+		return fmt.Errorf("create the tables: %w", err)
+	}
+	return tx.Commit()
+}
+
+// execOnly is all of an AdminDB that SetupSchemaOnDB uses. The plugin's own would keep a connection open for good.
+type execOnly struct {
+	sqlplugin.AdminDB
+	tx *sql.Tx
+}
+
+func (e execOnly) Exec(stmt string, args ...any) error {
+	_, err := e.tx.Exec(stmt, args...)
+	return err
+}
+
+func freshSchema(ctx context.Context) (map[string]string, error) {
+	db, err := sql.Open(sqlite.PluginName, ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // another connection would see another, empty database
+	if err := createSchema(ctx, db); err != nil {
+		return nil, err
+	}
+	return readSchema(ctx, db)
+}
+
+// readSchema maps every table, index and trigger to its definition, without comments and layout.
+func readSchema(ctx context.Context, db *sql.DB) (map[string]string, error) {
+	rows, err := db.QueryContext(ctx, `SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	schema := map[string]string{}
+	for rows.Next() {
+		var name, def string
+		if err := rows.Scan(&name, &def); err != nil {
+			return nil, err
+		}
+		schema[name] = layout.ReplaceAllString(def, " ")
+	}
+	return schema, rows.Err()
+}
+
+var layout = regexp.MustCompile(`(\s|--[^\n]*)+`)

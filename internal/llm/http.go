@@ -1,0 +1,58 @@
+package llm
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// maxRetryAfter bounds what a provider may ask for, so that no number overflows.
+const maxRetryAfter = 24 * time.Hour
+
+// StatusKind returns the kind of error that an HTTP status stands for; nil for a
+// success.
+func StatusKind(status int) error {
+	switch {
+	case status < 300:
+		return nil
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return ErrAuth
+	case status == http.StatusPaymentRequired:
+		return ErrQuotaExhausted
+	case status == http.StatusRequestTimeout, status == http.StatusConflict:
+		return ErrUnavailable
+	case status == http.StatusRequestEntityTooLarge:
+		return ErrContextTooLong
+	case status == http.StatusTooManyRequests:
+		return ErrRateLimited
+	case status >= 500:
+		return ErrUnavailable
+	}
+	return ErrInvalidRequest
+}
+
+// RetryAfter reads how long a provider asks to wait: retry-after-ms, or
+// Retry-After in seconds or as an HTTP date (RFC 9110, 10.2.3). 0 = it does not say.
+func RetryAfter(header http.Header, now time.Time) time.Duration {
+	if wait, ok := number(header.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return wait
+	}
+	text := header.Get("Retry-After")
+	if wait, ok := number(text, time.Second); ok {
+		return wait
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter)
+}
+
+// number reads a count of units that is not negative; providers write fractions too.
+func number(text string, unit time.Duration) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0) {
+		return 0, false
+	}
+	return time.Duration(min(n*float64(unit), float64(maxRetryAfter))), true
+}

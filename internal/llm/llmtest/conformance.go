@@ -1,0 +1,139 @@
+package llmtest
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// Idle is the idle timeout of the clients that RunClient is given.
+const Idle = 2 * time.Second
+
+// RunClient tests a client of this wire format. open returns one for a base URL,
+// with Idle as its idle timeout and a key of its own.
+func RunClient(t *testing.T, open func(baseURL string) llm.Client) {
+	t.Helper()
+	s := suite{open: open}
+	t.Run("replies", s.replies)
+	t.Run("errors", s.errors)
+	t.Run("deltas", s.deltas)
+	t.Run("request", s.request)
+	t.Run("refused connection", s.refusedConnection)
+	t.Run("cancel before the first byte", func(t *testing.T) { s.cancel(t, Text("late").Stall(0)) })
+	t.Run("cancel in the stream", func(t *testing.T) { s.cancel(t, Text("half a reply").Chunked(2, 0).Stall(2)) })
+}
+
+type suite struct {
+	open func(baseURL string) llm.Client
+}
+
+var plain = llm.Request{Model: "m", Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}
+
+func (s suite) replies(t *testing.T) {
+	t.Parallel()
+	for _, tt := range replyCases() {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			srv := Start(t, Always(tt.reply))
+			got, err := s.open(srv.URL).Generate(t.Context(), plain, nil)
+			if err != nil {
+				t.Fatalf("Generate: %v", err)
+			}
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("reply (-want +got):\n%s", diff)
+			}
+			srv.WaitDone(1) // also a stream that has no end
+		})
+	}
+}
+
+func (s suite) errors(t *testing.T) {
+	t.Parallel()
+	for _, tt := range errorCases() {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			srv := Start(t, Always(tt.reply))
+			_, err := s.open(srv.URL).Generate(t.Context(), plain, nil)
+			checkError(t, err, tt.kind, tt.retryAfter)
+			if key := srv.Wait(1).Key; key == "" || strings.Contains(err.Error(), key) {
+				t.Errorf("key %q sent, error %q: want a key that the error does not show", key, err)
+			}
+			if n := len(srv.Requests()); n != 1 {
+				t.Errorf("%d requests, want 1: a client does not retry", n)
+			}
+			srv.WaitDone(1) // the connection is not left open
+		})
+	}
+}
+
+func checkError(t *testing.T, err, kind error, retryAfter time.Duration) {
+	t.Helper()
+	var failed *llm.Error
+	if !errors.As(err, &failed) {
+		t.Fatalf("error = %v (%T), want an *llm.Error", err, err)
+	}
+	if !errors.Is(err, kind) {
+		t.Errorf("error = %v, want the kind %q", err, kind)
+	}
+	if failed.Provider == "" || failed.RetryAfter != retryAfter {
+		t.Errorf("provider %q, retry after %v; want a provider and %v", failed.Provider, failed.RetryAfter, retryAfter)
+	}
+	if m := failed.Message; utf8.RuneCountInString(m) > 500 || strings.ContainsAny(m, "\r\n") || !utf8.ValidString(m) {
+		t.Errorf("message is not one short line: %q", m)
+	}
+}
+
+func (s suite) deltas(t *testing.T) {
+	t.Parallel()
+	srv := Start(t, Always(Text("Grüße!").Thinking("hm, so").Calls(Call{Name: "f", Args: "{}"}).Chunked(3, 0)))
+	var got []llm.Delta
+	_, err := s.open(srv.URL).Generate(t.Context(), plain, func(d llm.Delta) { got = append(got, d) })
+	if err != nil {
+		t.Fatalf("Generate: %v", err)
+	}
+	// Every chunk is told of, also the two of the call, the finish, the usage.
+	want := []llm.Delta{{Thinking: "hm,"}, {Thinking: " so"}, {Content: "Grü"}, {Content: "ße!"}, {}, {}, {}, {}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("deltas (-want +got):\n%s", diff)
+	}
+}
+
+func (s suite) refusedConnection(t *testing.T) {
+	t.Parallel()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	_, err := s.open(gone.URL+"/v1").Generate(t.Context(), plain, nil)
+	checkError(t, err, llm.ErrUnavailable, 0)
+}
+
+// cancel ends the context of a call whose server is silent.
+func (s suite) cancel(t *testing.T, reply Reply) {
+	t.Parallel()
+	hold := NewHold()
+	srv := Start(t, func(Request) Reply { return reply.Hold(hold, reply.fault.after) })
+	ctx, cancel := context.WithCancel(t.Context())
+	var cancelled time.Time
+	go func() {
+		<-hold.Reached()
+		cancelled = time.Now()
+		cancel()
+	}()
+	_, err := s.open(srv.URL).Generate(ctx, plain, nil)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want %v", err, context.Canceled)
+	}
+	if took := time.Since(cancelled); took > time.Second {
+		t.Errorf("returned %v after it was cancelled", took)
+	}
+	srv.WaitDone(1)
+}

@@ -1,0 +1,78 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// request checks what a client sends: the calls and results of a conversation,
+// nothing of the thinking, and no field that providers require left out.
+func (s suite) request(t *testing.T) {
+	t.Parallel()
+	srv := Start(t, Always(Text("ok")))
+	zero := float32(0)
+	_, err := s.open(srv.URL).Generate(t.Context(), llm.Request{
+		Model:       "m",
+		Temperature: &zero,
+		MaxTokens:   99,
+		Messages: []agent.Message{
+			{Role: agent.System, Content: "You investigate."},
+			{Role: agent.User, Content: "why <&>?"},
+			{Role: agent.Assistant, Thinking: "hm", ToolCalls: []agent.ToolCall{
+				{ID: "1/0", Name: "loki__query", Arguments: `{"q":"x"}`}, {ID: "1/1", Name: "uptime"}}},
+			{Role: agent.ToolRole, ToolCallID: "1/0", Content: "42", Ref: "1/0"},
+			{Role: agent.ToolRole, ToolCallID: "1/1"},
+			{Role: agent.Assistant, Content: "So.", Thinking: "aha"},
+		},
+		Tools: []llm.Tool{
+			{Name: "loki__query", Description: "asks", Schema: json.RawMessage(`{"type":"object","required":["q"]}`)},
+			{Name: "uptime"},
+		},
+	}, nil)
+	if err != nil {
+		t.Fatalf("Generate: %v", err)
+	}
+	if diff := cmp.Diff(compact(t, []byte(wantRequest)), compact(t, srv.Wait(1).Body)); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+}
+
+const wantRequest = `{
+	"model": "m", "temperature": 0, "max_tokens": 99, "stream": true, "stream_options": {"include_usage": true},
+	"messages": [
+		{"role": "system", "content": "You investigate."},
+		{"role": "user", "content": "why <&>?"},
+		{"role": "assistant", "content": null, "tool_calls": [
+			{"id": "1/0", "type": "function", "function": {"name": "loki__query", "arguments": "{\"q\":\"x\"}"}},
+			{"id": "1/1", "type": "function", "function": {"name": "uptime", "arguments": "{}"}}]},
+		{"role": "tool", "tool_call_id": "1/0", "content": "42"},
+		{"role": "tool", "tool_call_id": "1/1", "content": ""},
+		{"role": "assistant", "content": "So."}
+	],
+	"tools": [
+		{"type": "function", "function": {"name": "loki__query", "description": "asks", "parameters": {"type": "object", "required": ["q"]}}},
+		{"type": "function", "function": {"name": "uptime", "parameters": {"type": "object", "properties": {}}}}
+	]
+}`
+
+// compact puts a JSON text into one form, indented for the diff.
+func compact(t *testing.T, data []byte) string {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
+		t.Fatalf("not JSON: %v: %s", err, data)
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}

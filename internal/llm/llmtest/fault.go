@@ -1,0 +1,126 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// fault is what goes wrong with a reply.
+type fault struct {
+	status   int // instead of 200
+	body     string
+	header   map[string]string
+	echoKey  bool
+	slow     time.Duration
+	noFinish bool
+	do       action // what happens once after chunks have been sent
+	after    int
+	line     string
+	hold     *Hold
+}
+
+// action is what happens in the middle of a stream.
+type action int
+
+const (
+	proceed action = iota
+	stall          // say nothing more
+	cut            // close the connection
+	insert         // send a line
+	repeat         // say the line without end
+	hold           // wait for the test
+)
+
+// Status answers with an HTTP status and a body.
+func Status(code int, body string) Reply {
+	return Reply{fault: fault{status: code, body: body}}
+}
+
+// RateLimited answers 429; retryAfter 0 sends no Retry-After header.
+func RateLimited(retryAfter time.Duration) Reply {
+	r := Status(http.StatusTooManyRequests, errorBody("rate_limit_exceeded", "Rate limit reached"))
+	if retryAfter > 0 {
+		r = r.Header("Retry-After", strconv.FormatFloat(retryAfter.Seconds(), 'f', -1, 64))
+	}
+	return r
+}
+
+// QuotaExhausted answers 429 the way OpenAI does for an account without credit.
+func QuotaExhausted() Reply {
+	return Status(http.StatusTooManyRequests, errorBody("insufficient_quota", "You exceeded your current quota"))
+}
+
+// BadKey answers 401 and, like OpenAI, repeats the key.
+func BadKey() Reply {
+	r := Status(http.StatusUnauthorized, errorBody("invalid_api_key", "Incorrect API key provided: %KEY%. Header: Bearer %KEY%"))
+	r.fault.echoKey = true
+	return r
+}
+
+// ErrorIn200 answers 200 with nothing but an error.
+func ErrorIn200(code, message string) Reply { return Status(http.StatusOK, errorBody(code, message)) }
+
+// Repeat says before, and then unit over and over, until the client has enough.
+// A client that wants no stream gets before alone.
+func Repeat(before, unit string) Reply { return Text(before).inMidst(1, fault{do: repeat, line: unit}) }
+
+// Header adds a header to a refusal.
+func (r Reply) Header(name, value string) Reply {
+	r.fault.header = maps.Clone(r.fault.header)
+	if r.fault.header == nil {
+		r.fault.header = map[string]string{}
+	}
+	r.fault.header[name] = value
+	return r
+}
+
+// Slow waits before the first byte.
+func (r Reply) Slow(delay time.Duration) Reply {
+	r.fault.slow = delay
+	return r
+}
+
+// NoFinish ends the stream cleanly, but without a finish reason.
+func (r Reply) NoFinish() Reply {
+	r.fault.noFinish = true
+	return r
+}
+
+// Stall falls silent after n chunks (0: after the headers), with the connection open.
+func (r Reply) Stall(n int) Reply { return r.inMidst(n, fault{do: stall}) }
+
+// Cut closes the connection after n chunks (0: after the headers).
+func (r Reply) Cut(n int) Reply { return r.inMidst(n, fault{do: cut}) }
+
+// Malformed sends what is no JSON after n chunks.
+func (r Reply) Malformed(n int) Reply { return r.Insert(n, `{"choices": [{"delta"`) }
+
+// ErrorAfter sends an error object after n chunks.
+func (r Reply) ErrorAfter(n int, code, message string) Reply {
+	return r.Insert(n, errorBody(code, message))
+}
+
+// Insert sends the data of one more event after n chunks.
+func (r Reply) Insert(n int, data string) Reply { return r.inMidst(n, fault{do: insert, line: data}) }
+
+// Hold stops after n chunks until the test goes on.
+func (r Reply) Hold(h *Hold, n int) Reply { return r.inMidst(n, fault{do: hold, hold: h}) }
+
+// inMidst sets what happens in the middle of the stream.
+func (r Reply) inMidst(after int, f fault) Reply {
+	r.fault.do, r.fault.after, r.fault.line, r.fault.hold = f.do, after, f.line, f.hold
+	return r
+}
+
+func errorBody(code, message string) string {
+	type object struct {
+		Message string `json:"message"`
+		Type    string `json:"type"`
+		Code    string `json:"code"`
+	}
+	body, _ := json.Marshal(map[string]object{"error": {message, code, code}}) // strings: it cannot fail
+	return string(body)
+}

@@ -1,0 +1,97 @@
+package llmtest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// Handler is the provider as an http.Handler, for use outside of a test. It is
+// safe for concurrent use.
+type Handler struct {
+	script Script
+	mux    *http.ServeMux
+	quit   context.Context // ends the replies that are held or stalled
+	stop   context.CancelFunc
+
+	mu       sync.Mutex
+	requests []Request
+	attempts map[[sha256.Size]byte]int
+	over     int
+	changed  chan struct{} // closed and replaced at every change
+}
+
+// New returns a handler for POST …/v1/chat/completions and GET …/v1/models.
+func New(script Script) *Handler {
+	h := &Handler{
+		script:   script,
+		mux:      http.NewServeMux(),
+		attempts: map[[sha256.Size]byte]int{},
+		changed:  make(chan struct{}),
+	}
+	h.quit, h.stop = context.WithCancel(context.Background())
+	h.mux.HandleFunc("POST /v1/chat/completions", h.chat)
+	h.mux.HandleFunc("GET /v1/models", models)
+	return h
+}
+
+// Close ends every reply that is still being sent.
+func (h *Handler) Close() { h.stop() }
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+
+func (h *Handler) chat(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client is gone
+	}
+	req, err := decode(r.Header, body)
+	if err != nil {
+		Status(http.StatusBadRequest, errorBody("invalid_request_error", err.Error())).play(r.Context(), w, req)
+		return
+	}
+	req = h.record(req)
+	defer h.finished()
+
+	// The client's leave and the server's end both end the reply.
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(h.quit, cancel)()
+	h.script(req).play(ctx, w, req)
+}
+
+func (h *Handler) record(req Request) Request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	sum := sha256.Sum256(req.Body)
+	h.attempts[sum]++
+	req.Attempt = h.attempts[sum]
+	h.requests = append(h.requests, req)
+	h.announce()
+	return req
+}
+
+func (h *Handler) finished() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over++
+	h.announce()
+}
+
+// announce wakes those who wait; it needs the lock.
+func (h *Handler) announce() {
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+func models(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"object": "list",
+		"data":   []map[string]any{{"id": "llmtest", "object": "model", "created": 0, "owned_by": "llmtest"}},
+	})
+}

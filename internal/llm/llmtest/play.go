@@ -1,0 +1,124 @@
+package llmtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// player sends one reply.
+type player struct {
+	Reply
+	w   http.ResponseWriter
+	req Request
+}
+
+// play sends a reply and whatever goes wrong with it.
+func (r Reply) play(ctx context.Context, w http.ResponseWriter, req Request) {
+	p := player{Reply: r, w: w, req: req}
+	if !pause(ctx, r.fault.slow) {
+		return
+	}
+	switch {
+	case r.fault.status != 0:
+		p.refuse()
+	case req.Stream:
+		p.stream(ctx)
+	default:
+		p.answer(ctx)
+	}
+}
+
+func (p player) refuse() {
+	body := p.fault.body
+	if p.fault.echoKey {
+		body = strings.ReplaceAll(body, "%KEY%", p.req.Key)
+	}
+	p.w.Header().Set("Content-Type", "application/json")
+	for name, value := range p.fault.header {
+		p.w.Header().Set(name, value)
+	}
+	p.w.WriteHeader(p.fault.status)
+	_, _ = io.WriteString(p.w, body)
+}
+
+// answer sends the reply in one piece, for a client that wants no stream.
+func (p player) answer(ctx context.Context) {
+	p.w.Header().Set("Content-Type", "application/json")
+	if p.fault.do != proceed && !p.act(ctx) {
+		return
+	}
+	_, _ = io.WriteString(p.w, p.whole(p.req))
+}
+
+func (p player) stream(ctx context.Context) {
+	p.w.Header().Set("Content-Type", "text/event-stream")
+	p.w.WriteHeader(http.StatusOK)
+	p.flush()
+	chunks := p.chunks(p.req)
+	for i := 0; ; i++ {
+		if i == min(p.fault.after, len(chunks)) && !p.act(ctx) {
+			return
+		}
+		if i == len(chunks) {
+			break
+		}
+		if !p.send(ctx, chunks[i]) || !pause(ctx, p.delay) {
+			return
+		}
+	}
+	if !p.fault.noFinish {
+		p.send(ctx, "[DONE]")
+	}
+}
+
+// act does what the fault asks for and reports whether to go on.
+func (p player) act(ctx context.Context) bool {
+	switch p.fault.do {
+	case stall:
+		<-ctx.Done()
+		return false
+	case cut:
+		panic(http.ErrAbortHandler) // net/http's way to drop a connection
+	case insert:
+		return p.send(ctx, p.fault.line)
+	case repeat:
+		if !p.req.Stream {
+			return true
+		}
+		chunk := p.completion(p.req, choice{Delta: &message{Content: p.fault.line}})
+		for p.send(ctx, chunk) {
+		}
+		return false
+	case hold:
+		p.fault.hold.stop(ctx)
+	}
+	return ctx.Err() == nil
+}
+
+// send sends the data of one event and reports whether the client is still there.
+func (p player) send(ctx context.Context, data string) bool {
+	_, err := fmt.Fprintf(p.w, "data: %s\n\n", data)
+	p.flush()
+	return err == nil && ctx.Err() == nil
+}
+
+func (p player) flush() { _ = http.NewResponseController(p.w).Flush() }
+
+// pause waits, and reports whether the client is still there.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

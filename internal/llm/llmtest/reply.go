@@ -1,0 +1,79 @@
+package llmtest
+
+import (
+	"slices"
+	"time"
+)
+
+// Reply is what the server answers. Its methods return changed copies, so that
+// replies can be built in one line and shared.
+type Reply struct {
+	thinking, text string
+	calls          []Call
+	finish, model  string
+	usage          *usage
+	size           int           // characters per chunk; 0 = all in one
+	delay          time.Duration // between chunks
+	raw            []string      // chunks to send as they are
+	fault          fault
+}
+
+// Call is a tool call that the model asks for.
+type Call struct {
+	ID   string // "" = call_0, call_1, …
+	Name string
+	Args string // JSON
+}
+
+// Text answers with a text.
+func Text(text string) Reply { return Reply{text: text} }
+
+// Calls answers with tool calls.
+func Calls(calls ...Call) Reply { return Reply{calls: calls} }
+
+// Raw answers with these chunks, each the data of one event, and [DONE].
+func Raw(chunks ...string) Reply { return Reply{raw: append([]string{}, chunks...)} }
+
+// Thinking has the model think before it answers.
+func (r Reply) Thinking(text string) Reply {
+	r.thinking = text
+	return r
+}
+
+// Text has the model say something before its tool calls.
+func (r Reply) Text(text string) Reply {
+	r.text = text
+	return r
+}
+
+// Calls adds tool calls.
+func (r Reply) Calls(calls ...Call) Reply {
+	r.calls = append(slices.Clip(r.calls), calls...)
+	return r
+}
+
+// Finish sets the finish reason; the default fits the reply.
+func (r Reply) Finish(reason string) Reply {
+	r.finish = reason
+	return r
+}
+
+// Model names the model that answers; the default is the one asked for.
+func (r Reply) Model(name string) Reply {
+	r.model = name
+	return r
+}
+
+// Usage sets the tokens to report; 0, 0 reports none. The default is a quarter
+// of the characters.
+func (r Reply) Usage(input, output int) Reply {
+	r.usage = &usage{Prompt: input, Completion: output, Total: input + output}
+	return r
+}
+
+// Chunked sends the reply in chunks of size characters, delay apart. Thinking,
+// text and each call start a chunk of their own; arguments follow their call.
+func (r Reply) Chunked(size int, delay time.Duration) Reply {
+	r.size, r.delay = size, delay
+	return r
+}

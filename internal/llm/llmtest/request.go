@@ -1,0 +1,109 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Request is a chat request as it came over the wire.
+type Request struct {
+	Model    string    `json:"model"`
+	Messages []Message `json:"messages"`
+	Tools    []Tool    `json:"tools"`
+	Stream   bool      `json:"stream"`
+	Options  struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	MaxTokens           int      `json:"max_tokens"`
+	MaxCompletionTokens int      `json:"max_completion_tokens"`
+	Temperature         *float64 `json:"temperature"`
+
+	// Attempt counts the requests with this very body, from 1.
+	Attempt int `json:"-"`
+	// Body is the request as it was sent.
+	Body []byte `json:"-"`
+	// Header holds no key; that is in Key.
+	Header http.Header `json:"-"`
+	Key    string      `json:"-"`
+}
+
+// Message is one message of a request.
+type Message struct {
+	Role       string  `json:"role"`
+	Content    *string `json:"content"` // nil for null or none
+	ToolCallID string  `json:"tool_call_id"`
+	ToolCalls  []struct {
+		ID       string `json:"id"`
+		Type     string `json:"type"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+// Text returns the content, "" if there is none.
+func (m Message) Text() string {
+	if m.Content == nil {
+		return ""
+	}
+	return *m.Content
+}
+
+// Tool is a tool that a request offers.
+type Tool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// Task returns the first message of the user, which stays the same throughout a
+// conversation.
+func (r Request) Task() string { return r.first("user") }
+
+// System returns the first system message.
+func (r Request) System() string { return r.first("system") }
+
+// Last returns the last message.
+func (r Request) Last() Message {
+	if len(r.Messages) == 0 {
+		return Message{}
+	}
+	return r.Messages[len(r.Messages)-1]
+}
+
+// Offers reports whether the request offers a tool.
+func (r Request) Offers(tool string) bool {
+	for _, t := range r.Tools {
+		if t.Function.Name == tool {
+			return true
+		}
+	}
+	return false
+}
+
+func (r Request) first(role string) string {
+	for _, m := range r.Messages {
+		if m.Role == role {
+			return m.Text()
+		}
+	}
+	return ""
+}
+
+func decode(header http.Header, body []byte) (Request, error) {
+	var req Request
+	if err := json.Unmarshal(body, &req); err != nil {
+		return req, fmt.Errorf("decode request: %w", err)
+	}
+	req.Body = body
+	req.Header = header.Clone()
+	req.Key = strings.TrimPrefix(header.Get("Authorization"), "Bearer ")
+	req.Header.Del("Authorization")
+	return req, nil
+}

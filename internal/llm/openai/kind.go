@@ -1,0 +1,93 @@
+package openai
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// error returns the failure as an *llm.Error. The status is 0 for one that came
+// inside of a successful answer.
+func (f failure) error(status int) *llm.Error {
+	message := string(f.Message)
+	if f.Metadata.Raw != "" {
+		message += ": " + string(f.Metadata.Raw)
+	}
+	return &llm.Error{Kind: f.kind(status, strings.ToLower(message)), Status: status, Message: message}
+}
+
+// kind goes by what is said first, because a status is often too coarse: 429 is
+// also an empty account, 400 also a text that is too long.
+func (f failure) kind(status int, message string) error {
+	switch {
+	case f.is("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"):
+		return llm.ErrQuotaExhausted
+	case f.is("context_length_exceeded", "exceed_context_size_error"):
+		return llm.ErrContextTooLong
+	case f.is("content_filter", "content_policy_violation"):
+		return llm.ErrContentFiltered
+	case f.is("invalid_api_key"):
+		return llm.ErrAuth
+	}
+	if status == 0 {
+		status = f.statusInCode()
+	}
+	switch kind := llm.StatusKind(status); {
+	case kind == llm.ErrRateLimited, kind == llm.ErrAuth:
+		return kind
+	case saysTooLong(message):
+		return llm.ErrContextTooLong
+	case kind == llm.ErrInvalidRequest && saysBadKey(message):
+		return llm.ErrAuth
+	case kind != nil:
+		return kind
+	}
+	return f.kindByType()
+}
+
+// kindByType is for errors without a status; an unknown one may pass.
+func (f failure) kindByType() error {
+	switch {
+	case f.is("rate_limit_exceeded", "rate_limit_error", "too_many_requests", "resource_exhausted"):
+		return llm.ErrRateLimited
+	case f.is("authentication_error", "permission_error", "permission_denied", "unauthenticated"):
+		return llm.ErrAuth
+	case f.is("invalid_request_error", "invalid_argument", "model_not_found", "not_found_error", "badrequesterror"):
+		return llm.ErrInvalidRequest
+	}
+	return llm.ErrUnavailable
+}
+
+func (f failure) is(names ...string) bool {
+	return slices.ContainsFunc([]text{f.Code, f.Type, f.Status}, func(t text) bool {
+		return slices.Contains(names, strings.ToLower(string(t)))
+	})
+}
+
+// statusInCode is the HTTP status that stands in the code, or 0.
+func (f failure) statusInCode() int {
+	status, err := strconv.Atoi(string(f.Code))
+	if err != nil || status < http.StatusBadRequest || status > 599 {
+		return 0
+	}
+	return status
+}
+
+// saysTooLong knows the words of OpenAI, vLLM, DeepSeek; Anthropic; Google; xAI;
+// llama.cpp, which send no code of their own for it.
+func saysTooLong(message string) bool {
+	return containsAny(message, "maximum context length", "context window", "prompt is too long",
+		"input token count", "maximum prompt length", "available context size")
+}
+
+// saysBadKey knows the words of Google and xAI, which answer 400.
+func saysBadKey(message string) bool {
+	return containsAny(message, "api key not valid", "incorrect api key", "invalid api key")
+}
+
+func containsAny(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+}

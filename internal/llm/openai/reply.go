@@ -1,0 +1,143 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+
+	sdk "github.com/sashabaranov/go-openai"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// reply puts a model's reply together.
+type reply struct {
+	idle    *llm.Idle
+	onDelta func(llm.Delta)
+
+	chunks    int
+	content   llm.Text
+	thinking  llm.Text
+	repeating bool
+	calls     calls
+	finish    sdk.FinishReason
+	model     string
+	usage     sdk.Usage
+}
+
+// read takes in chunks until the reply is whole. Its errors are *llm.Errors.
+func (r *reply) read(body io.Reader) error {
+	events := newEvents(body)
+	for !r.repeating {
+		r.idle.Wait()
+		data, err := events.next()
+		r.idle.Arrived()
+		switch {
+		case errors.Is(err, io.EOF) && r.chunks == 0 && len(events.rest()) > 0:
+			return r.plain(events.rest())
+		case err != nil:
+			return r.ended(err)
+		case string(data) == "[DONE]":
+			return r.ended(io.EOF)
+		}
+		if err := r.event(data); err != nil {
+			if events.partial && errors.Is(err, llm.ErrMalformed) {
+				return r.ended(io.ErrUnexpectedEOF)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// plain takes an answer in plain JSON: an error, or the reply of a server that
+// does not stream.
+func (r *reply) plain(body []byte) error {
+	if !json.Valid(body) {
+		return &llm.Error{Kind: llm.ErrMalformed, Message: "the answer is not JSON: " + string(body)}
+	}
+	if err := r.event(body); err != nil {
+		return err
+	}
+	return r.ended(io.EOF)
+}
+
+// ended judges the end of a stream. Only a finish reason makes a reply whole;
+// what is lost after it is at most the usage.
+func (r *reply) ended(err error) error {
+	switch {
+	case r.finish != "":
+		return nil
+	case errors.Is(err, io.EOF):
+		return &llm.Error{Kind: llm.ErrTruncated, Message: "the stream ended without a finish reason"}
+	case r.chunks == 0:
+		return &llm.Error{Kind: llm.ErrUnavailable, Message: transportText(err)}
+	}
+	return &llm.Error{Kind: llm.ErrTruncated, Message: transportText(err)}
+}
+
+// event takes in one chunk.
+func (r *reply) event(data []byte) error {
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		// Without the chunk: it may be what a model wrote, which is not for errors.
+		return &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
+	}
+	if c.Error != nil || c.Object == "error" {
+		return parseFailure(data).error(0)
+	}
+	r.chunks++
+	if c.Model != "" {
+		r.model = c.Model
+	}
+	if c.Usage != nil {
+		r.usage = *c.Usage
+	}
+	var d delta
+	if len(c.Choices) > 0 {
+		d = r.choice(c.Choices[0])
+	}
+	if r.onDelta != nil {
+		r.onDelta(llm.Delta{Content: d.Content + d.Refusal, Thinking: d.thinking()})
+	}
+	return nil
+}
+
+// choice takes in what a chunk says and returns it.
+func (r *reply) choice(c choice) delta {
+	d := c.Delta
+	if c.Message != nil {
+		d = *c.Message
+	}
+	stuck := r.content.Add(d.Content + d.Refusal)
+	r.repeating = r.thinking.Add(d.thinking()) || stuck
+	for _, part := range d.ToolCalls {
+		r.calls.add(part)
+	}
+	if c.Finish != "" { // some servers send an empty one after it
+		r.finish = c.Finish
+	}
+	return d
+}
+
+// response returns the reply, or an error if its content was withheld.
+func (r *reply) response() (llm.Response, error) {
+	resp := llm.Response{
+		Content:   r.content.String(),
+		Thinking:  r.thinking.String(),
+		ToolCalls: r.calls.list(),
+		Finish:    llm.Finish(r.finish),
+		Model:     r.model,
+		Usage:     agent.Usage{InputTokens: r.usage.PromptTokens, OutputTokens: r.usage.CompletionTokens},
+	}
+	switch {
+	case r.repeating: // it asks for nothing: its last call may be cut, too
+		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
+	case resp.Finish == llm.FinishStop && len(resp.ToolCalls) > 0:
+		resp.Finish = llm.FinishToolCalls // Ollama and others say "stop"
+	case resp.Finish == llm.FinishFiltered && resp.Content == "" && len(resp.ToolCalls) == 0:
+		return resp, &llm.Error{Kind: llm.ErrContentFiltered}
+	}
+	return resp, nil
+}

@@ -1,0 +1,84 @@
+// Package scripted is a model without a model: a function answers, and the
+// answer is streamed at the pace of a real one. It uses no network, so what
+// people try first works anywhere, and takes the same way as every other reply.
+package scripted
+
+import (
+	"context"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// Reply answers a request. It is a function of the request alone and is called
+// from several goroutines at once.
+type Reply func(llm.Request) llm.Response
+
+// Options tune a client; the zero value streams without waiting.
+type Options struct {
+	// Pace is the time between two chunks.
+	Pace time.Duration
+}
+
+// Client is an llm.Client that answers by script.
+type Client struct {
+	model string
+	reply Reply
+	pace  time.Duration
+}
+
+var _ llm.Client = (*Client)(nil)
+
+// New returns a client whose replies name the model "scripted/<name>".
+func New(name string, reply Reply, opts Options) *Client {
+	return &Client{model: "scripted/" + name, reply: reply, pace: opts.Pace}
+}
+
+// Generate streams the scripted reply: its thinking, then its text. If ctx ends
+// first, it returns at once with an *llm.Error whose kind is ctx's error.
+func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	res := c.reply(req)
+	for _, chunk := range chunks(res.Thinking) {
+		if err := c.send(ctx, llm.Delta{Thinking: chunk}, onDelta); err != nil {
+			return llm.Response{}, err
+		}
+	}
+	for _, chunk := range chunks(res.Content) {
+		if err := c.send(ctx, llm.Delta{Content: chunk}, onDelta); err != nil {
+			return llm.Response{}, err
+		}
+	}
+	if err := c.wait(ctx); err != nil {
+		return llm.Response{}, err
+	}
+	res.Model = c.model
+	res.Usage = agent.Usage{InputTokens: requestTokens(req), OutputTokens: replyTokens(res), ModelCalls: 1}
+	return res, nil
+}
+
+func (c *Client) send(ctx context.Context, delta llm.Delta, onDelta func(llm.Delta)) error {
+	if err := c.wait(ctx); err != nil {
+		return err
+	}
+	if onDelta != nil {
+		onDelta(delta)
+	}
+	return nil
+}
+
+// wait passes the time until the next chunk.
+func (c *Client) wait(ctx context.Context) error {
+	if c.pace > 0 {
+		timer := time.NewTimer(c.pace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return &llm.Error{Kind: err, Provider: c.model}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package prompt
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// block puts data between tags that it cannot close: their name carries a hash
+// of the data, and no one can write a text that holds its own hash. The same
+// data always gives the same block, so a retried call sends the same prompt.
+func block(name, text string) string {
+	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
+	sum := sha256.Sum256([]byte(name + "\n" + text))
+	tag := fmt.Sprintf("%s-%x", name, sum[:8])
+	return "<" + tag + ">\n" + text + "\n</" + tag + ">"
+}
+
+// line makes text fit into a sentence of ours: a single line, of bounded length.
+func line(text string) string {
+	const limit = 500
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	return cut(text, limit)
+}
+
+// cut shortens text to limit bytes, never inside a character, and marks the place.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	end := limit
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s […cut here: %d of %d bytes shown]", text[:end], end, len(text))
+}

@@ -1,0 +1,91 @@
+// Package prompt writes what agents are told: system prompts, the task, and the
+// messages that steer a running agent. The texts are embedded templates with
+// golden outputs; nothing here does I/O.
+package prompt
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Data is what the templates are filled with. Empty fields leave their part out.
+type Data struct {
+	Agent, Description, Chain, Stage, AlertType, Instructions, Runbook string
+	// Request is the alert's data, as text.
+	Request string
+	Servers []Server
+	// Prior are the results of earlier stages, in order.
+	Prior []Result
+	// Peers are the agents whose work is joined; synthesis only.
+	Peers []Peer
+}
+
+// Server is an MCP server of the agent.
+type Server struct {
+	Name, Instructions string
+	// Error says why the server could not be asked; then its tools are missing.
+	Error string
+}
+
+// Result is what an earlier stage concluded.
+type Result struct {
+	Stage, Agent, Text string
+}
+
+// Peer is an agent of the same stage with its full record, failed or not.
+type Peer struct {
+	Agent, Status, Error string
+	// Entries are in key order.
+	Entries []transcript.Entry
+}
+
+// names are the templates, as agent.Type.Prompt names them. Each has a file in
+// templates/system and one in templates/task.
+var names = [...]string{"action", "exec_summary", "investigation", "react", "synthesis"}
+
+// Names returns the templates' names in alphabetical order.
+func Names() []string { return slices.Clone(names[:]) }
+
+// System renders the system prompt of an agent. Its first line begins with
+// "You are <Agent>,".
+func System(name string, d Data) (string, error) { return render("system", name, d) }
+
+// Task renders the first user message: the alert, the runbook and the results of
+// earlier stages, each between tags that its text cannot close.
+func Task(name string, d Data) (string, error) { return render("task", name, d) }
+
+//go:embed templates
+var files embed.FS
+
+// render parses on every call: it takes well under a millisecond, happens twice
+// an execution, and leaves no shared state behind.
+func render(folder, name string, d Data) (string, error) {
+	if !slices.Contains(names[:], name) {
+		return "", fmt.Errorf("unknown prompt template %q; there are %s", name, strings.Join(names[:], ", "))
+	}
+	dir, file := "templates/"+folder+"/", name+".tmpl"
+	t, err := template.New(file).Funcs(funcs()).ParseFS(files, dir+"parts.tmpl", dir+file)
+	if err != nil {
+		return "", fmt.Errorf("parse prompt %s/%s: %w", folder, name, err)
+	}
+	var out strings.Builder
+	if err := t.Execute(&out, d); err != nil {
+		return "", fmt.Errorf("render prompt %s/%s: %w", folder, name, err)
+	}
+	return strings.TrimSpace(out.String()) + "\n", nil
+}
+
+func funcs() template.FuncMap {
+	return template.FuncMap{
+		"mark":        block,
+		"line":        line,
+		"record":      record,
+		"resultLimit": func() int { return resultLimit },
+		"trim":        strings.TrimSpace,
+	}
+}

@@ -1,0 +1,124 @@
+package prompt_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// full has every field set.
+func full() prompt.Data {
+	return prompt.Data{
+		Agent: "LogAgent", Description: "reads logs", Chain: "checkout", Stage: "collect", AlertType: "HighLatency",
+		Instructions: "Look at the last hour first.\n", Runbook: "1. Check recent deploys.\n",
+		Request: `{"service": "checkout"}`,
+		Servers: []prompt.Server{
+			{Name: "incident", Instructions: "Logs and metrics of the shop."},
+			{Name: "cluster", Error: "connect: connection\nrefused"},
+			{Name: "silent"},
+		},
+		Prior: []prompt.Result{{Stage: "triage", Agent: "TriageAgent", Text: "Checkout is slow."}, {Stage: "empty", Agent: "Nobody"}},
+		Peers: []prompt.Peer{
+			{Agent: "LogAgent", Status: "completed", Entries: entries()},
+			{Agent: "MetricsAgent", Status: "failed", Error: "quota exhausted"},
+		},
+	}
+}
+
+func entries() []transcript.Entry {
+	entry := func(iteration int, kind transcript.Kind, body transcript.Body) transcript.Entry {
+		return transcript.Entry{Key: transcript.Key{Iteration: iteration}, Kind: kind, Body: body}
+	}
+	call := transcript.Call{ID: "1/0", Name: "incident.query_logs", Arguments: `{"level":"error"}`}
+	old := entry(1, transcript.KindReply, transcript.Body{Text: "written before a reset"})
+	old.Superseded = true
+	return []transcript.Entry{
+		entry(1, transcript.KindSystem, transcript.Body{Text: "system prompt"}),
+		entry(1, transcript.KindUser, transcript.Body{Text: "the task"}),
+		old,
+		entry(1, transcript.KindFallback, transcript.Body{Text: "primary: rate limited; now backup"}),
+		entry(1, transcript.KindReply, transcript.Body{Thinking: "Errors first.", Text: "Looking.", Calls: []transcript.Call{call}}),
+		entry(1, transcript.KindCall, transcript.Body{Call: &call}),
+		entry(1, transcript.KindResult, transcript.Body{Call: &call, Status: "success", Text: strings.Repeat("é", 2500), Blob: "abc", Size: 9000}),
+		entry(1, transcript.KindResult, transcript.Body{Call: &call, Status: "error", ErrorType: "Timeout", Text: "took too long"}),
+		entry(1, transcript.KindNotice, transcript.Body{Text: "for people only"}),
+		entry(2, transcript.KindUser, transcript.Body{Text: "look at payments too"}),
+		entry(2, transcript.KindReply, transcript.Body{Text: "It is the pool."}),
+	}
+}
+
+// TestGolden compares every template, with all fields and with almost none.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	data := map[string]prompt.Data{"full": full(), "bare": {Agent: "A", Chain: "c", Stage: "s"}}
+	for _, name := range prompt.Names() {
+		for size, d := range data {
+			t.Run(name+"_"+size, func(t *testing.T) {
+				t.Parallel()
+				golden(t, name+"_"+size, map[string]string{"system": must(t, prompt.System, name, d), "task": must(t, prompt.Task, name, d)})
+			})
+		}
+	}
+}
+
+// TestGoldenSteering compares the messages that steer a running agent.
+func TestGoldenSteering(t *testing.T) {
+	t.Parallel()
+	golden(t, "steering", map[string]string{
+		"conclude_limit":    prompt.Conclude(agent.StopMaxIterations) + "\n",
+		"conclude_person":   prompt.Conclude(agent.StopConcluded) + "\n",
+		"guidance":          prompt.Guidance("Look at payments.", "ana") + "\n",
+		"guidance_nameless": prompt.Guidance("Look at payments.", "") + "\n",
+		"nudge":             prompt.Nudge + "\n",
+		"repeating":         prompt.Repeating + "\n",
+	})
+}
+
+func must(t *testing.T, render func(string, prompt.Data) (string, error), name string, d prompt.Data) string {
+	t.Helper()
+	text, err := render(name, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func golden(t *testing.T, name string, texts map[string]string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txtar")
+	if *update {
+		writeGolden(t, path, texts)
+	}
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, f := range archive.Files {
+		want[f.Name] = string(f.Data)
+	}
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func writeGolden(t *testing.T, path string, texts map[string]string) {
+	t.Helper()
+	var archive txtar.Archive
+	for _, name := range sortedKeys(texts) {
+		archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(texts[name])})
+	}
+	if err := os.WriteFile(path, txtar.Format(&archive), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

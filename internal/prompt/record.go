@@ -1,0 +1,72 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// resultLimit is how much of a tool's result a synthesis agent is shown, in
+// bytes: about 1,000 tokens, so that the records of several agents fit.
+const resultLimit = 4000
+
+// record writes an agent's log for another agent to read: thinking, calls with
+// arguments, results, errors, replies. The system prompt and the task are left
+// out, because the reader has its own; so are notices, which no model is told.
+func record(entries []transcript.Entry) string {
+	var out strings.Builder
+	task := true
+	for _, e := range entries {
+		if e.Superseded {
+			continue
+		}
+		switch e.Kind {
+		case transcript.KindUser:
+			if !task {
+				writePart(&out, e, "told", e.Text)
+			}
+			task = false
+		case transcript.KindReply:
+			writeReply(&out, e)
+		case transcript.KindResult:
+			writeResult(&out, e)
+		case transcript.KindFallback:
+			writePart(&out, e, "model replaced", e.Text)
+		}
+	}
+	return out.String()
+}
+
+func writeReply(out *strings.Builder, e transcript.Entry) {
+	if e.Thinking != "" {
+		writePart(out, e, "thinking", e.Thinking)
+	}
+	if e.Text != "" {
+		writePart(out, e, "reply", e.Text)
+	}
+	for _, call := range e.Calls {
+		writePart(out, e, "call "+call.Name, call.Arguments)
+	}
+}
+
+func writeResult(out *strings.Builder, e transcript.Entry) {
+	what := "result"
+	if e.Call != nil {
+		what += " of " + e.Call.Name
+	}
+	if e.ErrorType != "" {
+		what += " (" + e.ErrorType + ")"
+	}
+	text := cut(e.Text, resultLimit)
+	if e.Blob != "" {
+		text += fmt.Sprintf("\n[the whole result has %d bytes]", e.Size)
+	}
+	writePart(out, e, what, text)
+}
+
+// writePart indents the text, so that no text can pass for the heading of another part.
+func writePart(out *strings.Builder, e transcript.Entry, what, text string) {
+	body := strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
+	fmt.Fprintf(out, "[iteration %d] %s:\n  %s\n\n", e.Iteration, line(what), body)
+}

@@ -1,0 +1,39 @@
+package prompt
+
+import "github.com/inquest-dev/inquest/internal/agent"
+
+// Nudge answers a reply that had neither text nor tool calls.
+const Nudge = "Your reply was empty. Call a tool, or write your conclusion as text."
+
+// Repeating tells a model that its stream was cut.
+const Repeating = "Your last reply repeated the same text over and over and was cut off. " +
+	"Do not continue it. Take the next step, or write your conclusion briefly."
+
+// Conclude asks for the best conclusion without further tools. The reason is why
+// now: agent.StopMaxIterations, or agent.StopConcluded when a person asked.
+func Conclude(reason agent.StopReason) string {
+	return concludeWhy(reason) + " Tools are no longer available. " +
+		"Write your best conclusion from what you know now, in the form that you were given. " +
+		"Say plainly what you did not get to check, and let it lower how sure you are."
+}
+
+func concludeWhy(reason agent.StopReason) string {
+	switch reason {
+	case agent.StopMaxIterations:
+		return "You have used up your iterations."
+	case agent.StopConcluded:
+		return "A person who watches this investigation asks you to finish now."
+	}
+	return "It is time to finish."
+}
+
+// Guidance wraps what a person says to a running agent. by may be empty. Unlike
+// the alert's data this is meant to be followed.
+func Guidance(text, by string) string {
+	who := "A person who watches this investigation"
+	if by != "" {
+		who += " (" + line(by) + ")"
+	}
+	return who + " gives you guidance. Follow it as far as your tools and your safety rules allow, " +
+		"and say in your conclusion what came of it:\n" + block("guidance", text)
+}

@@ -1,0 +1,76 @@
+// Package sample lets people see Inquest at work without a cluster, a key or a
+// network: an incident as files, an MCP server that really reads them, and a
+// scripted model that reacts to what the tools return.
+package sample
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/inquest-dev/inquest/examples"
+)
+
+// Folder is the name of the incident's folder, below the directory that Extract is given.
+const Folder = "sample-incident"
+
+// Alert returns the alert of the incident: JSON, the data of the sample's request.
+func Alert() []byte {
+	data, err := examples.SampleIncident.ReadFile(Folder + "/alert.json")
+	if err != nil {
+		return nil // cannot be: the file is part of the binary, and a test reads it
+	}
+	return data
+}
+
+// Extract writes the incident below dir/sample-incident. Each file appears whole
+// or not at all. Files that exist stay as they are, because people change them to
+// see the agents react; to get one back, delete it.
+func Extract(dir string) error {
+	err := fs.WalkDir(examples.SampleIncident, Folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(dir, filepath.FromSlash(path))
+		if d.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		return extractFile(path, target)
+	})
+	if err != nil {
+		return fmt.Errorf("extract sample incident to %s: %w", dir, err)
+	}
+	return nil
+}
+
+func extractFile(path, target string) error {
+	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	data, err := examples.SampleIncident.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return writeAtomic(target, data)
+}
+
+// writeAtomic writes beside the target and renames, so that a crash leaves no half file.
+func writeAtomic(target string, data []byte) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(target), ".extract-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(tmp.Name()))
+		}
+	}()
+	_, err = bytes.NewReader(data).WriteTo(tmp)
+	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), target)
+}

@@ -1,0 +1,166 @@
+package sample
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// scene is a request as an agent sees it.
+type scene struct {
+	agent    string
+	system   string
+	task     string   // the first user message
+	guidance []string // what people said since
+	// offered are the names on the wire by the tools' own names.
+	offered map[string]string
+	calls   []answered // in order
+}
+
+// answered is a call and its result.
+type answered struct {
+	tool   string // without its server
+	args   string // canonical
+	values map[string]any
+	result string
+}
+
+var agentName = regexp.MustCompile(`^You are ([\w-]+?)(-\d+)?,`) // replicas are Name-1 … Name-N
+
+func readScene(req llm.Request) scene {
+	s := scene{offered: map[string]string{}}
+	for _, t := range req.Tools {
+		s.offered[ownName(t.Name)] = t.Name
+	}
+	byID := map[string]agent.ToolCall{}
+	for _, m := range req.Messages {
+		switch m.Role {
+		case agent.System:
+			s.system += m.Content + "\n"
+		case agent.User:
+			s.hear(m.Content)
+		case agent.Assistant:
+			for _, call := range m.ToolCalls {
+				byID[call.ID] = call
+			}
+		case agent.ToolRole:
+			s.answer(byID[m.ToolCallID], m.Content)
+		}
+	}
+	if m := agentName.FindStringSubmatch(s.system); m != nil {
+		s.agent = m[1]
+	}
+	return s
+}
+
+func (s *scene) hear(text string) {
+	if s.task == "" {
+		s.task = text
+		return
+	}
+	s.guidance = append(s.guidance, blocks(text, "guidance")...)
+}
+
+func (s *scene) answer(call agent.ToolCall, result string) {
+	a := answered{tool: ownName(call.Name), result: result}
+	_ = json.Unmarshal([]byte(call.Arguments), &a.values) // the arguments are our own
+	a.args = arguments(a.values)
+	s.calls = append(s.calls, a)
+}
+
+// ownName takes the server off a tool's name, on the wire (a__b) or not (a.b).
+func ownName(name string) string {
+	name = strings.Replace(name, ".", "__", 1)
+	if _, own, ok := strings.Cut(name, "__"); ok {
+		return own
+	}
+	return name
+}
+
+// arguments spells arguments in one way only, so that calls can be compared.
+func arguments(values map[string]any) string {
+	if len(values) == 0 {
+		return "{}"
+	}
+	data, err := json.Marshal(values)
+	if err != nil {
+		return "{}" // cannot be: strings and numbers only
+	}
+	return string(data)
+}
+
+func (s scene) made(a ask) bool {
+	return slices.ContainsFunc(s.calls, func(c answered) bool { return c.tool == a.tool && c.args == arguments(a.args) })
+}
+
+// results returns the calls of a tool that brought something.
+func (s scene) results(tool string) []answered {
+	var out []answered
+	for _, c := range s.calls {
+		if c.tool == tool && c.ok() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (c answered) text(name string) string {
+	text, _ := c.values[name].(string)
+	return text
+}
+
+// good is how each tool's results begin; anything else is an error, whoever made it.
+var good = map[string]*regexp.Regexp{
+	"list_services": regexp.MustCompile(`^\d+ services:`),
+	"query_logs":    regexp.MustCompile(`^\d+ lines match`),
+	"list_metrics":  regexp.MustCompile(`^\d+ metrics:`),
+	"query_metric":  regexp.MustCompile(`^time,`),
+	"get_manifest":  regexp.MustCompile(`^apiVersion:`),
+	"list_events":   regexp.MustCompile(`^\d+ events match`),
+	// grep's counts, log lines, or nothing found, which grep calls exit code 1
+	"shell": regexp.MustCompile(`^(\S+:\d+\n|\{|ts=|Command executed successfully|Command failed with exit code 1:)`),
+}
+
+func (c answered) ok() bool {
+	pattern := good[c.tool]
+	return pattern != nil && pattern.MatchString(c.result+"\n")
+}
+
+var unavailable = regexp.MustCompile(`(?m)^- (Server \S+ is not available \(.*\)): `)
+
+// unchecked says what went wrong on the way and what is not known because of it.
+func (s scene) unchecked(wants []ask) []string {
+	var out []string
+	for _, m := range unavailable.FindAllStringSubmatch(s.system, -1) {
+		out = append(out, m[1]+".")
+	}
+	for _, c := range s.calls {
+		if !c.ok() {
+			out = append(out, fmt.Sprintf("The call %s %s failed: %s", c.tool, c.args, firstLine(c.result)))
+		}
+	}
+	var missing []string
+	for _, a := range wants {
+		if s.offered[a.tool] == "" && !s.made(a) && !slices.Contains(missing, a.tool) {
+			missing = append(missing, a.tool)
+		}
+	}
+	if len(missing) > 0 {
+		out = append(out, "I would have liked to call "+strings.Join(missing, ", ")+", but was not offered it (any more).")
+	}
+	return out
+}
+
+func firstLine(text string) string {
+	const limit = 200
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,110 @@
+package sample
+
+import (
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+type metricQuery struct {
+	Name    string `json:"name" jsonschema:"a metric that list_metrics names"`
+	Service string `json:"service,omitempty" jsonschema:"a service that the metric is measured for; all of them if left out"`
+	From    string `json:"from,omitempty" jsonschema:"the earliest time, RFC 3339, for example 2026-03-17T14:00:00Z"`
+	To      string `json:"to,omitempty" jsonschema:"the latest time, RFC 3339"`
+}
+
+func (in incident) listMetrics(none) (string, error) {
+	names, err := in.names("metrics", ".csv")
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d metrics:\n", len(names))
+	for _, name := range names {
+		rows, err := in.metric(name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&out, "%s: %s; %d points", name, strings.Join(rows[0][1:], ", "), len(rows)-1)
+		if len(rows) > 1 {
+			fmt.Fprintf(&out, ", %s to %s", rows[1][0], rows[len(rows)-1][0])
+		}
+		out.WriteString("\n")
+	}
+	return out.String(), nil
+}
+
+// metric reads a metric's table: a header (time, then services), then the points.
+func (in incident) metric(name string) ([][]string, error) {
+	file, err := in.pick("metric", "metrics", name, ".csv")
+	if err != nil {
+		return nil, err
+	}
+	text, err := in.read(file)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	if len(rows) == 0 || len(rows[0]) < 2 || rows[0][0] != "time" {
+		return nil, fmt.Errorf("read %s: the first row is not time and at least one service", file)
+	}
+	return rows, nil
+}
+
+func (in incident) queryMetric(q metricQuery) (string, error) {
+	when, err := parseSpan("from", q.From, "to", q.To)
+	if err != nil {
+		return "", err
+	}
+	rows, err := in.metric(q.Name)
+	if err != nil {
+		return "", err
+	}
+	columns, err := pickColumns(q, rows[0])
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for i, row := range rows {
+		if i > 0 {
+			at, err := parseTime(q.Name, row[0])
+			if err != nil {
+				return "", err
+			}
+			if !when.has(at) {
+				continue
+			}
+		}
+		writeColumns(&out, row, columns)
+	}
+	return out.String(), nil
+}
+
+func pickColumns(q metricQuery, header []string) ([]int, error) {
+	if q.Service == "" {
+		all := make([]int, len(header))
+		for i := range all {
+			all[i] = i
+		}
+		return all, nil
+	}
+	i := slices.Index(header[1:], q.Service)
+	if i < 0 {
+		return nil, fmt.Errorf("metric %s is not measured for service %q; it is for: %s", q.Name, q.Service, strings.Join(header[1:], ", "))
+	}
+	return []int{0, i + 1}, nil
+}
+
+func writeColumns(out *strings.Builder, row []string, columns []int) {
+	for n, i := range columns {
+		if n > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString(row[i])
+	}
+	out.WriteByte('\n')
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// claim is what a run needs before it may read or write a step: it is the newest
+// run of the execution, and no row of another run stands at the step or after it.
+type claim struct {
+	transcript.Scope
+	transcript.Key
+	run string
+}
+
+// standing is how things are before a claim is enforced.
+type standing struct {
+	known    bool // the run has been here before
+	newest   bool // no run came after it
+	displace bool // rows of other runs stand in its way
+}
+
+func (st standing) stale() bool   { return st.known && !st.newest }
+func (st standing) settled() bool { return st.newest && !st.displace }
+
+func (c claim) standing(ctx context.Context, q querier) (st standing, err error) {
+	const query = `SELECT
+		EXISTS (SELECT 1 FROM runs WHERE investigation = $1 AND execution = $2 AND run_id = $3),
+		COALESCE((SELECT run_id FROM runs WHERE investigation = $1 AND execution = $2 ORDER BY ordinal DESC LIMIT 1), '') = $3,
+		EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND superseded = 0
+			AND (iteration, position) >= ($4, $5) AND run_id <> $3)`
+	err = q.QueryRowContext(ctx, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position).
+		Scan(&st.known, &st.newest, &st.displace)
+	return st, err
+}
+
+// enforce makes the claim good, or returns ErrStaleRun. It needs the write lock.
+func (c claim) enforce(ctx context.Context, q querier) error {
+	st, err := c.standing(ctx, q)
+	if err != nil {
+		return err
+	}
+	if st.stale() {
+		return ErrStaleRun
+	}
+	if !st.known {
+		if err := c.register(ctx, q); err != nil {
+			return err
+		}
+	}
+	if st.displace {
+		return c.supersede(ctx, q)
+	}
+	return nil
+}
+
+// register makes the run the newest one. What a run before it was about to say is void.
+func (c claim) register(ctx context.Context, q querier) error {
+	const query = `INSERT INTO runs (investigation, execution, ordinal, run_id)
+		SELECT $1, $2, COALESCE(MAX(ordinal), 0) + 1, $3 FROM runs WHERE investigation = $1 AND execution = $2`
+	if _, err := q.ExecContext(ctx, query, c.Investigation, c.Execution, c.run); err != nil {
+		return err
+	}
+	return dropLive(ctx, q, c.Scope)
+}
+
+// supersede strikes out what other runs wrote at the step and after it: Temporal
+// has been reset to before it.
+func (c claim) supersede(ctx context.Context, q querier) error {
+	now, err := advance(ctx, q, c.Investigation, cursor{struck: 1})
+	if err != nil {
+		return err
+	}
+	const query = `UPDATE entries SET superseded = $6 WHERE investigation = $1 AND execution = $2 AND superseded = 0
+		AND (iteration, position) >= ($4, $5) AND run_id <> $3`
+	_, err = q.ExecContext(ctx, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position, now.struck)
+	return err
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A record's columns are a list of names and a function that returns pointers to
+// its fields in that order: the same pointers are arguments of an INSERT and
+// targets of a Scan.
+
+// jsonColumn keeps a value as JSON text.
+type jsonColumn[T any] struct{ to *T }
+
+func asJSON[T any](to *T) jsonColumn[T] { return jsonColumn[T]{to} }
+
+// Value implements driver.Valuer. Nothing is escaped for HTML: what a provider
+// wants back goes back as it came.
+func (c jsonColumn[T]) Value() (driver.Value, error) {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(c.to)
+	return text.String(), err
+}
+
+// Scan implements sql.Scanner.
+func (c jsonColumn[T]) Scan(src any) error {
+	switch text := src.(type) {
+	case string:
+		return json.Unmarshal([]byte(text), c.to)
+	case []byte:
+		return json.Unmarshal(text, c.to)
+	}
+	return fmt.Errorf("JSON column holds %T", src)
+}
+
+// timeColumn keeps a time as microseconds since 1970; what it reads is UTC.
+type timeColumn struct{ to *time.Time }
+
+// Value implements driver.Valuer.
+func (c timeColumn) Value() (driver.Value, error) { return c.to.UnixMicro(), nil }
+
+// Scan implements sql.Scanner.
+func (c timeColumn) Scan(src any) error {
+	micros, ok := src.(int64)
+	if !ok {
+		return fmt.Errorf("time column holds %T", src)
+	}
+	*c.to = time.UnixMicro(micros).UTC()
+	return nil
+}
+
+// endColumn is a timeColumn that may be NULL: not ended yet.
+type endColumn struct{ to **time.Time }
+
+// Value implements driver.Valuer.
+func (c endColumn) Value() (driver.Value, error) {
+	if *c.to == nil {
+		return nil, nil
+	}
+	return timeColumn{*c.to}.Value()
+}
+
+// Scan implements sql.Scanner.
+func (c endColumn) Scan(src any) error {
+	*c.to = nil
+	if src == nil {
+		return nil
+	}
+	*c.to = new(time.Time)
+	return timeColumn{*c.to}.Scan(src)
+}
+
+// insertInto writes the INSERT of one row with all of its columns.
+func insertInto(table, columns string) string {
+	var values strings.Builder
+	for i := range strings.Split(columns, ",") {
+		fmt.Fprintf(&values, ", $%d", i+1)
+	}
+	return `INSERT INTO ` + table + ` (` + columns + `) VALUES (` + values.String()[2:] + `) `
+}
+
+// overwrite writes the assignments of an upsert that takes the new row's columns.
+func overwrite(columns string) string {
+	var set []string
+	for column := range strings.SplitSeq(columns, ", ") {
+		set = append(set, column+` = excluded.`+column)
+	}
+	return `DO UPDATE SET ` + strings.Join(set, ", ")
+}
+
+// selectAll runs a query and reads every row through the pointers of fields.
+func selectAll[T any](ctx context.Context, q querier, fields func(*T) []any, query string, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		var one T
+		if err := rows.Scan(fields(&one)...); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}
+
+// changed reports whether a statement changed any row.
+func changed(result sql.Result, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}

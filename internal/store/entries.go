@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+const entryColumns = `investigation, execution, iteration, position, seq, kind, at, run_id, activity_id, superseded <> 0, body`
+
+func entryFields(e *transcript.Entry) []any {
+	return []any{
+		&e.Investigation, &e.Execution, &e.Iteration, &e.Position, &e.Seq, &e.Kind, timeColumn{&e.At},
+		&e.Writer.RunID, &e.Writer.ActivityID, &e.Superseded, asJSON(&e.Body),
+	}
+}
+
+// Entries returns the log of an execution in key order, without what was superseded.
+func (s *Store) Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error) {
+	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
+		ORDER BY iteration, position`
+	entries, err := selectAll(ctx, s.db.reader, entryFields, query, scope.Investigation, scope.Execution)
+	if err != nil {
+		return nil, fmt.Errorf("read transcript of %s, %s: %w", scope.Investigation, scope.Execution, err)
+	}
+	return entries, nil
+}
+
+// After returns an investigation's entries after seq, in the order in which they
+// were written, superseded ones included. A limit of 0 or less means all.
+func (s *Store) After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error) {
+	entries, err := entriesAfter(ctx, s.db.reader, investigation, seq, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read transcript of %s after %d: %w", investigation, seq, err)
+	}
+	return entries, nil
+}
+
+func entriesAfter(ctx context.Context, q querier, investigation string, seq int64, limit int) ([]transcript.Entry, error) {
+	query := `SELECT ` + entryColumns + ` FROM entries WHERE investigation = $1 AND seq > $2 ORDER BY seq` + limitTo(limit)
+	return selectAll(ctx, q, entryFields, query, investigation, seq)
+}
+
+// entriesStruck returns the entries up to seq that were superseded after the given time of striking.
+func entriesStruck(ctx context.Context, q querier, investigation string, seq, struck int64) ([]transcript.Entry, error) {
+	const query = `SELECT ` + entryColumns + ` FROM entries WHERE investigation = $1 AND seq <= $2 AND superseded > $3 ORDER BY seq`
+	return selectAll(ctx, q, entryFields, query, investigation, seq, struck)
+}
+
+func limitTo(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" LIMIT %d", n)
+}
+
+// insertEntry writes one row of the step whose first row is numbered first, and
+// what follows from it: usage goes to the ledger, and a reply ends what was live.
+func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry) error {
+	const query = `INSERT INTO entries
+		(investigation, execution, iteration, position, seq, step, kind, at, run_id, activity_id, superseded, body)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11)`
+	_, err := q.ExecContext(ctx, query, e.Investigation, e.Execution, e.Iteration, e.Position, e.Seq, first, e.Kind,
+		timeColumn{&e.At}, e.Writer.RunID, e.Writer.ActivityID, asJSON(&e.Body))
+	if err != nil {
+		return err
+	}
+	if e.Usage != nil {
+		if err := charge(ctx, q, e); err != nil {
+			return err
+		}
+	}
+	if e.Kind == transcript.KindReply {
+		return dropLive(ctx, q, e.Scope)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+const liveColumns = `investigation, execution, iteration, attempt, text, thinking`
+
+func liveFields(l *transcript.Live) []any {
+	return []any{&l.Investigation, &l.Execution, &l.Iteration, &l.Attempt, &l.Text, &l.Thinking}
+}
+
+// SetLive replaces what is live of an execution. It is ignored if it comes too
+// late: from an earlier attempt than what is stored, or after its reply.
+func (s *Store) SetLive(ctx context.Context, live transcript.Live) error {
+	const query = `INSERT INTO live (` + liveColumns + `) SELECT $1, $2, $3, $4, $5, $6
+		WHERE NOT EXISTS (SELECT 1 FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
+			AND iteration >= $3 AND kind = '` + string(transcript.KindReply) + `')
+		ON CONFLICT (investigation, execution) ` +
+		`DO UPDATE SET iteration = excluded.iteration, attempt = excluded.attempt, text = excluded.text, thinking = excluded.thinking
+		WHERE (excluded.iteration, excluded.attempt) >= (live.iteration, live.attempt)`
+	err := s.write(ctx, live.Investigation, func(q querier) error {
+		return changeLive(ctx, q, live.Investigation, query, liveFields(&live)...)
+	})
+	if err != nil {
+		return fmt.Errorf("write live tail of %s, %s: %w", live.Investigation, live.Execution, err)
+	}
+	return nil
+}
+
+// Live returns what is live of an investigation, by execution.
+func (s *Store) Live(ctx context.Context, investigation string) ([]transcript.Live, error) {
+	live, err := liveOf(ctx, s.db.reader, investigation)
+	if err != nil {
+		return nil, fmt.Errorf("read live tails of %s: %w", investigation, err)
+	}
+	return live, nil
+}
+
+func liveOf(ctx context.Context, q querier, investigation string) ([]transcript.Live, error) {
+	const query = `SELECT ` + liveColumns + ` FROM live WHERE investigation = $1 ORDER BY execution`
+	return selectAll(ctx, q, liveFields, query, investigation)
+}
+
+func dropLive(ctx context.Context, q querier, scope transcript.Scope) error {
+	const query = `DELETE FROM live WHERE investigation = $1 AND execution = $2`
+	return changeLive(ctx, q, scope.Investigation, query, scope.Investigation, scope.Execution)
+}
+
+// changeLive runs a statement, and lets followers know if it did something.
+func changeLive(ctx context.Context, q querier, investigation, query string, args ...any) error {
+	did, err := changed(q.ExecContext(ctx, query, args...))
+	if err != nil || !did {
+		return err
+	}
+	_, err = advance(ctx, q, investigation, cursor{live: 1})
+	return err
+}

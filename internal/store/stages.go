@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+const (
+	stageColumns     = `investigation, name, idx, status, outcome, result, error, started_at, ended_at`
+	executionColumns = `investigation, name, stage, agent, type, llm_backend, provider, model, ` +
+		`status, stop_reason, forced, iterations, usage, error, started_at, ended_at`
+)
+
+func stageFields(r *record.Stage) []any {
+	return []any{
+		&r.Investigation, &r.Name, &r.Index, &r.Status, &r.Outcome, &r.Result, &r.Error,
+		timeColumn{&r.StartedAt}, endColumn{&r.EndedAt},
+	}
+}
+
+func executionFields(r *record.Execution) []any {
+	return []any{
+		&r.Investigation, &r.Name, &r.Stage, &r.Agent, &r.Type, &r.LLMBackend, &r.Provider, &r.Model,
+		&r.Status, &r.StopReason, &r.Forced, &r.Iterations, asJSON(&r.Usage), &r.Error,
+		timeColumn{&r.StartedAt}, endColumn{&r.EndedAt},
+	}
+}
+
+// SaveStage writes a stage and its executions as they are now, in one transaction.
+// An execution that has ended has nothing live any more.
+func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error {
+	err := s.writeRecords(ctx, stage.Investigation, func(q querier) error {
+		query := insertInto("stages", stageColumns) + `ON CONFLICT (investigation, name) ` + overwrite(stageColumns)
+		if _, err := q.ExecContext(ctx, query, stageFields(&stage)...); err != nil {
+			return err
+		}
+		return saveExecutions(ctx, q, executions)
+	})
+	if err != nil {
+		return fmt.Errorf("save stage %s of %s: %w", stage.Name, stage.Investigation, err)
+	}
+	return nil
+}
+
+func saveExecutions(ctx context.Context, q querier, executions []record.Execution) error {
+	query := insertInto("executions", executionColumns) + `ON CONFLICT (investigation, name) ` + overwrite(executionColumns)
+	for _, r := range executions {
+		if _, err := q.ExecContext(ctx, query, executionFields(&r)...); err != nil {
+			return fmt.Errorf("execution %s: %w", r.Name, err)
+		}
+		if !r.Status.Closed() {
+			continue
+		}
+		if err := dropLive(ctx, q, transcript.Scope{Investigation: r.Investigation, Execution: r.Name}); err != nil {
+			return fmt.Errorf("execution %s: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+// StartExecution writes the record of an execution that begins. One that exists
+// is left alone, unless it had ended: then it is running again.
+func (s *Store) StartExecution(ctx context.Context, r record.Execution) error {
+	const reopen = `UPDATE executions SET status = $3, stop_reason = '', forced = 0, iterations = 0, usage = '{}', error = '',
+		ended_at = NULL WHERE investigation = $1 AND name = $2`
+	err := s.start(ctx, r.Investigation, starting{
+		insert: insertInto("executions", executionColumns) + `ON CONFLICT (investigation, name) DO NOTHING`,
+		fields: executionFields(&r),
+		status: `SELECT status FROM executions WHERE investigation = $1 AND name = $2`,
+		reopen: reopen,
+		key:    []any{r.Investigation, r.Name},
+	})
+	if err != nil {
+		return fmt.Errorf("start execution %s of %s: %w", r.Name, r.Investigation, err)
+	}
+	return nil
+}
+
+// Stages returns an investigation's stages in the order of its plan.
+func (s *Store) Stages(ctx context.Context, investigation string) ([]record.Stage, error) {
+	stages, err := stagesOf(ctx, s.db.reader, investigation)
+	if err != nil {
+		return nil, fmt.Errorf("read stages of %s: %w", investigation, err)
+	}
+	return stages, nil
+}
+
+func stagesOf(ctx context.Context, q querier, investigation string) ([]record.Stage, error) {
+	const query = `SELECT ` + stageColumns + ` FROM stages WHERE investigation = $1 ORDER BY idx, name`
+	return selectAll(ctx, q, stageFields, query, investigation)
+}
+
+// Executions returns an investigation's executions in the order in which they started.
+func (s *Store) Executions(ctx context.Context, investigation string) ([]record.Execution, error) {
+	executions, err := executionsOf(ctx, s.db.reader, investigation)
+	if err != nil {
+		return nil, fmt.Errorf("read executions of %s: %w", investigation, err)
+	}
+	return executions, nil
+}
+
+func executionsOf(ctx context.Context, q querier, investigation string) ([]record.Execution, error) {
+	const query = `SELECT ` + executionColumns + ` FROM executions WHERE investigation = $1 ORDER BY started_at, name`
+	return selectAll(ctx, q, executionFields, query, investigation)
+}

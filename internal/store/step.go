@@ -1,0 +1,139 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Lookup returns the rows of the step whose first key is key, in key order, if
+// the same run has appended it; else nil. A run that is new to the execution
+// becomes its newest, and what other runs wrote at the key or after it is
+// superseded, so that Entries then shows the log as this run left it. A run that
+// was replaced gets ErrStaleRun.
+func (s *Store) Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error) {
+	c := claim{scope, key, w.RunID}
+	stored, err := s.lookup(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("look up %s: %w", c, err)
+	}
+	return stored, nil
+}
+
+// lookup takes the write lock only if there is something to change or to refuse.
+func (s *Store) lookup(ctx context.Context, c claim) (stored []transcript.Entry, err error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	st, err := c.standing(ctx, s.db.reader)
+	if err != nil {
+		return nil, err
+	}
+	if st.settled() {
+		return c.stored(ctx, s.db.reader)
+	}
+	err = s.write(ctx, c.Investigation, func(q querier) error {
+		if err := c.enforce(ctx, q); err != nil {
+			return err
+		}
+		stored, err = c.stored(ctx, q)
+		return err
+	})
+	return stored, err
+}
+
+// Append writes a step, all of its rows or none, and returns them as entries. If
+// the same run has appended it already, the stored rows are returned and nothing
+// is written: the first writer wins. Other runs are dealt with as in Lookup.
+func (s *Store) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
+	if len(step.Rows) == 0 {
+		return nil, errors.New("append step: it has no rows")
+	}
+	c := claim{step.Scope, step.Rows[0].Key, step.RunID}
+	stored, err := s.append(ctx, c, step)
+	if err != nil {
+		return nil, fmt.Errorf("append %s: %w", c, err)
+	}
+	return stored, nil
+}
+
+func (s *Store) append(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, err error) {
+	if err := errors.Join(c.check(), checkOrder(step.Rows)); err != nil {
+		return nil, err
+	}
+	err = s.write(ctx, c.Investigation, func(q querier) error {
+		if err := c.enforce(ctx, q); err != nil {
+			return err
+		}
+		if stored, err = c.stored(ctx, q); err != nil || stored != nil {
+			return err
+		}
+		if err := insertStep(ctx, q, step); err != nil {
+			return err
+		}
+		stored, err = c.stored(ctx, q)
+		return err
+	})
+	if isDuplicate(err) {
+		return nil, fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	return stored, err
+}
+
+// stored returns the rows of the step that begins at the claim's key and is of its run.
+func (c claim) stored(ctx context.Context, q querier) ([]transcript.Entry, error) {
+	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND step = (
+			SELECT seq FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
+				AND iteration = $4 AND position = $5 AND run_id = $3 AND step = seq)
+		ORDER BY seq`
+	return selectAll(ctx, q, entryFields, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position)
+}
+
+// insertStep numbers and writes the rows, and what follows from them.
+func insertStep(ctx context.Context, q querier, step transcript.Step) error {
+	now, err := advance(ctx, q, step.Investigation, cursor{seq: int64(len(step.Rows))})
+	if err != nil {
+		return err
+	}
+	first := now.seq - int64(len(step.Rows)) + 1
+	for i, row := range step.Rows {
+		entry := transcript.Entry{
+			Scope: step.Scope, Key: row.Key, Seq: first + int64(i), Kind: row.Kind,
+			At: time.Now(), Writer: step.Writer, Body: row.Body,
+		}
+		if err := insertEntry(ctx, q, first, entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c claim) check() error {
+	if c.Investigation == "" || c.Execution == "" || c.run == "" {
+		return errors.New("investigation, execution and run must be given")
+	}
+	return nil
+}
+
+// String names the step in errors.
+func (c claim) String() string {
+	return fmt.Sprintf("step %d/%d of %s, %s", c.Iteration, c.Position, c.Investigation, c.Execution)
+}
+
+// checkOrder refuses rows that are not in key order.
+func checkOrder(rows []transcript.Row) error {
+	for i, row := range rows[1:] {
+		if compareKeys(rows[i].Key, row.Key) >= 0 {
+			return fmt.Errorf("row %d/%d does not come after the one before it", row.Iteration, row.Position)
+		}
+	}
+	return nil
+}
+
+func compareKeys(a, b transcript.Key) int {
+	return cmp.Or(cmp.Compare(a.Iteration, b.Iteration), cmp.Compare(a.Position, b.Position))
+}

@@ -1,0 +1,75 @@
+package storetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+func testBlobs(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	tests := map[string]struct {
+		data []byte
+		hash string // "" = not checked
+	}{
+		"nil":    {nil, "e3b0c44298fc1c149afbf4c8996fb924"},
+		"empty":  {[]byte{}, "e3b0c44298fc1c149afbf4c8996fb924"},
+		"abc":    {[]byte("abc"), "ba7816bf8f01cfea414140de5dae2223"},
+		"binary": {[]byte{0, 255, 0, 254}, ""},
+		"large":  {bytes.Repeat([]byte("0123456789abcdef"), 200_000), ""},
+	}
+	for name, test := range tests {
+		for range 2 {
+			hash := must(s.PutBlob(ctx, test.data))(t)
+			if len(hash) != 32 || (test.hash != "" && hash != test.hash) {
+				t.Errorf("%s: hash %q, want %q", name, hash, test.hash)
+			}
+			if got := must(s.Blob(ctx, hash))(t); !bytes.Equal(got, test.data) {
+				t.Errorf("%s: %d bytes come back, want %d", name, len(got), len(test.data))
+			}
+		}
+	}
+	if _, err := s.Blob(ctx, "absent"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a blob that is not there: %v", err)
+	}
+}
+
+func testCatalogues(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	spec := tool.Spec{Name: "k8s.get", Schema: json.RawMessage(`{"type":"object"}`), Risk: agent.RiskReadOnly}
+	k8s, down := tool.Catalogue{Server: "k8s", Tools: []tool.Spec{spec}}, tool.Catalogue{Server: "aws", Error: "refused"}
+	other := scope
+	other.Execution = "triage/other"
+
+	ok(t, s.SaveCatalogue(ctx, scope, k8s))
+	ok(t, s.SaveCatalogue(ctx, other, k8s))
+	ok(t, s.SaveCatalogue(ctx, scope, down))
+	same(t, "catalogues", must(s.Catalogues(ctx, scope))(t), []tool.Catalogue{down, k8s})
+
+	down.Error, down.Tools = "", []tool.Spec{{Name: "aws.s3"}}
+	ok(t, s.SaveCatalogue(ctx, scope, down))
+	same(t, "catalogues, one saved again", must(s.Catalogues(ctx, scope))(t), []tool.Catalogue{down, k8s})
+	same(t, "catalogues of another", must(s.Catalogues(ctx, other))(t), []tool.Catalogue{k8s})
+}
+
+func testReopen(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	steps(t, s, "r1", key(1, 0), key(2, 0))
+	steps(t, s, "r2", key(2, 0))
+	log := gapless(t, s, scope.Investigation)
+	hash := must(s.PutBlob(ctx, []byte("kept")))(t)
+	ok(t, s.Close())
+
+	s = open()
+	same(t, "log", gapless(t, s, scope.Investigation), log)
+	same(t, "blob", must(s.Blob(ctx, hash))(t), []byte("kept"))
+	if _, err := s.Append(ctx, step("r1", row("r1", key(3, 0)))); !errors.Is(err, store.ErrStaleRun) {
+		t.Errorf("append by the old run: %v", err)
+	}
+	same(t, "next step", briefs(mustAppend(t, s, step("r2", row("r2", key(3, 0))))), []brief{{4, key(3, 0), "r2", false}})
+}

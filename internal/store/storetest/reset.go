@@ -1,0 +1,66 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+func testReset(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	steps(t, s, "r1", key(1, 0), key(2, 0), key(3, 0))
+
+	if found := must(s.Lookup(ctx, scope, key(2, 0), writer("r2")))(t); found != nil {
+		t.Errorf("lookup after a reset returns %v", briefs(found))
+	}
+	same(t, "entries, for the prompt", briefs(must(s.Entries(ctx, scope))(t)), []brief{{1, key(1, 0), "r1", false}})
+	steps(t, s, "r2", key(2, 0), key(3, 0))
+	same(t, "log", briefs(gapless(t, s, scope.Investigation)), []brief{
+		{1, key(1, 0), "r1", false}, {2, key(2, 0), "r1", true}, {3, key(3, 0), "r1", true},
+		{4, key(2, 0), "r2", false}, {5, key(3, 0), "r2", false},
+	})
+	same(t, "entries", briefs(must(s.Entries(ctx, scope))(t)), []brief{
+		{1, key(1, 0), "r1", false}, {4, key(2, 0), "r2", false}, {5, key(3, 0), "r2", false},
+	})
+}
+
+// Calls of one iteration run in any order: what the later run has written stays.
+func testResetWithinIteration(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	one, two := transcript.CallKey(1, 0), transcript.CallKey(1, 1)
+	steps(t, s, "r1", key(1, 0), one, two)
+
+	steps(t, s, "r2", two, one)
+	same(t, "entries", briefs(must(s.Entries(ctx, scope))(t)), []brief{
+		{1, key(1, 0), "r1", false}, {5, one, "r2", false}, {4, two, "r2", false},
+	})
+}
+
+func testStaleRun(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	steps(t, s, "r1", key(1, 0))
+	must(s.Lookup(ctx, scope, key(2, 0), writer("r2")))(t)
+
+	if _, err := s.Lookup(ctx, scope, key(1, 0), writer("r1")); !errors.Is(err, store.ErrStaleRun) {
+		t.Errorf("lookup by the old run: %v", err)
+	}
+	for _, k := range []transcript.Key{key(1, 0), key(2, 0)} {
+		if _, err := s.Append(ctx, step("r1", row("r1", k))); !errors.Is(err, store.ErrStaleRun) {
+			t.Errorf("append at %v by the old run: %v", k, err)
+		}
+	}
+	same(t, "log", briefs(gapless(t, s, scope.Investigation)), []brief{{1, key(1, 0), "r1", false}})
+	steps(t, s, "r2", key(2, 0))
+}
+
+func testContinueAsNew(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	steps(t, s, "r1", key(1, 0), key(2, 0))
+	steps(t, s, "r2", key(3, 0))
+	steps(t, s, "r3", key(4, 0))
+	same(t, "entries", briefs(must(s.Entries(ctx, scope))(t)), []brief{
+		{1, key(1, 0), "r1", false}, {2, key(2, 0), "r1", false}, {3, key(3, 0), "r2", false}, {4, key(4, 0), "r3", false},
+	})
+}

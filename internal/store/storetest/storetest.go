@@ -1,0 +1,95 @@
+// Package storetest is the test suite that every implementation of the store passes.
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Store is what the suite tests.
+type Store interface {
+	Close() error
+
+	Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error)
+	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
+	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
+	After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error)
+	SetLive(ctx context.Context, live transcript.Live) error
+	Live(ctx context.Context, investigation string) ([]transcript.Live, error)
+	Follow(ctx context.Context, investigation string, after int64, fn func(store.Update) error) error
+
+	PutBlob(ctx context.Context, data []byte) (hash string, err error)
+	Blob(ctx context.Context, hash string) ([]byte, error)
+	SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error
+	Catalogues(ctx context.Context, scope transcript.Scope) ([]tool.Catalogue, error)
+
+	StartInvestigation(ctx context.Context, r record.Investigation) error
+	FinishInvestigation(ctx context.Context, r record.Investigation) error
+	SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error
+	StartExecution(ctx context.Context, r record.Execution) error
+	Investigation(ctx context.Context, id string) (record.Investigation, error)
+	FindInvestigation(ctx context.Context, workflowID string) (record.Investigation, error)
+	Investigations(ctx context.Context, f store.Filter) ([]record.Investigation, error)
+	Stages(ctx context.Context, investigation string) ([]record.Stage, error)
+	Executions(ctx context.Context, investigation string) ([]record.Execution, error)
+	Usage(ctx context.Context, investigation string) (agent.Usage, error)
+}
+
+// patience is how long the suite waits for what must happen.
+const patience = 30 * time.Second
+
+// Run runs the suite. open opens the database of its t: the first call for a t
+// finds it empty, a second one is another handle on the same, as another process
+// would have it. The suite closes what it opens.
+func Run(t *testing.T, open func(t *testing.T) Store) {
+	tests := map[string]func(*testing.T, opener){
+		"append and read":              testAppendAndRead,
+		"bodies round-trip":            testBodies,
+		"first writer wins":            testFirstWriterWins,
+		"refused steps":                testRefusedSteps,
+		"reset":                        testReset,
+		"reset within an iteration":    testResetWithinIteration,
+		"stale run":                    testStaleRun,
+		"continue as new":              testContinueAsNew,
+		"executions are apart":         testExecutionsApart,
+		"ledger":                       testLedger,
+		"same step by many":            testSameStepByMany,
+		"sequence under parallel work": testParallelSequence,
+		"cancelled writers":            testCancelledWriters,
+		"live":                         testLive,
+		"live ends":                    testLiveEnds,
+		"reopen":                       testReopen,
+		"follow":                       testFollow,
+		"follow from a cursor":         testFollowFromCursor,
+		"follow a long log":            testFollowLongLog,
+		"follow another handle":        testFollowAnotherHandle,
+		"follow ends":                  testFollowEnds,
+		"blobs":                        testBlobs,
+		"catalogues":                   testCatalogues,
+		"investigation records":        testInvestigationRecords,
+		"investigation restarts":       testInvestigationRestarts,
+		"find and list":                testFindAndList,
+		"stage records":                testStageRecords,
+		"random runs":                  testRandomRuns,
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, func() Store {
+				s := open(t)
+				t.Cleanup(func() { s.Close() })
+				return s
+			})
+		})
+	}
+}
+
+// opener opens a handle on the database of one test.
+type opener func() Store

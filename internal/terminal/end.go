@@ -1,0 +1,85 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+func (v *view) executionEnd(e record.Execution) {
+	words := []string{string(e.Status)}
+	if e.StopReason != "" && e.StopReason != agent.StopEndTurn && string(e.StopReason) != string(e.Status) {
+		words = append(words, string(e.StopReason))
+	}
+	words = append(words, count(e.Iterations, "iteration"), Tokens(e.Usage))
+	words = append(words, took(e.StartedAt, e.EndedAt)...)
+	b := endBlock
+	if e.Status != agent.StatusCompleted {
+		b = errorBlock
+	}
+	v.p.print(v.lane(e.Name), b, strings.Join(words, " · ")+reason(e.Error))
+}
+
+func (v *view) stageEnd(s record.Stage) {
+	words := []string{"stage " + s.Name, string(s.Status)}
+	if s.Outcome == agent.OutcomePartial {
+		words = append(words, string(s.Outcome))
+	}
+	words = append(words, took(s.StartedAt, s.EndedAt)...)
+	look := bold
+	if s.Status != agent.StatusCompleted {
+		look = red
+	}
+	v.p.full(look, CleanLine(strings.Join(words, " · ")+reason(s.Error)))
+}
+
+// end prints the report and the summary.
+func (v *view) end() {
+	r := v.record
+	if r.Report != "" {
+		v.heading("report")
+		v.p.full(plain, Clean(r.Report))
+	}
+	v.p.full(plain, "")
+	v.p.full(look(r.Status), Summary(r))
+	if r.Error != "" {
+		v.p.full(red, Clean(r.Error))
+	}
+}
+
+func look(status agent.Status) style {
+	switch {
+	case status == agent.StatusCompleted:
+		return green
+	case status.Closed():
+		return red
+	}
+	return yellow
+}
+
+// Summary is an investigation in one line: how it ended, how long it took, and what.
+func Summary(r record.Investigation) string {
+	words := []string{CleanLine(r.ID), string(r.Status)}
+	if r.EndReason != "" && string(r.EndReason) != string(r.Status) {
+		words = append(words, string(r.EndReason))
+	}
+	words = append(words, took(r.StartedAt, r.EndedAt)...)
+	return strings.Join(append(words, Usage(r.Usage)), " · ")
+}
+
+func took(start time.Time, end *time.Time) []string {
+	if end == nil || start.IsZero() {
+		return nil
+	}
+	return []string{duration(end.Sub(start))}
+}
+
+func reason(text string) string {
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf(": %s", CleanLine(text))
+}

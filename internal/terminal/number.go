@@ -1,0 +1,54 @@
+package terminal
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// number writes 1234567 as 1,234,567.
+func number(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// size writes a size for people.
+func size(n int) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+}
+
+// duration writes a time span for people.
+func duration(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1f s", max(d, 0).Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// Tokens writes what model calls took: "1,234 in, 56 out tokens".
+func Tokens(u agent.Usage) string {
+	return fmt.Sprintf("%s in, %s out tokens", number(u.InputTokens), number(u.OutputTokens))
+}
+
+// Usage writes all that was counted.
+func Usage(u agent.Usage) string {
+	return fmt.Sprintf("%s · %s · %s", Tokens(u), count(u.ModelCalls, "model call"), count(u.ToolCalls, "tool call"))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return number(n) + " " + what + "s"
+}

@@ -1,0 +1,132 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// stream is the part of a reply that was printed while it arrived.
+type stream struct {
+	iteration, attempt int
+	thinking, text     string // as they came, not cleaned
+	held               []transcript.Entry
+}
+
+// hold keeps an entry that would tear a reply apart until that is complete: what
+// was said to a model is written down together with the reply.
+func (v *view) hold(e transcript.Entry) bool {
+	s := v.streams[e.Execution]
+	if s == nil || s.iteration != e.Iteration || e.CallIndex() >= 0 || e.Kind == transcript.KindReply {
+		return false
+	}
+	s.held = append(s.held, e)
+	return true
+}
+
+// tails prints what has arrived of the replies that are being written. Several
+// agents share the screen by whole lines; one alone is shown word by word.
+func (v *view) tails(live []transcript.Live) {
+	for _, tail := range live {
+		v.enter(tail.Execution)
+		l := v.lane(tail.Execution)
+		v.tail(l, tail)
+		if len(live) == 1 {
+			v.p.peek(l)
+		}
+	}
+}
+
+func (v *view) tail(l *lane, tail transcript.Live) {
+	s := v.streams[tail.Execution]
+	if s != nil && !s.continues(tail) {
+		v.p.endBlock(l)
+		if s.thinking != "" || s.text != "" {
+			v.p.print(l, noticeBlock, "the reply starts again")
+		}
+		s = nil
+	}
+	if s == nil {
+		s = &stream{iteration: tail.Iteration, attempt: tail.Attempt}
+		v.streams[tail.Execution] = s
+	}
+	v.grow(l, s, settled(tail.Thinking), settled(tail.Text))
+}
+
+func (s *stream) continues(tail transcript.Live) bool {
+	return s.iteration == tail.Iteration && s.attempt == tail.Attempt && s.begins(tail.Thinking, tail.Text)
+}
+
+func (s *stream) begins(thinking, text string) bool {
+	return strings.HasPrefix(thinking, s.thinking) && strings.HasPrefix(text, s.text)
+}
+
+// grow prints what is new. Thinking that comes after the text began is left out:
+// it would tear the text apart.
+func (v *view) grow(l *lane, s *stream, thinking, text string) {
+	if s.text == "" && len(thinking) > len(s.thinking) {
+		v.p.startBlock(l, thinkingBlock)
+		v.p.add(l, Clean(thinking[len(s.thinking):]))
+		s.thinking = thinking
+	}
+	if len(text) > len(s.text) {
+		v.p.startBlock(l, replyBlock)
+		v.p.add(l, Clean(text[len(s.text):]))
+		s.text = text
+	}
+}
+
+// reply prints a whole reply, or what was not printed of it while it arrived.
+func (v *view) reply(l *lane, e transcript.Entry) {
+	thinking := e.Thinking
+	if thinking == e.Text {
+		thinking = "" // it stands in for the text
+	}
+	s := v.streams[e.Execution]
+	delete(v.streams, e.Execution)
+	if s != nil {
+		defer v.release(s.held)
+	}
+	if s != nil && (s.iteration != e.Iteration || !s.begins(e.Thinking, e.Text)) {
+		v.p.print(l, noticeBlock, "the reply in full:")
+		s = nil
+	}
+	if s == nil {
+		v.p.endBlock(l)
+		s = &stream{}
+	}
+	v.grow(l, s, thinking, e.Text)
+	v.p.endBlock(l)
+	for _, call := range e.Calls {
+		v.call(l, call)
+	}
+	v.p.print(l, footBlock, foot(e))
+}
+
+func (v *view) release(held []transcript.Entry) {
+	for _, e := range held {
+		v.entry(e)
+	}
+}
+
+// foot says who answered and what it took.
+func foot(e transcript.Entry) string {
+	words := []string{fmt.Sprintf("iteration %d", e.Iteration)}
+	if e.Model != "" {
+		words = append(words, CleanLine(e.Model))
+	}
+	if e.Usage != nil {
+		words = append(words, Tokens(*e.Usage))
+	}
+	if c := e.Compression; c != nil && c.CompressedTokens < c.OriginalTokens {
+		words = append(words, fmt.Sprintf("context %s → %s tokens", number(c.OriginalTokens), number(c.CompressedTokens)))
+	}
+	if e.Forced {
+		words = append(words, "conclusion asked for")
+	}
+	if e.Finish != "" && e.Finish != "stop" && e.Finish != "tool_calls" {
+		words = append(words, "finish: "+CleanLine(e.Finish))
+	}
+	return strings.Join(words, " · ")
+}

@@ -1,0 +1,46 @@
+// Package terminal shows investigations to people: on a terminal as they
+// happen, in colour and with the replies as they arrive, and elsewhere as plain
+// lines. What models and tools say is made harmless before it is printed.
+package terminal
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Options say how to print.
+type Options struct {
+	Out   io.Writer
+	Color bool
+	// Width is the terminal's, in columns: longer lines are wrapped, and replies
+	// are shown while they arrive. 0 = not a terminal: whole lines, when they are final.
+	Width int
+	// Verbose prints tool calls and results whole, and prompts, instead of their first lines.
+	Verbose bool
+}
+
+// defaultWidth is used where a terminal does not say how wide it is.
+const defaultWidth = 80
+
+// Detect returns the options that suit out. Colours are left out where the
+// environment variable NO_COLOR is set or TERM is "dumb".
+func Detect(out io.Writer, getenv func(string) string) Options {
+	opts := Options{Out: out}
+	if !IsTerminal(out) {
+		return opts
+	}
+	opts.Width = defaultWidth
+	if width, _, err := term.GetSize(int(out.(*os.File).Fd())); err == nil && width > 0 {
+		opts.Width = width
+	}
+	opts.Color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	return opts
+}
+
+// IsTerminal reports whether w writes to a terminal.
+func IsTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

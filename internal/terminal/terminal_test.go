@@ -1,0 +1,208 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		updates []store.Update
+		opts    Options
+	}{
+		{"plain", incident(), Options{}},
+		{"verbose", incident(), Options{Verbose: true}},
+		{"terminal", incident(), Options{Color: true, Width: 72}},
+		{"catching-up", []store.Update{merged(incident())}, Options{}},
+		{"reset", reset(), Options{}},
+		{"failed", failed(), Options{Width: 72}},
+		{"hostile", hostile(), Options{Width: 72}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var out strings.Builder
+			tt.opts.Out = &out
+			src := &recorded{updates: tt.updates}
+			got, err := Watch(t.Context(), src, investigation, tt.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := src.final().Status; got.Status != want {
+				t.Errorf("status %s, want %s", got.Status, want)
+			}
+			golden(t, tt.name, out.String())
+		})
+	}
+}
+
+func TestShow(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		updates []store.Update
+	}{
+		{"show", incident()},
+		{"show-reset", reset()},
+		{"show-running", incident()[:6]},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var out strings.Builder
+			if err := Show(t.Context(), &recorded{updates: tt.updates}, investigation, Options{Out: &out}); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, tt.name, out.String())
+		})
+	}
+}
+
+// All entries are printed before the end is, however few an update holds.
+func TestWatchPagesToTheEnd(t *testing.T) {
+	t.Parallel()
+	whole := merged(incident())
+	var pages []store.Update
+	for i := range whole.Entries {
+		page := store.Update{Entries: whole.Entries[i : i+1]}
+		if i == 0 {
+			page.Record, page.Stages, page.Executions = whole.Record, whole.Stages, whole.Executions
+		}
+		pages = append(pages, page)
+	}
+	var out strings.Builder
+	if _, err := Watch(t.Context(), &recorded{updates: pages}, investigation, Options{Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "catching-up", out.String())
+}
+
+func TestWatchEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out strings.Builder
+	got, err := Watch(ctx, &recorded{updates: incident()[:3]}, investigation, Options{Out: &out})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+	if got.Status != agent.StatusRunning {
+		t.Errorf("status %s, want running", got.Status)
+	}
+}
+
+func TestWatchReportsThatNothingCanBeWritten(t *testing.T) {
+	t.Parallel()
+	full := errors.New("no space left")
+	_, err := Watch(t.Context(), &recorded{updates: incident()}, investigation, Options{Out: brokenWriter{full}})
+	if !errors.Is(err, full) {
+		t.Errorf("error %v, want %v", err, full)
+	}
+}
+
+type brokenWriter struct{ err error }
+
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// recorded plays updates, and then has nothing more to tell.
+type recorded struct{ updates []store.Update }
+
+func (r *recorded) Follow(ctx context.Context, _ string, _ int64, fn func(store.Update) error) error {
+	for _, u := range r.updates {
+		if err := fn(u); err != nil {
+			return err
+		}
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (r *recorded) After(_ context.Context, _ string, seq int64, limit int) ([]transcript.Entry, error) {
+	var out []transcript.Entry
+	for _, e := range merged(r.updates).Entries {
+		if e.Seq > seq && (limit <= 0 || len(out) < limit) {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+func (r *recorded) final() record.Investigation { return *merged(r.updates).Record }
+
+func (r *recorded) Investigation(context.Context, string) (record.Investigation, error) {
+	return r.final(), nil
+}
+
+func (r *recorded) Stages(context.Context, string) ([]record.Stage, error) {
+	return merged(r.updates).Stages, nil
+}
+
+func (r *recorded) Executions(context.Context, string) ([]record.Execution, error) {
+	return merged(r.updates).Executions, nil
+}
+
+// merged is what a store holds after the updates.
+func merged(updates []store.Update) store.Update {
+	var out store.Update
+	bySeq := map[int64]int{}
+	for _, u := range updates {
+		if u.Record != nil {
+			out.Record, out.Stages, out.Executions = u.Record, u.Stages, u.Executions
+		}
+		for _, e := range u.Entries {
+			if i, known := bySeq[e.Seq]; known {
+				out.Entries[i] = e
+				continue
+			}
+			bySeq[e.Seq] = len(out.Entries)
+			out.Entries = append(out.Entries, e)
+		}
+	}
+	return out
+}
+
+// golden compares a text with a file in testdata, escape sequences spelled out.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	got = strings.ReplaceAll(got, "\x1b", "<ESC>")
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// start is when everything in the tests begins.
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
+
+func until(seconds float64) *time.Time {
+	t := at(seconds)
+	return &t
+}

@@ -1,0 +1,154 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// view is what has been printed of an investigation, and what is known of it.
+type view struct {
+	p          *printer
+	verbose    bool
+	live       bool
+	record     record.Investigation
+	stages     []record.Stage
+	executions []record.Execution
+
+	last    int64 // the highest Seq that was printed
+	stage   string
+	lanes   map[string]*lane // by execution
+	streams map[string]*stream
+	tasks   map[string]bool      // executions whose next user message is their task
+	calls   map[string]time.Time // when a call began, by execution and its id
+	told    map[string]bool      // stages and executions whose end has been printed
+}
+
+func newView(opts Options) *view {
+	return &view{
+		p:       &printer{out: opts.Out, color: opts.Color, width: opts.Width},
+		verbose: opts.Verbose,
+		live:    opts.Width > 0,
+		lanes:   map[string]*lane{},
+		streams: map[string]*stream{},
+		tasks:   map[string]bool{},
+		calls:   map[string]time.Time{},
+		told:    map[string]bool{},
+	}
+}
+
+// take prints what an update brings, ends excepted.
+func (v *view) take(u store.Update) {
+	if u.Record != nil {
+		v.record, v.stages, v.executions = *u.Record, u.Stages, u.Executions
+		v.known(u.Executions)
+	}
+	struck := map[string]int{}
+	for _, e := range u.Entries {
+		switch {
+		case e.Seq <= v.last:
+			struck[e.Execution]++
+			if struck[e.Execution] == 1 {
+				v.p.print(v.lane(e.Execution), noticeBlock, fmt.Sprintf("Temporal was reset: what is above from iteration %d on is done again", e.Iteration))
+			}
+		case !e.Superseded:
+			v.entry(e)
+		}
+		v.last = max(v.last, e.Seq)
+	}
+	if v.live && u.Live != nil {
+		v.tails(u.Live)
+	}
+}
+
+// known makes room for the names of the executions.
+func (v *view) known(executions []record.Execution) {
+	for _, e := range executions {
+		v.lane(e.Name)
+	}
+}
+
+// lane returns an execution's lane.
+func (v *view) lane(execution string) *lane {
+	if l := v.lanes[execution]; l != nil {
+		return l
+	}
+	l := &lane{name: CleanLine(execution), style: agentStyles[len(v.lanes)%len(agentStyles)]}
+	v.lanes[execution] = l
+	v.p.pad = max(v.p.pad, min(utf8.RuneCountInString(l.name), maxPad))
+	return l
+}
+
+// enter prints the heading of a stage when its first line comes.
+func (v *view) enter(execution string) {
+	stage := stageOf(execution)
+	if stage == v.stage {
+		return
+	}
+	v.leave(v.stage)
+	v.stage = stage
+	v.heading(CleanLine(stage))
+}
+
+const headingWidth = 72
+
+func (v *view) heading(text string) {
+	width := headingWidth
+	if v.p.width > 0 {
+		width = min(width, v.p.width)
+	}
+	rest := max(width-utf8.RuneCountInString(text)-len("── ")+len("──")-3, 2)
+	v.p.full(bold, "\n── "+text+" "+strings.Repeat("─", rest))
+}
+
+// stageOf is the stage in the name of an execution.
+func stageOf(execution string) string {
+	stage, _, _ := strings.Cut(execution, "/")
+	return stage
+}
+
+// unsettled reports whether something has ended whose end was not printed.
+func (v *view) unsettled() bool {
+	for _, s := range v.stages {
+		if s.Status.Closed() && !v.told[s.Name] {
+			return true
+		}
+	}
+	return v.record.Status.Closed()
+}
+
+// settle prints the ends of all that has ended.
+func (v *view) settle() {
+	for _, s := range v.stages {
+		if s.Status.Closed() && !v.told[s.Name] {
+			v.enter(s.Name + "/")
+			v.leave(s.Name)
+		}
+	}
+}
+
+// leave prints the end of a stage and its executions, as far as they have ended.
+func (v *view) leave(stage string) {
+	for _, e := range v.executions {
+		if e.Stage == stage && e.Status.Closed() && !v.told[e.Name] {
+			v.told[e.Name] = true
+			v.executionEnd(e)
+		}
+	}
+	for _, s := range v.stages {
+		if s.Name == stage && s.Status.Closed() && !v.told[s.Name] {
+			v.told[s.Name] = true
+			v.stageEnd(s)
+		}
+	}
+}
+
+// key identifies a call among all executions.
+func key(e transcript.Entry) string {
+	return fmt.Sprintf("%s %d/%d", e.Execution, e.Iteration, e.CallIndex())
+}

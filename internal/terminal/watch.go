@@ -1,0 +1,48 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Source is where Watch learns what happens; a store is one.
+type Source interface {
+	Follow(ctx context.Context, investigation string, after int64, fn func(store.Update) error) error
+	After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error)
+}
+
+// errEnded stops following: there is nothing to come.
+var errEnded = errors.New("the investigation has ended")
+
+// Watch prints an investigation from its beginning, what is there at once and
+// the rest as it happens, until it has ended, and returns its final record. If
+// ctx ends first, the error is ctx.Err() and the record as it is known.
+func Watch(ctx context.Context, src Source, investigation string, opts Options) (record.Investigation, error) {
+	v := newView(opts)
+	err := src.Follow(ctx, investigation, 0, func(u store.Update) error {
+		v.take(u)
+		if !v.unsettled() {
+			return v.p.err
+		}
+		// What has ended is told after all that led to it; an update may not hold all entries.
+		more, err := src.After(ctx, investigation, v.last, 1)
+		if err != nil || len(more) > 0 {
+			return err
+		}
+		v.settle()
+		if v.record.Status.Closed() {
+			return errEnded
+		}
+		return v.p.err
+	})
+	v.p.closeLine()
+	if errors.Is(err, errEnded) {
+		v.end()
+		err = v.p.err
+	}
+	return v.record, err
+}

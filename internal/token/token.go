@@ -1,0 +1,108 @@
+// Package token estimates how many tokens a text takes and knows how many a
+// model accepts. It works offline: the encodings are part of the program.
+package token
+
+import (
+	"iter"
+	"sync"
+	"unicode"
+
+	"github.com/tiktoken-go/tokenizer"
+	"github.com/tiktoken-go/tokenizer/codec"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// What a message and a conversation cost beyond their text (spec: conversation, "Compression").
+const (
+	perMessage      = 4
+	perConversation = 2
+)
+
+// Messages estimates the tokens of a conversation: for each message 4, its
+// content and the arguments of its calls, and 2 for the whole. It is additive:
+// what a message adds does not depend on its neighbours.
+//
+// The names of tools are left out, as they are in the formula of the
+// specification: they are short, and the 4 tokens of a message cover them.
+// Thinking is left out because no provider is sent it back. The usage that a
+// provider reports corrects what both of these miss.
+func Messages(model string, msgs []agent.Message) int {
+	total := perConversation
+	for _, m := range msgs {
+		total += perMessage + Count(model, m.Content)
+		for _, call := range m.ToolCalls {
+			total += Count(model, call.Arguments)
+		}
+	}
+	return total
+}
+
+// Count estimates the tokens of a text in the encoding of a model; a model that
+// is not known has the newest encoding. Any bytes will do, in time linear to
+// their number. It is safe for concurrent use.
+func Count(model, text string) int {
+	if text == "" {
+		return 0
+	}
+	encoding := codecOf(model)
+	key := keyOf(encoding.GetName(), text)
+	if n, ok := counted.get(key); ok {
+		return n
+	}
+	n := count(encoding, text)
+	counted.put(key, n)
+	return n
+}
+
+// counted remembers counts, because the same transcript is counted before every
+// model call. It never changes an answer, only how soon it comes.
+var counted = newMemo(memoSize)
+
+// codecs holds one codec for each encoding in use; they are made when first asked for.
+var codecs sync.Map // encoding name → tokenizer.Codec
+
+func codecOf(model string) tokenizer.Codec {
+	found, err := tokenizer.ForModel(tokenizer.Model(baseName(model)))
+	if err != nil {
+		found = codec.NewO200kBase()
+	}
+	shared, _ := codecs.LoadOrStore(found.GetName(), found)
+	return shared.(tokenizer.Codec)
+}
+
+func count(encoding tokenizer.Codec, text string) int {
+	total := 0
+	for piece := range pieces(text) {
+		n, err := encoding.Count(piece)
+		if err != nil { // the splitter gave up on this piece: too many is the safe side
+			n = len(piece)
+		}
+		total += n
+	}
+	return total
+}
+
+// maxSpace is how many spaces in a row are counted at once. The splitter of the
+// encodings takes quadratic time for a run of spaces with line breaks in it
+// (eight minutes for a megabyte). Shorter runs, so all usual texts, stay whole.
+const maxSpace = 64
+
+// pieces cuts a text within its very long runs of white space, and nowhere else.
+func pieces(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start, run := 0, 0
+		for i, r := range text {
+			if run == maxSpace {
+				if !yield(text[start:i]) {
+					return
+				}
+				start, run = i, 0
+			}
+			if run++; !unicode.IsSpace(r) {
+				run = 0
+			}
+		}
+		yield(text[start:])
+	}
+}

@@ -1,0 +1,93 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func checkCall(names []string, call *syntax.CallExpr) error {
+	if len(call.Assigns) > 0 {
+		return fmt.Errorf("the assignment to %q is not allowed", call.Assigns[0].Name.Value)
+	}
+	name := call.Args[0].Lit()
+	switch {
+	case name == "":
+		return errors.New("a command's name must be written out, without quotes or expansions")
+	case strings.ContainsAny(name, `/\`):
+		return fmt.Errorf("%q: a command's name cannot hold a slash or a backslash", name)
+	case slices.Contains(never, name) || !slices.Contains(names, name):
+		return fmt.Errorf("%q is not an allowed command", name)
+	}
+	return nil
+}
+
+// checkLoop refuses to loop over a variable that means something to the shell.
+func checkLoop(loop *syntax.ForClause) error {
+	words, ok := loop.Loop.(*syntax.WordIter)
+	if !ok || loop.Select {
+		return errors.New("only loops over words are allowed")
+	}
+	if name := words.Name.Value; name != strings.ToLower(name) {
+		return fmt.Errorf("the loop variable %q must be in lower case", name)
+	}
+	return nil
+}
+
+// checkRedirect lets files be read, output be dropped or joined, and no more:
+// bash opens network connections by name (/dev/tcp/host/port).
+func checkRedirect(r *syntax.Redirect) error {
+	target := r.Word.Lit()
+	switch r.Op {
+	case syntax.DplOut, syntax.DplIn:
+		if target == "-" || target != "" && strings.Trim(target, "0123456789") == "" {
+			return nil
+		}
+	case syntax.RdrOut, syntax.AppOut, syntax.ClbOut:
+		if target == "/dev/null" {
+			return nil
+		}
+	case syntax.RdrIn:
+		if target == "/dev/null" || target != "" && !strings.Contains(target, `\`) && !strings.Contains(target, "/dev/") {
+			return nil
+		}
+	}
+	return fmt.Errorf("the redirection %s%s is not allowed", r.Op, target)
+}
+
+// checkQuotes refuses $'…' and $"…": where such a word ends depends on the shell.
+func checkQuotes(parts []syntax.WordPart) error {
+	dollar := false
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			dollar = strings.HasSuffix(part.Value, "$")
+			continue
+		case *syntax.SglQuoted, *syntax.DblQuoted:
+			if dollar {
+				return errors.New(`a dollar sign before a quote is not allowed`)
+			}
+		}
+		dollar = false
+	}
+	return nil
+}
+
+// checkParameter lets values be read, with a default or without a prefix or
+// suffix, but not be set.
+func checkParameter(p *syntax.ParamExp) error {
+	plain := !p.Excl && !p.Width && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0
+	if plain && (p.Exp == nil || slices.Contains(harmless, p.Exp.Op)) {
+		return nil
+	}
+	return fmt.Errorf("this expansion of %q is not allowed", p.Param.Value)
+}
+
+var harmless = []syntax.ParExpOperator{
+	syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
+	syntax.ErrorUnset, syntax.ErrorUnsetOrNull, syntax.RemSmallPrefix, syntax.RemLargePrefix,
+	syntax.RemSmallSuffix, syntax.RemLargeSuffix,
+}

@@ -1,0 +1,43 @@
+package builtin
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// output keeps the first bytes of what a command prints and counts the rest, so
+// that a command that never stops printing costs no memory.
+type output struct {
+	limit int // bytes
+	kept  []byte
+	total int64 // bytes
+}
+
+// Write never fails: a command must not die of our cap.
+func (o *output) Write(p []byte) (int, error) {
+	o.total += int64(len(p))
+	o.kept = append(o.kept, p[:min(len(p), o.limit-len(o.kept))]...)
+	return len(p), nil
+}
+
+// String returns the output as valid UTF-8, and says so if it was cut.
+func (o *output) String() string {
+	text := string(o.kept)
+	if o.total <= int64(len(o.kept)) {
+		return tool.ValidText(text)
+	}
+	return fmt.Sprintf("%s...\n[truncated, %d total bytes]", tool.ValidText(wholeRunes(text)), o.total)
+}
+
+// wholeRunes drops a last character that the cap cut in two.
+func wholeRunes(text string) string {
+	for range utf8.UTFMax - 1 {
+		if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size != 1 {
+			break
+		}
+		text = text[:len(text)-1]
+	}
+	return text
+}

@@ -1,0 +1,89 @@
+package mcp
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+func TestConvert(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		answer, want string // the text of the result
+		artifacts    int
+	}{
+		"null":               {`null`, "The tool returned nothing.", 0},
+		"nothing":            {`{"content":[]}`, "The tool returned nothing.", 0},
+		"audio":              {`{"content":[{"type":"audio","mimeType":"audio/wav","data":"AAE="}]}`, "[audio, audio/wav, 2 bytes: kept as an artifact]", 1},
+		"resource of nobody": {`{"content":[{"type":"resource"}]}`, "[empty resource]", 0},
+		"structured differs": {`{"content":[{"type":"text","text":"three"}],"structuredContent":{"n":3}}`, "three\n{\"n\":3}", 1},
+		"structured list":    {`{"content":[],"structuredContent":[1,"a"]}`, `[1,"a"]`, 1},
+		"asks for input":     {`{"resultType":"input_required","content":[]}`, "The tool asks for input from a person, which cannot be given.", 0},
+		"big numbers":        {`{"content":[{"type":"text","text":"{\"n\":9007199254740993}"}],"structuredContent":{"n":9007199254740993}}`, `{"n":9007199254740993}`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var answer mcp.CallToolResult
+			if err := json.Unmarshal([]byte(tc.answer), &answer); err != nil {
+				t.Fatal(err)
+			}
+			if got := convert(&answer); got.Content != tc.want || len(got.Artifacts) != tc.artifacts {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`unknown tool "x"`:            tool.ErrorUnknownTool,
+		`MCP error: Tool x not found`: tool.ErrorUnknownTool,
+		`a must be a number`:          tool.ErrorInvalidArguments,
+	} {
+		got := refused(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: text})
+		if diff := cmp.Diff(tool.Failure(want, text), got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if got := refused(&jsonrpc.Error{Code: -32000, Message: strings.Repeat("é", 1000)}); got.ErrorType != tool.ErrorTool || len(got.Content) != 1000 {
+		t.Errorf("got %d bytes: %s", len(got.Content), got.ErrorType)
+	}
+}
+
+// However the writes fall, no secret is kept, and nothing else is lost.
+func TestTailRedacts(t *testing.T) {
+	t.Parallel()
+	const text = "key sesame, key sesame-street, key se"
+	const want = "key [redacted], key [redacted], key se"
+	env := map[string]string{"A": "sesame", "B": "sesame-street", "C": "1"}
+	for size := 1; size <= len(text); size++ {
+		tail := newTail(100, env, slog.New(slog.DiscardHandler))
+		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
+			tail.Write([]byte(rest[:min(size, len(rest))]))
+		}
+		// A secret that begins another one is taken out before the other is there.
+		got := strings.ReplaceAll(tail.text(), "[redacted]-street", redacted)
+		if got != want {
+			t.Errorf("writes of %d bytes: %q", size, got)
+		}
+	}
+}
+
+func TestTailIsBounded(t *testing.T) {
+	t.Parallel()
+	tail := newTail(10, map[string]string{"A": "sesame"}, slog.New(slog.DiscardHandler))
+	for range 1000 {
+		tail.Write([]byte("é sesame\n"))
+	}
+	if got := tail.text(); got != "[redacted]" || cap(tail.kept) > 100 {
+		t.Errorf("kept %q in %d bytes", got, cap(tail.kept))
+	}
+}

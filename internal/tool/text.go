@@ -1,0 +1,82 @@
+package tool
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// ValidText returns text with every invalid byte replaced by U+FFFD. Text that
+// is valid already is returned as it is, without a copy.
+func ValidText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// Clip cuts text to at most limit bytes, never within a character.
+func Clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}
+
+const (
+	maxNameShown  = 100 // bytes of a model's idea of a name that go into a message
+	maxNameCloser = 3   // names that a refusal suggests
+)
+
+// closest returns the names that are most like the wanted one, best first.
+func closest(wanted string, names []string) []string {
+	if len(wanted) > maxNameShown {
+		return nil
+	}
+	type match struct {
+		name string
+		far  int
+	}
+	var matches []match
+	for _, name := range names {
+		if far := farness(wanted, name); far <= max(2, len(wanted)/3) {
+			matches = append(matches, match{name, far})
+		}
+	}
+	slices.SortStableFunc(matches, func(a, b match) int { return a.far - b.far })
+	var out []string
+	for _, m := range matches[:min(len(matches), maxNameCloser)] {
+		out = append(out, m.name)
+	}
+	return out
+}
+
+// farness says how unlike two names are: 0 for the right tool on the wrong (or
+// no) server, otherwise the number of edits from one spelling to the other.
+func farness(wanted, name string) int {
+	_, own := Split(name)
+	if wanted == own || strings.HasSuffix(wanted, "."+own) || strings.HasSuffix(wanted, dot+own) {
+		return 0
+	}
+	lower := strings.ToLower(strings.Replace(wanted, dot, ".", 1))
+	return min(edits(lower, strings.ToLower(name)), edits(lower, strings.ToLower(own)))
+}
+
+// edits is the Levenshtein distance of a and b, in bytes.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,100 @@
+package tooltest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// effectIn are the arguments of tools that a test watches from outside.
+type effectIn struct {
+	// File gets one line for every call: the call's idempotency key.
+	File string `json:"file,omitempty"`
+	// Gate is the path of a Gate that the call goes through.
+	Gate string `json:"gate,omitempty"`
+}
+
+// addEffects registers the tools that do something to the world, or to the server.
+func addEffects(s *mcp.Server) {
+	add(s, "counter", nil, counter)
+	add(s, "set", idempotent, counter)
+	add(s, "delete", destructive, counter)
+	add(s, "crash", nil, func(_ context.Context, req *mcp.CallToolRequest, in effectIn) (*result, error) {
+		if _, err := note(in.File, req); err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(os.Stderr, "out of memory")
+		os.Exit(3)
+		return nil, nil
+	})
+	add(s, "hang", nil, func(ctx context.Context, _ *mcp.CallToolRequest, in effectIn) (*result, error) {
+		err := through(in.Gate)
+		<-ctx.Done()
+		return nil, err
+	})
+	add(s, "freeze", nil, func(context.Context, *mcp.CallToolRequest, textIn) (*result, error) {
+		return nil, syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	})
+	add(s, "flood_stderr", nil, func(_ context.Context, _ *mcp.CallToolRequest, in bytesIn) (*result, error) {
+		line := append(bytes.Repeat([]byte("noise "), 100), '\n')
+		for n := 0; n < in.Bytes; n += len(line) {
+			os.Stderr.Write(line)
+		}
+		return text("flooded"), nil
+	})
+	add(s, "spawn", nil, func(context.Context, *mcp.CallToolRequest, nothing) (*result, error) {
+		child := exec.Command("sleep", "1000")
+		child.Stdout, child.Stderr = os.Stdout, os.Stderr // what a careless server does
+		if err := child.Start(); err != nil {
+			return nil, err
+		}
+		return text("%d", child.Process.Pid), nil
+	})
+}
+
+// counter is a call that must not be made twice: it returns how often it was made.
+func counter(_ context.Context, req *mcp.CallToolRequest, in effectIn) (*result, error) {
+	count, err := note(in.File, req)
+	if err != nil {
+		return nil, err
+	}
+	return text("%d", count), through(in.Gate)
+}
+
+// note appends a line to a file and returns how many it has.
+func note(path string, req *mcp.CallToolRequest) (int, error) {
+	if path == "" {
+		return 0, nil
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	if _, err := fmt.Fprintln(file, req.Params.Meta[KeyMeta]); err != nil {
+		return 0, err
+	}
+	lines, err := os.ReadFile(path)
+	return bytes.Count(lines, []byte("\n")), err
+}
+
+// through announces itself at a gate and waits until that lets it go.
+func through(gate string) error {
+	if gate == "" {
+		return nil
+	}
+	conn, err := net.Dial("unix", gate)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, err = io.Copy(io.Discard, conn)
+	return err
+}

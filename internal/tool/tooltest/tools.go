@@ -1,0 +1,94 @@
+package tooltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// PNG is the image that the tool "image" returns: one pixel.
+var PNG = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89")
+
+var (
+	anyObject   = map[string]any{"type": "object"}
+	readOnly    = &mcp.ToolAnnotations{ReadOnlyHint: true}
+	destructive = &mcp.ToolAnnotations{DestructiveHint: new(true)}
+	idempotent  = &mcp.ToolAnnotations{IdempotentHint: true}
+)
+
+type (
+	result  = mcp.CallToolResult
+	nothing struct{}
+	textIn  struct {
+		Text string `json:"text"`
+	}
+	sumIn struct {
+		A int `json:"a"`
+		B int `json:"b"`
+	}
+	bytesIn struct {
+		Bytes int `json:"bytes"`
+	}
+)
+
+// add registers a tool whose results are made by hand.
+func add[In any](s *mcp.Server, name string, hints *mcp.ToolAnnotations, run func(context.Context, *mcp.CallToolRequest, In) (*result, error)) {
+	handler := func(ctx context.Context, req *mcp.CallToolRequest, in In) (*result, any, error) {
+		res, err := run(ctx, req, in)
+		return res, nil, err
+	}
+	mcp.AddTool(s, &mcp.Tool{Name: name, Description: "The tool " + name, Annotations: hints}, handler)
+}
+
+// addTools registers the tools that do nothing to the world.
+func addTools(s *mcp.Server) {
+	add(s, "echo", readOnly, echo)
+	add(s, "add", readOnly, func(_ context.Context, _ *mcp.CallToolRequest, in sumIn) (*result, error) {
+		return text("%d", in.A+in.B), nil
+	})
+	add(s, "fail", readOnly, func(_ context.Context, _ *mcp.CallToolRequest, in textIn) (*result, error) {
+		return nil, errors.New(in.Text)
+	})
+	add(s, "big", readOnly, func(_ context.Context, _ *mcp.CallToolRequest, in bytesIn) (*result, error) {
+		return text("%s", strings.Repeat("x", in.Bytes)), nil
+	})
+	add(s, "invalid_utf8", readOnly, always(text("a%sb", invalidMark)))
+	add(s, "empty", readOnly, always(&result{Content: []mcp.Content{}}))
+	add(s, "image", readOnly, always(&result{Content: []mcp.Content{
+		&mcp.TextContent{Text: "before"}, &mcp.ImageContent{MIMEType: "image/png", Data: PNG}, &mcp.TextContent{Text: "after"},
+	}}))
+	add(s, "resources", readOnly, always(&result{Content: []mcp.Content{
+		&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a.txt", MIMEType: "text/plain", Text: "contents"}},
+		&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///b.bin", MIMEType: "application/x-b", Blob: []byte{1, 2, 3}}},
+		&mcp.ResourceLink{URI: "file:///c", Name: "c", Description: "see c"},
+	}}))
+	add(s, "structured", readOnly, always(&result{Content: []mcp.Content{}, StructuredContent: map[string]any{"count": 3}}))
+	add(s, "structured_twice", readOnly, always(&result{
+		Content:           []mcp.Content{&mcp.TextContent{Text: `{ "count": 3 }`}},
+		StructuredContent: map[string]any{"count": 3},
+	}))
+	add(s, "env", readOnly, func(context.Context, *mcp.CallToolRequest, nothing) (*result, error) {
+		return text("%s", strings.Join(slices.Sorted(slices.Values(os.Environ())), "\n")), nil
+	})
+	add(s, "client", readOnly, func(_ context.Context, req *mcp.CallToolRequest, _ nothing) (*result, error) {
+		roots := req.Session.InitializeParams().Capabilities.RootsV2 != nil
+		return text("pid=%d roots=%t key=%v", os.Getpid(), roots, req.Params.Meta[KeyMeta]), nil
+	})
+}
+
+func echo(_ context.Context, _ *mcp.CallToolRequest, in textIn) (*result, error) {
+	return text("%s", in.Text), nil
+}
+
+func always(res *result) func(context.Context, *mcp.CallToolRequest, nothing) (*result, error) {
+	return func(context.Context, *mcp.CallToolRequest, nothing) (*result, error) { return res, nil }
+}
+
+func text(format string, args ...any) *result {
+	return &result{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}
+}

@@ -1,0 +1,61 @@
+// Package tooltest has real MCP servers for tests: processes that speak MCP over
+// their standard input and output, and that misbehave on request.
+package tooltest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// Mode picks a server.
+type Mode string
+
+// The servers.
+const (
+	Tools    Mode = "tools"    // the tools of this package
+	Pages    Mode = "pages"    // PageCount tools, over several pages
+	Loop     Mode = "loop"     // a list whose next page is always the same
+	Endless  Mode = "endless"  // a list that never ends
+	Noisy    Mode = "noisy"    // Tools, but it also writes what is not MCP
+	Stubborn Mode = "stubborn" // Tools, but it ends only when it is killed
+	Dead     Mode = "dead"     // writes EnvSecret to its standard error and exits with 7
+	Mute     Mode = "mute"     // reads and never answers
+)
+
+const (
+	// PageCount is how many tools the server Pages has.
+	PageCount = 35
+	// EnvSecret names the variable that the server Dead gives away.
+	EnvSecret = "TOOLTEST_SECRET"
+	// KeyMeta is where a call's idempotency key is looked for.
+	KeyMeta = "inquest/idempotencyKey"
+
+	envMode = "INQUEST_TOOLTEST_SERVER"
+)
+
+// Main runs the tests of a package, or a server if Program started this binary
+// as one. A package that uses Program calls it from its TestMain.
+func Main(m *testing.M) {
+	mode := os.Getenv(envMode)
+	if mode == "" {
+		os.Exit(m.Run())
+	}
+	if err := Serve(context.Background(), Mode(mode)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Program says how to start a server: the running test binary, told by its
+// environment to be one.
+func Program(t testing.TB, mode Mode) (command string, env map[string]string) {
+	t.Helper()
+	command, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return command, map[string]string{envMode: string(mode)}
+}

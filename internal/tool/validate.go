@@ -1,0 +1,117 @@
+package tool
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Validator checks the arguments of calls against the schemas of tools, and
+// remembers compiled schemas. It is safe for concurrent use.
+type Validator struct {
+	mu       sync.Mutex
+	compiled map[[sha256.Size]byte]*jsonschema.Schema // nil: a schema that cannot be used
+}
+
+// maxCompiled bounds the memory of a validator, in schemas.
+const maxCompiled = 1000
+
+// NewValidator returns a validator that has compiled nothing yet.
+func NewValidator() *Validator {
+	return &Validator{compiled: map[[sha256.Size]byte]*jsonschema.Schema{}}
+}
+
+// ValidateArguments returns a model's arguments as a JSON object that satisfies
+// the schema. No arguments at all are an empty object. The error is for the
+// model: it names what is wrong, and where.
+func (v *Validator) ValidateArguments(schema json.RawMessage, args string) (json.RawMessage, error) {
+	args = strings.TrimSpace(ValidText(args))
+	if args == "" {
+		args = "{}"
+	}
+	object, err := parseObject(args)
+	if err != nil {
+		return nil, err
+	}
+	// A schema that cannot be compiled (it is broken, refers to another document,
+	// or has a pattern that Go does not know) lets the call through: the server
+	// checks its arguments itself, while refusing would take away a tool that works.
+	if compiled := v.schema(schema); compiled != nil {
+		if err := check(compiled, object); err != nil {
+			return nil, err
+		}
+	}
+	return json.RawMessage(args), nil
+}
+
+func parseObject(args string) (map[string]any, error) {
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(args))
+	if err != nil {
+		return nil, syntaxError(args, err)
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("arguments must be a JSON object, not %s: %q", kindOf(value), Clip(args, maxNameShown))
+	}
+	if at, found := outOfRange(object); found {
+		return nil, fmt.Errorf("arguments: the number at '%s' is out of range", Clip(at, maxNameShown))
+	}
+	return object, nil
+}
+
+// syntaxError says where the text stops being JSON.
+func syntaxError(args string, err error) error {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		end := min(max(0, int(syntax.Offset)), len(args))
+		near := strings.ToValidUTF8(args[max(0, end-30):end], "")
+		return fmt.Errorf("arguments are not valid JSON: %w at byte %d, after %q", err, end, near)
+	}
+	return fmt.Errorf("arguments are not valid JSON: %w (of %d bytes)", err, len(args))
+}
+
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case []any:
+		return "an array"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	}
+	return "a number"
+}
+
+// maxExponent is past what any float can hold. The checks below compute with
+// exact fractions, which a number like 1e999999 would make enormous.
+const maxExponent = 400
+
+// outOfRange finds a number that is too large or too small to compute with.
+func outOfRange(value any) (at string, found bool) {
+	switch value := value.(type) {
+	case json.Number:
+		_, exponent, ok := strings.Cut(strings.ToLower(value.String()), "e")
+		n, err := strconv.Atoi(exponent)
+		return "", ok && (err != nil || n > maxExponent || n < -maxExponent)
+	case []any:
+		for i, item := range value {
+			if at, found := outOfRange(item); found {
+				return fmt.Sprintf("/%d%s", i, at), true
+			}
+		}
+	case map[string]any:
+		for name, item := range value {
+			if at, found := outOfRange(item); found {
+				return "/" + name + at, true
+			}
+		}
+	}
+	return "", false
+}

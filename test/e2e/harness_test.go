@@ -1,0 +1,294 @@
+// Package e2e tests Inquest from outside: real processes, real kills, a model
+// server that speaks a provider's wire format, and real MCP servers. Only what
+// the model says is scripted.
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// bin is where TestMain built our programs.
+var bin string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "inquest-e2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	bin = dir
+	build := exec.Command("go", "build", "-o", dir, "./dev", "./worker", "./starter", "./internal/tool/tooltest/cmd/toolserver")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// patience is how long a test waits for something that should come at once.
+const patience = 60 * time.Second
+
+// world is one installation: a data folder, a configuration and a model server.
+type world struct {
+	t       *testing.T
+	data    string
+	config  string
+	address string // of Temporal
+	ui      string
+	env     []string
+	model   *llmtest.Server
+}
+
+// key is the API key of the tests' model: it must never be found anywhere.
+const key = "sk-e2e-never-to-be-seen"
+
+func newWorld(t *testing.T, script llmtest.Script, config string) *world {
+	t.Helper()
+	w := &world{t: t, data: t.TempDir(), address: freeAddress(t), ui: freeAddress(t), model: llmtest.Start(t, script)}
+	w.config = filepath.Join(w.data, "config.yaml")
+	if err := os.WriteFile(w.config, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(os.Environ(),
+		"E2E_KEY="+key, "E2E_MODEL="+w.model.URL, "E2E_TOOLS="+filepath.Join(bin, "toolserver"),
+		"TEMPORAL_ADDRESS="+w.address, "INQUEST_STORE="+w.storePath(), "NO_COLOR=1")
+	return w
+}
+
+func (w *world) storePath() string { return filepath.Join(w.data, "inquest.db") }
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// process is one of our programs, running.
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	log  *lines
+	done chan struct{}
+}
+
+// lines keeps what a process prints and tells who waits for a text.
+type lines struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{}
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Write(p)
+	close(l.changed)
+	l.changed = make(chan struct{})
+	return len(p), nil
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *lines) wait(text string, done <-chan struct{}) bool {
+	timeout := time.After(patience)
+	for {
+		l.mu.Lock()
+		found, changed := strings.Contains(l.text.String(), text), l.changed
+		l.mu.Unlock()
+		if found {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-done:
+			return strings.Contains(l.String(), text)
+		case <-timeout:
+			return false
+		}
+	}
+}
+
+// start starts a program and waits until it has printed ready.
+func (w *world) start(ready, program string, args ...string) *process {
+	w.t.Helper()
+	p := &process{t: w.t, cmd: exec.Command(filepath.Join(bin, program), args...), done: make(chan struct{})}
+	p.log = &lines{changed: make(chan struct{})}
+	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = w.env, p.log, p.log
+	if err := p.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.done)
+	}()
+	w.t.Cleanup(p.kill)
+	if !p.log.wait(ready, p.done) {
+		w.t.Fatalf("%s did not say %q:\n%s", program, ready, p.log)
+	}
+	return p
+}
+
+// kill ends the process the way a lost machine does, and waits until it is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.done
+}
+
+// terminate asks the process to stop and returns its exit code.
+func (p *process) terminate() int {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	return p.wait()
+}
+
+func (p *process) wait() int {
+	p.t.Helper()
+	select {
+	case <-p.done:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(patience):
+		p.t.Fatalf("%s does not end:\n%s", p.cmd.Path, p.log)
+		return -1
+	}
+}
+
+// dev starts the whole system; with noWorker, workers are started apart.
+func (w *world) dev(flags ...string) *process {
+	w.t.Helper()
+	args := append([]string{"--listen", w.address, "--ui", w.ui, "--data", w.data, "--config", w.config}, flags...)
+	return w.start("Inquest is up", "dev", args...)
+}
+
+func (w *world) worker(flags ...string) *process {
+	w.t.Helper()
+	return w.start("worker started", "worker", append([]string{"--config", w.config, "--drain", "3s"}, flags...)...)
+}
+
+// starter runs the CLI to its end.
+func (w *world) starter(stdin string, args ...string) (stdout, stderr string, code int) {
+	w.t.Helper()
+	return w.program(filepath.Join(bin, "starter"), stdin, args...)
+}
+
+func (w *world) program(path, stdin string, args ...string) (stdout, stderr string, code int) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	var out, errs bytes.Buffer
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = w.env, strings.NewReader(stdin), &out, &errs
+	err := cmd.Run()
+	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+		w.t.Fatalf("%s %v: %v", path, args, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// must runs the CLI and expects it to succeed.
+func (w *world) must(args ...string) string {
+	w.t.Helper()
+	out, errs, code := w.starter("", args...)
+	if code != 0 {
+		w.t.Fatalf("starter %v: exit code %d\n%s%s", args, code, out, errs)
+	}
+	return out
+}
+
+// open opens the store beside the processes that use it.
+func (w *world) open() *store.Store {
+	w.t.Helper()
+	s, err := store.Open(context.Background(), store.Options{Path: w.storePath()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// proxy is a wire to Temporal that can be held: a worker behind it goes on, but
+// what it reports does not arrive.
+type proxy struct {
+	address string
+	mu      sync.Mutex
+	held    bool
+}
+
+func newProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	p := &proxy{address: l.Addr().String()}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(conn, target)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) serve(conn net.Conn, target string) {
+	defer conn.Close()
+	server, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() { _, _ = io.Copy(conn, server); conn.Close() }()
+	reader, buffer := bufio.NewReader(conn), make([]byte, 32<<10)
+	for {
+		n, err := reader.Read(buffer)
+		if p.holding() {
+			return // what was sent is lost, as when a machine is
+		}
+		if _, werr := server.Write(buffer[:n]); err != nil || werr != nil {
+			return
+		}
+	}
+}
+
+// hold loses, from now on, everything that is sent to Temporal.
+func (p *proxy) hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = true
+}
+
+func (p *proxy) holding() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
+}

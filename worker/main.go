@@ -1,0 +1,88 @@
+// Command worker is a fleet worker: it runs investigations for a Temporal that
+// runs elsewhere. It is told where Temporal is the way the Temporal CLI is:
+// TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE, TLS and API keys.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/contrib/envconfig"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+func main() { os.Exit(app.Main(command())) }
+
+type flags struct {
+	config, store, taskQueue, profile, logLevel string
+	drain                                       time.Duration
+}
+
+func command() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run investigations for a Temporal service",
+		Long: `Run investigations for a Temporal service.
+
+Temporal is found as by its own CLI: TEMPORAL_ADDRESS (default localhost:7233),
+TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_*, or a profile of its
+configuration file. SIGTERM or Ctrl-C drains: no more work is taken, running
+calls may finish, and what does not finish goes on in another worker.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, f) },
+	}
+	cmd.Flags().StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
+	cmd.Flags().StringVar(&f.store, "store", os.Getenv("INQUEST_STORE"), "path of the SQLite store, shared by all workers of this host (default: that of dev) [INQUEST_STORE]")
+	cmd.Flags().StringVar(&f.taskQueue, "task-queue", workflows.TaskQueue, "task queue to serve")
+	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
+	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	cmd.Flags().DurationVar(&f.drain, "drain", app.DefaultDrain, "how long running calls may go on after SIGTERM")
+	return cmd
+}
+
+func run(cmd *cobra.Command, f flags) error {
+	opts, err := options(cmd, f)
+	if err != nil {
+		return err
+	}
+	host, err := app.StartHost(cmd.Context(), opts)
+	if findings, ok := errors.AsType[config.Findings](err); ok {
+		return &app.UsageError{Err: findings}
+	}
+	if err != nil {
+		return err
+	}
+	opts.Logger.Info("worker started", "temporal", opts.Temporal.HostPort, "task_queue", f.taskQueue, "store", opts.Store)
+	err = host.Wait(cmd.Context())
+	opts.Logger.Info("worker draining", "for_at_most", f.drain)
+	return errors.Join(err, host.Stop())
+}
+
+func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
+	if opts.Logger, err = app.Logger(cmd.ErrOrStderr(), f.logLevel); err != nil {
+		return opts, err
+	}
+	opts.Temporal, err = envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{ConfigFileProfile: f.profile})
+	if err != nil {
+		return opts, &app.UsageError{Err: fmt.Errorf("Temporal client configuration: %w", err)}
+	}
+	if f.store == "" {
+		if f.store, err = app.DefaultStore(); err != nil {
+			return opts, err
+		}
+	}
+	if f.store, err = filepath.Abs(f.store); err != nil {
+		return opts, &app.UsageError{Err: fmt.Errorf("--store: %w", err)}
+	}
+	opts.Data, opts.Store, opts.Config = filepath.Dir(f.store), f.store, f.config
+	opts.TaskQueue, opts.Drain = f.taskQueue, f.drain
+	return opts, nil
+}

@@ -95,7 +95,7 @@ func (c *conversation) shortenResults() []part {
 			total += parts[i].cost
 		}
 	}
-	if recent, _ := c.layout(c.cuts[0], true); false && !c.fits(recent) {
+	if recent, _ := c.layout(c.cuts[0], true); total > c.limit && !c.fits(recent) {
 		return c.level(parts, isResult, shortResult)
 	}
 	return parts

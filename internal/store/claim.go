@@ -7,7 +7,8 @@ import (
 )
 
 // claim is what a run needs before it may read or write a step: it is the newest
-// run of the execution, and no row of another run stands at the step or after it.
+// run of the execution, and no row of another run stands at the step or depends
+// on it.
 type claim struct {
 	transcript.Scope
 	transcript.Key
@@ -29,8 +30,8 @@ func (c claim) standing(ctx context.Context, q querier) (st standing, err error)
 		EXISTS (SELECT 1 FROM runs WHERE investigation = $1 AND execution = $2 AND run_id = $3),
 		COALESCE((SELECT run_id FROM runs WHERE investigation = $1 AND execution = $2 ORDER BY ordinal DESC LIMIT 1), '') = $3,
 		EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND superseded = 0
-			AND (iteration, position) >= ($4, $5) AND run_id <> $3)`
-	err = q.QueryRowContext(ctx, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position).
+			AND (iteration > $4 OR iteration = $4 AND position >= $5 AND position < $6) AND run_id <> $3)`
+	err = q.QueryRowContext(ctx, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position, c.Until()).
 		Scan(&st.known, &st.newest, &st.displace)
 	return st, err
 }
@@ -65,15 +66,16 @@ func (c claim) register(ctx context.Context, q querier) error {
 	return dropLive(ctx, q, c.Scope)
 }
 
-// supersede strikes out what other runs wrote at the step and after it: Temporal
-// has been reset to before it.
+// supersede strikes out what other runs wrote at the step and what depends on it:
+// Temporal has been reset to before it. Calls of one reply do not depend on each
+// other: one whose result is in the history that was kept stays.
 func (c claim) supersede(ctx context.Context, q querier) error {
 	now, err := advance(ctx, q, c.Investigation, cursor{struck: 1})
 	if err != nil {
 		return err
 	}
-	const query = `UPDATE entries SET superseded = $6 WHERE investigation = $1 AND execution = $2 AND superseded = 0
-		AND (iteration, position) >= ($4, $5) AND run_id <> $3`
-	_, err = q.ExecContext(ctx, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position, now.struck)
+	const query = `UPDATE entries SET superseded = $7 WHERE investigation = $1 AND execution = $2 AND superseded = 0
+		AND (iteration > $4 OR iteration = $4 AND position >= $5 AND position < $6) AND run_id <> $3`
+	_, err = q.ExecContext(ctx, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position, c.Until(), now.struck)
 	return err
 }

@@ -5,6 +5,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -52,6 +53,16 @@ func (k Key) CallIndex() int {
 		return -1
 	}
 	return (k.Position - callBase) / 2
+}
+
+// Until is the position that ends what has to be written anew, within the
+// iteration, when the entry at k is: a call's own entries, or with a model call
+// the whole iteration.
+func (k Key) Until() int {
+	if n := k.CallIndex(); n >= 0 {
+		return CallKey(k.Iteration, n+1).Position
+	}
+	return math.MaxInt32
 }
 
 // Entry is one row of the log.

@@ -35,7 +35,9 @@ func (m *model) claim(run string, k transcript.Key) error {
 		return store.ErrStaleRun
 	}
 	for i := range m.log {
-		if r := &m.log[i]; r.Run != run && !less(r.Key, k) {
+		r := &m.log[i]
+		again := r.Key.Iteration > k.Iteration || r.Key.Iteration == k.Iteration && r.Key.Position >= k.Position && r.Key.Position < k.Until()
+		if r.Run != run && again {
 			r.Superseded = true
 		}
 	}

@@ -38,6 +38,19 @@ func testResetWithinIteration(t *testing.T, open opener) {
 	})
 }
 
+// A reset between two calls of one reply keeps the result that is in the history
+// that was kept; only what came after the reply's calls is void.
+func testResetBetweenCalls(t *testing.T, open opener) {
+	s := open()
+	one, two := transcript.CallKey(1, 0), transcript.CallKey(1, 1)
+	steps(t, s, "r1", key(1, 0), two, one, key(2, 0))
+
+	steps(t, s, "r2", one)
+	same(t, "entries", briefs(must(s.Entries(t.Context(), scope))(t)), []brief{
+		{1, key(1, 0), "r1", false}, {5, one, "r2", false}, {2, two, "r1", false},
+	})
+}
+
 func testStaleRun(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	steps(t, s, "r1", key(1, 0))

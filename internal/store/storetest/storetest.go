@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"refused steps":                testRefusedSteps,
 		"reset":                        testReset,
 		"reset within an iteration":    testResetWithinIteration,
+		"reset between calls":          testResetBetweenCalls,
 		"stale run":                    testStaleRun,
 		"continue as new":              testContinueAsNew,
 		"executions are apart":         testExecutionsApart,

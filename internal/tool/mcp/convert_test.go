@@ -61,17 +61,15 @@ func TestRefused(t *testing.T) {
 // However the writes fall, no secret is kept, and nothing else is lost.
 func TestTailRedacts(t *testing.T) {
 	t.Parallel()
-	const text = "key sesame, key sesame-street, key se"
-	const want = "key [redacted], key [redacted], key se"
-	env := map[string]string{"A": "sesame", "B": "sesame-street", "C": "1"}
+	const text = "key sesame, key sesame-street, key abcab, key sesame-1, key se"
+	const want = "key [redacted], key [redacted], key [redacted], key [redacted]-1, key se"
+	env := map[string]string{"A": "sesame", "B": "sesame-street", "C": "1", "D": "abcab"}
 	for size := 1; size <= len(text); size++ {
 		tail := newTail(100, env, slog.New(slog.DiscardHandler))
 		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
 			tail.Write([]byte(rest[:min(size, len(rest))]))
 		}
-		// A secret that begins another one is taken out before the other is there.
-		got := strings.ReplaceAll(tail.text(), "[redacted]-street", redacted)
-		if got != want {
+		if got := tail.text(); got != want {
 			t.Errorf("writes of %d bytes: %q", size, got)
 		}
 	}
@@ -79,7 +77,7 @@ func TestTailRedacts(t *testing.T) {
 
 func TestTailIsBounded(t *testing.T) {
 	t.Parallel()
-	tail := newTail(10, map[string]string{"A": "sesame"}, slog.New(slog.DiscardHandler))
+	tail := newTail(11, map[string]string{"A": "sesame"}, slog.New(slog.DiscardHandler))
 	for range 1000 {
 		tail.Write([]byte("é sesame\n"))
 	}

@@ -55,24 +55,33 @@ func (t *tail) redact(text string) string { return t.replacer.Replace(text) }
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := t.redact(string(t.pending) + string(p))
-	whole := len(text) - t.begun(text)
-	t.pending = append(t.pending[:0], text[whole:]...)
-	t.keep(text[:whole])
+	text := string(t.pending) + string(p)
+	var clean strings.Builder
+	for text != "" && !t.begun(text) {
+		n := max(1, t.secretAt(text))
+		clean.WriteString(t.redact(text[:n]))
+		text = text[n:]
+	}
+	t.pending = append(t.pending[:0], text...)
+	t.keep(clean.String())
 	return len(p), nil
 }
 
-// begun is the length of the text's end that may be the beginning of a secret.
-func (t *tail) begun(text string) int {
-	longest := 0
+// begun reports whether the whole text may be the beginning of a secret.
+func (t *tail) begun(text string) bool {
+	return slices.ContainsFunc(t.secrets, func(secret string) bool {
+		return len(secret) > len(text) && strings.HasPrefix(secret, text)
+	})
+}
+
+// secretAt is the length of the secret that the text begins with; 0 = none.
+func (t *tail) secretAt(text string) int {
 	for _, secret := range t.secrets {
-		for n := min(len(secret)-1, len(text)); n > longest; n-- {
-			if strings.HasSuffix(text, secret[:n]) {
-				longest = n
-			}
+		if strings.HasPrefix(text, secret) {
+			return len(secret)
 		}
 	}
-	return longest
+	return 0
 }
 
 func (t *tail) keep(text string) {
@@ -89,6 +98,6 @@ func (t *tail) keep(text string) {
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := append(bytes.Clone(t.kept), t.pending...)
+	all := append(bytes.Clone(t.kept), t.redact(string(t.pending))...)
 	return strings.TrimSpace(strings.ToValidUTF8(string(all[max(0, len(all)-t.limit):]), ""))
 }

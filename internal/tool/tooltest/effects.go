@@ -39,8 +39,10 @@ func addEffects(s *mcp.Server) {
 		<-ctx.Done()
 		return nil, err
 	})
-	add(s, "freeze", nil, func(context.Context, *mcp.CallToolRequest, textIn) (*result, error) {
-		return nil, syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	add(s, "freeze", nil, func(ctx context.Context, _ *mcp.CallToolRequest, _ textIn) (*result, error) {
+		err := syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		<-ctx.Done() // the stop may take a moment
+		return nil, err
 	})
 	add(s, "flood_stderr", nil, func(_ context.Context, _ *mcp.CallToolRequest, in bytesIn) (*result, error) {
 		line := append(bytes.Repeat([]byte("noise "), 100), '\n')

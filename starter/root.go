@@ -1,0 +1,73 @@
+package main
+
+import (
+	"cmp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// flags are those that all commands have.
+type flags struct {
+	address, namespace, profile string
+	taskQueue, store            string
+}
+
+const rootHelp = `Start, watch and steer investigations.
+
+Temporal is found as by its own CLI: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE,
+TEMPORAL_API_KEY, TEMPORAL_TLS_*, or a profile of its configuration file
+(TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE); by default localhost:7233. Conversations
+are read from the store of the workers. Where that is not at hand, starter shows
+what Temporal knows: how it goes, and the report.
+
+An ID is a workflow id, or an investigation id (a workflow id, ":" and 12 characters).
+
+Exit codes: 0 done (run, watch: the investigation completed), 1 failed (or it
+failed, timed out or was cancelled), 2 wrong flags, input or configuration,
+130 after Ctrl-C, which never stops an investigation.`
+
+func (c *cli) root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "starter", Short: "Start, watch and steer investigations", Long: rootHelp,
+		SilenceErrors: true, SilenceUsage: true, Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &app.UsageError{Err: err} })
+	set := cmd.PersistentFlags()
+	set.StringVar(&c.address, "address", "", "host:port of Temporal (default: TEMPORAL_ADDRESS, or localhost:7233)")
+	set.StringVar(&c.namespace, "namespace", "", "Temporal namespace (default: TEMPORAL_NAMESPACE, or default)")
+	set.StringVar(&c.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
+	set.StringVar(&c.taskQueue, "task-queue", cmp.Or(c.getenv("INQUEST_TASK_QUEUE"), workflows.TaskQueue), "task queue of the workers [INQUEST_TASK_QUEUE]")
+	set.StringVar(&c.store, "store", c.getenv("INQUEST_STORE"), "path of the workers' SQLite store (default: that of dev) [INQUEST_STORE]")
+	cmd.AddCommand(
+		c.runCommand(), c.watchCommand(), c.listCommand(), c.showCommand(), c.statusCommand(),
+		c.guideCommand(), c.pauseCommand(), c.resumeCommand(), c.concludeCommand(), c.cancelCommand(),
+		c.validateCommand(), versionCommand(),
+	)
+	return cmd
+}
+
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("there is no command %q; see starter --help", args[0])
+	}
+	return nil
+}
+
+// exactly is cobra.ExactArgs with an error that says what is missing.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return usagef("%d arguments given, %d needed: %s", len(args), len(names), cmd.UseLine())
+		}
+		for i, name := range names {
+			if args[i] == "" {
+				return usagef("%s is empty", name)
+			}
+		}
+		return nil
+	}
+}

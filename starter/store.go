@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// storePath is where the workers' store is, or would be.
+func (c *cli) storePath() (string, error) {
+	if c.store != "" {
+		return c.store, nil
+	}
+	return app.DefaultStore()
+}
+
+// openStore opens the workers' store; nil if it is not on this machine. It never
+// makes one.
+func (c *cli) openStore(ctx context.Context) (*store.Store, error) {
+	path, err := c.storePath()
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	if info.IsDir() {
+		return nil, usagef("--store %s is a folder: give the path of the SQLite file in it", path)
+	}
+	return store.Open(ctx, store.Options{Path: path})
+}
+
+// withStore calls fn with the store, or nil where there is none.
+func (c *cli) withStore(ctx context.Context, fn func(*store.Store) error) error {
+	st, err := c.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	if st == nil {
+		return fn(nil)
+	}
+	return errors.Join(fn(st), st.Close())
+}
+
+// sayNoStore tells why less is shown than there might be.
+func (c *cli) sayNoStore() {
+	path, err := c.storePath()
+	if err != nil {
+		c.say("%v", err)
+	}
+	c.say("no store at %s: showing what Temporal knows (--store says where the workers' store is)", path)
+}

@@ -71,3 +71,11 @@ func exactly(names ...string) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// atMostOne is cobra.MaximumNArgs(1) with a usage error.
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("%d arguments given, at most one expected: %s", len(args), cmd.UseLine())
+	}
+	return nil
+}

@@ -30,7 +30,7 @@ const (
 )
 
 // ErrContextTooLong: the conversation cannot be made to fit, because its system
-// text alone is too long.
+// text alone is too long, or the window is too small for even a few markers.
 var ErrContextTooLong = errors.New("context too long")
 
 // Options say what a conversation has to fit into.

@@ -56,3 +56,11 @@ func byExecution(entries []transcript.Entry) [][]transcript.Entry {
 	}
 	return groups
 }
+
+// End prints how an investigation ended: its report, and a line of numbers.
+func End(r record.Investigation, opts Options) error {
+	v := newView(opts)
+	v.record = r
+	v.end()
+	return v.p.err
+}

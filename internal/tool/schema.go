@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // schema returns the compiled schema; nil if it cannot be used.
@@ -80,23 +81,32 @@ func check(schema *jsonschema.Schema, object map[string]any) (err error) {
 	if !ok {
 		return nil
 	}
-	lines := violations(invalid, nil)
+	lines, usable := violations(invalid, nil)
+	if !usable {
+		return nil
+	}
 	if len(lines) > maxViolations {
 		lines = append(lines[:maxViolations], fmt.Sprintf("and %d more", len(lines)-maxViolations))
 	}
 	return fmt.Errorf("arguments do not match the tool's schema: %s", strings.Join(lines, "; "))
 }
 
-// violations lists the leaves of an error: the parts that say something.
-func violations(err *jsonschema.ValidationError, lines []string) []string {
-	for _, cause := range err.Causes {
-		lines = violations(cause, lines)
-	}
-	if len(err.Causes) == 0 {
-		lines = append(lines, Clip(ValidText(err.Error()), maxViolation))
-	}
-	return lines
-}
-
 // maxViolation bounds the text of one violation, in bytes.
 const maxViolation = 300
+
+// violations lists the leaves of an error: the parts that say something. A
+// schema that refers to nothing but itself is not usable.
+func violations(err *jsonschema.ValidationError, lines []string) (_ []string, usable bool) {
+	if _, circular := err.ErrorKind.(*kind.RefCycle); circular {
+		return nil, false
+	}
+	if len(err.Causes) == 0 {
+		return append(lines, Clip(ValidText(err.Error()), maxViolation)), true
+	}
+	for _, cause := range err.Causes {
+		if lines, usable = violations(cause, lines); !usable {
+			return nil, false
+		}
+	}
+	return lines, true
+}

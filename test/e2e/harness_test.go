@@ -36,7 +36,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	bin = dir
-	build := exec.Command("go", "build", "-o", dir, "./dev", "./worker", "./starter", "./internal/tool/tooltest/cmd/toolserver")
+	build := exec.Command("go", "build", "-o", dir, "./dev", "./worker", "./internal/tool/tooltest/cmd/toolserver")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)
@@ -141,7 +141,7 @@ func (w *world) start(ready, program string, args ...string) *process {
 	w.t.Helper()
 	p := &process{t: w.t, cmd: exec.Command(filepath.Join(bin, program), args...), done: make(chan struct{})}
 	p.log = &lines{changed: make(chan struct{})}
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = w.env, p.log, p.log
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = w.data, w.env, p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}

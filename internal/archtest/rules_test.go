@@ -1,0 +1,69 @@
+package archtest
+
+// Packages of this module are named by their folder; others by their import
+// path; std is the standard library. "/..." adds all packages below, "*" stands
+// for any name, and "..." for every package of this module.
+
+// importRule says what some packages may not import. Tests are not bound by it.
+type importRule struct {
+	in     []string // the packages that are bound
+	except []string // … but not these
+	never  []string
+	only   []string // if set, all else is as if in never
+	deep   bool     // not through other packages either
+	why    string
+}
+
+var (
+	all         = []string{"..."}
+	adapters    = []string{"internal/llm/*", "internal/tool/*", "internal/store"}
+	testHelpers = []string{"internal/*test", "internal/*/*test", "test/..."}
+	server      = []string{"go.temporal.io/server/...", "github.com/temporalio/ui-server/..."}
+)
+
+var importRules = []importRule{
+	{in: []string{"internal/agent/..."}, only: []string{"std"},
+		why: "the vocabulary uses the standard library only"},
+	{in: []string{"workflows/..."}, never: []string{"internal/llm/...", "internal/tool/...", "internal/store/...", "internal/prompt/...", "config/...", "internal/app/..."},
+		why: "workflows decide and do no I/O"},
+	{in: []string{"activities/..."}, never: append([]string{"config/...", "workflows/...", "internal/app/..."}, adapters...),
+		why: "activities know concepts, not adapters"},
+	{in: adapters, except: testHelpers, never: adapters,
+		why: "adapters do not know each other"},
+	{in: adapters, except: testHelpers, never: []string{"config/...", "workflows/...", "activities/...", "internal/app/..."},
+		why: "adapters know their parent only"},
+	{in: []string{"internal/..."}, except: []string{"internal/app/...", "internal/api/...", "internal/cli/..."}, never: []string{"internal/app/..."},
+		why: "only the programs know how they are put together"},
+	{in: []string{"worker/...", "starter/..."}, never: append([]string{"internal/devserver/..."}, server...), deep: true,
+		why: "only dev carries the Temporal server"},
+
+	{in: all, except: []string{"internal/devserver/..."}, never: server,
+		why: "one package imports the Temporal server"},
+	{in: all, never: []string{"go.temporal.io/sdk/..."},
+		except: []string{"workflows/...", "activities/...", "worker", "starter", "dev", "internal/app/...", "internal/devserver/...", "internal/api/...", "internal/cli/...", "test/..."},
+		why:    "all else knows nothing of Temporal"},
+	{in: all, except: []string{"config"}, never: []string{"gopkg.in/yaml.v3"},
+		why: "one package imports the YAML library"},
+	{in: all, except: []string{"internal/llm/openai"}, never: []string{"github.com/sashabaranov/go-openai/..."},
+		why: "one package imports the SDK for OpenAI"},
+	{in: all, except: []string{"internal/llm/gemini"}, never: []string{"google.golang.org/genai/..."},
+		why: "one package imports the SDK for Gemini"},
+	{in: all, except: []string{"internal/llm/geminilegacy"}, never: []string{"github.com/google/generative-ai-go/..."},
+		why: "one package imports the old SDK for Gemini"},
+	{in: all, except: []string{"internal/store"}, never: []string{"modernc.org/sqlite/...", "github.com/jackc/pgx/...", "github.com/pressly/goose/..."},
+		why: "one package imports the databases"},
+	{in: all, except: []string{"internal/token"}, never: []string{"github.com/tiktoken-go/..."},
+		why: "one package imports the tokenizer"},
+}
+
+// limits of size, in lines.
+type limits struct{ advised, file, function int }
+
+var ourLimits = limits{advised: 400, file: 500, function: 80}
+
+// backgrounds are the files that make a context of their own although they are
+// neither a main nor a test, and why.
+var backgrounds = map[string]string{
+	"internal/app/main.go":      "the body that the mains share",
+	"internal/devserver/log.go": "the server's logger knows no contexts",
+}

@@ -1,0 +1,101 @@
+package tool_test
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+const podSchema = `{"type":"object","properties":{"pod":{"type":"string","pattern":"^[a-z-]+$"},"lines":{"type":"integer","minimum":1},
+	"labels":{"type":"array","uniqueItems":true,"items":{"type":"string"}}},"required":["pod"],"additionalProperties":false}`
+
+func TestValidateArguments(t *testing.T) {
+	t.Parallel()
+	validator := tool.NewValidator()
+	for name, tc := range map[string]struct{ schema, args, want, err string }{
+		"valid":              {podSchema, ` {"pod":"web","lines":5} `, `{"pod":"web","lines":5}`, ""},
+		"whole as a float":   {podSchema, `{"pod":"web","lines":5.0}`, `{"pod":"web","lines":5.0}`, ""},
+		"none":               {`{"type":"object"}`, ``, `{}`, ""},
+		"no schema":          {``, `{"a":1}`, `{"a":1}`, ""},
+		"missing":            {podSchema, ``, ``, "missing property 'pod'"},
+		"wrong type":         {podSchema, `{"pod":7}`, ``, "at '/pod': got number, want string"},
+		"several":            {podSchema, `{"pod":"WEB","lines":0}`, ``, "; at '/"},
+		"unknown property":   {podSchema, `{"pod":"web","container":"x"}`, ``, "additional properties 'container' not allowed"},
+		"deep":               {podSchema, `{"pod":"web","labels":["a",1]}`, ``, "at '/labels/1': got number, want string"},
+		"array":              {podSchema, `[1]`, ``, "arguments must be a JSON object, not an array"},
+		"null":               {podSchema, `null`, ``, "not null"},
+		"text":               {podSchema, `"web"`, ``, "not a string"},
+		"broken":             {podSchema, `{"pod":"web",}`, ``, "at byte 14, after"},
+		"cut short":          {podSchema, `{"pod":"we`, ``, "unexpected EOF (of 10 bytes)"},
+		"two of them":        {podSchema, `{"pod":"web"}{}`, ``, "arguments are not valid JSON"},
+		"enormous number":    {podSchema, `{"pod":"web","lines":1e999999999}`, ``, "the number at '/lines' is out of range"},
+		"infinitesimal":      {podSchema, `{"pod":"web","labels":[1e-999999999]}`, ``, "the number at '/labels/0' is out of range"},
+		"invalid utf8":       {`{}`, "{\"a\":\"\xff\"}", "{\"a\":\"\uFFFD\"}", ""},
+		"broken schema":      {`{"type":12}`, `{"a":1}`, `{"a":1}`, ""},
+		"schema not JSON":    {`{`, `{"a":1}`, `{"a":1}`, ""},
+		"pattern not of Go":  {`{"properties":{"a":{"pattern":"(?=x)"}}}`, `{"a":"y"}`, `{"a":"y"}`, ""},
+		"remote schema":      {`{"$ref":"http://127.0.0.1:1/s.json"}`, `{"a":1}`, `{"a":1}`, ""},
+		"schema in a file":   {`{"$ref":"file:///etc/passwd"}`, `{"a":1}`, `{"a":1}`, ""},
+		"remote metaschema":  {`{"$schema":"http://127.0.0.1:1/m.json"}`, `{"a":1}`, `{"a":1}`, ""},
+		"local reference":    {`{"$defs":{"s":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/s"}}}`, `{"a":1}`, ``, "at '/a': got number, want string"},
+		"draft 7":            {`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"s":{"type":"string"}},"properties":{"a":{"$ref":"#/definitions/s"}}}`, `{"a":1}`, ``, "at '/a'"},
+		"exclusive or":       {`{"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{}`, ``, "missing property 'a'"},
+		"refers to itself":   {`{"properties":{"a":{"$ref":"#"}}}`, `{"a":{"a":{}}}`, `{"a":{"a":{}}}`, ""},
+		"nothing but itself": {`{"$ref":"#"}`, `{"a":1}`, `{"a":1}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := validator.ValidateArguments(json.RawMessage(tc.schema), tc.args)
+			if string(got) != tc.want || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("got %s, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestViolationsAreBounded(t *testing.T) {
+	t.Parallel()
+	args := `{"pod":"` + strings.Repeat("X", 100_000) + `","labels":[1` + strings.Repeat(",1", 1000) + `]}`
+	_, err := tool.NewValidator().ValidateArguments(json.RawMessage(podSchema), args)
+	if err == nil || len(err.Error()) > 5000 || !strings.Contains(err.Error(), " more") {
+		t.Errorf("got %.300v", err)
+	}
+}
+
+func TestValidatorIsShared(t *testing.T) {
+	t.Parallel()
+	validator := tool.NewValidator()
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if _, err := validator.ValidateArguments(json.RawMessage(podSchema), `{"pod":"web"}`); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// Whatever a server and a model write: no panic, and what passes is an object
+// that can be stored.
+func FuzzValidateArguments(f *testing.F) {
+	for _, args := range []string{"", "{}", `{"pod":"web","lines":1e5}`, `{"pod":`, "[1e999]", `{"labels":[1e-7,1E+400]}`} {
+		f.Add(podSchema, args)
+	}
+	f.Add(`{"$ref":"#"}`, `{"a":1}`)
+	f.Add(`{"allOf":[{"multipleOf":0.1}],"$defs":{"a":{"$dynamicRef":"#b"}}}`, `{"a":0.3}`)
+	f.Fuzz(func(t *testing.T, schema, args string) {
+		got, err := tool.NewValidator().ValidateArguments(json.RawMessage(schema), args)
+		var object map[string]any
+		if err == nil && (!utf8.Valid(got) || json.Unmarshal(got, &object) != nil || object == nil) {
+			t.Errorf("%q passed as %q", args, got)
+		}
+		if err != nil && !utf8.ValidString(err.Error()) {
+			t.Errorf("%q: %q", args, err)
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// statuses are those that an investigation can have.
+var statuses = []agent.Status{
+	agent.StatusRunning, agent.StatusCompleted, agent.StatusFailed, agent.StatusTimedOut, agent.StatusCancelled,
+}
+
+func (c *cli) listCommand() *cobra.Command {
+	var filter store.Filter
+	var status string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List investigations, newest first",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			filter.Status = agent.Status(status)
+			return c.list(cmd.Context(), filter, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&status, "status", "", fmt.Sprintf("only those with this status: %v", statuses))
+	cmd.Flags().StringVar(&filter.Chain, "chain", "", "only those of this chain")
+	cmd.Flags().IntVar(&filter.Limit, "limit", 20, "at most so many; 0 = all")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print records as JSON, without reports")
+	return cmd
+}
+
+func (c *cli) list(ctx context.Context, filter store.Filter, asJSON bool) error {
+	if filter.Status != "" && !slices.Contains(statuses, filter.Status) {
+		return usagef("--status %q: use one of %v", filter.Status, statuses)
+	}
+	if filter.Limit < 0 {
+		return usagef("--limit %d: give 1 or more, or 0 for all", filter.Limit)
+	}
+	all, err := c.investigations(ctx, filter)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return c.printJSON(withoutReports(all))
+	}
+	return c.printTable(all)
+}
+
+// investigations come from the store, or without one from Temporal.
+func (c *cli) investigations(ctx context.Context, filter store.Filter) (all []record.Investigation, err error) {
+	here := false
+	err = c.withStore(ctx, func(st *store.Store) error {
+		if here = st != nil; !here {
+			return nil
+		}
+		all, err = st.Investigations(ctx, filter)
+		return err
+	})
+	if err != nil || here {
+		return all, err
+	}
+	c.sayNoStore()
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	return visible(ctx, conn, filter)
+}
+
+// withoutReports keeps a list small; it is never null in JSON.
+func withoutReports(all []record.Investigation) []record.Investigation {
+	out := append([]record.Investigation{}, all...)
+	for i := range out {
+		out[i].Report = ""
+	}
+	return out
+}
+
+func (c *cli) printTable(all []record.Investigation) error {
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\tTOKENS")
+	for _, r := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", terminal.CleanLine(r.ID), r.Status, terminal.CleanLine(r.Chain),
+			r.StartedAt.Local().Format(time.DateTime), took(r), r.Usage.InputTokens+r.Usage.OutputTokens)
+	}
+	return w.Flush()
+}
+
+func took(r record.Investigation) string {
+	if r.EndedAt == nil {
+		return "-"
+	}
+	return r.EndedAt.Sub(r.StartedAt).Round(time.Second / 10).String()
+}

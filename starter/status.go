@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+func (c *cli) statusCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "status ID",
+		Short: "Say where an investigation stands: stages, agents, tokens, whom it waits for",
+		Args:  exactly("ID"),
+		RunE:  func(cmd *cobra.Command, args []string) error { return c.status(cmd.Context(), args[0], asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the status as JSON")
+	return cmd
+}
+
+// status asks an investigation that runs. That of one that has ended comes from
+// its record, since it may have no worker left to ask, or from its result.
+func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	t, err := find(ctx, conn, id)
+	gone := errors.Is(err, record.ErrNotFound)
+	if err != nil && !gone {
+		return err
+	}
+	if !gone && t.running() {
+		var status workflows.Status
+		if err := t.ask(ctx, &status); err != nil {
+			return err
+		}
+		return c.printStatus(status, t.agents(ctx, status), asJSON)
+	}
+	if !gone {
+		id = t.id()
+	}
+	saved, known, storeErr := c.savedStatus(ctx, id)
+	switch {
+	case storeErr != nil:
+		return storeErr
+	case known:
+		return c.printStatus(saved, nil, asJSON)
+	case gone:
+		return err
+	}
+	out, err := t.await(ctx)
+	if err != nil {
+		return err
+	}
+	return c.printStatus(out.status(), nil, asJSON)
+}
+
+// ask is a query of an investigation that runs, with an error that says why it stays unanswered.
+func (t target) ask(ctx context.Context, status *workflows.Status) error {
+	err := t.query(ctx, workflows.QueryStatus, status)
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%s is running, but no worker answers for it: %w", t.id(), err)
+	}
+	return err
+}
+
+// savedStatus is the status of an investigation that has ended, from the store.
+func (c *cli) savedStatus(ctx context.Context, id string) (out workflows.Status, known bool, err error) {
+	err = c.withStore(ctx, func(st *store.Store) error {
+		r, found, err := saved(ctx, st, id)
+		if err != nil || !found || !r.Status.Closed() {
+			return err
+		}
+		known = true
+		stages, err := st.Stages(ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		executions, err := st.Executions(ctx, r.ID)
+		out = statusFrom(r, stages, executions)
+		return err
+	})
+	return out, known && err == nil, err
+}
+
+func statusFrom(r record.Investigation, stages []record.Stage, executions []record.Execution) workflows.Status {
+	out := workflows.Status{ID: r.ID, Chain: r.Chain, Status: r.Status, EndReason: r.EndReason, Usage: r.Usage, Error: r.Error}
+	for _, s := range stages {
+		stage := workflows.StageStatus{Name: s.Name, Status: s.Status, Error: s.Error}
+		for _, e := range executions {
+			if e.Stage == s.Name {
+				stage.Agents = append(stage.Agents, summaryOf(e))
+			}
+		}
+		out.Stages = append(out.Stages, stage)
+	}
+	return out
+}
+
+func summaryOf(e record.Execution) workflows.AgentSummary {
+	return workflows.AgentSummary{
+		Name: strings.TrimPrefix(e.Name, e.Stage+"/"), Status: e.Status, StopReason: e.StopReason, Model: e.Model,
+		Iterations: e.Iterations, Usage: e.Usage, Error: e.Error,
+	}
+}
+
+// status is the outcome as a status.
+func (o outcome) status() workflows.Status {
+	return workflows.Status{
+		ID: o.ID, Status: o.Status, EndReason: o.EndReason, Stages: o.Stages, Usage: o.Usage, Error: o.Error,
+	}
+}
+
+func (c *cli) printStatus(s workflows.Status, agents map[string]workflows.AgentStatus, asJSON bool) error {
+	if asJSON {
+		return c.printJSON(s)
+	}
+	words := []string{s.ID, s.Chain, string(s.Status), string(s.EndReason), terminal.Tokens(s.Usage)}
+	if s.WaitingFor != "" {
+		words = append(words, "waiting for "+s.WaitingFor)
+	}
+	fmt.Fprintln(c.out, terminal.CleanLine(strings.Join(present(words), " · ")))
+	for _, line := range append(s.Undelivered, s.Error) {
+		if line != "" {
+			fmt.Fprintln(c.out, "! "+terminal.CleanLine(line))
+		}
+	}
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	for _, stage := range s.Stages {
+		fmt.Fprintf(w, "%s\t%s\t\t%s\n", terminal.CleanLine(stage.Name), stage.Status, terminal.CleanLine(stage.Error))
+		for _, a := range stage.Agents {
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", terminal.CleanLine(a.Name), a.Status, terminal.CleanLine(a.Model),
+				terminal.CleanLine(strings.Join(present([]string{doing(a, agents), a.Error}), " · ")))
+		}
+	}
+	return w.Flush()
+}
+
+// present leaves out what is empty, and what is said twice.
+func present(words []string) []string {
+	var out []string
+	for _, word := range words {
+		if word != "" && (len(out) == 0 || out[len(out)-1] != word) {
+			out = append(out, word)
+		}
+	}
+	return out
+}

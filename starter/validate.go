@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+func (c *cli) validateCommand() *cobra.Command {
+	var dir string
+	var credentials, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "validate [DIR]",
+		Short: "Check a configuration and print all that is wrong with it",
+		Long: `Check a configuration (a directory with *.yaml, or one file) and print all that is
+wrong with it. Without one, what is built in is checked.`,
+		Args: atMostOne,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return c.validate(dir, credentials, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "config", c.getenv("INQUEST_CONFIG"), "directory or file with the configuration [INQUEST_CONFIG]")
+	cmd.Flags().BoolVar(&credentials, "credentials", false, "also ask for the providers' keys, as workers do")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	return cmd
+}
+
+// verified is the answer of validate as JSON.
+type verified struct {
+	Config   string          `json:"config"`
+	OK       bool            `json:"ok"`
+	Findings config.Findings `json:"findings"`
+}
+
+func (c *cli) validate(dir string, credentials, asJSON bool) error {
+	store, err := c.storePath()
+	if err != nil {
+		return err
+	}
+	_, findings := config.Check(config.Source{
+		Dir: dir, Env: app.Env(filepath.Dir(store)), SkipCredentials: !credentials,
+	})
+	if asJSON {
+		err = c.printJSON(verified{dir, !findings.Failed(), append(config.Findings{}, findings...)})
+	} else {
+		err = c.printFindings(dir, findings)
+	}
+	if err == nil && findings.Failed() {
+		err = usagef("the configuration is refused")
+	}
+	return err
+}
+
+func (c *cli) printFindings(dir string, findings config.Findings) error {
+	for _, f := range findings {
+		if _, err := fmt.Fprintln(c.out, terminal.CleanLine(f.String())); err != nil {
+			return err
+		}
+	}
+	if dir == "" {
+		dir = "the built-in configuration"
+	}
+	errs, warnings := tally(findings)
+	_, err := fmt.Fprintf(c.out, "%s: %d errors, %d warnings\n", dir, errs, warnings)
+	return err
+}
+
+func tally(findings config.Findings) (errs, warnings int) {
+	for _, f := range findings {
+		if f.Severity == config.SeverityWarning {
+			warnings++
+		}
+	}
+	return len(findings) - warnings, warnings
+}

@@ -94,7 +94,7 @@ func (c *cli) fetchReport(ctx context.Context, o *outcome) error {
 			return nil
 		}
 		report, err := st.Blob(ctx, o.ReportRef)
-		if errors.Is(err, record.ErrNotFound) || errors.Is(err, store.ErrNotFound) {
+		if errors.Is(err, record.ErrNotFound) {
 			c.say("the report is larger than %d KB and not in this store: the workers use another one (--store)", activities.MaxInlineReport>>10)
 			return nil
 		}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"starter": main})
+}
+
+// TestScripts runs the command line as users do. Each script has a Temporal of
+// its own, a fake, and no store until it makes one with "fill PATH".
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			fake := newFakeTemporal(t)
+			fake.runs["a-stage"] = &fakeRun{id: "a-stage", typeName: "Stage", status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING}
+			env.Values["fake"] = fake
+			env.Setenv("TEMPORAL_ADDRESS", fake.address)
+			env.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(env.WorkDir, "temporal.toml"))
+			env.Setenv("INQUEST_STORE", filepath.Join(env.WorkDir, "inquest.db"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "fill": fill, "signals": signals, "large": large,
+		},
+	})
+}
+
+// exits CODE COMMAND... runs a command that must end with the exit code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = failed.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// fill PATH makes a store with investigations in it.
+func fill(ts *testscript.TestScript, _ bool, args []string) {
+	ctx := context.Background()
+	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})
+	ts.Check(err)
+	ts.Check(errors.Join(
+		save(ctx, st, "done", agent.StatusCompleted, agent.EndCompleted, ""),
+		save(ctx, st, "lost", agent.StatusFailed, agent.EndLLMFailed, "no model answered"),
+		st.Close(),
+	))
+}
+
+// signals FILE writes what the investigation "inv" was sent.
+func signals(ts *testscript.TestScript, _ bool, _ []string) {
+	fake := ts.Value("fake").(*fakeTemporal)
+	fake.mu.Lock()
+	defer fake.mu.Unlock()
+	_, err := ts.Stdout().Write([]byte(strings.Join(fake.runs["inv"].signals, "\n") + "\n"))
+	ts.Check(err)
+}
+
+// large FILE BYTES writes a text of that size.
+func large(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(writeFile(ts.MkAbs(args[0]), strings.Repeat("x", n)))
+}
+
+// save writes an investigation the way that workers do: as it runs, and its end.
+func save(ctx context.Context, st *store.Store, workflowID string, status agent.Status, reason agent.EndReason, message string) error {
+	started := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	over := started.Add(90 * time.Second)
+	r := record.Investigation{
+		ID: workflows.InvestigationID(workflowID, runID), WorkflowID: workflowID, RunID: runID, Chain: "chain-of-" + workflowID,
+		Status: agent.StatusRunning, StartedAt: started,
+	}
+	e := record.Execution{
+		Investigation: r.ID, Name: "collect/LogAgent", Stage: "collect", Agent: "LogAgent", Model: "gpt-4o",
+		Status: agent.StatusRunning, StartedAt: started,
+	}
+	reply := transcript.Body{Text: "The pool is exhausted.", Model: "gpt-4o", Finish: "stop", Usage: &agent.Usage{InputTokens: 1200, OutputTokens: 34, ModelCalls: 1}}
+	step := transcript.Step{
+		Scope:  transcript.Scope{Investigation: r.ID, Execution: e.Name},
+		Writer: transcript.Writer{RunID: runID, ActivityID: "1"},
+		Rows: []transcript.Row{
+			{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindSystem, Body: transcript.Body{Text: "You investigate."}},
+			{Key: transcript.Key{Iteration: 1, Position: 1}, Kind: transcript.KindReply, Body: reply},
+		},
+	}
+	begun := errors.Join(st.StartInvestigation(ctx, r), st.StartExecution(ctx, e))
+	_, err := st.Append(ctx, step)
+	e.Status, e.EndedAt, e.Iterations, e.Usage = status, &over, 1, *reply.Usage
+	stage := record.Stage{Investigation: r.ID, Name: "collect", Status: status, StartedAt: started, EndedAt: &over}
+	r.Status, r.EndReason, r.Error, r.EndedAt, r.Usage = status, reason, message, &over, e.Usage
+	r.Report = "# Found\nThe pool."
+	return errors.Join(begun, err, st.SaveStage(ctx, stage, []record.Execution{e}), st.FinishInvestigation(ctx, r))
+}

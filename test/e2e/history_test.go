@@ -1,0 +1,153 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+const longConfig = `
+llm_providers:
+  lab-model: {type: openai, model: gpt-4o, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+mcp_servers:
+  lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}
+defaults: {llm_provider: lab-model, max_iterations: 200}
+agents:
+  Alpha: {description: digs, mcp_servers: [lab]}
+agent_chains:
+  long:
+    alert_types: [long]
+    stages: [{name: dig, agents: [{name: Alpha}]}]
+`
+
+const (
+	iterations = 100
+	maxEvents  = 12
+	maxBytes   = 3 << 10
+)
+
+// A history holds decisions and references: what an iteration adds to it depends
+// on neither the size of the conversation nor the number of the iteration.
+func TestHistoryIsSmallAndFlat(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if turn := turnOf(req); turn <= iterations {
+			return llmtest.Calls(llmtest.Call{Name: "lab__big", Args: `{"bytes":5120}`}).Text(fmt.Sprintf("Step %d: looking further.", turn))
+		}
+		return llmtest.Text("done")
+	}, longConfig)
+	w.dev()
+	data, _ := json.Marshal(strings.Repeat("A line of the incident's context, as long as such lines are.\n", 200<<10/62))
+	run := w.beginWith("long", agent.Request{Chain: "long", Data: data})
+	w.end("long")
+	id := workflows.InvestigationID("long", run.GetRunID())
+
+	events, bytes := perIteration(w.history(id + "/dig/Alpha"))
+	if len(events) != iterations {
+		t.Fatalf("the history has %d iterations, want %d", len(events), iterations)
+	}
+	for i := range events {
+		if i%10 == 0 || i == iterations-1 {
+			t.Logf("iteration %3d: %2d events, %5d bytes", i+1, events[i], bytes[i])
+		}
+		if events[i] > maxEvents || bytes[i] > maxBytes {
+			t.Errorf("iteration %d adds %d events and %d bytes; at most %d and %d", i+1, events[i], bytes[i], maxEvents, maxBytes)
+		}
+	}
+}
+
+func (w *world) history(workflowID string) (events []*historypb.HistoryEvent) {
+	w.t.Helper()
+	iter := w.client().GetWorkflowHistory(context.Background(), workflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for iter.HasNext() {
+		event, err := iter.Next()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		events = append(events, event)
+	}
+	return events
+}
+
+// perIteration counts events and bytes from the scheduling of one model call to
+// that of the next.
+func perIteration(history []*historypb.HistoryEvent) (events, bytes []int) {
+	for _, e := range history {
+		if e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == "Generate" {
+			events, bytes = append(events, 0), append(bytes, 0)
+		}
+		if n := len(events); n > 0 {
+			events[n-1]++
+			bytes[n-1] += e.Size()
+		}
+	}
+	return events[:len(events)-1], bytes[:len(bytes)-1] // the last call ends the agent
+}
+
+// A 1 MB alert, inline and by reference, and a 10 MB tool result kill nothing.
+func TestLargeThings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if turnOf(req) == 1 {
+			return llmtest.Calls(llmtest.Call{Name: "lab__big", Args: `{"bytes":10485760}`})
+		}
+		return llmtest.Text("done")
+	}, longConfig)
+	w.dev()
+	alert := strings.Repeat("disk full on node 7\n", 1<<20/20)
+	inline, _ := json.Marshal(alert)
+	ref, err := w.open().PutBlob(context.Background(), []byte(alert))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, req := range map[string]agent.Request{
+		"inline":       {Chain: "long", Data: inline},
+		"by-reference": {Chain: "long", DataRef: ref},
+	} {
+		run := w.beginWith(name, req)
+		if result := w.end(name); result.Report != "done" {
+			t.Errorf("%s: %+v", name, result)
+		}
+		id := workflows.InvestigationID(name, run.GetRunID())
+		size := 0
+		for _, e := range w.history(id + "/dig/Alpha") {
+			size += e.Size()
+		}
+		if size > 16<<10 {
+			t.Errorf("%s: the agent's history has %d bytes", name, size)
+		}
+		w.wholeResult(id)
+	}
+}
+
+// wholeResult checks that the 10 MB are kept, though the transcript shows their beginning only.
+func (w *world) wholeResult(investigation string) {
+	w.t.Helper()
+	entries, err := w.open().Entries(context.Background(), transcript.Scope{Investigation: investigation, Execution: "dig/Alpha"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Kind != transcript.KindResult {
+			continue
+		}
+		body, err := w.open().Blob(context.Background(), e.Blob)
+		if errors.Is(err, store.ErrNotFound) || len(body) != 10<<20 || len(e.Text) > 300<<10 {
+			w.t.Errorf("kept %d bytes (%v), %d in the transcript", len(body), err, len(e.Text))
+		}
+		return
+	}
+	w.t.Error("there is no result")
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -53,7 +54,7 @@ func steps(status workflows.Status, agents map[string]workflows.AgentStatus) []s
 		out = append(out, step{stage.Name, fmt.Sprintf("stage %s: %s", stage.Name, stage.Status)})
 		for _, a := range stage.Agents {
 			name := stage.Name + "/" + a.Name
-			out = append(out, step{name, name + ": " + doing(a, agents)})
+			out = append(out, step{name, name + ": " + strings.Join(present([]string{string(a.Status), doing(a, agents)}), " · ")})
 		}
 	}
 	if status.Status == agent.StatusPaused {
@@ -62,15 +63,15 @@ func steps(status workflows.Status, agents map[string]workflows.AgentStatus) []s
 	return out
 }
 
-// doing says where an agent stands.
+// doing says how far an agent is.
 func doing(a workflows.AgentSummary, agents map[string]workflows.AgentStatus) string {
 	if now, ok := agents[a.WorkflowID]; ok {
-		return fmt.Sprintf("%s · iteration %d of %d · %s", now.Status, now.Iteration, now.MaxIterations, now.Doing)
+		return fmt.Sprintf("iteration %d of %d · %s", now.Iteration, now.MaxIterations, now.Doing)
 	}
 	if a.Status.Closed() {
-		return fmt.Sprintf("%s · %d iterations · %s", a.Status, a.Iterations, terminal.Tokens(a.Usage))
+		return fmt.Sprintf("%s · %s", terminal.Count(a.Iterations, "iteration"), terminal.Tokens(a.Usage))
 	}
-	return string(a.Status)
+	return ""
 }
 
 // agents asks the agents that run what they do, by their workflow ids.

@@ -59,9 +59,9 @@ func (r *investigationRun) withRunning() []StageStatus {
 // statusTable is the status as Markdown, for the Temporal UI.
 func statusTable(s Status) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** · %s", s.Chain, s.Status)
+	b.WriteString(fmt.Sprintf("**%s** · %s", s.Chain, s.Status))
 	if s.WaitingFor != "" {
-		fmt.Fprintf(&b, " · waiting for %s", s.WaitingFor)
+		b.WriteString(fmt.Sprintf(" · waiting for %s", s.WaitingFor))
 	}
 	b.WriteString("\n\n| stage | status | agents | tokens |\n|---|---|---|---|\n")
 	for _, stage := range s.Stages {
@@ -71,10 +71,10 @@ func statusTable(s Status) string {
 			names = append(names, fmt.Sprintf("%s (%s)", a.Name, a.Status))
 			tokens += a.Usage.InputTokens + a.Usage.OutputTokens
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %d |\n", stage.Name, stage.Status, strings.Join(names, ", "), tokens)
+		b.WriteString(fmt.Sprintf("| %s | %s | %s | %d |\n", stage.Name, stage.Status, strings.Join(names, ", "), tokens))
 	}
 	for _, u := range s.Undelivered {
-		fmt.Fprintf(&b, "\nnot delivered: %s\n", clip(u, 200))
+		b.WriteString(fmt.Sprintf("\nnot delivered: %s\n", clip(u, 200)))
 	}
 	return clip(b.String(), 16<<10)
 }
@@ -84,7 +84,7 @@ func agentTable(agents []AgentSummary) string {
 	var b strings.Builder
 	b.WriteString("| agent | status | model | iterations | tokens |\n|---|---|---|---|---|\n")
 	for _, a := range agents {
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d |\n", a.Name, a.Status, a.Model, a.Iterations, a.Usage.InputTokens+a.Usage.OutputTokens)
+		b.WriteString(fmt.Sprintf("| %s | %s | %s | %d | %d |\n", a.Name, a.Status, a.Model, a.Iterations, a.Usage.InputTokens+a.Usage.OutputTokens))
 	}
 	return clip(b.String(), 16<<10)
 }

@@ -14,7 +14,7 @@ func (v *view) executionEnd(e record.Execution) {
 	if e.StopReason != "" && e.StopReason != agent.StopEndTurn && string(e.StopReason) != string(e.Status) {
 		words = append(words, string(e.StopReason))
 	}
-	words = append(words, count(e.Iterations, "iteration"), Tokens(e.Usage))
+	words = append(words, Count(e.Iterations, "iteration"), Tokens(e.Usage))
 	words = append(words, took(e.StartedAt, e.EndedAt)...)
 	b := endBlock
 	if e.Status != agent.StatusCompleted {

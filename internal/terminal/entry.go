@@ -35,7 +35,7 @@ func (v *view) entry(e transcript.Entry) {
 	case transcript.KindReply:
 		v.reply(l, e)
 	case transcript.KindCall:
-		v.calls[key(e)] = e.At
+		v.calls[callKey(e, e.CallIndex())] = e.At
 	case transcript.KindResult:
 		v.result(l, e)
 	default: // fallbacks, notices, and what is not known yet
@@ -61,13 +61,28 @@ func (v *view) prompt(l *lane, what, text string) {
 	v.p.print(l, promptBlock, Clean(text))
 }
 
-// call prints what an agent asks for.
-func (v *view) call(l *lane, c transcript.Call) {
+// callKey identifies an iteration's n-th call among all executions.
+func callKey(e transcript.Entry, n int) string {
+	return fmt.Sprintf("%s %d/%d", e.Execution, e.Iteration, n)
+}
+
+// call prints the n-th call that a reply asks for.
+func (v *view) call(l *lane, e transcript.Entry, n int) {
+	c := e.Calls[n]
 	arguments := compact(c.Arguments)
 	if !v.verbose {
 		arguments = clip(arguments, shownArguments)
 	}
-	v.p.print(l, callBlock, CleanLine(c.Name)+" "+arguments)
+	v.several[callKey(e, n)] = len(e.Calls) > 1
+	v.p.print(l, callBlock, v.callName(e, n, c.Name)+" "+arguments)
+}
+
+// callName tells the calls of a reply apart, where it has several.
+func (v *view) callName(e transcript.Entry, n int, name string) string {
+	if v.several[callKey(e, n)] {
+		return fmt.Sprintf("%d· %s", n+1, CleanLine(name))
+	}
+	return CleanLine(name)
 }
 
 // compact writes arguments on one line: without JSON's white space, if they are JSON.
@@ -83,38 +98,40 @@ func compact(arguments string) string {
 func (v *view) result(l *lane, e transcript.Entry) {
 	b, words := successBlock, []string{"result"}
 	if e.Call != nil {
-		words[0] = CleanLine(e.Call.Name)
+		words[0] = v.callName(e, e.CallIndex(), e.Call.Name)
 	}
 	if e.ErrorType != "" || e.Status == "error" {
 		b = failureBlock
 		words = append(words, CleanLine(e.ErrorType))
 	}
 	words = append(words, size(max(e.Size, len(e.Text))))
-	if begun, ok := v.calls[key(e)]; ok {
+	if begun, ok := v.calls[callKey(e, e.CallIndex())]; ok {
 		words = append(words, duration(e.At.Sub(begun)))
-		delete(v.calls, key(e))
 	}
 	if n := len(e.Artifacts); n > 0 {
-		words = append(words, count(n, "artifact"))
+		words = append(words, Count(n, "artifact"))
 	}
 	v.p.print(l, b, strings.Join(words, " · "))
-	v.p.print(l, contentBlock, v.content(Clean(e.Text)))
+	v.p.print(l, contentBlock, v.content(l, Clean(e.Text)))
 }
 
-// content is a result's text, or its first lines.
-func (v *view) content(text string) string {
+// content is a result's text, or its first lines, cut to the terminal's width.
+func (v *view) content(l *lane, text string) string {
 	text = strings.Trim(text, "\n")
 	if v.verbose || text == "" {
 		return text
 	}
 	lines := strings.Split(text, "\n")
-	left := len(lines) - shownLines
+	left, length := len(lines)-shownLines, shownLine
+	if room := v.p.roomFor(l, contentBlock); room > 0 {
+		length = min(length, room-1)
+	}
 	lines = lines[:min(len(lines), shownLines)]
 	for i := range lines {
-		lines[i] = clip(lines[i], shownLine)
+		lines[i] = clip(strings.ReplaceAll(lines[i], "\t", tab), length)
 	}
 	if left > 0 {
-		lines = append(lines, fmt.Sprintf("… %s more", count(left, "line")))
+		lines = append(lines, fmt.Sprintf("… %s more", Count(left, "line")))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"strings"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -151,8 +153,9 @@ func failed() []store.Update {
 	r.Error = "stage collect: loki cannot be reached"
 	return []store.Update{
 		{Record: running(), Entries: []transcript.Entry{
-			j.entry(logs, position(1, 0), 1, transcript.KindReply, transcript.Body{Calls: []transcript.Call{{Name: "loki.query", Arguments: "not JSON\nat all"}}}),
+			j.entry(logs, position(1, 0), 1, transcript.KindReply, transcript.Body{Calls: []transcript.Call{{Name: "loki.query", Arguments: "not JSON\nat all"}, query}}),
 			j.entry(logs, transcript.ResultKey(1, 0), 1, transcript.KindResult, transcript.Body{Text: "connection refused", Call: &query, Status: "error", ErrorType: "unavailable"}),
+			j.entry(logs, transcript.ResultKey(1, 1), 1, transcript.KindResult, transcript.Body{Text: "a\t" + strings.Repeat("long line ", 20), Call: &query, Status: "success"}),
 		}},
 		{
 			Record: r, Executions: []record.Execution{e},

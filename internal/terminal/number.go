@@ -43,10 +43,11 @@ func Tokens(u agent.Usage) string {
 
 // Usage writes all that was counted.
 func Usage(u agent.Usage) string {
-	return fmt.Sprintf("%s · %s · %s", Tokens(u), count(u.ModelCalls, "model call"), count(u.ToolCalls, "tool call"))
+	return fmt.Sprintf("%s · %s · %s", Tokens(u), Count(u.ModelCalls, "model call"), Count(u.ToolCalls, "tool call"))
 }
 
-func count(n int, what string) string {
+// Count writes a number of things: "1 iteration", "2 iterations".
+func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

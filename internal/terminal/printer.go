@@ -53,11 +53,14 @@ func (p *printer) startBlock(l *lane, b *block) {
 	l.block, l.marker, l.begun = b, b.first, false
 }
 
+// tab is what a tab becomes: how wide a real one is depends on where it stands.
+const tab = "    "
+
 // add adds text, which is clean, and prints the lines that are complete.
 func (p *printer) add(l *lane, text string) {
-	l.line += strings.ReplaceAll(text, "\t", "    ")
+	l.line += strings.ReplaceAll(text, "\t", tab)
 	for {
-		line, rest, ok := cutLine(l.line, p.room(l))
+		line, rest, ok := cutLine(l.line, p.roomFor(l, l.block))
 		if !ok {
 			return
 		}
@@ -153,15 +156,13 @@ func (p *printer) write(text string) {
 	}
 }
 
-// room is how many characters fit into a line of the lane; 0 = any number.
-func (p *printer) room(l *lane) int {
+// roomFor is how many characters fit into a line of the block; 0 = any number.
+func (p *printer) roomFor(l *lane, b *block) int {
 	if p.width == 0 {
 		return 0
 	}
-	taken := max(p.pad, utf8.RuneCountInString(l.name)) + len(" │ ") - len("│") + 1
-	if l.block != nil {
-		taken += max(utf8.RuneCountInString(l.block.first), utf8.RuneCountInString(l.block.rest))
-	}
+	taken := max(p.pad, utf8.RuneCountInString(l.name)) + len(" ") + 1 + len(" ") // name, gutter
+	taken += max(utf8.RuneCountInString(b.first), utf8.RuneCountInString(b.rest))
 	return max(p.width-taken, minRoom)
 }
 

@@ -98,8 +98,8 @@ func (v *view) reply(l *lane, e transcript.Entry) {
 	}
 	v.grow(l, s, thinking, e.Text)
 	v.p.endBlock(l)
-	for _, call := range e.Calls {
-		v.call(l, call)
+	for n := range e.Calls {
+		v.call(l, e, n)
 	}
 	v.p.print(l, footBlock, foot(e))
 }

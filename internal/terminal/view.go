@@ -8,7 +8,6 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
-	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // view is what has been printed of an investigation, and what is known of it.
@@ -25,7 +24,8 @@ type view struct {
 	lanes   map[string]*lane // by execution
 	streams map[string]*stream
 	tasks   map[string]bool      // executions whose next user message is their task
-	calls   map[string]time.Time // when a call began, by execution and its id
+	calls   map[string]time.Time // when a call began
+	several map[string]bool      // calls that are one of several of a reply
 	told    map[string]bool      // stages and executions whose end has been printed
 }
 
@@ -38,6 +38,7 @@ func newView(opts Options) *view {
 		streams: map[string]*stream{},
 		tasks:   map[string]bool{},
 		calls:   map[string]time.Time{},
+		several: map[string]bool{},
 		told:    map[string]bool{},
 	}
 }
@@ -146,9 +147,4 @@ func (v *view) leave(stage string) {
 			v.stageEnd(s)
 		}
 	}
-}
-
-// key identifies a call among all executions.
-func key(e transcript.Entry) string {
-	return fmt.Sprintf("%s %d/%d", e.Execution, e.Iteration, e.CallIndex())
 }

@@ -49,6 +49,8 @@ type lab struct {
 	hold    *llmtest.Hold
 	heldAt  string                   // "<agent> <turn>": whose stream is held after its first chunk
 	replace map[string]llmtest.Reply // by "<agent> <turn>": another reply
+	alias   string                   // prefix of replicas, which speak as the agent without their number
+	refuse  string                   // the model that has no credit left
 }
 
 func (l *lab) script() llmtest.Script {
@@ -71,6 +73,12 @@ func (l *lab) script() llmtest.Script {
 	}
 	return func(req llmtest.Request) llmtest.Reply {
 		name, turn := who(req), turnOf(req)
+		if l.refuse != "" && req.Model == l.refuse {
+			return llmtest.QuotaExhausted()
+		}
+		if l.alias != "" && strings.HasPrefix(name, l.alias) {
+			name = strings.TrimSuffix(l.alias, "-")
+		}
 		at := fmt.Sprintf("%s %d", name, turn)
 		if other, ok := l.replace[at]; ok {
 			return other
@@ -103,10 +111,14 @@ func turnOf(req llmtest.Request) int {
 	return turn
 }
 
+func newScript() *lab {
+	return &lab{hold: llmtest.NewHold(), gates: map[string]string{}, replace: map[string]llmtest.Reply{}}
+}
+
 // newLab is a world with the lab's chain; prepare changes the script first.
 func newLab(t *testing.T, prepare func(*lab)) (*world, *lab) {
 	t.Helper()
-	l := &lab{hold: llmtest.NewHold(), gates: map[string]string{}, replace: map[string]llmtest.Reply{}}
+	l := newScript()
 	if prepare != nil {
 		prepare(l)
 	}

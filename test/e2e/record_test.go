@@ -1,0 +1,229 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+var record = flag.Bool("record", false, "write the histories of TestShapes to workflows/testdata/histories")
+
+// shapesConfig adds to the lab's chain what only some shapes need.
+const shapesConfig = labConfig + `
+  limited:
+    alert_types: [limited]
+    max_iterations: 1
+    stages: [{name: dig, agents: [{name: Alpha}]}]
+  hurried:
+    alert_types: [hurried]
+    stages: [{name: dig, agents: [{name: Alpha, timeout: 2s}]}]
+  fallback:
+    alert_types: [fallback]
+    fallback_providers: [{provider: openai-second, backend: langchain}]
+    stages: [{name: dig, agents: [{name: Alpha}]}]
+  replicas:
+    alert_types: [replicas]
+    stages: [{name: dig, agents: [{name: Beta}], replicas: 3, success_policy: all, synthesis: {agent: SynthesisAgent}}]
+`
+
+// TestShapes runs every shape that an investigation can take. With -record, the
+// histories become the corpus that workflows/replay_test.go replays.
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		chain   string
+		prepare func(*testing.T, *lab)
+		steer   func(*world, *lab, string) // while it runs
+		status  agent.Status
+		reason  agent.EndReason
+	}{
+		{name: "plain", status: agent.StatusCompleted, reason: agent.EndCompleted},
+		{name: "limited", chain: "limited", status: agent.StatusCompleted, reason: agent.EndCompleted,
+			prepare: func(_ *testing.T, l *lab) {
+				l.replace["Alpha 2"] = llmtest.Text("what I know so far")
+			}},
+		{name: "replicas", chain: "replicas", status: agent.StatusCompleted, reason: agent.EndCompleted,
+			prepare: func(_ *testing.T, l *lab) { l.alias = "Beta-" }},
+		{name: "fallback", chain: "fallback", status: agent.StatusCompleted, reason: agent.EndCompleted,
+			prepare: func(_ *testing.T, l *lab) { l.refuse = "lab-1" }},
+		{name: "failed", status: agent.StatusFailed, reason: agent.EndLLMFailed,
+			prepare: func(_ *testing.T, l *lab) { l.replace["Gamma 1"] = llmtest.BadKey() }},
+		{name: "one of two failed", status: agent.StatusCompleted, reason: agent.EndCompleted,
+			prepare: func(_ *testing.T, l *lab) { l.replace["Beta 1"] = llmtest.BadKey() }},
+		{name: "hurried", chain: "hurried", status: agent.StatusTimedOut, reason: agent.EndTimedOut,
+			prepare: func(t *testing.T, l *lab) { l.gates["set"] = tooltest.NewGate(t).Path }},
+		{name: "cancelled", status: agent.StatusCancelled, reason: agent.EndCancelled,
+			prepare: func(_ *testing.T, l *lab) { l.heldAt = "Gamma 1" },
+			steer: func(w *world, l *lab, _ string) {
+				l.hold.Wait(w.t)
+				if err := w.client().CancelWorkflow(context.Background(), "lab", ""); err != nil {
+					w.t.Fatal(err)
+				}
+			}},
+		{name: "concluded", status: agent.StatusCompleted, reason: agent.EndCompleted,
+			prepare: func(_ *testing.T, l *lab) {
+				l.heldAt = "Alpha 1"
+				l.replace["Alpha 2"] = llmtest.Text("what I know so far")
+			},
+			steer: func(w *world, l *lab, _ string) {
+				l.hold.Wait(w.t)
+				w.signal("lab", workflows.SignalConclude, workflows.Conclude{By: "Ada"})
+				l.hold.Release()
+			}},
+		{name: "steered", status: agent.StatusCompleted, reason: agent.EndCompleted,
+			prepare: func(_ *testing.T, l *lab) { l.heldAt = "Alpha 1" },
+			steer: func(w *world, l *lab, id string) {
+				l.hold.Wait(w.t)
+				w.signal("lab", workflows.SignalGuide, workflows.Guide{Text: "look at the disks", By: "Ada"})
+				w.signal("lab", workflows.SignalGuide, workflows.Guide{Text: "be brief", Agent: "Gamma"})
+				w.signal("lab", workflows.SignalGuide, workflows.Guide{Text: "nobody", Agent: "Nobody"})
+				w.signal("lab", workflows.SignalPause, nil)
+				eventually(w.t, "Alpha is paused", func() bool { return w.agentStatus(id+"/dig/Alpha").Status == agent.StatusPaused })
+				l.hold.Release()
+				w.until(id, func(e transcript.Entry) bool { return e.Execution == "dig/Alpha" && e.Kind == transcript.KindResult })
+				w.signal("lab", workflows.SignalResume, nil)
+			}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := newScript()
+			if tt.prepare != nil {
+				tt.prepare(t, l)
+			}
+			w := newWorld(t, l.script(), shapesConfig)
+			w.env = append(w.env, "OPENAI_API_KEY="+key)
+			w.addFallback()
+			w.dev()
+			chain := tt.chain
+			if chain == "" {
+				chain = "lab"
+			}
+			run := w.beginWith("lab", agent.Request{Chain: chain, Data: []byte(`"what happened?"`)})
+			id := workflows.InvestigationID("lab", run.GetRunID())
+			if tt.steer != nil {
+				tt.steer(w, l, id)
+			}
+			_ = run.Get(context.Background(), nil)
+			inv, err := w.open().Investigation(context.Background(), id)
+			if err != nil || inv.Status != tt.status || inv.EndReason != tt.reason {
+				t.Errorf("ended as %s, %s (%s), %v; want %s, %s", inv.Status, inv.EndReason, inv.Error, err, tt.status, tt.reason)
+			}
+			if *record {
+				w.record(tt.name)
+			}
+		})
+	}
+}
+
+// addFallback adds a second provider, at the same address, to the configuration.
+func (w *world) addFallback() {
+	w.t.Helper()
+	body, err := os.ReadFile(w.config)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	second := "llm_providers:\n  openai-second: {type: openai, model: lab-2, base_url: \"{{.E2E_MODEL}}\", api_key_env: E2E_KEY}\n"
+	if err := os.WriteFile(w.config, []byte(strings.Replace(string(body), "llm_providers:\n", second, 1)), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// An execution that outgrows a history goes on in a new one, and nothing shows.
+func TestContinueAsNew(t *testing.T) {
+	t.Parallel()
+	const turns = 360 // of 12 events each: Temporal suggests a new run at 4,096
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if turn := turnOf(req); turn <= turns {
+			return llmtest.Calls(llmtest.Call{Name: "lab__echo", Args: `{"text":"again"}`})
+		}
+		return llmtest.Text("done")
+	}, strings.Replace(longConfig, "max_iterations: 200", "max_iterations: 400, compression: {compress_context: false}", 1))
+	w.dev()
+	run := w.beginWith("long", agent.Request{Chain: "long"})
+	id := workflows.InvestigationID("long", run.GetRunID())
+	result := w.end("long")
+	if result.Report != "done" || result.Usage.ModelCalls != turns+1 || result.Usage.ToolCalls != turns {
+		t.Errorf("result: %+v", result)
+	}
+	runs := 0
+	for _, execution := range w.list() {
+		if execution == id+"/dig/Alpha" {
+			runs++
+		}
+	}
+	if runs != 2 {
+		t.Errorf("the agent had %d runs, want 2", runs)
+	}
+	entries, err := w.open().Entries(context.Background(), transcript.Scope{Investigation: id, Execution: "dig/Alpha"})
+	if want := 2 + (turns + 1) + 2*turns; err != nil || len(entries) != want {
+		t.Errorf("the transcript has %d entries, want %d (%v)", len(entries), want, err)
+	}
+	if *record {
+		w.record("continued")
+	}
+}
+
+// list is the workflow ids of all runs.
+func (w *world) list() (ids []string) {
+	w.t.Helper()
+	var executions []string
+	eventually(w.t, "all workflows are closed", func() bool {
+		executions = executions[:0]
+		listed, err := w.client().ListWorkflow(context.Background(), &workflowservice.ListWorkflowExecutionsRequest{Namespace: "default"})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, e := range listed.GetExecutions() {
+			if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+				return false
+			}
+			executions = append(executions, e.GetExecution().GetWorkflowId())
+		}
+		return true
+	})
+	return executions
+}
+
+// machine is what tells on which machine a history was recorded: a replay does not look at it.
+var machine = regexp.MustCompile(`("identity": ?"|"name": ?")[^"]*(@|:[0-9a-f]{8}-)[^"]*"`)
+
+// record writes the histories of all workflows, one file each.
+func (w *world) record(shape string) {
+	w.t.Helper()
+	dir := "../../workflows/testdata/histories"
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, id := range w.list() {
+		history := &historypb.History{Events: w.history(id)}
+		body, err := protojson.Marshal(history)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		_, name, _ := strings.Cut(id, "/")
+		name = strings.NewReplacer(" ", "-", "/", "-").Replace(shape + "_" + name)
+		path := filepath.Join(dir, strings.TrimSuffix(name, "_")+".json")
+		if err := os.WriteFile(path, machine.ReplaceAll(body, []byte(`${1}recorded"`)), 0o644); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.t.Logf("recorded %s at %s", shape, time.Now().UTC().Format(time.DateOnly))
+}

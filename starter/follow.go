@@ -7,6 +7,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -15,6 +16,8 @@ import (
 const (
 	patience  = 10 * time.Second       // after which people are told that no worker does anything
 	lookEvery = 250 * time.Millisecond // for a record that is not there yet
+	// pauseBetween attempts to reach a Temporal that is away.
+	pauseBetween = 5 * time.Second
 )
 
 // follow shows an investigation until it has ended. Temporal says when that is,
@@ -53,10 +56,26 @@ func (c *cli) patiently(ctx context.Context, t target) (outcome, error) {
 	silence := time.AfterFunc(patience, func() { c.explainSilence(ctx, t) })
 	defer silence.Stop()
 	out, err := t.await(ctx)
+	for unavailable(err) && ctx.Err() == nil {
+		c.say("Temporal does not answer; waiting")
+		select {
+		case <-ctx.Done():
+		case <-time.After(pauseBetween):
+			out, err = t.await(ctx)
+		}
+	}
 	if ctx.Err() != nil {
 		return out, fmt.Errorf("\nNot watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s", t.id())
 	}
 	return out, err
+}
+
+// unavailable reports whether Temporal could not be asked, which may pass: the
+// client has tried for a minute by itself.
+func unavailable(err error) bool {
+	_, away := errors.AsType[*serviceerror.Unavailable](err)
+	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	return away || late
 }
 
 // notBegun is the length of a history before a worker has taken the first task.

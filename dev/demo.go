@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/sample"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -51,7 +51,7 @@ func demoFlags(cmd *cobra.Command, f flags) flags {
 		f.ui = "127.0.0.1:0"
 	}
 	if f.data == "" {
-		if data, err := app.DefaultData(); err == nil {
+		if data, err := command.DefaultData(); err == nil {
 			f.data = filepath.Join(data, "demo")
 		}
 	}

@@ -11,17 +11,18 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/devserver"
 )
 
-func main() { os.Exit(app.Main(command())) }
+func main() { os.Exit(command.Main(root())) }
 
 type flags struct {
 	listen, ui, data, config, logLevel string
 	noWorker                           bool
 }
 
-func command() *cobra.Command {
+func root() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "dev",
@@ -40,7 +41,7 @@ after a kill -9. Nothing listens on other than loopback addresses by default.`,
 	set.StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
 	set.StringVar(&f.logLevel, "log-level", "warn", "debug, info, warn or error")
 	cmd.Flags().BoolVar(&f.noWorker, "no-worker", false, "run Temporal and its UI only; start worker processes yourself")
-	cmd.AddCommand(demoCommand(&f))
+	cmd.AddCommand(demoCommand(&f), app.SampleCommand())
 	return cmd
 }
 
@@ -65,10 +66,10 @@ Ctrl-C stops it; the same --data resumes everything.
 // explain turns what a user can mend into an error that says how.
 func explain(err error) error {
 	if used, ok := errors.AsType[*devserver.AddressInUseError](err); ok {
-		return &app.UsageError{Err: fmt.Errorf("%s is in use: give another address with --%s (port 0: any free one)", used.Addr, used.What)}
+		return &command.UsageError{Err: fmt.Errorf("%s is in use: give another address with --%s (port 0: any free one)", used.Addr, used.What)}
 	}
 	if findings, ok := errors.AsType[config.Findings](err); ok {
-		return &app.UsageError{Err: findings}
+		return &command.UsageError{Err: findings}
 	}
 	return err
 }

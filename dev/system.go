@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/devserver"
 )
 
@@ -24,15 +25,15 @@ type system struct {
 const drain = 3 * time.Second
 
 func start(cmd *cobra.Command, f flags) (*system, error) {
-	logger, err := app.Logger(cmd.ErrOrStderr(), f.logLevel)
+	logger, err := command.Logger(cmd.ErrOrStderr(), f.logLevel)
 	if err != nil {
 		return nil, err
 	}
-	data, err := app.DataFolder(f.data)
+	data, err := command.DataFolder(f.data)
 	if err != nil {
 		return nil, err
 	}
-	sys := &system{storePath: app.StorePath(data)}
+	sys := &system{storePath: command.StorePath(data)}
 	sys.server, err = devserver.Start(cmd.Context(), devserver.Options{
 		Dir: filepath.Join(data, "temporal"), Listen: f.listen, UI: f.ui, Logger: logger,
 	})

@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -53,10 +53,10 @@ func (c *cli) exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	}
 	c.say("starter: %v", err)
-	if _, wrong := errors.AsType[*app.UsageError](err); wrong {
-		return app.ExitUsage
+	if _, wrong := errors.AsType[*command.UsageError](err); wrong {
+		return command.ExitUsage
 	}
-	return app.ExitFailed
+	return command.ExitFailed
 }
 
 // say tells people something that is not the command's output.
@@ -66,5 +66,5 @@ func (c *cli) say(format string, args ...any) {
 
 // usagef is an error in what the user wrote.
 func usagef(format string, args ...any) error {
-	return &app.UsageError{Err: fmt.Errorf(format, args...)}
+	return &command.UsageError{Err: fmt.Errorf(format, args...)}
 }

@@ -13,9 +13,6 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// maxGuide bounds guidance, in bytes, as investigations do.
-const maxGuide = 16 << 10
-
 func (c *cli) guideCommand() *cobra.Command {
 	var agentName string
 	cmd := &cobra.Command{
@@ -32,8 +29,8 @@ standard input. Without --agent it is for all agents that run now, else the next
 			if strings.TrimSpace(text) == "" {
 				return usagef("TEXT is empty")
 			}
-			if len(text) > maxGuide {
-				return usagef("TEXT is %d bytes; guidance may have %d", len(text), maxGuide)
+			if len(text) > workflows.MaxGuide {
+				return usagef("TEXT is %d bytes; guidance may have %d", len(text), workflows.MaxGuide)
 			}
 			guide := workflows.Guide{Text: text, Agent: agentName, By: userName()}
 			return c.signal(cmd.Context(), args[0], workflows.SignalGuide, guide)

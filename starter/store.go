@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
@@ -15,7 +15,7 @@ func (c *cli) storePath() (string, error) {
 	if c.store != "" {
 		return c.store, nil
 	}
-	return app.DefaultStore()
+	return command.DefaultStore()
 }
 
 // openStore opens the workers' store; nil if it is not on this machine. It never

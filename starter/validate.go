@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -46,7 +46,7 @@ func (c *cli) validate(dir string, credentials, asJSON bool) error {
 		return err
 	}
 	_, findings := config.Check(config.Source{
-		Dir: dir, Env: app.Env(filepath.Dir(store)), SkipCredentials: !credentials,
+		Dir: dir, Env: command.Env(filepath.Dir(store)), SkipCredentials: !credentials,
 	})
 	if asJSON {
 		err = c.printJSON(verified{dir, !findings.Failed(), append(config.Findings{}, findings...)})

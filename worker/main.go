@@ -15,17 +15,18 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-func main() { os.Exit(app.Main(command())) }
+func main() { os.Exit(command.Main(root())) }
 
 type flags struct {
 	config, store, taskQueue, profile, logLevel string
 	drain                                       time.Duration
 }
 
-func command() *cobra.Command {
+func root() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "worker",
@@ -45,6 +46,7 @@ calls may finish, and what does not finish goes on in another worker.`,
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	cmd.Flags().DurationVar(&f.drain, "drain", app.DefaultDrain, "how long running calls may go on after SIGTERM")
+	cmd.AddCommand(app.SampleCommand())
 	return cmd
 }
 
@@ -55,7 +57,7 @@ func run(cmd *cobra.Command, f flags) error {
 	}
 	host, err := app.StartHost(cmd.Context(), opts)
 	if findings, ok := errors.AsType[config.Findings](err); ok {
-		return &app.UsageError{Err: findings}
+		return &command.UsageError{Err: findings}
 	}
 	if err != nil {
 		return err
@@ -67,20 +69,20 @@ func run(cmd *cobra.Command, f flags) error {
 }
 
 func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
-	if opts.Logger, err = app.Logger(cmd.ErrOrStderr(), f.logLevel); err != nil {
+	if opts.Logger, err = command.Logger(cmd.ErrOrStderr(), f.logLevel); err != nil {
 		return opts, err
 	}
 	opts.Temporal, err = envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{ConfigFileProfile: f.profile})
 	if err != nil {
-		return opts, &app.UsageError{Err: fmt.Errorf("Temporal client configuration: %w", err)}
+		return opts, &command.UsageError{Err: fmt.Errorf("Temporal client configuration: %w", err)}
 	}
 	if f.store == "" {
-		if f.store, err = app.DefaultStore(); err != nil {
+		if f.store, err = command.DefaultStore(); err != nil {
 			return opts, err
 		}
 	}
 	if f.store, err = filepath.Abs(f.store); err != nil {
-		return opts, &app.UsageError{Err: fmt.Errorf("--store: %w", err)}
+		return opts, &command.UsageError{Err: fmt.Errorf("--store: %w", err)}
 	}
 	opts.Data, opts.Store, opts.Config = filepath.Dir(f.store), f.store, f.config
 	opts.TaskQueue, opts.Drain = f.taskQueue, f.drain

@@ -185,6 +185,19 @@ func TestConcludeStopsAnAgent(t *testing.T) {
 	}
 }
 
+func TestConcludeEndsAPause(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	env := newEnv(t, f)
+	in := agentInput(agent.Iterating, 3)
+	in.Steering.Paused = true
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(SignalConclude, nil) }, time.Hour)
+	env.ExecuteWorkflow(IteratingAgent, in)
+	if got := agentEnd(t, env); got.StopReason != agent.StopConcluded {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestTimePausedDoesNotCount(t *testing.T) {
 	t.Parallel()
 	f := &fake{model: script(ask("a"), say("x"))}

@@ -183,7 +183,7 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 // handle passes a signal on to the agents that run; guidance that finds none
 // waits for the next one.
 func (r *stageRun) handle(ctx workflow.Context, sig signal) {
-	if sig.Name == SignalPause || sig.Name == SignalResume {
+	if sig.Name != SignalGuide && sig.Agent == "" {
 		r.steering.apply(sig)
 	}
 	delivered := false

@@ -29,7 +29,8 @@ func (r *investigationRun) snapshot() Status {
 	switch {
 	case r.result.Status.Closed():
 	case r.state.Steering.Paused:
-		out.Status, out.WaitingFor = agent.StatusPaused, "a person: signal resume (or conclude)"
+		out.Stages = r.withRunning()
+		out.Status, out.WaitingFor = agent.StatusPaused, "a person: signal resume or conclude"
 	case len(r.state.Stages) == 0:
 		out.WaitingFor = "the chain to be resolved"
 	case r.state.Next < len(r.state.Stages):
@@ -43,10 +44,10 @@ func (r *investigationRun) snapshot() Status {
 // that say what they do: a query must not ask other workflows.
 func (r *investigationRun) withRunning() []StageStatus {
 	stages := append([]StageStatus(nil), r.state.Stages...)
-	plan := r.state.Resolved.Skeleton.Stages[r.state.Next]
 	if r.child == nil {
 		return stages
 	}
+	plan := r.state.Resolved.Skeleton.Stages[r.state.Next]
 	for _, a := range plan.Agents {
 		stages[r.state.Next].Agents = append(stages[r.state.Next].Agents, AgentSummary{
 			Name: a.Name, Status: agent.StatusRunning, Model: a.Models[0],

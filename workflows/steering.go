@@ -42,8 +42,8 @@ func (s *Steering) apply(sig signal) {
 		s.Paused = true
 	case SignalResume:
 		s.Paused = false
-	case SignalConclude:
-		s.Concluding = true
+	case SignalConclude: // now, so also out of a pause
+		s.Concluding, s.Paused = true, false
 	case SignalGuide:
 		s.Guidance = append(s.Guidance, sig.Guide)
 	}
@@ -61,8 +61,8 @@ var descriptions = map[string]string{
 	SignalGuide:    `Put words before the agents' next model call. Input: {"text": "…", "agent": "…", "by": "…"}; without agent, all that run now, else the next.`,
 }
 
-// maxGuide bounds the text of a guide signal, in bytes: it is in history once per level.
-const maxGuide = 16 << 10
+// MaxGuide bounds the text of a guide signal, in bytes: it is in history once per level.
+const MaxGuide = 16 << 10
 
 // listen registers the signals, with their descriptions.
 func listen(ctx workflow.Context) *signals {
@@ -125,8 +125,8 @@ func (s signal) refusal() string {
 	if s.Guide.Text == "" {
 		return `guide: no text: give {"text": "…"}`
 	}
-	if len(s.Guide.Text) > maxGuide {
-		return fmt.Sprintf("guide: %d bytes are more than the %d that a signal may carry", len(s.Guide.Text), maxGuide)
+	if len(s.Guide.Text) > MaxGuide {
+		return fmt.Sprintf("guide: %d bytes are more than the %d that a signal may carry", len(s.Guide.Text), MaxGuide)
 	}
 	return ""
 }

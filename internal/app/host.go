@@ -11,6 +11,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
@@ -36,7 +37,7 @@ type Host struct {
 // StartHost loads the configuration, opens the store, dials Temporal and starts
 // the worker: everything that can be wrong on this side is found before the dial.
 func StartHost(ctx context.Context, opts HostOptions) (*Host, error) {
-	cfg, err := config.Load(config.Source{Dir: opts.Config, Env: Env(opts.Data)})
+	cfg, err := config.Load(config.Source{Dir: opts.Config, Env: command.Env(opts.Data)})
 	if err != nil {
 		return nil, err
 	}

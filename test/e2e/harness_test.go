@@ -36,7 +36,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	bin = dir
-	build := exec.Command("go", "build", "-o", dir, "./dev", "./worker", "./internal/tool/tooltest/cmd/toolserver")
+	build := exec.Command("go", "build", "-o", dir, "./dev", "./worker", "./starter", "./internal/tool/tooltest/cmd/toolserver")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)

@@ -1,4 +1,6 @@
-package app
+// Package command is what our programs have in common: how they start and end,
+// their exit codes, and where they keep their data.
+package command
 
 import (
 	"context"
@@ -12,8 +14,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"github.com/inquest-dev/inquest/internal/sample"
 )
 
 // Exit codes of all our programs.
@@ -36,7 +36,6 @@ func Main(cmd *cobra.Command) int {
 	context.AfterFunc(ctx, stop)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
-	cmd.AddCommand(sampleCommand())
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
 		return 0
@@ -48,18 +47,6 @@ func Main(cmd *cobra.Command) int {
 	return ExitFailed
 }
 
-// sampleCommand serves the sample incident over MCP on stdin and stdout: it is
-// what the built-in server "incident" runs.
-func sampleCommand() *cobra.Command {
-	var dir string
-	cmd := &cobra.Command{
-		Use: SampleCommand, Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return sample.ServeMCP(cmd.Context(), dir) },
-	}
-	cmd.Flags().StringVar(&dir, "dir", "", "folder of the sample incident")
-	return cmd
-}
-
 // Logger writes to w what is at least at the level.
 func Logger(w io.Writer, level string) (*slog.Logger, error) {
 	var l slog.Level
@@ -67,6 +54,15 @@ func Logger(w io.Writer, level string) (*slog.Logger, error) {
 		return nil, &UsageError{fmt.Errorf("--log-level %q: use debug, info, warn or error", level)}
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l})), nil
+}
+
+// DefaultData is the folder where an installation on one host keeps its data.
+func DefaultData() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the folder for data (give it with a flag): %w", err)
+	}
+	return filepath.Join(cache, "inquest"), nil
 }
 
 // DataFolder is the folder that was asked for, or the default, as an absolute path.
@@ -79,4 +75,34 @@ func DataFolder(asked string) (string, error) {
 		return "", &UsageError{fmt.Errorf("--data %s: %w", asked, err)}
 	}
 	return dir, nil
+}
+
+// StorePath is the SQLite store in a data folder.
+func StorePath(data string) string { return filepath.Join(data, "inquest.db") }
+
+// DefaultStore is the store that dev uses unless it is told another folder.
+func DefaultStore() (string, error) {
+	data, err := DefaultData()
+	return StorePath(data), err
+}
+
+// Variables that every configuration may use besides the environment's.
+const (
+	variableExecutable = "INQUEST_EXECUTABLE" // this program, which serves the sample incident over MCP
+	variableData       = "INQUEST_DATA"       // the data folder
+)
+
+// Env is the environment that configurations see: the process's, and where this
+// program and its data are.
+func Env(data string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		switch name {
+		case variableExecutable:
+			path, err := os.Executable()
+			return path, err == nil
+		case variableData:
+			return data, true
+		}
+		return os.LookupEnv(name)
+	}
 }

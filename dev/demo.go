@@ -35,7 +35,7 @@ needed; with --provider the same chain runs on a real one:
 
 It keeps its data beside that of dev, in the folder demo, and takes any free ports
 unless --listen and --ui name some.`,
-		Args: cobra.NoArgs,
+		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, demoFlags(cmd, *f), provider) },
 	}
 	cmd.Flags().StringVar(&provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model" (default: the scripted one)`)

@@ -37,7 +37,7 @@ Temporal is found as by its own CLI: TEMPORAL_ADDRESS (default localhost:7233),
 TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_*, or a profile of its
 configuration file. SIGTERM or Ctrl-C drains: no more work is taken, running
 calls may finish, and what does not finish goes on in another worker.`,
-		Args: cobra.NoArgs,
+		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, f) },
 	}
 	cmd.Flags().StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")

@@ -106,3 +106,11 @@ func Env(data string) func(string) (string, bool) {
 		return os.LookupEnv(name)
 	}
 }
+
+// NoArgs is cobra.NoArgs as a usage error.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &UsageError{fmt.Errorf("unexpected argument %q; see %s --help", args[0], cmd.CommandPath())}
+	}
+	return nil
+}

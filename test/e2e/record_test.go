@@ -22,7 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-var record = flag.Bool("record", false, "write the histories of TestShapes to workflows/testdata/histories")
+var recordHistories = flag.Bool("record", false, "write the histories of TestShapes to workflows/testdata/histories")
 
 // shapesConfig adds to the lab's chain what only some shapes need.
 const shapesConfig = labConfig + `
@@ -126,7 +126,7 @@ func TestShapes(t *testing.T) {
 			if err != nil || inv.Status != tt.status || inv.EndReason != tt.reason {
 				t.Errorf("ended as %s, %s (%s), %v; want %s, %s", inv.Status, inv.EndReason, inv.Error, err, tt.status, tt.reason)
 			}
-			if *record {
+			if *recordHistories {
 				w.record(tt.name)
 			}
 		})
@@ -176,7 +176,7 @@ func TestContinueAsNew(t *testing.T) {
 	if want := 2 + (turns + 1) + 2*turns; err != nil || len(entries) != want {
 		t.Errorf("the transcript has %d entries, want %d (%v)", len(entries), want, err)
 	}
-	if *record {
+	if *recordHistories {
 		w.record("continued")
 	}
 }

@@ -1,0 +1,662 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// TestStockCLI does everything with Temporal's own CLI, as a process, that its
+// users do with an investigation.
+func TestStockCLI(t *testing.T) {
+	s := stock{path: buildCLI(t), holds: &sync.Map{}}
+	t.Parallel() // only now: a build that is not cached takes all cores for minutes
+	s.world = newWorld(t, s.script(), labConfig)
+	s.dev()
+	t.Run("start", s.testStart)
+	t.Run("large", s.testLarge)
+	t.Run("status", s.testStatus)
+	t.Run("describe", s.testDescribe)
+	t.Run("guide", s.testGuide)
+	t.Run("pause", s.testPause)
+	t.Run("conclude", s.testConclude)
+	t.Run("undelivered", s.testUndelivered)
+	t.Run("cancel", s.testCancel)
+	t.Run("refused", s.testRefused)
+}
+
+// buildCLI builds the stock CLI from the module proxy.
+func buildCLI(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(bin, "temporal")
+	build := exec.Command("go", "build", "-o", path, "github.com/temporalio/cli/cmd/temporal")
+	build.Dir = "../tools/temporalcli"
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the Temporal CLI: %v\n%s", err, out)
+	}
+	return path
+}
+
+// stock is the stock Temporal CLI and the dev that all its tests share.
+type stock struct {
+	*world
+	path  string
+	holds *sync.Map // "<case> <agent> <turn>" → *llmtest.Hold
+}
+
+// in is the same for another test.
+func (s stock) in(t *testing.T) stock {
+	w := *s.world
+	w.t, s.world = t, &w
+	return s
+}
+
+// script is the lab's, with the places at which a case is held. An agent that is
+// offered no tools says what it knows.
+func (s stock) script() llmtest.Script {
+	script := newScript().script()
+	return func(req llmtest.Request) llmtest.Reply {
+		reply := script(req)
+		if len(req.Tools) == 0 && who(req) != "SynthesisAgent" {
+			reply = llmtest.Text("what "+who(req)+" knows so far").Chunked(4, 0)
+		}
+		if hold, ok := s.holds.Load(fmt.Sprintf("%s %s %d", caseOf(req), who(req), turnOf(req))); ok {
+			return reply.Hold(hold.(*llmtest.Hold), 1)
+		}
+		return reply
+	}
+}
+
+// hold holds the streams of a case's turns, each "<agent> <turn>".
+func (s stock) hold(id string, turns ...string) *llmtest.Hold {
+	hold := llmtest.NewHold()
+	s.t.Cleanup(hold.Release)
+	for _, turn := range turns {
+		s.holds.Store(id+" "+turn, hold)
+	}
+	return hold
+}
+
+var caseMark = regexp.MustCompile(`case=([a-z0-9-]+);`)
+
+// caseOf is the workflow id of the investigation that a request belongs to: it
+// is in its data.
+func caseOf(req llmtest.Request) string {
+	if found := caseMark.FindStringSubmatch(req.Task()); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// asks are the model requests of a case, by "<agent> <turn>".
+func (s stock) asks(id string) map[string]llmtest.Request {
+	out := map[string]llmtest.Request{}
+	for _, req := range s.model.Requests() {
+		if caseOf(req) == id {
+			out[fmt.Sprintf("%s %d", who(req), turnOf(req))] = req
+		}
+	}
+	return out
+}
+
+// cli runs `temporal workflow …` and expects it to succeed.
+func (s stock) cli(args ...string) (stdout string) {
+	s.t.Helper()
+	out, errs, code := s.program(s.path, "", append([]string{"workflow"}, args...)...)
+	if code != 0 {
+		s.t.Fatalf("temporal workflow %v: exit code %d\n%s%s", args, code, out, errs)
+	}
+	return out
+}
+
+// startCLI starts an investigation the way the README says.
+func (s stock) startCLI(id string, args ...string) (investigation string) {
+	s.t.Helper()
+	args = append([]string{"start", "--type", "Investigation", "--task-queue", "inquest", "--workflow-id", id, "-o", "json"}, args...)
+	var started struct{ WorkflowID, RunID string }
+	s.decode(s.cli(args...), &started)
+	if started.WorkflowID != id {
+		s.t.Errorf("started %q, want %q", started.WorkflowID, id)
+	}
+	return workflows.InvestigationID(id, started.RunID)
+}
+
+// startLab starts the lab's chain for a case.
+func (s stock) startLab(id string) (investigation string) {
+	s.t.Helper()
+	return s.startCLI(id, "--input", fmt.Sprintf(`{"alert_type":"lab","data":"case=%s; what happened?"}`, id))
+}
+
+func (s stock) decode(body string, out any) {
+	s.t.Helper()
+	if err := json.Unmarshal([]byte(body), out); err != nil {
+		s.t.Fatalf("%v in:\n%s", err, body)
+	}
+}
+
+// closed is what `temporal workflow result -o json` prints.
+type closed struct {
+	Status     string
+	CloseEvent struct {
+		Completed struct {
+			Result []workflows.InvestigationResult
+		} `json:"workflowExecutionCompletedEventAttributes"`
+		Failed struct {
+			Failure struct {
+				Message string
+				Cause   any
+				Info    struct {
+					Type         string
+					NonRetryable bool
+				} `json:"applicationFailureInfo"`
+			}
+		} `json:"workflowExecutionFailedEventAttributes"`
+	}
+}
+
+// closing waits for the end of a workflow.
+func (s stock) closing(id string) (out closed, code int) {
+	s.t.Helper()
+	body, _, code := s.program(s.path, "", "workflow", "result", "--workflow-id", id, "-o", "json")
+	s.decode(body, &out)
+	return out, code
+}
+
+// completed waits for the end of an investigation that completes.
+func (s stock) completed(id string) (result workflows.InvestigationResult) {
+	s.t.Helper()
+	end, code := s.closing(id)
+	if code != 0 || end.Status != "COMPLETED" || len(end.CloseEvent.Completed.Result) != 1 {
+		s.t.Fatalf("%s ended with exit code %d: %+v", id, code, end)
+	}
+	return end.CloseEvent.Completed.Result[0]
+}
+
+// query asks a workflow by `temporal workflow query`.
+func query[T any](s stock, id, name string) T {
+	s.t.Helper()
+	var answer struct{ QueryResult []T }
+	s.decode(s.cli("query", "--workflow-id", id, "--type", name, "-o", "json"), &answer)
+	if len(answer.QueryResult) != 1 {
+		s.t.Fatalf("query %s of %s: %d results", name, id, len(answer.QueryResult))
+	}
+	return answer.QueryResult[0]
+}
+
+// signalCLI sends a signal to a case and waits until it has reached the agents.
+func (s stock) signalCLI(investigation, name, input string, agents ...string) {
+	s.t.Helper()
+	id, _, _ := strings.Cut(investigation, ":")
+	args := []string{"signal", "--workflow-id", id, "--name", name}
+	if input != "" {
+		args = append(args, "--input", input)
+	}
+	s.cli(args...)
+	for _, who := range agents {
+		eventually(s.t, name+" reaches "+who, func() bool { return s.signalled(investigation+"/dig/"+who, name) })
+	}
+}
+
+func (s stock) signalled(workflowID, name string) bool {
+	for _, e := range s.history(workflowID) {
+		if e.GetWorkflowExecutionSignaledEventAttributes().GetSignalName() == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (s stock) testStart(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, input, shown string }{
+		{"text", `{"alert_type":"lab","data":"case=text; the disk of \"db-1\" is full"}`, `case=text; the disk of "db-1" is full`},
+		{"object", `{"chain":"lab","data":{"b":1.50,"a":["case=object;",null]}}`, `{"b":1.50,"a":["case=object;",null]}`},
+		{"list", `{"chain":"lab","alert_type":"lab","data":["case=list;"]}`, `["case=list;"]`},
+		{"all", `{"alert_type":"lab","data":"case=all;","runbook":"Be kind to the disk.","provider":"lab-model"}`, "Be kind to the disk."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := s.in(t)
+			id := s.startCLI(tt.name, "--input", tt.input)
+			result := s.completed(tt.name)
+			if result.ID != id || result.Status != agent.StatusCompleted || result.Report != "the report of gamma" {
+				t.Errorf("result %+v", result)
+			}
+			if task := s.asks(tt.name)["Alpha 1"]; !strings.Contains(task.Task(), tt.shown) {
+				t.Errorf("the model was not shown %q:\n%s", tt.shown, task.Task())
+			}
+			if text := s.cli("result", "--workflow-id", tt.name); !strings.Contains(text, "COMPLETED") || !strings.Contains(text, "the report of gamma") {
+				t.Errorf("result as text:\n%s", text)
+			}
+		})
+	}
+}
+
+// An alert of 1 MB is kept whole and adds nothing to any history but its own event.
+func (s stock) testLarge(t *testing.T) {
+	t.Parallel()
+	s = s.in(t)
+	data := "case=large; " + strings.Repeat("disk full on node 7\n", 1<<20/20)
+	input, err := json.Marshal(agent.Request{AlertType: "lab", Data: quoted(data)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "alert.json")
+	if err := os.WriteFile(path, input, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id := s.startCLI("large", "--input-file", path)
+	s.completed("large")
+	record, err := s.open().Investigation(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := s.open().Blob(t.Context(), record.DataHash); err != nil || string(kept) != data {
+		t.Errorf("%d bytes of %d are kept, %v", len(kept), len(data), err)
+	}
+	const most = 32 << 10
+	for _, workflowID := range tree("large", id) {
+		size := 0
+		for _, e := range s.history(workflowID) {
+			size += e.Size() - e.GetWorkflowExecutionStartedEventAttributes().GetInput().Size()
+		}
+		if size > most {
+			t.Errorf("the history of %s has %d bytes besides its input, want at most %d", workflowID, size, most)
+		}
+	}
+}
+
+func quoted(text string) json.RawMessage {
+	body, _ := json.Marshal(text) // strings: it cannot fail
+	return body
+}
+
+// tree is the workflow ids of an investigation of the lab's chain.
+func tree(id, investigation string) []string {
+	out := []string{id}
+	for _, child := range []string{"dig", "dig/Alpha", "dig/Beta", "dig/SynthesisAgent", "tell", "tell/Gamma"} {
+		out = append(out, investigation+"/"+child)
+	}
+	return out
+}
+
+// The status is the same short picture while an investigation runs and after it.
+func (s stock) testStatus(t *testing.T) {
+	t.Parallel()
+	s = s.in(t)
+	hold := s.hold("status", "Gamma 1")
+	id := s.startLab("status")
+	hold.Wait(t)
+	line := func(stage, name string, status agent.Status) workflows.AgentSummary {
+		a := workflows.AgentSummary{Name: name, Status: status, Model: "lab-1", WorkflowID: id + "/" + stage + "/" + name}
+		if status == agent.StatusCompleted {
+			a.StopReason = agent.StopEndTurn
+		}
+		return a
+	}
+	dig := workflows.StageStatus{Name: "dig", Status: agent.StatusCompleted, Agents: []workflows.AgentSummary{
+		line("dig", "Alpha", agent.StatusCompleted), line("dig", "Beta", agent.StatusCompleted), line("dig", "SynthesisAgent", agent.StatusCompleted),
+	}}
+	tell := workflows.StageStatus{Name: "tell", Status: agent.StatusRunning, Agents: []workflows.AgentSummary{line("tell", "Gamma", agent.StatusRunning)}}
+	want := workflows.Status{
+		ID: id, Chain: "lab", Status: agent.StatusRunning, WaitingFor: "stage tell", Stages: []workflows.StageStatus{dig, tell},
+	}
+	counters := cmp.Options{cmpopts.IgnoreTypes(agent.Usage{}), cmpopts.IgnoreFields(workflows.AgentSummary{}, "Iterations")}
+	got := query[workflows.Status](s, "status", "status")
+	if diff := cmp.Diff(want, got, counters); diff != "" {
+		t.Errorf("status while it runs (-want +got):\n%s", diff)
+	}
+	if got.Usage.ModelCalls != 6 || got.Usage.ToolCalls != 4 {
+		t.Errorf("usage of the first stage: %+v", got.Usage)
+	}
+	gamma := query[workflows.AgentStatus](s, id+"/tell/Gamma", "status")
+	if gamma.Status != agent.StatusRunning || gamma.Iteration != 1 || gamma.Doing != "waiting for lab-1" {
+		t.Errorf("status of the agent: %+v", gamma)
+	}
+
+	hold.Release()
+	result := s.completed("status")
+	tell.Status, tell.Agents[0] = agent.StatusCompleted, line("tell", "Gamma", agent.StatusCompleted)
+	want.Status, want.EndReason, want.WaitingFor, want.Stages[1] = agent.StatusCompleted, agent.EndCompleted, "", tell
+	if diff := cmp.Diff(want, query[workflows.Status](s, "status", "status"), counters); diff != "" {
+		t.Errorf("status after the end (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(result, query[workflows.InvestigationResult](s, "status", "result")); diff != "" {
+		t.Errorf("query result (-workflow's result +got):\n%s", diff)
+	}
+}
+
+// Whoever looks at a workflow finds out what it is, what it does and how to steer it.
+func (s stock) testDescribe(t *testing.T) {
+	t.Parallel()
+	s = s.in(t)
+	id := s.startLab("describe")
+	s.completed("describe")
+	type described struct{ Name, Description string }
+	var answer struct {
+		QueryResult []struct {
+			CurrentDetails string
+			Definition     struct{ QueryDefinitions, SignalDefinitions []described }
+		}
+	}
+	s.decode(s.cli("metadata", "--workflow-id", "describe", "-o", "json"), &answer)
+	metadata := answer.QueryResult[0]
+	got := map[string]string{}
+	for _, d := range append(metadata.Definition.QueryDefinitions, metadata.Definition.SignalDefinitions...) {
+		got[d.Name] = d.Description
+	}
+	for _, name := range []string{"status", "result", "pause", "resume", "conclude", "guide"} {
+		if got[name] == "" {
+			t.Errorf("%s has no description", name)
+		}
+	}
+	for _, row := range []string{"**lab** · completed", "| dig | completed | Alpha (completed), Beta (completed), SynthesisAgent (completed) |", "| tell | completed | Gamma (completed) |"} {
+		if !strings.Contains(metadata.CurrentDetails, row) {
+			t.Errorf("current details lack %q:\n%s", row, metadata.CurrentDetails)
+		}
+	}
+	for _, attribute := range []string{"InquestChain", "InquestStatus", "InquestAlertType"} {
+		if text := s.cli("describe", "--workflow-id", "describe"); !strings.Contains(text, attribute) {
+			t.Errorf("describe does not show %s:\n%s", attribute, text)
+		}
+	}
+	s.checkSummaries(tree("describe", id))
+}
+
+// checkSummaries checks that all that a workflow starts says what it is.
+func (s stock) checkSummaries(workflowIDs []string) {
+	s.t.Helper()
+	summaries := map[string]bool{}
+	for _, id := range workflowIDs {
+		for _, e := range s.history(id) {
+			switch e.GetEventType() {
+			case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_TIMER_STARTED,
+				enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
+				var text string
+				if data := e.GetUserMetadata().GetSummary().GetData(); json.Unmarshal(data, &text) != nil || text == "" {
+					s.t.Errorf("%s, event %d (%s) has no summary", id, e.GetEventId(), e.GetEventType())
+				}
+				summaries[text] = true
+			}
+		}
+	}
+	for _, want := range []string{"dig", "tell", "Alpha · lab-1", "lab-1 · iteration 1", "lab-1 · iteration 3", "lab.counter", "tools of lab"} {
+		if !summaries[want] {
+			s.t.Errorf("no summary is %q; there are %v", want, summaries)
+		}
+	}
+}
+
+// What people say is in the next request to the model of whom it is for.
+func (s stock) testGuide(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, input string
+		told        []string
+	}{
+		{"guide-all", `{"text":"look at the disks","by":"Ada"}`, []string{"Alpha", "Beta"}},
+		{"guide-text", `"look at the disks"`, []string{"Alpha", "Beta"}},
+		{"guide-one", `{"text":"look at the disks","agent":"Beta"}`, []string{"Beta"}},
+		{"guide-later", `{"text":"look at the disks","agent":"Gamma"}`, []string{"Gamma"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := s.in(t)
+			hold := s.hold(tt.name, "Alpha 1", "Beta 1")
+			id := s.startLab(tt.name)
+			hold.Wait(t)
+			if tt.told[0] == "Gamma" {
+				s.signalCLI(id, "guide", tt.input)
+			} else {
+				s.signalCLI(id, "guide", tt.input, tt.told...)
+			}
+			hold.Release()
+			s.completed(tt.name)
+			asks := s.asks(tt.name)
+			want := map[string]bool{"Alpha 2": false, "Beta 2": false, "Gamma 1": false}
+			got := maps.Clone(want)
+			for _, name := range tt.told {
+				want[map[string]string{"Alpha": "Alpha 2", "Beta": "Beta 2", "Gamma": "Gamma 1"}[name]] = true
+			}
+			for turn := range got {
+				got[turn] = strings.Contains(asks[turn].Last().Text(), "look at the disks")
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+			if body := string(asks["Alpha 2"].Body); tt.name == "guide-all" && !strings.Contains(body, "Ada") {
+				t.Errorf("the model is not told who speaks:\n%s", body)
+			}
+		})
+	}
+}
+
+// No model call is made between pause and resume.
+func (s stock) testPause(t *testing.T) {
+	t.Parallel()
+	s = s.in(t)
+	hold := s.hold("pause", "Alpha 1", "Beta 1")
+	id := s.startLab("pause")
+	hold.Wait(t)
+	s.signalCLI(id, "pause", "", "Alpha", "Beta")
+	status := query[workflows.Status](s, "pause", "status")
+	if status.Status != agent.StatusPaused || !strings.Contains(status.WaitingFor, "resume") {
+		t.Errorf("status %+v", status)
+	}
+	hold.Release()
+	for _, name := range []string{"Alpha", "Beta"} {
+		eventually(t, name+" has stopped", func() bool {
+			return query[workflows.AgentStatus](s, id+"/dig/"+name, "status").Doing == "paused"
+		})
+	}
+	if asks := s.asks("pause"); len(asks) != 2 {
+		t.Errorf("%d model calls before the resume, want 2", len(asks))
+	}
+	s.signalCLI(id, "resume", "")
+	if result := s.completed("pause"); result.Report != "the report of gamma" {
+		t.Errorf("result %+v", result)
+	}
+}
+
+// An agent that is told to conclude answers from what it knows, without tools.
+func (s stock) testConclude(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, input string
+		told        []string
+		report      string
+	}{
+		{"conclude-all", "", []string{"Alpha", "Beta"}, "both know"},
+		{"conclude-one", `{"agent":"Alpha","by":"Ada"}`, []string{"Alpha"}, "the report of gamma"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := s.in(t)
+			hold := s.hold(tt.name, "Alpha 1", "Beta 1")
+			id := s.startLab(tt.name)
+			hold.Wait(t)
+			s.signalCLI(id, "conclude", tt.input, tt.told...)
+			hold.Release()
+			result := s.completed(tt.name)
+			if result.Status != agent.StatusCompleted || result.Report != tt.report {
+				t.Errorf("result %+v, want the report %q", result, tt.report)
+			}
+			for _, a := range result.Stages[0].Agents[:2] {
+				told := a.Name == tt.told[0] || len(tt.told) > 1
+				if concluded := a.StopReason == agent.StopConcluded; concluded != told {
+					t.Errorf("%s stopped because of %s", a.Name, a.StopReason)
+				}
+				if asked := s.asks(tt.name)[a.Name+" 2"]; (len(asked.Tools) == 0) != told {
+					t.Errorf("%s was offered %d tools", a.Name, len(asked.Tools))
+				}
+			}
+		})
+	}
+}
+
+// A signal that is for nobody says so in the status, and harms nothing.
+func (s stock) testUndelivered(t *testing.T) {
+	t.Parallel()
+	s = s.in(t)
+	hold := s.hold("undelivered", "Alpha 1", "Beta 1")
+	id := s.startLab("undelivered")
+	hold.Wait(t)
+	s.signalCLI(id, "guide", `{"text":"look","agent":"Nobody"}`)
+	s.signalCLI(id, "guide", `{"txt":"look"}`)
+	s.signalCLI(id, "guide", "")
+	s.signalCLI(id, "conclude", `{"agent":"Gamma"}`)
+	var status workflows.Status
+	eventually(t, "four signals are undelivered", func() bool {
+		status = query[workflows.Status](s, "undelivered", "status")
+		return len(status.Undelivered) == 4
+	})
+	for n, want := range []string{`"Nobody"`, "no text", "no text", "Gamma is not running"} {
+		if !strings.Contains(status.Undelivered[n], want) {
+			t.Errorf("undelivered %q, want %q in it", status.Undelivered[n], want)
+		}
+	}
+	if details := s.cli("metadata", "--workflow-id", "undelivered"); strings.Count(details, "not delivered:") != 4 {
+		t.Errorf("the current details do not show what was not delivered:\n%s", details)
+	}
+	hold.Release()
+	s.completed("undelivered")
+}
+
+// Cancel stops the whole tree; what was done is kept and can be asked for.
+func (s stock) testCancel(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, at string
+		report   string
+		stages   []agent.Status
+		children map[string]string // by name: how it ended
+	}{
+		{
+			name: "cancel-first", at: "Alpha 1", stages: []agent.Status{agent.StatusCancelled, agent.StatusSkipped},
+			children: map[string]string{"dig": "CANCELED", "dig/Alpha": "CANCELED"},
+		},
+		{
+			name: "cancel-last", at: "Gamma 1", report: "both know", stages: []agent.Status{agent.StatusCompleted, agent.StatusCancelled},
+			children: map[string]string{"dig": "COMPLETED", "dig/Alpha": "COMPLETED", "tell": "CANCELED", "tell/Gamma": "CANCELED"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := s.in(t)
+			hold := s.hold(tt.name, tt.at)
+			id := s.startLab(tt.name)
+			hold.Wait(t)
+			s.cli("cancel", "--workflow-id", tt.name)
+			if end, code := s.closing(tt.name); code != 1 || end.Status != "CANCELED" {
+				t.Errorf("ended with exit code %d: %+v", code, end)
+			}
+			for child, want := range tt.children {
+				if end, _ := s.closing(id + "/" + child); end.Status != want {
+					t.Errorf("%s ended as %s, want %s", child, end.Status, want)
+				}
+			}
+			result := query[workflows.InvestigationResult](s, tt.name, "result")
+			if result.Status != agent.StatusCancelled || result.EndReason != agent.EndCancelled || result.Report != tt.report {
+				t.Errorf("result %+v", result)
+			}
+			var stages []agent.Status
+			for _, stage := range result.Stages {
+				stages = append(stages, stage.Status)
+			}
+			if diff := cmp.Diff(tt.stages, stages); diff != "" {
+				t.Errorf("stages (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A bad request is one failure, at once, that names what is wrong and what to write.
+func (s stock) testRefused(t *testing.T) {
+	t.Parallel()
+	object := []string{`"chain" or "alert_type"`, `"data"`} // what an object may hold
+	tests := []struct {
+		name  string
+		input []string
+		want  []string
+	}{
+		{"no-input", nil, append(object, "missing")},
+		{"null", []string{"--input", `null`}, append(object, "missing")},
+		{"empty-object", []string{"--input", `{}`}, []string{"chain", "alert type", "lab"}},
+		{"data-only", []string{"--input", `{"data":"x"}`}, []string{"chain", "alert type", "lab"}},
+		{"list", []string{"--input", `["lab"]`}, append(object, "array")},
+		{"text", []string{"--input", `"lab"`}, append(object, "string")},
+		{"no-json", []string{"--input", `lab`, "--input-meta", "encoding=binary/plain"}, object},
+		{"two-values", []string{"--input", `{"chain":"lab"}{"data":"x"}`, "--input-meta", "encoding=binary/plain"}, append(object, "more than one")},
+		{"two-inputs", []string{"--input", `{"chain":"lab"}`, "--input", `{"data":"x"}`}, append(object, "2 inputs")},
+		{"encoding", []string{"--input", `{"chain":"lab"}`, "--input-meta", "encoding=json/protobuf"}, []string{"json/protobuf", "json/plain"}},
+		{"unknown-field", []string{"--input", `{"alert_typ":"lab","data":"x"}`}, append(object, `"alert_typ"`)},
+		{"wrong-type", []string{"--input", `{"chain":5}`}, append(object, "chain", "number", "string")},
+		{"wrong-types", []string{"--input", `{"alert_type":["lab"]}`}, append(object, "alert_type", "array", "string")},
+		{"unknown-chain", []string{"--input", `{"chain":"lob"}`}, []string{`no chain named "lob"`, "lab"}},
+		{"unknown-alert-type", []string{"--input", `{"alert_type":"lob"}`}, []string{`"lob"`, "lab"}},
+		{"both-data", []string{"--input", `{"chain":"lab","data":"x","data_ref":"y"}`}, []string{`"data" and "data_ref"`}},
+		{"unknown-ref", []string{"--input", `{"chain":"lab","data_ref":"y"}`}, []string{`data_ref "y"`, "store"}},
+		{"unknown-provider", []string{"--input", `{"chain":"lab","provider":"lob"}`}, []string{`no provider "lob"`, "lab-model", "provider:model"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, id := s.in(t), "refused-"+tt.name
+			s.startCLI(id, tt.input...)
+			end, code := s.closing(id)
+			failure := end.CloseEvent.Failed.Failure
+			if code != 1 || end.Status != "FAILED" || !failure.Info.NonRetryable || failure.Cause != nil || failure.Info.Type != activities.ErrorInvalidRequest {
+				t.Errorf("ended with exit code %d: %+v", code, end)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(failure.Message, want) {
+					t.Errorf("message %q, want %q in it", failure.Message, want)
+				}
+			}
+			if strings.Contains(failure.Message, "Go ") || strings.Contains(failure.Message, "agent.Request") {
+				t.Errorf("message %q speaks of our code", failure.Message)
+			}
+			if n := attempts(s.history(id)); n > 1 {
+				t.Errorf("%d attempts were made", n)
+			}
+			if status := query[workflows.Status](s, id, "status"); status.Status != agent.StatusFailed || status.Error != failure.Message {
+				t.Errorf("status of the failed workflow: %+v", status)
+			}
+			text, _, _ := s.program(s.path, "", "workflow", "result", "--workflow-id", id)
+			t.Log(text)
+		})
+	}
+}
+
+// attempts counts how often activities were started and how often the workflow
+// task failed.
+func attempts(history []*historypb.HistoryEvent) (n int) {
+	for _, e := range history {
+		n += int(e.GetActivityTaskStartedEventAttributes().GetAttempt())
+		if e.GetWorkflowTaskFailedEventAttributes() != nil {
+			n++
+		}
+	}
+	return n
+}

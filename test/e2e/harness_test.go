@@ -139,9 +139,14 @@ func (l *lines) wait(text string, done <-chan struct{}) bool {
 // start starts a program and waits until it has printed ready.
 func (w *world) start(ready, program string, args ...string) *process {
 	w.t.Helper()
-	p := &process{t: w.t, cmd: exec.Command(filepath.Join(bin, program), args...), done: make(chan struct{})}
+	path := filepath.Join(bin, program)
+	if program == "sh" {
+		path = program
+	}
+	p := &process{t: w.t, cmd: exec.Command(path, args...), done: make(chan struct{})}
 	p.log = &lines{changed: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = w.data, w.env, p.log, p.log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
@@ -156,9 +161,10 @@ func (w *world) start(ready, program string, args ...string) *process {
 	return p
 }
 
-// kill ends the process the way a lost machine does, and waits until it is gone.
+// kill ends the process and what it started the way a lost machine does, and
+// waits until it is gone.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.done
 }
 

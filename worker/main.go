@@ -23,6 +23,7 @@ func main() { os.Exit(command.Main(root())) }
 
 type flags struct {
 	config, store, taskQueue, profile, logLevel string
+	deploymentVersion, health                   string
 	drain                                       time.Duration
 }
 
@@ -46,6 +47,8 @@ calls may finish, and what does not finish goes on in another worker.`,
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	cmd.Flags().DurationVar(&f.drain, "drain", app.DefaultDrain, "how long running calls may go on after SIGTERM")
+	cmd.Flags().StringVar(&f.deploymentVersion, "deployment-version", "", "build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work before it is promoted (temporal worker deployment set-current-version)")
+	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
 	cmd.AddCommand(app.SampleCommand())
 	return cmd
 }
@@ -55,6 +58,11 @@ func run(cmd *cobra.Command, f flags) error {
 	if err != nil {
 		return err
 	}
+	probe, err := listen(f.health, opts.Logger)
+	if err != nil {
+		return err
+	}
+	defer probe.close()
 	host, err := app.StartHost(cmd.Context(), opts)
 	if findings, ok := errors.AsType[config.Findings](err); ok {
 		return &command.UsageError{Err: findings}
@@ -62,8 +70,10 @@ func run(cmd *cobra.Command, f flags) error {
 	if err != nil {
 		return err
 	}
+	probe.ready.Store(true)
 	opts.Logger.Info("worker started", "temporal", opts.Temporal.HostPort, "task_queue", f.taskQueue, "store", opts.Store)
 	err = host.Wait(cmd.Context())
+	probe.ready.Store(false)
 	opts.Logger.Info("worker draining", "for_at_most", f.drain)
 	return errors.Join(err, host.Stop())
 }
@@ -85,6 +95,6 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 		return opts, &command.UsageError{Err: fmt.Errorf("--store: %w", err)}
 	}
 	opts.Data, opts.Store, opts.Config = filepath.Dir(f.store), f.store, f.config
-	opts.TaskQueue, opts.Drain = f.taskQueue, f.drain
+	opts.TaskQueue, opts.Drain, opts.DeploymentVersion = f.taskQueue, f.drain, f.deploymentVersion
 	return opts, nil
 }

@@ -23,7 +23,9 @@ type HostOptions struct {
 	Store     string // path of the SQLite store
 	TaskQueue string
 	Drain     time.Duration
-	Logger    *slog.Logger
+	// DeploymentVersion: see WorkerOptions.
+	DeploymentVersion string
+	Logger            *slog.Logger
 }
 
 // Host is a worker with all that it opened.
@@ -66,7 +68,8 @@ func (h *Host) start(ctx context.Context, opts HostOptions) (err error) {
 	}
 	h.worker, err = StartWorker(ctx, WorkerOptions{
 		Client: h.Client, Namespace: opts.Temporal.Namespace, TaskQueue: opts.TaskQueue,
-		Config: h.Config, Store: h.Store, Drain: opts.Drain, Logger: opts.Logger,
+		Config: h.Config, Store: h.Store, Drain: opts.Drain,
+		DeploymentVersion: opts.DeploymentVersion, Logger: opts.Logger,
 	})
 	return err
 }

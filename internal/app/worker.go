@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
@@ -24,10 +25,18 @@ type WorkerOptions struct {
 	TaskQueue string // "" = workflows.TaskQueue
 	Config    *config.Config
 	Store     *store.Store
+	// Servers reaches the MCP servers; nil = as the configuration says.
+	Servers tool.Caller
 	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
-	Drain  time.Duration
-	Logger *slog.Logger
+	Drain time.Duration
+	// DeploymentVersion makes the worker a version of the worker deployment
+	// "inquest": investigations stay with the version that they started on. "" = off.
+	DeploymentVersion string
+	Logger            *slog.Logger
 }
+
+// DeploymentName is the worker deployment that versioned workers belong to.
+const DeploymentName = "inquest"
 
 // DefaultDrain is how long a stopping worker lets its running calls finish.
 const DefaultDrain = 30 * time.Second
@@ -66,14 +75,18 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	}
 	w := &Worker{fatal: make(chan error, 1)}
 	w.pool = mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger})
+	if opts.Servers == nil {
+		opts.Servers = w.pool
+	}
 	w.worker = worker.New(opts.Client, opts.TaskQueue, worker.Options{
 		WorkerStopTimeout:            opts.Drain,
 		MaxHeartbeatThrottleInterval: heartbeatThrottle,
 		StickyScheduleToStartTimeout: stickyTimeout,
 		OnFatalError:                 func(err error) { w.fatal <- err },
+		DeploymentOptions:            deployment(opts.DeploymentVersion),
 	})
 	workflows.Register(w.worker)
-	w.worker.RegisterActivity(newActivities(setup, opts, w.pool))
+	w.worker.RegisterActivity(newActivities(setup, opts))
 	if err := w.worker.Start(); err != nil {
 		w.pool.Close()
 		return nil, fmt.Errorf("start the worker: %w", err)
@@ -81,14 +94,27 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	return w, nil
 }
 
-func newActivities(ctx context.Context, opts WorkerOptions, pool *mcp.Pool) *activities.Activities {
+func newActivities(ctx context.Context, opts WorkerOptions) *activities.Activities {
 	return &activities.Activities{
 		Requests: requests{opts.Client}, Planner: opts.Config,
 		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
-		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: pool, Builtins: builtins{},
+		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{},
 		Policy: tool.Policy{Logger: opts.Logger}, Validator: tool.NewValidator(),
 		SearchAttributes: registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,
+	}
+}
+
+// deployment pins investigations to the version that they started on; an old
+// version's workers stay until its investigations have ended.
+func deployment(version string) worker.DeploymentOptions {
+	if version == "" {
+		return worker.DeploymentOptions{}
+	}
+	return worker.DeploymentOptions{
+		UseVersioning:             true,
+		Version:                   worker.WorkerDeploymentVersion{DeploymentName: DeploymentName, BuildID: version},
+		DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
 	}
 }
 

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/command"
+)
+
+// health answers an orchestrator's probes: alive while the process runs, ready
+// from the first poll to the beginning of the drain.
+type health struct {
+	ready  atomic.Bool
+	server *http.Server
+}
+
+// listen serves the probes; without an address there are none.
+func listen(address string, logger *slog.Logger) (*health, error) {
+	h := &health{}
+	if address == "" {
+		return h, nil
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, &command.UsageError{Err: fmt.Errorf("--health: %w", err)}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "alive") })
+	mux.HandleFunc("GET /readyz", h.answer)
+	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go func() {
+		if err := h.server.Serve(listener); err != http.ErrServerClosed {
+			logger.Error("probes are not answered any more", "error", err)
+		}
+	}()
+	return h, nil
+}
+
+func (h *health) answer(w http.ResponseWriter, _ *http.Request) {
+	if !h.ready.Load() {
+		http.Error(w, "not ready", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ready")
+}
+
+func (h *health) close() {
+	if h.server != nil {
+		_ = h.server.Close()
+	}
+}

@@ -1,0 +1,352 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// bench is the activities over a real store, with a model and tools of the test.
+type bench struct {
+	t     *testing.T
+	store *store.Store
+	env   *testsuite.TestActivityEnvironment
+	act   *activities.Activities
+	ref   activities.Ref
+
+	reply    func(llm.Request) (llm.Response, error)
+	requests []llm.Request
+	run      func(tool.Call) (tool.Result, error)
+	calls    []tool.Call
+}
+
+func (b *bench) Client(agent.Provider, agent.Timeouts) (llm.Client, error) { return b, nil }
+
+func (b *bench) Generate(_ context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	b.requests = append(b.requests, req)
+	res, err := b.reply(req)
+	onDelta(llm.Delta{Content: res.Content})
+	return res, err
+}
+
+func (b *bench) List(context.Context, agent.Server) ([]tool.Spec, error) { return labTools, nil }
+
+func (b *bench) Call(_ context.Context, call tool.Call) (tool.Result, error) {
+	b.calls = append(b.calls, call)
+	return b.run(call)
+}
+
+type noBuiltins struct{}
+
+func (noBuiltins) Specs(agent.AgentPlan) []tool.Spec { return nil }
+func (noBuiltins) Call(context.Context, agent.AgentPlan, tool.Call) (tool.Result, error) {
+	return tool.Result{}, errors.New("there are none")
+}
+
+var labTools = []tool.Spec{
+	{Name: "lab.read", Risk: agent.RiskReadOnly, Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
+	{Name: "lab.write", Risk: agent.RiskWrite},
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "s.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	b := &bench{t: t, store: s}
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{Content: "done", Finish: llm.FinishStop}, nil
+	}
+	b.run = func(tool.Call) (tool.Result, error) { return tool.Success("result"), nil }
+	b.act = &activities.Activities{
+		Transcripts: s, Records: s, Blobs: s, Models: b, Servers: b, Builtins: noBuiltins{},
+		Validator: tool.NewValidator(), Logger: slog.New(slog.DiscardHandler),
+	}
+	b.plan()
+	var suite testsuite.WorkflowTestSuite
+	b.env = suite.NewTestActivityEnvironment()
+	b.env.RegisterActivity(b.act)
+	return b
+}
+
+// plan puts an investigation with one agent into the store.
+func (b *bench) plan() {
+	plan := agent.Plan{Chain: "c", Stages: []agent.StagePlan{{Name: "s", Agents: []agent.AgentPlan{{
+		Name: "A", Definition: "A", Type: "default", LLMBackend: "langchain", MaxIterations: 5,
+		Providers: []agent.Provider{{Name: "p", Model: "gpt-4o"}, {Name: "q", Model: "gpt-4o-mini"}},
+		Servers:   []agent.Server{{Name: "lab"}}, Timeouts: agent.Timeouts{Tool: agent.Duration(time.Second)},
+		Compression: agent.Compression{Enabled: true, Threshold: 0.8, KeepRecentMessages: 4, Strategy: "window"},
+	}}}}}
+	body, err := json.Marshal(plan)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	hash, err := b.store.PutBlob(b.t.Context(), body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.ref = activities.Ref{Investigation: "inv", Execution: "s/A", Plan: hash}
+	if err := b.store.StartInvestigation(b.t.Context(), record.Investigation{ID: "inv", Status: agent.StatusRunning, StartedAt: time.Now()}); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.store.SaveCatalogue(b.t.Context(), b.scope(), tool.Catalogue{Server: "lab", Tools: labTools}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) scope() transcript.Scope {
+	return transcript.Scope{Investigation: "inv", Execution: "s/A"}
+}
+
+func (b *bench) generate(in activities.GenerateIn) (out activities.GenerateOut, err error) {
+	b.t.Helper()
+	in.Ref = b.ref
+	value, err := b.env.ExecuteActivity(b.act.Generate, in)
+	if err == nil {
+		err = value.Get(&out)
+	}
+	return out, err
+}
+
+func (b *bench) callTool(iteration, n int) (out activities.CallToolOut, err error) {
+	b.t.Helper()
+	value, err := b.env.ExecuteActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: iteration, Call: n})
+	if err == nil {
+		err = value.Get(&out)
+	}
+	return out, err
+}
+
+// asks makes the model ask for tools, once.
+func (b *bench) asks(calls ...agent.ToolCall) {
+	b.t.Helper()
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{ToolCalls: calls, Finish: llm.FinishToolCalls}, nil
+	}
+	if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) last() transcript.Entry {
+	b.t.Helper()
+	entries, err := b.store.Entries(b.t.Context(), b.scope())
+	if err != nil || len(entries) == 0 {
+		b.t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	return entries[len(entries)-1]
+}
+
+func TestGenerateTwiceCallsTheModelOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first, err := b.generate(activities.GenerateIn{Iteration: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := b.generate(activities.GenerateIn{Iteration: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, second); diff != "" || len(b.requests) != 1 {
+		t.Errorf("%d model calls; (-first +second):\n%s", len(b.requests), diff)
+	}
+	if first.Usage.ModelCalls != 1 || first.Usage.InputTokens == 0 {
+		t.Errorf("usage that the provider did not report: %+v", first.Usage)
+	}
+}
+
+func TestInputsAreInTheConversation(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if _, err := b.generate(activities.GenerateIn{Iteration: 1, Conclude: true, Provider: 1, Inputs: []activities.Input{
+		{Kind: activities.InputGuidance, Text: "look at the disks", By: "Ada"},
+		{Kind: activities.InputFallback, ErrorType: "RateLimited", Text: "too many"},
+		{Kind: activities.InputLimit},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	req := b.requests[0]
+	if req.Model != "gpt-4o-mini" || len(req.Tools) != 0 {
+		t.Errorf("model %s with %d tools, want the fallback's and none", req.Model, len(req.Tools))
+	}
+	var roles []string
+	for _, m := range req.Messages {
+		roles = append(roles, string(m.Role))
+	}
+	if got := strings.Join(roles, " "); got != "system user user user" {
+		t.Errorf("messages: %s", got)
+	}
+	if !strings.Contains(req.Messages[2].Content, "look at the disks") || !strings.Contains(req.Messages[2].Content, "Ada") {
+		t.Errorf("guidance: %s", req.Messages[2].Content)
+	}
+	if entry := b.last(); !entry.Forced || entry.Provider != "q" {
+		t.Errorf("reply: %+v", entry.Body)
+	}
+}
+
+func TestModelErrorsHaveStableTypes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		kind  error
+		name  string
+		final bool
+	}{
+		{llm.ErrRateLimited, "RateLimited", false},
+		{llm.ErrAuth, "CredentialsRefused", true},
+		{llm.ErrTruncated, "ReplyTruncated", false},
+		{llm.ErrContextTooLong, "ContextTooLong", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.reply = func(llm.Request) (llm.Response, error) {
+				return llm.Response{}, &llm.Error{Kind: tt.kind, Provider: "p", RetryAfter: 7 * time.Second}
+			}
+			_, err := b.generate(activities.GenerateIn{Iteration: 1})
+			failed, ok := errors.AsType[*temporal.ApplicationError](err)
+			if !ok || failed.Type() != tt.name || failed.NonRetryable() != tt.final || failed.NextRetryDelay() != 7*time.Second {
+				t.Errorf("got %v", err)
+			}
+			if !activities.ModelError(tt.name) {
+				t.Error("it does not count as the model's")
+			}
+		})
+	}
+}
+
+func TestCallToolResults(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, call, args string
+		run              func(tool.Call) (tool.Result, error)
+		errorType        string
+		made             bool
+	}{
+		{name: "a call", call: "lab__read", args: `{"n":1}`, made: true},
+		{name: "an unknown tool", call: "lab__delete_everything", args: `{}`, errorType: tool.ErrorUnknownTool},
+		{name: "a tool that is not offered", call: "shell", args: `{"command":"id"}`, errorType: tool.ErrorPermissionDenied},
+		{name: "arguments that are not JSON", call: "lab__read", args: `{"n":`, errorType: tool.ErrorInvalidArguments},
+		{name: "arguments against the schema", call: "lab__read", args: `{"n":"one"}`, errorType: tool.ErrorInvalidArguments},
+		{name: "a tool that fails", call: "lab__write", args: ``, made: true, errorType: tool.ErrorTool,
+			run: func(tool.Call) (tool.Result, error) { return tool.Failure(tool.ErrorTool, "no"), nil }},
+		{name: "a dead server, not idempotent", call: "lab__write", args: `{}`, made: true, errorType: tool.ErrorUnavailable,
+			run: func(tool.Call) (tool.Result, error) { return tool.Failure(tool.ErrorUnavailable, "gone"), nil }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			if tt.run != nil {
+				b.run = tt.run
+			}
+			b.asks(agent.ToolCall{ID: "x", Name: tt.call, Arguments: tt.args})
+			for range 2 { // the second time finds the first one's result
+				out, err := b.callTool(1, 0)
+				if err != nil || out.ErrorType != tt.errorType {
+					t.Errorf("got %+v, %v; want %q", out, err, tt.errorType)
+				}
+			}
+			if made := len(b.calls) == 1; made != tt.made {
+				t.Errorf("the tool was called %d times", len(b.calls))
+			}
+			if entry := b.last(); entry.Kind != transcript.KindResult || entry.ErrorType != tt.errorType {
+				t.Errorf("last entry: %s %+v", entry.Kind, entry.Body)
+			}
+		})
+	}
+}
+
+// An intent without a result: the worker died in the call.
+func TestCallAfterACrash(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		call string
+		made int
+		want string
+	}{{"lab__read", 1, ""}, {"lab__write", 0, tool.ErrorOutcomeUnknown}} {
+		t.Run(tt.call, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.asks(agent.ToolCall{Name: tt.call, Arguments: `{"n":1}`})
+			reply := b.last()
+			if _, err := b.store.Append(t.Context(), transcript.Step{Scope: b.scope(), Writer: reply.Writer, Rows: []transcript.Row{
+				{Key: transcript.CallKey(1, 0), Kind: transcript.KindCall, Body: transcript.Body{Call: &reply.Calls[0]}},
+			}}); err != nil {
+				t.Fatal(err)
+			}
+			out, err := b.callTool(1, 0)
+			if err != nil || out.ErrorType != tt.want || len(b.calls) != tt.made {
+				t.Errorf("got %+v, %v after %d calls", out, err, len(b.calls))
+			}
+		})
+	}
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{Name: "lab__read", Arguments: `{"n":1}`}, agent.ToolCall{Name: "lab__read", Arguments: `{"n":2}`})
+	if _, err := b.callTool(1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.calls[0].Key; got != "inv/s/A/1/1" {
+		t.Errorf("key %q", got)
+	}
+}
+
+func TestMoreCallsThanAreRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var calls []agent.ToolCall
+	for n := range 100 {
+		calls = append(calls, agent.ToolCall{Name: "lab__read", Arguments: fmt.Sprintf(`{"n":%d}`, n)})
+	}
+	b.asks(calls...)
+	reply := b.last()
+	if len(reply.Calls) != 64 {
+		t.Errorf("%d calls are kept", len(reply.Calls))
+	}
+	for n, call := range reply.Calls {
+		if call.ID != fmt.Sprintf("c1_%d", n) || call.Name != "lab.read" || call.Class != string(tool.Safe) {
+			t.Fatalf("call %d: %+v", n, call)
+		}
+	}
+}
+
+func TestLargeResultIsCutAndKeptWhole(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	whole := strings.Repeat("é", 1<<20)
+	b.run = func(tool.Call) (tool.Result, error) { return tool.Success(whole), nil }
+	b.asks(agent.ToolCall{Name: "lab__write", Arguments: `{}`})
+	if _, err := b.callTool(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	entry := b.last()
+	kept, err := b.store.Blob(t.Context(), entry.Blob)
+	if err != nil || string(kept) != whole || entry.Size != len(whole) || len(entry.Text) > 257<<10 {
+		t.Errorf("%d bytes in the transcript, %d kept, %v", len(entry.Text), len(kept), err)
+	}
+}

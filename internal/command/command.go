@@ -20,6 +20,8 @@ import (
 const (
 	ExitFailed = 1 // it was tried and did not work
 	ExitUsage  = 2 // flags, input or configuration are wrong
+
+	ExitInterrupted = 130 // Ctrl-C
 )
 
 // UsageError is an error that the user can mend in the command line or a file.
@@ -39,6 +41,9 @@ func Main(cmd *cobra.Command) int {
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
 		return 0
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return ExitInterrupted // the command has said what there is to say
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.Name(), err)
 	if usage, ok := errors.AsType[*UsageError](err); ok && usage != nil {

@@ -30,11 +30,14 @@ type Activities struct {
 	// SearchAttributes: the worker registered them at start.
 	SearchAttributes bool
 	Logger           *slog.Logger
+
+	plans plans
 }
 
 // Requests reads what a workflow was started with, from its first event.
 type Requests interface {
-	Request(ctx context.Context, workflowID, runID string) ([]byte, error)
+	// Inputs returns all arguments, as JSON.
+	Inputs(ctx context.Context, workflowID, runID string) ([][]byte, error)
 }
 
 // Planner resolves a request to a plan, from the worker's configuration.
@@ -47,6 +50,7 @@ type Transcripts interface {
 	Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
+	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
 	SetLive(ctx context.Context, live transcript.Live) error
 	SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error
 	Catalogues(ctx context.Context, scope transcript.Scope) ([]tool.Catalogue, error)

@@ -30,11 +30,11 @@ const maxSkeleton = 48 << 10
 func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, error) {
 	defer keepAlive(ctx)()
 	workflowID := activity.GetInfo(ctx).WorkflowExecution.ID
-	raw, err := a.Requests.Request(ctx, workflowID, in.RunID)
+	inputs, err := a.Requests.Inputs(ctx, workflowID, in.RunID)
 	if err != nil {
 		return ResolveOut{}, fmt.Errorf("read the request of %s: %w", workflowID, err)
 	}
-	req, err := agent.ParseRequest(raw)
+	req, err := agent.ParseRequest(inputs...)
 	if err != nil {
 		return ResolveOut{}, final(ErrorInvalidRequest, err)
 	}

@@ -83,6 +83,7 @@ func (r *investigationRun) begin(ctx workflow.Context, input json.RawMessage) er
 			return err
 		}
 		errorType, message := failure(err)
+		r.result.Status, r.result.Error = agent.StatusFailed, message
 		return closing(message, errorType, nil)
 	}
 	for _, stage := range r.state.Resolved.Skeleton.Stages {
@@ -133,6 +134,9 @@ func (r *investigationRun) runStage(ctx workflow.Context, n int) bool {
 	if !ok {
 		errorType, message := failure(err)
 		result = StageResult{Status: agent.StatusFailed, ErrorType: errorType, Error: clip(message, 500)}
+	}
+	if !ok && temporal.IsCanceledError(err) { // before it started
+		result = StageResult{Status: agent.StatusCancelled}
 	}
 	r.keep(status, result)
 	return result.Status == agent.StatusCompleted

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -50,7 +51,11 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.wait(ctx, r.agents)
 	cancel()
 	r.judge()
-	if r.result.Status == agent.StatusCompleted && r.in.Stage.Synthesis != nil {
+	switch {
+	case r.result.Status != agent.StatusCompleted:
+	case ctx.Err() != nil: // what is there is kept, but nothing more is begun
+		r.result.Status, r.result.Outcome = agent.StatusCancelled, agent.OutcomeError
+	case r.in.Stage.Synthesis != nil:
 		r.synthesise(ctx)
 	}
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
@@ -111,6 +116,9 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 	if !ok {
 		errorType, message := failure(err)
 		result = AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, ErrorType: errorType, Error: clip(message, 500)}
+	}
+	if !ok && temporal.IsCanceledError(err) { // before it started
+		result = AgentResult{Status: agent.StatusCancelled, StopReason: agent.StopCancelled}
 	}
 	if r.deadline.Expired && result.Status == agent.StatusCancelled {
 		result.Status, result.StopReason = agent.StatusTimedOut, agent.StopTimedOut

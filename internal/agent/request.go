@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -28,17 +29,20 @@ type Request struct {
 // requestFields is what errors tell a user who got the input wrong.
 const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "provider", "runbook"}`
 
-// ParseRequest reads a request strictly: an unknown field, a second value or a
-// request that cannot start anything is an error that says what to write.
-func ParseRequest(raw []byte) (Request, error) {
+// ParseRequest reads a workflow's arguments strictly: there must be one, an
+// object, with known fields only. The error says what to write.
+func ParseRequest(inputs ...[]byte) (Request, error) {
 	var req Request
-	if len(bytes.TrimSpace(raw)) == 0 || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
+	if len(inputs) > 1 {
+		return req, fmt.Errorf("%d inputs were given: give one JSON object %s", len(inputs), requestFields)
+	}
+	if len(inputs) == 0 || len(bytes.TrimSpace(inputs[0])) == 0 || bytes.Equal(bytes.TrimSpace(inputs[0]), []byte("null")) {
 		return req, fmt.Errorf("the input is missing: give one JSON object %s", requestFields)
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec := json.NewDecoder(bytes.NewReader(inputs[0]))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&req); err != nil {
-		return req, fmt.Errorf("the input is not a request (%w): give one JSON object %s", err, requestFields)
+		return req, fmt.Errorf("the input is not a request (%s): give one JSON object %s", plain(err), requestFields)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return req, fmt.Errorf("the input holds more than one JSON value: give one JSON object %s", requestFields)
@@ -46,15 +50,24 @@ func ParseRequest(raw []byte) (Request, error) {
 	return req, req.Validate()
 }
 
+// plain says what is wrong with JSON without the names of our types.
+func plain(err error) string {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if wrong.Field == "" {
+			return "it is of the JSON type " + wrong.Value
+		}
+		return fmt.Sprintf("%q is of the JSON type %s", wrong.Field, wrong.Value)
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}
+
 // maxField bounds the short fields of a request, in bytes.
 const maxField = 512
 
-// Validate returns all that is wrong with the request.
+// Validate returns all that is wrong with the request itself; whether its chain
+// exists is the configuration's to say.
 func (r Request) Validate() error {
 	var errs []error
-	if r.Chain == "" && r.AlertType == "" {
-		errs = append(errs, errors.New(`"chain" or "alert_type" is needed`))
-	}
 	if len(r.Data) > 0 && r.DataRef != "" {
 		errs = append(errs, errors.New(`"data" and "data_ref" exclude each other`))
 	}

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 
-	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 
 	"github.com/inquest-dev/inquest/activities"
 )
@@ -18,30 +16,18 @@ import (
 // requests reads what workflows were started with.
 type requests struct{ client client.Client }
 
-// Request returns the input of a run, from its first event: nil if it had none.
-func (r requests) Request(ctx context.Context, workflowID, runID string) ([]byte, error) {
+// Inputs returns the arguments of a run, from its first event.
+func (r requests) Inputs(ctx context.Context, workflowID, runID string) ([][]byte, error) {
 	history := r.client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	event, err := history.Next()
 	if err != nil {
 		return nil, fmt.Errorf("read the first event: %w", err)
 	}
-	return firstPayload(event.GetWorkflowExecutionStartedEventAttributes().GetInput())
-}
-
-// firstPayload is the JSON of a workflow's first argument.
-func firstPayload(input *commonpb.Payloads) ([]byte, error) {
-	if len(input.GetPayloads()) == 0 {
-		return nil, nil
+	var inputs [][]byte
+	for _, payload := range event.GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads() {
+		inputs = append(inputs, payload.GetData())
 	}
-	var raw []byte
-	payload := input.GetPayloads()[0]
-	if string(payload.GetMetadata()[converter.MetadataEncoding]) == converter.MetadataEncodingJSON {
-		return payload.GetData(), nil
-	}
-	if err := converter.GetDefaultDataConverter().FromPayload(payload, &raw); err != nil {
-		return nil, fmt.Errorf("read the input: %w", err)
-	}
-	return raw, nil
+	return inputs, nil
 }
 
 // registerSearchAttributes makes sure that Temporal knows our search attributes

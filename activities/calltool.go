@@ -151,16 +151,14 @@ func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.En
 
 // wanted is the n-th call of an iteration's reply.
 func (j *job) wanted(ctx context.Context, iteration, n int) (transcript.Call, error) {
-	entries, err := j.Transcripts.Entries(ctx, j.ref.scope())
+	reply, err := j.Transcripts.Reply(ctx, j.ref.scope(), iteration)
 	if err != nil {
-		return transcript.Call{}, fmt.Errorf("read transcript: %w", err)
+		return transcript.Call{}, err
 	}
-	for _, e := range entries {
-		if e.Kind == transcript.KindReply && e.Iteration == iteration && n >= 0 && n < len(e.Calls) {
-			return e.Calls[n], nil
-		}
+	if n < 0 || n >= len(reply.Calls) {
+		return transcript.Call{}, final(ErrorNotFound, fmt.Errorf("%s: iteration %d has no call %d", j.ref.Execution, iteration, n))
 	}
-	return transcript.Call{}, final(ErrorNotFound, fmt.Errorf("%s: iteration %d has no call %d", j.ref.Execution, iteration, n))
+	return reply.Calls[n], nil
 }
 
 // appendResult writes a result that the workflow decided, unless there is one.

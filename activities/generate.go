@@ -118,6 +118,7 @@ func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm
 		return llm.Response{}, final(ErrorConfiguration, err)
 	}
 	live := newLive(g.job, g.in.Iteration, int(activity.GetInfo(ctx).Attempt))
+	defer live.stop()
 	request := llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
 		Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,

@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -40,18 +39,6 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 	}
 	j.plan = plan
 	return j, nil
-}
-
-// plan reads a plan by its hash.
-func (a *Activities) plan(ctx context.Context, hash string) (plan agent.Plan, err error) {
-	body, err := a.Blobs.Blob(ctx, hash)
-	if err != nil {
-		return plan, storeFailure(fmt.Errorf("read plan %s: %w", hash, err))
-	}
-	if err := json.Unmarshal(body, &plan); err != nil {
-		return plan, final(ErrorConfiguration, fmt.Errorf("read plan %s: %w", hash, err))
-	}
-	return plan, nil
 }
 
 // offered is the agent's effective set of tools, the same for offering and for

@@ -1,10 +1,8 @@
 package activities
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/compress"
@@ -56,32 +54,4 @@ func corrected(window int, stored []transcript.Entry) int {
 		return window
 	}
 	return window
-}
-
-// live writes the part of a reply that has arrived into the transcript's tail.
-type live struct {
-	*job
-	tail transcript.Live
-	last time.Time
-}
-
-// liveEvery bounds how often the tail is written.
-const liveEvery = 200 * time.Millisecond
-
-func newLive(j *job, iteration, attempt int) *live {
-	return &live{job: j, tail: transcript.Live{Scope: j.ref.scope(), Iteration: iteration, Attempt: attempt}}
-}
-
-// add takes in a chunk. The tail is for watching: what goes wrong with it is
-// logged and changes nothing.
-func (l *live) add(ctx context.Context, d llm.Delta) {
-	l.tail.Text += d.Content
-	l.tail.Thinking += d.Thinking
-	if time.Since(l.last) < liveEvery {
-		return
-	}
-	if err := l.Transcripts.SetLive(ctx, l.tail); err != nil && ctx.Err() == nil {
-		l.Logger.Warn("live tail not written", "execution", l.ref.Execution, "error", err)
-	}
-	l.last = time.Now()
 }

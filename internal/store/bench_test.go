@@ -1,66 +1,107 @@
 package store_test
 
 import (
+	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 const logSize = 1000 // rows that are there already
 
-func benchStore(b *testing.B) *store.Store {
-	s := open(b, filepath.Join(b.TempDir(), "inquest.db"))
-	for i := range logSize / 2 {
-		if _, err := s.Append(b.Context(), stepAt(i, 2)); err != nil {
-			b.Fatal(err)
-		}
+// onEach runs a benchmark on both databases, with a log in them.
+func onEach(b *testing.B, bench func(b *testing.B, s *store.Store)) {
+	targets := map[string]func(b *testing.B) string{
+		"sqlite":   func(b *testing.B) string { return filepath.Join(b.TempDir(), "inquest.db") },
+		"postgres": func(b *testing.B) string { return postgrestest.Start(b, "fsync=on").Database(b, "bench") },
 	}
-	return s
+	for name, target := range targets {
+		b.Run(name, func(b *testing.B) {
+			s := open(b, target(b))
+			for i := range logSize / 2 {
+				if _, err := s.Append(b.Context(), stepAt(i, 2)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			bench(b, s)
+		})
+	}
+}
+
+// reply is what a model call appends.
+func reply(n int) transcript.Step {
+	step := stepAt(n, 2)
+	step.Rows[1].Kind, step.Rows[1].Usage = transcript.KindReply, &agent.Usage{ModelCalls: 1}
+	return step
 }
 
 // BenchmarkStep is what a model call costs in the store, without its prompt.
 func BenchmarkStep(b *testing.B) {
-	s, n := benchStore(b), logSize
-	for b.Loop() {
-		n++
-		step := stepAt(n, 2)
-		step.Rows[1].Kind, step.Rows[1].Usage = transcript.KindReply, &agent.Usage{ModelCalls: 1}
-		if _, err := s.Lookup(b.Context(), scope, step.Rows[0].Key, step.Writer); err != nil {
-			b.Fatal(err)
+	onEach(b, func(b *testing.B, s *store.Store) {
+		for n := logSize; b.Loop(); n++ {
+			step := reply(n)
+			if _, err := s.Lookup(b.Context(), scope, step.Rows[0].Key, step.Writer); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := s.Append(b.Context(), step); err != nil {
+				b.Fatal(err)
+			}
 		}
-		if _, err := s.Append(b.Context(), step); err != nil {
-			b.Fatal(err)
-		}
-	}
+	})
+}
+
+// BenchmarkFleet is steps of 32 investigations at once.
+func BenchmarkFleet(b *testing.B) {
+	onEach(b, func(b *testing.B, s *store.Store) {
+		var investigations atomic.Int64
+		b.SetParallelism(16) // times two processors
+		b.ResetTimer()
+		b.RunParallel(func(pb *testing.PB) {
+			id := fmt.Sprintf("inv-%d", investigations.Add(1))
+			for n := 0; pb.Next(); n++ {
+				step := reply(n)
+				step.Investigation = id
+				if _, err := s.Append(b.Context(), step); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	})
 }
 
 func BenchmarkLookup(b *testing.B) {
-	s, step := benchStore(b), stepAt(logSize/4, 2)
-	for b.Loop() {
-		found, err := s.Lookup(b.Context(), scope, step.Rows[0].Key, step.Writer)
-		if err != nil || len(found) != 2 {
-			b.Fatal(len(found), err)
+	onEach(b, func(b *testing.B, s *store.Store) {
+		step := stepAt(logSize/4, 2)
+		for b.Loop() {
+			found, err := s.Lookup(b.Context(), scope, step.Rows[0].Key, step.Writer)
+			if err != nil || len(found) != 2 {
+				b.Fatal(len(found), err)
+			}
 		}
-	}
+	})
 }
 
 func BenchmarkEntries(b *testing.B) {
-	s := benchStore(b)
-	for b.Loop() {
-		if _, err := s.Entries(b.Context(), scope); err != nil {
-			b.Fatal(err)
+	onEach(b, func(b *testing.B, s *store.Store) {
+		for b.Loop() {
+			if _, err := s.Entries(b.Context(), scope); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
+	})
 }
 
 func BenchmarkSetLive(b *testing.B) {
-	s := benchStore(b)
-	for b.Loop() {
-		if err := s.SetLive(b.Context(), transcript.Live{Scope: scope, Iteration: logSize, Attempt: 1, Text: "so far"}); err != nil {
-			b.Fatal(err)
+	onEach(b, func(b *testing.B, s *store.Store) {
+		for b.Loop() {
+			if err := s.SetLive(b.Context(), transcript.Live{Scope: scope, Iteration: logSize, Attempt: 1, Text: "so far"}); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
+	})
 }

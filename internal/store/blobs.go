@@ -14,7 +14,7 @@ import (
 func (s *Store) PutBlob(ctx context.Context, data []byte) (hash string, err error) {
 	hash = blobHash(data)
 	var known bool
-	err = s.db.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM blobs WHERE hash = $1)`, hash).Scan(&known)
+	err = s.db.explain(s.db.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM blobs WHERE hash = $1)`, hash).Scan(&known))
 	if err == nil && !known {
 		err = s.write(ctx, "", func(q querier) error { return insertBlob(ctx, q, hash, data) })
 	}
@@ -28,7 +28,7 @@ func (s *Store) PutBlob(ctx context.Context, data []byte) (hash string, err erro
 func (s *Store) Blob(ctx context.Context, hash string) (data []byte, err error) {
 	err = s.db.reader.QueryRowContext(ctx, `SELECT data FROM blobs WHERE hash = $1`, hash).Scan(&data)
 	if err != nil {
-		return nil, fmt.Errorf("read blob %s: %w", hash, notFound(err))
+		return nil, fmt.Errorf("read blob %s: %w", hash, s.db.explain(notFound(err)))
 	}
 	return data, nil
 }
@@ -48,7 +48,7 @@ func insertBlob(ctx context.Context, q querier, hash string, data []byte) error 
 
 // notFound turns "no rows" into ErrNotFound.
 func notFound(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) || isUnstorable(err) {
 		return ErrNotFound
 	}
 	return err

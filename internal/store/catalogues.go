@@ -41,7 +41,7 @@ func (s *Store) Catalogues(ctx context.Context, scope transcript.Scope) ([]tool.
 	all, err := selectAll(ctx, s.db.reader, func(c *tool.Catalogue) []any { return []any{asJSON(c)} },
 		query, scope.Investigation, scope.Execution)
 	if err != nil {
-		return nil, fmt.Errorf("read tool catalogues of %s, %s: %w", scope.Investigation, scope.Execution, err)
+		return nil, fmt.Errorf("read tool catalogues of %s, %s: %w", scope.Investigation, scope.Execution, s.db.explain(err))
 	}
 	return all, nil
 }

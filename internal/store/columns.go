@@ -40,6 +40,27 @@ func (c jsonColumn[T]) Scan(src any) error {
 	return fmt.Errorf("JSON column holds %T", src)
 }
 
+// textColumn keeps a text that others wrote: a model, a tool. PostgreSQL takes
+// neither the character NUL nor what is not UTF-8; in both databases U+FFFD
+// stands in their place. (In JSON a NUL is an escape, and survives.)
+type textColumn struct{ to *string }
+
+// Value implements driver.Valuer.
+func (c textColumn) Value() (driver.Value, error) {
+	const instead = "\uFFFD"
+	return strings.ReplaceAll(strings.ToValidUTF8(*c.to, instead), "\x00", instead), nil
+}
+
+// Scan implements sql.Scanner.
+func (c textColumn) Scan(src any) error {
+	text, ok := src.(string)
+	if !ok {
+		return fmt.Errorf("text column holds %T", src)
+	}
+	*c.to = text
+	return nil
+}
+
 // timeColumn keeps a time as microseconds since 1970; what it reads is UTC.
 type timeColumn struct{ to *time.Time }
 

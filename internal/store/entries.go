@@ -22,7 +22,7 @@ func (s *Store) Entries(ctx context.Context, scope transcript.Scope) ([]transcri
 		ORDER BY iteration, position`
 	entries, err := selectAll(ctx, s.db.reader, entryFields, query, scope.Investigation, scope.Execution)
 	if err != nil {
-		return nil, fmt.Errorf("read transcript of %s, %s: %w", scope.Investigation, scope.Execution, err)
+		return nil, fmt.Errorf("read transcript of %s, %s: %w", scope.Investigation, scope.Execution, s.db.explain(err))
 	}
 	return entries, nil
 }
@@ -32,7 +32,7 @@ func (s *Store) Entries(ctx context.Context, scope transcript.Scope) ([]transcri
 func (s *Store) After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error) {
 	entries, err := entriesAfter(ctx, s.db.reader, investigation, seq, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read transcript of %s after %d: %w", investigation, seq, err)
+		return nil, fmt.Errorf("read transcript of %s after %d: %w", investigation, seq, s.db.explain(err))
 	}
 	return entries, nil
 }

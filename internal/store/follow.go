@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	lookEvery = 100 * time.Millisecond // how soon the changes of other processes are noticed
-	pageSize  = 500                    // entries in one update
+	lookAnyway = 2 * time.Second // after so long, even if nothing was heard: news can get lost
+	outage     = time.Minute     // how long Follow waits for a database that has gone away
+	pageSize   = 500             // entries in one update
 )
 
 // Update is what has changed since the update before it; the first one is what is
@@ -33,21 +34,21 @@ type Update struct {
 // Follow calls fn with what is there of an investigation, its entries after the
 // given sequence number, and again after each change, until ctx ends (ctx.Err())
 // or fn returns an error, which is returned as it is. Changes that come while fn
-// runs are in one update; fn is called by one goroutine.
+// runs are in one update; fn is called by one goroutine. If the database goes
+// away for a moment, Follow waits for it and goes on without a gap.
 func (s *Store) Follow(ctx context.Context, investigation string, after int64, fn func(Update) error) error {
 	wake, stop := s.hub.subscribe(investigation)
 	defer stop()
 	f := follower{store: s, investigation: investigation, seen: cursor{seq: after, live: -1, records: -1}}
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(lookAnyway)
 	defer tick.Stop()
 	for {
-		version, err := s.db.version(ctx) // before the look: what comes after it is seen by the next one
-		if err != nil {
-			return f.fail(ctx, err)
-		}
 		update, more, err := f.look(ctx)
 		if err != nil {
-			return f.fail(ctx, err)
+			if !f.mayReturn(err) {
+				return f.fail(ctx, err)
+			}
+			s.logger.DebugContext(ctx, "waiting for the store's database", "error", err)
 		}
 		if update != nil {
 			if err := fn(*update); err != nil {
@@ -57,25 +58,11 @@ func (s *Store) Follow(ctx context.Context, investigation string, after int64, f
 		if more {
 			continue
 		}
-		if err := s.await(ctx, wake, tick.C, version); err != nil {
-			return f.fail(ctx, err)
-		}
-	}
-}
-
-// await returns when there may be something new.
-func (s *Store) await(ctx context.Context, wake <-chan struct{}, tick <-chan time.Time, version int64) error {
-	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-wake:
-			return nil
-		case <-tick:
-			now, err := s.db.version(ctx)
-			if err != nil || now != version {
-				return err
-			}
+		case <-tick.C:
 		}
 	}
 }
@@ -85,25 +72,43 @@ type follower struct {
 	store         *Store
 	investigation string
 	seen          cursor
+	looked        time.Time // when it last could
+}
+
+// mayReturn reports whether a database that could be read before is worth waiting for.
+func (f *follower) mayReturn(err error) bool {
+	return errors.Is(err, ErrUnavailable) && time.Since(f.looked) < outage
 }
 
 // look reads what is new, nil if nothing is, in one snapshot, and says whether
 // there is more than fits into an update.
 func (f *follower) look(ctx context.Context) (update *Update, more bool, err error) {
+	next := *f // what has been seen, if all of it can be read
 	err = f.store.read(ctx, func(q querier) error {
-		now, err := standsAt(ctx, q, f.investigation)
-		f.seen.seq = min(max(f.seen.seq, 0), now.seq) // whatever number Follow was given
-		if err != nil || now == f.seen {
-			return err
-		}
-		update = &Update{}
-		if err := errors.Join(f.entries(ctx, q, now, update), f.live(ctx, q, now, update), f.records(ctx, q, now, update)); err != nil {
-			return err
-		}
-		more = f.seen.seq < now.seq
-		return nil
+		update, more, err = next.changes(ctx, q)
+		return err
 	})
-	return update, more, err
+	if err != nil {
+		return nil, false, err
+	}
+	next.looked = time.Now()
+	*f = next
+	return update, more, nil
+}
+
+func (f *follower) changes(ctx context.Context, q querier) (update *Update, more bool, err error) {
+	now, err := standsAt(ctx, q, f.investigation)
+	f.seen.seq = min(max(f.seen.seq, 0), now.seq) // whatever number Follow was given
+	if err != nil || now == f.seen {
+		return nil, false, err
+	}
+	update = &Update{}
+	for _, read := range []func(context.Context, querier, cursor, *Update) error{f.entries, f.live, f.records} {
+		if err := read(ctx, q, now, update); err != nil {
+			return nil, false, err
+		}
+	}
+	return update, f.seen.seq < now.seq, nil
 }
 
 func (f *follower) entries(ctx context.Context, q querier, now cursor, update *Update) error {

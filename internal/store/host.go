@@ -36,12 +36,13 @@ func machineID() string {
 // checkHost refuses a file that another host has marked: SQLite's locks do not
 // reach across hosts. A file without tables is anyone's.
 func checkHost(ctx context.Context, q querier, mark string, adopt bool) error {
-	exists, err := tableExists(ctx, q, "meta")
-	if err != nil || !exists {
+	var exists bool
+	const query = `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta')`
+	if err := q.QueryRowContext(ctx, query).Scan(&exists); err != nil || !exists {
 		return err
 	}
 	var stored string
-	err = q.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'host'`).Scan(&stored)
+	err := q.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'host'`).Scan(&stored)
 	if errors.Is(err, sql.ErrNoRows) || (err == nil && (stored == mark || adopt)) {
 		return nil
 	}

@@ -2,7 +2,7 @@ package store
 
 import "sync"
 
-// hub wakes those who follow an investigation when this process changes it.
+// hub wakes those who follow an investigation when it has changed.
 type hub struct {
 	mu        sync.Mutex
 	followers map[string]map[chan struct{}]struct{}
@@ -35,6 +35,19 @@ func (h *hub) unsubscribe(investigation string, wake chan struct{}) {
 func (h *hub) wake(investigation string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.wakeLocked(investigation)
+}
+
+// wakeAll is for when it is not known what has changed.
+func (h *hub) wakeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for investigation := range h.followers {
+		h.wakeLocked(investigation)
+	}
+}
+
+func (h *hub) wakeLocked(investigation string) {
 	for wake := range h.followers[investigation] {
 		select {
 		case wake <- struct{}{}:

@@ -18,7 +18,7 @@ const (
 func investigationFields(r *record.Investigation) []any {
 	return []any{
 		&r.ID, &r.WorkflowID, &r.RunID, &r.Chain, &r.AlertType, &r.PlanHash, &r.DataHash,
-		&r.Status, &r.EndReason, &r.Error, &r.Report, asJSON(&r.Usage), endColumn{&r.EndedAt}, timeColumn{&r.StartedAt},
+		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), endColumn{&r.EndedAt}, timeColumn{&r.StartedAt},
 	}
 }
 
@@ -59,7 +59,7 @@ func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation)
 func (s *Store) Investigation(ctx context.Context, id string) (record.Investigation, error) {
 	r, err := investigationOf(ctx, s.db.reader, id)
 	if err != nil {
-		return r, fmt.Errorf("read investigation %s: %w", id, err)
+		return r, fmt.Errorf("read investigation %s: %w", id, s.db.explain(err))
 	}
 	return r, nil
 }
@@ -77,7 +77,7 @@ func (s *Store) FindInvestigation(ctx context.Context, workflowID string) (r rec
 		ORDER BY id = $1 DESC, started_at DESC, id DESC LIMIT 1`
 	err = s.db.reader.QueryRowContext(ctx, query, workflowID).Scan(investigationFields(&r)...)
 	if err != nil {
-		return r, fmt.Errorf("find investigation %s: %w", workflowID, notFound(err))
+		return r, fmt.Errorf("find investigation %s: %w", workflowID, s.db.explain(notFound(err)))
 	}
 	return r, nil
 }
@@ -105,7 +105,7 @@ func (s *Store) Investigations(ctx context.Context, f Filter) ([]record.Investig
 	query.WriteString(` ORDER BY started_at DESC, id DESC` + limitTo(f.Limit))
 	all, err := selectAll(ctx, s.db.reader, investigationFields, query.String(), args...)
 	if err != nil {
-		return nil, fmt.Errorf("list investigations: %w", err)
+		return nil, fmt.Errorf("list investigations: %w", s.db.explain(err))
 	}
 	return all, nil
 }

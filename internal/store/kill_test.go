@@ -8,27 +8,29 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 )
 
 const (
-	victimEnv  = "INQUEST_TEST_STORE_VICTIM" // path of the store that the process is to write until it is killed
+	victimEnv  = "INQUEST_TEST_STORE_VICTIM" // the store that the process is to write until it is killed
 	rowsOfStep = 3
 )
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(victimEnv); path != "" {
-		fmt.Fprintln(os.Stderr, victim(context.Background(), path))
+	if target := os.Getenv(victimEnv); target != "" {
+		fmt.Fprintln(os.Stderr, victim(context.Background(), target))
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
 // victim appends steps for ever, and says after each what its first number is.
-func victim(ctx context.Context, path string) error {
-	s, err := store.Open(ctx, store.Options{Path: path})
+func victim(ctx context.Context, target string) error {
+	s, err := store.Open(ctx, store.At(target))
 	if err != nil {
 		return err
 	}
@@ -45,59 +47,88 @@ func victim(ctx context.Context, path string) error {
 	}
 }
 
-// A process that is killed loses nothing that it was told is written, and leaves no half of a step.
-func TestKilledWriter(t *testing.T) {
+// Processes that are killed, alone or several that write the same steps, lose
+// nothing that they were told is written, and leave no half of a step.
+func TestKilledWriters(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "inquest.db")
-	watcher := open(t, path)
-	for _, enough := range []int{1, 7, 40, 3} {
-		acknowledged := killAfter(t, path, enough)
+	targets := map[string]func(t *testing.T) string{
+		"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "inquest.db") },
+		"postgres": func(t *testing.T) string { return postgrestest.Start(t).Database(t, "killed") },
+	}
+	for name, target := range targets {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testKilledWriters(t, target(t))
+		})
+	}
+}
 
-		entries, err := watcher.After(t.Context(), scope.Investigation, 0, 0)
-		if err != nil {
-			t.Fatal(err)
+func testKilledWriters(t *testing.T, target string) {
+	watcher := open(t, target)
+	for _, round := range []struct{ writers, steps int }{{1, 1}, {1, 7}, {3, 20}, {1, 40}, {2, 3}} {
+		acknowledged := make([]int64, round.writers)
+		var all sync.WaitGroup
+		for i := range acknowledged {
+			all.Go(func() {
+				var err error
+				if acknowledged[i], err = killAfter(t.Context(), target, round.steps); err != nil {
+					t.Error(err)
+				}
+			})
 		}
-		if len(entries)%rowsOfStep != 0 || int64(len(entries)) < acknowledged+rowsOfStep-1 {
-			t.Errorf("%d rows in steps of %d, and the step at %d was acknowledged", len(entries), rowsOfStep, acknowledged)
+		all.Wait()
+		for _, last := range acknowledged {
+			checkWhole(t, watcher, last)
 		}
-		for i, e := range entries {
-			if e.Seq != int64(i)+1 || e.Iteration != i/rowsOfStep || e.Position != i%rowsOfStep {
-				t.Fatalf("row %d is number %d, %v", i, e.Seq, e.Key)
-			}
+	}
+}
+
+// checkWhole checks that the log is of whole steps, each once and in order, and
+// that the one whose first row has that number is among them.
+func checkWhole(t *testing.T, s *store.Store, last int64) {
+	t.Helper()
+	entries, err := s.After(t.Context(), scope.Investigation, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries)%rowsOfStep != 0 || int64(len(entries)) < last+rowsOfStep-1 {
+		t.Errorf("%d rows in steps of %d, and the step at %d was acknowledged", len(entries), rowsOfStep, last)
+	}
+	for i, e := range entries {
+		if e.Seq != int64(i)+1 || e.Iteration != i/rowsOfStep || e.Position != i%rowsOfStep {
+			t.Fatalf("row %d is number %d, %v", i, e.Seq, e.Key)
 		}
 	}
 }
 
 // killAfter starts a victim, kills it while it writes, once it has acknowledged
 // so many steps, and returns the last number that it acknowledged.
-func killAfter(t *testing.T, path string, steps int) (last int64) {
+func killAfter(ctx context.Context, target string, steps int) (last int64, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
-	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Env = append(os.Environ(), victimEnv+"="+path)
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), victimEnv+"="+target)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
 	lines := bufio.NewScanner(out)
 	for n := 1; lines.Scan(); n++ { // what it said until it died
 		if last, err = strconv.ParseInt(lines.Text(), 10, 64); err != nil {
-			t.Fatal(err)
+			break
 		}
 		if n == steps {
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			err = cmd.Process.Kill()
 		}
 	}
-	if err := cmd.Wait(); cmd.ProcessState.Exited() {
-		t.Fatalf("the victim ended by itself: %v", err)
+	if end := cmd.Wait(); err == nil && cmd.ProcessState.Exited() {
+		err = fmt.Errorf("the victim ended by itself: %w", end)
 	}
-	return last
+	return last, err
 }

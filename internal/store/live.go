@@ -10,7 +10,7 @@ import (
 const liveColumns = `investigation, execution, iteration, attempt, text, thinking`
 
 func liveFields(l *transcript.Live) []any {
-	return []any{&l.Investigation, &l.Execution, &l.Iteration, &l.Attempt, &l.Text, &l.Thinking}
+	return []any{&l.Investigation, &l.Execution, &l.Iteration, &l.Attempt, textColumn{&l.Text}, textColumn{&l.Thinking}}
 }
 
 // SetLive replaces what is live of an execution. It is ignored if it comes too
@@ -35,7 +35,7 @@ func (s *Store) SetLive(ctx context.Context, live transcript.Live) error {
 func (s *Store) Live(ctx context.Context, investigation string) ([]transcript.Live, error) {
 	live, err := liveOf(ctx, s.db.reader, investigation)
 	if err != nil {
-		return nil, fmt.Errorf("read live tails of %s: %w", investigation, err)
+		return nil, fmt.Errorf("read live tails of %s: %w", investigation, s.db.explain(err))
 	}
 	return live, nil
 }

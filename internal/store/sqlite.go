@@ -11,39 +11,41 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
 const (
-	busyTimeout = 10 * time.Second // how long a writer waits for those of other processes
-	readers     = 4                // connections for reading, besides the one that watches
+	busyTimeout = 10 * time.Second       // how long a writer waits for those of other processes
+	lookEvery   = 100 * time.Millisecond // how soon the changes of other processes are noticed
+	readers     = 4                      // connections for reading, besides the one that watches
 )
 
-// sqliteDB is a SQLite file: one connection that writes, a few that read, and
-// one that notices what other processes do.
-type sqliteDB struct {
+// sqliteFile is an open SQLite file: one connection that writes, a few that
+// read, and one that notices what other processes do.
+type sqliteFile struct {
 	writer *sql.DB
 	reader *sql.DB
-	watch  *sql.Conn // of reader
+	eye    *sql.Conn // of reader
 }
 
-func openSQLite(ctx context.Context, opts Options) (*sqliteDB, error) {
+func openSQLite(ctx context.Context, opts Options) (database, error) {
 	path, err := filepath.Abs(opts.Path)
 	if err != nil {
-		return nil, err
+		return database{}, err
 	}
 	if err := makeFile(path); err != nil {
-		return nil, err
+		return database{}, err
 	}
-	db := &sqliteDB{
+	db := &sqliteFile{
 		writer: pool(path, 1, "_txlock=immediate"),
 		reader: pool(path, readers+1, "_pragma=query_only(1)"),
 	}
 	if err := db.prepare(ctx, opts); err != nil {
-		return nil, errors.Join(explain(err), db.close())
+		return database{}, errors.Join(db.explain(err), db.close())
 	}
-	return db, nil
+	return database{writer: db.writer, reader: db.reader, engine: db}, nil
 }
 
 // makeFile makes the file, and its folder, readable by its owner only. It never
@@ -76,22 +78,54 @@ func pool(path string, size int, param string) *sql.DB {
 }
 
 // prepare readies the file, and the connection that watches it.
-func (db *sqliteDB) prepare(ctx context.Context, opts Options) error {
+func (db *sqliteFile) prepare(ctx context.Context, opts Options) error {
 	if err := db.useWAL(ctx); err != nil {
 		return err
 	}
-	if err := setUp(ctx, db.writer, opts); err != nil {
+	if err := setUpFile(ctx, db.writer, opts); err != nil {
 		return err
 	}
 	var err error
-	db.watch, err = db.reader.Conn(ctx)
+	db.eye, err = db.reader.Conn(ctx)
 	return err
+}
+
+// setUpFile makes the file this host's and brings its tables to the newest
+// version: all of it or nothing, however many processes start at once. db must be
+// a pool of one connection, because the transaction is around whatever goose does
+// on it.
+func setUpFile(ctx context.Context, db *sql.DB, opts Options) error {
+	if _, err := db.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	end := "COMMIT"
+	err := claimAndMigrate(ctx, db, opts)
+	if err != nil {
+		end = "ROLLBACK"
+	}
+	_, endErr := db.ExecContext(context.WithoutCancel(ctx), end)
+	if err != nil {
+		return err // a ROLLBACK that fails finds nothing to undo
+	}
+	return endErr
+}
+
+func claimAndMigrate(ctx context.Context, db *sql.DB, opts Options) error {
+	mark := hostMark()
+	if err := checkHost(ctx, db, mark, opts.Adopt); err != nil {
+		return err
+	}
+	// Without transactions of goose's own within ours.
+	if err := migrate(ctx, db, goose.DialectSQLite3, "sqlite", opts.Logger, goose.WithIsolateDDL(true)); err != nil {
+		return err
+	}
+	return setHost(ctx, db, mark)
 }
 
 // useWAL lets readers and the writer work side by side. The mode stays with the
 // file. Processes that change it at once may be told "busy" without the waiting
 // that busy_timeout asks for (SQLite sees a deadlock coming), so they try again.
-func (db *sqliteDB) useWAL(ctx context.Context) error {
+func (db *sqliteFile) useWAL(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
 	for {
@@ -107,26 +141,44 @@ func (db *sqliteDB) useWAL(ctx context.Context) error {
 	}
 }
 
+// lock: the transactions of the writer have the lock of the whole file (see pool).
+func (db *sqliteFile) lock(context.Context, querier, string) error { return nil }
+
+// announce: the processes that have the file open watch it.
+func (db *sqliteFile) announce(string) {}
+
+func (db *sqliteFile) watch(ctx context.Context, h *hub) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for last := int64(0); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now, err := db.version(ctx)
+		if err != nil || now != last {
+			h.wakeAll()
+		}
+		last = now
+	}
+}
+
 // version changes whenever another connection, of this process or another one,
 // has committed. It is read without a deadline, in microseconds: an interrupted
 // connection would be replaced, and versions of two connections do not compare.
-func (db *sqliteDB) version(ctx context.Context) (int64, error) {
+func (db *sqliteFile) version(ctx context.Context) (int64, error) {
 	var v int64
-	err := db.watch.QueryRowContext(context.WithoutCancel(ctx), "PRAGMA data_version").Scan(&v)
+	err := db.eye.QueryRowContext(context.WithoutCancel(ctx), "PRAGMA data_version").Scan(&v)
 	return v, err
 }
 
-func (db *sqliteDB) close() error {
+func (db *sqliteFile) close() error {
 	var err error
-	if db.watch != nil {
-		err = db.watch.Close()
+	if db.eye != nil {
+		err = db.eye.Close()
 	}
 	return errors.Join(err, db.reader.Close(), db.writer.Close())
-}
-
-// isDuplicate reports whether a unique index refused a row.
-func isDuplicate(err error) bool {
-	return isCode(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
 // isCode reports whether err is one of SQLite's codes, or a finer one of the same kind.
@@ -136,8 +188,10 @@ func isCode(err error, codes ...int) bool {
 }
 
 // explain says in words what SQLite has a code for.
-func explain(err error) error {
+func (db *sqliteFile) explain(err error) error {
 	switch {
+	case isCode(err, sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY):
+		return fmt.Errorf("%w: %w", errDuplicate, err)
 	case isCode(err, sqlite3.SQLITE_NOTADB):
 		return fmt.Errorf("the file is not a SQLite database: %w", err)
 	case isCode(err, sqlite3.SQLITE_CORRUPT):
@@ -145,7 +199,7 @@ func explain(err error) error {
 	case isCode(err, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
 		return fmt.Errorf("the file and its folder must be writable: %w", err)
 	case isCode(err, sqlite3.SQLITE_BUSY):
-		return fmt.Errorf("another process has kept it locked for %s: %w", busyTimeout, err)
+		return fmt.Errorf("%w: another process has kept it locked for %s: %w", ErrUnavailable, busyTimeout, err)
 	}
 	return err
 }

@@ -16,15 +16,15 @@ const (
 
 func stageFields(r *record.Stage) []any {
 	return []any{
-		&r.Investigation, &r.Name, &r.Index, &r.Status, &r.Outcome, &r.Result, &r.Error,
+		&r.Investigation, &r.Name, &r.Index, &r.Status, &r.Outcome, &r.Result, textColumn{&r.Error},
 		timeColumn{&r.StartedAt}, endColumn{&r.EndedAt},
 	}
 }
 
 func executionFields(r *record.Execution) []any {
 	return []any{
-		&r.Investigation, &r.Name, &r.Stage, &r.Agent, &r.Type, &r.LLMBackend, &r.Provider, &r.Model,
-		&r.Status, &r.StopReason, &r.Forced, &r.Iterations, asJSON(&r.Usage), &r.Error,
+		&r.Investigation, &r.Name, &r.Stage, &r.Agent, &r.Type, &r.LLMBackend, &r.Provider, textColumn{&r.Model},
+		&r.Status, &r.StopReason, &r.Forced, &r.Iterations, asJSON(&r.Usage), textColumn{&r.Error},
 		timeColumn{&r.StartedAt}, endColumn{&r.EndedAt},
 	}
 }
@@ -64,7 +64,7 @@ func saveExecutions(ctx context.Context, q querier, executions []record.Executio
 // StartExecution writes the record of an execution that begins. One that exists
 // is left alone, unless it had ended: then it is running again.
 func (s *Store) StartExecution(ctx context.Context, r record.Execution) error {
-	const reopen = `UPDATE executions SET status = $3, stop_reason = '', forced = 0, iterations = 0, usage = '{}', error = '',
+	const reopen = `UPDATE executions SET status = $3, stop_reason = '', forced = FALSE, iterations = 0, usage = '{}', error = '',
 		ended_at = NULL WHERE investigation = $1 AND name = $2`
 	err := s.start(ctx, r.Investigation, starting{
 		insert: insertInto("executions", executionColumns) + `ON CONFLICT (investigation, name) DO NOTHING`,
@@ -83,7 +83,7 @@ func (s *Store) StartExecution(ctx context.Context, r record.Execution) error {
 func (s *Store) Stages(ctx context.Context, investigation string) ([]record.Stage, error) {
 	stages, err := stagesOf(ctx, s.db.reader, investigation)
 	if err != nil {
-		return nil, fmt.Errorf("read stages of %s: %w", investigation, err)
+		return nil, fmt.Errorf("read stages of %s: %w", investigation, s.db.explain(err))
 	}
 	return stages, nil
 }
@@ -97,7 +97,7 @@ func stagesOf(ctx context.Context, q querier, investigation string) ([]record.St
 func (s *Store) Executions(ctx context.Context, investigation string) ([]record.Execution, error) {
 	executions, err := executionsOf(ctx, s.db.reader, investigation)
 	if err != nil {
-		return nil, fmt.Errorf("read executions of %s: %w", investigation, err)
+		return nil, fmt.Errorf("read executions of %s: %w", investigation, s.db.explain(err))
 	}
 	return executions, nil
 }

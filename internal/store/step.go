@@ -31,10 +31,11 @@ func (s *Store) lookup(ctx context.Context, c claim) (stored []transcript.Entry,
 	}
 	st, err := c.standing(ctx, s.db.reader)
 	if err != nil {
-		return nil, err
+		return nil, s.db.explain(err)
 	}
 	if st.settled() {
-		return c.stored(ctx, s.db.reader)
+		stored, err = c.stored(ctx, s.db.reader)
+		return stored, s.db.explain(err)
 	}
 	err = s.write(ctx, c.Investigation, func(q querier) error {
 		if err := c.enforce(ctx, q); err != nil {
@@ -78,7 +79,7 @@ func (s *Store) append(ctx context.Context, c claim, step transcript.Step) (stor
 		stored, err = c.stored(ctx, q)
 		return err
 	})
-	if isDuplicate(err) {
+	if errors.Is(err, errDuplicate) {
 		return nil, fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	return stored, err

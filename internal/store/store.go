@@ -1,14 +1,14 @@
 // Package store keeps what Inquest must not lose: transcripts, blobs, tool
 // catalogues, records and the ledger of usage. It is one SQL implementation;
-// what only SQLite needs is in sqlite.go.
+// what only SQLite or only PostgreSQL needs is in sqlite.go and postgres.go.
 package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -23,80 +23,56 @@ var (
 	ErrStaleRun = transcript.ErrStaleRun
 	// ErrConflict: a key of the step belongs to another step of the same run.
 	ErrConflict = errors.New("key is taken by another step")
+	// ErrUnavailable: the database does not answer, or is too busy. Every call of
+	// the store may be made again: one that had been carried out changes nothing.
+	ErrUnavailable = errors.New("the database is not available at the moment")
 	// ErrOtherHost: the SQLite file belongs to another host.
 	ErrOtherHost = errors.New("a SQLite store serves one host")
 	// ErrNewerSchema: a newer program has written the database.
 	ErrNewerSchema = errors.New("written by a newer version of this program")
 )
 
-// Options say where the store is.
-type Options struct {
-	// Path of the SQLite file. Its folder is made if absent.
-	Path string
-	// Adopt takes over a file that another host has marked, because it was moved
-	// here: a restored backup, a container with a new name.
-	Adopt bool
-	// Logger is told of migrations; nil = nobody.
-	Logger *slog.Logger
-}
+// errDuplicate: a unique index refused a row.
+var errDuplicate = errors.New("there is such a row already")
 
 // Store is a database that is open. Its methods may be called by any number of
-// goroutines, and several processes of one host may have the same file open.
+// goroutines, and several processes may have it open: with SQLite those of one
+// host, with PostgreSQL any.
 type Store struct {
-	db  *sqliteDB
-	hub *hub
+	db     database
+	hub    *hub
+	logger *slog.Logger
+	stop   func() // ends what runs in the background
 }
 
-// Open opens the database, making or upgrading it if need be.
+// Open opens the database, making or upgrading its tables if need be. No error
+// of the store shows the password of Options.DSN.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	db, err := openSQLite(ctx, opts)
+	db, err := openDatabase(ctx, opts)
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", opts.Path, err)
+		return nil, fmt.Errorf("open store %s: %w", opts, err)
 	}
-	return &Store{db: db, hub: newHub()}, nil
+	s := &Store{db: db, hub: newHub(), logger: opts.Logger}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	var watcher sync.WaitGroup
+	watcher.Go(func() { db.watch(life, s.hub) })
+	s.stop = func() {
+		end()
+		watcher.Wait()
+	}
+	return s, nil
 }
 
 // Close ends every Follow with an error and closes the database.
 func (s *Store) Close() error {
-	if err := s.db.close(); err != nil {
+	s.stop()
+	err := s.db.close()
+	s.hub.wakeAll() // they look, and find it closed
+	if err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
 	return nil
-}
-
-// querier is what a *sql.DB and a *sql.Tx have in common.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
-// write runs fn in a transaction that has the write lock from its start, and
-// then wakes those who follow the investigation.
-func (s *Store) write(ctx context.Context, investigation string, fn func(querier) error) error {
-	if err := inTx(ctx, s.db.writer, fn); err != nil {
-		return err
-	}
-	s.hub.wake(investigation)
-	return nil
-}
-
-// read runs fn on one snapshot of the database.
-func (s *Store) read(ctx context.Context, fn func(querier) error) error {
-	return inTx(ctx, s.db.reader, fn)
-}
-
-func inTx(ctx context.Context, db *sql.DB, fn func(querier) error) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // does nothing after Commit
-	if err := fn(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
 }

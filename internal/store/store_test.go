@@ -18,9 +18,30 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-func open(t testing.TB, path string) *store.Store {
+func TestSQLiteSnapshot(t *testing.T) {
+	t.Parallel()
+	testSnapshot(t, filepath.Join(t.TempDir(), "inquest.db"))
+}
+
+// One read sees one state of the database, whatever is written meanwhile.
+func testSnapshot(t *testing.T, target string) {
+	s, writer := open(t, target), open(t, target)
+	write := func(iteration int) {
+		if _, err := writer.Append(t.Context(), stepAt(iteration, 1)); err != nil {
+			t.Error(err)
+		}
+	}
+	write(1)
+	first, second, err := s.ReadTwice(t.Context(), scope.Investigation, func() { write(2) })
+	if err != nil || first != 1 || second != 1 {
+		t.Errorf("the last entry is %d and then %d, error %v", first, second, err)
+	}
+}
+
+// open opens the store that is named by a path or an address.
+func open(t testing.TB, target string) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: path})
+	s, err := store.Open(t.Context(), store.At(target))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ type Store interface {
 	Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
+	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
 	After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error)
 	SetLive(ctx context.Context, live transcript.Live) error
 	Live(ctx context.Context, investigation string) ([]transcript.Live, error)
@@ -40,6 +41,7 @@ type Store interface {
 	Stages(ctx context.Context, investigation string) ([]record.Stage, error)
 	Executions(ctx context.Context, investigation string) ([]record.Execution, error)
 	Usage(ctx context.Context, investigation string) (agent.Usage, error)
+	Size(ctx context.Context) (int64, error)
 }
 
 // patience is how long the suite waits for what must happen.
@@ -51,7 +53,10 @@ const patience = 30 * time.Second
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	tests := map[string]func(*testing.T, opener){
 		"append and read":              testAppendAndRead,
+		"reply of an iteration":        testReply,
+		"size":                         testSize,
 		"bodies round-trip":            testBodies,
+		"texts of others":              testTexts,
 		"first writer wins":            testFirstWriterWins,
 		"refused steps":                testRefusedSteps,
 		"reset":                        testReset,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -48,6 +49,39 @@ func testBodies(t *testing.T, open opener) {
 	same(t, "appended body", appended[0].Body, body)
 	same(t, "appended entry", must(s.Entries(ctx, scope))(t), appended)
 	same(t, "writer", appended[0].Writer, writer("r1"))
+}
+
+// What models and tools say may hold any bytes. In a transcript a NUL survives,
+// elsewhere it becomes U+FFFD, as everywhere what is not UTF-8.
+func testTexts(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	const said, journal, kept = "a\x00b \xff\xfec", "a\x00b \uFFFD\uFFFDc", "a\uFFFDb \uFFFDc"
+
+	row := reply("r1", key(1, 0), agent.Usage{InputTokens: 1})
+	row.Text, row.Model = said, said
+	got := mustAppend(t, s, step("r1", row))
+	same(t, "entry", []string{got[0].Text, got[0].Model}, []string{journal, journal})
+	same(t, "usage", must(s.Usage(ctx, scope.Investigation))(t), agent.Usage{InputTokens: 1})
+
+	ok(t, s.SetLive(ctx, live(2, 1, said)))
+	same(t, "live", must(s.Live(ctx, scope.Investigation))(t), []transcript.Live{live(2, 1, kept)})
+
+	r := investigation("inv", "inv", 1)
+	r.Report, r.Error = said, said
+	ok(t, s.FinishInvestigation(ctx, r))
+	r.Report, r.Error = kept, kept
+	same(t, "investigation", must(s.Investigation(ctx, "inv"))(t), r)
+
+	stage, execution := stageOf("inv"), executionOf("inv")
+	stage.Error, execution.Error, execution.Model = said, said, said
+	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}))
+	stage.Error, execution.Error, execution.Model = kept, kept, kept
+	same(t, "stage", must(s.Stages(ctx, "inv"))(t), []record.Stage{stage})
+	same(t, "execution", must(s.Executions(ctx, "inv"))(t), []record.Execution{execution})
+
+	if _, err := s.Investigation(ctx, said); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an id that nothing can have: %v", err)
+	}
 }
 
 func testFirstWriterWins(t *testing.T, open opener) {

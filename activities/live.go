@@ -1,0 +1,61 @@
+package activities
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// liveEvery is how soon what arrives is in the tail, and so how often the tail is
+// written. A reply that is complete by then is never live: one transaction less.
+const liveEvery = 200 * time.Millisecond
+
+// live writes the part of a reply that has arrived into the transcript's tail.
+type live struct {
+	*job
+	mu   sync.Mutex
+	tail transcript.Live
+	due  *time.Timer // of the next write; nil = nothing to write
+}
+
+func newLive(j *job, iteration, attempt int) *live {
+	return &live{job: j, tail: transcript.Live{Scope: j.ref.scope(), Iteration: iteration, Attempt: attempt}}
+}
+
+// add takes in a chunk.
+func (l *live) add(ctx context.Context, d llm.Delta) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tail.Text += d.Content
+	l.tail.Thinking += d.Thinking
+	if l.due == nil {
+		l.due = time.AfterFunc(liveEvery, func() { l.write(ctx) })
+	}
+}
+
+// write writes the tail. It is for watching: what goes wrong with it is logged
+// and changes nothing.
+func (l *live) write(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.due == nil {
+		return // stopped meanwhile
+	}
+	l.due = nil
+	if err := l.Transcripts.SetLive(ctx, l.tail); err != nil && ctx.Err() == nil {
+		l.Logger.Warn("live tail not written", "execution", l.ref.Execution, "error", err)
+	}
+}
+
+// stop ends the writing, also that which is under way: the reply comes next.
+func (l *live) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.due != nil {
+		l.due.Stop()
+		l.due = nil
+	}
+}

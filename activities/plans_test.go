@@ -1,0 +1,58 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// shelf has a plan of every name but one, and counts how often it is asked.
+type shelf struct {
+	Blobs
+	reads int
+}
+
+func (s *shelf) Blob(_ context.Context, hash string) ([]byte, error) {
+	s.reads++
+	if hash == "none" {
+		return nil, record.ErrNotFound
+	}
+	return fmt.Appendf(nil, `{"chain":%q}`, hash), nil
+}
+
+func TestPlansAreReadOnce(t *testing.T) {
+	t.Parallel()
+	blobs := &shelf{}
+	a := &Activities{Blobs: blobs}
+	read := func(hash string) agent.Plan {
+		plan, err := a.plan(t.Context(), hash)
+		if err != nil || plan.Chain != hash {
+			t.Fatalf("plan %s: %+v, %v", hash, plan, err)
+		}
+		return plan
+	}
+	for range 3 {
+		read("a")
+		read("b")
+	}
+	if blobs.reads != 2 {
+		t.Errorf("two plans were read %d times", blobs.reads)
+	}
+	for range 2 {
+		if _, err := a.plan(t.Context(), "none"); err == nil {
+			t.Error("a plan that is not there was found")
+		}
+	}
+	if blobs.reads != 4 {
+		t.Errorf("a plan that was not there is not looked for again: %d reads", blobs.reads)
+	}
+	for n := range 3 * maxPlans {
+		read(fmt.Sprint(n))
+	}
+	if n := len(a.plans.known); n > maxPlans {
+		t.Errorf("%d plans are kept, more than %d", n, maxPlans)
+	}
+}

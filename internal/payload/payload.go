@@ -1,0 +1,105 @@
+// Package payload keeps what is too large for a Temporal history in the store:
+// the net under inputs and results that are small by construction.
+package payload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// Threshold is the size in bytes from which on a payload is kept in the store.
+	Threshold = 64 << 10
+
+	driverName = "inquest" // is in histories: never to be changed
+	blobClaim  = "blob"    // what a claim names
+	// within is how long one payload may take. The SDK reads payloads without a
+	// deadline, and a worker must not hang on a store that is away.
+	within = 20 * time.Second
+)
+
+// Blobs is the part of the store that is needed.
+type Blobs interface {
+	PutBlob(ctx context.Context, data []byte) (hash string, err error)
+	Blob(ctx context.Context, hash string) ([]byte, error)
+}
+
+// Storage returns the option of a Temporal client that keeps large payloads among
+// the blobs. Workers take it over from their client; everybody who reads results
+// or histories needs the same. What is kept is what would have been sent: with an
+// encrypting codec, it is encrypted.
+func Storage(blobs Blobs) converter.ExternalStorage {
+	return converter.ExternalStorage{Drivers: []converter.StorageDriver{driver{blobs}}, PayloadSizeThreshold: Threshold}
+}
+
+// driver is a converter.StorageDriver. A claim names a blob, which is a payload
+// as protobuf has it, metadata included.
+type driver struct{ blobs Blobs }
+
+// Name implements converter.StorageDriver.
+func (driver) Name() string { return driverName }
+
+// Type implements converter.StorageDriver.
+func (driver) Type() string { return driverName }
+
+// Store implements converter.StorageDriver. The same payload makes the same blob,
+// so a step that is tried again stores nothing twice.
+func (d driver) Store(ctx converter.StorageDriverStoreContext, payloads []*commonpb.Payload) ([]converter.StorageDriverClaim, error) {
+	claims := make([]converter.StorageDriverClaim, len(payloads))
+	for i, p := range payloads {
+		err := ctx.GetLimiter().Permit(ctx.Context, p, func() (err error) {
+			claims[i], err = d.store(ctx.Context, p)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("keep a payload of %d bytes: %w", proto.Size(p), err)
+		}
+	}
+	return claims, nil
+}
+
+func (d driver) store(ctx context.Context, p *commonpb.Payload) (claim converter.StorageDriverClaim, err error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
+	if err != nil {
+		return claim, err
+	}
+	hash, err := d.blobs.PutBlob(ctx, data)
+	claim.ClaimData = map[string]string{blobClaim: hash}
+	return claim, err
+}
+
+// Retrieve implements converter.StorageDriver.
+func (d driver) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {
+	payloads := make([]*commonpb.Payload, len(claims))
+	for i, claim := range claims {
+		err := ctx.GetLimiter().Permit(ctx.Context, claim, func() (err error) {
+			payloads[i], err = d.retrieve(ctx.Context, claim.ClaimData[blobClaim])
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("get a payload that is in the store: %w", err)
+		}
+	}
+	return payloads, nil
+}
+
+func (d driver) retrieve(ctx context.Context, hash string) (*commonpb.Payload, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	data, err := d.blobs.Blob(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	p := &commonpb.Payload{}
+	if err := proto.Unmarshal(data, p); err != nil {
+		return nil, fmt.Errorf("read blob %s: %w", hash, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// database is an open database: its connections, and what is special about it.
+type database struct {
+	writer   *sql.DB
+	reader   *sql.DB
+	snapshot *sql.TxOptions // of a transaction that reads one state of the database
+	engine
+}
+
+// engine is what SQLite and PostgreSQL do each in their own way.
+type engine interface {
+	// lock comes first in a transaction of the writer: until it ends, nobody else
+	// changes that investigation. "" is none.
+	lock(ctx context.Context, q querier, investigation string) error
+	// announce lets other processes know, soon, that an investigation has changed.
+	// One that is not told finds out by itself, later.
+	announce(investigation string)
+	// watch wakes followers when other processes have changed something, until ctx ends.
+	watch(ctx context.Context, h *hub)
+	// explain puts an error into words, and says if it is one of ours: see ErrUnavailable and errDuplicate.
+	explain(err error) error
+	sizeQuery() string // selects how many bytes the database takes
+	close() error
+}
+
+func openDatabase(ctx context.Context, opts Options) (database, error) {
+	if opts.DSN != "" {
+		return openPostgres(ctx, opts)
+	}
+	return openSQLite(ctx, opts)
+}
+
+// querier is what a *sql.DB and a *sql.Tx have in common.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// write runs fn in a transaction in which nobody else changes the investigation,
+// and then wakes those who follow it.
+func (s *Store) write(ctx context.Context, investigation string, fn func(querier) error) error {
+	err := inTx(ctx, s.db.writer, nil, func(q querier) error {
+		if err := s.db.lock(ctx, q, investigation); err != nil {
+			return err
+		}
+		return fn(q)
+	})
+	if err != nil {
+		return s.db.explain(err)
+	}
+	if investigation != "" {
+		s.hub.wake(investigation)
+		s.db.announce(investigation)
+	}
+	return nil
+}
+
+// read runs fn on one snapshot of the database.
+func (s *Store) read(ctx context.Context, fn func(querier) error) error {
+	return s.db.explain(inTx(ctx, s.db.reader, s.db.snapshot, fn))
+}
+
+func inTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, fn func(querier) error) error {
+	tx, err := db.BeginTx(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after Commit
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+const (
+	connections    = 10 // of a process, besides the one that listens
+	connectTimeout = 10 * time.Second
+	connectionLife = 30 * time.Minute // so that they follow a database that moves
+	migrationLock  = 0x696e7175657374 // "inquest": the number of the advisory lock
+)
+
+// sessionSettings hold where the address does not set them. A worker that is lost
+// within a transaction must not keep its locks until the server's TCP gives it up.
+func sessionSettings() map[string]string {
+	return map[string]string{
+		"application_name":                    "inquest",
+		"lock_timeout":                        "10s",
+		"idle_in_transaction_session_timeout": "30s",
+	}
+}
+
+// postgres is a PostgreSQL database, shared by workers of any number of hosts.
+type postgres struct {
+	config *pgx.ConnConfig
+	pool   *sql.DB
+	news   *news
+	logger *slog.Logger
+}
+
+func openPostgres(ctx context.Context, opts Options) (database, error) {
+	if opts.Path != "" {
+		return database{}, errors.New("a path and an address are given: it is one or the other")
+	}
+	config, err := configure(opts.DSN)
+	if err != nil {
+		return database{}, err
+	}
+	db := &postgres{config: config, pool: stdlib.OpenDB(*config), news: newNews(), logger: opts.Logger}
+	db.pool.SetMaxOpenConns(connections)
+	db.pool.SetMaxIdleConns(connections)
+	db.pool.SetConnMaxLifetime(connectionLife)
+	if err := db.setUp(ctx); err != nil {
+		return database{}, errors.Join(db.explain(err), db.close())
+	}
+	snapshot := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	return database{writer: db.pool, reader: db.pool, snapshot: snapshot, engine: db}, nil
+}
+
+// configure reads an address. The driver's error is kept back if it could quote a
+// piece of the password.
+func configure(dsn string) (*pgx.ConnConfig, error) {
+	const want = "the address must be postgres://user:password@host:port/database?setting=value, " +
+		"with special characters of the password as %XX"
+	if _, ok := parseDSN(dsn); !ok {
+		return nil, errors.New(want)
+	}
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("%s (%v)", want, errors.Unwrap(err)) //nolint:errorlint // its reason only
+	}
+	for name, value := range sessionSettings() {
+		if _, set := config.RuntimeParams[name]; !set {
+			config.RuntimeParams[name] = value
+		}
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	// A server that is lost without a word is noticed after half a minute.
+	keepAlive := net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
+	config.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
+	return config, nil
+}
+
+// setUp brings the tables to the newest version. Processes that start at once
+// take turns: the lock goes when the transaction around it ends.
+func (db *postgres) setUp(ctx context.Context) error {
+	return inTx(ctx, db.pool, nil, func(q querier) error {
+		const patiently = `SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`
+		if _, err := q.ExecContext(ctx, patiently); err != nil {
+			return err
+		}
+		if err := checkEncoding(ctx, q); err != nil {
+			return err
+		}
+		if _, err := q.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
+			return err
+		}
+		return migrate(ctx, db.pool, goose.DialectPostgres, "postgres", db.logger)
+	})
+}
+
+func checkEncoding(ctx context.Context, q querier) error {
+	var encoding string
+	if err := q.QueryRowContext(ctx, `SHOW server_encoding`).Scan(&encoding); err != nil {
+		return err
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("the encoding of the database is %s, and must be UTF8", encoding)
+	}
+	return nil
+}
+
+// lock takes the row of the investigation's cursor. What a transaction reads
+// after that is what those before it have committed.
+func (db *postgres) lock(ctx context.Context, q querier, investigation string) error {
+	const (
+		take = `SELECT 1 FROM cursors WHERE investigation = $1 FOR UPDATE`
+		add  = `INSERT INTO cursors (investigation, seq, struck, live, records) VALUES ($1, 0, 0, 0, 0) ON CONFLICT DO NOTHING`
+	)
+	if investigation == "" {
+		return nil
+	}
+	taken, err := changed(q.ExecContext(ctx, take, investigation))
+	if err != nil || taken {
+		return err
+	}
+	added, err := changed(q.ExecContext(ctx, add, investigation))
+	if err != nil || added {
+		return err
+	}
+	_, err = q.ExecContext(ctx, take, investigation) // another was quicker
+	return err
+}
+
+func (db *postgres) close() error { return db.pool.Close() }

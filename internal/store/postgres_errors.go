@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// The codes of PostgreSQL that mean something here:
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const (
+	codeDuplicate   = "23505" // unique_violation
+	codeUnstorable  = "22021" // character_not_in_repertoire: NUL, or not UTF-8
+	codeForbidden   = "42501" // insufficient_privilege
+	codeReadOnly    = "25006" // read_only_sql_transaction
+	codeLocked      = "55P03" // lock_not_available, after lock_timeout
+	codeTooLongIdle = "25P03" // idle_in_transaction_session_timeout
+)
+
+// passingClasses are the beginnings of the codes of what passes: connection
+// trouble, rollbacks for others' sake, lack of resources, shutdowns.
+var passingClasses = []string{"08", "40", "53", "57P"}
+
+// explain says in words what PostgreSQL has a code for, and what is worth another try.
+func (db *postgres) explain(err error) error {
+	var told *pgconn.PgError
+	switch {
+	case err == nil, errors.Is(err, ErrUnavailable), errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &told):
+		return explainCode(told.Code, plain(err))
+	case isLost(err):
+		return fmt.Errorf("%w: %w", ErrUnavailable, plain(err))
+	}
+	return err
+}
+
+// plain is what went wrong in the end with a connection that could not be made.
+// The driver tells it over several lines, of each attempt.
+func plain(err error) error {
+	var (
+		connect *pgconn.ConnectError
+		told    *pgconn.PgError
+		network *net.OpError
+	)
+	switch {
+	case !errors.As(err, &connect):
+		return err
+	case errors.As(err, &told):
+		return told
+	case errors.As(err, &network):
+		return network
+	}
+	return err
+}
+
+func explainCode(code string, err error) error {
+	passes := func(class string) bool { return len(code) >= len(class) && code[:len(class)] == class }
+	switch {
+	case code == codeDuplicate:
+		return fmt.Errorf("%w: %w", errDuplicate, err)
+	case code == codeForbidden:
+		return fmt.Errorf("the user must be allowed to create tables in the schema, and own them: %w", err)
+	case code == codeReadOnly:
+		return fmt.Errorf("%w: the server is a standby, or set to read-only: %w", ErrUnavailable, err)
+	case code == codeLocked:
+		return fmt.Errorf("%w: another process has kept the investigation locked: %w", ErrUnavailable, err)
+	case code == codeTooLongIdle, slices.ContainsFunc(passingClasses, passes):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return err
+}
+
+// isLost reports whether the connection broke, or none could be made.
+func isLost(err error) bool {
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		return true
+	}
+	var network net.Error
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		(errors.As(err, &network) && !errors.Is(err, context.DeadlineExceeded))
+}
+
+// isUnstorable reports whether PostgreSQL was asked for a key that no row can have.
+func isUnstorable(err error) bool {
+	var told *pgconn.PgError
+	return errors.As(err, &told) && told.Code == codeUnstorable
+}

@@ -1,0 +1,203 @@
+// Package postgrestest runs a PostgreSQL server for tests: a real one, from the
+// binaries that are installed, with its own data and port.
+package postgrestest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	role     = "inquest"
+	attempts = 10 // at starting a server: its port may just have been taken
+)
+
+var defaults = [...]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=300", "fsync=off"}
+
+// Server is a PostgreSQL server of one test.
+type Server struct {
+	// Password of the one user that there is, a superuser.
+	Password string
+
+	programs string // folder of initdb, postgres and createdb
+	settings []string
+	dir      string
+	port     string
+	process  *exec.Cmd
+}
+
+// Start starts a server that ends with the test. If PostgreSQL is not installed,
+// the test fails. Settings are as in its configuration: "name=value". It does not
+// sync to disk unless told to: tests kill it, but not the machine that it is on.
+func Start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	programs, err := findPrograms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Password: "never-to-be-seen", programs: programs, settings: settings}
+	if s.dir, err = os.MkdirTemp("", "inquest-postgres"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(s.dir) })
+	if err := s.initialize(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	if err := s.try(func() error { s.port = ""; return s.run() }); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// findPrograms returns the folder of the newest PostgreSQL. On Debian, what is in
+// the PATH are wrappers, and the server is not among them.
+func findPrograms() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // fails for a bad pattern only
+	if len(found) > 0 {
+		return filepath.Dir(found[len(found)-1]), nil
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", fmt.Errorf("this test needs a PostgreSQL server: apt-get install postgresql (%w)", err)
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return "", err
+	}
+	return filepath.Dir(path), nil
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) initialize() error {
+	secret := filepath.Join(s.dir, "password")
+	if err := os.WriteFile(secret, []byte(s.Password), 0o600); err != nil {
+		return err
+	}
+	if err := giveAway(s.dir, secret); err != nil {
+		return err
+	}
+	cmd := s.command("initdb", "-D", s.data(), "--username="+role, "--pwfile="+secret,
+		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// command prepares a program of PostgreSQL. As root it runs as somebody else,
+// because the server refuses to be root's.
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.programs, name), args...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "PGPASSWORD="+s.Password)
+	cmd.SysProcAttr = ordinaryUser()
+	return cmd
+}
+
+func (s *Server) try(run func() error) (err error) {
+	for range attempts {
+		if err = run(); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("start PostgreSQL: %w", err)
+}
+
+// run starts the server, on a free port if it has none yet, and returns when it answers.
+func (s *Server) run() (err error) {
+	if s.port == "" {
+		if s.port, err = freePort(); err != nil {
+			return err
+		}
+	}
+	args := []string{"-D", s.data(), "-p", s.port}
+	for _, setting := range slices.Concat(defaults[:], s.settings) {
+		args = append(args, "-c", setting)
+	}
+	s.process = s.command("postgres", args...)
+	log, err := s.process.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	return ready(bufio.NewScanner(log))
+}
+
+// ready returns when the server's log says so, and goes on reading it.
+func ready(log *bufio.Scanner) error {
+	var said []string
+	for log.Scan() {
+		said = append(said, log.Text())
+		if strings.Contains(log.Text(), "database system is ready to accept connections") {
+			go func() {
+				for log.Scan() { // a full pipe would stop the server
+				}
+			}()
+			return nil
+		}
+	}
+	return errors.New(strings.Join(said, "\n"))
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
+
+// Database makes an empty database and returns its address, with the password.
+func (s *Server) Database(t testing.TB, name string) (dsn string) {
+	t.Helper()
+	cmd := s.command("createdb", "-h", "127.0.0.1", "-p", s.port, "-U", role, "--template=template0", name)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("createdb: %v\n%s", err, out)
+	}
+	return s.DSN(name)
+}
+
+// DSN is the address of a database, with the password.
+func (s *Server) DSN(database string) string {
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(role, s.Password), Host: "127.0.0.1:" + s.port, Path: database}
+	return u.String()
+}
+
+// Kill ends the server, and with it every connection, the way a lost machine does.
+func (s *Server) Kill(t testing.TB) {
+	t.Helper()
+	if err := killTree(s.process.Process); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.process.Wait()
+}
+
+// Restart starts a server that was killed, at the same address. It waits for what
+// that one has left behind to end.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	if err := s.try(s.run); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *Server) stop() {
+	if s.process != nil && s.process.Process != nil {
+		_ = killTree(s.process.Process)
+		_ = s.process.Wait()
+	}
+}

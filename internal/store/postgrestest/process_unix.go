@@ -1,0 +1,67 @@
+//go:build unix
+
+package postgrestest
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// unprivileged are the users that a server of root's tests runs as, the first that exists.
+var unprivileged = [...]string{"postgres", "nobody"}
+
+// ordinaryUser is who runs the server: whoever runs the tests, but never root.
+func ordinaryUser() *syscall.SysProcAttr {
+	uid, gid, other := substitute()
+	if !other {
+		return nil
+	}
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+}
+
+// giveAway lets the server have files that the test has made.
+func giveAway(paths ...string) error {
+	uid, gid, other := substitute()
+	for _, path := range paths {
+		if !other {
+			break
+		}
+		if err := os.Chown(path, uid, gid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// killTree ends a server and the processes of its connections, which would
+// otherwise finish what they are at. It is held first, so that it starts no more.
+func killTree(server *os.Process) error {
+	if err := server.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", server.Pid)) // Linux has it
+	for field := range strings.FieldsSeq(string(children)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+		}
+	}
+	return server.Kill()
+}
+
+func substitute() (uid, gid int, other bool) {
+	if os.Geteuid() != 0 {
+		return 0, 0, false
+	}
+	for _, name := range unprivileged {
+		if u, err := user.Lookup(name); err == nil {
+			uid, _ = strconv.Atoi(u.Uid) // they are numbers on Unix
+			gid, _ = strconv.Atoi(u.Gid)
+			return uid, gid, true
+		}
+	}
+	return 0, 0, false
+}

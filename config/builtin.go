@@ -3,6 +3,7 @@ package config
 import (
 	"embed"
 	"maps"
+	"strings"
 )
 
 //go:embed builtin/*.yaml
@@ -27,7 +28,7 @@ func builtInFiles() []file {
 // adopt adds what is built in to what the user wrote: an entry of the user's
 // replaces one of the same name whole; defaults are inherited one by one.
 func (c *Config) adopt(base *Config) {
-	c.Defaults = inherit(base.Defaults, c.Defaults)
+	c.Defaults, _ = inherit(base.Defaults, c.Defaults)
 	c.Agents = adopt(base.Agents, c.Agents)
 	c.AgentChains = adopt(base.AgentChains, c.AgentChains)
 	c.MCPServers = adopt(base.MCPServers, c.MCPServers)
@@ -47,18 +48,25 @@ func adopt[T any](base, own map[string]T) map[string]T {
 // adopt adds what is known of built-in entries that are still in use.
 func (r *report) adopt(base *report) {
 	r.findings = append(r.findings, base.findings...)
-	replaced := func(entry string) bool {
+	replaced := func(text, entry string) bool {
+		if strings.HasPrefix(entry, "defaults.") {
+			entry = text // these are inherited one by one
+		}
 		where, ok := r.at[entry]
 		return ok && !where.builtIn
 	}
 	for _, u := range base.unset {
-		if !replaced(u.path.entry) {
+		if !replaced(u.path.text, u.path.entry) {
 			r.unset = append(r.unset, u)
 		}
 	}
 	for text, where := range base.at {
-		if !replaced(where.entry) {
-			r.at[text] = where
+		if replaced(text, where.entry) {
+			continue
+		}
+		r.at[text] = where
+		if template, ok := base.templates[text]; ok {
+			r.templates[text] = template
 		}
 	}
 }

@@ -9,25 +9,34 @@ import (
 
 // Chain is a sequence of stages that investigates certain types of alerts.
 type Chain struct {
-	AlertTypes        []string       `yaml:"alert_types"`
-	Description       string         `yaml:"description"`
-	Stages            []*Stage       `yaml:"stages"`
-	LLMProvider       string         `yaml:"llm_provider"`
-	LLMBackend        string         `yaml:"llm_backend"`
-	FallbackProviders []Fallback     `yaml:"fallback_providers"`
-	MaxIterations     *int           `yaml:"max_iterations"`
-	MCPServers        []string       `yaml:"mcp_servers"`
-	Timeout           agent.Duration `yaml:"timeout"` // of the investigation
-	Runbook           string         `yaml:"runbook"`
-	_                 struct{}       `later:"chat scoring executive_summary_provider sub_agents budgets bounds"`
+	// AlertTypes are the types of alerts that this chain, and no other, investigates.
+	AlertTypes []string `yaml:"alert_types"`
+	// Description says what the chain is for, in lists.
+	Description string `yaml:"description"`
+	// Stages run one after the other; at least one.
+	Stages []*Stage `yaml:"stages"`
+	// LLMProvider is the provider of all agents of the chain.
+	LLMProvider string `yaml:"llm_provider"`
+	// LLMBackend says how the provider is reached.
+	LLMBackend string `yaml:"llm_backend" enum:"backend"`
+	// FallbackProviders are tried in order when the provider fails; [] = none.
+	FallbackProviders []Fallback `yaml:"fallback_providers"`
+	// MaxIterations bounds the model calls of every agent of the chain.
+	MaxIterations *int `yaml:"max_iterations" min:"1"`
+	// MCPServers replace those of the agents' definitions.
+	MCPServers []string `yaml:"mcp_servers"`
+	// Timeout bounds the investigation; time paused does not count.
+	Timeout agent.Duration `yaml:"timeout" default:"queue.session_timeout"`
+	// Runbook is what all agents are told to go by.
+	Runbook string `yaml:"runbook"`
+
+	_ struct{} `later:"chat scoring sub_agents budgets bounds fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 
 func (c *Chain) validate(p path, v *validator) {
 	v.name(p)
 	v.provider(p.key("llm_provider"), c.LLMProvider)
-	v.backend(p.key("llm_backend"), c.LLMBackend)
 	v.fallbacks(p.key("fallback_providers"), c.FallbackProviders)
-	v.atLeast(p.key("max_iterations"), c.MaxIterations, 1)
 	v.servers(p.key("mcp_servers"), c.MCPServers)
 	if len(c.Stages) == 0 {
 		v.errorf(p.key("stages"), "at least one stage is required")
@@ -46,8 +55,9 @@ func (c *Chain) validate(p path, v *validator) {
 
 func (c *Chain) settings() settings {
 	return settings{
-		Provider: c.LLMProvider, Backend: c.LLMBackend, Fallbacks: c.FallbackProviders,
+		Provider: c.LLMProvider, Backend: canonical(c.LLMBackend), Fallbacks: c.FallbackProviders,
 		MaxIterations: c.MaxIterations, Servers: notEmpty(c.MCPServers),
+		Timeout: c.Timeout, Runbook: c.Runbook,
 	}
 }
 

@@ -3,13 +3,22 @@ package config
 // Config is a configuration: the user's entries, and the built-in ones that
 // the user has not replaced. It is read-only once loaded.
 type Config struct {
-	Defaults     Defaults             `yaml:"defaults"`
-	Agents       map[string]*Agent    `yaml:"agents"`
-	AgentChains  map[string]*Chain    `yaml:"agent_chains"`
-	MCPServers   map[string]*Server   `yaml:"mcp_servers"`
+	// Defaults are what chains and agents inherit.
+	Defaults Defaults `yaml:"defaults"`
+	// Agents are the definitions of agents, by name.
+	Agents map[string]*Agent `yaml:"agents"`
+	// AgentChains are the chains, by name.
+	AgentChains map[string]*Chain `yaml:"agent_chains"`
+	// MCPServers are the servers whose tools agents use, by name.
+	MCPServers map[string]*Server `yaml:"mcp_servers"`
+	// LLMProviders are models and how they are reached, by name.
 	LLMProviders map[string]*Provider `yaml:"llm_providers"`
-	System       System               `yaml:"system"`
-	_            struct{}             `later:"queue"`
+	// System is what the processes themselves need; read at their start alone.
+	System System `yaml:"system"`
+	// Queue is what is left of a queue of our own: Temporal is the queue.
+	Queue Queue `yaml:"queue"`
+
+	_ struct{} `later:"fallback_lists label_maps"`
 
 	env             Env
 	skipCredentials bool
@@ -54,7 +63,7 @@ func check(src Source, files []file, r *report) (*Config, Findings) {
 	c.adopt(decodeFiles(builtInFiles(), env, newReport()))
 	c.skipCredentials = src.SkipCredentials
 	c.validate()
-	r.findings.sort()
+	r.findings = r.findings.capped()
 	return c, r.findings
 }
 

@@ -196,9 +196,14 @@ func TestInherit(t *testing.T) {
 	})
 	rapid.Check(t, func(r *rapid.T) {
 		a, b, c := level.Draw(r, "a"), level.Draw(r, "b"), level.Draw(r, "c")
-		all := inherit(a, b, c)
-		if diff := cmp.Diff(all, inherit(inherit(a, b), c)); diff != "" {
+		all, from := inherit(a, b, c)
+		lower, _ := inherit(a, b)
+		twice, _ := inherit(lower, c)
+		if diff := cmp.Diff(all, twice); diff != "" {
 			r.Errorf("not associative:\n%s", diff)
+		}
+		if i, ok := from["max_iterations"]; ok && []settings{a, b, c}[i].MaxIterations != all.MaxIterations || ok != (all.MaxIterations != nil) {
+			r.Errorf("max_iterations came from %d, %v", i, ok)
 		}
 		want := a.Fallbacks
 		for _, l := range []settings{b, c} {
@@ -246,8 +251,7 @@ func TestSplittingChangesNothing(t *testing.T) {
 
 // FuzzLoad: no input panics, every error is Findings, and what is accepted can be planned.
 func FuzzLoad(f *testing.F) {
-	names, _ := filepath.Glob("testdata/*.txtar")
-	for _, name := range names {
+	for _, name := range fixtures(f) {
 		archive, err := txtar.ParseFile(name)
 		if err != nil {
 			f.Fatal(err)

@@ -15,7 +15,7 @@ func (v *validator) credentials() {
 	users := v.users()
 	for _, name := range slices.Sorted(maps.Keys(v.LLMProviders)) {
 		p := entryPath("llm_providers", name)
-		problem := v.keyProblem(v.LLMProviders[name].plan(name))
+		problem := v.keyProblem(v.LLMProviders[name].plan(name, BackendLangChain, NativeTools{}))
 		chains := users[p.text]
 		if problem == "" || len(chains) == 0 {
 			continue

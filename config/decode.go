@@ -14,8 +14,7 @@ const (
 )
 
 // decoder turns the YAML of one file into our types, as the tags of the types
-// say: yaml:"key" (and ",late" where text keeps its templates), later:"keys"
-// for keys that are known and refused. It notes where everything was written.
+// say: see schema. It notes where everything was written.
 type decoder struct {
 	*report
 	file   file
@@ -62,9 +61,11 @@ func (d *decoder) structure(n *yaml.Node, p path, dst reflect.Value) {
 		}
 		if f, ok := keys.fields[name]; ok {
 			d.value(pair.value, at, dst.Field(f.index), f.late)
-			continue
+		} else if instead, ok := keys.unused[name]; ok {
+			d.add(SeverityWarning, at, "does nothing here: %s", instead)
+		} else {
+			d.fail(at, "%s", keys.refusal(at))
 		}
-		d.fail(at, "%s", keys.refusal(name))
 	}
 }
 

@@ -4,45 +4,41 @@ import "github.com/inquest-dev/inquest/internal/agent"
 
 // Defaults are what chains and agents inherit from.
 type Defaults struct {
-	LLMProvider       string              `yaml:"llm_provider"`
-	LLMBackend        string              `yaml:"llm_backend"`
-	MaxIterations     *int                `yaml:"max_iterations"`
-	FallbackProviders []Fallback          `yaml:"fallback_providers"`
-	SuccessPolicy     agent.SuccessPolicy `yaml:"success_policy"`
+	// LLMProvider is the provider of every agent that has no other.
+	LLMProvider string `yaml:"llm_provider"`
+	// LLMBackend says how the provider is reached.
+	LLMBackend string `yaml:"llm_backend" enum:"backend"`
+	// MaxIterations bounds the model calls of agents whose type has no number of its own.
+	MaxIterations *int `yaml:"max_iterations" min:"1"`
+	// FallbackProviders are tried in order when the provider fails.
+	FallbackProviders []Fallback `yaml:"fallback_providers" default:"none"`
+	// SuccessPolicy says how many of a stage's agents must succeed.
+	SuccessPolicy agent.SuccessPolicy `yaml:"success_policy" enum:"success policy"`
 	// AlertType is assumed of a request that names neither a chain nor an alert type.
-	AlertType   string      `yaml:"alert_type"`
-	Runbook     string      `yaml:"runbook"`
-	Timeouts    Timeouts    `yaml:"timeouts"`
+	AlertType string `yaml:"alert_type" default:"none"`
+	// Runbook is what agents are told to go by, unless the chain or the request has one.
+	Runbook string `yaml:"runbook" default:"none"`
+	// Timeouts bound the work of agents.
+	Timeouts Timeouts `yaml:"timeouts"`
+	// Compression bounds the conversations that models are shown.
 	Compression Compression `yaml:"compression"`
-	Shell       Shell       `yaml:"shell"`
-	_           struct{}    `later:"model_roles alert_masking scoring summarization orchestrator memory budgets"`
+	// Shell limits the shell of the agents that have one.
+	Shell Shell `yaml:"shell"`
+
+	_ struct{} `later:"model_roles alert_masking scoring summarization orchestrator memory budgets agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 
 // Fallback is a provider to try when the ones before it have failed.
 type Fallback struct {
+	// Provider is the name of the provider; required.
 	Provider string `yaml:"provider"`
-	Backend  string `yaml:"backend"`
-}
-
-// System is what the processes themselves need.
-type System struct {
-	Store Store    `yaml:"store"`
-	_     struct{} `later:"http runbooks cost_estimation retention holidays dashboard_url"`
-}
-
-// Store says where content is kept.
-type Store struct {
-	SQLite string   `yaml:"sqlite"` // path of the database file
-	_      struct{} `later:"postgres"`
+	// Backend says how the provider is reached.
+	Backend string `yaml:"backend" enum:"backend" default:"the agent's, where the provider has it"`
 }
 
 func (d *Defaults) validate(p path, v *validator) {
 	v.provider(p.key("llm_provider"), d.LLMProvider)
-	v.backend(p.key("llm_backend"), d.LLMBackend)
-	v.atLeast(p.key("max_iterations"), d.MaxIterations, 1)
 	v.fallbacks(p.key("fallback_providers"), d.FallbackProviders)
-	v.successPolicy(p.key("success_policy"), d.SuccessPolicy)
-	d.Compression.validate(p.key("compression"), v)
 	d.Shell.validate(p.key("shell"), v)
 	if _, ok := v.chainOf[d.AlertType]; d.AlertType != "" && !ok {
 		v.errorf(p.key("alert_type"), "no chain has the alert type %q", d.AlertType)
@@ -51,7 +47,8 @@ func (d *Defaults) validate(p path, v *validator) {
 
 func (d *Defaults) settings() settings {
 	return settings{
-		Provider: d.LLMProvider, Backend: d.LLMBackend, Fallbacks: d.FallbackProviders,
-		MaxIterations: d.MaxIterations, Timeouts: d.Timeouts, Compression: d.Compression, Shell: d.Shell.settings(),
+		Provider: d.LLMProvider, Backend: canonical(d.LLMBackend), Fallbacks: d.FallbackProviders,
+		MaxIterations: d.MaxIterations, SuccessPolicy: d.SuccessPolicy, Runbook: d.Runbook,
+		Timeouts: d.Timeouts, Compression: d.Compression, Shell: d.Shell.settings(),
 	}
 }

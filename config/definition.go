@@ -8,34 +8,41 @@ import (
 
 // Agent is an agent's definition.
 type Agent struct {
-	Type               string        `yaml:"type"`
-	Description        string        `yaml:"description"`
-	MCPServers         []string      `yaml:"mcp_servers"`
-	CustomInstructions string        `yaml:"custom_instructions"`
-	LLMBackend         string        `yaml:"llm_backend"`
-	MaxIterations      *int          `yaml:"max_iterations"`
-	OnLimit            agent.OnLimit `yaml:"on_limit"`
-	Temperature        *float32      `yaml:"temperature"`
-	MaxTokens          *int          `yaml:"max_tokens"`
-	Compression        Compression   `yaml:"compression"`
-	Shell              Shell         `yaml:"shell"`
-	Timeouts           Timeouts      `yaml:"timeouts"`
-	_                  struct{}      `later:"model_role tool_ids native_tools orchestrator skills required_skills tool_config memory_blocks heartbeat_interval"`
+	// Type says what the agent does (spec: agents, "One table, no polymorphism").
+	Type string `yaml:"type" enum:"agent type" default:"default"`
+	// Description says what the agent is for, in lists and to other agents.
+	Description string `yaml:"description"`
+	// MCPServers are the servers whose tools the agent is offered.
+	MCPServers []string `yaml:"mcp_servers" default:"none"`
+	// CustomInstructions are added to the system prompt.
+	CustomInstructions string `yaml:"custom_instructions"`
+	// LLMBackend says how the provider is reached.
+	LLMBackend string `yaml:"llm_backend" enum:"backend"`
+	// MaxIterations bounds the model calls of one run.
+	MaxIterations *int `yaml:"max_iterations" min:"1" default:"that of the type, else of defaults"`
+	// OnLimit says what happens at the last iteration: conclude with what is known, or fail.
+	OnLimit agent.OnLimit `yaml:"on_limit" enum:"on limit" default:"conclude"`
+	// Temperature is passed to the model.
+	Temperature *float32 `yaml:"temperature" min:"0" max:"2" default:"the model's own"`
+	// MaxTokens bounds a reply.
+	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens" default:"the model's own"`
+	// NativeTools are laid over the provider's; they need llm_backend native-gemini.
+	NativeTools NativeTools `yaml:"native_tools" default:"the provider's"`
+	// Compression is laid over that of defaults.
+	Compression Compression `yaml:"compression"`
+	// Shell is laid over that of defaults; only some types have one.
+	Shell Shell `yaml:"shell"`
+	// Timeouts are laid over those of defaults.
+	Timeouts Timeouts `yaml:"timeouts"`
+
+	_ struct{} `later:"model_role tool_ids orchestrator skills required_skills tool_config memory_blocks heartbeat_interval"`
 }
 
 func (a *Agent) validate(p path, v *validator) {
 	v.name(p)
-	v.backend(p.key("llm_backend"), a.LLMBackend)
 	v.servers(p.key("mcp_servers"), a.MCPServers)
-	v.atLeast(p.key("max_iterations"), a.MaxIterations, 1)
-	v.atLeast(p.key("max_tokens"), a.MaxTokens, 1)
-	v.oneOf(p.key("on_limit"), string(a.OnLimit), string(agent.OnLimitConclude), string(agent.OnLimitError))
-	if t := a.Temperature; t != nil && !(*t >= 0 && *t <= 2) { // NaN is neither
-		v.errorf(p.key("temperature"), "temperature must be between 0 and 2")
-	}
-	a.Compression.validate(p.key("compression"), v)
 	a.Shell.validate(p.key("shell"), v)
-	row, ok := v.agentType(p.key("type"), a.Type)
+	row, ok := agent.LookupType(a.Type)
 	if ok && value(a.Shell.Enabled) && !slices.Contains(row.Tools, agent.ToolShell) {
 		v.errorf(p.key("shell").key("enabled"), "an agent of type %q has no shell", row.Name)
 	}
@@ -43,8 +50,8 @@ func (a *Agent) validate(p path, v *validator) {
 
 func (a *Agent) settings() settings {
 	return settings{
-		Backend: a.LLMBackend, Servers: notEmpty(a.MCPServers), MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
-		Temperature: a.Temperature, MaxTokens: a.MaxTokens,
+		Backend: canonical(a.LLMBackend), Servers: notEmpty(a.MCPServers), MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
+		Temperature: a.Temperature, MaxTokens: a.MaxTokens, NativeTools: a.NativeTools,
 		Compression: a.Compression, Shell: a.Shell.settings(), Timeouts: a.Timeouts,
 	}
 }

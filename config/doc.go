@@ -14,13 +14,15 @@
 // {{.NAME}}, and {{"text"}} for a text with braces of its own. The variable's
 // value is taken as it is and not expanded again.
 //
-// Values that may hold secrets (a server's env) keep their template text until
-// Config.Transport is asked for them. {{.SESSION_ID}} is left for run time.
+// Values that may hold secrets (a server's env, bearer_token and custom_headers,
+// the DSN of PostgreSQL) keep their template text until they are used, and are
+// read from the environment then. {{.SESSION_ID}} is left for run time.
 //
 // # Inheritance
 //
 // Low to high, and the last one that is set wins: built-in defaults, defaults,
 // the agent's type, the agent, the chain, the stage, the agent's entry in the
 // stage. An empty list of fallback providers clears the inherited ones; other
-// empty lists count as not set. See inherit.
+// empty lists count as not set. `starter config show` writes what comes of
+// it, and for every value where it comes from.
 package config

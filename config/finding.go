@@ -63,6 +63,25 @@ func (fs Findings) Failed() bool {
 	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity != SeverityWarning })
 }
 
+const maxFindings = 200
+
+// capped is the findings, sorted. Of very many it keeps the first, the worst
+// before warnings, and says how many more there are.
+func (fs Findings) capped() Findings {
+	fs.sort()
+	if len(fs) <= maxFindings {
+		return fs
+	}
+	worst := func(f Finding) int {
+		return slices.Index([]Severity{SeverityCritical, SeverityError, SeverityWarning}, f.Severity)
+	}
+	slices.SortStableFunc(fs, func(a, b Finding) int { return cmp.Compare(worst(a), worst(b)) })
+	more := Finding{Severity: fs[maxFindings].Severity, Message: fmt.Sprintf("and %d more findings", len(fs)-maxFindings)}
+	kept := fs[:maxFindings:maxFindings]
+	kept.sort()
+	return append(kept, more)
+}
+
 func (fs Findings) sort() {
 	slices.SortStableFunc(fs, func(a, b Finding) int {
 		return cmp.Or(

@@ -18,7 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write what was found into the fixtures")
 
-// TestFixtures checks every testdata/*.txtar. The files of an archive are a
+// TestFixtures checks every testdata/*.txtar, and testdata/rules/*.txtar, of which
+// there is one for every rule. The files of an archive are a
 // configuration, and besides:
 //
 //	env       NAME=value lines; -NAME takes away one that baseEnv has
@@ -27,11 +28,7 @@ var update = flag.Bool("update", false, "write what was found into the fixtures"
 //	plan      what Plan must return, as JSON, or its error
 func TestFixtures(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no fixtures: %v", err)
-	}
-	for _, name := range names {
+	for _, name := range fixtures(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			archive, err := txtar.ParseFile(name)
@@ -41,6 +38,16 @@ func TestFixtures(t *testing.T) {
 			runFixture(t, name, archive)
 		})
 	}
+}
+
+func fixtures(t testing.TB) []string {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*.txtar")
+	rules, ruleErr := filepath.Glob("testdata/rules/*.txtar")
+	if err != nil || ruleErr != nil || len(names) == 0 || len(rules) == 0 {
+		t.Fatalf("no fixtures: %v, %v", err, ruleErr)
+	}
+	return append(names, rules...)
 }
 
 func runFixture(t *testing.T, name string, archive *txtar.Archive) {

@@ -7,94 +7,94 @@ import (
 )
 
 // settings is everything that is inherited, as one level has it: nil, 0 and ""
-// mean that the level does not set it.
+// mean that the level does not set it. The tags are the keys of most levels.
 type settings struct {
-	Provider, Backend string
-	Fallbacks         []Fallback // empty but not nil: none, whatever was inherited
-	Servers           []string
-	MaxIterations     *int
-	OnLimit           agent.OnLimit
-	Temperature       *float32
-	MaxTokens         *int
-	Compression       Compression
-	Shell             Shell
-	Timeouts          Timeouts
+	Provider      string              `yaml:"llm_provider"`
+	Backend       string              `yaml:"llm_backend"`
+	Fallbacks     []Fallback          `yaml:"fallback_providers"` // empty but not nil: none, whatever was inherited
+	Servers       []string            `yaml:"mcp_servers"`
+	MaxIterations *int                `yaml:"max_iterations"`
+	OnLimit       agent.OnLimit       `yaml:"on_limit"`
+	Temperature   *float32            `yaml:"temperature"`
+	MaxTokens     *int                `yaml:"max_tokens"`
+	NativeTools   NativeTools         `yaml:"native_tools"`
+	Compression   Compression         `yaml:"compression"`
+	Shell         Shell               `yaml:"shell"`
+	Timeouts      Timeouts            `yaml:"timeouts"`
+	SuccessPolicy agent.SuccessPolicy `yaml:"success_policy"`
+	Runbook       string              `yaml:"runbook"`
+	Timeout       agent.Duration      `yaml:"timeout"` // of the investigation
 }
 
 // inherit lays levels over each other, lowest first: of every field, the last
-// one that is set wins. It is the only place where anything is inherited.
-func inherit[T any](levels ...T) T {
+// one that is set wins. It is the only place where anything is inherited. It
+// tells, for every key that is set, which level won.
+func inherit[T any](levels ...T) (T, map[string]int) {
 	var out T
-	for _, level := range levels {
-		overlay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(level))
+	from := map[string]int{}
+	for i, level := range levels {
+		overlay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(level), "", func(key string) { from[key] = i })
 	}
-	return out
+	return out, from
 }
 
-func overlay(dst, src reflect.Value) {
-	for i := range src.NumField() {
+func overlay(dst, src reflect.Value, prefix string, won func(key string)) {
+	keys := schemaOf(src.Type())
+	for _, name := range keys.order {
+		i := keys.fields[name].index
 		switch field := src.Field(i); {
-		case !dst.Field(i).CanSet():
 		case field.Kind() == reflect.Struct:
-			overlay(dst.Field(i), field)
+			overlay(dst.Field(i), field, prefix+name+".", won)
 		case !field.IsZero(): // an empty list is not: it has been written
 			dst.Field(i).Set(field)
+			won(prefix + name)
 		}
 	}
 }
 
-// typeSettings is what an agent's type brings with it. A type's own number of
-// iterations is above the defaults', because it belongs to the type.
-func typeSettings(t agent.Type) settings {
-	var s settings
-	if t.MaxIterations > 0 {
-		s.MaxIterations = &t.MaxIterations
+// level is the settings of one place of the configuration.
+type level struct {
+	at       path
+	settings settings
+	// keys are what settings are called there, if not what their tags say.
+	keys map[string]string
+	// rule says which rule set this, where it is no part of the configuration.
+	rule string
+}
+
+// origin says where a value comes from: from a place of the configuration, or,
+// if rule is not "", from a rule.
+type origin struct {
+	at   path
+	rule string
+}
+
+// inherited is settings, and for each key that is set which level it comes from.
+type inherited struct {
+	settings
+	levels []level
+	from   map[string]int
+}
+
+func inheritLevels(levels ...level) inherited {
+	all := make([]settings, len(levels))
+	for i, l := range levels {
+		all[i] = l.settings
 	}
-	if t.Pattern == agent.Iterating {
-		s.OnLimit = agent.OnLimitConclude
-	}
-	return s
+	out := inherited{levels: levels}
+	out.settings, out.from = inherit(all...)
+	return out
 }
 
-// work is one agent of a stage with everything that it inherits.
-type work struct {
-	name       string // in the stage
-	definition string
-	instruct   string
-	kind       agent.Type
-	settings   settings
-}
-
-// agentWork is the work of a stage's agents, in order.
-func (c *Config) agentWork(chain *Chain, stage *Stage) []work {
-	var all []work
-	names := stage.names()
-	for i, a := range stage.executions() {
-		all = append(all, c.work(names[i], a.Name, chain.settings(), stage.settings(), a.settings()))
-	}
-	return all
-}
-
-// synthesisWork is the work of joining the others' (not of the stage's
-// settings: those are for the agents that investigate).
-func (c *Config) synthesisWork(chain *Chain, stage *Stage) work {
-	name := stage.Synthesis.agent()
-	return c.work(name, name, chain.settings(), stage.Synthesis.settings())
-}
-
-func (c *Config) work(name, definition string, above ...settings) work {
-	def, ok := c.Agents[definition]
+// origin says where a setting comes from.
+func (in inherited) origin(key string) origin {
+	i, ok := in.from[key]
 	if !ok {
-		def = &Agent{} // reported already
+		return origin{}
 	}
-	kind := def.row()
-	levels := append([]settings{c.Defaults.settings(), typeSettings(kind), def.settings()}, above...)
-	w := work{name: name, definition: definition, instruct: def.CustomInstructions, kind: kind, settings: inherit(levels...)}
-	if kind.Pattern == agent.SingleShot { // one call without tools, whatever the chain says
-		w.settings.Servers, w.settings.MaxIterations = nil, &kind.MaxIterations
+	l := in.levels[i]
+	if name, ok := l.keys[key]; ok {
+		key = name
 	}
-	return w
+	return origin{at: l.at.dotted(key), rule: l.rule}
 }
-
-// joined reports whether a stage has work to join.
-func (s *Stage) joined() bool { return len(s.executions()) > 1 }

@@ -8,30 +8,28 @@ import (
 
 // Timeouts bound an agent's work; 0 = not set.
 type Timeouts struct {
-	Agent      agent.Duration `yaml:"agent"`
-	Iteration  agent.Duration `yaml:"iteration"`
-	Tool       agent.Duration `yaml:"tool"`
+	// Agent bounds the whole work of one agent; time paused does not count.
+	Agent agent.Duration `yaml:"agent" default:"none"`
+	// Iteration bounds one model call.
+	Iteration agent.Duration `yaml:"iteration"`
+	// Tool bounds one tool call.
+	Tool agent.Duration `yaml:"tool"`
+	// StreamIdle is how long a model may be silent in the middle of a reply.
 	StreamIdle agent.Duration `yaml:"stream_idle"`
 }
 
 // Compression bounds the conversation that a model is shown (spec: conversation, "Compression").
 type Compression struct {
-	CompressContext      *bool    `yaml:"compress_context"`
-	MaxContextTokens     *int     `yaml:"max_context_tokens"` // not set = the model's own window
-	CompressionThreshold *float64 `yaml:"compression_threshold"`
-	KeepRecentMessages   *int     `yaml:"keep_recent_messages"`
-	Strategy             string   `yaml:"strategy"`
-}
-
-func (c Compression) validate(p path, v *validator) {
-	v.atLeast(p.key("max_context_tokens"), c.MaxContextTokens, 1)
-	if t := c.CompressionThreshold; t != nil && !(*t > 0 && *t <= 1) { // NaN is neither
-		v.errorf(p.key("compression_threshold"), "compression_threshold must be between 0 and 1")
-	}
-	if n := c.KeepRecentMessages; n != nil && *n < 0 {
-		v.errorf(p.key("keep_recent_messages"), "keep_recent_messages must be non-negative")
-	}
-	v.oneOf(p.key("strategy"), c.Strategy, "window", "truncate", "summarize")
+	// CompressContext switches compression on.
+	CompressContext *bool `yaml:"compress_context"`
+	// MaxContextTokens is the window to fit into.
+	MaxContextTokens *int `yaml:"max_context_tokens" min:"1" unit:"tokens" default:"the model's own window"`
+	// CompressionThreshold is the part of the window that may be full before anything is left out.
+	CompressionThreshold *float64 `yaml:"compression_threshold" above:"0" max:"1"`
+	// KeepRecentMessages is how many of the last messages are kept as they are.
+	KeepRecentMessages *int `yaml:"keep_recent_messages" min:"0" unit:"messages"`
+	// Strategy says what becomes of the older part.
+	Strategy string `yaml:"strategy" enum:"compression strategy"`
 }
 
 func (c Compression) plan() agent.Compression {
@@ -46,17 +44,21 @@ func (c Compression) plan() agent.Compression {
 
 // Shell limits the shell tool of the types that have one.
 type Shell struct {
-	Enabled   *bool          `yaml:"enabled"`
-	Allow     []string       `yaml:"allow"` // names of commands; none = all
-	Timeout   agent.Duration `yaml:"timeout"`
-	MaxOutput *int           `yaml:"max_output"` // bytes
-	Dir       string         `yaml:"dir"`
-	Risk      agent.Risk     `yaml:"risk"`
+	// Enabled switches the shell on.
+	Enabled *bool `yaml:"enabled"`
+	// Allow lists the commands that may be run, by their bare names.
+	Allow []string `yaml:"allow" default:"all commands"`
+	// Timeout bounds one command.
+	Timeout agent.Duration `yaml:"timeout"`
+	// MaxOutput is where the output of a command is cut.
+	MaxOutput *int `yaml:"max_output" min:"1" unit:"bytes"`
+	// Dir is where commands run.
+	Dir string `yaml:"dir" default:"a temporary directory"`
+	// Risk is what commands may do to the world.
+	Risk agent.Risk `yaml:"risk" enum:"risk"`
 }
 
 func (s Shell) validate(p path, v *validator) {
-	v.atLeast(p.key("max_output"), s.MaxOutput, 1)
-	v.risk(p.key("risk"), s.Risk)
 	for i, command := range s.Allow {
 		if command == "" || strings.ContainsAny(command, " \t\r\n/") {
 			v.errorf(p.key("allow").index(i), "must be the bare name of a command, got %q", command)

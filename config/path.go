@@ -1,9 +1,9 @@
 package config
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -19,7 +19,11 @@ type path struct {
 
 const maxKeyInPath = 100 // characters of a key that are shown; keys can be of any size
 
-var plainKey = regexp.MustCompile(`^[\pL\pN_-]+$`)
+// plainKey reports whether a key needs no quotes: it has only letters, digits, _ and -.
+func plainKey(name string) bool {
+	odd := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }
+	return name != "" && !strings.ContainsFunc(name, odd)
+}
 
 // entryPath is the path of a named entry of a section.
 func entryPath(section, name string) path { return path{}.key(section).key(name) }
@@ -36,7 +40,7 @@ func (p path) suffix(name string) string {
 		name = string([]rune(name)[:maxKeyInPath]) + "…"
 	}
 	switch {
-	case !plainKey.MatchString(name):
+	case !plainKey(name):
 		return "[" + strconv.Quote(name) + "]"
 	case p.depth == 0:
 		return name
@@ -61,4 +65,12 @@ func parent(text string) string {
 		return text[:max(0, strings.LastIndex(text, `["`))]
 	}
 	return text[:max(0, strings.LastIndexAny(text, ".["))]
+}
+
+// dotted is the path of a value within: "compression.strategy".
+func (p path) dotted(keys string) path {
+	for key := range strings.SplitSeq(keys, ".") {
+		p = p.key(key)
+	}
+	return p
 }

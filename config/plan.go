@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func (c *Config) Plan(req agent.PlanRequest) (agent.Plan, error) {
 // resolver makes one plan.
 type resolver struct {
 	*Config
-	override *agent.Provider // of every agent, if the request says so
+	override *override // of every agent, if the request says so
 	problems []string
 	seen     map[string]bool // providers whose key was checked
 }
@@ -55,13 +54,12 @@ func (r *resolver) plan(req agent.PlanRequest) (agent.Plan, error) {
 		return agent.Plan{}, err
 	}
 	r.requireVariables(name, req.Provider)
-	chain := r.AgentChains[name]
+	own := r.chainSettings(name)
 	plan := agent.Plan{
-		Chain: name, AlertType: req.AlertType, Timeout: chain.Timeout,
-		Runbook: cmp.Or(req.Runbook, chain.Runbook, r.Defaults.Runbook),
+		Chain: name, AlertType: req.AlertType, Timeout: own.Timeout, Runbook: cmp.Or(req.Runbook, own.Runbook),
 	}
-	for _, stage := range chain.Stages {
-		plan.Stages = append(plan.Stages, r.stage(chain, stage))
+	for i := range r.AgentChains[name].Stages {
+		plan.Stages = append(plan.Stages, r.stage(name, i))
 	}
 	return plan, nil
 }
@@ -104,27 +102,28 @@ func (r *resolver) requireVariables(chain, descriptor string) {
 	}
 }
 
-func (r *resolver) stage(chain *Chain, stage *Stage) agent.StagePlan {
+func (r *resolver) stage(chain string, i int) agent.StagePlan {
+	stage := r.AgentChains[chain].Stages[i]
 	out := agent.StagePlan{
-		Name:          stage.Name,
-		SuccessPolicy: cmp.Or(stage.SuccessPolicy, r.Defaults.SuccessPolicy),
-		Timeout:       stage.Timeout,
+		Name: stage.Name, SuccessPolicy: r.stageSettings(chain, i).SuccessPolicy, Timeout: stage.Timeout,
 	}
-	for _, w := range r.agentWork(chain, stage) {
+	agents, synthesis := r.stageWork(chain, i)
+	for _, w := range agents {
 		out.Agents = append(out.Agents, r.agent(w))
 	}
-	if stage.joined() {
-		synthesis := r.agent(r.synthesisWork(chain, stage))
-		out.Synthesis = &synthesis
+	if synthesis != nil {
+		joined := r.agent(*synthesis)
+		out.Synthesis = &joined
 	}
 	return out
 }
 
 func (r *resolver) agent(w work) agent.AgentPlan {
 	s := w.settings
+	backend, providers := r.providers(w)
 	out := agent.AgentPlan{
 		Name: w.name, Definition: w.definition, Type: w.kind.Name, Instructions: w.instruct,
-		LLMBackend: s.Backend, Providers: r.providers(s),
+		LLMBackend: backend, Providers: providers,
 		MaxIterations: value(s.MaxIterations), OnLimit: s.OnLimit,
 		Temperature: s.Temperature, MaxTokens: value(s.MaxTokens),
 		Compression: s.Compression.plan(),
@@ -142,17 +141,24 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 	return out
 }
 
-// providers resolves an agent's providers. The one that a request names stands
-// alone: falling back to a model nobody asked for would be a surprise.
-func (r *resolver) providers(s settings) []agent.Provider {
-	if r.override != nil {
-		return []agent.Provider{r.checked(*r.override)}
+// providers resolves an agent's providers, and the backend of the first. The
+// one that a request names stands alone: falling back to a model nobody asked
+// for would be a surprise.
+func (r *resolver) providers(w work) (backend string, all []agent.Provider) {
+	if o := r.override; o != nil {
+		backend = o.entry.reachableBy(w.Backend)
+		if w.NativeTools.wanted() && backend != BackendNativeGemini {
+			r.problems = append(r.problems, fmt.Sprintf("agent %s uses native tools, which %s does not have", w.name, o.name))
+		}
+		return backend, []agent.Provider{r.checked(o.entry.plan(o.name, backend, w.NativeTools))}
 	}
-	var all []agent.Provider
-	for _, name := range s.providers() {
-		all = append(all, r.checked(r.LLMProviders[name].plan(name)))
+	if problem := r.nativeProblem(w); problem != "" {
+		r.problems = append(r.problems, w.at.text+": "+problem)
 	}
-	return all
+	for _, c := range r.choices(w.settings) {
+		all = append(all, r.checked(r.LLMProviders[c.provider].plan(c.provider, c.backend, w.NativeTools)))
+	}
+	return w.Backend, all
 }
 
 // checked notes, once, that a provider lacks its key.
@@ -164,29 +170,4 @@ func (r *resolver) checked(p agent.Provider) agent.Provider {
 	}
 	r.seen[p.Name] = true
 	return p
-}
-
-// providerFor finds what a request asks for: an entry, or "provider:model"
-// where the provider is an entry or a type. Nil if it asks for nothing.
-func (r *resolver) providerFor(descriptor string) (*agent.Provider, error) {
-	if descriptor == "" {
-		return nil, nil
-	}
-	entry, ok := r.LLMProviders[descriptor]
-	if !ok {
-		name, model, _ := strings.Cut(descriptor, ":")
-		if entry, ok = r.LLMProviders[name]; !ok {
-			entry = &Provider{Type: name}
-		}
-		row, _ := lookupProviderType(entry.Type)
-		if model == "" || row.driver == "" {
-			return nil, planError("no provider %q; there are: %s; or provider:model with one of those, openai, ollama or scripted",
-				descriptor, strings.Join(slices.Sorted(maps.Keys(r.LLMProviders)), ", "))
-		}
-		withModel := *entry
-		withModel.Model = model
-		entry = &withModel
-	}
-	out := entry.plan(descriptor)
-	return &out, nil
 }

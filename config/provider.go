@@ -4,51 +4,30 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 // Provider is a model and how it is reached.
 type Provider struct {
-	Type  string `yaml:"type"`
+	// Type says whose protocol and endpoint it is; required.
+	Type string `yaml:"type" enum:"provider type"`
+	// Model is the provider's name of the model (azure: of the deployment); required.
 	Model string `yaml:"model"`
-	// APIKeyEnv names the variable that holds the key. Not set: the type's own,
-	// unless there is a BaseURL, behind which may be a server without keys.
-	APIKeyEnv string   `yaml:"api_key_env"`
-	BaseURL   string   `yaml:"base_url"`
-	_         struct{} `later:"native_tools rate_limits prices driver"`
-}
+	// APIKeyEnv names the variable that holds the key. Behind a base_url of your
+	// own there may be a server without keys, so there it is none by default.
+	APIKeyEnv string `yaml:"api_key_env" default:"that of the type"`
+	// BaseURL is the endpoint; azure needs one: that of the resource.
+	BaseURL string `yaml:"base_url" default:"that of the type"`
+	// APIVersion is the version of Azure's API; only with azure.
+	APIVersion string `yaml:"api_version" default:"the client's"`
+	// Driver is the SDK of the native-gemini backend; only with google.
+	Driver string `yaml:"driver" enum:"driver" default:"genai"`
+	// NativeTools are what the model may do by itself; only with google, by native-gemini.
+	NativeTools NativeTools `yaml:"native_tools"`
 
-// Types of providers, as plans have them.
-const (
-	ProviderOpenAI   = "openai" // everything that speaks its protocol
-	ProviderScripted = "scripted"
-)
-
-// providerType is a row of the table of what the configuration can name.
-type providerType struct {
-	name    string
-	driver  string // the type in plans; "" = not supported yet
-	baseURL string
-	keyEnv  string
-}
-
-var providerTypes = []providerType{
-	{name: "openai", driver: ProviderOpenAI, baseURL: "https://api.openai.com/v1", keyEnv: "OPENAI_API_KEY"},
-	{name: "ollama", driver: ProviderOpenAI, baseURL: "http://127.0.0.1:11434/v1"},
-	{name: "scripted", driver: ProviderScripted},
-	{name: "google"},
-	{name: "vertexai"},
-	{name: "anthropic"},
-	{name: "xai"},
-}
-
-func lookupProviderType(name string) (providerType, bool) {
-	i := slices.IndexFunc(providerTypes, func(t providerType) bool { return t.name == name })
-	if i < 0 {
-		return providerType{}, false
-	}
-	return providerTypes[i], true
+	_ struct{} `later:"rate_limits prices thinking reasoning_effort max_tool_result_tokens credentials_env project_env location_env"`
 }
 
 var (
@@ -60,13 +39,8 @@ func (pr *Provider) validate(p path, v *validator) {
 	if name := p.name; !providerName.MatchString(name) {
 		v.errorf(p, "a provider's name has at most 64 of A-Z a-z 0-9 _ . -, got %q", name)
 	}
-	switch row, ok := lookupProviderType(pr.Type); {
-	case pr.Type == "":
+	if pr.Type == "" {
 		v.errorf(p.key("type"), "a type is required")
-	case ok && row.driver == "":
-		v.errorf(p.key("type"), "%q is not supported yet", pr.Type)
-	case !ok:
-		v.oneOf(p.key("type"), pr.Type, "openai", "ollama", "scripted")
 	}
 	if pr.Model == "" {
 		v.errorf(p.key("model"), "a model is required")
@@ -77,6 +51,28 @@ func (pr *Provider) validate(p path, v *validator) {
 	if pr.BaseURL != "" && !plainURL(pr.BaseURL) { // it may hold a password: not shown
 		v.errorf(p.key("base_url"), "must be an http or https URL without user and password")
 	}
+	pr.validateAzure(p, v)
+	pr.validateGoogle(p, v)
+}
+
+func (pr *Provider) validateAzure(p path, v *validator) {
+	switch azure := pr.Type == ProviderAzure; {
+	case azure && pr.BaseURL == "":
+		v.errorf(p.key("base_url"), "a provider of type azure needs the URL of its resource")
+	case !azure && pr.APIVersion != "":
+		v.errorf(p.key("api_version"), "only a provider of type azure has an API version")
+	}
+}
+
+func (pr *Provider) validateGoogle(p path, v *validator) {
+	switch wanted := pr.NativeTools.wanted(); {
+	case pr.Driver != "" && !pr.native():
+		v.errorf(p.key("driver"), "only a provider of type google has a driver")
+	case wanted && !pr.native():
+		v.errorf(p.key("native_tools"), "only a provider of type google has native tools")
+	case wanted && pr.Driver == DriverGenerativeAI:
+		v.errorf(p.key("native_tools"), "driver %s has no native tools: use %s", DriverGenerativeAI, DriverGenAI)
+	}
 }
 
 func plainURL(text string) bool {
@@ -84,14 +80,67 @@ func plainURL(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
-func (pr *Provider) plan(name string) agent.Provider {
-	row, _ := lookupProviderType(pr.Type)
-	out := agent.Provider{Name: name, Type: row.driver, Model: pr.Model, BaseURL: pr.BaseURL, APIKeyEnv: pr.APIKeyEnv}
+// native reports whether the native Gemini backend can reach the provider.
+func (pr *Provider) native() bool { return pr.Type == ProviderGoogle }
+
+// reachableBy returns the backend, if it can reach the provider, else the neutral one.
+func (pr *Provider) reachableBy(backend string) string {
+	if backend == BackendNativeGemini && !pr.native() {
+		return BackendLangChain
+	}
+	return backend
+}
+
+// complete is the provider with what its type knows: its endpoint (that of the
+// neutral backend), its key's variable, its driver.
+func (pr *Provider) complete() Provider {
+	out, row := *pr, pr.row()
+	if out.APIKeyEnv == "" && (out.BaseURL == "" || row.baseURL == "") {
+		out.APIKeyEnv = row.keyEnv
+	}
 	if out.BaseURL == "" {
 		out.BaseURL = row.baseURL
-		if out.APIKeyEnv == "" {
-			out.APIKeyEnv = row.keyEnv
-		}
+	}
+	if out.Driver == "" && out.native() {
+		out.Driver = DriverGenAI
 	}
 	return out
+}
+
+func (pr *Provider) row() providerType {
+	row, _ := lookupProviderType(pr.Type)
+	return row
+}
+
+// plan is the provider as a worker calls it by a backend.
+func (pr *Provider) plan(name, backend string, tools NativeTools) agent.Provider {
+	full := pr.complete()
+	out := agent.Provider{
+		Name: name, Type: pr.row().plan, Model: pr.Model, BaseURL: full.BaseURL, APIKeyEnv: full.APIKeyEnv, APIVersion: pr.APIVersion,
+	}
+	if backend == BackendNativeGemini {
+		all, _ := inherit(pr.NativeTools, tools)
+		out.Type, out.BaseURL, out.Driver, out.NativeTools = ProviderGoogle, pr.BaseURL, full.Driver, all.plan()
+	}
+	return out
+}
+
+// lookupProviderType finds a row of the table of what the configuration can name.
+func lookupProviderType(name string) (providerType, bool) {
+	i := slices.IndexFunc(providerTypes, func(t providerType) bool { return t.name == name })
+	if i < 0 {
+		return providerType{}, false
+	}
+	return providerTypes[i], true
+}
+
+// askable are the types that a request can name without an entry.
+func askable() string {
+	var names []string
+	for _, t := range providerTypes {
+		if t.plan != "" && t.name != ProviderAzure {
+			names = append(names, t.name)
+		}
+	}
+	return strings.Join(names, ", ")
 }

@@ -25,12 +25,15 @@ type report struct {
 	findings Findings
 	at       map[string]position // by path
 	unset    []unset
+	// templates are the values that were written with variables, as they were
+	// written: what is shown to people. Late values are not among them.
+	templates map[string]string // by path
 	// broken are the paths without a usable value: nothing more is said of them.
 	broken map[string]bool
 }
 
 func newReport() *report {
-	return &report{at: map[string]position{}, broken: map[string]bool{}}
+	return &report{at: map[string]position{}, templates: map[string]string{}, broken: map[string]bool{}}
 }
 
 // errorf reports that the value at p is refused.

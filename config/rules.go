@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 // Rules that several types share. An empty value is one that is not set.
@@ -52,53 +50,6 @@ func (v *validator) requiredName(p path, name string) {
 	}
 }
 
-func (v *validator) atLeast(p path, n *int, least int) {
-	if n != nil && *n < least {
-		v.errorf(p, "%s must be at least %d", p.name, least)
-	}
-}
-
-func (v *validator) oneOf(p path, value string, allowed ...string) {
-	if value != "" && !slices.Contains(allowed, value) {
-		v.errorf(p, "must be one of %s, got %q%s", strings.Join(allowed, ", "), value, didYouMean(value, allowed))
-	}
-}
-
-func (v *validator) backend(p path, name string) {
-	switch name {
-	case "native-gemini", "google-native":
-		v.errorf(p, "%q is not supported yet", name)
-	default:
-		v.oneOf(p, name, "langchain")
-	}
-}
-
-func (v *validator) successPolicy(p path, policy agent.SuccessPolicy) {
-	v.oneOf(p, string(policy), string(agent.SuccessAny), string(agent.SuccessAll))
-}
-
-func (v *validator) risk(p path, risk agent.Risk) {
-	v.oneOf(p, string(risk), string(agent.RiskReadOnly), string(agent.RiskWrite), string(agent.RiskDestructive),
-		"low", "medium", "high", "critical", "unknown")
-}
-
-// agentType returns the row of a type, and reports a name that has none.
-func (v *validator) agentType(p path, name string) (agent.Type, bool) {
-	row, ok := agent.LookupType(name)
-	switch {
-	case ok:
-	case agent.PlannedType(name):
-		v.errorf(p, "%q is not supported yet", name)
-	default:
-		var names []string
-		for _, t := range agent.Types() {
-			names = append(names, t.Name)
-		}
-		v.oneOf(p, name, names...)
-	}
-	return row, ok
-}
-
 // agent reports whether there is an agent of that name, and says so if not.
 func (v *validator) agent(p path, name string) bool {
 	return reference(v, p, "agent", name, v.Agents)
@@ -124,7 +75,9 @@ func (v *validator) fallbacks(p path, all []Fallback) {
 			v.errorf(p.index(i).key("provider"), "a provider is required")
 		}
 		v.provider(p.index(i).key("provider"), f.Provider)
-		v.backend(p.index(i).key("backend"), f.Backend)
+		if pr := v.LLMProviders[f.Provider]; pr != nil && canonical(f.Backend) == BackendNativeGemini && !pr.native() {
+			v.errorf(p.index(i).key("backend"), "%s needs a provider of type google; %q is of type %q", f.Backend, f.Provider, pr.Type)
+		}
 	}
 }
 

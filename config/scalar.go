@@ -19,6 +19,9 @@ func (d *decoder) scalar(n *yaml.Node, p path, dst reflect.Value, late bool) {
 		d.fail(p, "%v", err)
 		return
 	}
+	if text != n.Value || len(missing) > 0 {
+		d.templates[p.text] = n.Value
+	}
 	if late {
 		dst.SetString(n.Value)
 		return
@@ -50,7 +53,8 @@ func (d *decoder) assign(n *yaml.Node, text string, p path, dst reflect.Value) {
 		if text != n.Value { // its type shows only now
 			scalar = yaml.Node{Kind: yaml.ScalarNode, Value: text}
 		}
-		if scalar.ShortTag() == "!!null" || scalar.Decode(dst.Addr().Interface()) != nil {
+		half := dst.CanInt() && scalar.ShortTag() != "!!int" // which would be rounded
+		if half || scalar.ShortTag() == "!!null" || scalar.Decode(dst.Addr().Interface()) != nil {
 			d.fail(p, "must be %s, got %q", kindName(dst.Kind()), n.Value)
 		}
 	}

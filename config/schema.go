@@ -1,48 +1,122 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 )
 
-// schema is what the tags of a type say of its keys.
+// The tags of the types are the schema. They are read by the decoder, by the
+// validator, by show, and by what writes docs/config.md and the JSON schema:
+//
+//	yaml:"key"         the key; ",late" = text that keeps its templates until it is used
+//	enum:"vocabulary"  the words that are allowed: see vocabularyOf
+//	min, above, max    bounds of a number: one of min and above, which is exclusive, and perhaps max
+//	default, unit      for people: what holds if nothing is said, and what is counted
+//	later:"a b"        on a blank field: keys that are known and refused
+//	unused:"a b"       on a blank field: keys that are accepted and do nothing; instead:"…" says why
 type schema struct {
 	fields map[string]field
-	later  []string // known keys that nothing honours yet
+	order  []string          // the keys of fields, as the type has them
+	later  []string          // known keys that nothing honours yet
+	unused map[string]string // keys that do nothing, and what to use instead
 }
 
 type field struct {
-	index int
-	late  bool // keeps its templates
+	index  int
+	late   bool
+	name   string // of the Go field
+	enum   string
+	bounds bounds
 }
+
+// bounds limit a number; nil = no limit.
+type bounds struct{ min, above, max *float64 }
 
 // removed are keys that older configurations have, and what to use instead.
 var removed = map[string]string{"iteration_strategy": "use type and llm_backend"}
 
-// schemaOf reads the tags of a struct type.
-func schemaOf(t reflect.Type) schema {
-	s := schema{fields: map[string]field{}}
+// schemas are the schemas of all types that the configuration is made of.
+var schemas = sync.OnceValue(func() map[reflect.Type]schema {
+	all := map[reflect.Type]schema{}
+	collectSchemas(reflect.TypeFor[Config](), all)
+	collectSchemas(reflect.TypeFor[settings](), all)
+	return all
+})
+
+func collectSchemas(t reflect.Type, all map[reflect.Type]schema) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice:
+		collectSchemas(t.Elem(), all)
+	case reflect.Struct:
+		all[t] = readSchema(t)
+		for _, f := range all[t].fields {
+			collectSchemas(t.Field(f.index).Type, all)
+		}
+	}
+}
+
+func schemaOf(t reflect.Type) schema { return schemas()[t] }
+
+// readSchema reads the tags of a struct type.
+func readSchema(t reflect.Type) schema {
+	s := schema{fields: map[string]field{}, unused: map[string]string{}}
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
 		s.later = append(s.later, strings.Fields(tag.Get("later"))...)
+		for _, key := range strings.Fields(tag.Get("unused")) {
+			s.unused[key] = tag.Get("instead")
+		}
 		if name, option, _ := strings.Cut(tag.Get("yaml"), ","); name != "" {
-			s.fields[name] = field{index: i, late: option == "late"}
+			s.order = append(s.order, name)
+			s.fields[name] = field{index: i, name: t.Field(i).Name, late: option == "late", enum: tag.Get("enum"), bounds: boundsOf(tag)}
 		}
 	}
 	return s
 }
 
-// refusal says why a key that is not a field is refused.
-func (s schema) refusal(key string) string {
-	if instead, ok := removed[key]; ok {
+func boundsOf(tag reflect.StructTag) bounds {
+	number := func(key string) *float64 {
+		n, err := strconv.ParseFloat(tag.Get(key), 64)
+		if err != nil {
+			return nil
+		}
+		return &n
+	}
+	return bounds{min: number("min"), above: number("above"), max: number("max")}
+}
+
+// problem says why n is out of bounds; "" = it is not. NaN always is.
+func (b bounds) problem(key string, n float64) string {
+	in := (b.min == nil || n >= *b.min) && (b.above == nil || n > *b.above) && (b.max == nil || n <= *b.max)
+	least := cmp.Or(b.min, b.above)
+	switch {
+	case in || least == nil:
+		return ""
+	case b.max != nil:
+		return fmt.Sprintf("%s must be between %v and %v", key, *least, *b.max)
+	case *least == 0:
+		return key + " must be non-negative"
+	}
+	return fmt.Sprintf("%s must be at least %v", key, *least)
+}
+
+// refusal says why a key that is not a field is refused at this place.
+func (s schema) refusal(p path) string {
+	if instead, ok := removed[p.name]; ok {
 		return "removed: " + instead
 	}
-	if slices.Contains(s.later, key) {
+	if slices.Contains(s.later, p.name) {
 		return "not supported yet"
 	}
-	known := append(slices.Collect(maps.Keys(s.fields)), s.later...)
-	return fmt.Sprintf("unknown key %q%s", key, didYouMean(key, known))
+	hint := didYouMean(p.name, slices.Concat(slices.Collect(maps.Keys(s.fields)), s.later, slices.Collect(maps.Keys(s.unused))))
+	if hint == "" {
+		hint = elsewhere(p.name)
+	}
+	return fmt.Sprintf("unknown key %q%s", p.name, hint)
 }

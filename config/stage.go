@@ -14,42 +14,62 @@ const defaultSynthesis = "SynthesisAgent"
 
 // Stage is one step of a chain: agents that work in parallel.
 type Stage struct {
-	Name              string              `yaml:"name"`
-	Agents            []*StageAgent       `yaml:"agents"`
-	Replicas          *int                `yaml:"replicas"`
-	SuccessPolicy     agent.SuccessPolicy `yaml:"success_policy"`
-	MaxIterations     *int                `yaml:"max_iterations"`
-	MCPServers        []string            `yaml:"mcp_servers"`
-	FallbackProviders []Fallback          `yaml:"fallback_providers"`
-	Synthesis         Synthesis           `yaml:"synthesis"`
-	Timeout           agent.Duration      `yaml:"timeout"`
-	_                 struct{}            `later:"sub_agents output_key required_output_fields output_schema routing_rules default_next error_next requires after join pre_process post_process mock prompt_key temperature max_tokens loop_target"`
+	// Name is unique within the chain; required.
+	Name string `yaml:"name"`
+	// Agents work in parallel; at least one, at most 50.
+	Agents []*StageAgent `yaml:"agents"`
+	// Replicas runs the one agent of the stage so many times, as NAME-1, NAME-2, …
+	Replicas *int `yaml:"replicas" min:"1" max:"50" default:"1"`
+	// SuccessPolicy says how many of the agents must succeed.
+	SuccessPolicy agent.SuccessPolicy `yaml:"success_policy" enum:"success policy"`
+	// MaxIterations bounds the model calls of every agent of the stage.
+	MaxIterations *int `yaml:"max_iterations" min:"1"`
+	// MCPServers replace those of the chain and of the agents' definitions.
+	MCPServers []string `yaml:"mcp_servers"`
+	// FallbackProviders are tried in order when the provider fails; [] = none.
+	FallbackProviders []Fallback `yaml:"fallback_providers"`
+	// Synthesis joins the work of several agents.
+	Synthesis Synthesis `yaml:"synthesis"`
+	// Timeout bounds the stage; time paused does not count.
+	Timeout agent.Duration `yaml:"timeout" default:"none"`
+
+	_ struct{} `later:"sub_agents fallback_list output_key required_output_fields output_schema routing_rules default_next error_next requires after join pre_process post_process mock prompt_key temperature max_tokens loop_target"`
 }
 
 // Synthesis is the agent that joins the work of a stage's agents.
 type Synthesis struct {
-	Agent       string `yaml:"agent"`
-	LLMBackend  string `yaml:"llm_backend"`
+	// Agent is the definition of an agent of type synthesis.
+	Agent string `yaml:"agent" default:"SynthesisAgent"`
+	// LLMBackend says how the provider is reached.
+	LLMBackend string `yaml:"llm_backend" enum:"backend"`
+	// LLMProvider is the provider of this agent.
 	LLMProvider string `yaml:"llm_provider"`
 }
 
 // StageAgent is an agent's entry in a stage.
 type StageAgent struct {
-	Name              string         `yaml:"name"`
-	Type              string         `yaml:"type"` // only says again what the definition says
-	LLMProvider       string         `yaml:"llm_provider"`
-	LLMBackend        string         `yaml:"llm_backend"`
-	MaxIterations     *int           `yaml:"max_iterations"`
-	MCPServers        []string       `yaml:"mcp_servers"`
-	FallbackProviders []Fallback     `yaml:"fallback_providers"`
-	Timeout           agent.Duration `yaml:"timeout"`
-	_                 struct{}       `later:"sub_agents required_skills skills output_key required_output_fields output_schema routing_rules default_next error_next requires after join pre_process post_process mock prompt_key temperature max_tokens loop_target"`
+	// Name is that of the agent's definition; required.
+	Name string `yaml:"name"`
+	// Type only says again what the definition says.
+	Type string `yaml:"type" enum:"agent type"`
+	// LLMProvider is the provider of this agent.
+	LLMProvider string `yaml:"llm_provider"`
+	// LLMBackend says how the provider is reached.
+	LLMBackend string `yaml:"llm_backend" enum:"backend"`
+	// MaxIterations bounds the model calls of this agent.
+	MaxIterations *int `yaml:"max_iterations" min:"1"`
+	// MCPServers replace all others.
+	MCPServers []string `yaml:"mcp_servers"`
+	// FallbackProviders are tried in order when the provider fails; [] = none.
+	FallbackProviders []Fallback `yaml:"fallback_providers"`
+	// Timeout bounds this agent; time paused does not count.
+	Timeout agent.Duration `yaml:"timeout" default:"timeouts.agent"`
+
+	_ struct{} `later:"sub_agents fallback_list required_skills skills output_key required_output_fields output_schema routing_rules default_next error_next requires after join pre_process post_process mock prompt_key temperature max_tokens loop_target"`
 }
 
 func (s *Stage) validate(p path, v *validator) {
 	v.requiredName(p.key("name"), s.Name)
-	v.successPolicy(p.key("success_policy"), s.SuccessPolicy)
-	v.atLeast(p.key("max_iterations"), s.MaxIterations, 1)
 	v.servers(p.key("mcp_servers"), s.MCPServers)
 	v.fallbacks(p.key("fallback_providers"), s.FallbackProviders)
 	for i, a := range s.Agents {
@@ -67,8 +87,7 @@ func (s *Stage) validateCount(p path, v *validator) {
 		v.errorf(agents, "at least one agent is required")
 	case len(s.Agents) > maxAgents:
 		v.errorf(agents, "at most %d agents may work in one stage, got %d", maxAgents, len(s.Agents))
-	case n != nil && (*n < 1 || *n > maxAgents):
-		v.errorf(replicas, "replicas must be between 1 and %d", maxAgents)
+	case n != nil && (*n < 1 || *n > maxAgents): // reported already
 	case value(n) > 1 && len(s.Agents) > 1:
 		v.errorf(replicas, "replicas are for a stage with one agent, this one has %d", len(s.Agents))
 	default:
@@ -116,7 +135,6 @@ func (s *Stage) executions() []*StageAgent {
 }
 
 func (s *Synthesis) validate(p path, v *validator, needed bool) {
-	v.backend(p.key("llm_backend"), s.LLMBackend)
 	v.provider(p.key("llm_provider"), s.LLMProvider)
 	if s.Agent == "" && !needed {
 		return
@@ -139,15 +157,13 @@ func (s *Synthesis) agent() string {
 
 func (a *StageAgent) validate(p path, v *validator) {
 	v.provider(p.key("llm_provider"), a.LLMProvider)
-	v.backend(p.key("llm_backend"), a.LLMBackend)
-	v.atLeast(p.key("max_iterations"), a.MaxIterations, 1)
 	v.servers(p.key("mcp_servers"), a.MCPServers)
 	v.fallbacks(p.key("fallback_providers"), a.FallbackProviders)
 	switch {
 	case a.Name == "":
 		v.errorf(p, "the name of an agent is required")
 	case v.agent(p, a.Name) && a.Type != "":
-		row, ok := v.agentType(p.key("type"), a.Type)
+		row, ok := agent.LookupType(a.Type)
 		if own := v.Agents[a.Name].row(); ok && row.Name != own.Name && own.Name != "" {
 			v.errorf(p.key("type"), "agent %q is of type %q; a stage cannot change that", a.Name, own.Name)
 		}
@@ -155,16 +171,19 @@ func (a *StageAgent) validate(p path, v *validator) {
 }
 
 func (s *Stage) settings() settings {
-	return settings{MaxIterations: s.MaxIterations, Servers: notEmpty(s.MCPServers), Fallbacks: s.FallbackProviders}
+	return settings{
+		MaxIterations: s.MaxIterations, Servers: notEmpty(s.MCPServers), Fallbacks: s.FallbackProviders,
+		SuccessPolicy: s.SuccessPolicy,
+	}
 }
 
 func (s *Synthesis) settings() settings {
-	return settings{Provider: s.LLMProvider, Backend: s.LLMBackend}
+	return settings{Provider: s.LLMProvider, Backend: canonical(s.LLMBackend)}
 }
 
 func (a *StageAgent) settings() settings {
 	return settings{
-		Provider: a.LLMProvider, Backend: a.LLMBackend, Fallbacks: a.FallbackProviders,
+		Provider: a.LLMProvider, Backend: canonical(a.LLMBackend), Fallbacks: a.FallbackProviders,
 		MaxIterations: a.MaxIterations, Servers: notEmpty(a.MCPServers), Timeouts: Timeouts{Agent: a.Timeout},
 	}
 }

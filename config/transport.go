@@ -1,50 +1,104 @@
 package config
 
 import (
-	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// TransportStdio is the transport of a server that is a local process.
-const TransportStdio = "stdio"
+// The transports of MCP servers.
+const (
+	TransportStdio = "stdio" // a process of the worker's
+	TransportHTTP  = "http"  // streamable HTTP
+	TransportSSE   = "sse"   // HTTP with server-sent events, as older servers have it
+)
 
-// Transport says how to reach an MCP server, its env expanded from the
-// environment as it is now. An error names the variable and the server, never a value.
-func (c *Config) Transport(server string) (Transport, error) {
-	s, ok := c.MCPServers[server]
-	if !ok {
-		return Transport{}, fmt.Errorf("no MCP server named %q; there are: %s", server, list(c.MCPServers))
-	}
-	for _, u := range c.report.unset {
-		if u.path.entry == entryPath("mcp_servers", server).text {
-			return Transport{}, fmt.Errorf("MCP server %q: %s: variable %s is not set", server, u.path.text, u.name)
-		}
-	}
-	t := s.Transport
-	if t.Type == "" {
-		t.Type = TransportStdio
-	}
-	t.Args = slices.Clone(t.Args)
-	t.Env = make(map[string]string, len(s.Transport.Env))
-	for _, name := range slices.Sorted(maps.Keys(s.Transport.Env)) {
-		value, missing, err := expand(s.Transport.Env[name], c.env)
-		switch {
-		case err != nil:
-			return Transport{}, fmt.Errorf("MCP server %q: env %s: %w", server, name, err)
-		case len(missing) > 0:
-			return Transport{}, fmt.Errorf("MCP server %q: env %s: variable %s is not set", server, name, strings.Join(missing, ", "))
-		}
-		t.Env[name] = value
-	}
-	return t, nil
+// Transport says how a server is reached. As loaded, what may be secret in it
+// keeps its template text; Config.Transport expands it.
+type Transport struct {
+	// Type is the transport's name.
+	Type string `yaml:"type" enum:"transport" default:"stdio"`
+	// Command is the program of a stdio server.
+	Command string `yaml:"command"`
+	// Args are the arguments of the command.
+	Args []string `yaml:"args"`
+	// Env is the environment of a stdio server, besides the little that every server has.
+	Env map[string]string `yaml:"env,late"`
+	// URL is where an http or sse server is.
+	URL string `yaml:"url"`
+	// BearerToken is sent to an http or sse server with every request.
+	BearerToken string `yaml:"bearer_token,late"`
+	// VerifySSL = false accepts any certificate of an http or sse server: for tests alone.
+	VerifySSL *bool `yaml:"verify_ssl" default:"true"`
+	// Timeout bounds one call.
+	Timeout agent.Duration `yaml:"timeout" default:"the agent's timeouts.tool"`
+	// CustomHeaders are sent to an http or sse server with every request. {{.SESSION_ID}} is the execution's id.
+	CustomHeaders map[string]string `yaml:"custom_headers,late"`
+	// SessionCleanupURL is sent a DELETE when an execution has ended, {{.SESSION_ID}} in it being its id.
+	SessionCleanupURL string `yaml:"session_cleanup_url"`
 }
 
-// list names what a map holds, for messages.
-func list[T any](m map[string]T) string {
-	if len(m) == 0 {
-		return "none"
+func (t Transport) validate(p path, v *validator) {
+	switch {
+	case t.Type == TransportHTTP, t.Type == TransportSSE:
+		t.validateWeb(p, v)
+	case t.Type == "" && t.URL != "" && t.Command == "":
+		v.errorf(p.key("type"), "a server with a url is of type http or sse: which?")
+	default:
+		t.validateStdio(p, v)
 	}
-	return strings.Join(slices.Sorted(maps.Keys(m)), ", ")
+}
+
+func (t Transport) validateStdio(p path, v *validator) {
+	if t.Command == "" {
+		v.errorf(p.key("command"), "a command is required")
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			v.errorf(p.key("env").key(name), "not the name of a variable")
+		}
+	}
+	v.foreign(p, "a server of type http or sse", map[string]bool{
+		"url": t.URL != "", "bearer_token": t.BearerToken != "", "verify_ssl": t.VerifySSL != nil,
+		"custom_headers": len(t.CustomHeaders) > 0, "session_cleanup_url": t.SessionCleanupURL != "",
+	})
+}
+
+// headerName is a token of RFC 9110.
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+func (t Transport) validateWeb(p path, v *validator) {
+	switch {
+	case t.URL == "":
+		v.errorf(p.key("url"), "a url is required")
+	case !plainURL(t.URL): // it may hold a password: not shown
+		v.errorf(p.key("url"), "must be an http or https URL without user and password")
+	}
+	if t.SessionCleanupURL != "" && !plainURL(action.ReplaceAllString(t.SessionCleanupURL, "x")) {
+		v.errorf(p.key("session_cleanup_url"), "must be an http or https URL without user and password")
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.CustomHeaders)) {
+		at := p.key("custom_headers").key(name)
+		switch {
+		case !headerName.MatchString(name):
+			v.errorf(at, "not the name of a header")
+		case strings.EqualFold(name, "Authorization") && t.BearerToken != "":
+			v.errorf(at, "bearer_token sets this header already")
+		}
+	}
+	v.foreign(p, "a server of type stdio", map[string]bool{
+		"command": t.Command != "", "args": len(t.Args) > 0, "env": len(t.Env) > 0,
+	})
+}
+
+// foreign reports the keys that are set although another kind of server has them.
+func (v *validator) foreign(p path, whose string, set map[string]bool) {
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		if set[key] {
+			v.errorf(p.key(key), "only %s has this", whose)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -16,11 +17,14 @@ func (c *Config) validate() {
 	v := &validator{Config: c, report: c.report}
 	v.alertTypes()
 	v.variables()
+	v.values(path{}, reflect.ValueOf(c).Elem(), field{})
 	c.Defaults.validate(path{}.key("defaults"), v)
 	each(c.Agents, "agents", v)
 	each(c.AgentChains, "agent_chains", v)
 	each(c.MCPServers, "mcp_servers", v)
 	each(c.LLMProviders, "llm_providers", v)
+	c.System.Store.validate(path{}.key("system").key("store"), v)
+	v.native()
 	if !c.skipCredentials {
 		v.credentials()
 	}

@@ -77,6 +77,18 @@ type Provider struct {
 	Model     string `json:"model"`
 	BaseURL   string `json:"base_url,omitempty"`
 	APIKeyEnv string `json:"api_key_env,omitempty"`
+	// APIVersion is that of a provider of type azure; "" = the client's.
+	APIVersion string `json:"api_version,omitempty"`
+	// Driver is the SDK of a provider of type google.
+	Driver      string      `json:"driver,omitempty"`
+	NativeTools NativeTools `json:"native_tools,omitzero"`
+}
+
+// NativeTools are tools that a provider of type google runs itself.
+type NativeTools struct {
+	GoogleSearch  bool `json:"google_search,omitempty"`
+	URLContext    bool `json:"url_context,omitempty"`
+	CodeExecution bool `json:"code_execution,omitempty"`
 }
 
 // Server is an MCP server that an agent uses. How it is reached (command,

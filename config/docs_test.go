@@ -1,0 +1,243 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// TestDocs checks docs/config.md and docs/config.schema.json, which are made
+// from the types and their comments. -update writes them.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	r := newManual(t)
+	for name, want := range map[string]string{"../docs/config.md": r.markdown(), "../docs/config.schema.json": r.jsonSchema()} {
+		if *update {
+			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s is stale: go test ./config -run TestDocs -update\n%s", name, diff)
+		}
+	}
+}
+
+// manual is what is known of every key: the schema, and what the comments say.
+type manual struct {
+	*testing.T
+	pkg      *doc.Package
+	builtIn  map[string]any // values of defaults, by path
+	comments map[string]string
+	places   []place
+}
+
+func newManual(t *testing.T) *manual {
+	t.Helper()
+	files := token.NewFileSet()
+	var parsed []*ast.File
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if name := e.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			file, err := parser.ParseFile(files, name, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed = append(parsed, file)
+		}
+	}
+	r := &manual{T: t, comments: map[string]string{}, builtIn: map[string]any{}, places: places()}
+	for _, file := range parsed {
+		r.readComments(file)
+	}
+	if r.pkg, err = doc.NewFromFiles(files, parsed, "config"); err != nil {
+		t.Fatal(err)
+	}
+	c := decodeFiles(builtInFiles(), lookupIn(baseEnv), newReport())
+	s := &shower{view: &view{source: c}}
+	s.node(path{}.key("defaults"), reflect.ValueOf(c.Defaults), field{})
+	for _, v := range s.values {
+		r.builtIn[v.Path] = v.Value
+	}
+	return r
+}
+
+// readComments keeps the comments of types ("Agent") and fields ("Agent.Type").
+func (r *manual) readComments(file *ast.File) {
+	for _, decl := range file.Decls {
+		group, ok := decl.(*ast.GenDecl)
+		if !ok || group.Tok != token.TYPE {
+			continue
+		}
+		for _, spec := range group.Specs {
+			named := spec.(*ast.TypeSpec)
+			r.comments[named.Name.Name] = sentence(cmp.Or(named.Doc.Text(), group.Doc.Text()))
+			fields, ok := named.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			for _, f := range fields.Fields.List {
+				for _, name := range f.Names {
+					r.comments[named.Name.Name+"."+name.Name] = sentence(cmp.Or(f.Doc.Text(), f.Comment.Text()))
+				}
+			}
+		}
+	}
+}
+
+var specification = regexp.MustCompile(` \(spec: [^)]*\)`) // for those who read the code
+
+func sentence(text string) string {
+	return specification.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
+}
+
+// comment is what the code says of a key, without the name that Go has for it.
+func (r *manual) comment(p place, key string) string {
+	name := p.schema.fields[key].name
+	text := r.comments[p.typ.Name()+"."+name]
+	if text == "" {
+		r.Errorf("%s.%s has no comment", p.typ.Name(), name)
+	}
+	if rest, ok := strings.CutPrefix(text, name+" "); ok {
+		return key + " " + rest
+	}
+	return text
+}
+
+func (p place) tag(key string) reflect.StructTag { return p.typ.Field(p.schema.fields[key].index).Tag }
+
+// standard is what holds if nothing is said.
+func (r *manual) standard(p place, key string) string {
+	if text := p.tag(key).Get("default"); text != "" {
+		return text
+	}
+	for _, same := range r.places {
+		if value, ok := r.builtIn[same.key(key)]; ok && same.typ == p.typ {
+			return fmt.Sprint(value)
+		}
+	}
+	_, inherited := schemaOf(reflect.TypeFor[settings]()).fields[key]
+	if inherited && strings.Contains(p.at, "<name>") && p.schema.fields[key].name != "Provider" {
+		return "inherited"
+	}
+	return "–"
+}
+
+func (r *manual) markdown() string {
+	var out strings.Builder
+	out.WriteString("<!-- Generated from the types of the package config: go test ./config -run TestDocs -update. -->\n\n# Configuration\n\n")
+	text := strings.TrimPrefix(r.pkg.Doc, "Package config is")
+	printer := r.pkg.Printer()
+	printer.HeadingLevel = 2
+	printer.HeadingID = func(*comment.Heading) string { return "" }
+	out.Write(printer.Markdown(r.pkg.Parser().Parse("The configuration is" + text)))
+	out.WriteString("\n## Keys\n\nA directory's files (*.yaml) are one configuration: their sections merge. " +
+		"`starter validate` says everything that is wrong with one, `starter config show` what comes of it.\n" +
+		"For editors there is a JSON schema: `# yaml-language-server: $schema=docs/config.schema.json`.\n")
+	var types []reflect.Type
+	for _, p := range r.places {
+		if !slices.Contains(types, p.typ) {
+			types = append(types, p.typ)
+			r.section(&out, p)
+		}
+	}
+	return out.String()
+}
+
+// section describes the keys of a type, and where they may stand.
+func (r *manual) section(out *strings.Builder, p place) {
+	var at []string
+	for _, same := range r.places {
+		if same.typ == p.typ && same.at != "" {
+			at = append(at, "`"+same.at+"`")
+		}
+	}
+	title, about := "The top", "What a file may hold."
+	if len(at) > 0 {
+		title, about = strings.Join(at, ", "), r.comments[p.typ.Name()]
+	}
+	fmt.Fprintf(out, "\n### %s\n\n%s\n\n| key | value | default | |\n|---|---|---|---|\n", title, about)
+	for _, key := range p.schema.order {
+		row := []string{"`" + key + "`", r.value(p, key), r.standard(p, key), r.comment(p, key)}
+		fmt.Fprintf(out, "| %s |\n", strings.ReplaceAll(strings.Join(row, " | "), "{{", "&#123;{"))
+	}
+	if len(p.schema.later) > 0 {
+		fmt.Fprintf(out, "\nNot supported yet, and refused: `%s`.\n", strings.Join(p.schema.later, "`, `"))
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.schema.unused)) {
+		fmt.Fprintf(out, "\n`%s` is accepted and does nothing: %s.\n", key, p.schema.unused[key])
+	}
+}
+
+// value says what may stand behind a key.
+func (r *manual) value(p place, key string) string {
+	f := p.schema.fields[key]
+	text := typeText(p.typ.Field(f.index).Type, f)
+	if unit := p.tag(key).Get("unit"); unit != "" {
+		text += " (" + unit + ")"
+	}
+	if f.late {
+		text += ", expanded when it is used"
+	}
+	return text
+}
+
+func typeText(t reflect.Type, f field) string {
+	switch {
+	case t == durationType:
+		return "duration (`90s`, `1h30m`; a number is seconds)"
+	case t.Kind() == reflect.Pointer:
+		return typeText(t.Elem(), f)
+	case t.Kind() == reflect.Struct:
+		return "mapping"
+	case t.Kind() == reflect.Map:
+		return "mapping of names: " + typeText(t.Elem(), f)
+	case t.Kind() == reflect.Slice:
+		return "list: " + typeText(t.Elem(), f)
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.String && f.enum != "":
+		v := vocabularyOf(f.enum)
+		return "`" + strings.Join(append(slices.Clone(v.words), withoutEmpty(v.aliases)...), "`, `") + "`"
+	case t.Kind() == reflect.String:
+		return "text"
+	}
+	return kindName(t.Kind()) + boundsText(f.bounds)
+}
+
+func withoutEmpty(words []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
+}
+
+func boundsText(b bounds) (text string) {
+	for _, bound := range []struct {
+		sign string
+		n    *float64
+	}{{" ≥ ", b.min}, {" > ", b.above}, {" ≤ ", b.max}} {
+		if bound.n != nil {
+			text += fmt.Sprintf("%s%v", bound.sign, *bound.n)
+		}
+	}
+	return text
+}

@@ -1,0 +1,227 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+// generatedEnv is what generated configurations need of the environment.
+var generatedEnv = map[string]string{
+	"OPENAI_API_KEY": "k1", "GOOGLE_API_KEY": "k2", "ANTHROPIC_API_KEY": "k3", "XAI_API_KEY": "k4", "AZURE_OPENAI_API_KEY": "k5",
+	"INQUEST_EXECUTABLE": "/bin/inquest", "INQUEST_DATA": "/data", "V": "a \"value\":\n {{.V}} # x", "N": "7", "T": "s3cret",
+}
+
+// configurations draws valid configurations, as YAML.
+func configurations() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		g := generator{T: t, native: rapid.Bool().Draw(t, "native")}
+		data, err := json.MarshalIndent(g.config(), "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return asYAML(string(data))
+	})
+}
+
+// asYAML writes what YAML does not allow as it is as escape sequences.
+func asYAML(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		if r == '\n' || r >= ' ' && r <= '~' {
+			out.WriteRune(r)
+		} else {
+			fmt.Fprintf(&out, `\U%08x`, r)
+		}
+	}
+	return out.String()
+}
+
+type section = map[string]any
+
+type generator struct {
+	*rapid.T
+	native                     bool // every agent has the native Gemini backend
+	providers, servers, agents []string
+}
+
+func (g *generator) config() section {
+	providers, servers := section{}, section{}
+	g.providers, g.servers, g.agents = g.names("p"), g.names("s"), g.names("A")
+	for _, name := range g.providers {
+		providers[name] = g.provider()
+	}
+	for _, name := range g.servers {
+		servers[name] = g.server()
+	}
+	defaults := g.some(section{
+		"fallback_providers": g.fallbacks(), "max_iterations": "{{.N}}", "success_policy": g.one("any", "all"),
+		"runbook": g.text(), "timeouts": g.timeouts(), "compression": g.compression(), "shell": g.shell(),
+	})
+	defaults["llm_provider"], defaults["llm_backend"] = g.one(g.providers...), g.backend()
+	agents := section{"Joiner": g.agent("synthesis")}
+	for _, name := range g.agents {
+		agents[name] = g.agent(g.one("", "default", "action", "react", "react_agent", "exec_summary"))
+	}
+	return section{
+		"defaults": defaults, "llm_providers": providers, "mcp_servers": servers, "agents": agents, "agent_chains": g.chains(),
+		"queue":  g.some(section{"session_timeout": "40m", "graceful_shutdown_timeout": 90, "worker_count": g.count(), "poll_interval": "1s"}),
+		"system": section{"store": g.either(section{"sqlite": g.text()}, section{"postgres": section{"dsn": "postgres://u:{{.T}}@h/db"}})},
+	}
+}
+
+func (g *generator) provider() section {
+	types := []string{"google"}
+	if !g.native {
+		types = append(types, "openai", "anthropic", "xai", "ollama", "scripted", "azure")
+	}
+	p := section{"type": g.one(types...), "model": g.one("m", "{{.V}}", "sample")}
+	switch p["type"] {
+	case "azure":
+		p["base_url"], p["api_version"] = "https://x.openai.azure.com", "2024-10-21"
+	case "google":
+		p["driver"] = "genai"
+		p["native_tools"] = g.some(section{"google_search": true, "url_context": false})
+	default:
+		if g.yes() {
+			p["base_url"] = "http://localhost:8000/v1"
+		}
+	}
+	return p
+}
+
+func (g *generator) server() section {
+	s := g.some(section{"instructions": g.text(), "task_queue": "near", "risk": section{"a.b": "read_only", "x y": "high"}})
+	web := g.some(section{
+		"bearer_token": "{{.T}}", "verify_ssl": g.yes(), "timeout": 30, "custom_headers": section{"X-Session": "{{.SESSION_ID}}", "X-Key": "literal {{.T}}", "X": g.text()},
+		"session_cleanup_url": "http://h/{{.SESSION_ID}}?k={{.T}}",
+	})
+	web["type"], web["url"] = g.one("http", "sse"), "http://h/{{.N}}"
+	local := g.some(section{"args": []string{"-v", g.text(), "{{.V}}"}, "env": section{"A": g.text(), "B": "{{.T}} {{.SESSION_ID}}"}, "type": "stdio"})
+	local["command"] = g.one("cmd", "{{.V}}")
+	s["transport"] = g.either(web, local)
+	return s
+}
+
+func (g *generator) agent(kind string) section {
+	a := g.some(section{
+		"description": g.text(), "custom_instructions": g.text(), "mcp_servers": g.subset(g.servers), "max_iterations": g.count(),
+		"on_limit": g.one("conclude", "error"), "temperature": rapid.Float32Range(0, 2).Draw(g.T, "temperature"), "max_tokens": g.count(),
+		"compression": g.compression(), "timeouts": g.timeouts(),
+	})
+	if a["type"] = kind; strings.HasPrefix(kind, "react") {
+		a["shell"] = g.shell()
+	}
+	if g.native && g.yes() {
+		a["native_tools"] = g.some(section{"google_search": g.yes(), "code_execution": true})
+	}
+	return a
+}
+
+func (g *generator) chains() section {
+	chains := section{}
+	for i, name := range g.names("c") {
+		var stages []section
+		for n := range rapid.IntRange(1, 3).Draw(g.T, "stages") {
+			stages = append(stages, g.stage(fmt.Sprintf("stage %d", n)))
+		}
+		c := g.some(section{
+			"description": g.text(), "llm_provider": g.one(g.providers...), "llm_backend": g.backend(), "fallback_providers": g.fallbacks(),
+			"max_iterations": g.count(), "mcp_servers": g.subset(g.servers), "timeout": "1h30m", "runbook": g.text(),
+		})
+		c["alert_types"], c["stages"] = []string{fmt.Sprintf("type %d", i), g.text() + fmt.Sprint(i)}, stages
+		chains[name] = c
+	}
+	return chains
+}
+
+func (g *generator) stage(name string) section {
+	s := g.some(section{
+		"success_policy": g.one("any", "all"), "max_iterations": g.count(), "mcp_servers": g.subset(g.servers),
+		"fallback_providers": g.fallbacks(), "timeout": 600, "synthesis": g.some(section{"agent": "Joiner", "llm_provider": g.one(g.providers...), "llm_backend": g.backend()}),
+	})
+	var agents []section
+	for range rapid.IntRange(1, 3).Draw(g.T, "agents") {
+		a := g.some(section{
+			"llm_provider": g.one(g.providers...), "llm_backend": g.backend(), "max_iterations": g.count(),
+			"mcp_servers": g.subset(g.servers), "fallback_providers": g.fallbacks(), "timeout": "5m",
+		})
+		a["name"] = g.one(g.agents...)
+		agents = append(agents, a)
+	}
+	if s["name"], s["agents"] = name, agents; len(agents) == 1 && g.yes() {
+		s["replicas"] = rapid.IntRange(1, 4).Draw(g.T, "replicas")
+	}
+	return s
+}
+
+func (g *generator) compression() section {
+	return g.some(section{
+		"compress_context": g.yes(), "max_context_tokens": g.count(), "compression_threshold": rapid.Float64Range(0.01, 1).Draw(g.T, "threshold"),
+		"keep_recent_messages": rapid.IntRange(0, 9).Draw(g.T, "keep"), "strategy": g.one("window", "truncate", "summarize"),
+	})
+}
+
+func (g *generator) shell() section {
+	return g.some(section{"allow": []string{"ls", "cat"}, "timeout": "10s", "max_output": g.count(), "dir": "{{.V}}", "risk": g.one("write", "low")})
+}
+
+func (g *generator) timeouts() section {
+	return g.some(section{"agent": "{{.N}}", "iteration": "1m", "tool": 20, "stream_idle": "1m30s"})
+}
+
+func (g *generator) fallbacks() []section {
+	all := []section{}
+	for range rapid.IntRange(0, 2).Draw(g.T, "fallbacks") {
+		all = append(all, g.either(section{"provider": g.one(g.providers...)}, section{"provider": g.one(g.providers...), "backend": "langchain"}))
+	}
+	return all
+}
+
+func (g *generator) backend() string {
+	if g.native {
+		return g.one("native-gemini", "google-native")
+	}
+	return "langchain"
+}
+
+// text is any text without variables, or one with.
+func (g *generator) text() string {
+	if g.yes() {
+		return g.one("{{.V}}", "a {{.V}} b", "{{\"{{\"}}", "# no comment", "- x", "yes", "line\n  line\n", "\n x", " x ", "a\n\nb\n\n", "{{.SESSION_ID}}")
+	}
+	return strings.ReplaceAll(rapid.StringN(1, 30, -1).Draw(g.T, "text"), "{{", "{") + "."
+}
+
+// names are between one and three.
+func (g *generator) names(prefix string) (names []string) {
+	for i := range rapid.IntRange(1, 3).Draw(g.T, prefix) {
+		names = append(names, fmt.Sprintf("%s%d", prefix, i))
+	}
+	return names
+}
+
+// some leaves any of the keys out.
+func (g *generator) some(all section) section {
+	out := section{}
+	keys := rapid.SliceOfDistinct(rapid.SampledFrom(slices.Sorted(maps.Keys(all))), rapid.ID[string]).Draw(g.T, "keys")
+	for _, key := range keys {
+		out[key] = all[key]
+	}
+	return out
+}
+
+func (g *generator) subset(all []string) []string {
+	return rapid.SliceOfDistinct(rapid.SampledFrom(all), rapid.ID[string]).Draw(g.T, "names")
+}
+
+func (g *generator) one(all ...string) string { return rapid.SampledFrom(all).Draw(g.T, "one") }
+func (g *generator) either(a, b section) section {
+	return rapid.SampledFrom([]section{a, b}).Draw(g.T, "either")
+}
+func (g *generator) yes() bool  { return rapid.Bool().Draw(g.T, "yes") }
+func (g *generator) count() int { return rapid.IntRange(1, 10000).Draw(g.T, "count") }

@@ -1,0 +1,136 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/tools/txtar"
+	"gopkg.in/yaml.v3"
+	"pgregory.net/rapid"
+)
+
+// jsonSchema is the schema of a configuration's file, for editors. It knows less
+// than the validator: no references, no credentials.
+func (r *manual) jsonSchema() string {
+	defs := section{"template": section{"type": "string", "pattern": `\{\{`, "description": "a value with {{.VARIABLE}} in it"}}
+	for _, p := range r.places {
+		defs[p.typ.Name()] = r.definition(p)
+	}
+	top := maps.Clone(defs["Config"].(section))
+	delete(defs, "Config")
+	top["$schema"], top["title"], top["$defs"] = "https://json-schema.org/draft/2020-12/schema", "Inquest configuration", defs
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(top); err != nil {
+		r.Fatal(err)
+	}
+	return out.String()
+}
+
+func (r *manual) definition(p place) section {
+	properties := section{}
+	for _, key := range p.schema.order {
+		f := p.schema.fields[key]
+		property := schemaFor(p.typ.Field(f.index).Type, f)
+		property["description"] = r.comment(p, key)
+		properties[key] = property
+	}
+	for key, instead := range p.schema.unused {
+		properties[key] = section{"description": "does nothing: " + instead, "deprecated": true}
+	}
+	return section{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
+}
+
+func schemaFor(t reflect.Type, f field) section {
+	switch {
+	case t == durationType:
+		return section{"type": []string{"string", "integer"}}
+	case t.Kind() == reflect.Pointer:
+		return schemaFor(t.Elem(), f)
+	case t.Kind() == reflect.Struct:
+		return section{"$ref": "#/$defs/" + t.Name()}
+	case t.Kind() == reflect.Map:
+		return section{"type": "object", "additionalProperties": schemaFor(t.Elem(), f)}
+	case t.Kind() == reflect.Slice:
+		return section{"type": "array", "items": schemaFor(t.Elem(), f)}
+	case t.Kind() == reflect.String && f.enum == "":
+		return section{"type": "string"}
+	}
+	return section{"anyOf": []section{scalarSchema(t, f), {"$ref": "#/$defs/template"}}}
+}
+
+func scalarSchema(t reflect.Type, f field) section {
+	switch t.Kind() {
+	case reflect.String:
+		v := vocabularyOf(f.enum)
+		return section{"enum": append(v.words, v.aliases...)}
+	case reflect.Bool:
+		return section{"type": "boolean"}
+	}
+	out := section{"type": "integer"}
+	if t.Kind() != reflect.Int {
+		out["type"] = "number"
+	}
+	for key, bound := range map[string]*float64{"minimum": f.bounds.min, "exclusiveMinimum": f.bounds.above, "maximum": f.bounds.max} {
+		if bound != nil {
+			out[key] = *bound
+		}
+	}
+	return out
+}
+
+// What is accepted, the schema accepts too; what it can know to be wrong, it refuses.
+func TestJSONSchema(t *testing.T) {
+	t.Parallel()
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(newManual(t).jsonSchema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("config.json", document); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepts := func(text []byte) error {
+		var value any
+		if err := yaml.Unmarshal(text, &value); err != nil {
+			return err
+		}
+		return schema.Validate(value)
+	}
+	for _, f := range builtInFiles() {
+		if err := accepts(f.data); err != nil {
+			t.Errorf("%s: %v", f.name, err)
+		}
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		text := configurations().Draw(r, "configuration")
+		if err := accepts([]byte(text)); err != nil {
+			r.Fatalf("%v\n%s", err, text)
+		}
+	})
+	wrong, err := filepath.Glob("testdata/rules/[beu]n[uk]*.txtar") // enum-…, unknown-…
+	if err != nil || len(wrong) < 10 {
+		t.Fatalf("fixtures %v, %v", wrong, err)
+	}
+	for _, name := range append(wrong, "testdata/rules/bounds-between.txtar", "testdata/rules/later-key.txtar", "testdata/rules/type-list.txtar") {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if accepts([]byte(text(archive.Files)["a.yaml"])) == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// LiveOptions is what a Live is made of.
+type LiveOptions struct {
+	Source Source
+	// Reload asks for a reload with every value: signal.Notify with SIGHUP. Nil = nothing does.
+	Reload <-chan os.Signal
+	// Poll is how often the files are looked at; 0 = DefaultPoll.
+	Poll   time.Duration
+	Logger *slog.Logger
+}
+
+// DefaultPoll is how often files are looked at for changes. A change is read
+// when it has settled, which takes one look more.
+const DefaultPoll = 2 * time.Second
+
+// Live is a configuration that follows its files. What has been planned keeps
+// its plan; what is planned from then on, and servers and keys, are the new ones'.
+type Live struct {
+	opts    LiveOptions
+	current atomic.Pointer[Config]
+	loaded  snapshot // of the files that current was made of, or could not be
+}
+
+// NewLive loads the configuration. If anything in it is refused, the error is Findings.
+func NewLive(opts LiveOptions) (*Live, error) {
+	if opts.Poll == 0 {
+		opts.Poll = DefaultPoll
+	}
+	l := &Live{opts: opts, loaded: snapshotOf(opts.Source.Dir)}
+	c, err := Load(opts.Source)
+	if err != nil {
+		return nil, err
+	}
+	l.current.Store(c)
+	return l, nil
+}
+
+// Watch reloads the configuration when its files change, or it is asked to,
+// until ctx ends. What cannot be loaded is logged, and changes nothing.
+func (l *Live) Watch(ctx context.Context) {
+	ticks := time.NewTicker(l.opts.Poll)
+	defer ticks.Stop()
+	seen := l.loaded
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.opts.Reload:
+			seen = snapshotOf(l.opts.Source.Dir)
+			l.reload(ctx, seen)
+		case <-ticks.C:
+			now := snapshotOf(l.opts.Source.Dir)
+			if now.same(seen) && !now.same(l.loaded) { // it has settled: nobody is still writing
+				l.reload(ctx, now)
+			}
+			seen = now
+		}
+	}
+}
+
+// reload replaces the configuration, unless the new one is refused.
+func (l *Live) reload(ctx context.Context, files snapshot) {
+	l.loaded = files
+	next, findings := Check(l.opts.Source)
+	for _, f := range findings {
+		level := slog.LevelError
+		if f.Severity == SeverityWarning {
+			level = slog.LevelWarn
+		}
+		l.opts.Logger.Log(ctx, level, "configuration", "finding", f.String())
+	}
+	if findings.Failed() {
+		l.opts.Logger.Error("the configuration was not reloaded: it has errors, the old one stays", "findings", len(findings))
+		return
+	}
+	old := l.current.Swap(next)
+	l.opts.Logger.Info("the configuration was reloaded")
+	if !reflect.DeepEqual(old.System, next.System) || !reflect.DeepEqual(old.Queue, next.Queue) {
+		l.opts.Logger.Warn("changes of system and queue take effect when the process is started again")
+	}
+}
+
+// Current is the configuration as it is now; it does not change.
+func (l *Live) Current() *Config { return l.current.Load() }
+
+// Plan is Config.Plan of the current configuration.
+func (l *Live) Plan(req agent.PlanRequest) (agent.Plan, error) { return l.Current().Plan(req) }
+
+// Transport is Config.Transport of the current configuration.
+func (l *Live) Transport(server string) (Transport, error) { return l.Current().Transport(server) }
+
+// LookupEnv is Config.LookupEnv of the current configuration.
+func (l *Live) LookupEnv(name string) (string, bool) { return l.Current().LookupEnv(name) }

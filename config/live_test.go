@@ -1,0 +1,93 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// chainYAML is a chain of one stage by that name.
+func chainYAML(stage string) string {
+	return "agent_chains:\n  c:\n    llm_provider: scripted\n    stages: [{name: " + stage + ", agents: [{name: GeneralWorker}]}]\n"
+}
+
+func TestLive(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		write := func(name, text string) {
+			t.Helper()
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("a.yaml", chainYAML("one"))
+		var log bytes.Buffer
+		hangups := make(chan os.Signal)
+		live, err := NewLive(LiveOptions{
+			Source: Source{Dir: dir, Env: lookupIn(baseEnv)}, Reload: hangups, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { live.Watch(ctx); close(done) }()
+		settle := func() { time.Sleep(3 * DefaultPoll); synctest.Wait() } // the bubble's clock
+		stage := func(want string) {
+			t.Helper()
+			plan, err := live.Plan(agent.PlanRequest{Chain: "c"})
+			if err != nil || plan.Stages[0].Name != want {
+				t.Fatalf("plan %v, %v; want stage %s; log\n%s", plan, err, want, &log)
+			}
+		}
+		stage("one")
+
+		write("a.yaml", chainYAML("another"))
+		settle()
+		stage("another")
+
+		write("a.yaml", chainYAML("bad")+"agents: {A: {type: x}, B: {type: y}}\n")
+		settle()
+		stage("another")
+		for _, want := range []string{"agents.A.type", "agents.B.type", "the old one stays"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%q is not in the log:\n%s", want, &log)
+			}
+		}
+
+		write("a.yaml", chainYAML("signalled"))
+		hangups <- syscall.SIGHUP
+		synctest.Wait()
+		stage("signalled")
+
+		write(".env", "KEY=new\n")
+		write("b.yaml", "queue: {worker_count: 3}\n")
+		settle()
+		if key, _ := live.LookupEnv("KEY"); key != "new" || !strings.Contains(log.String(), "started again") {
+			t.Errorf("key %q, log\n%s", key, &log)
+		}
+		if _, err := live.Transport("incident"); err != nil {
+			t.Error(err)
+		}
+		stop()
+		<-done
+	})
+}
+
+func TestLiveRefusesToBegin(t *testing.T) {
+	t.Parallel()
+	live, err := NewLive(LiveOptions{Source: Source{Dir: filepath.Join(t.TempDir(), "nowhere")}})
+	if live != nil || err == nil {
+		t.Errorf("NewLive = %v, %v", live, err)
+	}
+}

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// The backends: how a provider is spoken to.
+const (
+	// BackendLangChain is the neutral way: the OpenAI-compatible client.
+	BackendLangChain = "langchain"
+	// BackendNativeGemini is Google's own SDK.
+	BackendNativeGemini = "native-gemini"
+
+	backendGoogleNative = "google-native" // another spelling
+)
+
+// The drivers of the native Gemini backend.
+const (
+	DriverGenAI        = "genai"
+	DriverGenerativeAI = "generative-ai-go" // past its end of life: no thinking, no native tools
+)
+
+// NativeTools are tools that a Gemini model runs by itself, at Google. An
+// agent's settings are laid over its provider's.
+type NativeTools struct {
+	GoogleSearch  *bool `yaml:"google_search" default:"false"`  // The model may search the web.
+	URLContext    *bool `yaml:"url_context" default:"false"`    // The model may read web pages.
+	CodeExecution *bool `yaml:"code_execution" default:"false"` // The model may run code in Google's sandbox.
+}
+
+func (t NativeTools) plan() agent.NativeTools {
+	return agent.NativeTools{
+		GoogleSearch: value(t.GoogleSearch), URLContext: value(t.URLContext), CodeExecution: value(t.CodeExecution),
+	}
+}
+
+// wanted reports whether any of the tools is switched on.
+func (t NativeTools) wanted() bool { return t.plan() != agent.NativeTools{} }
+
+// canonical spells a backend as plans do.
+func canonical(backend string) string {
+	if backend == backendGoogleNative {
+		return BackendNativeGemini
+	}
+	return backend
+}
+
+// choice is a provider to try, and the backend to reach it by.
+type choice struct{ provider, backend string }
+
+// choices are the providers to try, in order, each once. A fallback without a
+// backend has the agent's, if its provider can be reached by that.
+func (c *Config) choices(s settings) []choice {
+	all := []choice{{s.Provider, s.Backend}}
+	seen := map[choice]bool{all[0]: true}
+	for _, f := range s.Fallbacks {
+		next := choice{f.Provider, canonical(f.Backend)}
+		if next.backend == "" {
+			next.backend = s.Backend
+			if entry, ok := c.LLMProviders[f.Provider]; ok {
+				next.backend = entry.reachableBy(s.Backend)
+			}
+		}
+		if !seen[next] {
+			seen[next] = true
+			all = append(all, next)
+		}
+	}
+	return all
+}
+
+// native checks what only Gemini's own backend can do, of agents as they are
+// when everything is inherited.
+func (v *validator) native() {
+	for name, chain := range v.AgentChains {
+		for i := range chain.Stages {
+			agents, synthesis := v.stageWork(name, i)
+			if synthesis != nil {
+				agents = append(agents, *synthesis)
+			}
+			for n, w := range agents {
+				if n == 0 || w.at != agents[n-1].at { // replicas are alike
+					v.nativeWork(w)
+				}
+			}
+		}
+	}
+}
+
+// nativeWork reports what the agent lacks: of a built-in chain that is a
+// warning, because the user has not asked for it.
+func (v *validator) nativeWork(w work) {
+	if problem := v.nativeProblem(w); problem != "" && v.builtIn(w.at) {
+		v.add(SeverityWarning, w.at, "%s", problem)
+	} else if problem != "" {
+		v.errorf(w.at, "%s", problem)
+	}
+}
+
+func (c *Config) nativeProblem(w work) string {
+	provider, ok := c.LLMProviders[w.Provider]
+	where := func(key string) From { return c.report.where(w.origin(key)) }
+	switch {
+	case !ok: // reported already
+	case w.Backend == BackendNativeGemini && !provider.native():
+		return fmt.Sprintf("llm_backend %s (%s) needs a provider of type google; %q (%s) is of type %q",
+			w.Backend, where("llm_backend"), w.Provider, where("llm_provider"), provider.Type)
+	case !w.NativeTools.wanted():
+	case w.Backend != BackendNativeGemini:
+		return fmt.Sprintf("the native tools of agent %q need llm_backend %s; it has %s (%s)",
+			w.definition, BackendNativeGemini, w.Backend, where("llm_backend"))
+	case provider.Driver == DriverGenerativeAI:
+		return fmt.Sprintf("the native tools of agent %q need driver %s; its provider %q has %s",
+			w.definition, DriverGenAI, w.Provider, provider.Driver)
+	}
+	return ""
+}

@@ -1,0 +1,34 @@
+package config
+
+import "fmt"
+
+// From says where a value comes from.
+type From struct {
+	// Path is where the value was written: defaults.llm_provider. "" if it was not.
+	Path string `json:"path,omitempty"`
+	// File and Line are where that is; built-in files begin with "builtin/".
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	BuiltIn bool   `json:"built_in,omitempty"`
+	// DefaultOf is the type whose default it is, where it was not written.
+	DefaultOf string `json:"default_of,omitempty"`
+}
+
+// String is "file:line", "built-in" or "default of the type".
+func (f From) String() string {
+	switch {
+	case f.DefaultOf != "":
+		return "default of the type " + f.DefaultOf
+	case f.BuiltIn:
+		return "built-in"
+	}
+	return fmt.Sprintf("%s:%d", f.File, f.Line)
+}
+
+func (r *report) where(o origin) From {
+	if o.rule != "" {
+		return From{DefaultOf: o.rule}
+	}
+	at := r.position(o.at)
+	return From{Path: o.at.text, File: at.file, Line: at.line, BuiltIn: at.builtIn}
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// values checks what the tags of the types say of values: words and numbers.
+// A value that is not set is not checked.
+func (v *validator) values(p path, value reflect.Value, f field) {
+	switch value.Kind() {
+	case reflect.Pointer:
+		if !value.IsNil() {
+			v.values(p, value.Elem(), f)
+		}
+	case reflect.Struct:
+		keys := schemaOf(value.Type())
+		for _, name := range keys.order {
+			inner := keys.fields[name]
+			v.values(p.key(name), value.Field(inner.index), inner)
+		}
+	case reflect.Map:
+		for entries := value.MapRange(); entries.Next(); {
+			v.values(p.key(entries.Key().String()), entries.Value(), f)
+		}
+	case reflect.Slice:
+		for i := range value.Len() {
+			v.values(p.index(i), value.Index(i), f)
+		}
+	default:
+		v.value(p, value, f)
+	}
+}
+
+func (v *validator) value(p path, value reflect.Value, f field) {
+	switch {
+	case value.Kind() == reflect.String:
+		v.word(p, value.String(), vocabularyOf(f.enum))
+	case value.CanInt():
+		v.number(p, float64(value.Int()), f.bounds)
+	case value.CanFloat():
+		// A float32 is compared as it was written.
+		short, _ := strconv.ParseFloat(strconv.FormatFloat(value.Float(), 'g', -1, value.Type().Bits()), 64)
+		v.number(p, short, f.bounds)
+	}
+}
+
+func (v *validator) number(p path, n float64, b bounds) {
+	if problem := b.problem(p.name, n); problem != "" {
+		v.errorf(p, "%s", problem)
+	}
+}
+
+func (v *validator) word(p path, word string, allowed vocabulary) {
+	switch {
+	case word == "" || len(allowed.words) == 0 || allowed.has(word):
+	case allowed.planned != nil && allowed.planned(word):
+		v.errorf(p, "%q is not supported yet", word)
+	default:
+		v.errorf(p, "must be one of %s, got %q%s", strings.Join(allowed.words, ", "), word, didYouMean(word, allowed.words))
+	}
+}

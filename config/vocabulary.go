@@ -1,0 +1,70 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// vocabulary is the words that a value may be.
+type vocabulary struct {
+	words   []string
+	aliases []string // accepted too
+	// planned reports whether a word is known and nothing honours it yet; nil = no word is.
+	planned func(word string) bool
+}
+
+// vocabularyOf is the vocabulary that an enum tag names.
+func vocabularyOf(name string) vocabulary {
+	switch name {
+	case "agent type":
+		return agentTypes()
+	case "provider type":
+		return providerTypeNames()
+	case "backend":
+		return vocabulary{words: []string{BackendLangChain, BackendNativeGemini}, aliases: []string{backendGoogleNative}}
+	case "driver":
+		return vocabulary{words: []string{DriverGenAI, DriverGenerativeAI}}
+	case "transport":
+		return vocabulary{words: []string{TransportStdio, TransportHTTP, TransportSSE}}
+	case "success policy":
+		return vocabulary{words: []string{string(agent.SuccessAny), string(agent.SuccessAll)}}
+	case "on limit":
+		return vocabulary{words: []string{string(agent.OnLimitConclude), string(agent.OnLimitError)}}
+	case "risk":
+		return vocabulary{words: []string{
+			string(agent.RiskReadOnly), string(agent.RiskWrite), string(agent.RiskDestructive),
+			"low", "medium", "high", "critical", "unknown",
+		}}
+	case "compression strategy":
+		return vocabulary{words: []string{"window", "truncate", "summarize"}}
+	}
+	return vocabulary{}
+}
+
+func agentTypes() (v vocabulary) {
+	for _, t := range agent.Types() {
+		v.words = append(v.words, t.Name)
+		v.aliases = append(v.aliases, t.Aliases...)
+	}
+	v.planned = agent.PlannedType
+	return v
+}
+
+func providerTypeNames() (v vocabulary) {
+	for _, t := range providerTypes {
+		if t.plan != "" {
+			v.words = append(v.words, t.name)
+		}
+	}
+	v.planned = func(word string) bool {
+		_, ok := lookupProviderType(word)
+		return ok
+	}
+	return v
+}
+
+// has reports whether the word is allowed.
+func (v vocabulary) has(word string) bool {
+	return slices.Contains(v.words, word) || slices.Contains(v.aliases, word)
+}

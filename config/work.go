@@ -1,0 +1,119 @@
+package config
+
+import (
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// work is one agent of a stage with everything that it inherits.
+type work struct {
+	inherited
+	at         path   // of its entry in the stage, or of the synthesis
+	name       string // in the stage
+	definition string
+	instruct   string
+	kind       agent.Type
+}
+
+// chainLevels are what a chain inherits, and its own settings.
+func (c *Config) chainLevels(name string) []level {
+	return []level{
+		{at: path{}.key("queue"), settings: c.Queue.settings(), keys: map[string]string{"timeout": "session_timeout"}},
+		{at: path{}.key("defaults"), settings: c.Defaults.settings()},
+		{at: entryPath("agent_chains", name), settings: c.AgentChains[name].settings()},
+	}
+}
+
+// chainSettings are what holds for a chain as a whole.
+func (c *Config) chainSettings(name string) inherited { return inheritLevels(c.chainLevels(name)...) }
+
+// stageSettings are what holds for a stage as a whole.
+func (c *Config) stageSettings(chain string, i int) inherited {
+	return inheritLevels(append(c.chainLevels(chain), c.stageLevel(chain, i))...)
+}
+
+func (c *Config) stageLevel(chain string, i int) level {
+	return level{at: stagePath(chain, i), settings: c.AgentChains[chain].Stages[i].settings()}
+}
+
+func stagePath(chain string, i int) path {
+	return entryPath("agent_chains", chain).key("stages").index(i)
+}
+
+// stageWork is the work of a stage: of its agents, in order, and of joining
+// what they did; nil if there is nothing to join.
+func (c *Config) stageWork(chain string, i int) (agents []work, synthesis *work) {
+	stage, at := c.AgentChains[chain].Stages[i], stagePath(chain, i)
+	own := func(p path, s settings) level {
+		return level{at: p, settings: s, keys: map[string]string{"timeouts.agent": "timeout"}}
+	}
+	names := stage.names()
+	for n, a := range stage.executions() {
+		p := at.key("agents").index(min(n, len(stage.Agents)-1)) // replicas share one entry
+		w := c.work(names[n], a.Name, chain, c.stageLevel(chain, i), own(p, a.settings()))
+		agents = append(agents, w)
+	}
+	if len(agents) > 1 { // the stage's settings are for the agents that investigate
+		name, p := stage.Synthesis.agent(), at.key("synthesis")
+		w := c.work(name, name, chain, own(p, stage.Synthesis.settings()))
+		synthesis = &w
+	}
+	return agents, synthesis
+}
+
+// work resolves an agent of a chain. The last level is its own entry.
+func (c *Config) work(name, definition, chain string, above ...level) work {
+	below := c.chainLevels(chain)
+	levels := append(c.definitionLevels(definition), below[len(below)-1])
+	kind := c.kind(definition)
+	w := work{at: above[len(above)-1].at, name: name, definition: definition, kind: kind}
+	if def, ok := c.Agents[definition]; ok {
+		w.instruct = def.CustomInstructions
+	}
+	w.inherited = inheritLevels(append(append(levels, above...), typeLimits(kind))...)
+	return w
+}
+
+// definitionLevels are what an agent's definition inherits, and its own settings.
+// A type's own number of iterations is above the defaults', because it belongs
+// to the type.
+func (c *Config) definitionLevels(name string) []level {
+	kind := c.kind(name)
+	levels := []level{
+		{at: path{}.key("defaults"), settings: c.Defaults.settings()},
+		{settings: typeSettings(kind), rule: kind.Name},
+	}
+	if def, ok := c.Agents[name]; ok {
+		levels = append(levels, level{at: entryPath("agents", name), settings: def.settings()})
+	}
+	return levels
+}
+
+// kind is the type of an agent; the zero type if that has been reported.
+func (c *Config) kind(definition string) agent.Type {
+	if def, ok := c.Agents[definition]; ok {
+		return def.row()
+	}
+	return agent.Type{}
+}
+
+// typeSettings is what an agent's type brings with it.
+func typeSettings(t agent.Type) settings {
+	var s settings
+	if t.MaxIterations > 0 {
+		s.MaxIterations = &t.MaxIterations
+	}
+	if t.Pattern == agent.Iterating {
+		s.OnLimit = agent.OnLimitConclude
+	}
+	return s
+}
+
+// typeLimits is what an agent's type does not let anyone change: a single shot
+// is one call without tools, whatever the chain says.
+func typeLimits(t agent.Type) level {
+	l := level{rule: t.Name}
+	if t.Pattern == agent.SingleShot {
+		l.settings = settings{Servers: []string{}, MaxIterations: &t.MaxIterations}
+	}
+	return l
+}

@@ -19,12 +19,27 @@ type Client interface {
 
 // Request is one model call.
 type Request struct {
-	Model       string
-	Messages    []agent.Message
-	Tools       []Tool
+	Model    string
+	Messages []agent.Message
+	Tools    []Tool
+	// NativeTools are the provider's own, which it runs itself.
+	NativeTools []NativeTool
+	// Thinking asks for the model's thoughts where they must be asked for and the
+	// client would not ask by itself.
+	Thinking    bool
 	Temperature *float32
 	MaxTokens   int // of the reply; 0 = the provider's default
 }
+
+// NativeTool names a tool that a provider runs itself. Only Gemini has these.
+type NativeTool string
+
+// The native tools.
+const (
+	GoogleSearch  NativeTool = "google_search"
+	URLContext    NativeTool = "url_context"
+	CodeExecution NativeTool = "code_execution"
+)
 
 // Tool is a tool as a model is told of it. Its name holds letters, digits,
 // underscores and dashes only: see tool.WireName.

@@ -19,11 +19,11 @@ import (
 // Idle is the idle timeout of the clients that RunClient is given.
 const Idle = 2 * time.Second
 
-// RunClient tests a client of this wire format. open returns one for a base URL,
+// RunClient tests a client of a wire format. open returns one for a base URL,
 // with Idle as its idle timeout and a key of its own.
-func RunClient(t *testing.T, open func(baseURL string) llm.Client) {
+func RunClient(t *testing.T, wire Wire, open func(baseURL string) llm.Client) {
 	t.Helper()
-	s := suite{open: open}
+	s := suite{wire: wire, open: open}
 	t.Run("replies", s.replies)
 	t.Run("errors", s.errors)
 	t.Run("deltas", s.deltas)
@@ -34,22 +34,29 @@ func RunClient(t *testing.T, open func(baseURL string) llm.Client) {
 }
 
 type suite struct {
+	wire Wire
 	open func(baseURL string) llm.Client
 }
 
+// connect opens a client of a server.
+func (s suite) connect(srv *Server) llm.Client { return s.open(srv.BaseURL(s.wire)) }
+
 var plain = llm.Request{Model: "m", Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}
+
+// opaque is a client's own business.
+var opaque = cmpopts.IgnoreFields(llm.Response{}, "ProviderState")
 
 func (s suite) replies(t *testing.T) {
 	t.Parallel()
-	for _, tt := range replyCases() {
+	for _, tt := range replyCases(s.wire) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			srv := Start(t, Always(tt.reply))
-			got, err := s.open(srv.URL).Generate(t.Context(), plain, nil)
+			got, err := s.connect(srv).Generate(t.Context(), plain, nil)
 			if err != nil {
 				t.Fatalf("Generate: %v", err)
 			}
-			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty(), opaque); diff != "" {
 				t.Errorf("reply (-want +got):\n%s", diff)
 			}
 			srv.WaitDone(1) // also a stream that has no end
@@ -59,11 +66,11 @@ func (s suite) replies(t *testing.T) {
 
 func (s suite) errors(t *testing.T) {
 	t.Parallel()
-	for _, tt := range errorCases() {
+	for _, tt := range errorCases(s.wire) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			srv := Start(t, Always(tt.reply))
-			_, err := s.open(srv.URL).Generate(t.Context(), plain, nil)
+			_, err := s.connect(srv).Generate(t.Context(), plain, nil)
 			checkError(t, err, tt.kind, tt.retryAfter)
 			if key := srv.Wait(1).Key; key == "" || strings.Contains(err.Error(), key) {
 				t.Errorf("key %q sent, error %q: want a key that the error does not show", key, err)
@@ -97,12 +104,18 @@ func (s suite) deltas(t *testing.T) {
 	t.Parallel()
 	srv := Start(t, Always(Text("Grüße!").Thinking("hm, so").Calls(Call{Name: "f", Args: "{}"}).Chunked(3, 0)))
 	var got []llm.Delta
-	_, err := s.open(srv.URL).Generate(t.Context(), plain, func(d llm.Delta) { got = append(got, d) })
+	_, err := s.connect(srv).Generate(t.Context(), plain, func(d llm.Delta) { got = append(got, d) })
 	if err != nil {
 		t.Fatalf("Generate: %v", err)
 	}
-	// Every chunk is told of, also the two of the call, the finish, the usage.
-	want := []llm.Delta{{Thinking: "hm,"}, {Thinking: " so"}, {Content: "Grü"}, {Content: "ße!"}, {}, {}, {}, {}}
+	// Every chunk is told of, also those of the call, the finish, the usage.
+	want := []llm.Delta{{Thinking: "hm,"}, {Thinking: " so"}, {Content: "Grü"}, {Content: "ße!"}, {}, {}}
+	switch s.wire {
+	case OpenAI:
+		want = append(want, llm.Delta{}, llm.Delta{})
+	case GeminiArray:
+		want[0], want[1] = llm.Delta{}, llm.Delta{}
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("deltas (-want +got):\n%s", diff)
 	}
@@ -128,7 +141,7 @@ func (s suite) cancel(t *testing.T, reply Reply) {
 		cancelled = time.Now()
 		cancel()
 	}()
-	_, err := s.open(srv.URL).Generate(ctx, plain, nil)
+	_, err := s.connect(srv).Generate(ctx, plain, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want %v", err, context.Canceled)
 	}

@@ -17,7 +17,7 @@ func (s suite) request(t *testing.T) {
 	t.Parallel()
 	srv := Start(t, Always(Text("ok")))
 	zero := float32(0)
-	_, err := s.open(srv.URL).Generate(t.Context(), llm.Request{
+	_, err := s.connect(srv).Generate(t.Context(), llm.Request{
 		Model:       "m",
 		Temperature: &zero,
 		MaxTokens:   99,
@@ -29,21 +29,32 @@ func (s suite) request(t *testing.T) {
 			{Role: agent.ToolRole, ToolCallID: "1/0", Content: "42", Ref: "1/0"},
 			{Role: agent.ToolRole, ToolCallID: "1/1"},
 			{Role: agent.Assistant, Content: "So.", Thinking: "aha"},
+			{Role: agent.User, Content: "and?"},
 		},
 		Tools: []llm.Tool{
-			{Name: "loki__query", Description: "asks", Schema: json.RawMessage(`{"type":"object","required":["q"]}`)},
+			{Name: "loki__query", Description: "asks", Schema: json.RawMessage(`{"type":"object","required":["q"],"properties":{"q":{"type":"string"}}}`)},
 			{Name: "uptime"},
 		},
 	}, nil)
 	if err != nil {
 		t.Fatalf("Generate: %v", err)
 	}
-	if diff := cmp.Diff(compact(t, []byte(wantRequest)), compact(t, srv.Wait(1).Body)); diff != "" {
+	if diff := cmp.Diff(compact(t, []byte(s.wire.wantRequest())), compact(t, srv.Wait(1).Body)); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}
 }
 
-const wantRequest = `{
+func (w Wire) wantRequest() string {
+	switch w {
+	case Gemini:
+		return wantGemini
+	case GeminiArray:
+		return wantArray
+	}
+	return wantOpenAI
+}
+
+const wantOpenAI = `{
 	"model": "m", "temperature": 0, "max_tokens": 99, "stream": true, "stream_options": {"include_usage": true},
 	"messages": [
 		{"role": "system", "content": "You investigate."},
@@ -53,12 +64,52 @@ const wantRequest = `{
 			{"id": "1/1", "type": "function", "function": {"name": "uptime", "arguments": "{}"}}]},
 		{"role": "tool", "tool_call_id": "1/0", "content": "42"},
 		{"role": "tool", "tool_call_id": "1/1", "content": ""},
-		{"role": "assistant", "content": "So."}
+		{"role": "assistant", "content": "So."},
+		{"role": "user", "content": "and?"}
 	],
 	"tools": [
-		{"type": "function", "function": {"name": "loki__query", "description": "asks", "parameters": {"type": "object", "required": ["q"]}}},
+		{"type": "function", "function": {"name": "loki__query", "description": "asks", "parameters": {"type": "object", "required": ["q"], "properties": {"q": {"type": "string"}}}}},
 		{"type": "function", "function": {"name": "uptime", "parameters": {"type": "object", "properties": {}}}}
 	]
+}`
+
+const wantGemini = `{
+	"generationConfig": {"temperature": 0, "maxOutputTokens": 99},
+	"systemInstruction": {"role": "user", "parts": [{"text": "You investigate."}]},
+	"contents": [
+		{"role": "user", "parts": [{"text": "why <&>?"}]},
+		{"role": "model", "parts": [
+			{"functionCall": {"id": "1/0", "name": "loki__query", "args": {"q": "x"}}},
+			{"functionCall": {"id": "1/1", "name": "uptime"}}]},
+		{"role": "user", "parts": [
+			{"functionResponse": {"id": "1/0", "name": "loki__query", "response": {"output": "42"}}},
+			{"functionResponse": {"id": "1/1", "name": "uptime", "response": {"output": ""}}}]},
+		{"role": "model", "parts": [{"text": "So."}]},
+		{"role": "user", "parts": [{"text": "and?"}]}
+	],
+	"tools": [{"functionDeclarations": [
+		{"name": "loki__query", "description": "asks", "parametersJsonSchema": {"type": "object", "required": ["q"], "properties": {"q": {"type": "string"}}}},
+		{"name": "uptime"}]}]
+}`
+
+const wantArray = `{
+	"model": "models/m",
+	"generationConfig": {"temperature": 0, "maxOutputTokens": 99, "candidateCount": 1},
+	"systemInstruction": {"role": "user", "parts": [{"text": "You investigate."}]},
+	"contents": [
+		{"role": "user", "parts": [{"text": "why <&>?"}]},
+		{"role": "model", "parts": [
+			{"functionCall": {"name": "loki__query", "args": {"q": "x"}}},
+			{"functionCall": {"name": "uptime", "args": {}}}]},
+		{"role": "user", "parts": [
+			{"functionResponse": {"name": "loki__query", "response": {"output": "42"}}},
+			{"functionResponse": {"name": "uptime", "response": {"output": ""}}}]},
+		{"role": "model", "parts": [{"text": "So."}]},
+		{"role": "user", "parts": [{"text": "and?"}]}
+	],
+	"tools": [{"functionDeclarations": [
+		{"name": "loki__query", "description": "asks", "parameters": {"type": 6, "required": ["q"], "properties": {"q": {"type": 1}}}},
+		{"name": "uptime"}]}]
 }`
 
 // compact puts a JSON text into one form, indented for the diff.

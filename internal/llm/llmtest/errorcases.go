@@ -17,8 +17,13 @@ type errorCase struct {
 	retryAfter time.Duration
 }
 
-func errorCases() []errorCase {
-	return slices.Concat(brokenCases(), inStreamCases(), limitCases(), refusedCases())
+// errorCases are the cases of every wire format, and those of one.
+func errorCases(w Wire) []errorCase {
+	cases := slices.Concat(brokenCases(), inStreamCases(), limitCases(), refusedCases())
+	if w == OpenAI {
+		return slices.Concat(cases, openAIErrors(), openAIRefusals())
+	}
+	return slices.Concat(cases, geminiErrors())
 }
 
 // brokenCases are streams that break.
@@ -26,7 +31,6 @@ func brokenCases() []errorCase {
 	story := Text("It is the disk.").Chunked(3, 0)
 	return []errorCase{
 		{name: "no finish reason", reply: story.NoFinish(), kind: llm.ErrTruncated},
-		{name: "done, but no finish reason", reply: Raw(`{"choices":[{"delta":{"content":"It"}}]}`), kind: llm.ErrTruncated},
 		{name: "nothing in the stream", reply: Raw(), kind: llm.ErrTruncated},
 		{name: "cut in the stream", reply: story.Cut(2), kind: llm.ErrTruncated},
 		{name: "cut before the first chunk", reply: story.Cut(0), kind: llm.ErrUnavailable},
@@ -34,7 +38,6 @@ func brokenCases() []errorCase {
 		{name: "stalled before the first chunk", reply: story.Stall(0), kind: llm.ErrStalled},
 		{name: "stalled before the first byte", reply: story.Slow(time.Hour), kind: llm.ErrStalled},
 		{name: "malformed chunk", reply: story.Malformed(1), kind: llm.ErrMalformed},
-		{name: "chunk of another shape", reply: story.Insert(1, `{"choices":"none"}`), kind: llm.ErrMalformed},
 		{name: "a web page", reply: Status(http.StatusOK, "<html>\n<body>Welcome"), kind: llm.ErrMalformed},
 		{name: "filtered", reply: Text("").Finish("content_filter"), kind: llm.ErrContentFiltered},
 	}
@@ -45,13 +48,10 @@ func inStreamCases() []errorCase {
 	story := Text("It is the disk.").Chunked(3, 0)
 	return []errorCase{
 		{name: "error in 200", reply: ErrorIn200("rate_limit_exceeded", "slow down"), kind: llm.ErrRateLimited},
-		{name: "numeric error in 200", reply: Status(200, `{"error":{"message":"too fast","code":429}}`), kind: llm.ErrRateLimited},
-		{name: "textual error in 200", reply: Status(200, `{"error":"model runner crashed"}`), kind: llm.ErrUnavailable},
 		{name: "no credit", reply: story.ErrorAfter(2, "insufficient_quota", "no credit"), kind: llm.ErrQuotaExhausted},
 		{name: "bad request", reply: story.ErrorAfter(0, "invalid_request_error", "no"), kind: llm.ErrInvalidRequest},
 		{name: "bad key", reply: story.ErrorAfter(0, "authentication_error", "no"), kind: llm.ErrAuth},
 		{name: "server error", reply: story.ErrorAfter(1, "server_error", "oops"), kind: llm.ErrUnavailable},
-		{name: "bare error object", reply: story.Insert(2, `{"object":"error","message":"maximum context length is 4096"}`), kind: llm.ErrContextTooLong},
 	}
 }
 
@@ -63,30 +63,48 @@ func limitCases() []errorCase {
 		{name: "429 with milliseconds", reply: RateLimited(7*time.Second).Header("Retry-After-Ms", "250"), kind: llm.ErrRateLimited, retryAfter: 250 * time.Millisecond},
 		{name: "429 until a date", reply: RateLimited(0).Header("Retry-After", "Fri, 01 Jan 2999 00:00:00 GMT"), kind: llm.ErrRateLimited, retryAfter: 24 * time.Hour},
 		{name: "503 with Retry-After", reply: Status(503, "").Header("Retry-After", "2"), kind: llm.ErrUnavailable, retryAfter: 2 * time.Second},
-		{name: "429 about tokens", reply: Status(429, errorBody("tokens", "your context window for this minute is used up")), kind: llm.ErrRateLimited},
 		{name: "429 without credit", reply: QuotaExhausted(), kind: llm.ErrQuotaExhausted},
 	}
 }
 
-// refusedCases are refusals by status, in the spelling of several providers.
+// refusedCases are refusals by status.
 func refusedCases() []errorCase {
-	status := func(code int, word, message string) Reply { return Status(code, errorBody(word, message)) }
 	return []errorCase{
 		{name: "401 that repeats the key", reply: BadKey(), kind: llm.ErrAuth},
 		{name: "402", reply: Status(402, ""), kind: llm.ErrQuotaExhausted},
 		{name: "403", reply: Status(403, "no"), kind: llm.ErrAuth},
-		{name: "400 about the key", reply: Status(400, `{"code":"invalid argument","error":"Incorrect API key provided"}`), kind: llm.ErrAuth},
-		{name: "400", reply: status(400, "invalid_request_error", "no such field"), kind: llm.ErrInvalidRequest},
-		{name: "404", reply: Status(404, `[{"error":{"code":404,"message":"no such model","status":"NOT_FOUND"}}]`), kind: llm.ErrInvalidRequest},
-		{name: "422", reply: Status(422, `{"detail":[{"msg":"field required"}]}`), kind: llm.ErrInvalidRequest},
-		{name: "filtered prompt", reply: status(400, "content_filter", "Azure says no"), kind: llm.ErrContentFiltered},
-		{name: "context too long", reply: status(400, "context_length_exceeded", "too long"), kind: llm.ErrContextTooLong},
-		{name: "context too long, in words", reply: status(400, "BadRequestError", "This model's maximum context length is 8192 tokens"), kind: llm.ErrContextTooLong},
-		{name: "context too long, in metadata", kind: llm.ErrContextTooLong,
-			reply: Status(400, `{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"prompt is too long"}}}`)},
+		{name: "400", reply: Refuse(400, "invalid_request_error", "no such field"), kind: llm.ErrInvalidRequest},
+		{name: "context too long", reply: Refuse(400, "context_length_exceeded", "too long"), kind: llm.ErrContextTooLong},
 		{name: "408", reply: Status(408, ""), kind: llm.ErrUnavailable},
 		{name: "413", reply: Status(413, ""), kind: llm.ErrContextTooLong},
 		{name: "500", reply: Status(500, strings.Repeat("<p>\xff oops\r\n", 9000)), kind: llm.ErrUnavailable},
-		{name: "529", reply: status(529, "overloaded_error", "overloaded"), kind: llm.ErrUnavailable},
+		{name: "529", reply: Refuse(529, "overloaded_error", "overloaded"), kind: llm.ErrUnavailable},
+	}
+}
+
+// openAIErrors are spellings of chat completions.
+func openAIErrors() []errorCase {
+	story := Text("It is the disk.").Chunked(3, 0)
+	return []errorCase{
+		{name: "done, but no finish reason", reply: Raw(`{"choices":[{"delta":{"content":"It"}}]}`), kind: llm.ErrTruncated},
+		{name: "chunk of another shape", reply: story.Insert(1, `{"choices":"none"}`), kind: llm.ErrMalformed},
+		{name: "numeric error in 200", reply: Status(200, `{"error":{"message":"too fast","code":429}}`), kind: llm.ErrRateLimited},
+		{name: "textual error in 200", reply: Status(200, `{"error":"model runner crashed"}`), kind: llm.ErrUnavailable},
+		{name: "bare error object", reply: story.Insert(2, `{"object":"error","message":"maximum context length is 4096"}`), kind: llm.ErrContextTooLong},
+		{name: "429 about tokens", reply: Status(429, errorBody("tokens", "your context window for this minute is used up")), kind: llm.ErrRateLimited},
+	}
+}
+
+// openAIRefusals are refusals in the spelling of several providers.
+func openAIRefusals() []errorCase {
+	status := func(code int, word, message string) Reply { return Status(code, errorBody(word, message)) }
+	return []errorCase{
+		{name: "400 about the key", reply: Status(400, `{"code":"invalid argument","error":"Incorrect API key provided"}`), kind: llm.ErrAuth},
+		{name: "404", reply: Status(404, `[{"error":{"code":404,"message":"no such model","status":"NOT_FOUND"}}]`), kind: llm.ErrInvalidRequest},
+		{name: "422", reply: Status(422, `{"detail":[{"msg":"field required"}]}`), kind: llm.ErrInvalidRequest},
+		{name: "filtered prompt", reply: status(400, "content_filter", "Azure says no"), kind: llm.ErrContentFiltered},
+		{name: "context too long, in words", reply: status(400, "BadRequestError", "This model's maximum context length is 8192 tokens"), kind: llm.ErrContextTooLong},
+		{name: "context too long, in metadata", kind: llm.ErrContextTooLong,
+			reply: Status(400, `{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"prompt is too long"}}}`)},
 	}
 }

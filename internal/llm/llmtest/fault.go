@@ -1,17 +1,18 @@
 package llmtest
 
 import (
-	"encoding/json"
 	"maps"
 	"net/http"
-	"strconv"
 	"time"
 )
 
 // fault is what goes wrong with a reply.
 type fault struct {
-	status   int // instead of 200
-	body     string
+	status   int    // instead of 200
+	body     string // as it is; "" if there is a code
+	code     string // of an error, in OpenAI's words; each format has its own
+	message  string
+	wait     time.Duration // before the next request, as the format says it
 	header   map[string]string
 	echoKey  bool
 	slow     time.Duration
@@ -30,6 +31,7 @@ const (
 	stall          // say nothing more
 	cut            // close the connection
 	insert         // send a line
+	fail           // send the error
 	repeat         // say the line without end
 	hold           // wait for the test
 )
@@ -39,29 +41,34 @@ func Status(code int, body string) Reply {
 	return Reply{fault: fault{status: code, body: body}}
 }
 
-// RateLimited answers 429; retryAfter 0 sends no Retry-After header.
+// Refuse answers with an error by its code in OpenAI's words ("invalid_api_key",
+// "context_length_exceeded", …). On Gemini's wire it is what Gemini says then,
+// and may have another status.
+func Refuse(status int, code, message string) Reply {
+	return Reply{fault: fault{status: status, code: code, message: message}}
+}
+
+// RateLimited answers 429; retryAfter 0 does not say when to try again.
 func RateLimited(retryAfter time.Duration) Reply {
-	r := Status(http.StatusTooManyRequests, errorBody("rate_limit_exceeded", "Rate limit reached"))
-	if retryAfter > 0 {
-		r = r.Header("Retry-After", strconv.FormatFloat(retryAfter.Seconds(), 'f', -1, 64))
-	}
+	r := Refuse(http.StatusTooManyRequests, "rate_limit_exceeded", "Rate limit reached")
+	r.fault.wait = retryAfter
 	return r
 }
 
-// QuotaExhausted answers 429 the way OpenAI does for an account without credit.
+// QuotaExhausted answers 429 the way it is done for an account without credit.
 func QuotaExhausted() Reply {
-	return Status(http.StatusTooManyRequests, errorBody("insufficient_quota", "You exceeded your current quota"))
+	return Refuse(http.StatusTooManyRequests, "insufficient_quota", "You exceeded your current quota")
 }
 
 // BadKey answers 401 and, like OpenAI, repeats the key.
 func BadKey() Reply {
-	r := Status(http.StatusUnauthorized, errorBody("invalid_api_key", "Incorrect API key provided: %KEY%. Header: Bearer %KEY%"))
+	r := Refuse(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided: %KEY%. Header: Bearer %KEY%")
 	r.fault.echoKey = true
 	return r
 }
 
 // ErrorIn200 answers 200 with nothing but an error.
-func ErrorIn200(code, message string) Reply { return Status(http.StatusOK, errorBody(code, message)) }
+func ErrorIn200(code, message string) Reply { return Refuse(http.StatusOK, code, message) }
 
 // Repeat says before, and then unit over and over, until the client has enough.
 // A client that wants no stream gets before alone.
@@ -100,7 +107,9 @@ func (r Reply) Malformed(n int) Reply { return r.Insert(n, `{"choices": [{"delta
 
 // ErrorAfter sends an error object after n chunks.
 func (r Reply) ErrorAfter(n int, code, message string) Reply {
-	return r.Insert(n, errorBody(code, message))
+	r = r.inMidst(n, fault{do: fail})
+	r.fault.code, r.fault.message = code, message
+	return r
 }
 
 // Insert sends the data of one more event after n chunks.
@@ -113,14 +122,4 @@ func (r Reply) Hold(h *Hold, n int) Reply { return r.inMidst(n, fault{do: hold, 
 func (r Reply) inMidst(after int, f fault) Reply {
 	r.fault.do, r.fault.after, r.fault.line, r.fault.hold = f.do, after, f.line, f.hold
 	return r
-}
-
-func errorBody(code, message string) string {
-	type object struct {
-		Message string `json:"message"`
-		Type    string `json:"type"`
-		Code    string `json:"code"`
-	}
-	body, _ := json.Marshal(map[string]object{"error": {message, code, code}}) // strings: it cannot fail
-	return string(body)
 }

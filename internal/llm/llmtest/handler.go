@@ -24,7 +24,8 @@ type Handler struct {
 	changed  chan struct{} // closed and replaced at every change
 }
 
-// New returns a handler for POST …/v1/chat/completions and GET …/v1/models.
+// New returns a handler for POST …/v1/chat/completions, GET …/v1/models and
+// POST …/v1beta/models/{model}:generateContent or :streamGenerateContent.
 func New(script Script) *Handler {
 	h := &Handler{
 		script:   script,
@@ -33,7 +34,8 @@ func New(script Script) *Handler {
 		changed:  make(chan struct{}),
 	}
 	h.quit, h.stop = context.WithCancel(context.Background())
-	h.mux.HandleFunc("POST /v1/chat/completions", h.chat)
+	h.mux.HandleFunc("POST /v1/chat/completions", h.serve(decodeOpenAI))
+	h.mux.HandleFunc("POST /v1beta/models/{call}", h.serve(decodeGemini))
 	h.mux.HandleFunc("GET /v1/models", models)
 	return h
 }
@@ -44,24 +46,29 @@ func (h *Handler) Close() { h.stop() }
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-func (h *Handler) chat(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the client is gone
-	}
-	req, err := decode(r.Header, body)
-	if err != nil {
-		Status(http.StatusBadRequest, errorBody("invalid_request_error", err.Error())).play(r.Context(), w, req)
-		return
-	}
-	req = h.record(req)
-	defer h.finished()
+// decode reads a request of one wire format. Of a bad one it says the wire, too.
+type decode func(r *http.Request, body []byte) (Request, error)
 
-	// The client's leave and the server's end both end the reply.
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(h.quit, cancel)()
-	h.script(req).play(ctx, w, req)
+func (h *Handler) serve(decode decode) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		req, err := decode(r, body)
+		if err != nil {
+			Refuse(http.StatusBadRequest, "invalid_request_error", err.Error()).play(r.Context(), w, req)
+			return
+		}
+		req = h.record(req)
+		defer h.finished()
+
+		// The client's leave and the server's end both end the reply.
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(h.quit, cancel)()
+		h.script(req).play(ctx, w, req)
+	}
 }
 
 func (h *Handler) record(req Request) Request {

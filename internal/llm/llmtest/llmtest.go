@@ -1,6 +1,6 @@
 // Package llmtest is a model provider for tests: an HTTP server that speaks the
-// OpenAI wire format and says, or fails in, whatever way a script tells it. It
-// serves the process of the test and any other.
+// wire formats of OpenAI and of Gemini and says, or fails in, whatever way a
+// script tells it. It serves the process of the test and any other.
 //
 //	srv := llmtest.Start(t, llmtest.Sequence(
 //		llmtest.RateLimited(time.Second),
@@ -23,7 +23,8 @@ const patience = 30 * time.Second
 // Server is a provider that ends with its test.
 type Server struct {
 	*Handler
-	URL string // the base URL to configure; it ends in /v1
+	URL       string // the base URL to configure; it ends in /v1
+	GeminiURL string // the same for Gemini's wire
 
 	t testing.TB
 }
@@ -38,7 +39,15 @@ func Start(t testing.TB, script Script) *Server {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	return &Server{Handler: handler, URL: server.URL + "/v1", t: t}
+	return &Server{Handler: handler, URL: server.URL + "/v1", GeminiURL: server.URL, t: t}
+}
+
+// BaseURL is the base URL for a wire format.
+func (s *Server) BaseURL(w Wire) string {
+	if w == OpenAI {
+		return s.URL
+	}
+	return s.GeminiURL
 }
 
 // Wait waits until n requests have come, and returns the n-th.
@@ -67,6 +76,15 @@ func (h *Handler) Requests() []Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.requests)
+}
+
+// Forget drops what has been received so far, which then counts no more: for runs
+// with more requests than memory should hold.
+func (h *Handler) Forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.requests, h.over = nil, 0
+	clear(h.attempts)
 }
 
 // Arrived waits until n requests have come.

@@ -2,9 +2,9 @@ package llmtest
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -12,13 +12,15 @@ import (
 // player sends one reply.
 type player struct {
 	Reply
-	w   http.ResponseWriter
-	req Request
+	format format
+	w      http.ResponseWriter
+	req    Request
+	sent   int // chunks
 }
 
 // play sends a reply and whatever goes wrong with it.
 func (r Reply) play(ctx context.Context, w http.ResponseWriter, req Request) {
-	p := player{Reply: r, w: w, req: req}
+	p := &player{Reply: r, format: req.Wire.format(), w: w, req: req}
 	if !pause(ctx, r.fault.slow) {
 		return
 	}
@@ -32,33 +34,46 @@ func (r Reply) play(ctx context.Context, w http.ResponseWriter, req Request) {
 	}
 }
 
-func (p player) refuse() {
-	body := p.fault.body
+func (p *player) refuse() {
+	status, body := p.fault.status, p.fault.body
+	if p.fault.code != "" {
+		status, body = p.format.refusal(p.fault)
+	}
 	if p.fault.echoKey {
 		body = strings.ReplaceAll(body, "%KEY%", p.req.Key)
 	}
 	p.w.Header().Set("Content-Type", "application/json")
+	if p.req.Wire == OpenAI && p.fault.wait > 0 {
+		p.w.Header().Set("Retry-After", strconv.FormatFloat(p.fault.wait.Seconds(), 'f', -1, 64))
+	}
 	for name, value := range p.fault.header {
 		p.w.Header().Set(name, value)
 	}
-	p.w.WriteHeader(p.fault.status)
+	p.w.WriteHeader(status)
 	_, _ = io.WriteString(p.w, body)
 }
 
 // answer sends the reply in one piece, for a client that wants no stream.
-func (p player) answer(ctx context.Context) {
+func (p *player) answer(ctx context.Context) {
 	p.w.Header().Set("Content-Type", "application/json")
 	if p.fault.do != proceed && !p.act(ctx) {
 		return
 	}
-	_, _ = io.WriteString(p.w, p.whole(p.req))
+	_, _ = io.WriteString(p.w, p.format.whole(p.Reply, p.req))
 }
 
-func (p player) stream(ctx context.Context) {
-	p.w.Header().Set("Content-Type", "text/event-stream")
+func (p *player) stream(ctx context.Context) {
+	contentType := "text/event-stream"
+	if p.req.Wire == GeminiArray {
+		contentType = "application/json"
+	}
+	p.w.Header().Set("Content-Type", contentType)
 	p.w.WriteHeader(http.StatusOK)
 	p.flush()
-	chunks := p.chunks(p.req)
+	chunks := p.raw
+	if chunks == nil {
+		chunks = p.format.chunks(p.Reply, p.req)
+	}
 	for i := 0; ; i++ {
 		if i == min(p.fault.after, len(chunks)) && !p.act(ctx) {
 			return
@@ -70,13 +85,11 @@ func (p player) stream(ctx context.Context) {
 			return
 		}
 	}
-	if !p.fault.noFinish {
-		p.send(ctx, "[DONE]")
-	}
+	_, _ = io.WriteString(p.w, p.format.end(p.sent, !p.fault.noFinish))
 }
 
 // act does what the fault asks for and reports whether to go on.
-func (p player) act(ctx context.Context) bool {
+func (p *player) act(ctx context.Context) bool {
 	switch p.fault.do {
 	case stall:
 		<-ctx.Done()
@@ -85,11 +98,14 @@ func (p player) act(ctx context.Context) bool {
 		panic(http.ErrAbortHandler) // net/http's way to drop a connection
 	case insert:
 		return p.send(ctx, p.fault.line)
+	case fail:
+		_, body := p.format.refusal(p.fault)
+		return p.send(ctx, body)
 	case repeat:
 		if !p.req.Stream {
 			return true
 		}
-		chunk := p.completion(p.req, choice{Delta: &message{Content: p.fault.line}})
+		chunk := p.format.say(p.Reply, p.req, p.fault.line)
 		for p.send(ctx, chunk) {
 		}
 		return false
@@ -99,14 +115,15 @@ func (p player) act(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// send sends the data of one event and reports whether the client is still there.
-func (p player) send(ctx context.Context, data string) bool {
-	_, err := fmt.Fprintf(p.w, "data: %s\n\n", data)
+// send sends one chunk and reports whether the client is still there.
+func (p *player) send(ctx context.Context, data string) bool {
+	_, err := io.WriteString(p.w, p.format.frame(p.sent, data))
+	p.sent++
 	p.flush()
 	return err == nil && ctx.Err() == nil
 }
 
-func (p player) flush() { _ = http.NewResponseController(p.w).Flush() }
+func (p *player) flush() { _ = http.NewResponseController(p.w).Flush() }
 
 // pause waits, and reports whether the client is still there.
 func pause(ctx context.Context, d time.Duration) bool {

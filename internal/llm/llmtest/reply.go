@@ -11,6 +11,7 @@ type Reply struct {
 	thinking, text string
 	calls          []Call
 	finish, model  string
+	signature      string
 	usage          *usage
 	size           int           // characters per chunk; 0 = all in one
 	delay          time.Duration // between chunks
@@ -49,6 +50,13 @@ func (r Reply) Text(text string) Reply {
 // Calls adds tool calls.
 func (r Reply) Calls(calls ...Call) Reply {
 	r.calls = append(slices.Clip(r.calls), calls...)
+	return r
+}
+
+// Signed has Gemini sign its thoughts (base64): on the first call or, if there is
+// none, on an empty part at the end. OpenAI's wire has no signatures.
+func (r Reply) Signed(signature string) Reply {
+	r.signature = signature
 	return r
 }
 

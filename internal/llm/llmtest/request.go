@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Request is a chat request as it came over the wire.
+// Request is a request as it came over the wire. One in Gemini's format is told
+// in the words of OpenAI's; Body has it as it was.
 type Request struct {
 	Model    string    `json:"model"`
 	Messages []Message `json:"messages"`
@@ -20,6 +21,7 @@ type Request struct {
 	MaxCompletionTokens int      `json:"max_completion_tokens"`
 	Temperature         *float64 `json:"temperature"`
 
+	Wire Wire `json:"-"`
 	// Attempt counts the requests with this very body, from 1.
 	Attempt int `json:"-"`
 	// Body is the request as it was sent.
@@ -31,17 +33,21 @@ type Request struct {
 
 // Message is one message of a request.
 type Message struct {
-	Role       string  `json:"role"`
-	Content    *string `json:"content"` // nil for null or none
-	ToolCallID string  `json:"tool_call_id"`
-	ToolCalls  []struct {
-		ID       string `json:"id"`
-		Type     string `json:"type"`
-		Function struct {
-			Name      string `json:"name"`
-			Arguments string `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
+	Role       string     `json:"role"`
+	Content    *string    `json:"content"` // nil for null or none
+	ToolCallID string     `json:"tool_call_id"`
+	ToolCalls  []ToolCall `json:"tool_calls"`
+}
+
+// ToolCall is a call in an assistant's message.
+type ToolCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+	Signature string `json:"-"` // Gemini's, in base64
 }
 
 // Text returns the content, "" if there is none.
@@ -96,14 +102,14 @@ func (r Request) first(role string) string {
 	return ""
 }
 
-func decode(header http.Header, body []byte) (Request, error) {
+func decodeOpenAI(r *http.Request, body []byte) (Request, error) {
 	var req Request
 	if err := json.Unmarshal(body, &req); err != nil {
 		return req, fmt.Errorf("decode request: %w", err)
 	}
 	req.Body = body
-	req.Header = header.Clone()
-	req.Key = strings.TrimPrefix(header.Get("Authorization"), "Bearer ")
+	req.Header = r.Header.Clone()
+	req.Key = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	req.Header.Del("Authorization")
 	return req, nil
 }

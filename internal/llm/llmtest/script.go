@@ -29,8 +29,8 @@ func SequenceBy(key func(Request) string, replies ...Reply) Script {
 		n := seen[key(req)]
 		seen[key(req)]++
 		if n >= len(replies) {
-			return Status(http.StatusBadRequest, errorBody("invalid_request_error",
-				fmt.Sprintf("llmtest: request %d of a sequence of %d", n+1, len(replies))))
+			return Refuse(http.StatusBadRequest, "invalid_request_error",
+				fmt.Sprintf("llmtest: request %d of a sequence of %d", n+1, len(replies)))
 		}
 		return replies[n]
 	}
@@ -50,7 +50,7 @@ func Routes(routes ...Route) Script {
 				return route.Then(req)
 			}
 		}
-		return Status(http.StatusBadRequest, errorBody("invalid_request_error", "llmtest: no route for this request"))
+		return Refuse(http.StatusBadRequest, "invalid_request_error", "llmtest: no route for this request")
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"fmt"
 )
 
+// openAIFormat is the format of chat completions.
+type openAIFormat struct{}
+
 // completion is a chunk of a stream, or the whole of a reply.
 type completion struct {
 	ID      string   `json:"id"`
@@ -46,11 +49,7 @@ type usage struct {
 	Total      int `json:"total_tokens"`
 }
 
-// chunks renders a reply as the events of a stream, without [DONE].
-func (r Reply) chunks(req Request) []string {
-	if r.raw != nil {
-		return r.raw
-	}
+func (openAIFormat) chunks(r Reply, req Request) []string {
 	var out []string
 	send := func(m message) {
 		if len(out) == 0 {
@@ -84,8 +83,7 @@ func (r Reply) chunks(req Request) []string {
 	return out
 }
 
-// whole renders a reply as one body.
-func (r Reply) whole(req Request) string {
+func (openAIFormat) whole(r Reply, req Request) string {
 	reason := r.reason()
 	m := message{Role: "assistant", Content: r.text, Reasoning: r.thinking, ToolCalls: r.toolCalls()}
 	return r.render(req, completion{
@@ -93,6 +91,31 @@ func (r Reply) whole(req Request) string {
 		Choices: []choice{{Message: &m, Finish: &reason}},
 		Usage:   r.tokens(req),
 	})
+}
+
+func (openAIFormat) say(r Reply, req Request, text string) string {
+	return r.completion(req, choice{Delta: &message{Content: text}})
+}
+
+func (openAIFormat) refusal(f fault) (int, string) { return f.status, errorBody(f.code, f.message) }
+
+func (openAIFormat) frame(_ int, data string) string { return "data: " + data + "\n\n" }
+
+func (f openAIFormat) end(n int, finished bool) string {
+	if !finished {
+		return ""
+	}
+	return f.frame(n, "[DONE]")
+}
+
+func errorBody(code, message string) string {
+	type object struct {
+		Message string `json:"message"`
+		Type    string `json:"type"`
+		Code    string `json:"code"`
+	}
+	body, _ := json.Marshal(map[string]object{"error": {message, code, code}}) // strings: it cannot fail
+	return string(body)
 }
 
 func (r Reply) completion(req Request, c choice) string {

@@ -33,6 +33,11 @@ type Options struct {
 	Name string
 	// BaseURL is the API's root, usually ending in /v1; "" = OpenAI's.
 	BaseURL string
+	// AzureAPIVersion is for Azure's own spelling of the API ("2024-10-21"): the
+	// model is the name of a deployment, BaseURL the resource's address
+	// (https://name.openai.azure.com), and the key goes into Azure's header. Azure's
+	// newer /openai/v1 is spelled like OpenAI's, without it.
+	AzureAPIVersion string
 	// APIKey is asked for the key at each call; nil or an empty key for servers
 	// that want none.
 	APIKey func() (string, error)
@@ -55,7 +60,7 @@ func New(opts Options) (*Client, error) {
 	if opts.Name == "" {
 		return nil, errors.New("openai client: no name")
 	}
-	if opts.BaseURL == "" {
+	if opts.BaseURL == "" && opts.AzureAPIVersion == "" {
 		opts.BaseURL = defaultBaseURL
 	}
 	// The URL stays out of the error: it may hold a credential.
@@ -67,6 +72,9 @@ func New(opts Options) (*Client, error) {
 	}
 	if opts.HTTPClient == nil {
 		opts.HTTPClient = &http.Client{}
+	}
+	if opts.AzureAPIVersion != "" {
+		opts.HTTPClient = withoutRedirects(opts.HTTPClient)
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -129,6 +137,9 @@ func (c *Client) apiKey() (string, error) {
 func (c *Client) open(ctx context.Context, key string, req llm.Request) (io.ReadCloser, error) {
 	tap := &tap{client: c.opts.HTTPClient, temperature: temperature(req)}
 	config := sdk.DefaultConfig(key)
+	if c.opts.AzureAPIVersion != "" {
+		config = azureConfig(key, c.opts.AzureAPIVersion)
+	}
 	config.BaseURL = c.opts.BaseURL
 	config.HTTPClient = tap
 	if _, err := sdk.NewClientWithConfig(config).CreateChatCompletionStream(ctx, chatRequest(req)); err != nil {

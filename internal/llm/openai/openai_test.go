@@ -42,7 +42,7 @@ func ask(content string) llm.Request {
 
 func TestClient(t *testing.T) {
 	t.Parallel()
-	llmtest.RunClient(t, func(baseURL string) llm.Client { return open(t, baseURL) })
+	llmtest.RunClient(t, llmtest.OpenAI, func(baseURL string) llm.Client { return open(t, baseURL) })
 }
 
 func TestNewRefuses(t *testing.T) {
@@ -54,6 +54,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"no name", openai.Options{}, "openai client: no name"},
 		{"no URL", openai.Options{Name: "x", BaseURL: "localhost:8080"}, "openai client x: base_url is not an http or https URL"},
+		{"no URL of a resource", openai.Options{Name: "x", AzureAPIVersion: "v"}, "openai client x: base_url is not an http or https URL"},
 		{"a URL with a credential", openai.Options{Name: "x", BaseURL: "http://u:pa ss@h"}, "openai client x: base_url is not an http or https URL"},
 	}
 	for _, tt := range tests {

@@ -1,0 +1,105 @@
+package gemini
+
+import (
+	"encoding/json"
+
+	"google.golang.org/genai"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// conversation spells messages as contents.
+type conversation struct {
+	model string
+	out   []*genai.Content
+	calls map[string]*genai.FunctionCall // by our id
+}
+
+// contents spells the messages of a request.
+func contents(req llm.Request) []*genai.Content {
+	c := conversation{model: req.Model, calls: map[string]*genai.FunctionCall{}}
+	for _, m := range req.Messages {
+		switch m.Role {
+		case agent.User:
+			c.say(genai.RoleUser, &genai.Part{Text: m.Content})
+		case agent.Assistant:
+			c.say(genai.RoleModel, c.replied(m)...)
+		case agent.ToolRole:
+			c.say(genai.RoleUser, c.result(m))
+		}
+	}
+	return c.out
+}
+
+// say adds parts. Turns must alternate, so what one role says in a row is one.
+func (c *conversation) say(role string, parts ...*genai.Part) {
+	for _, p := range parts {
+		if plainText(p) && p.Text == "" {
+			continue // Gemini refuses parts without anything
+		}
+		if n := len(c.out); n == 0 || c.out[n-1].Role != role {
+			c.out = append(c.out, &genai.Content{Role: role})
+		}
+		last := c.out[len(c.out)-1]
+		last.Parts = append(last.Parts, p)
+	}
+}
+
+// replied returns the parts of a reply: as they came, or made of its message.
+func (c *conversation) replied(m agent.Message) []*genai.Part {
+	parts := recall(m, c.model)
+	if parts == nil {
+		parts = c.foreign(m)
+	}
+	n := 0
+	for _, p := range parts {
+		if p.FunctionCall == nil {
+			continue
+		}
+		ours := m.ToolCalls[n]
+		if p.FunctionCall.ID == "" {
+			p.FunctionCall.ID = ours.ID
+		}
+		if arguments(p.FunctionCall.Args) != ours.Arguments { // masked or shortened since
+			p.FunctionCall.Args = parseArguments(ours.Arguments)
+		}
+		c.calls[ours.ID] = p.FunctionCall
+		n++
+	}
+	return parts
+}
+
+// foreign makes parts of a reply whose own are not known.
+func (c *conversation) foreign(m agent.Message) []*genai.Part {
+	parts := []*genai.Part{{Text: m.Content}}
+	for i, call := range m.ToolCalls {
+		p := &genai.Part{FunctionCall: &genai.FunctionCall{Name: call.Name, Args: parseArguments(call.Arguments)}}
+		if i == 0 && newer.MatchString(c.model) {
+			p.ThoughtSignature = []byte(unsigned)
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// parseArguments keeps what is no JSON object as a text.
+func parseArguments(text string) map[string]any {
+	var args map[string]any
+	if json.Unmarshal([]byte(text), &args) != nil && text != "" {
+		return map[string]any{"arguments": text}
+	}
+	return args
+}
+
+// result answers a call by the id that Gemini was shown for it. A result whose
+// call is gone is shown as text: Gemini refuses an answer to nothing.
+func (c *conversation) result(m agent.Message) *genai.Part {
+	call, ok := c.calls[m.ToolCallID]
+	if !ok {
+		return &genai.Part{Text: m.Content}
+	}
+	return &genai.Part{FunctionResponse: &genai.FunctionResponse{
+		ID: call.ID, Name: call.Name, Response: map[string]any{"output": m.Content},
+	}}
+}

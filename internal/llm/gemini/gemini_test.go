@@ -1,0 +1,60 @@
+package gemini_test
+
+import (
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/gemini"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+)
+
+const secret = "my-very-own/key+with=signs"
+
+func key(text string) func() (string, error) {
+	return func() (string, error) { return text, nil }
+}
+
+func open(t *testing.T, baseURL string) *gemini.Client {
+	t.Helper()
+	return openWith(t, baseURL, key(secret))
+}
+
+func openWith(t *testing.T, baseURL string, key func() (string, error)) *gemini.Client {
+	t.Helper()
+	client, err := gemini.New(gemini.Options{Name: "test", BaseURL: baseURL, APIKey: key, IdleTimeout: llmtest.Idle})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func ask(content string) llm.Request {
+	return llm.Request{Model: "m", Messages: []agent.Message{{Role: agent.User, Content: content}}}
+}
+
+func TestClient(t *testing.T) {
+	t.Parallel()
+	llmtest.RunClient(t, llmtest.Gemini, func(baseURL string) llm.Client { return open(t, baseURL) })
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		opts gemini.Options
+		want string
+	}{
+		{"no name", gemini.Options{}, "gemini client: no name"},
+		{"no key", gemini.Options{Name: "x"}, "gemini client x: no API key"},
+		{"no URL", gemini.Options{Name: "x", APIKey: key(""), BaseURL: "http://u:pa ss@h"}, "gemini client x: base_url is not an http or https URL"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := gemini.New(tt.opts); err == nil || err.Error() != tt.want {
+				t.Errorf("error = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}

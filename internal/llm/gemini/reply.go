@@ -1,0 +1,172 @@
+package gemini
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+
+	"google.golang.org/genai"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+type chunks = iter.Seq2[*genai.GenerateContentResponse, error]
+
+// reply puts a model's reply together.
+type reply struct {
+	asked   string // the model's name in the request
+	idle    *llm.Idle
+	onDelta func(llm.Delta)
+
+	chunks    int
+	content   llm.Text
+	thinking  llm.Text
+	repeating bool
+	parts     []*genai.Part
+	finish    string // in Gemini's words
+	message   string // Gemini's about the finish
+	model     string
+	usage     agent.Usage
+}
+
+// read takes in chunks until the reply is whole. What it returns is an *llm.Error,
+// unless the SDK did not send the request at all.
+func (r *reply) read(stream chunks, tap *tap) error {
+	next, stop := iter.Pull2(stream)
+	defer stop()
+	for !r.repeating {
+		r.idle.Wait()
+		chunk, err := pull(next)
+		r.idle.Arrived()
+		switch {
+		case tap.lost != nil && chunk == nil:
+			return r.ended(tap.lost)
+		case errors.Is(err, io.EOF):
+			return r.ended(err)
+		case err != nil:
+			return explain(err, tap)
+		}
+		if err := r.chunk(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pull returns the next chunk; io.EOF after the last. The SDK panics on chunks
+// that are JSON of another shape.
+func pull(next func() (*genai.GenerateContentResponse, error, bool)) (chunk *genai.GenerateContentResponse, err error) {
+	defer func() {
+		if recover() != nil {
+			chunk, err = nil, &llm.Error{Kind: llm.ErrMalformed, Message: "a chunk is not of the shape that the SDK knows"}
+		}
+	}()
+	chunk, err, ok := next()
+	if !ok {
+		return nil, io.EOF
+	}
+	return chunk, err
+}
+
+// explain turns an error of the SDK into an *llm.Error, without the chunk: it may
+// be what a model wrote, which is not for errors.
+func explain(err error, tap *tap) error {
+	var known *llm.Error
+	var inStream genai.APIError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &inStream):
+		body, _ := json.Marshal(map[string]any{"error": inStream}) // it came from JSON
+		failure, _ := llm.ParseGoogleFailure(body)
+		return failure.Error(0)
+	case tap.opened:
+		return &llm.Error{Kind: llm.ErrMalformed, Message: "the answer is not a stream of events in Gemini's format"}
+	}
+	return err
+}
+
+// ended judges the end of a stream. Only a finish reason makes a reply whole;
+// what is lost after it is at most the usage.
+func (r *reply) ended(err error) error {
+	finish, _ := llm.GoogleFinish(r.finish)
+	switch {
+	case finish != "":
+		return nil
+	case errors.Is(err, io.EOF):
+		return &llm.Error{Kind: llm.ErrTruncated, Message: "the stream ended without a finish reason"}
+	case r.chunks == 0:
+		return &llm.Error{Kind: llm.ErrUnavailable, Message: err.Error()}
+	}
+	return &llm.Error{Kind: llm.ErrTruncated, Message: err.Error()}
+}
+
+// chunk takes in one chunk.
+func (r *reply) chunk(c *genai.GenerateContentResponse) error {
+	r.chunks++
+	if c.ModelVersion != "" {
+		r.model = c.ModelVersion
+	}
+	if u := c.UsageMetadata; u != nil { // of all chunks so far
+		r.usage = agent.Usage{
+			InputTokens:  int(u.PromptTokenCount + u.ToolUsePromptTokenCount),
+			OutputTokens: int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
+		}
+	}
+	if f := c.PromptFeedback; f != nil && f.BlockReason != "" && f.BlockReason != genai.BlockedReasonUnspecified {
+		return &llm.Error{Kind: llm.ErrContentFiltered, Message: "the prompt was blocked: " + string(f.BlockReason)}
+	}
+	var said llm.Delta
+	if len(c.Candidates) > 0 && c.Candidates[0] != nil {
+		said = r.candidate(c.Candidates[0])
+	}
+	if r.onDelta != nil {
+		r.onDelta(said)
+	}
+	return nil
+}
+
+// candidate takes in what a chunk says and returns it.
+func (r *reply) candidate(c *genai.Candidate) llm.Delta {
+	if c.FinishReason != "" {
+		r.finish, r.message = string(c.FinishReason), c.FinishMessage
+	}
+	var said llm.Delta
+	if c.Content != nil {
+		for _, p := range c.Content.Parts {
+			part := shown(p)
+			said.Content += part.Content
+			said.Thinking += part.Thinking
+			r.parts = join(r.parts, p)
+		}
+	}
+	stuck := r.content.Add(said.Content)
+	r.repeating = r.thinking.Add(said.Thinking) || stuck
+	return said
+}
+
+// response returns the reply, or an error if there is none.
+func (r *reply) response() (llm.Response, error) {
+	finish, kind := llm.GoogleFinish(r.finish)
+	resp := llm.Response{
+		Content:   r.content.String(),
+		Thinking:  r.thinking.String(),
+		ToolCalls: toolCalls(r.parts),
+		Finish:    finish,
+		Model:     r.model,
+		Usage:     r.usage,
+	}
+	switch {
+	case r.repeating: // it asks for nothing: its last call may be cut, too
+		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
+		return resp, nil
+	case kind == llm.ErrMalformed, kind != nil && resp.Content == "" && len(resp.ToolCalls) == 0:
+		return resp, &llm.Error{Kind: kind, Message: r.finish + ": " + r.message}
+	case finish == llm.FinishStop && len(resp.ToolCalls) > 0:
+		resp.Finish = llm.FinishToolCalls // Gemini says STOP for both
+	}
+	resp.ProviderState = remember(r.asked, r.parts)
+	return resp, nil
+}

@@ -1,0 +1,83 @@
+package gemini_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+)
+
+func TestAskedFor(t *testing.T) {
+	t.Parallel()
+	const thoughts = `{"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`
+	search := []llm.NativeTool{llm.GoogleSearch}
+	function := []llm.Tool{{Name: "f"}}
+	tests := []struct {
+		name string
+		req  llm.Request
+		want string
+	}{
+		{"an old model", llm.Request{Model: "gemini-2.0-flash"}, `{}`},
+		{"thoughts, asked for", llm.Request{Model: "gemini-2.0-flash", Thinking: true}, thoughts},
+		{"a model that thinks", llm.Request{Model: "gemini-2.5-flash"}, thoughts},
+		{"a newer one", llm.Request{Model: "gemini-3-pro-preview"}, thoughts},
+		{"the latest", llm.Request{Model: "gemini-flash-latest"}, thoughts},
+		{"one that draws", llm.Request{Model: "gemini-2.5-flash-image"}, `{}`},
+		{"not Gemini", llm.Request{Model: "gemma-3"}, `{}`},
+		{"native tools", llm.Request{Model: "m", NativeTools: []llm.NativeTool{llm.GoogleSearch, llm.URLContext, llm.CodeExecution}},
+			`{"tools":[{"googleSearch":{}},{"urlContext":{}},{"codeExecution":{}}]}`},
+		{"both kinds of tools", llm.Request{Model: "m", NativeTools: search, Tools: function},
+			`{"tools":[{"functionDeclarations":[{"name":"f"}]},{"googleSearch":{}}]}`},
+		{"both kinds of tools, a newer model", llm.Request{Model: "gemini-3-x", NativeTools: search, Tools: function},
+			`{"generationConfig":{"thinkingConfig":{"includeThoughts":true}},"tools":[{"functionDeclarations":[{"name":"f"}]},{"googleSearch":{}}],
+			  "toolConfig":{"includeServerSideToolInvocations":true}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))
+			tt.req.Messages = ask("why?").Messages
+			if _, err := open(t, srv.GeminiURL).Generate(t.Context(), tt.req, nil); err != nil {
+				t.Fatal(err)
+			}
+			var got, want map[string]any
+			if err := errors.Join(json.Unmarshal(srv.Wait(1).Body, &got), json.Unmarshal([]byte(tt.want), &want)); err != nil {
+				t.Fatal(err)
+			}
+			delete(got, "contents")
+			if config, ok := got["generationConfig"].(map[string]any); ok && len(config) == 0 {
+				delete(got, "generationConfig")
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("request (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestUnsendable are requests that are refused before anything is sent.
+func TestUnsendable(t *testing.T) {
+	t.Parallel()
+	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))
+	tests := map[string]llm.Request{
+		"a native tool that is none": {Model: "m", NativeTools: []llm.NativeTool{"crystal_ball"}},
+		"a schema of no JSON":        {Model: "m", Tools: []llm.Tool{{Name: "f", Schema: []byte("{")}}},
+		"no model":                   {},
+		"a model that is a path":     {Model: "../../files"},
+	}
+	for name, req := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := open(t, srv.GeminiURL).Generate(t.Context(), req, nil); !errors.Is(err, llm.ErrInvalidRequest) {
+				t.Errorf("error = %v, want %v", err, llm.ErrInvalidRequest)
+			}
+			if n := len(srv.Requests()); n != 0 {
+				t.Errorf("%d requests, want none", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,194 @@
+package geminilegacy
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// maxReply bounds a whole reply, in bytes.
+const maxReply = 64 << 20
+
+// elements is the body of an answer, a JSON array of chunks, made fit for the
+// SDK: without thoughts, which it would deliver as the answer's text, without
+// parts of kinds that it panics on, and without finish reasons, for which it
+// throws a reply away. An error among the chunks, which it would not see, ends
+// the body. Its errors are *llm.Errors.
+type elements struct {
+	closer io.Closer
+	body   *bufio.Reader
+	dec    *json.Decoder // nil before the first chunk
+	call   *call
+	chunks int
+	out    bytes.Buffer
+	err    error // what Read returns once out is empty
+}
+
+func newElements(body io.ReadCloser, call *call) *elements {
+	return &elements{closer: body, body: bufio.NewReader(io.LimitReader(body, maxReply)), call: call}
+}
+
+// Read returns the array anew, a chunk as soon as it is there.
+func (e *elements) Read(p []byte) (int, error) {
+	for e.out.Len() == 0 {
+		if e.err != nil {
+			return 0, e.err
+		}
+		e.err = e.next()
+	}
+	return e.out.Read(p)
+}
+
+// Close never fails: what the body could say no longer matters.
+func (e *elements) Close() error {
+	_ = e.closer.Close()
+	return nil
+}
+
+// next puts the next chunk out, or the end of the array and io.EOF.
+func (e *elements) next() error {
+	if e.dec == nil {
+		if err := e.open(); err != nil {
+			return err
+		}
+	}
+	if !e.dec.More() {
+		if _, err := e.dec.Token(); err != nil {
+			return e.broken(err)
+		}
+		e.out.WriteString("]")
+		return io.EOF
+	}
+	var raw json.RawMessage
+	if err := e.dec.Decode(&raw); err != nil {
+		return e.broken(err)
+	}
+	e.chunks++
+	chunk, err := e.clean(raw)
+	if err != nil {
+		return err
+	}
+	if e.chunks > 1 {
+		e.out.WriteString(",")
+	}
+	e.out.Write(chunk)
+	return nil
+}
+
+// open begins the array. What is none is an error object, or not Gemini's.
+func (e *elements) open() error {
+	e.dec = json.NewDecoder(e.body)
+	start, err := e.dec.Token()
+	switch {
+	case err != nil:
+		return e.broken(err)
+	case start == json.Delim('['):
+		e.out.WriteString("[")
+		return nil
+	case start == json.Delim('{'):
+		return e.object()
+	}
+	return malformed("the answer is not a JSON array")
+}
+
+// object reads the rest of an object whose brace is gone: {"error": …}.
+func (e *elements) object() error {
+	if name, err := e.dec.Token(); err == nil && name == "error" {
+		var failure json.RawMessage
+		if err := e.dec.Decode(&failure); err != nil {
+			return e.broken(err)
+		}
+		if f, ok := llm.ParseGoogleFailure([]byte(`{"error":` + string(failure) + `}`)); ok {
+			return f.Error(0)
+		}
+	}
+	return malformed("the answer is not a JSON array")
+}
+
+// broken judges why there is no further chunk.
+func (e *elements) broken(err error) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return malformed("the answer is not JSON")
+	}
+	e.call.lost = true
+	if e.chunks == 0 && !errors.Is(err, io.EOF) {
+		return &llm.Error{Kind: llm.ErrUnavailable, Message: err.Error()}
+	}
+	return &llm.Error{Kind: llm.ErrTruncated, Message: "the stream broke off: " + err.Error()}
+}
+
+func malformed(why string) error { return &llm.Error{Kind: llm.ErrMalformed, Message: why} }
+
+type (
+	object map[string]json.RawMessage
+	// chunk is what we look at of an element.
+	chunk struct {
+		Candidates []struct {
+			Content struct {
+				Role  string   `json:"role"`
+				Parts []object `json:"parts"`
+			} `json:"content"`
+			Finish  string `json:"finishReason"`
+			Message string `json:"finishMessage"`
+		} `json:"candidates"`
+		Feedback struct {
+			BlockReason string `json:"blockReason"`
+		} `json:"promptFeedback"`
+		Usage json.RawMessage `json:"usageMetadata"`
+		Model string          `json:"modelVersion"`
+	}
+)
+
+// clean returns what the SDK may see of a chunk, and notes the rest.
+func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
+	if failure, ok := llm.ParseGoogleFailure(raw); ok {
+		return nil, failure.Error(0)
+	}
+	var c chunk
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return nil, malformed("a chunk is not of the shape that the SDK knows")
+	}
+	if r := c.Feedback.BlockReason; r != "" && r != "BLOCK_REASON_UNSPECIFIED" {
+		return nil, &llm.Error{Kind: llm.ErrContentFiltered, Message: "the prompt was blocked: " + r}
+	}
+	if c.Model != "" {
+		e.call.model = c.Model
+	}
+	out := map[string]any{}
+	if len(c.Usage) > 0 {
+		out["usageMetadata"] = c.Usage
+	}
+	if len(c.Candidates) > 0 {
+		first := c.Candidates[0]
+		if first.Finish != "" {
+			e.call.finish, e.call.message = first.Finish, first.Message
+		}
+		out["candidates"] = []any{map[string]any{"content": map[string]any{"role": "model", "parts": known(first.Content.Parts)}}}
+	}
+	return json.Marshal(out)
+}
+
+// known returns the parts that the SDK can be trusted with. It panics on a
+// functionResponse too, but a server has no business to send one: that reply is
+// not understood, see pull.
+func known(parts []object) []object {
+	out := []object{}
+	for _, p := range parts {
+		if string(p["thought"]) == "true" {
+			continue
+		}
+		maps.DeleteFunc(p, func(name string, _ json.RawMessage) bool {
+			return name != "text" && name != "functionCall" && name != "functionResponse"
+		})
+		if len(p) > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package geminilegacy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/generative-ai-go/genai"
+	"google.golang.org/api/iterator"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// reply puts a model's reply together.
+type reply struct {
+	call    *call
+	idle    *llm.Idle
+	onDelta func(llm.Delta)
+
+	content   llm.Text
+	repeating bool
+	calls     []agent.ToolCall
+	usage     agent.Usage
+}
+
+type stream = *genai.GenerateContentResponseIterator
+
+// read takes in chunks until the reply is whole. What it returns is an *llm.Error,
+// unless the SDK did not send the request at all.
+func (r *reply) read(send func() stream) error {
+	var chunks stream
+	for !r.repeating {
+		r.idle.Wait()
+		chunk, err := pull(func() (*genai.GenerateContentResponse, error) {
+			if chunks == nil {
+				chunks = send()
+			}
+			return chunks.Next()
+		})
+		r.idle.Arrived()
+		if err != nil {
+			return r.ended(err)
+		}
+		r.chunk(chunk)
+	}
+	return nil
+}
+
+// pull returns the next chunk. The SDK panics on parts that it does not know.
+func pull(next func() (*genai.GenerateContentResponse, error)) (chunk *genai.GenerateContentResponse, err error) {
+	defer func() {
+		if recover() != nil {
+			chunk, err = nil, malformed("a chunk has what the SDK does not know")
+		}
+	}()
+	return next()
+}
+
+// ended judges the end of a stream. Only a finish reason makes a reply whole;
+// what is lost after it is at most the usage.
+func (r *reply) ended(err error) error {
+	finish, _ := llm.GoogleFinish(r.call.finish)
+	var known *llm.Error
+	switch done := errors.Is(err, iterator.Done); {
+	case finish != "" && (done || r.call.lost):
+		return nil
+	case done:
+		return &llm.Error{Kind: llm.ErrTruncated, Message: "the stream ended without a finish reason"}
+	case errors.As(err, &known):
+		return known
+	case r.call.opened: // without its text: it may be what a model wrote
+		return malformed("the SDK does not understand the answer")
+	}
+	return err
+}
+
+// chunk takes in one chunk.
+func (r *reply) chunk(c *genai.GenerateContentResponse) {
+	if u := c.UsageMetadata; u != nil { // of all chunks so far
+		r.usage = agent.Usage{InputTokens: int(u.PromptTokenCount), OutputTokens: int(u.CandidatesTokenCount)}
+	}
+	var said string
+	if len(c.Candidates) > 0 && c.Candidates[0].Content != nil {
+		for _, part := range c.Candidates[0].Content.Parts {
+			switch p := part.(type) {
+			case genai.Text:
+				said += string(p)
+			case genai.FunctionCall:
+				r.calls = append(r.calls, agent.ToolCall{
+					ID: fmt.Sprintf("call_%d", len(r.calls)), Name: p.Name, Arguments: arguments(p.Args),
+				})
+			}
+		}
+	}
+	r.repeating = r.content.Add(said)
+	if r.onDelta != nil {
+		r.onDelta(llm.Delta{Content: said})
+	}
+}
+
+func arguments(args map[string]any) string {
+	if len(args) == 0 {
+		return "{}"
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(args); err != nil {
+		return "{}" // it came from JSON: this cannot happen
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// response returns the reply, or an error if there is none.
+func (r *reply) response() (llm.Response, error) {
+	finish, kind := llm.GoogleFinish(r.call.finish)
+	resp := llm.Response{
+		Content:   r.content.String(),
+		ToolCalls: r.calls,
+		Finish:    finish,
+		Model:     r.call.model,
+		Usage:     r.usage,
+	}
+	switch {
+	case r.repeating: // it asks for nothing: its last call may be cut, too
+		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
+	case kind == llm.ErrMalformed, kind != nil && resp.Content == "" && len(resp.ToolCalls) == 0:
+		return resp, &llm.Error{Kind: kind, Message: r.call.finish + ": " + r.call.message}
+	case finish == llm.FinishStop && len(resp.ToolCalls) > 0:
+		resp.Finish = llm.FinishToolCalls // Gemini says STOP for both
+	}
+	return resp, nil
+}

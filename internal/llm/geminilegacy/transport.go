@@ -1,0 +1,99 @@
+package geminilegacy
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// call is what the transport sees of one call and the SDK does not pass on.
+type call struct {
+	key     string
+	model   string // that really answered
+	finish  string // in Gemini's words; the SDK knows only some of them
+	message string // Gemini's about the finish
+	opened  bool   // a successful answer has begun
+	lost    bool   // … and broke off
+}
+
+type callKey struct{}
+
+func withCall(ctx context.Context, c *call) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+// callOf returns the call of a context; the SDK's own requests have none.
+func callOf(ctx context.Context) *call {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		return c
+	}
+	return &call{}
+}
+
+// transport sits between the SDK and the network. It sets the key, which the SDK
+// would put into the URL and so into errors, and it turns every refusal into an
+// *llm.Error, which the SDK does not know and so does not retry.
+type transport struct {
+	base *url.URL
+	next http.RoundTripper
+	key  func() (string, error)
+}
+
+func newTransport(base *url.URL, opts Options) *transport {
+	next := opts.HTTPClient.Transport
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	return &transport{base: base, next: next, key: opts.APIKey}
+}
+
+// RoundTrip sends a request. Whatever is not a success is an *llm.Error, redirects
+// too: net/http would take the key's header along to any host.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	call := callOf(req.Context())
+	key, err := t.apiKey()
+	if err != nil {
+		return nil, err
+	}
+	call.key = key
+	resp, err := t.next.RoundTrip(t.direct(req, key))
+	if err != nil {
+		return nil, &llm.Error{Kind: llm.ErrUnavailable, Message: err.Error()}
+	}
+	if resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusMultipleChoices {
+		return nil, llm.GoogleRefusal(resp)
+	}
+	call.opened = true
+	resp.Body = newElements(resp.Body, call)
+	return resp, nil
+}
+
+// direct returns the request as it goes to our base URL.
+func (t *transport) direct(req *http.Request, key string) *http.Request {
+	out := req.Clone(req.Context())
+	out.URL.Scheme, out.URL.Host, out.URL.User, out.Host = t.base.Scheme, t.base.Host, t.base.User, ""
+	out.URL.Path = strings.TrimSuffix(t.base.Path, "/") + req.URL.Path
+	out.URL.RawPath = ""
+	out.Header.Set("X-Goog-Api-Key", key)
+	return out
+}
+
+// apiKey reads the key. It refuses one that no header can hold, because net/http
+// would report that like a lost connection.
+func (t *transport) apiKey() (string, error) {
+	key, err := t.key()
+	if err != nil {
+		return "", &llm.Error{Kind: llm.ErrAuth, Message: err.Error()}
+	}
+	key = strings.TrimSpace(key)
+	switch {
+	case key == "":
+		return "", &llm.Error{Kind: llm.ErrAuth, Message: "there is no API key"}
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", &llm.Error{Kind: llm.ErrAuth, Message: "the API key has characters that keys do not have"}
+	}
+	return key, nil
+}

@@ -1,0 +1,41 @@
+package llmtest
+
+// Wire is a wire format that the server speaks. One script serves them all.
+type Wire int
+
+// The wire formats.
+const (
+	// OpenAI is chat completions, under Server.URL.
+	OpenAI Wire = iota
+	// Gemini is generateContent as a stream of events, under Server.GeminiURL.
+	Gemini
+	// GeminiArray is generateContent as one long JSON array, under the same URL.
+	// Only generative-ai-go asks for it, which knows neither thoughts nor call ids.
+	GeminiArray
+)
+
+// format spells replies in a wire format.
+type format interface {
+	// chunks is a reply as the chunks of a stream.
+	chunks(r Reply, req Request) []string
+	// whole is a reply in one piece.
+	whole(r Reply, req Request) string
+	// say is a chunk with a text.
+	say(r Reply, req Request, text string) string
+	// refusal is an error, and the HTTP status that goes with it.
+	refusal(f fault) (status int, body string)
+	// frame wraps the n-th chunk (from 0) for the stream.
+	frame(n int, data string) string
+	// end closes a stream of n chunks; finished = the reply was whole.
+	end(n int, finished bool) string
+}
+
+func (w Wire) format() format {
+	switch w {
+	case Gemini:
+		return geminiFormat{}
+	case GeminiArray:
+		return geminiFormat{array: true}
+	}
+	return openAIFormat{}
+}

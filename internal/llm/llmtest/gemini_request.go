@@ -1,0 +1,112 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+type geminiRequest struct {
+	Contents []geminiContent `json:"contents"`
+	System   geminiContent   `json:"systemInstruction"`
+	Tools    []struct {
+		Functions []struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			JSONSchema  json.RawMessage `json:"parametersJsonSchema"`
+			Parameters  json.RawMessage `json:"parameters"`
+		} `json:"functionDeclarations"`
+	} `json:"tools"`
+	Config struct {
+		MaxTokens   int      `json:"maxOutputTokens"`
+		Temperature *float64 `json:"temperature"`
+	} `json:"generationConfig"`
+}
+
+// decodeGemini tells a request of Gemini's format in the words of OpenAI's.
+func decodeGemini(r *http.Request, body []byte) (Request, error) {
+	model, method, _ := strings.Cut(r.PathValue("call"), ":")
+	req := Request{
+		Model: model, Wire: Gemini, Stream: method == "streamGenerateContent",
+		Body: body, Header: r.Header.Clone(), Key: r.Header.Get("X-Goog-Api-Key"),
+	}
+	req.Header.Del("X-Goog-Api-Key")
+	if r.URL.Query().Get("alt") != "sse" {
+		req.Wire = GeminiArray
+	}
+	var in geminiRequest
+	if err := json.Unmarshal(body, &in); err != nil {
+		return req, fmt.Errorf("decode request: %w", err)
+	}
+	if !req.Stream && method != "generateContent" {
+		return req, fmt.Errorf("no method %q", method)
+	}
+	req.MaxTokens, req.Temperature = in.Config.MaxTokens, in.Config.Temperature
+	in.System.Role = "system"
+	for _, c := range append([]geminiContent{in.System}, in.Contents...) {
+		req.Messages = append(req.Messages, c.messages()...)
+	}
+	req.addTools(in)
+	return req, nil
+}
+
+func (r *Request) addTools(in geminiRequest) {
+	for _, group := range in.Tools {
+		for _, f := range group.Functions {
+			tool := Tool{Type: "function"}
+			tool.Function.Name, tool.Function.Description, tool.Function.Parameters = f.Name, f.Description, f.JSONSchema
+			if tool.Function.Parameters == nil {
+				tool.Function.Parameters = f.Parameters
+			}
+			r.Tools = append(r.Tools, tool)
+		}
+	}
+}
+
+// messages tells a content as messages: one for its text and calls, and one for
+// each result of a tool.
+func (c geminiContent) messages() []Message {
+	var results []Message
+	said := Message{Role: c.Role}
+	if c.Role == "model" {
+		said.Role = "assistant"
+	}
+	for _, p := range c.Parts {
+		switch {
+		case p.Response != nil:
+			results = append(results, p.Response.message())
+		case p.Call != nil:
+			said.ToolCalls = append(said.ToolCalls, p.toolCall())
+		case p.Text != nil && !p.Thought:
+			text := said.Text() + *p.Text
+			said.Content = &text
+		}
+	}
+	if said.Content == nil && said.ToolCalls == nil {
+		return results
+	}
+	return append(results, said)
+}
+
+func (p geminiPart) toolCall() ToolCall {
+	call := ToolCall{ID: p.Call.ID, Type: "function", Signature: p.Signature}
+	call.Function.Name, call.Function.Arguments = p.Call.Name, string(p.Call.Args)
+	return call
+}
+
+// message is a tool's result; without an id it is known by the tool's name.
+func (r geminiResponse) message() Message {
+	var fields struct {
+		Output *string `json:"output"`
+	}
+	text := string(r.Response)
+	if json.Unmarshal(r.Response, &fields) == nil && fields.Output != nil {
+		text = *fields.Output
+	}
+	id := r.ID
+	if id == "" {
+		id = r.Name
+	}
+	return Message{Role: "tool", Content: &text, ToolCallID: id}
+}

@@ -101,7 +101,7 @@ func (r *agentRun) guide(g Guide) {
 func (r *agentRun) hold(ctx workflow.Context) error {
 	r.signals.drain(ctx, r.handle)
 	if r.steering.Paused {
-		r.doing = "paused"
+		r.note(ctx, "paused")
 	}
 	return workflow.Await(ctx, func() bool { return !r.steering.Paused })
 }
@@ -117,7 +117,7 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 	for {
 		in.Provider = r.state.Provider
 		model := r.in.Agent.Models[in.Provider]
-		r.doing = "waiting for " + model
+		r.note(ctx, "waiting for "+model)
 		summary := fmt.Sprintf("%s · iteration %d", model, in.Iteration)
 		var out activities.GenerateOut
 		err := workflow.ExecuteActivity(generateOptions(ctx, r.in.Agent.Timeouts, summary), act.Generate, in).Get(ctx, &out)
@@ -183,6 +183,13 @@ func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
 		return AgentResult{Status: agent.StatusCancelled, StopReason: agent.StopCancelled, Outcome: agent.OutcomeError}
 	}
 	return r.failed(failure(err))
+}
+
+// note says what the agent is doing, in its status and in the Temporal UI.
+func (r *agentRun) note(ctx workflow.Context, doing string) {
+	r.doing = doing
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("iteration %d of at most %d · %s · %d tokens so far",
+		max(r.state.Iteration, 1), r.in.Agent.MaxIterations, doing, r.state.Usage.InputTokens+r.state.Usage.OutputTokens))
 }
 
 func (r *agentRun) status() (AgentStatus, error) {

@@ -1,9 +1,9 @@
 package workflows
 
 import (
-	"encoding/json"
 	"fmt"
 
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -14,7 +14,7 @@ import (
 // Investigation runs one request through the stages of its chain. Its input is
 // an agent.Request; it is read by the activity Resolve, strictly, so that a bad
 // one is one clear failure.
-func Investigation(ctx workflow.Context, input json.RawMessage) (InvestigationResult, error) {
+func Investigation(ctx workflow.Context, input converter.RawValue) (InvestigationResult, error) {
 	run := investigationRun{}
 	return run.execute(ctx, input)
 }
@@ -44,7 +44,7 @@ type investigationRun struct {
 	result  InvestigationResult
 }
 
-func (r *investigationRun) execute(ctx workflow.Context, input json.RawMessage) (InvestigationResult, error) {
+func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValue) (InvestigationResult, error) {
 	info := workflow.GetInfo(ctx)
 	r.id = InvestigationID(info.WorkflowExecution.ID, info.FirstRunID)
 	r.result = InvestigationResult{ID: r.id, Status: agent.StatusRunning}
@@ -66,31 +66,38 @@ func (r *investigationRun) execute(ctx workflow.Context, input json.RawMessage) 
 }
 
 // begin resolves the request, or takes over the state of the run before.
-func (r *investigationRun) begin(ctx workflow.Context, input json.RawMessage) error {
+func (r *investigationRun) begin(ctx workflow.Context, input converter.RawValue) error {
 	info := workflow.GetInfo(ctx)
 	if info.ContinuedExecutionRunID != "" {
-		if err := json.Unmarshal(input, &continued{&r.state}); err != nil {
+		if err := converter.GetDefaultDataConverter().FromPayload(input.Payload(), &continued{&r.state}); err != nil {
 			return fmt.Errorf("read the state of the run before: %w", err)
 		}
 		return nil
 	}
 	if len(info.WorkflowExecution.ID) > maxID {
-		return closing(fmt.Sprintf("the workflow id is longer than %d characters", maxID), activities.ErrorInvalidRequest, nil)
+		return r.refused(ctx, fmt.Sprintf("the workflow id is longer than %d characters", maxID), activities.ErrorInvalidRequest)
 	}
 	in := activities.ResolveIn{Investigation: r.id, RunID: info.FirstRunID}
-	if err := workflow.ExecuteActivity(storeOptions(ctx, "resolve the chain"), act.Resolve, in).Get(ctx, &r.state.Resolved); err != nil {
+	if err := workflow.ExecuteActivity(storeOptions(ctx, "chain and configuration"), act.Resolve, in).Get(ctx, &r.state.Resolved); err != nil {
 		if ctx.Err() != nil {
+			r.result.Status, r.result.EndReason = agent.StatusCancelled, agent.EndCancelled
 			return err
 		}
 		errorType, message := failure(err)
-		r.result.Status, r.result.Error = agent.StatusFailed, message
-		return closing(message, errorType, nil)
+		return r.refused(ctx, message, errorType)
 	}
 	for _, stage := range r.state.Resolved.Skeleton.Stages {
 		r.state.Stages = append(r.state.Stages, StageStatus{Name: stage.Name, Status: agent.StatusPending})
 	}
 	r.state.Deadline.Remaining = r.state.Resolved.Skeleton.Timeout.D()
 	return nil
+}
+
+// refused is the failure of an investigation that never began.
+func (r *investigationRun) refused(ctx workflow.Context, message, errorType string) error {
+	r.result.Status, r.result.Error = agent.StatusFailed, message
+	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
+	return temporal.NewNonRetryableApplicationError(message, errorType, nil)
 }
 
 // walk runs the stages that are left. again asks for a new run to go on in.
@@ -127,6 +134,7 @@ func (r *investigationRun) runStage(ctx workflow.Context, n int) bool {
 	}
 	child := workflow.ExecuteChildWorkflow(childOptions(ctx, childID(r.id, plan.Name), plan.Name), Stage, in)
 	r.child = child
+	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot())) // again, now with the agents
 	// The stage says how it ended even if we were cancelled meanwhile.
 	wait, _ := workflow.NewDisconnectedContext(ctx)
 	result, ok, err := outcomeOf[StageResult](wait, child)
@@ -165,7 +173,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 		Error: r.result.Error, Usage: r.state.Usage, Results: r.state.Results,
 	}
 	var out activities.FinishOut
-	if err := workflow.ExecuteActivity(storeOptions(cleanup, "record the result"), act.Finish, in).Get(cleanup, &out); err != nil {
+	if err := workflow.ExecuteActivity(storeOptions(cleanup, "report"), act.Finish, in).Get(cleanup, &out); err != nil {
 		return r.result, err
 	}
 	r.result.Report, r.result.ReportRef = out.Report, out.ReportRef
@@ -213,11 +221,11 @@ func endReason(result StageResult) agent.EndReason {
 func (r *investigationRun) continueAsNew(ctx workflow.Context) error {
 	r.signals.drain(ctx, r.handle)
 	r.state.Deadline.hold(workflow.Now(ctx))
-	state, err := json.Marshal(continued{&r.state})
+	state, err := converter.GetDefaultDataConverter().ToPayload(continued{&r.state})
 	if err != nil {
 		return fmt.Errorf("write the state for the next run: %w", err)
 	}
-	return workflow.NewContinueAsNewError(ctx, Investigation, json.RawMessage(state))
+	return workflow.NewContinueAsNewError(ctx, Investigation, converter.NewRawValue(state))
 }
 
 // The search attributes, upserted at stage boundaries only.

@@ -19,7 +19,7 @@ import (
 
 func investigate(t *testing.T, env *testsuite.TestWorkflowEnvironment) (result InvestigationResult) {
 	t.Helper()
-	env.ExecuteWorkflow(Investigation, json.RawMessage(`{"chain":"chain"}`))
+	env.ExecuteWorkflow(TypeInvestigation, json.RawMessage(`{"chain":"chain"}`))
 	endOf(t, env, &result)
 	return result
 }
@@ -54,7 +54,7 @@ func TestBadRequestIsOneClearFailure(t *testing.T) {
 	env := newEnv(t, f)
 	env.OnActivity(f.Resolve, mock.Anything, mock.Anything).Return(activities.ResolveOut{},
 		temporal.NewNonRetryableApplicationError(`no chain named "x"`, activities.ErrorInvalidRequest, nil))
-	env.ExecuteWorkflow(Investigation, json.RawMessage(`{"chain":"x"}`))
+	env.ExecuteWorkflow(TypeInvestigation, json.RawMessage(`{"chain":"x"}`))
 	failed, ok := errors.AsType[*temporal.ApplicationError](env.GetWorkflowError())
 	if !ok || failed.Type() != activities.ErrorInvalidRequest || failed.Message() != `no chain named "x"` || !failed.NonRetryable() {
 		t.Errorf("ended with %v", env.GetWorkflowError())
@@ -193,7 +193,7 @@ func TestInvestigationContinuesAsNew(t *testing.T) {
 		env.SetContinueAsNewSuggested(true)
 		return say("x"), nil
 	}
-	env.ExecuteWorkflow(Investigation, json.RawMessage(`{"chain":"chain"}`))
+	env.ExecuteWorkflow(TypeInvestigation, json.RawMessage(`{"chain":"chain"}`))
 	next, ok := errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError())
 	if !ok {
 		t.Fatalf("ended with %v", env.GetWorkflowError())
@@ -202,7 +202,7 @@ func TestInvestigationContinuesAsNew(t *testing.T) {
 	second := &fake{}
 	env = newEnv(t, second)
 	env.SetContinuedExecutionRunID("run-before")
-	env.ExecuteWorkflow(Investigation, raw)
+	env.ExecuteWorkflow(TypeInvestigation, raw)
 	var got InvestigationResult
 	endOf(t, env, &got)
 	if statuses(got) != "completed,completed" || got.Usage.ModelCalls != 2 || len(second.generated) != 1 {

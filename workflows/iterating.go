@@ -95,7 +95,7 @@ func (r iteratingRun) listTools(ctx workflow.Context) {
 	if r.state.Listed {
 		return
 	}
-	r.doing = "listing tools"
+	r.note(ctx, "listing tools")
 	var pending []workflow.Future
 	for _, server := range r.in.Agent.Servers {
 		in := activities.ListToolsIn{Ref: r.in.Ref, Server: server.Name}
@@ -113,7 +113,7 @@ func (r iteratingRun) listTools(ctx workflow.Context) {
 // is a result for the model: CallTool writes it, or, if that activity itself
 // came to nothing, the next model call's inputs bring it.
 func (r iteratingRun) callTools(ctx workflow.Context, calls []activities.Call) {
-	r.doing = fmt.Sprintf("running %d tool call(s)", len(calls))
+	r.note(ctx, fmt.Sprintf("running %d tool call(s)", len(calls)))
 	r.state.Usage.ToolCalls += len(calls)
 	undone := make([]*activities.Input, len(calls))
 	slots := workflow.NewSemaphore(ctx, maxParallelCalls)

@@ -223,7 +223,7 @@ func (r *stageRun) save(ctx workflow.Context) error {
 		})
 	}
 	r.result.Agents = r.summaries()
-	return workflow.ExecuteActivity(storeOptions(ctx, "record "+r.in.Stage.Name), act.SaveStage, in).Get(ctx, nil)
+	return workflow.ExecuteActivity(storeOptions(ctx, "stage "+r.in.Stage.Name), act.SaveStage, in).Get(ctx, nil)
 }
 
 func (r *stageRun) summaries() []AgentSummary {

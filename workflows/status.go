@@ -35,7 +35,7 @@ func (r *investigationRun) snapshot() Status {
 		out.WaitingFor = "the chain to be resolved"
 	case r.state.Next < len(r.state.Stages):
 		out.Stages = r.withRunning()
-		out.WaitingFor = "stage " + r.state.Stages[r.state.Next].Name
+		out.WaitingFor = "the agents of stage " + r.state.Stages[r.state.Next].Name
 	}
 	return out
 }
@@ -60,11 +60,17 @@ func (r *investigationRun) withRunning() []StageStatus {
 // statusTable is the status as Markdown, for the Temporal UI.
 func statusTable(s Status) string {
 	var b strings.Builder
-	b.WriteString(fmt.Sprintf("**%s** · %s", s.Chain, s.Status))
+	b.WriteString(fmt.Sprintf("**%s** · %s", orText(s.Chain, "no chain yet"), s.Status))
 	if s.WaitingFor != "" {
 		b.WriteString(fmt.Sprintf(" · waiting for %s", s.WaitingFor))
 	}
-	b.WriteString("\n\n| stage | status | agents | tokens |\n|---|---|---|---|\n")
+	b.WriteString("\n\n")
+	if s.Error != "" {
+		b.WriteString("error: " + verbatim(s.Error, 1000) + "\n\n")
+	}
+	if len(s.Stages) > 0 {
+		b.WriteString("| stage | status | agents | tokens |\n|---|---|---|---|\n")
+	}
 	for _, stage := range s.Stages {
 		var names []string
 		tokens := 0
@@ -75,9 +81,14 @@ func statusTable(s Status) string {
 		b.WriteString(fmt.Sprintf("| %s | %s | %s | %d |\n", stage.Name, stage.Status, strings.Join(names, ", "), tokens))
 	}
 	for _, u := range s.Undelivered {
-		b.WriteString(fmt.Sprintf("\nnot delivered: %s\n", clip(u, 200)))
+		b.WriteString("\nnot delivered: " + verbatim(u, 200) + "\n")
 	}
 	return clip(b.String(), 16<<10)
+}
+
+// verbatim is at most n bytes of a text, which Markdown leaves as they are.
+func verbatim(text string, n int) string {
+	return "`" + clip(strings.NewReplacer("`", "'", "\n", " ").Replace(text), n) + "`"
 }
 
 // agentTable lists a stage's agents as Markdown, for the Temporal UI.

@@ -14,6 +14,7 @@ import (
 func (r *investigationRun) handle(ctx workflow.Context, sig signal) {
 	if why := r.refuse(sig); why != "" {
 		r.state.Undelivered = append(r.state.Undelivered, why)
+		workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
 		return
 	}
 	if sig.Name != SignalGuide && sig.Agent == "" {

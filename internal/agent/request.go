@@ -56,7 +56,7 @@ func plain(err error) string {
 		if wrong.Field == "" {
 			return "it is of the JSON type " + wrong.Value
 		}
-		return fmt.Sprintf("%q is of the JSON type %s", wrong.Field, wrong.Value)
+		return fmt.Sprintf("%q is of the JSON type %s, not a string", wrong.Field, wrong.Value)
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }

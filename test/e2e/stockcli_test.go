@@ -69,12 +69,13 @@ func (s stock) in(t *testing.T) stock {
 }
 
 // script is the lab's, with the places at which a case is held. An agent that is
-// offered no tools says what it knows.
+// offered no tools says what it knows; so does one whose window a large alert
+// fills, for it does not see its own turns.
 func (s stock) script() llmtest.Script {
 	script := newScript().script()
 	return func(req llmtest.Request) llmtest.Reply {
 		reply := script(req)
-		if len(req.Tools) == 0 && who(req) != "SynthesisAgent" {
+		if len(req.Tools) == 0 && who(req) != "SynthesisAgent" || caseOf(req) == "large" {
 			reply = llmtest.Text("what "+who(req)+" knows so far").Chunked(4, 0)
 		}
 		if hold, ok := s.holds.Load(fmt.Sprintf("%s %s %d", caseOf(req), who(req), turnOf(req))); ok {
@@ -230,12 +231,17 @@ func (s stock) testStart(t *testing.T) {
 		{"object", `{"chain":"lab","data":{"b":1.50,"a":["case=object;",null]}}`, `{"b":1.50,"a":["case=object;",null]}`},
 		{"list", `{"chain":"lab","alert_type":"lab","data":["case=list;"]}`, `["case=list;"]`},
 		{"all", `{"alert_type":"lab","data":"case=all;","runbook":"Be kind to the disk.","provider":"lab-model"}`, "Be kind to the disk."},
+		{"protobuf", `{"alert_type":"lab","data":"case=protobuf;"}`, "case=protobuf;"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := s.in(t)
-			id := s.startCLI(tt.name, "--input", tt.input)
+			encoding := "json/plain"
+			if tt.name == "protobuf" { // the other one that the UI's form offers
+				encoding = "json/protobuf"
+			}
+			id := s.startCLI(tt.name, "--input", tt.input, "--input-meta", "encoding="+encoding)
 			result := s.completed(tt.name)
 			if result.ID != id || result.Status != agent.StatusCompleted || result.Report != "the report of gamma" {
 				t.Errorf("result %+v", result)
@@ -250,7 +256,8 @@ func (s stock) testStart(t *testing.T) {
 	}
 }
 
-// An alert of 1 MB is kept whole and adds nothing to any history but its own event.
+// An alert of 1 MB is kept whole and adds nothing to any history but its own
+// event. One that Temporal does not take is refused at once, by Temporal.
 func (s stock) testLarge(t *testing.T) {
 	t.Parallel()
 	s = s.in(t)
@@ -259,12 +266,10 @@ func (s stock) testLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "alert.json")
-	if err := os.WriteFile(path, input, 0o600); err != nil {
-		t.Fatal(err)
+	id := s.startCLI("large", "--input-file", s.file(input))
+	if result := s.completed("large"); result.Report != "what Gamma knows so far" {
+		t.Errorf("result %+v", result)
 	}
-	id := s.startCLI("large", "--input-file", path)
-	s.completed("large")
 	record, err := s.open().Investigation(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +277,7 @@ func (s stock) testLarge(t *testing.T) {
 	if kept, err := s.open().Blob(t.Context(), record.DataHash); err != nil || string(kept) != data {
 		t.Errorf("%d bytes of %d are kept, %v", len(kept), len(data), err)
 	}
-	const most = 32 << 10
+	const most = 16 << 10
 	for _, workflowID := range tree("large", id) {
 		size := 0
 		for _, e := range s.history(workflowID) {
@@ -282,6 +287,21 @@ func (s stock) testLarge(t *testing.T) {
 			t.Errorf("the history of %s has %d bytes besides its input, want at most %d", workflowID, size, most)
 		}
 	}
+	_, errs, code := s.program(s.path, "", "workflow", "start", "--type", "Investigation", "--task-queue", "inquest",
+		"--input-file", s.file(fmt.Appendf(nil, `{"chain":"lab","data":%s}`, quoted(strings.Repeat(data, 3)))))
+	if code == 0 || !strings.Contains(errs, "exceeds") {
+		t.Errorf("3 MB: exit code %d: %s", code, errs)
+	}
+}
+
+// file writes a file for --input-file.
+func (s stock) file(content []byte) (path string) {
+	s.t.Helper()
+	path = filepath.Join(s.t.TempDir(), "input.json")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
 }
 
 func quoted(text string) json.RawMessage {
@@ -521,16 +541,16 @@ func (s stock) testUndelivered(t *testing.T) {
 	hold := s.hold("undelivered", "Alpha 1", "Beta 1")
 	id := s.startLab("undelivered")
 	hold.Wait(t)
+	s.signalCLI(id, "conclude", `{"agent":"Gamma"}`)
 	s.signalCLI(id, "guide", `{"text":"look","agent":"Nobody"}`)
 	s.signalCLI(id, "guide", `{"txt":"look"}`)
 	s.signalCLI(id, "guide", "")
-	s.signalCLI(id, "conclude", `{"agent":"Gamma"}`)
 	var status workflows.Status
 	eventually(t, "four signals are undelivered", func() bool {
 		status = query[workflows.Status](s, "undelivered", "status")
 		return len(status.Undelivered) == 4
 	})
-	for n, want := range []string{`"Nobody"`, "no text", "no text", "Gamma is not running"} {
+	for n, want := range []string{"Gamma is not running", `"Nobody"`, "no text", "no text"} {
 		if !strings.Contains(status.Undelivered[n], want) {
 			t.Errorf("undelivered %q, want %q in it", status.Undelivered[n], want)
 		}
@@ -546,17 +566,24 @@ func (s stock) testUndelivered(t *testing.T) {
 func (s stock) testCancel(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name, at string
+		name     string
+		at       []string
+		done     string // the agent that has finished
 		report   string
 		stages   []agent.Status
 		children map[string]string // by name: how it ended
 	}{
 		{
-			name: "cancel-first", at: "Alpha 1", stages: []agent.Status{agent.StatusCancelled, agent.StatusSkipped},
-			children: map[string]string{"dig": "CANCELED", "dig/Alpha": "CANCELED"},
+			name: "cancel-first", at: []string{"Alpha 1", "Beta 1"}, stages: []agent.Status{agent.StatusCancelled, agent.StatusSkipped},
+			children: map[string]string{"dig": "CANCELED", "dig/Alpha": "CANCELED", "dig/Beta": "CANCELED"},
 		},
 		{
-			name: "cancel-last", at: "Gamma 1", report: "both know", stages: []agent.Status{agent.StatusCompleted, agent.StatusCancelled},
+			name: "cancel-half", at: []string{"Alpha 1"}, done: "dig/Beta", report: "beta knows five",
+			stages:   []agent.Status{agent.StatusCancelled, agent.StatusSkipped},
+			children: map[string]string{"dig": "CANCELED", "dig/Alpha": "CANCELED", "dig/Beta": "COMPLETED"},
+		},
+		{
+			name: "cancel-last", at: []string{"Gamma 1"}, report: "both know", stages: []agent.Status{agent.StatusCompleted, agent.StatusCancelled},
 			children: map[string]string{"dig": "COMPLETED", "dig/Alpha": "COMPLETED", "tell": "CANCELED", "tell/Gamma": "CANCELED"},
 		},
 	}
@@ -564,9 +591,12 @@ func (s stock) testCancel(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := s.in(t)
-			hold := s.hold(tt.name, tt.at)
+			hold := s.hold(tt.name, tt.at...)
 			id := s.startLab(tt.name)
 			hold.Wait(t)
+			if tt.done != "" {
+				s.closing(id + "/" + tt.done)
+			}
 			s.cli("cancel", "--workflow-id", tt.name)
 			if end, code := s.closing(tt.name); code != 1 || end.Status != "CANCELED" {
 				t.Errorf("ended with exit code %d: %+v", code, end)
@@ -609,7 +639,6 @@ func (s stock) testRefused(t *testing.T) {
 		{"no-json", []string{"--input", `lab`, "--input-meta", "encoding=binary/plain"}, object},
 		{"two-values", []string{"--input", `{"chain":"lab"}{"data":"x"}`, "--input-meta", "encoding=binary/plain"}, append(object, "more than one")},
 		{"two-inputs", []string{"--input", `{"chain":"lab"}`, "--input", `{"data":"x"}`}, append(object, "2 inputs")},
-		{"encoding", []string{"--input", `{"chain":"lab"}`, "--input-meta", "encoding=json/protobuf"}, []string{"json/protobuf", "json/plain"}},
 		{"unknown-field", []string{"--input", `{"alert_typ":"lab","data":"x"}`}, append(object, `"alert_typ"`)},
 		{"wrong-type", []string{"--input", `{"chain":5}`}, append(object, "chain", "number", "string")},
 		{"wrong-types", []string{"--input", `{"alert_type":["lab"]}`}, append(object, "alert_type", "array", "string")},

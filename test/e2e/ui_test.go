@@ -1,0 +1,232 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// TestUI starts an investigation in Temporal's own UI, steers it there, and reads
+// there what it does, did and found.
+func TestUI(t *testing.T) {
+	t.Parallel()
+	w, l := newLab(t, func(l *lab) { l.heldAt = "Alpha 1" })
+	w.dev()
+	b := newBrowser(t, "http://"+w.ui+"/namespaces/default/workflows")
+	b.begin("disk-full", `{"alert_type":"lab","data":"The disk of db-1 is full."}`)
+	l.hold.Wait(t)
+	if task := w.model.Requests()[0].Task(); !strings.Contains(task, "The disk of db-1 is full.") {
+		t.Errorf("the model was not shown what was typed:\n%s", task)
+	}
+	started := w.history("disk-full")[0].GetWorkflowExecutionStartedEventAttributes()
+	id := workflows.InvestigationID("disk-full", started.GetFirstExecutionRunId())
+
+	b.open("disk-full", "User Metadata")
+	b.shows("lab · running", "waiting for stage dig", "Alpha (running)")
+	b.shot("running-details")
+	b.open("disk-full", "Timeline")
+	b.shows("RUNNING", "resolve the chain", "dig")
+	b.shot("running")
+	alpha := id + "/dig/Alpha"
+	b.signal("disk-full", "guide", `{"text":"look at the disks"}`, "Put words before the agents' next model call.")
+	eventually(t, "Alpha is told", func() bool { return stock{world: w}.signalled(alpha, "guide") })
+	b.signal("disk-full", "pause", "", "No further model call until resume.")
+	eventually(t, "Alpha is paused", func() bool { return w.agentStatus(alpha).Status == agent.StatusPaused })
+	l.hold.Release()
+	eventually(t, "Alpha has stopped", func() bool { return w.agentStatus(alpha).Doing == "paused" })
+	b.open("disk-full", "User Metadata")
+	b.shows("lab · paused", "a person: signal resume")
+	b.shot("paused-details")
+	b.signal("disk-full", "resume", "", "Go on after a pause.")
+	b.shows("COMPLETED", "the report of gamma", "record the result") // in the page that was opened while it was paused
+	b.shot("completed")
+	told := func(req llmtest.Request) bool {
+		return who(req) == "Alpha" && turnOf(req) == 2 && strings.Contains(req.Last().Text(), "look at the disks")
+	}
+	if !slices.ContainsFunc(w.model.Requests(), told) {
+		t.Error("the model was not told what was typed into the dialog")
+	}
+	b.reads(id)
+}
+
+// reads looks at the pages of an investigation that ended.
+func (b *browser) reads(id string) {
+	b.t.Helper()
+	pages := []struct {
+		workflow, tab string
+		want          []string
+	}{
+		{"disk-full", "User Metadata", []string{"lab · completed", "Alpha (completed), Beta (completed), SynthesisAgent (completed)", "Gamma (completed)"}},
+		{"disk-full", "Relationships", []string{id + "/dig", id + "/tell"}},
+		{id + "/dig", "Timeline", []string{"Alpha · lab-1", "Beta · lab-1", "SynthesisAgent · lab-1", "record dig"}},
+		{id + "/dig", "User Metadata", []string{"iterations", "SynthesisAgent", "lab-1"}},
+		{id + "/dig/Alpha", "Timeline", []string{"tools of lab", "lab-1 · iteration 1", "lab.echo", "lab.set", "lab-1 · iteration 2", "lab.counter", "lab-1 · iteration 3"}},
+		{id + "/dig/Alpha", "User Metadata", []string{"Alpha · lab-1"}},
+	}
+	for _, p := range pages {
+		b.open(p.workflow, p.tab)
+		b.shows(p.want...)
+		b.shot(strings.NewReplacer("/", "-", " ", "-").Replace(strings.TrimPrefix(p.workflow, id+"/") + " " + p.tab))
+	}
+}
+
+// TestUIRefuses: a request that cannot be served says in the UI why not.
+func TestUIRefuses(t *testing.T) {
+	t.Parallel()
+	w, _ := newLab(t, nil)
+	w.dev()
+	b := newBrowser(t, "http://"+w.ui+"/namespaces/default/workflows")
+	b.begin("typo", `{"alert_type":"lob"}`)
+	eventually(t, "it has ended", func() bool { return slices.Contains(w.list(), "typo") })
+	b.open("typo", "Timeline")
+	b.shows("FAILED", `no chain has the alert type \"lob\"; there are: kubernetes, lab, sample-incident`)
+	b.shot("refused")
+	b.open("typo", "User Metadata")
+	b.shows("failed", `no chain has the alert type "lob"`)
+	b.shot("refused-details")
+}
+
+// browser is a page of headless Chromium.
+type browser struct {
+	t    *testing.T
+	ctx  context.Context // chromedp's: it holds the page
+	base string          // of all that is opened
+}
+
+// newBrowser starts a Chromium that knows nothing, for the length of a test.
+func newBrowser(t *testing.T, base string) *browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("this test needs Chromium (apt-get install chromium): %v", err)
+	}
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1600, 1300),
+		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+	}
+	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync"} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	// What it logs as errors are events of a Chromium that is newer than itself.
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
+	t.Cleanup(cancel)
+	if err := chromedp.Run(ctx); err != nil { // the context of the first run is the browser's
+		t.Fatalf("start %s: %v", path, err)
+	}
+	return &browser{t: t, ctx: ctx, base: base}
+}
+
+func (b *browser) do(what string, actions ...chromedp.Action) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		b.shot("failed")
+		b.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// until asks a function of the page again and again until it says yes.
+func (b *browser) until(what, function string, args ...any) {
+	b.t.Helper()
+	b.do(what, chromedp.PollFunction(function, nil, chromedp.WithPollingArgs(args...),
+		chromedp.WithPollingInterval(100*time.Millisecond), chromedp.WithPollingTimeout(0))) // do has a timeout
+}
+
+// open opens a page of a workflow by its tab. The UI goes to a page of its own
+// choice first, so the tab is clicked on until it stays.
+func (b *browser) open(workflowID, tab string) {
+	b.t.Helper()
+	const turn = `name => [...document.querySelectorAll("[role=tab]")].filter(e => e.innerText.startsWith(name))
+		.some(e => e.ariaSelected == "true" || (e.click(), false))`
+	b.do("open "+workflowID, chromedp.Navigate(b.base+"/"+url.PathEscape(workflowID)))
+	b.until("turn to "+tab, turn, tab)
+}
+
+// begin fills the form behind the deep link, and sends it off.
+func (b *browser) begin(id, in string) {
+	b.t.Helper()
+	var queue, kind string
+	b.do("open the form",
+		chromedp.Navigate(b.base+"/start-workflow?workflowType="+workflows.TypeInvestigation+"&taskQueue="+workflows.TaskQueue),
+		chromedp.SendKeys(`#workflowId`, id), chromedp.Value(`#taskQueue`, &queue), chromedp.Value(`#workflowType`, &kind))
+	if queue != workflows.TaskQueue || kind != workflows.TypeInvestigation {
+		b.t.Errorf("the form proposes type %q and task queue %q", kind, queue)
+	}
+	b.write(`.cm-content`, in)
+	b.shot(id + "-form")
+	b.click(`button:enabled`, "Start Workflow")
+}
+
+// signal sends a signal by the dialog of an investigation's page.
+func (b *browser) signal(id, name, in, description string) {
+	b.t.Helper()
+	b.open(id, "Timeline") // anew: a dialog that is used again keeps its input
+	b.click(`button`, "More Actions")
+	b.click(`[role=menuitem]`, "Send a Signal")
+	b.click(`[data-testid=signal-select-button]`, "")
+	b.shows(description)
+	b.shot("signals")
+	b.click(`[role=option]`, name)
+	if in != "" {
+		b.write(`#modal-content-signal-confirmation-modal .cm-content`, in)
+	}
+	b.shot("signal-" + name)
+	b.click(`button:enabled`, "Submit")
+}
+
+// write types into an editor.
+func (b *browser) write(editor, text string) {
+	b.t.Helper()
+	b.click(editor, "")
+	b.do("write "+text, input.InsertText(text))
+}
+
+// click clicks on the first element in sight that begins with text, once there is one.
+func (b *browser) click(selector, text string) {
+	b.t.Helper()
+	const click = `(selector, text = "") => [...document.querySelectorAll(selector)]
+		.filter(e => e.checkVisibility() && e.innerText.trim().startsWith(text)).slice(0, 1).some(e => (e.focus(), e.click(), true))`
+	b.until(fmt.Sprintf("click on %s %q", selector, text), click, selector, text)
+}
+
+// shows waits until the page shows all of these texts. Markdown is in frames of its own.
+func (b *browser) shows(texts ...string) {
+	b.t.Helper()
+	const shown = `text => [document, ...[...document.querySelectorAll("iframe")].map(e => e.contentDocument)]
+		.some(d => d?.body?.innerText.includes(text))`
+	for _, text := range texts {
+		b.until(fmt.Sprintf("the page shows %q", text), shown, text)
+	}
+}
+
+// shot takes a screenshot; E2E_SCREENSHOTS names a folder to keep it in.
+func (b *browser) shot(name string) {
+	b.t.Helper()
+	folder := os.Getenv("E2E_SCREENSHOTS")
+	if folder == "" {
+		folder = b.t.TempDir()
+	}
+	var png []byte
+	if err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot(&png)); err != nil {
+		b.t.Errorf("screenshot %s: %v", name, err)
+	} else if err := os.WriteFile(filepath.Join(folder, "ui-"+name+".png"), png, 0o600); err != nil {
+		b.t.Error(err)
+	}
+}

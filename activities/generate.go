@@ -121,7 +121,7 @@ func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm
 	defer live.stop()
 	request := llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
-		Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
+		NativeTools: nativeTools(provider), Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
 	}
 	reply, err := client.Generate(ctx, request, func(d llm.Delta) { live.add(ctx, d) })
 	if err != nil {
@@ -131,6 +131,23 @@ func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm
 		reply.Model = provider.Model
 	}
 	return reply, nil
+}
+
+// nativeTools are the tools that the provider runs itself.
+func nativeTools(p agent.Provider) (out []llm.NativeTool) {
+	for _, t := range []struct {
+		on   bool
+		name llm.NativeTool
+	}{
+		{p.NativeTools.GoogleSearch, llm.GoogleSearch},
+		{p.NativeTools.URLContext, llm.URLContext},
+		{p.NativeTools.CodeExecution, llm.CodeExecution},
+	} {
+		if t.on {
+			out = append(out, t.name)
+		}
+	}
+	return out
 }
 
 func (g *generation) provider() agent.Provider {

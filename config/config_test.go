@@ -249,7 +249,8 @@ func TestSplittingChangesNothing(t *testing.T) {
 	}
 }
 
-// FuzzLoad: no input panics, every error is Findings, and what is accepted can be planned.
+// FuzzLoad: no input panics, every error is Findings, what is accepted can be
+// planned, and shown so that it is accepted again.
 func FuzzLoad(f *testing.F) {
 	for _, name := range fixtures(f) {
 		archive, err := txtar.ParseFile(name)
@@ -283,6 +284,14 @@ func FuzzLoad(f *testing.F) {
 				checkPlan(t, plan)
 			}
 		}
+		if shown, err := c.Show(ShowOptions{Secrets: true}); err == nil {
+			again := []file{{name: dotenvName, data: dotenv}, {name: "a.yaml", data: shown}}
+			if _, more := check(Source{Env: lookupIn(baseEnv)}, again, newReport()); more.Failed() {
+				t.Errorf("shown, it is refused: %v\n%s", more, shown)
+			}
+		} else if !findings.Failed() {
+			t.Error(err)
+		}
 		for server := range c.MCPServers {
 			if _, err := c.Transport(server); err != nil && strings.Contains(err.Error(), baseEnv["OPENAI_API_KEY"]) {
 				t.Error(err)
@@ -308,5 +317,24 @@ func checkPlan(t *testing.T, plan agent.Plan) {
 		if len(names) != len(stage.Agents) || len(names) == 0 || (stage.Synthesis != nil) != (len(names) > 1) {
 			t.Errorf("stage %+v", stage)
 		}
+	}
+}
+
+// Of a thousand findings the first are named, errors before warnings, and the rest are counted.
+func TestFindingsAreCapped(t *testing.T) {
+	t.Parallel()
+	var yaml strings.Builder
+	yaml.WriteString("queue: {poll_interval: 1s}\n")
+	for i := range 1000 {
+		fmt.Fprintf(&yaml, "x%d: {}\n", i)
+	}
+	_, err := load(t, yaml.String(), nil)
+	var findings Findings
+	if !errors.As(err, &findings) || len(findings) != maxFindings+1 || len(findings.failures()) != maxFindings+1 {
+		t.Fatalf("%d findings, %d failures", len(findings), len(findings.failures()))
+	}
+	last := Finding{Severity: SeverityError, Message: "and 801 more findings"}
+	if diff := cmp.Diff(last, findings[maxFindings]); diff != "" || findings[0].Line != 2 {
+		t.Errorf("first %v, last:\n%s", findings[0], diff)
 	}
 }

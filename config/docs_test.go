@@ -180,7 +180,7 @@ func (r *manual) section(out *strings.Builder, p place) {
 	fmt.Fprintf(out, "\n### %s\n\n%s\n\n| key | value | default | |\n|---|---|---|---|\n", title, about)
 	for _, key := range p.schema.order {
 		row := []string{"`" + key + "`", r.value(p, key), r.standard(p, key), r.comment(p, key)}
-		fmt.Fprintf(out, "| %s |\n", strings.ReplaceAll(strings.Join(row, " | "), "{{", "&#123;{"))
+		fmt.Fprintf(out, "| %s |\n", strings.Join(row, " | "))
 	}
 	if len(p.schema.later) > 0 {
 		fmt.Fprintf(out, "\nNot supported yet, and refused: `%s`.\n", strings.Join(p.schema.later, "`, `"))

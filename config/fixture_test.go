@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,8 @@ var update = flag.Bool("update", false, "write what was found into the fixtures"
 //	request   field=value lines of the agent.PlanRequest to plan
 //	findings  what Check must say
 //	plan      what Plan must return, as JSON, or its error
+//	show      chain=name: what to show
+//	shown     what Show must write
 func TestFixtures(t *testing.T) {
 	t.Parallel()
 	for _, name := range fixtures(t) {
@@ -60,12 +63,21 @@ func runFixture(t *testing.T, name string, archive *txtar.Archive) {
 	if request != nil {
 		got = append(got, txtar.File{Name: "plan", Data: planText(t, src, c, *request)})
 	}
+	for _, f := range archive.Files {
+		if f.Name == "show" {
+			shown, err := c.Show(ShowOptions{Chain: lines(f)["chain"]})
+			if err != nil {
+				shown = []byte("error: " + err.Error() + "\n")
+			}
+			got = append(got, txtar.File{Name: "shown", Data: shown})
+		}
+	}
 	_, loadErr := Load(src)
 	if all := (Findings)(nil); findings.Failed() != errors.As(loadErr, &all) {
 		t.Errorf("Load and Check disagree: %v", loadErr)
 	}
 
-	wanted := func(f txtar.File) bool { return f.Name == "findings" || f.Name == "plan" }
+	wanted := func(f txtar.File) bool { return slices.Contains([]string{"findings", "plan", "shown"}, f.Name) }
 	var inputs, want []txtar.File
 	for _, f := range archive.Files {
 		if wanted(f) {
@@ -140,7 +152,7 @@ func unpack(t *testing.T, archive *txtar.Archive) (Source, *agent.PlanRequest) {
 	var request *agent.PlanRequest
 	for _, f := range archive.Files {
 		switch f.Name {
-		case "findings", "plan":
+		case "findings", "plan", "show", "shown":
 		case "env":
 			for name, value := range lines(f) {
 				if gone, ok := strings.CutPrefix(name, "-"); ok {

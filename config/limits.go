@@ -53,7 +53,7 @@ type Shell struct {
 	// MaxOutput is where the output of a command is cut.
 	MaxOutput *int `yaml:"max_output" min:"1" unit:"bytes"`
 	// Dir is where commands run.
-	Dir string `yaml:"dir" default:"a temporary directory"`
+	Dir string `yaml:"dir" default:"the system's folder for temporary files"`
 	// Risk is what commands may do to the world.
 	Risk agent.Risk `yaml:"risk" enum:"risk"`
 }

@@ -25,7 +25,7 @@ type Provider struct {
 	// Driver is the SDK of the native-gemini backend; only with google.
 	Driver string `yaml:"driver" enum:"driver" default:"genai"`
 	// NativeTools are what the model may do by itself; only with google, by native-gemini.
-	NativeTools NativeTools `yaml:"native_tools"`
+	NativeTools NativeTools `yaml:"native_tools" default:"none"`
 
 	_ struct{} `later:"rate_limits prices thinking reasoning_effort max_tool_result_tokens credentials_env project_env location_env"`
 }

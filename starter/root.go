@@ -41,11 +41,11 @@ func (c *cli) root() *cobra.Command {
 	set.StringVar(&c.namespace, "namespace", "", "Temporal namespace (default: TEMPORAL_NAMESPACE, or default)")
 	set.StringVar(&c.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	set.StringVar(&c.taskQueue, "task-queue", cmp.Or(c.getenv("INQUEST_TASK_QUEUE"), workflows.TaskQueue), "task queue of the workers [INQUEST_TASK_QUEUE]")
-	set.StringVar(&c.store, "store", c.getenv("INQUEST_STORE"), "path of the workers' SQLite store (default: that of dev) [INQUEST_STORE]")
+	set.StringVar(&c.store, "store", c.getenv("INQUEST_STORE"), "the workers' store: path of its SQLite file, or a postgres:// address (default: that of dev) [INQUEST_STORE]")
 	cmd.AddCommand(
 		c.runCommand(), c.watchCommand(), c.listCommand(), c.showCommand(), c.statusCommand(),
 		c.guideCommand(), c.pauseCommand(), c.resumeCommand(), c.concludeCommand(), c.cancelCommand(),
-		c.validateCommand(), versionCommand(),
+		c.validateCommand(), c.configCommand(), versionCommand(),
 	)
 	return cmd
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// storePath is where the workers' store is, or would be.
+// storePath is where the workers' store is, or would be: a file, or an address.
 func (c *cli) storePath() (string, error) {
 	if c.store != "" {
 		return c.store, nil
@@ -25,6 +25,9 @@ func (c *cli) openStore(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if store.IsDSN(path) {
+		return store.Open(ctx, store.At(path))
+	}
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -35,7 +38,7 @@ func (c *cli) openStore(ctx context.Context) (*store.Store, error) {
 	if info.IsDir() {
 		return nil, usagef("--store %s is a folder: give the path of the SQLite file in it", path)
 	}
-	return store.Open(ctx, store.Options{Path: path})
+	return store.Open(ctx, store.At(path))
 }
 
 // withStore calls fn with the store, or nil where there is none.
@@ -56,5 +59,5 @@ func (c *cli) sayNoStore() {
 	if err != nil {
 		c.say("%v", err)
 	}
-	c.say("no store at %s: showing what Temporal knows (--store says where the workers' store is)", path)
+	c.say("no store at %s: showing what Temporal knows (--store says where the workers' store is)", store.At(path))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -42,7 +43,7 @@ calls may finish, and what does not finish goes on in another worker.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, f) },
 	}
 	cmd.Flags().StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
-	cmd.Flags().StringVar(&f.store, "store", os.Getenv("INQUEST_STORE"), "path of the SQLite store, shared by all workers of this host (default: that of dev) [INQUEST_STORE]")
+	cmd.Flags().StringVar(&f.store, "store", os.Getenv("INQUEST_STORE"), "path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: system.store, else that of dev) [INQUEST_STORE]")
 	cmd.Flags().StringVar(&f.taskQueue, "task-queue", workflows.TaskQueue, "task queue to serve")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -71,7 +72,7 @@ func run(cmd *cobra.Command, f flags) error {
 		return err
 	}
 	probe.ready.Store(true)
-	opts.Logger.Info("worker started", "temporal", opts.Temporal.HostPort, "task_queue", f.taskQueue, "store", opts.Store)
+	opts.Logger.Info("worker started", "temporal", opts.Temporal.HostPort, "task_queue", f.taskQueue)
 	err = host.Wait(cmd.Context())
 	probe.ready.Store(false)
 	opts.Logger.Info("worker draining", "for_at_most", f.drain)
@@ -86,15 +87,16 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 	if err != nil {
 		return opts, &command.UsageError{Err: fmt.Errorf("Temporal client configuration: %w", err)}
 	}
-	if f.store == "" {
-		if f.store, err = command.DefaultStore(); err != nil {
-			return opts, err
+	if opts.Data, err = command.DefaultData(); err != nil {
+		return opts, err
+	}
+	if f.store != "" && !store.IsDSN(f.store) {
+		if f.store, err = filepath.Abs(f.store); err != nil {
+			return opts, &command.UsageError{Err: fmt.Errorf("--store: %w", err)}
 		}
+		opts.Data = filepath.Dir(f.store)
 	}
-	if f.store, err = filepath.Abs(f.store); err != nil {
-		return opts, &command.UsageError{Err: fmt.Errorf("--store: %w", err)}
-	}
-	opts.Data, opts.Store, opts.Config = filepath.Dir(f.store), f.store, f.config
+	opts.Store, opts.DefaultStore, opts.Config = f.store, command.StorePath(opts.Data), f.config
 	opts.TaskQueue, opts.Drain, opts.DeploymentVersion = f.taskQueue, f.drain, f.deploymentVersion
 	return opts, nil
 }

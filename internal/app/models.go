@@ -9,6 +9,8 @@ import (
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/gemini"
+	"github.com/inquest-dev/inquest/internal/llm/geminilegacy"
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 	"github.com/inquest-dev/inquest/internal/llm/scripted"
 	"github.com/inquest-dev/inquest/internal/sample"
@@ -54,11 +56,18 @@ const samplePace = 12 * time.Millisecond
 
 func (m *models) build(p agent.Provider, idle time.Duration) (llm.Client, error) {
 	switch p.Type {
-	case "openai":
+	case config.ProviderOpenAI, config.ProviderAzure:
 		return openai.New(openai.Options{
-			Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger,
+			Name: p.Name, BaseURL: p.BaseURL, AzureAPIVersion: p.APIVersion, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger,
 		})
-	case "scripted":
+	case config.ProviderGoogle:
+		if p.Driver == config.DriverGenerativeAI {
+			return geminilegacy.New(geminilegacy.Options{
+				Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger,
+			})
+		}
+		return gemini.New(gemini.Options{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger})
+	case config.ProviderScripted:
 		if p.Model != "sample" {
 			return nil, fmt.Errorf("provider %s: no script named %q; there is: sample", p.Name, p.Model)
 		}

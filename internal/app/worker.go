@@ -23,7 +23,7 @@ type WorkerOptions struct {
 	Client    client.Client
 	Namespace string // "" = default
 	TaskQueue string // "" = workflows.TaskQueue
-	Config    *config.Config
+	Config    Configuration
 	Store     *store.Store
 	// Servers reaches the MCP servers; nil = as the configuration says.
 	Servers tool.Caller
@@ -33,6 +33,14 @@ type WorkerOptions struct {
 	// "inquest": investigations stay with the version that they started on. "" = off.
 	DeploymentVersion string
 	Logger            *slog.Logger
+}
+
+// Configuration is what a worker needs of one: a *config.Live, or a *config.Config
+// that never changes.
+type Configuration interface {
+	activities.Planner
+	Transport(server string) (config.Transport, error)
+	LookupEnv(name string) (string, bool)
 }
 
 // DeploymentName is the worker deployment that versioned workers belong to.
@@ -119,13 +127,17 @@ func deployment(version string) worker.DeploymentOptions {
 }
 
 // transports tells the pool how the configuration reaches a server.
-func transports(c *config.Config) func(server string) (mcp.Transport, error) {
+func transports(c Configuration) func(server string) (mcp.Transport, error) {
 	return func(server string) (mcp.Transport, error) {
 		t, err := c.Transport(server)
 		if err != nil {
 			return mcp.Transport{}, err
 		}
-		return mcp.Transport{Command: t.Command, Args: t.Args, Env: t.Env, Timeout: t.Timeout.D()}, nil
+		return mcp.Transport{
+			Type: t.Type, Timeout: t.Timeout.D(), Command: t.Command, Args: t.Args, Env: t.Env,
+			URL: t.URL, BearerToken: t.BearerToken, CustomHeaders: t.CustomHeaders, VerifySSL: t.VerifySSL,
+			SessionCleanupURL: t.SessionCleanupURL,
+		}, nil
 	}
 }
 

@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// Threshold is the size in bytes from which on a payload is kept in the store.
-	Threshold = 64 << 10
+	// Threshold is the size in bytes from which on a payload is kept in the store:
+	// above everything that is small by construction, the report in a result
+	// included, which the Temporal CLI and UI must be able to read.
+	Threshold = 256 << 10
 
 	driverName = "inquest" // is in histories: never to be changed
 	blobClaim  = "blob"    // what a claim names

@@ -36,10 +36,10 @@ func TestUI(t *testing.T) {
 	id := workflows.InvestigationID("disk-full", started.GetFirstExecutionRunId())
 
 	b.open("disk-full", "User Metadata")
-	b.shows("lab · running", "waiting for stage dig", "Alpha (running)")
+	b.shows("lab · running", "waiting for the agents of stage dig", "Alpha (running)")
 	b.shot("running-details")
 	b.open("disk-full", "Timeline")
-	b.shows("RUNNING", "resolve the chain", "dig")
+	b.shows("RUNNING", "chain and configuration", "dig")
 	b.shot("running")
 	alpha := id + "/dig/Alpha"
 	b.signal("disk-full", "guide", `{"text":"look at the disks"}`, "Put words before the agents' next model call.")
@@ -52,7 +52,7 @@ func TestUI(t *testing.T) {
 	b.shows("lab · paused", "a person: signal resume")
 	b.shot("paused-details")
 	b.signal("disk-full", "resume", "", "Go on after a pause.")
-	b.shows("COMPLETED", "the report of gamma", "record the result") // in the page that was opened while it was paused
+	b.shows("COMPLETED", "the report of gamma", "report") // in the page that was opened while it was paused
 	b.shot("completed")
 	told := func(req llmtest.Request) bool {
 		return who(req) == "Alpha" && turnOf(req) == 2 && strings.Contains(req.Last().Text(), "look at the disks")

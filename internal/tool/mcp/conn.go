@@ -13,11 +13,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-var (
-	errEnded    = errors.New("the session has ended")
-	errTooLarge = errors.New("the server sent a message that is too long")
-)
-
 // conn speaks newline-delimited JSON-RPC with a process. The SDK has a transport
 // of its own for this; ours also says whether a request was written before the
 // connection broke, bounds a write by its ctx, skips what a server prints
@@ -72,14 +67,15 @@ func (c *conn) fail(err error) {
 	})
 }
 
-func (c *conn) ended() bool {
-	select {
-	case <-c.done:
-		return true
-	default:
-		return false
-	}
-}
+func (c *conn) ended() <-chan struct{} { return c.done }
+
+// why is the reason for the end; ended is closed already.
+func (c *conn) why() error { return c.err }
+
+func (c *conn) lastWords() string { return c.proc.lastWords() }
+
+// release waits until the process is gone.
+func (c *conn) release() { <-c.proc.exited }
 
 // Read returns the next message. The process's end unblocks it.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
@@ -137,10 +133,10 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		return ctx.Err()
 	}
 	receipt := receiptOf(ctx, msg)
-	receipt.Store(true) // from here on the server may see it
+	receipt.setSent(true) // from here on the server may see it
 	select {
 	case err := <-w.err:
-		receipt.Store(err == nil) // a line that was cut short is no request
+		receipt.setSent(err == nil) // a line that was cut short is no request
 		return err
 	case <-ctx.Done():
 		return ctx.Err()

@@ -41,6 +41,20 @@ func TestConvert(t *testing.T) {
 	}
 }
 
+func TestProtocolErrorAsAResult(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"MCP error -32602: Tool x not found":                          tool.ErrorUnknownTool,
+		"MCP error -32602: Input validation error: expected a number": tool.ErrorInvalidArguments,
+		"MCP error -32603: Tool x not found in the index":             tool.ErrorTool,
+	} {
+		got := convert(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}})
+		if diff := cmp.Diff(tool.Failure(want, text), got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -48,12 +62,12 @@ func TestRefused(t *testing.T) {
 		`MCP error: Tool x not found`: tool.ErrorUnknownTool,
 		`a must be a number`:          tool.ErrorInvalidArguments,
 	} {
-		got := refused(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: text})
+		got := new(session).refused(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: text})
 		if diff := cmp.Diff(tool.Failure(want, text), got); diff != "" {
 			t.Error(diff)
 		}
 	}
-	if got := refused(&jsonrpc.Error{Code: -32000, Message: strings.Repeat("é", 1000)}); got.ErrorType != tool.ErrorTool || len(got.Content) != 1000 {
+	if got := new(session).refused(&jsonrpc.Error{Code: -32000, Message: strings.Repeat("é", 1000)}); got.ErrorType != tool.ErrorTool || len(got.Content) != 1000 {
 		t.Errorf("got %d bytes: %s", len(got.Content), got.ErrorType)
 	}
 }
@@ -65,7 +79,7 @@ func TestTailRedacts(t *testing.T) {
 	const want = "key [redacted], key [redacted], key [redacted], key [redacted]-1, key se"
 	env := map[string]string{"A": "sesame", "B": "sesame-street", "C": "1", "D": "abcab"}
 	for size := 1; size <= len(text); size++ {
-		tail := newTail(100, env, slog.New(slog.DiscardHandler))
+		tail := newTail(100, Transport{Env: env}.secrets(), slog.New(slog.DiscardHandler))
 		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
 			tail.Write([]byte(rest[:min(size, len(rest))]))
 		}
@@ -77,7 +91,7 @@ func TestTailRedacts(t *testing.T) {
 
 func TestTailIsBounded(t *testing.T) {
 	t.Parallel()
-	tail := newTail(11, map[string]string{"A": "sesame"}, slog.New(slog.DiscardHandler))
+	tail := newTail(11, newSecrets([]string{"sesame"}), slog.New(slog.DiscardHandler))
 	for range 1000 {
 		tail.Write([]byte("é sesame\n"))
 	}

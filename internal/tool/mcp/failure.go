@@ -15,22 +15,47 @@ import (
 // failure words an error of a call for the model. Only the end of the caller's
 // own ctx is an error here too.
 func (s *session) failure(name string, err error) (tool.Result, error) {
+	_, refused := errors.AsType[*statusError](err)
 	answer, answered := errors.AsType[*jsonrpc.Error](err)
 	switch {
+	case errors.Is(err, errTooLarge):
+		return s.tooLarge(name, err), nil
+	case refused, errors.Is(err, errUnreachable):
+		return s.unavailable("MCP server %s: %v", s.server, err), nil
+	case errors.Is(err, errCut) && !errors.Is(err, errEnded):
+		return s.unavailable("MCP server %s: %v. It may still have done its work.", s.server, err), nil
+	case errors.Is(err, errEnded), errors.Is(err, mcp.ErrConnectionClosed):
+		return s.unavailable("MCP server %s ended during the call%s", s.server, s.wire.lastWords()), nil
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return interrupted(name, err)
 	case answered:
-		return refused(answer), nil
-	case errors.Is(err, errTooLarge):
-		// Not "unavailable": the call was made, and again it would end the same way.
-		return tool.Failure(tool.ErrorTool, fmt.Sprintf("The result of %s is too large: the server was ended.", name)), nil
-	case errors.Is(err, errEnded), errors.Is(err, mcp.ErrConnectionClosed):
-		text := fmt.Sprintf("MCP server %s ended during the call", s.server) + s.conn.proc.lastWords()
-		return tool.Failure(tool.ErrorUnavailable, tool.ValidText(text)), nil
+		return s.refused(answer), nil
 	}
 	text := fmt.Sprintf("MCP server %s gave an answer that cannot be read: %v", s.server, err)
-	return tool.Failure(tool.ErrorTool, tool.ValidText(tool.Clip(text, maxErrorText))), nil
+	return tool.Failure(tool.ErrorTool, s.shown(text)), nil
 }
+
+// unavailable is a failure that may be over when the call is made again.
+func (s *session) unavailable(format string, args ...any) tool.Result {
+	return tool.Failure(tool.ErrorUnavailable, s.shown(fmt.Sprintf(format, args...)))
+}
+
+// tooLarge is not "unavailable": the call was made, and again it would end the same way.
+func (s *session) tooLarge(name string, err error) tool.Result {
+	text := fmt.Sprintf("The result of %s is too large.", name)
+	if errors.Is(err, errEnded) {
+		text += " The session with its server was ended."
+	}
+	return tool.Failure(tool.ErrorTool, text)
+}
+
+// shown makes a text fit for a model, however much of it is the server's.
+func (s *session) shown(text string) string {
+	return tool.ValidText(tool.Clip(s.secrets.redact(text), maxShown))
+}
+
+// maxShown bounds a text with a server's last words in it, in bytes.
+const maxShown = 16 << 10
 
 // maxErrorText bounds an error that may quote the server, in bytes.
 const maxErrorText = 1000
@@ -46,17 +71,22 @@ func interrupted(name string, err error) (tool.Result, error) {
 
 // refused is the result for a protocol error: a server's way to say that it
 // does not know the tool or its arguments.
-func refused(answer *jsonrpc.Error) tool.Result {
-	text := tool.ValidText(tool.Clip(answer.Message, maxErrorText))
+func (s *session) refused(answer *jsonrpc.Error) tool.Result {
+	text := tool.ValidText(tool.Clip(s.secrets.redact(answer.Message), maxErrorText))
 	switch answer.Code {
 	case jsonrpc.CodeMethodNotFound:
 		return tool.Failure(tool.ErrorUnknownTool, text)
 	case jsonrpc.CodeInvalidParams:
-		lower := strings.ToLower(text)
-		if strings.Contains(lower, "unknown tool") || strings.Contains(lower, "tool") && strings.Contains(lower, "not found") {
-			return tool.Failure(tool.ErrorUnknownTool, text)
-		}
-		return tool.Failure(tool.ErrorInvalidArguments, text)
+		return tool.Failure(invalidParams(text), text)
 	}
 	return tool.Failure(tool.ErrorTool, text)
+}
+
+// invalidParams tells the two things that servers mean by that code.
+func invalidParams(text string) (errorType string) {
+	lower := strings.ToLower(text)
+	if strings.Contains(lower, "unknown tool") || strings.Contains(lower, "tool") && strings.Contains(lower, "not found") {
+		return tool.ErrorUnknownTool
+	}
+	return tool.ErrorInvalidArguments
 }

@@ -44,9 +44,13 @@ func (s *session) list(ctx context.Context, server agent.Server) ([]tool.Spec, e
 }
 
 func (s *session) page(ctx context.Context, cursor string) (*mcp.ListToolsResult, error) {
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	return s.client.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+	ctx, _, end := s.begin(ctx)
+	defer end()
+	page, err := s.client.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+	if err != nil {
+		return nil, s.secrets.redactError(s.explain(ctx, err))
+	}
+	return page, nil
 }
 
 // specOf describes a tool as the rest of Inquest sees it.

@@ -4,6 +4,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,18 +17,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// Transport says how a server is started. Its values are expanded already, so
-// the environment may hold secrets: they are kept out of errors and logs.
-type Transport struct {
-	Command string
-	Args    []string
-	// Env is added to the little that a server is given of the worker's environment.
-	Env map[string]string
-	// Timeout bounds the start and every request; 0 = a minute for the start,
-	// and for requests only what ctx says.
-	Timeout time.Duration
-}
-
 // Options are what a Pool needs.
 type Options struct {
 	// Transport finds a server's transport by the server's name.
@@ -38,19 +27,28 @@ type Options struct {
 	StderrLimit int
 	// MessageLimit is the longest message that a server may send, in bytes; 0 = 64 MiB.
 	MessageLimit int
+	// ExecutionLimit is how many sessions are kept for single executions; one more
+	// ends the one that was used least recently. 0 = 100.
+	ExecutionLimit int
+	// ExecutionIdle is how long such a session is kept unused; 0 = an hour.
+	ExecutionIdle time.Duration
 }
 
-// Pool holds one session per server: a process, started when it is first needed,
-// shared by all calls, and started anew when it has died. It implements
-// tool.Caller, and is safe for concurrent use.
+// Pool holds one session per server, opened when it is first needed, shared by
+// all calls, and opened anew when it has died; and one per server and execution
+// where the transport asks for it. It implements tool.Caller, and is safe for
+// concurrent use.
 type Pool struct {
 	opts   Options
 	client *mcp.Client
+	// unnamed stands for the execution where there is none: when tools are listed.
+	unnamed string
 
 	mu       sync.Mutex
-	sessions map[string]*session
+	sessions map[name]*entry
+	alive    map[*session]bool // all that are not gone, also those that were replaced
 	closed   bool
-	running  sync.WaitGroup // one for every session whose process may be alive
+	running  sync.WaitGroup // one for each of them
 }
 
 var _ tool.Caller = (*Pool)(nil)
@@ -64,6 +62,8 @@ func New(opts Options) *Pool {
 	}
 	opts.StderrLimit = cmp.Or(opts.StderrLimit, 4<<10)
 	opts.MessageLimit = cmp.Or(opts.MessageLimit, 64<<20)
+	opts.ExecutionLimit = cmp.Or(opts.ExecutionLimit, 100)
+	opts.ExecutionIdle = cmp.Or(opts.ExecutionIdle, time.Hour)
 	client := mcp.NewClient(&mcp.Implementation{Name: "inquest", Version: "1"}, &mcp.ClientOptions{
 		Logger: opts.Logger,
 		// Without capabilities: a filesystem server replaces its own roots by those
@@ -72,18 +72,24 @@ func New(opts Options) *Pool {
 		// One call is one request: the SDK would send a call again by itself.
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
-	return &Pool{opts: opts, client: client, sessions: map[string]*session{}}
+	return &Pool{
+		opts: opts, client: client, unnamed: "list-" + rand.Text(),
+		sessions: map[name]*entry{}, alive: map[*session]bool{},
+	}
 }
 
-// List returns the tools of a server, every page of them. A session that has
-// died is replaced once.
+// List returns the tools of a server, every page of them, as they are now. A
+// session that has died is replaced once.
 func (p *Pool) List(ctx context.Context, server agent.Server) ([]tool.Spec, error) {
 	for attempt := 1; ; attempt++ {
-		s, err := p.session(ctx, server.Name)
+		s, err := p.session(ctx, server.Name, p.unnamed)
 		if err != nil {
 			return nil, err
 		}
 		specs, err := s.list(ctx, server)
+		if errors.Is(err, errCut) {
+			s.wire.fail(err) // a list may be asked for again, and better not there
+		}
 		if err == nil || ctx.Err() != nil || !s.ended() || attempt > 1 {
 			return specs, err
 		}
@@ -91,14 +97,15 @@ func (p *Pool) List(ctx context.Context, server agent.Server) ([]tool.Spec, erro
 }
 
 // Call calls a tool once. A session that was dead before the request was
-// written is replaced; one that dies later is not: the tool may have run.
+// written, or that the server does not know, is replaced; one that dies later is
+// not: the tool may have run.
 func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	server, own := tool.Split(call.Name)
 	if server == "" {
 		return tool.Failure(tool.ErrorUnknownTool, fmt.Sprintf("Unknown tool %q: it names no server.", own)), nil
 	}
 	for attempt := 1; ; attempt++ {
-		s, err := p.session(ctx, server)
+		s, err := p.session(ctx, server, cmp.Or(call.Session, p.unnamed))
 		if err != nil && ctx.Err() != nil {
 			return interrupted(call.Name, ctx.Err())
 		}
@@ -115,22 +122,39 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 }
 
+// End ends the sessions that are an execution's own, when the calls that are
+// under way have ended. It does not wait. Without it, they end after
+// ExecutionIdle, or when others take their place.
+func (p *Pool) End(execution string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for n := range p.sessions {
+		if n.execution != "" && n.execution == execution {
+			p.drop(n)
+		}
+	}
+}
+
 // Close ends every session, within about three seconds. Calls that are under
 // way end with a result that says so.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
-	for _, s := range p.sessions {
+	for n := range p.sessions {
+		p.drop(n)
+	}
+	for s := range p.alive {
 		s.stop()
 	}
 	p.mu.Unlock()
 	p.running.Wait()
 }
 
-// session returns the server's session, once it is ready. Callers that come
-// while it starts wait for the same one; it does not depend on any one of them.
-func (p *Pool) session(ctx context.Context, server string) (*session, error) {
-	s, err := p.lookup(ctx, server)
+// session returns the session of a server and, where it has to be its own, an
+// execution, once it is ready. Callers that come while it starts wait for the
+// same one; it does not depend on any one of them.
+func (p *Pool) session(ctx context.Context, server, execution string) (*session, error) {
+	s, err := p.lookup(ctx, server, execution)
 	if err != nil {
 		return nil, err
 	}
@@ -140,24 +164,4 @@ func (p *Pool) session(ctx context.Context, server string) (*session, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for MCP server %s: %w", server, ctx.Err())
 	}
-}
-
-func (p *Pool) lookup(ctx context.Context, server string) (*session, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return nil, errClosed
-	}
-	if s := p.sessions[server]; s != nil && !s.ended() {
-		return s, nil
-	}
-	transport, err := p.opts.Transport(server)
-	if err != nil {
-		return nil, fmt.Errorf("find MCP server %s: %w", server, err)
-	}
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := newSession(server, transport, stop)
-	p.sessions[server] = s
-	p.running.Go(func() { s.run(life, p.client, p.opts) })
-	return s, nil
 }

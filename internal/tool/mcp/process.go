@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// grace is how long a server has to end by itself, and again after SIGTERM.
-	grace = time.Second
+	// patience is how long a server has to end by itself, and again after SIGTERM.
+	patience = time.Second
 	// drain is how long what a server wrote last may take to arrive after its
 	// end. Only a process that left its group can use it up.
 	drain = 500 * time.Millisecond
@@ -76,7 +76,7 @@ func (p *process) end() {
 		select {
 		case <-p.exited:
 			return
-		case <-time.After(grace):
+		case <-time.After(patience):
 			p.signal(sig)
 		}
 	}

@@ -26,6 +26,10 @@ func convert(answer *mcp.CallToolResult) tool.Result {
 	if answer.IsError {
 		result.Status, result.ErrorType = tool.StatusError, tool.ErrorTool
 		result.Content = p.text("The tool failed without saying why.")
+		// Servers of the TypeScript SDK make a result of that protocol error.
+		if strings.HasPrefix(result.Content, "MCP error -32602:") {
+			result.ErrorType = invalidParams(result.Content)
+		}
 	}
 	return result
 }

@@ -3,113 +3,168 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 // protocolVersion is what we open a session with. The SDK's latest begins with a
 // request that older servers have never heard of, and some never answer.
 const protocolVersion = "2025-11-25"
 
-// metaKey is where a call's idempotency key stands in its _meta.
-const metaKey = "inquest/idempotencyKey"
-
 const defaultStartTimeout = time.Minute
 
-// session is one life of a server's process.
+// session is one conversation with a server: one life of a process, or what
+// lies between initialize and DELETE over HTTP.
 type session struct {
 	server    string
 	transport Transport
-	stop      context.CancelFunc // ends the session, also while it starts
-	ready     chan struct{}      // closed when the fields below are set
-	err       error              // why there is no session
-	conn      *conn
-	client    *mcp.ClientSession
+	secrets   secrets
+	after     <-chan struct{} // closed when a predecessor of the same name is gone; nil = none
+	opened    atomic.Bool     // this one, or one that it replaces, has been ready
+
+	stop    func()        // ends the session and the calls that are under way
+	stopped chan struct{} // closed by stop
+	leave   func(final bool)
+	left    chan struct{} // closed by leave: the pool has no use for the session
+	final   bool          // nor for another one in its place; set before left is closed
+	gone    chan struct{} // closed when nothing is left of the session
+
+	ready  chan struct{} // closed when the fields below are set
+	err    error         // why there is no session
+	wire   wire
+	client *mcp.ClientSession
 }
 
-func newSession(server string, transport Transport, stop context.CancelFunc) *session {
-	return &session{server: server, transport: transport, stop: stop, ready: make(chan struct{})}
+func newSession(server string, transport Transport) *session {
+	s := &session{
+		server: server, transport: transport, secrets: transport.secrets(),
+		stopped: make(chan struct{}), left: make(chan struct{}), gone: make(chan struct{}), ready: make(chan struct{}),
+	}
+	s.stop = sync.OnceFunc(func() { close(s.stopped) })
+	var once sync.Once
+	s.leave = func(final bool) {
+		once.Do(func() {
+			s.final = final
+			close(s.left)
+		})
+	}
+	return s
 }
 
-// run starts the server and returns when it has ended and its process is gone.
+// run opens the session, and returns when it is over and nothing is left of it.
 func (s *session) run(ctx context.Context, client *mcp.Client, opts Options) {
-	defer s.stop()
+	defer close(s.gone)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	logger := opts.Logger.With("server", s.server)
-	stderr := newTail(opts.StderrLimit, s.transport.Env, logger)
-	proc, err := startProcess(s.transport, stderr)
-	if err != nil {
-		s.err = fmt.Errorf("start MCP server %s: %s", s.server, stderr.redact(err.Error()))
-		close(s.ready)
-		return
+	if s.after != nil {
+		<-s.after // its last words to the server must not be taken for ours
 	}
-	s.conn = newConn(proc, opts.MessageLimit, logger)
-	defer context.AfterFunc(ctx, func() { s.conn.fail(errClosed) })()
-	if err := s.connect(ctx, client); err != nil {
-		s.conn.fail(err)
-		s.err = fmt.Errorf("start MCP server %s: %s", s.server, stderr.redact(err.Error()+proc.lastWords()))
-	}
+	s.err = s.open(ctx, client, opts, logger)
+	s.opened.Store(s.opened.Load() || s.err == nil)
 	close(s.ready)
-	<-s.conn.done
-	<-proc.exited
+	s.finish()
+	<-s.left // until then, it may be that a successor takes over
+	s.cleanup(ctx, logger)
 }
 
-// connect does the handshake. The SDK does not bound it by ctx if the server
-// does not read, so the end of ctx ends the connection.
+// open gets the session ready for calls. It must not be used if that is an error.
+func (s *session) open(ctx context.Context, client *mcp.Client, opts Options, logger *slog.Logger) (err error) {
+	s.wire, err = openWire(s.transport, s.secrets, s.stopped, opts, logger)
+	if err != nil {
+		return s.secrets.redactError(fmt.Errorf("start MCP server %s: %w", s.server, err))
+	}
+	go func() {
+		select {
+		case <-s.stopped:
+			s.wire.fail(errClosed)
+		case <-s.gone:
+		}
+	}()
+	if err := s.connect(ctx, client); err != nil {
+		s.wire.fail(err)
+		text := fmt.Sprintf("start MCP server %s: %v%s", s.server, err, s.wire.lastWords())
+		return errors.New(s.secrets.redact(text))
+	}
+	go func() {
+		s.client.Wait()
+		s.wire.fail(mcp.ErrConnectionClosed)
+	}()
+	return nil
+}
+
+// connect does the handshake. The SDK bounds it by ctx only in part, so the end
+// of its time ends the wire as well; and ctx may not end later, because an SSE
+// connection lives with it.
 func (s *session) connect(ctx context.Context, client *mcp.Client) (err error) {
+	ctx, receipt := withReceipt(ctx)
 	timeout := cmp.Or(s.transport.Timeout, defaultStartTimeout)
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	late := fmt.Errorf("no answer to initialize within %s", timeout)
-	defer context.AfterFunc(ctx, func() { s.conn.fail(late) })()
-	s.client, err = client.Connect(ctx, s.conn, &mcp.ClientSessionOptions{ProtocolVersion: protocolVersion})
-	if err != nil && ctx.Err() == context.DeadlineExceeded {
+	timer := time.AfterFunc(timeout, func() {
+		receipt.giveUp(late)
+		s.wire.fail(late)
+	})
+	defer timer.Stop()
+	defer s.abort(receipt)()
+	s.client, err = client.Connect(ctx, s.wire, &mcp.ClientSessionOptions{ProtocolVersion: protocolVersion})
+	if err != nil && context.Cause(ctx) == late {
 		return late
 	}
-	return err
+	return s.explain(ctx, err)
+}
+
+// finish ends a session that is of no use any more, once the calls that are
+// under way have ended.
+func (s *session) finish() {
+	if s.wire == nil {
+		return
+	}
+	select {
+	case <-s.wire.ended():
+	case <-s.left:
+	case <-s.stopped:
+	}
+	if s.client != nil {
+		s.client.Close()
+	}
+	s.wire.fail(errClosed)
+	s.wire.release()
+}
+
+// cleanup calls the session_cleanup_url if this was the last session of its
+// name. That is best effort: servers forget sessions by themselves, too.
+func (s *session) cleanup(ctx context.Context, logger *slog.Logger) {
+	web, ok := s.wire.(*web)
+	if !ok || !s.final || !s.opened.Load() || s.transport.SessionCleanupURL == "" {
+		return
+	}
+	if err := web.cleanup(ctx); err != nil {
+		logger.Warn("MCP session is not cleaned up", "error", err)
+	}
 }
 
 // ended reports whether the session cannot be used any more.
 func (s *session) ended() bool {
-	select {
-	case <-s.ready:
-	default:
+	if closed(s.left) {
+		return true
+	}
+	if !closed(s.ready) {
 		return false // it starts
 	}
-	return s.err != nil || s.conn.ended()
+	return s.err != nil || closed(s.wire.ended())
 }
 
-// call sends one request. sent says whether the server may have seen it.
-func (s *session) call(ctx context.Context, own string, call tool.Call) (result tool.Result, sent bool, err error) {
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	ctx, receipt := withReceipt(ctx)
-	answer, err := s.client.CallTool(ctx, &mcp.CallToolParams{
-		Meta:      mcp.Meta{metaKey: call.Key},
-		Name:      own,
-		Arguments: arguments(call.Arguments),
-	})
-	if err != nil {
-		return tool.Result{}, receipt.Load(), err
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
-	return convert(answer), true, nil
-}
-
-// bounded applies the server's own timeout.
-func (s *session) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if s.transport.Timeout <= 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, s.transport.Timeout)
-}
-
-func arguments(args json.RawMessage) json.RawMessage {
-	if len(args) == 0 {
-		return json.RawMessage("{}")
-	}
-	return args
 }

@@ -21,11 +21,24 @@ type effectIn struct {
 	Gate string `json:"gate,omitempty"`
 }
 
-// addEffects registers the tools that do something to the world, or to the server.
+// addEffects registers the tools that do something to the world, or to the list of tools.
 func addEffects(s *mcp.Server) {
 	add(s, "counter", nil, counter)
 	add(s, "set", idempotent, counter)
 	add(s, "delete", destructive, counter)
+	add(s, "hang", nil, func(ctx context.Context, _ *mcp.CallToolRequest, in effectIn) (*result, error) {
+		err := through(in.Gate)
+		<-ctx.Done()
+		return nil, err
+	})
+	add(s, "grow", nil, func(_ context.Context, _ *mcp.CallToolRequest, in textIn) (*result, error) {
+		add(s, in.Text, readOnly, echo)
+		return text("grown"), nil
+	})
+}
+
+// addProcess registers the tools that do something to the process of the server.
+func addProcess(s *mcp.Server) {
 	add(s, "crash", nil, func(_ context.Context, req *mcp.CallToolRequest, in effectIn) (*result, error) {
 		if _, err := note(in.File, req); err != nil {
 			return nil, err
@@ -33,11 +46,6 @@ func addEffects(s *mcp.Server) {
 		fmt.Fprintln(os.Stderr, "out of memory")
 		os.Exit(3)
 		return nil, nil
-	})
-	add(s, "hang", nil, func(ctx context.Context, _ *mcp.CallToolRequest, in effectIn) (*result, error) {
-		err := through(in.Gate)
-		<-ctx.Done()
-		return nil, err
 	})
 	add(s, "freeze", nil, func(ctx context.Context, _ *mcp.CallToolRequest, _ textIn) (*result, error) {
 		err := syscall.Kill(os.Getpid(), syscall.SIGSTOP)

@@ -27,7 +27,9 @@ func Serve(ctx context.Context, mode Mode) error {
 		signal.Ignore(syscall.SIGTERM)
 	}
 	transport := &mcp.IOTransport{Reader: os.Stdin, Writer: rawWriter{os.Stdout}, MaxLineLength: -1}
-	err := newServer(mode).Run(ctx, transport)
+	server := newServer(mode)
+	addProcess(server)
+	err := server.Run(ctx, transport)
 	if mode == Stubborn {
 		select {}
 	}

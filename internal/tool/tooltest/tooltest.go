@@ -1,5 +1,6 @@
 // Package tooltest has real MCP servers for tests: processes that speak MCP over
-// their standard input and output, and that misbehave on request.
+// their standard input and output, and servers over HTTP (ServeWeb). They
+// misbehave on request.
 package tooltest
 
 import (
@@ -57,5 +58,6 @@ func Program(t testing.TB, mode Mode) (command string, env map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return command, map[string]string{envMode: string(mode)}
+	// GORACE: the race detector would make every server take a second to exit.
+	return command, map[string]string{envMode: string(mode), "GORACE": "atexit_sleep_ms=0"}
 }

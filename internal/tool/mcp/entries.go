@@ -1,0 +1,132 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// name says whose a session is.
+type name struct {
+	server    string
+	execution string // "" = shared by all
+}
+
+// entry is the session of a name: the latest one, if others died before it.
+type entry struct {
+	session *session
+	used    time.Time
+	idle    *time.Timer // nil = shared: it is kept until the pool is closed
+}
+
+func (p *Pool) lookup(ctx context.Context, server, execution string) (*session, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errClosed
+	}
+	for _, n := range []name{{server: server}, {server, execution}} {
+		if e := p.sessions[n]; e != nil && !e.session.ended() {
+			p.touch(e)
+			return e.session, nil
+		}
+	}
+	transport, err := p.opts.Transport(server)
+	if err != nil {
+		return nil, fmt.Errorf("find MCP server %s: %w", server, err)
+	}
+	n := name{server: server}
+	if transport.perExecution() {
+		n.execution = execution
+		transport = transport.forExecution(execution)
+	}
+	return p.open(ctx, n, transport), nil
+}
+
+// open begins a session in the place of a dead one, if there is one.
+func (p *Pool) open(ctx context.Context, n name, transport Transport) *session {
+	s := newSession(n.server, transport)
+	e := p.sessions[n]
+	switch {
+	case e == nil:
+		e = p.add(n)
+	case e.leaving():
+		s.after = e.session.gone
+		e = p.add(n)
+	default:
+		s.opened.Store(e.session.opened.Load())
+		e.session.leave(false)
+	}
+	e.session = s
+	p.touch(e)
+	p.alive[s] = true
+	p.running.Go(func() {
+		s.run(context.WithoutCancel(ctx), p.client, p.opts)
+		p.forget(n, s)
+	})
+	return s
+}
+
+// add makes room for a name.
+func (p *Pool) add(n name) *entry {
+	e := &entry{}
+	if n.execution != "" {
+		p.makeRoom()
+		e.idle = time.AfterFunc(p.opts.ExecutionIdle, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			// It may have been used while we waited for the lock.
+			if p.sessions[n] == e && time.Since(e.used) >= p.opts.ExecutionIdle {
+				p.drop(n)
+			}
+		})
+	}
+	p.sessions[n] = e
+	return e
+}
+
+func (p *Pool) touch(e *entry) {
+	e.used = time.Now()
+	if e.idle != nil {
+		e.idle.Reset(p.opts.ExecutionIdle)
+	}
+}
+
+// makeRoom drops the executions' session that was used least recently if there
+// are as many as there may be.
+func (p *Pool) makeRoom() {
+	count, oldest := 0, name{}
+	for n, e := range p.sessions {
+		if e.idle == nil || e.leaving() {
+			continue
+		}
+		count++
+		if oldest == (name{}) || e.used.Before(p.sessions[oldest].used) {
+			oldest = n
+		}
+	}
+	if count >= p.opts.ExecutionLimit {
+		p.drop(oldest)
+	}
+}
+
+// drop ends a session for good. Its name is kept until it is gone, so that a
+// successor waits for that.
+func (p *Pool) drop(n name) {
+	e := p.sessions[n]
+	if e.idle != nil {
+		e.idle.Stop()
+	}
+	e.session.leave(true)
+}
+
+func (e *entry) leaving() bool { return closed(e.session.left) }
+
+func (p *Pool) forget(n name, s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.alive, s)
+	if e := p.sessions[n]; e != nil && e.session == s {
+		delete(p.sessions, n)
+	}
+}

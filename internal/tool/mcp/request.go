@@ -1,0 +1,99 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// metaKey is where a call's idempotency key stands in its _meta.
+const metaKey = "inquest/idempotencyKey"
+
+// call sends one request. sent says whether the server may have processed it.
+func (s *session) call(ctx context.Context, own string, call tool.Call) (result tool.Result, sent bool, err error) {
+	ctx, receipt, end := s.begin(ctx)
+	defer end()
+	answer, err := s.client.CallTool(ctx, &mcp.CallToolParams{
+		Meta:      mcp.Meta{metaKey: call.Key},
+		Name:      own,
+		Arguments: arguments(call.Arguments),
+	})
+	if err != nil {
+		sent, _ = receipt.read()
+		return tool.Result{}, sent, s.explain(ctx, err)
+	}
+	return convert(answer), true, nil
+}
+
+// begin applies the server's own timeout to a request, and ends it if the
+// session is stopped.
+func (s *session) begin(ctx context.Context) (context.Context, *receipt, func()) {
+	cancel := func() {}
+	if s.transport.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, s.transport.Timeout)
+	}
+	ctx, receipt := withReceipt(ctx)
+	undo := s.abort(receipt)
+	return ctx, receipt, func() {
+		undo()
+		receipt.giveUp(nil)
+		cancel()
+	}
+}
+
+// abort gives a request up when the session is stopped.
+func (s *session) abort(receipt *receipt) (undo func()) {
+	over := make(chan struct{})
+	go func() {
+		select {
+		case <-s.stopped:
+			receipt.giveUp(fmt.Errorf("%w: %w", errEnded, errClosed))
+		case <-over:
+		}
+	}()
+	return func() { close(over) }
+}
+
+// explain finds the reason for an error of the SDK. What the wire has seen
+// counts for more than what the SDK made of it.
+func (s *session) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, mcp.ErrConnectionClosed) {
+		s.wire.fail(err) // the SDK refuses it from now on
+	}
+	_, noted := receiptIn(ctx).read()
+	_, refused := errors.AsType[*statusError](noted)
+	_, answered := errors.AsType[*jsonrpc.Error](err) // or so it looks: the SDK's own errors are such, too
+	ours := noted != nil && errors.Is(err, noted)
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTooLarge), errors.Is(cause, errEnded):
+		return cause
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case refused, ours, noted != nil && !answered:
+		return noted
+	case answered:
+		return err
+	}
+	if closed(s.wire.ended()) {
+		return s.wire.why()
+	}
+	return err
+}
+
+// arguments are an object always: some models say null where there are none.
+func arguments(args json.RawMessage) json.RawMessage {
+	if text := bytes.TrimSpace(args); len(text) == 0 || string(text) == "null" {
+		return json.RawMessage("{}")
+	}
+	return args
+}

@@ -1,0 +1,157 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"time"
+)
+
+// RoundTrip sends one request of the SDK, and tells its receipt what became of
+// it. Secrets are added here and not by the client, so that a redirect has none.
+func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
+	receipt := receiptIn(req.Context())
+	receipt.note(nil) // a stream that is taken up again: the break is forgotten
+	if to := origin(req.URL); to != w.origin {
+		err := fmt.Errorf("%w: it sends us on to another host, %s", errUnreachable, to)
+		receipt.note(err)
+		return nil, err
+	}
+	bounded := w.bounded
+	if req.Method == http.MethodDelete {
+		bounded = w.farewell
+	}
+	ctx, cancel := bounded(req.Context())
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { receipt.setSent(true) }, // from here on the server may see it
+	})
+	out := req.Clone(ctx)
+	w.dress(out)
+	resp, err := w.base.RoundTrip(out)
+	if err == nil {
+		err = w.receive(resp, receipt, cancel)
+	} else if sent, _ := receipt.read(); sent {
+		err = fmt.Errorf("%w: %w", errCut, err)
+	} else {
+		err = fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	if err != nil {
+		cancel()
+		receipt.note(err)
+		return nil, err
+	}
+	return resp, nil
+}
+
+// dress adds what the operator wants to be sent. The bearer token wins over a
+// header of that name.
+func (w *web) dress(req *http.Request) {
+	for name, value := range w.transport.CustomHeaders {
+		if strings.EqualFold(name, "Host") {
+			req.Host = value
+			continue
+		}
+		req.Header.Set(name, value)
+	}
+	if w.transport.BearerToken != "" {
+		req.Header.Set("Authorization", "Bearer "+w.transport.BearerToken)
+	}
+}
+
+// receive takes in what can be taken in at once: all but a stream. So the SDK is
+// never in the middle of an answer when a call is cancelled, which would end the
+// session with all its other calls.
+func (w *web) receive(resp *http.Response, receipt *receipt, release context.CancelFunc) error {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind == "text/event-stream" && resp.StatusCode < 300 {
+		resp.Body = &stream{body: resp.Body, limit: w.limit, broken: w.breaker(resp.Request, receipt), release: release}
+		return nil
+	}
+	defer release()
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(w.limit)+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errCut, err)
+	case len(body) > w.limit:
+		return fmt.Errorf("%w: more than %d bytes", errTooLarge, w.limit)
+	case resp.StatusCode >= 400:
+		err := w.refused(resp, body, receipt)
+		if resp.Request.Method == http.MethodPost {
+			return err // the SDK would end the session, with all its other calls
+		}
+		receipt.note(err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
+
+// breaker says who is to know that a stream broke: the call whose answer it is,
+// or with SSE, where there is one stream for all, the session.
+func (w *web) breaker(req *http.Request, receipt *receipt) func(error) {
+	if w.transport.Type == SSE {
+		return w.fail
+	}
+	return func(err error) {
+		receipt.note(err)
+		if errors.Is(err, errTooLarge) {
+			receipt.giveUp(err) // else the SDK would ask for the same answer again
+		}
+	}
+}
+
+// checkRedirect follows a redirect only if the request stays what it is, where
+// it is: another path of the same server.
+func (w *web) checkRedirect(req *http.Request, via []*http.Request) error {
+	var err error
+	switch to := origin(req.URL); {
+	case to != w.origin:
+		err = fmt.Errorf("%w: it redirects to another host, %s", errUnreachable, to)
+	case req.Method != via[0].Method:
+		err = fmt.Errorf("%w: it redirects as for a browser, not with 307 or 308", errUnreachable)
+	case len(via) > 5:
+		err = fmt.Errorf("%w: it redirects without an end", errUnreachable)
+	}
+	if err != nil {
+		receiptIn(req.Context()).note(err)
+	}
+	return err
+}
+
+// grace is how long what has to be said at the end may take when everything is
+// being stopped; farewellTimeout, otherwise.
+const (
+	grace           = time.Second
+	farewellTimeout = 10 * time.Second
+)
+
+// bounded ends a request a moment after everything is stopped. Calls have ended
+// by then: it is for the notices that they were cancelled.
+func (w *web) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-w.stopped:
+			defer time.AfterFunc(grace, cancel).Stop()
+			<-ctx.Done()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// farewell is for the requests that end a session.
+func (w *web) farewell(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, farewellTimeout)
+	ctx, release := w.bounded(ctx)
+	return ctx, func() {
+		release()
+		cancel()
+	}
+}

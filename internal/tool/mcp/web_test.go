@@ -1,0 +1,326 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/mcp"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+)
+
+// webPool has one server, "s", over HTTP.
+func webPool(t *testing.T, server *tooltest.Web, opts tooltest.WebOptions, change func(*mcp.Options, *mcp.Transport)) *mcp.Pool {
+	t.Helper()
+	transport := mcp.Transport{Type: mcp.HTTP, URL: server.URL}
+	if opts.SSE {
+		transport.Type = mcp.SSE
+	}
+	return poolOf(t, mcp.Options{}, transport, change)
+}
+
+// protocols are the ways of HTTP.
+var protocols = map[string]tooltest.WebOptions{"http": {}, "http with JSON": {JSON: true}, "sse": {SSE: true}}
+
+// A fault is told, costs no second call, and does not outlive its request.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	const html, text = "text/html", "text/plain"
+	for name, tc := range map[string]struct {
+		fault tooltest.Fault
+		want  string // in the result, an error; "" = the call succeeds
+		calls int    // that the tool saw
+		only  string // the protocol, if not all of them
+	}{
+		"unauthorized":      {tooltest.Answer(401, text, "who are\nyou?"), "MCP server s: it answered 401 Unauthorized: who are you?", 0, ""},
+		"forbidden":         {tooltest.Answer(403, html, "<p>no</p>"), "MCP server s: it answered 403 Forbidden", 0, ""},
+		"bad request":       {tooltest.Answer(400, text, "no such version"), "it answered 400 Bad Request: no such version", 0, ""},
+		"broken":            {tooltest.Answer(500, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"oh"}}`), "it answered 500 Internal Server Error: oh", 0, ""},
+		"unavailable":       {tooltest.Answer(503, text, ""), "it answered 503 Service Unavailable", 0, ""},
+		"session lost":      {tooltest.Answer(404, text, "session not found"), "", 1, ""},
+		"session lost, 400": {tooltest.Answer(400, "application/json", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":7}`), "", 1, ""},
+		"slow":              {tooltest.Drip(3), "", 1, ""},
+		"no answer":         {tooltest.Drop, "MCP server s: the connection broke off before the answer: EOF. It may still have done its work.", 1, "http with JSON"},
+		"half an answer":    {tooltest.Cut(30), "the connection broke off before the answer", 1, "http"},
+		"half a JSON":       {tooltest.Cut(30), "the connection broke off before the answer: unexpected EOF", 1, "http with JSON"},
+		"end of a stream":   {tooltest.Answer(200, "text/event-stream", ""), "the connection broke off before the answer: EOF", 0, "http"},
+		"garbage":           {tooltest.Answer(200, "application/json", "]"), "gave an answer that cannot be read", 0, "http"},
+		"a page":            {tooltest.Answer(200, html, "<p>"), "gave an answer that cannot be read", 0, "http"},
+		"other path":        {tooltest.Redirect(307, "/mcp/there"), "", 1, "http"},
+		"as for a browser":  {tooltest.Redirect(302, "/mcp/there"), "it cannot be reached: it redirects as for a browser, not with 307 or 308", 0, "http"},
+	} {
+		for protocol, opts := range protocols {
+			if tc.only != "" && tc.only != protocol {
+				continue
+			}
+			t.Run(name+"/"+protocol, func(t *testing.T) {
+				t.Parallel()
+				server := tooltest.ServeWeb(t, opts)
+				pool := webPool(t, server, opts, nil)
+				file := filepath.Join(t.TempDir(), "effects")
+				call(t, pool, "s.echo", `{"text":"there is a session"}`)
+				server.Misbehave("tools/call", tc.fault)
+				got := call(t, pool, "s.counter", fmt.Sprintf(`{"file":%q}`, file))
+				if (tc.want == "") != (got.Status == tool.StatusSuccess) || !strings.Contains(got.Content, tc.want) {
+					t.Errorf("got %+v", got)
+				}
+				if lines, _ := os.ReadFile(file); strings.Count(string(lines), "\n") != tc.calls {
+					t.Errorf("the tool saw %q", lines)
+				}
+				if got := call(t, pool, "s.echo", `{"text":"x"}`); got.Content != "x" {
+					t.Errorf("after it: %+v", got)
+				}
+			})
+		}
+	}
+}
+
+func TestListIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for protocol, opts := range protocols {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			server := tooltest.ServeWeb(t, opts)
+			pool := webPool(t, server, opts, nil)
+			for _, fault := range []tooltest.Fault{tooltest.Answer(404, "", ""), tooltest.Drop} {
+				if opts.SSE {
+					fault = func(http.ResponseWriter, *http.Request, http.Handler) { server.Disconnect() }
+				}
+				server.Misbehave("tools/list", fault)
+				if specs, err := pool.List(t.Context(), agent.Server{Name: "s"}); err != nil || len(specs) == 0 {
+					t.Errorf("%d tools, %v", len(specs), err)
+				}
+			}
+		})
+	}
+}
+
+// A stream that broke is taken up again where the server can do that: the
+// answer comes, and the tool has run once.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	opts := tooltest.WebOptions{Resumable: true}
+	server := tooltest.ServeWeb(t, opts)
+	pool := webPool(t, server, opts, nil)
+	gate, file := tooltest.NewGate(t), filepath.Join(t.TempDir(), "effects")
+	done := make(chan tool.Result)
+	go func() { done <- call(t, pool, "s.counter", fmt.Sprintf(`{"file":%q,"gate":%q}`, file, gate.Path)) }()
+	release := gate.Wait(t)
+	server.Disconnect()
+	release()
+	if diff := cmp.Diff(tool.Success("1"), <-done); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The calls that are under way in a session that another call lost go on.
+func TestLostSessionKeepsItsCalls(t *testing.T) {
+	t.Parallel()
+	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	pool := webPool(t, server, tooltest.WebOptions{}, nil)
+	gate := tooltest.NewGate(t)
+	done := make(chan tool.Result)
+	go func() { done <- call(t, pool, "s.counter", fmt.Sprintf(`{"gate":%q}`, gate.Path)) }()
+	release := gate.Wait(t)
+	server.Misbehave("tools/call", tooltest.Answer(404, "", ""))
+	if got := call(t, pool, "s.echo", `{"text":"x"}`); got.Content != "x" {
+		t.Errorf("got %+v", got)
+	}
+	release()
+	if diff := cmp.Diff(tool.Success("0"), <-done); diff != "" {
+		t.Error(diff)
+	}
+	server.Wait("DELETE", 1) // then it is over
+}
+
+const token = "sesame-token"
+
+// withSecrets gives a transport a secret wherever there may be one.
+func withSecrets(_ *mcp.Options, tr *mcp.Transport) {
+	tr.BearerToken = token
+	tr.CustomHeaders = map[string]string{"X-Key": "sesame-header", "X-Session": "{{.SESSION_ID}}", "Proxy-Login": "Basic sesame-basic"}
+	tr.SessionCleanupURL = strings.Replace(tr.URL, "/mcp", "/cleanup/{{ .SESSION_ID }}?key=sesame-cleanup", 1)
+	tr.URL += "?key=sesame-url"
+}
+
+func TestHeadersGoToNoOtherHost(t *testing.T) {
+	t.Parallel()
+	other := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	endpoint := tooltest.Answer(200, "text/event-stream", "event: endpoint\ndata: "+other.URL+"\n\n")
+	for name, tc := range map[string]struct {
+		opts   tooltest.WebOptions
+		method string
+		fault  tooltest.Fault
+		want   string
+	}{
+		"redirect of the start":        {tooltest.WebOptions{}, "initialize", tooltest.Redirect(307, other.URL), "start MCP server s: it cannot be reached: it redirects to another host, http://127.0.0.1:"},
+		"redirect of a call":           {tooltest.WebOptions{}, "tools/call", tooltest.Redirect(308, other.URL), "MCP server s: it cannot be reached: it redirects to another host, http://127.0.0.1:"},
+		"redirect of the SSE stream":   {tooltest.WebOptions{SSE: true}, "GET", tooltest.Redirect(302, other.URL), "it redirects to another host, http://127.0.0.1:"},
+		"SSE endpoint on another host": {tooltest.WebOptions{SSE: true}, "GET", endpoint, "it sends us on to another host, http://127.0.0.1:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := tooltest.ServeWeb(t, tc.opts)
+			pool := webPool(t, server, tc.opts, withSecrets)
+			server.Misbehave(tc.method, tc.fault)
+			if got := call(t, pool, "s.echo", `{"text":"x"}`); got.ErrorType != tool.ErrorUnavailable || !strings.Contains(got.Content, tc.want) {
+				t.Errorf("got %+v", got)
+			}
+			if seen := other.Seen(); len(seen) > 0 {
+				t.Errorf("the other host was sent %v", seen)
+			}
+		})
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	for protocol, opts := range protocols {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			server := tooltest.ServeWeb(t, opts)
+			pool := webPool(t, server, opts, withSecrets)
+			callAs(t, pool, "a/b c")
+			pool.Close()
+			for _, r := range server.Seen() {
+				got := []string{r.Header.Get("Authorization"), r.Header.Get("X-Key"), r.Header.Get("X-Session"), r.Header.Get("Proxy-Login")}
+				if diff := cmp.Diff([]string{"Bearer " + token, "sesame-header", "a/b c", "Basic sesame-basic"}, got); diff != "" {
+					t.Errorf("%s: %s", r.Method, diff)
+				}
+			}
+			if last := server.Seen("DELETE"); len(last) == 0 || last[len(last)-1].Path != "/cleanup/a/b c" {
+				t.Errorf("cleanup: %v", last)
+			}
+		})
+	}
+}
+
+func TestCertificates(t *testing.T) {
+	t.Parallel()
+	no := false
+	server := tooltest.ServeWeb(t, tooltest.WebOptions{TLS: true})
+	pool := mcp.New(mcp.Options{Transport: func(name string) (mcp.Transport, error) {
+		tr := mcp.Transport{Type: mcp.HTTP, URL: server.URL}
+		if name == "lax" {
+			tr.VerifySSL = &no
+		}
+		return tr, nil
+	}})
+	t.Cleanup(pool.Close)
+	if got := call(t, pool, "lax.echo", `{"text":"x"}`); got.Content != "x" {
+		t.Errorf("got %+v", got)
+	}
+	const want = "start MCP server strict: it cannot be reached: tls: failed to verify certificate"
+	if got := call(t, pool, "strict.echo", `{}`); !strings.HasPrefix(got.Content, want) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestTransportsThatLeadNowhere(t *testing.T) {
+	t.Parallel()
+	gone := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	gone.Close()
+	for want, tr := range map[string]mcp.Transport{
+		`unknown type of transport "carrier pigeon"`:              {Type: "carrier pigeon"},
+		"its url must begin with http:// or https:// and a host":  {Type: mcp.HTTP, URL: "sesame://x\x7f"},
+		"its url must begin with http:// or https:// and a host ": {Type: mcp.SSE},
+		"it cannot be reached: dial tcp 127.0.0.1:":               {Type: mcp.SSE, URL: gone.URL},
+		"it cannot be reached: dial tcp":                          {Type: mcp.HTTP, URL: gone.URL},
+	} {
+		pool := poolOf(t, mcp.Options{}, tr, nil)
+		got := call(t, pool, "s.echo", `{}`)
+		if got.ErrorType != tool.ErrorUnavailable || !strings.Contains(got.Content, strings.TrimSpace(want)) || strings.Contains(got.Content, "sesame") {
+			t.Errorf("%s: got %+v", tr.Type, got)
+		}
+	}
+}
+
+// Whatever goes wrong, with a server that repeats what it was sent: no secret is
+// in an error or in the log.
+func TestSecretsAreNotTold(t *testing.T) {
+	t.Parallel()
+	repeat := func(status int) tooltest.Fault {
+		return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+			w.Header().Set("Content-Type", "text/"+token)
+			w.WriteHeader(status)
+			fmt.Fprint(w, r.URL, r.Header)
+		}
+	}
+	refuse := func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		var request struct{ ID json.RawMessage }
+		json.NewDecoder(r.Body).Decode(&request)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not with %s"}}`, request.ID, token)
+	}
+	clipped := tooltest.Answer(500, "text/plain", strings.Repeat("x", 293)+token)
+	for name, fault := range map[string]tooltest.Fault{
+		"401": repeat(401), "404": repeat(404), "500": repeat(500), "200": repeat(200), "refused": refuse, "clipped": clipped,
+		"drop": tooltest.Drop, "cut": tooltest.Cut(30), "redirect": tooltest.Redirect(307, "http://"+token+"@127.0.0.2/?x=sesame-url"),
+	} {
+		for protocol, opts := range protocols {
+			t.Run(name+"/"+protocol, func(t *testing.T) {
+				t.Parallel()
+				var log bytes.Buffer
+				server := tooltest.ServeWeb(t, opts)
+				pool := webPool(t, server, opts, func(o *mcp.Options, tr *mcp.Transport) {
+					withSecrets(o, tr)
+					tr.Timeout = 300 * time.Millisecond // of the answers that never come with SSE
+					o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				})
+				var told []any
+				for _, method := range []string{"initialize", "tools/call", "tools/list"} {
+					server.Misbehave(method, fault)
+					result, err := pool.Call(t.Context(), tool.Call{Name: "s.echo", Arguments: []byte(`{"text":"x"}`)})
+					_, listErr := pool.List(t.Context(), agent.Server{Name: "s"})
+					told = append(told, result, err, listErr)
+				}
+				server.Misbehave("DELETE", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+					server.Misbehave("DELETE", fault) // of the cleanup
+					next.ServeHTTP(w, r)
+				})
+				pool.Close()
+				text := fmt.Sprintf("%+v %s", told, log.String())
+				if strings.Contains(text, "sesame") || !strings.Contains(text, "MCP") {
+					t.Error(text)
+				}
+			})
+		}
+	}
+}
+
+// The environment of a process is read once, so this one is a process of its own.
+func TestProxy(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("INQUEST_TEST_PROXIED") != "" {
+		pool := poolOf(t, mcp.Options{}, mcp.Transport{Type: mcp.HTTP, URL: "http://mcp.invalid/mcp"}, nil)
+		if got := call(t, pool, "s.echo", `{"text":"x"}`); got.Content != "x" {
+			t.Errorf("got %+v", got)
+		}
+		return
+	}
+	proxy := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), self, "-test.run=^TestProxy$")
+	child.Env = append(os.Environ(), "INQUEST_TEST_PROXIED=1", "HTTP_PROXY="+proxy.URL, "NO_PROXY=")
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	if len(proxy.Seen("tools/call")) != 1 {
+		t.Errorf("the proxy saw %v", proxy.Seen())
+	}
+}

@@ -1,0 +1,53 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// wire is how a session reaches its server: a process, or HTTP. The SDK talks
+// over it, and it knows what the SDK does not say: whether a request may have
+// been seen (its receipt), and why an answer did not come.
+type wire interface {
+	mcp.Transport
+	// fail ends the wire. Only the first reason counts.
+	fail(err error)
+	// ended is closed when the wire is of no use any more; then why says why.
+	ended() <-chan struct{}
+	why() error
+	// lastWords is what the server had to say about its end, if anything.
+	lastWords() string
+	// release waits until nothing is left of the wire, after its end.
+	release()
+}
+
+// Why a wire does not do what it should.
+var (
+	errEnded       = errors.New("the session has ended")
+	errTooLarge    = errors.New("the server sent a message that is too long")
+	errCut         = errors.New("the connection broke off before the answer")
+	errUnreachable = errors.New("it cannot be reached")
+)
+
+// openWire starts a process, or gets ready for HTTP. stopped aborts what is
+// under way over HTTP.
+func openWire(t Transport, secrets secrets, stopped <-chan struct{}, opts Options, logger *slog.Logger) (wire, error) {
+	switch t.Type {
+	case "", Stdio:
+		proc, err := startProcess(t, newTail(opts.StderrLimit, secrets, logger))
+		if err != nil {
+			return nil, err
+		}
+		return newConn(proc, opts.MessageLimit, logger), nil
+	case HTTP, SSE:
+		web, err := newWeb(t, secrets, stopped, opts.MessageLimit)
+		if err != nil {
+			return nil, err // not the pointer: an interface that holds nil is not nil
+		}
+		return web, nil
+	}
+	return nil, fmt.Errorf("unknown type of transport %q", t.Type)
+}

@@ -16,12 +16,13 @@ type Provider struct {
 	// Model is the provider's name of the model (azure: of the deployment); required.
 	Model string `yaml:"model"`
 	// APIKeyEnv names the variable that holds the key. Behind a base_url of your
-	// own there may be a server without keys, so there it is none by default.
+	// own there may be a server without keys, so there it is none by default; but
+	// google and azure always have one.
 	APIKeyEnv string `yaml:"api_key_env" default:"that of the type"`
 	// BaseURL is the endpoint; azure needs one: that of the resource.
 	BaseURL string `yaml:"base_url" default:"that of the type"`
-	// APIVersion is the version of Azure's API; only with azure.
-	APIVersion string `yaml:"api_version" default:"the client's"`
+	// APIVersion is the version of Azure's API ("2024-10-21"); only with azure.
+	APIVersion string `yaml:"api_version" default:"none: base_url ends in /openai/v1"`
 	// Driver is the SDK of the native-gemini backend; only with google.
 	Driver string `yaml:"driver" enum:"driver" default:"genai"`
 	// NativeTools are what the model may do by itself; only with google, by native-gemini.
@@ -59,6 +60,8 @@ func (pr *Provider) validateAzure(p path, v *validator) {
 	switch azure := pr.Type == ProviderAzure; {
 	case azure && pr.BaseURL == "":
 		v.errorf(p.key("base_url"), "a provider of type azure needs the URL of its resource")
+	case azure && pr.APIVersion == "" && !strings.HasSuffix(strings.TrimSuffix(pr.BaseURL, "/"), "/openai/v1"):
+		v.errorf(p.key("api_version"), "a provider of type azure needs an API version, unless its base_url ends in /openai/v1")
 	case !azure && pr.APIVersion != "":
 		v.errorf(p.key("api_version"), "only a provider of type azure has an API version")
 	}
@@ -95,7 +98,7 @@ func (pr *Provider) reachableBy(backend string) string {
 // neutral backend), its key's variable, its driver.
 func (pr *Provider) complete() Provider {
 	out, row := *pr, pr.row()
-	if out.APIKeyEnv == "" && (out.BaseURL == "" || row.baseURL == "") {
+	if out.APIKeyEnv == "" && (out.BaseURL == "" || row.baseURL == "" || out.native()) {
 		out.APIKeyEnv = row.keyEnv
 	}
 	if out.BaseURL == "" {

@@ -43,6 +43,9 @@ func (c *cli) request(ctx context.Context, f runFlags) (agent.Request, error) {
 			return req, fmt.Errorf("write the request: %w", err)
 		}
 	}
+	if req.Chain == "" && req.AlertType == "" {
+		return req, usagef("--chain or --alert-type is needed")
+	}
 	if err := req.Validate(); err != nil {
 		return req, usagef("%s", describeFields(err))
 	}

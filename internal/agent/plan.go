@@ -77,7 +77,7 @@ type Provider struct {
 	Model     string `json:"model"`
 	BaseURL   string `json:"base_url,omitempty"`
 	APIKeyEnv string `json:"api_key_env,omitempty"`
-	// APIVersion is that of a provider of type azure; "" = the client's.
+	// APIVersion is that of a provider of type azure; "" = the newer API, which has none.
 	APIVersion string `json:"api_version,omitempty"`
 	// Driver is the SDK of a provider of type google.
 	Driver      string      `json:"driver,omitempty"`

@@ -38,14 +38,13 @@ func Messages(model string, msgs []agent.Message) int {
 	return total
 }
 
-// Count estimates the tokens of a text in the encoding of a model; a model that
-// is not known has the newest encoding. Any bytes will do, in time linear to
-// their number. It is safe for concurrent use.
-func Count(model, text string) int {
+// Count estimates the tokens of a text for a model. Any bytes will do, in time
+// linear to their number. It is safe for concurrent use.
+func Count(_, text string) int {
 	if text == "" {
 		return 0
 	}
-	encoding := codecOf(model)
+	encoding := encoder()
 	key := keyOf(encoding.GetName(), text)
 	if n, ok := counted.get(key); ok {
 		return n
@@ -59,17 +58,9 @@ func Count(model, text string) int {
 // model call. It never changes an answer, only how soon it comes.
 var counted = newMemo(memoSize)
 
-// codecs holds one codec for each encoding in use; they are made when first asked for.
-var codecs sync.Map // encoding name → tokenizer.Codec
-
-func codecOf(model string) tokenizer.Codec {
-	found, err := tokenizer.ForModel(tokenizer.Model(baseName(model)))
-	if err != nil {
-		found = codec.NewO200kBase()
-	}
-	shared, _ := codecs.LoadOrStore(found.GetName(), found)
-	return shared.(tokenizer.Codec)
-}
+// encoder is o200k, for every model: the vocabularies of older encodings would add
+// megabytes to each binary, and what the provider reports corrects the estimate.
+var encoder = sync.OnceValue(func() tokenizer.Codec { return codec.NewO200kBase() })
 
 func count(encoding tokenizer.Codec, text string) int {
 	total := 0

@@ -1,6 +1,8 @@
 package mcp_test
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -129,6 +131,35 @@ func TestNoCleanupOfALostSession(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"/mcp", "/mcp", "/cleanup/a"}, paths); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestCleanupThatFails(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(*tooltest.Web) tooltest.Fault{
+		"refused": func(*tooltest.Web) tooltest.Fault { return tooltest.Answer(500, "text/plain", token) },
+		"broken off": func(server *tooltest.Web) tooltest.Fault {
+			return func(http.ResponseWriter, *http.Request, http.Handler) { server.Disconnect() }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			server := tooltest.ServeWeb(t, tooltest.WebOptions{})
+			pool := webPool(t, server, tooltest.WebOptions{}, func(o *mcp.Options, tr *mcp.Transport) {
+				withSecrets(o, tr)
+				o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			})
+			callAs(t, pool, "a")
+			server.Misbehave("DELETE", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				server.Misbehave("DELETE", fault(server)) // of the cleanup
+				next.ServeHTTP(w, r)
+			})
+			pool.Close()
+			if text := log.String(); !strings.Contains(text, "MCP session is not cleaned up") || strings.Contains(text, "sesame") {
+				t.Errorf("log: %s", text)
+			}
+		})
 	}
 }
 

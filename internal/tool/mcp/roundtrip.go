@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,7 +71,7 @@ func (w *web) dress(req *http.Request) {
 func (w *web) receive(resp *http.Response, receipt *receipt, release context.CancelFunc) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" && resp.StatusCode < 300 {
-		resp.Body = &stream{body: resp.Body, limit: w.limit, broken: w.breaker(resp.Request, receipt), release: release}
+		resp.Body = &stream{body: resp.Body, limit: w.limit, broken: w.breaker(receipt), release: release}
 		return nil
 	}
 	defer release()
@@ -87,14 +88,21 @@ func (w *web) receive(resp *http.Response, receipt *receipt, release context.Can
 			return err // the SDK would end the session, with all its other calls
 		}
 		receipt.note(err)
+	case !readable(resp, kind, body):
+		receipt.note(fmt.Errorf("%w, and of type %q", errNoJSON, kind)) // if it was a call: the answers to notices are for nobody
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
 }
 
+func readable(resp *http.Response, kind string, body []byte) bool {
+	nothing := resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent
+	return nothing || kind == "application/json" && json.Valid(body)
+}
+
 // breaker says who is to know that a stream broke: the call whose answer it is,
 // or with SSE, where there is one stream for all, the session.
-func (w *web) breaker(req *http.Request, receipt *receipt) func(error) {
+func (w *web) breaker(receipt *receipt) func(error) {
 	if w.transport.Type == SSE {
 		return w.fail
 	}

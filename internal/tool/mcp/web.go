@@ -105,7 +105,7 @@ func (w *web) cleanup(ctx context.Context) error {
 	w.dress(req)
 	resp, err := (&http.Client{Transport: w.base, CheckRedirect: noRedirect}).Do(req)
 	if err != nil {
-		return w.secrets.redactError(withoutURL(err))
+		return withoutURL(err)
 	}
 	resp.Body.Close()
 	if resp.StatusCode >= 300 && resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusGone {

@@ -56,8 +56,9 @@ func TestFaults(t *testing.T) {
 		"half an answer":    {tooltest.Cut(30), "the connection broke off before the answer", 1, "http"},
 		"half a JSON":       {tooltest.Cut(30), "the connection broke off before the answer: unexpected EOF", 1, "http with JSON"},
 		"end of a stream":   {tooltest.Answer(200, "text/event-stream", ""), "the connection broke off before the answer: EOF", 0, "http"},
-		"garbage":           {tooltest.Answer(200, "application/json", "]"), "gave an answer that cannot be read", 0, "http"},
-		"a page":            {tooltest.Answer(200, html, "<p>"), "gave an answer that cannot be read", 0, "http"},
+		"garbage":           {tooltest.Answer(200, "application/json", "]"), `gave an answer that cannot be read: it is no valid JSON, and of type "application/json"`, 0, "http"},
+		"an empty answer":   {tooltest.Answer(200, "application/json", ""), "gave an answer that cannot be read: it is no valid JSON", 0, "http"},
+		"a page":            {tooltest.Answer(200, html, "<p>"), `gave an answer that cannot be read: it is no valid JSON, and of type "text/html"`, 0, "http"},
 		"other path":        {tooltest.Redirect(307, "/mcp/there"), "", 1, "http"},
 		"as for a browser":  {tooltest.Redirect(302, "/mcp/there"), "it cannot be reached: it redirects as for a browser, not with 307 or 308", 0, "http"},
 	} {
@@ -158,7 +159,7 @@ func withSecrets(_ *mcp.Options, tr *mcp.Transport) {
 func TestHeadersGoToNoOtherHost(t *testing.T) {
 	t.Parallel()
 	other := tooltest.ServeWeb(t, tooltest.WebOptions{})
-	endpoint := tooltest.Answer(200, "text/event-stream", "event: endpoint\ndata: "+other.URL+"\n\n")
+	endpoint := tooltest.Stream("event: endpoint\ndata: " + other.URL + "\n\n")
 	for name, tc := range map[string]struct {
 		opts   tooltest.WebOptions
 		method string
@@ -270,6 +271,9 @@ func TestSecretsAreNotTold(t *testing.T) {
 		"drop": tooltest.Drop, "cut": tooltest.Cut(30), "redirect": tooltest.Redirect(307, "http://"+token+"@127.0.0.2/?x=sesame-url"),
 	} {
 		for protocol, opts := range protocols {
+			if opts.SSE && (name == "drop" || name == "cut") {
+				continue // there, the answer to a request has no body
+			}
 			t.Run(name+"/"+protocol, func(t *testing.T) {
 				t.Parallel()
 				var log bytes.Buffer
@@ -286,10 +290,6 @@ func TestSecretsAreNotTold(t *testing.T) {
 					_, listErr := pool.List(t.Context(), agent.Server{Name: "s"})
 					told = append(told, result, err, listErr)
 				}
-				server.Misbehave("DELETE", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-					server.Misbehave("DELETE", fault) // of the cleanup
-					next.ServeHTTP(w, r)
-				})
 				pool.Close()
 				text := fmt.Sprintf("%+v %s", told, log.String())
 				if strings.Contains(text, "sesame") || !strings.Contains(text, "MCP") {

@@ -29,6 +29,7 @@ var (
 	errEnded       = errors.New("the session has ended")
 	errTooLarge    = errors.New("the server sent a message that is too long")
 	errCut         = errors.New("the connection broke off before the answer")
+	errNoJSON      = errors.New("it is no valid JSON")
 	errUnreachable = errors.New("it cannot be reached")
 )
 

@@ -23,6 +23,16 @@ func Answer(status int, contentType, body string) Fault {
 	}
 }
 
+// Stream answers with events, and goes on as if there were more.
+func Stream(events string) Fault {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, events)
+		http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}
+}
+
 // Redirect sends the client on.
 func Redirect(status int, to string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) { http.Redirect(w, r, to, status) }

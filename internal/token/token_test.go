@@ -30,7 +30,7 @@ func TestCount(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := Count("gpt-4o", tt.text); got != tt.want {
-				t.Errorf("Count(%q) = %d, want %d", tt.model, got, tt.want)
+				t.Errorf("Count = %d, want %d", got, tt.want)
 			}
 		})
 	}

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"runtime"
 	"slices"
-	"text/template"
 
 	"github.com/inquest-dev/inquest/internal/store"
 )
@@ -45,6 +43,9 @@ type row struct {
 	// CPU time of one run, in seconds; 0 = not known.
 	WorkerCPU float64 `json:"worker_cpu_seconds,omitempty"`
 	ServerCPU float64 `json:"server_cpu_seconds,omitempty"`
+	// CPURatio compares the CPU time of both processes with the bare shape's. It is
+	// the steadiest of the ratios: waiting for a busy machine is not in it.
+	CPURatio float64 `json:"cpu_ratio,omitempty"`
 	// Peaks of resident memory, in bytes; 0 = not known.
 	WorkerMemory int64 `json:"worker_memory_bytes,omitempty"`
 	ServerMemory int64 `json:"server_memory_bytes,omitempty"`
@@ -95,6 +96,7 @@ func (r *report) row(workload string, concurrency int) row {
 	if len(shape) == len(mine) {
 		out.ThroughputRatio = medianRatio(mine, shape, batch.throughput)
 		out.LatencyRatio = medianRatio(mine, shape, batch.median)
+		out.CPURatio = medianRatio(mine, shape, batch.work)
 	}
 	return out
 }
@@ -123,7 +125,10 @@ func medianRatio(a, b []batch, of func(batch) float64) float64 {
 	for i := range a {
 		values = append(values, of(a[i])/of(b[i]))
 	}
-	return middle(values)
+	if ratio := middle(values); !math.IsNaN(ratio) { // 0/0: not known
+		return ratio
+	}
+	return 0
 }
 
 func middle(values []float64) float64 {
@@ -147,51 +152,4 @@ func (r report) check() error {
 		}
 	}
 	return errors.Join(problems...)
-}
-
-func (r report) json(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
-}
-
-const page = `{{.Machine}} · store: {{.Store}} · medians of {{.Rounds}} rounds
-
-| at a time | workload | runs | runs/s | of shape | latency p50 | of shape | p95 |
-|--:|:--|--:|--:|--:|--:|--:|--:|
-{{range .Rows}}| {{.Concurrency}} | {{.Workload}} | {{.Runs}} | {{printf "%.2f" .Throughput}} | {{ratio .ThroughputRatio}} | {{time .Latency}} | {{ratio .LatencyRatio}} | {{time .Slowest}} |
-{{end}}
-| at a time | one run of | history events | history | store | worker CPU | server CPU | worker RSS, peak | server RSS, peak |
-|--:|:--|--:|--:|--:|--:|--:|--:|--:|
-{{range .Rows}}| {{.Concurrency}} | {{.Workload}} | {{.Events}} | {{size .HistoryBytes}} | {{size .StoreBytes}} | {{time .WorkerCPU}} | {{time .ServerCPU}} | {{size .WorkerMemory}} | {{size .ServerMemory}} |
-{{end}}`
-
-func (r report) markdown(w io.Writer) error {
-	functions := template.FuncMap{"ratio": ratioText, "size": sizeText, "time": timeText}
-	return template.Must(template.New("page").Funcs(functions).Parse(page)).Execute(w, r)
-}
-
-func ratioText(ratio float64) string {
-	if ratio == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.2f", ratio)
-}
-
-func timeText(seconds float64) string {
-	if seconds == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.0f ms", seconds*1000)
-}
-
-func sizeText(bytes int64) string {
-	const unit = 1 << 10
-	switch {
-	case bytes == 0:
-		return "–"
-	case bytes < 10*unit*unit:
-		return fmt.Sprintf("%.1f KB", float64(bytes)/unit)
-	}
-	return fmt.Sprintf("%.0f MB", float64(bytes)/unit/unit)
 }

@@ -40,6 +40,11 @@ func (b batch) cpu() (worker, server float64) {
 	return b.worker.cpu.Seconds() / float64(b.n), b.server.cpu.Seconds() / float64(b.n)
 }
 
+func (b batch) work() float64 {
+	worker, server := b.cpu()
+	return worker + server
+}
+
 func seconds(sorted []time.Duration, quantile float64) float64 {
 	return sorted[int(quantile*float64(len(sorted)-1)+0.5)].Seconds()
 }

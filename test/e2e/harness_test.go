@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -77,14 +79,24 @@ func newWorld(t *testing.T, script llmtest.Script, config string) *world {
 
 func (w *world) storePath() string { return filepath.Join(w.data, "inquest.db") }
 
+// ports are below those that the kernel gives to whoever asks for any: the address
+// of a process that is dead stays its own until it is started again.
+var ports atomic.Int32
+
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		address := fmt.Sprintf("127.0.0.1:%d", 20000+(os.Getpid()+int(ports.Add(1)))%10000)
+		l, err := net.Listen("tcp", address)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		return address
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // process is one of our programs, running.

@@ -337,7 +337,7 @@ func (s stock) testStatus(t *testing.T) {
 	}}
 	tell := workflows.StageStatus{Name: "tell", Status: agent.StatusRunning, Agents: []workflows.AgentSummary{line("tell", "Gamma", agent.StatusRunning)}}
 	want := workflows.Status{
-		ID: id, Chain: "lab", Status: agent.StatusRunning, WaitingFor: "stage tell", Stages: []workflows.StageStatus{dig, tell},
+		ID: id, Chain: "lab", Status: agent.StatusRunning, WaitingFor: "the agents of stage tell", Stages: []workflows.StageStatus{dig, tell},
 	}
 	counters := cmp.Options{cmpopts.IgnoreTypes(agent.Usage{}), cmpopts.IgnoreFields(workflows.AgentSummary{}, "Iterations")}
 	got := query[workflows.Status](s, "status", "status")

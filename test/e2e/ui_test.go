@@ -72,7 +72,7 @@ func (b *browser) reads(id string) {
 	}{
 		{"disk-full", "User Metadata", []string{"lab · completed", "Alpha (completed), Beta (completed), SynthesisAgent (completed)", "Gamma (completed)"}},
 		{"disk-full", "Relationships", []string{id + "/dig", id + "/tell"}},
-		{id + "/dig", "Timeline", []string{"Alpha · lab-1", "Beta · lab-1", "SynthesisAgent · lab-1", "record dig"}},
+		{id + "/dig", "Timeline", []string{"Alpha · lab-1", "Beta · lab-1", "SynthesisAgent · lab-1", "stage dig"}},
 		{id + "/dig", "User Metadata", []string{"iterations", "SynthesisAgent", "lab-1"}},
 		{id + "/dig/Alpha", "Timeline", []string{"tools of lab", "lab-1 · iteration 1", "lab.echo", "lab.set", "lab-1 · iteration 2", "lab.counter", "lab-1 · iteration 3"}},
 		{id + "/dig/Alpha", "User Metadata", []string{"Alpha · lab-1"}},

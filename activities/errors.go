@@ -10,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -25,6 +26,9 @@ const (
 	ErrorWorkerStopping    = "WorkerStopping"
 	ErrorServerUnavailable = "ServerUnavailable"
 )
+
+// ResultDenied is the error type of the result of a call that was not approved.
+const ResultDenied = tool.ErrorPermissionDenied
 
 // modelErrors maps the kinds of package llm to stable types, once. Final kinds
 // are not tried again: the next provider's turn has come.

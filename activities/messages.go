@@ -1,6 +1,8 @@
 package activities
 
 import (
+	"time"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -117,6 +119,38 @@ type GenerateOut struct {
 type Call struct {
 	Name  string `json:"name"`
 	Queue string `json:"queue,omitempty"` // "" = the main task queue
+	// Approve is set if a person has to approve the call before it is made.
+	Approve *Approve `json:"approve,omitempty"`
+}
+
+// Approve is what a person is shown of a call that needs approval.
+type Approve struct {
+	ID        string     `json:"id"` // of the call, unique within the execution
+	Risk      agent.Risk `json:"risk,omitempty"`
+	Arguments string     `json:"arguments,omitempty"` // the first 300 bytes
+}
+
+// Decision is what a person said about a call.
+type Decision struct {
+	Approved bool      `json:"approved"`
+	By       string    `json:"by,omitempty"` // "" = nobody
+	Reason   string    `json:"reason,omitempty"`
+	At       time.Time `json:"at"`
+}
+
+// String is the decision in words.
+func (d Decision) String() string {
+	text := "denied"
+	if d.Approved {
+		text = "approved"
+	}
+	if d.By != "" {
+		text += " by " + d.By
+	}
+	if d.Reason != "" {
+		text += " (" + d.Reason + ")"
+	}
+	return text
 }
 
 // CallToolIn runs the n-th call of an iteration's reply.
@@ -124,6 +158,8 @@ type CallToolIn struct {
 	Ref       Ref `json:"ref"`
 	Iteration int `json:"iteration"`
 	Call      int `json:"call"` // from 0
+	// Decision is that of a person, for a call that needs one.
+	Decision *Decision `json:"decision,omitempty"`
 }
 
 // CallToolOut says how it went; the result is in the transcript.

@@ -39,6 +39,9 @@ type agentRun struct {
 	steering Steering
 	signals  *signals
 	doing    string
+
+	approvals approvals
+	teller    teller
 }
 
 func newAgentRun(in AgentInput) *agentRun {
@@ -62,7 +65,12 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, r.status, options); err != nil {
 		return AgentResult{}, err
 	}
-	work, cancel := r.state.Deadline.start(ctx, "agent timeout", r.paused)
+	if err := r.serveDecisions(ctx); err != nil {
+		return AgentResult{}, err
+	}
+	r.teller = teller{waiting: r.approvals.open}
+	r.teller.serve(ctx, r.in.Ref.Execution)
+	work, cancel := r.state.Deadline.start(ctx, "agent timeout", r.held)
 	r.signals.serve(work, r.handle)
 	result, err := loop(work)
 	if err != nil && !workflow.IsContinueAsNewError(err) {
@@ -76,7 +84,8 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	return ending(result.Status, result, result.Error, result.ErrorType)
 }
 
-func (r *agentRun) paused() bool { return r.steering.Paused }
+// held: people are waited for; the time does not count.
+func (r *agentRun) held() bool { return r.steering.Paused || len(r.approvals.open()) > 0 }
 
 // handle takes in a signal. Guidance waits in the inputs of the next model call.
 func (r *agentRun) handle(_ workflow.Context, sig signal) {
@@ -188,8 +197,9 @@ func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
 // note says what the agent is doing, in its status and in the Temporal UI.
 func (r *agentRun) note(ctx workflow.Context, doing string) {
 	r.doing = doing
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("iteration %d of at most %d · %s · %d tokens so far",
-		max(r.state.Iteration, 1), r.in.Agent.MaxIterations, doing, r.state.Usage.InputTokens+r.state.Usage.OutputTokens))
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("iteration %d of at most %d · %s · %d tokens so far\n%s",
+		max(r.state.Iteration, 1), r.in.Agent.MaxIterations, doing, r.state.Usage.InputTokens+r.state.Usage.OutputTokens,
+		approvalList(r.approvals.open())))
 }
 
 func (r *agentRun) status() (AgentStatus, error) {
@@ -199,7 +209,7 @@ func (r *agentRun) status() (AgentStatus, error) {
 	}
 	return AgentStatus{
 		Execution: r.in.Ref.Execution, Status: status, Iteration: r.state.Iteration, MaxIterations: r.in.Agent.MaxIterations,
-		Model: r.in.Agent.Models[r.state.Provider], Doing: r.doing, Usage: r.state.Usage,
+		Model: r.in.Agent.Models[r.state.Provider], Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
 	}, nil
 }
 

@@ -41,6 +41,7 @@ type investigationRun struct {
 	state   investigationState
 	child   workflow.ChildWorkflowFuture // the stage that runs
 	signals *signals
+	waiting []Approval // calls of the running stage that wait for a person
 	result  InvestigationResult
 }
 
@@ -53,10 +54,12 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 		return r.result, err
 	}
 	r.signals.serve(ctx, r.handle)
+	hear(ctx, func(w Waiting) { r.hear(ctx, w) })
 	if err := r.begin(ctx, input); err != nil {
 		return r.result, err
 	}
-	work, cancel := r.state.Deadline.start(ctx, "investigation timeout", func() bool { return r.state.Steering.Paused })
+	held := func() bool { return r.state.Steering.Paused || len(r.waiting) > 0 }
+	work, cancel := r.state.Deadline.start(ctx, "investigation timeout", held)
 	again := r.walk(work)
 	cancel()
 	if again {
@@ -138,7 +141,7 @@ func (r *investigationRun) runStage(ctx workflow.Context, n int) bool {
 	// The stage says how it ended even if we were cancelled meanwhile.
 	wait, _ := workflow.NewDisconnectedContext(ctx)
 	result, ok, err := outcomeOf[StageResult](wait, child)
-	r.child = nil
+	r.child, r.waiting = nil, nil
 	if !ok {
 		errorType, message := failure(err)
 		result = StageResult{Status: agent.StatusFailed, ErrorType: errorType, Error: clip(message, 500)}
@@ -148,6 +151,15 @@ func (r *investigationRun) runStage(ctx workflow.Context, n int) bool {
 	}
 	r.keep(status, result)
 	return result.Status == agent.StatusCompleted
+}
+
+// hear keeps what the running stage says it waits for.
+func (r *investigationRun) hear(ctx workflow.Context, w Waiting) {
+	if r.child == nil || r.state.Stages[r.state.Next].Name != w.Execution {
+		return // it has ended meanwhile
+	}
+	r.waiting = w.Approvals
+	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
 }
 
 // keep adds a stage's result to the state.

@@ -113,8 +113,8 @@ func (r iteratingRun) listTools(ctx workflow.Context) {
 // is a result for the model: CallTool writes it, or, if that activity itself
 // came to nothing, the next model call's inputs bring it.
 func (r iteratingRun) callTools(ctx workflow.Context, calls []activities.Call) {
-	r.note(ctx, fmt.Sprintf("running %d tool call(s)", len(calls)))
 	r.state.Usage.ToolCalls += len(calls)
+	asked := r.ask(ctx, calls)
 	undone := make([]*activities.Input, len(calls))
 	slots := workflow.NewSemaphore(ctx, maxParallelCalls)
 	group := workflow.NewWaitGroup(ctx)
@@ -122,11 +122,19 @@ func (r iteratingRun) callTools(ctx workflow.Context, calls []activities.Call) {
 	for n, call := range calls {
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
+			in := activities.CallToolIn{Ref: r.in.Ref, Iteration: r.state.Iteration, Call: n}
+			if asked[n] != nil {
+				in.Decision = r.await(ctx, asked[n])
+				if !in.Decision.Approved {
+					undone[n] = denied(in, call)
+					return
+				}
+			}
 			if slots.Acquire(ctx, 1) != nil {
 				return
 			}
 			defer slots.Release(1)
-			undone[n] = r.callTool(ctx, n, call)
+			undone[n] = r.callTool(ctx, in, call)
 		})
 	}
 	group.Wait(ctx)
@@ -137,15 +145,14 @@ func (r iteratingRun) callTools(ctx workflow.Context, calls []activities.Call) {
 	}
 }
 
-func (r iteratingRun) callTool(ctx workflow.Context, n int, call activities.Call) *activities.Input {
-	in := activities.CallToolIn{Ref: r.in.Ref, Iteration: r.state.Iteration, Call: n}
+func (r iteratingRun) callTool(ctx workflow.Context, in activities.CallToolIn, call activities.Call) *activities.Input {
 	err := workflow.ExecuteActivity(toolOptions(ctx, r.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, nil)
 	if err == nil {
 		return nil
 	}
 	errorType, message := failure(err)
 	return &activities.Input{
-		Kind: activities.InputResult, Iteration: r.state.Iteration, Call: n, ErrorType: errorType, Text: clip(message, 500),
+		Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, ErrorType: errorType, Text: clip(message, 500),
 	}
 }
 

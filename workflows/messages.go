@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"time"
+
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 )
@@ -18,6 +20,12 @@ const (
 	SignalConclude = "conclude" // Conclude: finish now with what is known
 	SignalGuide    = "guide"    // Guide: words put before the next model call
 )
+
+// UpdateDecide approves or denies a tool call of an agent: Decide in, the decision out.
+const UpdateDecide = "decide"
+
+// SignalWaiting goes up, from an agent to its stage to its investigation: Waiting.
+const SignalWaiting = "waiting"
 
 // Queries of a running or finished investigation.
 const (
@@ -38,6 +46,33 @@ type Guide struct {
 type Conclude struct {
 	Agent string `json:"agent,omitempty"`
 	By    string `json:"by,omitempty"`
+}
+
+// Decide approves or denies a call that waits for a person.
+type Decide struct {
+	CallID   string `json:"call_id"`
+	Approved *bool  `json:"approved"`
+	By       string `json:"by,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// Approval is a tool call that waits for a person.
+type Approval struct {
+	CallID    string     `json:"call_id"` // unique within the execution
+	Tool      string     `json:"tool"`
+	Risk      agent.Risk `json:"risk,omitempty"`
+	Arguments string     `json:"arguments,omitempty"` // the beginning of them
+	Agent     string     `json:"agent"`
+	Execution string     `json:"execution"`
+	// WorkflowID takes the update "decide".
+	WorkflowID string    `json:"workflow_id"`
+	Expires    time.Time `json:"expires"` // then it counts as denied
+}
+
+// Waiting is all that a child waits for now.
+type Waiting struct {
+	Execution string     `json:"execution"` // or the stage's name
+	Approvals []Approval `json:"approvals,omitempty"`
 }
 
 // idTail is how much of the first run's id tells two runs of one workflow id
@@ -153,9 +188,11 @@ type Status struct {
 	Stages    []StageStatus   `json:"stages,omitempty"`
 	Usage     agent.Usage     `json:"usage"` // of the stages that ended
 	// WaitingFor says whom or what the investigation waits for.
-	WaitingFor  string   `json:"waiting_for,omitempty"`
-	Undelivered []string `json:"undelivered,omitempty"`
-	Error       string   `json:"error,omitempty"`
+	WaitingFor string `json:"waiting_for,omitempty"`
+	// Waiting are the tool calls that a person has to decide.
+	Waiting     []Approval `json:"waiting,omitempty"`
+	Undelivered []string   `json:"undelivered,omitempty"`
+	Error       string     `json:"error,omitempty"`
 }
 
 // AgentStatus answers the query "status" of an agent.
@@ -167,4 +204,5 @@ type AgentStatus struct {
 	Model         string       `json:"model"`
 	Doing         string       `json:"doing,omitempty"`
 	Usage         agent.Usage  `json:"usage"`
+	Waiting       []Approval   `json:"waiting,omitempty"`
 }

@@ -28,6 +28,7 @@ const (
 	queueWait        = time.Minute      // for tools with a task queue of their own: nobody there is a result
 	defaultIteration = 10 * time.Minute // the plan normally says
 	defaultTool      = 2 * time.Minute
+	defaultApproval  = time.Hour        // the plan normally says
 	resultGrace      = 15 * time.Second // for what CallTool does around the call itself
 )
 

@@ -29,6 +29,7 @@ type stageRun struct {
 	started  time.Time
 	agents   []*member
 	result   StageResult
+	teller   teller
 }
 
 // member is an agent of the stage and its execution.
@@ -38,12 +39,18 @@ type member struct {
 	child  workflow.ChildWorkflowFuture
 	result AgentResult
 	closed bool
+	// waiting are the calls of the agent that wait for a person.
+	waiting []Approval
 }
 
 func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.started = workflow.Now(ctx)
 	signals := listen(ctx)
-	work, cancel := r.deadline.start(ctx, "stage timeout", func() bool { return r.steering.Paused })
+	r.teller = teller{waiting: r.waiting}
+	r.teller.serve(ctx, r.in.Stage.Name)
+	hear(ctx, r.hear)
+	held := func() bool { return r.steering.Paused || len(r.waiting()) > 0 }
+	work, cancel := r.deadline.start(ctx, "stage timeout", held)
 	signals.serve(ctx, r.handle)
 	for n, plan := range r.in.Stage.Agents {
 		r.agents = append(r.agents, r.launch(work, n, plan, nil))
@@ -124,8 +131,28 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 		result.Status, result.StopReason = agent.StatusTimedOut, agent.StopTimedOut
 		result.Error = fmt.Sprintf("the stage did not finish within %s", r.in.Stage.Timeout)
 	}
-	m.result, m.closed = result, true
+	m.result, m.closed, m.waiting = result, true, nil
+	r.teller.changed()
 	r.result.Usage = r.result.Usage.Add(result.Usage)
+}
+
+// hear keeps what an agent says it waits for.
+func (r *stageRun) hear(w Waiting) {
+	for _, m := range r.agents {
+		if m.ref.Execution == w.Execution && !m.closed {
+			m.waiting = w.Approvals
+			r.teller.changed()
+		}
+	}
+}
+
+// waiting are the calls of all agents that wait for a person.
+func (r *stageRun) waiting() []Approval {
+	var out []Approval
+	for _, m := range r.agents {
+		out = append(out, m.waiting...)
+	}
+	return out
 }
 
 // judge applies the success policy to the agents' results.

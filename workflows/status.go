@@ -24,13 +24,16 @@ func (r *investigationRun) answerQueries(ctx workflow.Context) error {
 func (r *investigationRun) snapshot() Status {
 	out := Status{
 		ID: r.id, Chain: r.state.Resolved.Skeleton.Chain, Status: r.result.Status, EndReason: r.result.EndReason,
-		Stages: r.state.Stages, Usage: r.state.Usage, Undelivered: r.state.Undelivered, Error: r.result.Error,
+		Stages: r.state.Stages, Usage: r.state.Usage, Waiting: r.waiting, Undelivered: r.state.Undelivered, Error: r.result.Error,
 	}
 	switch {
 	case r.result.Status.Closed():
 	case r.state.Steering.Paused:
 		out.Stages = r.withRunning()
 		out.Status, out.WaitingFor = agent.StatusPaused, "a person: signal resume or conclude"
+	case len(r.waiting) > 0:
+		out.Stages = r.withRunning()
+		out.WaitingFor = fmt.Sprintf("a person: approve or deny %d tool call(s)", len(r.waiting))
 	case len(r.state.Stages) == 0:
 		out.WaitingFor = "the chain to be resolved"
 	case r.state.Next < len(r.state.Stages):
@@ -65,6 +68,9 @@ func statusTable(s Status) string {
 		b.WriteString(fmt.Sprintf(" · waiting for %s", s.WaitingFor))
 	}
 	b.WriteString("\n\n")
+	if len(s.Waiting) > 0 {
+		b.WriteString(approvalList(s.Waiting) + "\n")
+	}
 	if s.Error != "" {
 		b.WriteString("error: " + verbatim(s.Error, 1000) + "\n\n")
 	}

@@ -13,6 +13,8 @@ type Plan struct {
 	Chain     string `json:"chain"`
 	AlertType string `json:"alert_type,omitempty"`
 	Runbook   string `json:"runbook,omitempty"`
+	// AlertMasking is what is masked in the request's data; nil = nothing.
+	AlertMasking *Masking `json:"alert_masking,omitempty"`
 	// Timeout bounds the investigation; time paused does not count. 0 = none.
 	Timeout Duration    `json:"timeout,omitempty"`
 	Stages  []StagePlan `json:"stages"`
@@ -54,6 +56,7 @@ type AgentPlan struct {
 	// Servers are the MCP servers whose tools the agent is offered.
 	Servers     []Server    `json:"servers,omitempty"`
 	Shell       *Shell      `json:"shell,omitempty"`
+	Tools       ToolConfig  `json:"tools,omitzero"`
 	Temperature *float32    `json:"temperature,omitempty"`
 	MaxTokens   int         `json:"max_tokens,omitempty"`
 	Compression Compression `json:"compression"`
@@ -99,6 +102,10 @@ type Server struct {
 	TaskQueue    string          `json:"task_queue,omitempty"`
 	Instructions string          `json:"instructions,omitempty"`
 	Risk         map[string]Risk `json:"risk,omitempty"`
+	// Masking is what is masked in the server's results; nil = nothing.
+	Masking *Masking `json:"masking,omitempty"`
+	// Summarization shortens large results; nil = they are shown as they are.
+	Summarization *Summarization `json:"summarization,omitempty"`
 }
 
 // Risk says what a tool may do to the world (spec: tools, "Risk").
@@ -109,6 +116,11 @@ const (
 	RiskReadOnly    Risk = "read_only"
 	RiskWrite       Risk = "write"
 	RiskDestructive Risk = "destructive"
+	RiskLow         Risk = "low"
+	RiskMedium      Risk = "medium"
+	RiskHigh        Risk = "high"
+	RiskCritical    Risk = "critical"
+	RiskUnknown     Risk = "unknown"
 )
 
 // Shell limits the shell tool of an agent; an agent without one has no shell.

@@ -29,6 +29,8 @@ type AgentSkeleton struct {
 	ThinkingFallback bool             `json:"thinking_fallback,omitempty"`
 	Servers          []ServerSkeleton `json:"servers,omitempty"`
 	Timeouts         Timeouts         `json:"timeouts"`
+	// ApprovalTimeout is how long a call waits for a person.
+	ApprovalTimeout Duration `json:"approval_timeout,omitempty"`
 }
 
 // ServerSkeleton names an MCP server and the task queue that serves it.
@@ -62,7 +64,7 @@ func (a AgentPlan) skeleton() AgentSkeleton {
 	row, _ := LookupType(a.Type)
 	out := AgentSkeleton{
 		Name: a.Name, Pattern: row.Pattern, MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
-		ThinkingFallback: row.ThinkingFallback, Timeouts: a.Timeouts,
+		ThinkingFallback: row.ThinkingFallback, Timeouts: a.Timeouts, ApprovalTimeout: a.Tools.ApprovalTimeout,
 	}
 	for _, p := range a.Providers {
 		out.Models = append(out.Models, p.Model)

@@ -1,0 +1,144 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+)
+
+// approvals are an agent's calls that wait, or have waited, for a person.
+type approvals struct {
+	pending []*approval
+	decided map[string]string // by call id: what was decided, for who decides again
+}
+
+// approval is one call that waits.
+type approval struct {
+	Approval
+	decision *activities.Decision
+}
+
+// open lists the calls that wait now.
+func (a *approvals) open() []Approval {
+	var out []Approval
+	for _, p := range a.pending {
+		if p.decision == nil {
+			out = append(out, p.Approval)
+		}
+	}
+	return out
+}
+
+func (a *approvals) find(callID string) *approval {
+	for _, p := range a.pending {
+		if p.CallID == callID && p.decision == nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// check refuses a decision that decides nothing.
+func (a *approvals) check(d Decide) error {
+	if d.Approved == nil {
+		return errors.New(`"approved" is missing: true or false`)
+	}
+	if how, ok := a.decided[d.CallID]; ok {
+		return fmt.Errorf("call %q was decided already: %s", d.CallID, how)
+	}
+	if a.find(d.CallID) == nil {
+		return fmt.Errorf("no call %q waits for a decision", d.CallID)
+	}
+	return nil
+}
+
+// settle decides a call, once.
+func (a *approvals) settle(p *approval, d activities.Decision) {
+	p.decision = &d
+	if a.decided == nil {
+		a.decided = map[string]string{}
+	}
+	a.decided[p.CallID] = d.String()
+}
+
+// serveDecisions registers the update that approves and denies calls.
+func (r *agentRun) serveDecisions(ctx workflow.Context) error {
+	decide := func(ctx workflow.Context, d Decide) (activities.Decision, error) {
+		out := activities.Decision{Approved: *d.Approved, By: d.By, Reason: clip(d.Reason, 1000), At: workflow.Now(ctx)}
+		r.settle(ctx, r.approvals.find(d.CallID), out)
+		return out, nil
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDecide, decide, workflow.UpdateHandlerOptions{
+		Validator:   r.approvals.check,
+		Description: `Approve or deny a tool call that waits. Input: {"call_id": "…", "approved": true or false, "by": "…", "reason": "…"}`,
+	})
+}
+
+// ask lists a reply's calls that need a person. All of them wait at once.
+func (r *agentRun) ask(ctx workflow.Context, calls []activities.Call) []*approval {
+	asked := make([]*approval, len(calls))
+	expires := workflow.Now(ctx).Add(orDefault(r.in.Agent.ApprovalTimeout.D(), defaultApproval))
+	for n, call := range calls {
+		if call.Approve == nil {
+			continue
+		}
+		asked[n] = &approval{Approval: Approval{
+			CallID: call.Approve.ID, Tool: call.Name, Risk: call.Approve.Risk, Arguments: call.Approve.Arguments,
+			Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID, Expires: expires,
+		}}
+		r.approvals.pending = append(r.approvals.pending, asked[n])
+		r.teller.changed()
+	}
+	r.noteCalls(ctx)
+	return asked
+}
+
+// await waits until a person has decided, or nobody did in time.
+func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision {
+	options := workflow.AwaitOptions{
+		Timeout:      max(a.Expires.Sub(workflow.Now(ctx)), time.Millisecond),
+		TimerOptions: workflow.TimerOptions{Summary: "approval of " + a.Tool},
+	}
+	done := func() bool { return a.decision != nil || r.steering.Concluding }
+	inTime, err := workflow.AwaitWithOptions(ctx, options, done)
+	if a.decision != nil {
+		return a.decision
+	}
+	reason := "nobody decided in time"
+	switch {
+	case err != nil:
+		reason = "it was cancelled before anybody had decided"
+	case inTime:
+		reason = "nobody had decided when the agent was told to conclude"
+	}
+	r.settle(ctx, a, activities.Decision{Reason: reason, At: workflow.Now(ctx)})
+	return a.decision
+}
+
+// settle decides a call, once, and tells who waits for it.
+func (r *agentRun) settle(ctx workflow.Context, a *approval, d activities.Decision) {
+	r.approvals.settle(a, d)
+	r.teller.changed()
+	r.noteCalls(ctx)
+}
+
+// noteCalls says that calls run, or that they wait for a person.
+func (r *agentRun) noteCalls(ctx workflow.Context) {
+	if open := len(r.approvals.open()); open > 0 {
+		r.note(ctx, fmt.Sprintf("waiting for a person to approve %d tool call(s)", open))
+		return
+	}
+	r.note(ctx, "running tool calls")
+}
+
+// denied is a call's result when it was not approved.
+func denied(in activities.CallToolIn, call activities.Call) *activities.Input {
+	return &activities.Input{
+		Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, ErrorType: activities.ResultDenied,
+		Text: fmt.Sprintf("The call of %s was not made: %s.", call.Name, in.Decision), By: in.Decision.By,
+	}
+}

@@ -1,0 +1,182 @@
+package workflows
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// askApproval asks for tools whose calls a person has to approve: c1_0, c1_1, …
+func askApproval(tools ...string) activities.GenerateOut {
+	out := ask(tools...)
+	for n := range out.Calls {
+		out.Calls[n].Approve = &activities.Approve{ID: "c1_" + string(rune('0'+n)), Risk: agent.RiskHigh, Arguments: `{"pod":"db-1"}`}
+	}
+	return out
+}
+
+// decide sends the update; once it is handled, refused says why it was not taken.
+func decide(t *testing.T, env *testsuite.TestWorkflowEnvironment, d Decide) (refused *string) {
+	t.Helper()
+	refused = new(string)
+	env.UpdateWorkflow(UpdateDecide, "", &testsuite.TestUpdateCallback{
+		OnAccept: func() {},
+		OnReject: func(err error) { *refused = err.Error() },
+		OnComplete: func(_ any, err error) {
+			if err != nil {
+				t.Errorf("decide %+v: %v", d, err)
+			}
+		},
+	}, d)
+	return refused
+}
+
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	tests := []struct {
+		name string
+		at   map[time.Duration]func(*testing.T, *testsuite.TestWorkflowEnvironment)
+		want []string // the error type of each result that the workflow decided, with a part of its text
+		made int      // calls
+	}{
+		{
+			name: "approved", made: 2,
+			at: map[time.Duration]func(*testing.T, *testsuite.TestWorkflowEnvironment){
+				time.Minute: func(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
+					decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: "Ada"})
+					decide(t, env, Decide{CallID: "c1_1", Approved: &yes, By: "Ada"})
+				},
+			},
+		},
+		{
+			name: "one of two", made: 1, want: []string{"PermissionDenied: The call of b was not made: denied by Ada (too risky)."},
+			at: map[time.Duration]func(*testing.T, *testsuite.TestWorkflowEnvironment){
+				50 * time.Minute: func(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
+					decide(t, env, Decide{CallID: "c1_1", Approved: &no, By: "Ada", Reason: "too risky"})
+					decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: "Ada"})
+				},
+			},
+		},
+		{name: "nobody decides", want: []string{"PermissionDenied: The call of a was not made: denied (nobody decided in time).", "PermissionDenied: The call of b"}},
+		{
+			name: "concluded", want: []string{"PermissionDenied: The call of a was not made: denied (nobody had decided when", "PermissionDenied: The call of b"},
+			at: map[time.Duration]func(*testing.T, *testsuite.TestWorkflowEnvironment){
+				time.Minute: func(_ *testing.T, env *testsuite.TestWorkflowEnvironment) { env.SignalWorkflow(SignalConclude, nil) },
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{model: script(askApproval("a", "b"), say("x"))}
+			env := newEnv(t, f)
+			for at, do := range tt.at {
+				env.RegisterDelayedCallback(func() { do(t, env) }, at)
+			}
+			in := agentInput(agent.Iterating, 3)
+			in.Agent.Timeouts.Agent = agent.Duration(time.Minute) // waiting for people does not count
+			env.ExecuteWorkflow(IteratingAgent, in)
+			if got := agentEnd(t, env); got.Status != agent.StatusCompleted {
+				t.Fatalf("got %+v", got)
+			}
+			if len(f.called) != tt.made {
+				t.Errorf("%d calls were made, want %d", len(f.called), tt.made)
+			}
+			for _, call := range f.called {
+				if call.Decision == nil || !call.Decision.Approved || call.Decision.By != "Ada" {
+					t.Errorf("made without approval: %+v", call)
+				}
+			}
+			var results []activities.Input
+			for _, input := range f.generated[1].Inputs {
+				if input.Kind == activities.InputResult {
+					results = append(results, input)
+				}
+			}
+			if len(results) != len(tt.want) {
+				t.Fatalf("results %+v, want %q", results, tt.want)
+			}
+			for n, want := range tt.want {
+				if got := results[n].ErrorType + ": " + results[n].Text; !strings.HasPrefix(got, want) {
+					t.Errorf("result %q, want %q", got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestDecisionsThatDecideNothing(t *testing.T) {
+	t.Parallel()
+	yes := true
+	f := &fake{model: script(askApproval("a", "b"), say("x"))}
+	env := newEnv(t, f)
+	refused := map[string]*string{}
+	env.RegisterDelayedCallback(func() {
+		refused["unknown"] = decide(t, env, Decide{CallID: "c9_0", Approved: &yes})
+		refused["no answer"] = decide(t, env, Decide{CallID: "c1_0"})
+		refused["the first"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: "Ada"})
+		refused["twice"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: "Bob"})
+	}, time.Minute)
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+	for what, want := range map[string]string{
+		"unknown": `no call "c9_0" waits`, "no answer": `"approved" is missing`, "the first": "", "twice": `decided already: approved by Ada`,
+	} {
+		if got := *refused[what]; (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+}
+
+// Who is waited for is known at the top, and no clock runs meanwhile.
+func TestApprovalIsSeenInTheInvestigation(t *testing.T) {
+	t.Parallel()
+	yes := true
+	f := &fake{plan: planOf([]string{"default"})}
+	f.plan.Timeout, f.plan.Stages[0].Timeout = agent.Duration(time.Minute), agent.Duration(time.Minute)
+	f.model = script(askApproval("a"), say("x"))
+	env := newEnv(t, f)
+	var during, after Status
+	env.RegisterDelayedCallback(func() {
+		during = statusOf(t, env)
+		w := during.Waiting
+		if len(w) != 1 {
+			t.Errorf("status: %+v", during)
+			return
+		}
+		err := env.UpdateWorkflowByID(w[0].WorkflowID, UpdateDecide, "", &testsuite.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(any, error) {},
+		}, Decide{CallID: w[0].CallID, Approved: &yes})
+		if err != nil {
+			t.Error(err)
+		}
+	}, 30*time.Minute)
+	investigate(t, env)
+	after = statusOf(t, env)
+	if err := env.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if w := during.Waiting[0]; w.CallID != "c1_0" || w.Tool != "a" || w.Agent != "A" || w.Risk != agent.RiskHigh || w.Arguments == "" {
+		t.Errorf("waiting for %+v", w)
+	}
+	if !strings.Contains(during.WaitingFor, "approve or deny 1 tool call") || len(after.Waiting) != 0 || len(f.called) != 1 {
+		t.Errorf("during: %+v\nafter: %+v", during, after)
+	}
+}
+
+func statusOf(t *testing.T, env *testsuite.TestWorkflowEnvironment) (s Status) {
+	t.Helper()
+	value, err := env.QueryWorkflow(QueryStatus)
+	if err == nil {
+		err = value.Get(&s)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	return s
+}

@@ -20,6 +20,7 @@ type standing struct {
 	known    bool // the run has been here before
 	newest   bool // no run came after it
 	displace bool // rows of other runs stand in its way
+	stored   bool // the run has written the step already
 }
 
 func (st standing) stale() bool   { return st.known && !st.newest }
@@ -30,30 +31,33 @@ func (c claim) standing(ctx context.Context, q querier) (st standing, err error)
 		EXISTS (SELECT 1 FROM runs WHERE investigation = $1 AND execution = $2 AND run_id = $3),
 		COALESCE((SELECT run_id FROM runs WHERE investigation = $1 AND execution = $2 ORDER BY ordinal DESC LIMIT 1), '') = $3,
 		EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND superseded = 0
-			AND (iteration > $4 OR iteration = $4 AND position >= $5 AND position < $6) AND run_id <> $3)`
+			AND (iteration > $4 OR iteration = $4 AND position >= $5 AND position < $6) AND run_id <> $3),
+		EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND superseded = 0
+			AND iteration = $4 AND position = $5 AND run_id = $3 AND step = seq)`
 	err = q.QueryRowContext(ctx, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position, c.Until()).
-		Scan(&st.known, &st.newest, &st.displace)
+		Scan(&st.known, &st.newest, &st.displace, &st.stored)
 	return st, err
 }
 
 // enforce makes the claim good, or returns ErrStaleRun. It needs the write lock.
-func (c claim) enforce(ctx context.Context, q querier) error {
+// What the run has stored is not changed by it.
+func (c claim) enforce(ctx context.Context, q querier) (standing, error) {
 	st, err := c.standing(ctx, q)
 	if err != nil {
-		return err
+		return st, err
 	}
 	if st.stale() {
-		return ErrStaleRun
+		return st, ErrStaleRun
 	}
 	if !st.known {
 		if err := c.register(ctx, q); err != nil {
-			return err
+			return st, err
 		}
 	}
 	if st.displace {
-		return c.supersede(ctx, q)
+		return st, c.supersede(ctx, q)
 	}
-	return nil
+	return st, nil
 }
 
 // register makes the run the newest one. What a run before it was about to say is void.

@@ -77,6 +77,9 @@ func (c timeColumn) Scan(src any) error {
 	return nil
 }
 
+// storedTime is what a timeColumn makes of a time.
+func storedTime(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
+
 // endColumn is a timeColumn that may be NULL: not ended yet.
 type endColumn struct{ to **time.Time }
 

@@ -76,3 +76,12 @@ func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry
 	}
 	return nil
 }
+
+// storedBody is what a jsonColumn makes of a body: text of others may not be UTF-8.
+func storedBody(body transcript.Body) (out transcript.Body, err error) {
+	text, err := asJSON(&body).Value()
+	if err != nil {
+		return out, err
+	}
+	return out, asJSON(&out).Scan(text)
+}

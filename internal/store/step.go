@@ -34,14 +34,15 @@ func (s *Store) lookup(ctx context.Context, c claim) (stored []transcript.Entry,
 		return nil, s.db.explain(err)
 	}
 	if st.settled() {
-		stored, err = c.stored(ctx, s.db.reader)
+		stored, err = c.stored(ctx, s.db.reader, st)
 		return stored, s.db.explain(err)
 	}
 	err = s.write(ctx, c.Investigation, func(q querier) error {
-		if err := c.enforce(ctx, q); err != nil {
+		st, err := c.enforce(ctx, q)
+		if err != nil {
 			return err
 		}
-		stored, err = c.stored(ctx, q)
+		stored, err = c.stored(ctx, q, st)
 		return err
 	})
 	return stored, err
@@ -67,16 +68,15 @@ func (s *Store) append(ctx context.Context, c claim, step transcript.Step) (stor
 		return nil, err
 	}
 	err = s.write(ctx, c.Investigation, func(q querier) error {
-		if err := c.enforce(ctx, q); err != nil {
+		st, err := c.enforce(ctx, q)
+		if err != nil {
 			return err
 		}
-		if stored, err = c.stored(ctx, q); err != nil || stored != nil {
+		if st.stored {
+			stored, err = c.stored(ctx, q, st)
 			return err
 		}
-		if err := insertStep(ctx, q, step); err != nil {
-			return err
-		}
-		stored, err = c.stored(ctx, q)
+		stored, err = insertStep(ctx, q, step)
 		return err
 	})
 	if errors.Is(err, errDuplicate) {
@@ -85,8 +85,12 @@ func (s *Store) append(ctx context.Context, c claim, step transcript.Step) (stor
 	return stored, err
 }
 
-// stored returns the rows of the step that begins at the claim's key and is of its run.
-func (c claim) stored(ctx context.Context, q querier) ([]transcript.Entry, error) {
+// stored returns the rows of the step that begins at the claim's key and is of
+// its run; nil if its standing says that there are none.
+func (c claim) stored(ctx context.Context, q querier, st standing) ([]transcript.Entry, error) {
+	if !st.stored {
+		return nil, nil
+	}
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND step = (
 			SELECT seq FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
 				AND iteration = $4 AND position = $5 AND run_id = $3 AND step = seq)
@@ -94,23 +98,29 @@ func (c claim) stored(ctx context.Context, q querier) ([]transcript.Entry, error
 	return selectAll(ctx, q, entryFields, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position)
 }
 
-// insertStep numbers and writes the rows, and what follows from them.
-func insertStep(ctx context.Context, q querier, step transcript.Step) error {
+// insertStep numbers and writes the rows, and what follows from them. It returns
+// the entries as a later Lookup reads them.
+func insertStep(ctx context.Context, q querier, step transcript.Step) ([]transcript.Entry, error) {
 	now, err := advance(ctx, q, step.Investigation, cursor{seq: int64(len(step.Rows))})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	first := now.seq - int64(len(step.Rows)) + 1
+	entries := make([]transcript.Entry, 0, len(step.Rows))
 	for i, row := range step.Rows {
 		entry := transcript.Entry{
 			Scope: step.Scope, Key: row.Key, Seq: first + int64(i), Kind: row.Kind,
-			At: time.Now(), Writer: step.Writer, Body: row.Body,
+			At: storedTime(time.Now()), Writer: step.Writer,
+		}
+		if entry.Body, err = storedBody(row.Body); err != nil {
+			return nil, err
 		}
 		if err := insertEntry(ctx, q, first, entry); err != nil {
-			return err
+			return nil, err
 		}
+		entries = append(entries, entry)
 	}
-	return nil
+	return entries, nil
 }
 
 func (c claim) check() error {

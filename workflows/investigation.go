@@ -29,6 +29,13 @@ type investigationState struct {
 	Steering    Steering              `json:"steering"`
 	Deadline    deadline              `json:"deadline"`
 	Undelivered []string              `json:"undelivered,omitempty"`
+	Shown       *attributes           `json:"shown,omitempty"`
+}
+
+// attributes are the search attributes that change while an investigation runs.
+type attributes struct {
+	Stage  string       `json:"stage,omitempty"`
+	Status agent.Status `json:"status"`
 }
 
 // continued is the input of a later run.
@@ -254,15 +261,37 @@ func (r *investigationRun) show(ctx workflow.Context) {
 	if !r.state.Resolved.SearchAttributes {
 		return
 	}
-	skeleton := r.state.Resolved.Skeleton
-	stage := ""
-	if r.state.Next < len(r.state.Stages) {
-		stage = r.state.Stages[r.state.Next].Name
+	changed := r.changedAttributes()
+	if len(changed) == 0 {
+		return
 	}
-	err := workflow.UpsertTypedSearchAttributes(ctx,
-		attributeChain.ValueSet(skeleton.Chain), attributeAlertType.ValueSet(skeleton.AlertType),
-		attributeStage.ValueSet(stage), attributeStatus.ValueSet(string(r.result.Status)))
-	if err != nil {
+	if err := workflow.UpsertTypedSearchAttributes(ctx, changed...); err != nil {
 		workflow.GetLogger(ctx).Warn("search attributes not set", "error", err)
 	}
+}
+
+// changedAttributes are those that differ from what was shown last: each upsert
+// is an event, and work for the server.
+func (r *investigationRun) changedAttributes() (changed []temporal.SearchAttributeUpdate) {
+	now := attributes{Status: r.result.Status}
+	if !r.result.Status.Closed() && r.state.Next < len(r.state.Stages) {
+		now.Stage = r.state.Stages[r.state.Next].Name
+	}
+	if r.state.Shown == nil {
+		skeleton := r.state.Resolved.Skeleton
+		changed = append(changed, attributeChain.ValueSet(skeleton.Chain), attributeAlertType.ValueSet(skeleton.AlertType))
+		r.state.Shown = &attributes{}
+	}
+	switch {
+	case now.Stage == r.state.Shown.Stage:
+	case now.Stage == "":
+		changed = append(changed, attributeStage.ValueUnset())
+	default:
+		changed = append(changed, attributeStage.ValueSet(now.Stage))
+	}
+	if now.Status != r.state.Shown.Status {
+		changed = append(changed, attributeStatus.ValueSet(string(now.Status)))
+	}
+	*r.state.Shown = now
+	return changed
 }

@@ -6,9 +6,12 @@ package activities
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -23,10 +26,11 @@ type Activities struct {
 	Records     Records
 	Blobs       Blobs
 	Models      Models
+	Memories    Memories
+	Limits      Limits
 	Servers     tool.Caller // MCP servers
 	Builtins    Builtins
-	Policy      tool.Policy
-	Validator   *tool.Validator
+	Policy      *tool.Policy
 	// SearchAttributes: the worker registered them at start.
 	SearchAttributes bool
 	Logger           *slog.Logger
@@ -38,11 +42,14 @@ type Activities struct {
 type Requests interface {
 	// Inputs returns all arguments, as JSON.
 	Inputs(ctx context.Context, workflowID, runID string) ([][]byte, error)
+	// Message returns the text of an update "send" that a run has accepted.
+	Message(ctx context.Context, workflowID, runID, updateID string) (string, error)
 }
 
 // Planner resolves a request to a plan, from the worker's configuration.
 type Planner interface {
 	Plan(req agent.PlanRequest) (agent.Plan, error)
+	Conversation(req agent.AgentRequest) (agent.Plan, error)
 }
 
 // Transcripts is the journal (internal/store has the exact semantics).
@@ -69,6 +76,20 @@ type Records interface {
 type Blobs interface {
 	PutBlob(ctx context.Context, data []byte) (hash string, err error)
 	Blob(ctx context.Context, hash string) ([]byte, error)
+}
+
+// Memories keeps what agents learned between runs.
+type Memories interface {
+	// Journal runs calls of memory tools in one transaction with their results.
+	Journal(ctx context.Context, batch memory.Batch, run func(tx memory.Tx, n int) (transcript.Body, error)) ([]transcript.Entry, error)
+	// Blocks returns an agent's blocks; those of the configuration are made where they are absent.
+	Blocks(ctx context.Context, agent string, configured []memory.Block) ([]memory.Block, error)
+}
+
+// Limits counts calls over all workers.
+type Limits interface {
+	// Reserve takes a place in a window; wait > 0 = there is none for so long.
+	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
 }
 
 // Models makes the client for a provider.

@@ -80,7 +80,7 @@ func newBench(t *testing.T) *bench {
 	b.run = func(tool.Call) (tool.Result, error) { return tool.Success("result"), nil }
 	b.act = &activities.Activities{
 		Transcripts: s, Records: s, Blobs: s, Models: b, Servers: b, Builtins: noBuiltins{},
-		Validator: tool.NewValidator(), Logger: slog.New(slog.DiscardHandler),
+		Policy: tool.NewPolicy(nil), Logger: slog.New(slog.DiscardHandler),
 	}
 	b.plan()
 	var suite testsuite.WorkflowTestSuite
@@ -90,13 +90,16 @@ func newBench(t *testing.T) *bench {
 }
 
 // plan puts an investigation with one agent into the store.
-func (b *bench) plan() {
+func (b *bench) plan(changes ...func(*agent.AgentPlan)) {
 	plan := agent.Plan{Chain: "c", Stages: []agent.StagePlan{{Name: "s", Agents: []agent.AgentPlan{{
 		Name: "A", Definition: "A", Type: "default", LLMBackend: "langchain", MaxIterations: 5,
 		Providers: []agent.Provider{{Name: "p", Model: "gpt-4o"}, {Name: "q", Model: "gpt-4o-mini"}},
 		Servers:   []agent.Server{{Name: "lab"}}, Timeouts: agent.Timeouts{Tool: agent.Duration(time.Second)},
 		Compression: agent.Compression{Enabled: true, Threshold: 0.8, KeepRecentMessages: 4, Strategy: "window"},
 	}}}}}
+	for _, change := range changes {
+		change(&plan.Stages[0].Agents[0])
+	}
 	body, err := json.Marshal(plan)
 	if err != nil {
 		b.t.Fatal(err)

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -29,7 +30,7 @@ func (a *Activities) CallTool(ctx context.Context, in CallToolIn) (CallToolOut, 
 	if err != nil {
 		return CallToolOut{}, storeFailure(ended(ctx, err))
 	}
-	return CallToolOut{Status: entry.Status, ErrorType: entry.ErrorType}, nil
+	return CallToolOut{Status: entry.Status, ErrorType: entry.ErrorType, Pause: entry.Pause}, nil
 }
 
 // toolCall is one call of a reply.
@@ -55,7 +56,20 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	if c.call, err = c.wanted(ctx, c.in.Iteration, c.in.Call); err != nil {
 		return transcript.Entry{}, err
 	}
-	result, err := c.result(ctx, begun != nil)
+	decision, refusal, err := c.decide(ctx)
+	switch {
+	case err != nil:
+		return transcript.Entry{}, err
+	case refusal != nil:
+		return c.write(ctx, refusal.Result())
+	case memory.IsTool(decision.Spec.Name):
+		entries, err := c.remember(ctx, []*toolCall{c})
+		if err != nil {
+			return transcript.Entry{}, err
+		}
+		return entries[0], nil
+	}
+	result, err := c.result(ctx, decision, begun != nil)
 	if err != nil {
 		return transcript.Entry{}, err
 	}
@@ -66,44 +80,80 @@ func (c *toolCall) lookup(ctx context.Context, key transcript.Key) ([]transcript
 	return c.Transcripts.Lookup(ctx, c.ref.scope(), key, c.writer)
 }
 
-// result decides whether the call may be made, makes it, and says what came of it.
-func (c *toolCall) result(ctx context.Context, begun bool) (tool.Result, error) {
-	specs, _, err := c.offered(ctx)
+// decide asks the policy, once more: what was offered may not be what is called.
+func (c *toolCall) decide(ctx context.Context) (tool.Decision, *tool.Refusal, error) {
+	tools, _, err := c.offered(ctx)
 	if err != nil {
-		return tool.Result{}, err
+		return tool.Decision{}, nil, err
 	}
-	spec, err := c.Policy.Decide(specs, c.call.Name)
+	decision, refusal := c.judge(tools)
+	return decision, refusal, nil
+}
+
+func (c *toolCall) judge(tools *tool.Set) (tool.Decision, *tool.Refusal) {
+	decision, err := tools.Decide(c.call.Name, c.call.Arguments)
 	if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
-		return refusal.Result(), nil
+		return decision, refusal
 	}
-	args, err := c.Validator.ValidateArguments(spec.Schema, c.call.Arguments)
-	if err != nil {
-		return tool.Failure(tool.ErrorInvalidArguments, err.Error()), nil
+	if decision.NeedsApproval && (c.in.Decision == nil || !c.in.Decision.Approved) {
+		text := fmt.Sprintf("Tool %s needs a person's approval, and there is none.", decision.Spec.Name)
+		return decision, &tool.Refusal{Type: tool.ErrorPermissionDenied, Message: text}
 	}
+	return decision, nil
+}
+
+// result makes the call, unless it may have been made, and says what came of it.
+func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun bool) (tool.Result, error) {
+	spec := decision.Spec
 	if begun && spec.Class() == tool.NonIdempotent {
 		return tool.Failure(tool.ErrorOutcomeUnknown, fmt.Sprintf(
 			"The call of %s was interrupted, and it is not known whether it took effect. It was not made again. Verify before you rely on it or repeat it.",
 			spec.Name)), nil
 	}
-	if !begun {
-		if err := c.append(ctx, transcript.KindCall, transcript.Body{Call: &c.call}); err != nil {
+	wait, err := c.reserve(ctx, decision)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if wait > 0 {
+		return tool.Failure(tool.ErrorRateLimited, fmt.Sprintf(
+			"Tool %s may be called %d times a minute by this agent, and was. Try again later; retry_after: %s.",
+			spec.Name, decision.RatePerMinute, wait.Round(time.Second)+time.Second)), nil
+	}
+	if !begun && !spec.Own { // what touches only our own store is its own journal
+		if err := c.append(ctx, transcript.KindCall, transcript.Body{Call: &c.call, Decision: c.in.Decision.said()}); err != nil {
 			return tool.Result{}, err
 		}
 	}
-	return c.execute(ctx, spec, args)
+	return c.execute(ctx, decision)
+}
+
+// reserve takes a place in the tool's rate limit; wait > 0 = there is none for so long.
+func (c *toolCall) reserve(ctx context.Context, decision tool.Decision) (wait time.Duration, err error) {
+	if decision.RatePerMinute == 0 {
+		return 0, nil
+	}
+	return c.Limits.Reserve(ctx, ratelimit.Reservation{
+		Agent: c.agent.Definition, Tool: decision.Spec.Name, Key: c.key(), Limit: decision.RatePerMinute, Window: time.Minute,
+	})
+}
+
+// key is the call's idempotency key.
+func (c *toolCall) key() string {
+	return fmt.Sprintf("%s/%s/%d/%d", c.ref.Investigation, c.ref.Execution, c.in.Iteration, c.in.Call)
 }
 
 // execute makes the call, within the tool's timeout.
-func (c *toolCall) execute(ctx context.Context, spec tool.Spec, args json.RawMessage) (tool.Result, error) {
-	callCtx := ctx
-	if limit := c.agent.Timeouts.Tool.D(); limit > 0 {
+func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Result, error) {
+	callCtx, spec := ctx, decision.Spec
+	if limit := decision.Within(c.agent.Timeouts.Tool.D()); limit > 0 {
 		var cancel context.CancelFunc
 		callCtx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
 	call := tool.Call{
-		Name: spec.Name, Arguments: args, Session: c.ref.Investigation + "/" + c.ref.Execution,
-		Key: fmt.Sprintf("%s/%s/%d/%d", c.ref.Investigation, c.ref.Execution, c.in.Iteration, c.in.Call),
+		Name: spec.Name, Arguments: decision.Arguments, Session: c.ref.Investigation + "/" + c.ref.Execution,
+		Investigation: c.ref.Investigation, Execution: c.ref.Execution,
+		Key: c.key(),
 	}
 	var result tool.Result
 	var err error
@@ -179,6 +229,7 @@ const maxInlineResult = 256 << 10
 func (j *job) writeResult(ctx context.Context, iteration, n int, call transcript.Call, result tool.Result) (transcript.Entry, error) {
 	body := transcript.Body{
 		Text: result.Content, Call: &call, Status: string(result.Status), ErrorType: result.ErrorType, Size: len(result.Content),
+		Pause: result.Pause,
 	}
 	for _, artifact := range result.Artifacts {
 		hash, err := j.putArtifact(ctx, artifact)
@@ -192,7 +243,7 @@ func (j *job) writeResult(ctx context.Context, iteration, n int, call transcript
 		if body.Blob, err = j.Blobs.PutBlob(ctx, []byte(result.Content)); err != nil {
 			return transcript.Entry{}, fmt.Errorf("keep the result of %s: %w", call.Name, err)
 		}
-		body.Text = fmt.Sprintf("%s\n[cut: the first %d of %d bytes]", cut(result.Content, maxInlineResult), maxInlineResult, body.Size)
+		body.Text = beginning(result.Content, maxInlineResult)
 	}
 	row := transcript.Row{Key: transcript.ResultKey(iteration, n), Kind: transcript.KindResult, Body: body}
 	entries, err := j.Transcripts.Append(ctx, transcript.Step{Scope: j.ref.scope(), Writer: j.writer, Rows: []transcript.Row{row}})
@@ -208,12 +259,4 @@ func (j *job) putArtifact(ctx context.Context, artifact tool.Artifact) (string, 
 		return "", fmt.Errorf("keep artifact %s: %w", artifact.Name, err)
 	}
 	return j.Blobs.PutBlob(ctx, body)
-}
-
-// cut keeps the first n bytes of a text, less a character that would be split.
-func cut(text string, n int) string {
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }

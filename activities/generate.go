@@ -19,10 +19,10 @@ const FinishRepeating = string(llm.FinishRepeating)
 // maxCalls bounds the calls of one reply; more are not run, and the transcript says so.
 const maxCalls = 64
 
-// Generate makes one model call: it reads the transcript, builds the prompt and
-// the view that fits the model, streams the reply, and appends it with all that
-// came before it in this iteration. A reply that is there already is returned
-// without a call.
+// Generate makes one model call: it reads the transcript, has large results
+// summarised, builds the prompt and the view that fits the model, streams the
+// reply, and appends it with all that came before it in this iteration. A reply
+// that is there already is returned without a call.
 func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, error) {
 	defer keepAlive(ctx)()
 	j, err := a.job(ctx, in.Ref)
@@ -52,7 +52,7 @@ func (g *generation) run(ctx context.Context) ([]transcript.Entry, error) {
 	if err := g.open(ctx); err != nil {
 		return nil, err
 	}
-	specs, missing, err := g.offered(ctx)
+	tools, missing, err := g.offered(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,27 +61,36 @@ func (g *generation) run(ctx context.Context) ([]transcript.Entry, error) {
 			return nil, err
 		}
 	}
-	g.addInputs()
+	if err := g.addInputs(ctx); err != nil {
+		return nil, err
+	}
 	stored, err := g.Transcripts.Entries(ctx, g.ref.scope())
 	if err != nil {
 		return nil, fmt.Errorf("read transcript: %w", err)
 	}
-	view, compression, err := g.view(stored)
-	if err != nil {
-		return nil, modelFailure(err)
+	if stored, err = g.summarize(ctx, stored); err != nil {
+		return nil, err
 	}
-	reply, err := g.call(ctx, view, g.tools(specs))
+	blocks, err := g.memoryBlocks(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g.addReply(reply, specs, compression)
-	return g.Transcripts.Append(ctx, transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: g.rows})
+	view, compression, err := g.view(stored, blocks)
+	if err != nil {
+		return nil, modelFailure(err)
+	}
+	reply, err := g.call(ctx, view, g.tools(tools.Offered()))
+	if err != nil {
+		return nil, err
+	}
+	g.addReply(reply, tools, compression, summaryUsage(stored))
+	return g.Transcripts.Append(ctx, transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: g.rows, Recall: g.recalledBy()})
 }
 
 // open records what has to be there before the call: that the execution runs,
 // and results that the workflow decided.
 func (g *generation) open(ctx context.Context) error {
-	if g.in.Iteration == 1 {
+	if g.in.Iteration == 1 && !g.plan.Conversation {
 		if err := g.Records.StartExecution(ctx, g.execution()); err != nil {
 			return fmt.Errorf("record execution %s: %w", g.ref.Execution, err)
 		}
@@ -178,9 +187,24 @@ func generateOut(entries []transcript.Entry) GenerateOut {
 		if e.Usage != nil {
 			out.Usage = *e.Usage
 		}
-		for _, call := range e.Calls {
-			out.Calls = append(out.Calls, Call{Name: call.Name, Queue: call.Queue})
+		if e.SummaryUsage != nil {
+			out.Usage = out.Usage.Add(*e.SummaryUsage)
 		}
+		for _, call := range e.Calls {
+			out.Calls = append(out.Calls, callOut(call))
+		}
+	}
+	return out
+}
+
+// maxArguments is how much of a call's arguments a person is shown, in bytes.
+const maxArguments = 300
+
+// callOut is what the workflow needs of a call.
+func callOut(call transcript.Call) Call {
+	out := Call{Name: call.Name, Queue: call.Queue, Own: call.Own}
+	if call.Approval {
+		out.Approve = &Approve{ID: call.ID, Risk: call.Risk, Arguments: tool.Clip(tool.ValidText(call.Arguments), maxArguments)}
 	}
 	return out
 }

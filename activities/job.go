@@ -41,9 +41,9 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 	return j, nil
 }
 
-// offered is the agent's effective set of tools, the same for offering and for
+// offered is what the agent may do with its tools, the same for offering and for
 // executing. missing says which servers have none to offer, and why.
-func (j *job) offered(ctx context.Context) (specs []tool.Spec, missing map[string]string, err error) {
+func (j *job) offered(ctx context.Context) (tools *tool.Set, missing map[string]string, err error) {
 	catalogues, err := j.Transcripts.Catalogues(ctx, j.ref.scope())
 	if err != nil {
 		return nil, nil, fmt.Errorf("read tool catalogues: %w", err)
@@ -55,7 +55,7 @@ func (j *job) offered(ctx context.Context) (specs []tool.Spec, missing map[strin
 	for _, c := range catalogues {
 		missing[c.Server] = c.Error
 	}
-	return j.Policy.Effective(j.row, j.agent, catalogues, j.Builtins.Specs(j.agent)), missing, nil
+	return j.Policy.Tools(j.row, j.agent, catalogues, j.Builtins.Specs(j.agent)), missing, nil
 }
 
 // queue is the task queue of a tool's server; "" is the main one.

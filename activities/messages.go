@@ -78,6 +78,9 @@ const (
 	InputLimit     InputKind = "limit"     // conclude: the iterations are used up
 	InputConclude  InputKind = "conclude"  // conclude: a person asked for it
 	InputFallback  InputKind = "fallback"  // the provider before this one failed: Text says how
+	InputAwake     InputKind = "awake"     // the agent's pause of its heartbeats is over
+	InputMessage   InputKind = "message"   // a person's turn in a conversation: Text or Update, By
+	InputHeartbeat InputKind = "heartbeat" // nobody has spoken in a conversation for a while
 	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text
 )
 
@@ -89,6 +92,8 @@ type Input struct {
 	Iteration int       `json:"iteration,omitempty"`
 	Call      int       `json:"call,omitempty"`
 	ErrorType string    `json:"error_type,omitempty"`
+	// Update is the id of the update that has the text, where it is too long to stand here.
+	Update string `json:"update,omitempty"`
 }
 
 // Source names the execution whose final text stands for an earlier stage.
@@ -119,6 +124,8 @@ type GenerateOut struct {
 type Call struct {
 	Name  string `json:"name"`
 	Queue string `json:"queue,omitempty"` // "" = the main task queue
+	// Own: the tool touches only our own store.
+	Own bool `json:"own,omitempty"`
 	// Approve is set if a person has to approve the call before it is made.
 	Approve *Approve `json:"approve,omitempty"`
 }
@@ -136,6 +143,14 @@ type Decision struct {
 	By       string    `json:"by,omitempty"` // "" = nobody
 	Reason   string    `json:"reason,omitempty"`
 	At       time.Time `json:"at"`
+}
+
+// said is the decision as the transcript keeps it.
+func (d *Decision) said() string {
+	if d == nil {
+		return ""
+	}
+	return d.String()
 }
 
 // String is the decision in words.
@@ -166,6 +181,23 @@ type CallToolIn struct {
 type CallToolOut struct {
 	Status    string `json:"status"`
 	ErrorType string `json:"error_type,omitempty"`
+	// Pause is for how many minutes the agent asked to pause its heartbeats; 0 = it did not.
+	Pause int `json:"pause,omitempty"`
+}
+
+// NameCallOwnTools is the name of the local activity CallOwnTools.
+const NameCallOwnTools = "CallOwnTools"
+
+// CallOwnToolsIn runs calls of an iteration's reply that touch only our own store, in order.
+type CallOwnToolsIn struct {
+	Ref       Ref   `json:"ref"`
+	Iteration int   `json:"iteration"`
+	Calls     []int `json:"calls"` // from 0, ascending
+}
+
+// CallOwnToolsOut says what the workflow has to do about it; the results are in the transcript.
+type CallOwnToolsOut struct {
+	Pause int `json:"pause,omitempty"` // see CallToolOut
 }
 
 // SaveStageIn records how a stage and its executions ended.
@@ -202,6 +234,34 @@ type FinishOut struct {
 	Report string `json:"report,omitempty"`
 	// ReportRef names the whole report in the store when it is larger.
 	ReportRef string `json:"report_ref,omitempty"`
+}
+
+// OpenConversationIn starts a conversation. The request itself is read from the
+// workflow's start event.
+type OpenConversationIn struct {
+	Conversation string `json:"conversation"`
+	RunID        string `json:"run_id"` // the first run's
+}
+
+// OpenConversationOut is what a conversation is steered by.
+type OpenConversationOut struct {
+	Plan  string              `json:"plan"` // hash of the plan in the store
+	Agent agent.AgentSkeleton `json:"agent"`
+}
+
+// NameReadReply is the name of the local activity ReadReply.
+const NameReadReply = "ReadReply"
+
+// ReadReplyIn asks for the text that a turn ended with.
+type ReadReplyIn struct {
+	Ref       Ref `json:"ref"`
+	Iteration int `json:"iteration"`
+}
+
+// ReadReplyOut carries the text up to MaxInlineReport bytes.
+type ReadReplyOut struct {
+	Text    string `json:"text,omitempty"`
+	TextRef string `json:"text_ref,omitempty"` // of the whole, when it is larger
 }
 
 // MaxInlineReport bounds the report in a workflow's result, in bytes.

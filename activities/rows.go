@@ -31,11 +31,14 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	if err != nil {
 		return final(ErrorConfiguration, err)
 	}
+	g.add(transcript.KindSystem, transcript.Body{Text: system})
+	if g.plan.Conversation {
+		return nil // people say what they want
+	}
 	task, err := prompt.Task(g.row.Prompt, data)
 	if err != nil {
 		return final(ErrorConfiguration, err)
 	}
-	g.add(transcript.KindSystem, transcript.Body{Text: system})
 	g.add(transcript.KindUser, transcript.Body{Text: task})
 	return nil
 }
@@ -45,16 +48,8 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 		Agent: g.agent.Name, Chain: g.plan.Chain, Stage: g.plan.Stages[g.ref.Stage].Name, AlertType: g.plan.AlertType,
 		Instructions: g.agent.Instructions, Runbook: g.plan.Runbook,
 	}
-	inv, err := g.Records.Investigation(ctx, g.ref.Investigation)
-	if err != nil {
-		return data, fmt.Errorf("read investigation %s: %w", g.ref.Investigation, err)
-	}
-	if inv.DataHash != "" {
-		request, err := g.Blobs.Blob(ctx, inv.DataHash)
-		if err != nil {
-			return data, fmt.Errorf("read the data of %s: %w", g.ref.Investigation, err)
-		}
-		data.Request = string(request)
+	if err := g.readRequest(ctx, &data); err != nil {
+		return data, err
 	}
 	for _, s := range g.agent.Servers {
 		data.Servers = append(data.Servers, prompt.Server{Name: s.Name, Instructions: s.Instructions, Error: missing[s.Name]})
@@ -76,6 +71,26 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	return data, nil
 }
 
+// readRequest reads what is to be investigated; a conversation has nothing of the kind.
+func (g *generation) readRequest(ctx context.Context, data *prompt.Data) error {
+	if g.plan.Conversation {
+		return nil
+	}
+	inv, err := g.Records.Investigation(ctx, g.ref.Investigation)
+	if err != nil {
+		return fmt.Errorf("read investigation %s: %w", g.ref.Investigation, err)
+	}
+	if inv.DataHash == "" {
+		return nil
+	}
+	request, err := g.Blobs.Blob(ctx, inv.DataHash)
+	if err != nil {
+		return fmt.Errorf("read the data of %s: %w", g.ref.Investigation, err)
+	}
+	data.Request = string(request)
+	return nil
+}
+
 // finalText is what another execution of the investigation ended with.
 func (g *generation) finalText(ctx context.Context, execution string) (string, error) {
 	return g.resultText(ctx, g.ref.Investigation, execution)
@@ -91,9 +106,17 @@ func (a *Activities) resultText(ctx context.Context, investigation, execution st
 }
 
 // addInputs writes down what reached the workflow since the last call.
-func (g *generation) addInputs() {
+func (g *generation) addInputs(ctx context.Context) error {
 	for _, input := range g.in.Inputs {
 		switch input.Kind {
+		case InputMessage:
+			text, err := g.messageText(ctx, input)
+			if err != nil {
+				return err
+			}
+			g.add(transcript.KindUser, transcript.Body{Text: text, By: input.By})
+		case InputHeartbeat:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Heartbeat})
 		case InputGuidance:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Guidance(input.Text, input.By)})
 		case InputNudge:
@@ -104,20 +127,23 @@ func (g *generation) addInputs() {
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopMaxIterations)})
 		case InputConclude:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopConcluded)})
+		case InputAwake:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Awake})
 		case InputFallback:
 			text := fmt.Sprintf("The model failed (%s: %s); %s takes over.", input.ErrorType, input.Text, g.provider().Model)
 			g.add(transcript.KindFallback, transcript.Body{Text: text, ErrorType: input.ErrorType})
 		}
 	}
+	return nil
 }
 
 // addReply writes down a reply: its calls get ids of ours and what the catalogue
 // says of them, so that nothing depends on what a provider calls them.
-func (g *generation) addReply(reply llm.Response, specs []tool.Spec, compression *transcript.Compression) {
+func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *transcript.Compression, summaries *agent.Usage) {
 	body := transcript.Body{
 		Text: reply.Content, Thinking: reply.Thinking, Finish: string(reply.Finish), Provider: g.provider().Name,
-		Model: reply.Model, Usage: g.usage(reply, compression), Compression: compression, ProviderState: reply.ProviderState,
-		Forced: g.in.Conclude,
+		Model: reply.Model, Usage: usage(reply, compression.CompressedTokens), SummaryUsage: summaries, Compression: compression,
+		ProviderState: reply.ProviderState, Forced: g.in.Conclude,
 	}
 	if g.row.ThinkingFallback && body.Text == "" && len(reply.ToolCalls) == 0 {
 		body.Text = reply.Thinking
@@ -130,20 +156,26 @@ func (g *generation) addReply(reply llm.Response, specs []tool.Spec, compression
 	}
 	for n, call := range reply.ToolCalls {
 		row := transcript.Call{ID: fmt.Sprintf("c%d_%d", g.in.Iteration, n), Name: call.Name, Arguments: call.Arguments}
-		if spec, err := g.Policy.Decide(specs, call.Name); err == nil {
-			row.Name, row.Risk, row.Class, row.Queue = spec.Name, spec.Risk, string(spec.Class()), g.queue(spec.Name)
+		if decision, err := tools.Decide(call.Name, call.Arguments); decision.Spec.Name != "" {
+			spec := decision.Spec
+			row.Name, row.Risk, row.Class = spec.Name, spec.Risk, string(spec.Class())
+			if err == nil {
+				row.Queue = g.queue(spec.Name) // any worker can say no
+				row.Approval, row.Own = decision.NeedsApproval, spec.Own
+			}
 		}
 		body.Calls = append(body.Calls, row)
 	}
 	g.add(transcript.KindReply, body)
 }
 
-// usage is what the provider says the call took, or else our own count.
-func (g *generation) usage(reply llm.Response, compression *transcript.Compression) *agent.Usage {
+// usage is what the provider says the call took, or else our own count; input is
+// that of the messages, in tokens.
+func usage(reply llm.Response, input int) *agent.Usage {
 	usage := reply.Usage
 	usage.ModelCalls = 1
 	if usage.InputTokens == 0 && usage.OutputTokens == 0 {
-		usage.InputTokens = compression.CompressedTokens
+		usage.InputTokens = input
 		usage.OutputTokens = token.Count(reply.Model, reply.Content+reply.Thinking)
 	}
 	return &usage

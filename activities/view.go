@@ -1,19 +1,22 @@
 package activities
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/compress"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/token"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // view is the conversation as the model is sent it: all of it if it fits, else
 // compressed. The transcript itself never changes.
-func (g *generation) view(stored []transcript.Entry) ([]agent.Message, *transcript.Compression, error) {
+func (g *generation) view(stored []transcript.Entry, blocks string) ([]agent.Message, *transcript.Compression, error) {
 	entries := stored
 	for _, row := range g.rows {
 		entries = append(entries, transcript.Entry{Key: row.Key, Kind: row.Kind, Body: row.Body})
@@ -21,14 +24,18 @@ func (g *generation) view(stored []transcript.Entry) ([]agent.Message, *transcri
 	model, settings := g.provider().Model, g.agent.Compression
 	options := compress.Options{
 		Enabled: settings.Enabled, MaxTokens: settings.MaxContextTokens, Threshold: settings.Threshold,
-		KeepRecent: settings.KeepRecentMessages, Strategy: settings.Strategy, ShortenResultsFirst: true,
+		KeepRecent: settings.KeepRecentMessages, Strategy: settings.Strategy, ShortenResultsFirst: !g.plan.Conversation,
 		Count: func(m []agent.Message) int { return token.Messages(model, m) },
 	}
 	if options.MaxTokens == 0 {
 		options.MaxTokens = token.Window(model)
 	}
 	options.MaxTokens = corrected(options.MaxTokens, stored)
-	result, err := compress.View(transcript.Messages(entries), options)
+	messages := transcript.Messages(entries)
+	if len(messages) > 0 && messages[0].Role == agent.System {
+		messages[0].Content += blocks
+	}
+	result, err := compress.View(messages, options)
 	if errors.Is(err, compress.ErrContextTooLong) {
 		return nil, nil, fmt.Errorf("%s: %w: %v", model, llm.ErrContextTooLong, err)
 	}
@@ -38,6 +45,26 @@ func (g *generation) view(stored []transcript.Entry) ([]agent.Message, *transcri
 	return result.Messages, &transcript.Compression{
 		OriginalTokens: result.Original, CompressedTokens: result.Compressed, Ratio: result.Ratio, Strategy: result.Strategy,
 	}, nil
+}
+
+// memoryBlocks are an agent's core memory as it is now, for the end of its system prompt.
+func (g *generation) memoryBlocks(ctx context.Context) (string, error) {
+	if !g.row.Remembers() {
+		return "", nil
+	}
+	blocks, err := g.Memories.Blocks(ctx, g.agent.Definition, g.agent.MemoryBlocks)
+	if err != nil {
+		return "", fmt.Errorf("read the memory of %s: %w", g.agent.Definition, err)
+	}
+	return "\n" + memory.Render(blocks), nil
+}
+
+// recalledBy is the agent that may find by conversation_search what is said here.
+func (g *generation) recalledBy() string {
+	if !slices.Contains(g.row.Tools, agent.ToolConversationSearch) {
+		return ""
+	}
+	return g.agent.Definition
 }
 
 // corrected shrinks the window by as much as the provider counted more tokens

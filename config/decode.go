@@ -59,7 +59,9 @@ func (d *decoder) structure(n *yaml.Node, p path, dst reflect.Value) {
 		if !d.enter(at, pair.key) {
 			continue
 		}
-		if f, ok := keys.fields[name]; ok {
+		if f, part, ok := keys.find(name); ok && part != "" {
+			d.entry(pair.value, at, dst.Field(f.index), part, f.late)
+		} else if ok {
 			d.value(pair.value, at, dst.Field(f.index), f.late)
 		} else if instead, ok := keys.unused[name]; ok {
 			d.add(SeverityWarning, at, "does nothing here: %s", instead)
@@ -80,9 +82,17 @@ func (d *decoder) mapping(n *yaml.Node, p path, dst reflect.Value, late bool) {
 	for _, pair := range d.pairs(n, 0) {
 		at := p.key(pair.key.Value)
 		if d.enter(at, pair.key) {
-			dst.SetMapIndex(reflect.ValueOf(pair.key.Value), d.element(pair.value, at, dst.Type().Elem(), late))
+			d.entry(pair.value, at, dst, pair.key.Value, late)
 		}
 	}
+}
+
+// entry decodes n as what a mapping has under a key.
+func (d *decoder) entry(n *yaml.Node, p path, dst reflect.Value, key string, late bool) {
+	if dst.IsNil() {
+		dst.Set(reflect.MakeMap(dst.Type()))
+	}
+	dst.SetMapIndex(reflect.ValueOf(key), d.element(n, p, dst.Type().Elem(), late))
 }
 
 // sequence decodes a list; an empty one is not nil.

@@ -24,8 +24,12 @@ type Defaults struct {
 	Compression Compression `yaml:"compression"`
 	// Shell limits the shell of the agents that have one.
 	Shell Shell `yaml:"shell"`
+	// ToolConfig is what agents may do with their tools.
+	ToolConfig ToolConfig `yaml:"tool_config"`
+	// Summarization says who shortens large results of tools.
+	Summarization Summarizer `yaml:"summarization"`
 
-	_ struct{} `later:"model_roles alert_masking scoring summarization orchestrator memory budgets agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
+	_ struct{} `later:"model_roles alert_masking scoring orchestrator memory budgets agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 
 // Fallback is a provider to try when the ones before it have failed.
@@ -40,6 +44,8 @@ func (d *Defaults) validate(p path, v *validator) {
 	v.provider(p.key("llm_provider"), d.LLMProvider)
 	v.fallbacks(p.key("fallback_providers"), d.FallbackProviders)
 	d.Shell.validate(p.key("shell"), v)
+	d.ToolConfig.validate(p.key("tool_config"), v)
+	d.Summarization.validate(p.key("summarization"), v)
 	if _, ok := v.chainOf[d.AlertType]; d.AlertType != "" && !ok {
 		v.errorf(p.key("alert_type"), "no chain has the alert type %q", d.AlertType)
 	}
@@ -49,6 +55,6 @@ func (d *Defaults) settings() settings {
 	return settings{
 		Provider: d.LLMProvider, Backend: canonical(d.LLMBackend), Fallbacks: d.FallbackProviders,
 		MaxIterations: d.MaxIterations, SuccessPolicy: d.SuccessPolicy, Runbook: d.Runbook,
-		Timeouts: d.Timeouts, Compression: d.Compression, Shell: d.Shell.settings(),
+		Timeouts: d.Timeouts, Compression: d.Compression, Shell: d.Shell.settings(), ToolConfig: d.ToolConfig,
 	}
 }

@@ -32,16 +32,22 @@ type Agent struct {
 	Compression Compression `yaml:"compression"`
 	// Shell is laid over that of defaults; only some types have one.
 	Shell Shell `yaml:"shell"`
+	// ToolConfig is laid over that of defaults.
+	ToolConfig ToolConfig `yaml:"tool_config"`
+	// MemoryBlocks are what the agent's memory begins with; only some types have one.
+	MemoryBlocks []MemoryBlock `yaml:"memory_blocks" default:"none"`
 	// Timeouts are laid over those of defaults.
 	Timeouts Timeouts `yaml:"timeouts"`
 
-	_ struct{} `later:"model_role tool_ids orchestrator skills required_skills tool_config memory_blocks heartbeat_interval"`
+	_ struct{} `later:"model_role tool_ids orchestrator skills required_skills heartbeat_interval"`
 }
 
 func (a *Agent) validate(p path, v *validator) {
 	v.name(p)
 	v.servers(p.key("mcp_servers"), a.MCPServers)
 	a.Shell.validate(p.key("shell"), v)
+	a.ToolConfig.validate(p.key("tool_config"), v)
+	a.validateMemory(p.key("memory_blocks"), v)
 	row, ok := agent.LookupType(a.Type)
 	if ok && value(a.Shell.Enabled) && !slices.Contains(row.Tools, agent.ToolShell) {
 		v.errorf(p.key("shell").key("enabled"), "an agent of type %q has no shell", row.Name)
@@ -52,7 +58,7 @@ func (a *Agent) settings() settings {
 	return settings{
 		Backend: canonical(a.LLMBackend), Servers: notEmpty(a.MCPServers), MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
 		Temperature: a.Temperature, MaxTokens: a.MaxTokens, NativeTools: a.NativeTools,
-		Compression: a.Compression, Shell: a.Shell.settings(), Timeouts: a.Timeouts,
+		Compression: a.Compression, Shell: a.Shell.settings(), ToolConfig: a.ToolConfig, Timeouts: a.Timeouts,
 	}
 }
 

@@ -22,7 +22,7 @@
 //
 // Low to high, and the last one that is set wins: built-in defaults, defaults,
 // the agent's type, the agent, the chain, the stage, the agent's entry in the
-// stage. An empty list of fallback providers clears the inherited ones; other
-// empty lists count as not set. `starter config show` writes what comes of
+// stage. An empty list of fallback providers clears the inherited ones, and so
+// does one of enabled or disabled tools; other empty lists count as not set. `starter config show` writes what comes of
 // it, and for every value where it comes from.
 package config

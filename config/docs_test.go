@@ -193,7 +193,11 @@ func (r *manual) section(out *strings.Builder, p place) {
 // value says what may stand behind a key.
 func (r *manual) value(p place, key string) string {
 	f := p.schema.fields[key]
-	text := typeText(p.typ.Field(f.index).Type, f)
+	t := p.typ.Field(f.index).Type
+	if f.open != nil {
+		t = t.Elem()
+	}
+	text := typeText(t, f)
 	if unit := p.tag(key).Get("unit"); unit != "" {
 		text += " (" + unit + ")"
 	}

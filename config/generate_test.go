@@ -61,7 +61,9 @@ func (g *generator) config() section {
 	defaults := g.some(section{
 		"fallback_providers": g.fallbacks(), "max_iterations": "{{.N}}", "success_policy": g.one("any", "all"),
 		"runbook": g.text(), "timeouts": g.timeouts(), "compression": g.compression(), "shell": g.shell(),
+		"tool_config": g.toolConfig(),
 	})
+	defaults["summarization"] = g.some(section{"llm_provider": g.one(g.providers...)})
 	defaults["llm_provider"], defaults["llm_backend"] = g.one(g.providers...), g.backend()
 	agents := section{"Joiner": g.agent("synthesis")}
 	for _, name := range g.agents {
@@ -95,7 +97,7 @@ func (g *generator) provider() section {
 }
 
 func (g *generator) server() section {
-	s := g.some(section{"instructions": g.text(), "task_queue": "near", "risk": section{"a.b": "read_only", "x y": "high"}})
+	s := g.some(section{"instructions": g.text(), "task_queue": "near", "risk": section{"a.b": "read_only", "x y": "high"}, "summarization": g.summarization()})
 	web := g.some(section{
 		"bearer_token": "{{.T}}", "verify_ssl": g.yes(), "timeout": 30, "custom_headers": section{"X-Session": "{{.SESSION_ID}}", "X-Key": "literal {{.T}}", "X": g.text()},
 		"session_cleanup_url": "http://h/{{.SESSION_ID}}?k={{.T}}",
@@ -107,11 +109,19 @@ func (g *generator) server() section {
 	return s
 }
 
+func (g *generator) summarization() section {
+	s := g.some(section{"enabled": g.yes(), "size_threshold_tokens": 100, "summary_max_token_limit": 50, "llm_provider": g.one(g.providers...)})
+	if g.native && s["llm_provider"] != nil {
+		s["llm_backend"] = g.one("langchain", "native-gemini")
+	}
+	return s
+}
+
 func (g *generator) agent(kind string) section {
 	a := g.some(section{
 		"description": g.text(), "custom_instructions": g.text(), "mcp_servers": g.subset(g.servers), "max_iterations": g.count(),
 		"on_limit": g.one("conclude", "error"), "temperature": rapid.Float32Range(0, 2).Draw(g.T, "temperature"), "max_tokens": g.count(),
-		"compression": g.compression(), "timeouts": g.timeouts(),
+		"compression": g.compression(), "timeouts": g.timeouts(), "tool_config": g.toolConfig(),
 	})
 	if a["type"] = kind; strings.HasPrefix(kind, "react") {
 		a["shell"] = g.shell()
@@ -168,6 +178,21 @@ func (g *generator) compression() section {
 
 func (g *generator) shell() section {
 	return g.some(section{"allow": []string{"ls", "cat"}, "timeout": "10s", "max_output": g.count(), "dir": "{{.V}}", "risk": g.one("write", "low")})
+}
+
+func (g *generator) toolConfig() section {
+	tools := []string{"shell", "read_result", g.one(g.servers...) + ".get", g.one(g.servers...) + "__list", "{{.V}}"}
+	permissions := section{}
+	for _, name := range g.subset(tools[:4]) {
+		permissions[name] = g.some(section{
+			"max_results": g.count(), "timeout_seconds": "{{.N}}", g.one("rate_limit", "rate_limit_per_minute"): g.count(),
+			"requires_approval": g.yes(), "allowed_ns_patterns": []string{"dev-*", "{{.V}}"}, "allowed_a.b c_patterns": []string{"?"},
+		})
+	}
+	return g.some(section{
+		"enabled_tools": g.subset(tools), "disabled_tools": g.subset(tools), "access_level": g.one("none", "read", "write", "all"),
+		"confirm_destructive": g.yes(), "approval_timeout": "10m", "tool_permissions": permissions,
+	})
 }
 
 func (g *generator) timeouts() section {

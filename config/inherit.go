@@ -20,6 +20,7 @@ type settings struct {
 	NativeTools   NativeTools         `yaml:"native_tools"`
 	Compression   Compression         `yaml:"compression"`
 	Shell         Shell               `yaml:"shell"`
+	ToolConfig    ToolConfig          `yaml:"tool_config"`
 	Timeouts      Timeouts            `yaml:"timeouts"`
 	SuccessPolicy agent.SuccessPolicy `yaml:"success_policy"`
 	Runbook       string              `yaml:"runbook"`
@@ -27,28 +28,41 @@ type settings struct {
 }
 
 // inherit lays levels over each other, lowest first: of every field, the last
-// one that is set wins. It is the only place where anything is inherited. It
-// tells, for every key that is set, which level won.
+// one that is set wins, and of every mapping the last one that has the name. It
+// is the only place where anything is inherited. It tells, for every key that is
+// set, which level won.
 func inherit[T any](levels ...T) (T, map[string]int) {
 	var out T
 	from := map[string]int{}
 	for i, level := range levels {
-		overlay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(level), "", func(key string) { from[key] = i })
+		overlay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(level), path{}, func(key path) { from[key.text] = i })
 	}
 	return out, from
 }
 
-func overlay(dst, src reflect.Value, prefix string, won func(key string)) {
+func overlay(dst, src reflect.Value, at path, won func(key path)) {
 	keys := schemaOf(src.Type())
 	for _, name := range keys.order {
 		i := keys.fields[name].index
 		switch field := src.Field(i); {
 		case field.Kind() == reflect.Struct:
-			overlay(dst.Field(i), field, prefix+name+".", won)
+			overlay(dst.Field(i), field, at.key(name), won)
+		case field.Kind() == reflect.Map:
+			overlayEntries(dst.Field(i), field, at.key(name), won)
 		case !field.IsZero(): // an empty list is not: it has been written
 			dst.Field(i).Set(field)
-			won(prefix + name)
+			won(at.key(name))
 		}
+	}
+}
+
+func overlayEntries(dst, src reflect.Value, at path, won func(key path)) {
+	for name, entry := range textKeys(src) {
+		if dst.IsNil() {
+			dst.Set(reflect.MakeMap(dst.Type())) // the levels keep theirs
+		}
+		dst.SetMapIndex(reflect.ValueOf(name), entry)
+		won(at.key(name))
 	}
 }
 

@@ -36,17 +36,26 @@ func (r *manual) jsonSchema() string {
 }
 
 func (r *manual) definition(p place) section {
-	properties := section{}
+	properties, patterns := section{}, section{}
 	for _, key := range p.schema.order {
 		f := p.schema.fields[key]
 		property := schemaFor(p.typ.Field(f.index).Type, f)
+		if f.open != nil {
+			property = schemaFor(p.typ.Field(f.index).Type.Elem(), f)
+			patterns["^"+f.open.before+".+"+f.open.after+"$"] = property
+		} else {
+			properties[key] = property
+		}
 		property["description"] = r.comment(p, key)
-		properties[key] = property
 	}
 	for key, instead := range p.schema.unused {
 		properties[key] = section{"description": "does nothing: " + instead, "deprecated": true}
 	}
-	return section{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
+	out := section{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
+	if len(patterns) > 0 {
+		out["patternProperties"] = patterns
+	}
+	return out
 }
 
 func schemaFor(t reflect.Type, f field) section {

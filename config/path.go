@@ -67,10 +67,9 @@ func parent(text string) string {
 	return text[:max(0, strings.LastIndexAny(text, ".["))]
 }
 
-// dotted is the path of a value within: "compression.strategy".
-func (p path) dotted(keys string) path {
-	for key := range strings.SplitSeq(keys, ".") {
-		p = p.key(key)
-	}
+// dotted is the path of a value within, by the text that leads there from p:
+// "compression.strategy".
+func (p path) dotted(text string) path {
+	p.text += "." + text
 	return p
 }

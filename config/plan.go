@@ -133,7 +133,15 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 		},
 	}
 	for _, name := range s.Servers {
-		out.Servers = append(out.Servers, r.MCPServers[name].plan(name))
+		server := r.MCPServers[name].plan(name)
+		server.Summarization = r.summarize(w, name)
+		out.Servers = append(out.Servers, server)
+	}
+	if w.kind.Pattern != agent.SingleShot {
+		out.Tools = s.ToolConfig.plan()
+	}
+	if w.kind.Remembers() {
+		out.MemoryBlocks = r.Agents[w.definition].memory()
 	}
 	if slices.Contains(w.kind.Tools, agent.ToolShell) {
 		out.Shell = s.Shell.plan()

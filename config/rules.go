@@ -75,9 +75,14 @@ func (v *validator) fallbacks(p path, all []Fallback) {
 			v.errorf(p.index(i).key("provider"), "a provider is required")
 		}
 		v.provider(p.index(i).key("provider"), f.Provider)
-		if pr := v.LLMProviders[f.Provider]; pr != nil && canonical(f.Backend) == BackendNativeGemini && !pr.native() {
-			v.errorf(p.index(i).key("backend"), "%s needs a provider of type google; %q is of type %q", f.Backend, f.Provider, pr.Type)
-		}
+		v.reachable(p.index(i).key("backend"), f.Provider, f.Backend)
+	}
+}
+
+// reachable checks that the backend at p can reach a provider, where both are known.
+func (v *validator) reachable(p path, provider, backend string) {
+	if pr := v.LLMProviders[provider]; pr != nil && canonical(backend) == BackendNativeGemini && !pr.native() {
+		v.errorf(p, "%s needs a provider of type google; %q is of type %q", backend, provider, pr.Type)
 	}
 }
 

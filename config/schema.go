@@ -14,7 +14,8 @@ import (
 // The tags of the types are the schema. They are read by the decoder, by the
 // validator, by show, and by what writes docs/config.md and the JSON schema:
 //
-//	yaml:"key"         the key; ",late" = text that keeps its templates until it is used
+//	yaml:"key"         the key; ",late" = text that keeps its templates until it is used;
+//	                   "a_<x>_b" = every key of this form, of a mapping by what stands for <x>
 //	enum:"vocabulary"  the words that are allowed: see vocabularyOf
 //	min, above, max    bounds of a number: one of min and above, which is exclusive, and perhaps max
 //	default, unit      for people: what holds if nothing is said, and what is counted
@@ -33,6 +34,7 @@ type field struct {
 	name   string // of the Go field
 	enum   string
 	bounds bounds
+	open   *open // nil: the key is what the tag says
 }
 
 // bounds limit a number; nil = no limit.
@@ -74,7 +76,7 @@ func readSchema(t reflect.Type) schema {
 		}
 		if name, option, _ := strings.Cut(tag.Get("yaml"), ","); name != "" {
 			s.order = append(s.order, name)
-			s.fields[name] = field{index: i, name: t.Field(i).Name, late: option == "late", enum: tag.Get("enum"), bounds: boundsOf(tag)}
+			s.fields[name] = field{index: i, name: t.Field(i).Name, late: option == "late", enum: tag.Get("enum"), bounds: boundsOf(tag), open: openOf(name)}
 		}
 	}
 	return s
@@ -115,6 +117,11 @@ func (s schema) refusal(p path) string {
 		return "not supported yet"
 	}
 	hint := didYouMean(p.name, slices.Concat(slices.Collect(maps.Keys(s.fields)), s.later, slices.Collect(maps.Keys(s.unused))))
+	for _, name := range s.order {
+		if f := s.fields[name]; f.open != nil && strings.HasPrefix(p.name, f.open.before) {
+			hint = "; a key of this form is " + name
+		}
+	}
 	if hint == "" {
 		hint = elsewhere(p.name)
 	}

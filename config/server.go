@@ -20,7 +20,10 @@ type Server struct {
 	// Risk says what a tool may do to the world, by the tool's name.
 	Risk map[string]agent.Risk `yaml:"risk" enum:"risk" default:"what the server says of it"`
 
-	_ struct{} `later:"data_masking summarization"`
+	// Summarization shortens large results.
+	Summarization Summarization `yaml:"summarization"`
+
+	_ struct{} `later:"data_masking"`
 }
 
 // serverName allows what every model allows in the name of a tool; "__" parts server and tool there.
@@ -31,6 +34,7 @@ func (s *Server) validate(p path, v *validator) {
 		v.errorf(p, "a server's name has at most 64 of A-Z a-z 0-9 _ - and no __, got %q", name)
 	}
 	s.Transport.validate(p.key("transport"), v)
+	s.Summarization.validate(p.key("summarization"), v)
 	if problem := nameProblem(s.TaskQueue); s.TaskQueue != "" && problem != "" {
 		v.errorf(p.key("task_queue"), "%s", problem)
 	}

@@ -43,17 +43,16 @@ func (s *shower) structure(p path, value reflect.Value) *yaml.Node {
 	keys := schemaOf(value.Type())
 	for _, name := range keys.order {
 		f := keys.fields[name]
-		s.add(out, p.key(name), s.node(p.key(name), value.Field(f.index), f))
+		for key, value := range f.keys(name, value.Field(f.index)) {
+			s.add(out, p.key(key), s.node(p.key(key), value, f))
+		}
 	}
 	return filled(out)
 }
 
 func (s *shower) mapping(p path, value reflect.Value, f field) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
-	entries := map[string]reflect.Value{}
-	for all := value.MapRange(); all.Next(); {
-		entries[all.Key().String()] = all.Value()
-	}
+	entries := textKeys(value)
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		at := p.key(name)
 		node := s.node(at, entries[name], f)

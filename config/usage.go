@@ -17,6 +17,9 @@ func (c *Config) uses(name string) map[string]bool {
 			used[entryPath("agents", w.definition).text] = true
 			for _, server := range w.Servers {
 				used[entryPath("mcp_servers", server).text] = true
+				if provider := c.summaryProvider(server); provider != "" {
+					used[entryPath("llm_providers", provider).text] = true
+				}
 			}
 			for _, choice := range c.choices(w.settings) {
 				used[entryPath("llm_providers", choice.provider).text] = true

@@ -18,7 +18,9 @@ func (v *validator) values(p path, value reflect.Value, f field) {
 		keys := schemaOf(value.Type())
 		for _, name := range keys.order {
 			inner := keys.fields[name]
-			v.values(p.key(name), value.Field(inner.index), inner)
+			for key, value := range inner.keys(name, value.Field(inner.index)) {
+				v.values(p.key(key), value, inner)
+			}
 		}
 	case reflect.Map:
 		for entries := value.MapRange(); entries.Next(); {

@@ -77,6 +77,8 @@ func (v *view) addEntries(shown map[string]bool) {
 			full := *s
 			full.Transport = s.Transport.complete()
 			v.completed(p.key("transport"), s.Transport, full.Transport, "transport")
+			full.Summarization = v.summarization(p.key("summarization"), s.Summarization)
+			shown[entryPath("llm_providers", full.Summarization.LLMProvider).text] = true
 			v.MCPServers[name] = &full
 		}
 	}
@@ -125,6 +127,13 @@ func (v *view) agent(p path, name string, a *Agent) *Agent {
 		Type: a.row().Name, Description: a.Description, MCPServers: s.Servers, CustomInstructions: a.CustomInstructions,
 		LLMBackend: s.Backend, MaxIterations: s.MaxIterations, OnLimit: s.OnLimit, Temperature: s.Temperature,
 		MaxTokens: s.MaxTokens, NativeTools: s.NativeTools, Compression: s.Compression, Timeouts: s.Timeouts,
+	}
+	if a.row().Pattern != agent.SingleShot {
+		full.ToolConfig = s.ToolConfig
+	}
+	for i, b := range a.MemoryBlocks {
+		full.MemoryBlocks = append(full.MemoryBlocks, b.complete())
+		v.completed(p.key("memory_blocks").index(i), b, full.MemoryBlocks[i], "memory block")
 	}
 	if slices.Contains(a.row().Tools, agent.ToolShell) {
 		full.Shell = s.Shell

@@ -34,8 +34,10 @@ func vocabularyOf(name string) vocabulary {
 	case "risk":
 		return vocabulary{words: []string{
 			string(agent.RiskReadOnly), string(agent.RiskWrite), string(agent.RiskDestructive),
-			"low", "medium", "high", "critical", "unknown",
+			string(agent.RiskLow), string(agent.RiskMedium), string(agent.RiskHigh), string(agent.RiskCritical), string(agent.RiskUnknown),
 		}}
+	case "access level":
+		return vocabulary{words: []string{string(agent.AccessNone), string(agent.AccessRead), string(agent.AccessWrite), string(agent.AccessAll)}}
 	case "compression strategy":
 		return vocabulary{words: []string{"window", "truncate", "summarize"}}
 	}

@@ -112,7 +112,9 @@ func (c *cli) view(ctx context.Context, t target, closed <-chan struct{}, verbos
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go stopUnless(ctx, stop, st, t.id(), closed)
-	_, err = terminal.Watch(ctx, st, t.id(), c.options(verbose))
+	watched, opts := newLookout(st, t), c.options(verbose)
+	opts.Notices = watched.tell
+	_, err = terminal.Watch(ctx, watched, t.id(), opts)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		c.say("starter: %v", err)
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"starter": main})
+	testscript.Main(m, map[string]func(){"starter": main, "toolserver": toolserver})
 }
 
 // TestScripts runs the command line as users do. Each script has a Temporal of
@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
 			fake := newFakeTemporal(t)
-			fake.runs["a-stage"] = &fakeRun{id: "a-stage", typeName: "Stage", status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING}
+			fake.add(&fakeRun{id: "a-stage", typeName: "Stage", status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING})
 			env.Values["fake"] = fake
 			env.Setenv("TEMPORAL_ADDRESS", fake.address)
 			env.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(env.WorkDir, "temporal.toml"))

@@ -57,6 +57,9 @@ func steps(status workflows.Status, agents map[string]workflows.AgentStatus) []s
 			out = append(out, step{name, name + ": " + strings.Join(present([]string{string(a.Status), doing(a, agents)}), " · ")})
 		}
 	}
+	for _, a := range status.Waiting {
+		out = append(out, step{callName(a), waitingLine(status.ID, a)})
+	}
 	if status.Status == agent.StatusPaused {
 		out = append(out, step{"", "paused: waiting for " + status.WaitingFor})
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -45,6 +46,7 @@ func (c *cli) root() *cobra.Command {
 	cmd.AddCommand(
 		c.runCommand(), c.watchCommand(), c.listCommand(), c.showCommand(), c.statusCommand(),
 		c.guideCommand(), c.pauseCommand(), c.resumeCommand(), c.concludeCommand(), c.cancelCommand(),
+		c.approvalsCommand(), c.decideCommand(), c.memoryCommand(), c.toolsCommand(), c.toolCommand(), app.SampleCommand(),
 		c.validateCommand(), c.configCommand(), versionCommand(),
 	)
 	return cmd

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/grpc"
 
+	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -27,7 +28,8 @@ import (
 // of a request says how the investigation goes, since there is no worker:
 // "works" completes, "breaks" fails with a result, "unknown" is refused,
 // "killed" is terminated, and everything else runs until it is cancelled.
-// "unplanned" never gets as far as a plan, "workerless" answers no query.
+// "unplanned" never gets as far as a plan, "workerless" answers no query, and
+// the agent of "risky" has calls that wait for a person (approvals_test.go).
 type fakeTemporal struct {
 	workflowservice.UnimplementedWorkflowServiceServer
 	address string
@@ -50,6 +52,8 @@ type fakeRun struct {
 	closed      chan struct{}
 	signals     []string
 	undelivered []string
+	waiting     []workflows.Approval
+	decided     map[string]activities.Decision // by call id
 }
 
 // runID is that of every run: its tail makes the investigation ids.
@@ -67,6 +71,12 @@ func newFakeTemporal(t testing.TB) *fakeTemporal {
 	go server.Serve(listener)
 	t.Cleanup(server.Stop)
 	return fake
+}
+
+func (f *fakeTemporal) add(run *fakeRun) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.runs[run.id] = run
 }
 
 func (f *fakeTemporal) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest) (*workflowservice.GetSystemInfoResponse, error) {
@@ -87,6 +97,9 @@ func (f *fakeTemporal) StartWorkflowExecution(_ context.Context, in *workflowser
 	run := &fakeRun{
 		id: id, typeName: in.GetWorkflowType().GetName(), request: req, queue: in.GetTaskQueue().GetName(),
 		status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, closed: make(chan struct{}),
+	}
+	if req.Chain == "risky" {
+		run.waiting = risky(run.investigation())
 	}
 	f.runs[id] = run
 	if f.started != nil {
@@ -265,7 +278,7 @@ func (f *fakeTemporal) QueryWorkflow(_ context.Context, in *workflowservice.Quer
 		return &workflowservice.QueryWorkflowResponse{QueryResult: payloads(workflows.Status{ID: run.investigation()})}, nil
 	}
 	return &workflowservice.QueryWorkflowResponse{QueryResult: payloads(workflows.Status{
-		ID: run.investigation(), Chain: run.request.Chain, Status: agent.StatusRunning, WaitingFor: "stage collect", Undelivered: run.undelivered,
+		ID: run.investigation(), Chain: run.request.Chain, Status: agent.StatusRunning, WaitingFor: "stage collect", Undelivered: run.undelivered, Waiting: run.waiting,
 		Stages: []workflows.StageStatus{
 			{Name: "collect", Status: agent.StatusRunning, Agents: []workflows.AgentSummary{
 				{Name: "LogAgent", Status: agent.StatusRunning, Model: "gpt-4o", WorkflowID: fmt.Sprintf("%s/collect/LogAgent", run.investigation())},

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -30,6 +31,8 @@ type agentState struct {
 	Usage     agent.Usage        `json:"usage"`
 	Inputs    []activities.Input `json:"inputs,omitempty"` // for the next model call
 	Deadline  deadline           `json:"deadline"`
+	// PausedUntil is when the agent's own pause of its heartbeats is over.
+	PausedUntil time.Time `json:"paused_until,omitzero"`
 }
 
 // agentRun is one execution, of either pattern.
@@ -42,6 +45,7 @@ type agentRun struct {
 
 	approvals approvals
 	teller    teller
+	turns     bool // it works turn by turn, in a conversation
 }
 
 func newAgentRun(in AgentInput) *agentRun {
@@ -88,12 +92,16 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 func (r *agentRun) held() bool { return r.steering.Paused || len(r.approvals.open()) > 0 }
 
 // handle takes in a signal. Guidance waits in the inputs of the next model call.
-func (r *agentRun) handle(_ workflow.Context, sig signal) {
-	if sig.Name == SignalGuide {
+func (r *agentRun) handle(ctx workflow.Context, sig signal) {
+	switch sig.Name {
+	case SignalGuide:
 		r.guide(sig.Guide)
-		return
+		r.wake()
+	case SignalPauseHeartbeats, SignalResumeHeartbeats:
+		r.handleHeartbeats(ctx, sig)
+	default:
+		r.steering.apply(sig)
 	}
-	r.steering.apply(sig)
 }
 
 func (r *agentRun) guide(g Guide) {
@@ -136,6 +144,7 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 			return out, nil
 		}
 		if ctx.Err() != nil || r.state.Provider+1 >= len(r.in.Agent.Models) {
+			r.state.Inputs = append(in.Inputs, r.state.Inputs...) // nobody has read them
 			return out, err
 		}
 		errorType, message := failure(err)
@@ -210,6 +219,7 @@ func (r *agentRun) status() (AgentStatus, error) {
 	return AgentStatus{
 		Execution: r.in.Ref.Execution, Status: status, Iteration: r.state.Iteration, MaxIterations: r.in.Agent.MaxIterations,
 		Model: r.in.Agent.Models[r.state.Provider], Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
+		PausedUntil: r.state.PausedUntil,
 	}, nil
 }
 

@@ -23,7 +23,13 @@ type fake struct {
 	model func(in activities.GenerateIn) (activities.GenerateOut, error)
 	tool  func(in activities.CallToolIn) (activities.CallToolOut, error)
 	plan  agent.Plan
+	// ownTools answers the calls that touch only our own store.
+	ownTools func(in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error)
+	// speaker is the agent of a conversation.
+	speaker    agent.AgentSkeleton
+	cannotOpen error
 
+	own       []activities.CallOwnToolsIn
 	generated []activities.GenerateIn
 	called    []activities.CallToolIn
 	saved     []activities.SaveStageIn
@@ -68,6 +74,24 @@ func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) error {
 func (f *fake) Finish(_ context.Context, in activities.FinishIn) (activities.FinishOut, error) {
 	f.finished = append(f.finished, in)
 	return activities.FinishOut{Report: fmt.Sprint(in.Results)}, nil
+}
+
+func (f *fake) CallOwnTools(_ context.Context, in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.own = append(f.own, in)
+	if f.ownTools == nil {
+		return activities.CallOwnToolsOut{}, nil
+	}
+	return f.ownTools(in)
+}
+
+func (f *fake) OpenConversation(context.Context, activities.OpenConversationIn) (activities.OpenConversationOut, error) {
+	return activities.OpenConversationOut{Plan: "plan", Agent: f.speaker}, f.cannotOpen
+}
+
+func (f *fake) ReadReply(_ context.Context, in activities.ReadReplyIn) (activities.ReadReplyOut, error) {
+	return activities.ReadReplyOut{Text: fmt.Sprintf("reply %d", in.Iteration)}, nil
 }
 
 // inputs lists the kinds of all inputs that reached the model, call by call.

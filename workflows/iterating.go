@@ -19,9 +19,6 @@ func IteratingAgent(ctx workflow.Context, in AgentInput) (AgentResult, error) {
 
 type iteratingRun struct{ *agentRun }
 
-// maxParallelCalls bounds the calls of one reply that run at the same time.
-const maxParallelCalls = 8
-
 func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 	r.listTools(ctx)
 	for {
@@ -29,11 +26,20 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 			return AgentResult{}, err
 		}
 		switch {
+		case r.state.PausedUntil.IsZero():
+		case r.turns:
+			return AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopPauseHeartbeats, Outcome: agent.OutcomeSuccess}, nil
+		default:
+			if err := r.sleep(ctx); err != nil {
+				return AgentResult{}, err
+			}
+		}
+		switch {
 		case r.steering.Concluding:
 			return r.conclude(ctx, activities.InputConclude, agent.StopConcluded)
 		case r.spent() && r.in.Agent.OnLimit != agent.OnLimitError:
 			return r.conclude(ctx, activities.InputLimit, agent.StopMaxIterations)
-		case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
+		case !r.turns && workflow.GetInfo(ctx).GetContinueAsNewSuggested():
 			return AgentResult{}, r.continueAsNew(ctx)
 		}
 		out, err := r.generate(ctx, false)
@@ -107,53 +113,6 @@ func (r iteratingRun) listTools(ctx workflow.Context) {
 		}
 	}
 	r.state.Listed = true
-}
-
-// callTools runs the calls of one reply in parallel. What goes wrong with a call
-// is a result for the model: CallTool writes it, or, if that activity itself
-// came to nothing, the next model call's inputs bring it.
-func (r iteratingRun) callTools(ctx workflow.Context, calls []activities.Call) {
-	r.state.Usage.ToolCalls += len(calls)
-	asked := r.ask(ctx, calls)
-	undone := make([]*activities.Input, len(calls))
-	slots := workflow.NewSemaphore(ctx, maxParallelCalls)
-	group := workflow.NewWaitGroup(ctx)
-	group.Add(len(calls))
-	for n, call := range calls {
-		workflow.Go(ctx, func(ctx workflow.Context) {
-			defer group.Done()
-			in := activities.CallToolIn{Ref: r.in.Ref, Iteration: r.state.Iteration, Call: n}
-			if asked[n] != nil {
-				in.Decision = r.await(ctx, asked[n])
-				if !in.Decision.Approved {
-					undone[n] = denied(in, call)
-					return
-				}
-			}
-			if slots.Acquire(ctx, 1) != nil {
-				return
-			}
-			defer slots.Release(1)
-			undone[n] = r.callTool(ctx, in, call)
-		})
-	}
-	group.Wait(ctx)
-	for _, input := range undone {
-		if input != nil {
-			r.state.Inputs = append(r.state.Inputs, *input)
-		}
-	}
-}
-
-func (r iteratingRun) callTool(ctx workflow.Context, in activities.CallToolIn, call activities.Call) *activities.Input {
-	err := workflow.ExecuteActivity(toolOptions(ctx, r.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, nil)
-	if err == nil {
-		return nil
-	}
-	errorType, message := failure(err)
-	return &activities.Input{
-		Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, ErrorType: errorType, Text: clip(message, 500),
-	}
 }
 
 // continueAsNew starts the next run of this execution where this one stands.

@@ -10,6 +10,9 @@ import (
 // TaskQueue is where workflows, model calls and the tools of the main group run.
 const TaskQueue = "inquest"
 
+// TypeConversation is the workflow type of a durable thread with an agent.
+const TypeConversation = "Conversation"
+
 // TypeInvestigation is the workflow type that a request starts.
 const TypeInvestigation = "Investigation"
 
@@ -19,6 +22,9 @@ const (
 	SignalResume   = "resume"   // no payload
 	SignalConclude = "conclude" // Conclude: finish now with what is known
 	SignalGuide    = "guide"    // Guide: words put before the next model call
+
+	SignalPauseHeartbeats  = "pause-heartbeats"  // PauseHeartbeats: agents that have heartbeats sleep
+	SignalResumeHeartbeats = "resume-heartbeats" // Conclude (agent, by), or no payload: they go on at once
 )
 
 // UpdateDecide approves or denies a tool call of an agent: Decide in, the decision out.
@@ -46,6 +52,53 @@ type Guide struct {
 type Conclude struct {
 	Agent string `json:"agent,omitempty"`
 	By    string `json:"by,omitempty"`
+}
+
+// PauseHeartbeats has an agent sleep after its running batch of calls.
+type PauseHeartbeats struct {
+	// Minutes are clamped to 1–60; without them, 2.
+	Minutes *int   `json:"minutes,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	By      string `json:"by,omitempty"`
+}
+
+// ConversationStage stands where an investigation's executions name their stage.
+const ConversationStage = "chat"
+
+// UpdateSend says something in a conversation: Message in, Reply out.
+const UpdateSend = "send"
+
+// SignalClose ends a conversation, after the running turn.
+const SignalClose = "close"
+
+// Message is what a person says in a conversation.
+type Message struct {
+	Text   string `json:"text"` // at most 100,000 characters
+	Author string `json:"author,omitempty"`
+}
+
+// Reply is what the agent made of a message.
+type Reply struct {
+	Turn int    `json:"turn"` // from 1
+	Text string `json:"text,omitempty"`
+	// TextRef names the whole text in the store when it is over 64 KB.
+	TextRef    string           `json:"text_ref,omitempty"`
+	StopReason agent.StopReason `json:"stop_reason"`
+	Iterations int              `json:"iterations"`
+	Usage      agent.Usage      `json:"usage"` // of this turn
+	// PausedUntil is when the agent goes on that has paused its heartbeats.
+	PausedUntil time.Time `json:"paused_until,omitzero"`
+}
+
+// ConversationStatus answers the query "status" of a conversation.
+type ConversationStatus struct {
+	ID    string `json:"id"`
+	Agent string `json:"agent,omitempty"`
+	Open  bool   `json:"open"`
+	Turns int    `json:"turns"`
+	// Answering is whose message the agent works on; "" = nobody's.
+	Answering   string      `json:"answering,omitempty"`
+	AgentStatus AgentStatus `json:"agent_status"`
 }
 
 // Decide approves or denies a call that waits for a person.
@@ -205,4 +258,6 @@ type AgentStatus struct {
 	Doing         string       `json:"doing,omitempty"`
 	Usage         agent.Usage  `json:"usage"`
 	Waiting       []Approval   `json:"waiting,omitempty"`
+	// PausedUntil is when an agent goes on that has paused its heartbeats.
+	PausedUntil time.Time `json:"paused_until,omitzero"`
 }

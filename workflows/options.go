@@ -36,6 +36,7 @@ const (
 const (
 	generateAttempts = 12
 	toolAttempts     = 10
+	ownToolAttempts  = 20
 	listAttempts     = 5
 	storeAttempts    = 100
 )
@@ -83,6 +84,17 @@ func toolOptions(ctx workflow.Context, t agent.Timeouts, call activities.Call) w
 		options.ScheduleToStartTimeout = queueWait
 	}
 	return workflow.WithActivityOptions(ctx, options)
+}
+
+// ownToolOptions are for calls that touch only our own store: they run within the
+// workflow task, and a crash runs them again into what they have written.
+func ownToolOptions(ctx workflow.Context) workflow.Context {
+	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		StartToCloseTimeout:    storeTimeout,
+		ScheduleToCloseTimeout: 5 * storeTimeout,
+		RetryPolicy:            retry(ownToolAttempts, 5*time.Second),
+		Summary:                "memory and the like",
+	})
 }
 
 func listOptions(ctx workflow.Context, server agent.ServerSkeleton) workflow.Context {

@@ -16,6 +16,7 @@ var patterns = map[agent.Pattern]any{
 func Register(registry worker.WorkflowRegistry) {
 	registry.RegisterWorkflow(Investigation)
 	registry.RegisterWorkflow(Stage)
+	registry.RegisterWorkflow(Conversation)
 	registry.RegisterWorkflow(IteratingAgent)
 	registry.RegisterWorkflow(SingleShotAgent)
 }

@@ -22,6 +22,8 @@ type signal struct {
 	Guide Guide  // of SignalGuide
 	Agent string // whom it is for; "" = everybody
 	By    string
+	// Minutes are of SignalPauseHeartbeats, clamped.
+	Minutes int
 }
 
 // payload is what the signal carries when it is sent on.
@@ -29,8 +31,10 @@ func (s signal) payload() any {
 	switch s.Name {
 	case SignalGuide:
 		return s.Guide
-	case SignalConclude:
+	case SignalConclude, SignalResumeHeartbeats:
 		return Conclude{Agent: s.Agent, By: s.By}
+	case SignalPauseHeartbeats:
+		return PauseHeartbeats{Minutes: &s.Minutes, Agent: s.Agent, By: s.By}
 	}
 	return nil
 }
@@ -55,10 +59,12 @@ type signals struct {
 }
 
 var descriptions = map[string]string{
-	SignalPause:    "No further model call until resume. Running calls finish.",
-	SignalResume:   "Go on after a pause.",
-	SignalConclude: `Finish now with what is known. Input: nothing, or {"agent": "…", "by": "…"} for one agent only.`,
-	SignalGuide:    `Put words before the agents' next model call. Input: {"text": "…", "agent": "…", "by": "…"}; without agent, all that run now, else the next.`,
+	SignalPause:            "No further model call until resume. Running calls finish.",
+	SignalResume:           "Go on after a pause.",
+	SignalConclude:         `Finish now with what is known. Input: nothing, or {"agent": "…", "by": "…"} for one agent only.`,
+	SignalPauseHeartbeats:  `Agents that have heartbeats sleep after their running calls. Input: {"minutes": 1–60, "agent": "…"}.`,
+	SignalResumeHeartbeats: `Agents whose heartbeats are paused go on at once. Input: nothing, or {"agent": "…"}.`,
+	SignalGuide:            `Put words before the agents' next model call. Input: {"text": "…", "agent": "…", "by": "…"}; without agent, all that run now, else the next.`,
 }
 
 // MaxGuide bounds the text of a guide signal, in bytes: it is in history once per level.
@@ -67,7 +73,7 @@ const MaxGuide = 16 << 10
 // listen registers the signals, with their descriptions.
 func listen(ctx workflow.Context) *signals {
 	s := &signals{}
-	for _, name := range []string{SignalPause, SignalResume, SignalConclude, SignalGuide} {
+	for _, name := range []string{SignalPause, SignalResume, SignalConclude, SignalGuide, SignalPauseHeartbeats, SignalResumeHeartbeats} {
 		options := workflow.SignalChannelOptions{Description: descriptions[name]}
 		s.channels = append(s.channels, workflow.GetSignalChannelWithOptions(ctx, name, options))
 	}
@@ -109,10 +115,16 @@ func parseSignal(name string, raw json.RawMessage) signal {
 			_ = json.Unmarshal(raw, &sig.Guide)
 		}
 		sig.Agent, sig.By = sig.Guide.Agent, sig.Guide.By
-	case SignalConclude:
+	case SignalConclude, SignalResumeHeartbeats:
 		var c Conclude
 		_ = json.Unmarshal(raw, &c)
 		sig.Agent, sig.By = c.Agent, c.By
+	case SignalPauseHeartbeats:
+		var p PauseHeartbeats
+		if json.Unmarshal(raw, &p) != nil {
+			p.Minutes = nil
+		}
+		sig.Agent, sig.By, sig.Minutes = p.Agent, p.By, p.clamped()
 	}
 	return sig
 }

@@ -47,6 +47,13 @@ type Usage struct {
 	ToolCalls    int `json:"tool_calls,omitempty"`
 }
 
+// Sub returns what u has more than v.
+func (u Usage) Sub(v Usage) Usage {
+	return u.Add(Usage{
+		InputTokens: -v.InputTokens, OutputTokens: -v.OutputTokens, ModelCalls: -v.ModelCalls, ToolCalls: -v.ToolCalls,
+	})
+}
+
 // Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{

@@ -13,6 +13,9 @@ type Plan struct {
 	Chain     string `json:"chain"`
 	AlertType string `json:"alert_type,omitempty"`
 	Runbook   string `json:"runbook,omitempty"`
+	// Conversation: the plan of a conversation. Its one stage has one agent, and
+	// there is no task: people say what they want.
+	Conversation bool `json:"conversation,omitempty"`
 	// AlertMasking is what is masked in the request's data; nil = nothing.
 	AlertMasking *Masking `json:"alert_masking,omitempty"`
 	// Timeout bounds the investigation; time paused does not count. 0 = none.
@@ -54,13 +57,18 @@ type AgentPlan struct {
 	MaxIterations int        `json:"max_iterations"`
 	OnLimit       OnLimit    `json:"on_limit,omitempty"`
 	// Servers are the MCP servers whose tools the agent is offered.
-	Servers     []Server    `json:"servers,omitempty"`
-	Shell       *Shell      `json:"shell,omitempty"`
-	Tools       ToolConfig  `json:"tools,omitzero"`
-	Temperature *float32    `json:"temperature,omitempty"`
-	MaxTokens   int         `json:"max_tokens,omitempty"`
-	Compression Compression `json:"compression"`
-	Timeouts    Timeouts    `json:"timeouts"`
+	Servers []Server   `json:"servers,omitempty"`
+	Shell   *Shell     `json:"shell,omitempty"`
+	Tools   ToolConfig `json:"tools,omitzero"`
+	// MemoryBlocks are those that the agent's memory begins with.
+	MemoryBlocks []MemoryBlock `json:"memory_blocks,omitempty"`
+	Temperature  *float32      `json:"temperature,omitempty"`
+	MaxTokens    int           `json:"max_tokens,omitempty"`
+	Compression  Compression   `json:"compression"`
+	Timeouts     Timeouts      `json:"timeouts"`
+	// HeartbeatInterval calls the agent of a conversation whenever nobody has
+	// spoken for that long; 0 = never.
+	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
 }
 
 // OnLimit says what happens when an agent has used up its iterations.
@@ -174,6 +182,12 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 	parsed, err := time.ParseDuration(text)
 	*d = Duration(parsed)
 	return err
+}
+
+// AgentRequest asks for the plan of a conversation with one agent.
+type AgentRequest struct {
+	Agent    string
+	Provider string // as in PlanRequest
 }
 
 // PlanRequest asks for the plan of one investigation.

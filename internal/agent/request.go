@@ -33,21 +33,30 @@ const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_re
 // object, with known fields only. The error says what to write.
 func ParseRequest(inputs ...[]byte) (Request, error) {
 	var req Request
+	if err := parseInput(&req, requestFields, inputs...); err != nil {
+		return req, err
+	}
+	return req, req.Validate()
+}
+
+// parseInput reads the one JSON object that a workflow is started with, strictly;
+// fields say what it may have.
+func parseInput(req any, fields string, inputs ...[]byte) error {
 	if len(inputs) > 1 {
-		return req, fmt.Errorf("%d inputs were given: give one JSON object %s", len(inputs), requestFields)
+		return fmt.Errorf("%d inputs were given: give one JSON object %s", len(inputs), fields)
 	}
 	if len(inputs) == 0 || len(bytes.TrimSpace(inputs[0])) == 0 || bytes.Equal(bytes.TrimSpace(inputs[0]), []byte("null")) {
-		return req, fmt.Errorf("the input is missing: give one JSON object %s", requestFields)
+		return fmt.Errorf("the input is missing: give one JSON object %s", fields)
 	}
 	dec := json.NewDecoder(bytes.NewReader(inputs[0]))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&req); err != nil {
-		return req, fmt.Errorf("the input is not a request (%s): give one JSON object %s", plain(err), requestFields)
+	if err := dec.Decode(req); err != nil {
+		return fmt.Errorf("the input is not a request (%s): give one JSON object %s", plain(err), fields)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return req, fmt.Errorf("the input holds more than one JSON value: give one JSON object %s", requestFields)
+		return fmt.Errorf("the input holds more than one JSON value: give one JSON object %s", fields)
 	}
-	return req, req.Validate()
+	return nil
 }
 
 // plain says what is wrong with JSON without the names of our types.

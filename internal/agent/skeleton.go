@@ -27,8 +27,11 @@ type AgentSkeleton struct {
 	MaxIterations    int              `json:"max_iterations"`
 	OnLimit          OnLimit          `json:"on_limit,omitempty"`
 	ThinkingFallback bool             `json:"thinking_fallback,omitempty"`
+	Heartbeats       bool             `json:"heartbeats,omitempty"`
 	Servers          []ServerSkeleton `json:"servers,omitempty"`
 	Timeouts         Timeouts         `json:"timeouts"`
+	// HeartbeatInterval: see AgentPlan.
+	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
 	// ApprovalTimeout is how long a call waits for a person.
 	ApprovalTimeout Duration `json:"approval_timeout,omitempty"`
 }
@@ -64,7 +67,7 @@ func (a AgentPlan) skeleton() AgentSkeleton {
 	row, _ := LookupType(a.Type)
 	out := AgentSkeleton{
 		Name: a.Name, Pattern: row.Pattern, MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
-		ThinkingFallback: row.ThinkingFallback, Timeouts: a.Timeouts, ApprovalTimeout: a.Tools.ApprovalTimeout,
+		ThinkingFallback: row.ThinkingFallback, Heartbeats: row.Heartbeats, HeartbeatInterval: a.HeartbeatInterval, Timeouts: a.Timeouts, ApprovalTimeout: a.Tools.ApprovalTimeout,
 	}
 	for _, p := range a.Providers {
 		out.Models = append(out.Models, p.Model)

@@ -25,12 +25,13 @@ type StopReason string
 
 // The stop reasons that are built.
 const (
-	StopEndTurn       StopReason = "end_turn"
-	StopMaxIterations StopReason = "max_iterations"
-	StopConcluded     StopReason = "concluded"
-	StopCancelled     StopReason = "cancelled"
-	StopTimedOut      StopReason = "timed_out"
-	StopFailed        StopReason = "failed"
+	StopEndTurn         StopReason = "end_turn"
+	StopPauseHeartbeats StopReason = "pause_heartbeats"
+	StopMaxIterations   StopReason = "max_iterations"
+	StopConcluded       StopReason = "concluded"
+	StopCancelled       StopReason = "cancelled"
+	StopTimedOut        StopReason = "timed_out"
+	StopFailed          StopReason = "failed"
 )
 
 // EndReason says why an investigation ended (spec: pipeline, "Bounds").

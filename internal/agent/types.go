@@ -11,9 +11,17 @@ const (
 	SingleShot Pattern = "single_shot"
 )
 
-// Names of the built-in tools that types bring with them.
+// Names of the built-in tools.
 const (
-	ToolShell = "shell"
+	ToolShell      = "shell"
+	ToolReadResult = "read_result" // reads what was too large to be shown
+
+	ToolCoreMemoryAppend     = "core_memory_append"
+	ToolCoreMemoryReplace    = "core_memory_replace"
+	ToolArchivalMemoryInsert = "archival_memory_insert"
+	ToolArchivalMemorySearch = "archival_memory_search"
+	ToolConversationSearch   = "conversation_search"
+	ToolPauseHeartbeats      = "pause_heartbeats"
 )
 
 // Type is one row of the type table: what an agent of that type is able to do.
@@ -28,6 +36,8 @@ type Type struct {
 	Prompt string
 	// MaxIterations is the type's own limit; 0 leaves it to the configuration's defaults.
 	MaxIterations int
+	// Heartbeats: the agent goes on by itself, and may pause that for a while.
+	Heartbeats bool
 	// ThinkingFallback: an empty reply is replaced by the model's thinking.
 	ThinkingFallback bool
 }
@@ -38,12 +48,24 @@ var types = []Type{
 	{Name: "default", Aliases: []string{""}, Pattern: Iterating, Prompt: "investigation"},
 	{Name: "action", Pattern: Iterating, Prompt: "action"},
 	{Name: "synthesis", Pattern: SingleShot, Prompt: "synthesis", MaxIterations: 1, ThinkingFallback: true},
+	{Name: "scoring", Pattern: SingleShot, Prompt: "scoring", MaxIterations: 1},
 	{Name: "exec_summary", Pattern: SingleShot, Prompt: "exec_summary", MaxIterations: 1},
+	{
+		Name: "memgpt_agent", Aliases: []string{"memgpt"}, Pattern: Iterating, Prompt: "memgpt", MaxIterations: 5, Heartbeats: true,
+		Tools: []string{
+			ToolShell, ToolCoreMemoryAppend, ToolCoreMemoryReplace, ToolArchivalMemoryInsert, ToolArchivalMemorySearch,
+			ToolConversationSearch, ToolPauseHeartbeats,
+		},
+	},
+	{
+		Name: "letta_v1_agent", Aliases: []string{"letta_v1"}, Pattern: Iterating, Prompt: "letta", MaxIterations: 5,
+		Tools: []string{ToolShell, ToolCoreMemoryAppend, ToolCoreMemoryReplace},
+	},
 	{Name: "react_agent", Aliases: []string{"react"}, Pattern: Iterating, Tools: []string{ToolShell}, Prompt: "react", MaxIterations: 10},
 }
 
 // later names the types of the specification that are not built yet.
-var later = []string{"scoring", "memgpt_agent", "memgpt", "letta_v1_agent", "letta_v1", "llm", "tool_plan", "service", "orchestrator"}
+var later = []string{"llm", "tool_plan", "service", "orchestrator"}
 
 // Types returns the rows of the table, in order.
 func Types() []Type { return slices.Clone(types) }
@@ -57,6 +79,10 @@ func LookupType(name string) (Type, bool) {
 	}
 	return Type{}, false
 }
+
+// Remembers reports whether the type has memory: blocks that are shown to the
+// model before every call, and tools that change them.
+func (t Type) Remembers() bool { return slices.Contains(t.Tools, ToolCoreMemoryAppend) }
 
 // PlannedType reports whether the name is a type of the specification that is not built yet.
 func PlannedType(name string) bool { return slices.Contains(later, name) }

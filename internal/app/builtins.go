@@ -5,28 +5,31 @@ import (
 	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
 
 // builtins is the registry of the tools that need no server.
-type builtins struct{}
+type builtins struct{ results builtin.Results }
 
-// tools are the built-in tools that an agent's plan switches on.
-func (builtins) tools(plan agent.AgentPlan) []builtin.Tool {
-	if plan.Shell == nil {
-		return nil
+// tools are the built-in tools that there are for an agent; which of them it is
+// offered is the policy's to say.
+func (b builtins) tools(plan agent.AgentPlan) []builtin.Tool {
+	tools := []builtin.Tool{builtin.ReadResult(b.results), builtin.PauseHeartbeats()}
+	if plan.Shell != nil {
+		tools = append(tools, builtin.Shell(*plan.Shell))
 	}
-	return []builtin.Tool{builtin.Shell(*plan.Shell)}
+	return tools
 }
 
-// Specs lists them.
+// Specs lists them, and the tools of the memory, whose calls are the store's to journal.
 func (b builtins) Specs(plan agent.AgentPlan) []tool.Spec {
 	var specs []tool.Spec
 	for _, t := range b.tools(plan) {
 		specs = append(specs, t.Spec)
 	}
-	return specs
+	return append(specs, memory.Specs()...)
 }
 
 // Call runs one of them.
@@ -35,7 +38,7 @@ func (b builtins) Call(ctx context.Context, plan agent.AgentPlan, call tool.Call
 		if t.Spec.Name != call.Name {
 			continue
 		}
-		result := t.Run(ctx, call.Arguments)
+		result := t.Run(ctx, call)
 		if ctx.Err() == context.Canceled {
 			return result, ctx.Err()
 		}

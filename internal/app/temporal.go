@@ -9,8 +9,10 @@ import (
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 // requests reads what workflows were started with.
@@ -28,6 +30,28 @@ func (r requests) Inputs(ctx context.Context, workflowID, runID string) ([][]byt
 		inputs = append(inputs, payload.GetData())
 	}
 	return inputs, nil
+}
+
+// Message returns the text of an update "send" that a run has accepted. It reads
+// the history from its beginning: only long messages are asked for.
+func (r requests) Message(ctx context.Context, workflowID, runID, updateID string) (string, error) {
+	history := r.client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for history.HasNext() {
+		event, err := history.Next()
+		if err != nil {
+			return "", fmt.Errorf("read the history: %w", err)
+		}
+		accepted := event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest()
+		if accepted.GetMeta().GetUpdateId() != updateID {
+			continue
+		}
+		var message workflows.Message
+		if err := converter.GetDefaultDataConverter().FromPayloads(accepted.GetInput().GetArgs(), &message); err != nil {
+			return "", fmt.Errorf("read update %s: %w", updateID, err)
+		}
+		return message.Text, nil
+	}
+	return "", fmt.Errorf("update %s is not in the history", updateID)
 }
 
 // registerSearchAttributes makes sure that Temporal knows our search attributes

@@ -106,8 +106,9 @@ func newActivities(ctx context.Context, opts WorkerOptions) *activities.Activiti
 	return &activities.Activities{
 		Requests: requests{opts.Client}, Planner: opts.Config,
 		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
-		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{},
-		Policy: tool.Policy{Logger: opts.Logger}, Validator: tool.NewValidator(),
+		Memories: opts.Store, Limits: opts.Store,
+		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store},
+		Policy:           tool.NewPolicy(opts.Logger),
 		SearchAttributes: registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,
 	}

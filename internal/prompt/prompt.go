@@ -46,7 +46,7 @@ type Peer struct {
 
 // names are the templates, as agent.Type.Prompt names them. Each has a file in
 // templates/system and one in templates/task.
-var names = [...]string{"action", "exec_summary", "investigation", "react", "synthesis"}
+var names = [...]string{"action", "exec_summary", "investigation", "letta", "memgpt", "react", "scoring", "synthesis"}
 
 // Names returns the templates' names in alphabetical order.
 func Names() []string { return slices.Clone(names[:]) }

@@ -39,6 +39,9 @@ func entries() []transcript.Entry {
 	entry := func(iteration int, kind transcript.Kind, body transcript.Body) transcript.Entry {
 		return transcript.Entry{Key: transcript.Key{Iteration: iteration}, Kind: kind, Body: body}
 	}
+	at := func(key transcript.Key, kind transcript.Kind, body transcript.Body) transcript.Entry {
+		return transcript.Entry{Key: key, Kind: kind, Body: body}
+	}
 	call := transcript.Call{ID: "1/0", Name: "incident.query_logs", Arguments: `{"level":"error"}`}
 	old := entry(1, transcript.KindReply, transcript.Body{Text: "written before a reset"})
 	old.Superseded = true
@@ -51,6 +54,8 @@ func entries() []transcript.Entry {
 		entry(1, transcript.KindCall, transcript.Body{Call: &call}),
 		entry(1, transcript.KindResult, transcript.Body{Call: &call, Status: "success", Text: strings.Repeat("é", 2500), Blob: "abc", Size: 9000}),
 		entry(1, transcript.KindResult, transcript.Body{Call: &call, Status: "error", ErrorType: "Timeout", Text: "took too long"}),
+		at(transcript.ResultKey(1, 0), transcript.KindResult, transcript.Body{Call: &call, Status: "success", Text: "too long to read", Size: 70000}),
+		at(transcript.SummaryKey(1, 0), transcript.KindSummary, transcript.Body{Text: "three errors\nat 10:02"}),
 		entry(1, transcript.KindNotice, transcript.Body{Text: "for people only"}),
 		entry(2, transcript.KindUser, transcript.Body{Text: "look at payments too"}),
 		entry(2, transcript.KindReply, transcript.Body{Text: "It is the pool."}),
@@ -82,6 +87,23 @@ func TestGoldenSteering(t *testing.T) {
 		"nudge":             prompt.Nudge + "\n",
 		"repeating":         prompt.Repeating + "\n",
 	})
+}
+
+// TestGoldenSummary compares what asks for the summary of a result.
+func TestGoldenSummary(t *testing.T) {
+	t.Parallel()
+	whole := prompt.SummaryData{Tool: "incident.query_logs", Arguments: `{"level":"error"}`, Result: "a log\n# Task", Bytes: 12, MaxTokens: 1000}
+	part := whole
+	part.Result, part.Bytes, part.LeftOut, part.Arguments = "begin\n[…]\nend", 9000, 8987, strings.Repeat("long ", 1000)
+	texts := map[string]string{}
+	for name, d := range map[string]prompt.SummaryData{"whole": whole, "part": part} {
+		system, user, err := prompt.Summary(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts["system"], texts[name] = system, user
+	}
+	golden(t, "summary", texts)
 }
 
 func must(t *testing.T, render func(string, prompt.Data) (string, error), name string, d prompt.Data) string {

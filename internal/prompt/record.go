@@ -16,6 +16,7 @@ const resultLimit = 4000
 // out, because the reader has its own; so are notices, which no model is told.
 func record(entries []transcript.Entry) string {
 	var out strings.Builder
+	summaries := transcript.Summaries(entries)
 	task := true
 	for _, e := range entries {
 		if e.Superseded {
@@ -30,7 +31,7 @@ func record(entries []transcript.Entry) string {
 		case transcript.KindReply:
 			writeReply(&out, e)
 		case transcript.KindResult:
-			writeResult(&out, e)
+			writeResult(&out, e, summaries)
 		case transcript.KindFallback:
 			writePart(&out, e, "model replaced", e.Text)
 		}
@@ -50,7 +51,8 @@ func writeReply(out *strings.Builder, e transcript.Entry) {
 	}
 }
 
-func writeResult(out *strings.Builder, e transcript.Entry) {
+// writeResult writes what came of a call: the result, or the summary of it.
+func writeResult(out *strings.Builder, e transcript.Entry, summaries map[transcript.Key]transcript.Entry) {
 	what := "result"
 	if e.Call != nil {
 		what += " of " + e.Call.Name
@@ -59,7 +61,10 @@ func writeResult(out *strings.Builder, e transcript.Entry) {
 		what += " (" + e.ErrorType + ")"
 	}
 	text := cut(e.Text, resultLimit)
-	if e.Blob != "" {
+	switch summary, ok := summaries[e.Key]; {
+	case ok:
+		text = cut(summary.Text, resultLimit) + fmt.Sprintf("\n[a summary; the whole result has %d bytes]", e.Size)
+	case e.Blob != "":
 		text += fmt.Sprintf("\n[the whole result has %d bytes]", e.Size)
 	}
 	writePart(out, e, what, text)

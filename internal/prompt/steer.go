@@ -9,6 +9,13 @@ const Nudge = "Your reply was empty. Call a tool, or write your conclusion as te
 const Repeating = "Your last reply repeated the same text over and over and was cut off. " +
 	"Do not continue it. Take the next step, or write your conclusion briefly."
 
+// Awake tells an agent that paused its heartbeats that the pause is over.
+const Awake = "The pause of your heartbeats is over. Go on."
+
+// Heartbeat calls an agent that nobody has spoken to for a while.
+const Heartbeat = "This is a heartbeat: nobody has spoken to you for a while. " +
+	"See whether there is something to do, and do it. If there is not, say so in one sentence."
+
 // Conclude asks for the best conclusion without further tools. The reason is why
 // now: agent.StopMaxIterations, or agent.StopConcluded when a person asked.
 func Conclude(reason agent.StopReason) string {

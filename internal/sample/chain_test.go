@@ -10,6 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -131,7 +132,7 @@ func (l lab) call(t *testing.T, call agent.ToolCall) string {
 	}
 	if call.Name == "shell" {
 		shell := builtin.Shell(agent.Shell{Allow: []string{"grep"}, Dir: l.dir})
-		return shell.Run(t.Context(), json.RawMessage(call.Arguments)).Content
+		return shell.Run(t.Context(), tool.Call{Name: call.Name, Arguments: json.RawMessage(call.Arguments)}).Content
 	}
 	res, err := l.session.CallTool(t.Context(), &mcp.CallToolParams{Name: strings.TrimPrefix(call.Name, "incident__"), Arguments: args})
 	if err != nil {

@@ -81,5 +81,8 @@ func (c claim) supersede(ctx context.Context, q querier) error {
 	const query = `UPDATE entries SET superseded = $7 WHERE investigation = $1 AND execution = $2 AND superseded = 0
 		AND (iteration > $4 OR iteration = $4 AND position >= $5 AND position < $6) AND run_id <> $3`
 	_, err = q.ExecContext(ctx, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position, c.Until(), now.struck)
-	return err
+	if err != nil {
+		return err
+	}
+	return c.unsay(ctx, q, now.struck)
 }

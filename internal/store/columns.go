@@ -47,8 +47,13 @@ type textColumn struct{ to *string }
 
 // Value implements driver.Valuer.
 func (c textColumn) Value() (driver.Value, error) {
+	return storedText(*c.to), nil
+}
+
+// storedText is what a textColumn makes of a text.
+func storedText(text string) string {
 	const instead = "\uFFFD"
-	return strings.ReplaceAll(strings.ToValidUTF8(*c.to, instead), "\x00", instead), nil
+	return strings.ReplaceAll(strings.ToValidUTF8(text, instead), "\x00", instead)
 }
 
 // Scan implements sql.Scanner.

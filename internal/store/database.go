@@ -18,6 +18,9 @@ type engine interface {
 	// lock comes first in a transaction of the writer: until it ends, nobody else
 	// changes that investigation. "" is none.
 	lock(ctx context.Context, q querier, investigation string) error
+	// lockWindow is lock for the window of a rate limit. now is in microseconds
+	// since 1970, by the clock that all who use the database share.
+	lockWindow(ctx context.Context, q querier, agent, tool string) (now int64, err error)
 	// announce lets other processes know, soon, that an investigation has changed.
 	// One that is not told finds out by itself, later.
 	announce(investigation string)
@@ -25,7 +28,12 @@ type engine interface {
 	watch(ctx context.Context, h *hub)
 	// explain puts an error into words, and says if it is one of ours: see ErrUnavailable and errDuplicate.
 	explain(err error) error
-	sizeQuery() string // selects how many bytes the database takes
+	// words says how words are indexed and found; forUpdate ends a SELECT whose
+	// rows nobody else is to change until the transaction ends.
+	words() wordIndex
+	forUpdate() string
+	sizeQuery() string  // selects how many bytes the database takes
+	sweepQuery() string // deletes the reservations that end at $1 or before
 	close() error
 }
 

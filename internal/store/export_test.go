@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // ReadTwice reads the number of an investigation's last entry twice in one
 // snapshot, and makes a change in between.
@@ -16,4 +19,13 @@ func (s *Store) ReadTwice(ctx context.Context, investigation string, change func
 		return err
 	})
 	return first, second, err
+}
+
+// ReservationsEnd counts the rows of rate limits, and moves the ends of all.
+func (s *Store) ReservationsEnd(ctx context.Context, later time.Duration) (rows int64, err error) {
+	result, err := s.db.writer.ExecContext(ctx, `UPDATE reservations SET ends_at = ends_at + $1`, later.Microseconds())
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }

@@ -70,7 +70,7 @@ func explainCode(code string, err error) error {
 	case code == codeReadOnly:
 		return fmt.Errorf("%w: the server is a standby, or set to read-only: %w", ErrUnavailable, err)
 	case code == codeLocked:
-		return fmt.Errorf("%w: another process has kept the investigation locked: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: another process has kept it locked: %w", ErrUnavailable, err)
 	case code == codeTooLongIdle, slices.ContainsFunc(passingClasses, passes):
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

@@ -40,6 +40,7 @@ func TestPostgres(t *testing.T) {
 		"secrets":           testPostgresSecrets,
 		"schema of its own": testPostgresSchema,
 		"snapshot":          func(t *testing.T, s *postgrestest.Server) { testSnapshot(t, s.Database(t, "snapshot")) },
+		"reservations":      func(t *testing.T, s *postgrestest.Server) { testReservations(t, s.Database(t, "reservations")) },
 		"news":              testPostgresNews,
 		"lost within":       testPostgresLostWithin,
 	} {

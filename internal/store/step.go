@@ -76,8 +76,10 @@ func (s *Store) append(ctx context.Context, c claim, step transcript.Step) (stor
 			stored, err = c.stored(ctx, q, st)
 			return err
 		}
-		stored, err = insertStep(ctx, q, step)
-		return err
+		if stored, err = insertStep(ctx, q, step); err != nil {
+			return err
+		}
+		return s.recall(ctx, q, step.Recall, stored)
 	})
 	if errors.Is(err, errDuplicate) {
 		return nil, fmt.Errorf("%w: %w", ErrConflict, err)

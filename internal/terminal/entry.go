@@ -38,6 +38,8 @@ func (v *view) entry(e transcript.Entry) {
 		v.calls[callKey(e, e.CallIndex())] = e.At
 	case transcript.KindResult:
 		v.result(l, e)
+	case transcript.KindSummary:
+		v.summary(l, e)
 	default: // fallbacks, notices, and what is not known yet
 		v.p.print(l, noticeBlock, Clean(e.Text))
 	}
@@ -110,6 +112,19 @@ func (v *view) result(l *lane, e transcript.Entry) {
 	}
 	if n := len(e.Artifacts); n > 0 {
 		words = append(words, Count(n, "artifact"))
+	}
+	v.p.print(l, b, strings.Join(words, " · "))
+	v.p.print(l, contentBlock, v.content(l, Clean(e.Text)))
+}
+
+// summary prints what the agent is shown in place of a result.
+func (v *view) summary(l *lane, e transcript.Entry) {
+	b, words := successBlock, []string{"summary of result " + e.Ref(), CleanLine(e.Model), size(len(e.Text))}
+	if e.ErrorType != "" {
+		b, words = noticeBlock, []string{"beginning of result " + e.Ref() + ", not summarised: " + CleanLine(e.ErrorType), size(len(e.Text))}
+	}
+	if e.Usage != nil {
+		words = append(words, Tokens(*e.Usage))
 	}
 	v.p.print(l, b, strings.Join(words, " · "))
 	v.p.print(l, contentBlock, v.content(l, Clean(e.Text)))

@@ -156,6 +156,8 @@ func failed() []store.Update {
 			j.entry(logs, position(1, 0), 1, transcript.KindReply, transcript.Body{Calls: []transcript.Call{{Name: "loki.query", Arguments: "not JSON\nat all"}, query}}),
 			j.entry(logs, transcript.ResultKey(1, 0), 1, transcript.KindResult, transcript.Body{Text: "connection refused", Call: &query, Status: "error", ErrorType: "unavailable"}),
 			j.entry(logs, transcript.ResultKey(1, 1), 1, transcript.KindResult, transcript.Body{Text: "a\t" + strings.Repeat("long line ", 20), Call: &query, Status: "success"}),
+			j.entry(logs, transcript.SummaryKey(1, 0), 2, transcript.KindSummary, transcript.Body{Text: "connection…", ErrorType: "RateLimited"}),
+			j.entry(logs, transcript.SummaryKey(1, 1), 2, transcript.KindSummary, transcript.Body{Text: "20 long lines", Model: "small", Usage: &agent.Usage{InputTokens: 5000, OutputTokens: 9}}),
 		}},
 		{
 			Record: r, Executions: []record.Execution{e},
@@ -179,6 +181,7 @@ func hostile() []store.Update {
 			Entries: []transcript.Entry{
 				j.entry("st\x1b[1Aage/a\nb", position(1, 0), 1, transcript.KindReply, transcript.Body{Thinking: evil, Text: evil, Calls: []transcript.Call{call}, Model: evil, Finish: evil}),
 				j.entry("st\x1b[1Aage/a\nb", transcript.ResultKey(1, 0), 1, transcript.KindResult, transcript.Body{Text: evil, Call: &call, Status: evil, ErrorType: evil}),
+				j.entry("st\x1b[1Aage/a\nb", transcript.SummaryKey(1, 0), 1, transcript.KindSummary, transcript.Body{Text: evil, Model: evil}),
 				j.entry("st\x1b[1Aage/a\nb", position(2, 0), 1, transcript.KindNotice, said(evil)),
 			},
 		},

@@ -19,6 +19,8 @@ type Options struct {
 	Width int
 	// Verbose prints tool calls and results whole, and prompts, instead of their first lines.
 	Verbose bool
+	// Notices are lines that Watch prints between the investigation's own; nil = none.
+	Notices <-chan string
 }
 
 // defaultWidth is used where a terminal does not say how wide it is.

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -12,6 +13,7 @@ import (
 
 // view is what has been printed of an investigation, and what is known of it.
 type view struct {
+	mu         sync.Mutex // updates and notices come from different goroutines
 	p          *printer
 	verbose    bool
 	live       bool

@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -23,26 +24,57 @@ var errEnded = errors.New("the investigation has ended")
 // ctx ends first, the error is ctx.Err() and the record as it is known.
 func Watch(ctx context.Context, src Source, investigation string, opts Options) (record.Investigation, error) {
 	v := newView(opts)
+	silence := v.listen(opts.Notices)
 	err := src.Follow(ctx, investigation, 0, func(u store.Update) error {
-		v.take(u)
-		if !v.unsettled() {
-			return v.p.err
-		}
-		// What has ended is told after all that led to it; an update may not hold all entries.
-		more, err := src.After(ctx, investigation, v.last, 1)
-		if err != nil || len(more) > 0 {
-			return err
-		}
-		v.settle()
-		if v.record.Status.Closed() {
-			return errEnded
-		}
-		return v.p.err
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		return v.update(ctx, src, investigation, u)
 	})
+	silence()
 	v.p.closeLine()
 	if errors.Is(err, errEnded) {
 		v.end()
 		err = v.p.err
 	}
 	return v.record, err
+}
+
+// update prints what is new; errEnded if that is the last of it.
+func (v *view) update(ctx context.Context, src Source, investigation string, u store.Update) error {
+	v.take(u)
+	if !v.unsettled() {
+		return v.p.err
+	}
+	// What has ended is told after all that led to it; an update may not hold all entries.
+	more, err := src.After(ctx, investigation, v.last, 1)
+	if err != nil || len(more) > 0 {
+		return err
+	}
+	v.settle()
+	if v.record.Status.Closed() {
+		return errEnded
+	}
+	return v.p.err
+}
+
+// listen prints notices until silence is called.
+func (v *view) listen(notices <-chan string) (silence func()) {
+	over := make(chan struct{})
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		for {
+			select {
+			case text := <-notices:
+				v.mu.Lock()
+				v.p.full(yellow, "! "+CleanLine(text))
+				v.mu.Unlock()
+			case <-over:
+				return
+			}
+		}
+	})
+	return func() {
+		close(over)
+		listening.Wait()
+	}
 }

@@ -9,8 +9,8 @@ import (
 // offer collects tools and keeps their names unique.
 type offer struct {
 	log   *slog.Logger
-	specs []Spec
-	taken map[string]bool // names in both spellings
+	tools []*attached
+	named map[string]*attached // by both spellings
 }
 
 func (o *offer) builtin(name string, builtins []Spec) {
@@ -39,12 +39,13 @@ func (o *offer) server(server string, catalogues []Catalogue) {
 // add appends a tool unless one of its names would mean two tools.
 func (o *offer) add(spec Spec) {
 	wire := WireName(spec.Name)
-	if o.taken[spec.Name] || o.taken[wire] {
+	if o.named[spec.Name] != nil || o.named[wire] != nil {
 		o.log.Warn("tool left out: its name is taken", "tool", spec.Name, "wire_name", wire)
 		return
 	}
-	o.taken[spec.Name], o.taken[wire] = true, true
-	o.specs = append(o.specs, spec)
+	tool := &attached{spec: spec, wire: wire}
+	o.named[spec.Name], o.named[wire] = tool, tool
+	o.tools = append(o.tools, tool)
 }
 
 func byName(a, b Spec) int { return strings.Compare(a.Name, b.Name) }

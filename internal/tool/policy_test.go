@@ -10,15 +10,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 var (
-	shell    = tool.Spec{Name: agent.ToolShell, Risk: agent.RiskWrite}
-	withTool = agent.Type{Tools: []string{agent.ToolShell}}
+	builtins   = []tool.Spec{{Name: agent.ToolShell, Risk: agent.RiskWrite}, {Name: agent.ToolReadResult, Risk: agent.RiskReadOnly}}
+	withTool   = agent.Type{Tools: []string{agent.ToolShell}}
+	iterating  = agent.Type{Tools: []string{agent.ToolShell}, Pattern: agent.Iterating}
+	singleShot = agent.Type{Pattern: agent.SingleShot}
 )
 
 func catalogue(server string, names ...string) tool.Catalogue {
@@ -43,7 +44,7 @@ func names(specs []tool.Spec) (out []string) {
 	return out
 }
 
-func TestEffective(t *testing.T) {
+func TestOffered(t *testing.T) {
 	t.Parallel()
 	withShell := attached("loki")
 	withShell.Shell = &agent.Shell{}
@@ -60,6 +61,9 @@ func TestEffective(t *testing.T) {
 		"not the type's shell":   {agent.Type{}, withShell, nil, nil, ""},
 		"plan order, then names": {withTool, attached("b", "a"), []tool.Catalogue{catalogue("a", "a.z", "a.y"), catalogue("b", "b.x")}, []string{"b.x", "a.y", "a.z"}, ""},
 		"server not attached":    {withTool, attached("a"), []tool.Catalogue{catalogue("b", "b.x")}, nil, ""},
+		"read_result":            {iterating, withShell, []tool.Catalogue{catalogue("loki", "loki.q")}, []string{"shell", "read_result", "loki.q"}, ""},
+		"nothing to read":        {iterating, attached(), nil, nil, ""},
+		"not one that iterates":  {singleShot, attached("a"), []tool.Catalogue{catalogue("a", "a.x")}, []string{"a.x"}, ""},
 		"same wire name":         {withTool, attached("a", "a__b"), []tool.Catalogue{catalogue("a", "a.b__c"), catalogue("a__b", "a__b.c")}, []string{"a.b__c"}, "a__b.c"},
 		"same name twice":        {withTool, attached("a"), []tool.Catalogue{catalogue("a", "a.x", "a.x")}, []string{"a.x"}, "a.x"},
 		"another server's name":  {withTool, attached("a"), []tool.Catalogue{catalogue("a", "b.x", "shell", "a.")}, nil, "shell"},
@@ -67,8 +71,8 @@ func TestEffective(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
-			policy := tool.Policy{Logger: slog.New(slog.NewTextHandler(&log, nil))}
-			got := policy.Effective(tc.typ, tc.plan, tc.catalogues, []tool.Spec{shell})
+			policy := tool.NewPolicy(slog.New(slog.NewTextHandler(&log, nil)))
+			got := policy.Tools(tc.typ, tc.plan, tc.catalogues, builtins).Offered()
 			if diff := cmp.Diff(tc.want, names(got)); diff != "" {
 				t.Error(diff)
 			}
@@ -79,11 +83,17 @@ func TestEffective(t *testing.T) {
 	}
 }
 
-func TestDecideRefuses(t *testing.T) {
+func TestDecideRefusesNames(t *testing.T) {
 	t.Parallel()
-	offered := []tool.Spec{{Name: "loki.query"}, {Name: "loki.labels"}, {Name: "k8s.get_pods"}}
+	catalogues := []tool.Catalogue{catalogue("loki", "loki.query", "loki.labels", "loki.drop"), catalogue("k8s", "k8s.get_pods")}
+	plan := attached("loki", "k8s")
+	plan.Tools.Disabled = []string{"loki.drop"}
+	set := tool.NewPolicy(nil).Tools(agent.Type{}, plan, catalogues, append(builtins, tool.Spec{Name: "recall"}))
 	for name, want := range map[string]tool.Result{
 		"shell":        tool.Failure(tool.ErrorPermissionDenied, "Tool shell is not allowed for this agent."),
+		"recall":       tool.Failure(tool.ErrorPermissionDenied, "Tool recall is not allowed for this agent."),
+		"loki__drop":   tool.Failure(tool.ErrorPermissionDenied, "Tool loki.drop is disabled for this agent"),
+		"loki.dorp":    tool.Failure(tool.ErrorUnknownTool, `Unknown tool "loki.dorp". Call only the tools that were offered.`),
 		"loki.qeury":   tool.Failure(tool.ErrorUnknownTool, `Unknown tool "loki.qeury". Did you mean loki.query?`),
 		"Loki__Query":  tool.Failure(tool.ErrorUnknownTool, `Unknown tool "Loki__Query". Did you mean loki.query?`),
 		"query":        tool.Failure(tool.ErrorUnknownTool, `Unknown tool "query". Did you mean loki.query?`),
@@ -91,75 +101,24 @@ func TestDecideRefuses(t *testing.T) {
 		"prometheus":   tool.Failure(tool.ErrorUnknownTool, `Unknown tool "prometheus". Call only the tools that were offered.`),
 		"\xff":         tool.Failure(tool.ErrorUnknownTool, "Unknown tool \"\uFFFD\". Call only the tools that were offered."),
 	} {
-		_, err := tool.Policy{}.Decide(offered, name)
-		refusal, ok := errors.AsType[*tool.Refusal](err)
-		if !ok {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(want, refusal.Result()); diff != "" {
+		_, err := set.Decide(name, "{}")
+		if diff := cmp.Diff(want, refusal(t, err).Result()); diff != "" {
 			t.Error(diff)
 		}
 	}
-	_, err := tool.Policy{}.Decide(nil, strings.Repeat("x", 1_000_000))
-	if err == nil || len(err.Error()) > 200 || !strings.Contains(err.Error(), "no tools are available") {
+	_, err := tool.NewPolicy(nil).Tools(agent.Type{}, plan, nil, nil).Decide(strings.Repeat("x", 1_000_000), "")
+	if len(err.Error()) > 200 || !strings.Contains(err.Error(), "no tools are available") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// Whatever servers say and models call: only what was offered is executed, each
-// offered tool is found by both of its names, and the offer is always the same.
-func TestOnlyOfferedToolsAreExecuted(t *testing.T) {
-	t.Parallel()
-	word := rapid.StringMatching(`[ab._é]{0,4}`)
-	rapid.Check(t, func(t *rapid.T) {
-		servers := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab_]{1,4}`), 0, 3, rapid.ID).Draw(t, "servers")
-		plan := attached(servers...)
-		if rapid.Bool().Draw(t, "shell") {
-			plan.Shell = &agent.Shell{}
-		}
-		var catalogues []tool.Catalogue
-		for _, server := range append(servers, "stranger") {
-			own := rapid.SliceOfN(word, 0, 4).Draw(t, "tools")
-			for i := range own {
-				if rapid.IntRange(0, 9).Draw(t, "honest") > 0 {
-					own[i] = server + "." + own[i]
-				}
-			}
-			catalogues = append(catalogues, catalogue(server, own...))
-		}
-		policy := tool.Policy{}
-		offered := policy.Effective(withTool, plan, catalogues, []tool.Spec{shell})
-		if diff := cmp.Diff(offered, policy.Effective(withTool, plan, catalogues, []tool.Spec{shell})); diff != "" {
-			t.Fatal(diff)
-		}
-		isOffered := map[string]string{}
-		for _, spec := range offered {
-			isOffered[spec.Name], isOffered[tool.WireName(spec.Name)] = spec.Name, spec.Name
-			for _, name := range []string{spec.Name, tool.WireName(spec.Name)} {
-				if got, err := policy.Decide(offered, name); err != nil || got.Name != spec.Name {
-					t.Fatalf("%s is offered as %s, and found as %q (%v)", spec.Name, name, got.Name, err)
-				}
-			}
-		}
-		called := rapid.OneOf(word, rapid.Just("shell"), rapid.SampledFrom(allNames(catalogues))).Draw(t, "called")
-		got, err := policy.Decide(offered, called)
-		if want, ok := isOffered[called]; ok != (err == nil) || got.Name != want {
-			t.Fatalf("call of %q executes %q (%v); offered: %v", called, got.Name, err, names(offered))
-		}
-		if _, ok := isOffered["shell"]; ok != (plan.Shell != nil) {
-			t.Fatalf("shell offered: %t, configured: %v", ok, plan.Shell)
-		}
-	})
-}
-
-func allNames(catalogues []tool.Catalogue) []string {
-	out := []string{"nothing"}
-	for _, c := range catalogues {
-		for _, spec := range c.Tools {
-			out = append(out, spec.Name, tool.WireName(spec.Name))
-		}
+func refusal(t testing.TB, err error) *tool.Refusal {
+	t.Helper()
+	refusal, ok := errors.AsType[*tool.Refusal](err)
+	if !ok {
+		t.Fatalf("got %v, want a refusal", err)
 	}
-	return out
+	return refusal
 }
 
 func TestWireName(t *testing.T) {

@@ -9,6 +9,8 @@ type Result struct {
 	Content string `json:"content"`
 	// ErrorType is one of the types below when Status is StatusError.
 	ErrorType string `json:"error_type,omitempty"`
+	// Pause is for how many minutes the agent's heartbeats pause; 0 = they do not.
+	Pause int `json:"pause,omitempty"`
 	// Artifacts are the parts that are not text, kept whole.
 	Artifacts []Artifact `json:"artifacts,omitempty"`
 }
@@ -36,6 +38,7 @@ const (
 	ErrorUnknownTool      = "UnknownTool"      // no such tool
 	ErrorPermissionDenied = "PermissionDenied" // the policy refused it
 	ErrorInvalidArguments = "InvalidArguments" // not what the schema asks for
+	ErrorRateLimited      = "RateLimited"      // too many calls within a minute
 	ErrorTimeout          = "Timeout"          // it took too long
 	ErrorUnavailable      = "Unavailable"      // its server cannot be reached
 	ErrorOutcomeUnknown   = "OutcomeUnknown"   // interrupted; it may or may not have happened

@@ -12,8 +12,9 @@ const (
 	NonIdempotent Idempotency = "non_idempotent"
 )
 
-// Class is the idempotency class of a tool. A risk that is not in the table
-// counts as the worst.
+// Class is the idempotency class of a tool. Low, medium, high, critical and
+// unknown say nothing of repeating, and so the call is made at most once; a risk
+// that is not in the table counts as the worst.
 func (s Spec) Class() Idempotency {
 	switch s.Risk {
 	case agent.RiskReadOnly:

@@ -22,6 +22,8 @@ type Spec struct {
 	Risk        agent.Risk      `json:"risk"`
 	// Idempotent: a write that may be repeated (MCP idempotentHint).
 	Idempotent bool `json:"idempotent,omitempty"`
+	// Own: it touches only our own store, so it runs where the workflow does.
+	Own bool `json:"own,omitempty"`
 }
 
 // Catalogue is what one server offers to one execution.
@@ -40,6 +42,9 @@ type Call struct {
 	Key string
 	// Session names the execution, for servers that keep state by session.
 	Session string
+	// Investigation and Execution say who calls: built-in tools work on their own
+	// caller's things alone.
+	Investigation, Execution string
 }
 
 // Caller lists and runs tools: an MCP pool, or the built-in tools.
@@ -66,8 +71,8 @@ const dot = "__"
 const maxWireName = 64
 
 // WireName spells a tool's name for models that allow only letters, digits, "_"
-// and "-" in it, and 64 of them. It cannot be undone: Policy.Decide finds the
-// tool among those that were offered.
+// and "-" in it, and 64 of them. It cannot be undone: Set.Decide finds the tool
+// among those of the agent.
 func WireName(name string) string {
 	name = strings.Map(wireRune, strings.ReplaceAll(name, ".", dot))
 	if len(name) <= maxWireName {

@@ -31,23 +31,40 @@ func NewValidator() *Validator {
 // the schema. No arguments at all are an empty object. The error is for the
 // model: it names what is wrong, and where.
 func (v *Validator) ValidateArguments(schema json.RawMessage, args string) (json.RawMessage, error) {
+	parsed, err := parseArguments(args)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.check(schema, parsed.object); err != nil {
+		return nil, err
+	}
+	return parsed.text, nil
+}
+
+// check says what of the arguments violates the schema. A schema that cannot be
+// compiled (it is broken, refers to another document, or has a pattern that Go
+// does not know) lets the call through: the server checks its arguments itself,
+// while refusing would take away a tool that works.
+func (v *Validator) check(schema json.RawMessage, object map[string]any) error {
+	if compiled := v.schema(schema); compiled != nil {
+		return check(compiled, object)
+	}
+	return nil
+}
+
+// arguments are a model's arguments, as text and as what it says.
+type arguments struct {
+	text   json.RawMessage
+	object map[string]any
+}
+
+func parseArguments(args string) (arguments, error) {
 	args = strings.TrimSpace(ValidText(args))
 	if args == "" {
 		args = "{}"
 	}
 	object, err := parseObject(args)
-	if err != nil {
-		return nil, err
-	}
-	// A schema that cannot be compiled (it is broken, refers to another document,
-	// or has a pattern that Go does not know) lets the call through: the server
-	// checks its arguments itself, while refusing would take away a tool that works.
-	if compiled := v.schema(schema); compiled != nil {
-		if err := check(compiled, object); err != nil {
-			return nil, err
-		}
-	}
-	return json.RawMessage(args), nil
+	return arguments{json.RawMessage(args), object}, err
 }
 
 func parseObject(args string) (map[string]any, error) {

@@ -1,20 +1,19 @@
 package transcript
 
 import (
-	"fmt"
-
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 // Messages rebuilds the conversation from an execution's entries, which must be
 // in key order and without superseded ones. Every call of a reply is followed by
-// its result; a call without one gets a result that says so, because providers
-// refuse a call that nothing answers.
+// its result, or by the summary that takes its place; a call without one gets a
+// result that says so, because providers refuse a call that nothing answers.
 func Messages(entries []Entry) []agent.Message {
+	summaries := Summaries(entries)
 	results := map[string]agent.Message{}
 	for _, e := range entries {
 		if e.Kind == KindResult {
-			results[e.Call.ID] = resultMessage(e)
+			results[e.Call.ID] = resultMessage(e, summaries)
 		}
 	}
 	var out []agent.Message
@@ -45,13 +44,14 @@ func replyMessages(e Entry, results map[string]agent.Message) []agent.Message {
 	return out
 }
 
-func resultMessage(e Entry) agent.Message {
-	return agent.Message{
-		Role:       agent.ToolRole,
-		Content:    e.Text,
-		ToolCallID: e.Call.ID,
-		Ref:        fmt.Sprintf("%d/%d", e.Iteration, e.CallIndex()),
+func resultMessage(e Entry, summaries map[Key]Entry) agent.Message {
+	text := e.Text
+	if summary, ok := summaries[e.Key]; ok {
+		text = summary.Text + "\n" + pointer(e, summary)
+	} else if e.Blob != "" {
+		text += "\n" + pointer(e, e)
 	}
+	return agent.Message{Role: agent.ToolRole, Content: text, ToolCallID: e.Call.ID, Ref: e.Ref()}
 }
 
 // Final is the text that an execution ended with: that of its last reply that

@@ -8,6 +8,9 @@ type Step struct {
 	Writer
 	// Rows are in key order; the first row's key is the identity of the step.
 	Rows []Row
+	// Recall is the agent (its definition) that may find what is said here by
+	// conversation_search; "" = nobody may.
+	Recall string
 }
 
 // Row is an entry that is not in the log yet.

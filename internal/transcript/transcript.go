@@ -21,6 +21,7 @@ const (
 	KindReply    Kind = "reply"    // a model's whole reply: thinking, text, calls
 	KindCall     Kind = "call"     // the intent to call a tool, written before the call
 	KindResult   Kind = "result"   // what came of a call
+	KindSummary  Kind = "summary"  // what a model is shown in place of a large result
 	KindFallback Kind = "fallback" // a provider failed, the next one takes over
 	KindNotice   Kind = "notice"   // what people should know and the model is not told
 )
@@ -38,21 +39,30 @@ type Key struct {
 	Position  int `json:"position"`
 }
 
-// callBase is the first position of tool calls; what comes before belongs to the model call.
-const callBase = 1 << 20
+// callBase is the first position of tool calls; what comes before belongs to the
+// model call. A call has rowsPerCall positions: its intent, its result, and the
+// result's summary.
+const (
+	callBase    = 1 << 20
+	rowsPerCall = 3
+)
 
 // CallKey is the key of the intent of an iteration's n-th call (from 0).
-func CallKey(iteration, n int) Key { return Key{iteration, callBase + 2*n} }
+func CallKey(iteration, n int) Key { return Key{iteration, callBase + rowsPerCall*n} }
 
 // ResultKey is the key of the result of an iteration's n-th call (from 0).
-func ResultKey(iteration, n int) Key { return Key{iteration, callBase + 2*n + 1} }
+func ResultKey(iteration, n int) Key { return Key{iteration, callBase + rowsPerCall*n + 1} }
 
-// CallIndex is the n that CallKey or ResultKey was made with; -1 for a model call's entry.
+// SummaryKey is the key of the summary of the result of an iteration's n-th call (from 0).
+func SummaryKey(iteration, n int) Key { return Key{iteration, callBase + rowsPerCall*n + 2} }
+
+// CallIndex is the n that CallKey, ResultKey or SummaryKey was made with; -1 for
+// a model call's entry.
 func (k Key) CallIndex() int {
 	if k.Position < callBase {
 		return -1
 	}
-	return (k.Position - callBase) / 2
+	return (k.Position - callBase) / rowsPerCall
 }
 
 // Until is the position that ends what has to be written anew, within the
@@ -90,23 +100,32 @@ type Writer struct {
 type Body struct {
 	Text     string `json:"text,omitempty"`
 	Thinking string `json:"thinking,omitempty"`
+	By       string `json:"by,omitempty"` // who said it, in a conversation
 	// Calls are what a reply asks for, each with what the catalogue says of it.
 	Calls []Call `json:"calls,omitempty"`
 	// Call is the n-th call that an intent or a result belongs to.
 	Call *Call `json:"call,omitempty"`
-	// Status and ErrorType are a result's.
+	// Status and ErrorType are a result's; a summary has the type of the error
+	// that left no more than the result's beginning.
 	Status    string `json:"status,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
+	// Pause is for how many minutes a result pauses the agent's heartbeats; 0 = not.
+	Pause int `json:"pause,omitempty"`
+	// Decision is what a person said about a call, in words.
+	Decision string `json:"decision,omitempty"`
 	// Blob names the whole of a text that was too large to stand here; Size is its length in bytes.
 	Blob string `json:"blob,omitempty"`
 	Size int    `json:"size,omitempty"`
 	// Artifacts name blobs of the parts that are not text.
 	Artifacts []string `json:"artifacts,omitempty"`
-	// Of a reply: why the model stopped, who answered, what it took, and how the view was compressed.
-	Finish        string          `json:"finish,omitempty"`
-	Provider      string          `json:"provider,omitempty"`
-	Model         string          `json:"model,omitempty"`
-	Usage         *agent.Usage    `json:"usage,omitempty"`
+	// Of a reply or a summary: why the model stopped, who answered, and what it took.
+	Finish   string       `json:"finish,omitempty"`
+	Provider string       `json:"provider,omitempty"`
+	Model    string       `json:"model,omitempty"`
+	Usage    *agent.Usage `json:"usage,omitempty"`
+	// Of a reply: what the summaries took that were made for it, each of which
+	// has its own Usage, and how the view was compressed.
+	SummaryUsage  *agent.Usage    `json:"summary_usage,omitempty"`
 	Compression   *Compression    `json:"compression,omitempty"`
 	ProviderState json.RawMessage `json:"provider_state,omitempty"`
 	// Forced marks a reply that was asked for without tools, at the limit or on conclude.
@@ -121,6 +140,10 @@ type Call struct {
 	Risk      agent.Risk `json:"risk,omitempty"`
 	Class     string     `json:"class,omitempty"` // tool.Idempotency
 	Queue     string     `json:"queue,omitempty"`
+	// Approval: a person has to approve the call before it is made.
+	Approval bool `json:"approval,omitempty"`
+	// Own: the tool touches only our own store.
+	Own bool `json:"own,omitempty"`
 }
 
 // Compression records how a conversation was made to fit.

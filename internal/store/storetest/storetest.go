@@ -3,10 +3,13 @@ package storetest
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -42,6 +45,13 @@ type Store interface {
 	Executions(ctx context.Context, investigation string) ([]record.Execution, error)
 	Usage(ctx context.Context, investigation string) (agent.Usage, error)
 	Size(ctx context.Context) (int64, error)
+	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
+
+	Journal(ctx context.Context, batch memory.Batch, run func(tx memory.Tx, n int) (transcript.Body, error)) ([]transcript.Entry, error)
+	Remember(ctx context.Context, agent string, fn func(memory.Tx) error) error
+	Blocks(ctx context.Context, agent string, configured []memory.Block) ([]memory.Block, error)
+	ExportMemory(ctx context.Context, agent string) (memory.Snapshot, error)
+	ImportMemory(ctx context.Context, agent string, snapshot memory.Snapshot, replace bool) error
 }
 
 // patience is how long the suite waits for what must happen.
@@ -84,7 +94,12 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"find and list":                testFindAndList,
 		"stage records":                testStageRecords,
 		"random runs":                  testRandomRuns,
+		"reserve":                      testReserve,
+		"reserve at once":              testReserveAtOnce,
+		"reserve for one call at once": testReserveOneCall,
+		"reserve as a window slides":   testReserveSlides,
 	}
+	maps.Copy(tests, memoryTests())
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

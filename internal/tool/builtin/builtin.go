@@ -3,7 +3,6 @@ package builtin
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/inquest-dev/inquest/internal/tool"
 )
@@ -13,5 +12,5 @@ type Tool struct {
 	Spec tool.Spec
 	// Run runs one call. Whatever goes wrong is in the result, also a ctx that
 	// ended: the caller asks ctx for that.
-	Run func(ctx context.Context, args json.RawMessage) tool.Result
+	Run func(ctx context.Context, call tool.Call) tool.Result
 }

@@ -61,8 +61,8 @@ func describe(limits agent.Shell) string {
 
 type shell struct{ limits agent.Shell }
 
-func (s shell) run(ctx context.Context, args json.RawMessage) tool.Result {
-	command, refusal := parseCommand(args)
+func (s shell) run(ctx context.Context, call tool.Call) tool.Result {
+	command, refusal := parseCommand(call.Arguments)
 	if refusal != nil {
 		return *refusal
 	}

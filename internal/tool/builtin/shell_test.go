@@ -18,17 +18,19 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-func command(line string) json.RawMessage {
+func command(line string) tool.Call {
 	args, _ := json.Marshal(map[string]string{"command": line})
-	return args
+	return tool.Call{Name: agent.ToolShell, Arguments: args}
 }
+
+func withArguments(args string) tool.Call { return tool.Call{Arguments: json.RawMessage(args)} }
 
 func TestShell(t *testing.T) {
 	t.Parallel()
 	limits := agent.Shell{Timeout: agent.Duration(20 * time.Second), MaxOutput: 10, Dir: t.TempDir()}
 	missing := tool.Failure(tool.ErrorInvalidArguments, "Error: missing required parameter 'command'")
 	for name, tc := range map[string]struct {
-		args json.RawMessage
+		call tool.Call
 		want tool.Result
 	}{
 		"output":            {command("echo hi"), tool.Success("hi\n")},
@@ -42,14 +44,14 @@ func TestShell(t *testing.T) {
 		"invalid bytes":     {command(`printf 'a\377b'`), tool.Success("a\uFFFDb")},
 		"empty input":       {command("cat"), tool.Success("Command executed successfully (no output)")},
 		"ended by a signal": {command("kill -9 $$"), tool.Failure(tool.ErrorTool, "Command failed with exit code 137:")},
-		"no command":        {json.RawMessage(`{}`), missing},
-		"no arguments":      {nil, missing},
+		"no command":        {withArguments(`{}`), missing},
+		"no arguments":      {tool.Call{}, missing},
 		"empty command":     {command(" "), missing},
 		"NUL":               {command("echo \x00"), tool.Failure(tool.ErrorInvalidArguments, "Error: a command has at most 65536 bytes and no NUL character")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tc.want, Shell(limits).Run(t.Context(), tc.args)); diff != "" {
+			if diff := cmp.Diff(tc.want, Shell(limits).Run(t.Context(), tc.call)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -59,7 +61,7 @@ func TestShell(t *testing.T) {
 func TestShellRefusesArgumentsThatAreNoCommand(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{`{"command":7}`, `[]`, `{`, `"x"`} {
-		if got := Shell(agent.Shell{}).Run(t.Context(), json.RawMessage(args)); got.ErrorType != tool.ErrorInvalidArguments {
+		if got := Shell(agent.Shell{}).Run(t.Context(), withArguments(args)); got.ErrorType != tool.ErrorInvalidArguments {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}

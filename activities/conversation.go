@@ -1,0 +1,61 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// OpenConversation reads the request, strictly, and turns it into the plan that
+// the conversation is held by, whatever happens to the configuration.
+func (a *Activities) OpenConversation(ctx context.Context, in OpenConversationIn) (OpenConversationOut, error) {
+	defer keepAlive(ctx)()
+	workflowID := activity.GetInfo(ctx).WorkflowExecution.ID
+	inputs, err := a.Requests.Inputs(ctx, workflowID, in.RunID)
+	if err != nil {
+		return OpenConversationOut{}, fmt.Errorf("read the request of %s: %w", workflowID, err)
+	}
+	req, err := agent.ParseConversationRequest(inputs...)
+	if err != nil {
+		return OpenConversationOut{}, final(ErrorInvalidRequest, err)
+	}
+	plan, err := a.Planner.Conversation(agent.AgentRequest{Agent: req.Agent, Provider: req.Provider})
+	if err != nil {
+		return OpenConversationOut{}, final(ErrorInvalidRequest, err)
+	}
+	hash, err := a.keepPlan(ctx, plan)
+	if err != nil {
+		return OpenConversationOut{}, err
+	}
+	return OpenConversationOut{Plan: hash, Agent: plan.Skeleton().Stages[0].Agents[0]}, nil
+}
+
+// ReadReply returns the text that a turn ended with. It touches only our own
+// store, so it may run as a local activity.
+func (a *Activities) ReadReply(ctx context.Context, in ReadReplyIn) (ReadReplyOut, error) {
+	reply, err := a.Transcripts.Reply(ctx, in.Ref.scope(), in.Iteration)
+	if err != nil {
+		return ReadReplyOut{}, storeFailure(err)
+	}
+	if len(reply.Text) <= MaxInlineReport {
+		return ReadReplyOut{Text: reply.Text}, nil
+	}
+	ref, err := a.Blobs.PutBlob(ctx, []byte(reply.Text))
+	return ReadReplyOut{TextRef: ref}, err
+}
+
+// messageText is what a person said in a conversation.
+func (g *generation) messageText(ctx context.Context, input Input) (string, error) {
+	if input.Update == "" {
+		return input.Text, nil
+	}
+	run := activity.GetInfo(ctx).WorkflowExecution
+	text, err := g.Requests.Message(ctx, run.ID, run.RunID, input.Update)
+	if err != nil {
+		return "", fmt.Errorf("read message %s: %w", input.Update, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,169 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/token"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+const (
+	// summaryAttempts is how often a model that may recover is asked for a summary.
+	summaryAttempts = 3
+	// thinkingRoom is how many tokens beyond the summary a model may take, since
+	// what it thinks counts as well.
+	thinkingRoom = 3000
+	// summaryPrompt is about what is said around a result, in tokens.
+	summaryPrompt = 1500
+	// bytesPerToken is what a limit of tokens is in bytes, about.
+	bytesPerToken = 4
+)
+
+// summary is one that has not been made yet.
+type summary struct {
+	*generation
+	settings agent.Summarization
+	result   transcript.Entry
+}
+
+// provider is the model that makes it.
+func (s summary) provider() agent.Provider {
+	if s.settings.Provider != nil {
+		return *s.settings.Provider
+	}
+	return s.generation.provider()
+}
+
+// write makes the summary, by the time that is given, and appends it.
+func (s summary) write(ctx context.Context, until time.Time) (transcript.Entry, error) {
+	whole, err := s.result.Whole(ctx, s.Blobs.Blob)
+	if err != nil {
+		return transcript.Entry{}, fmt.Errorf("read the result of call %s: %w", s.result.Ref(), err)
+	}
+	body, err := s.body(ctx, until, whole)
+	if err != nil {
+		return transcript.Entry{}, err
+	}
+	row := transcript.Row{Key: transcript.SummaryKey(s.result.Iteration, s.result.CallIndex()), Kind: transcript.KindSummary, Body: body}
+	entries, err := s.Transcripts.Append(ctx, transcript.Step{Scope: s.ref.scope(), Writer: s.writer, Rows: []transcript.Row{row}})
+	if err != nil {
+		return transcript.Entry{}, fmt.Errorf("append the summary of call %s: %w", s.result.Ref(), err)
+	}
+	return entries[0], nil
+}
+
+// body is the summary. Where the model fails for good, the beginning of the
+// result stands for the whole: the agent goes on, and can read the rest.
+func (s summary) body(ctx context.Context, until time.Time, whole string) (transcript.Body, error) {
+	body := transcript.Body{Call: s.result.Call, Provider: s.provider().Name, Model: s.provider().Model}
+	err := s.ask(ctx, until, whole, &body)
+	if err == nil {
+		return body, nil
+	}
+	failed, known := errors.AsType[*temporal.ApplicationError](err)
+	if ctx.Err() != nil || known && !failed.NonRetryable() && activity.GetInfo(ctx).Attempt < summaryAttempts {
+		return body, ended(ctx, err)
+	}
+	s.Logger.Warn("result not summarised", "execution", s.ref.Execution, "result", s.result.Ref(), "error", err)
+	body.ErrorType = ErrorConfiguration
+	if known {
+		body.ErrorType = failed.Type()
+	}
+	body.Text = beginning(whole, s.settings.MaxTokens*bytesPerToken)
+	return body, nil
+}
+
+// ask makes the model call, and fills in what came of it.
+func (s summary) ask(ctx context.Context, until time.Time, whole string, body *transcript.Body) error {
+	provider := s.provider()
+	client, err := s.Models.Client(provider, s.agent.Timeouts)
+	if err != nil {
+		return final(ErrorConfiguration, err)
+	}
+	request := llm.Request{Model: provider.Model, MaxTokens: s.settings.MaxTokens + thinkingRoom}
+	if request.Messages, err = s.messages(whole); err != nil {
+		return final(ErrorConfiguration, err)
+	}
+	asking, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	reply, err := client.Generate(asking, request, func(llm.Delta) {})
+	switch {
+	case err != nil && asking.Err() != nil:
+		return final(ErrorTimeout, err)
+	case err != nil:
+		return modelFailure(err)
+	}
+	body.Model, body.Finish = orText(reply.Model, provider.Model), string(reply.Finish)
+	body.Usage = usage(reply, token.Messages(provider.Model, request.Messages))
+	body.Text = atMost(provider.Model, strings.TrimSpace(reply.Content), s.settings.MaxTokens)
+	if body.Text == "" {
+		return final(ErrorEmptyReply, errors.New("the summary is empty"))
+	}
+	return nil
+}
+
+// messages ask for the summary, with as much of the result as the model takes.
+func (s summary) messages(whole string) ([]agent.Message, error) {
+	model := s.provider().Model
+	window := token.Window(model)
+	if own := s.agent.Compression.MaxContextTokens; own > 0 && s.settings.Provider == nil {
+		window = own
+	}
+	// A quarter is kept for how far our count may be from the model's.
+	room := (window - s.settings.MaxTokens - thinkingRoom - summaryPrompt) * 3 / 4
+	shown, leftOut := excerpt(model, whole, max(room, window/4))
+	system, user, err := prompt.Summary(prompt.SummaryData{
+		Tool: s.result.Call.Name, Arguments: s.result.Call.Arguments,
+		Result: shown, Bytes: len(whole), LeftOut: leftOut, MaxTokens: s.settings.MaxTokens,
+	})
+	return []agent.Message{{Role: agent.System, Content: system}, {Role: agent.User, Content: user}}, err
+}
+
+// excerpt is the beginning and the end of a text, twice as much of the beginning,
+// in at most limit tokens. leftOut is how many bytes are missing between them.
+func excerpt(model, text string, limit int) (shown string, leftOut int) {
+	keep := len(atMost(model, tool.Clip(text, 2*bytesPerToken*limit), limit))
+	if keep == len(text) {
+		return text, 0
+	}
+	for {
+		head, from := tool.Clip(text, keep*2/3), len(text)-keep/3
+		for from < len(text) && !utf8.RuneStart(text[from]) {
+			from++
+		}
+		shown = fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, from-len(head), text[from:])
+		if keep == 0 || token.Count(model, shown) <= limit+16 { // the mark is not counted
+			return shown, from - len(head)
+		}
+		keep = keep * 9 / 10
+	}
+}
+
+// atMost cuts a text to a number of tokens.
+func atMost(model, text string, limit int) string {
+	for n := token.Count(model, text); n > limit; n = token.Count(model, text) {
+		text = tool.Clip(text, len(text)*limit/n)
+	}
+	return text
+}
+
+// beginning is the first n bytes of a text, marked as cut if there are more.
+func beginning(text string, n int) string {
+	start := tool.Clip(text, n)
+	if len(start) == len(text) {
+		return text
+	}
+	return fmt.Sprintf("%s\n[cut: the first %d of %d bytes]", start, len(start), len(text))
+}

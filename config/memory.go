@@ -1,0 +1,63 @@
+package config
+
+import "github.com/inquest-dev/inquest/internal/agent"
+
+// MemoryBlock is a part of an agent's memory (spec: agents, "Memory"). It is made
+// when the agent first looks; after that it is the agent's, unless it is read-only.
+type MemoryBlock struct {
+	// Label is the block's name, in the prompt and for the agent's tools; required.
+	Label string `yaml:"label"`
+	// Value is what the block begins with.
+	Value string `yaml:"value"`
+	// Description tells the agent what the block is for.
+	Description string `yaml:"description"`
+	// Limit bounds the value.
+	Limit *int `yaml:"limit" min:"1" unit:"characters" default:"20000"`
+	// ReadOnly keeps the agent from changing the block, which then follows the configuration.
+	ReadOnly *bool `yaml:"read_only" default:"false"`
+}
+
+func (a *Agent) validateMemory(p path, v *validator) {
+	row, ok := agent.LookupType(a.Type)
+	if ok && len(a.MemoryBlocks) > 0 && !row.Remembers() {
+		v.errorf(p, "an agent of type %q has no memory", row.Name)
+	}
+	if n := len(a.MemoryBlocks); n > agent.MaxMemoryBlocks {
+		v.errorf(p, "at most %d memory blocks are possible, got %d", agent.MaxMemoryBlocks, n)
+	}
+	labels := map[string]bool{}
+	for i, b := range a.MemoryBlocks {
+		label := p.index(i).key("label")
+		if problem := b.plan().LabelProblem(); problem != "" {
+			v.errorf(label, "%s", problem)
+		} else if labels[b.Label] {
+			v.errorf(label, "there are two memory blocks with the label %q", b.Label)
+		}
+		labels[b.Label] = true
+		if b.plan().Limit > 0 && b.plan().SizeProblem() != "" { // a limit below is a finding of its own
+			v.errorf(p.index(i).key("value"), "%s", b.plan().SizeProblem())
+		}
+	}
+}
+
+// complete fills in what is not set.
+func (b MemoryBlock) complete() MemoryBlock {
+	if b.Limit == nil {
+		limit := agent.DefaultMemoryLimit
+		b.Limit = &limit
+	}
+	return b
+}
+
+func (b MemoryBlock) plan() agent.MemoryBlock {
+	return agent.MemoryBlock{
+		Label: b.Label, Value: b.Value, Description: b.Description, Limit: value(b.complete().Limit), ReadOnly: value(b.ReadOnly),
+	}
+}
+
+func (a *Agent) memory() (blocks []agent.MemoryBlock) {
+	for _, b := range a.MemoryBlocks {
+		blocks = append(blocks, b.plan())
+	}
+	return blocks
+}

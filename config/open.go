@@ -1,0 +1,70 @@
+package config
+
+import (
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// open is the form of keys of which a part is the user's: allowed_<parameter>_patterns.
+type open struct{ before, after string }
+
+// openOf is the form that a tag gives to keys; nil = it names one key.
+func openOf(tag string) *open {
+	before, rest, _ := strings.Cut(tag, "<")
+	_, after, ok := strings.Cut(rest, ">")
+	if !ok {
+		return nil
+	}
+	return &open{before, after}
+}
+
+// part is the user's part of a key.
+func (o *open) part(key string) (part string, ok bool) {
+	rest, before := strings.CutPrefix(key, o.before)
+	part, after := strings.CutSuffix(rest, o.after)
+	return part, before && after && part != ""
+}
+
+// find finds the field that a key belongs to, and the part of an open key that
+// is the user's.
+func (s schema) find(key string) (f field, part string, ok bool) {
+	if f, ok := s.fields[key]; ok && f.open == nil {
+		return f, "", true
+	}
+	for _, name := range s.order {
+		if f := s.fields[name]; f.open != nil {
+			if part, ok := f.open.part(key); ok {
+				return f, part, true
+			}
+		}
+	}
+	return field{}, "", false
+}
+
+// keys are the keys that a field's value is written under: the name in its tag,
+// or those that its mapping holds, sorted.
+func (f field) keys(name string, value reflect.Value) iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		if f.open == nil {
+			yield(name, value)
+			return
+		}
+		for _, part := range slices.Sorted(maps.Keys(textKeys(value))) {
+			if !yield(f.open.before+part+f.open.after, textKeys(value)[part]) {
+				return
+			}
+		}
+	}
+}
+
+// textKeys is a mapping by its keys.
+func textKeys(value reflect.Value) map[string]reflect.Value {
+	entries := map[string]reflect.Value{}
+	for all := value.MapRange(); all.Next(); {
+		entries[all.Key().String()] = all.Value()
+	}
+	return entries
+}

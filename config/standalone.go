@@ -1,0 +1,81 @@
+package config
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// AgentPlan resolves an agent's definition as it is outside of any chain: what
+// chains and stages would add, servers say, it has not. Its providers are not
+// checked. The error is a *PlanError.
+func (c *Config) AgentPlan(name string) (agent.AgentPlan, error) {
+	w, err := c.standalone(name)
+	if err != nil {
+		return agent.AgentPlan{}, err
+	}
+	return (&resolver{Config: c, seen: map[string]bool{}}).agent(w), nil
+}
+
+// standalone is an agent that works outside of any chain.
+func (c *Config) standalone(name string) (work, error) {
+	def, ok := c.Agents[name]
+	if !ok {
+		return work{}, planError("no agent named %q; there are: %s", name, list(c.Agents))
+	}
+	w := work{at: entryPath("agents", name), name: name, definition: name, kind: def.row(), instruct: def.CustomInstructions}
+	w.inherited = inheritLevels(append(c.definitionLevels(name), typeLimits(w.kind))...)
+	return w, nil
+}
+
+// conversationTokens is the window of a conversation that says nothing of its own
+// (spec: conversation, "Compression").
+const conversationTokens = 8000
+
+// Conversation resolves a request for a conversation to its plan: one stage with
+// one agent. The error is a *PlanError.
+func (c *Config) Conversation(req agent.AgentRequest) (plan agent.Plan, err error) {
+	if c.report.findings.Failed() {
+		return plan, planError("the configuration has errors:\n%v", c.report.findings)
+	}
+	w, err := c.standalone(req.Agent)
+	if err != nil {
+		return plan, err
+	}
+	r := resolver{Config: c, seen: map[string]bool{}}
+	if r.override, err = r.providerFor(req.Provider); err != nil {
+		return plan, err
+	}
+	own := r.agent(w)
+	if own.Compression.MaxContextTokens == 0 {
+		own.Compression.MaxContextTokens = conversationTokens
+	}
+	if len(r.problems) > 0 {
+		return plan, &PlanError{Problems: r.problems}
+	}
+	stage := agent.StagePlan{SuccessPolicy: agent.SuccessAny, Agents: []agent.AgentPlan{own}}
+	return agent.Plan{Conversation: true, Stages: []agent.StagePlan{stage}}, nil
+}
+
+// ToolPlan is the plan of nobody in particular, to use tools with: it has every
+// server, and of defaults what is about tools.
+func (c *Config) ToolPlan() agent.AgentPlan {
+	s := inheritLevels(level{settings: c.Defaults.settings()}).settings
+	plan := agent.AgentPlan{Shell: s.Shell.plan(), Tools: s.ToolConfig.plan(), Timeouts: agent.Timeouts{Tool: s.Timeouts.Tool}}
+	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
+		plan.Servers = append(plan.Servers, c.MCPServers[name].plan(name))
+	}
+	return plan
+}
+
+// AgentPlan is Config.AgentPlan of the current configuration.
+func (l *Live) AgentPlan(name string) (agent.AgentPlan, error) { return l.Current().AgentPlan(name) }
+
+// Conversation is Config.Conversation of the current configuration.
+func (l *Live) Conversation(req agent.AgentRequest) (agent.Plan, error) {
+	return l.Current().Conversation(req)
+}
+
+// ToolPlan is Config.ToolPlan of the current configuration.
+func (l *Live) ToolPlan() agent.AgentPlan { return l.Current().ToolPlan() }

@@ -1,0 +1,101 @@
+package config
+
+import "github.com/inquest-dev/inquest/internal/agent"
+
+// Summarization has a model shorten what a server's tools return, where that is
+// too large for a conversation. The whole stays in the store (spec: tools, "Results").
+type Summarization struct {
+	// Enabled switches it on.
+	Enabled *bool `yaml:"enabled" default:"true"`
+	// SizeThresholdTokens is how large a result may be without being shortened.
+	SizeThresholdTokens *int `yaml:"size_threshold_tokens" min:"100" unit:"tokens" default:"5000"`
+	// SummaryMaxTokenLimit is how large a summary may be.
+	SummaryMaxTokenLimit *int `yaml:"summary_max_token_limit" min:"50" unit:"tokens" default:"1000"`
+	// LLMProvider is the provider that summarises.
+	LLMProvider string `yaml:"llm_provider" default:"that of defaults.summarization, else the agent's"`
+	// LLMBackend says how that provider is reached.
+	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, where the provider has it"`
+}
+
+// Summarizer is who summarises, unless a server says otherwise.
+type Summarizer struct {
+	// LLMProvider is the provider that summarises.
+	LLMProvider string `yaml:"llm_provider" default:"the agent's"`
+	// LLMBackend says how that provider is reached.
+	LLMBackend string `yaml:"llm_backend" enum:"backend" default:"the agent's, where the provider has it"`
+}
+
+func (s Summarization) validate(p path, v *validator) {
+	v.provider(p.key("llm_provider"), s.LLMProvider)
+	all, _ := v.summarization(s)
+	v.summarizer(p, all.LLMProvider, s.LLMBackend)
+}
+
+func (s Summarizer) validate(p path, v *validator) {
+	v.provider(p.key("llm_provider"), s.LLMProvider)
+	v.summarizer(p, s.LLMProvider, s.LLMBackend)
+}
+
+func (v *validator) summarizer(p path, provider, backend string) {
+	if backend != "" && provider == "" {
+		v.errorf(p.key("llm_backend"), "a backend is only for an llm_provider, and there is none")
+	}
+	v.reachable(p.key("llm_backend"), provider, backend)
+}
+
+// summarization is a server's with what it inherits. The levels that it tells are
+// 0 for what is built in, 1 for defaults.summarization, and 2 for the server's own.
+func (c *Config) summarization(own Summarization) (Summarization, map[string]int) {
+	builtIn := Summarization{Enabled: new(true), SizeThresholdTokens: new(5000), SummaryMaxTokenLimit: new(1000)}
+	defaults := Summarization{LLMProvider: c.Defaults.Summarization.LLMProvider, LLMBackend: c.Defaults.Summarization.LLMBackend}
+	if own.LLMProvider != "" {
+		defaults.LLMBackend = "" // it is that of the other provider
+	}
+	return inherit(builtIn, defaults, own)
+}
+
+// summaryProvider is the provider that summarises what a server returns; "" = the agent's, or none.
+func (c *Config) summaryProvider(server string) string {
+	s, ok := c.MCPServers[server]
+	if !ok {
+		return ""
+	}
+	all, _ := c.summarization(s.Summarization)
+	if !value(all.Enabled) {
+		return ""
+	}
+	return all.LLMProvider
+}
+
+// summarize plans it for an agent; nil = it is switched off. The provider that a
+// request names is that of summaries too.
+func (r *resolver) summarize(w work, server string) *agent.Summarization {
+	s, _ := r.summarization(r.MCPServers[server].Summarization)
+	if !value(s.Enabled) {
+		return nil
+	}
+	out := &agent.Summarization{Threshold: value(s.SizeThresholdTokens), MaxTokens: value(s.SummaryMaxTokenLimit)}
+	if entry := r.LLMProviders[s.LLMProvider]; entry != nil && r.override == nil {
+		backend := canonical(s.LLMBackend)
+		if backend == "" {
+			backend = entry.reachableBy(w.Backend)
+		}
+		provider := r.checked(entry.plan(s.LLMProvider, backend, NativeTools{}))
+		out.Provider = &provider
+	}
+	return out
+}
+
+// summarization is a server's with what it inherits, for people to read.
+func (v *view) summarization(p path, own Summarization) Summarization {
+	all, from := v.source.summarization(own)
+	for key, level := range from {
+		switch level {
+		case 0:
+			v.from[p.key(key).text] = origin{rule: "summarization"}
+		case 1:
+			v.from[p.key(key).text] = origin{at: path{}.key("defaults").key("summarization").key(key)}
+		}
+	}
+	return all
+}

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// ToolConfig is what agents may do with their tools (spec: tools, "Policy"). A
+// tool is named server.tool, or by the bare name of a built-in one. What an agent
+// sets is laid over what defaults sets, permissions tool by tool.
+type ToolConfig struct {
+	// EnabledTools are the only tools that the agent has; [] = none.
+	EnabledTools []string `yaml:"enabled_tools" default:"all"`
+	// DisabledTools are tools that the agent has not, whatever else is said.
+	DisabledTools []string `yaml:"disabled_tools" default:"none"`
+	// AccessLevel bounds the risk of the tools: read allows read_only, write allows write, low and medium as well.
+	AccessLevel agent.Access `yaml:"access_level" enum:"access level"`
+	// ConfirmDestructive has a person approve every call of a destructive tool.
+	ConfirmDestructive *bool `yaml:"confirm_destructive"`
+	// ApprovalTimeout is how long a call waits for a person before it counts as denied.
+	ApprovalTimeout agent.Duration `yaml:"approval_timeout"`
+	// ToolPermissions limit single tools, by name.
+	ToolPermissions map[string]ToolPermission `yaml:"tool_permissions" default:"none"`
+}
+
+// ToolPermission limits one tool.
+type ToolPermission struct {
+	// MaxResults caps the parameter max_results, and sets it where the tool has it.
+	MaxResults *int `yaml:"max_results" min:"1" default:"none"`
+	// TimeoutSeconds bounds one call.
+	TimeoutSeconds *int `yaml:"timeout_seconds" min:"1" max:"86400" unit:"seconds" default:"timeouts.tool"`
+	// RateLimitPerMinute bounds the calls of one agent within any minute, over all investigations.
+	RateLimitPerMinute *int `yaml:"rate_limit_per_minute" min:"1" unit:"calls" default:"none"`
+	// RateLimit is another name of rate_limit_per_minute.
+	RateLimit *int `yaml:"rate_limit" min:"1" unit:"calls"`
+	// RequiresApproval has a person approve every call.
+	RequiresApproval *bool `yaml:"requires_approval" default:"false"`
+	// Allowed are patterns, one of which the parameter has to match as a whole: * is any text, / and all, ? one character. Without the parameter, the call is refused.
+	Allowed map[string][]string `yaml:"allowed_<parameter>_patterns" default:"none"`
+}
+
+func (t ToolConfig) validate(p path, v *validator) {
+	for key, names := range map[string][]string{"enabled_tools": t.EnabledTools, "disabled_tools": t.DisabledTools} {
+		for i, name := range names {
+			v.tool(p.key(key).index(i), name)
+		}
+	}
+	for name, permission := range t.ToolPermissions {
+		at := p.key("tool_permissions").key(name)
+		v.tool(at, name)
+		permission.validate(at, v)
+	}
+}
+
+func (t ToolPermission) validate(p path, v *validator) {
+	if t.RateLimit != nil && t.RateLimitPerMinute != nil {
+		v.errorf(p.key("rate_limit"), "rate_limit is another name of rate_limit_per_minute: only one of them may be there")
+	}
+	for parameter, patterns := range t.Allowed {
+		at := p.key("allowed_" + parameter + "_patterns")
+		if len(patterns) == 0 {
+			v.errorf(at, "at least one pattern is required: without any, every call is refused")
+		}
+		for i, pattern := range patterns {
+			if pattern == "" {
+				v.errorf(at.index(i), "a pattern must not be empty")
+			}
+		}
+	}
+}
+
+// tool warns of a name that no tool can have: servers say only later what tools there are.
+func (v *validator) tool(p path, name string) {
+	server, _, ofServer := strings.Cut(strings.Replace(name, "__", ".", 1), ".") // models know the name with __
+	servers := slices.Collect(maps.Keys(v.MCPServers))
+	switch {
+	case name == "":
+		v.errorf(p, "the name of a tool is required")
+	case ofServer && !slices.Contains(servers, server):
+		v.add(SeverityWarning, p, "no MCP server of the tool %q: there is none named %q%s", name, server, didYouMean(server, servers))
+	case !ofServer && !slices.Contains(builtInTools(), name):
+		v.add(SeverityWarning, p, "no built-in tool %q%s; a server's tool is named server.tool", name, didYouMean(name, builtInTools()))
+	}
+}
+
+func builtInTools() []string {
+	names := []string{agent.ToolReadResult}
+	for _, t := range agent.Types() {
+		names = append(names, t.Tools...)
+	}
+	return names
+}
+
+func (t ToolConfig) plan() agent.ToolConfig {
+	out := agent.ToolConfig{
+		Enabled: t.EnabledTools, Disabled: notEmpty(t.DisabledTools), Access: t.AccessLevel,
+		ConfirmDestructive: value(t.ConfirmDestructive), ApprovalTimeout: t.ApprovalTimeout,
+	}
+	for name, permission := range t.ToolPermissions {
+		if out.Permissions == nil {
+			out.Permissions = map[string]agent.Permission{}
+		}
+		out.Permissions[name] = permission.plan()
+	}
+	return out
+}
+
+func (t ToolPermission) plan() agent.Permission {
+	out := agent.Permission{
+		MaxResults:       value(t.MaxResults),
+		Timeout:          agent.Duration(time.Duration(value(t.TimeoutSeconds)) * time.Second),
+		RatePerMinute:    max(value(t.RateLimitPerMinute), value(t.RateLimit)), // one of them at most is set
+		RequiresApproval: value(t.RequiresApproval),
+	}
+	if len(t.Allowed) > 0 {
+		out.Allowed = t.Allowed
+	}
+	return out
+}

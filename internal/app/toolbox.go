@@ -1,0 +1,149 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/ratelimit"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/mcp"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// ToolboxOptions is what a Toolbox is made of.
+type ToolboxOptions struct {
+	Config ToolConfiguration
+	// Rates keeps the rate limits of agents; nil = nobody does.
+	Rates  Rates
+	Logger *slog.Logger
+}
+
+// Rates keeps places in the sliding windows of agents and tools; a *store.Store does.
+type Rates interface {
+	// Reserve takes a place, or says how long to wait before asking again.
+	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
+}
+
+// ToolConfiguration is what a Toolbox needs of a configuration: a *config.Live, or
+// a *config.Config that never changes.
+type ToolConfiguration interface {
+	Configuration
+	// AgentPlan resolves an agent's definition outside of any chain.
+	AgentPlan(name string) (agent.AgentPlan, error)
+	// ToolPlan is the plan of nobody in particular, with every server.
+	ToolPlan() agent.AgentPlan
+}
+
+// Toolbox lists and runs tools outside of investigations, for people and programs,
+// by the same policy. It is safe for concurrent use.
+type Toolbox struct {
+	config   ToolConfiguration
+	pool     *mcp.Pool
+	policy   *tool.Policy
+	builtins builtins
+	rates    Rates
+}
+
+// NewToolbox returns a toolbox that has not reached any server yet. Close it.
+func NewToolbox(opts ToolboxOptions) *Toolbox {
+	return &Toolbox{
+		config: opts.Config, rates: opts.Rates, policy: tool.NewPolicy(opts.Logger), builtins: builtins{results: noResults{}},
+		pool: mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger}),
+	}
+}
+
+// Close ends the sessions of the servers.
+func (b *Toolbox) Close() { b.pool.Close() }
+
+// noResults stands for the results of an execution where there is none.
+type noResults struct{}
+
+var errNoResults = errors.New("this call belongs to no execution, so there are no earlier results")
+
+// Entries says that there are none.
+func (noResults) Entries(context.Context, transcript.Scope) ([]transcript.Entry, error) {
+	return nil, errNoResults
+}
+
+// Blob says that there is none.
+func (noResults) Blob(context.Context, string) ([]byte, error) { return nil, errNoResults }
+
+// user is who uses tools: an agent as it is defined, or nobody in particular, who
+// may use all that the configuration switches on.
+type user struct {
+	row  agent.Type
+	plan agent.AgentPlan
+}
+
+// user finds an agent by its name; "" = nobody in particular. The error is a
+// *config.PlanError.
+func (b *Toolbox) user(name string) (user, error) {
+	if name == "" {
+		return user{agent.Type{Tools: []string{agent.ToolShell}}, b.config.ToolPlan()}, nil
+	}
+	plan, err := b.config.AgentPlan(name)
+	row, _ := agent.LookupType(plan.Type)
+	return user{row, plan}, err
+}
+
+// List returns the tools that the policy offers to an agent, "" for all tools, of
+// one type, "" for both. Servers that could not be asked are in unreached.
+func (b *Toolbox) List(ctx context.Context, agentName string, kind ToolType) (tools []ToolInfo, unreached []error, err error) {
+	u, err := b.user(agentName)
+	if err != nil {
+		return nil, nil, err
+	}
+	var catalogues []tool.Catalogue
+	if kind != ToolCode {
+		catalogues, unreached = b.catalogues(ctx, u.plan.Servers)
+	}
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	for _, spec := range b.set(u, catalogues).Offered() {
+		if info := describe(spec); kind == "" || info.Type == kind {
+			tools = append(tools, info)
+		}
+	}
+	return tools, unreached, nil
+}
+
+func (b *Toolbox) set(u user, catalogues []tool.Catalogue) *tool.Set {
+	return b.policy.Tools(u.row, u.plan, catalogues, b.builtins.Specs(u.plan))
+}
+
+// askPatience is how long a server is waited for that is asked for its tools.
+const askPatience = 30 * time.Second
+
+// catalogues asks servers for their tools, all at once.
+func (b *Toolbox) catalogues(ctx context.Context, servers []agent.Server) (all []tool.Catalogue, unreached []error) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	all, errs := make([]tool.Catalogue, len(servers)), make([]error, len(servers))
+	var group sync.WaitGroup
+	for n, server := range servers {
+		group.Go(func() {
+			all[n].Server = server.Name
+			all[n].Tools, errs[n] = b.pool.List(ctx, server)
+		})
+	}
+	group.Wait()
+	return all, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// serverOf finds the server of a tool among those of a user, in either spelling
+// of the tool's name.
+func (u user) serverOf(name string) (agent.Server, bool) {
+	for _, s := range u.plan.Servers {
+		if strings.HasPrefix(name, s.Name+".") || strings.HasPrefix(name, tool.WireName(s.Name+".")) {
+			return s, true
+		}
+	}
+	return agent.Server{}, false
+}

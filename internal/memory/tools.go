@@ -1,0 +1,84 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// Names of parameters.
+const (
+	paramLabel   = "label"
+	paramContent = "content"
+	paramOld     = "old_content"
+	paramNew     = "new_content"
+	paramQuery   = "query"
+)
+
+// memoryTool is a tool: how it is listed, and what it does.
+type memoryTool struct {
+	spec     tool.Spec
+	required []string // texts
+	run      func(ctx context.Context, tx Tx, a args) (tool.Result, error)
+}
+
+// Specs are the memory tools. That they may be repeated is the journal's doing:
+// a call whose result is written is not made again.
+func Specs() []tool.Spec {
+	var specs []tool.Spec
+	for _, t := range tools() {
+		t.spec.Own = true
+		specs = append(specs, t.spec)
+	}
+	return specs
+}
+
+func tools() []memoryTool {
+	return []memoryTool{
+		write(agent.ToolCoreMemoryAppend, appendToBlock,
+			"Appends a line to a block of your core memory, which stands in your system prompt and outlives this run. A block that is not there is made.",
+			paramLabel, "Which block, such as persona, human, facts, goals or scratch", paramContent, "The text to append"),
+		write(agent.ToolCoreMemoryReplace, replaceInBlock,
+			"Replaces every occurrence of a text in a block of your core memory.",
+			paramLabel, "Which block", paramOld, "The text to replace, exactly as it is", paramNew, "What stands there instead; empty to delete it"),
+		write(agent.ToolArchivalMemoryInsert, insertArchival,
+			"Writes an entry into your archival memory, which has room for much and is found by archival_memory_search only, in this run and in later ones.",
+			paramContent, "The text to keep; it has to make sense by itself"),
+		search(agent.ToolArchivalMemorySearch, searchArchival,
+			"Searches your archival memory for entries with any of the words, the best first."),
+		search(agent.ToolConversationSearch, searchConversation,
+			"Searches what was said in your conversations and investigations, this one and earlier ones, for any of the words, the best first. Results of tools are left out."),
+	}
+}
+
+// write and search make a tool; params are pairs of a name and what it is for.
+func write(name string, run func(context.Context, Tx, args) (tool.Result, error), description string, params ...string) memoryTool {
+	t := memoryTool{run: run}
+	t.spec = tool.Spec{Name: name, Description: description, Risk: agent.RiskWrite, Idempotent: true}
+	t.spec.Schema, t.required = schema("", params)
+	return t
+}
+
+func search(name string, run func(context.Context, Tx, args) (tool.Result, error), description string) memoryTool {
+	t := memoryTool{run: run}
+	t.spec = tool.Spec{Name: name, Description: description, Risk: agent.RiskReadOnly, Idempotent: true}
+	page := fmt.Sprintf(`,"page":{"type":"integer","minimum":0,"description":"Which page of %d results, from 0 (default 0)"}`, PageSize)
+	t.spec.Schema, t.required = schema(page, []string{paramQuery, "The words to look for"})
+	return t
+}
+
+func schema(more string, params []string) (body json.RawMessage, required []string) {
+	var properties []string
+	for pair := range slices.Chunk(params, 2) {
+		required = append(required, pair[0])
+		properties = append(properties, fmt.Sprintf(`%q:{"type":"string","description":%q}`, pair[0], pair[1]))
+	}
+	text := fmt.Sprintf(`{"type":"object","properties":{%s%s},"required":["%s"],"additionalProperties":false}`,
+		strings.Join(properties, ","), more, strings.Join(required, `","`))
+	return json.RawMessage(text), required
+}

@@ -1,0 +1,40 @@
+// Package ratelimit says how often an agent may call a tool, over all workers
+// (spec: tools, "Policy"). The places in a window are kept by the store.
+package ratelimit
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Reservation asks for one place in the sliding window of an agent and a tool.
+type Reservation struct {
+	Agent string // the definition's name
+	Tool  string
+	// Key names the call: <investigation>/<execution>/<iteration>/<position>. Who
+	// asks with it again while it has a place keeps that one.
+	Key    string
+	Limit  int           // places in the window, at least 1
+	Window time.Duration // how long a place is taken, at least a microsecond
+}
+
+// Validate says all that is wrong with the reservation.
+func (r Reservation) Validate() error {
+	var problems []error
+	if r.Agent == "" || r.Tool == "" || r.Key == "" {
+		problems = append(problems, errors.New("agent, tool and key must be given"))
+	}
+	if r.Limit < 1 {
+		problems = append(problems, fmt.Errorf("limit is %d, and must be at least 1", r.Limit))
+	}
+	if r.Window < time.Microsecond {
+		problems = append(problems, fmt.Errorf("window is %s, and must be at least 1µs", r.Window))
+	}
+	return errors.Join(problems...)
+}
+
+// String names the reservation in errors.
+func (r Reservation) String() string {
+	return fmt.Sprintf("call %s of %s by %s", r.Key, r.Tool, r.Agent)
+}

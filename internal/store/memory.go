@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/memory"
+)
+
+// Remember runs fn on an agent's memory in one transaction, which an error of fn
+// undoes. Within fn no other method of the store may be called.
+func (s *Store) Remember(ctx context.Context, agent string, fn func(memory.Tx) error) error {
+	if agent == "" {
+		return errors.New("change a memory: the agent must be given")
+	}
+	err := s.write(ctx, "", func(q querier) error {
+		tx, err := s.memoryTx(ctx, q, agent)
+		if err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+	if err != nil {
+		return fmt.Errorf("change the memory of %s: %w", agent, err)
+	}
+	return nil
+}
+
+// Blocks returns an agent's memory blocks, the oldest first. Those that the
+// configuration has are made first where they are absent; one that is read-only
+// there is as it is there.
+func (s *Store) Blocks(ctx context.Context, agent string, configured []memory.Block) ([]memory.Block, error) {
+	blocks, err := selectAll(ctx, s.db.reader, blockFields,
+		`SELECT `+blockColumns+` FROM memory_blocks JOIN memories ON memory = id WHERE agent = $1 ORDER BY ordinal`, agent)
+	if err != nil {
+		return nil, fmt.Errorf("read the memory of %s: %w", agent, s.db.explain(err))
+	}
+	if len(missing(blocks, configured)) == 0 {
+		return blocks, nil
+	}
+	err = s.Remember(ctx, agent, func(tx memory.Tx) error {
+		blocks, err = seed(ctx, tx, configured)
+		return err
+	})
+	return blocks, err
+}
+
+// missing are the configured blocks that have to be written.
+func missing(blocks, configured []memory.Block) []memory.Block {
+	var out []memory.Block
+	for _, want := range configured {
+		i := slices.IndexFunc(blocks, func(b memory.Block) bool { return b.Label == want.Label })
+		if i < 0 || want.ReadOnly && blocks[i] != storedBlock(want) {
+			out = append(out, want)
+		}
+	}
+	return out
+}
+
+func seed(ctx context.Context, tx memory.Tx, configured []memory.Block) ([]memory.Block, error) {
+	blocks, err := tx.Blocks(ctx)
+	for _, b := range missing(blocks, configured) {
+		err = errors.Join(err, tx.PutBlock(ctx, b))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tx.Blocks(ctx)
+}
+
+// memoryTx opens an agent's memory in a transaction of the writer, and makes it
+// if need be. Nobody else changes it until the transaction ends.
+func (s *Store) memoryTx(ctx context.Context, q querier, agent string) (*memoryTx, error) {
+	take := `SELECT id FROM memories WHERE agent = $1 ` + s.db.forUpdate()
+	const add = `INSERT INTO memories (agent, archived, last_archived, last_said) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING`
+	tx := &memoryTx{q: q, words: s.db.words()}
+	err := q.QueryRowContext(ctx, take, textColumn{&agent}).Scan(&tx.id)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return tx, err
+	}
+	if _, err := q.ExecContext(ctx, add, textColumn{&agent}); err != nil {
+		return nil, err
+	}
+	return tx, q.QueryRowContext(ctx, take, textColumn{&agent}).Scan(&tx.id)
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/memory"
+)
+
+// ErrMemoryExists: an agent has a memory already, which was not to be replaced.
+var ErrMemoryExists = errors.New("the agent has a memory already")
+
+// ExportMemory returns an agent's blocks and archival entries, as they are at one
+// moment; ErrNotFound if it has no memory.
+func (s *Store) ExportMemory(ctx context.Context, agent string) (memory.Snapshot, error) {
+	out := memory.Snapshot{Format: memory.Format, Agent: agent}
+	err := s.read(ctx, func(q querier) error {
+		m := memoryTx{q: q}
+		err := q.QueryRowContext(ctx, `SELECT id FROM memories WHERE agent = $1`, textColumn{&agent}).Scan(&m.id)
+		if err != nil {
+			return notFound(err)
+		}
+		if out.Blocks, err = m.Blocks(ctx); err != nil {
+			return err
+		}
+		out.Archival, err = selectAll(ctx, q, archivalFields,
+			`SELECT `+entryOfArchival+` FROM archival WHERE id BETWEEN $1 AND $2 ORDER BY id`, m.row(0), m.row(1<<32-1))
+		return err
+	})
+	if err != nil {
+		return memory.Snapshot{}, fmt.Errorf("read the memory of %s: %w", agent, err)
+	}
+	return out, nil
+}
+
+// ImportMemory makes the snapshot the agent's memory, all of it or nothing, in
+// place of what it has if replace says so; ErrMemoryExists if not. What was said
+// is left alone.
+func (s *Store) ImportMemory(ctx context.Context, agent string, snapshot memory.Snapshot, replace bool) error {
+	err := snapshot.Validate()
+	if err == nil {
+		err = s.write(ctx, "", func(q querier) error {
+			m, err := s.memoryTx(ctx, q, agent)
+			if err != nil {
+				return err
+			}
+			return m.load(ctx, snapshot, replace)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("import the memory of %s: %w", agent, err)
+	}
+	return nil
+}
+
+func (m *memoryTx) load(ctx context.Context, snapshot memory.Snapshot, replace bool) error {
+	if err := m.empty(ctx, replace); err != nil {
+		return err
+	}
+	for _, b := range snapshot.Blocks {
+		if err := m.PutBlock(ctx, b); err != nil {
+			return err
+		}
+	}
+	last := int64(0)
+	for _, e := range snapshot.Archival {
+		last = max(last, e.ID)
+		if err := m.putEntry(ctx, e); err != nil {
+			return err
+		}
+	}
+	// Numbers go on from the highest there ever was: an id never means another entry.
+	const count = `UPDATE memories SET archived = $2, last_archived = CASE WHEN last_archived < $3 THEN $3 ELSE last_archived END WHERE id = $1`
+	_, err := m.q.ExecContext(ctx, count, m.id, len(snapshot.Archival), last)
+	return err
+}
+
+// empty drops blocks and archival entries if it may, and complains if it may not.
+func (m *memoryTx) empty(ctx context.Context, replace bool) error {
+	var something bool
+	const query = `SELECT archived > 0 OR EXISTS (SELECT 1 FROM memory_blocks WHERE memory = $1) FROM memories WHERE id = $1`
+	if err := m.q.QueryRowContext(ctx, query, m.id).Scan(&something); err != nil || !something {
+		return err
+	}
+	if !replace {
+		return ErrMemoryExists
+	}
+	if _, err := m.q.ExecContext(ctx, `DELETE FROM memory_blocks WHERE memory = $1`, m.id); err != nil {
+		return err
+	}
+	for _, of := range [][2]string{{"archival", "id"}, {"archival_words", "rowid"}} {
+		if _, err := m.q.ExecContext(ctx, `DELETE FROM `+of[0]+` WHERE `+of[1]+` BETWEEN $1 AND $2`, m.row(0), m.row(1<<32-1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

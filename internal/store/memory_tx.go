@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/memory"
+)
+
+// memoryTx is one agent's memory, within a transaction.
+type memoryTx struct {
+	q     querier
+	id    int64 // of the memory
+	words wordIndex
+}
+
+// row makes an id of what belongs to the memory from its number.
+func (m *memoryTx) row(number int64) int64 { return m.id<<32 | number }
+
+// number takes the id of a row apart.
+func number(id int64) int64 { return id & (1<<32 - 1) }
+
+const blockColumns = `label, value, description, char_limit, read_only`
+
+func blockFields(b *memory.Block) []any {
+	return []any{textColumn{&b.Label}, textColumn{&b.Value}, textColumn{&b.Description}, &b.Limit, &b.ReadOnly}
+}
+
+// storedBlock is what the columns make of a block.
+func storedBlock(b memory.Block) memory.Block {
+	for _, text := range []*string{&b.Label, &b.Value, &b.Description} {
+		*text = storedText(*text)
+	}
+	return b
+}
+
+func (m *memoryTx) Block(ctx context.Context, label string) (b memory.Block, found bool, err error) {
+	const query = `SELECT ` + blockColumns + ` FROM memory_blocks WHERE memory = $1 AND label = $2`
+	err = m.q.QueryRowContext(ctx, query, m.id, textColumn{&label}).Scan(blockFields(&b)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return b, false, nil
+	}
+	return b, err == nil, err
+}
+
+func (m *memoryTx) Blocks(ctx context.Context) ([]memory.Block, error) {
+	const query = `SELECT ` + blockColumns + ` FROM memory_blocks WHERE memory = $1 ORDER BY ordinal`
+	return selectAll(ctx, m.q, blockFields, query, m.id)
+}
+
+func (m *memoryTx) PutBlock(ctx context.Context, b memory.Block) error {
+	const query = `INSERT INTO memory_blocks (memory, ordinal, ` + blockColumns + `)
+		SELECT $1, COALESCE(MAX(ordinal), 0) + 1, $2, $3, $4, $5, $6 FROM memory_blocks WHERE memory = $1
+		ON CONFLICT (memory, label) DO UPDATE SET value = excluded.value, description = excluded.description,
+			char_limit = excluded.char_limit, read_only = excluded.read_only`
+	_, err := m.q.ExecContext(ctx, query, append([]any{m.id}, blockFields(&b)...)...)
+	return err
+}
+
+func (m *memoryTx) CountArchival(ctx context.Context) (n int, err error) {
+	err = m.q.QueryRowContext(ctx, `SELECT archived FROM memories WHERE id = $1`, m.id).Scan(&n)
+	return n, err
+}
+
+func (m *memoryTx) InsertArchival(ctx context.Context, content string) (id int64, err error) {
+	const count = `UPDATE memories SET archived = archived + 1, last_archived = last_archived + 1 WHERE id = $1 RETURNING last_archived`
+	if err := m.q.QueryRowContext(ctx, count, m.id).Scan(&id); err != nil {
+		return 0, err
+	}
+	return id, m.putEntry(ctx, memory.Entry{ID: id, Content: content, At: time.Now()})
+}
+
+func (m *memoryTx) putEntry(ctx context.Context, e memory.Entry) error {
+	_, err := m.q.ExecContext(ctx, `INSERT INTO archival (id, at, content) VALUES ($1, $2, $3)`,
+		m.row(e.ID), timeColumn{&e.At}, textColumn{&e.Content})
+	if err != nil {
+		return err
+	}
+	return m.words.put(ctx, m.q, "archival_words", m.row(e.ID), e.Content)
+}
+
+const entryOfArchival = `id & 4294967295, content, at` // the number in the id
+
+func archivalFields(e *memory.Entry) []any {
+	return []any{&e.ID, textColumn{&e.Content}, timeColumn{&e.At}}
+}
+
+func (m *memoryTx) SearchArchival(ctx context.Context, query string, page int) ([]memory.Entry, error) {
+	with, args := m.find("archival_words", query, page)
+	if args == nil {
+		return nil, nil
+	}
+	return selectAll(ctx, m.q, archivalFields, with+
+		`SELECT `+entryOfArchival+` FROM found JOIN archival ON id = found.rowid ORDER BY score DESC, id DESC`, args...)
+}
+
+// find begins a query with the rows "found" of an index of words, with their ids
+// as "rowid" and their "score": one page of the memory's own. There are no args if
+// there is nothing to look for.
+func (m *memoryTx) find(index, query string, page int) (with string, args []any) {
+	words := memory.Query(query)
+	if len(words) == 0 || page < 0 {
+		return "", nil
+	}
+	args = []any{m.words.anyOf(words), m.row(0), m.row(1<<32 - 1), memory.PageSize, int64(page) * memory.PageSize}
+	return `WITH found AS (` + m.words.ranked(index) + ` LIMIT $4 OFFSET $5) `, args
+}

@@ -1,0 +1,12 @@
+-- +goose Up
+
+-- The places that are taken in the sliding windows of rate limits. A row whose
+-- time has come counts no more, and goes when the next one is written.
+CREATE TABLE reservations (
+    agent   TEXT COLLATE "C" NOT NULL,
+    tool    TEXT COLLATE "C" NOT NULL,
+    key     TEXT COLLATE "C" NOT NULL, -- <investigation>/<execution>/<iteration>/<position>
+    ends_at BIGINT NOT NULL, -- microseconds since 1970 by the database's clock
+    PRIMARY KEY (agent, tool, key)
+);
+CREATE INDEX reservations_by_end ON reservations (ends_at);

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/ratelimit"
+)
+
+// Reserve takes a place in the sliding window of an agent and a tool, for as long
+// as the window is, or says how long to wait before asking again: one place at
+// least will have come free by then, though another may have taken it. A refusal
+// leaves nothing behind. The clock is the database's (of SQLite, its host's), so
+// those of the workers may differ.
+//
+// A key that has a place passes and takes no other one. A call that is made again
+// after its window is a call like any other.
+func (s *Store) Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error) {
+	if err := r.Validate(); err != nil {
+		return 0, fmt.Errorf("reserve %s: %w", r, err)
+	}
+	err = s.write(ctx, "", func(q querier) error {
+		now, err := s.db.lockWindow(ctx, q, r.Agent, r.Tool)
+		if err != nil {
+			return err
+		}
+		wait, err = reserve(ctx, q, r, now)
+		if err != nil || wait > 0 {
+			return err
+		}
+		_, err = q.ExecContext(ctx, s.db.sweepQuery(), now)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reserve %s: %w", r, err)
+	}
+	return wait, nil
+}
+
+// reserve needs the window's lock. Times are microseconds.
+func reserve(ctx context.Context, q querier, r ratelimit.Reservation, now int64) (wait time.Duration, err error) {
+	// The window is full until the last one but Limit-1 of those within has left.
+	const query = `SELECT
+		EXISTS (SELECT 1 FROM reservations WHERE agent = $1 AND tool = $2 AND key = $3 AND ends_at > $4),
+		COALESCE((SELECT ends_at FROM reservations WHERE agent = $1 AND tool = $2 AND ends_at > $4
+			ORDER BY ends_at DESC LIMIT 1 OFFSET $5), 0)`
+	var (
+		known     bool
+		fullUntil int64
+	)
+	if err := q.QueryRowContext(ctx, query, r.Agent, r.Tool, r.Key, now, r.Limit-1).Scan(&known, &fullUntil); err != nil || known {
+		return 0, err
+	}
+	ends := now + r.Window.Microseconds()
+	if fullUntil > ends {
+		return r.Window, shorten(ctx, q, r, ends)
+	}
+	if fullUntil > 0 {
+		return time.Duration(fullUntil-now) * time.Microsecond, nil
+	}
+	_, err = q.ExecContext(ctx, insertInto("reservations", "agent, tool, key, ends_at")+`ON CONFLICT (agent, tool, key) `+
+		overwrite("ends_at"), r.Agent, r.Tool, r.Key, ends)
+	return 0, err
+}
+
+// shorten ends places that would last for more than a window: the clock was put
+// back, or the window was longer. Nobody waits for a clock to be right again.
+func shorten(ctx context.Context, q querier, r ratelimit.Reservation, ends int64) error {
+	_, err := q.ExecContext(ctx, `UPDATE reservations SET ends_at = $3 WHERE agent = $1 AND tool = $2 AND ends_at > $3`,
+		r.Agent, r.Tool, ends)
+	return err
+}
+
+// lockWindow: see lock.
+func (db *sqliteFile) lockWindow(context.Context, querier, string, string) (now int64, err error) {
+	return time.Now().UnixMicro(), nil
+}
+
+func (db *sqliteFile) sweepQuery() string { return `DELETE FROM reservations WHERE ends_at <= $1` }
+
+// lockWindow takes a lock that has no row. The time is read by a statement of its
+// own, so that it is that of after the lock.
+func (db *postgres) lockWindow(ctx context.Context, q querier, agent, tool string) (now int64, err error) {
+	const (
+		take  = `SELECT pg_advisory_xact_lock(hashtextextended($1, hashtext($2)))`
+		clock = `SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT`
+	)
+	if _, err := q.ExecContext(ctx, take, agent, tool); err != nil {
+		return 0, err
+	}
+	err = q.QueryRowContext(ctx, clock).Scan(&now)
+	return now, err
+}
+
+// sweepQuery leaves out the rows that another transaction is sweeping: two that
+// wait for each other's would not end.
+func (db *postgres) sweepQuery() string {
+	return `DELETE FROM reservations WHERE (agent, tool, key) IN
+		(SELECT agent, tool, key FROM reservations WHERE ends_at <= $1 FOR UPDATE SKIP LOCKED)`
+}

@@ -1,0 +1,158 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/ratelimit"
+)
+
+// asks is a reservation for the n-th call of a tool, in a window that stays.
+func asks(n, limit int) ratelimit.Reservation {
+	return ratelimit.Reservation{
+		Agent: "sre", Tool: "loki.query", Key: fmt.Sprintf("inv/run/triage/sre/%d/0", n), Limit: limit, Window: time.Hour,
+	}
+}
+
+// reserved is what the store says: a place, or a wait within the window.
+func reserved(t *testing.T, s Store, r ratelimit.Reservation) bool {
+	t.Helper()
+	wait, err := s.Reserve(t.Context(), r)
+	if err != nil || wait < 0 || wait > r.Window {
+		t.Errorf("%s: wait %s, error %v", r, wait, err)
+	}
+	return wait == 0
+}
+
+func testReserve(t *testing.T, open opener) {
+	s := open()
+	other, tool := asks(3, 2), asks(3, 2)
+	other.Agent, tool.Tool = "dba", "loki.labels"
+	for _, step := range []struct {
+		name string
+		r    ratelimit.Reservation
+		want bool
+	}{
+		{"first", asks(1, 2), true},
+		{"second", asks(2, 2), true},
+		{"third", asks(3, 2), false},
+		{"third again", asks(3, 2), false},
+		{"first, made again", asks(1, 2), true},
+		{"another agent", other, true},
+		{"another tool", tool, true},
+		{"a higher limit, refusals not counted", asks(4, 3), true},
+		{"as high", asks(5, 3), false},
+		{"a lower limit", asks(6, 1), false},
+		{"second, with a lower limit", asks(2, 1), true},
+	} {
+		if got := reserved(t, s, step.r); got != step.want {
+			t.Errorf("%s: passes: %t", step.name, got)
+		}
+	}
+	if _, err := s.Reserve(t.Context(), asks(7, 0)); err == nil {
+		t.Error("no limit: no error")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Reserve(ctx, asks(7, 9)); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
+// Of many that ask at once, from two processes, as many pass as there are places.
+func testReserveAtOnce(t *testing.T, open opener) {
+	const asking, limit = 50, 10
+	handles := []Store{open(), open()}
+	if n := passing(t, handles, asking, func(n int) ratelimit.Reservation { return asks(n, limit) }); n != limit {
+		t.Errorf("%d of %d pass, and there are %d places", n, asking, limit)
+	}
+	if n := passing(t, handles, asking, func(n int) ratelimit.Reservation { return asks(n, limit+1) }); n != limit+1 {
+		t.Errorf("%d of the same %d pass with one more place", n, asking)
+	}
+}
+
+// A call that is retried before its first attempt has given up takes one place.
+func testReserveOneCall(t *testing.T, open opener) {
+	handles := []Store{open(), open()}
+	if n := passing(t, handles, goroutines, func(int) ratelimit.Reservation { return asks(1, 2) }); n != goroutines {
+		t.Errorf("%d of %d pass", n, goroutines)
+	}
+	if !reserved(t, handles[0], asks(2, 2)) || reserved(t, handles[0], asks(3, 2)) {
+		t.Error("they did not take one place")
+	}
+}
+
+// passing counts who passes of n that ask at once.
+func passing(t *testing.T, handles []Store, n int, r func(int) ratelimit.Reservation) (passed int) {
+	var all sync.WaitGroup
+	results := make([]bool, n)
+	start := make(chan struct{})
+	for i := range n {
+		all.Go(func() {
+			<-start
+			results[i] = reserved(t, handles[i%len(handles)], r(i))
+		})
+	}
+	close(start)
+	all.Wait()
+	for _, pass := range results {
+		if pass {
+			passed++
+		}
+	}
+	return passed
+}
+
+// span is when a reservation was made: not before, not after.
+type span struct{ from, to time.Time }
+
+// Whoever waits as long as told gets a place in the end, and no window has more
+// of them than it may.
+func testReserveSlides(t *testing.T, open opener) {
+	const limit, each, window = 5, 2, 50 * time.Millisecond
+	handles := []Store{open(), open()}
+	ctx := patient(t)
+	spans := make([]span, goroutines*each)
+	together(func(n int) {
+		for i := range each {
+			r := asks(n*each+i, limit)
+			r.Window = window
+			s, err := waitForPlace(ctx, handles[n%2], r)
+			if err != nil {
+				t.Error(err)
+			}
+			spans[n*each+i] = s
+		}
+	})
+	slices.SortFunc(spans, func(a, b span) int { return a.to.Compare(b.to) })
+	for i := limit; i < len(spans); i++ {
+		first := slices.MinFunc(spans[i-limit:i+1], func(a, b span) int { return a.from.Compare(b.from) })
+		if within := spans[i].to.Sub(first.from); within < window {
+			t.Errorf("%d places were taken within %s", limit+1, within)
+		}
+	}
+}
+
+// waitForPlace asks, and asks again when it is told to.
+func waitForPlace(ctx context.Context, s Store, r ratelimit.Reservation) (span, error) {
+	for {
+		asked := time.Now()
+		wait, err := s.Reserve(ctx, r)
+		if err != nil || wait == 0 {
+			return span{asked, time.Now()}, err
+		}
+		if wait > r.Window {
+			return span{}, fmt.Errorf("%s: wait %s", r, wait)
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return span{}, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package terminal
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// feed is a source that hands on what a test sends.
+type feed chan store.Update
+
+func (f feed) Follow(ctx context.Context, _ string, _ int64, fn func(store.Update) error) error {
+	for {
+		select {
+		case u := <-f:
+			if err := fn(u); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (feed) After(context.Context, string, int64, int) ([]transcript.Entry, error) { return nil, nil }
+
+// A notice stands on a line of its own, in the midst of a reply that arrives.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		src, notices := make(feed), make(chan string)
+		var out strings.Builder
+		ctx, stop := context.WithCancel(t.Context())
+		go Watch(ctx, src, "w", Options{Out: &out, Width: 80, Notices: notices})
+		say := func(text string) {
+			live := transcript.Live{Scope: transcript.Scope{Execution: "collect/LogAgent"}, Iteration: 1, Attempt: 1, Text: text}
+			src <- store.Update{Live: []transcript.Live{live}}
+			synctest.Wait()
+		}
+		say("one two ")
+		notices <- "decide\x1b now"
+		synctest.Wait()
+		say("one two three ")
+		stop()
+		synctest.Wait()
+		lines := slices.DeleteFunc(strings.Split(out.String(), "\n"), func(line string) bool {
+			return line == "" || strings.HasPrefix(line, "──")
+		})
+		want := []string{"collect/LogAgent │ one two", "! decide␛ now", "collect/LogAgent │ three"}
+		if diff := cmp.Diff(want, lines); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

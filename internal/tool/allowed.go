@@ -1,0 +1,54 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxPatternsShown bounds the patterns that a refusal names, in bytes.
+const maxPatternsShown = 300
+
+// allow says why a parameter's value is not one of those that are allowed; nil
+// = it is one. Servers are known to ignore the case of names, so that another
+// spelling has to be allowed as well.
+func allow(tool string, args map[string]any, parameter string, patterns []string) *Refusal {
+	shown := Clip(strings.Join(patterns, ", "), maxPatternsShown)
+	if absent(args[parameter]) {
+		return denied("Tool %s needs the parameter %q, which must match one of: %s", tool, parameter, shown)
+	}
+	for _, key := range slices.Sorted(maps.Keys(args)) {
+		if strings.EqualFold(key, parameter) && !allowed(args[key], patterns) {
+			return denied("Tool %s is not allowed with this value of the parameter %q, which must match one of: %s",
+				tool, Clip(key, maxNameShown), shown)
+		}
+	}
+	return nil
+}
+
+// absent reports whether a value says nothing: a server may take any of these
+// for "all".
+func absent(value any) bool {
+	list, isList := value.([]any)
+	return value == nil || isList && len(list) == 0
+}
+
+// allowed reports whether a value, or every element of a list, matches a pattern.
+func allowed(value any, patterns []string) bool {
+	var text string
+	switch value := value.(type) {
+	case string:
+		text = value
+	case json.Number:
+		text = value.String()
+	case bool:
+		text = fmt.Sprint(value)
+	case []any:
+		return len(value) > 0 && !slices.ContainsFunc(value, func(item any) bool { return !allowed(item, patterns) })
+	default:
+		return false // null and objects match nothing
+	}
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return glob(pattern, text) })
+}

@@ -1,0 +1,46 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// PauseHeartbeats lets an agent that goes on by itself stop for a while. The
+// pause itself is the workflow's: the result only says for how long.
+func PauseHeartbeats() Tool {
+	return Tool{
+		Spec: tool.Spec{
+			Name:        agent.ToolPauseHeartbeats,
+			Description: "Stops your heartbeats for some minutes: you are not called again before that, unless a person speaks to you. Use it when there is nothing to do until later.",
+			Schema:      json.RawMessage(`{"type":"object","properties":{"minutes":{"description":"For how many minutes, from 1 to 60; 2 if left out"}}}`),
+			Risk:        agent.RiskReadOnly,
+			Own:         true,
+		},
+		Run: func(_ context.Context, call tool.Call) tool.Result {
+			minutes := PauseMinutes(call.Arguments)
+			result := tool.Success(fmt.Sprintf("Heartbeats paused for %d minute(s). I'll stop thinking for now.", minutes))
+			result.Pause = minutes
+			return result
+		},
+	}
+}
+
+// PauseMinutes reads for how long heartbeats are paused: from 1 to 60 minutes, and
+// 2 if no integer is given (spec: agents, "Heartbeats").
+func PauseMinutes(arguments json.RawMessage) int {
+	var args struct {
+		Minutes *json.Number `json:"minutes"`
+	}
+	if json.Unmarshal(arguments, &args) != nil || args.Minutes == nil {
+		return 2
+	}
+	minutes, err := args.Minutes.Int64()
+	if err != nil {
+		return 2
+	}
+	return int(min(max(minutes, 1), 60))
+}

@@ -1,0 +1,150 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Results is where executions keep what their calls returned.
+type Results interface {
+	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
+	Blob(ctx context.Context, hash string) ([]byte, error)
+}
+
+// maxPage is how much of a result is read at a time, in bytes: about 4,000 tokens.
+const maxPage = 16_000
+
+const readResultSchema = `{"type":"object","properties":{
+"ref":{"type":"string","description":"Which result: the reference in its mark, such as 3/0 in \"kept in the transcript as 3/0\""},
+"offset":{"type":"integer","minimum":0,"description":"Where to begin, in bytes (default 0)"},
+"grep":{"type":"string","description":"Show only the lines that match this regular expression (RE2), as line number@offset: text"},
+"limit":{"type":"integer","minimum":1,"maximum":16000,"description":"How many bytes to show at most (default and maximum 16000)"}},
+"required":["ref"],"additionalProperties":false}`
+
+// ReadResult is the tool that reads results which a model was shown only in part,
+// those of its own execution: a page of them, or the lines that match (spec:
+// tools, "Results").
+func ReadResult(results Results) Tool {
+	return Tool{
+		Spec: tool.Spec{
+			Name: agent.ToolReadResult,
+			Description: "Reads the whole of an earlier tool result that you were shown as a summary, shortened or not at all: " +
+				"a page of it from an offset, or the lines that match a regular expression.",
+			Schema: json.RawMessage(readResultSchema),
+			Risk:   agent.RiskReadOnly,
+		},
+		Run: reader{results}.run,
+	}
+}
+
+type reader struct{ results Results }
+
+// readIn are the arguments.
+type readIn struct {
+	Ref    string `json:"ref"`
+	Offset int    `json:"offset"`
+	Grep   string `json:"grep"`
+	Limit  int    `json:"limit"`
+}
+
+func (r reader) run(ctx context.Context, call tool.Call) tool.Result {
+	in := readIn{Limit: maxPage}
+	if err := json.Unmarshal(bytes.TrimSpace(call.Arguments), &in); err != nil {
+		return invalid("The arguments are not what the schema asks for: %v", err)
+	}
+	pattern, err := regexp.Compile(in.Grep)
+	if err != nil {
+		return invalid("grep is not a regular expression in RE2's syntax (%v). Correct it, or leave it out and read by offset.", err)
+	}
+	text, refusal := r.text(ctx, call, strings.TrimSpace(in.Ref))
+	if refusal != nil {
+		return *refusal
+	}
+	if in.Offset < 0 || in.Offset > 0 && in.Offset >= len(text) {
+		return invalid("There is no offset %d: the result has %d bytes, so use 0 to %d.", in.Offset, len(text), max(len(text)-1, 0))
+	}
+	for !isStart(text, in.Offset) {
+		in.Offset--
+	}
+	in.Limit = min(max(in.Limit, utf8.UTFMax), maxPage)
+	if in.Grep != "" {
+		return tool.Success(grep(text, pattern, in.Offset, in.Limit))
+	}
+	return tool.Success(page(text, in.Offset, in.Limit))
+}
+
+func invalid(format string, args ...any) tool.Result {
+	return tool.Failure(tool.ErrorInvalidArguments, tool.ValidText(fmt.Sprintf(format, args...)))
+}
+
+// isStart reports whether a character begins at an offset, or the text does or ends.
+func isStart(text string, offset int) bool {
+	return offset <= 0 || offset >= len(text) || utf8.RuneStart(text[offset])
+}
+
+// text is the whole of the result that a reference names.
+func (r reader) text(ctx context.Context, call tool.Call, ref string) (string, *tool.Result) {
+	scope := transcript.Scope{Investigation: call.Investigation, Execution: call.Execution}
+	entries, err := r.results.Entries(ctx, scope)
+	if err != nil {
+		return "", unreadable(err)
+	}
+	key, ok := transcript.ParseRef(ref)
+	for _, e := range entries {
+		if !ok || e.Kind != transcript.KindResult || e.Key != key {
+			continue
+		}
+		text, err := e.Whole(ctx, r.results.Blob)
+		if err != nil {
+			return "", unreadable(err)
+		}
+		return tool.ValidText(text), nil
+	}
+	refusal := invalid("There is no result %q. %s", tool.Clip(ref, 100), known(entries))
+	return "", &refusal
+}
+
+func unreadable(err error) *tool.Result {
+	result := tool.Failure(tool.ErrorUnavailable, "The results cannot be read at the moment: "+err.Error())
+	return &result
+}
+
+// shownRefs is how many results a refusal names, the last ones.
+const shownRefs = 20
+
+func known(entries []transcript.Entry) string {
+	var refs []string
+	for _, e := range entries {
+		if e.Kind == transcript.KindResult && e.Call != nil {
+			refs = append(refs, fmt.Sprintf("%s (%s, %d bytes)", e.Ref(), e.Call.Name, e.Size))
+		}
+	}
+	if len(refs) == 0 {
+		return "You have no results yet."
+	}
+	return "Your results: " + strings.Join(refs[max(0, len(refs)-shownRefs):], ", ") + "."
+}
+
+// page is what stands at an offset.
+func page(text string, offset, limit int) string {
+	shown := tool.Clip(text[offset:], limit)
+	return head("", offset, offset+len(shown), len(text)) + shown
+}
+
+// head says which bytes of a text follow, and where the next ones are.
+func head(what string, from, to, size int) string {
+	next := "the end"
+	if to < size {
+		next = fmt.Sprintf("next offset: %d", to)
+	}
+	return fmt.Sprintf("[%sbytes %d–%d of %d; %s]\n", what, from, to, size, next)
+}

@@ -1,0 +1,122 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// limits are the permissions of one tool, all of which hold.
+type limits []agent.Permission
+
+// maxResults is the parameter that a permission caps.
+const maxResults = "max_results"
+
+func (l limits) approval() bool {
+	return slices.ContainsFunc(l, func(p agent.Permission) bool { return p.RequiresApproval })
+}
+
+func (l limits) timeout() time.Duration {
+	return least(l, func(p agent.Permission) time.Duration { return p.Timeout.D() })
+}
+
+func (l limits) rate() int {
+	return least(l, func(p agent.Permission) int { return p.RatePerMinute })
+}
+
+func (l limits) results() int {
+	return least(l, func(p agent.Permission) int { return p.MaxResults })
+}
+
+// least is the smallest bound that is set; 0 = none is.
+func least[N int | time.Duration](l limits, bound func(agent.Permission) N) (out N) {
+	for _, p := range l {
+		if n := bound(p); n > 0 && (out == 0 || n < out) {
+			out = n
+		}
+	}
+	return out
+}
+
+// arguments reports whether anything is said about arguments.
+func (l limits) arguments() bool {
+	return l.results() > 0 || slices.ContainsFunc(l, func(p agent.Permission) bool { return len(p.Allowed) > 0 })
+}
+
+// apply caps the arguments, in place, and refuses those that are not allowed.
+func (l limits) apply(spec Spec, args map[string]any) error {
+	if most := l.results(); most > 0 {
+		capResults(spec.Schema, args, most)
+	}
+	for _, p := range l {
+		for _, parameter := range slices.Sorted(maps.Keys(p.Allowed)) {
+			if refusal := allow(spec.Name, args, parameter, p.Allowed[parameter]); refusal != nil {
+				return refusal
+			}
+		}
+	}
+	return nil
+}
+
+// encode writes arguments out again: of a key that was there twice, a server
+// might have read the one that was not checked.
+func (l limits) encode(args map[string]any) (json.RawMessage, error) {
+	for key, value := range args {
+		if _, number := value.(json.Number); l.results() > 0 && strings.EqualFold(key, maxResults) && !number {
+			return nil, &Refusal{ErrorInvalidArguments, fmt.Sprintf("arguments: %s must be a number, at most %d", maxResults, l.results())}
+		}
+	}
+	text, err := json.Marshal(args)
+	if err != nil {
+		return nil, &Refusal{ErrorInvalidArguments, fmt.Sprintf("arguments cannot be written as JSON: %v", err)}
+	}
+	return text, nil
+}
+
+// capResults lowers the number of results that a call asks for to most, and
+// asks for as many where the call says nothing. Below one is how some servers
+// spell "all", so that is capped too.
+func capResults(schema json.RawMessage, args map[string]any, most int) {
+	said := false
+	for key, value := range args {
+		if !strings.EqualFold(key, maxResults) {
+			continue // servers are known to ignore case
+		}
+		number, ok := value.(json.Number)
+		said = said || value != nil
+		if n, err := strconv.ParseFloat(number.String(), 64); ok && (err != nil || n < 1 || n > float64(most)) {
+			args[key] = json.Number(strconv.Itoa(most))
+		}
+	}
+	if said {
+		return
+	}
+	if bound, ok := mostResults(schema); ok {
+		args[maxResults] = json.Number(strconv.Itoa(min(most, bound)))
+	}
+}
+
+// mostResults is what a schema itself allows, if it has the parameter.
+func mostResults(schema json.RawMessage) (most int, ok bool) {
+	var document struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &document) != nil {
+		return 0, false
+	}
+	property, ok := document.Properties[maxResults]
+	var bounds struct {
+		Maximum *int `json:"maximum"`
+	}
+	if json.Unmarshal(property, &bounds) != nil || bounds.Maximum == nil || *bounds.Maximum < 1 {
+		return math.MaxInt, ok
+	}
+	return *bounds.Maximum, ok
+}

@@ -1,0 +1,89 @@
+package tool
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// rules are what the configuration says of an agent's tools, by name, in either
+// spelling.
+type rules struct {
+	config            agent.ToolConfig
+	enabled, disabled map[string]bool
+}
+
+func newRules(config agent.ToolConfig) rules {
+	return rules{config: config, enabled: setOf(config.Enabled), disabled: setOf(config.Disabled)}
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// refusal says why a tool may not be used, whatever the arguments; nil = it may.
+func (r rules) refusal(spec Spec, wire string) *Refusal {
+	listed := func(names map[string]bool) bool { return names[spec.Name] || names[wire] }
+	switch {
+	case listed(r.disabled):
+		return denied("Tool %s is disabled for this agent", spec.Name)
+	case r.config.Enabled != nil && !listed(r.enabled):
+		return denied("Tool %s is not enabled for this agent", spec.Name)
+	case !admits(r.config.Access, spec.Risk):
+		return denied("Tool %s is not allowed for this agent: its risk is %s, and the access level is %s",
+			spec.Name, shownRisk(spec.Risk), r.config.Access)
+	}
+	return nil
+}
+
+// admits reports whether an access level is enough for a risk. A level that is
+// not in the list admits nothing, and a risk that is not needs them all.
+func admits(access agent.Access, risk agent.Risk) bool {
+	switch access {
+	case agent.AccessAll, "":
+		return true
+	case agent.AccessWrite:
+		return slices.Contains([]agent.Risk{agent.RiskReadOnly, agent.RiskLow, agent.RiskMedium, agent.RiskWrite}, risk)
+	case agent.AccessRead:
+		return risk == agent.RiskReadOnly
+	}
+	return false
+}
+
+// approval reports whether a person has to approve calls because of their risk.
+func (r rules) approval(risk agent.Risk) bool {
+	switch risk {
+	case agent.RiskHigh, agent.RiskCritical:
+		return true
+	case agent.RiskDestructive:
+		return r.config.ConfirmDestructive
+	}
+	return false
+}
+
+// limits are what the configuration says of one tool. Both spellings may have
+// permissions; then both hold.
+func (r rules) limits(name, wire string) (all limits) {
+	for _, key := range slices.Compact([]string{name, wire}) {
+		if permission, ok := r.config.Permissions[key]; ok {
+			all = append(all, permission)
+		}
+	}
+	return all
+}
+
+func shownRisk(risk agent.Risk) agent.Risk {
+	if risk == "" {
+		return agent.RiskUnknown
+	}
+	return risk
+}
+
+func denied(format string, args ...any) *Refusal {
+	return &Refusal{ErrorPermissionDenied, fmt.Sprintf(format, args...)}
+}

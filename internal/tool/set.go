@@ -1,0 +1,129 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Set is the tools of one agent, and what it may do with them. It does not
+// change, and is safe for concurrent use.
+type Set struct {
+	validator *Validator
+	attached  map[string]*attached // by both spellings of the name
+	offered   []Spec
+	builtins  []Spec // those that there are, for the agent or for others
+}
+
+// attached is a tool that there is for the agent, whether it may use it or not.
+type attached struct {
+	spec     Spec
+	wire     string   // WireName of the spec's
+	refusal  *Refusal // nil: it may be used
+	limits   limits
+	approval bool
+}
+
+// Decision is a call that may be made.
+type Decision struct {
+	Spec Spec
+	// Arguments satisfy the schema, with the caps of the configuration applied.
+	Arguments json.RawMessage
+	// Timeout caps the call; 0 = the agent's timeout for tools.
+	Timeout time.Duration
+	// RatePerMinute bounds the agent's calls of the tool within any minute; 0 = no bound.
+	RatePerMinute int
+	// NeedsApproval: a person decides before the call is made.
+	NeedsApproval bool
+}
+
+// Within is the timeout of the call, of which limit is the agent's; 0 = none.
+func (d Decision) Within(limit time.Duration) time.Duration {
+	if d.Timeout > 0 && (limit <= 0 || d.Timeout < limit) {
+		return d.Timeout
+	}
+	return limit
+}
+
+// restrict says of each tool what the configuration has against it.
+func (s *Set) restrict(tools []*attached, rules rules) {
+	for _, tool := range tools {
+		tool.refusal = rules.refusal(tool.spec, tool.wire)
+		tool.limits = rules.limits(tool.spec.Name, tool.wire)
+		tool.approval = rules.approval(tool.spec.Risk) || tool.limits.approval()
+		if tool.refusal == nil {
+			s.offered = append(s.offered, tool.spec)
+		}
+	}
+}
+
+// Offered are the tools that a model is told of: those that Decide may allow.
+func (s *Set) Offered() []Spec { return slices.Clone(s.offered) }
+
+// Decide says whether a call may be made, and how. The name may be in its own
+// spelling or in that of the wire; arguments are a JSON object, "" for an empty
+// one. The error is a *Refusal; the Spec is there even so if the agent has a
+// tool of that name, whether it may use it or not.
+func (s *Set) Decide(name, arguments string) (Decision, error) {
+	tool, ok := s.attached[name]
+	if !ok {
+		return Decision{}, s.missing(name)
+	}
+	decision := Decision{Spec: tool.spec}
+	if tool.refusal != nil {
+		return decision, tool.refusal
+	}
+	args, err := s.arguments(tool, arguments)
+	if err != nil {
+		return decision, err
+	}
+	decision.Arguments, decision.NeedsApproval = args, tool.approval
+	decision.Timeout, decision.RatePerMinute = tool.limits.timeout(), tool.limits.rate()
+	return decision, nil
+}
+
+// arguments are those that the call is made with.
+func (s *Set) arguments(tool *attached, text string) (json.RawMessage, error) {
+	args, err := parseArguments(text)
+	if err != nil {
+		return nil, &Refusal{ErrorInvalidArguments, err.Error()}
+	}
+	if err := tool.limits.apply(tool.spec, args.object); err != nil {
+		return nil, err
+	}
+	if err := s.validator.check(tool.spec.Schema, args.object); err != nil {
+		return nil, &Refusal{ErrorInvalidArguments, err.Error()}
+	}
+	if !tool.limits.arguments() {
+		return args.text, nil
+	}
+	return tool.limits.encode(args.object)
+}
+
+// missing says that the agent has no such tool.
+func (s *Set) missing(name string) *Refusal {
+	known := slices.ContainsFunc(s.builtins, func(spec Spec) bool { return spec.Name == name })
+	if known || name == agent.ToolShell || name == agent.ToolReadResult {
+		return &Refusal{ErrorPermissionDenied, fmt.Sprintf("Tool %s is not allowed for this agent.", name)}
+	}
+	return &Refusal{ErrorUnknownTool, unknown(s.offered, name)}
+}
+
+func unknown(offered []Spec, name string) string {
+	shown := Clip(ValidText(name), maxNameShown)
+	if len(offered) == 0 {
+		return fmt.Sprintf("Unknown tool %q: no tools are available to this agent.", shown)
+	}
+	var names []string
+	for _, spec := range offered {
+		names = append(names, spec.Name)
+	}
+	if near := closest(name, names); len(near) > 0 {
+		return fmt.Sprintf("Unknown tool %q. Did you mean %s?", shown, strings.Join(near, ", "))
+	}
+	return fmt.Sprintf("Unknown tool %q. Call only the tools that were offered.", shown)
+}

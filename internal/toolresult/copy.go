@@ -1,0 +1,117 @@
+package toolresult
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// maxDepth is how deep values may be nested: as deep as encoding/json reads. It
+// also ends a walk through a map that contains itself.
+const maxDepth = 10_000
+
+var errTooDeep = errors.New("tool result is nested too deep, or contains itself")
+
+// copy returns a result that shares nothing with r, and can be written as JSON.
+func (r Result) copy() (Result, error) {
+	var err error
+	if r.Data, err = copyMap(r.Data, 0); err != nil || r.Error == nil {
+		return r, err
+	}
+	own := *r.Error
+	own.Details, err = copyMap(own.Details, 0)
+	r.Error = &own
+	return r, err
+}
+
+func copyMap(m map[string]any, depth int) (map[string]any, error) {
+	if m == nil {
+		return nil, nil
+	}
+	out := make(map[string]any, len(m))
+	for key, value := range m {
+		var err error
+		if out[key], err = copyValue(value, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func copySlice[T, U any](s []T, copyOne func(T) (U, error)) ([]U, error) {
+	if s == nil {
+		return nil, nil
+	}
+	out := make([]U, len(s))
+	for i, value := range s {
+		var err error
+		if out[i], err = copyOne(value); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// copyValue keeps the types of what JSON has, and of the usual maps and slices.
+// Of others it keeps what their JSON says.
+func copyValue(v any, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	switch v := v.(type) {
+	case nil, bool, string, int, int64:
+		return v, nil
+	case float64:
+		return finite(v), nil
+	case json.Number:
+		return literal(v), nil
+	case map[string]any:
+		return copyMap(v, depth)
+	case []any:
+		return copySlice(v, func(one any) (any, error) { return copyValue(one, depth+1) })
+	case []map[string]any:
+		return copySlice(v, func(one map[string]any) (map[string]any, error) { return copyMap(one, depth+1) })
+	case []string:
+		return slices.Clone(v), nil
+	case map[string]string:
+		return maps.Clone(v), nil
+	case error:
+		return fmt.Sprint(v), nil // which survives an Error method that panics
+	}
+	return copyJSON(v, depth)
+}
+
+// finite spells out the numbers that JSON lacks.
+func finite(f float64) any {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return fmt.Sprint(f)
+	}
+	return f
+}
+
+// literal is the number, or the text that only claims to be one.
+func literal(n json.Number) any {
+	if _, err := json.Marshal(n); err != nil {
+		return string(n)
+	}
+	return n
+}
+
+// copyJSON is what the JSON of a value says; of one that has none, its type.
+func copyJSON(v any, depth int) (any, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("(%T)", v), nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var plain any
+	if err := decoder.Decode(&plain); err != nil {
+		return nil, errTooDeep // nothing else is wrong with JSON of our own
+	}
+	return copyValue(plain, depth)
+}

@@ -1,0 +1,148 @@
+package toolresult
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Normalize brings what a tool returned into the contract.
+//
+// A valid Result stays as it is. A map with string keys becomes one, and a Result
+// that went through JSON comes back as it was. Each field of a map ends in one
+// place: what means nothing here is kept in Data, or in Error.Details if it stood
+// in the map "error". A null where the contract has a field counts as no field,
+// except that "error" without a status makes an error whatever its value is.
+//
+// Anything else is an error, and so are a Result that is not valid and values
+// that are nested more than 10,000 deep. The result is valid, and shares with v
+// nothing that can be changed.
+func Normalize(v any) (Result, error) {
+	if r, ok := asResult(v); ok {
+		if err := r.Validate(); err != nil {
+			return Result{}, err
+		}
+		return r.copy()
+	}
+	fields, ok := asMap(v)
+	if !ok {
+		return Result{}, fmt.Errorf("tool result must be map or StandardToolResult, got %T", v)
+	}
+	fields, err := copyMap(fields, 0)
+	if err != nil {
+		return Result{}, err
+	}
+	return fromFields(fields), nil
+}
+
+func asResult(v any) (Result, bool) {
+	switch v := v.(type) {
+	case Result:
+		return v, true
+	case *Result:
+		if v != nil {
+			return *v, true
+		}
+	}
+	return Result{}, false
+}
+
+// asMap returns a map with string keys, whatever its type is called.
+func asMap(v any) (map[string]any, bool) {
+	if fields, ok := v.(map[string]any); ok {
+		return fields, true
+	}
+	m := reflect.ValueOf(v)
+	if m.Kind() != reflect.Map || m.Type().Key().Kind() != reflect.String {
+		return nil, false
+	}
+	fields := make(map[string]any, m.Len())
+	for key, value := range m.Seq2() {
+		fields[key.String()] = value.Interface()
+	}
+	return fields, true
+}
+
+// fromFields makes a result of fields, which it takes out of the map.
+func fromFields(fields map[string]any) Result {
+	r := Result{Status: takeStatus(fields)}
+	if r.Status == StatusError {
+		r.Error = takeError(fields)
+	} else if fields["error"] == nil {
+		delete(fields, "error")
+	}
+	r.Message, r.Signal = take[string](fields, "message"), take[string](fields, "signal")
+	r.Data = rest(fields, "data")
+	return r
+}
+
+// takeStatus leaves a status that is none of ours where it is: a pod's "Running"
+// or HTTP's 200 say nothing of the call.
+func takeStatus(fields map[string]any) Status {
+	word, _ := fields["status"].(string)
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "success", "completed", "ok":
+		delete(fields, "status")
+		return StatusSuccess
+	case "error", "failed", "failure":
+		delete(fields, "status")
+		return StatusError
+	}
+	if fields["status"] == nil {
+		delete(fields, "status")
+	}
+	if _, failed := fields["error"]; failed {
+		return StatusError
+	}
+	return StatusSuccess
+}
+
+// takeError leaves the message where it is, which stands for the error's own if
+// that has none.
+func takeError(fields map[string]any) *Error {
+	said := fields["error"]
+	delete(fields, "error")
+	message, _ := fields["message"].(string)
+	about, isMap := said.(map[string]any)
+	if !isMap {
+		text, _ := said.(string)
+		return &Error{
+			Type:        cmp.Or(take[string](fields, "error_type"), typeTool),
+			Message:     cmp.Or(text, message, printed(said), unknownError),
+			Recoverable: take[bool](fields, "recoverable"),
+		}
+	}
+	whole := printed(about)
+	e := Error{Type: take[string](about, "type")}
+	if e.Type == "" {
+		e.Type = cmp.Or(take[string](about, "error_type"), typeTool)
+	}
+	e.Message = cmp.Or(take[string](about, "message"), message, whole, unknownError)
+	e.Recoverable = take[bool](about, "recoverable")
+	e.Details = rest(about, "details")
+	return &e
+}
+
+// take takes a field out of the map if it has the type, or is null.
+func take[T any](fields map[string]any, key string) T {
+	value, ok := fields[key].(T)
+	if ok || fields[key] == nil {
+		delete(fields, key)
+	}
+	return value
+}
+
+// rest is the fields that are left: those of the map at key, if that is all.
+func rest(fields map[string]any, key string) map[string]any {
+	if fields[key] == nil {
+		delete(fields, key)
+	}
+	if inner, ok := fields[key].(map[string]any); ok && len(fields) == 1 {
+		fields = inner
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return fields
+}

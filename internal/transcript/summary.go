@@ -1,0 +1,59 @@
+package transcript
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Summaries returns the summaries among the entries, each by the key of the
+// result that it stands for. Superseded ones are left out.
+func Summaries(entries []Entry) map[Key]Entry {
+	out := map[Key]Entry{}
+	for _, e := range entries {
+		if e.Kind == KindSummary && !e.Superseded {
+			out[ResultKey(e.Iteration, e.CallIndex())] = e
+		}
+	}
+	return out
+}
+
+// pointer says of what is shown of a result how much it is, and where the whole is.
+func pointer(result, shown Entry) string {
+	what := "Summary"
+	switch {
+	case shown.Kind != KindSummary:
+		what = "The beginning"
+	case shown.ErrorType != "":
+		what = "Not summarised (" + shown.ErrorType + "): the beginning"
+	}
+	return fmt.Sprintf("[%s of a result of %d bytes; the whole of it: %s {\"ref\": %q}]", what, result.Size, agent.ToolReadResult, result.Ref())
+}
+
+// Ref is what models call the result that the entry belongs to: "3/0" is the
+// first call of the third iteration.
+func (k Key) Ref() string { return fmt.Sprintf("%d/%d", k.Iteration, k.CallIndex()) }
+
+// ParseRef returns the key of the result that Ref named.
+func ParseRef(ref string) (Key, bool) {
+	iteration, n, ok := strings.Cut(ref, "/")
+	i, errI := strconv.Atoi(iteration)
+	c, errC := strconv.Atoi(n)
+	if !ok || errI != nil || errC != nil || i < 1 || c < 0 || c > callBase {
+		return Key{}, false
+	}
+	return ResultKey(i, c), true
+}
+
+// Whole is all of an entry's text. Of a large one the rest is in a blob, which
+// the function reads.
+func (b Body) Whole(ctx context.Context, blob func(ctx context.Context, hash string) ([]byte, error)) (string, error) {
+	if b.Blob == "" {
+		return b.Text, nil
+	}
+	data, err := blob(ctx, b.Blob)
+	return string(data), err
+}

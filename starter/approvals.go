@@ -1,0 +1,177 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+func (c *cli) approvalsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "approvals [ID]",
+		Short: "List the tool calls that wait for a person: of one investigation, or of all that run",
+		Args:  atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return c.approvalsOf(cmd.Context(), args[0], asJSON)
+			}
+			return c.approvals(cmd.Context(), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the calls as JSON")
+	return cmd
+}
+
+// waitingCall is a tool call that waits for a person.
+type waitingCall struct {
+	// ID is the workflow id of the investigation; that of the approval is the agent's.
+	ID   string `json:"id"`
+	Call string `json:"call"` // <execution>/<call_id>: what decide is given
+	workflows.Approval
+}
+
+func waitingCalls(id string, all []workflows.Approval) []waitingCall {
+	out := make([]waitingCall, 0, len(all))
+	for _, a := range all {
+		out = append(out, waitingCall{ID: id, Call: callName(a), Approval: a})
+	}
+	return out
+}
+
+// callName tells a call from all others of its investigation.
+func callName(a workflows.Approval) string { return a.Execution + "/" + a.CallID }
+
+func (c *cli) approvalsOf(ctx context.Context, id string, asJSON bool) error {
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	t, err := findRunning(ctx, conn, id)
+	if err != nil {
+		return err
+	}
+	var status workflows.Status
+	if err := t.ask(ctx, &status); err != nil {
+		return err
+	}
+	return c.printWaiting(waitingCalls(t.workflow, status.Waiting), asJSON)
+}
+
+// approvals asks every investigation that runs. Those that do not answer are
+// reported, and hide nothing of the others.
+func (c *cli) approvals(ctx context.Context, asJSON bool) error {
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	running, err := runningNow(ctx, conn)
+	if err != nil {
+		return err
+	}
+	var all []waitingCall
+	for _, answer := range askAll(ctx, running) {
+		if answer.err != nil && ctx.Err() == nil {
+			c.say("starter: %v", answer.err)
+		}
+		all = append(all, answer.calls...)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return c.printWaiting(all, asJSON)
+}
+
+// runningNow lists the investigations that run.
+func runningNow(ctx context.Context, conn client.Client) ([]target, error) {
+	var out []target
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		Query: "WorkflowType = '" + investigationType + "' AND ExecutionStatus = 'Running'",
+	}
+	for {
+		page, err := listPage(ctx, conn, request)
+		if err != nil {
+			return nil, fmt.Errorf("list the investigations that run: %w", err)
+		}
+		for _, info := range page.GetExecutions() {
+			out = append(out, targetOf(conn, info))
+		}
+		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return out, nil
+		}
+	}
+}
+
+// answer is what an investigation says when it is asked what it waits for.
+type answer struct {
+	calls []waitingCall
+	err   error
+}
+
+// askedAtOnce bounds how many investigations are asked at the same time: each
+// question is a task for a worker.
+const askedAtOnce = 8
+
+// askAll asks investigations what they wait for, in their order.
+func askAll(ctx context.Context, running []target) []answer {
+	out := make([]answer, len(running))
+	slots := make(chan struct{}, askedAtOnce)
+	var group sync.WaitGroup
+	for n, t := range running {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			var status workflows.Status
+			out[n].err = t.ask(ctx, &status)
+			out[n].calls = waitingCalls(t.workflow, status.Waiting)
+		})
+	}
+	group.Wait()
+	return out
+}
+
+// printWaiting prints the calls, the most urgent one first.
+func (c *cli) printWaiting(all []waitingCall, asJSON bool) error {
+	slices.SortStableFunc(all, func(a, b waitingCall) int {
+		return cmp.Or(a.Expires.Compare(b.Expires), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Call, b.Call))
+	})
+	if asJSON {
+		return c.printJSON(append([]waitingCall{}, all...)) // never null
+	}
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tCALL\tTOOL\tRISK\tARGUMENTS\tEXPIRES IN")
+	for _, call := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.CleanLine(call.ID), terminal.CleanLine(call.Call),
+			terminal.CleanLine(call.Tool), call.Risk, shorten(call.Arguments), expiresIn(call.Approval))
+	}
+	return w.Flush()
+}
+
+// maxShown is how much of a text fits into a table, in characters.
+const maxShown = 60
+
+// shorten makes a text fit into a table.
+func shorten(text string) string {
+	line := []rune(terminal.CleanLine(text))
+	if len(line) > maxShown {
+		return string(line[:maxShown-1]) + "…"
+	}
+	return string(line)
+}
+
+func expiresIn(a workflows.Approval) string {
+	return max(time.Until(a.Expires), 0).Round(time.Second).String()
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	updatepb "go.temporal.io/api/update/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// risky are the calls that wait in an investigation of that chain.
+func risky(investigation string) []workflows.Approval {
+	call := func(execution, id, tool, arguments string, left time.Duration) workflows.Approval {
+		return workflows.Approval{
+			CallID: id, Tool: tool, Risk: agent.RiskHigh, Arguments: arguments, Agent: "LogAgent", Execution: execution,
+			WorkflowID: investigation + "/" + execution, Expires: time.Now().Add(left),
+		}
+	}
+	return []workflows.Approval{
+		call("collect/LogAgent", "c1_0", "k8s.restart", `{"pod":"db-1","note":"`+strings.Repeat("x", 100)+`"}`, time.Hour),
+		call("collect/LogAgent", "c1_1", "k8s.delete", "{}\x1b[2J", 30*time.Minute),
+		call("collect/Other", "c1_0", "k8s.scale", "{}", 2*time.Hour),
+	}
+}
+
+// UpdateWorkflowExecution is the update "decide" of the agents of a run. What was
+// decided stays in the status for a moment, as it does in the real one.
+func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context, in *workflowservice.UpdateWorkflowExecutionRequest) (*workflowservice.UpdateWorkflowExecutionResponse, error) {
+	var d workflows.Decide
+	if err := json.Unmarshal(in.GetRequest().GetInput().GetArgs().GetPayloads()[0].GetData(), &d); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	workflowID, execution, _ := strings.Cut(in.GetWorkflowExecution().GetWorkflowId(), ":")
+	run := f.runs[workflowID]
+	_, execution, _ = strings.Cut(execution, "/")
+	key := execution + "/" + d.CallID
+	reply := &workflowservice.UpdateWorkflowExecutionResponse{
+		UpdateRef: &updatepb.UpdateRef{WorkflowExecution: in.GetWorkflowExecution(), UpdateId: in.GetRequest().GetMeta().GetUpdateId()},
+		Stage:     in.GetWaitPolicy().GetLifecycleStage(), Outcome: &updatepb.Outcome{},
+	}
+	if old, ok := run.decided[key]; ok {
+		refused := temporal.NewApplicationError(fmt.Sprintf("call %q was decided already: %s", d.CallID, old), "")
+		reply.Outcome.Value = &updatepb.Outcome_Failure{Failure: temporal.GetDefaultFailureConverter().ErrorToFailure(refused)}
+		return reply, nil
+	}
+	if run.decided == nil {
+		run.decided = map[string]activities.Decision{}
+	}
+	run.decided[key] = activities.Decision{Approved: *d.Approved, By: d.By, Reason: d.Reason}
+	reply.Outcome.Value = &updatepb.Outcome_Success{Success: payloads(run.decided[key])}
+	return reply, nil
+}
+
+func TestShellWord(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"dig/Alpha/c1_0": "dig/Alpha/c1_0", "a b": "'a b'", "": "''", "$(id)": "'$(id)'", "it's": `'it'\''s'`,
+	} {
+		if got := shellWord(text); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}
+
+// feed is a source that hands on what a test sends.
+type feed chan store.Update
+
+func (f feed) Follow(ctx context.Context, _ string, _ int64, fn func(store.Update) error) error {
+	for {
+		select {
+		case u := <-f:
+			if err := fn(u); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (feed) After(context.Context, string, int64, int) ([]transcript.Entry, error) { return nil, nil }
+
+func entry(kind transcript.Kind, body transcript.Body) store.Update {
+	e := transcript.Entry{Kind: kind, Body: body, Seq: 1}
+	e.Execution = "collect/LogAgent"
+	return store.Update{Entries: []transcript.Entry{e}}
+}
+
+// Nobody is asked until calls stay unbegun, and nobody once it is known why.
+func TestLookoutAsksOnlyWhileItHasTo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var waiting []workflows.Approval
+		asked := 0
+		l := newLookout(make(feed), target{})
+		l.ask = func(context.Context) ([]workflows.Approval, error) {
+			asked++
+			return waiting, nil
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go l.Follow(ctx, "w:0123456789ab", 0, func(store.Update) error { return nil })
+		var told []string
+		go func() {
+			for line := range l.tell {
+				told = append(told, line)
+			}
+		}()
+		defer close(l.tell)
+		src := l.Source.(feed)
+		pass := func(u store.Update, d time.Duration, want int) {
+			t.Helper()
+			src <- u
+			time.Sleep(d) // of the bubble's clock
+			synctest.Wait()
+			if asked != want {
+				t.Errorf("asked %d times, want %d", asked, want)
+			}
+		}
+		one, two := transcript.Call{ID: "c1_0", Name: "k8s.restart"}, transcript.Call{ID: "c1_1", Name: "k8s.delete"}
+		pass(entry(transcript.KindReply, transcript.Body{Calls: []transcript.Call{one}}), lookSoon/2, 0)
+		pass(entry(transcript.KindCall, transcript.Body{Call: &one}), time.Hour, 0) // it began in time
+		pass(entry(transcript.KindReply, transcript.Body{Calls: []transcript.Call{one, two}}), lookSoon, 1)
+		pass(store.Update{}, 2*lookSoon, 2) // not known yet
+		waiting = risky("w:0123456789ab")[:2]
+		pass(store.Update{}, time.Hour, 3)
+		pass(entry(transcript.KindCall, transcript.Body{Call: &one}), time.Hour, 3)
+		pass(entry(transcript.KindResult, transcript.Body{Call: &two}), time.Hour, 3)
+		if len(told) != 2 || !strings.Contains(told[1], "starter decide w:0123456789ab collect/LogAgent/c1_1 --approve") {
+			t.Errorf("told %q", told)
+		}
+		stop()
+		synctest.Wait()
+	})
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+func (c *cli) memoryCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "memory", Short: "Show and change what agents remember", Args: noSuchCommand,
+		Long: `Show and change what agents remember, in the workers' store. AGENT is the name of an
+agent's definition: its memory is the same in every investigation and conversation.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.memoryShowCommand(), c.memorySetCommand(), c.memoryExportCommand(), c.memoryImportCommand())
+	return cmd
+}
+
+func (c *cli) memoryShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show AGENT", Short: "Print an agent's memory blocks, and how many archival entries it has", Args: exactly("AGENT"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.memoryShow(cmd.Context(), args[0], asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func (c *cli) memoryShow(ctx context.Context, name string, asJSON bool) error {
+	saved, err := c.exported(ctx, name)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return c.printJSON(struct {
+			Agent    string         `json:"agent"`
+			Blocks   []memory.Block `json:"blocks"`
+			Archival int            `json:"archival_entries"`
+		}{saved.Agent, append([]memory.Block{}, saved.Blocks...), len(saved.Archival)})
+	}
+	for _, b := range saved.Blocks {
+		words := []string{b.Label, fmt.Sprintf("%d of %d characters", b.Size(), b.Limit), "", b.Description}
+		if b.ReadOnly {
+			words[2] = "read-only"
+		}
+		fmt.Fprintln(c.out, terminal.CleanLine(strings.Join(present(words), " · ")))
+		for line := range strings.Lines(b.Value) {
+			fmt.Fprintln(c.out, terminal.Clean("  "+strings.TrimRight(line, "\r\n")))
+		}
+	}
+	_, err = fmt.Fprintf(c.out, "%d archival entries\n", len(saved.Archival))
+	return err
+}
+
+// blockFlags are what is said of a block besides its value.
+type blockFlags struct {
+	description string
+	limit       int
+	readOnly    bool
+	changed     func(flag string) bool
+}
+
+func (c *cli) memorySetCommand() *cobra.Command {
+	var f blockFlags
+	cmd := &cobra.Command{
+		Use: "set AGENT LABEL VALUE|@FILE|-", Short: "Write a memory block, also one that is read-only to the agent",
+		Long: `Write a memory block: a new one, or in place of what it holds. What no flag is given
+for stays as it is. A block that the configuration has as read-only is written as it
+is there again when the agent works the next time.`,
+		Args: setArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.changed = cmd.Flags().Changed
+			return c.memorySet(cmd.Context(), args[0], args[1], args[2], f)
+		},
+	}
+	cmd.Flags().StringVar(&f.description, "description", "", "what the agent is told that the block is for")
+	cmd.Flags().IntVar(&f.limit, "limit", agent.DefaultMemoryLimit, "how long the value may be, in characters")
+	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "the agent cannot change the block")
+	return cmd
+}
+
+// setArgs is exactly, but the value may be empty.
+func setArgs(cmd *cobra.Command, args []string) error {
+	if len(args) != 3 {
+		return exactly("AGENT", "LABEL", "VALUE")(cmd, args)
+	}
+	return exactly("AGENT", "LABEL")(cmd, args[:2])
+}
+
+func (c *cli) memorySet(ctx context.Context, name, label, arg string, f blockFlags) error {
+	text, err := c.text("VALUE", arg)
+	if err != nil {
+		return err
+	}
+	return c.withMemories(ctx, func(st *store.Store) error {
+		return st.Remember(ctx, name, func(tx memory.Tx) error {
+			b, found, err := tx.Block(ctx, label)
+			if err != nil {
+				return err
+			}
+			if b = f.apply(b, found); !found {
+				b.Label = label
+			}
+			b.Value = text
+			if err := b.Validate(); err != nil {
+				return usagef("%w", err)
+			}
+			return tx.PutBlock(ctx, b)
+		})
+	})
+}
+
+func (f blockFlags) apply(b memory.Block, found bool) memory.Block {
+	if !found || f.changed("description") {
+		b.Description = f.description
+	}
+	if !found || f.changed("limit") {
+		b.Limit = f.limit
+	}
+	if !found || f.changed("read-only") {
+		b.ReadOnly = f.readOnly
+	}
+	return b
+}
+
+// exported is an agent's memory, as it is now.
+func (c *cli) exported(ctx context.Context, name string) (saved memory.Snapshot, err error) {
+	err = c.withMemories(ctx, func(st *store.Store) error {
+		if saved, err = st.ExportMemory(ctx, name); errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("the agent %q has no memory yet", name)
+		}
+		return err
+	})
+	return saved, err
+}
+
+// withMemories calls fn with the store, and complains if there is none here.
+func (c *cli) withMemories(ctx context.Context, fn func(*store.Store) error) error {
+	return c.withStore(ctx, func(st *store.Store) error {
+		if st != nil {
+			return fn(st)
+		}
+		path, err := c.storePath()
+		if err != nil {
+			return err
+		}
+		return usagef("no store at %s: memories are in the workers' store, --store says where it is", store.At(path))
+	})
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/ratelimit"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// configFlag adds the flag that names a configuration.
+func (c *cli) configFlag(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "config", c.getenv("INQUEST_CONFIG"), "directory or file with the configuration [INQUEST_CONFIG]")
+}
+
+// dataFolder is where the files of the sample incident are: beside the store.
+func (c *cli) dataFolder() (string, error) {
+	path, err := c.storePath()
+	if err != nil || store.IsDSN(path) {
+		return command.DefaultData()
+	}
+	return filepath.Dir(path), nil
+}
+
+// loadConfig loads a configuration without asking for keys.
+func (c *cli) loadConfig(dir string) (*config.Config, error) {
+	data, err := c.dataFolder()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(config.Source{Dir: dir, Env: command.Env(data), SkipCredentials: true})
+	if findings, refused := errors.AsType[config.Findings](err); refused {
+		return nil, usagef("the configuration is refused:\n%w", findings)
+	}
+	return cfg, err
+}
+
+// toolbox makes the tools of a configuration usable here. The caller closes it.
+func (c *cli) toolbox(dir string) (*app.Toolbox, error) {
+	cfg, err := c.loadConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	data, err := c.dataFolder()
+	if err != nil {
+		return nil, err
+	}
+	if err := app.PrepareSample(data); err != nil {
+		c.say("starter: %v", err) // only the sample's own tools lack it
+	}
+	return app.NewToolbox(app.ToolboxOptions{Config: cfg, Rates: rates{c}, Logger: slog.New(slog.DiscardHandler)}), nil
+}
+
+// rates keeps rate limits in the workers' store, which is opened only for a call
+// that has one.
+type rates struct{ cli *cli }
+
+// Reserve takes a place. Without a store nobody counts, and that is said.
+func (r rates) Reserve(ctx context.Context, res ratelimit.Reservation) (wait time.Duration, err error) {
+	err = r.cli.withStore(ctx, func(st *store.Store) error {
+		if st == nil {
+			r.cli.say("warning: there is no store here (--store), so the rate limit of %s is not kept", res.Tool)
+			return nil
+		}
+		wait, err = st.Reserve(ctx, res)
+		return err
+	})
+	return wait, err
+}
+
+// toolError marks what is wrong with the command line.
+func toolError(err error) error {
+	if _, unknown := errors.AsType[*config.PlanError](err); unknown {
+		return usagef("%w", err)
+	}
+	return err
+}
+
+// completions is what a shell proposes for an argument or a flag.
+type completions = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)
+
+// completeAgents proposes the agents of a configuration.
+func (c *cli) completeAgents(dir *string) completions {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		cfg, err := c.loadConfig(*dir)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return slices.Sorted(maps.Keys(cfg.Agents)), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeTools proposes what a configuration says of tools: no server is asked.
+func (c *cli) completeTools(dir *string) completions {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		cfg, err := c.loadConfig(*dir)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return knownTools(cfg), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// knownTools are the tools that a configuration names, and the beginnings of
+// those that it does not.
+func knownTools(cfg *config.Config) []string {
+	plan := cfg.ToolPlan()
+	var out []string
+	if plan.Shell != nil {
+		out = append(out, "shell")
+	}
+	for _, server := range plan.Servers {
+		out = append(out, server.Name+".")
+		for name := range server.Risk {
+			out = append(out, server.Name+"."+name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

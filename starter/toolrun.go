@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+func (c *cli) toolCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "tool", Short: "Run a tool", Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.toolRunCommand())
+	return cmd
+}
+
+// toolRunFlags are those of the command tool run.
+type toolRunFlags struct {
+	config, agent, args string
+	yes, json           bool
+}
+
+func (c *cli) toolRunCommand() *cobra.Command {
+	var f toolRunFlags
+	cmd := &cobra.Command{
+		Use:   "run NAME",
+		Short: "Run one tool, from here, by the policy of an agent",
+		Long: `Run one tool, from here, by the policy of an agent's definition: what is enabled and
+disabled, access level, limits of arguments, rate and time. Without --agent, it is
+that of nobody in particular: all servers, and of the configuration's defaults
+tool_config and shell; there are no rate limits. A call that needs approval, as
+configured or by its risk, asks on a terminal, or needs --yes. Calls made here are
+in no transcript.
+
+Exit codes: 0 the tool succeeded, 1 it failed or the policy denied the call, 2 there
+is no such tool or the arguments are not valid, 130 after Ctrl-C, which cancels it.`,
+		Example: `  starter tool run incident.list_services
+  starter tool run cluster.restart --args '{"pod":"db-1"}' --agent Mender --yes`,
+		Args:              exactly("NAME"),
+		ValidArgsFunction: c.completeTools(&f.config),
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.toolRun(cmd.Context(), args[0], f) },
+	}
+	c.configFlag(cmd, &f.config)
+	set := cmd.Flags()
+	set.StringVar(&f.args, "args", "{}", "the arguments, a JSON object: a text, @file, or - for standard input")
+	set.StringVar(&f.agent, "agent", "", "agent whose policy applies")
+	set.BoolVar(&f.yes, "yes", false, "approve the call if it needs that")
+	set.BoolVar(&f.json, "json", false, "print status, result and error as JSON")
+	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgents(&f.config))
+	return cmd
+}
+
+func (c *cli) toolRun(ctx context.Context, name string, f toolRunFlags) error {
+	args, err := c.text("--args", f.args)
+	if err != nil {
+		return err
+	}
+	box, err := c.toolbox(f.config)
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	call, err := box.Prepare(ctx, f.agent, name, args)
+	if err != nil {
+		return c.refused(err, f.json)
+	}
+	if err := c.approve(call, f); err != nil {
+		return err
+	}
+	result, err := call.Make(ctx)
+	if err != nil {
+		return c.refused(err, f.json)
+	}
+	return errors.Join(c.printResult(result, f.json), resultError(call.Spec.Name, result))
+}
+
+// approve has the person at the terminal approve a call that needs it.
+func (c *cli) approve(call *app.ToolCall, f toolRunFlags) error {
+	name := call.Spec.Name
+	if !call.NeedsApproval || f.yes {
+		return nil
+	}
+	if file, ok := c.in.(*os.File); f.args == "-" || !ok || !terminal.IsTerminal(file) {
+		return usagef("a call of %s needs approval (risk %s): add --yes", name, call.Spec.Risk)
+	}
+	fmt.Fprintf(c.err, "Call %s %s (risk %s)? [y/N] ", terminal.CleanLine(name), shorten(string(call.Arguments)), call.Spec.Risk)
+	line, err := bufio.NewReader(c.in).ReadString('\n')
+	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
+		return nil
+	}
+	return fmt.Errorf("the call of %s was not approved, and not made", name)
+}
+
+// ran is the answer of tool run as JSON.
+type ran struct {
+	Status    string          `json:"status"` // success, error or denied
+	Result    string          `json:"result,omitempty"`
+	Error     *ranError       `json:"error,omitempty"`
+	Artifacts []tool.Artifact `json:"artifacts,omitempty"` // parts of the result that are not text
+}
+
+type ranError struct {
+	Type    string `json:"error_type"`
+	Message string `json:"message"`
+	// RetryAfter is when a call that came too soon may be tried again, in seconds.
+	RetryAfter float64 `json:"retry_after,omitempty"`
+}
+
+// statusDenied is that of a call that the policy does not allow, or not now.
+const statusDenied = "denied"
+
+// refused prints why a call was not made, if that is for JSON, and tells a call
+// that may not be made from one that is written wrong.
+func (c *cli) refused(err error, asJSON bool) error {
+	out := ran{Status: statusDenied}
+	refusal, _ := errors.AsType[*tool.Refusal](err)
+	limited, _ := errors.AsType[*app.RateLimitError](err)
+	switch {
+	case refusal != nil:
+		out.Error = &ranError{Type: refusal.Type, Message: refusal.Message}
+	case limited != nil:
+		out.Error = &ranError{Type: tool.ErrorRateLimited, Message: limited.Error(), RetryAfter: limited.RetryAfter.Seconds()}
+	default:
+		return toolError(err)
+	}
+	switch out.Error.Type {
+	case tool.ErrorUnknownTool:
+		out.Status, err = string(tool.StatusError), usagef("%w `starter tools` lists them.", err)
+	case tool.ErrorInvalidArguments:
+		out.Status, err = string(tool.StatusError), usagef("%w", err)
+	}
+	if asJSON {
+		err = errors.Join(c.printJSON(out), err)
+	}
+	return err
+}
+
+func (c *cli) printResult(r tool.Result, asJSON bool) error {
+	if !asJSON {
+		_, err := fmt.Fprintln(c.out, strings.TrimSuffix(terminal.Clean(r.Content), "\n"))
+		return err
+	}
+	out := ran{Status: string(r.Status), Result: r.Content, Artifacts: r.Artifacts}
+	if r.Status == tool.StatusError {
+		out.Result, out.Error = "", &ranError{Type: r.ErrorType, Message: r.Content}
+	}
+	return c.printJSON(out)
+}
+
+func resultError(name string, r tool.Result) error {
+	if r.Status == tool.StatusError {
+		return fmt.Errorf("%s failed (%s)", name, r.ErrorType)
+	}
+	return nil
+}

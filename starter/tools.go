@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// toolTypes are those that tools can have.
+var toolTypes = []app.ToolType{app.ToolMCP, app.ToolCode}
+
+// toolsFlags are those of the command tools.
+type toolsFlags struct {
+	config, agent, search, kind string
+	json                        bool
+}
+
+func (c *cli) toolsCommand() *cobra.Command {
+	var f toolsFlags
+	cmd := &cobra.Command{
+		Use:   "tools",
+		Short: "List the tools of a configuration",
+		Long: `List the tools of a configuration: those of its MCP servers, which are reached from
+here, and those that are built in. With --agent, only what that agent is offered,
+by its definition: servers that chains and stages add are not known here. A server
+that cannot be reached is a warning.`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.tools(cmd.Context(), f) },
+	}
+	c.configFlag(cmd, &f.config)
+	set := cmd.Flags()
+	set.StringVar(&f.agent, "agent", "", "only what this agent is offered")
+	set.StringVar(&f.search, "search", "", "only those with this text in their name or description")
+	set.StringVar(&f.kind, "type", "", fmt.Sprintf("only those of this type: %v", toolTypes))
+	set.BoolVar(&f.json, "json", false, "print the tools as JSON, with their schemas")
+	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgents(&f.config))
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(
+		[]string{string(app.ToolMCP), string(app.ToolCode)}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (c *cli) tools(ctx context.Context, f toolsFlags) error {
+	kind := app.ToolType(f.kind)
+	if kind != "" && !slices.Contains(toolTypes, kind) {
+		return usagef("--type %q: use one of %v", f.kind, toolTypes)
+	}
+	box, err := c.toolbox(f.config)
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	tools, unreached, err := box.List(ctx, f.agent, kind)
+	if err != nil {
+		return toolError(err)
+	}
+	if len(tools) == 0 && len(unreached) > 0 {
+		return fmt.Errorf("no tools could be listed: %w", errors.Join(unreached...))
+	}
+	for _, err := range unreached {
+		c.say("warning: %v", err)
+	}
+	tools = app.Matching(tools, f.search)
+	if f.json {
+		return c.printJSON(append([]app.ToolInfo{}, tools...)) // never null
+	}
+	return c.printTools(tools)
+}
+
+func (c *cli) printTools(tools []app.ToolInfo) error {
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tTYPE\tRISK\tIDEMPOTENCY\tDESCRIPTION")
+	for _, t := range tools {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", terminal.CleanLine(t.Name), t.Type, t.Risk, t.Idempotency, shorten(t.Description))
+	}
+	return w.Flush()
+}

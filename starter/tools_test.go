@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+)
+
+// toolserver is a program of the scripts: an MCP server on its standard input
+// and output.
+func toolserver() {
+	if err := tooltest.Serve(context.Background(), tooltest.Tools); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// The server is told that nobody waits for the call any more.
+func TestInterruptCancelsATool(t *testing.T) {
+	t.Parallel()
+	web, gate, dir := tooltest.ServeWeb(t, tooltest.WebOptions{}), tooltest.NewGate(t), t.TempDir()
+	path := filepath.Join(dir, "config.yaml")
+	if err := writeFile(path, fmt.Sprintf("mcp_servers: {lab: {transport: {type: http, url: %q}}}", web.URL)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	var c console
+	code := make(chan int)
+	go func() {
+		code <- c.run(ctx, "tool", "run", "lab.hang", "--args", fmt.Sprintf(`{"gate":%q}`, gate.Path),
+			"--config", path, "--store", filepath.Join(dir, "inquest.db"))
+	}()
+	release := gate.Wait(t)
+	interrupt()
+	if got := <-code; got != exitInterrupted {
+		t.Errorf("exit code %d, want %d: %s", got, exitInterrupted, &c.err)
+	}
+	web.Wait("notifications/cancelled", 1)
+	release()
+}

@@ -1,0 +1,113 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+)
+
+// maxParallelCalls bounds the calls of one reply that run at the same time.
+const maxParallelCalls = 8
+
+// batch is the calls of one reply.
+type batch struct {
+	*agentRun
+	calls  []activities.Call
+	asked  []*approval         // by call; nil = nobody has to approve it
+	undone []*activities.Input // by call: a result that this workflow decided
+}
+
+// callTools runs the calls of one reply: those that touch only our own store one
+// after the other, in one local activity (what is written must not depend on
+// chance, and their journal makes it durable), the others in parallel. What goes
+// wrong with a call is a result for the model: the activity writes it, or, if
+// that itself came to nothing, the next model call's inputs bring it.
+func (r *agentRun) callTools(ctx workflow.Context, calls []activities.Call) {
+	r.state.Usage.ToolCalls += len(calls)
+	b := batch{agentRun: r, calls: calls, asked: r.ask(ctx, calls), undone: make([]*activities.Input, len(calls))}
+	group := workflow.NewWaitGroup(ctx)
+	slots := workflow.NewSemaphore(ctx, maxParallelCalls)
+	start := func(run func(workflow.Context)) {
+		group.Add(1)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			defer group.Done()
+			run(ctx)
+		})
+	}
+	if own := b.own(); len(own) > 0 {
+		start(func(ctx workflow.Context) { b.runOwn(ctx, own) })
+	}
+	for n, call := range calls {
+		if !b.isOwn(n) {
+			start(func(ctx workflow.Context) { b.undone[n] = b.run(ctx, slots, n, call) })
+		}
+	}
+	group.Wait(ctx)
+	for _, input := range b.undone {
+		if input != nil {
+			r.state.Inputs = append(r.state.Inputs, *input)
+		}
+	}
+}
+
+// isOwn: the call touches only our own store, and nobody is asked first.
+func (b *batch) isOwn(n int) bool { return b.calls[n].Own && b.asked[n] == nil }
+
+func (b *batch) own() (own []int) {
+	for n := range b.calls {
+		if b.isOwn(n) {
+			own = append(own, n)
+		}
+	}
+	return own
+}
+
+// run runs one call, once a person has approved it if one has to.
+func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call activities.Call) *activities.Input {
+	in := activities.CallToolIn{Ref: b.in.Ref, Iteration: b.state.Iteration, Call: n}
+	if b.asked[n] != nil {
+		in.Decision = b.await(ctx, b.asked[n])
+		if !in.Decision.Approved {
+			return denied(in, call)
+		}
+	}
+	if slots.Acquire(ctx, 1) != nil {
+		return nil
+	}
+	defer slots.Release(1)
+	var out activities.CallToolOut
+	err := workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
+	if err != nil {
+		return b.lost(n, err)
+	}
+	b.pause(ctx, out.Pause)
+	return nil
+}
+
+// runOwn runs the calls that touch only our own store.
+func (b *batch) runOwn(ctx workflow.Context, own []int) {
+	in := activities.CallOwnToolsIn{Ref: b.in.Ref, Iteration: b.state.Iteration, Calls: own}
+	var out activities.CallOwnToolsOut
+	err := workflow.ExecuteLocalActivity(ownToolOptions(ctx), activities.NameCallOwnTools, in).Get(ctx, &out)
+	if err == nil {
+		b.pause(ctx, out.Pause)
+		return
+	}
+	for _, n := range own {
+		b.undone[n] = b.lost(n, err)
+	}
+}
+
+// lost is the result of a call whose activity came to nothing.
+func (b *batch) lost(n int, err error) *activities.Input {
+	errorType, message := failure(err)
+	return &activities.Input{
+		Kind: activities.InputResult, Iteration: b.state.Iteration, Call: n, ErrorType: errorType, Text: clip(message, 500),
+	}
+}
+
+func (b *batch) pause(ctx workflow.Context, minutes int) {
+	if minutes > 0 {
+		b.sleepFor(ctx, minutes)
+	}
+}

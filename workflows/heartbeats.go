@@ -1,0 +1,70 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+)
+
+// A heartbeat is an agent's going on without new input (spec: agents,
+// "Heartbeats"); it has nothing to do with an activity's heartbeat.
+
+// sleepFor pauses the agent's heartbeats from now on; a second pause overwrites the first.
+func (r *agentRun) sleepFor(ctx workflow.Context, minutes int) {
+	r.state.PausedUntil = workflow.Now(ctx).Add(time.Duration(minutes) * time.Minute)
+}
+
+// asleep reports whether the agent has paused its heartbeats.
+func (r *agentRun) asleep(ctx workflow.Context) bool {
+	return r.state.PausedUntil.After(workflow.Now(ctx))
+}
+
+// wake ends a pause, if there is one.
+func (r *agentRun) wake() { r.state.PausedUntil = time.Time{} }
+
+// sleep waits until the pause of the heartbeats is over, or somebody ends it, and
+// has the model told.
+func (r *agentRun) sleep(ctx workflow.Context) error {
+	for r.asleep(ctx) {
+		until := r.state.PausedUntil
+		r.note(ctx, "heartbeats paused until "+until.UTC().Format(time.RFC3339)+"; wakes on resume-heartbeats, guide or conclude")
+		options := workflow.AwaitOptions{
+			Timeout:      until.Sub(workflow.Now(ctx)),
+			TimerOptions: workflow.TimerOptions{Summary: "heartbeats paused"},
+		}
+		changed := func() bool { return r.steering.Concluding || r.state.PausedUntil != until }
+		if _, err := workflow.AwaitWithOptions(ctx, options, changed); err != nil {
+			return err
+		}
+		if r.steering.Concluding {
+			break
+		}
+	}
+	r.wake()
+	r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputAwake})
+	return nil
+}
+
+// handleHeartbeats takes in a signal about heartbeats; a type without them ignores it.
+func (r *agentRun) handleHeartbeats(ctx workflow.Context, sig signal) {
+	switch {
+	case !r.in.Agent.Heartbeats:
+		workflow.GetLogger(ctx).Warn("the agent's type has no heartbeats: signal ignored", "signal", sig.Name, "execution", r.in.Ref.Execution)
+	case sig.Name == SignalPauseHeartbeats:
+		r.sleepFor(ctx, sig.Minutes)
+	default:
+		r.wake()
+	}
+}
+
+// clamped is how long the pause lasts, in minutes: from 1 to 60, 2 if nothing usable is said.
+func (p PauseHeartbeats) clamped() int {
+	if p.Minutes == nil {
+		return defaultPause
+	}
+	return min(max(*p.Minutes, 1), 60)
+}
+
+const defaultPause = 2 // minutes

@@ -1,0 +1,88 @@
+package workflows
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// An agent that pauses its heartbeats in an investigation sleeps, and goes on:
+// by itself, or when somebody wakes it.
+func TestPauseHeartbeats(t *testing.T) {
+	t.Parallel()
+	signal := func(name string, payload any) func(*testsuite.TestWorkflowEnvironment) {
+		return func(env *testsuite.TestWorkflowEnvironment) { env.SignalWorkflow(name, payload) }
+	}
+	tests := map[string]struct {
+		minute int // at which
+		do     func(*testsuite.TestWorkflowEnvironment)
+		want   time.Duration // between the two model calls
+		inputs string
+	}{
+		"sleeps":               {want: 30 * time.Minute, inputs: ",awake"},
+		"is woken":             {minute: 5, do: signal(SignalResumeHeartbeats, nil), want: 5 * time.Minute, inputs: ",awake"},
+		"is spoken to":         {minute: 5, do: signal(SignalGuide, Guide{Text: "x"}), want: 5 * time.Minute, inputs: ",guidance+awake"},
+		"is paused again":      {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":60}`)), want: 65 * time.Minute, inputs: ",awake"},
+		"paused for too long":  {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":6000}`)), want: 65 * time.Minute, inputs: ",awake"},
+		"paused for no number": {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":"x"}`)), want: 7 * time.Minute, inputs: ",awake"},
+		"is told to conclude":  {minute: 5, do: signal(SignalConclude, nil), want: 5 * time.Minute, inputs: ",awake+conclude"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{ownTools: func(activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {
+				return activities.CallOwnToolsOut{Pause: 30}, nil
+			}}
+			env := newEnv(t, f)
+			var at []time.Time
+			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				at = append(at, env.Now())
+				if in.Iteration > 1 {
+					return say("x"), nil
+				}
+				out := ask(agent.ToolPauseHeartbeats)
+				out.Calls[0].Own = true
+				return out, nil
+			}
+			if tt.do != nil {
+				env.RegisterDelayedCallback(func() { tt.do(env) }, time.Duration(tt.minute)*time.Minute)
+			}
+			in := agentInput(agent.Iterating, 1) // a pause beats the limit
+			in.Agent.Heartbeats = true
+			env.ExecuteWorkflow(IteratingAgent, in)
+			if got := agentEnd(t, env); got.Status != agent.StatusCompleted {
+				t.Fatalf("got %+v", got)
+			}
+			// The iteration is the last one: what comes next is the conclusion.
+			want := strings.Replace(tt.inputs+"+limit", "conclude+limit", "conclude", 1)
+			if got := f.inputs(); got != want {
+				t.Errorf("inputs %s, want %s", got, want)
+			}
+			if diff := cmp.Diff(tt.want, at[1].Sub(at[0]).Round(time.Second)); diff != "" {
+				t.Errorf("slept (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHeartbeatSignalsOfATypeWithout(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(ask("a"), say("x"))}
+	env := newEnv(t, f)
+	f.tool = func(activities.CallToolIn) (activities.CallToolOut, error) {
+		env.SignalWorkflow(SignalPauseHeartbeats, json.RawMessage(`{"minutes":60}`))
+		return activities.CallToolOut{}, nil
+	}
+	began := env.Now()
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || env.Now().Sub(began) > time.Minute {
+		t.Errorf("after %s: %+v", env.Now().Sub(began), got)
+	}
+}

@@ -7,8 +7,8 @@ import (
 
 // database is an open database: its connections, and what is special about it.
 type database struct {
-	writer   *sql.DB
-	reader   *sql.DB
+	writer   handle
+	reader   handle
 	snapshot *sql.TxOptions // of a transaction that reads one state of the database
 	engine
 }
@@ -51,6 +51,12 @@ type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
+// handle is a *sql.DB, or one that keeps its statements.
+type handle interface {
+	querier
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
+}
+
 // write runs fn in a transaction in which nobody else changes the investigation,
 // and then wakes those who follow it.
 func (s *Store) write(ctx context.Context, investigation string, fn func(querier) error) error {
@@ -75,13 +81,18 @@ func (s *Store) read(ctx context.Context, fn func(querier) error) error {
 	return s.db.explain(inTx(ctx, s.db.reader, s.db.snapshot, fn))
 }
 
-func inTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, fn func(querier) error) error {
+func inTx(ctx context.Context, db handle, opts *sql.TxOptions, fn func(querier) error) error {
 	tx, err := db.BeginTx(ctx, opts)
 	if err != nil {
 		return err
 	}
+	q := querier(tx)
+	if k, ok := db.(*keeping); ok {
+		q = keepingTx{tx, k}
+		defer k.prepare(ctx) // when the transaction is over
+	}
 	defer tx.Rollback() // does nothing after Commit
-	if err := fn(tx); err != nil {
+	if err := fn(q); err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -45,7 +45,7 @@ func openSQLite(ctx context.Context, opts Options) (database, error) {
 	if err := db.prepare(ctx, opts); err != nil {
 		return database{}, errors.Join(db.explain(err), db.close())
 	}
-	return database{writer: db.writer, reader: db.reader, engine: db}, nil
+	return database{writer: keep(db.writer), reader: keep(db.reader), engine: db}, nil
 }
 
 // makeFile makes the file, and its folder, readable by its owner only. It never

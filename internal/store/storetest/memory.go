@@ -24,6 +24,7 @@ func memoryTests() map[string]func(*testing.T, opener) {
 		"memory blocks of configs":      testSeededBlocks,
 		"memory calls are journaled":    testJournal,
 		"memory calls are undone":       testJournalUndone,
+		"memory calls that fail":        testJournalFaults,
 		"memory calls after a reset":    testJournalReset,
 		"memory calls by many":          testJournalByMany,
 		"memory is searched":            testSearch,

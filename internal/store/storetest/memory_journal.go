@@ -124,3 +124,44 @@ func testJournalByMany(t *testing.T, open opener) {
 	}
 	same(t, "lines", strings.Count(value, "\n")+1, goroutines/2*3)
 }
+
+// faulty fails to write blocks, by what a call is and never by chance.
+type faulty struct {
+	memory.Tx
+	fails bool
+}
+
+var errFault = errors.New("the disk is full")
+
+func (f faulty) PutBlock(ctx context.Context, b memory.Block) error {
+	if f.fails {
+		return errFault
+	}
+	return f.Tx.PutBlock(ctx, b)
+}
+
+// A call changes one thing, last: a run that makes a result of what went wrong
+// with it leaves nothing half done, and the other calls of the batch stand.
+func testJournalFaults(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	const calls = 20
+	results := must(s.Journal(ctx, batch("bot", "r1", 1, calls), func(tx memory.Tx, n int) (transcript.Body, error) {
+		c := appendTo("facts", fmt.Sprintf("<%d>", n))
+		result, err := memory.Call(ctx, faulty{tx, n%3 == 1}, c.name, c.arguments)
+		if errors.Is(err, errFault) {
+			return transcript.Body{Text: err.Error(), Status: "error"}, nil
+		}
+		return transcript.Body{Text: result.Content, Status: string(result.Status)}, err
+	}))(t)
+	value := blocksOf(t, s, "bot")["facts"]
+	failed := 0
+	for n, r := range results {
+		if r.Status == "error" {
+			failed++
+		}
+		if there := strings.Contains(value, fmt.Sprintf("<%d>", n)); there != (r.Status == "success") {
+			t.Errorf("call %d: %s, and is the line there: %t", n, r.Status, there)
+		}
+	}
+	same(t, "failed calls, of all", []int{failed, len(results)}, []int{7, calls})
+}

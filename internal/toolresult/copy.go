@@ -18,14 +18,20 @@ var errTooDeep = errors.New("tool result is nested too deep, or contains itself"
 
 // copy returns a result that shares nothing with r, and can be written as JSON.
 func (r Result) copy() (Result, error) {
-	var err error
-	if r.Data, err = copyMap(r.Data, 0); err != nil || r.Error == nil {
-		return r, err
+	data, err := copyMap(r.Data, 0)
+	if err != nil {
+		return Result{}, err
+	}
+	r.Data = data
+	if r.Error == nil {
+		return r, nil
 	}
 	own := *r.Error
-	own.Details, err = copyMap(own.Details, 0)
+	if own.Details, err = copyMap(own.Details, 0); err != nil {
+		return Result{}, err
+	}
 	r.Error = &own
-	return r, err
+	return r, nil
 }
 
 func copyMap(m map[string]any, depth int) (map[string]any, error) {
@@ -79,6 +85,8 @@ func copyValue(v any, depth int) (any, error) {
 		return slices.Clone(v), nil
 	case map[string]string:
 		return maps.Clone(v), nil
+	case *Error:
+		return copyJSON(v, depth)
 	case error:
 		return fmt.Sprint(v), nil // which survives an Error method that panics
 	}

@@ -44,6 +44,7 @@ func FromError(err error, recoverable bool) *Error {
 	out := Error{Type: typeTool, Recoverable: recoverable}
 	if own, ok := errors.AsType[*Error](err); ok && own != nil {
 		out = *own
+		out.Type = cmp.Or(own.Type, typeTool)
 	}
 	out.Message = cmp.Or(fmt.Sprint(err), unknownError) // Sprint survives an Error method that panics
 	return &out

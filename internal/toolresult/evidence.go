@@ -53,7 +53,7 @@ func Evidence(data map[string]any) View {
 }
 
 func discovery(found any) Discovery {
-	fields, ok := found.(map[string]any)
+	fields, ok := asMap(found)
 	if !ok {
 		return Discovery{Identifier: printed(found), ItemType: defaultItemType}
 	}
@@ -66,7 +66,7 @@ func discovery(found any) Discovery {
 }
 
 func citation(found any) Citation {
-	fields, ok := found.(map[string]any)
+	fields, ok := asMap(found)
 	if !ok {
 		return Citation{Content: printed(found), Confidence: defaultConfidence}
 	}

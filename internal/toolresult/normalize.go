@@ -20,10 +20,7 @@ import (
 // nothing that can be changed.
 func Normalize(v any) (Result, error) {
 	if r, ok := asResult(v); ok {
-		if err := r.Validate(); err != nil {
-			return Result{}, err
-		}
-		return r.copy()
+		return copyValid(r)
 	}
 	fields, ok := asMap(v)
 	if !ok {
@@ -34,6 +31,13 @@ func Normalize(v any) (Result, error) {
 		return Result{}, err
 	}
 	return fromFields(fields), nil
+}
+
+func copyValid(r Result) (Result, error) {
+	if err := r.Validate(); err != nil {
+		return Result{}, err
+	}
+	return r.copy()
 }
 
 func asResult(v any) (Result, bool) {

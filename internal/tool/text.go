@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/spell"
 )
 
 // ValidText returns text with every invalid byte replaced by U+FFFD. Text that
@@ -57,26 +59,5 @@ func farness(wanted, name string) int {
 		return 0
 	}
 	lower := strings.ToLower(strings.Replace(wanted, dot, ".", 1))
-	return min(edits(lower, strings.ToLower(name)), edits(lower, strings.ToLower(own)))
-}
-
-// edits is the Levenshtein distance of a and b, in bytes.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
+	return min(spell.Distance(lower, strings.ToLower(name)), spell.Distance(lower, strings.ToLower(own)))
 }

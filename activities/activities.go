@@ -35,7 +35,8 @@ type Activities struct {
 	SearchAttributes bool
 	Logger           *slog.Logger
 
-	plans plans
+	plans   plans
+	maskers maskers
 }
 
 // Requests reads what a workflow was started with, from its first event.

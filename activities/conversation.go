@@ -13,6 +13,11 @@ import (
 // the conversation is held by, whatever happens to the configuration.
 func (a *Activities) OpenConversation(ctx context.Context, in OpenConversationIn) (OpenConversationOut, error) {
 	defer keepAlive(ctx)()
+	out, err := a.openConversation(ctx, in)
+	return out, storeFailure(err)
+}
+
+func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn) (OpenConversationOut, error) {
 	workflowID := activity.GetInfo(ctx).WorkflowExecution.ID
 	inputs, err := a.Requests.Inputs(ctx, workflowID, in.RunID)
 	if err != nil {
@@ -44,7 +49,7 @@ func (a *Activities) ReadReply(ctx context.Context, in ReadReplyIn) (ReadReplyOu
 		return ReadReplyOut{Text: reply.Text}, nil
 	}
 	ref, err := a.Blobs.PutBlob(ctx, []byte(reply.Text))
-	return ReadReplyOut{TextRef: ref}, err
+	return ReadReplyOut{TextRef: ref}, storeFailure(err)
 }
 
 // messageText is what a person said in a conversation.

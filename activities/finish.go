@@ -12,6 +12,10 @@ import (
 // SaveStage records how a stage and its executions ended.
 func (a *Activities) SaveStage(ctx context.Context, in SaveStageIn) error {
 	defer keepAlive(ctx)()
+	return storeFailure(a.saveStage(ctx, in))
+}
+
+func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) error {
 	var executions []record.Execution
 	for _, summary := range in.Executions {
 		execution, err := a.execution(ctx, summary, in.Stage)
@@ -57,6 +61,11 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 // stage that has one, however the investigation ended.
 func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 	defer keepAlive(ctx)()
+	out, err := a.finish(ctx, in)
+	return out, storeFailure(err)
+}
+
+func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 	report, err := a.report(ctx, in)
 	if err != nil {
 		return FinishOut{}, err
@@ -67,7 +76,7 @@ func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error)
 		Report: report, Usage: in.Usage, EndedAt: &now,
 	})
 	if err != nil {
-		return FinishOut{}, storeFailure(fmt.Errorf("record investigation %s: %w", in.Investigation, err))
+		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)
 	}
 	if len(report) <= MaxInlineReport {
 		return FinishOut{Report: report}, nil

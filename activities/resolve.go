@@ -29,6 +29,11 @@ const maxSkeleton = 48 << 10
 // configuration. A bad request is one error that names all that is wrong with it.
 func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, error) {
 	defer keepAlive(ctx)()
+	out, err := a.resolve(ctx, in)
+	return out, storeFailure(err)
+}
+
+func (a *Activities) resolve(ctx context.Context, in ResolveIn) (ResolveOut, error) {
 	workflowID := activity.GetInfo(ctx).WorkflowExecution.ID
 	inputs, err := a.Requests.Inputs(ctx, workflowID, in.RunID)
 	if err != nil {
@@ -50,7 +55,7 @@ func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, err
 		ID: in.Investigation, WorkflowID: workflowID, RunID: in.RunID, Chain: plan.Chain, AlertType: plan.AlertType,
 		Status: agent.StatusRunning, StartedAt: time.Now(),
 	}
-	if record.DataHash, err = a.keepData(ctx, req); err != nil {
+	if record.DataHash, err = a.keepData(ctx, plan, req); err != nil {
 		return out, err
 	}
 	if record.PlanHash, err = a.keepPlan(ctx, plan); err != nil {
@@ -63,20 +68,29 @@ func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, err
 	return out, nil
 }
 
-// keepData puts the request's data into the store, or checks that it is there.
-func (a *Activities) keepData(ctx context.Context, req agent.Request) (string, error) {
-	if req.DataRef == "" {
-		hash, err := a.Blobs.PutBlob(ctx, []byte(req.DataText()))
-		if err != nil {
-			return "", fmt.Errorf("keep the request's data: %w", err)
+// keepData puts the request's data into the store, masked. Data that is there
+// already is masked once more, in case somebody else put it there.
+func (a *Activities) keepData(ctx context.Context, plan agent.Plan, req agent.Request) (string, error) {
+	text := req.DataText()
+	if req.DataRef != "" {
+		body, err := a.Blobs.Blob(ctx, req.DataRef)
+		if errors.Is(err, record.ErrNotFound) {
+			return "", final(ErrorInvalidRequest, fmt.Errorf("data_ref %q is not in this worker's store", req.DataRef))
 		}
-		return hash, nil
+		if err != nil {
+			return "", fmt.Errorf("read the request's data: %w", err)
+		}
+		text = string(body)
 	}
-	_, err := a.Blobs.Blob(ctx, req.DataRef)
-	if errors.Is(err, record.ErrNotFound) {
-		return "", final(ErrorInvalidRequest, fmt.Errorf("data_ref %q is not in this worker's store", req.DataRef))
+	text, err := a.maskData(plan, text)
+	if err != nil {
+		return "", err
 	}
-	return req.DataRef, err
+	hash, err := a.Blobs.PutBlob(ctx, []byte(text))
+	if err != nil {
+		return "", fmt.Errorf("keep the request's data: %w", err)
+	}
+	return hash, nil
 }
 
 func (a *Activities) keepPlan(ctx context.Context, plan agent.Plan) (string, error) {

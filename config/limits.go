@@ -72,13 +72,14 @@ func (s Shell) settings() Shell {
 	return s
 }
 
-// plan is nil unless the shell is switched on.
-func (s Shell) plan() *agent.Shell {
+// shell plans the shell; nil unless it is switched on.
+func (c *Config) shell(s Shell) *agent.Shell {
 	if !value(s.Enabled) {
 		return nil
 	}
 	return &agent.Shell{
 		Allow: s.Allow, Timeout: s.Timeout, MaxOutput: value(s.MaxOutput), Dir: s.Dir, Risk: s.Risk,
+		Masking: c.Defaults.AlertMasking.plan(),
 	}
 }
 

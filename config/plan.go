@@ -57,6 +57,7 @@ func (r *resolver) plan(req agent.PlanRequest) (agent.Plan, error) {
 	own := r.chainSettings(name)
 	plan := agent.Plan{
 		Chain: name, AlertType: req.AlertType, Timeout: own.Timeout, Runbook: cmp.Or(req.Runbook, own.Runbook),
+		AlertMasking: r.Defaults.AlertMasking.plan(),
 	}
 	for i := range r.AgentChains[name].Stages {
 		plan.Stages = append(plan.Stages, r.stage(name, i))
@@ -133,7 +134,7 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 		},
 	}
 	for _, name := range s.Servers {
-		server := r.MCPServers[name].plan(name)
+		server := r.server(name)
 		server.Summarization = r.summarize(w, name)
 		out.Servers = append(out.Servers, server)
 	}
@@ -147,7 +148,7 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 		out.MemoryBlocks = r.Agents[w.definition].memory()
 	}
 	if slices.Contains(w.kind.Tools, agent.ToolShell) {
-		out.Shell = s.Shell.plan()
+		out.Shell = r.shell(s.Shell)
 	}
 	return out
 }

@@ -97,9 +97,15 @@ func describe(ctx context.Context, conn client.Client, workflowID string, types 
 	}
 	info := found.GetWorkflowExecutionInfo()
 	if name := info.GetType().GetName(); !slices.Contains(types, name) {
-		return nil, usagef("%s is a workflow of type %s, not %s", workflowID, name, strings.Join(types, " or "))
+		return nil, usagef("%s is a workflow of type %s, not %s", workflowID, name, anyOf(types))
 	}
 	return info, nil
+}
+
+// anyOf names types of workflows for people.
+func anyOf(types []string) string {
+	words := strings.ToLower(strings.Join(types, " or a "))
+	return strings.Replace("a "+words, "a i", "an i", 1)
 }
 
 // investigationType is the workflow type of investigations.

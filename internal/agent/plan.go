@@ -141,6 +141,8 @@ type Shell struct {
 	MaxOutput int      `json:"max_output"` // bytes
 	Dir       string   `json:"dir,omitempty"`
 	Risk      Risk     `json:"risk"`
+	// Masking is what is masked in the results of commands; nil = nothing.
+	Masking *Masking `json:"masking,omitempty"`
 }
 
 // Compression bounds the view of a conversation that a model is sent

@@ -49,7 +49,7 @@ func maskScalar(out *rewrite, at span, inJSON bool) {
 	text := strings.TrimRight(out.text[at.start:at.end], " \t\r")
 	at.end = at.start + len(text)
 	quote := ""
-	if isQuote(text[0]) {
+	if text[0] == '"' || text[0] == '\'' {
 		quote = text[:1]
 	} else if inJSON {
 		quote = `"`

@@ -164,7 +164,7 @@ func (s *keyScanner) option(i int) int {
 	if kind == none {
 		return end
 	}
-	v, ok := s.word(end)
+	v, ok := s.word(i, end)
 	if !ok {
 		return end
 	}
@@ -172,28 +172,40 @@ func (s *keyScanner) option(i int) int {
 	return v.end
 }
 
-// word is the value of an option that ends at i: the next word of a shell, of a
-// list in JSON, or of one in YAML.
-func (s *keyScanner) word(i int) (v span, ok bool) {
-	text, start := s.text, i
-	for start < len(text) && start-i < 4*maxBlanks && (isSpace(text[start]) || isQuote(text[start]) || text[start] == ',' || text[start] == '\\') {
+// word is the value of the option text[i:end]: the next word of a shell, of a list
+// in JSON, or of one in YAML.
+func (s *keyScanner) word(i, end int) (v span, ok bool) {
+	text, start := s.text, end
+	for start < len(text) && start-end < 4*maxBlanks && (isSpace(text[start]) || isQuote(text[start]) || text[start] == ',' || text[start] == '\\') {
 		start++
 	}
-	if gap := text[i:start]; start == len(text) || !strings.ContainsAny(gap, " \t\n,") {
+	gap := text[end:start]
+	if start == len(text) || !strings.ContainsAny(gap, " \t\n,") {
 		return v, false
-	} else if strings.Contains(gap, "\n") {
-		if !strings.HasPrefix(text[start:], "- ") {
+	}
+	if below := strings.Contains(gap, "\n") && !strings.Contains(gap, ","); below {
+		if start, ok = s.itemBelow(i, start); !ok {
 			return v, false
 		}
-		for start += 2; start < len(text) && (isBlank(text[start]) || isQuote(text[start])); start++ {
-		}
 	}
-	end := start
-	if end > 0 && isQuote(text[end-1]) {
-		end = s.closingQuote(start, text[end-1], 0)
+	v.start = start
+	if isQuote(text[start-1]) {
+		v.end = s.closingQuote(start, text[start-1], s.backslashes(start-1))
 	} else {
-		end = s.wordEnd(start)
+		v.end = s.wordEnd(start)
 	}
-	value := text[start:end]
-	return span{start, end}, !strings.HasPrefix(value, "-") && !isPlaceholder(value)
+	value := text[v.start:v.end]
+	return v, !strings.HasPrefix(value, "-") && !isPlaceholder(value)
+}
+
+// itemBelow finds the item of a YAML list that stands below the item with the
+// option at i.
+func (s *keyScanner) itemBelow(i, start int) (int, bool) {
+	before := strings.TrimRight(s.text[max(s.done, i-maxBlanks):i], `"'`)
+	if !strings.HasSuffix(before, "- ") || !strings.HasPrefix(s.text[start:], "- ") {
+		return start, false
+	}
+	for start += len("- "); start < len(s.text) && (isBlank(s.text[start]) || isQuote(s.text[start])); start++ {
+	}
+	return start, !s.pairAt(start)
 }

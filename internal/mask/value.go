@@ -120,7 +120,7 @@ func (s *keyScanner) bare(k key, start int, spaced bool, kind kind) (v value, ok
 	line, inString := spaced && s.startsLine(k), isQuote(k.open) && k.closed == 0
 	switch {
 	case inString:
-		v.end = min(s.closingQuote(start, k.open, s.escapesBefore(k.start-1)), s.lineEnd(start))
+		v.end = min(s.closingQuote(start, k.open, s.backslashes(k.start-1)), s.lineEnd(start))
 	case kind == authorization && v.before == "": // several words, and pairs: Digest, cookies
 		v.end = s.quoteEnd(start, line)
 	case line:
@@ -154,7 +154,8 @@ func (s *keyScanner) inProse(k key) bool {
 	return k.start >= 2 && s.text[k.start-1] == ' ' && (isLower(s.text[k.start-2]) || isUpper(s.text[k.start-2]))
 }
 
-func (s *keyScanner) escapesBefore(i int) int {
+// backslashes counts those before i.
+func (s *keyScanner) backslashes(i int) int {
 	n := 0
 	for i-n-1 >= 0 && s.text[i-n-1] == '\\' {
 		n++

@@ -29,7 +29,8 @@ const (
 type profile struct {
 	name  string
 	rates map[kind][2]float64
-	// lasting is how often a write of a memory fails at every attempt.
+	// lasting is how often a write of a memory fails at every attempt, whatever else
+	// can be written.
 	lasting float64
 }
 
@@ -108,7 +109,7 @@ func (f *faults) strike(ctx context.Context, k kind, operation string, key trans
 	rate := span[0] + (span[1]-span[0])*float64(pick(1000, f.seed, "rate", k))/1000
 	site := []any{f.seed, p.execution, p.iteration, p.position, k, operation, key.Iteration, key.Position}
 	failing := chance(rate, append(site, p.attempt)...)
-	if k == memoryFails && chance(f.lasting, append(site, "always")...) {
+	if operation == inMemory && chance(f.lasting, append(site, "always")...) {
 		failing = true
 	}
 	if !failing {

@@ -52,14 +52,14 @@ func (a *Activities) ReadReply(ctx context.Context, in ReadReplyIn) (ReadReplyOu
 	return ReadReplyOut{TextRef: ref}, storeFailure(err)
 }
 
-// messageText is what a person said in a conversation.
+// messageText is what a person said in a conversation, masked like an alert.
 func (g *generation) messageText(ctx context.Context, input Input) (string, error) {
-	if input.Text != "" {
-		return input.Text, nil
+	text := input.Text
+	if text == "" {
+		var err error
+		if text, err = g.Requests.Message(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, input.Run, input.Update); err != nil {
+			return "", fmt.Errorf("read message %s: %w", input.Update, err)
+		}
 	}
-	text, err := g.Requests.Message(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, input.Run, input.Update)
-	if err != nil {
-		return "", fmt.Errorf("read message %s: %w", input.Update, err)
-	}
-	return text, nil
+	return g.maskData(g.plan, text)
 }

@@ -57,37 +57,36 @@ func (a *Activities) maskData(plan agent.Plan, text string) (string, error) {
 	return text, nil
 }
 
-// masking is what is masked in a tool's results: what its server's configuration
-// says, else what is masked in alerts.
-func (j *job) masking(name string) *agent.Masking {
-	server, _ := tool.Split(name)
-	for _, s := range j.agent.Servers {
-		if s.Name == server && s.Masking != nil {
-			return s.Masking
-		}
-	}
-	return j.plan.AlertMasking
-}
-
 // masked is a result as it may be stored and shown. What cannot be masked is
 // neither: it fails closed.
 func (j *job) masked(name string, result tool.Result) tool.Result {
-	masker, err := j.maskers.get(j.masking(name))
-	if masker == nil && err == nil {
+	masker, err := j.maskers.get(j.agent.MaskingOf(name, j.plan.AlertMasking))
+	if err != nil {
+		return notShown(name)
+	}
+	return MaskResult(masker, name, result)
+}
+
+// MaskResult masks a result, if there is a masker.
+func MaskResult(masker *mask.Masker, name string, result tool.Result) tool.Result {
+	if masker == nil {
 		return result
 	}
-	if err == nil {
-		result.Content, err = masker.Text(result.Content)
-	}
+	var err error
+	result.Content, err = masker.Text(result.Content)
 	for i := range result.Artifacts {
 		if err == nil {
 			err = maskArtifact(masker, &result.Artifacts[i])
 		}
 	}
 	if err != nil {
-		return tool.Failure(tool.ErrorTool, fmt.Sprintf("The result of %s could not be masked, and is not shown. The call itself was made.", name))
+		return notShown(name)
 	}
 	return result
+}
+
+func notShown(name string) tool.Result {
+	return tool.Failure(tool.ErrorTool, fmt.Sprintf("The result of %s could not be masked, and is not shown. The call itself was made.", name))
 }
 
 // maskArtifact masks what of an artifact is text; an image is left as it is.

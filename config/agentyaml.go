@@ -94,5 +94,5 @@ func node(value any) *yaml.Node {
 		}
 		return scalar("!!int")
 	}
-	return scalar("!!str")
+	return textNode(fmt.Sprint(value))
 }

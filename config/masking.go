@@ -20,9 +20,7 @@ type AlertMasking struct {
 // DataMasking is what is masked in the results of a server, before anything is
 // stored or sent to a model. What is found becomes a marker that tells its kind,
 // [MASKED_PASSWORD]; the key beside it stays. A result that cannot be masked is
-// not used. Groups: basic (API keys, passwords), secrets (and whatever else lets
-// somebody in), cloud, kubernetes, security (all of those, and certificates, SSH
-// keys, addresses of people) and all (guesses at base64 too).
+// not used. What patterns and groups there are stands below, under "Masking patterns".
 type DataMasking struct {
 	// Enabled switches it on; false masks nothing of the server's.
 	Enabled *bool `yaml:"enabled" default:"true"`
@@ -77,6 +75,10 @@ func (c *Config) resultMasking(server string) *agent.Masking {
 	all, _ := c.masking(*own)
 	return all.plan()
 }
+
+// AlertMasking is what is masked in requests; nil = nothing. Who puts a request's
+// data anywhere masks it first.
+func (c *Config) AlertMasking() *agent.Masking { return c.Defaults.AlertMasking.plan() }
 
 // plan is nil if nothing is masked.
 func (a AlertMasking) plan() *agent.Masking {

@@ -168,15 +168,21 @@ func (s *shower) scalar(p path, value reflect.Value, f field) *yaml.Node {
 }
 
 func (s *shower) text(p path, text string) *yaml.Node {
+	out := textNode(text)
+	out.LineComment = s.note(p, text)
+	return out
+}
+
+// textNode is a text in the style in which it is read again as it is.
+func textNode(text string) *yaml.Node {
 	out := &yaml.Node{}
 	out.SetString(text)
 	switch {
-	case out.Style == yaml.LiteralStyle && !plainLines(text):
-		out.Style = yaml.DoubleQuotedStyle
-	case out.Style != yaml.LiteralStyle && strings.ContainsFunc(text, odd):
+	case out.Style == yaml.LiteralStyle && !plainLines(text),
+		out.Style != yaml.LiteralStyle && strings.ContainsFunc(text, odd),
+		text == "<<": // which is a merge
 		out.Style = yaml.DoubleQuotedStyle
 	}
-	out.LineComment = s.note(p, text)
 	return out
 }
 

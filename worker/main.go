@@ -27,6 +27,7 @@ type flags struct {
 	deploymentVersion, health                   string
 	drain                                       time.Duration
 	adoptStore                                  bool
+	cachedWorkflows                             int
 }
 
 func root() *cobra.Command {
@@ -50,6 +51,7 @@ calls may finish, and what does not finish goes on in another worker.`,
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	cmd.Flags().DurationVar(&f.drain, "drain", app.DefaultDrain, "how long running calls may go on after SIGTERM")
+	cmd.Flags().IntVar(&f.cachedWorkflows, "cached-workflows", app.DefaultCachedWorkflows, "how many workflows stay in memory while nothing happens to them; others are read from their history when something does")
 	cmd.Flags().StringVar(&f.deploymentVersion, "deployment-version", "", "build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work before it is promoted (temporal worker deployment set-current-version)")
 	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
 	cmd.AddCommand(app.SampleCommand())
@@ -99,7 +101,10 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 		opts.Data = filepath.Dir(f.store)
 	}
 	opts.Store, opts.DefaultStore, opts.Config = f.store, command.StorePath(opts.Data), f.config
-	opts.AdoptStore = f.adoptStore
+	opts.AdoptStore, opts.CachedWorkflows = f.adoptStore, f.cachedWorkflows
+	if f.cachedWorkflows < 1 {
+		return opts, &command.UsageError{Err: fmt.Errorf("--cached-workflows %d: give 1 or more", f.cachedWorkflows)}
+	}
 	opts.TaskQueue, opts.Drain, opts.DeploymentVersion = f.taskQueue, f.drain, f.deploymentVersion
 	return opts, nil
 }

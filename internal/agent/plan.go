@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -71,6 +72,21 @@ type AgentPlan struct {
 	// HeartbeatInterval calls the agent of a conversation whenever nobody has
 	// spoken for that long; 0 = never.
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
+}
+
+// MaskingOf is what is masked in a tool's results: what its server or the shell
+// says; a tool that is of neither has none of its own.
+func (a AgentPlan) MaskingOf(name string, otherwise *Masking) *Masking {
+	server, _, _ := strings.Cut(name, ".")
+	for _, s := range a.Servers {
+		if s.Name == server {
+			return s.Masking
+		}
+	}
+	if name == ToolShell && a.Shell != nil {
+		return a.Shell.Masking
+	}
+	return otherwise
 }
 
 // OnLimit says what happens when an agent has used up its iterations.

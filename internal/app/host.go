@@ -13,6 +13,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/payload"
@@ -34,10 +35,17 @@ type HostOptions struct {
 	Drain      time.Duration
 	// DeploymentVersion: see WorkerOptions.
 	DeploymentVersion string
+	// CachedWorkflows is how many workflows the process keeps in memory between their
+	// tasks; 0 = DefaultCachedWorkflows.
+	CachedWorkflows int
 	// Embedding: the host is a part of another program; nil = it is one of ours.
 	Embedding *Embedding
 	Logger    *slog.Logger
 }
+
+// DefaultCachedWorkflows bounds what idle workflows take up in a worker. One that
+// is not in the cache is read from its history when something happens to it.
+const DefaultCachedWorkflows = 1000
 
 // Host is a worker with all that it opened.
 type Host struct {
@@ -91,6 +99,9 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	watch, cancel := context.WithCancel(ctx)
 	h.unwatch = cancel
 	go h.Config.Watch(watch)
+	if h.opts.Embedding == nil { // the cache is the process's
+		worker.SetStickyWorkflowCacheSize(cmp.Or(h.opts.CachedWorkflows, DefaultCachedWorkflows))
+	}
 	h.worker, err = StartWorker(ctx, WorkerOptions{
 		Client: h.Client, Namespace: h.opts.Temporal.Namespace, TaskQueue: h.opts.TaskQueue,
 		Config: h.Config, Store: h.Store, Tools: h.opts.tools(), Drain: h.opts.Drain,

@@ -60,3 +60,23 @@ func maskScalar(out *rewrite, at span, inJSON bool) {
 	}
 	out.replace(at.start, at.end, quote+kubernetesSecret.marker()+quote)
 }
+
+// flowToken is where a scalar ends that begins at i: a string in quotes on one
+// line, or what no separator interrupts. A colon is one only after a key.
+func flowToken(text string, i int, isValue bool) int {
+	if quote := text[i]; quote == '"' || quote == '\'' {
+		for end := i + 1; end < len(text) && text[end] != '\n'; end++ {
+			switch text[end] {
+			case quote:
+				return end + 1
+			case '\\':
+				end++
+			}
+		}
+	}
+	end := i
+	for end < len(text) && strings.IndexByte(",{}[]\n", text[end]) < 0 && (isValue || text[end] != ':') {
+		end++
+	}
+	return max(end, i+1)
+}

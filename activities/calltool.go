@@ -151,7 +151,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 		defer cancel()
 	}
 	call := tool.Call{
-		Name: spec.Name, Arguments: decision.Arguments, Session: c.ref.Investigation + "/" + c.ref.Execution,
+		Name: spec.Name, Arguments: decision.Arguments, Session: c.ref.session(),
 		Investigation: c.ref.Investigation, Execution: c.ref.Execution,
 		Key: c.key(),
 	}

@@ -23,6 +23,9 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) error {
 			return err
 		}
 		executions = append(executions, execution)
+		if a.Sessions != nil {
+			a.Sessions.End(summary.Ref.session())
+		}
 	}
 	if err := a.Records.SaveStage(ctx, in.Stage, executions); err != nil {
 		return fmt.Errorf("record stage %s: %w", in.Stage.Name, err)

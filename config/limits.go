@@ -16,6 +16,9 @@ type Timeouts struct {
 	Tool agent.Duration `yaml:"tool"`
 	// StreamIdle is how long a model may be silent in the middle of a reply.
 	StreamIdle agent.Duration `yaml:"stream_idle"`
+	// Queue is how long a tool of a server with a task_queue waits for a worker there;
+	// then the agent is told that nobody came.
+	Queue agent.Duration `yaml:"queue" default:"1m"`
 }
 
 // Compression bounds the conversation that a model is shown (spec: conversation, "Compression").

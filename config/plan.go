@@ -130,7 +130,7 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 		Compression: s.Compression.plan(),
 		Timeouts: agent.Timeouts{
 			Agent: s.Timeouts.Agent, Iteration: s.Timeouts.Iteration,
-			Tool: s.Timeouts.Tool, StreamIdle: s.Timeouts.StreamIdle,
+			Tool: s.Timeouts.Tool, StreamIdle: s.Timeouts.StreamIdle, Queue: s.Timeouts.Queue,
 		},
 	}
 	for _, name := range s.Servers {

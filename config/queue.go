@@ -16,4 +16,7 @@ type Queue struct {
 	_ struct{} `unused:"orphan_detection_interval orphan_threshold heartbeat_interval" instead:"Temporal gives the work of a lost worker to another one within seconds; remove it"`
 }
 
+// Calls is how many model and tool calls one worker runs at once; 0 = as Temporal has it.
+func (q Queue) Calls() int { return value(q.WorkerCount) }
+
 func (q Queue) settings() settings { return settings{Timeout: q.SessionTimeout} }

@@ -47,10 +47,10 @@ calls may finish, and what does not finish goes on in another worker.`,
 	cmd.Flags().StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
 	cmd.Flags().StringVar(&f.store, "store", os.Getenv("INQUEST_STORE"), "path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: system.store, else that of dev) [INQUEST_STORE]")
 	cmd.Flags().BoolVar(&f.adoptStore, "adopt-store", false, "take over a SQLite store that was moved here from another host, or whose host has a new name")
-	cmd.Flags().StringVar(&f.taskQueue, "task-queue", workflows.TaskQueue, "task queue to serve")
+	cmd.Flags().StringVar(&f.taskQueue, "task-queue", workflows.TaskQueue, "task queue to serve; on another one than the default, only the tools of the MCP servers that name it (task_queue) are run: such a worker needs no model's key")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	cmd.Flags().DurationVar(&f.drain, "drain", app.DefaultDrain, "how long running calls may go on after SIGTERM")
+	cmd.Flags().DurationVar(&f.drain, "drain", 0, fmt.Sprintf("how long running calls may go on after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
 	cmd.Flags().IntVar(&f.cachedWorkflows, "cached-workflows", app.DefaultCachedWorkflows, "how many workflows stay in memory while nothing happens to them; others are read from their history when something does")
 	cmd.Flags().StringVar(&f.deploymentVersion, "deployment-version", "", "build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work before it is promoted (temporal worker deployment set-current-version)")
 	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
@@ -79,7 +79,7 @@ func run(cmd *cobra.Command, f flags) error {
 	opts.Logger.Info("worker started", "temporal", opts.Temporal.HostPort, "task_queue", f.taskQueue)
 	err = host.Wait(cmd.Context())
 	probe.ready.Store(false)
-	opts.Logger.Info("worker draining", "for_at_most", f.drain)
+	opts.Logger.Info("worker draining", "for_at_most", host.Drain())
 	return errors.Join(err, host.Stop())
 }
 

@@ -179,6 +179,8 @@ type Timeouts struct {
 	Tool      Duration `json:"tool,omitempty"`
 	// StreamIdle is how long a model's stream may be silent.
 	StreamIdle Duration `json:"stream_idle,omitempty"`
+	// Queue is how long a tool waits for a worker of its server's task queue; 0 = a minute.
+	Queue Duration `json:"queue,omitempty"`
 }
 
 // Duration is a time.Duration that is written as text ("90s") in JSON.

@@ -32,7 +32,7 @@ type HostOptions struct {
 	// AdoptStore takes over a SQLite file that another host has marked: see store.Options.
 	AdoptStore bool
 	TaskQueue  string
-	Drain      time.Duration
+	Drain      time.Duration // 0 = as the configuration says, else DefaultDrain
 	// DeploymentVersion: see WorkerOptions.
 	DeploymentVersion string
 	// CachedWorkflows is how many workflows the process keeps in memory between their
@@ -104,10 +104,16 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	}
 	h.worker, err = StartWorker(ctx, WorkerOptions{
 		Client: h.Client, Namespace: h.opts.Temporal.Namespace, TaskQueue: h.opts.TaskQueue,
-		Config: h.Config, Store: h.Store, Tools: h.opts.tools(), Drain: h.opts.Drain,
+		Config: h.Config, Store: h.Store, Tools: h.opts.tools(), Drain: h.Drain(), MaxCalls: h.Config.Current().Queue.Calls(),
 		DeploymentVersion: h.opts.DeploymentVersion, Logger: h.opts.Logger,
 	})
 	return err
+}
+
+// Drain is how long running calls may go on after Stop: what was asked for, else
+// the configuration's, else DefaultDrain.
+func (h *Host) Drain() time.Duration {
+	return cmp.Or(h.opts.Drain, h.Config.Current().Queue.GracefulShutdownTimeout.D(), DefaultDrain)
 }
 
 // storeOptions says which store: the one that was asked for, else the

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -102,6 +103,7 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 		DeploymentOptions:                  deployment(opts.DeploymentVersion),
 		MaxConcurrentActivityExecutionSize: opts.MaxCalls,
 		DisableWorkflowWorker:              opts.toolsOnly(),
+		Interceptors:                       []interceptor.WorkerInterceptor{&workflows.Guard{}},
 	})
 	register(w.worker, newActivities(setup, opts, w.pool), opts.toolsOnly())
 	if err := w.worker.Start(); err != nil {

@@ -96,7 +96,7 @@ func (s *keyScanner) keyBefore(i int) (k key, ok bool) {
 	for start > s.done && end-start < 2*maxKey && isKeyByte(text[start-1]) {
 		start--
 	}
-	if start == end {
+	if start == end || start > 0 && markerAt(text, start-1) > end {
 		return k, false
 	}
 	k.start, k.end, k.name = start, end, text[start:end]

@@ -40,7 +40,12 @@ func (s *keyScanner) word(i, end int) (v span, ok bool) {
 	if start == len(text) || !strings.ContainsAny(gap, " \t\n,") {
 		return v, false
 	}
-	if below := strings.Contains(gap, "\n") && !strings.Contains(gap, ","); below {
+	switch {
+	case strings.Contains(gap, ","):
+		if !isQuote(text[start-1]) || !isQuote(text[end]) && text[end] != '\\' {
+			return v, false
+		}
+	case strings.Contains(gap, "\n"):
 		if start, ok = s.itemBelow(i, start); !ok {
 			return v, false
 		}
@@ -59,10 +64,10 @@ func (s *keyScanner) word(i, end int) (v span, ok bool) {
 // option at i.
 func (s *keyScanner) itemBelow(i, start int) (int, bool) {
 	before := strings.TrimRight(s.text[max(s.done, i-maxBlanks):i], `"'`)
-	if !strings.HasSuffix(before, "- ") || !strings.HasPrefix(s.text[start:], "- ") {
+	if !strings.HasSuffix(before, "- ") || !strings.HasPrefix(s.text[start:], "- ") || lineAt(s.text, start).isKey {
 		return start, false
 	}
 	for start += len("- "); start < len(s.text) && (isBlank(s.text[start]) || isQuote(s.text[start])); start++ {
 	}
-	return start, !s.pairAt(start)
+	return start, true
 }

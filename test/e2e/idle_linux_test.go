@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -18,7 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-var conversations = flag.Int("conversations", 300, "how many conversations TestIdleConversations opens")
+var conversations = flag.Int("conversations", 150, "how many conversations TestIdleConversations opens")
 
 // weight is what a worker holds.
 type weight struct {
@@ -52,7 +53,7 @@ func (p *process) weigh() (w weight) {
 // Temporal's cache, which is bounded; one that has lost its place answers as before.
 func TestIdleConversations(t *testing.T) {
 	t.Parallel()
-	const cached = 50
+	const cached = 20
 	k := talks{hold: llmtest.NewHold()}
 	w := newWorld(t, k.script, talkConfig)
 	w.dev("--no-worker")
@@ -62,7 +63,9 @@ func TestIdleConversations(t *testing.T) {
 	before := empty.weigh()
 
 	busy := w.worker("--cached-workflows", strconv.Itoa(cached))
+	began := time.Now()
 	w.openMany(c, *conversations)
+	t.Logf("%d turns in %s", *conversations, time.Since(began).Round(time.Millisecond))
 	idle := busy.weigh()
 	fresh := w.worker("--cached-workflows", strconv.Itoa(cached))
 	if reply := w.tell("Memo", "talk-0", "still there?"); reply.Turn != 2 {

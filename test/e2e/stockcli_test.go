@@ -40,6 +40,7 @@ func TestStockCLI(t *testing.T) {
 	t.Run("undelivered", s.testUndelivered)
 	t.Run("cancel", s.testCancel)
 	t.Run("refused", s.testRefused)
+	t.Run("conversation", s.testConversation)
 }
 
 // buildCLI builds the stock CLI from the module proxy.

@@ -128,6 +128,8 @@ type decisions struct {
 func (d *decisions) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	options := workflow.GetActivityOptions(ctx)
 	d.run.record(ctx, "activity "+name, options.Summary, options.TaskQueue, args)
+	// The environment measures heartbeats by the real clock: a busy machine is not what is tested.
+	ctx = workflow.WithHeartbeatTimeout(ctx, time.Hour)
 	return d.Next.ExecuteActivity(ctx, name, args...)
 }
 

@@ -32,6 +32,8 @@ type profile struct {
 	// lasting is how often a write of a memory fails at every attempt, whatever else
 	// can be written.
 	lasting float64
+	// always is an operation that fails at every attempt.
+	always string
 }
 
 var profiles = []profile{
@@ -102,14 +104,14 @@ func (f failure) Error() string { return "injected: " + f.what }
 // execution, iteration, position, operation and attempt.
 func (f *faults) strike(ctx context.Context, k kind, operation string, key transcript.Key) error {
 	span := f.rates[k]
-	if span[1] == 0 {
+	if span[1] == 0 && f.always != operation {
 		return nil
 	}
 	p := placeOf(ctx)
 	rate := span[0] + (span[1]-span[0])*float64(pick(1000, f.seed, "rate", k))/1000
 	site := []any{f.seed, p.execution, p.iteration, p.position, k, operation, key.Iteration, key.Position}
 	failing := chance(rate, append(site, p.attempt)...)
-	if operation == inMemory && chance(f.lasting, append(site, "always")...) {
+	if operation == inMemory && chance(f.lasting, append(site, "always")...) || operation == f.always {
 		failing = true
 	}
 	if !failing {

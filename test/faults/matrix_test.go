@@ -192,6 +192,33 @@ func TestAppendsUnderFaults(t *testing.T) {
 	}
 }
 
+// A memory call whose activity never completes is an error result, unless it was
+// made: then that stays its result, whatever the workflow has to believe.
+func TestMemoryCallsThatAreLost(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	for always, want := range map[string]string{
+		"before CallOwnTools": "error Timeout, error Timeout", "after CallOwnTools": "success , success ", inMemory: "error Unavailable, success ",
+	} {
+		t.Run(always, func(t *testing.T) {
+			t.Parallel()
+			r := newRun(s, "lost "+always, 1, profile{always: always})
+			r.employ(newWorker(rowOf(t, "memgpt"), "A", r.id))
+			r.says = script(llm.Response{ToolCalls: []agent.ToolCall{
+				{Name: agent.ToolCoreMemoryAppend, Arguments: `{"label":"facts","content":"x"}`}, {Name: agent.ToolArchivalMemorySearch, Arguments: `{"query":"x"}`},
+			}})
+			played(t, r)
+			var got []string
+			for _, e := range r.results(t, "work/A") {
+				got = append(got, e.Status+" "+e.ErrorType)
+			}
+			if diff := cmp.Diff(want, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("results (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // Agents of every type at once, each with the same blocks and the same words,
 // know nothing of one another: checkIsolation and checkMemory look at all of them.
 func TestTypesDoNotMix(t *testing.T) {

@@ -129,21 +129,26 @@ func (r *run) Conversation(agent.AgentRequest) (agent.Plan, error) { return r.pl
 // prepare makes the environment: its clock stands still while activities run, and
 // jumps to what comes next when nothing does.
 func (r *run) prepare() {
-	failing := journal{r.store, r.faults}
-	quiet := slog.New(slog.DiscardHandler)
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(sdklog.NewStructuredLogger(quiet))
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	r.env = suite.NewTestWorkflowEnvironment()
 	r.env.SetWorkerOptions(temporalworker.Options{Interceptors: []interceptor.WorkerInterceptor{&intercept{run: r}}})
 	r.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: r.id})
 	r.env.SetStartTime(r.start) // no earlier than now: local activities have real deadlines, too
 	r.env.SetTestTimeout(time.Minute)
 	workflows.Register(r.env)
-	r.env.RegisterActivity(&activities.Activities{
+	r.env.RegisterActivity(r.activities())
+}
+
+// activities are the real ones, over a store, models and tools that fail.
+func (r *run) activities() *activities.Activities {
+	failing := journal{r.store, r.faults}
+	quiet := slog.New(slog.DiscardHandler)
+	return &activities.Activities{
 		Requests: r, Planner: r, Models: r, Servers: r.lab, Builtins: workerTools{failing},
 		Transcripts: failing, Records: failing, Blobs: r.store, Memories: failing, Limits: r.store,
 		Policy: tool.NewPolicy(quiet), Logger: quiet,
-	})
+	}
 }
 
 // play runs it to its end.

@@ -97,7 +97,7 @@ func (r *resolver) requireVariables(chain, descriptor string) {
 	provider, _, _ := strings.Cut(descriptor, ":")
 	used[entryPath("llm_providers", provider).text] = true
 	for _, u := range r.report.unset {
-		if used[u.path.entry] {
+		if used[u.path.entry] && r.served(u.path) {
 			r.problems = append(r.problems, fmt.Sprintf("%s: variable %s is not set", u.path.text, u.name))
 		}
 	}

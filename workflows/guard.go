@@ -9,15 +9,21 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// MaxArguments bounds what an activity is given, in bytes of JSON. Ours are small
-// by construction; a server that is given too much fails the workflow's task, for
-// ever, so this is looked at before it is scheduled.
-const MaxArguments = 64 << 10
+// What our workflows give to each other and to activities is small by construction.
+// A server that is given too much fails the workflow's task, for ever: so that is
+// looked at before anything is scheduled.
+const (
+	// MaxArguments bounds what an activity is given, in bytes of JSON.
+	MaxArguments = 64 << 10
+	// MaxChildArguments bounds what a child is given: a stage's skeleton, and what
+	// people have said meanwhile.
+	MaxChildArguments = 128 << 10
+)
 
-// ErrorTooLarge is the type of the error of an activity that was not scheduled.
+// ErrorTooLarge is the type of the error of a step that was not scheduled.
 const ErrorTooLarge = "ArgumentsTooLarge"
 
-// Guard makes an activity with arguments that are too large a clear failure.
+// Guard makes a step with arguments that are too large a clear failure.
 type Guard struct {
 	interceptor.WorkerInterceptorBase
 }
@@ -40,21 +46,50 @@ type outbound struct {
 	interceptor.WorkflowOutboundInterceptorBase
 }
 
-// ExecuteActivity schedules an activity whose arguments are small enough.
+// ExecuteActivity implements interceptor.WorkflowOutboundInterceptor.
 func (o *outbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
-	if err := checkSize(name, args); err != nil {
-		future, result := workflow.NewFuture(ctx)
-		result.SetError(err)
-		return future
+	if err := checkSize("activity "+name, MaxArguments, args); err != nil {
+		return failed(ctx, err)
 	}
 	return o.Next.ExecuteActivity(ctx, name, args...)
 }
 
-func checkSize(name string, args []any) error {
+// ExecuteLocalActivity implements interceptor.WorkflowOutboundInterceptor.
+func (o *outbound) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	if err := checkSize("activity "+name, MaxArguments, args); err != nil {
+		return failed(ctx, err)
+	}
+	return o.Next.ExecuteLocalActivity(ctx, name, args...)
+}
+
+// ExecuteChildWorkflow implements interceptor.WorkflowOutboundInterceptor.
+func (o *outbound) ExecuteChildWorkflow(ctx workflow.Context, name string, args ...any) workflow.ChildWorkflowFuture {
+	if err := checkSize("workflow "+name, MaxChildArguments, args); err != nil {
+		return unborn{failed(ctx, err)}
+	}
+	return o.Next.ExecuteChildWorkflow(ctx, name, args...)
+}
+
+// unborn is a child that never starts.
+type unborn struct{ workflow.Future }
+
+// GetChildWorkflowExecution implements workflow.ChildWorkflowFuture.
+func (u unborn) GetChildWorkflowExecution() workflow.Future { return u.Future }
+
+// SignalChildWorkflow implements workflow.ChildWorkflowFuture.
+func (u unborn) SignalChildWorkflow(workflow.Context, string, any) workflow.Future { return u.Future }
+
+func failed(ctx workflow.Context, err error) workflow.Future {
+	future, result := workflow.NewFuture(ctx)
+	result.SetError(err)
+	return future
+}
+
+func checkSize(what string, limit int, args []any) error {
 	body, err := json.Marshal(args)
-	if err != nil || len(body) <= MaxArguments {
+	if err != nil || len(body) <= limit {
 		return nil // what cannot be written is the SDK's to report
 	}
 	return temporal.NewNonRetryableApplicationError(
-		fmt.Sprintf("activity %s was not scheduled: its arguments are %d bytes, and %d are allowed", name, len(body), MaxArguments), ErrorTooLarge, nil)
+		fmt.Sprintf("%s was not scheduled: its arguments are %d bytes, and %d are allowed", what, len(body), limit), ErrorTooLarge, nil)
 }

@@ -24,6 +24,9 @@ type Plan struct {
 	Stages  []StagePlan `json:"stages"`
 }
 
+// MainQueue is the task queue that workers serve unless they are told otherwise.
+const MainQueue = "inquest"
+
 // SuccessPolicy says how many of a stage's agents must succeed.
 type SuccessPolicy string
 

@@ -25,16 +25,17 @@ import (
 type WorkerOptions struct {
 	Client    client.Client
 	Namespace string // "" = default
-	// TaskQueue is the queue to serve; "" = workflows.TaskQueue. On any other one
-	// the worker only lists and runs the tools of the servers that name it.
+	// TaskQueue is the queue to serve; "" = workflows.TaskQueue.
 	TaskQueue string
+	// ToolsOnly: nothing but the tools of the servers that name TaskQueue is run.
+	ToolsOnly bool
 	Config    Configuration
 	Store     *store.Store
 	// Servers reaches the MCP servers; nil = as the configuration says.
 	Servers tool.Caller
 	// Tools are written in Go, beside our own.
 	Tools []builtin.Tool
-	// MaxCalls is how many model and tool calls run at once; 0 = as Temporal has it.
+	// MaxCalls is how many model and tool calls run at once; 0 = 1000.
 	MaxCalls int
 	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
 	Drain time.Duration
@@ -102,19 +103,16 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 		OnFatalError:                       func(err error) { w.fatal <- err },
 		DeploymentOptions:                  deployment(opts.DeploymentVersion),
 		MaxConcurrentActivityExecutionSize: opts.MaxCalls,
-		DisableWorkflowWorker:              opts.toolsOnly(),
+		DisableWorkflowWorker:              opts.ToolsOnly,
 		Interceptors:                       []interceptor.WorkerInterceptor{&workflows.Guard{}},
 	})
-	register(w.worker, newActivities(setup, opts, w.pool), opts.toolsOnly())
+	register(w.worker, newActivities(setup, opts, w.pool), opts.ToolsOnly)
 	if err := w.worker.Start(); err != nil {
 		w.pool.Close()
 		return nil, fmt.Errorf("start the worker: %w", err)
 	}
 	return w, nil
 }
-
-// toolsOnly: the queue is not the one of the workflows and model calls.
-func (o WorkerOptions) toolsOnly() bool { return o.TaskQueue != workflows.TaskQueue }
 
 // register makes a worker run everything, or the tools alone.
 func register(w worker.Worker, act *activities.Activities, toolsOnly bool) {
@@ -135,7 +133,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Memories: opts.Store, Limits: opts.Store,
 		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store, code: opts.Tools},
 		Policy:           tool.NewPolicy(opts.Logger),
-		SearchAttributes: !opts.toolsOnly() && registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
+		SearchAttributes: !opts.ToolsOnly && registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,
 	}
 }

@@ -124,6 +124,13 @@ func TestConversation(t *testing.T) {
 		first.Thread != "one" || first.Turn != 1 || first.Iterations != 2 || first.Usage.ToolCalls != 1 {
 		t.Errorf("first turn: %+v", first)
 	}
+	shown, err := w.client().DescribeWorkflow(w.context(), "one", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if summary, err := shown.GetStaticSummary(); err != nil || summary != "conversation with Memo" {
+		t.Errorf("the Temporal UI shows %q, %v", summary, err)
+	}
 	w.tell("Memo", "two", "what do you know?")
 	if system := w.lastRequest().System(); !strings.Contains(system, "the disk is on node 7") {
 		t.Errorf("another conversation does not know what the agent remembers:\n%s", system)

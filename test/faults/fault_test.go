@@ -124,18 +124,6 @@ func (f *faults) strike(ctx context.Context, k kind, operation string, key trans
 	return failure{what}
 }
 
-// count is how often something went wrong in an execution.
-func (f *faults) count(execution, prefix string) (n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, what := range f.hit[execution] {
-		if strings.HasPrefix(what, prefix) {
-			n++
-		}
-	}
-	return n
-}
-
 // log is all that went wrong, in an order that does not depend on what ran at the same time.
 func (f *faults) log() string {
 	f.mu.Lock()

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	sdklog "go.temporal.io/sdk/log"
 
+	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -42,6 +43,7 @@ func (c *cli) dial(ctx context.Context) (client.Client, error) {
 		opts.HostPort = client.DefaultHostPort
 	}
 	opts.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	opts.ExternalStorage = payload.Reading(offloaded{c})
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	conn, err := client.DialContext(dialing, opts)

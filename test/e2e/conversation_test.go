@@ -239,7 +239,7 @@ func (w *world) testTalkApproval(t *testing.T) {
 	away := w.with("INQUEST_STORE=" + filepath.Join(t.TempDir(), "none")) // without the store: the reply only
 	asking = away.start("Decide: starter decide", "starter", "chat", "--thread", "desk", "--message", "set it")
 	w.must(w.told(asking, "set")...)
-	if code := asking.wait(); code != 0 || !strings.HasSuffix(asking.log.String(), "\ndone: 2 lines\n") {
+	if code := asking.wait(); code != 0 || !strings.HasSuffix(asking.log.String(), "\ndone: 2\n") {
 		t.Errorf("without a store: exit code %d:\n%s", code, asking.log)
 	}
 }

@@ -675,6 +675,9 @@ func (s stock) testRefused(t *testing.T) {
 			}
 			text, _, _ := s.program(s.path, "", "workflow", "result", "--workflow-id", id)
 			t.Log(text)
+			if shown := s.must("show", id); !strings.Contains(shown, "the request was refused") {
+				t.Errorf("starter shows:\n%s", shown)
+			}
 		})
 	}
 }

@@ -58,6 +58,7 @@ type Planner interface {
 // Transcripts is the journal (internal/store has the exact semantics).
 type Transcripts interface {
 	Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error)
+	LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) ([]transcript.Entry, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)

@@ -41,20 +41,12 @@ type toolCall struct {
 }
 
 func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
-	// The intent first: after a reset, everything from it on belongs to the run before.
-	begun, err := c.lookup(ctx, transcript.CallKey(c.in.Iteration, c.in.Call))
-	if err != nil {
-		return transcript.Entry{}, err
-	}
-	done, err := c.lookup(ctx, transcript.ResultKey(c.in.Iteration, c.in.Call))
+	begun, done, err := c.lookup(ctx)
 	if err != nil {
 		return transcript.Entry{}, err
 	}
 	if done != nil {
-		return done[0], nil
-	}
-	if c.call, err = c.wanted(ctx, c.in.Iteration, c.in.Call); err != nil {
-		return transcript.Entry{}, err
+		return *done, nil
 	}
 	decision, refusal, err := c.decide(ctx)
 	switch {
@@ -69,15 +61,33 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 		}
 		return entries[0], nil
 	}
-	result, err := c.result(ctx, decision, begun != nil)
+	result, err := c.result(ctx, decision, begun)
 	if err != nil {
 		return transcript.Entry{}, err
 	}
 	return c.write(ctx, c.masked(decision.Spec.Name, result))
 }
 
-func (c *toolCall) lookup(ctx context.Context, key transcript.Key) ([]transcript.Entry, error) {
-	return c.Transcripts.Lookup(ctx, c.ref.scope(), key, c.writer)
+// lookup reads what the call is, and how far it has come: whether its intent is
+// written, and its result, nil if that is not.
+func (c *toolCall) lookup(ctx context.Context) (begun bool, done *transcript.Entry, err error) {
+	entries, err := c.Transcripts.LookupCall(ctx, c.ref.scope(), c.in.Iteration, c.in.Call, c.writer)
+	if err != nil {
+		return false, nil, err
+	}
+	var reply transcript.Entry
+	for _, e := range entries {
+		switch e.Kind {
+		case transcript.KindReply:
+			reply = e
+		case transcript.KindCall:
+			begun = true
+		case transcript.KindResult:
+			return begun, &e, nil
+		}
+	}
+	c.call, err = c.nth(reply, c.in.Iteration, c.in.Call)
+	return begun, nil, err
 }
 
 // decide asks the policy, once more: what was offered may not be what is called.
@@ -205,6 +215,11 @@ func (j *job) wanted(ctx context.Context, iteration, n int) (transcript.Call, er
 	if err != nil {
 		return transcript.Call{}, err
 	}
+	return j.nth(reply, iteration, n)
+}
+
+// nth is the n-th call of a reply, which has none if it is not there.
+func (j *job) nth(reply transcript.Entry, iteration, n int) (transcript.Call, error) {
 	if n < 0 || n >= len(reply.Calls) {
 		return transcript.Call{}, final(ErrorNotFound, fmt.Errorf("%s: iteration %d has no call %d", j.ref.Execution, iteration, n))
 	}

@@ -86,6 +86,22 @@ func BenchmarkLookup(b *testing.B) {
 	})
 }
 
+// BenchmarkLookupCall is what a tool call reads before it is made.
+func BenchmarkLookupCall(b *testing.B) {
+	onEach(b, func(b *testing.B, s *store.Store) {
+		w := stepAt(0, 1).Writer
+		if _, err := s.Append(b.Context(), reply(logSize)); err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			found, err := s.LookupCall(b.Context(), scope, logSize, 0, w)
+			if err != nil || len(found) != 1 {
+				b.Fatal(len(found), err)
+			}
+		}
+	})
+}
+
 func BenchmarkEntries(b *testing.B) {
 	onEach(b, func(b *testing.B, s *store.Store) {
 		for b.Loop() {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -15,6 +16,21 @@ type claim struct {
 	run string
 }
 
+// Conditions on a claim's args.
+const (
+	isNewest     = `COALESCE((SELECT run_id FROM runs WHERE investigation = $1 AND execution = $2 ORDER BY ordinal DESC LIMIT 1), '') = $3`
+	isDisplacing = `EXISTS (SELECT 1 FROM entries WHERE ` + inTheWay + `)`
+	// inTheWay: an entry of another run stands at the step or depends on it. The log
+	// may be long: its index is read from the iteration on.
+	inTheWay = `investigation = $1 AND execution = $2 AND superseded = 0 AND run_id <> $3
+		AND iteration >= $4 AND (iteration > $4 OR position >= $5 AND position < $6)`
+)
+
+// args are $1 to $6 of the conditions.
+func (c claim) args() []any {
+	return []any{c.Investigation, c.Execution, c.run, c.Iteration, c.Position, c.Until()}
+}
+
 // standing is how things are before a claim is enforced.
 type standing struct {
 	known    bool // the run has been here before
@@ -26,17 +42,22 @@ type standing struct {
 func (st standing) stale() bool   { return st.known && !st.newest }
 func (st standing) settled() bool { return st.newest && !st.displace }
 
+func (st *standing) fields() []any { return []any{&st.known, &st.newest, &st.displace, &st.stored} }
+
 func (c claim) standing(ctx context.Context, q querier) (st standing, err error) {
+	err = c.ask(ctx, q).Scan(st.fields()...)
+	return st, err
+}
+
+// ask is standing for a caller that asks for more before it scans the fields.
+func (c claim) ask(ctx context.Context, q querier) *sql.Row {
 	const query = `SELECT
 		EXISTS (SELECT 1 FROM runs WHERE investigation = $1 AND execution = $2 AND run_id = $3),
-		COALESCE((SELECT run_id FROM runs WHERE investigation = $1 AND execution = $2 ORDER BY ordinal DESC LIMIT 1), '') = $3,
-		EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND superseded = 0
-			AND (iteration > $4 OR iteration = $4 AND position >= $5 AND position < $6) AND run_id <> $3),
+		` + isNewest + `,
+		` + isDisplacing + `,
 		EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND superseded = 0
 			AND iteration = $4 AND position = $5 AND run_id = $3 AND step = seq)`
-	err = q.QueryRowContext(ctx, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position, c.Until()).
-		Scan(&st.known, &st.newest, &st.displace, &st.stored)
-	return st, err
+	return q.QueryRowContext(ctx, query, c.args()...)
 }
 
 // enforce makes the claim good, or returns ErrStaleRun. It needs the write lock.
@@ -78,10 +99,8 @@ func (c claim) supersede(ctx context.Context, q querier) error {
 	if err != nil {
 		return err
 	}
-	const query = `UPDATE entries SET superseded = $7 WHERE investigation = $1 AND execution = $2 AND superseded = 0
-		AND (iteration > $4 OR iteration = $4 AND position >= $5 AND position < $6) AND run_id <> $3`
-	_, err = q.ExecContext(ctx, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position, c.Until(), now.struck)
-	if err != nil {
+	const query = `UPDATE entries SET superseded = $7 WHERE ` + inTheWay
+	if _, err = q.ExecContext(ctx, query, append(c.args(), now.struck)...); err != nil {
 		return err
 	}
 	return c.unsay(ctx, q, now.struck)

@@ -18,16 +18,27 @@ type cursor struct {
 // fields are pointers to the cursor's columns, in the order of the table.
 func (c *cursor) fields() []any { return []any{&c.seq, &c.struck, &c.live, &c.records} }
 
-// advance raises an investigation's cursor by a difference and returns where it then stands.
+const raiseCursor = `INSERT INTO cursors (investigation, seq, struck, live, records) VALUES ($1, $2, $3, $4, $5)
+	ON CONFLICT (investigation) DO UPDATE SET
+		seq = cursors.seq + excluded.seq, struck = cursors.struck + excluded.struck,
+		live = cursors.live + excluded.live, records = cursors.records + excluded.records`
+
+// raise raises an investigation's cursor by a difference.
+func raise(ctx context.Context, q querier, investigation string, by cursor) error {
+	_, err := q.ExecContext(ctx, raiseCursor, append([]any{investigation}, by.fields()...)...)
+	return err
+}
+
+// advance is raise, and returns where the cursor then stands.
 func advance(ctx context.Context, q querier, investigation string, by cursor) (now cursor, err error) {
-	const query = `INSERT INTO cursors (investigation, seq, struck, live, records) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (investigation) DO UPDATE SET
-			seq = cursors.seq + excluded.seq, struck = cursors.struck + excluded.struck,
-			live = cursors.live + excluded.live, records = cursors.records + excluded.records
-		RETURNING seq, struck, live, records`
-	args := append([]any{investigation}, by.fields()...)
-	err = q.QueryRowContext(ctx, query, args...).Scan(now.fields()...)
+	err = advancing(ctx, q, investigation, by).Scan(now.fields()...)
 	return now, err
+}
+
+// advancing is advance for a caller that asks for more before it scans the fields.
+func advancing(ctx context.Context, q querier, investigation string, by cursor) *sql.Row {
+	const query = raiseCursor + ` RETURNING seq, struck, live, records`
+	return q.QueryRowContext(ctx, query, append([]any{investigation}, by.fields()...)...)
 }
 
 // standsAt reads an investigation's cursor; zero if nothing has happened yet.

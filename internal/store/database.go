@@ -44,7 +44,9 @@ func openDatabase(ctx context.Context, opts Options) (database, error) {
 	return openSQLite(ctx, opts)
 }
 
-// querier is what a *sql.DB and a *sql.Tx have in common.
+// querier is what a *sql.DB and a *sql.Tx have in common. What a statement in a
+// transaction did is certain, and so is that it did it, when its rows have been
+// scanned, its changes counted or the transaction committed (see pipelining).
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row

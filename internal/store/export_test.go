@@ -2,8 +2,19 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 )
+
+// OpenPipelined opens a pool of one connection as the store has them.
+func OpenPipelined(config *pgx.ConnConfig) *sql.DB {
+	db := sql.OpenDB(pipelining{stdlib.GetConnector(*config)})
+	db.SetMaxOpenConns(1)
+	return db
+}
 
 // ReadTwice reads the number of an investigation's last entry twice in one
 // snapshot, and makes a change in between.

@@ -23,7 +23,11 @@ func (s *Store) SetLive(ctx context.Context, live transcript.Live) error {
 		`DO UPDATE SET iteration = excluded.iteration, attempt = excluded.attempt, text = excluded.text, thinking = excluded.thinking
 		WHERE (excluded.iteration, excluded.attempt) >= (live.iteration, live.attempt)`
 	err := s.write(ctx, live.Investigation, func(q querier) error {
-		return changeLive(ctx, q, live.Investigation, query, liveFields(&live)...)
+		did, err := changed(q.ExecContext(ctx, query, liveFields(&live)...))
+		if err != nil || !did {
+			return err
+		}
+		return raise(ctx, q, live.Investigation, cursor{live: 1})
 	})
 	if err != nil {
 		return fmt.Errorf("write live tail of %s, %s: %w", live.Investigation, live.Execution, err)
@@ -45,17 +49,17 @@ func liveOf(ctx context.Context, q querier, investigation string) ([]transcript.
 	return selectAll(ctx, q, liveFields, query, investigation)
 }
 
+// dropLive ends what is live of an execution, and lets followers know if anything
+// was. It does not ask whether: on PostgreSQL it would have to wait for the answer.
 func dropLive(ctx context.Context, q querier, scope transcript.Scope) error {
-	const query = `DELETE FROM live WHERE investigation = $1 AND execution = $2`
-	return changeLive(ctx, q, scope.Investigation, query, scope.Investigation, scope.Execution)
-}
-
-// changeLive runs a statement, and lets followers know if it did something.
-func changeLive(ctx context.Context, q querier, investigation, query string, args ...any) error {
-	did, err := changed(q.ExecContext(ctx, query, args...))
-	if err != nil || !did {
-		return err
+	const (
+		ofScope = ` FROM live WHERE investigation = $1 AND execution = $2`
+		tell    = `UPDATE cursors SET live = live + 1 WHERE investigation = $1 AND EXISTS (SELECT 1` + ofScope + `)`
+	)
+	for _, query := range []string{tell, `DELETE` + ofScope} {
+		if _, err := q.ExecContext(ctx, query, scope.Investigation, scope.Execution); err != nil {
+			return err
+		}
 	}
-	_, err = advance(ctx, q, investigation, cursor{live: 1})
-	return err
+	return nil
 }

@@ -47,7 +47,7 @@ func openPostgres(ctx context.Context, opts Options) (database, error) {
 	if err != nil {
 		return database{}, err
 	}
-	db := &postgres{config: config, pool: stdlib.OpenDB(*config), news: newNews(), logger: opts.Logger}
+	db := &postgres{config: config, pool: sql.OpenDB(pipelining{stdlib.GetConnector(*config)}), news: newNews(), logger: opts.Logger}
 	db.pool.SetMaxOpenConns(connections)
 	db.pool.SetMaxIdleConns(connections)
 	db.pool.SetConnMaxLifetime(connectionLife)
@@ -95,7 +95,8 @@ func (db *postgres) setUp(ctx context.Context) error {
 		if err := checkEncoding(ctx, q); err != nil {
 			return err
 		}
-		if _, err := q.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
+		// It is asked what came of it: until then it need not have gone (see pipelining).
+		if _, err := changed(q.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock))); err != nil {
 			return err
 		}
 		return migrate(ctx, db.pool, goose.DialectPostgres, "postgres", db.logger)

@@ -43,6 +43,8 @@ func TestPostgres(t *testing.T) {
 		"reservations":      func(t *testing.T, s *postgrestest.Server) { testReservations(t, s.Database(t, "reservations")) },
 		"news":              testPostgresNews,
 		"lost within":       testPostgresLostWithin,
+		"pipeline":          testPostgresPipeline,
+		"pipeline undone":   testPostgresPipelineUndone,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

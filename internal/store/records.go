@@ -38,7 +38,6 @@ func (s *Store) writeRecords(ctx context.Context, investigation string, fn func(
 		if err := fn(q); err != nil {
 			return err
 		}
-		_, err := advance(ctx, q, investigation, cursor{records: 1})
-		return err
+		return raise(ctx, q, investigation, cursor{records: 1})
 	})
 }

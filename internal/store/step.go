@@ -84,23 +84,31 @@ var errUnsettled = errors.New("the step is not the run's next one")
 // one. To number its rows locks the investigation, too.
 func (s *Store) appendNext(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, err error) {
 	err = s.change(ctx, c.Investigation, func(q querier) error {
-		now, err := advance(ctx, q, step.Investigation, cursor{seq: int64(len(step.Rows))})
-		if err != nil {
-			return err
-		}
-		st, err := c.standing(ctx, q)
+		last, st, err := c.next(ctx, q, len(step.Rows))
 		if err != nil {
 			return err
 		}
 		if st.stored || !st.settled() {
 			return errUnsettled
 		}
-		if stored, err = insertRows(ctx, q, step, now.seq); err != nil {
+		if stored, err = insertRows(ctx, q, step, last); err != nil {
 			return err
 		}
 		return s.recall(ctx, q, step.Recall, stored)
 	})
 	return stored, err
+}
+
+// next takes numbers for so many rows, of which it returns the last, and finds out
+// how things stand. Both are asked before either is waited for.
+func (c claim) next(ctx context.Context, q querier, rows int) (last int64, st standing, err error) {
+	var now cursor
+	numbers, stands := advancing(ctx, q, c.Investigation, cursor{seq: int64(rows)}), c.ask(ctx, q)
+	if err := numbers.Scan(now.fields()...); err != nil {
+		return 0, st, err
+	}
+	err = stands.Scan(st.fields()...)
+	return now.seq, st, err
 }
 
 func (s *Store) appendClaimed(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, err error) {

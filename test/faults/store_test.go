@@ -46,6 +46,11 @@ func (j journal) Lookup(ctx context.Context, scope transcript.Scope, key transcr
 	return reading(ctx, j.faults, "lookup", key, func() ([]transcript.Entry, error) { return j.Store.Lookup(ctx, scope, key, w) })
 }
 
+func (j journal) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) ([]transcript.Entry, error) {
+	key := transcript.CallKey(iteration, n)
+	return reading(ctx, j.faults, "lookup", key, func() ([]transcript.Entry, error) { return j.Store.LookupCall(ctx, scope, iteration, n, w) })
+}
+
 func (j journal) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
 	return writing(ctx, j.faults, writeFails, "append", step.Rows[0].Key, func() ([]transcript.Entry, error) { return j.Store.Append(ctx, step) })
 }

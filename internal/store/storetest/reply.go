@@ -42,3 +42,35 @@ func testSize(t *testing.T, open opener) {
 		t.Errorf("the size was %d bytes, and is %d with a blob more", before, after)
 	}
 }
+
+// LookupCall finds the reply and what the run has written of the one call, and
+// deals with other runs as a Lookup of the intent does.
+func testLookupCall(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	const n = 1
+	intent, result := transcript.CallKey(1, n), transcript.ResultKey(1, n)
+	call := func(run string) []transcript.Entry { return must(s.LookupCall(ctx, scope, 1, n, writer(run)))(t) }
+	same(t, "nothing", call("r1"), []transcript.Entry(nil))
+
+	asked := mustAppend(t, s, step("r1", row("r1", key(1, 0)), reply("r1", key(1, 1), agent.Usage{})))[1:]
+	steps(t, s, "r1", transcript.CallKey(1, n-1), transcript.ResultKey(1, n-1), transcript.ResultKey(1, n+1))
+	mustAppend(t, s, step("r1", reply("r1", key(2, 0), agent.Usage{})))
+	same(t, "the reply", call("r1"), asked)
+	begun := append(asked, mustAppend(t, s, step("r1", row("r1", intent)))...)
+	same(t, "begun", call("r1"), begun)
+	done := append(begun, mustAppend(t, s, step("r1", row("r1", result)))...)
+	same(t, "done", call("r1"), done)
+
+	same(t, "after a reset", call("r2"), asked)
+	same(t, "log after a reset", briefs(must(s.Entries(ctx, scope))(t)), []brief{
+		{1, key(1, 0), "r1", false}, {2, key(1, 1), "r1", false},
+		{3, transcript.CallKey(1, n-1), "r1", false}, {4, transcript.ResultKey(1, n-1), "r1", false}, {5, transcript.ResultKey(1, n+1), "r1", false},
+	})
+	if _, err := s.LookupCall(ctx, scope, 1, n, writer("r1")); !errors.Is(err, store.ErrStaleRun) {
+		t.Errorf("lookup by the old run: %v", err)
+	}
+	if _, err := s.LookupCall(ctx, scope, 1, n, transcript.Writer{}); err == nil {
+		t.Error("no run is given, and that is no error")
+	}
+	same(t, "done again", mustAppend(t, s, step("r2", row("r2", result)))[0], call("r2")[1])
+}

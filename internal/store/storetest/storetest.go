@@ -21,6 +21,7 @@ type Store interface {
 	Close() error
 
 	Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error)
+	LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) ([]transcript.Entry, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
@@ -64,6 +65,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 	tests := map[string]func(*testing.T, opener){
 		"append and read":              testAppendAndRead,
 		"reply of an iteration":        testReply,
+		"call of a reply":              testLookupCall,
 		"size":                         testSize,
 		"bodies round-trip":            testBodies,
 		"texts of others":              testTexts,

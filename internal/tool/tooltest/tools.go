@@ -34,6 +34,10 @@ type (
 	bytesIn struct {
 		Bytes int `json:"bytes"`
 	}
+	logIn struct {
+		Bytes int    `json:"bytes"` // of the lines before the last
+		Last  string `json:"last"`
+	}
 )
 
 // add registers a tool whose results are made by hand.
@@ -56,6 +60,10 @@ func addTools(s *mcp.Server) {
 	})
 	add(s, "big", readOnly, func(_ context.Context, _ *mcp.CallToolRequest, in bytesIn) (*result, error) {
 		return text("%s", strings.Repeat("x", in.Bytes)), nil
+	})
+	add(s, "log", readOnly, func(_ context.Context, _ *mcp.CallToolRequest, in logIn) (*result, error) {
+		line := "2025-01-02T03:04:05Z INFO \"café\" answered GET /api/v1/orders in 12 ms\n"
+		return text("%s%s", strings.Repeat(line, in.Bytes/len(line)), in.Last), nil
 	})
 	add(s, "invalid_utf8", readOnly, always(text("a%sb", invalidMark)))
 	add(s, "empty", readOnly, always(&result{Content: []mcp.Content{}}))

@@ -19,8 +19,10 @@ type Plan struct {
 	// AlertMasking is what is masked in the request's data; nil = nothing.
 	AlertMasking *Masking `json:"alert_masking,omitempty"`
 	// Timeout bounds the investigation; time paused does not count. 0 = none.
-	Timeout Duration    `json:"timeout,omitempty"`
-	Stages  []StagePlan `json:"stages"`
+	Timeout    Duration    `json:"timeout,omitempty"`
+	Bounds     Bounds      `json:"bounds,omitzero"`
+	Interrupts Interrupts  `json:"interrupts,omitzero"`
+	Stages     []StagePlan `json:"stages"`
 }
 
 // SuccessPolicy says how many of a stage's agents must succeed.
@@ -41,6 +43,9 @@ type StagePlan struct {
 	Agents []AgentPlan `json:"agents"`
 	// Synthesis joins the work of several agents; nil for a single one.
 	Synthesis *AgentPlan `json:"synthesis,omitempty"`
+	// OutputKey names the stage's output for other stages; "" = the stage's name.
+	OutputKey string  `json:"output_key,omitempty"`
+	Routing   Routing `json:"routing,omitzero"`
 }
 
 // AgentPlan is one agent of a stage, ready to run.
@@ -60,6 +65,8 @@ type AgentPlan struct {
 	Servers []Server   `json:"servers,omitempty"`
 	Shell   *Shell     `json:"shell,omitempty"`
 	Tools   ToolConfig `json:"tools,omitzero"`
+	// Contract is what the agent's final text has to be.
+	Contract Contract `json:"contract,omitzero"`
 	// MemoryBlocks are those that the agent's memory begins with.
 	MemoryBlocks []MemoryBlock `json:"memory_blocks,omitempty"`
 	Temperature  *float32      `json:"temperature,omitempty"`

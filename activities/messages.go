@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -65,6 +66,18 @@ type GenerateIn struct {
 	// for a synthesis the executions that it joins.
 	Prior []Source `json:"prior,omitempty"`
 	Peers []Peer   `json:"peers,omitempty"`
+	// Earlier are results of earlier passes, Notes what people answered; also for the first call.
+	Earlier []Source `json:"earlier,omitempty"`
+	Notes   []Note   `json:"notes,omitempty"`
+}
+
+// Note is a question and what a person answered.
+type Note struct {
+	Kind     string `json:"kind"`
+	Stage    string `json:"stage"`
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+	By       string `json:"by,omitempty"`
 }
 
 // InputKind says what an Input is.
@@ -205,6 +218,13 @@ type SaveStageIn struct {
 	Plan       string             `json:"plan"`
 	Stage      record.Stage       `json:"stage"`
 	Executions []ExecutionSummary `json:"executions,omitempty"`
+}
+
+// SaveStageOut is what the chain goes by.
+type SaveStageOut struct {
+	Outcome agent.Outcome `json:"outcome,omitempty"` // that the output itself names; "" = none
+	// Fields are the keys of the output that routing rules and questions ask for.
+	Fields map[string]json.RawMessage `json:"fields,omitempty"`
 }
 
 // ExecutionSummary is what a workflow knows of an execution that ended.

@@ -128,7 +128,7 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 	r.state.Iteration++
 	in := activities.GenerateIn{Ref: r.in.Ref, Iteration: r.state.Iteration, Conclude: conclude, Inputs: r.state.Inputs}
 	if r.state.Iteration == 1 {
-		in.Prior, in.Peers = r.in.Prior, r.in.Peers
+		in.Prior, in.Peers, in.Earlier, in.Notes = r.in.Prior, r.in.Peers, r.in.Earlier, r.in.Notes
 	}
 	r.state.Inputs = nil
 	for {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -60,6 +61,29 @@ type PauseHeartbeats struct {
 	Minutes *int   `json:"minutes,omitempty"`
 	Agent   string `json:"agent,omitempty"`
 	By      string `json:"by,omitempty"`
+}
+
+// UpdateAnswer answers a question of an investigation: Answer in, Interrupt out.
+const UpdateAnswer = "answer"
+
+// Answer is what a person says to a question.
+type Answer struct {
+	ID       string          `json:"id,omitempty"` // "" = the only question that waits
+	Text     string          `json:"text,omitempty"`
+	Approved *bool           `json:"approved,omitempty"`
+	Decision string          `json:"decision,omitempty"`
+	Data     json.RawMessage `json:"data,omitempty"`
+	By       string          `json:"by,omitempty"`
+}
+
+// Interrupt is a question that an investigation has put to people.
+type Interrupt struct {
+	ID       string    `json:"id"`   // unique within the investigation
+	Kind     string    `json:"kind"` // clarification, confirmation or agent_review
+	Stage    string    `json:"stage"`
+	Question string    `json:"question"`
+	Expires  time.Time `json:"expires"`
+	Answered bool      `json:"answered,omitempty"`
 }
 
 // ConversationStage stands where an investigation's executions name their stage.
@@ -152,8 +176,11 @@ type StageInput struct {
 	Plan          string              `json:"plan"`
 	Index         int                 `json:"index"`
 	Stage         agent.StageSkeleton `json:"stage"`
-	// Prior are the results of the stages before this one.
+	// Prior are the results of the stages before this one, Earlier those of earlier
+	// passes, and Notes what people answered.
 	Prior    []activities.Source `json:"prior,omitempty"`
+	Earlier  []activities.Source `json:"earlier,omitempty"`
+	Notes    []activities.Note   `json:"notes,omitempty"`
 	Steering Steering            `json:"steering"`
 }
 
@@ -168,6 +195,8 @@ type StageResult struct {
 	Error  string         `json:"error,omitempty"`
 	// ErrorType is the stable type of the error that made the stage fail.
 	ErrorType string `json:"error_type,omitempty"`
+	// Fields are the keys of the stage's output that routing asks for.
+	Fields map[string]json.RawMessage `json:"fields,omitempty"`
 	// Guidance found no agent of this stage; it is for the next one.
 	Guidance []Guide `json:"guidance,omitempty"`
 }
@@ -190,6 +219,8 @@ type AgentInput struct {
 	Ref      activities.Ref      `json:"ref"`
 	Agent    agent.AgentSkeleton `json:"agent"`
 	Prior    []activities.Source `json:"prior,omitempty"`
+	Earlier  []activities.Source `json:"earlier,omitempty"`
+	Notes    []activities.Note   `json:"notes,omitempty"`
 	Peers    []activities.Peer   `json:"peers,omitempty"`
 	Steering Steering            `json:"steering"`
 	// Continued carries on from an earlier run of the same execution.
@@ -227,6 +258,7 @@ type InvestigationResult struct {
 // StageStatus is a stage's line in a status.
 type StageStatus struct {
 	Name   string         `json:"name"`
+	Run    int            `json:"run,omitempty"` // how often it has been started
 	Status agent.Status   `json:"status"`
 	Agents []AgentSummary `json:"agents,omitempty"`
 	Error  string         `json:"error,omitempty"`
@@ -243,9 +275,13 @@ type Status struct {
 	// WaitingFor says whom or what the investigation waits for.
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Waiting are the tool calls that a person has to decide.
-	Waiting     []Approval `json:"waiting,omitempty"`
-	Undelivered []string   `json:"undelivered,omitempty"`
-	Error       string     `json:"error,omitempty"`
+	Waiting []Approval `json:"waiting,omitempty"`
+	// Questions wait for people's answers.
+	Questions   []Interrupt `json:"questions,omitempty"`
+	Pass        int         `json:"pass,omitempty"` // from 1
+	Hops        int         `json:"hops,omitempty"` // stages that were started
+	Undelivered []string    `json:"undelivered,omitempty"`
+	Error       string      `json:"error,omitempty"`
 }
 
 // AgentStatus answers the query "status" of an agent.

@@ -81,7 +81,7 @@ func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton,
 		Investigation: r.in.Investigation, Execution: executionName(r.in.Stage.Name, plan.Name),
 		Plan: r.in.Plan, Stage: r.in.Index, Agent: n,
 	}}
-	input := AgentInput{Ref: m.ref, Agent: plan, Prior: r.in.Prior, Peers: peers, Steering: r.steering}
+	input := AgentInput{Ref: m.ref, Agent: plan, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers, Steering: r.steering}
 	input.Steering.Guidance = guidanceFor(r.steering.Guidance, plan.Name)
 	summary := plan.Name + " · " + plan.Models[0]
 	ctx = childOptions(ctx, childID(r.in.Investigation, m.ref.Execution), summary)
@@ -250,7 +250,13 @@ func (r *stageRun) save(ctx workflow.Context) error {
 		})
 	}
 	r.result.Agents = r.summaries()
-	return workflow.ExecuteActivity(storeOptions(ctx, "stage "+r.in.Stage.Name), act.SaveStage, in).Get(ctx, nil)
+	var out activities.SaveStageOut
+	err := workflow.ExecuteActivity(storeOptions(ctx, "stage "+r.in.Stage.Name), act.SaveStage, in).Get(ctx, &out)
+	r.result.Fields = out.Fields
+	if out.Outcome != "" && r.result.Status == agent.StatusCompleted {
+		r.result.Outcome = out.Outcome
+	}
+	return err
 }
 
 func (r *stageRun) summaries() []AgentSummary {

@@ -55,6 +55,11 @@ const (
 	EndDenied           EndReason = "denied"
 )
 
+// Failure reports whether the investigation failed; all others are clean ends.
+func (e EndReason) Failure() bool {
+	return e == EndTimedOut || e == EndToolFailed || e == EndLLMFailed || e == EndPolicyViolation
+}
+
 // Outcome says how a stage's work counts (spec: pipeline, "Outcomes").
 type Outcome string
 

@@ -74,6 +74,14 @@ func (c Chain) graph() bool {
 	})
 }
 
+// Routed reports whether the chain may go another way than from its first stage to its last.
+func (c Chain) Routed() bool {
+	return slices.ContainsFunc(c.Stages, func(s agent.StageSkeleton) bool {
+		r := s.Routing
+		return len(r.Rules) > 0 || r.DefaultNext != "" || r.ErrorNext != "" || r.LoopTarget != ""
+	})
+}
+
 func (c Chain) index(name string) int {
 	return slices.IndexFunc(c.Stages, func(s agent.StageSkeleton) bool { return s.Name == name })
 }

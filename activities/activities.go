@@ -30,6 +30,7 @@ type Activities struct {
 	Limits      Limits
 	Servers     tool.Caller // MCP servers
 	Builtins    Builtins
+	Validator   *tool.Validator
 	Policy      *tool.Policy
 	// SearchAttributes: the worker registered them at start.
 	SearchAttributes bool

@@ -19,6 +19,7 @@ const (
 	ErrorInvalidRequest    = "InvalidRequest"
 	ErrorIterationLimit    = "ToolIterationLimit"
 	ErrorEmptyReply        = "EmptyReply"
+	ErrorInvalidOutput     = "InvalidOutput"
 	ErrorTimeout           = "Timeout"
 	ErrorStaleRun          = "StaleRun"
 	ErrorNotFound          = "NotFound"

@@ -130,7 +130,7 @@ func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm
 	defer live.stop()
 	request := llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
-		NativeTools: nativeTools(provider), Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
+		NativeTools: nativeTools(provider), JSON: g.contract().JSON && len(tools) == 0, Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
 	}
 	reply, err := client.Generate(ctx, request, func(d llm.Delta) { live.add(ctx, d) })
 	if err != nil {
@@ -183,6 +183,7 @@ func generateOut(entries []transcript.Entry) GenerateOut {
 			continue
 		}
 		out.Finish, out.Model, out.Preview = e.Finish, e.Model, preview(e.Text)
+		out.Invalid = e.Invalid
 		out.Empty = e.Text == "" && len(e.Calls) == 0
 		if e.Usage != nil {
 			out.Usage = *e.Usage

@@ -92,6 +92,7 @@ const (
 	InputConclude  InputKind = "conclude"  // conclude: a person asked for it
 	InputFallback  InputKind = "fallback"  // the provider before this one failed: Text says how
 	InputAwake     InputKind = "awake"     // the agent's pause of its heartbeats is over
+	InputRepair    InputKind = "repair"    // the last reply is not what the contract asks for: Text says why
 	InputMessage   InputKind = "message"   // a person's turn in a conversation: Text or Update, By
 	InputHeartbeat InputKind = "heartbeat" // nobody has spoken in a conversation for a while
 	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text
@@ -131,6 +132,8 @@ type GenerateOut struct {
 	Finish  string      `json:"finish,omitempty"`
 	Model   string      `json:"model,omitempty"`
 	Usage   agent.Usage `json:"usage"`
+	// Invalid says what of the reply is not what the agent's contract asks for.
+	Invalid string `json:"invalid,omitempty"`
 }
 
 // Call is a tool call that a reply asks for. Its arguments are in the transcript.

@@ -31,6 +31,7 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	if err != nil {
 		return final(ErrorConfiguration, err)
 	}
+	system += prompt.Contract(g.contract())
 	g.add(transcript.KindSystem, transcript.Body{Text: system})
 	if g.plan.Conversation {
 		return nil // people say what they want
@@ -60,6 +61,16 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 			return data, err
 		}
 		data.Prior = append(data.Prior, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
+	}
+	for _, source := range g.in.Earlier {
+		text, err := g.finalText(ctx, source.Execution)
+		if err != nil {
+			return data, err
+		}
+		data.Earlier = append(data.Earlier, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
+	}
+	for _, note := range g.in.Notes {
+		data.Notes = append(data.Notes, prompt.Note{Stage: note.Stage, Question: note.Question, Answer: note.Answer, By: note.By})
 	}
 	for _, peer := range g.in.Peers {
 		entries, err := g.Transcripts.Entries(ctx, transcript.Scope{Investigation: g.ref.Investigation, Execution: peer.Execution})
@@ -127,6 +138,8 @@ func (g *generation) addInputs(ctx context.Context) error {
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopMaxIterations)})
 		case InputConclude:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopConcluded)})
+		case InputRepair:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Repair(input.Text)})
 		case InputAwake:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Awake})
 		case InputFallback:
@@ -165,6 +178,9 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 			}
 		}
 		body.Calls = append(body.Calls, row)
+	}
+	if len(body.Calls) == 0 {
+		body.Invalid = g.invalid(body.Text)
 	}
 	g.add(transcript.KindReply, body)
 }

@@ -28,6 +28,7 @@ type agentState struct {
 	Provider  int                `json:"provider,omitempty"` // index of the one in use
 	Model     string             `json:"model,omitempty"`    // that answered last
 	Listed    bool               `json:"listed,omitempty"`
+	Repaired  bool               `json:"repaired,omitempty"` // it was asked once more for what its contract asks for
 	Usage     agent.Usage        `json:"usage"`
 	Inputs    []activities.Input `json:"inputs,omitempty"` // for the next model call
 	Deadline  deadline           `json:"deadline"`
@@ -160,6 +161,10 @@ func (r *agentRun) again(out activities.GenerateOut) bool {
 	switch {
 	case out.Finish == activities.FinishRepeating:
 		kind = activities.InputRepeating
+	case out.Invalid != "" && !r.state.Repaired:
+		r.state.Repaired = true
+		r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputRepair, Text: out.Invalid})
+		return true
 	case !out.Empty:
 		r.state.Nudges = 0
 		return false
@@ -176,6 +181,9 @@ func (r *agentRun) again(out activities.GenerateOut) bool {
 func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason) AgentResult {
 	if out.Empty {
 		return r.failed(activities.ErrorEmptyReply, fmt.Sprintf("the model's reply was empty %d times", r.state.Nudges+1))
+	}
+	if out.Invalid != "" {
+		return r.failed(activities.ErrorInvalidOutput, out.Invalid)
 	}
 	result := AgentResult{Status: agent.StatusCompleted, StopReason: reason, Outcome: agent.OutcomeSuccess, Preview: out.Preview}
 	if reason != agent.StopEndTurn {

@@ -48,6 +48,21 @@ type StagePlan struct {
 	Routing   Routing `json:"routing,omitzero"`
 }
 
+// Steers reports whether what the stage hands on decides where its chain goes.
+func (s StagePlan) Steers() bool {
+	r := s.Routing
+	if len(r.Rules) > 0 || r.DefaultNext != "" || r.LoopTarget != "" || s.OutputKey != "" {
+		return true
+	}
+	for _, a := range s.Agents {
+		row, _ := LookupType(a.Type)
+		if row.JSON || a.Contract.Asks() {
+			return true
+		}
+	}
+	return s.Synthesis != nil && s.Synthesis.Contract.Asks()
+}
+
 // AgentPlan is one agent of a stage, ready to run.
 type AgentPlan struct {
 	// Name is unique within the stage, and the last part of the execution's id.

@@ -108,7 +108,7 @@ func newActivities(ctx context.Context, opts WorkerOptions) *activities.Activiti
 		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Memories: opts.Store, Limits: opts.Store,
 		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store},
-		Policy:           tool.NewPolicy(opts.Logger),
+		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),
 		SearchAttributes: registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,
 	}

@@ -91,8 +91,8 @@ func TestWords(t *testing.T) {
 		"sizes sizing agree agreed":     {"size", "size", "agre", "agre"},
 		"query falling hissed feed red": {"queri", "fall", "hiss", "feed", "red"},
 		"Straße ÉTÉ Ελλάδα हिन्दी":      {"straße", "été", "ελλάδα", "हिन्दी"},
-		"数据库x池ひらパ":                     {"数", "据", "库", "x", "池", "ひ", "ら", "パ"},
-		`"a"*(b)'c\ 🙂`:                 {"a", "b", "c"},
+		"数据库x池ひらパ":                      {"数", "据", "库", "x", "池", "ひ", "ら", "パ"},
+		`"a"*(b)'c\ 🙂`:                  {"a", "b", "c"},
 		long:                            {long[:64*2]},
 		"\xffa\x00b":                    {"a", "b"},
 	} {
@@ -109,8 +109,8 @@ func TestQuery(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string][]string{
 		"What was the cause of the leaks, leaked?": {"caus", "leak"},
-		"who am I":                                 {"who", "am", "i"},
-		"🙂 ()*":                                    nil,
+		"who am I": {"who", "am", "i"},
+		"🙂 ()*":    nil,
 	} {
 		if diff := cmp.Diff(want, memory.Query(query)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", query, diff)

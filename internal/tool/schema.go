@@ -88,7 +88,7 @@ func check(schema *jsonschema.Schema, object map[string]any) (err error) {
 	if len(lines) > maxViolations {
 		lines = append(lines[:maxViolations], fmt.Sprintf("and %d more", len(lines)-maxViolations))
 	}
-	return fmt.Errorf("arguments do not match the tool's schema: %s", strings.Join(lines, "; "))
+	return errors.New(strings.Join(lines, "; "))
 }
 
 // maxViolation bounds the text of one violation, in bytes.

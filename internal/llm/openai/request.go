@@ -33,6 +33,9 @@ func chatRequest(req llm.Request) sdk.ChatCompletionRequest {
 	} else {
 		out.MaxTokens = req.MaxTokens
 	}
+	if req.JSON {
+		out.ResponseFormat = &sdk.ChatCompletionResponseFormat{Type: sdk.ChatCompletionResponseFormatTypeJSONObject}
+	}
 	for _, m := range req.Messages {
 		out.Messages = append(out.Messages, chatMessage(m))
 	}

@@ -49,11 +49,10 @@ func (a *Activities) ReadReply(ctx context.Context, in ReadReplyIn) (ReadReplyOu
 
 // messageText is what a person said in a conversation.
 func (g *generation) messageText(ctx context.Context, input Input) (string, error) {
-	if input.Update == "" {
+	if input.Text != "" {
 		return input.Text, nil
 	}
-	run := activity.GetInfo(ctx).WorkflowExecution
-	text, err := g.Requests.Message(ctx, run.ID, run.RunID, input.Update)
+	text, err := g.Requests.Message(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, input.Run, input.Update)
 	if err != nil {
 		return "", fmt.Errorf("read message %s: %w", input.Update, err)
 	}

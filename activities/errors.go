@@ -61,6 +61,17 @@ func ModelError(errorType string) bool {
 	return errorType == ErrorEmptyReply
 }
 
+// ContentError reports whether an error type is about what a model was told: it
+// would be the same for the same words again.
+func ContentError(errorType string) bool {
+	for _, row := range modelErrors {
+		if row.name == errorType {
+			return errors.Is(row.kind, llm.ErrContextTooLong) || errors.Is(row.kind, llm.ErrContentFiltered) || errors.Is(row.kind, llm.ErrInvalidRequest)
+		}
+	}
+	return false
+}
+
 // modelFailure turns a model's error into Temporal's.
 func modelFailure(err error) error {
 	for _, row := range modelErrors {

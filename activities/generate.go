@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.temporal.io/sdk/activity"
@@ -56,17 +57,17 @@ func (g *generation) run(ctx context.Context) ([]transcript.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.in.Iteration == 1 {
+	stored, err := g.Transcripts.Entries(ctx, g.ref.scope())
+	if err != nil {
+		return nil, fmt.Errorf("read transcript: %w", err)
+	}
+	if !begun(stored) {
 		if err := g.addTask(ctx, missing); err != nil {
 			return nil, err
 		}
 	}
 	if err := g.addInputs(ctx); err != nil {
 		return nil, err
-	}
-	stored, err := g.Transcripts.Entries(ctx, g.ref.scope())
-	if err != nil {
-		return nil, fmt.Errorf("read transcript: %w", err)
 	}
 	if stored, err = g.summarize(ctx, stored); err != nil {
 		return nil, err
@@ -85,6 +86,12 @@ func (g *generation) run(ctx context.Context) ([]transcript.Entry, error) {
 	}
 	g.addReply(reply, tools, compression, summaryUsage(stored))
 	return g.Transcripts.Append(ctx, transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: g.rows, Recall: g.recalledBy()})
+}
+
+// begun: the agent has been told who it is. In a conversation that need not have
+// been the first iteration, which may have come to nothing.
+func begun(stored []transcript.Entry) bool {
+	return slices.ContainsFunc(stored, func(e transcript.Entry) bool { return e.Kind == transcript.KindSystem })
 }
 
 // open records what has to be there before the call: that the execution runs,

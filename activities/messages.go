@@ -93,7 +93,7 @@ const (
 	InputFallback  InputKind = "fallback"  // the provider before this one failed: Text says how
 	InputAwake     InputKind = "awake"     // the agent's pause of its heartbeats is over
 	InputRepair    InputKind = "repair"    // the last reply is not what the contract asks for: Text says why
-	InputMessage   InputKind = "message"   // a person's turn in a conversation: Text or Update, By
+	InputMessage   InputKind = "message"   // a person's turn in a conversation: Text, or else Update and Run; By
 	InputHeartbeat InputKind = "heartbeat" // nobody has spoken in a conversation for a while
 	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text
 )
@@ -106,8 +106,10 @@ type Input struct {
 	Iteration int       `json:"iteration,omitempty"`
 	Call      int       `json:"call,omitempty"`
 	ErrorType string    `json:"error_type,omitempty"`
-	// Update is the id of the update that has the text, where it is too long to stand here.
+	// Update is the id of the update that said it, to the run Run of the workflow:
+	// without Text, it is read there.
 	Update string `json:"update,omitempty"`
+	Run    string `json:"run,omitempty"`
 }
 
 // Source names the execution whose final text stands for an earlier stage.

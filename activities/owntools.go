@@ -35,7 +35,9 @@ func (j *job) callOwn(ctx context.Context, in CallOwnToolsIn) (out CallOwnToolsO
 		if err != nil {
 			return out, err
 		}
-		out.Pause = max(out.Pause, entry.Pause)
+		if entry.Pause > 0 { // the last one counts
+			out.Pause = entry.Pause
+		}
 	}
 	if len(memories) > 0 {
 		_, err = j.remember(ctx, memories)

@@ -22,6 +22,7 @@ type Config struct {
 
 	env             Env
 	skipCredentials bool
+	tools           []string // registered in Go
 	report          *report
 	chainOf         map[string]string // by alert type
 }
@@ -33,9 +34,14 @@ type Env func(name string) (string, bool)
 type Source struct {
 	// Dir is a directory, every *.yaml of which is read, or one file; "" = built-in only.
 	Dir string
+	// Entries are those that a program defines in Go.
+	Entries Entries
+	// Tools are the names of the tools that a program has registered: what tool_ids may name.
+	Tools []string
 	// Env is the environment. A .env file in Dir adds to it and never overrides it.
 	Env func(string) (string, bool)
-	// SkipCredentials: do not ask for the providers' keys. Clients need none.
+	// SkipCredentials: do not ask for the providers' keys, nor for registered
+	// tools. Clients need none.
 	SkipCredentials bool
 }
 
@@ -60,8 +66,10 @@ func Check(src Source) (*Config, Findings) {
 func check(src Source, files []file, r *report) (*Config, Findings) {
 	env := withDotenv(src.Env, files, r)
 	c := decodeFiles(files, env, r)
+	c.define(src.Entries)
 	c.adopt(decodeFiles(builtInFiles(), env, newReport()))
-	c.skipCredentials = src.SkipCredentials
+	c.skipCredentials, c.tools = src.SkipCredentials, src.Tools
+	c.defineModels()
 	c.validate()
 	r.findings = r.findings.capped()
 	return c, r.findings

@@ -14,6 +14,10 @@ type Agent struct {
 	Description string `yaml:"description"`
 	// MCPServers are the servers whose tools the agent is offered.
 	MCPServers []string `yaml:"mcp_servers" default:"none"`
+	// ToolIDs are tools that the workers' program has registered in Go: see docs/go-api.md.
+	ToolIDs []string `yaml:"tool_ids" default:"none"`
+	// DefaultModel is the model where chains and stages name no provider: the name of an llm_providers entry, provider:model, or a model of OpenAI's.
+	DefaultModel string `yaml:"default_model" default:"llm_provider of defaults"`
 	// CustomInstructions are added to the system prompt.
 	CustomInstructions string `yaml:"custom_instructions"`
 	// LLMBackend says how the provider is reached.
@@ -36,18 +40,22 @@ type Agent struct {
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// MemoryBlocks are what the agent's memory begins with; only some types have one.
 	MemoryBlocks []MemoryBlock `yaml:"memory_blocks" default:"none"`
+	// HeartbeatInterval calls the agent of a conversation whenever nobody has spoken for so long, at least 1m; only some types have heartbeats.
+	HeartbeatInterval agent.Duration `yaml:"heartbeat_interval" default:"none"`
 	// Timeouts are laid over those of defaults.
 	Timeouts Timeouts `yaml:"timeouts"`
 
-	_ struct{} `later:"model_role tool_ids orchestrator skills required_skills heartbeat_interval"`
+	_ struct{} `later:"model_role orchestrator skills required_skills"`
 }
 
 func (a *Agent) validate(p path, v *validator) {
 	v.name(p)
 	v.servers(p.key("mcp_servers"), a.MCPServers)
+	a.validateTools(p.key("tool_ids"), v)
 	a.Shell.validate(p.key("shell"), v)
 	a.ToolConfig.validate(p.key("tool_config"), v)
 	a.validateMemory(p.key("memory_blocks"), v)
+	a.validateHeartbeats(p.key("heartbeat_interval"), v)
 	row, ok := agent.LookupType(a.Type)
 	if ok && value(a.Shell.Enabled) && !slices.Contains(row.Tools, agent.ToolShell) {
 		v.errorf(p.key("shell").key("enabled"), "an agent of type %q has no shell", row.Name)
@@ -56,7 +64,8 @@ func (a *Agent) validate(p path, v *validator) {
 
 func (a *Agent) settings() settings {
 	return settings{
-		Backend: canonical(a.LLMBackend), Servers: notEmpty(a.MCPServers), MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
+		Provider: a.DefaultModel,
+		Backend:  canonical(a.LLMBackend), Servers: notEmpty(a.MCPServers), MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
 		Temperature: a.Temperature, MaxTokens: a.MaxTokens, NativeTools: a.NativeTools,
 		Compression: a.Compression, Shell: a.Shell.settings(), ToolConfig: a.ToolConfig, Timeouts: a.Timeouts,
 	}

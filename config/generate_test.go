@@ -67,7 +67,7 @@ func (g *generator) config() section {
 	defaults["llm_provider"], defaults["llm_backend"] = g.one(g.providers...), g.backend()
 	agents := section{"Joiner": g.agent("synthesis")}
 	for _, name := range g.agents {
-		agents[name] = g.agent(g.one("", "default", "action", "react", "react_agent", "exec_summary"))
+		agents[name] = g.agent(g.one("", "default", "action", "react", "react_agent", "exec_summary", "letta_v1"))
 	}
 	return section{
 		"defaults": defaults, "llm_providers": providers, "mcp_servers": servers, "agents": agents, "agent_chains": g.chains(),
@@ -122,9 +122,15 @@ func (g *generator) agent(kind string) section {
 		"description": g.text(), "custom_instructions": g.text(), "mcp_servers": g.subset(g.servers), "max_iterations": g.count(),
 		"on_limit": g.one("conclude", "error"), "temperature": rapid.Float32Range(0, 2).Draw(g.T, "temperature"), "max_tokens": g.count(),
 		"compression": g.compression(), "timeouts": g.timeouts(), "tool_config": g.toolConfig(),
+		"default_model": g.one(append(slices.Clone(g.providers), g.providers[0]+":large")...),
 	})
 	if a["type"] = kind; strings.HasPrefix(kind, "react") {
 		a["shell"] = g.shell()
+	}
+	if kind == "letta_v1" {
+		block := g.some(section{"value": g.text(), "description": g.text(), "limit": 500 + g.count(), "read_only": g.yes()})
+		block["label"] = "facts"
+		a["memory_blocks"] = []section{block}
 	}
 	if g.native && g.yes() {
 		a["native_tools"] = g.some(section{"google_search": g.yes(), "code_execution": true})

@@ -138,7 +138,10 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 		out.Servers = append(out.Servers, server)
 	}
 	if w.kind.Pattern != agent.SingleShot {
-		out.Tools = s.ToolConfig.plan()
+		out.Tools, out.ToolIDs = s.ToolConfig.plan(), r.toolIDs(w.definition)
+	}
+	if w.kind.Heartbeats {
+		out.HeartbeatInterval = r.Agents[w.definition].HeartbeatInterval
 	}
 	if w.kind.Remembers() {
 		out.MemoryBlocks = r.Agents[w.definition].memory()

@@ -21,6 +21,8 @@ func (f From) String() string {
 		return "default of the type " + f.DefaultOf
 	case f.BuiltIn:
 		return "built-in"
+	case f.Line == 0:
+		return f.File
 	}
 	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }

@@ -28,6 +28,8 @@ type Provider struct {
 	// NativeTools are what the model may do by itself; only with google, by native-gemini.
 	NativeTools NativeTools `yaml:"native_tools" default:"none"`
 
+	described bool // by an agent's default_model: it has no name of its own
+
 	_ struct{} `later:"rate_limits prices thinking reasoning_effort max_tool_result_tokens credentials_env project_env location_env"`
 }
 
@@ -37,7 +39,7 @@ var (
 )
 
 func (pr *Provider) validate(p path, v *validator) {
-	if name := p.name; !providerName.MatchString(name) {
+	if name := p.name; !pr.described && !providerName.MatchString(name) {
 		v.errorf(p, "a provider's name has at most 64 of A-Z a-z 0-9 _ . -, got %q", name)
 	}
 	if pr.Type == "" {

@@ -82,13 +82,15 @@ func (v *validator) tool(p path, name string) {
 		v.errorf(p, "the name of a tool is required")
 	case ofServer && !slices.Contains(servers, server):
 		v.add(SeverityWarning, p, "no MCP server of the tool %q: there is none named %q%s", name, server, didYouMean(server, servers))
-	case !ofServer && !slices.Contains(builtInTools(), name):
-		v.add(SeverityWarning, p, "no built-in tool %q%s; a server's tool is named server.tool", name, didYouMean(name, builtInTools()))
+	case !ofServer && !slices.Contains(v.ownTools(), name):
+		v.add(SeverityWarning, p, "no built-in tool %q%s; a server's tool is named server.tool", name, didYouMean(name, v.ownTools()))
 	}
 }
 
-func builtInTools() []string {
-	names := []string{agent.ToolReadResult}
+// ownTools are the tools that belong to no server: those that are built in, and
+// those that the program has registered.
+func (v *validator) ownTools() []string {
+	names := append([]string{agent.ToolReadResult}, v.tools...)
 	for _, t := range agent.Types() {
 		names = append(names, t.Tools...)
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // uses are the entries ("agents.LogAgent") that a chain needs, itself included.
@@ -23,6 +24,8 @@ func (c *Config) uses(name string) map[string]bool {
 			}
 			for _, choice := range c.choices(w.settings) {
 				used[entryPath("llm_providers", choice.provider).text] = true
+				entry, _, _ := strings.Cut(choice.provider, ":") // of entry:model
+				used[entryPath("llm_providers", entry).text] = true
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func (v *view) addEntries(shown map[string]bool) {
 		}
 	}
 	for name, pr := range v.source.LLMProviders {
-		if p := entryPath("llm_providers", name); shown[p.text] {
+		if p := entryPath("llm_providers", name); shown[p.text] && !pr.described {
 			v.LLMProviders[name] = v.provider(p, pr)
 		}
 	}
@@ -124,7 +124,7 @@ func (v *view) agent(p path, name string, a *Agent) *Agent {
 	s := inheritLevels(v.source.definitionLevels(name)...)
 	v.inherit(p, s, nil)
 	full := &Agent{
-		Type: a.row().Name, Description: a.Description, MCPServers: s.Servers, CustomInstructions: a.CustomInstructions,
+		Type: a.row().Name, Description: a.Description, MCPServers: s.Servers, ToolIDs: a.ToolIDs, DefaultModel: a.DefaultModel, CustomInstructions: a.CustomInstructions,
 		LLMBackend: s.Backend, MaxIterations: s.MaxIterations, OnLimit: s.OnLimit, Temperature: s.Temperature,
 		MaxTokens: s.MaxTokens, NativeTools: s.NativeTools, Compression: s.Compression, Timeouts: s.Timeouts,
 	}

@@ -83,7 +83,8 @@ func (c *Config) definitionLevels(name string) []level {
 		{settings: typeSettings(kind), rule: kind.Name},
 	}
 	if def, ok := c.Agents[name]; ok {
-		levels = append(levels, level{at: entryPath("agents", name), settings: def.settings()})
+		keys := map[string]string{"llm_provider": "default_model"}
+		levels = append(levels, level{at: entryPath("agents", name), settings: def.settings(), keys: keys})
 	}
 	return levels
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -63,6 +65,33 @@ func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context, in *workflowse
 	run.decided[key] = activities.Decision{Approved: *d.Approved, By: d.By, Reason: d.Reason}
 	reply.Outcome.Value = &updatepb.Outcome_Success{Success: payloads(run.decided[key])}
 	return reply, nil
+}
+
+// writes is a writer that calls itself.
+type writes func(text string)
+
+func (w writes) Write(p []byte) (int, error) {
+	w(string(p))
+	return len(p), nil
+}
+
+// Who follows an investigation without its store is told what waits, too.
+func TestProgressTellsWhatWaits(t *testing.T) {
+	t.Parallel()
+	fake, told := newFakeTemporal(t), false
+	ctx, interrupt := context.WithTimeout(t.Context(), time.Minute)
+	defer interrupt()
+	out := writes(func(text string) {
+		if strings.Contains(text, "Decide: starter decide w:0123456789ab collect/LogAgent/c1_1 --approve") {
+			told = true
+			interrupt()
+		}
+	})
+	args := []string{"run", "--chain", "risky", "--workflow-id", "w", "--address", fake.address, "--store", filepath.Join(t.TempDir(), "none")}
+	code := run(ctx, args, cli{in: strings.NewReader(""), out: out, err: io.Discard, getenv: func(string) string { return "" }})
+	if code != exitInterrupted || !told {
+		t.Errorf("exit code %d, told: %t", code, told)
+	}
 }
 
 func TestShellWord(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 func (c *cli) cancelCommand() *cobra.Command {
@@ -53,9 +55,9 @@ func (c *cli) cancel(ctx context.Context, id string, wait bool) error {
 	return err
 }
 
-// findRunning finds an investigation that can still be steered.
+// findRunning finds an investigation, or a conversation, that can still be steered.
 func findRunning(ctx context.Context, conn client.Client, id string) (target, error) {
-	t, err := find(ctx, conn, id)
+	t, err := findOne(ctx, conn, id, investigationType, workflows.TypeConversation)
 	if err == nil && !t.running() {
 		return t, fmt.Errorf("investigation %s has ended (%s)", t.id(), statusOf(t.status))
 	}

@@ -46,7 +46,7 @@ func (c *cli) exitCode(ctx context.Context, err error) int {
 	if err == nil {
 		return 0
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errLeft) {
 		if !errors.Is(err, context.Canceled) {
 			c.say("%v", err)
 		}

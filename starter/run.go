@@ -107,6 +107,11 @@ func newID(req agent.Request) string {
 	if name == "" {
 		name = req.AlertType
 	}
+	return randomID(name)
+}
+
+// randomID is a name and 8 random characters.
+func randomID(name string) string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return strings.Map(idRune, name) + "-" + hex.EncodeToString(random[:])

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,37 +66,44 @@ type target struct {
 
 // find asks Temporal for an investigation by its id or its workflow's.
 func find(ctx context.Context, conn client.Client, id string) (target, error) {
+	return findOne(ctx, conn, id, investigationType)
+}
+
+// findOne is find for workflows of other types, too.
+func findOne(ctx context.Context, conn client.Client, id string, types ...string) (target, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	t, err := describe(ctx, conn, id)
+	found, err := describe(ctx, conn, id, types...)
 	workflowID, isID := workflowOf(id)
 	if !errors.Is(err, record.ErrNotFound) || !isID {
-		return t, err
+		return targetOf(conn, found), err
 	}
-	t, err = describe(ctx, conn, workflowID)
+	found, err = describe(ctx, conn, workflowID, types...)
+	t := targetOf(conn, found)
 	if err == nil && t.id() != id {
 		return t, fmt.Errorf("%s: %w in Temporal: that workflow id has been used again, by %s", id, record.ErrNotFound, t.id())
 	}
 	return t, err
 }
 
-func describe(ctx context.Context, conn client.Client, workflowID string) (target, error) {
+// describe asks Temporal for the last workflow that has an id; it must be of one of the types.
+func describe(ctx context.Context, conn client.Client, workflowID string, types ...string) (*workflowpb.WorkflowExecutionInfo, error) {
 	found, err := conn.DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
-		return target{}, fmt.Errorf("investigation %s: %w in Temporal", workflowID, record.ErrNotFound)
+		return nil, fmt.Errorf("%s %s: %w in Temporal", strings.ToLower(types[0]), workflowID, record.ErrNotFound)
 	}
 	if err != nil {
-		return target{}, fmt.Errorf("ask Temporal for %s: %w", workflowID, err)
+		return nil, fmt.Errorf("ask Temporal for %s: %w", workflowID, err)
 	}
 	info := found.GetWorkflowExecutionInfo()
-	if name := info.GetType().GetName(); name != investigationType {
-		return target{}, usagef("%s is a workflow of type %s, not an investigation", workflowID, name)
+	if name := info.GetType().GetName(); !slices.Contains(types, name) {
+		return nil, usagef("%s is a workflow of type %s, not %s", workflowID, name, strings.Join(types, " or "))
 	}
-	return targetOf(conn, info), nil
+	return info, nil
 }
 
 // investigationType is the workflow type of investigations.
-const investigationType = "Investigation"
+const investigationType = workflows.TypeInvestigation
 
 func targetOf(conn client.Client, info *workflowpb.WorkflowExecutionInfo) target {
 	t := target{

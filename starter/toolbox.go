@@ -51,6 +51,10 @@ func (c *cli) toolbox(dir string) (*app.Toolbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.toolboxOf(cfg)
+}
+
+func (c *cli) toolboxOf(cfg *config.Config) (*app.Toolbox, error) {
 	data, err := c.dataFolder()
 	if err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ type flags struct {
 	config, store, taskQueue, profile, logLevel string
 	deploymentVersion, health                   string
 	drain                                       time.Duration
+	adoptStore                                  bool
 }
 
 func root() *cobra.Command {
@@ -44,6 +45,7 @@ calls may finish, and what does not finish goes on in another worker.`,
 	}
 	cmd.Flags().StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
 	cmd.Flags().StringVar(&f.store, "store", os.Getenv("INQUEST_STORE"), "path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: system.store, else that of dev) [INQUEST_STORE]")
+	cmd.Flags().BoolVar(&f.adoptStore, "adopt-store", false, "take over a SQLite store that was moved here from another host, or whose host has a new name")
 	cmd.Flags().StringVar(&f.taskQueue, "task-queue", workflows.TaskQueue, "task queue to serve")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -97,6 +99,7 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 		opts.Data = filepath.Dir(f.store)
 	}
 	opts.Store, opts.DefaultStore, opts.Config = f.store, command.StorePath(opts.Data), f.config
+	opts.AdoptStore = f.adoptStore
 	opts.TaskQueue, opts.Drain, opts.DeploymentVersion = f.taskQueue, f.drain, f.deploymentVersion
 	return opts, nil
 }

@@ -47,6 +47,7 @@ type agentRun struct {
 	approvals approvals
 	teller    teller
 	turns     bool // it works turn by turn, in a conversation
+	before    int  // iterations of earlier turns
 }
 
 func newAgentRun(in AgentInput) *agentRun {
@@ -215,7 +216,7 @@ func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
 func (r *agentRun) note(ctx workflow.Context, doing string) {
 	r.doing = doing
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("iteration %d of at most %d · %s · %d tokens so far\n%s",
-		max(r.state.Iteration, 1), r.in.Agent.MaxIterations, doing, r.state.Usage.InputTokens+r.state.Usage.OutputTokens,
+		max(r.state.Iteration-r.before, 1), r.in.Agent.MaxIterations, doing, r.state.Usage.InputTokens+r.state.Usage.OutputTokens,
 		approvalList(r.approvals.open())))
 }
 
@@ -225,7 +226,7 @@ func (r *agentRun) status() (AgentStatus, error) {
 		status = agent.StatusPaused
 	}
 	return AgentStatus{
-		Execution: r.in.Ref.Execution, Status: status, Iteration: r.state.Iteration, MaxIterations: r.in.Agent.MaxIterations,
+		Execution: r.in.Ref.Execution, Status: status, Iteration: r.state.Iteration - r.before, MaxIterations: r.in.Agent.MaxIterations,
 		Model: r.in.Agent.Models[r.state.Provider], Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
 		PausedUntil: r.state.PausedUntil,
 	}, nil

@@ -88,7 +88,7 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 func (b *batch) runOwn(ctx workflow.Context, own []int) {
 	in := activities.CallOwnToolsIn{Ref: b.in.Ref, Iteration: b.state.Iteration, Calls: own}
 	var out activities.CallOwnToolsOut
-	err := workflow.ExecuteLocalActivity(ownToolOptions(ctx), activities.NameCallOwnTools, in).Get(ctx, &out)
+	err := workflow.ExecuteLocalActivity(ownToolOptions(ctx, "memory and the like"), activities.NameCallOwnTools, in).Get(ctx, &out)
 	if err == nil {
 		b.pause(ctx, out.Pause)
 		return

@@ -23,9 +23,12 @@ func Conversation(ctx workflow.Context, input converter.RawValue) error {
 type conversationState struct {
 	Opened     activities.OpenConversationOut `json:"opened"`
 	Agent      agentState                     `json:"agent"`
+	Paused     bool                           `json:"paused,omitempty"`
 	Turns      int                            `json:"turns"`
-	LastActive time.Time                      `json:"last_active,omitzero"`
+	LastActive time.Time                      `json:"last_active"`
 	ListedAt   time.Time                      `json:"listed_at,omitzero"`
+	// Last is the last answer, for who asks again after this run has ended.
+	Last *answered `json:"last,omitempty"`
 }
 
 // continuedConversation is the input of a later run.
@@ -34,12 +37,13 @@ type continuedConversation struct {
 }
 
 type conversationRun struct {
-	id     string
-	state  conversationState
-	agent  *agentRun // nil until the conversation is open
-	failed error     // it cannot be opened
-	turn   *turn     // that runs
-	closed bool
+	id      string
+	state   conversationState
+	agent   *agentRun // nil until the conversation is open
+	failed  error     // it cannot be opened
+	turn    *turn     // that runs
+	closing workflow.ReceiveChannel
+	over    bool // it was closed
 }
 
 func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue) error {
@@ -48,28 +52,42 @@ func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue
 	if err := r.listen(ctx); err != nil {
 		return err
 	}
-	if err := r.open(ctx, input); err != nil {
-		r.failed = err
-		_ = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+	err := r.open(ctx, input)
+	if r.failed = err; err == nil {
+		err = r.serve(ctx)
+	}
+	if workflow.IsContinueAsNewError(err) {
 		return err
 	}
+	// Who has spoken is answered before the conversation ends, however it ends.
+	rest, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	_ = workflow.Await(rest, func() bool { return workflow.AllHandlersFinished(ctx) })
+	return err
+}
+
+// serve does all that a conversation does besides answering, which the update's
+// handler does, until it is closed.
+func (r *conversationRun) serve(ctx workflow.Context) error {
 	r.note(ctx)
-	for !r.closed {
+	for !r.closed() {
 		if err := r.idle(ctx); err != nil {
 			return err
 		}
 		switch {
-		case r.heartbeatDue(ctx):
-			r.heartbeat(ctx)
 		case r.renewable(ctx):
 			return r.continueAsNew(ctx)
+		case r.heartbeatDue(ctx):
+			r.heartbeat(ctx)
 		}
 	}
-	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+	r.over = r.closing.ReceiveAsync(nil)
+	return nil
 }
 
 // listen registers everything that reaches a conversation, before it first waits.
 func (r *conversationRun) listen(ctx workflow.Context) error {
+	r.closing = workflow.GetSignalChannelWithOptions(ctx, SignalClose, workflow.SignalChannelOptions{Description: "End the conversation after the running turn."})
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateSend, r.send, workflow.UpdateHandlerOptions{
 		Validator:   r.check,
 		Description: `Say something and get the reply. Input: {"text": "…", "author": "…"}; one turn at a time.`,
@@ -78,59 +96,71 @@ func (r *conversationRun) listen(ctx workflow.Context) error {
 		return err
 	}
 	options := workflow.QueryHandlerOptions{Description: "Where the conversation stands."}
-	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, r.status, options); err != nil {
-		return err
-	}
-	closing := workflow.GetSignalChannelWithOptions(ctx, SignalClose, workflow.SignalChannelOptions{Description: "End the conversation after the running turn."})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		closing.Receive(ctx, nil)
-		r.closed = true
-	})
-	return nil
+	return workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, r.status, options)
 }
+
+// closed: somebody has ended the conversation. What has come is looked at, not
+// received: a coroutine that receives it would run too late.
+func (r *conversationRun) closed() bool { return r.over || r.closing.Len() > 0 }
 
 // open resolves the request, or takes over the state of the run before.
 func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) error {
-	info := workflow.GetInfo(ctx)
-	if info.ContinuedExecutionRunID != "" {
+	if workflow.GetInfo(ctx).ContinuedExecutionRunID != "" {
 		if err := converter.GetDefaultDataConverter().FromPayload(input.Payload(), &continuedConversation{&r.state}); err != nil {
 			return fmt.Errorf("read the state of the run before: %w", err)
 		}
-	} else {
-		in := activities.OpenConversationIn{Conversation: r.id, RunID: info.FirstRunID}
-		err := workflow.ExecuteActivity(storeOptions(ctx, "agent and configuration"), act.OpenConversation, in).Get(ctx, &r.state.Opened)
-		if err != nil {
-			errorType, message := failure(err)
-			return temporal.NewNonRetryableApplicationError(message, errorType, nil)
-		}
+	} else if err := r.resolve(ctx); err != nil {
+		return err
 	}
 	skeleton := r.state.Opened.Agent
 	ref := activities.Ref{Investigation: r.id, Execution: executionName(ConversationStage, skeleton.Name), Plan: r.state.Opened.Plan}
-	r.agent = &agentRun{in: AgentInput{Ref: ref, Agent: skeleton}, state: r.state.Agent, turns: true}
-	r.agent.signals = listen(ctx)
-	r.agent.signals.serve(ctx, r.agent.handle)
-	return r.agent.serveDecisions(ctx)
+	a := &agentRun{in: AgentInput{Ref: ref, Agent: skeleton}, state: r.state.Agent, turns: true, before: r.state.Agent.Iteration}
+	a.steering.Paused = r.state.Paused
+	a.signals = listen(ctx)
+	a.signals.serve(ctx, a.handle)
+	r.agent = a
+	return a.serveDecisions(ctx)
 }
 
-// idle waits until there is something to do besides answering, which the update's
-// handler does.
-func (r *conversationRun) idle(ctx workflow.Context) error {
-	wanted := func() bool { return r.closed || r.renewable(ctx) }
-	interval := r.state.Opened.Agent.HeartbeatInterval.D()
-	if interval == 0 {
-		return workflow.Await(ctx, wanted)
+// resolve asks for the plan that the conversation is held by.
+func (r *conversationRun) resolve(ctx workflow.Context) error {
+	in := activities.OpenConversationIn{Conversation: r.id, RunID: workflow.GetInfo(ctx).FirstRunID}
+	err := workflow.ExecuteActivity(storeOptions(ctx, "agent and configuration"), act.OpenConversation, in).Get(ctx, &r.state.Opened)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		errorType, message := failure(err)
+		return temporal.NewNonRetryableApplicationError(message, errorType, nil)
 	}
-	left := max(r.nextHeartbeat(interval).Sub(workflow.Now(ctx)), time.Second)
-	active := r.state.LastActive
+	r.state.LastActive = workflow.Now(ctx)
+	return workflow.UpsertMemo(ctx, map[string]any{MemoAgent: r.state.Opened.Agent.Name})
+}
+
+// idle waits until there is something to do besides answering.
+func (r *conversationRun) idle(ctx workflow.Context) error {
+	interval := r.interval()
+	wanted := func() bool { return r.closed() || r.renewable(ctx) }
+	if interval == 0 || r.turn != nil {
+		return workflow.Await(ctx, func() bool { return wanted() || interval > 0 && r.turn == nil })
+	}
+	next := r.nextHeartbeat()
+	left := next.Sub(workflow.Now(ctx))
+	if left <= 0 {
+		return nil
+	}
 	_, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 		Timeout: left, TimerOptions: workflow.TimerOptions{Summary: "next heartbeat"},
-	}, func() bool { return wanted() || r.state.LastActive != active })
+	}, func() bool { return wanted() || r.turn != nil || !r.nextHeartbeat().Equal(next) })
 	return err
 }
 
+// interval is how long nobody speaks before the agent is called; 0 = it never is.
+func (r *conversationRun) interval() time.Duration { return r.state.Opened.Agent.HeartbeatInterval.D() }
+
 // nextHeartbeat is when the agent is called if nobody speaks and it has not paused.
-func (r *conversationRun) nextHeartbeat(interval time.Duration) time.Time {
-	next := r.state.LastActive.Add(interval)
+func (r *conversationRun) nextHeartbeat() time.Time {
+	next := r.state.LastActive.Add(r.interval())
 	if until := r.agent.state.PausedUntil; until.After(next) {
 		return until
 	}
@@ -138,18 +168,19 @@ func (r *conversationRun) nextHeartbeat(interval time.Duration) time.Time {
 }
 
 func (r *conversationRun) heartbeatDue(ctx workflow.Context) bool {
-	interval := r.state.Opened.Agent.HeartbeatInterval.D()
-	return interval > 0 && !r.closed && r.turn == nil && !r.state.LastActive.IsZero() && !r.nextHeartbeat(interval).After(workflow.Now(ctx))
+	return r.interval() > 0 && !r.closed() && r.turn == nil && !r.nextHeartbeat().After(workflow.Now(ctx))
 }
 
 // renewable: the history is long, and nothing is under way.
 func (r *conversationRun) renewable(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && r.turn == nil && workflow.AllHandlersFinished(ctx)
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && !r.closed() && r.turn == nil && workflow.AllHandlersFinished(ctx)
 }
 
+// continueAsNew starts the next run where this one stands. Signals that have
+// arrived are taken in before.
 func (r *conversationRun) continueAsNew(ctx workflow.Context) error {
 	r.agent.signals.drain(ctx, r.agent.handle)
-	r.state.Agent = r.agent.state
+	r.state.Agent, r.state.Paused = r.agent.state, r.agent.steering.Paused
 	state, err := converter.GetDefaultDataConverter().ToPayload(continuedConversation{&r.state})
 	if err != nil {
 		return fmt.Errorf("write the state for the next run: %w", err)
@@ -158,10 +189,11 @@ func (r *conversationRun) continueAsNew(ctx workflow.Context) error {
 }
 
 func (r *conversationRun) status() (ConversationStatus, error) {
-	out := ConversationStatus{ID: r.id, Turns: r.state.Turns, Open: r.agent != nil && !r.closed}
+	out := ConversationStatus{ID: r.id, Turns: r.state.Turns, Open: r.agent != nil && !r.closed()}
 	if r.agent != nil {
-		out.Agent, out.AgentStatus.Usage = r.agent.in.Agent.Name, r.agent.state.Usage
+		out.Agent = r.agent.in.Agent.Name
 		out.AgentStatus, _ = r.agent.status()
+		out.Waiting, out.AgentStatus.Waiting = out.AgentStatus.Waiting, nil
 	}
 	if r.turn != nil {
 		out.Answering = orText(r.turn.author, "somebody")
@@ -171,9 +203,11 @@ func (r *conversationRun) status() (ConversationStatus, error) {
 
 // note says in the Temporal UI that the agent waits for somebody to speak.
 func (r *conversationRun) note(ctx workflow.Context) {
-	text := fmt.Sprintf("%s · %d turn(s) · waits for the update `%s`", r.agent.in.Agent.Name, r.state.Turns, UpdateSend)
+	r.agent.doing = ""
+	text := fmt.Sprintf("**%s** · %d turn(s)", r.agent.in.Agent.Name, r.state.Turns)
 	if until := r.agent.state.PausedUntil; until.After(workflow.Now(ctx)) {
 		text += " · heartbeats paused until " + until.UTC().Format(time.RFC3339)
 	}
+	text += fmt.Sprintf("\n\nWaits for somebody to speak: update `%s`, input `{\"text\": \"…\"}`. The signal `%s` ends the conversation.", UpdateSend, SignalClose)
 	workflow.SetCurrentDetails(ctx, text)
 }

@@ -136,9 +136,9 @@ func TestATurnThatFailsIsNotTheLast(t *testing.T) {
 	}
 	var told []string
 	for _, in := range c.f.generated[1].Inputs {
-		told = append(told, in.Text)
+		told = append(told, in.Text+" of "+in.Update)
 	}
-	if diff := cmp.Diff([]string{"first", "second"}, told); diff != "" {
+	if diff := cmp.Diff([]string{" of first", "second of second"}, told); diff != "" { // the first one is read in the history
 		t.Errorf("what the agent was told in the end (-want +got):\n%s", diff)
 	}
 }

@@ -92,6 +92,9 @@ const ConversationStage = "chat"
 // UpdateSend says something in a conversation: Message in, Reply out.
 const UpdateSend = "send"
 
+// MemoAgent is the memo of a conversation that names its agent.
+const MemoAgent = "agent"
+
 // SignalClose ends a conversation, after the running turn.
 const SignalClose = "close"
 
@@ -121,7 +124,9 @@ type ConversationStatus struct {
 	Open  bool   `json:"open"`
 	Turns int    `json:"turns"`
 	// Answering is whose message the agent works on; "" = nobody's.
-	Answering   string      `json:"answering,omitempty"`
+	Answering string `json:"answering,omitempty"`
+	// Waiting are the tool calls that a person has to decide, where a Status has them.
+	Waiting     []Approval  `json:"waiting,omitempty"`
 	AgentStatus AgentStatus `json:"agent_status"`
 }
 

@@ -88,12 +88,12 @@ func toolOptions(ctx workflow.Context, t agent.Timeouts, call activities.Call) w
 
 // ownToolOptions are for calls that touch only our own store: they run within the
 // workflow task, and a crash runs them again into what they have written.
-func ownToolOptions(ctx workflow.Context) workflow.Context {
+func ownToolOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout:    storeTimeout,
 		ScheduleToCloseTimeout: 5 * storeTimeout,
 		RetryPolicy:            retry(ownToolAttempts, 5*time.Second),
-		Summary:                "memory and the like",
+		Summary:                summary,
 	})
 }
 

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 )
@@ -16,7 +17,8 @@ var patterns = map[agent.Pattern]any{
 func Register(registry worker.WorkflowRegistry) {
 	registry.RegisterWorkflow(Investigation)
 	registry.RegisterWorkflow(Stage)
-	registry.RegisterWorkflow(Conversation)
+	// A conversation may be open for months: it moves on with the deployment.
+	registry.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
 	registry.RegisterWorkflow(IteratingAgent)
 	registry.RegisterWorkflow(SingleShotAgent)
 }

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -26,12 +27,19 @@ func (r *conversationRun) check(m Message) error {
 		return errors.New(`the message is empty: give {"text": "…"}`)
 	case n > maxMessage:
 		return fmt.Errorf("the message has %d characters; %d are allowed", n, maxMessage)
-	case r.closed:
+	case r.closed():
 		return errors.New("the conversation is closed")
 	case r.turn != nil:
 		return fmt.Errorf("a turn is running: the agent answers %s", orText(r.turn.author, "somebody"))
 	}
 	return nil
+}
+
+// answered is what came of a turn.
+type answered struct {
+	Update    string `json:"update"` // its id
+	Reply     Reply  `json:"reply"`  // without the text
+	Iteration int    `json:"iteration"`
 }
 
 // send runs one turn.
@@ -44,12 +52,22 @@ func (r *conversationRun) send(ctx workflow.Context, m Message) (Reply, error) {
 	if r.failed != nil {
 		return Reply{}, r.failed
 	}
-	r.agent.wake()
-	said := activities.Input{Kind: activities.InputMessage, Text: m.Text, By: m.Author}
-	if len(m.Text) > maxInlineMessage {
-		said.Text, said.Update = "", workflow.GetCurrentUpdateInfo(ctx).ID
+	id := workflow.GetCurrentUpdateInfo(ctx).ID
+	if last := r.state.Last; last != nil && last.Update == id { // by a client that has missed the answer in the run before
+		return r.read(ctx, *last)
 	}
-	return r.answer(ctx, said)
+	said := activities.Input{
+		Kind: activities.InputMessage, Text: m.Text, By: m.Author, Update: id, Run: workflow.GetInfo(ctx).WorkflowExecution.RunID,
+	}
+	if len(m.Text) > maxInlineMessage {
+		said.Text = ""
+	}
+	reply, err := r.answer(ctx, said)
+	if err != nil {
+		return reply, err
+	}
+	r.state.Last = &answered{Update: id, Reply: reply, Iteration: r.agent.state.Iteration}
+	return r.read(ctx, *r.state.Last)
 }
 
 // maxInlineMessage is how long a message may be to stand in an activity's input,
@@ -65,41 +83,71 @@ func (r *conversationRun) heartbeat(ctx workflow.Context) {
 	}
 }
 
-// answer has the agent work on what was said.
+// answer has the agent work on what was said. The reply has no text yet.
 func (r *conversationRun) answer(ctx workflow.Context, said activities.Input) (Reply, error) {
 	a := r.agent
 	before := a.state.Usage
 	a.begin(said, workflow.Now(ctx).Sub(r.state.ListedAt) > listAgain)
 	result := a.takeTurn(ctx)
+	a.state.Inputs = leftBehind(a.state.Inputs, result.ErrorType)
 	if a.state.Listed {
 		r.state.ListedAt = workflow.Now(ctx)
 	}
 	r.state.Turns++
 	r.state.LastActive = workflow.Now(ctx)
-	r.turn = nil
 	r.note(ctx)
 	reply := Reply{
 		Turn: r.state.Turns, StopReason: result.StopReason, Iterations: result.Iterations, Usage: a.state.Usage.Sub(before),
 		PausedUntil: a.state.PausedUntil,
 	}
-	if result.Status != agent.StatusCompleted {
-		return reply, temporal.NewApplicationErrorWithOptions(orText(result.Error, string(result.StopReason)), orText(result.ErrorType, ErrorFailed),
-			temporal.ApplicationErrorOptions{NonRetryable: true, Details: []any{reply}})
+	if result.Status == agent.StatusCompleted {
+		return reply, nil
 	}
+	return reply, temporal.NewApplicationErrorWithOptions(orText(result.Error, string(result.StopReason)), orText(result.ErrorType, ErrorFailed),
+		temporal.ApplicationErrorOptions{NonRetryable: true, Details: []any{reply}})
+}
+
+// read adds the text to a reply.
+func (r *conversationRun) read(ctx workflow.Context, a answered) (Reply, error) {
 	var out activities.ReadReplyOut
-	in := activities.ReadReplyIn{Ref: a.in.Ref, Iteration: a.state.Iteration}
-	if err := workflow.ExecuteLocalActivity(ownToolOptions(ctx), activities.NameReadReply, in).Get(ctx, &out); err != nil {
-		return reply, err
+	in := activities.ReadReplyIn{Ref: r.agent.in.Ref, Iteration: a.Iteration}
+	err := workflow.ExecuteLocalActivity(ownToolOptions(ctx, "the reply's text"), activities.NameReadReply, in).Get(ctx, &out)
+	a.Reply.Text, a.Reply.TextRef = out.Text, out.TextRef
+	return a.Reply, err
+}
+
+// maxUnread bounds the messages that wait because turns have failed.
+const maxUnread = 20
+
+// leftBehind are the inputs that no model call has read and the next turn's has
+// to: not those that were of their turn alone, and not a message that the model
+// refuses to read. Messages are left by reference: a provider may be away for long.
+func leftBehind(inputs []activities.Input, errorType string) (left []activities.Input) {
+	messages := 0
+	for _, in := range slices.Backward(inputs) {
+		switch in.Kind {
+		case activities.InputMessage:
+			if messages++; messages > maxUnread || activities.ContentError(errorType) {
+				continue
+			}
+			in.Text = ""
+		case activities.InputGuidance, activities.InputResult:
+		default:
+			continue
+		}
+		left = append(left, in)
 	}
-	reply.Text, reply.TextRef = out.Text, out.TextRef
-	return reply, nil
+	slices.Reverse(left)
+	return left
 }
 
 // listAgain is how old the catalogues of tools may be at the beginning of a turn.
 const listAgain = time.Hour
 
-// begin makes an agent ready for a turn: its limits are those of one turn.
+// begin makes an agent ready for a turn, and wakes it: its limits are those of one turn.
 func (r *agentRun) begin(said activities.Input, relist bool) {
+	r.wake()
+	r.before = r.state.Iteration
 	r.state.Batches, r.state.Nudges, r.state.Provider = 0, 0, 0
 	r.state.Inputs = append(r.state.Inputs, said)
 	r.state.Deadline = deadline{Remaining: r.in.Agent.Timeouts.Agent.D()}
@@ -109,7 +157,6 @@ func (r *agentRun) begin(said activities.Input, relist bool) {
 
 // takeTurn runs the pattern's loop once, to the agent's last word.
 func (r *agentRun) takeTurn(ctx workflow.Context) AgentResult {
-	first := r.state.Iteration
 	loop := iteratingRun{r}.loop
 	if r.in.Agent.Pattern == agent.SingleShot {
 		loop = singleShotRun{r}.loop
@@ -120,6 +167,6 @@ func (r *agentRun) takeTurn(ctx workflow.Context) AgentResult {
 	if err != nil {
 		result = r.stopped(work, err)
 	}
-	result.Iterations = r.state.Iteration - first
+	result.Iterations = r.state.Iteration - r.before
 	return result
 }

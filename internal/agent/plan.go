@@ -77,7 +77,9 @@ type AgentPlan struct {
 	MaxIterations int        `json:"max_iterations"`
 	OnLimit       OnLimit    `json:"on_limit,omitempty"`
 	// Servers are the MCP servers whose tools the agent is offered.
-	Servers []Server   `json:"servers,omitempty"`
+	Servers []Server `json:"servers,omitempty"`
+	// ToolIDs are the tools of the workers' own program that the agent is offered.
+	ToolIDs []string   `json:"tool_ids,omitempty"`
 	Shell   *Shell     `json:"shell,omitempty"`
 	Tools   ToolConfig `json:"tools,omitzero"`
 	// Contract is what the agent's final text has to be.

@@ -11,7 +11,10 @@ import (
 )
 
 // builtins is the registry of the tools that need no server.
-type builtins struct{ results builtin.Results }
+type builtins struct {
+	results builtin.Results
+	code    []builtin.Tool // that the program has brought along
+}
 
 // tools are the built-in tools that there are for an agent; which of them it is
 // offered is the policy's to say.
@@ -20,7 +23,7 @@ func (b builtins) tools(plan agent.AgentPlan) []builtin.Tool {
 	if plan.Shell != nil {
 		tools = append(tools, builtin.Shell(*plan.Shell))
 	}
-	return tools
+	return append(tools, b.code...)
 }
 
 // Specs lists them, and the tools of the memory, whose calls are the store's to journal.

@@ -15,7 +15,6 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 )
@@ -29,11 +28,15 @@ type HostOptions struct {
 	// configuration says, else DefaultStore.
 	Store        string
 	DefaultStore string
-	TaskQueue    string
-	Drain        time.Duration
+	// AdoptStore takes over a SQLite file that another host has marked: see store.Options.
+	AdoptStore bool
+	TaskQueue  string
+	Drain      time.Duration
 	// DeploymentVersion: see WorkerOptions.
 	DeploymentVersion string
-	Logger            *slog.Logger
+	// Embedding: the host is a part of another program; nil = it is one of ours.
+	Embedding *Embedding
+	Logger    *slog.Logger
 }
 
 // Host is a worker with all that it opened.
@@ -41,50 +44,82 @@ type Host struct {
 	Client  client.Client
 	Store   *store.Store
 	Config  *config.Live
+	opts    HostOptions
+	hup     chan os.Signal
 	worker  *Worker
 	unwatch context.CancelFunc
 }
 
-// StartHost loads the configuration, opens the store, dials Temporal and starts
-// the worker: everything that can be wrong on this side is found before the dial.
+// StartHost makes a host and starts it.
 func StartHost(ctx context.Context, opts HostOptions) (*Host, error) {
-	hup := make(chan os.Signal, 1)
-	live, err := config.NewLive(config.LiveOptions{
-		Source: config.Source{Dir: opts.Config, Env: command.Env(opts.Data)}, Reload: hup, Logger: opts.Logger,
-	})
+	h, err := NewHost(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Start(ctx); err != nil {
+		return nil, errors.Join(err, h.Stop())
+	}
+	return h, nil
+}
+
+// NewHost loads the configuration, opens the store and dials Temporal: everything
+// that can be wrong on this side is found before the dial.
+func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
+	h := &Host{opts: opts, hup: make(chan os.Signal, 1), unwatch: func() {}}
+	live, err := config.NewLive(config.LiveOptions{Source: opts.source(), Reload: h.hup, Logger: opts.Logger})
 	if err != nil {
 		return nil, err
 	}
 	for _, finding := range live.Current().Warnings() {
 		opts.Logger.Debug("configuration", "finding", finding.String())
 	}
-	if err := PrepareSample(opts.Data); err != nil {
-		return nil, err
+	if opts.Embedding == nil {
+		if err := PrepareSample(opts.Data); err != nil {
+			return nil, err
+		}
+		signal.Notify(h.hup, syscall.SIGHUP) // another program's signals are left to it
 	}
-	h := &Host{Config: live}
-	signal.Notify(hup, syscall.SIGHUP)
-	watch, cancel := context.WithCancel(ctx)
-	h.unwatch = func() { signal.Stop(hup); cancel() }
-	go live.Watch(watch)
-	if err := h.start(ctx, opts); err != nil {
+	h.Config = live
+	if err := h.connect(ctx); err != nil {
 		return nil, errors.Join(err, h.Stop())
 	}
 	return h, nil
 }
 
+// Start begins to work, and to follow the configuration's files.
+func (h *Host) Start(ctx context.Context) (err error) {
+	watch, cancel := context.WithCancel(ctx)
+	h.unwatch = cancel
+	go h.Config.Watch(watch)
+	h.worker, err = StartWorker(ctx, WorkerOptions{
+		Client: h.Client, Namespace: h.opts.Temporal.Namespace, TaskQueue: h.opts.TaskQueue,
+		Config: h.Config, Store: h.Store, Tools: h.opts.tools(), Drain: h.opts.Drain,
+		DeploymentVersion: h.opts.DeploymentVersion, Logger: h.opts.Logger,
+	})
+	return err
+}
+
 // storeOptions says which store: the one that was asked for, else the
-// configuration's, else the default.
+// configuration's, else the default. What is not used is not looked at: its
+// variables need not be set.
 func (h *Host) storeOptions(opts HostOptions) (store.Options, error) {
-	target, err := h.Config.Current().Store()
-	if err != nil {
-		return store.Options{}, err
+	out := store.At(opts.Store)
+	if opts.Store == "" {
+		target, err := h.Config.Current().Store()
+		if err != nil {
+			return store.Options{}, err
+		}
+		out = store.Options{DSN: target.Postgres}
+		if target.Postgres == "" {
+			out.Path = cmp.Or(target.SQLite, opts.DefaultStore)
+		}
 	}
-	out := store.At(cmp.Or(opts.Store, target.Postgres, target.SQLite, opts.DefaultStore))
-	out.Logger = opts.Logger
+	out.Logger, out.Adopt = opts.Logger, opts.AdoptStore
 	return out, nil
 }
 
-func (h *Host) start(ctx context.Context, opts HostOptions) (err error) {
+func (h *Host) connect(ctx context.Context) (err error) {
+	opts := h.opts
 	where, err := h.storeOptions(opts)
 	if err != nil {
 		return err
@@ -99,12 +134,7 @@ func (h *Host) start(ctx context.Context, opts HostOptions) (err error) {
 	if h.Client, err = client.DialContext(dial, opts.Temporal); err != nil {
 		return fmt.Errorf("connect to Temporal at %s: %w", opts.Temporal.HostPort, err)
 	}
-	h.worker, err = StartWorker(ctx, WorkerOptions{
-		Client: h.Client, Namespace: opts.Temporal.Namespace, TaskQueue: opts.TaskQueue,
-		Config: h.Config, Store: h.Store, Drain: opts.Drain,
-		DeploymentVersion: opts.DeploymentVersion, Logger: opts.Logger,
-	})
-	return err
+	return nil
 }
 
 // Wait returns when ctx ends, or with the error that the worker cannot go on after.
@@ -112,6 +142,7 @@ func (h *Host) Wait(ctx context.Context) error { return h.worker.Wait(ctx) }
 
 // Stop drains the worker and closes what was opened, in the opposite order.
 func (h *Host) Stop() error {
+	signal.Stop(h.hup)
 	h.unwatch()
 	if h.worker != nil {
 		h.worker.Stop()

@@ -41,12 +41,15 @@ func (r requests) Message(ctx context.Context, workflowID, runID, updateID strin
 		if err != nil {
 			return "", fmt.Errorf("read the history: %w", err)
 		}
-		accepted := event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest()
-		if accepted.GetMeta().GetUpdateId() != updateID {
+		request := event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest()
+		if request == nil { // in a history that was reset, it is where the update was admitted once more
+			request = event.GetWorkflowExecutionUpdateAdmittedEventAttributes().GetRequest()
+		}
+		if request.GetMeta().GetUpdateId() != updateID {
 			continue
 		}
 		var message workflows.Message
-		if err := converter.GetDefaultDataConverter().FromPayloads(accepted.GetInput().GetArgs(), &message); err != nil {
+		if err := converter.GetDefaultDataConverter().FromPayloads(request.GetInput().GetArgs(), &message); err != nil {
 			return "", fmt.Errorf("read update %s: %w", updateID, err)
 		}
 		return message.Text, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -27,6 +28,8 @@ type WorkerOptions struct {
 	Store     *store.Store
 	// Servers reaches the MCP servers; nil = as the configuration says.
 	Servers tool.Caller
+	// Tools are written in Go, beside our own.
+	Tools []builtin.Tool
 	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
 	Drain time.Duration
 	// DeploymentVersion makes the worker a version of the worker deployment
@@ -107,7 +110,7 @@ func newActivities(ctx context.Context, opts WorkerOptions) *activities.Activiti
 		Requests: requests{opts.Client}, Planner: opts.Config,
 		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Memories: opts.Store, Limits: opts.Store,
-		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store},
+		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store, code: opts.Tools},
 		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),
 		SearchAttributes: registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,

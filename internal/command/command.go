@@ -93,8 +93,10 @@ func DefaultStore() (string, error) {
 
 // Variables that every configuration may use besides the environment's.
 const (
-	variableExecutable = "INQUEST_EXECUTABLE" // this program, which serves the sample incident over MCP
-	variableData       = "INQUEST_DATA"       // the data folder
+	// VariableExecutable is this program, which serves the sample incident over MCP.
+	VariableExecutable = "INQUEST_EXECUTABLE"
+
+	variableData = "INQUEST_DATA" // the data folder
 )
 
 // Env is the environment that configurations see: the process's, and where this
@@ -102,7 +104,7 @@ const (
 func Env(data string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		switch name {
-		case variableExecutable:
+		case VariableExecutable:
 			path, err := os.Executable()
 			return path, err == nil
 		case variableData:

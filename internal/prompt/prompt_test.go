@@ -62,15 +62,22 @@ func entries() []transcript.Entry {
 	}
 }
 
-// TestGolden compares every template, with all fields and with almost none.
+// TestGolden compares every template, with all fields, with almost none, and as
+// a conversation has it: without chain and task.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	data := map[string]prompt.Data{"full": full(), "bare": {Agent: "A", Chain: "c", Stage: "s"}}
+	data := map[string]prompt.Data{
+		"full": full(), "bare": {Agent: "A", Chain: "c", Stage: "s"}, "talking": {Agent: "A", Instructions: "Be brief.\n", Servers: full().Servers},
+	}
 	for _, name := range prompt.Names() {
 		for size, d := range data {
 			t.Run(name+"_"+size, func(t *testing.T) {
 				t.Parallel()
-				golden(t, name+"_"+size, map[string]string{"system": must(t, prompt.System, name, d), "task": must(t, prompt.Task, name, d)})
+				texts := map[string]string{"system": must(t, prompt.System, name, d)}
+				if d.Chain != "" {
+					texts["task"] = must(t, prompt.Task, name, d)
+				}
+				golden(t, name+"_"+size, texts)
 			})
 		}
 	}
@@ -80,10 +87,12 @@ func TestGolden(t *testing.T) {
 func TestGoldenSteering(t *testing.T) {
 	t.Parallel()
 	golden(t, "steering", map[string]string{
+		"awake":             prompt.Awake + "\n",
 		"conclude_limit":    prompt.Conclude(agent.StopMaxIterations) + "\n",
 		"conclude_person":   prompt.Conclude(agent.StopConcluded) + "\n",
 		"guidance":          prompt.Guidance("Look at payments.", "ana") + "\n",
 		"guidance_nameless": prompt.Guidance("Look at payments.", "") + "\n",
+		"heartbeat":         prompt.Heartbeat + "\n",
 		"nudge":             prompt.Nudge + "\n",
 		"repeating":         prompt.Repeating + "\n",
 	})

@@ -52,10 +52,11 @@ func (o Options) String() string {
 }
 
 // parseDSN takes an address apart if it is certain what in it is the password: a
-// password with an unescaped "@", "/" or "?" would pass for a host or a path.
+// password with an unescaped "@", "/" or "?" would pass for a host or a path, and
+// all of libpq's other spelling ("host=h password=p") for a path.
 func parseDSN(dsn string) (u *url.URL, ok bool) {
 	u, err := url.Parse(dsn)
-	if err != nil || strings.Contains(dsn, "#") {
+	if err != nil || !IsDSN(dsn) || strings.Contains(dsn, "#") {
 		return nil, false
 	}
 	ats := strings.Count(dsn, "@")

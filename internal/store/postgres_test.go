@@ -116,6 +116,7 @@ func testPostgresOpenRefuses(t *testing.T, server *postgrestest.Server) {
 		"read-only":         {store.At(bare + "?default_transaction_read_only=on"), store.ErrUnavailable, "set to read-only"},
 		"a path as well":    {store.Options{DSN: bare, Path: "x"}, nil, "it is one or the other"},
 		"not an address":    {store.At("postgres://u:50%never-to-be-seen@h/db"), nil, "special characters"},
+		"libpq's spelling":  {store.Options{DSN: "host=127.0.0.1 user=u password=never-to-be-seen"}, nil, "the address must be postgres://"},
 		"unknown parameter": {store.At(bare + "?sslmode=maybe"), nil, "sslmode"},
 	}
 	for name, test := range tests {

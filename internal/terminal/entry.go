@@ -47,6 +47,10 @@ func (v *view) entry(e transcript.Entry) {
 
 // user prints what was said to an agent; the task, which is long, is a prompt.
 func (v *view) user(l *lane, e transcript.Entry) {
+	if v.talk {
+		v.heard(l, e)
+		return
+	}
 	if v.tasks[e.Execution] {
 		delete(v.tasks, e.Execution)
 		v.prompt(l, "task", e.Text)

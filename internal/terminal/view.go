@@ -17,6 +17,8 @@ type view struct {
 	p          *printer
 	verbose    bool
 	live       bool
+	talk       bool   // a conversation: one agent, and nothing but what it hears and says
+	said       string // what is not repeated in a conversation
 	record     record.Investigation
 	stages     []record.Stage
 	executions []record.Execution
@@ -81,7 +83,7 @@ func (v *view) lane(execution string) *lane {
 	if l := v.lanes[execution]; l != nil {
 		return l
 	}
-	l := &lane{name: CleanLine(execution), style: agentStyles[len(v.lanes)%len(agentStyles)]}
+	l := &lane{name: v.laneName(execution), style: agentStyles[len(v.lanes)%len(agentStyles)]}
 	v.lanes[execution] = l
 	v.p.pad = max(v.p.pad, min(utf8.RuneCountInString(l.name), maxPad))
 	return l
@@ -90,7 +92,7 @@ func (v *view) lane(execution string) *lane {
 // enter prints the heading of a stage when its first line comes.
 func (v *view) enter(execution string) {
 	stage := stageOf(execution)
-	if stage == v.stage {
+	if stage == v.stage || v.talk {
 		return
 	}
 	v.leave(v.stage)

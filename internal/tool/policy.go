@@ -25,9 +25,9 @@ func NewPolicy(logger *slog.Logger) *Policy {
 }
 
 // Tools says what an agent may do with every tool that there is for it: the
-// built-in tools of its type, read_result beside the tools of servers, then the
-// tools of its attached servers, in the plan's order and by name within a
-// server. It depends on its arguments alone, and so does their order. Names are
+// built-in tools of its type, those of the plan's ToolIDs, read_result beside
+// tools that are not our own, then the tools of its attached servers, in the
+// plan's order and by name within a server. It depends on its arguments alone, and so does their order. Names are
 // unique, in both spellings.
 func (p *Policy) Tools(typ agent.Type, plan agent.AgentPlan, catalogues []Catalogue, builtins []Spec) *Set {
 	offer := offer{log: p.log, named: map[string]*attached{}}
@@ -37,8 +37,11 @@ func (p *Policy) Tools(typ agent.Type, plan agent.AgentPlan, catalogues []Catalo
 		}
 		offer.builtin(name, builtins)
 	}
-	if typ.Pattern == agent.Iterating && len(plan.Servers) > 0 {
-		offer.builtin(agent.ToolReadResult, builtins) // only servers have results that are not shown whole
+	for _, name := range plan.ToolIDs {
+		offer.builtin(name, builtins)
+	}
+	if typ.Pattern == agent.Iterating && len(plan.Servers)+len(plan.ToolIDs) > 0 {
+		offer.builtin(agent.ToolReadResult, builtins) // only those have results that are not shown whole
 	}
 	for _, server := range plan.Servers {
 		offer.server(server.Name, catalogues)

@@ -16,7 +16,10 @@ import (
 )
 
 var (
-	builtins   = []tool.Spec{{Name: agent.ToolShell, Risk: agent.RiskWrite}, {Name: agent.ToolReadResult, Risk: agent.RiskReadOnly}}
+	builtins = []tool.Spec{
+		{Name: agent.ToolShell, Risk: agent.RiskWrite}, {Name: agent.ToolReadResult, Risk: agent.RiskReadOnly},
+		{Name: "ticket", Risk: agent.RiskWrite}, {Name: "page", Risk: agent.RiskHigh}, {Name: "a__b", Risk: agent.RiskReadOnly},
+	}
 	withTool   = agent.Type{Tools: []string{agent.ToolShell}}
 	iterating  = agent.Type{Tools: []string{agent.ToolShell}, Pattern: agent.Iterating}
 	singleShot = agent.Type{Pattern: agent.SingleShot}
@@ -48,6 +51,7 @@ func TestOffered(t *testing.T) {
 	t.Parallel()
 	withShell := attached("loki")
 	withShell.Shell = &agent.Shell{}
+	withCode := agent.AgentPlan{ToolIDs: []string{"page", "ticket", "unregistered"}}
 	for name, tc := range map[string]struct {
 		typ        agent.Type
 		plan       agent.AgentPlan
@@ -64,6 +68,7 @@ func TestOffered(t *testing.T) {
 		"read_result":            {iterating, withShell, []tool.Catalogue{catalogue("loki", "loki.q")}, []string{"shell", "read_result", "loki.q"}, ""},
 		"nothing to read":        {iterating, attached(), nil, nil, ""},
 		"not one that iterates":  {singleShot, attached("a"), []tool.Catalogue{catalogue("a", "a.x")}, []string{"a.x"}, ""},
+		"registered in Go":       {iterating, withCode, nil, []string{"page", "ticket", "read_result"}, ""},
 		"same wire name":         {withTool, attached("a", "a__b"), []tool.Catalogue{catalogue("a", "a.b__c"), catalogue("a__b", "a__b.c")}, []string{"a.b__c"}, "a__b.c"},
 		"same name twice":        {withTool, attached("a"), []tool.Catalogue{catalogue("a", "a.x", "a.x")}, []string{"a.x"}, "a.x"},
 		"another server's name":  {withTool, attached("a"), []tool.Catalogue{catalogue("a", "b.x", "shell", "a.")}, nil, "shell"},
@@ -90,6 +95,7 @@ func TestDecideRefusesNames(t *testing.T) {
 	plan.Tools.Disabled = []string{"loki.drop"}
 	set := tool.NewPolicy(nil).Tools(agent.Type{}, plan, catalogues, append(builtins, tool.Spec{Name: "recall"}))
 	for name, want := range map[string]tool.Result{
+		"ticket":       tool.Failure(tool.ErrorPermissionDenied, "Tool ticket is not allowed for this agent."),
 		"shell":        tool.Failure(tool.ErrorPermissionDenied, "Tool shell is not allowed for this agent."),
 		"recall":       tool.Failure(tool.ErrorPermissionDenied, "Tool recall is not allowed for this agent."),
 		"loki__drop":   tool.Failure(tool.ErrorPermissionDenied, "Tool loki.drop is disabled for this agent"),

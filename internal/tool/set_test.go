@@ -187,7 +187,9 @@ func TestOnlyOfferedToolsAreExecuted(t *testing.T) {
 			}
 			catalogues = append(catalogues, c)
 		}
-		called := rapid.OneOf(word, rapid.Just("shell"), rapid.SampledFrom(allNames(catalogues)))
+		registered := rapid.SampledFrom([]string{"ticket", "page", "a__b", "unregistered"})
+		plan.ToolIDs = rapid.SliceOfDistinct(registered, rapid.ID).Draw(t, "tool ids")
+		called := rapid.OneOf(word, rapid.Just("shell"), registered, rapid.SampledFrom(allNames(catalogues)))
 		plan.Tools = toolConfig(called).Draw(t, "config")
 		set := policy.Tools(withTool, plan, catalogues, builtins)
 		offered := set.Offered()
@@ -201,6 +203,9 @@ func TestOnlyOfferedToolsAreExecuted(t *testing.T) {
 				if got, err := set.Decide(name, `{"ns":"a"}`); err != nil || got.Spec.Name != spec.Name {
 					t.Fatalf("%s is offered as %s, and found as %q (%v)", spec.Name, name, got.Spec.Name, err)
 				}
+			}
+			if server, own := tool.Split(spec.Name); server == "" && own != agent.ToolShell && !slices.Contains(plan.ToolIDs, own) {
+				t.Fatalf("%s is offered, but not among %v", own, plan.ToolIDs)
 			}
 			if isListed(plan.Tools.Disabled, spec.Name) || plan.Tools.Enabled != nil && !isListed(plan.Tools.Enabled, spec.Name) {
 				t.Fatalf("%s is offered in spite of %+v", spec.Name, plan.Tools)

@@ -116,16 +116,21 @@ func kindOf(value any) string {
 }
 
 // maxExponent is past what any float can hold. The checks below compute with
-// exact fractions, which a number like 1e999999 would make enormous.
+// exact fractions, which a number like 1e-999999 would make enormous.
 const maxExponent = 400
 
-// outOfRange finds a number that is too large or too small to compute with.
+// outOfRange finds a number that is too large for a float, as most servers read
+// it, or too small to compute with.
 func outOfRange(value any) (at string, found bool) {
 	switch value := value.(type) {
 	case json.Number:
 		_, exponent, ok := strings.Cut(strings.ToLower(value.String()), "e")
 		n, err := strconv.Atoi(exponent)
-		return "", ok && (err != nil || n > maxExponent || n < -maxExponent)
+		if ok && (err != nil || n > maxExponent || n < -maxExponent) {
+			return "", true
+		}
+		_, err = strconv.ParseFloat(value.String(), 64)
+		return "", err != nil
 	case []any:
 		for i, item := range value {
 			if at, found := outOfRange(item); found {

@@ -161,10 +161,11 @@ func (k *kill) reach(investigation string) (pass func()) {
 	return func() {}
 }
 
-func (k *kill) entries(investigation string) []transcript.Entry {
-	entries, err := k.open().After(context.Background(), investigation, 0, 0)
+func (w *world) entries(investigation string) []transcript.Entry {
+	w.t.Helper()
+	entries, err := w.open().After(context.Background(), investigation, 0, 0)
 	if err != nil {
-		k.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return entries
 }

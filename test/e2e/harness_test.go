@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -55,6 +56,7 @@ type world struct {
 	t       *testing.T
 	data    string
 	config  string
+	store   string // path of a SQLite file, or address of a PostgreSQL database
 	address string // of Temporal
 	ui      string
 	env     []string
@@ -67,14 +69,27 @@ const key = "sk-e2e-never-to-be-seen"
 func newWorld(t *testing.T, script llmtest.Script, config string) *world {
 	t.Helper()
 	w := &world{t: t, data: t.TempDir(), address: freeAddress(t), ui: freeAddress(t), model: llmtest.Start(t, script)}
-	w.config = filepath.Join(w.data, "config.yaml")
-	if err := os.WriteFile(w.config, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	w.config, w.store = filepath.Join(w.data, "config.yaml"), w.storePath()
+	w.configure(config)
 	w.env = append(os.Environ(),
-		"E2E_KEY="+key, "E2E_MODEL="+w.model.URL, "E2E_TOOLS="+filepath.Join(bin, "toolserver"),
+		"E2E_KEY="+key, "E2E_MODEL="+w.model.URL, "E2E_GEMINI="+w.model.GeminiURL, "E2E_TOOLS="+filepath.Join(bin, "toolserver"),
 		"TEMPORAL_ADDRESS="+w.address, "INQUEST_STORE="+w.storePath(), "NO_COLOR=1")
 	return w
+}
+
+// configure writes the configuration.
+func (w *world) configure(config string) {
+	w.t.Helper()
+	if err := os.WriteFile(w.config, []byte(config), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// with is the same installation for programs with other variables in their environment.
+func (w *world) with(env ...string) *world {
+	other := *w
+	other.env = slices.Concat(w.env, env)
+	return &other
 }
 
 func (w *world) storePath() string { return filepath.Join(w.data, "inquest.db") }
@@ -129,11 +144,14 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-func (l *lines) wait(text string, done <-chan struct{}) bool {
+func (l *lines) wait(text string, done <-chan struct{}) bool { return l.waitTimes(1, text, done) }
+
+// waitTimes waits until a text has been printed so many times.
+func (l *lines) waitTimes(times int, text string, done <-chan struct{}) bool {
 	timeout := time.After(patience)
 	for {
 		l.mu.Lock()
-		found, changed := strings.Contains(l.text.String(), text), l.changed
+		found, changed := strings.Count(l.text.String(), text) >= times, l.changed
 		l.mu.Unlock()
 		if found {
 			return true
@@ -141,7 +159,7 @@ func (l *lines) wait(text string, done <-chan struct{}) bool {
 		select {
 		case <-changed:
 		case <-done:
-			return strings.Contains(l.String(), text)
+			return strings.Count(l.String(), text) >= times
 		case <-timeout:
 			return false
 		}
@@ -152,7 +170,7 @@ func (l *lines) wait(text string, done <-chan struct{}) bool {
 func (w *world) start(ready, program string, args ...string) *process {
 	w.t.Helper()
 	path := filepath.Join(bin, program)
-	if program == "sh" {
+	if program == "sh" || program == "unshare" {
 		path = program
 	}
 	p := &process{t: w.t, cmd: exec.Command(path, args...), done: make(chan struct{})}
@@ -171,6 +189,14 @@ func (w *world) start(ready, program string, args ...string) *process {
 		w.t.Fatalf("%s did not say %q:\n%s", program, ready, p.log)
 	}
 	return p
+}
+
+// says waits until the process has printed a text so many times.
+func (p *process) says(times int, text string) {
+	p.t.Helper()
+	if !p.log.waitTimes(times, text, p.done) {
+		p.t.Fatalf("%s did not say %q %d times:\n%s", p.cmd.Path, text, times, p.log)
+	}
 }
 
 // kill ends the process and what it started the way a lost machine does, and
@@ -242,7 +268,7 @@ func (w *world) must(args ...string) string {
 // open opens the store beside the processes that use it.
 func (w *world) open() *store.Store {
 	w.t.Helper()
-	s, err := store.Open(context.Background(), store.Options{Path: w.storePath()})
+	s, err := store.Open(context.Background(), store.At(w.store))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -5,22 +5,31 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/store/postgrestest"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// toolSecret reaches a tool server in its environment; that server prints it and dies.
-const toolSecret = "tool-secret-never-to-be-seen"
+// Secrets that tool servers are given: in an environment, by a server that prints
+// it and dies; as a token and in a header, by one that quotes them.
+const (
+	toolSecret   = "tool-secret-never-to-be-seen"
+	bearerSecret = "bearer-token-never-to-be-seen"
+	headerSecret = "header-secret-never-to-be-seen"
+)
 
 const secretConfig = `
 llm_providers:
@@ -28,9 +37,18 @@ llm_providers:
 mcp_servers:
   lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}
   dead: {transport: {type: stdio, command: "{{.E2E_TOOLS}}", args: [dead], env: {TOOLTEST_SECRET: "{{.E2E_TOOL_SECRET}}"}}}
+  web:
+    transport: &guarded
+      type: http
+      url: "{{.E2E_WEB}}/mcp"
+      bearer_token: "{{.E2E_BEARER}}"
+      custom_headers: {X-Key: "Basic {{.E2E_HEADER}}", X-Session: "for {{.SESSION_ID}}"}
+      session_cleanup_url: "{{.E2E_WEB}}/cleanup/{{.SESSION_ID}}"
+  events:
+    transport: {<<: *guarded, type: sse, url: "{{.E2E_EVENTS}}/mcp", session_cleanup_url: "{{.E2E_EVENTS}}/cleanup/{{.SESSION_ID}}"}
 defaults: {llm_provider: lab-model}
 agents:
-  Alpha: {description: digs, mcp_servers: [lab, dead]}
+  Alpha: {description: digs, mcp_servers: [lab, dead, web, events]}
   Beta: {description: is refused, mcp_servers: [lab]}
 agent_chains:
   lab:
@@ -38,57 +56,153 @@ agent_chains:
     stages: [{name: dig, agents: [{name: Alpha}, {name: Beta}], synthesis: {agent: SynthesisAgent}}]
 `
 
-// Keys and tool secrets are in no error, log, history or store, even when the
-// provider echoes them and a tool server prints them.
+// secretScript has Alpha use every server, and Beta fail.
+func secretScript(req llmtest.Request) llmtest.Reply {
+	switch {
+	case who(req) == "Beta":
+		return llmtest.BadKey() // the refusal quotes the key
+	case who(req) == "Alpha" && turnOf(req) == 1:
+		return llmtest.Calls(llmtest.Call{Name: "lab__env", Args: `{}`}, llmtest.Call{Name: "dead__x", Args: `{}`},
+			llmtest.Call{Name: "web__echo", Args: `{"text":"by http"}`}, llmtest.Call{Name: "events__echo", Args: `{"text":"by sse"}`})
+	}
+	return llmtest.Text("done by " + who(req))
+}
+
+// Keys, passwords and the secrets of tool servers are in no error, log, history
+// or store, even when the provider and a tool server echo them, and another
+// prints them; but those that they are meant for get them.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
-	script := func(req llmtest.Request) llmtest.Reply {
-		switch {
-		case who(req) == "Beta":
-			return llmtest.BadKey() // the refusal quotes the key
-		case who(req) == "Alpha" && turnOf(req) == 1:
-			return llmtest.Calls(llmtest.Call{Name: "lab__env", Args: `{}`}, llmtest.Call{Name: "dead__x", Args: `{}`})
-		}
-		return llmtest.Text("done by " + who(req))
-	}
-	w := newWorld(t, script, secretConfig)
-	w.env = append(w.env, "E2E_TOOL_SECRET="+toolSecret)
-	dev := w.dev("--log-level", "debug")
-	run := w.beginWith("lab", agent.Request{AlertType: "lab"})
-	result := w.end("lab")
-	if result.Stages[0].Agents[1].Status != agent.StatusFailed || !strings.Contains(result.Stages[0].Agents[1].Error, "credentials refused") {
-		t.Errorf("Beta: %+v", result.Stages[0].Agents[1])
-	}
-	told, _ := json.Marshal(result)
-	histories := w.histories(workflows.InvestigationID("lab", run.GetRunID()))
-	if dev.terminate() != 0 {
-		t.Errorf("dev ended badly:\n%s", dev.log)
-	}
-
-	places := map[string][]byte{"result": told, "log of dev": []byte(dev.log.String()), "histories": histories}
-	err := filepath.WalkDir(w.data, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && path != w.config {
-			places[path], err = os.ReadFile(path)
-		}
-		return err
+	t.Run("dev on SQLite", func(t *testing.T) {
+		t.Parallel()
+		s := newSecretWorld(t)
+		s.run(s.dev("--log-level", "debug"))
+		s.search(s.places)
 	})
-	if err != nil {
-		t.Fatal(err)
+	t.Run("worker on PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		s := newSecretWorld(t)
+		database := postgrestest.Start(t)
+		s.store = database.Database(t, "secrets")
+		s.env = append(s.env, "INQUEST_STORE="+s.store, "XDG_CACHE_HOME="+s.data)
+		dev := s.dev("--no-worker", "--log-level", "info")
+		s.run(s.worker("--log-level", "debug"))
+		shown := s.must("show", s.id)
+		dev.terminate()
+		s.search(map[string][]byte{"log of dev": []byte(dev.log.String()), "shown": []byte(shown), s.storePath(): database.Dump(t, "secrets")},
+			database.Password)
+	})
+}
+
+// secretWorld is a world with secrets.
+type secretWorld struct {
+	*world
+	id          string // of the investigation
+	web, events *tooltest.Web
+	places      map[string][]byte // where a secret might be
+}
+
+func newSecretWorld(t *testing.T) *secretWorld {
+	t.Helper()
+	s := &secretWorld{
+		world: newWorld(t, secretScript, secretConfig), places: map[string][]byte{},
+		web: tooltest.ServeWeb(t, tooltest.WebOptions{}), events: tooltest.ServeWeb(t, tooltest.WebOptions{SSE: true}),
 	}
-	if !bytes.Contains(places[w.storePath()], []byte("done by Alpha")) {
-		t.Error("the search does not find what is in the store: it proves nothing")
+	for _, server := range []*tooltest.Web{s.web, s.events} {
+		server.Misbehave("tools/call", tooltest.Answer(403, "text/plain", "not with "+bearerSecret+" and "+headerSecret))
 	}
-	for place, content := range places {
-		for _, secret := range []string{key, toolSecret} {
+	s.env = append(s.env, "E2E_TOOL_SECRET="+toolSecret, "E2E_BEARER="+bearerSecret, "E2E_HEADER="+headerSecret,
+		"E2E_WEB="+strings.TrimSuffix(s.web.URL, "/mcp"), "E2E_EVENTS="+strings.TrimSuffix(s.events.URL, "/mcp"))
+	return s
+}
+
+// run runs an investigation on a worker, and ends that.
+func (s *secretWorld) run(worker *process) {
+	s.t.Helper()
+	run := s.beginWith("lab", agent.Request{AlertType: "lab"})
+	result := s.end("lab")
+	s.id = workflows.InvestigationID("lab", run.GetRunID())
+	if got := result.Stages[0].Agents[1]; got.Status != agent.StatusFailed || !strings.Contains(got.Error, "credentials refused") {
+		s.t.Errorf("Beta: %+v", got)
+	}
+	s.places["result"], _ = json.Marshal(result)
+	s.places["histories"] = s.histories()
+	if !bytes.Contains(s.places["histories"], []byte("it answered 403 Forbidden: not with")) {
+		s.t.Error("no error of a tool server is in the histories: there was nothing to keep out of them")
+	}
+	if worker.terminate() != 0 {
+		s.t.Errorf("the worker ended badly:\n%s", worker.log)
+	}
+	s.places["log of the worker"] = []byte(worker.log.String())
+	s.checkServed(s.web)
+	s.checkServed(s.events)
+}
+
+// checkServed checks what a server over HTTP was sent: its secrets, whose call it
+// is, and when the worker has ended, that the execution's session is over.
+func (s *secretWorld) checkServed(server *tooltest.Web) {
+	s.t.Helper()
+	session := s.id + "/dig/Alpha"
+	calls := server.Seen("tools/call")
+	if len(calls) != 2 {
+		s.t.Errorf("%d calls, want one that is refused and one more", len(calls))
+	}
+	for _, call := range calls {
+		want := []string{"Bearer " + bearerSecret, "Basic " + headerSecret, "for " + session}
+		got := []string{call.Header.Get("Authorization"), call.Header.Get("X-Key"), call.Header.Get("X-Session")}
+		if diff := cmp.Diff(want, got); diff != "" {
+			s.t.Errorf("headers of a call (-want +got):\n%s", diff)
+		}
+	}
+	over := 0
+	for _, r := range server.Seen("DELETE") {
+		if r.Path == "/cleanup/"+session && r.Header.Get("Authorization") == "Bearer "+bearerSecret {
+			over++
+		}
+	}
+	if over != 1 {
+		s.t.Errorf("the end of the session was told %d times: %v", over, server.Seen("DELETE"))
+	}
+}
+
+// search looks for secrets in all places: what the run has left, the files of the
+// world, and more.
+func (s *secretWorld) search(more map[string][]byte, secrets ...string) {
+	s.t.Helper()
+	maps.Copy(s.places, s.files())
+	maps.Copy(s.places, more)
+	for _, known := range []string{"done by Alpha", "The tool echo", "cannot log in with"} { // a row, a blob, and what surrounds a secret
+		if !bytes.Contains(s.places[s.storePath()], []byte(known)) {
+			s.t.Errorf("the search does not find %q in the store: it proves nothing", known)
+		}
+	}
+	for place, content := range s.places {
+		for _, secret := range append(secrets, key, toolSecret, bearerSecret, headerSecret) {
 			if at := bytes.Index(content, []byte(secret)); at >= 0 {
-				t.Errorf("%s has %q: …%q…", place, secret, content[max(0, at-80):min(len(content), at+80)])
+				s.t.Errorf("%s has %q: …%q…", place, secret, content[max(0, at-80):min(len(content), at+80)])
 			}
 		}
 	}
 }
 
-// histories is every event of an investigation and its children, as stored.
-func (w *world) histories(investigation string) []byte {
+// files are those of a world, with Temporal's and the store's, but for its configuration.
+func (w *world) files() map[string][]byte {
+	w.t.Helper()
+	all := map[string][]byte{}
+	err := filepath.WalkDir(w.data, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && path != w.config {
+			all[path], err = os.ReadFile(path)
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+// histories is every event of every workflow, as stored.
+func (w *world) histories() []byte {
 	w.t.Helper()
 	var out []byte
 	listed, err := w.client().ListWorkflow(context.Background(), &workflowservice.ListWorkflowExecutionsRequest{Namespace: "default"})

@@ -177,6 +177,18 @@ func (s *Server) DSN(database string) string {
 	return u.String()
 }
 
+// Dump returns all that a database holds, as text: bytes that are ASCII stand for themselves.
+func (s *Server) Dump(t testing.TB, database string) []byte {
+	t.Helper()
+	cmd := s.command("pg_dump", "-h", "127.0.0.1", "-p", s.port, "-U", role, database)
+	cmd.Env = append(cmd.Env, "PGOPTIONS=-c bytea_output=escape")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("pg_dump: %v", err)
+	}
+	return out
+}
+
 // Kill ends the server, and with it every connection, the way a lost machine does.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()

@@ -1,0 +1,167 @@
+package inquest
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// Builder defines an agent step by step. Its methods only collect; Build says
+// what is wrong with all of it.
+type Builder struct {
+	agent      Agent
+	checkpoint CheckpointType
+	path       string
+}
+
+// CheckpointType says where what agents did is kept.
+type CheckpointType string
+
+// The checkpoints: MemoryStore, a SQLite file, a PostgreSQL database.
+const (
+	CheckpointMemory   CheckpointType = "memory"
+	CheckpointSQLite   CheckpointType = "sqlite"
+	CheckpointPostgres CheckpointType = "postgres"
+)
+
+// NewBuilder begins an agent: gpt-4o-mini at a temperature of 0.7, replies of at
+// most 4096 tokens, 10 iterations, and a conversation of at most 8000 tokens. It
+// has no tools, and its worker's store.
+func NewBuilder() *Builder {
+	return &Builder{agent: Agent{
+		DefaultModel: "gpt-4o-mini", Temperature: new(float32(0.7)), MaxTokens: new(4096), MaxIterations: new(10),
+		Compression: Compression{
+			CompressContext: new(true), MaxContextTokens: new(8000), CompressionThreshold: new(0.8),
+			KeepRecentMessages: new(4), Strategy: "window",
+		},
+	}}
+}
+
+// WithModel sets the model: "openai:gpt-4o", a model of OpenAI's, or the name of
+// a provider.
+func (b *Builder) WithModel(model string) *Builder {
+	b.agent.DefaultModel = model
+	return b
+}
+
+// WithType sets the agent's type, by its name in docs/config.md.
+func (b *Builder) WithType(name string) *Builder {
+	b.agent.Type = name
+	return b
+}
+
+// WithDescription says what the agent is for.
+func (b *Builder) WithDescription(text string) *Builder {
+	b.agent.Description = text
+	return b
+}
+
+// WithInstructions adds to what the agent is told.
+func (b *Builder) WithInstructions(text string) *Builder {
+	b.agent.CustomInstructions = text
+	return b
+}
+
+// WithTools adds tools of the worker's Options, by their names. All that it has,
+// the agent may use, unless its ToolConfig says otherwise.
+func (b *Builder) WithTools(names ...string) *Builder {
+	b.agent.ToolIDs = slices.Concat(b.agent.ToolIDs, names)
+	return b
+}
+
+// WithMaxIterations bounds the model calls of one run.
+func (b *Builder) WithMaxIterations(n int) *Builder {
+	b.agent.MaxIterations = &n
+	return b
+}
+
+// WithTemperature sets the model's temperature, from 0 to 2.
+func (b *Builder) WithTemperature(t float32) *Builder {
+	b.agent.Temperature = &t
+	return b
+}
+
+// WithMaxTokens bounds a reply, in tokens.
+func (b *Builder) WithMaxTokens(n int) *Builder {
+	b.agent.MaxTokens = &n
+	return b
+}
+
+// WithContextCompression changes how a long conversation is shown to the model.
+// Fields that are not set stay as they are.
+func (b *Builder) WithContextCompression(c Compression) *Builder {
+	own := &b.agent.Compression
+	own.CompressContext = cmp.Or(c.CompressContext, own.CompressContext)
+	own.MaxContextTokens = cmp.Or(c.MaxContextTokens, own.MaxContextTokens)
+	own.CompressionThreshold = cmp.Or(c.CompressionThreshold, own.CompressionThreshold)
+	own.KeepRecentMessages = cmp.Or(c.KeepRecentMessages, own.KeepRecentMessages)
+	own.Strategy = cmp.Or(c.Strategy, own.Strategy)
+	return b
+}
+
+// WithSQLiteCheckpoint keeps what is done in a SQLite file.
+func (b *Builder) WithSQLiteCheckpoint(path string) *Builder {
+	return b.WithCheckpoint(CheckpointSQLite, path)
+}
+
+// WithCheckpoint says where what is done is kept. The path is that of a SQLite
+// file, or the postgres:// address of a database.
+func (b *Builder) WithCheckpoint(kind CheckpointType, path string) *Builder {
+	b.checkpoint, b.path = kind, path
+	return b
+}
+
+// Build returns the definition, or everything that is wrong with it in one error.
+// What the builder is used for later does not change it. Which tools there are,
+// only the worker knows.
+func (b *Builder) Build() (*Definition, error) {
+	own := config.Entries{Agents: map[string]*Agent{"agent": &b.agent}}.Clone()
+	_, findings := config.Check(config.Source{
+		Entries: own, Tools: b.agent.ToolIDs, SkipCredentials: true,
+		Env: func(string) (string, bool) { return "", false },
+	})
+	var problems []error
+	for _, f := range findings {
+		if f.File == config.InGo && f.Severity != config.SeverityWarning {
+			problems = append(problems, errors.New(f.Message))
+		}
+	}
+	target, err := b.store()
+	if err := errors.Join(append(problems, err)...); err != nil {
+		return nil, err
+	}
+	return &Definition{agent: own, store: target}, nil
+}
+
+// store is the checkpoint as Options.Store has it.
+func (b *Builder) store() (string, error) {
+	switch {
+	case b.checkpoint == "" && b.path == "":
+		return "", nil
+	case b.checkpoint == CheckpointMemory:
+		return MemoryStore, nil
+	case b.checkpoint == CheckpointSQLite && b.path == "":
+		return "", errors.New("checkpoint_path is required when checkpoint_type='sqlite'")
+	case b.checkpoint == CheckpointPostgres && !store.IsDSN(b.path): // not shown: it may hold a password
+		return "", errors.New("checkpoint_path must be a postgres:// address when checkpoint_type='postgres'")
+	case b.checkpoint == CheckpointSQLite, b.checkpoint == CheckpointPostgres:
+		return b.path, nil
+	}
+	return "", errors.New("checkpoint_type must be 'memory', 'sqlite' or 'postgres'")
+}
+
+// Definition is an agent that a Builder has built. It does not change.
+type Definition struct {
+	agent config.Entries
+	store string
+}
+
+// Agent returns a copy of the agent, for Options.Agents.
+func (d *Definition) Agent() *Agent { return d.agent.Clone().Agents["agent"] }
+
+// Store is where the agent's checkpoints are kept, for Options.Store; "" = it
+// leaves that to the worker.
+func (d *Definition) Store() string { return d.store }

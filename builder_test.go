@@ -1,0 +1,94 @@
+package inquest
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestBuilder(t *testing.T) {
+	t.Parallel()
+	b := NewBuilder()
+	plain, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Agent{
+		DefaultModel: "gpt-4o-mini", Temperature: new(float32(0.7)), MaxTokens: new(4096), MaxIterations: new(10),
+		Compression: Compression{
+			CompressContext: new(true), MaxContextTokens: new(8000), CompressionThreshold: new(0.8),
+			KeepRecentMessages: new(4), Strategy: "window",
+		},
+	}
+	unexported := cmpopts.IgnoreUnexported(Agent{}, Compression{}, ToolConfig{})
+	if diff := cmp.Diff(want, plain.Agent(), unexported); diff != "" || plain.Store() != "" {
+		t.Error(diff, plain.Store())
+	}
+
+	b.WithModel("ollama:llama3.1:8b").WithType("react").WithDescription("digs").WithInstructions("Be {{.brief}}.").WithTools("find").WithTools("ticket").
+		WithMaxIterations(5).WithTemperature(0).WithMaxTokens(100).WithContextCompression(Compression{KeepRecentMessages: new(0), Strategy: "truncate"}).
+		WithSQLiteCheckpoint("x.db")
+	full, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.WithTools("page") // which changes nothing that was built
+	*b.agent.MaxIterations = 7
+	want = &Agent{
+		DefaultModel: "ollama:llama3.1:8b", Type: "react", Description: "digs", CustomInstructions: "Be {{.brief}}.", ToolIDs: []string{"find", "ticket"},
+		Temperature: new(float32(0)), MaxTokens: new(100), MaxIterations: new(5),
+		Compression: Compression{
+			CompressContext: new(true), MaxContextTokens: new(8000), CompressionThreshold: new(0.8),
+			KeepRecentMessages: new(0), Strategy: "truncate",
+		},
+	}
+	if diff := cmp.Diff(want, full.Agent(), unexported); diff != "" || full.Store() != "x.db" {
+		t.Error(diff, full.Store())
+	}
+	*full.Agent().MaxIterations, full.Agent().ToolIDs[0] = 99, "other"
+	if diff := cmp.Diff(want, full.Agent(), unexported); diff != "" {
+		t.Errorf("a definition was changed: %s", diff)
+	}
+}
+
+func TestBuilderRefuses(t *testing.T) {
+	t.Parallel()
+	compressed := func(c Compression) *Builder { return NewBuilder().WithContextCompression(c) }
+	for want, b := range map[string]*Builder{
+		"max_iterations must be at least 1":                                             NewBuilder().WithMaxIterations(0),
+		"temperature must be between 0 and 2":                                           NewBuilder().WithTemperature(float32(math.NaN())),
+		"max_tokens must be at least 1":                                                 NewBuilder().WithMaxTokens(-1),
+		"max_context_tokens must be at least 1":                                         compressed(Compression{MaxContextTokens: new(0)}),
+		"compression_threshold must be between 0 and 1":                                 compressed(Compression{CompressionThreshold: new(0.0)}),
+		"keep_recent_messages must be non-negative":                                     compressed(Compression{KeepRecentMessages: new(-1)}),
+		`must be one of window, truncate, summarize, got "none"`:                        compressed(Compression{Strategy: "none"}),
+		"checkpoint_type must be 'memory', 'sqlite' or 'postgres'":                      NewBuilder().WithCheckpoint("redis", "x"),
+		"checkpoint_path is required when checkpoint_type='sqlite'":                     NewBuilder().WithSQLiteCheckpoint(""),
+		`the tool "find" is named twice`:                                                NewBuilder().WithTools("find", "find"),
+		"checkpoint_path must be a postgres:// address when checkpoint_type='postgres'": NewBuilder().WithCheckpoint(CheckpointPostgres, "host=h password=p"),
+		"max_iterations must be at least 1\nmax_tokens must be at least 1\ntemperature must be between 0 and 2\ncheckpoint_path is required when checkpoint_type='sqlite'": NewBuilder().
+			WithMaxIterations(0).WithTemperature(-1).WithMaxTokens(0).WithSQLiteCheckpoint(""),
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			if d, err := b.Build(); d != nil || err == nil || err.Error() != want {
+				t.Errorf("got %v, %v", d, err)
+			}
+		})
+	}
+}
+
+func TestBuilderStores(t *testing.T) {
+	t.Parallel()
+	for want, b := range map[string]*Builder{
+		MemoryStore:       NewBuilder().WithCheckpoint(CheckpointMemory, ""),
+		"x.db":            NewBuilder().WithCheckpoint(CheckpointSQLite, "x.db"),
+		"postgres://h/db": NewBuilder().WithCheckpoint(CheckpointPostgres, "postgres://h/db"),
+	} {
+		if d, err := b.Build(); err != nil || d.Store() != want {
+			t.Errorf("got %v, %v", d, err)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// written and defined are the same entries, in YAML and in Go.
+const written = `
+llm_providers: {mini: {type: openai, model: small, base_url: "http://h/v1"}}
+mcp_servers: {lab: {transport: {command: lab, env: {KEY: "{{.OPENAI_API_KEY}}"}}, risk: {get: read_only}}}
+agents:
+  A: {mcp_servers: [lab], tool_ids: [page], custom_instructions: "Say {{\"{{.x}}\"}}.", timeouts: {tool: 5s}}
+  B: {default_model: "mini:large", tool_config: {tool_permissions: {page: {allowed_to_patterns: [ops-*]}}}}
+agent_chains:
+  c:
+    alert_types: [a]
+    llm_provider: mini
+    fallback_providers: []
+    stages: [{name: one, agents: [{name: A}, {name: B, max_iterations: 3}], synthesis: {agent: SynthesisAgent}}]
+`
+
+func defined() Entries {
+	return Entries{
+		LLMProviders: map[string]*Provider{"mini": {Type: "openai", Model: "small", BaseURL: "http://h/v1"}},
+		MCPServers: map[string]*Server{"lab": {
+			Transport: Transport{Command: "lab", Env: map[string]string{"KEY": "{{.OPENAI_API_KEY}}"}},
+			Risk:      map[string]agent.Risk{"get": agent.RiskReadOnly},
+		}},
+		Agents: map[string]*Agent{
+			"A": {MCPServers: []string{"lab"}, ToolIDs: []string{"page"}, CustomInstructions: "Say {{.x}}.", Timeouts: Timeouts{Tool: agent.Duration(5 * time.Second)}},
+			"B": {DefaultModel: "mini:large", ToolConfig: ToolConfig{ToolPermissions: map[string]ToolPermission{"page": {Allowed: map[string][]string{"to": {"ops-*"}}}}}},
+		},
+		AgentChains: map[string]*Chain{"c": {
+			AlertTypes: []string{"a"}, LLMProvider: "mini", FallbackProviders: []Fallback{},
+			Stages: []*Stage{{
+				Name: "one", Agents: []*StageAgent{{Name: "A"}, {Name: "B", MaxIterations: new(3)}}, Synthesis: Synthesis{Agent: "SynthesisAgent"},
+			}},
+		}},
+	}
+}
+
+// told is what a configuration comes to: plans, and a transport.
+func told(t *testing.T, c *Config) string {
+	t.Helper()
+	plan, err := c.Plan(agent.PlanRequest{AlertType: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := c.AgentPlan("B")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := c.Transport("lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s\n%+v\n%+v", planJSON(t, plan), alone, transport.Env)
+}
+
+func TestEntriesAreTheSameAsYAML(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(written), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fromYAML, err := Load(Source{Dir: dir, Env: lookupIn(baseEnv), Tools: []string{"page"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := defined()
+	fromGo, err := Load(Source{Entries: own, Env: lookupIn(baseEnv), Tools: []string{"page"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := told(t, fromYAML)
+	if diff := cmp.Diff(want, told(t, fromGo)); diff != "" {
+		t.Error(diff)
+	}
+	// What becomes of the program's values changes nothing.
+	own.Agents["A"].ToolIDs[0], own.MCPServers["lab"].Transport.Env["KEY"] = "x", "x"
+	own.AgentChains["c"].Stages[0].Agents[1].Name, *own.AgentChains["c"].Stages[0].Agents[1].MaxIterations = "x", 9
+	own.Agents["B"].ToolConfig.ToolPermissions["page"].Allowed["to"][0] = "x"
+	if diff := cmp.Diff(want, told(t, fromGo)); diff != "" {
+		t.Error(diff)
+	}
+	shown, err := fromGo.Explain(ShowOptions{Chain: "c"})
+	if err != nil || len(shown) == 0 {
+		t.Fatal(err)
+	}
+	for _, s := range shown {
+		if s.Path == "agents.A.tool_ids" && s.From.String() != "Go" {
+			t.Errorf("%s comes from %s", s.Path, s.From)
+		}
+	}
+}
+
+func TestEntriesRefused(t *testing.T) {
+	t.Parallel()
+	_, findings := Check(Source{Env: lookupIn(baseEnv), Entries: Entries{
+		LLMProviders: map[string]*Provider{"p:q": {Type: "openai"}, "n": nil},
+		MCPServers:   map[string]*Server{"s": {Transport: Transport{Type: "ftp"}}},
+		Agents:       map[string]*Agent{"A": nil, "B": {Type: "nobody", LLMBackend: "x"}, "": {}},
+		AgentChains:  map[string]*Chain{"c": {Stages: []*Stage{nil, {Name: "s", Agents: []*StageAgent{nil}}}}},
+	}})
+	var got []string
+	for _, f := range findings {
+		if f.File == InGo {
+			got = append(got, f.String())
+		}
+	}
+	want := []string{
+		`Go: agent_chains.c.stages[0]: must not be nil`,
+		`Go: agent_chains.c.stages[1].agents[0]: must not be nil`,
+		`Go: agents.A: must not be nil`,
+		`Go: agents.B.llm_backend: must be one of langchain, native-gemini, got "x"`,
+		`Go: agents.B.type: must be one of default, action, synthesis, scoring, exec_summary, memgpt_agent, letta_v1_agent, react_agent, got "nobody"`,
+		`Go: agents[""]: a name needs a letter or digit`,
+		`Go: llm_providers.n: must not be nil`,
+		`Go: llm_providers["p:q"]: a provider's name has at most 64 of A-Z a-z 0-9 _ . -, got "p:q"`,
+		`Go: llm_providers["p:q"].model: a model is required`,
+		`Go: mcp_servers.s.transport.command: a command is required`,
+		`Go: mcp_servers.s.transport.type: must be one of stdio, http, sse, got "ftp"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,23 @@
+package config
+
+import (
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// minHeartbeatInterval keeps an agent from talking to itself all the time: every
+// heartbeat is at least one model call.
+const minHeartbeatInterval = agent.Duration(time.Minute)
+
+func (a *Agent) validateHeartbeats(p path, v *validator) {
+	if a.HeartbeatInterval == 0 {
+		return
+	}
+	if row, ok := agent.LookupType(a.Type); ok && !row.Heartbeats {
+		v.errorf(p, "an agent of type %q has no heartbeats", row.Name)
+	}
+	if a.HeartbeatInterval < minHeartbeatInterval {
+		v.errorf(p, "must be 1m or longer, got %s", a.HeartbeatInterval)
+	}
+}

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// An agent outside of chains has what its definition and defaults give it, and
+// nobody in particular what defaults do.
+func TestToolsOutsideOfChains(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, `
+mcp_servers:
+  b: {transport: {command: x}, risk: {drop: critical}}
+  a: {transport: {command: x}}
+defaults:
+  timeouts: {tool: 7s}
+  shell: {enabled: true, allow: [ls]}
+  tool_config: {disabled_tools: [a.x], confirm_destructive: true}
+agents:
+  Mender: {mcp_servers: [b], tool_config: {tool_permissions: {b.y: {requires_approval: true}}}}
+`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type tools struct {
+		Servers []string
+		Shell   bool
+		Config  agent.ToolConfig
+		Timeout time.Duration
+	}
+	of := func(plan agent.AgentPlan) tools {
+		out := tools{Shell: plan.Shell != nil, Config: plan.Tools, Timeout: plan.Timeouts.Tool.D()}
+		for _, server := range plan.Servers {
+			if server.Name != "incident" { // the sample's
+				out.Servers = append(out.Servers, server.Name)
+			}
+		}
+		return out
+	}
+	everybody := agent.ToolConfig{
+		Disabled: []string{"a.x"}, Access: agent.AccessAll, ConfirmDestructive: true, ApprovalTimeout: agent.Duration(time.Hour),
+	}
+	if diff := cmp.Diff(tools{[]string{"a", "b"}, true, everybody, 7 * time.Second}, of(c.ToolPlan())); diff != "" {
+		t.Errorf("of nobody in particular:\n%s", diff)
+	}
+	plan, err := c.AgentPlan("Mender")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := everybody
+	own.Permissions = map[string]agent.Permission{"b.y": {RequiresApproval: true}}
+	if diff := cmp.Diff(tools{[]string{"b"}, false, own, 7 * time.Second}, of(plan)); diff != "" {
+		t.Errorf("of Mender:\n%s", diff)
+	}
+	if plan.Definition != "Mender" || plan.Servers[0].Risk["drop"] != agent.RiskCritical {
+		t.Errorf("plan: %+v", plan)
+	}
+	_, err = c.AgentPlan("Mendre")
+	if _, ok := errors.AsType[*PlanError](err); !ok {
+		t.Errorf("an unknown agent: %v", err)
+	}
+}

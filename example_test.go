@@ -1,0 +1,100 @@
+package inquest_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/inquest-dev/inquest"
+)
+
+type orderQuery struct {
+	Customer string `json:"customer" jsonschema:"who ordered"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"how many orders; 10 if left out"`
+}
+
+func searchOrders(ctx context.Context, q orderQuery) (any, error) {
+	if q.Customer == "" {
+		return nil, inquest.NotFound("customer", q.Customer)
+	}
+	return map[string]any{"orders": []string{"1001"}}, nil
+}
+
+// A worker with a tool, an agent that has it, and a chain. It finds Temporal as
+// Temporal's own CLI does.
+func Example() {
+	ctx := context.Background()
+	w, err := inquest.NewWorker(ctx, inquest.Options{
+		Tools:  []inquest.Tool{inquest.NewTool("search_orders", "Finds the orders of a customer", searchOrders, inquest.WithRisk(inquest.RiskReadOnly))},
+		Agents: map[string]*inquest.Agent{"Clerk": {ToolIDs: []string{"search_orders"}, DefaultModel: "openai:gpt-4o"}},
+		Chains: map[string]*inquest.Chain{"orders": {
+			AlertTypes: []string{"order-late"},
+			Stages:     []*inquest.Stage{{Name: "look", Agents: []*inquest.StageAgent{{Name: "Clerk"}}}},
+		}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := w.Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleNewTool() {
+	tool := inquest.NewTool("search_orders", "Finds the orders of a customer", searchOrders)
+	fmt.Println(string(tool.Schema))
+	// Output: {"type":"object","properties":{"customer":{"type":"string","description":"who ordered"},"limit":{"type":"integer","description":"how many orders; 10 if left out"}},"required":["customer"],"additionalProperties":false}
+}
+
+// A tool that must not act twice gives the call's key to a service that knows it.
+func ExampleCallOf() {
+	type refund struct {
+		Order string `json:"order"`
+	}
+	_ = inquest.NewTool("refund", "Pays an order back", func(ctx context.Context, r refund) (any, error) {
+		call, _ := inquest.CallOf(ctx)
+		return map[string]any{"order": r.Order, "idempotency_key": call.Key}, nil
+	}, inquest.WithRisk(inquest.RiskHigh)) // so a person approves each call
+}
+
+func ExampleBuilder() {
+	clerk, err := inquest.NewBuilder().
+		WithModel("openai:gpt-4o").
+		WithInstructions("Look at the newest orders first.").
+		WithTools("search_orders").
+		WithMaxIterations(5).
+		WithContextCompression(inquest.Compression{MaxContextTokens: new(16000)}).
+		WithSQLiteCheckpoint("clerk.db").
+		Build()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(clerk.Agent().DefaultModel, *clerk.Agent().MaxIterations, clerk.Store())
+	// Output: openai:gpt-4o 5 clerk.db
+}
+
+// Build says everything that is wrong.
+func ExampleBuilder_Build() {
+	_, err := inquest.NewBuilder().WithMaxIterations(0).WithTemperature(3).WithSQLiteCheckpoint("").Build()
+	fmt.Println(err)
+	// Output:
+	// max_iterations must be at least 1
+	// temperature must be between 0 and 2
+	// checkpoint_path is required when checkpoint_type='sqlite'
+}
+
+// What YAML can say, Go can: this is the agent of a Builder, with more limits.
+func ExampleDefinition_Agent() {
+	d, err := inquest.NewBuilder().WithTools("refund").Build()
+	if err != nil {
+		log.Fatal(err)
+	}
+	clerk := d.Agent()
+	clerk.Timeouts.Tool = inquest.Duration(20 * time.Second)
+	clerk.ToolConfig.ToolPermissions = map[string]inquest.ToolPermission{
+		"refund": {RateLimit: new(10), Allowed: map[string][]string{"order": {"EU-*"}}},
+	}
+	fmt.Println(clerk.Timeouts.Tool, len(clerk.ToolConfig.ToolPermissions))
+	// Output: 20s 1
+}

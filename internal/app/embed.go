@@ -1,0 +1,52 @@
+package app
+
+import (
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/tool/builtin"
+)
+
+// Embedding is what another program brings along that is a worker besides.
+type Embedding struct {
+	// Tools are written in Go; agents name them in tool_ids.
+	Tools []builtin.Tool
+	// Entries are agents, chains and what they need, beside those of the files.
+	Entries config.Entries
+}
+
+// source is where the host's configuration comes from.
+func (o HostOptions) source() config.Source {
+	src := config.Source{Dir: o.Config, Env: command.Env(o.Data)}
+	if e := o.Embedding; e != nil {
+		src.Entries, src.Env = e.Entries, withoutExecutable(src.Env)
+		for _, t := range e.Tools {
+			src.Tools = append(src.Tools, t.Spec.Name)
+		}
+	}
+	return src
+}
+
+// withoutExecutable: the server of the sample incident is one of our own programs,
+// started once more. Another program must not be started in its place.
+func withoutExecutable(env config.Env) config.Env {
+	return func(name string) (string, bool) {
+		if name == command.VariableExecutable {
+			return "", false
+		}
+		return env(name)
+	}
+}
+
+// Check reads the configuration. If anything in it is refused, the error is config.Findings.
+func (o HostOptions) Check() error {
+	_, err := config.Load(o.source())
+	return err
+}
+
+// tools are the tools that another program brings along.
+func (o HostOptions) tools() []builtin.Tool {
+	if o.Embedding == nil {
+		return nil
+	}
+	return o.Embedding.Tools
+}

@@ -1,0 +1,143 @@
+package mask
+
+import (
+	"slices"
+	"strings"
+)
+
+// secretsInBlocks masks the data of Secrets that are written by indentation:
+// YAML, also between other lines, and what is left of JSON on many lines. It goes
+// by columns alone, so it needs no document to be whole or right.
+func secretsInBlocks(text string) string {
+	s := blockScanner{text: text}
+	for from := 0; from < len(text); {
+		l := lineAt(text, from)
+		s.line(l)
+		from = l.next
+	}
+	s.closeTo(-1, len(text))
+	slices.SortFunc(s.found, func(a, b span) int { return a.start - b.start })
+	out := rewrite{text: text}
+	for _, data := range s.found {
+		if data.start >= out.done {
+			maskBlock(&out, data)
+		}
+	}
+	return out.String()
+}
+
+// blockScanner finds the lines of data in one pass.
+type blockScanner struct {
+	text    string
+	open    []mapping // their columns rise
+	holding []int     // of open, those whose data has not ended
+	pending []span
+	found   []span
+}
+
+// mapping is a mapping that is open.
+type mapping struct {
+	manifest
+	column int
+	data   int  // where the line with data begins; -1 = data has ended
+	empty  bool // nothing has come after data
+	flat   bool // what belongs to data stands right below it, not indented
+	scalar bool // the last key has its value on its line
+}
+
+func (s *blockScanner) line(l line) {
+	switch {
+	case l.blank():
+	case l.separator():
+		s.closeTo(-1, l.start)
+	case !l.isKey:
+		if !l.continues() {
+			s.endData(l.first, l.start)
+		}
+	default:
+		s.key(l)
+	}
+}
+
+// key takes note of a line with a key.
+func (s *blockScanner) key(l line) {
+	s.closeTo(l.column, l.start)
+	if l.dash {
+		s.closeTo(l.first, l.start)
+	}
+	m := s.mapping(l)
+	if m.data >= 0 && l.column > m.column {
+		return
+	}
+	if m.data >= 0 && (m.empty || m.flat) && !slices.Contains(topKeys, l.key) {
+		m.flat = true
+		return
+	}
+	s.endData(m.column, l.start)
+	if l.key == "apiVersion" && m.apiVersion != "" && m.kind != "" { // the next object, without a separator
+		s.judge(&m.manifest)
+		m.manifest = manifest{pending: len(s.pending)}
+	}
+	value := s.text[l.value:l.end]
+	m.set(l.key, value)
+	m.scalar = value != "" && !strings.ContainsAny(value[:1], "|>{[&!#")
+	if isData(l.key) {
+		m.data, m.flat, m.empty = l.start, false, value == ""
+		s.holding = append(s.holding, len(s.open)-1)
+	}
+}
+
+// topKeys are the keys of Kubernetes objects, among which data stands.
+var topKeys = []string{"apiVersion", "kind", "metadata", "type", "immutable", "data", "stringData", "binaryData", "spec", "status", "items"}
+
+// mapping is the one that a key belongs to, which may be a new one. A key that is
+// indented below another one that has its value already belongs to the same: the
+// document is malformed.
+func (s *blockScanner) mapping(l line) *mapping {
+	if last := len(s.open) - 1; last >= 0 {
+		m := &s.open[last]
+		m.empty = m.empty && l.column <= m.column
+		if m.column == l.column || m.scalar && m.data < 0 && !l.dash {
+			return m
+		}
+	}
+	s.open = append(s.open, mapping{column: l.column, data: -1, manifest: manifest{pending: len(s.pending)}})
+	return &s.open[len(s.open)-1]
+}
+
+// closeTo ends the mappings that are further to the right than a column.
+func (s *blockScanner) closeTo(column, at int) {
+	for len(s.open) > 0 {
+		m := &s.open[len(s.open)-1]
+		if m.column <= column {
+			return
+		}
+		s.endData(m.column, at)
+		s.judge(&m.manifest)
+		s.open = s.open[:len(s.open)-1]
+	}
+}
+
+// endData ends the data of the mappings at a column and further to the right.
+func (s *blockScanner) endData(column, at int) {
+	for len(s.holding) > 0 {
+		m := &s.open[s.holding[len(s.holding)-1]]
+		if m.column < column {
+			return
+		}
+		s.pending = append(s.pending, span{m.data, at})
+		m.data = -1
+		s.holding = s.holding[:len(s.holding)-1]
+	}
+}
+
+// judge decides about the data of a mapping that ends, as flowScanner.judge does.
+func (s *blockScanner) judge(m *manifest) {
+	switch {
+	case m.isSecret(), strings.EqualFold(m.kind, "SecretList"):
+		s.found = append(s.found, s.pending[m.pending:]...)
+	case m.kind == "":
+		return
+	}
+	s.pending = s.pending[:m.pending]
+}

@@ -1,0 +1,145 @@
+package mask
+
+import "strings"
+
+// lineEnd is where the line ends that i is in. It remembers: a line may be very long.
+func (s *keyScanner) lineEnd(i int) int {
+	if s.line.start <= i && i <= s.line.end && s.line.end > 0 {
+		return s.line.end
+	}
+	s.line = span{i, len(s.text)}
+	if end := strings.IndexByte(s.text[i:], '\n'); end >= 0 {
+		s.line.end = i + end
+	}
+	return s.line.end
+}
+
+// wordEnd is where a value without blanks ends.
+func (s *keyScanner) wordEnd(start int) int {
+	text, opened := s.text, 0
+	if end := markerAt(text, start); end >= 0 && (end == len(text) || !isAlnum(text[end])) {
+		return end
+	}
+	for i := start; i < len(text); i++ {
+		switch c := text[i]; {
+		case isSpace(c), isQuote(c), c == '<' && i > start, c == '>':
+			return i - s.trailing(start, i)
+		case c == ',', c == ';', c == '&', c == '|':
+			if s.ends(i+1) || s.pairAt(i+1) {
+				return i
+			}
+		case c == '(', c == '[', c == '{':
+			opened++
+		case c == ')', c == ']', c == '}':
+			if opened--; opened < 0 && s.ends(i+1) {
+				return i
+			}
+		}
+	}
+	return len(text)
+}
+
+// trailing counts the backslashes that belong to the quote at i and not to the value before it.
+func (s *keyScanner) trailing(start, i int) (n int) {
+	for isQuote(s.text[i]) && i-n > start && s.text[i-n-1] == '\\' {
+		n++
+	}
+	return n
+}
+
+// ends reports whether nothing of a value can begin at i.
+func (s *keyScanner) ends(i int) bool {
+	return i >= len(s.text) || isSpace(s.text[i]) || isQuote(s.text[i]) || strings.IndexByte(",;&)]}\\<", s.text[i]) >= 0
+}
+
+// pairAt reports whether a key and a separator stand at i.
+func (s *keyScanner) pairAt(i int) bool {
+	text := s.text
+	for n := 0; n < maxBlanks && i < len(text) && (isBlank(text[i]) || isQuote(text[i])); n++ {
+		i++
+	}
+	start := i
+	for i < len(text) && i-start < maxKey && isKeyByte(text[i]) {
+		i++
+	}
+	if i < len(text) && isQuote(text[i]) {
+		i++
+	}
+	return i > start && i < len(text) && (text[i] == '=' || text[i] == ':')
+}
+
+// pairEnd is where the value of a line ends, at the latest because another key begins.
+func (s *keyScanner) pairEnd(start int) int {
+	end := s.lineEnd(start)
+	for i := start + 1; i < end; i++ {
+		if c := s.text[i]; (isBlank(c) || c == ',' || c == ';' || c == '&') && s.pairAt(i+1) {
+			return i
+		}
+	}
+	return end
+}
+
+// quoteEnd is where the line ends, or the quotes that it is within.
+func (s *keyScanner) quoteEnd(start int, line bool) int {
+	end := s.lineEnd(start)
+	for i := start; i < end && !line; i++ {
+		if isQuote(s.text[i]) && (i == start || s.text[i-1] != '=') { // realm="x"
+			return i - s.trailing(start, i)
+		}
+	}
+	return end
+}
+
+const maxIndent = 1024 // columns; what stands further right is not YAML
+
+// indent is the column at which the line begins that i is in.
+func (s *keyScanner) indent(i int) (column int) {
+	line := max(0, i-maxIndent)
+	line += strings.LastIndexByte(s.text[line:i], '\n') + 1
+	for line+column < i && (isBlank(s.text[line+column]) || s.text[line+column] == '-') {
+		column++
+	}
+	return column
+}
+
+// blockEnd is where the block scalar ends whose head ("|", ">-") stands at i; 0 = it is none.
+func (s *keyScanner) blockEnd(k key, i int) int {
+	head := strings.TrimRight(s.text[i+1:s.lineEnd(i)], " \t\r")
+	if strings.Trim(head, "+-0123456789") != "" && !strings.HasPrefix(strings.TrimLeft(head, "+-0123456789"), " #") {
+		return 0
+	}
+	end, column := s.lineEnd(i), s.indent(k.start)
+	for next := end; next < len(s.text); {
+		from := next + 1
+		next = s.lineEnd(min(from, len(s.text)))
+		if line := s.text[min(from, next):next]; strings.TrimSpace(line) == "" {
+			continue
+		} else if leading(line) <= column {
+			break
+		}
+		end = next
+	}
+	return end
+}
+
+// leading is the number of blanks that a line begins with.
+func leading(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// valueBelow is a value that stands alone on the line below its key, further to the right.
+func (s *keyScanner) valueBelow(k key, i int) (v value, ok bool) {
+	from := s.lineEnd(i) + 1
+	if from >= len(s.text) {
+		return v, false
+	}
+	line := strings.TrimRight(s.text[from:s.lineEnd(from)], " \t\r,")
+	column := leading(line)
+	text := line[column:]
+	if column <= s.indent(k.start) || text == "" || strings.ContainsAny(text[:1], "#-{[<") || strings.Contains(text, ": ") || strings.HasSuffix(text, ":") {
+		return v, false
+	}
+	v.span = span{from + column, from + len(line)}
+	if q := text[0]; isQuote(q) && len(text) > 1 && text[len(text)-1] == q {
+		v.start, v.end, text = v.start+1, v.end-1, text[1:len(text)-1]
+	}
+	return v, !isPlaceholder(text)
+}

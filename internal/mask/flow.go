@@ -1,0 +1,192 @@
+package mask
+
+import (
+	"slices"
+	"strings"
+)
+
+// secretsInFlow masks the data of Secrets that are written with braces: JSON, the
+// flow style of YAML, what Python prints. It reads them leniently, wherever they
+// stand in a text, and whatever is missing of them.
+func secretsInFlow(text string) string {
+	s := flowScanner{text: text, names: strings.Contains(text, "Secret")}
+	for i := 0; i < len(text); {
+		if len(s.frames) == 0 { // text around: only a brace matters
+			next := strings.IndexByte(text[i:], '{')
+			if next < 0 {
+				break
+			}
+			i += next
+		}
+		i = s.step(i)
+	}
+	s.cut()
+	return s.masked()
+}
+
+// flowScanner finds the spans of data in one pass.
+type flowScanner struct {
+	text    string
+	frames  []frame
+	pending []span // data of what may yet turn out to be a Secret, or part of a list of Secrets
+	found   []span // data of Secrets
+	names   bool   // the text names Secrets somewhere
+}
+
+// frame is an object or list that is open.
+type frame struct {
+	manifest
+	object bool
+	// token is the last scalar that no separator has followed: a key, perhaps.
+	token string
+	key   string
+	keyed bool // the value of key comes next
+	value int  // where it begins, if that is an object or list; 0 = it is none
+}
+
+const maxFrames = 2000 // objects within objects
+
+// step reads one token at i, and returns where the next begins.
+func (s *flowScanner) step(i int) int {
+	switch c := s.text[i]; {
+	case c == '[' && markerAt(s.text, i) > 0:
+		end := markerAt(s.text, i)
+		s.scalar(i, end)
+		return end
+	case c == '{', c == '[':
+		s.open(i, c == '{')
+	case c == '}', c == ']':
+		s.close(i+1, c == '}')
+	case isSpace(c):
+	case c == ',':
+		s.top().keyed = false
+	case c == ':' && !s.top().keyed:
+		f := s.top()
+		f.key, f.keyed, f.token, f.value = strings.Trim(f.token, `"' `), f.object, "", 0
+	default:
+		end := flowToken(s.text, i, s.top().keyed)
+		s.scalar(i, end)
+		return end
+	}
+	return i + 1
+}
+
+func (s *flowScanner) top() *frame { return &s.frames[len(s.frames)-1] }
+
+func (s *flowScanner) open(i int, object bool) {
+	if len(s.frames) == maxFrames {
+		s.cut()
+	}
+	if len(s.frames) > 0 {
+		s.top().value = i
+	}
+	s.frames = append(s.frames, frame{object: object, manifest: manifest{pending: len(s.pending)}})
+}
+
+// close ends the innermost object, or list, and what is open in it.
+func (s *flowScanner) close(end int, object bool) {
+	at := len(s.frames) - 1
+	for at >= 0 && s.frames[at].object != object {
+		at--
+	}
+	if at < 0 {
+		return
+	}
+	for len(s.frames) > at {
+		s.judge(&s.top().manifest)
+		s.frames = s.frames[:len(s.frames)-1]
+	}
+	if len(s.frames) > 0 {
+		f := s.top()
+		s.value(f.value, end)
+	}
+}
+
+// judge decides about the data of an object that ends.
+func (s *flowScanner) judge(m *manifest) {
+	switch {
+	case m.isSecret(), strings.EqualFold(m.kind, "SecretList"):
+		s.found = append(s.found, s.pending[m.pending:]...)
+	case m.kind == "":
+		return // what holds it may be a list of Secrets
+	}
+	s.pending = s.pending[:m.pending]
+}
+
+func (s *flowScanner) scalar(start, end int) {
+	if f := s.top(); f.keyed {
+		s.value(start, end)
+	} else {
+		f.token = s.text[start:end]
+	}
+}
+
+// value takes note of a value of the innermost object.
+func (s *flowScanner) value(start, end int) {
+	f := s.top()
+	if !f.keyed {
+		return
+	}
+	key := f.key
+	if strings.Contains(key, `\`) {
+		key = unescape(key)
+	}
+	if tells(key) {
+		f.set(key, unescape(s.text[start:min(end, start+maxKey)]))
+	}
+	if isData(key) {
+		s.pending = append(s.pending, span{start, end})
+	}
+	f.keyed = false
+}
+
+// cut judges what the text ends in, or what is nested too deep to be followed. Its
+// data reaches as far as the text. If its kind is missing, and the text names
+// Secrets anywhere, it counts as one.
+func (s *flowScanner) cut() {
+	for len(s.frames) > 0 {
+		f := s.top()
+		if f.keyed && isData(f.key) && f.value > 0 {
+			f.set(f.key, "")
+			s.pending = append(s.pending, span{f.value, len(s.text)})
+		}
+		if f.kind == "" && len(s.pending) > f.pending && s.names {
+			f.kind = "Secret"
+		}
+		s.judge(&f.manifest)
+		s.frames = s.frames[:len(s.frames)-1]
+	}
+	s.pending = s.pending[:0]
+}
+
+// masked writes the text with all data masked that was found.
+func (s *flowScanner) masked() string {
+	slices.SortFunc(s.found, func(a, b span) int { return a.start - b.start })
+	out := rewrite{text: s.text}
+	for _, data := range s.found {
+		if data.start >= out.done {
+			maskFlow(&out, data)
+		}
+	}
+	return out.String()
+}
+
+// flowToken is where a scalar ends that begins at i: a string in quotes on one
+// line, or what no separator interrupts. A colon is one only after a key.
+func flowToken(text string, i int, isValue bool) int {
+	if quote := text[i]; quote == '"' || quote == '\'' {
+		for end := i + 1; end < len(text) && text[end] != '\n'; end++ {
+			switch text[end] {
+			case quote:
+				return end + 1
+			case '\\':
+				end++
+			}
+		}
+	}
+	end := i
+	for end < len(text) && strings.IndexByte(",{}[]\n", text[end]) < 0 && (isValue || text[end] != ':') {
+		end++
+	}
+	return max(end, i+1)
+}

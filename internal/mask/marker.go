@@ -1,0 +1,58 @@
+package mask
+
+import "strings"
+
+const markerStart = "[MASKED"
+
+// markerAt returns the end of the marker that begins at i; -1 = none does.
+func markerAt(text string, i int) int {
+	if !strings.HasPrefix(text[i:], markerStart) {
+		return -1
+	}
+	for i += len(markerStart); i < len(text); i++ {
+		switch c := text[i]; {
+		case c == ']':
+			return i + 1
+		case c != '_' && (c < 'A' || c > 'Z') && (c < '0' || c > '9'):
+			return -1
+		}
+	}
+	return -1
+}
+
+// isMarker reports whether a text is a marker and nothing else.
+func isMarker(text string) bool { return text != "" && markerAt(text, 0) == len(text) }
+
+// rewrite makes a text from another one. It copies nothing before the first change.
+type rewrite struct {
+	text string
+	done int // of text, what is in out
+	out  strings.Builder
+}
+
+// replace puts something in place of text[start:end]. Replacements come in order.
+func (r *rewrite) replace(start, end int, with string) {
+	if start < r.done { // within what is replaced already
+		start, with = r.done, ""
+	}
+	if end < start {
+		return
+	}
+	if r.out.Cap() == 0 {
+		r.out.Grow(len(r.text))
+	}
+	r.out.WriteString(r.text[r.done:start])
+	r.out.WriteString(with)
+	r.done = end
+}
+
+func (r *rewrite) String() string {
+	if r.done == 0 && r.out.Len() == 0 {
+		return r.text
+	}
+	r.out.WriteString(r.text[r.done:])
+	return r.out.String()
+}
+
+// span is a part of a text.
+type span struct{ start, end int }

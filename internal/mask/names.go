@@ -1,0 +1,165 @@
+package mask
+
+// keyName is the end of a key, and the kind of what stands behind it.
+type keyName struct {
+	end  string // lower case, without what separates words
+	kind kind
+	// word: only as words of their own, not as the end of one ("pwd", not "cwpwd").
+	word bool
+	// after: only after another word ("db_pass", not the "pass" of a test).
+	after bool
+}
+
+// keyNames are ordered by how much they say: of those that end a key, the first
+// whose kind is wanted wins.
+var keyNames = []keyName{
+	{end: "secretaccesskey", kind: awsSecretKey},
+	{end: "awssecretkey", kind: awsSecretKey},
+	{end: "accesskeyid", kind: awsAccessKey},
+	{end: "awsaccesskey", kind: awsAccessKey},
+	{end: "certificateauthoritydata", kind: certificateAuthorityData},
+	{end: "cabundle", kind: certificateAuthorityData},
+	{end: "clientcertificatedata", kind: certificate},
+	{end: "sshprivatekey", kind: sshKey},
+	{end: "sshkey", kind: sshKey},
+	{end: "clientkeydata", kind: privateKey},
+	{end: "privatekeyid", kind: gcpKey},
+	{end: "privatekey", kind: privateKey},
+	{end: "privatekey", kind: gcpKey},
+	{end: "accountkey", kind: azureKey},
+	{end: "sharedaccesskey", kind: azureKey},
+	{end: "sharedaccesssignature", kind: azureKey},
+	{end: "storagekey", kind: azureKey},
+	{end: "sig", kind: azureKey, word: true},
+	{end: "githubtoken", kind: githubToken},
+	{end: "ghtoken", kind: githubToken},
+	{end: "slacktoken", kind: slackToken},
+	{end: "slackbottoken", kind: slackToken},
+	{end: "authorization", kind: authorization},
+	{end: "cookie", kind: authorization},
+	{end: "apikey", kind: apiKey},
+	{end: "licensekey", kind: apiKey},
+	{end: "subscriptionkey", kind: apiKey},
+	{end: "accesskey", kind: apiKey},
+	{end: "authkey", kind: apiKey},
+	{end: "secretkey", kind: secretKey},
+	{end: "secretaccesskey", kind: secretKey},
+	{end: "signingkey", kind: secretKey},
+	{end: "encryptionkey", kind: secretKey},
+	{end: "masterkey", kind: secretKey},
+	{end: "sharedkey", kind: secretKey},
+	{end: "secret", kind: secretKey},
+	{end: "secretid", kind: secretKey},
+	{end: "jwt", kind: jwt, word: true},
+	{end: "jwt", kind: token, word: true},
+	{end: "token", kind: token},
+	{end: "bearer", kind: token, word: true},
+	{end: "password", kind: password},
+	{end: "passwd", kind: password},
+	{end: "passphrase", kind: password},
+	{end: "passcode", kind: password},
+	{end: "requirepass", kind: password},
+	{end: "masterauth", kind: password},
+	{end: "pwd", kind: password, word: true},
+	{end: "pass", kind: password, word: true, after: true},
+	{end: "dbpass", kind: password},
+	{end: "userpass", kind: password},
+}
+
+// harmless are keys that end like one of a secret: pages of lists, and names of
+// Secrets. An agent needs them.
+var harmless = []string{
+	"nexttoken", "pagetoken", "continuationtoken", "continuetoken", "synctoken", "canceltoken",
+	"imagepullsecret", "existingsecret", "tlssecret", "oldpwd",
+}
+
+// keyed are the kinds that keys name.
+var keyed = func() (all set) {
+	for _, n := range keyNames {
+		all |= setOf(n.kind)
+	}
+	return all
+}()
+
+// byLastLetter finds the names for a key quickly, or that there are none.
+var byLastLetter = func() (index [256][]keyName) {
+	for _, n := range keyNames {
+		last := n.end[len(n.end)-1]
+		index[last] = append(index[last], n)
+		index[last-'a'+'A'] = index[last]
+	}
+	return index
+}()
+
+const maxKey = 64 // bytes of a key's end that are looked at
+
+// kindOfKey is the kind of what stands behind a key; none = nothing that the set has.
+func (s set) kindOfKey(key string) kind {
+	if key == "" || key == "PWD" { // the shell's folder
+		return none
+	}
+	names := byLastLetter[key[len(key)-1]]
+	if len(names) == 0 {
+		return none
+	}
+	if len(key) > maxKey {
+		key = key[len(key)-maxKey:]
+	}
+	var buffer [maxKey]byte
+	flat := flatten(key, &buffer)
+	for _, n := range names {
+		if s.has(n.kind) && endsWith(flat, n.end) && n.fits(key, len(flat) > len(n.end)) {
+			for _, end := range harmless {
+				if endsWith(flat, end) {
+					return none
+				}
+			}
+			return n.kind
+		}
+	}
+	return none
+}
+
+func endsWith(flat []byte, end string) bool {
+	return len(flat) >= len(end) && string(flat[len(flat)-len(end):]) == end
+}
+
+// fits reports whether a name that ends a key is words of their own, if it must be.
+func (n keyName) fits(key string, longer bool) bool {
+	if !n.word {
+		return true
+	}
+	if !longer {
+		return !n.after
+	}
+	before, first := key[len(key)-len(n.end)-1], key[len(key)-len(n.end)]
+	return separates(before) || isLower(before) && isUpper(first)
+}
+
+// flatten writes a key in lower case and without what separates words.
+func flatten(key string, buffer *[maxKey]byte) []byte {
+	flat := buffer[:0]
+	for i := range len(key) {
+		if c := key[i]; !separates(c) {
+			flat = append(flat, lower(c))
+		}
+	}
+	return flat
+}
+
+func separates(c byte) bool { return c == '_' || c == '-' || c == '.' || c == ' ' }
+func isLower(c byte) bool   { return c >= 'a' && c <= 'z' }
+func isUpper(c byte) bool   { return c >= 'A' && c <= 'Z' }
+func isDigit(c byte) bool   { return c >= '0' && c <= '9' }
+func isAlnum(c byte) bool   { return isLower(c) || isUpper(c) || isDigit(c) }
+func isBlank(c byte) bool   { return c == ' ' || c == '\t' }
+func isSpace(c byte) bool   { return isBlank(c) || c == '\n' || c == '\r' }
+func isQuote(c byte) bool   { return c == '"' || c == '\'' || c == '`' }
+func isKeyByte(c byte) bool { return isAlnum(c) || c == '_' || c == '-' || c == '.' }
+
+func lower(c byte) byte {
+	if isUpper(c) {
+		return c - 'A' + 'a'
+	}
+	return c
+}

@@ -1,0 +1,175 @@
+package mask
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// kind is a built-in pattern.
+type kind uint8
+
+const (
+	none kind = iota
+	apiKey
+	password
+	token
+	authorization
+	jwt
+	secretKey
+	privateKey
+	certificate
+	certificateAuthorityData
+	sshKey
+	email
+	basicAuth
+	databaseDSN
+	awsAccessKey
+	awsSecretKey
+	azureKey
+	gcpKey
+	githubToken
+	slackToken
+	kubernetesSecret
+	base64Secret
+	base64Short
+	kinds
+)
+
+// pattern is what users call a kind, and what it finds.
+type pattern struct{ name, about string }
+
+var patterns = [kinds]pattern{
+	apiKey:                   {"api_key", "keys of APIs: values of keys so named, and keys of well-known forms (sk-…, npm_…, hf_…)"},
+	password:                 {"password", "values of keys named as passwords or passphrases, and of such options of commands"},
+	token:                    {"token", "values of keys named as tokens, `Bearer …`, and tokens of well-known forms (glpat-…, hvs.…)"},
+	authorization:            {"authorization", "values of the headers Authorization, Proxy-Authorization, Cookie and Set-Cookie"},
+	jwt:                      {"jwt", "JSON web tokens"},
+	secretKey:                {"secret_key", "values of keys named as secrets: secret_key, client_secret, signing_key"},
+	privateKey:               {"private_key", "PEM blocks of private keys, also cut ones, and values of keys so named"},
+	certificate:              {"certificate", "PEM blocks of all kinds, and client-certificate-data"},
+	certificateAuthorityData: {"certificate_authority_data", "values of certificate-authority-data and caBundle"},
+	sshKey:                   {"ssh_key", "SSH keys, public ones and OPENSSH PRIVATE KEY blocks"},
+	email:                    {"email", "addresses of people"},
+	basicAuth:                {"basic_auth", "passwords in URLs, `Basic …`, and `curl -u user:…`"},
+	databaseDSN:              {"database_dsn", "passwords in the URLs and DSNs of databases and message brokers"},
+	awsAccessKey:             {"aws_access_key", "ids of AWS access keys"},
+	awsSecretKey:             {"aws_secret_key", "AWS secret access keys"},
+	azureKey:                 {"azure_key", "account keys, shared access keys and signatures of Azure, alone and in connection strings"},
+	gcpKey:                   {"gcp_key", "API keys, access tokens and service account keys of Google Cloud"},
+	githubToken:              {"github_token", "GitHub tokens"},
+	slackToken:               {"slack_token", "Slack tokens and webhooks"},
+	kubernetesSecret:         {"kubernetes_secret", "data and stringData of Kubernetes Secrets, in YAML and JSON, whole, cut or embedded"},
+	base64Secret:             {"base64_secret", "any base64 of 24 characters and more that looks random"},
+	base64Short:              {"base64_short", "padded base64 of 4 to 23 characters that is somebody's value"},
+}
+
+// group is a set of patterns that users can name as one.
+type group struct {
+	name, about string
+	kinds       []kind
+}
+
+var (
+	basicKinds    = []kind{apiKey, password}
+	secretKinds   = append(slices.Clone(basicKinds), token, authorization, jwt, secretKey, privateKey, basicAuth, databaseDSN)
+	cloudKinds    = []kind{awsAccessKey, awsSecretKey, azureKey, gcpKey, githubToken, slackToken}
+	securityKinds = append(append(slices.Clone(secretKinds), cloudKinds...), certificate, certificateAuthorityData, sshKey, email, kubernetesSecret)
+)
+
+var groups = []group{
+	{"basic", "API keys and passwords", basicKinds},
+	{"secrets", "basic, and whatever else lets somebody in: tokens, headers, secret and private keys, passwords in URLs", secretKinds},
+	{"security", "secrets, cloud and kubernetes, and certificates, SSH keys and addresses of people", securityKinds},
+	{"kubernetes", "Secrets, and what kubeconfigs and manifests hold",
+		[]kind{kubernetesSecret, apiKey, password, token, jwt, privateKey, certificateAuthorityData}},
+	{"cloud", "keys of AWS, Azure and Google Cloud, tokens of GitHub and Slack, and API keys, tokens and secret keys of others",
+		append(slices.Clone(cloudKinds), apiKey, token, jwt, secretKey)},
+	{"all", "every pattern, guesses at base64 among them", append(slices.Clone(securityKinds), base64Secret, base64Short)},
+}
+
+// set is a set of kinds.
+type set uint32
+
+func setOf(all ...kind) (s set) {
+	for _, k := range all {
+		s |= 1 << k
+	}
+	return s &^ 1 // none is in no set
+}
+
+func (s set) has(k kind) bool         { return s&(1<<k) != 0 }
+func (s set) any(wanted ...kind) bool { return s&setOf(wanted...) != 0 }
+
+func kindOf(name string) (kind, bool) {
+	i := slices.IndexFunc(patterns[1:], func(p pattern) bool { return p.name == name })
+	return kind(i + 1), i >= 0
+}
+
+// Names lists the built-in patterns, sorted.
+func Names() []string {
+	var names []string
+	for _, p := range patterns[1:] {
+		names = append(names, p.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Groups tells the patterns of every group, sorted.
+func Groups() map[string][]string {
+	out := map[string][]string{}
+	for _, g := range groups {
+		for _, k := range g.kinds {
+			out[g.name] = append(out[g.name], patterns[k].name)
+		}
+		slices.Sort(out[g.name])
+	}
+	return out
+}
+
+// Describe says what a pattern finds, or what a group is for; "" = there is none of that name.
+func Describe(name string) string {
+	for _, g := range groups {
+		if g.name == name {
+			return g.about
+		}
+	}
+	k, ok := kindOf(name)
+	if !ok {
+		return ""
+	}
+	return patterns[k].about
+}
+
+// Expand spells groups out. The names come sorted and once each. The error names
+// every group and pattern that does not exist.
+func Expand(groupNames, patternNames []string) ([]string, error) {
+	var errs []error
+	known := Groups()
+	names := slices.Clone(patternNames)
+	for _, name := range groupNames {
+		if len(known[name]) == 0 {
+			errs = append(errs, fmt.Errorf("unknown masking group %q", name))
+		}
+		names = append(names, known[name]...)
+	}
+	for _, name := range patternNames {
+		if _, ok := kindOf(name); !ok {
+			errs = append(errs, fmt.Errorf("unknown masking pattern %q", name))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), errors.Join(errs...)
+}
+
+// marker is what stands for a secret of the kind.
+func (k kind) marker() string { return markers[k] }
+
+var markers = func() (all [kinds]string) {
+	for k, p := range patterns {
+		all[k] = markerStart + "_" + strings.ToUpper(p.name) + "]"
+	}
+	return all
+}()

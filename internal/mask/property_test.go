@@ -1,0 +1,162 @@
+package mask_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/mask"
+)
+
+// fragments are what the scanners look at, whole and in pieces.
+var fragments = []string{
+	"password", "token", "api_key", "Authorization", "name", "value", "kind", "Secret", "data", "stringData", "apiVersion", "v1", "x", "1",
+	": ", ":", "=", " = ", "=>", "\"", "\\\"", "'", "\\", "\\n", "\n", "\r\n", "  ", "\t", "- ", "--", "---\n", "|", ">-", "{", "}", "[", "]", ",", ";", "&", "<", ">", "@", "://",
+	"#", "*", "${A}", "Bearer ", "Basic ", "abc1", "S3cr3tS3cr3tS3cr3tS3cr3t", "eyJ", ".", "ghp_", "sk-", "AKIA", "a@b.cc", "-----BEGIN ", "PRIVATE KEY", "-----", "-----END ",
+	"[MASKED", "_PASSWORD", "[MASKED]", "[MASKED_TOKEN]", "é", "\xff", "-u ", "tcp(", "%3D", "Cookie", "\\u003d",
+}
+
+// Masking what is masked changes nothing, whichever patterns there are. A pattern
+// of the configuration that never settles is an error, not a text.
+func TestIdempotent(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		custom := rapid.SliceOfN(rapid.SampledFrom([]agent.MaskPattern{
+			{Pattern: `[A-Z]{4,}`}, {Pattern: `\S+@\S+`, Replacement: "***"}, {Pattern: `(x.)\w*`, Replacement: "${1}[MASKED_X]"},
+			{Pattern: `: .{4}`, Replacement: ": [MASKED]"}, {Pattern: `(?s)".*?"`, Replacement: `"-"`}, {Pattern: `a`, Replacement: "aa"},
+		}), 0, 2).Draw(r, "custom")
+		m, err := mask.New(agent.Masking{Patterns: rapid.SliceOf(rapid.SampledFrom(mask.Names())).Draw(r, "patterns"), Custom: custom})
+		if err != nil {
+			r.Fatal(err)
+		}
+		in := strings.Join(rapid.SliceOf(rapid.SampledFrom(fragments)).Draw(r, "text"), "")
+		got, err := m.Text(in)
+		if err != nil {
+			if len(custom) == 0 || got != "" || !errors.Is(err, mask.ErrNotMasked) {
+				r.Fatalf("%q: %v", got, err)
+			}
+			return
+		}
+		if again, err := m.Text(got); err != nil || again != got {
+			r.Fatalf("%v:\n%q, then\n%q", err, got, again)
+		}
+	})
+}
+
+func TestCustom(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		patterns []agent.MaskPattern
+		in, want string
+	}{
+		{"default replacement", []agent.MaskPattern{{Pattern: `\d{3}-\d{4}`}}, "call 555-1234 now", "call [MASKED] now"},
+		{"group", []agent.MaskPattern{{Pattern: `(employee: )\w+`, Replacement: "${1}[MASKED_EMPLOYEE]"}}, "employee: bob1", "employee: [MASKED_EMPLOYEE]"},
+		{"matches its own marker", []agent.MaskPattern{{Pattern: `[A-Z_]{6,}`}}, "ID ABCDEFG, [MASKED_TOKEN]", "ID [MASKED], [MASKED_TOKEN]"},
+		{"matches the beginning of its marker", []agent.MaskPattern{{Pattern: `id: .{4}`, Replacement: "id: [MASKED]"}}, "id: abcd", "id: [MASKED]"},
+		{"before the built-in ones", []agent.MaskPattern{{Pattern: `S-\w+`, Replacement: "[MASKED_SERIAL]"}}, "password: S-12", "password: [MASKED_SERIAL]"},
+		{"in JSON, a number", []agent.MaskPattern{{Pattern: `^\d{9}$`}}, `{"n":123456789,"m":5}`, `{"n":"[MASKED]","m":5}`},
+		{"in JSON, a key and its value", []agent.MaskPattern{{Pattern: `"ssn": *"\d+"`, Replacement: `"ssn":"[MASKED]"`}}, `{"ssn":"12","m":5}`, `{"ssn":"[MASKED]","m":5}`},
+		{"several lines", []agent.MaskPattern{{Pattern: `(?s)<<.*?>>`}}, "a <<b\nc>> d", "a [MASKED] d"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m, err := mask.New(agent.Masking{Patterns: []string{"password"}, Custom: tt.patterns})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := text(t, m, tt.in); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestFailsClosed(t *testing.T) {
+	t.Parallel()
+	m, err := mask.New(agent.Masking{Custom: []agent.MaskPattern{{Pattern: "b", Replacement: "ab"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.Text("a secret b"); got != "" || !errors.Is(err, mask.ErrNotMasked) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, raw := range []string{`{"password":"x"`, `{"a":"b"} x`} {
+		if got, err := m.JSON(json.RawMessage(raw)); got != nil || !errors.Is(err, mask.ErrNotMasked) {
+			t.Errorf("%s: %s, %v", raw, got, err)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	m := newMasker(t, mask.Groups()["security"]...)
+	tests := []struct{ name, in, want string }{
+		{"nothing", ``, ``},
+		{"as it is, byte for byte", ` { "a" : [ 1.50, "\u0041<&>", {} , null ] } `, ` { "a" : [ 1.50, "\u0041<&>", {} , null ] } `},
+		{"by name", `{"password":"a\"b","pin":1,"token":7,"apiKey":["a","b"],"secret":{"value":"a"}}`,
+			`{"password":"[MASKED_PASSWORD]","pin":1,"token":"[MASKED_TOKEN]","apiKey":["[MASKED_API_KEY]","[MASKED_API_KEY]"],"secret":{"value":"a"}}`},
+		{"nothing there", `{"password":"","token":null,"secret":false}`, `{"password":"","token":null,"secret":false}`},
+		{"in a text", `["see password=abc&x=1", "a@b.cc"]`, `["see password=[MASKED_PASSWORD]&x=1", "[MASKED_EMAIL]"]`},
+		{"in a key", `{"bob@example.com":1}`, `{"[MASKED_EMAIL]":1}`},
+		{"in a document in a text", `{"body":"{\"a\":{\"password\":\"x\"}}"}`, `{"body":"{\"a\":{\"password\":\"[MASKED_PASSWORD]\"}}"}`},
+		{"named", `{"env":[{"name":"DB_PASSWORD","value":"x"},{"name":"A","value":"x"}]}`, `{"env":[{"name":"DB_PASSWORD","value":"[MASKED_PASSWORD]"},{"name":"A","value":"x"}]}`},
+		{"option", `["--token","x","--page","2"]`, `["--token","[MASKED_TOKEN]","--page","2"]`},
+		{"a text alone", `"password: x"`, `"password: [MASKED_PASSWORD]"`},
+		{"invalid UTF-8", "\"password: \xff\"", `"password: [MASKED_PASSWORD]"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := m.JSON(json.RawMessage(tt.in))
+			if err != nil || string(got) != tt.want {
+				t.Errorf("%v: %s, want %s", err, got, tt.want)
+			}
+		})
+	}
+}
+
+// A pattern that cuts through the structure leaves a text in JSON.
+func TestJSONStaysValid(t *testing.T) {
+	t.Parallel()
+	m, err := mask.New(agent.Masking{Custom: []agent.MaskPattern{{Pattern: `"a":"b",?`}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.JSON(json.RawMessage(`{"a":"b","c":1}`))
+	if want := `"{[MASKED]\"c\":1}"`; err != nil || string(got) != want {
+		t.Errorf("%v: %s, want %s", err, got, want)
+	}
+}
+
+// units make texts that are hard for a scanner that looks ahead or back.
+var units = []string{
+	"a", "{", "[", `"`, `\`, ":", "=", "@", "'", "-", " ", "://", "a://b:c@", "eyJ-", "eyJ.", "sk-", "hf_", "bearer ", "-----BEGIN ", "-----BEGIN X-----", "-----BEGIN X----- a ",
+	"password: [ ", "password: |", "password: |\n", "password:\n", `password: "`, `password: \"`, `--password "-`, "--password ", "password=,", "password=&a", "key key key: ",
+	"@tcp(", "-u ", `{"kind":"Secret","data":`, `{"data":1,`, "kind: Secret\ndata:\n", "name: token ", "authorization: ", "[MASKED", "[MASKED_X]", `\"`, `"\"kind: Secret data`,
+	"a@b.co", "token: \n ", "data:\n", " - - ",
+}
+
+// Time is linear in the text: a quadratic scanner would take minutes for one of these.
+func TestLinear(t *testing.T) {
+	t.Parallel()
+	m := newMasker(t, mask.Names()...)
+	const size, most = 256 << 10, 10 * time.Second
+	for _, unit := range units {
+		for _, before := range []string{"", "kind: Secret data {\n"} {
+			start := time.Now()
+			if _, err := m.Text(before + strings.Repeat(unit, size/len(unit))); err != nil {
+				t.Errorf("%q: %v", unit, err)
+			}
+			if took := time.Since(start); took > most {
+				t.Errorf("%q: %v", unit, took)
+			}
+		}
+	}
+}

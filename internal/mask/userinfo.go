@@ -1,0 +1,147 @@
+package mask
+
+import "strings"
+
+// databases are the schemes of URLs whose passwords are those of databases and brokers.
+var databases = []string{
+	"postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv", "redis", "rediss", "amqp", "amqps", "sqlserver",
+	"oracle", "clickhouse", "cockroachdb", "cassandra", "nats", "kafka", "mssql", "db2", "snowflake", "couchbase", "memcached",
+}
+
+const (
+	maxUserinfo = 2048 // bytes of a URL
+	maxDSN      = 256  // bytes before the @ of a DSN
+)
+
+// userinfo masks passwords in URLs, https://user:password@host, and in DSNs,
+// user:password@tcp(host).
+func (m *Masker) userinfo(text string) string {
+	out := rewrite{text: text}
+	for i := 0; i < len(text); {
+		next := strings.IndexByte(text[i:], ':')
+		if next < 0 {
+			break
+		}
+		i += next
+		if !strings.HasPrefix(text[i:], "://") {
+			i++
+			continue
+		}
+		k := m.kindOfURL(text[:i])
+		secret := passwordOf(text, i+len("://"))
+		i += len("://")
+		if k != none && secret.end > secret.start && !isMarker(text[secret.start:secret.end]) {
+			out.replace(secret.start, secret.end, k.marker())
+			i = secret.end
+		}
+	}
+	text = out.String()
+	if m.on.has(basicAuth) {
+		text = curlUsers(text)
+	}
+	if m.on.has(databaseDSN) {
+		text = driverDSNs(text)
+	}
+	return text
+}
+
+// kindOfURL is the kind of a password by the scheme that a text ends with.
+func (m *Masker) kindOfURL(before string) kind {
+	start := len(before)
+	for start > 0 && len(before)-start < maxScheme && (isAlnum(before[start-1]) || before[start-1] == '+') {
+		start--
+	}
+	for _, name := range databases {
+		if scheme, _, _ := strings.Cut(before[start:], "+"); strings.EqualFold(scheme, name) || strings.EqualFold(before[start:], name) {
+			return m.on.first([]kind{databaseDSN, basicAuth})
+		}
+	}
+	if !m.on.has(basicAuth) {
+		return none
+	}
+	return basicAuth
+}
+
+// passwordOf finds the password, or the token that is a user's name, in the part
+// of a URL after its scheme.
+func passwordOf(text string, i int) (secret span) {
+	colon, at, slash := -1, -1, -1
+	end := i
+	for ; end < len(text) && end-i < maxUserinfo; end++ {
+		c := text[end]
+		if isSpace(c) || isQuote(c) || c == '<' || c == '>' || c == '\\' || c == ':' && strings.HasPrefix(text[end:], "://") {
+			break
+		}
+		switch {
+		case c == ':' && colon < 0 && at < 0:
+			colon = end
+		case c == '@' && (slash < 0 || at < 0 && colon >= 0 && colon < slash && !allDigits(text[colon+1:slash])):
+			at = end
+		case (c == '/' || c == '?' || c == '#') && slash < 0:
+			slash = end
+		}
+	}
+	switch {
+	case at < 0 || colon > at:
+		return secret
+	case colon >= 0:
+		return span{colon + 1, at}
+	case at-i >= 20 && random(text[i:at]):
+		return span{i, at}
+	}
+	return secret
+}
+
+func allDigits(text string) bool { return strings.Trim(text, "0123456789") == "" }
+
+// driverDSNs masks the password of user:password@tcp(host:3306)/database.
+func driverDSNs(text string) string {
+	out := rewrite{text: text}
+	for i := 0; ; {
+		next := strings.Index(text[i:], "@")
+		if next < 0 {
+			return out.String()
+		}
+		at := i + next
+		i = at + 1
+		if !strings.HasPrefix(text[i:], "tcp(") && !strings.HasPrefix(text[i:], "unix(") {
+			continue
+		}
+		start := at
+		for low := max(out.done, at-maxDSN); start > low && !isSpace(text[start-1]) && !isQuote(text[start-1]) && text[start-1] != '='; {
+			start--
+		}
+		if colon := strings.IndexByte(text[start:at], ':'); colon >= 0 && !isMarker(text[start+colon+1:at]) && start+colon+1 < at {
+			out.replace(start+colon+1, at, databaseDSN.marker())
+		}
+	}
+}
+
+// curlUsers masks the password of -u user:password and --user user:password.
+func curlUsers(text string) string {
+	out := rewrite{text: text}
+	for i := 0; ; {
+		next := strings.Index(text[i:], "-u")
+		if next < 0 {
+			return out.String()
+		}
+		i += next + len("-u")
+		if before := i - len("-u") - 1; before >= 0 && !isSpace(text[before]) && !isQuote(text[before]) && text[before] != '-' {
+			continue
+		}
+		i += len(text[i:]) - len(strings.TrimPrefix(text[i:], "ser"))
+		start := i
+		for start < len(text) && start-i < maxBlanks && (isBlank(text[start]) || isQuote(text[start]) || text[start] == '=' || text[start] == ',') {
+			start++
+		}
+		end := start
+		for end < len(text) && !isSpace(text[end]) && !isQuote(text[end]) {
+			end++
+		}
+		colon := strings.IndexByte(text[start:end], ':')
+		if colon > 0 && start > i && start+colon+1 < end && !isMarker(text[start+colon+1:end]) && !strings.HasPrefix(text[start+colon:], "://") {
+			out.replace(start+colon+1, end, basicAuth.marker())
+		}
+		i = end
+	}
+}

@@ -1,0 +1,163 @@
+package mask
+
+import "strings"
+
+// value is what stands behind a key, and what to write around its marker.
+type value struct {
+	span
+	before, after string
+}
+
+func (v value) masked(k kind) string { return v.before + k.marker() + v.after }
+
+const maxQuoted = 1024 // bytes of a quoted value of several lines
+
+// valueAfter finds the value behind the separator at i. Of one that is not to be
+// masked it says where it ends, if that is known.
+func (s *keyScanner) valueAfter(k key, i int, kind kind) (v value, ok bool) {
+	text, start := s.text, i+1
+	for start < len(text) && start < i+3 && (text[start] == '=' || text[start] == '>') { // :=, ==, =>
+		start++
+	}
+	spaced := start
+	for start < len(text) && isBlank(text[start]) {
+		start++
+	}
+	switch {
+	case start == len(text), strings.HasPrefix(text[start:], "//"):
+		return v, false
+	case text[start] == '\n' || text[start] == '\r':
+		return s.valueBelow(k, start)
+	case text[start] == '|' || text[start] == '>':
+		if end := s.blockEnd(k, start); end > 0 {
+			return value{span: span{start, end}}, true
+		}
+	case text[start] == '{' && !strings.HasPrefix(text[start:], "{{"):
+		return v, false
+	case text[start] == '[':
+		if v, ok, closed := s.list(start); closed {
+			return v, ok
+		}
+	}
+	if v, ok, quoted := s.quoted(start); quoted {
+		return v, ok
+	}
+	return s.bare(k, start, start > spaced, kind)
+}
+
+// quoted is a value in quotes, which may be escaped.
+func (s *keyScanner) quoted(start int) (v value, ok, quoted bool) {
+	at := start
+	for at < len(s.text) && s.text[at] == '\\' {
+		at++
+	}
+	if at == len(s.text) || !isQuote(s.text[at]) {
+		return v, false, false
+	}
+	v.start = at + 1
+	v.end = s.closingQuote(v.start, s.text[at], at-start)
+	inner := s.text[v.start:v.end]
+	v.before = scheme(inner)
+	return v, !isPlaceholder(inner[len(v.before):]), true
+}
+
+// closingQuote is where a quoted value ends: at the same quote, escaped no more
+// than the first one, or else with the line.
+func (s *keyScanner) closingQuote(start int, quote byte, escapes int) int {
+	text, line, run := s.text, -1, 0 // run: backslashes before i
+	for i := start; i < len(text) && (line < 0 || i-start <= maxQuoted); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			run++
+			continue
+		case c == quote && escapes > 0 && run <= escapes:
+			return i - run
+		case c == quote && quote == '\'' && run == 0 && escapes == 0 && i+1 < len(text) && text[i+1] == quote: // YAML's way to write one
+			i++
+		case c == quote && escapes == 0 && run%2 == 0:
+			return i
+		case c == '\n' && line < 0:
+			line = i
+		}
+		run = 0
+	}
+	if line < 0 {
+		return len(text)
+	}
+	return line
+}
+
+// list masks what stands in a list on one line as one value.
+func (s *keyScanner) list(start int) (v value, ok, closed bool) {
+	if markerAt(s.text, start) > 0 || start < s.unclosed {
+		return v, false, false
+	}
+	end := start + 1
+	for end < len(s.text) && s.text[end] != ']' && s.text[end] != '\n' {
+		end = max(end+1, markerAt(s.text, end))
+	}
+	if end == len(s.text) || s.text[end] != ']' {
+		s.unclosed = end
+		return v, false, false
+	}
+	v.span = span{start + 1, end}
+	inner := strings.TrimSpace(s.text[v.start:v.end])
+	if len(inner) > 1 && isQuote(inner[0]) {
+		v.before, v.after = inner[:1], inner[:1]
+		inner = strings.Trim(inner, v.before)
+	}
+	plain := scheme(inner)
+	v.before += plain
+	return v, inner != "" && inner[0] != '{' && !isPlaceholder(inner[len(plain):]), true
+}
+
+// bare is a value without quotes. A whole line belongs to it where the line is
+// one of YAML, of properties or of a header, else one word.
+func (s *keyScanner) bare(k key, start int, spaced bool, kind kind) (v value, ok bool) {
+	v.before = scheme(s.text[start:min(len(s.text), start+maxScheme)])
+	v.start = start
+	after := start + len(v.before)
+	line, inString := spaced && s.startsLine(k), isQuote(k.open) && k.closed == 0
+	switch {
+	case inString:
+		v.end = min(s.closingQuote(start, k.open, s.escapesBefore(k.start-1)), s.lineEnd(start))
+	case kind == authorization && v.before == "": // several words, and pairs: Digest, cookies
+		v.end = s.quoteEnd(start, line)
+	case line:
+		v.end = s.pairEnd(after)
+	default:
+		v.end = s.wordEnd(after)
+	}
+	text := strings.TrimRight(s.text[after:max(after, v.end)], " \t\r")
+	if k.closed == '"' && !isMarker(text) { // perhaps a number in JSON
+		text = strings.TrimRight(text, " \t\r,}]")
+		v.after = strings.Repeat(`\`, k.escapes) + `"`
+		v.before = v.after + v.before
+	}
+	v.end = after + len(text)
+	prose := !line && !inString && k.closed == 0 && s.inProse(k)
+	return v, !isPlaceholder(text) && !(prose && kind != password && !random(text))
+}
+
+// startsLine reports whether nothing stands before a key in its line but what
+// lists, shells, diffs, quotes and logs of headers put there.
+func (s *keyScanner) startsLine(k key) bool {
+	i := k.start
+	for low := max(0, k.start-2*maxBlanks); i > low && strings.IndexByte(" \t-+*>#<|\"'`", s.text[i-1]) >= 0; {
+		i--
+	}
+	return i == 0 || s.text[i-1] == '\n' || strings.HasSuffix(s.text[:i], "export")
+}
+
+// inProse reports whether a key comes right after another word.
+func (s *keyScanner) inProse(k key) bool {
+	return k.start >= 2 && s.text[k.start-1] == ' ' && (isLower(s.text[k.start-2]) || isUpper(s.text[k.start-2]))
+}
+
+func (s *keyScanner) escapesBefore(i int) int {
+	n := 0
+	for i-n-1 >= 0 && s.text[i-n-1] == '\\' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,99 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Turn is what is shown of a conversation while an agent answers.
+type Turn struct {
+	Conversation string
+	// After is the sequence number of the last entry that has been shown.
+	After int64
+	// Said is what the person who watches has just said: it is not repeated.
+	Said string
+	// Over is closed when the agent has answered.
+	Over <-chan struct{}
+}
+
+// WatchTurn prints what happens in a conversation until the turn is over and all
+// that has happened by then is printed. It returns the last sequence number.
+func WatchTurn(ctx context.Context, src Source, t Turn, opts Options) (last int64, err error) {
+	v := newView(opts)
+	v.talk, v.said, v.last = true, t.Said, t.After
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-t.Over:
+		case <-following.Done():
+		}
+		stop()
+	}()
+	silence := v.listen(opts.Notices)
+	err = src.Follow(following, t.Conversation, t.After, func(u store.Update) error {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.take(u)
+		return v.p.err
+	})
+	silence()
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		err = v.rest(ctx, src, t.Conversation)
+	}
+	v.p.closeLine()
+	return v.last, errors.Join(err, v.p.err)
+}
+
+// rest prints what has come since the last update.
+func (v *view) rest(ctx context.Context, src Source, conversation string) error {
+	entries, err := src.After(ctx, conversation, v.last, 0)
+	if err == nil {
+		v.take(store.Update{Entries: entries})
+	}
+	return err
+}
+
+// Recall prints the last n messages of a conversation: what was said and answered,
+// without what was thought and called.
+func Recall(entries []transcript.Entry, n int, opts Options) error {
+	v := newView(opts)
+	v.talk = true
+	var messages []transcript.Entry
+	for _, e := range entries {
+		if !e.Superseded && (e.Kind == transcript.KindUser || e.Kind == transcript.KindReply) && e.Text != "" {
+			e.Calls, e.Thinking = nil, ""
+			messages = append(messages, e)
+		}
+	}
+	for _, e := range messages[max(len(messages)-n, 0):] {
+		v.entry(e)
+	}
+	return v.p.err
+}
+
+// heard prints what somebody said in a conversation, once on the screen.
+func (v *view) heard(l *lane, e transcript.Entry) {
+	if v.said != "" && e.Text == v.said {
+		v.said = ""
+		return
+	}
+	text := Clean(e.Text)
+	if e.By != "" {
+		text = CleanLine(e.By) + ": " + text
+	}
+	v.p.print(l, userBlock, text)
+}
+
+// laneName is what the lines of an execution begin with: a conversation has one
+// agent, and needs no stage.
+func (v *view) laneName(execution string) string {
+	if _, name, ok := strings.Cut(execution, "/"); ok && v.talk {
+		execution = name
+	}
+	return CleanLine(execution)
+}

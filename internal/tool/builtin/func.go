@@ -1,0 +1,122 @@
+package builtin
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/toolresult"
+)
+
+// FuncOptions is what a tool is made of that a program has written in Go.
+type FuncOptions struct {
+	Spec tool.Spec
+	// Run runs one call. It returns what toolresult.Normalize takes, or a struct
+	// that is such a map in JSON; an error may be a *toolresult.Error.
+	Run    func(ctx context.Context, arguments json.RawMessage) (any, error)
+	Logger *slog.Logger // of panics
+}
+
+// Func is a tool that a program has written in Go. What Run returns is brought
+// into the contract of results; a panic is an error result. A call ends when its
+// ctx does, even if Run goes on: what that returns later is dropped.
+func Func(opts FuncOptions) Tool { return Tool{Spec: opts.Spec, Run: function(opts).run} }
+
+type function FuncOptions
+
+// callKey is the key of a call in the context of its Run.
+type callKey struct{}
+
+// CallOf is the call that the ctx of a Run belongs to.
+func CallOf(ctx context.Context) (tool.Call, bool) {
+	call, ok := ctx.Value(callKey{}).(tool.Call)
+	return call, ok
+}
+
+func (f function) run(ctx context.Context, call tool.Call) tool.Result {
+	done := make(chan tool.Result, 1)
+	go func() {
+		result := f.crashed() // which stands if the goroutine is ended
+		defer func() { done <- result }()
+		result = f.call(context.WithValue(ctx, callKey{}, call), call.Arguments)
+	}()
+	select {
+	case result := <-done:
+		return result
+	case <-ctx.Done():
+		return f.ended(ctx)
+	}
+}
+
+func (f function) call(ctx context.Context, arguments json.RawMessage) (result tool.Result) {
+	defer func() {
+		if p := recover(); p != nil { // its value may hold anything, secrets too
+			f.Logger.Error("a tool has panicked", "tool", f.Spec.Name, "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			result = f.crashed()
+		}
+	}()
+	value, err := f.Run(ctx, arguments)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return f.ended(ctx)
+	case err != nil:
+		return shown(toolresult.Failure(toolresult.FromError(err, true), ""))
+	}
+	normal, err := toolresult.Normalize(fields(value))
+	if err != nil { // the call took effect all the same
+		return tool.Failure(tool.ErrorTool, fmt.Sprintf("Tool %s was run, but did not return a result: %v.", f.Spec.Name, err))
+	}
+	return shown(normal)
+}
+
+func (f function) crashed() tool.Result {
+	return tool.Failure(tool.ErrorTool, fmt.Sprintf("Tool %s crashed. It may have taken effect.", f.Spec.Name))
+}
+
+// ended says what became of a call whose ctx has ended.
+func (f function) ended(ctx context.Context) tool.Result {
+	if ctx.Err() == context.DeadlineExceeded {
+		return tool.Failure(tool.ErrorTimeout, fmt.Sprintf("Tool %s took too long. It may have taken effect.", f.Spec.Name))
+	}
+	return tool.Failure(tool.ErrorOutcomeUnknown, fmt.Sprintf("Tool %s was interrupted. It may have taken effect.", f.Spec.Name))
+}
+
+// shown is a result as the model sees it.
+func shown(r toolresult.Result) tool.Result {
+	if r.Status == toolresult.StatusError {
+		return tool.Failure(cmp.Or(r.Error.Type, tool.ErrorTool), r.Text())
+	}
+	return tool.Success(r.Text())
+}
+
+// fields is a struct as the map that its JSON is; anything else as it is.
+func fields(value any) any {
+	switch value.(type) {
+	case toolresult.Result, *toolresult.Result:
+		return value
+	}
+	v := reflect.ValueOf(value)
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return value
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return value
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // which keeps long numbers exact
+	var object map[string]any
+	if decoder.Decode(&object) != nil {
+		return value
+	}
+	return object
+}

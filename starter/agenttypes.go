@@ -1,0 +1,175 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// agentTypesFlags are those of the command agent-types.
+type agentTypesFlags struct {
+	config, agent string
+	json          bool
+}
+
+func (c *cli) agentTypesCommand() *cobra.Command {
+	var f agentTypesFlags
+	cmd := &cobra.Command{
+		Use:   "agent-types",
+		Short: "Show what agents of each type are able to do",
+		Long: `Show what agents of each type are able to do: the table that everything goes by. Its
+tools are those that are built in; an agent also has those of its MCP servers, and
+the shell only where the configuration switches it on. With --agent, what that agent
+is able to do by its definition, the tools of its servers included, which are asked.`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.agentTypes(cmd.Context(), f) },
+	}
+	c.configFlag(cmd, &f.config)
+	cmd.Flags().StringVar(&f.agent, "agent", "", "only what this agent is able to do")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgents(&f.config))
+	return cmd
+}
+
+func (c *cli) agentTypes(ctx context.Context, f agentTypesFlags) error {
+	cfg, err := c.loadConfig(f.config)
+	switch {
+	case err != nil:
+		return err
+	case f.agent != "":
+		return c.agentAbilities(ctx, cfg, f)
+	}
+	types := agentTypesOf(cfg)
+	if f.json {
+		return c.printJSON(types)
+	}
+	return c.printAgentTypes(types)
+}
+
+// abilities are what an agent, or every agent of a type, is able to do.
+type abilities struct {
+	AllowedTools         []string      `json:"allowed_tools"`
+	SupportsHeartbeats   bool          `json:"supports_heartbeats"`
+	SystemPromptTemplate string        `json:"system_prompt_template"`
+	MaxIterations        int           `json:"max_iterations"`
+	Pattern              agent.Pattern `json:"pattern"`
+}
+
+func abilitiesOf(row agent.Type, iterations int, tools []string) abilities {
+	return abilities{
+		AllowedTools: append([]string{}, tools...), SupportsHeartbeats: row.Heartbeats, // never null
+		SystemPromptTemplate: row.Prompt, MaxIterations: iterations, Pattern: row.Pattern,
+	}
+}
+
+// agentType is a row of the table. A type without a limit of its own has that of
+// the configuration's defaults.
+type agentType struct {
+	Type    string   `json:"type"`
+	Aliases []string `json:"aliases,omitempty"`
+	abilities
+}
+
+func agentTypesOf(cfg *config.Config) (types []agentType) {
+	standard := 0
+	if n := cfg.Defaults.MaxIterations; n != nil {
+		standard = *n
+	}
+	for _, row := range agent.Types() {
+		types = append(types, agentType{row.Name, row.Aliases, abilitiesOf(row, cmp.Or(row.MaxIterations, standard), row.Tools)})
+	}
+	return types
+}
+
+// toolsPerLine keeps the table on one screen.
+const toolsPerLine = 2
+
+func (c *cli) printAgentTypes(types []agentType) error {
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TYPE\tALIAS\tPATTERN\tHEARTBEATS\tPROMPT\tITERATIONS\tBUILT-IN TOOLS")
+	for _, t := range types {
+		lines := slices.Collect(slices.Chunk(t.AllowedTools, toolsPerLine))
+		if len(lines) == 0 {
+			lines = [][]string{{"-"}}
+		}
+		alias := "-"
+		if len(t.Aliases) > 0 {
+			alias = cmp.Or(strings.Join(t.Aliases, ", "), `""`)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", t.Type, alias, t.Pattern, yesNo(t.SupportsHeartbeats),
+			t.SystemPromptTemplate, t.MaxIterations, strings.Join(lines[0], ", "))
+		for _, more := range lines[1:] {
+			fmt.Fprintf(w, "\t\t\t\t\t\t%s\n", strings.Join(more, ", "))
+		}
+	}
+	return w.Flush()
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+// agentAbilities shows one agent's.
+func (c *cli) agentAbilities(ctx context.Context, cfg *config.Config, f agentTypesFlags) error {
+	plan, err := cfg.AgentPlan(f.agent)
+	if err != nil {
+		return toolError(err)
+	}
+	row, _ := agent.LookupType(plan.Type)
+	var tools []string
+	if row.Pattern != agent.SingleShot { // whose one request has none
+		if tools, err = c.offeredTools(ctx, cfg, f.agent); err != nil {
+			return err
+		}
+	}
+	able := abilitiesOf(row, plan.MaxIterations, tools)
+	if f.json {
+		return c.printJSON(able)
+	}
+	return c.printAbilities(row, able)
+}
+
+// offeredTools are what the policy offers an agent, here as in an investigation.
+func (c *cli) offeredTools(ctx context.Context, cfg *config.Config, name string) (names []string, err error) {
+	box, err := c.toolboxOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer box.Close()
+	offered, unreached, err := box.List(ctx, name, "")
+	if err != nil {
+		return nil, toolError(err)
+	}
+	for _, err := range unreached {
+		c.say("warning: %v", err)
+	}
+	for _, t := range offered {
+		names = append(names, terminal.CleanLine(t.Name))
+	}
+	return names, nil
+}
+
+func (c *cli) printAbilities(row agent.Type, able abilities) error {
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"type", row.Name}, {"pattern", string(able.Pattern)}, {"supports heartbeats", yesNo(able.SupportsHeartbeats)},
+		{"system prompt template", able.SystemPromptTemplate}, {"max iterations", strconv.Itoa(able.MaxIterations)},
+		{"allowed tools", cmp.Or(strings.Join(able.AllowedTools, ", "), "none")},
+	} {
+		fmt.Fprintf(w, "%s\t%s\n", line[0], line[1])
+	}
+	return w.Flush()
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// openThread is a conversation that is open.
+type openThread struct {
+	Thread string    `json:"thread"`
+	Agent  string    `json:"agent,omitempty"`
+	Since  time.Time `json:"since"` // of its present run
+}
+
+// listChats lists the conversations that are open, newest first, as Temporal knows
+// them: nobody is asked, for there may be thousands.
+func (c *cli) listChats(ctx context.Context, conn client.Client, f chatFlags) error {
+	open, err := openThreads(ctx, conn, f)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return c.printJSON(append([]openThread{}, open...)) // never null
+	}
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "THREAD\tAGENT\tSINCE")
+	for _, o := range open {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", terminal.CleanLine(o.Thread), terminal.CleanLine(o.Agent), o.Since.Local().Format(time.DateTime))
+	}
+	return w.Flush()
+}
+
+func openThreads(ctx context.Context, conn client.Client, f chatFlags) (open []openThread, err error) {
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		Query: "WorkflowType = '" + workflows.TypeConversation + "' AND ExecutionStatus = 'Running'",
+	}
+	for {
+		page, err := listPage(ctx, conn, request)
+		if err != nil {
+			return nil, fmt.Errorf("list the conversations: %w", err)
+		}
+		for _, info := range page.GetExecutions() {
+			o := openThread{Thread: info.GetExecution().GetWorkflowId(), Agent: agentOf(info), Since: info.GetStartTime().AsTime()}
+			if f.agent != "" && o.Agent != f.agent {
+				continue
+			}
+			if open = append(open, o); len(open) == f.limit {
+				return open, nil
+			}
+		}
+		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return open, nil
+		}
+	}
+}

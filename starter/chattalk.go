@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// recalled is how many messages of a conversation are shown to who comes back.
+const recalled = 6
+
+// talk has turn after turn, with a person who types.
+func (s *chatSession) talk(ctx context.Context, in *os.File) error {
+	s.introduce()
+	if err := s.recall(ctx); err != nil {
+		return err
+	}
+	lines := newLineEditor(in, s.err)
+	for {
+		text, err := lines.read()
+		if errors.Is(err, io.EOF) {
+			if s.known {
+				s.tell("The conversation stays: starter chat --thread %s", shellWord(s.flags.thread))
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read from the terminal: %w", err)
+		}
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		for isInterrupted(s.interrupts) { // what came while nobody answered asks for nothing
+		}
+		if _, err := s.turn(ctx, text); errors.Is(err, errLeft) {
+			return err
+		} else if err != nil {
+			s.say("starter: %v", err)
+		}
+	}
+}
+
+func isInterrupted(interrupts <-chan os.Signal) bool {
+	select {
+	case <-interrupts:
+		return true
+	default:
+		return false
+	}
+}
+
+// recall shows the last messages of a conversation that was there before.
+func (s *chatSession) recall(ctx context.Context) error {
+	entries, err := s.past(ctx)
+	if err != nil {
+		return err
+	}
+	return terminal.Recall(entries, recalled, s.options(false))
+}
+
+// past is what was there before, which no turn shows again.
+func (s *chatSession) past(ctx context.Context) ([]transcript.Entry, error) {
+	if !s.known || s.store == nil {
+		return nil, nil
+	}
+	entries, err := s.store.After(ctx, s.thread.id(), 0, 0)
+	if n := len(entries); n > 0 {
+		s.shown = entries[n-1].Seq
+	}
+	return entries, err
+}
+
+// lineEditor reads what is typed on a terminal, with editing and history.
+type lineEditor struct {
+	in    *os.File
+	lines *term.Terminal
+}
+
+// prompt is what a person types behind.
+const prompt = "> "
+
+func newLineEditor(in *os.File, out io.Writer) *lineEditor {
+	both := struct {
+		io.Reader
+		io.Writer
+	}{in, out}
+	return &lineEditor{in: in, lines: term.NewTerminal(both, prompt)}
+}
+
+// read returns the next message: a line, or the lines that were pasted together.
+// io.EOF is Ctrl-D, or Ctrl-C.
+func (e *lineEditor) read() (text string, err error) {
+	fd := int(e.in.Fd())
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, term.Restore(fd, before)) }()
+	if width, height, sizeErr := term.GetSize(fd); sizeErr == nil && width > 0 {
+		_ = e.lines.SetSize(width, height)
+	}
+	e.lines.SetBracketedPasteMode(true)
+	defer e.lines.SetBracketedPasteMode(false)
+	var pasted []string
+	for {
+		line, err := e.lines.ReadLine()
+		pasted = append(pasted, line)
+		if !errors.Is(err, term.ErrPasteIndicator) {
+			return strings.Join(pasted, "\n"), err
+		}
+	}
+}

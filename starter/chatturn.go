@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// chatSession is a conversation as one person has it on the screen.
+type chatSession struct {
+	*cli
+	conn       client.Client
+	store      *store.Store // nil = not on this machine
+	flags      chatFlags
+	thread     target // as it was when it was looked at last
+	known      bool   // there was a thread
+	name       string // of the agent
+	shown      int64  // sequence number of the last entry on the screen
+	interrupts chan os.Signal
+}
+
+// tell says something to the person, unless nothing but JSON is wanted.
+func (s *chatSession) tell(format string, args ...any) {
+	if !s.flags.json {
+		s.say(format, args...)
+	}
+}
+
+// once has one turn.
+func (s *chatSession) once(ctx context.Context, text string) error {
+	s.introduce()
+	if _, err := s.past(ctx); err != nil {
+		return err
+	}
+	reply, err := s.turn(ctx, text)
+	if err == nil && s.flags.json {
+		return s.printJSON(struct {
+			Thread string `json:"thread"`
+			workflows.Reply
+		}{s.flags.thread, reply})
+	}
+	return err
+}
+
+// introduce says how to go on later.
+func (s *chatSession) introduce() {
+	if !s.known {
+		s.tell("conversation %s with %s; to go on later: starter chat --agent %[2]s --thread %[1]s", shellWord(s.flags.thread), shellWord(s.flags.agent))
+	}
+}
+
+// turn says something, shows what the agent does about it, and prints the reply.
+func (s *chatSession) turn(ctx context.Context, text string) (workflows.Reply, error) {
+	asking, leave := context.WithCancel(ctx)
+	defer leave()
+	silence := time.AfterFunc(patience, func() { s.explainQueue(asking) })
+	defer silence.Stop()
+	accepted, over := make(chan struct{}), make(chan struct{})
+	var reply workflows.Reply
+	var err error
+	go func() {
+		defer close(over)
+		reply, err = s.exchange(asking, text, func() { silence.Stop(); close(accepted) })
+	}()
+	shown := make(chan bool, 1)
+	go func() { shown <- s.show(asking, text, accepted, over) }()
+	if s.wait(asking, accepted, over) != nil {
+		leave()
+		<-over
+		<-shown
+		return reply, errLeft
+	}
+	if whole := <-shown; err == nil {
+		err = s.printReply(ctx, &reply, whole)
+	}
+	return reply, failedTurn(err)
+}
+
+// wait waits for the end of the turn. The first Ctrl-C asks the agent to
+// conclude, the second one is errLeft; before a worker has the message, the first is.
+func (s *chatSession) wait(ctx context.Context, accepted, over <-chan struct{}) error {
+	for interrupted := false; ; interrupted = true {
+		select {
+		case <-over:
+			return nil
+		case <-s.interrupts:
+		}
+		if interrupted || !isClosed(accepted) {
+			s.say("\nNot waiting any more; what the agent has taken on goes on:\n  starter chat --thread %s", shellWord(s.flags.thread))
+			return errLeft
+		}
+		err := s.conn.SignalWorkflow(ctx, s.flags.thread, "", workflows.SignalConclude, workflows.Conclude{By: s.flags.by})
+		if err != nil {
+			s.say("starter: ask the agent to conclude: %v", err)
+			continue
+		}
+		s.say("\nThe agent is asked to conclude. Ctrl-C once more leaves, and the agent goes on.")
+	}
+}
+
+// show shows the turn from the store, until it is over; whole if the reply has
+// been printed with it.
+func (s *chatSession) show(ctx context.Context, text string, accepted, over <-chan struct{}) (whole bool) {
+	select {
+	case <-accepted:
+	case <-over:
+		return false
+	}
+	t, name, err := s.describe(ctx)
+	if err != nil {
+		return false
+	}
+	if s.known && t.id() != s.thread.id() { // it was closed, and this is another one
+		s.shown = 0
+	}
+	s.thread, s.name, s.known = t, name, true
+	if s.store == nil || s.flags.json {
+		s.tellWaiting(ctx, over)
+		return false
+	}
+	watched, opts := newLookout(s.store, t), s.options(s.flags.verbose)
+	opts.Notices = watched.tell
+	last, err := terminal.WatchTurn(ctx, watched, terminal.Turn{Conversation: t.id(), After: s.shown, Said: text, Over: over}, opts)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.say("starter: %v", err)
+	}
+	whole = err == nil && last > s.shown
+	s.shown = last
+	return whole
+}
+
+// tellWaiting says which calls wait for a person, where the store cannot say so.
+func (s *chatSession) tellWaiting(ctx context.Context, over <-chan struct{}) {
+	told := map[string]bool{}
+	for !isClosed(over) && ctx.Err() == nil {
+		var status workflows.ConversationStatus
+		if s.thread.query(ctx, workflows.QueryStatus, &status) == nil {
+			for _, a := range status.Waiting {
+				if line := waitingLine(s.flags.thread, a); !told[line] {
+					told[line] = true
+					s.say("! %s", line)
+				}
+			}
+		}
+		select {
+		case <-over:
+		case <-ctx.Done():
+		case <-time.After(askEvery):
+		}
+	}
+}
+
+// explainQueue says why nothing begins.
+func (s *chatSession) explainQueue(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	pollers, err := s.conn.DescribeTaskQueue(ctx, s.taskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	if err == nil && len(pollers.GetPollers()) == 0 {
+		s.tell("no worker polls task queue %s yet; waiting", s.taskQueue)
+	}
+}

@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+)
+
+// typist is a person at a terminal.
+type typist struct {
+	*process
+	keys *os.File
+}
+
+// terminal runs the CLI on a terminal of its own.
+func (w *world) terminal(args ...string) typist {
+	w.t.Helper()
+	master, slave := openTerminal(w.t)
+	p := &process{t: w.t, cmd: exec.Command(filepath.Join(bin, "starter"), args...), done: make(chan struct{})}
+	p.log = &lines{changed: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = w.data, w.env, slave, slave, slave
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := p.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	slave.Close()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		buffer := make([]byte, 4<<10)
+		for {
+			n, err := master.Read(buffer)
+			_, _ = p.log.Write(buffer[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	go func() {
+		_ = p.cmd.Wait()
+		<-read
+		close(p.done)
+	}()
+	w.t.Cleanup(func() { p.kill(); master.Close() })
+	return typist{p, master}
+}
+
+func openTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var number, unlocked uint32
+	for request, value := range map[uintptr]*uint32{syscall.TIOCSPTLCK: &unlocked, syscall.TIOCGPTN: &number} {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return master, slave
+}
+
+// types types behind the n-th prompt.
+func (p typist) types(n int, keys string) {
+	p.t.Helper()
+	p.says(n, "> ")
+	p.press(keys)
+}
+
+func (p typist) press(keys string) {
+	p.t.Helper()
+	if _, err := p.keys.WriteString(keys); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+const (
+	ctrlC = "\x03"
+	ctrlD = "\x04"
+	up    = "\x1b[A"
+)
+
+// TestChatOnATerminal types: with editing and history, pasted lines, Ctrl-C and Ctrl-D.
+func TestChatOnATerminal(t *testing.T) {
+	t.Parallel()
+	k := talks{hold: llmtest.NewHold()}
+	w := newWorld(t, k.script, talkConfig)
+	w.dev()
+
+	p := w.terminal("chat", "--agent", "Memo", "--thread", "desk")
+	p.says(1, "starter chat --agent Memo --thread desk")
+	p.types(1, "helo\x7flo\r") // a correction
+	p.says(1, "heard 5 characters")
+	p.types(2, "\x1b[200~two\rlines\x1b[201~\r")
+	p.says(1, "heard 9 characters")
+	p.types(4, up+" again\r") // each pasted line had a prompt
+	p.says(1, "heard 11 characters")
+	p.types(5, "remember the terminal\r")
+	p.says(1, "thinking: worth keeping")
+	p.says(1, "core_memory_append")
+	p.types(6, "wait\r")
+	p.says(1, "wait")
+	k.hold.Wait(t)
+	p.press(ctrlC)
+	p.says(1, "asked to conclude")
+	p.press(ctrlC)
+	p.says(1, "what the agent has taken on goes on")
+	if code := p.wait(); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	k.hold.Release()
+	eventually(t, "the turn is over", func() bool {
+		_, _, code := w.starter("", "chat", "--thread", "desk", "--message", "hello")
+		return code == 0
+	})
+
+	again := w.terminal("chat", "--thread", "desk")
+	again.says(1, "remember the terminal") // of the last messages
+	again.says(1, "waited long")
+	again.types(1, ctrlD)
+	again.says(1, "The conversation stays: starter chat --thread desk")
+	if code := again.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if text := p.log.String(); strings.Contains(text, "» ") {
+		t.Errorf("what was typed is repeated:\n%s", text)
+	}
+}

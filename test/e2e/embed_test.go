@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// embedConfig is what the example is given of a configuration: the model that it names.
+const embedConfig = `
+llm_providers:
+  lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+`
+
+// triage opens a ticket and tells what it was told of it.
+func triage(req llmtest.Request) llmtest.Reply {
+	if turnOf(req) == 1 {
+		return llmtest.Calls(llmtest.Call{Name: "open_ticket", Args: `{"title":"checkout is slow"}`})
+	}
+	return llmtest.Text("The tool said: " + req.Last().Text())
+}
+
+// tickets is a ticket system that can be held while it opens one.
+type tickets struct {
+	*httptest.Server
+	mu     sync.Mutex
+	titles []string
+	came   chan struct{}
+	answer chan struct{}
+}
+
+func newTickets(t *testing.T) *tickets {
+	t.Helper()
+	s := &tickets{came: make(chan struct{}, 9), answer: make(chan struct{}, 9)}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		title, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.titles = append(s.titles, string(title))
+		s.mu.Unlock()
+		s.came <- struct{}{}
+		select {
+		case <-s.answer:
+			w.Header().Set("Location", "/tickets/42")
+			w.WriteHeader(http.StatusCreated)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *tickets) opened() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.titles...)
+}
+
+// embed starts the example, which is built once.
+func (w *world) embed() *process {
+	w.t.Helper()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "embed"), "./examples/embed")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		w.t.Fatalf("build the example: %v\n%s", err, out)
+	}
+	return w.start("worker started", "embed")
+}
+
+// The example is a worker as good as ours: its function is called, what it returns
+// reaches the model, and a kill in the midst of it does not call it twice.
+func TestEmbed(t *testing.T) {
+	t.Parallel()
+	system := newTickets(t)
+	w := newWorld(t, triage, embedConfig)
+	w = w.with("INQUEST_CONFIG="+w.config, "MODEL=lab-model", "TICKETS_URL="+system.URL)
+	w.dev("--no-worker")
+	program := w.embed()
+
+	system.answer <- struct{}{}
+	w.beginWith("calm", agent.Request{AlertType: "complaint", Data: []byte(`"slow"`)})
+	want := `The tool said: {"status":"success","data":{"ticket":"/tickets/42"}}`
+	if result := w.end("calm"); result.Status != agent.StatusCompleted || result.Report != want {
+		t.Errorf("got %+v, want the report %s", result, want)
+	}
+	if got := system.opened(); len(got) != 1 || got[0] != "checkout is slow" {
+		t.Errorf("tickets: %q", got)
+	}
+	offered := w.model.Requests()[0].Tools
+	if len(offered) != 2 || offered[0].Function.Name != "open_ticket" || !strings.Contains(string(offered[0].Function.Parameters), `"one line that says what is wrong"`) {
+		t.Errorf("offered: %+v", offered)
+	}
+	<-system.came
+
+	run := w.beginWith("killed", agent.Request{AlertType: "complaint", Data: []byte(`"slow"`)})
+	<-system.came
+	program.kill()
+	program = w.embed()
+	if result := w.end("killed"); result.Status != agent.StatusCompleted || !strings.Contains(result.Report, "It was not made again. Verify") {
+		t.Errorf("got %+v", result)
+	}
+	if got := system.opened(); len(got) != 2 {
+		t.Errorf("the call was made again: %q", got)
+	}
+	calls := map[transcript.Kind]string{}
+	for _, e := range w.entries(workflows.InvestigationID("killed", run.GetRunID())) {
+		calls[e.Kind] += e.ErrorType
+	}
+	if _, intent := calls[transcript.KindCall]; !intent || calls[transcript.KindResult] != "OutcomeUnknown" {
+		t.Errorf("calls and results: %q", calls)
+	}
+	if code := program.terminate(); code != 0 {
+		t.Errorf("stopped by a signal, it ends with %d:\n%s", code, program.log)
+	}
+}

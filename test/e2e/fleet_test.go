@@ -1,0 +1,223 @@
+package e2e
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/postgrestest"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// TestFleet has two workers, of two hosts where the system lets a test have
+// another one, share a PostgreSQL, with a model that thinks and signs its
+// thoughts. What is lost, a worker or the database, is not seen in the transcript.
+func TestFleet(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	f.dev("--no-worker")
+	f.workers = []*process{
+		f.with("INQUEST_STORE=").worker("--store", f.store),
+		f.with("INQUEST_STORE=", "DATABASE_URL="+f.store).workerElsewhere(), // it finds system.store
+	}
+	undisturbed := f.investigate("undisturbed", func(string) {})
+	once := []string{"Alpha 1", "Alpha 2", "Alpha 3", "Beta 1", "Beta 2", "SynthesisAgent 1", "Gamma 1", "Gamma 2"}
+	if diff := cmp.Diff(count(once), count(undisturbed.calls)); diff != "" {
+		t.Errorf("model calls (-want +got):\n%s", diff)
+	}
+	tests := []struct {
+		name    string
+		disturb func(id string)
+	}{
+		{"a worker is killed", f.killWorker},
+		{"the database is killed", f.killDatabase},
+	}
+	for _, tt := range tests {
+		got := f.investigate(strings.ReplaceAll(tt.name, " ", "-"), tt.disturb)
+		if diff := cmp.Diff(undisturbed.log, got.log); diff != "" {
+			t.Errorf("%s: transcript (-undisturbed +got):\n%s", tt.name, diff)
+		}
+		again := append(once, "Alpha 2") // whose reply was cut, or could not be kept
+		if diff := cmp.Diff(count(again), count(got.calls)); diff != "" {
+			t.Errorf("%s: model calls (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	shown := f.must("show", undisturbed.id)
+	if !strings.Contains(shown, "now once only") || !strings.Contains(shown, "the report of gamma") {
+		t.Errorf("starter shows of the store:\n%s", shown)
+	}
+}
+
+// A worker that cannot tell its store from the configuration says why, and not
+// what it was told.
+func TestStoreOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newScript().script(), fleetConfig()).with("INQUEST_STORE=")
+	w.env = append(w.env, "XDG_CACHE_HOME="+w.data)
+	for name, tt := range map[string]struct{ env, says string }{
+		"no variable":      {"UNRELATED=1", "system.store.postgres.dsn: variable DATABASE_URL is not set"},
+		"an empty one":     {"DATABASE_URL=", "system.store.postgres.dsn: {{.DATABASE_URL}} is empty"},
+		"libpq's spelling": {"DATABASE_URL=host=127.0.0.1 user=u password=" + key, "the address must be postgres://"},
+		"nobody listens":   {"DATABASE_URL=postgres://u:" + key + "@127.0.0.1:1/db", store.ErrUnavailable.Error()},
+		"a path":           {"DATABASE_URL=/" + key, "the address must be postgres://"},
+	} {
+		_, errs, code := w.with(tt.env).program(filepath.Join(bin, "worker"), "", "--config", w.config)
+		if code == 0 || !strings.Contains(errs, tt.says) {
+			t.Errorf("%s: exit code %d, and it does not say %q:\n%s", name, code, tt.says, errs)
+		}
+		w.hidden(errs)
+	}
+}
+
+// fleet is a world whose content is in PostgreSQL, and whose model is Gemini.
+type fleet struct {
+	*world
+	database *postgrestest.Server
+	workers  []*process
+	script   llmtest.Script
+	point    atomic.Pointer[point]
+}
+
+// point is a turn of an agent whose stream is held after its first chunk.
+type point struct {
+	turn string // "<agent> <turn>"
+	hold *llmtest.Hold
+}
+
+// fleetConfig is the lab's, with Gemini as the provider, and a PostgreSQL that the
+// environment names.
+func fleetConfig() string {
+	return strings.NewReplacer(
+		`type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}"`, `type: google, model: gemini-3-lab, base_url: "{{.E2E_GEMINI}}"`,
+		"defaults:\n", "system: {store: {postgres: {dsn: \"{{.DATABASE_URL}}\"}}}\ndefaults:\n  llm_backend: native-gemini\n",
+	).Replace(labConfig)
+}
+
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	f := &fleet{database: postgrestest.Start(t), script: newScript().script()}
+	f.world = newWorld(t, f.reply, fleetConfig())
+	f.store = f.database.Database(t, "fleet")
+	f.env = append(f.env, "INQUEST_STORE="+f.store, "XDG_CACHE_HOME="+f.data)
+	return f
+}
+
+// reply is the lab's, signed, and without ids for its calls, as llmtest has it on this wire.
+func (f *fleet) reply(req llmtest.Request) llmtest.Reply {
+	turn := asked([]llmtest.Request{req})[0]
+	reply := f.script(req).Signed(signature(turn))
+	if p := f.point.Load(); p != nil && p.turn == turn {
+		return reply.Hold(p.hold, 1)
+	}
+	return reply
+}
+
+// signature is what Gemini signs a turn's thoughts with: bytes, which must come
+// back as they are.
+func signature(turn string) string {
+	return base64.StdEncoding.EncodeToString([]byte("\x00\xff signed: " + turn))
+}
+
+// outcome is what an investigation left behind.
+type outcome struct {
+	id, log string
+	calls   []string // of the model: "<agent> <turn>"
+}
+
+// investigate runs an investigation that something happens to.
+func (f *fleet) investigate(workflowID string, disturb func(id string)) outcome {
+	f.t.Helper()
+	before := len(f.model.Requests())
+	p := &point{turn: "Alpha 2", hold: llmtest.NewHold()}
+	f.point.Store(p)
+	id := workflows.InvestigationID(workflowID, f.begin(workflowID).GetRunID())
+	p.hold.Wait(f.t)
+	f.until(id, func(e transcript.Entry) bool { return e.Execution == "dig/Beta" && e.Text == "beta knows five" })
+	disturb(id)
+	p.hold.Release()
+	if result := f.end(workflowID); result.Status != agent.StatusCompleted || result.Report != "the report of gamma" {
+		f.t.Errorf("%s: %+v", workflowID, result)
+	}
+	requests := f.model.Requests()[before:]
+	f.checkSigned(requests)
+	if n := f.effects(); n != 1 {
+		f.t.Errorf("%s: the call that must happen once happened %d times", workflowID, n)
+	}
+	if err := os.Remove(filepath.Join(f.data, "effects")); err != nil {
+		f.t.Fatal(err)
+	}
+	return outcome{id, f.log(id), asked(requests)}
+}
+
+// killWorker kills the worker that waits for Alpha's reply.
+func (f *fleet) killWorker(id string) {
+	f.t.Helper()
+	for i, worker := range f.workers {
+		if strings.HasPrefix(f.runs(id+"/dig/Alpha"), fmt.Sprintf("%d@", worker.cmd.Process.Pid)) {
+			worker.kill()
+			f.workers = append(f.workers[:i], f.workers[i+1:]...)
+			return
+		}
+	}
+	f.t.Fatalf("no worker has the call: %s", f.runs(id+"/dig/Alpha"))
+}
+
+// runs is the identity of the worker that runs an agent's activity.
+func (f *fleet) runs(workflowID string) string {
+	f.t.Helper()
+	described, err := f.client().DescribeWorkflowExecution(context.Background(), workflowID, "")
+	if err != nil || len(described.GetPendingActivities()) != 1 {
+		f.t.Fatalf("%d activities are pending: %v", len(described.GetPendingActivities()), err)
+	}
+	return described.GetPendingActivities()[0].GetLastWorkerIdentity()
+}
+
+// killDatabase kills the database until a worker has missed it: Alpha's reply
+// comes meanwhile.
+func (f *fleet) killDatabase(string) {
+	f.t.Helper()
+	f.database.Kill(f.t)
+	f.point.Load().hold.Release()
+	f.workers[0].says(1, store.ErrUnavailable.Error())
+	f.database.Restart(f.t)
+}
+
+// checkSigned checks that every turn of the model's comes back with the signature
+// that it came with, on its first call, and that results answer the calls they are of.
+func (f *fleet) checkSigned(requests []llmtest.Request) {
+	f.t.Helper()
+	for _, req := range requests {
+		turn, open := 0, ""
+		for _, m := range req.Messages {
+			if m.Role == "tool" && !strings.Contains(open, "["+m.ToolCallID+"]") {
+				f.t.Errorf("%s: a result for %q, asked for were %s", who(req), m.ToolCallID, open)
+			}
+			if m.Role != "assistant" {
+				continue
+			}
+			turn++
+			open = ""
+			for n, call := range m.ToolCalls {
+				open += "[" + call.ID + "]"
+				want := ""
+				if n == 0 {
+					want = signature(fmt.Sprintf("%s %d", who(req), turn))
+				}
+				if call.Signature != want {
+					f.t.Errorf("%s: call %d of turn %d came back signed %q, want %q", who(req), n, turn, call.Signature, want)
+				}
+			}
+		}
+	}
+}

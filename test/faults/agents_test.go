@@ -1,0 +1,117 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// table is the specification's, word for word: what an agent of a type is able to
+// do. It is written once more here so that no change to the code's passes unseen.
+var table = []agent.Type{
+	{Name: "default", Aliases: []string{""}, Pattern: "iterating", Prompt: "investigation"},
+	{Name: "action", Pattern: "iterating", Prompt: "action"},
+	{Name: "synthesis", Pattern: "single_shot", Prompt: "synthesis", MaxIterations: 1, ThinkingFallback: true},
+	{Name: "scoring", Pattern: "single_shot", Prompt: "scoring", MaxIterations: 1},
+	{Name: "exec_summary", Pattern: "single_shot", Prompt: "exec_summary", MaxIterations: 1},
+	{
+		Name: "memgpt_agent", Aliases: []string{"memgpt"}, Pattern: "iterating", Prompt: "memgpt", MaxIterations: 5, Heartbeats: true,
+		Tools: []string{
+			"shell", "core_memory_append", "core_memory_replace", "archival_memory_insert", "archival_memory_search",
+			"conversation_search", "pause_heartbeats",
+		},
+	},
+	{
+		Name: "letta_v1_agent", Aliases: []string{"letta_v1"}, Pattern: "iterating", Prompt: "letta", MaxIterations: 5,
+		Tools: []string{"shell", "core_memory_append", "core_memory_replace"},
+	},
+	{Name: "react_agent", Aliases: []string{"react"}, Pattern: "iterating", Prompt: "react", MaxIterations: 10, Tools: []string{"shell"}},
+}
+
+// standardIterations is the limit of types that have none of their own.
+const standardIterations = 20
+
+// worker is an agent of a run.
+type worker struct {
+	row  agent.Type
+	plan agent.AgentPlan
+}
+
+// newWorker makes an agent of a type. Its memory is its own: the definition's name
+// is this run's alone.
+func newWorker(row agent.Type, name, owner string) worker {
+	limit := row.MaxIterations
+	if limit == 0 {
+		limit = standardIterations
+	}
+	w := worker{row: row, plan: agent.AgentPlan{
+		Name: name, Definition: owner + "/" + name, Type: row.Name, LLMBackend: "langchain", MaxIterations: limit, OnLimit: agent.OnLimitConclude,
+		Providers:   []agent.Provider{{Name: "first", Model: "gpt-4o"}, {Name: "second", Model: "gpt-4o-mini"}},
+		Compression: agent.Compression{Enabled: true, Threshold: 0.8, KeepRecentMessages: 4, Strategy: "window"},
+		Timeouts:    agent.Timeouts{Tool: agent.Duration(time.Minute), Agent: agent.Duration(100 * time.Hour)},
+	}}
+	if row.Pattern == agent.Iterating {
+		w.plan.Servers = []agent.Server{{Name: "lab"}}
+	}
+	if slices.Contains(row.Tools, "core_memory_append") {
+		w.plan.MemoryBlocks = []agent.MemoryBlock{
+			{Label: "persona", Value: "I am " + name, Limit: 500, ReadOnly: true}, {Label: "facts", Limit: 400, Description: "what holds"},
+		}
+	}
+	return w
+}
+
+// shell switches the shell on.
+func (w *worker) shell() {
+	w.plan.Shell = &agent.Shell{Allow: []string{"echo"}, Timeout: agent.Duration(time.Minute), MaxOutput: 1000, Risk: agent.RiskReadOnly}
+}
+
+// effective is what the specification says that the agent is offered: its type's
+// tools, the shell only where it is on, and those of its servers, less what the
+// configuration takes away.
+func (w worker) effective() (names []string) {
+	if w.row.Pattern == agent.SingleShot {
+		return nil
+	}
+	risks := map[string]string{
+		"shell": "read_only", "core_memory_append": "write", "core_memory_replace": "write", "archival_memory_insert": "write",
+		"archival_memory_search": "read_only", "conversation_search": "read_only", "pause_heartbeats": "read_only",
+		"read_result": "read_only", "lab.read": "read_only", "lab.set": "write", "lab.once": "write",
+	}
+	all := slices.Clone(w.row.Tools)
+	if w.plan.Shell == nil {
+		all = slices.DeleteFunc(all, func(name string) bool { return name == "shell" })
+	}
+	if len(w.plan.Servers) > 0 {
+		all = append(all, "read_result", "lab.once", "lab.read", "lab.set")
+	}
+	config := w.plan.Tools
+	for _, name := range all {
+		switch {
+		case slices.Contains(config.Disabled, name), config.Enabled != nil && !slices.Contains(config.Enabled, name):
+		case config.Access == agent.AccessRead && risks[name] != "read_only", config.Access == agent.AccessNone:
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// concluding: the request is one for the conclusion, without tools.
+func (w worker) concluding(req llm.Request) bool {
+	for _, m := range req.Messages {
+		if m.Role == agent.User && strings.Contains(m.Content, "Tools are no longer available.") {
+			return true
+		}
+	}
+	return false
+}
+
+// describe is the worker in one line.
+func (w worker) describe() string {
+	return fmt.Sprintf("%s (%s, at most %d iterations, %d tools)", w.plan.Name, w.row.Name, w.plan.MaxIterations, len(w.effective()))
+}

@@ -1,0 +1,231 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// check looks at what a run has left behind.
+func (r *run) check(ctx context.Context) []string {
+	r.checkEnd(ctx)
+	all, err := r.store.After(ctx, r.investigation(), 0, 0)
+	if err != nil {
+		r.problem("read the log: %v", err)
+	}
+	for i, e := range all {
+		if e.Seq != int64(i+1) || e.Superseded {
+			r.problem("entry %d has number %d, superseded %t", i+1, e.Seq, e.Superseded)
+		}
+	}
+	for _, name := range r.executions() {
+		entries, err := r.store.Entries(ctx, r.scope(name))
+		if err != nil {
+			r.problem("read %s: %v", name, err)
+		}
+		c := checker{run: r, worker: r.agents[name], execution: name, entries: entries}
+		c.checkReplies()
+		c.checkMemory(ctx)
+		c.checkIsolation()
+	}
+	return r.problems
+}
+
+// checkEnd: it ended by itself, the workflow and the record say the same, and an
+// error is of a known kind.
+func (r *run) checkEnd(ctx context.Context) {
+	if !r.env.IsWorkflowCompleted() {
+		r.problem("it does not end: %v", r.env.GetWorkflowError())
+		return
+	}
+	err := r.env.GetWorkflowError()
+	if r.talking {
+		if err != nil || r.replies != turns {
+			r.problem("%d of %d turns were answered: %v", r.replies, turns, err)
+		}
+		return
+	}
+	var result workflows.InvestigationResult
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		err = failed.Details(&result)
+	} else if err == nil {
+		err = r.env.GetWorkflowResult(&result)
+	}
+	for _, name := range r.executions() {
+		failed, ok := errors.AsType[*temporal.ApplicationError](r.env.GetWorkflowErrorByID(r.investigation() + "/" + name))
+		if ok && !slices.Contains(knownErrors, failed.Type()) {
+			r.problem("%s failed with an error of type %q: %v", name, failed.Type(), failed)
+		}
+	}
+	inv, readErr := r.store.Investigation(ctx, r.investigation())
+	if err := errors.Join(err, readErr); err != nil {
+		r.problem("the end: %v", err)
+	}
+	if inv.Status != result.Status || !inv.Status.Closed() || inv.EndedAt == nil || inv.Report != result.Report {
+		r.problem("the record says %s (%q), the workflow %s (%q)", inv.Status, inv.Report, result.Status, result.Report)
+	}
+}
+
+// knownErrors are the types of errors that a run may end with: of the model, and
+// of a store that fails for good.
+var knownErrors = []string{
+	"RateLimited", "ModelUnavailable", "StreamStalled", "ReplyTruncated", "CredentialsRefused", activities.ErrorEmptyReply, "Store",
+}
+
+// checker looks at one execution.
+type checker struct {
+	*run
+	worker
+	execution string
+	entries   []transcript.Entry
+}
+
+// checkReplies: every call of a reply that was followed by another has one result,
+// what must not be done was not, nothing that can only be done once was done twice,
+// and no model was paid twice for a reply that had been written.
+func (c checker) checkReplies() {
+	results := map[transcript.Key]transcript.Entry{}
+	var replies []transcript.Entry
+	for _, e := range c.entries {
+		switch e.Kind {
+		case transcript.KindReply:
+			replies = append(replies, e)
+		case transcript.KindResult:
+			results[e.Key] = e
+		}
+	}
+	for i, reply := range replies {
+		for n, call := range reply.Calls {
+			result, ok := results[transcript.ResultKey(reply.Iteration, n)]
+			if !ok && i+1 < len(replies) {
+				c.problem("%s: call %d of iteration %d has no result", c.execution, n, reply.Iteration)
+			}
+			if ok {
+				c.checkCall(reply.Iteration, n, call, result)
+			}
+		}
+		lost := c.lostReplies(reply.Iteration)
+		if paid := c.paid[[2]any{c.execution, reply.Iteration}]; paid != 1+lost {
+			c.problem("%s: iteration %d was answered %d times, %d of them could not be written", c.execution, reply.Iteration, paid, lost)
+		}
+	}
+}
+
+// lostReplies is how often the reply of an iteration could not be written.
+func (c checker) lostReplies(iteration int) (n int) {
+	c.faults.mu.Lock()
+	defer c.faults.mu.Unlock()
+	for _, what := range c.hit[c.execution] {
+		if strings.HasPrefix(what, fmt.Sprintf("write append %d/0 in %d/0 ", iteration, iteration)) {
+			n++
+		}
+	}
+	return n
+}
+
+func (c checker) checkCall(iteration, n int, call transcript.Call, result transcript.Entry) {
+	where := fmt.Sprintf("%s: call %d of iteration %d, %s", c.execution, n, iteration, call.Name)
+	done := c.lab.done[fmt.Sprintf("%s/%s/%d/%d", c.investigation(), c.execution, iteration, n)]
+	allowed := slices.Contains(c.effective(), call.Name)
+	success := result.Status == string(tool.StatusSuccess)
+	switch {
+	case result.Call.ID != call.ID:
+		c.problem("%s has the result of %s", where, result.Call.ID)
+	case !allowed && (success || done > 0 || result.ErrorType != tool.ErrorPermissionDenied && result.ErrorType != tool.ErrorUnknownTool):
+		c.problem("%s is not the agent's: %s %s, done %d times", where, result.Status, result.ErrorType, done)
+	case call.Name == "lab.once" && (done > 1 || success && done != 1):
+		c.problem("%s was done %d times, and the result is %s", where, done, result.Status)
+	case strings.HasPrefix(call.Name, "lab.") && success && done == 0:
+		c.problem("%s was never done", where)
+	case !success && result.ErrorType == "":
+		c.problem("%s failed without a type: %s", where, result.Text)
+	}
+}
+
+// memories is what an agent remembers.
+type memories struct {
+	blocks   map[string]string
+	archival []string
+}
+
+// remembered does once more what the results say was done, in the order in which
+// it was done.
+func remembered(w worker, entries []transcript.Entry) memories {
+	out := memories{blocks: map[string]string{}}
+	for _, b := range w.plan.MemoryBlocks {
+		out.blocks[b.Label] = b.Value
+	}
+	bySeq := slices.SortedFunc(slices.Values(entries), func(a, b transcript.Entry) int { return int(a.Seq - b.Seq) })
+	for _, e := range bySeq {
+		if e.Kind != transcript.KindResult || e.Status != string(tool.StatusSuccess) {
+			continue
+		}
+		var args struct {
+			Label, Content string
+			Old            string `json:"old_content"`
+			New            string `json:"new_content"`
+		}
+		_ = json.Unmarshal([]byte(e.Call.Arguments), &args)
+		switch old := out.blocks[args.Label]; e.Call.Name {
+		case agent.ToolCoreMemoryAppend:
+			out.blocks[args.Label] = strings.TrimPrefix(old+"\n"+args.Content, "\n")
+		case agent.ToolCoreMemoryReplace:
+			out.blocks[args.Label] = strings.ReplaceAll(old, args.Old, args.New)
+		case agent.ToolArchivalMemoryInsert:
+			out.archival = append(out.archival, args.Content)
+		}
+	}
+	return out
+}
+
+// checkMemory: what is stored is what was successful, once.
+func (c checker) checkMemory(ctx context.Context) {
+	if !c.row.Remembers() {
+		return
+	}
+	got := memories{blocks: map[string]string{}}
+	saved, err := c.store.ExportMemory(ctx, c.worker.plan.Definition)
+	if err != nil && !(errors.Is(err, store.ErrNotFound) && len(c.entries) == 0) {
+		c.problem("read the memory of %s: %v", c.execution, err)
+	}
+	for _, b := range saved.Blocks {
+		got.blocks[b.Label] = b.Value
+	}
+	for _, e := range saved.Archival {
+		got.archival = append(got.archival, e.Content)
+	}
+	want := remembered(c.worker, c.entries)
+	if len(c.entries) == 0 && err != nil {
+		return
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(memories{})); diff != "" {
+		c.problem("%s: memory (-what the results say +stored):\n%s", c.execution, diff)
+	}
+}
+
+// checkIsolation: no result and no memory has in it what another agent said.
+func (c checker) checkIsolation() {
+	for _, e := range c.entries {
+		if e.Kind != transcript.KindResult {
+			continue
+		}
+		for _, other := range c.executions() {
+			if other != c.execution && strings.Contains(e.Text, "<"+other+"/") {
+				c.problem("%s: call %s returns what %s said: %s", c.execution, e.Call.ID, other, e.Text)
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// commands are what workflows decided, by workflow id and in order.
+type commands struct {
+	sync.Mutex
+	lines map[string][]string
+}
+
+func (c *commands) record(ctx workflow.Context, what string, args ...any) {
+	body, err := json.Marshal(args)
+	if err != nil {
+		body = []byte(err.Error())
+	}
+	c.Lock()
+	defer c.Unlock()
+	id := workflow.GetInfo(ctx).WorkflowExecution.ID
+	c.lines[id] = append(c.lines[id], what+" "+string(body))
+}
+
+// hashes of plans, and when something happened, differ between two runs of one seed.
+var incidental = regexp.MustCompile(`"plan":"[^"]*"|"[a-z_]+_at":"[^"]*"|20\d\d-\d\d-\d\dT[0-9:.]*Z`)
+
+// text is all of them, workflow by workflow.
+func (r *run) decided() string {
+	r.commands.Lock()
+	defer r.commands.Unlock()
+	var ids []string
+	for id := range r.lines {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	var out strings.Builder
+	for _, id := range ids {
+		fmt.Fprintf(&out, "%s\n  %s\n", id, strings.Join(r.lines[id], "\n  "))
+	}
+	return incidental.ReplaceAllString(r.normal(out.String()), "…")
+}
+
+// intercept is between the SDK and the code: it records what workflows decide,
+// sets their clocks, and makes workers crash.
+type intercept struct {
+	interceptor.WorkerInterceptorBase
+	run *run
+}
+
+func (i *intercept) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &attempt{interceptor.ActivityInboundInterceptorBase{Next: next}, i.run}
+}
+
+func (i *intercept) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &entrance{interceptor.WorkflowInboundInterceptorBase{Next: next}, i.run}
+}
+
+// attempt is one attempt of an activity.
+type attempt struct {
+	interceptor.ActivityInboundInterceptorBase
+	run *run
+}
+
+// ExecuteActivity may lose the attempt: before it began, or when all that it did is
+// done and only Temporal has not heard of it.
+func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	info := activity.GetInfo(ctx)
+	at := place{execution: info.ActivityType.Name, attempt: int(info.Attempt)}
+	switch arg := in.Args[0].(type) {
+	case activities.GenerateIn:
+		at.execution, at.iteration = arg.Ref.Execution, arg.Iteration
+	case activities.CallToolIn:
+		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, arg.Call+1
+	case activities.CallOwnToolsIn:
+		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, arg.Calls[0]+1
+	case activities.ListToolsIn:
+		at.execution, at.position = arg.Ref.Execution, -1
+	case activities.ReadReplyIn:
+		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, -2
+	}
+	ctx = context.WithValue(ctx, placeKey{}, at)
+	if err := a.run.strike(ctx, crash, "before "+info.ActivityType.Name, transcript.Key{}); err != nil {
+		return nil, err
+	}
+	out, err := a.Next.ExecuteActivity(ctx, in)
+	if err == nil {
+		err = a.run.strike(ctx, crash, "after "+info.ActivityType.Name, transcript.Key{})
+	}
+	return out, err
+}
+
+type entrance struct {
+	interceptor.WorkflowInboundInterceptorBase
+	run *run
+}
+
+func (e *entrance) Init(out interceptor.WorkflowOutboundInterceptor) error {
+	return e.Next.Init(&decisions{interceptor.WorkflowOutboundInterceptorBase{Next: out}, e.run})
+}
+
+func (e *entrance) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
+	out, err := e.Next.ExecuteWorkflow(ctx, in)
+	e.run.record(ctx, "return", out, fmt.Sprint(err))
+	return out, err
+}
+
+// decisions are the commands of one workflow.
+type decisions struct {
+	interceptor.WorkflowOutboundInterceptorBase
+	run *run
+}
+
+func (d *decisions) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	options := workflow.GetActivityOptions(ctx)
+	d.run.record(ctx, "activity "+name, options.Summary, options.TaskQueue, args)
+	return d.Next.ExecuteActivity(ctx, name, args...)
+}
+
+func (d *decisions) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	d.run.record(ctx, "local activity "+name, args)
+	return d.Next.ExecuteLocalActivity(ctx, name, args...)
+}
+
+func (d *decisions) ExecuteChildWorkflow(ctx workflow.Context, name string, args ...any) workflow.ChildWorkflowFuture {
+	d.run.record(ctx, "child "+workflow.GetChildWorkflowOptions(ctx).WorkflowID, name, args)
+	return d.Next.ExecuteChildWorkflow(ctx, name, args...)
+}
+
+// NewTimerWithOptions sets a timer by the clock that the workflow is told of. What
+// is recorded are whole seconds: the clock also runs while activities do.
+func (d *decisions) NewTimerWithOptions(ctx workflow.Context, after time.Duration, options workflow.TimerOptions) workflow.Future {
+	d.run.record(ctx, "timer "+options.Summary, after.Round(time.Second).String())
+	return d.Next.NewTimerWithOptions(ctx, after, options)
+}
+
+func (d *decisions) Now(ctx workflow.Context) time.Time {
+	now := d.Next.Now(ctx)
+	if d.run.clock != nil {
+		now = now.Add(d.run.clock(now))
+	}
+	return now
+}
+
+func (d *decisions) SignalExternalWorkflow(ctx workflow.Context, id, runID, name string, arg any) workflow.Future {
+	d.run.record(ctx, "signal "+name+" to "+id, arg)
+	return d.Next.SignalExternalWorkflow(ctx, id, runID, name, arg)
+}
+
+func (d *decisions) UpsertTypedSearchAttributes(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) error {
+	d.run.record(ctx, "search attributes", len(updates))
+	return d.Next.UpsertTypedSearchAttributes(ctx, updates...)
+}
+
+func (d *decisions) UpsertMemo(ctx workflow.Context, memo map[string]any) error {
+	d.run.record(ctx, "memo", memo)
+	return d.Next.UpsertMemo(ctx, memo)
+}

@@ -1,0 +1,148 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// kind is what goes wrong: each has a rate of its own.
+type kind string
+
+const (
+	readFails   kind = "read"   // of the store
+	writeFails  kind = "write"  // of the transcript and the records
+	memoryFails kind = "memory" // a write of an agent's memory
+	toolFails   kind = "tool"   // an MCP server
+	modelFails  kind = "model"
+	crash       kind = "crash" // of the worker, before an activity or after it
+)
+
+// profile is how often what goes wrong. The rate of each run is taken from its range.
+type profile struct {
+	name  string
+	rates map[kind][2]float64
+	// lasting is how often a write of a memory fails at every attempt.
+	lasting float64
+}
+
+var profiles = []profile{
+	{name: "calm"},
+	{name: "memory writes fail", rates: map[kind][2]float64{memoryFails: {0.1, 0.5}}, lasting: 0.1},
+	{name: "reads fail", rates: map[kind][2]float64{readFails: {0.05, 0.1}}},
+	{name: "tools fail", rates: map[kind][2]float64{toolFails: {0.05, 0.1}}},
+	{name: "crashes", rates: map[kind][2]float64{crash: {0.1, 0.3}}},
+	{name: "mixed", rates: map[kind][2]float64{
+		readFails: {0.1, 0.1}, writeFails: {0.1, 0.1}, memoryFails: {0.1, 0.1}, toolFails: {0.1, 0.1}, modelFails: {0.1, 0.1}, crash: {0.1, 0.1},
+	}, lasting: 0.02},
+}
+
+// number is a hash of its arguments: all that is left to chance is such a number,
+// so that nothing depends on what else goes on.
+func number(parts ...any) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintln(h, parts...)
+	x := h.Sum64() // FNV's last bytes reach its high bits too little: mixed as MurmurHash3 does
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+// pick is a number below n.
+func pick(n int, parts ...any) int { return int(number(parts...) % uint64(n)) }
+
+// chance is true for such a part of all arguments.
+func chance(rate float64, parts ...any) bool {
+	return float64(number(parts...)>>11)/(1<<53) < rate
+}
+
+// place is the activity that something goes wrong in.
+type place struct {
+	execution           string
+	iteration, position int // of the model call, or the call in its reply
+	attempt             int
+}
+
+type placeKey struct{}
+
+func placeOf(ctx context.Context) place {
+	if p, ok := ctx.Value(placeKey{}).(place); ok {
+		return p
+	}
+	info := activity.GetInfo(ctx)
+	return place{execution: info.ActivityType.Name, attempt: int(info.Attempt)}
+}
+
+// faults decides what goes wrong in one run.
+type faults struct {
+	seed uint64
+	profile
+	mu  sync.Mutex
+	hit map[string][]string // by execution: what went wrong, in order
+}
+
+func newFaults(seed uint64, p profile) *faults {
+	return &faults{seed: seed, profile: p, hit: map[string][]string{}}
+}
+
+// failure is what goes wrong, where.
+type failure struct{ what string }
+
+func (f failure) Error() string { return "injected: " + f.what }
+
+// strike returns an error if the operation is to fail: by the hash of seed,
+// execution, iteration, position, operation and attempt.
+func (f *faults) strike(ctx context.Context, k kind, operation string, key transcript.Key) error {
+	span := f.rates[k]
+	if span[1] == 0 {
+		return nil
+	}
+	p := placeOf(ctx)
+	rate := span[0] + (span[1]-span[0])*float64(pick(1000, f.seed, "rate", k))/1000
+	site := []any{f.seed, p.execution, p.iteration, p.position, k, operation, key.Iteration, key.Position}
+	failing := chance(rate, append(site, p.attempt)...)
+	if k == memoryFails && chance(f.lasting, append(site, "always")...) {
+		failing = true
+	}
+	if !failing {
+		return nil
+	}
+	what := fmt.Sprintf("%s %s %d/%d in %d/%d attempt %d", k, operation, key.Iteration, key.Position, p.iteration, p.position, p.attempt)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hit[p.execution] = append(f.hit[p.execution], what)
+	return failure{what}
+}
+
+// count is how often something went wrong in an execution.
+func (f *faults) count(execution, prefix string) (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, what := range f.hit[execution] {
+		if strings.HasPrefix(what, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// log is all that went wrong, in an order that does not depend on what ran at the same time.
+func (f *faults) log() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var lines []string
+	for execution, all := range f.hit {
+		for _, what := range all {
+			lines = append(lines, execution+": "+what+"\n")
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}

@@ -1,0 +1,171 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Client is every provider's: a model whose replies are hashes of the seed, of who
+// asks and of how often it was asked. One that is asked for the same reply again,
+// because the first was lost, says something else, as real ones do.
+func (r *run) Client(p agent.Provider, _ agent.Timeouts) (llm.Client, error) {
+	return provider{r, p}, nil
+}
+
+type provider struct {
+	*run
+	agent.Provider
+}
+
+func (p provider) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	at := placeOf(ctx)
+	if err := p.strike(ctx, modelFails, p.Name, transcript.Key{}); err != nil {
+		return llm.Response{}, &llm.Error{Kind: p.failure(at), Provider: p.Name, Message: err.Error()}
+	}
+	p.asked(ctx, at, req)
+	reply := p.reply(at, req)
+	onDelta(llm.Delta{Content: reply.Content})
+	return reply, nil
+}
+
+// failure is a kind of error: the last one is final, and the next provider's turn comes.
+func (p provider) failure(at place) error {
+	kinds := []error{llm.ErrUnavailable, llm.ErrRateLimited, llm.ErrTruncated, llm.ErrStalled, llm.ErrAuth}
+	return kinds[pick(len(kinds), p.seed, "kind", at)]
+}
+
+// mark names who says something, and when: no two texts share one.
+func mark(at place, n int) string {
+	return fmt.Sprintf("<%s/%d.%d.%d>", at.execution, at.iteration, at.attempt, n)
+}
+
+// reply asks for tools in the first iterations, and then has the last word.
+func (p provider) reply(at place, req llm.Request) llm.Response {
+	hash := func(what string, n int) int { return pick(n, p.seed, what, at) }
+	reply := llm.Response{Model: req.Model, Finish: llm.FinishStop, Usage: agent.Usage{InputTokens: 1, OutputTokens: 1}}
+	if len(req.Tools) == 0 || at.iteration > 1+pick(4, p.seed, "length", at.execution) {
+		switch hash("silence", 12) {
+		case 0: // nothing at all
+		case 1:
+			reply.Thinking = "thought " + mark(at, 0)
+		default:
+			reply.Content = "text " + mark(at, 0)
+		}
+		return reply
+	}
+	reply.Finish = llm.FinishToolCalls
+	for n := range 1 + hash("calls", p.maxCalls()) {
+		reply.ToolCalls = append(reply.ToolCalls, p.call(at, n, req.Tools))
+	}
+	return reply
+}
+
+func (p provider) maxCalls() int { return []int{1, 3, 6, 12}[pick(4, p.seed, "width")] }
+
+// wayward are calls that no agent may make, or not in this way.
+var wayward = []agent.ToolCall{
+	{Name: "lab__erase", Arguments: `{}`},
+	{Name: "", Arguments: `{}`},
+	{Name: agent.ToolPauseHeartbeats, Arguments: `{"minutes":"x"}`},
+	{Name: agent.ToolArchivalMemoryInsert, Arguments: `{"content":"forbidden, or not"}`},
+	{Name: agent.ToolCoreMemoryAppend, Arguments: `{"label":"facts"}`},
+	{Name: agent.ToolShell, Arguments: `{"command":"echo forbidden, or not"}`},
+	{Name: "lab__read", Arguments: `{"n":`},
+}
+
+func (p provider) call(at place, n int, offered []llm.Tool) agent.ToolCall {
+	hash := func(what string, of int) int { return pick(of, p.seed, what, at, n) }
+	call := agent.ToolCall{ID: "same", Name: offered[hash("tool", len(offered))].Name}
+	if hash("wayward", 6) == 0 {
+		call = wayward[hash("which", len(wayward))]
+		call.ID = "same"
+		return call
+	}
+	label := []string{"facts", "scratch", "human", "persona"}[hash("label", 4)]
+	args := map[string]any{"query": "note pool forbidden", "page": hash("page", 2)}
+	switch call.Name {
+	case agent.ToolCoreMemoryAppend:
+		args = map[string]any{"label": label, "content": "note " + mark(at, n)}
+	case agent.ToolCoreMemoryReplace:
+		args = map[string]any{"label": label, "old_content": "note", "new_content": "fact " + mark(at, n)}
+	case agent.ToolArchivalMemoryInsert:
+		args = map[string]any{"content": "note " + mark(at, n)}
+	case agent.ToolPauseHeartbeats:
+		args = map[string]any{"minutes": 1 + hash("minutes", 5)}
+	case agent.ToolShell:
+		args = map[string]any{"command": "echo '" + mark(at, n) + "'"}
+	case agent.ToolReadResult:
+		args = map[string]any{"ref": "1/0"}
+	case "lab__read":
+		args = map[string]any{"n": n}
+	case "lab__set", "lab__once":
+		args = map[string]any{}
+	}
+	body, _ := json.Marshal(args)
+	call.Arguments = string(body)
+	return call
+}
+
+// asked checks a request when it is made: what is offered, that every call is
+// followed by its one result, and that the memory is as it is now.
+func (r *run) asked(ctx context.Context, at place, req llm.Request) {
+	a := r.agents[at.execution]
+	r.mu.Lock()
+	r.paid[[2]any{at.execution, at.iteration}]++
+	r.mu.Unlock()
+	var offered []string
+	for _, t := range req.Tools {
+		offered = append(offered, t.Name)
+	}
+	want := a.effective()
+	if !r.listed(ctx, at.execution) {
+		want = slices.DeleteFunc(want, func(name string) bool { return strings.HasPrefix(name, "lab.") })
+	}
+	if len(offered) > 0 && !slices.Equal(offered, wireNames(want)) || len(offered) == 0 && len(want) > 0 && !a.concluding(req) {
+		r.problem("%s is offered %v, want %v", at.execution, offered, want)
+	}
+	for i, m := range req.Messages {
+		for n, call := range m.ToolCalls {
+			next := i + 1 + n
+			if next >= len(req.Messages) || req.Messages[next].ToolCallID != call.ID {
+				r.problem("%s, iteration %d: call %s has no result behind it", at.execution, at.iteration, call.ID)
+			}
+		}
+	}
+	if system := req.Messages[0].Content; a.row.Remembers() {
+		entries, err := r.store.Entries(ctx, r.scope(at.execution))
+		if err != nil {
+			r.problem("read entries: %v", err)
+		}
+		for label, value := range remembered(a, entries).blocks {
+			if block := "<value>" + value + "</value></" + label + ">"; !strings.Contains(system, block) {
+				r.problem("%s, iteration %d: the prompt has not %s", at.execution, at.iteration, block)
+			}
+		}
+	}
+}
+
+// listed: the agent's server could be asked for its tools.
+func (r *run) listed(ctx context.Context, execution string) bool {
+	catalogues, err := r.store.Catalogues(ctx, r.scope(execution))
+	if err != nil {
+		r.problem("read catalogues: %v", err)
+	}
+	return slices.ContainsFunc(catalogues, func(c tool.Catalogue) bool { return c.Error == "" })
+}
+
+func wireNames(names []string) []string {
+	out := slices.Clone(names)
+	for i, name := range out {
+		out[i] = tool.WireName(name)
+	}
+	return out
+}

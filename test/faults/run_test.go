@@ -1,0 +1,181 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	temporalworker "go.temporal.io/sdk/worker"
+
+	"go.temporal.io/sdk/interceptor"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// run is one run of a seed: an investigation or a conversation, from its start to
+// its end, by the real workflows, activities and store.
+type run struct {
+	*faults
+	store   *store.Store
+	lab     *lab
+	id      string // of the workflow
+	plan    agent.Plan
+	talking bool
+	agents  map[string]worker // by execution
+	commands
+	env *testsuite.TestWorkflowEnvironment
+
+	mu       sync.Mutex
+	problems []string
+	paid     map[[2]any]int // by execution and iteration: how often a model has answered
+	replies  int            // of a conversation
+	// clock is how far the workflow's clock is from that of the environment.
+	clock func(time.Time) time.Duration
+}
+
+func openStore(t testing.TB) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "inquest.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// newRun makes a run of agents, which work at the same time. The id is unique
+// within the store.
+func newRun(s *store.Store, id string, seed uint64, p profile) *run {
+	f := newFaults(seed, p)
+	return &run{
+		faults: f, store: s, id: id, lab: &lab{faults: f, done: map[string]int{}}, agents: map[string]worker{},
+		commands: commands{lines: map[string][]string{}}, paid: map[[2]any]int{},
+	}
+}
+
+// employ makes the plan: the agents work in parallel, and if there are several a
+// synthesis joins what they found. In a conversation there is one, and no task.
+func (r *run) employ(workers ...worker) {
+	stage := agent.StagePlan{Name: "work", SuccessPolicy: agent.SuccessAny}
+	if r.talking {
+		stage.Name = workflows.ConversationStage
+	}
+	for n := range workers {
+		w := workers[n]
+		r.agents[stage.Name+"/"+w.plan.Name] = w
+		if w.row.Name == "synthesis" && len(workers) > 1 {
+			stage.Synthesis = &w.plan
+			continue
+		}
+		stage.Agents = append(stage.Agents, w.plan)
+	}
+	r.plan = agent.Plan{Chain: "c", Conversation: r.talking, Stages: []agent.StagePlan{stage}}
+}
+
+func (r *run) problem(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.problems = append(r.problems, fmt.Sprintf(format, args...))
+}
+
+func (r *run) investigation() string {
+	return workflows.InvestigationID(r.id, "") // the environment has no first run id
+}
+
+func (r *run) scope(execution string) transcript.Scope {
+	return transcript.Scope{Investigation: r.investigation(), Execution: execution}
+}
+
+// Inputs is what the workflow was started with.
+func (r *run) Inputs(ctx context.Context, _, _ string) ([][]byte, error) {
+	return reading(ctx, r.faults, "inputs", transcript.Key{}, func() ([][]byte, error) {
+		if r.talking {
+			return [][]byte{[]byte(`{"agent":"A"}`)}, nil
+		}
+		return [][]byte{[]byte(`{"chain":"c","data":"what happened?"}`)}, nil
+	})
+}
+
+// Message is never asked for: the messages here are short.
+func (r *run) Message(context.Context, string, string, string) (string, error) {
+	return "", fmt.Errorf("a short message was read from the history")
+}
+
+// Plan resolves every request to the run's.
+func (r *run) Plan(agent.PlanRequest) (agent.Plan, error) { return r.plan, nil }
+
+// Conversation is the same.
+func (r *run) Conversation(agent.AgentRequest) (agent.Plan, error) { return r.plan, nil }
+
+// prepare makes the environment: its clock stands still while activities run, and
+// jumps to what comes next when nothing does.
+func (r *run) prepare() {
+	failing := journal{r.store, r.faults}
+	quiet := slog.New(slog.DiscardHandler)
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(quiet))
+	r.env = suite.NewTestWorkflowEnvironment()
+	r.env.SetWorkerOptions(temporalworker.Options{Interceptors: []interceptor.WorkerInterceptor{&intercept{run: r}}})
+	r.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: r.id})
+	r.env.SetStartTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	r.env.SetTestTimeout(time.Minute)
+	workflows.Register(r.env)
+	r.env.RegisterActivity(&activities.Activities{
+		Requests: r, Planner: r, Models: r, Servers: r.lab, Builtins: workerTools{failing},
+		Transcripts: failing, Records: failing, Blobs: r.store, Memories: failing, Limits: r.store,
+		Policy: tool.NewPolicy(quiet), Logger: quiet,
+	})
+}
+
+// play runs it to its end.
+func (r *run) play() {
+	r.prepare()
+	if r.talking {
+		r.talk()
+		return
+	}
+	r.env.ExecuteWorkflow(workflows.TypeInvestigation, map[string]string{"chain": "c"})
+}
+
+// turns are the messages of a conversation; an hour lies between them.
+const turns = 3
+
+func (r *run) talk() {
+	for n := range turns {
+		r.env.RegisterDelayedCallback(func() {
+			r.env.UpdateWorkflow(workflows.UpdateSend, fmt.Sprintf("turn %d", n), &testsuite.TestUpdateCallback{
+				OnAccept:   func() {},
+				OnReject:   func(err error) { r.problem("turn %d is refused: %v", n, err) },
+				OnComplete: func(any, error) { r.replies++ },
+			}, workflows.Message{Text: fmt.Sprintf("message %d", n), Author: "Ada"})
+		}, time.Duration(n)*time.Hour)
+	}
+	r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(workflows.SignalClose, nil) }, turns*time.Hour)
+	r.env.ExecuteWorkflow(workflows.TypeConversation, map[string]string{"agent": "A"})
+}
+
+// normal is a text without what differs between two runs of one seed.
+func (r *run) normal(text string) string { return strings.ReplaceAll(text, r.id, "RUN") }
+
+// executions are the run's, in the order of their names.
+func (r *run) executions() (names []string) {
+	for name := range r.agents {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

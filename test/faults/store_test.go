@@ -1,0 +1,132 @@
+package faults
+
+import (
+	"context"
+
+	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// journal is the real store, which fails: before it does anything, or after, so
+// that what was written is there and nobody has heard of it.
+type journal struct {
+	*store.Store
+	*faults
+}
+
+// reading fails at times.
+func reading[T any](ctx context.Context, f *faults, operation string, key transcript.Key, read func() (T, error)) (T, error) {
+	if err := f.strike(ctx, readFails, operation, key); err != nil {
+		var none T
+		return none, err
+	}
+	return read()
+}
+
+// writing fails at times, before or after.
+func writing[T any](ctx context.Context, f *faults, k kind, operation string, key transcript.Key, write func() (T, error)) (T, error) {
+	var none T
+	if err := f.strike(ctx, k, operation, key); err != nil {
+		return none, err
+	}
+	out, err := write()
+	if err == nil {
+		err = f.strike(ctx, k, operation+", after", key)
+	}
+	if err != nil {
+		return none, err
+	}
+	return out, nil
+}
+
+func (j journal) Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error) {
+	return reading(ctx, j.faults, "lookup", key, func() ([]transcript.Entry, error) { return j.Store.Lookup(ctx, scope, key, w) })
+}
+
+func (j journal) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
+	return writing(ctx, j.faults, writeFails, "append", step.Rows[0].Key, func() ([]transcript.Entry, error) { return j.Store.Append(ctx, step) })
+}
+
+func (j journal) Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error) {
+	return reading(ctx, j.faults, "entries of "+scope.Execution, transcript.Key{}, func() ([]transcript.Entry, error) { return j.Store.Entries(ctx, scope) })
+}
+
+func (j journal) Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error) {
+	key := transcript.Key{Iteration: iteration}
+	return reading(ctx, j.faults, "reply", key, func() (transcript.Entry, error) { return j.Store.Reply(ctx, scope, iteration) })
+}
+
+func (j journal) Catalogues(ctx context.Context, scope transcript.Scope) ([]tool.Catalogue, error) {
+	return reading(ctx, j.faults, "catalogues", transcript.Key{}, func() ([]tool.Catalogue, error) { return j.Store.Catalogues(ctx, scope) })
+}
+
+func (j journal) SaveCatalogue(ctx context.Context, scope transcript.Scope, c tool.Catalogue) error {
+	_, err := writing(ctx, j.faults, writeFails, "catalogue", transcript.Key{}, nothing(func() error { return j.Store.SaveCatalogue(ctx, scope, c) }))
+	return err
+}
+
+func (j journal) Investigation(ctx context.Context, id string) (record.Investigation, error) {
+	return reading(ctx, j.faults, "investigation", transcript.Key{}, func() (record.Investigation, error) { return j.Store.Investigation(ctx, id) })
+}
+
+func (j journal) StartInvestigation(ctx context.Context, inv record.Investigation) error {
+	_, err := writing(ctx, j.faults, writeFails, "start", transcript.Key{}, nothing(func() error { return j.Store.StartInvestigation(ctx, inv) }))
+	return err
+}
+
+func (j journal) FinishInvestigation(ctx context.Context, inv record.Investigation) error {
+	_, err := writing(ctx, j.faults, writeFails, "finish", transcript.Key{}, nothing(func() error { return j.Store.FinishInvestigation(ctx, inv) }))
+	return err
+}
+
+func (j journal) StartExecution(ctx context.Context, exec record.Execution) error {
+	_, err := writing(ctx, j.faults, writeFails, "execution", transcript.Key{}, nothing(func() error { return j.Store.StartExecution(ctx, exec) }))
+	return err
+}
+
+func (j journal) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error {
+	_, err := writing(ctx, j.faults, writeFails, "stage", transcript.Key{}, nothing(func() error { return j.Store.SaveStage(ctx, stage, execs) }))
+	return err
+}
+
+func (j journal) Blocks(ctx context.Context, agent string, configured []memory.Block) ([]memory.Block, error) {
+	return reading(ctx, j.faults, "blocks", transcript.Key{}, func() ([]memory.Block, error) { return j.Store.Blocks(ctx, agent, configured) })
+}
+
+// Journal fails as a transaction does: when it begins, within a write, or so that
+// it is not known whether it was committed.
+func (j journal) Journal(ctx context.Context, batch memory.Batch, run func(memory.Tx, int) (transcript.Body, error)) ([]transcript.Entry, error) {
+	return writing(ctx, j.faults, memoryFails, "transaction", batch.Keys[0], func() ([]transcript.Entry, error) {
+		return j.Store.Journal(ctx, batch, func(tx memory.Tx, n int) (transcript.Body, error) {
+			return run(failingTx{tx, j.faults, batch.Keys[n]}, n)
+		})
+	})
+}
+
+// failingTx fails in the writes of one call.
+type failingTx struct {
+	memory.Tx
+	*faults
+	key transcript.Key
+}
+
+func (t failingTx) PutBlock(ctx context.Context, b memory.Block) error {
+	if err := t.strike(ctx, memoryFails, "block", t.key); err != nil {
+		return err
+	}
+	return t.Tx.PutBlock(ctx, b)
+}
+
+func (t failingTx) InsertArchival(ctx context.Context, content string) (int64, error) {
+	if err := t.strike(ctx, memoryFails, "archival", t.key); err != nil {
+		return 0, err
+	}
+	return t.Tx.InsertArchival(ctx, content)
+}
+
+func nothing(write func() error) func() (struct{}, error) {
+	return func() (struct{}, error) { return struct{}{}, write() }
+}

@@ -1,0 +1,84 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/builtin"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// labTools are those of the server "lab".
+var labTools = []tool.Spec{
+	{Name: "lab.read", Risk: agent.RiskReadOnly, Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
+	{Name: "lab.set", Risk: agent.RiskWrite, Idempotent: true},
+	{Name: "lab.once", Risk: agent.RiskWrite},
+}
+
+// lab is an MCP server that counts what it has done, by the key of the call.
+type lab struct {
+	*faults
+	mu   sync.Mutex
+	done map[string]int
+}
+
+func (l *lab) List(ctx context.Context, _ agent.Server) ([]tool.Spec, error) {
+	if err := l.strike(ctx, toolFails, "list", transcript.Key{}); err != nil {
+		return nil, err
+	}
+	return labTools, nil
+}
+
+// Call fails before it has done anything, or afterwards, and says so in one of
+// the ways in which servers do.
+func (l *lab) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
+	if err := l.strike(ctx, toolFails, "refused", transcript.Key{}); err != nil {
+		return tool.Failure(tool.ErrorTool, err.Error()), nil
+	}
+	if err := l.strike(ctx, toolFails, "gone before", transcript.Key{}); err != nil {
+		return tool.Failure(tool.ErrorUnavailable, err.Error()), nil
+	}
+	l.mu.Lock()
+	l.done[call.Key]++
+	l.mu.Unlock()
+	if err := l.strike(ctx, toolFails, "gone after", transcript.Key{}); err != nil {
+		return tool.Failure(tool.ErrorUnavailable, err.Error()), nil
+	}
+	if err := l.strike(ctx, toolFails, "broken", transcript.Key{}); err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Success("done: " + call.Name), nil
+}
+
+// workerTools are the tools that need no server, as a worker has them.
+type workerTools struct{ results builtin.Results }
+
+func (w workerTools) tools(plan agent.AgentPlan) []builtin.Tool {
+	tools := []builtin.Tool{builtin.ReadResult(w.results), builtin.PauseHeartbeats()}
+	if plan.Shell != nil {
+		tools = append(tools, builtin.Shell(*plan.Shell))
+	}
+	return tools
+}
+
+func (w workerTools) Specs(plan agent.AgentPlan) []tool.Spec {
+	specs := memory.Specs()
+	for _, t := range w.tools(plan) {
+		specs = append(specs, t.Spec)
+	}
+	return specs
+}
+
+func (w workerTools) Call(ctx context.Context, plan agent.AgentPlan, call tool.Call) (tool.Result, error) {
+	for _, t := range w.tools(plan) {
+		if t.Spec.Name == call.Name {
+			return t.Run(ctx, call), ctx.Err()
+		}
+	}
+	return tool.Result{}, errors.New("a call of " + call.Name + ", which is not for this agent, was made")
+}

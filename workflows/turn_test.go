@@ -1,0 +1,188 @@
+package workflows
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// hourly is an agent that is called when nobody has spoken for an hour.
+var hourly = agent.AgentSkeleton{Heartbeats: true, HeartbeatInterval: agent.Duration(time.Hour)}
+
+// at records when the model is called, in minutes after the beginning.
+func (c *talk) at() *[]int {
+	var minutes []int
+	began, model := c.Now(), c.f.model
+	c.f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		minutes = append(minutes, int(c.Now().Sub(began).Round(time.Minute)/time.Minute))
+		return model(in)
+	}
+	return &minutes
+}
+
+// An agent that has paused is called again when its pause is over, or somebody
+// ends it; and nobody has to speak first.
+func TestHeartbeatsAfterAPause(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		resumed time.Duration // 0 = never
+		want    []int
+	}{
+		"is over":           {want: []int{60, 120, 180}},                             // an hour after the first, which is when the pause ends
+		"is ended":          {resumed: 70 * time.Minute, want: []int{60, 120, 180}},  // nothing was due
+		"is ended when due": {resumed: 125 * time.Minute, want: []int{60, 125, 185}}, // the pause was longer
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newTalk(t, hourly)
+			pause := ask(agent.ToolPauseHeartbeats)
+			pause.Calls[0].Own = true
+			c.f.model = script(pause, say("x"))
+			c.f.ownTools = func(activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {
+				return activities.CallOwnToolsOut{Pause: 60}, nil
+			}
+			if name == "is ended when due" {
+				c.signalAt(90*time.Minute, SignalPauseHeartbeats, json.RawMessage(`{"minutes":60}`)) // until 150
+			}
+			if tt.resumed > 0 {
+				c.signalAt(tt.resumed, SignalResumeHeartbeats, nil)
+			}
+			timers := 0
+			c.SetOnTimerScheduledListener(func(string, time.Duration) { timers++ })
+			minutes := c.at()
+			c.hold(t, 190*time.Minute)
+			if diff := cmp.Diff(tt.want, *minutes); diff != "" {
+				t.Errorf("model calls at minute (-want +got):\n%s", diff)
+			}
+			if timers > 12 { // those of the test's own included
+				t.Errorf("%d timers", timers)
+			}
+		})
+	}
+}
+
+func (c *talk) signalAt(at time.Duration, name string, payload any) {
+	c.RegisterDelayedCallback(func() { c.SignalWorkflow(name, payload) }, at)
+}
+
+// While a turn waits for a person, heartbeats neither come nor are waited for.
+func TestNoHeartbeatsInATurn(t *testing.T) {
+	t.Parallel()
+	c := newTalk(t, hourly)
+	c.f.speaker.ApprovalTimeout = agent.Duration(5 * time.Hour)
+	c.f.model = script(askApproval("a"), say("x"))
+	timers := 0
+	c.SetOnTimerScheduledListener(func(string, time.Duration) { timers++ })
+	minutes := c.at()
+	c.say(10*time.Minute, "hello")
+	c.hold(t, 350*time.Minute)
+	if diff := cmp.Diff([]int{10, 310}, *minutes); diff != "" || timers > 8 {
+		t.Errorf("%d timers; model calls at minute (-want +got):\n%s", timers, diff)
+	}
+}
+
+// What a conversation carries on is all that it knows: who asks again is answered
+// without another turn, and a pause is still one.
+func TestConversationContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	c := newTalk(t, agent.AgentSkeleton{})
+	c.say(time.Minute, "first")
+	c.signalAt(time.Hour, SignalPause, nil)
+	c.signalAt(time.Hour, SignalGuide, Guide{Text: "be brief"})
+	c.RegisterDelayedCallback(func() { c.SetContinueAsNewSuggested(true) }, 2*time.Hour)
+	c.signalAt(2*time.Hour, SignalResumeHeartbeats, nil) // any event
+	c.ExecuteWorkflow(TypeConversation, json.RawMessage(`{"agent":"Memo"}`))
+	var renewed *workflow.ContinueAsNewError
+	if err := c.GetWorkflowError(); !errors.As(err, &renewed) {
+		t.Fatalf("ended with %v", err)
+	}
+	var raw json.RawMessage
+	if err := converter.GetDefaultDataConverter().FromPayload(renewed.Input.GetPayloads()[0], &raw); err != nil {
+		t.Fatal(err)
+	}
+
+	next := newTalk(t, agent.AgentSkeleton{})
+	next.f.speaker = agent.AgentSkeleton{Name: "another"} // nobody looks at the configuration again
+	next.SetContinuedExecutionRunID("first")
+	next.say(time.Minute, "first")
+	next.say(2*time.Minute, "second")
+	next.signalAt(time.Hour, SignalResume, nil)
+	next.RegisterDelayedCallback(func() { next.SignalWorkflow(SignalClose, nil) }, 2*time.Hour)
+	next.ExecuteWorkflow(TypeConversation, raw)
+	if err := next.GetWorkflowError(); err != nil || len(next.refused) > 0 || len(next.replies) != 2 {
+		t.Fatalf("%v, refused %q, replies %+v", err, next.refused, next.replies)
+	}
+	if diff := cmp.Diff(c.replies[0], next.replies[0]); diff != "" {
+		t.Errorf("asked again (-first +second):\n%s", diff)
+	}
+	if got := next.f.inputs(); got != "guidance+message" || next.f.generated[0].Iteration != 2 || next.f.generated[0].Ref != c.f.generated[0].Ref {
+		t.Errorf("inputs %s of %+v", got, next.f.generated[0])
+	}
+}
+
+// A conversation that is closed when it would continue as new is closed.
+func TestClosedWhenItWouldContinue(t *testing.T) {
+	t.Parallel()
+	c := newTalk(t, agent.AgentSkeleton{})
+	c.f.model = script(askApproval("a"), say("x")) // the turn takes an hour
+	c.say(time.Minute, "hello")
+	c.RegisterDelayedCallback(func() { c.SetContinueAsNewSuggested(true) }, 10*time.Minute)
+	c.say(20*time.Minute, "too early")
+	c.hold(t, 30*time.Minute)
+	if err := c.GetWorkflowError(); err != nil || len(c.replies) != 1 {
+		t.Errorf("ended with %v, replies %+v", err, c.replies)
+	}
+}
+
+// Who has spoken is answered when the conversation is cancelled.
+func TestCancelledInATurn(t *testing.T) {
+	t.Parallel()
+	c := newTalk(t, agent.AgentSkeleton{})
+	c.f.model = script(askApproval("a"), say("x"))
+	c.say(time.Minute, "hello")
+	c.RegisterDelayedCallback(c.CancelWorkflow, 2*time.Minute)
+	c.ExecuteWorkflow(TypeConversation, json.RawMessage(`{"agent":"Memo"}`))
+	if err := c.GetWorkflowError(); !temporal.IsCanceledError(err) {
+		t.Errorf("ended with %v", err)
+	}
+	if len(c.failed) != 1 || !strings.Contains(c.failed[0], "cancelled") {
+		t.Errorf("failed %q, replies %+v", c.failed, c.replies)
+	}
+}
+
+func TestLeftBehind(t *testing.T) {
+	t.Parallel()
+	all := []activities.Input{
+		{Kind: activities.InputMessage, Text: "a", Update: "u", Run: "r"},
+		{Kind: activities.InputGuidance, Text: "b"},
+		{Kind: activities.InputResult, Text: "c"},
+		{Kind: activities.InputConclude}, {Kind: activities.InputNudge}, {Kind: activities.InputHeartbeat},
+		{Kind: activities.InputFallback}, {Kind: activities.InputLimit},
+	}
+	byReference := activities.Input{Kind: activities.InputMessage, Update: "u", Run: "r"}
+	for errorType, want := range map[string][]activities.Input{
+		"QuotaExhausted":  {byReference, all[1], all[2]},
+		"ContentFiltered": {all[1], all[2]}, // it would be refused for ever
+	} {
+		if diff := cmp.Diff(want, leftBehind(all, errorType)); diff != "" {
+			t.Errorf("after %s (-want +got):\n%s", errorType, diff)
+		}
+	}
+	var many []activities.Input
+	for range 3 * maxUnread {
+		many = append(many, all[0])
+	}
+	if n := len(leftBehind(many, "")); n != maxUnread {
+		t.Errorf("%d messages wait", n)
+	}
+}

@@ -29,7 +29,10 @@ type Defaults struct {
 	// Summarization says who shortens large results of tools.
 	Summarization Summarizer `yaml:"summarization"`
 
-	_ struct{} `later:"model_roles alert_masking scoring orchestrator memory budgets agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
+	// Budgets are what every investigation may use up.
+	Budgets Budgets `yaml:"budgets"`
+
+	_ struct{} `later:"model_roles alert_masking scoring orchestrator memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 
 // Fallback is a provider to try when the ones before it have failed.
@@ -56,5 +59,6 @@ func (d *Defaults) settings() settings {
 		Provider: d.LLMProvider, Backend: canonical(d.LLMBackend), Fallbacks: d.FallbackProviders,
 		MaxIterations: d.MaxIterations, SuccessPolicy: d.SuccessPolicy, Runbook: d.Runbook,
 		Timeouts: d.Timeouts, Compression: d.Compression, Shell: d.Shell.settings(), ToolConfig: d.ToolConfig,
+		Budgets: d.Budgets,
 	}
 }

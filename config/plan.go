@@ -56,7 +56,8 @@ func (r *resolver) plan(req agent.PlanRequest) (agent.Plan, error) {
 	r.requireVariables(name, req.Provider)
 	own := r.chainSettings(name)
 	plan := agent.Plan{
-		Chain: name, AlertType: req.AlertType, Timeout: own.Timeout, Runbook: cmp.Or(req.Runbook, own.Runbook),
+		Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
+		Bounds: r.bounds(name).plan(own.Budgets), Interrupts: r.interrupts(name).plan(),
 	}
 	for i := range r.AgentChains[name].Stages {
 		plan.Stages = append(plan.Stages, r.stage(name, i))
@@ -104,17 +105,21 @@ func (r *resolver) requireVariables(chain, descriptor string) {
 
 func (r *resolver) stage(chain string, i int) agent.StagePlan {
 	stage := r.AgentChains[chain].Stages[i]
+	flow, _ := stage.flow()
 	out := agent.StagePlan{
 		Name: stage.Name, SuccessPolicy: r.stageSettings(chain, i).SuccessPolicy, Timeout: stage.Timeout,
+		OutputKey: flow.OutputKey, Routing: flow.routing(),
 	}
 	agents, synthesis := r.stageWork(chain, i)
 	for _, w := range agents {
 		out.Agents = append(out.Agents, r.agent(w))
 	}
+	last := &out.Agents[0] // whose text stands for the stage
 	if synthesis != nil {
 		joined := r.agent(*synthesis)
-		out.Synthesis = &joined
+		last, out.Synthesis = &joined, &joined
 	}
+	last.Contract = flow.contract()
 	return out
 }
 

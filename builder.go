@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/store"
 )
 
 // Builder defines an agent step by step. Its methods only collect; Build says
@@ -16,16 +15,6 @@ type Builder struct {
 	checkpoint CheckpointType
 	path       string
 }
-
-// CheckpointType says where what agents did is kept.
-type CheckpointType string
-
-// The checkpoints: MemoryStore, a SQLite file, a PostgreSQL database.
-const (
-	CheckpointMemory   CheckpointType = "memory"
-	CheckpointSQLite   CheckpointType = "sqlite"
-	CheckpointPostgres CheckpointType = "postgres"
-)
 
 // NewBuilder begins an agent: gpt-4o-mini at a temperature of 0.7, replies of at
 // most 4096 tokens, 10 iterations, and a conversation of at most 8000 tokens. It
@@ -134,23 +123,6 @@ func (b *Builder) Build() (*Definition, error) {
 		return nil, err
 	}
 	return &Definition{agent: own, store: target}, nil
-}
-
-// store is the checkpoint as Options.Store has it.
-func (b *Builder) store() (string, error) {
-	switch {
-	case b.checkpoint == "" && b.path == "":
-		return "", nil
-	case b.checkpoint == CheckpointMemory:
-		return MemoryStore, nil
-	case b.checkpoint == CheckpointSQLite && b.path == "":
-		return "", errors.New("checkpoint_path is required when checkpoint_type='sqlite'")
-	case b.checkpoint == CheckpointPostgres && !store.IsDSN(b.path): // not shown: it may hold a password
-		return "", errors.New("checkpoint_path must be a postgres:// address when checkpoint_type='postgres'")
-	case b.checkpoint == CheckpointSQLite, b.checkpoint == CheckpointPostgres:
-		return b.path, nil
-	}
-	return "", errors.New("checkpoint_type must be 'memory', 'sqlite' or 'postgres'")
 }
 
 // Definition is an agent that a Builder has built. It does not change.

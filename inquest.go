@@ -89,7 +89,7 @@ func (w *Worker) run(ctx context.Context) error {
 		log := w.opts.Logger
 		log.Info("worker started", "temporal", w.opts.Temporal.HostPort, "task_queue", w.opts.TaskQueue)
 		err = w.host.Wait(ctx)
-		log.Info("worker draining", "for_at_most", w.opts.Drain)
+		log.Info("worker draining", "for_at_most", w.host.Drain())
 	}
 	return errors.Join(err, w.Close())
 }

@@ -24,7 +24,8 @@ type Options struct {
 	// Temporal is how Temporal is reached; nil = as its CLI does it:
 	// TEMPORAL_ADDRESS (default localhost:7233), TEMPORAL_NAMESPACE, profiles, TLS, API keys.
 	Temporal *client.Options
-	// TaskQueue is the queue that the worker serves; "" = "inquest".
+	// TaskQueue is the queue that the worker serves; "" = "inquest". On a queue that
+	// servers name as theirs, it runs their tools and nothing else.
 	TaskQueue string
 	// Store keeps transcripts and reports: the path of a SQLite file, which all
 	// workers of one host share, a postgres:// address, which those of a fleet do,
@@ -43,7 +44,8 @@ type Options struct {
 	Servers   map[string]*Server
 	Providers map[string]*Provider
 
-	// Drain is how long running calls may go on after Run's ctx has ended; 0 = 30 s.
+	// Drain is how long running calls may go on after Run's ctx has ended;
+	// 0 = queue.graceful_shutdown_timeout of Config, else 30 s.
 	Drain time.Duration
 	// DeploymentVersion is the build id for Temporal's worker versioning:
 	// investigations stay with the version that they started on; "" = off.
@@ -60,7 +62,7 @@ const MemoryStore = ":memory:"
 func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 	out := app.HostOptions{
 		Config: o.Config, TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue),
-		Drain: cmp.Or(o.Drain, app.DefaultDrain), DeploymentVersion: o.DeploymentVersion,
+		Drain: o.Drain, DeploymentVersion: o.DeploymentVersion,
 		Logger:    o.logger(),
 		Embedding: &app.Embedding{Tools: tools, Entries: o.entries()},
 	}

@@ -29,6 +29,7 @@ type Activities struct {
 	Memories    Memories
 	Limits      Limits
 	Servers     tool.Caller // MCP servers
+	Sessions    Sessions    // nil: nobody is told
 	Builtins    Builtins
 	Validator   *tool.Validator
 	Policy      *tool.Policy
@@ -36,7 +37,8 @@ type Activities struct {
 	SearchAttributes bool
 	Logger           *slog.Logger
 
-	plans plans
+	plans   plans
+	maskers maskers
 }
 
 // Requests reads what a workflow was started with, from its first event.
@@ -96,6 +98,12 @@ type Limits interface {
 // Models makes the client for a provider.
 type Models interface {
 	Client(p agent.Provider, timeouts agent.Timeouts) (llm.Client, error)
+}
+
+// Sessions are those that MCP servers keep for single executions.
+type Sessions interface {
+	// End ends an execution's sessions on this worker; those on others end when they are idle.
+	End(session string)
 }
 
 // Builtins runs the tools that need no server.

@@ -73,7 +73,7 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	if err != nil {
 		return transcript.Entry{}, err
 	}
-	return c.write(ctx, result)
+	return c.write(ctx, c.masked(decision.Spec.Name, result))
 }
 
 func (c *toolCall) lookup(ctx context.Context, key transcript.Key) ([]transcript.Entry, error) {
@@ -151,7 +151,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 		defer cancel()
 	}
 	call := tool.Call{
-		Name: spec.Name, Arguments: decision.Arguments, Session: c.ref.Investigation + "/" + c.ref.Execution,
+		Name: spec.Name, Arguments: decision.Arguments, Session: c.ref.session(),
 		Investigation: c.ref.Investigation, Execution: c.ref.Execution,
 		Key: c.key(),
 	}
@@ -166,7 +166,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 		return c.interrupted(ctx, err)
 	}
 	if result.ErrorType == tool.ErrorUnavailable && spec.Class() != tool.NonIdempotent && activity.GetInfo(ctx).Attempt < serverAttempts {
-		return result, temporal.NewApplicationError(result.Content, ErrorServerUnavailable)
+		return result, temporal.NewApplicationError(c.masked(spec.Name, result).Content, ErrorServerUnavailable)
 	}
 	return result, nil
 }

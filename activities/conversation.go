@@ -13,6 +13,11 @@ import (
 // the conversation is held by, whatever happens to the configuration.
 func (a *Activities) OpenConversation(ctx context.Context, in OpenConversationIn) (OpenConversationOut, error) {
 	defer keepAlive(ctx)()
+	out, err := a.openConversation(ctx, in)
+	return out, storeFailure(err)
+}
+
+func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn) (OpenConversationOut, error) {
 	workflowID := activity.GetInfo(ctx).WorkflowExecution.ID
 	inputs, err := a.Requests.Inputs(ctx, workflowID, in.RunID)
 	if err != nil {
@@ -44,17 +49,17 @@ func (a *Activities) ReadReply(ctx context.Context, in ReadReplyIn) (ReadReplyOu
 		return ReadReplyOut{Text: reply.Text}, nil
 	}
 	ref, err := a.Blobs.PutBlob(ctx, []byte(reply.Text))
-	return ReadReplyOut{TextRef: ref}, err
+	return ReadReplyOut{TextRef: ref}, storeFailure(err)
 }
 
-// messageText is what a person said in a conversation.
+// messageText is what a person said in a conversation, masked like an alert.
 func (g *generation) messageText(ctx context.Context, input Input) (string, error) {
-	if input.Text != "" {
-		return input.Text, nil
+	text := input.Text
+	if text == "" {
+		var err error
+		if text, err = g.Requests.Message(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, input.Run, input.Update); err != nil {
+			return "", fmt.Errorf("read message %s: %w", input.Update, err)
+		}
 	}
-	text, err := g.Requests.Message(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, input.Run, input.Update)
-	if err != nil {
-		return "", fmt.Errorf("read message %s: %w", input.Update, err)
-	}
-	return text, nil
+	return g.maskData(g.plan, text)
 }

@@ -20,12 +20,14 @@ const (
 	ErrorIterationLimit    = "ToolIterationLimit"
 	ErrorEmptyReply        = "EmptyReply"
 	ErrorInvalidOutput     = "InvalidOutput"
+	ErrorMasking           = "MaskingFailed"
 	ErrorTimeout           = "Timeout"
 	ErrorStaleRun          = "StaleRun"
 	ErrorNotFound          = "NotFound"
 	ErrorConfiguration     = "Configuration"
 	ErrorWorkerStopping    = "WorkerStopping"
 	ErrorServerUnavailable = "ServerUnavailable"
+	ErrorStore             = "Store" // the store, or whatever else an activity itself works with, has failed
 )
 
 // ResultDenied is the error type of the result of a call that was not approved.
@@ -101,15 +103,17 @@ func final(errorType string, err error) error {
 }
 
 // storeFailure keeps an activity of a run that was replaced from trying again,
-// and names what is missing for good.
+// and gives every error that has no type yet a stable one.
 func storeFailure(err error) error {
 	switch {
+	case err == nil, temporal.IsApplicationError(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
 	case errors.Is(err, transcript.ErrStaleRun):
 		return final(ErrorStaleRun, err)
 	case errors.Is(err, record.ErrNotFound):
 		return final(ErrorNotFound, err)
 	}
-	return err
+	return temporal.NewApplicationError(err.Error(), ErrorStore)
 }
 
 // ended tells a call that was cancelled from one that failed. A worker that

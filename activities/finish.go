@@ -12,6 +12,11 @@ import (
 // SaveStage records how a stage and its executions ended, and says what the chain goes by.
 func (a *Activities) SaveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, error) {
 	defer keepAlive(ctx)()
+	out, err := a.saveStage(ctx, in)
+	return out, storeFailure(err)
+}
+
+func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, error) {
 	var executions []record.Execution
 	for _, summary := range in.Executions {
 		execution, err := a.execution(ctx, summary, in.Stage)
@@ -19,6 +24,9 @@ func (a *Activities) SaveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 			return SaveStageOut{}, err
 		}
 		executions = append(executions, execution)
+		if a.Sessions != nil {
+			a.Sessions.End(summary.Ref.session())
+		}
 	}
 	if err := a.Records.SaveStage(ctx, in.Stage, executions); err != nil {
 		return SaveStageOut{}, fmt.Errorf("record stage %s: %w", in.Stage.Name, err)
@@ -57,6 +65,11 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 // stage that has one, however the investigation ended.
 func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 	defer keepAlive(ctx)()
+	out, err := a.finish(ctx, in)
+	return out, storeFailure(err)
+}
+
+func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 	report, err := a.report(ctx, in)
 	if err != nil {
 		return FinishOut{}, err
@@ -67,7 +80,7 @@ func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error)
 		Report: report, Usage: in.Usage, EndedAt: &now,
 	})
 	if err != nil {
-		return FinishOut{}, storeFailure(fmt.Errorf("record investigation %s: %w", in.Investigation, err))
+		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)
 	}
 	if len(report) <= MaxInlineReport {
 		return FinishOut{Report: report}, nil

@@ -30,7 +30,7 @@ func (a *Activities) ListTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 		catalogue.Error = err.Error()
 	}
 	if err := a.Transcripts.SaveCatalogue(ctx, in.Ref.scope(), catalogue); err != nil {
-		return ListToolsOut{}, fmt.Errorf("keep the tools of %s: %w", in.Server, err)
+		return ListToolsOut{}, storeFailure(fmt.Errorf("keep the tools of %s: %w", in.Server, err))
 	}
 	return ListToolsOut{Tools: len(catalogue.Tools), Error: preview(catalogue.Error)}, nil
 }

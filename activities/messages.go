@@ -26,6 +26,9 @@ func (r Ref) scope() transcript.Scope {
 	return transcript.Scope{Investigation: r.Investigation, Execution: r.Execution}
 }
 
+// session names the execution to tool servers that keep state for it.
+func (r Ref) session() string { return r.Investigation + "/" + r.Execution }
+
 // ResolveIn starts an investigation. The request itself is read from the
 // workflow's start event, so that a large one is in history only once.
 type ResolveIn struct {

@@ -2,6 +2,9 @@ package activities
 
 import (
 	"context"
+	"errors"
+
+	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -40,9 +43,39 @@ func (j *job) callOwn(ctx context.Context, in CallOwnToolsIn) (out CallOwnToolsO
 		}
 	}
 	if len(memories) > 0 {
-		_, err = j.remember(ctx, memories)
+		err = j.rememberAll(ctx, memories)
 	}
 	return out, err
+}
+
+// togetherAttempts is how often the calls of a reply are tried all in one
+// transaction, in which one that fails undoes the others.
+const togetherAttempts = 2
+
+// rememberAll runs calls of memory tools. Where they cannot be written together,
+// each is tried alone, and the model is told of those that fail.
+func (j *job) rememberAll(ctx context.Context, calls []*toolCall) error {
+	_, err := j.remember(ctx, calls)
+	if err == nil || errors.Is(err, transcript.ErrStaleRun) || activity.GetInfo(ctx).Attempt <= togetherAttempts {
+		return err
+	}
+	for _, c := range calls {
+		if err := c.rememberAlone(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *toolCall) rememberAlone(ctx context.Context) error {
+	_, err := c.remember(ctx, []*toolCall{c})
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	c.Logger.Warn("memory call failed", "execution", c.ref.Execution, "tool", c.call.Name, "error", err)
+	failed := tool.Failure(tool.ErrorUnavailable, "Your memory cannot be reached: nothing was read or changed. Try again later.")
+	_, err = c.write(ctx, failed) // if the call was written after all, that stays its result
+	return err
 }
 
 // remember runs calls of memory tools, in order and in one transaction with

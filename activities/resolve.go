@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -26,57 +27,85 @@ const maxSkeleton = 48 << 10
 
 // Resolve reads the request, strictly, and turns it into a plan: what is written
 // down here is what the investigation is run by, whatever happens to the
-// configuration. A bad request is one error that names all that is wrong with it.
+// configuration. A bad request is one error that names all that is wrong with it,
+// and has a record, too.
 func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, error) {
 	defer keepAlive(ctx)()
-	workflowID := activity.GetInfo(ctx).WorkflowExecution.ID
-	inputs, err := a.Requests.Inputs(ctx, workflowID, in.RunID)
+	r := record.Investigation{
+		ID: in.Investigation, WorkflowID: activity.GetInfo(ctx).WorkflowExecution.ID, RunID: in.RunID,
+		Status: agent.StatusRunning, StartedAt: time.Now(),
+	}
+	out, err := a.resolve(ctx, &r)
+	if refusal, ok := errors.AsType[*temporal.ApplicationError](err); ok && refusal.NonRetryable() {
+		a.keepRefusal(ctx, r, refusal.Message())
+	}
+	return out, storeFailure(err)
+}
+
+// keepRefusal records an investigation that never began. Without the record, it
+// is only in Temporal's list: that is no reason to try again.
+func (a *Activities) keepRefusal(ctx context.Context, r record.Investigation, why string) {
+	r.Status, r.Error, r.EndedAt = agent.StatusFailed, "the request was refused: "+why, &r.StartedAt
+	if err := a.Records.FinishInvestigation(ctx, r); err != nil {
+		a.Logger.Warn("a refused request has no record", "investigation", r.ID, "error", err)
+	}
+}
+
+func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (ResolveOut, error) {
+	inputs, err := a.Requests.Inputs(ctx, r.WorkflowID, r.RunID)
 	if err != nil {
-		return ResolveOut{}, fmt.Errorf("read the request of %s: %w", workflowID, err)
+		return ResolveOut{}, fmt.Errorf("read the request of %s: %w", r.WorkflowID, err)
 	}
 	req, err := agent.ParseRequest(inputs...)
 	if err != nil {
 		return ResolveOut{}, final(ErrorInvalidRequest, err)
 	}
+	r.Chain, r.AlertType = req.Chain, req.AlertType
 	plan, err := a.Planner.Plan(agent.PlanRequest{Chain: req.Chain, AlertType: req.AlertType, Provider: req.Provider, Runbook: req.Runbook})
 	if err != nil {
 		return ResolveOut{}, final(ErrorInvalidRequest, err)
 	}
+	r.Chain, r.AlertType = plan.Chain, plan.AlertType
 	out := ResolveOut{Skeleton: plan.Skeleton(), SearchAttributes: a.SearchAttributes}
 	if size := jsonSize(out); size > maxSkeleton {
 		return out, final(ErrorInvalidRequest, fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", plan.Chain, size, maxSkeleton))
 	}
-	record := record.Investigation{
-		ID: in.Investigation, WorkflowID: workflowID, RunID: in.RunID, Chain: plan.Chain, AlertType: plan.AlertType,
-		Status: agent.StatusRunning, StartedAt: time.Now(),
-	}
-	if record.DataHash, err = a.keepData(ctx, req); err != nil {
+	if r.DataHash, err = a.keepData(ctx, plan, req); err != nil {
 		return out, err
 	}
-	if record.PlanHash, err = a.keepPlan(ctx, plan); err != nil {
+	if r.PlanHash, err = a.keepPlan(ctx, plan); err != nil {
 		return out, err
 	}
-	out.Plan = record.PlanHash
-	if err := a.Records.StartInvestigation(ctx, record); err != nil {
-		return out, fmt.Errorf("record investigation %s: %w", in.Investigation, err)
+	out.Plan = r.PlanHash
+	if err := a.Records.StartInvestigation(ctx, *r); err != nil {
+		return out, fmt.Errorf("record investigation %s: %w", r.ID, err)
 	}
 	return out, nil
 }
 
-// keepData puts the request's data into the store, or checks that it is there.
-func (a *Activities) keepData(ctx context.Context, req agent.Request) (string, error) {
-	if req.DataRef == "" {
-		hash, err := a.Blobs.PutBlob(ctx, []byte(req.DataText()))
-		if err != nil {
-			return "", fmt.Errorf("keep the request's data: %w", err)
+// keepData puts the request's data into the store, masked. Data that is there
+// already is masked once more, in case somebody else put it there.
+func (a *Activities) keepData(ctx context.Context, plan agent.Plan, req agent.Request) (string, error) {
+	text := req.DataText()
+	if req.DataRef != "" {
+		body, err := a.Blobs.Blob(ctx, req.DataRef)
+		if errors.Is(err, record.ErrNotFound) {
+			return "", final(ErrorInvalidRequest, fmt.Errorf("data_ref %q is not in this worker's store", req.DataRef))
 		}
-		return hash, nil
+		if err != nil {
+			return "", fmt.Errorf("read the request's data: %w", err)
+		}
+		text = string(body)
 	}
-	_, err := a.Blobs.Blob(ctx, req.DataRef)
-	if errors.Is(err, record.ErrNotFound) {
-		return "", final(ErrorInvalidRequest, fmt.Errorf("data_ref %q is not in this worker's store", req.DataRef))
+	text, err := a.maskData(plan, text)
+	if err != nil {
+		return "", err
 	}
-	return req.DataRef, err
+	hash, err := a.Blobs.PutBlob(ctx, []byte(text))
+	if err != nil {
+		return "", fmt.Errorf("keep the request's data: %w", err)
+	}
+	return hash, nil
 }
 
 func (a *Activities) keepPlan(ctx context.Context, plan agent.Plan) (string, error) {

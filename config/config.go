@@ -22,6 +22,7 @@ type Config struct {
 
 	env             Env
 	skipCredentials bool
+	taskQueue       string   // of the worker that it is for; "" = it is for nobody in particular
 	tools           []string // registered in Go
 	report          *report
 	chainOf         map[string]string // by alert type
@@ -43,6 +44,9 @@ type Source struct {
 	// SkipCredentials: do not ask for the providers' keys, nor for registered
 	// tools. Clients need none.
 	SkipCredentials bool
+	// TaskQueue is the queue of the worker that the configuration is for. It is
+	// asked for the keys and variables of what it runs, and for no others. "" = all.
+	TaskQueue string
 }
 
 // Load reads a configuration. If anything in it is refused, the error is
@@ -68,7 +72,8 @@ func check(src Source, files []file, r *report) (*Config, Findings) {
 	c := decodeFiles(files, env, r)
 	c.define(src.Entries)
 	c.adopt(decodeFiles(builtInFiles(), env, newReport()))
-	c.skipCredentials, c.tools = src.SkipCredentials, src.Tools
+	c.taskQueue, c.tools = src.TaskQueue, src.Tools
+	c.skipCredentials = src.SkipCredentials || c.ToolsAlone(src.TaskQueue)
 	c.defineModels()
 	c.validate()
 	r.findings = r.findings.capped()

@@ -28,11 +28,13 @@ type Defaults struct {
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Summarization says who shortens large results of tools.
 	Summarization Summarizer `yaml:"summarization"`
+	// AlertMasking is what is masked in requests, and in results of which nothing else is said.
+	AlertMasking AlertMasking `yaml:"alert_masking"`
 
 	// Budgets are what every investigation may use up.
 	Budgets Budgets `yaml:"budgets"`
 
-	_ struct{} `later:"model_roles alert_masking scoring orchestrator memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
+	_ struct{} `later:"model_roles scoring orchestrator memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 
 // Fallback is a provider to try when the ones before it have failed.

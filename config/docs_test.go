@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/mask"
 )
 
 // TestDocs checks docs/config.md and docs/config.schema.json, which are made
@@ -164,7 +166,21 @@ func (r *manual) markdown() string {
 			r.section(&out, p)
 		}
 	}
+	maskingNames(&out)
 	return out.String()
+}
+
+// maskingNames describes what data_masking may name.
+func maskingNames(out *strings.Builder) {
+	out.WriteString("\n## Masking patterns\n\n| pattern | finds |\n|---|---|\n")
+	for _, name := range mask.Names() {
+		fmt.Fprintf(out, "| `%s` | %s |\n", name, mask.Describe(name))
+	}
+	out.WriteString("\n| group | for | patterns |\n|---|---|---|\n")
+	groups := mask.Groups()
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		fmt.Fprintf(out, "| `%s` | %s | %s |\n", name, mask.Describe(name), strings.Join(groups[name], ", "))
+	}
 }
 
 // section describes the keys of a type, and where they may stand.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -149,5 +150,23 @@ func TestEntriesRefused(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Programs that only ask run no tools, and cannot know which ones the workers have.
+func TestClientsDoNotKnowTools(t *testing.T) {
+	t.Parallel()
+	src := Source{Env: lookupIn(baseEnv), Entries: Entries{Agents: map[string]*Agent{"A": {ToolIDs: []string{"page"}}}}}
+	if _, err := Load(src); err == nil {
+		t.Error("a worker without the tool accepts it")
+	}
+	src.SkipCredentials = true
+	c, err := Load(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `Go: warning: agents.A.tool_ids[0]: this program has no registered tool "page"; there are: none`
+	if !slices.ContainsFunc(c.Warnings(), func(f Finding) bool { return f.String() == want }) {
+		t.Errorf("got %v", c.Warnings())
 	}
 }

@@ -63,6 +63,7 @@ func (g *generator) config() section {
 		"runbook": g.text(), "timeouts": g.timeouts(), "compression": g.compression(), "shell": g.shell(),
 		"tool_config": g.toolConfig(), "budgets": g.budgets(),
 	})
+	defaults["alert_masking"] = g.some(section{"enabled": g.yes(), "pattern_group": g.one("basic", "all")})
 	defaults["summarization"] = g.some(section{"llm_provider": g.one(g.providers...)})
 	defaults["llm_provider"], defaults["llm_backend"] = g.one(g.providers...), g.backend()
 	agents := section{"Joiner": g.agent("synthesis")}
@@ -97,7 +98,7 @@ func (g *generator) provider() section {
 }
 
 func (g *generator) server() section {
-	s := g.some(section{"instructions": g.text(), "task_queue": "near", "risk": section{"a.b": "read_only", "x y": "high"}, "summarization": g.summarization()})
+	s := g.some(section{"instructions": g.text(), "task_queue": "near", "risk": section{"a.b": "read_only", "x y": "high"}, "summarization": g.summarization(), "data_masking": g.masking()})
 	web := g.some(section{
 		"bearer_token": "{{.T}}", "verify_ssl": g.yes(), "timeout": 30, "custom_headers": section{"X-Session": "{{.SESSION_ID}}", "X-Key": "literal {{.T}}", "X": g.text()},
 		"session_cleanup_url": "http://h/{{.SESSION_ID}}?k={{.T}}",
@@ -107,6 +108,16 @@ func (g *generator) server() section {
 	local["command"] = g.one("cmd", "{{.V}}")
 	s["transport"] = g.either(web, local)
 	return s
+}
+
+func (g *generator) masking() section {
+	custom := section{"pattern": "a+"}
+	if g.yes() {
+		custom["replacement"], custom["description"] = "${1}x", g.text()
+	}
+	return g.some(section{
+		"enabled": g.yes(), "pattern_groups": g.subset([]string{"basic", "cloud"}), "patterns": g.subset([]string{"jwt", "email"}), "custom_patterns": []section{custom},
+	})
 }
 
 func (g *generator) summarization() section {

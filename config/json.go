@@ -68,18 +68,14 @@ func (d *decoder) anyScalar(n *yaml.Node, p path) any {
 		return json.Number(text) // in full, however long it is
 	case tag == "!!bool", tag == "!!int", tag == "!!float":
 		var value any
-		if f, ok := decoded(n, &value).(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
+		_ = n.Decode(&value) // its tag says that it can be
+		if f, ok := value.(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
 			break
 		}
 		return value
 	}
 	d.fail(p, "JSON has no such value: %q", n.Value)
 	return nil
-}
-
-func decoded(n *yaml.Node, value *any) any {
-	_ = n.Decode(value) // its tag says that it can be
-	return *value
 }
 
 // isSet reports whether a value is there, and not null.

@@ -16,6 +16,9 @@ type Timeouts struct {
 	Tool agent.Duration `yaml:"tool"`
 	// StreamIdle is how long a model may be silent in the middle of a reply.
 	StreamIdle agent.Duration `yaml:"stream_idle"`
+	// Queue is how long a tool of a server with a task_queue waits for a worker there;
+	// then the agent is told that nobody came.
+	Queue agent.Duration `yaml:"queue" default:"1m"`
 }
 
 // Compression bounds the conversation that a model is shown (spec: conversation, "Compression").
@@ -72,13 +75,14 @@ func (s Shell) settings() Shell {
 	return s
 }
 
-// plan is nil unless the shell is switched on.
-func (s Shell) plan() *agent.Shell {
+// shell plans the shell; nil unless it is switched on.
+func (c *Config) shell(s Shell) *agent.Shell {
 	if !value(s.Enabled) {
 		return nil
 	}
 	return &agent.Shell{
 		Allow: s.Allow, Timeout: s.Timeout, MaxOutput: value(s.MaxOutput), Dir: s.Dir, Risk: s.Risk,
+		Masking: c.Defaults.AlertMasking.plan(),
 	}
 }
 

@@ -58,6 +58,7 @@ func (r *resolver) plan(req agent.PlanRequest) (agent.Plan, error) {
 	plan := agent.Plan{
 		Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
 		Bounds: r.bounds(name).plan(own.Budgets), Interrupts: r.interrupts(name).plan(),
+		AlertMasking: r.Defaults.AlertMasking.plan(),
 	}
 	for i := range r.AgentChains[name].Stages {
 		plan.Stages = append(plan.Stages, r.stage(name, i))
@@ -97,7 +98,7 @@ func (r *resolver) requireVariables(chain, descriptor string) {
 	provider, _, _ := strings.Cut(descriptor, ":")
 	used[entryPath("llm_providers", provider).text] = true
 	for _, u := range r.report.unset {
-		if used[u.path.entry] {
+		if used[u.path.entry] && r.served(u.path) {
 			r.problems = append(r.problems, fmt.Sprintf("%s: variable %s is not set", u.path.text, u.name))
 		}
 	}
@@ -134,11 +135,11 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 		Compression: s.Compression.plan(),
 		Timeouts: agent.Timeouts{
 			Agent: s.Timeouts.Agent, Iteration: s.Timeouts.Iteration,
-			Tool: s.Timeouts.Tool, StreamIdle: s.Timeouts.StreamIdle,
+			Tool: s.Timeouts.Tool, StreamIdle: s.Timeouts.StreamIdle, Queue: s.Timeouts.Queue,
 		},
 	}
 	for _, name := range s.Servers {
-		server := r.MCPServers[name].plan(name)
+		server := r.server(name)
 		server.Summarization = r.summarize(w, name)
 		out.Servers = append(out.Servers, server)
 	}
@@ -152,7 +153,7 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 		out.MemoryBlocks = r.Agents[w.definition].memory()
 	}
 	if slices.Contains(w.kind.Tools, agent.ToolShell) {
-		out.Shell = s.Shell.plan()
+		out.Shell = r.shell(s.Shell)
 	}
 	return out
 }

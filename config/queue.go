@@ -1,19 +1,60 @@
 package config
 
-import "github.com/inquest-dev/inquest/internal/agent"
+import (
+	"maps"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
 
 // Queue is what is left of a queue of our own: Temporal is the queue.
 type Queue struct {
 	// SessionTimeout bounds every investigation whose chain has no timeout of its own.
 	SessionTimeout agent.Duration `yaml:"session_timeout" default:"none"`
-	// GracefulShutdownTimeout is how long a stopping worker lets its running calls finish.
-	GracefulShutdownTimeout agent.Duration `yaml:"graceful_shutdown_timeout" default:"30s"`
-	// WorkerCount is how many model and tool calls one worker runs at once.
-	WorkerCount *int `yaml:"worker_count" min:"1" max:"10000" default:"as Temporal has it"`
+	// GracefulShutdownTimeout is how long a stopping worker lets its running calls finish;
+	// its flag --drain wins.
+	GracefulShutdownTimeout agent.Duration `yaml:"graceful_shutdown_timeout" default:"30s, of dev 3s"`
+	// WorkerCount is how many model and tool calls one worker runs at once; what is
+	// more waits in Temporal, for any worker. The flag --max-calls wins.
+	WorkerCount *int `yaml:"worker_count" min:"1" max:"10000" default:"1000"`
 
 	_ struct{} `unused:"max_concurrent_sessions" instead:"an investigation that waits takes up nothing; worker_count and the number of workers bound what runs"`
 	_ struct{} `unused:"poll_interval poll_interval_jitter" instead:"Temporal hands work out when it is there, nothing is polled; remove it"`
 	_ struct{} `unused:"orphan_detection_interval orphan_threshold heartbeat_interval" instead:"Temporal gives the work of a lost worker to another one within seconds; remove it"`
 }
 
+// Calls is how many model and tool calls one worker runs at once; 0 = not said.
+func (q Queue) Calls() int { return value(q.WorkerCount) }
+
 func (q Queue) settings() settings { return settings{Timeout: q.SessionTimeout} }
+
+// ToolsAlone reports whether the workers of a queue run nothing but the tools of
+// the servers that name it.
+func (c *Config) ToolsAlone(queue string) bool { return len(c.ServersOf(queue)) > 0 }
+
+// ServersOf are the servers whose tools run on a queue that is not the main one, sorted.
+func (c *Config) ServersOf(queue string) (names []string) {
+	if queue == "" || queue == agent.MainQueue {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
+		if c.MCPServers[name].TaskQueue == queue {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// served reports whether the worker that the configuration is for uses what is at
+// p: a server's tools run on the workers of its queue, agents on all other workers.
+func (c *Config) served(p path) bool {
+	if c.taskQueue == "" {
+		return true
+	}
+	for name, server := range c.MCPServers {
+		if entryPath("mcp_servers", name).text == p.entry && server.TaskQueue != "" {
+			return server.TaskQueue == c.taskQueue
+		}
+	}
+	return !optional(p) || !c.ToolsAlone(c.taskQueue)
+}

@@ -22,8 +22,8 @@ type Server struct {
 
 	// Summarization shortens large results.
 	Summarization Summarization `yaml:"summarization"`
-
-	_ struct{} `later:"data_masking"`
+	// DataMasking is what is masked in the server's results.
+	DataMasking *DataMasking `yaml:"data_masking" default:"what alert_masking says"`
 }
 
 // serverName allows what every model allows in the name of a tool; "__" parts server and tool there.
@@ -35,6 +35,7 @@ func (s *Server) validate(p path, v *validator) {
 	}
 	s.Transport.validate(p.key("transport"), v)
 	s.Summarization.validate(p.key("summarization"), v)
+	s.DataMasking.validate(p.key("data_masking"), v)
 	if problem := nameProblem(s.TaskQueue); s.TaskQueue != "" && problem != "" {
 		v.errorf(p.key("task_queue"), "%s", problem)
 	}
@@ -45,6 +46,8 @@ func (s *Server) validate(p path, v *validator) {
 	}
 }
 
-func (s *Server) plan(name string) agent.Server {
-	return agent.Server{Name: name, TaskQueue: s.TaskQueue, Instructions: s.Instructions, Risk: s.Risk}
+// server plans a server.
+func (c *Config) server(name string) agent.Server {
+	s := c.MCPServers[name]
+	return agent.Server{Name: name, TaskQueue: s.TaskQueue, Instructions: s.Instructions, Risk: s.Risk, Masking: c.resultMasking(name)}
 }

@@ -177,14 +177,14 @@ func (s *shower) text(p path, text string) *yaml.Node {
 	return out
 }
 
-// textNode is a text, written so that it can be read again.
+// textNode is a text in the style in which it is read again as it is.
 func textNode(text string) *yaml.Node {
 	out := &yaml.Node{}
 	out.SetString(text)
 	switch {
-	case out.Style == yaml.LiteralStyle && !plainLines(text):
-		out.Style = yaml.DoubleQuotedStyle
-	case out.Style != yaml.LiteralStyle && strings.ContainsFunc(text, odd), text == "<<":
+	case out.Style == yaml.LiteralStyle && !plainLines(text),
+		out.Style != yaml.LiteralStyle && strings.ContainsFunc(text, odd),
+		text == "<<": // which is a merge
 		out.Style = yaml.DoubleQuotedStyle
 	}
 	return out

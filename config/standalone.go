@@ -55,16 +55,16 @@ func (c *Config) Conversation(req agent.AgentRequest) (plan agent.Plan, err erro
 		return plan, &PlanError{Problems: r.problems}
 	}
 	stage := agent.StagePlan{SuccessPolicy: agent.SuccessAny, Agents: []agent.AgentPlan{own}}
-	return agent.Plan{Conversation: true, Stages: []agent.StagePlan{stage}}, nil
+	return agent.Plan{Conversation: true, AlertMasking: c.Defaults.AlertMasking.plan(), Stages: []agent.StagePlan{stage}}, nil
 }
 
 // ToolPlan is the plan of nobody in particular, to use tools with: it has every
 // server, and of defaults what is about tools.
 func (c *Config) ToolPlan() agent.AgentPlan {
 	s := inheritLevels(level{settings: c.Defaults.settings()}).settings
-	plan := agent.AgentPlan{Shell: s.Shell.plan(), Tools: s.ToolConfig.plan(), Timeouts: agent.Timeouts{Tool: s.Timeouts.Tool}}
+	plan := agent.AgentPlan{Shell: c.shell(s.Shell), Tools: s.ToolConfig.plan(), Timeouts: agent.Timeouts{Tool: s.Timeouts.Tool}}
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
-		plan.Servers = append(plan.Servers, c.MCPServers[name].plan(name))
+		plan.Servers = append(plan.Servers, c.server(name))
 	}
 	return plan
 }

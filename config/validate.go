@@ -70,6 +70,9 @@ func (v *validator) alertType(p path, chain, alertType string) {
 func (v *validator) variables() {
 	users := v.users()
 	for _, u := range v.unset {
+		if !v.served(u.path) {
+			continue
+		}
 		switch used := len(users[u.path.entry]) > 0 || !optional(u.path); {
 		case used && !v.builtIn(u.path):
 			v.errorf(u.path, "variable %s is not set", u.name)

@@ -26,6 +26,7 @@ func (c *Config) view(chain string) *view {
 		AgentChains: map[string]*Chain{}, Agents: map[string]*Agent{},
 		MCPServers: map[string]*Server{}, LLMProviders: map[string]*Provider{},
 	}}
+	v.Defaults.AlertMasking = c.Defaults.AlertMasking // no other level has it
 	shown := map[string]bool{}
 	if chain == "" {
 		v.Defaults, v.System, v.Queue = c.Defaults, c.System, c.Queue
@@ -79,6 +80,7 @@ func (v *view) addEntries(shown map[string]bool) {
 			full := *s
 			full.Transport = s.Transport.complete()
 			v.completed(p.key("transport"), s.Transport, full.Transport, "transport")
+			full.DataMasking = v.masking(p.key("data_masking"), s.DataMasking)
 			full.Summarization = v.summarization(p.key("summarization"), s.Summarization)
 			shown[entryPath("llm_providers", full.Summarization.LLMProvider).text] = true
 			v.MCPServers[name] = &full
@@ -129,6 +131,7 @@ func (v *view) agent(p path, name string, a *Agent) *Agent {
 		Type: a.row().Name, Description: a.Description, MCPServers: s.Servers, ToolIDs: a.ToolIDs, DefaultModel: a.DefaultModel, CustomInstructions: a.CustomInstructions,
 		LLMBackend: s.Backend, MaxIterations: s.MaxIterations, OnLimit: s.OnLimit, Temperature: s.Temperature,
 		MaxTokens: s.MaxTokens, NativeTools: s.NativeTools, Compression: s.Compression, Timeouts: s.Timeouts,
+		HeartbeatInterval: a.HeartbeatInterval,
 	}
 	if a.row().Pattern != agent.SingleShot {
 		full.ToolConfig = s.ToolConfig

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/mask"
 )
 
 // vocabulary is the words that a value may be.
@@ -42,6 +44,10 @@ func vocabularyOf(name string) vocabulary {
 		}}
 	case "access level":
 		return vocabulary{words: []string{string(agent.AccessNone), string(agent.AccessRead), string(agent.AccessWrite), string(agent.AccessAll)}}
+	case "masking group":
+		return vocabulary{words: slices.Sorted(maps.Keys(mask.Groups()))}
+	case "masking pattern":
+		return vocabulary{words: mask.Names()}
 	case "compression strategy":
 		return vocabulary{words: []string{"window", "truncate", "summarize"}}
 	}

@@ -21,7 +21,8 @@ type system struct {
 	storePath string
 }
 
-// drain is short: what does not finish goes on after the restart.
+// drain is short, unless the configuration says otherwise: what does not finish
+// goes on after the restart.
 const drain = 3 * time.Second
 
 func start(cmd *cobra.Command, f flags) (*system, error) {
@@ -45,7 +46,7 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 	}
 	sys.host, err = app.StartHost(cmd.Context(), app.HostOptions{
 		Temporal: client.Options{HostPort: sys.server.Address(), Namespace: devserver.Namespace},
-		Data:     data, Config: f.config, DefaultStore: sys.storePath, AdoptStore: f.adoptStore, Drain: drain, Logger: logger,
+		Data:     data, Config: f.config, DefaultStore: sys.storePath, AdoptStore: f.adoptStore, DefaultDrain: drain, Logger: logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, sys.stop())

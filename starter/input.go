@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
@@ -32,6 +33,9 @@ func (c *cli) request(ctx context.Context, f runFlags) (agent.Request, error) {
 	if err != nil {
 		return req, err
 	}
+	if data, err = c.masked(data); err != nil {
+		return req, err
+	}
 	if len(data) > maxEasy {
 		if req.DataRef, err = c.putData(ctx, data); err != nil {
 			return req, err
@@ -50,6 +54,27 @@ func (c *cli) request(ctx context.Context, f runFlags) (agent.Request, error) {
 		return req, usagef("%s", describeFields(err))
 	}
 	return req, checkSize(req)
+}
+
+// masked is a request's data as it may leave this process: masked as the
+// configuration says (INQUEST_CONFIG, else what is built in). The workers mask it again.
+func (c *cli) masked(data string) (string, error) {
+	cfg, err := c.loadConfig(c.getenv("INQUEST_CONFIG"))
+	if err != nil {
+		return "", err
+	}
+	masking := cfg.AlertMasking()
+	if masking == nil {
+		return data, nil
+	}
+	masker, err := mask.New(*masking)
+	if err == nil {
+		data, err = masker.Text(data)
+	}
+	if err != nil {
+		return "", fmt.Errorf("mask the data: %w", err)
+	}
+	return data, nil
 }
 
 // describeFields says which flags the errors of a request are about.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -92,7 +93,7 @@ func (c *cli) printTable(all []record.Investigation) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\tTOKENS")
 	for _, r := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", terminal.CleanLine(r.ID), r.Status, terminal.CleanLine(r.Chain),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", terminal.CleanLine(r.ID), r.Status, cmp.Or(terminal.CleanLine(r.Chain), "-"),
 			r.StartedAt.Local().Format(time.DateTime), took(r), r.Usage.InputTokens+r.Usage.OutputTokens)
 	}
 	return w.Flush()

@@ -38,7 +38,12 @@ func (c *cli) memoryImport(ctx context.Context, name string, replace bool) error
 	if err != nil {
 		return usagef("%w", err)
 	}
-	err = c.withMemories(ctx, func(st *store.Store) error { return st.ImportMemory(ctx, name, snapshot, replace) })
+	return c.loadMemory(ctx, name, snapshot, replace)
+}
+
+// loadMemory makes a snapshot the memory of an agent, all of it or nothing.
+func (c *cli) loadMemory(ctx context.Context, name string, snapshot memory.Snapshot, replace bool) error {
+	err := c.withMemories(ctx, func(st *store.Store) error { return st.ImportMemory(ctx, name, snapshot, replace) })
 	if errors.Is(err, store.ErrMemoryExists) {
 		return usagef("%w; --replace puts this one in its place", err)
 	}

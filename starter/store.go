@@ -61,3 +61,19 @@ func (c *cli) sayNoStore() {
 	}
 	c.say("no store at %s: showing what Temporal knows (--store says where the workers' store is)", store.At(path))
 }
+
+// offloaded is what workers have kept in their store because it is too large for
+// Temporal. Next to nothing is: the store is opened when it is needed.
+type offloaded struct{ *cli }
+
+// Blob implements payload.Reader.
+func (o offloaded) Blob(ctx context.Context, hash string) (data []byte, err error) {
+	err = o.withStore(ctx, func(st *store.Store) error {
+		if st == nil {
+			return errors.New("it is in the workers' store, which is not here (--store)")
+		}
+		data, err = st.Blob(ctx, hash)
+		return err
+	})
+	return data, err
+}

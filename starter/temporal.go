@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	sdklog "go.temporal.io/sdk/log"
 
+	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -42,6 +43,7 @@ func (c *cli) dial(ctx context.Context) (client.Client, error) {
 		opts.HostPort = client.DefaultHostPort
 	}
 	opts.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	opts.ExternalStorage = payload.Reading(offloaded{c})
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	conn, err := client.DialContext(dialing, opts)
@@ -97,9 +99,15 @@ func describe(ctx context.Context, conn client.Client, workflowID string, types 
 	}
 	info := found.GetWorkflowExecutionInfo()
 	if name := info.GetType().GetName(); !slices.Contains(types, name) {
-		return nil, usagef("%s is a workflow of type %s, not %s", workflowID, name, strings.Join(types, " or "))
+		return nil, usagef("%s is a workflow of type %s, not %s", workflowID, name, anyOf(types))
 	}
 	return info, nil
+}
+
+// anyOf names types of workflows for people.
+func anyOf(types []string) string {
+	words := strings.ToLower(strings.Join(types, " or a "))
+	return strings.Replace("a "+words, "a i", "an i", 1)
 }
 
 // investigationType is the workflow type of investigations.

@@ -27,6 +27,7 @@ type flags struct {
 	deploymentVersion, health                   string
 	drain                                       time.Duration
 	adoptStore                                  bool
+	cachedWorkflows, maxCalls                   int
 }
 
 func root() *cobra.Command {
@@ -46,10 +47,12 @@ calls may finish, and what does not finish goes on in another worker.`,
 	cmd.Flags().StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
 	cmd.Flags().StringVar(&f.store, "store", os.Getenv("INQUEST_STORE"), "path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: system.store, else that of dev) [INQUEST_STORE]")
 	cmd.Flags().BoolVar(&f.adoptStore, "adopt-store", false, "take over a SQLite store that was moved here from another host, or whose host has a new name")
-	cmd.Flags().StringVar(&f.taskQueue, "task-queue", workflows.TaskQueue, "task queue to serve")
+	cmd.Flags().StringVar(&f.taskQueue, "task-queue", workflows.TaskQueue, "task queue to serve; on one that MCP servers name as theirs (task_queue), only their tools are run: such a worker needs no model's key")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	cmd.Flags().DurationVar(&f.drain, "drain", app.DefaultDrain, "how long running calls may go on after SIGTERM")
+	cmd.Flags().DurationVar(&f.drain, "drain", 0, fmt.Sprintf("how long running calls may go on after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
+	cmd.Flags().IntVar(&f.maxCalls, "max-calls", 0, "how many model and tool calls run at once (default: queue.worker_count, else 1000)")
+	cmd.Flags().IntVar(&f.cachedWorkflows, "cached-workflows", app.DefaultCachedWorkflows, "how many workflows stay in memory while nothing happens to them; others are read from their history when something does")
 	cmd.Flags().StringVar(&f.deploymentVersion, "deployment-version", "", "build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work before it is promoted (temporal worker deployment set-current-version)")
 	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
 	cmd.AddCommand(app.SampleCommand())
@@ -74,10 +77,14 @@ func run(cmd *cobra.Command, f flags) error {
 		return err
 	}
 	probe.ready.Store(true)
-	opts.Logger.Info("worker started", "temporal", opts.Temporal.HostPort, "task_queue", f.taskQueue)
+	started := opts.Logger.With("temporal", opts.Temporal.HostPort, "task_queue", f.taskQueue)
+	if servers := host.ServersAlone(); len(servers) > 0 {
+		started = started.With("only_tools_of", servers)
+	}
+	started.Info("worker started")
 	err = host.Wait(cmd.Context())
 	probe.ready.Store(false)
-	opts.Logger.Info("worker draining", "for_at_most", f.drain)
+	opts.Logger.Info("worker draining", "for_at_most", host.Drain())
 	return errors.Join(err, host.Stop())
 }
 
@@ -99,7 +106,18 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 		opts.Data = filepath.Dir(f.store)
 	}
 	opts.Store, opts.DefaultStore, opts.Config = f.store, command.StorePath(opts.Data), f.config
-	opts.AdoptStore = f.adoptStore
-	opts.TaskQueue, opts.Drain, opts.DeploymentVersion = f.taskQueue, f.drain, f.deploymentVersion
-	return opts, nil
+	opts.AdoptStore, opts.CachedWorkflows = f.adoptStore, f.cachedWorkflows
+	opts.MaxCalls, opts.TaskQueue, opts.Drain, opts.DeploymentVersion = f.maxCalls, f.taskQueue, f.drain, f.deploymentVersion
+	return opts, checkNumbers(cmd, f)
+}
+
+// checkNumbers refuses what could only be a mistake. A flag that was not given is
+// the configuration's matter.
+func checkNumbers(cmd *cobra.Command, f flags) error {
+	for name, positive := range map[string]bool{"cached-workflows": f.cachedWorkflows > 0, "max-calls": f.maxCalls > 0, "drain": f.drain > 0} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && !positive {
+			return &command.UsageError{Err: fmt.Errorf("--%s %s: give more than 0", name, flag.Value)}
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -69,6 +70,8 @@ func failure(err error) (errorType, message string) {
 	switch {
 	case errors.As(err, &app):
 		return app.Type(), app.Message()
+	case errors.As(err, &timeout) && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START:
+		return activities.ErrorTimeout, "no worker serves the task queue: nobody has taken the call in time"
 	case errors.As(err, &timeout):
 		return activities.ErrorTimeout, "no answer in time (" + timeout.TimeoutType().String() + ")"
 	}

@@ -105,7 +105,7 @@ func (r iteratingRun) listTools(ctx workflow.Context) {
 	var pending []workflow.Future
 	for _, server := range r.in.Agent.Servers {
 		in := activities.ListToolsIn{Ref: r.in.Ref, Server: server.Name}
-		pending = append(pending, workflow.ExecuteActivity(listOptions(ctx, server), act.ListTools, in))
+		pending = append(pending, workflow.ExecuteActivity(listOptions(ctx, r.in.Agent.Timeouts, server), act.ListTools, in))
 	}
 	for i, future := range pending {
 		if err := future.Get(ctx, nil); err != nil && ctx.Err() == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // TaskQueue is where workflows, model calls and the tools of the main group run.
-const TaskQueue = "inquest"
+const TaskQueue = agent.MainQueue
 
 // TypeConversation is the workflow type of a durable thread with an agent.
 const TypeConversation = "Conversation"

@@ -81,7 +81,7 @@ func toolOptions(ctx workflow.Context, t agent.Timeouts, call activities.Call) w
 		Summary:             call.Name,
 	}
 	if call.Queue != "" {
-		options.ScheduleToStartTimeout = queueWait
+		options.ScheduleToStartTimeout = orDefault(t.Queue.D(), queueWait)
 	}
 	return workflow.WithActivityOptions(ctx, options)
 }
@@ -97,7 +97,7 @@ func ownToolOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-func listOptions(ctx workflow.Context, server agent.ServerSkeleton) workflow.Context {
+func listOptions(ctx workflow.Context, t agent.Timeouts, server agent.ServerSkeleton) workflow.Context {
 	options := workflow.ActivityOptions{
 		TaskQueue:           server.TaskQueue,
 		StartToCloseTimeout: listTimeout,
@@ -106,7 +106,7 @@ func listOptions(ctx workflow.Context, server agent.ServerSkeleton) workflow.Con
 		Summary:             "tools of " + server.Name,
 	}
 	if server.TaskQueue != "" {
-		options.ScheduleToStartTimeout = queueWait
+		options.ScheduleToStartTimeout = orDefault(t.Queue.D(), queueWait)
 	}
 	return workflow.WithActivityOptions(ctx, options)
 }

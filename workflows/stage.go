@@ -246,7 +246,7 @@ func (r *stageRun) save(ctx workflow.Context) error {
 	for _, m := range r.agents {
 		in.Executions = append(in.Executions, activities.ExecutionSummary{
 			Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
-			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: m.result.Error,
+			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip(m.result.Error, 500),
 		})
 	}
 	r.result.Agents = r.summaries()

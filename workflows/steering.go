@@ -49,8 +49,18 @@ func (s *Steering) apply(sig signal) {
 	case SignalConclude: // now, so also out of a pause
 		s.Concluding, s.Paused = true, false
 	case SignalGuide:
-		s.Guidance = append(s.Guidance, sig.Guide)
+		if len(sig.Guide.Text)+s.pending() <= maxPending {
+			s.Guidance = append(s.Guidance, sig.Guide)
+		}
 	}
+}
+
+// pending is the size of the guidance that waits, in bytes.
+func (s *Steering) pending() (size int) {
+	for _, g := range s.Guidance {
+		size += len(g.Text)
+	}
+	return size
 }
 
 // signals receives the steering signals of one workflow.

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -24,6 +25,9 @@ type Plan struct {
 	Interrupts Interrupts  `json:"interrupts,omitzero"`
 	Stages     []StagePlan `json:"stages"`
 }
+
+// MainQueue is the task queue that workers serve unless they are told otherwise.
+const MainQueue = "inquest"
 
 // SuccessPolicy says how many of a stage's agents must succeed.
 type SuccessPolicy string
@@ -95,6 +99,21 @@ type AgentPlan struct {
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
 }
 
+// MaskingOf is what is masked in a tool's results: what its server or the shell
+// says; a tool that is of neither has none of its own.
+func (a AgentPlan) MaskingOf(name string, otherwise *Masking) *Masking {
+	server, _, _ := strings.Cut(name, ".")
+	for _, s := range a.Servers {
+		if s.Name == server {
+			return s.Masking
+		}
+	}
+	if name == ToolShell && a.Shell != nil {
+		return a.Shell.Masking
+	}
+	return otherwise
+}
+
 // OnLimit says what happens when an agent has used up its iterations.
 type OnLimit string
 
@@ -163,6 +182,8 @@ type Shell struct {
 	MaxOutput int      `json:"max_output"` // bytes
 	Dir       string   `json:"dir,omitempty"`
 	Risk      Risk     `json:"risk"`
+	// Masking is what is masked in the results of commands; nil = nothing.
+	Masking *Masking `json:"masking,omitempty"`
 }
 
 // Compression bounds the view of a conversation that a model is sent
@@ -183,6 +204,8 @@ type Timeouts struct {
 	Tool      Duration `json:"tool,omitempty"`
 	// StreamIdle is how long a model's stream may be silent.
 	StreamIdle Duration `json:"stream_idle,omitempty"`
+	// Queue is how long a tool waits for a worker of its server's task queue; 0 = a minute.
+	Queue Duration `json:"queue,omitempty"`
 }
 
 // Duration is a time.Duration that is written as text ("90s") in JSON.

@@ -1,9 +1,12 @@
 package app
 
 import (
+	"cmp"
+
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 // Embedding is what another program brings along that is a worker besides.
@@ -16,7 +19,7 @@ type Embedding struct {
 
 // source is where the host's configuration comes from.
 func (o HostOptions) source() config.Source {
-	src := config.Source{Dir: o.Config, Env: command.Env(o.Data)}
+	src := config.Source{Dir: o.Config, Env: command.Env(o.Data), TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue)}
 	if e := o.Embedding; e != nil {
 		src.Entries, src.Env = e.Entries, withoutExecutable(src.Env)
 		for _, t := range e.Tools {

@@ -13,6 +13,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/payload"
@@ -30,14 +31,27 @@ type HostOptions struct {
 	DefaultStore string
 	// AdoptStore takes over a SQLite file that another host has marked: see store.Options.
 	AdoptStore bool
-	TaskQueue  string
-	Drain      time.Duration
+	// TaskQueue is the queue to serve: a server's own one for its tools alone.
+	TaskQueue string
+	// MaxCalls is how many model and tool calls run at once; 0 = as the
+	// configuration says, else 1000.
+	MaxCalls int
+	// Drain is how long running calls may go on after Stop; 0 = as the
+	// configuration says, else DefaultDrain, else the constant of that name.
+	Drain, DefaultDrain time.Duration
 	// DeploymentVersion: see WorkerOptions.
 	DeploymentVersion string
+	// CachedWorkflows is how many workflows the process keeps in memory between their
+	// tasks; 0 = DefaultCachedWorkflows.
+	CachedWorkflows int
 	// Embedding: the host is a part of another program; nil = it is one of ours.
 	Embedding *Embedding
 	Logger    *slog.Logger
 }
+
+// DefaultCachedWorkflows bounds what idle workflows take up in a worker. One that
+// is not in the cache is read from its history when something happens to it.
+const DefaultCachedWorkflows = 1000
 
 // Host is a worker with all that it opened.
 type Host struct {
@@ -91,12 +105,27 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	watch, cancel := context.WithCancel(ctx)
 	h.unwatch = cancel
 	go h.Config.Watch(watch)
+	if h.opts.Embedding == nil { // the cache is the process's
+		worker.SetStickyWorkflowCacheSize(cmp.Or(h.opts.CachedWorkflows, DefaultCachedWorkflows))
+	}
 	h.worker, err = StartWorker(ctx, WorkerOptions{
-		Client: h.Client, Namespace: h.opts.Temporal.Namespace, TaskQueue: h.opts.TaskQueue,
-		Config: h.Config, Store: h.Store, Tools: h.opts.tools(), Drain: h.opts.Drain,
+		Client: h.Client, Namespace: h.opts.Temporal.Namespace,
+		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0,
+		Config: h.Config, Store: h.Store, Tools: h.opts.tools(),
+		MaxCalls: cmp.Or(h.opts.MaxCalls, h.Config.Current().Queue.Calls()), Drain: h.Drain(),
 		DeploymentVersion: h.opts.DeploymentVersion, Logger: h.opts.Logger,
 	})
 	return err
+}
+
+// ServersAlone are the MCP servers whose tools are all that the host runs; none =
+// it runs everything.
+func (h *Host) ServersAlone() []string { return h.Config.Current().ServersOf(h.opts.TaskQueue) }
+
+// Drain is how long running calls may go on after Stop: what was asked for, else
+// the configuration's, else the default.
+func (h *Host) Drain() time.Duration {
+	return cmp.Or(h.opts.Drain, h.Config.Current().Queue.GracefulShutdownTimeout.D(), h.opts.DefaultDrain, DefaultDrain)
 }
 
 // storeOptions says which store: the one that was asked for, else the

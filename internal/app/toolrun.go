@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
@@ -72,11 +74,24 @@ func (c *ToolCall) Make(ctx context.Context) (tool.Result, error) {
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	call := tool.Call{Name: c.Spec.Name, Arguments: c.Arguments, Key: id, Session: id}
+	result, err := c.run(ctx, tool.Call{Name: c.Spec.Name, Arguments: c.Arguments, Key: id, Session: id})
+	if err != nil {
+		return result, err
+	}
+	var masker *mask.Masker
+	if masking := c.user.plan.MaskingOf(c.Spec.Name, nil); masking != nil {
+		if masker, err = mask.New(*masking); err != nil {
+			return tool.Result{}, fmt.Errorf("mask the result of %s: %w", c.Spec.Name, err)
+		}
+	}
+	return activities.MaskResult(masker, c.Spec.Name, result), nil
+}
+
+func (c *ToolCall) run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if server, _ := tool.Split(call.Name); server == "" {
 		return c.box.builtins.Call(ctx, c.user.plan, call)
 	}
-	defer c.box.pool.End(id)
+	defer c.box.pool.End(call.Session)
 	return c.box.pool.Call(ctx, call)
 }
 

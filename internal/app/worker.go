@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -23,13 +25,18 @@ import (
 type WorkerOptions struct {
 	Client    client.Client
 	Namespace string // "" = default
-	TaskQueue string // "" = workflows.TaskQueue
+	// TaskQueue is the queue to serve; "" = workflows.TaskQueue.
+	TaskQueue string
+	// ToolsOnly: nothing but the tools of the servers that name TaskQueue is run.
+	ToolsOnly bool
 	Config    Configuration
 	Store     *store.Store
 	// Servers reaches the MCP servers; nil = as the configuration says.
 	Servers tool.Caller
 	// Tools are written in Go, beside our own.
 	Tools []builtin.Tool
+	// MaxCalls is how many model and tool calls run at once; 0 = 1000.
+	MaxCalls int
 	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
 	Drain time.Duration
 	// DeploymentVersion makes the worker a version of the worker deployment
@@ -90,14 +97,16 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 		opts.Servers = w.pool
 	}
 	w.worker = worker.New(opts.Client, opts.TaskQueue, worker.Options{
-		WorkerStopTimeout:            opts.Drain,
-		MaxHeartbeatThrottleInterval: heartbeatThrottle,
-		StickyScheduleToStartTimeout: stickyTimeout,
-		OnFatalError:                 func(err error) { w.fatal <- err },
-		DeploymentOptions:            deployment(opts.DeploymentVersion),
+		WorkerStopTimeout:                  opts.Drain,
+		MaxHeartbeatThrottleInterval:       heartbeatThrottle,
+		StickyScheduleToStartTimeout:       stickyTimeout,
+		OnFatalError:                       func(err error) { w.fatal <- err },
+		DeploymentOptions:                  deployment(opts.DeploymentVersion),
+		MaxConcurrentActivityExecutionSize: opts.MaxCalls,
+		DisableWorkflowWorker:              opts.ToolsOnly,
+		Interceptors:                       []interceptor.WorkerInterceptor{&workflows.Guard{}},
 	})
-	workflows.Register(w.worker)
-	w.worker.RegisterActivity(newActivities(setup, opts))
+	register(w.worker, newActivities(setup, opts, w.pool), opts.ToolsOnly)
 	if err := w.worker.Start(); err != nil {
 		w.pool.Close()
 		return nil, fmt.Errorf("start the worker: %w", err)
@@ -105,14 +114,26 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	return w, nil
 }
 
-func newActivities(ctx context.Context, opts WorkerOptions) *activities.Activities {
+// register makes a worker run everything, or the tools alone.
+func register(w worker.Worker, act *activities.Activities, toolsOnly bool) {
+	if !toolsOnly {
+		workflows.Register(w)
+		w.RegisterActivity(act)
+		return
+	}
+	w.RegisterActivityWithOptions(act.ListTools, activity.RegisterOptions{Name: "ListTools"})
+	w.RegisterActivityWithOptions(act.CallTool, activity.RegisterOptions{Name: "CallTool"})
+}
+
+func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.Sessions) *activities.Activities {
 	return &activities.Activities{
+		Sessions: sessions,
 		Requests: requests{opts.Client}, Planner: opts.Config,
 		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Memories: opts.Store, Limits: opts.Store,
 		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store, code: opts.Tools},
 		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),
-		SearchAttributes: registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
+		SearchAttributes: !opts.ToolsOnly && registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,
 	}
 }

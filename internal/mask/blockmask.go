@@ -49,7 +49,7 @@ func (b *blockMasker) value(l line) {
 	text := b.text[l.value:l.end]
 	b.bare = span{}
 	quote := ""
-	if text != "" && isQuote(text[0]) {
+	if text != "" && (text[0] == '"' || text[0] == '\'') {
 		quote = text[:1]
 	}
 	inner := strings.Trim(text, `"', `)

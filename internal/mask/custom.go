@@ -22,6 +22,12 @@ type custom struct {
 	replacement string
 }
 
+// Check says why a pattern of the configuration cannot be used; nil = it can.
+func Check(p agent.MaskPattern) error {
+	_, err := compile(p)
+	return err
+}
+
 func compile(p agent.MaskPattern) (custom, error) {
 	if p.Pattern == "" {
 		return custom{}, errors.New("it is empty")

@@ -41,6 +41,7 @@ type frame struct {
 	token string
 	key   string
 	keyed bool // the value of key comes next
+	below bool // … on another line: then it is no plain scalar
 	value int  // where it begins, if that is an object or list; 0 = it is none
 }
 
@@ -57,12 +58,14 @@ func (s *flowScanner) step(i int) int {
 		s.open(i, c == '{')
 	case c == '}', c == ']':
 		s.close(i+1, c == '}')
+	case c == '\n' && s.top().keyed:
+		s.top().below = true
 	case isSpace(c):
 	case c == ',':
 		s.top().keyed = false
 	case c == ':' && !s.top().keyed:
 		f := s.top()
-		f.key, f.keyed, f.token, f.value = strings.Trim(f.token, `"' `), f.object, "", 0
+		f.key, f.keyed, f.below, f.token, f.value = strings.Trim(f.token, `"' `), f.object, false, "", 0
 	default:
 		end := flowToken(s.text, i, s.top().keyed)
 		s.scalar(i, end)
@@ -114,11 +117,12 @@ func (s *flowScanner) judge(m *manifest) {
 }
 
 func (s *flowScanner) scalar(start, end int) {
-	if f := s.top(); f.keyed {
+	f := s.top()
+	if f.keyed && !(f.below && s.text[start] != '"' && s.text[start] != '\'') {
 		s.value(start, end)
-	} else {
-		f.token = s.text[start:end]
+		return
 	}
+	f.keyed, f.token = false, s.text[start:end]
 }
 
 // value takes note of a value of the innermost object.
@@ -169,24 +173,4 @@ func (s *flowScanner) masked() string {
 		}
 	}
 	return out.String()
-}
-
-// flowToken is where a scalar ends that begins at i: a string in quotes on one
-// line, or what no separator interrupts. A colon is one only after a key.
-func flowToken(text string, i int, isValue bool) int {
-	if quote := text[i]; quote == '"' || quote == '\'' {
-		for end := i + 1; end < len(text) && text[end] != '\n'; end++ {
-			switch text[end] {
-			case quote:
-				return end + 1
-			case '\\':
-				end++
-			}
-		}
-	}
-	end := i
-	for end < len(text) && strings.IndexByte(",{}[]\n", text[end]) < 0 && (isValue || text[end] != ':') {
-		end++
-	}
-	return max(end, i+1)
 }

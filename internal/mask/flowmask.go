@@ -49,7 +49,7 @@ func maskScalar(out *rewrite, at span, inJSON bool) {
 	text := strings.TrimRight(out.text[at.start:at.end], " \t\r")
 	at.end = at.start + len(text)
 	quote := ""
-	if isQuote(text[0]) {
+	if text[0] == '"' || text[0] == '\'' {
 		quote = text[:1]
 	} else if inJSON {
 		quote = `"`
@@ -59,4 +59,24 @@ func maskScalar(out *rewrite, at span, inJSON bool) {
 		return
 	}
 	out.replace(at.start, at.end, quote+kubernetesSecret.marker()+quote)
+}
+
+// flowToken is where a scalar ends that begins at i: a string in quotes on one
+// line, or what no separator interrupts. A colon is one only after a key.
+func flowToken(text string, i int, isValue bool) int {
+	if quote := text[i]; quote == '"' || quote == '\'' {
+		for end := i + 1; end < len(text) && text[end] != '\n'; end++ {
+			switch text[end] {
+			case quote:
+				return end + 1
+			case '\\':
+				end++
+			}
+		}
+	}
+	end := i
+	for end < len(text) && strings.IndexByte(",{}[]\n", text[end]) < 0 && (isValue || text[end] != ':') {
+		end++
+	}
+	return max(end, i+1)
 }

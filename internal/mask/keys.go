@@ -96,7 +96,7 @@ func (s *keyScanner) keyBefore(i int) (k key, ok bool) {
 	for start > s.done && end-start < 2*maxKey && isKeyByte(text[start-1]) {
 		start--
 	}
-	if start == end {
+	if start == end || start > 0 && markerAt(text, start-1) > end {
 		return k, false
 	}
 	k.start, k.end, k.name = start, end, text[start:end]
@@ -143,57 +143,4 @@ func (s *keyScanner) kindOfNamed(k key, i int) kind {
 		end++
 	}
 	return s.kindOfKey(s.text[start:end])
-}
-
-// option looks at an option of a command that has its value as the next word:
-// --password x. It returns where to go on.
-func (s *keyScanner) option(i int) int {
-	text, start := s.text, i
-	for start < len(text) && text[start] == '-' {
-		start++
-	}
-	end := start
-	for end < len(text) && isKeyByte(text[end]) {
-		end++
-	}
-	begins := i == 0 || isSpace(text[i-1]) || isQuote(text[i-1]) || text[i-1] == '['
-	kind := none
-	if begins && start-i <= 2 {
-		kind = s.kindOfKey(text[start:end])
-	}
-	if kind == none {
-		return end
-	}
-	v, ok := s.word(end)
-	if !ok {
-		return end
-	}
-	s.replace(v.start, v.end, kind.marker())
-	return v.end
-}
-
-// word is the value of an option that ends at i: the next word of a shell, of a
-// list in JSON, or of one in YAML.
-func (s *keyScanner) word(i int) (v span, ok bool) {
-	text, start := s.text, i
-	for start < len(text) && start-i < 4*maxBlanks && (isSpace(text[start]) || isQuote(text[start]) || text[start] == ',' || text[start] == '\\') {
-		start++
-	}
-	if gap := text[i:start]; start == len(text) || !strings.ContainsAny(gap, " \t\n,") {
-		return v, false
-	} else if strings.Contains(gap, "\n") {
-		if !strings.HasPrefix(text[start:], "- ") {
-			return v, false
-		}
-		for start += 2; start < len(text) && (isBlank(text[start]) || isQuote(text[start])); start++ {
-		}
-	}
-	end := start
-	if end > 0 && isQuote(text[end-1]) {
-		end = s.closingQuote(start, text[end-1], 0)
-	} else {
-		end = s.wordEnd(start)
-	}
-	value := text[start:end]
-	return span{start, end}, !strings.HasPrefix(value, "-") && !isPlaceholder(value)
 }

@@ -15,6 +15,7 @@ type keyName struct {
 var keyNames = []keyName{
 	{end: "secretaccesskey", kind: awsSecretKey},
 	{end: "awssecretkey", kind: awsSecretKey},
+	{end: "xamzsignature", kind: awsSecretKey}, // of a URL that lets its owner in
 	{end: "accesskeyid", kind: awsAccessKey},
 	{end: "awsaccesskey", kind: awsAccessKey},
 	{end: "certificateauthoritydata", kind: certificateAuthorityData},
@@ -30,6 +31,7 @@ var keyNames = []keyName{
 	{end: "sharedaccesskey", kind: azureKey},
 	{end: "sharedaccesssignature", kind: azureKey},
 	{end: "storagekey", kind: azureKey},
+	{end: "xgoogsignature", kind: gcpKey},
 	{end: "sig", kind: azureKey, word: true},
 	{end: "githubtoken", kind: githubToken},
 	{end: "ghtoken", kind: githubToken},
@@ -145,21 +147,4 @@ func flatten(key string, buffer *[maxKey]byte) []byte {
 		}
 	}
 	return flat
-}
-
-func separates(c byte) bool { return c == '_' || c == '-' || c == '.' || c == ' ' }
-func isLower(c byte) bool   { return c >= 'a' && c <= 'z' }
-func isUpper(c byte) bool   { return c >= 'A' && c <= 'Z' }
-func isDigit(c byte) bool   { return c >= '0' && c <= '9' }
-func isAlnum(c byte) bool   { return isLower(c) || isUpper(c) || isDigit(c) }
-func isBlank(c byte) bool   { return c == ' ' || c == '\t' }
-func isSpace(c byte) bool   { return isBlank(c) || c == '\n' || c == '\r' }
-func isQuote(c byte) bool   { return c == '"' || c == '\'' || c == '`' }
-func isKeyByte(c byte) bool { return isAlnum(c) || c == '_' || c == '-' || c == '.' }
-
-func lower(c byte) byte {
-	if isUpper(c) {
-		return c - 'A' + 'a'
-	}
-	return c
 }

@@ -1,6 +1,9 @@
 package mask
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 const (
 	pemDashes = "-----"
@@ -19,12 +22,12 @@ func (m *Masker) pemBlocks(text string) string {
 		}
 		begin += i
 		i = begin + len(pemBegin)
-		title := strings.Index(text[i:], pemDashes)
-		if title < 0 || title > maxTitle || strings.ToUpper(text[i:i+title]) != text[i:i+title] {
+		title, ok := titleAt(text, i)
+		if !ok {
 			continue
 		}
-		k := m.kindOfBlock(text[i : i+title])
-		i += title + len(pemDashes)
+		k := m.kindOfBlock(title)
+		i += len(title) + len(pemDashes)
 		end := blockEnd(text, i)
 		if k != none {
 			out.replace(begin, end, k.marker())
@@ -34,6 +37,12 @@ func (m *Masker) pemBlocks(text string) string {
 }
 
 const maxTitle = 64 // bytes: "RSA PRIVATE KEY"
+
+// titleAt is the title at i, which dashes end.
+func titleAt(text string, i int) (title string, ok bool) {
+	title, _, ok = strings.Cut(text[i:min(len(text), i+maxTitle+len(pemDashes))], pemDashes)
+	return title, ok && strings.ToUpper(title) == title && !strings.ContainsAny(title, "\r\n")
+}
 
 // kindOfBlock is the kind of a block by its title; none = nobody wants it masked.
 func (m *Masker) kindOfBlock(title string) kind {
@@ -52,8 +61,8 @@ func blockEnd(text string, i int) int {
 	next := strings.Index(text[i:], pemDashes)
 	if next >= 0 && strings.HasPrefix(text[i+next:], pemEnd) {
 		end := i + next + len(pemEnd)
-		if title := strings.Index(text[end:min(len(text), end+maxTitle+len(pemDashes))], pemDashes); title >= 0 {
-			return end + title + len(pemDashes)
+		if title, ok := titleAt(text, end); ok {
+			return end + len(title) + len(pemDashes)
 		}
 		return end
 	}
@@ -64,22 +73,42 @@ func blockEnd(text string, i int) int {
 	return cutBlockEnd(text[:limit], i)
 }
 
-// cutBlockEnd is where lines end that may belong to a block: of base64, headers
-// ("Proc-Type: 4,ENCRYPTED") and blank ones.
+// pemHeaders are what may come before the base64 of a block.
+var pemHeaders = []string{"Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: "}
+
+// cutBlockEnd is where lines end that can only belong to a block. Whatever else
+// there is may be a key, which must not be taken from its value.
 func cutBlockEnd(text string, i int) int {
-	end := i
-	for i < len(text) {
-		c := text[i]
-		switch {
-		case isBase64Byte(c) || c == '\\':
-			end = i + 1
-		case c == ':' || c == ',' || c == '-':
-		case !isSpace(c):
-			return end
-		case isBlank(c) && end == i && text[i-1] != ':': // words of a sentence
-			return end
+	const long = 16 // bytes of base64 that are no word
+	end := base64End(text, i)
+	if end < len(text) && end-i < long && !isSpace(text[end]) && !isQuote(text[end]) {
+		return i
+	}
+	if end-i < long && end < len(text) && isBlank(text[end]) && end > i {
+		return i
+	}
+	from := end
+	for from < len(text) && isBlank(text[from]) {
+		from++
+	}
+	for from < len(text) && (text[from] == '\n' || text[from] == '\r') {
+		l := lineAt(text, from+1)
+		body := strings.TrimLeft(l.text, " \t")
+		if base64End(body, 0) < len(body) && !slices.ContainsFunc(pemHeaders, func(h string) bool { return strings.HasPrefix(body, h) }) {
+			break
 		}
-		i++
+		if body != "" {
+			end = l.end
+		}
+		from = max(l.end, l.next-1)
 	}
 	return end
+}
+
+// base64End is where base64 ends that begins at i, line ends in it escaped or none.
+func base64End(text string, i int) int {
+	for i < len(text) && (isBase64Byte(text[i]) || text[i] == '\\') {
+		i++
+	}
+	return i
 }

@@ -39,14 +39,14 @@ func (s *keyScanner) valueAfter(k key, i int, kind kind) (v value, ok bool) {
 			return v, ok
 		}
 	}
-	if v, ok, quoted := s.quoted(start); quoted {
+	if v, ok, quoted := s.quoted(k, start); quoted {
 		return v, ok
 	}
 	return s.bare(k, start, start > spaced, kind)
 }
 
 // quoted is a value in quotes, which may be escaped.
-func (s *keyScanner) quoted(start int) (v value, ok, quoted bool) {
+func (s *keyScanner) quoted(k key, start int) (v value, ok, quoted bool) {
 	at := start
 	for at < len(s.text) && s.text[at] == '\\' {
 		at++
@@ -55,17 +55,18 @@ func (s *keyScanner) quoted(start int) (v value, ok, quoted bool) {
 		return v, false, false
 	}
 	v.start = at + 1
-	v.end = s.closingQuote(v.start, s.text[at], at-start)
+	v.end = s.closingQuote(k.start, v.start, s.text[at], at-start)
 	inner := s.text[v.start:v.end]
 	v.before = scheme(inner)
 	return v, !isPlaceholder(inner[len(v.before):]), true
 }
 
 // closingQuote is where a quoted value ends: at the same quote, escaped no more
-// than the first one, or else with the line.
-func (s *keyScanner) closingQuote(start int, quote byte, escapes int) int {
+// than the first one, or else with the line. Only lines that are further to the
+// right than that of the key, at k, may continue it, as in YAML.
+func (s *keyScanner) closingQuote(k, start int, quote byte, escapes int) int {
 	text, line, run := s.text, -1, 0 // run: backslashes before i
-	for i := start; i < len(text) && (line < 0 || i-start <= maxQuoted); i++ {
+	for i := start; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '\\':
 			run++
@@ -76,8 +77,13 @@ func (s *keyScanner) closingQuote(start int, quote byte, escapes int) int {
 			i++
 		case c == quote && escapes == 0 && run%2 == 0:
 			return i
-		case c == '\n' && line < 0:
-			line = i
+		case c == '\n':
+			if line < 0 {
+				line = i
+			}
+			if i-start > maxQuoted || !s.continued(k, i+1) {
+				return line
+			}
 		}
 		run = 0
 	}
@@ -85,6 +91,15 @@ func (s *keyScanner) closingQuote(start int, quote byte, escapes int) int {
 		return len(text)
 	}
 	return line
+}
+
+// continued reports whether the line at i may continue the value of the key at k.
+func (s *keyScanner) continued(k, i int) bool {
+	column := 0
+	for i+column < len(s.text) && column < maxIndent && isBlank(s.text[i+column]) {
+		column++
+	}
+	return column > s.indent(k) && !strings.HasPrefix(s.text[i+column:], "-") && !s.pairAt(i+column)
 }
 
 // list masks what stands in a list on one line as one value.
@@ -120,7 +135,7 @@ func (s *keyScanner) bare(k key, start int, spaced bool, kind kind) (v value, ok
 	line, inString := spaced && s.startsLine(k), isQuote(k.open) && k.closed == 0
 	switch {
 	case inString:
-		v.end = min(s.closingQuote(start, k.open, s.escapesBefore(k.start-1)), s.lineEnd(start))
+		v.end = min(s.closingQuote(k.start, start, k.open, s.backslashes(k.start-1)), s.lineEnd(start))
 	case kind == authorization && v.before == "": // several words, and pairs: Digest, cookies
 		v.end = s.quoteEnd(start, line)
 	case line:
@@ -154,7 +169,8 @@ func (s *keyScanner) inProse(k key) bool {
 	return k.start >= 2 && s.text[k.start-1] == ' ' && (isLower(s.text[k.start-2]) || isUpper(s.text[k.start-2]))
 }
 
-func (s *keyScanner) escapesBefore(i int) int {
+// backslashes counts those before i.
+func (s *keyScanner) backslashes(i int) int {
 	n := 0
 	for i-n-1 >= 0 && s.text[i-n-1] == '\\' {
 		n++

@@ -4,7 +4,9 @@ package payload
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -38,6 +40,23 @@ type Blobs interface {
 func Storage(blobs Blobs) converter.ExternalStorage {
 	return converter.ExternalStorage{Drivers: []converter.StorageDriver{driver{blobs}}, PayloadSizeThreshold: Threshold}
 }
+
+// Reader is the part of the store that reading needs.
+type Reader interface {
+	Blob(ctx context.Context, hash string) ([]byte, error)
+}
+
+// Reading returns the option of a Temporal client that reads what workers have
+// kept, and keeps nothing: what it sends must be readable wherever workers are.
+func Reading(blobs Reader) converter.ExternalStorage {
+	return converter.ExternalStorage{Drivers: []converter.StorageDriver{driver{reading{blobs}}}, PayloadSizeThreshold: math.MaxInt}
+}
+
+// reading is Blobs that nothing is put into.
+type reading struct{ Reader }
+
+// PutBlob implements Blobs.
+func (reading) PutBlob(context.Context, []byte) (string, error) { return "", errors.ErrUnsupported }
 
 // driver is a converter.StorageDriver. A claim names a blob, which is a payload
 // as protobuf has it, metadata included.

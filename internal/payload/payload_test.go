@@ -35,12 +35,9 @@ func echo(ctx workflow.Context, text string) (said string, err error) {
 
 func say(_ context.Context, text string) (string, error) { return text, nil }
 
-func dial(t *testing.T, server *devserver.Server, s *store.Store) client.Client {
+func dial(t *testing.T, server *devserver.Server, storage converter.ExternalStorage) client.Client {
 	t.Helper()
-	opts := client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
-	if s != nil {
-		opts.ExternalStorage = payload.Storage(s)
-	}
+	opts := client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), ExternalStorage: storage}
 	c, err := client.DialContext(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +60,7 @@ func TestStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	c := dial(t, server, s)
+	c, reader, plain := dial(t, server, payload.Storage(s)), dial(t, server, payload.Reading(s)), dial(t, server, converter.ExternalStorage{})
 	w := worker.New(c, queue, worker.Options{})
 	w.RegisterWorkflow(echo)
 	w.RegisterActivity(say)
@@ -83,11 +80,27 @@ func TestStorage(t *testing.T) {
 			if err := run.Get(t.Context(), &said); err != nil || said != text {
 				t.Fatalf("%d bytes come back, want %d: %v", len(said), size, err)
 			}
-			if n := historySize(t, dial(t, server, nil), run.GetID()); n > payload.Threshold {
+			if err := reader.GetWorkflow(t.Context(), run.GetID(), "").Get(t.Context(), &said); err != nil || said != text {
+				t.Errorf("who only reads gets %d bytes, want %d: %v", len(said), size, err)
+			}
+			if n := historySize(t, plain, run.GetID()); n > payload.Threshold {
 				t.Errorf("history has %d bytes", n)
 			}
 		})
 	}
+
+	t.Run("who only reads keeps nothing", func(t *testing.T) {
+		run, err := reader.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: queue}, echo, strings.Repeat("x", payload.Threshold+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Get(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if n := historySize(t, plain, run.GetID()); n < payload.Threshold {
+			t.Errorf("history has %d bytes: the input is not in it", n)
+		}
+	})
 }
 
 // historySize is the size of a history as the server keeps it.

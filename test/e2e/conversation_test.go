@@ -30,7 +30,8 @@ agents:
   Memo: {type: memgpt, mcp_servers: [lab]}
   Clerk: {mcp_servers: [lab], tool_config: {tool_permissions: {lab.set: {requires_approval: true}}}}
 agent_chains:
-  watch: {stages: [{name: dig, agents: [{name: Memo}]}]}
+  watch: {alert_types: [watch], stages: [{name: dig, agents: [{name: Memo}]}]}
+  desk: {alert_types: [desk], stages: [{name: dig, agents: [{name: Clerk}]}]}
 `
 
 // talks is what the model does about the last thing that was said: the first word
@@ -38,6 +39,9 @@ agent_chains:
 type talks struct{ hold *llmtest.Hold }
 
 func (k talks) script(req llmtest.Request) llmtest.Reply {
+	if strings.Contains(req.Last().Text(), "pause of your heartbeats is over") {
+		return llmtest.Text("awake")
+	}
 	if req.Last().Role == "tool" {
 		if strings.Contains(said(req), "count") {
 			return llmtest.Text("counted").Chunked(3, 0).Hold(k.hold, 1)
@@ -68,12 +72,15 @@ func (k talks) script(req llmtest.Request) llmtest.Reply {
 	return llmtest.Text(fmt.Sprintf("heard %d characters", len(said(req)))).Chunked(4, 0)
 }
 
-// said is what a person has said last.
+// said is what a person has said last, or what an investigation's data says behind "do: ".
 func said(req llmtest.Request) (text string) {
 	for _, m := range req.Messages {
 		if m.Role == "user" {
 			text = m.Text()
 		}
+	}
+	if _, order, ok := strings.Cut(text, "do: "); ok {
+		text, _, _ = strings.Cut(order, "\n")
 	}
 	return text
 }
@@ -116,6 +123,13 @@ func TestConversation(t *testing.T) {
 	if first.Text != "done: Successfully updated memory block 'facts'" || first.StopReason != agent.StopEndTurn ||
 		first.Thread != "one" || first.Turn != 1 || first.Iterations != 2 || first.Usage.ToolCalls != 1 {
 		t.Errorf("first turn: %+v", first)
+	}
+	shown, err := w.client().DescribeWorkflow(w.context(), "one", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if summary, err := shown.GetStaticSummary(); err != nil || summary != "conversation with Memo" {
+		t.Errorf("the Temporal UI shows %q, %v", summary, err)
 	}
 	w.tell("Memo", "two", "what do you know?")
 	if system := w.lastRequest().System(); !strings.Contains(system, "the disk is on node 7") {
@@ -222,6 +236,12 @@ func (w *world) testTalkApproval(t *testing.T) {
 	if code := asking.wait(); code != 0 || !strings.Contains(asking.log.String(), "done: ") {
 		t.Errorf("exit code %d:\n%s", code, asking.log)
 	}
+	away := w.with("INQUEST_STORE=" + filepath.Join(t.TempDir(), "none")) // without the store: the reply only
+	asking = away.start("Decide: starter decide", "starter", "chat", "--thread", "desk", "--message", "set it")
+	w.must(w.told(asking, "set")...)
+	if code := asking.wait(); code != 0 || !strings.HasSuffix(asking.log.String(), "\ndone: 2\n") {
+		t.Errorf("without a store: exit code %d:\n%s", code, asking.log)
+	}
 }
 
 // A thread that was closed begins anew: nothing is left of what was said.
@@ -303,26 +323,7 @@ func TestConversationContinuesAsNew(t *testing.T) {
 	w, _ := newTalks(t)
 	w.dev()
 	w.tell("Memo", "long", "remember that it is long")
-	before, err := w.client().DescribeWorkflowExecution(w.context(), "long", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var signals sync.WaitGroup
-	c := w.client()
-	for range 8 { // Temporal suggests a new run at 4,096 events
-		signals.Go(func() {
-			for range 520 {
-				if err := c.SignalWorkflow(w.context(), "long", "", workflows.SignalResume, nil); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	signals.Wait()
-	eventually(t, "another run", func() bool {
-		now, err := w.client().DescribeWorkflowExecution(w.context(), "long", "")
-		return err == nil && now.GetWorkflowExecutionInfo().GetExecution().GetRunId() != before.GetWorkflowExecutionInfo().GetExecution().GetRunId()
-	})
+	w.outgrow("long")
 	reply := w.tell("Memo", "long", "and now?")
 	texts := []string{}
 	for _, m := range w.lastRequest().Messages[1:] {
@@ -333,5 +334,113 @@ func TestConversationContinuesAsNew(t *testing.T) {
 	}
 	if list := w.must("chat", "--list", "--json"); !strings.Contains(list, `"agent": "Memo"`) {
 		t.Errorf("the list says\n%s", list)
+	}
+	w.must("chat", "--thread", "long", "--close")
+	if *recordHistories {
+		w.record("conversation-continued")
+	}
+}
+
+// outgrow sends signals until Temporal has suggested a new run, at 4,096 events,
+// and there is one.
+func (w *world) outgrow(id string) {
+	w.t.Helper()
+	c := w.client()
+	run := func() string {
+		found, err := c.DescribeWorkflowExecution(w.context(), id, "")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	}
+	for first := run(); run() == first; {
+		var senders sync.WaitGroup
+		for range 4 {
+			senders.Go(func() {
+				for range 16 {
+					if err := c.SignalWorkflow(w.context(), id, "", workflows.SignalResume, nil); err != nil {
+						w.t.Error(err)
+					}
+				}
+			})
+		}
+		senders.Wait()
+	}
+}
+
+// TestConversationShapes runs what conversations, approvals and heartbeats look
+// like in histories. With -record, they become part of the corpus.
+func TestConversationShapes(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]func(*world){
+		"conversation": func(w *world) {
+			w.tell("Clerk", "lab", "hello")
+			w.mustFail(1, "the turn failed", "chat", "--thread", "lab", "--message", "fail")
+			asking := w.start("Decide: starter decide", "starter", "chat", "--thread", "lab", "--message", "set it")
+			w.must(w.told(asking, "set")...)
+			asking.wait()
+			w.must("chat", "--thread", "lab", "--close")
+		},
+		"memory": func(w *world) {
+			w.tell("Memo", "lab", "remember it")
+			w.tell("Memo", "lab", "pause")
+			w.tell("Memo", "lab", "hello")
+			w.must("chat", "--thread", "lab", "--close")
+		},
+		"approval": func(w *world) {
+			w.beginWith("lab", agent.Request{Chain: "desk", Data: json.RawMessage(`"do: set it"`)})
+			call := w.waitsFor("lab", "lab.set").Waiting[0]
+			w.must("decide", "lab", call.Execution+"/"+call.CallID, "--approve")
+			w.end("lab")
+		},
+		"heartbeats": func(w *world) {
+			run := w.beginWith("lab", agent.Request{Chain: "watch", Data: json.RawMessage(`"do: pause"`)})
+			id := workflows.InvestigationID("lab", run.GetRunID()) + "/dig/Memo"
+			eventually(w.t, "Memo sleeps", func() bool { return strings.Contains(w.agentStatus(id).Doing, "heartbeats paused until") })
+			w.signal("lab", workflows.SignalResumeHeartbeats, nil)
+			w.end("lab")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _ := newTalks(t)
+			w.dev()
+			run(w)
+			w.list() // everything has ended
+			if *recordHistories {
+				w.record(name)
+			}
+		})
+	}
+}
+
+// A conversation by the stock CLI: start or continue in one call, ask, close.
+func (s stock) testConversation(t *testing.T) {
+	s = s.in(t)
+	t.Parallel()
+	send := func(text string) (reply workflows.Reply) {
+		var out struct{ UpdateResult workflows.Reply }
+		s.decode(s.cli("execute-update-with-start", "--type", "Conversation", "--task-queue", "inquest", "--workflow-id", "thread",
+			"--id-conflict-policy", "UseExisting", "--input", `{"agent":"Gamma"}`, "--update-name", "send",
+			"--update-input", fmt.Sprintf(`{"text":%q,"author":"Ada"}`, text), "-o", "json"), &out)
+		return out.UpdateResult
+	}
+	if first := send("hello"); first.Turn != 1 || first.Text != "the report of gamma" || first.StopReason != agent.StopEndTurn {
+		t.Errorf("first turn: %+v", first)
+	}
+	if status := query[workflows.ConversationStatus](s, "thread", "status"); !status.Open || status.Agent != "Gamma" || status.Turns != 1 || status.Answering != "" {
+		t.Errorf("status: %+v", status)
+	}
+	_, errs, code := s.program(s.path, "", "workflow", "update", "execute", "--workflow-id", "thread", "--name", "send", "--input", `{"text":""}`)
+	if code == 0 || !strings.Contains(errs, "the message is empty") {
+		t.Errorf("an empty message: exit code %d: %s", code, errs)
+	}
+	_, errs, code = s.program(s.path, "", "workflow", "update", "execute", "--workflow-id", "thread", "--name", "send", "--input", `"hello"`)
+	if code == 0 {
+		t.Errorf("a message that is no object: %s", errs)
+	}
+	s.cli("signal", "--workflow-id", "thread", "--name", "close")
+	if end, code := s.closing("thread"); code != 0 || end.Status != "COMPLETED" {
+		t.Errorf("closed: exit code %d, %+v", code, end)
 	}
 }

@@ -40,6 +40,7 @@ func TestStockCLI(t *testing.T) {
 	t.Run("undelivered", s.testUndelivered)
 	t.Run("cancel", s.testCancel)
 	t.Run("refused", s.testRefused)
+	t.Run("conversation", s.testConversation)
 }
 
 // buildCLI builds the stock CLI from the module proxy.
@@ -674,6 +675,9 @@ func (s stock) testRefused(t *testing.T) {
 			}
 			text, _, _ := s.program(s.path, "", "workflow", "result", "--workflow-id", id)
 			t.Log(text)
+			if shown := s.must("show", id); !strings.Contains(shown, "the request was refused") {
+				t.Errorf("starter shows:\n%s", shown)
+			}
 		})
 	}
 }

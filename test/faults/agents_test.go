@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 // table is the specification's, word for word: what an agent of a type is able to
@@ -92,7 +93,7 @@ func (w worker) effective() (names []string) {
 	config := w.plan.Tools
 	for _, name := range all {
 		switch {
-		case slices.Contains(config.Disabled, name), config.Enabled != nil && !slices.Contains(config.Enabled, name):
+		case slices.Contains(config.Disabled, name), config.Enabled != nil && !slices.Contains(config.Enabled, tool.WireName(name)):
 		case config.Access == agent.AccessRead && risks[name] != "read_only", config.Access == agent.AccessNone:
 		default:
 			names = append(names, name)

@@ -82,7 +82,7 @@ func (r *run) checkEnd(ctx context.Context) {
 // knownErrors are the types of errors that a run may end with: of the model, and
 // of a store that fails for good.
 var knownErrors = []string{
-	"RateLimited", "ModelUnavailable", "StreamStalled", "ReplyTruncated", "CredentialsRefused", activities.ErrorEmptyReply, "Store",
+	"RateLimited", "ModelUnavailable", "StreamStalled", "ReplyTruncated", "CredentialsRefused", activities.ErrorEmptyReply, activities.ErrorStore, activities.ErrorTimeout,
 }
 
 // checker looks at one execution.

@@ -37,7 +37,7 @@ func (c *commands) record(ctx workflow.Context, what string, args ...any) {
 }
 
 // hashes of plans, and when something happened, differ between two runs of one seed.
-var incidental = regexp.MustCompile(`"plan":"[^"]*"|"[a-z_]+_at":"[^"]*"|20\d\d-\d\d-\d\dT[0-9:.]*Z`)
+var incidental = regexp.MustCompile(`"plan":"[^"]*"|"[a-z_]+_at":"[^"]*"|20\d\d-\d\d-\d\dT[^"]*`)
 
 // text is all of them, workflow by workflow.
 func (r *run) decided() string {
@@ -94,12 +94,12 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, -2
 	}
 	ctx = context.WithValue(ctx, placeKey{}, at)
-	if err := a.run.strike(ctx, crash, "before "+info.ActivityType.Name, transcript.Key{}); err != nil {
-		return nil, err
+	if a.run.strike(ctx, crash, "before "+info.ActivityType.Name, transcript.Key{}) != nil {
+		return nil, temporal.NewHeartbeatTimeoutError()
 	}
 	out, err := a.Next.ExecuteActivity(ctx, in)
-	if err == nil {
-		err = a.run.strike(ctx, crash, "after "+info.ActivityType.Name, transcript.Key{})
+	if err == nil && a.run.strike(ctx, crash, "after "+info.ActivityType.Name, transcript.Key{}) != nil {
+		return nil, temporal.NewHeartbeatTimeoutError()
 	}
 	return out, err
 }
@@ -128,6 +128,8 @@ type decisions struct {
 func (d *decisions) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	options := workflow.GetActivityOptions(ctx)
 	d.run.record(ctx, "activity "+name, options.Summary, options.TaskQueue, args)
+	// The environment measures heartbeats by the real clock: a busy machine is not what is tested.
+	ctx = workflow.WithHeartbeatTimeout(ctx, time.Hour)
 	return d.Next.ExecuteActivity(ctx, name, args...)
 }
 
@@ -141,19 +143,14 @@ func (d *decisions) ExecuteChildWorkflow(ctx workflow.Context, name string, args
 	return d.Next.ExecuteChildWorkflow(ctx, name, args...)
 }
 
-// NewTimerWithOptions sets a timer by the clock that the workflow is told of. What
-// is recorded are whole seconds: the clock also runs while activities do.
+// NewTimerWithOptions records whole seconds: the clock also runs while activities do.
 func (d *decisions) NewTimerWithOptions(ctx workflow.Context, after time.Duration, options workflow.TimerOptions) workflow.Future {
 	d.run.record(ctx, "timer "+options.Summary, after.Round(time.Second).String())
-	return d.Next.NewTimerWithOptions(ctx, after, options)
+	return d.Next.NewTimerWithOptions(ctx, d.run.clock.timer(d.Next.Now(ctx), after), options)
 }
 
 func (d *decisions) Now(ctx workflow.Context) time.Time {
-	now := d.Next.Now(ctx)
-	if d.run.clock != nil {
-		now = now.Add(d.run.clock(now))
-	}
-	return now
+	return d.run.clock.shown(d.Next.Now(ctx))
 }
 
 func (d *decisions) SignalExternalWorkflow(ctx workflow.Context, id, runID, name string, arg any) workflow.Future {

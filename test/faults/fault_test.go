@@ -29,8 +29,11 @@ const (
 type profile struct {
 	name  string
 	rates map[kind][2]float64
-	// lasting is how often a write of a memory fails at every attempt.
+	// lasting is how often a write of a memory fails at every attempt, whatever else
+	// can be written.
 	lasting float64
+	// always is an operation that fails at every attempt.
+	always string
 }
 
 var profiles = []profile{
@@ -101,14 +104,14 @@ func (f failure) Error() string { return "injected: " + f.what }
 // execution, iteration, position, operation and attempt.
 func (f *faults) strike(ctx context.Context, k kind, operation string, key transcript.Key) error {
 	span := f.rates[k]
-	if span[1] == 0 {
+	if span[1] == 0 && f.always != operation {
 		return nil
 	}
 	p := placeOf(ctx)
 	rate := span[0] + (span[1]-span[0])*float64(pick(1000, f.seed, "rate", k))/1000
 	site := []any{f.seed, p.execution, p.iteration, p.position, k, operation, key.Iteration, key.Position}
 	failing := chance(rate, append(site, p.attempt)...)
-	if k == memoryFails && chance(f.lasting, append(site, "always")...) {
+	if operation == inMemory && chance(f.lasting, append(site, "always")...) || operation == f.always {
 		failing = true
 	}
 	if !failing {
@@ -119,18 +122,6 @@ func (f *faults) strike(ctx context.Context, k kind, operation string, key trans
 	defer f.mu.Unlock()
 	f.hit[p.execution] = append(f.hit[p.execution], what)
 	return failure{what}
-}
-
-// count is how often something went wrong in an execution.
-func (f *faults) count(execution, prefix string) (n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, what := range f.hit[execution] {
-		if strings.HasPrefix(what, prefix) {
-			n++
-		}
-	}
-	return n
 }
 
 // log is all that went wrong, in an order that does not depend on what ran at the same time.

@@ -52,7 +52,7 @@ func TestSeeds(t *testing.T) {
 		printRun(t, uint64(*oneSeed))
 		return
 	}
-	const shards = 4
+	const shards = 8
 	for shard := range shards {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()

@@ -32,6 +32,9 @@ func (p provider) Generate(ctx context.Context, req llm.Request, onDelta func(ll
 	}
 	p.asked(ctx, at, req)
 	reply := p.reply(at, req)
+	if p.says != nil {
+		reply = p.says(at)
+	}
 	onDelta(llm.Delta{Content: reply.Content})
 	return reply, nil
 }
@@ -120,6 +123,7 @@ func (r *run) asked(ctx context.Context, at place, req llm.Request) {
 	a := r.agents[at.execution]
 	r.mu.Lock()
 	r.paid[[2]any{at.execution, at.iteration}]++
+	r.times = append(r.times, r.env.Now())
 	r.mu.Unlock()
 	var offered []string
 	for _, t := range req.Tools {

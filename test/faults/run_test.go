@@ -20,6 +20,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -32,7 +33,8 @@ type run struct {
 	*faults
 	store   *store.Store
 	lab     *lab
-	id      string // of the workflow
+	id      string    // of the workflow
+	start   time.Time // by the environment's clock
 	plan    agent.Plan
 	talking bool
 	agents  map[string]worker // by execution
@@ -42,9 +44,12 @@ type run struct {
 	mu       sync.Mutex
 	problems []string
 	paid     map[[2]any]int // by execution and iteration: how often a model has answered
+	times    []time.Time    // of the models' answers, by the environment's clock
 	replies  int            // of a conversation
-	// clock is how far the workflow's clock is from that of the environment.
-	clock func(time.Time) time.Duration
+
+	// says is what the models say; nil = what the seed says.
+	says  func(at place) llm.Response
+	clock clock
 }
 
 func openStore(t testing.TB) *store.Store {
@@ -62,7 +67,7 @@ func openStore(t testing.TB) *store.Store {
 func newRun(s *store.Store, id string, seed uint64, p profile) *run {
 	f := newFaults(seed, p)
 	return &run{
-		faults: f, store: s, id: id, lab: &lab{faults: f, done: map[string]int{}}, agents: map[string]worker{},
+		faults: f, store: s, id: id, start: time.Now(), lab: &lab{faults: f, done: map[string]int{}}, agents: map[string]worker{},
 		commands: commands{lines: map[string][]string{}}, paid: map[[2]any]int{},
 	}
 }
@@ -124,21 +129,26 @@ func (r *run) Conversation(agent.AgentRequest) (agent.Plan, error) { return r.pl
 // prepare makes the environment: its clock stands still while activities run, and
 // jumps to what comes next when nothing does.
 func (r *run) prepare() {
-	failing := journal{r.store, r.faults}
-	quiet := slog.New(slog.DiscardHandler)
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(sdklog.NewStructuredLogger(quiet))
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	r.env = suite.NewTestWorkflowEnvironment()
 	r.env.SetWorkerOptions(temporalworker.Options{Interceptors: []interceptor.WorkerInterceptor{&intercept{run: r}}})
 	r.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: r.id})
-	r.env.SetStartTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	r.env.SetStartTime(r.start) // no earlier than now: local activities have real deadlines, too
 	r.env.SetTestTimeout(time.Minute)
 	workflows.Register(r.env)
-	r.env.RegisterActivity(&activities.Activities{
+	r.env.RegisterActivity(r.activities())
+}
+
+// activities are the real ones, over a store, models and tools that fail.
+func (r *run) activities() *activities.Activities {
+	failing := journal{r.store, r.faults}
+	quiet := slog.New(slog.DiscardHandler)
+	return &activities.Activities{
 		Requests: r, Planner: r, Models: r, Servers: r.lab, Builtins: workerTools{failing},
 		Transcripts: failing, Records: failing, Blobs: r.store, Memories: failing, Limits: r.store,
 		Policy: tool.NewPolicy(quiet), Logger: quiet,
-	})
+	}
 }
 
 // play runs it to its end.

@@ -106,6 +106,9 @@ func (j journal) Journal(ctx context.Context, batch memory.Batch, run func(memor
 	})
 }
 
+// inMemory is the operation that changes a memory, within the transaction.
+const inMemory = "change"
+
 // failingTx fails in the writes of one call.
 type failingTx struct {
 	memory.Tx
@@ -114,14 +117,14 @@ type failingTx struct {
 }
 
 func (t failingTx) PutBlock(ctx context.Context, b memory.Block) error {
-	if err := t.strike(ctx, memoryFails, "block", t.key); err != nil {
+	if err := t.strike(ctx, memoryFails, inMemory, t.key); err != nil {
 		return err
 	}
 	return t.Tx.PutBlock(ctx, b)
 }
 
 func (t failingTx) InsertArchival(ctx context.Context, content string) (int64, error) {
-	if err := t.strike(ctx, memoryFails, "archival", t.key); err != nil {
+	if err := t.strike(ctx, memoryFails, inMemory, t.key); err != nil {
 		return 0, err
 	}
 	return t.Tx.InsertArchival(ctx, content)

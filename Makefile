@@ -1,0 +1,19 @@
+.PHONY: test faults throughput
+
+# Everything that CI runs.
+test:
+	go vet ./...
+	go test ./...
+
+# A thousand runs in which things go wrong, and every row of the fault matrix;
+# with SEED=42 that run alone, printed: always the same.
+faults:
+ifdef SEED
+	@go test ./test/faults -count=1 -v -run '^TestSeeds$$' -seed $(SEED)
+else
+	go test ./test/faults -count=1
+endif
+
+# How many memory calls a second the store takes, through the activity.
+throughput:
+	go test ./test/faults -run '^$$' -bench OwnTools

@@ -1,0 +1,74 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// inbox is what a workflow was started with, and a configuration with one chain.
+type inbox string
+
+func (i inbox) Inputs(context.Context, string, string) ([][]byte, error) {
+	return [][]byte{[]byte(i)}, nil
+}
+
+func (inbox) Message(context.Context, string, string, string) (string, error) {
+	return "", errors.New("there are none")
+}
+
+func (inbox) Plan(req agent.PlanRequest) (agent.Plan, error) {
+	if req.Chain != "lab" {
+		return agent.Plan{}, fmt.Errorf("no chain named %q; there are: lab", req.Chain)
+	}
+	return agent.Plan{Chain: "lab", AlertType: "incident"}, nil
+}
+
+func (inbox) Conversation(agent.AgentRequest) (agent.Plan, error) {
+	return agent.Plan{}, errors.New("there are none")
+}
+
+// Whoever asks the store learns what became of a request, also of a refused one.
+func TestResolveLeavesARecord(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		input  string
+		chain  string
+		status agent.Status
+		says   string
+	}{
+		"accepted":      {`{"chain":"lab","data":"x"}`, "lab", agent.StatusRunning, ""},
+		"no request":    {`["lab"]`, "", agent.StatusFailed, "the request was refused: the input is not a request (it is of the JSON type array)"},
+		"unknown chain": {`{"chain":"lob"}`, "lob", agent.StatusFailed, `the request was refused: no chain named "lob"; there are: lab`},
+		"unknown data":  {`{"chain":"lab","data_ref":"y"}`, "lab", agent.StatusFailed, `the request was refused: data_ref "y" is not in this worker's store`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.act.Requests, b.act.Planner = inbox(tt.input), inbox("")
+			_, err := b.env.ExecuteActivity(b.act.Resolve, activities.ResolveIn{Investigation: "w:1", RunID: "run"})
+			refused, ok := errors.AsType[*temporal.ApplicationError](err)
+			if ok != (tt.status == agent.StatusFailed) || ok && refused.Type() != activities.ErrorInvalidRequest {
+				t.Errorf("Resolve: %v", err)
+			}
+			r, err := b.store.Investigation(t.Context(), "w:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := record.Investigation{Chain: r.Chain, Status: r.Status, Error: r.Error[:min(len(tt.says), len(r.Error))]}
+			if want := (record.Investigation{Chain: tt.chain, Status: tt.status, Error: tt.says}); got != want {
+				t.Errorf("recorded %+v, want %+v", got, want)
+			}
+			if r.RunID != "run" || r.StartedAt.IsZero() || (r.EndedAt != nil) != r.Status.Closed() {
+				t.Errorf("recorded %+v", r)
+			}
+		})
+	}
+}

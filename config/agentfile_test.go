@@ -1,0 +1,79 @@
+package config
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// Whatever an entry says, it says the same when it has been written as YAML.
+func TestAgentFileKeepsEverything(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		want := section{"v": anyJSON(t, 3)}
+		body, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := agentYAML("A", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, "a.yaml")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := AgentEntry(file, "A")
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		if diff := cmp.Diff(decoded(t, body), decoded(t, got)); diff != "" {
+			t.Errorf("-want +got:\n%s\nwritten as\n%s", diff, text)
+		}
+	})
+}
+
+func decoded(t *rapid.T, body []byte) (out any) {
+	if err := json.Unmarshal(body, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// anyJSON is a value, with lists and mappings of at most so many levels.
+func anyJSON(t *rapid.T, depth int) any {
+	kinds := 5
+	if depth > 0 {
+		kinds = 7
+	}
+	switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
+	case 0:
+		return rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
+			"yes", "null", "~", "1e3", "0x10", "2026-01-02", "{{.V}}", "{.V}", "- x", "a: b", " # x", "\n", "a\n b\n\n", "\t", "<<", "!!str", "*a", "&a",
+		})).Draw(t, "text")
+	case 1:
+		return rapid.Int64().Draw(t, "number")
+	case 2:
+		return rapid.Float64().Draw(t, "float")
+	case 3:
+		return rapid.Bool().Draw(t, "truth")
+	case 4:
+		return ""
+	case 5:
+		list := []any{}
+		for range rapid.IntRange(0, 3).Draw(t, "length") {
+			list = append(list, anyJSON(t, depth-1))
+		}
+		return list
+	}
+	mapping := section{}
+	for _, key := range rapid.SliceOfNDistinct(rapid.OneOf(rapid.StringN(1, 10, -1), rapid.SampledFrom([]string{"yes", "1", "a.b", "<<"})), 0, 3, rapid.ID[string]).Draw(t, "keys") {
+		mapping[key] = anyJSON(t, depth-1)
+	}
+	return mapping
+}

@@ -1,0 +1,78 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+const queuesYAML = `
+llm_providers:
+  keyed: {type: openai, model: m, api_key_env: KEY}
+mcp_servers:
+  here: {transport: {command: "{{.HERE}}"}}
+  near: {transport: {command: "{{.NEAR}}"}, task_queue: tools.near}
+  far: {transport: {command: "{{.FAR}}"}, task_queue: tools.far}
+defaults: {llm_provider: keyed}
+agents:
+  A: {mcp_servers: [here, near, far]}
+agent_chains:
+  c: {alert_types: [c], stages: [{name: s, agents: [{name: A}]}]}
+`
+
+// A worker is asked for the variables and keys of what it runs, and a client for all.
+func TestWorkersNeedWhatTheyServe(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(queuesYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for queue, want := range map[string]string{
+		"":                "KEY HERE NEAR FAR",
+		agent.MainQueue:   "KEY HERE",
+		"tools.near":      "NEAR",
+		"tools.far":       "FAR",
+		"another.install": "KEY HERE",
+	} {
+		_, findings := Check(Source{Dir: dir, TaskQueue: queue, Env: func(string) (string, bool) { return "", false }})
+		var got []string
+		for _, name := range []string{"KEY", "HERE", "NEAR", "FAR"} {
+			if findings.Failed() && strings.Contains(findings.Error(), "variable "+name+" is not set") {
+				got = append(got, name)
+			}
+		}
+		if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("queue %q asks for (-want +got):\n%s\n%v", queue, diff, findings)
+		}
+	}
+}
+
+// What a worker elsewhere needs does not keep a worker from planning.
+func TestPlanWithServersElsewhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(queuesYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"KEY": "k", "HERE": "server"}
+	c, err := Load(Source{Dir: dir, TaskQueue: agent.MainQueue, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := c.Plan(agent.PlanRequest{Chain: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queues := map[string]string{}
+	for _, s := range plan.Stages[0].Agents[0].Servers {
+		queues[s.Name] = s.TaskQueue
+	}
+	if diff := cmp.Diff(map[string]string{"here": "", "near": "tools.near", "far": "tools.far"}, queues); diff != "" {
+		t.Errorf("servers (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,73 @@
+package mask
+
+import "strings"
+
+// option looks at an option of a command that has its value as the next word:
+// --password x. It returns where to go on.
+func (s *keyScanner) option(i int) int {
+	text, start := s.text, i
+	for start < len(text) && text[start] == '-' {
+		start++
+	}
+	end := start
+	for end < len(text) && isKeyByte(text[end]) {
+		end++
+	}
+	begins := i == 0 || isSpace(text[i-1]) || isQuote(text[i-1]) || text[i-1] == '['
+	kind := none
+	if begins && start-i <= 2 {
+		kind = s.kindOfKey(text[start:end])
+	}
+	if kind == none {
+		return end
+	}
+	v, ok := s.word(i, end)
+	if !ok {
+		return end
+	}
+	s.replace(v.start, v.end, kind.marker())
+	return v.end
+}
+
+// word is the value of the option text[i:end]: the next word of a shell, of a list
+// in JSON, or of one in YAML.
+func (s *keyScanner) word(i, end int) (v span, ok bool) {
+	text, start := s.text, end
+	for start < len(text) && start-end < 4*maxBlanks && (isSpace(text[start]) || isQuote(text[start]) || text[start] == ',' || text[start] == '\\') {
+		start++
+	}
+	gap := text[end:start]
+	if start == len(text) || !strings.ContainsAny(gap, " \t\n,") {
+		return v, false
+	}
+	switch {
+	case strings.Contains(gap, ","):
+		if !isQuote(text[start-1]) || !isQuote(text[end]) && text[end] != '\\' {
+			return v, false
+		}
+	case strings.Contains(gap, "\n"):
+		if start, ok = s.itemBelow(i, start); !ok {
+			return v, false
+		}
+	}
+	v.start = start
+	if isQuote(text[start-1]) {
+		v.end = s.closingQuote(i, start, text[start-1], s.backslashes(start-1))
+	} else {
+		v.end = s.wordEnd(start)
+	}
+	value := text[v.start:v.end]
+	return v, !strings.HasPrefix(value, "-") && !isPlaceholder(value)
+}
+
+// itemBelow finds the item of a YAML list that stands below the item with the
+// option at i.
+func (s *keyScanner) itemBelow(i, start int) (int, bool) {
+	before := strings.TrimRight(s.text[max(s.done, i-maxBlanks):i], `"'`)
+	if !strings.HasSuffix(before, "- ") || !strings.HasPrefix(s.text[start:], "- ") || lineAt(s.text, start).isKey {
+		return start, false
+	}
+	for start += len("- "); start < len(s.text) && (isBlank(s.text[start]) || isQuote(s.text[start])); start++ {
+	}
+	return start, true
+}

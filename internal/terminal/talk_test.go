@@ -1,0 +1,111 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// thread is a conversation: what is followed at once, and what comes with the end of the turn.
+type thread struct {
+	entries []transcript.Entry
+	live    []transcript.Live
+	early   int // entries that are followed
+	over    chan struct{}
+}
+
+func (c *thread) Follow(ctx context.Context, _ string, after int64, fn func(store.Update) error) error {
+	if err := fn(store.Update{Entries: c.between(after, int64(c.early)), Live: c.live}); err != nil {
+		return err
+	}
+	close(c.over)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (c *thread) After(_ context.Context, _ string, seq int64, _ int) ([]transcript.Entry, error) {
+	return c.between(seq, int64(len(c.entries))), nil
+}
+
+func (c *thread) between(after, last int64) (out []transcript.Entry) {
+	for _, e := range c.entries {
+		if e.Seq > after && e.Seq <= last {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func newThread(bodies ...transcript.Entry) *thread {
+	c := &thread{entries: bodies, over: make(chan struct{})}
+	for i := range c.entries {
+		c.entries[i].Seq, c.entries[i].Execution, c.entries[i].Iteration = int64(i+1), "chat/Memo", i+1
+	}
+	return c
+}
+
+func heard(by, text string) transcript.Entry {
+	return transcript.Entry{Kind: transcript.KindUser, Body: transcript.Body{Text: text, By: by}}
+}
+
+func answered(text string) transcript.Entry {
+	return transcript.Entry{Kind: transcript.KindReply, Body: transcript.Body{Text: text, Model: "m", Thinking: "hm"}}
+}
+
+// A turn shows what came since the last one, to its very end, and does not repeat what was typed.
+func TestWatchTurn(t *testing.T) {
+	t.Parallel()
+	system := transcript.Entry{Kind: transcript.KindSystem, Body: transcript.Body{Text: "You are Memo."}}
+	c := newThread(system, heard("Ada", "hello"), answered("hi"), heard("Bob", "and I?"), heard("Ada", "why?\x1b[2J"), answered("because"))
+	c.early = 4
+	var out strings.Builder
+	last, err := WatchTurn(t.Context(), c, Turn{Conversation: "c", After: 1, Said: "hello", Over: c.over}, Options{Out: &out})
+	if err != nil || last != 6 {
+		t.Errorf("last %d, %v", last, err)
+	}
+	want := `Memo ┊ thinking: hm
+Memo │ hi
+Memo │ · iteration 3 · m
+Memo │ » Bob: and I?
+Memo │ » Ada: why?␛[2J
+Memo ┊ thinking: hm
+Memo │ because
+Memo │ · iteration 6 · m
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWatchTurnThatIsLeft(t *testing.T) {
+	t.Parallel()
+	c := newThread(heard("Ada", "hello"))
+	c.over = make(chan struct{})
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	var out strings.Builder
+	if _, err := WatchTurn(ctx, c, Turn{Conversation: "c", Over: make(chan struct{})}, Options{Out: &out}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRecall(t *testing.T) {
+	t.Parallel()
+	struck := answered("never mind")
+	struck.Superseded = true
+	c := newThread(heard("Ada", "one"), answered("1"), struck, answered(""), heard("", "two"), answered("2"))
+	var out strings.Builder
+	if err := Recall(c.entries, 3, Options{Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	want := "Memo │ 1\nMemo │ · iteration 2 · m\nMemo │ » two\nMemo │ 2\nMemo │ · iteration 6 · m\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+func (c *cli) agentCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "agent", Short: "Take an agent with its memory somewhere else", Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.agentExportCommand(), c.agentImportCommand())
+	return cmd
+}
+
+func (c *cli) agentExportCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use: "export NAME > FILE", Short: "Print an agent as JSON: its definition and all that it remembers", Args: exactly("NAME"),
+		Long: `Print an agent as JSON: its definition, as the configuration has it, with variables as
+they were written, and all that it remembers, from the workers' store.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := c.exportAgent(cmd.Context(), args[0], dir)
+			if err != nil {
+				return err
+			}
+			return c.printJSON(f)
+		},
+	}
+	c.configDir(cmd, &dir)
+	return cmd
+}
+
+func (c *cli) agentImportCommand() *cobra.Command {
+	var dir string
+	var replace bool
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Read an agent that was exported: definition and memory, or nothing", Args: exactly("FILE"),
+		Long: `Read an agent that was exported. Its definition is written to agents-NAME.yaml in the
+configuration, unless that has it already; its memory goes into the workers' store.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := readAgentFile(args[0])
+			if err != nil {
+				return err
+			}
+			return c.importAgent(cmd.Context(), f, dir, replace)
+		},
+	}
+	c.configDir(cmd, &dir)
+	cmd.Flags().BoolVar(&replace, "replace", false, "put the memory in place of the one that the agent has")
+	return cmd
+}
+
+func (c *cli) configDir(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "config-dir", c.getenv("INQUEST_CONFIG"), "folder with the configuration [INQUEST_CONFIG]")
+}
+
+// remembers reports whether an agent has a memory.
+func remembers(plan agent.AgentPlan) bool {
+	row, _ := agent.LookupType(plan.Type)
+	return row.Remembers()
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// agentVersion is that of agents as files; a later one has another number.
+const agentVersion = "inquest.agent/1"
+
+// agentFile is an agent with its memory.
+type agentFile struct {
+	Version string `json:"version"`
+	Name    string `json:"name"`
+	// Definition is the entry of the user's configuration as it was written;
+	// without one, the agent is built in.
+	Definition json.RawMessage  `json:"definition,omitempty"`
+	Memory     *memory.Snapshot `json:"memory,omitempty"`
+}
+
+func readAgentFile(path string) (f agentFile, err error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return f, usagef("%w", err)
+	}
+	defer in.Close()
+	decoder := json.NewDecoder(in)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&f); err != nil {
+		return f, usagef("read an agent from %s: %w", path, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return f, usagef("%s: something follows the JSON object", path)
+	}
+	switch {
+	case f.Version != agentVersion:
+		return f, usagef("%s: the version is %q, and must be %q", path, f.Version, agentVersion)
+	case f.Name == "":
+		return f, usagef("%s: the agent has no name", path)
+	case f.Memory != nil:
+		if err := f.Memory.Validate(); err != nil {
+			return f, usagef("%s: %w", path, err)
+		}
+	}
+	return f, nil
+}
+
+// source is where the configuration comes from that a command is about.
+func (c *cli) source(dir string) (config.Source, error) {
+	path, err := c.storePath()
+	return config.Source{Dir: dir, Env: command.Env(filepath.Dir(path)), SkipCredentials: true}, err
+}
+
+// exportAgent is an agent as a file.
+func (c *cli) exportAgent(ctx context.Context, name, dir string) (f agentFile, err error) {
+	src, err := c.source(dir)
+	if err != nil {
+		return f, err
+	}
+	cfg, err := config.Load(src)
+	if err != nil {
+		return f, usagef("%w", err)
+	}
+	plan, err := cfg.AgentPlan(name)
+	if err != nil {
+		return f, usagef("%w", err)
+	}
+	f = agentFile{Version: agentVersion, Name: name}
+	if f.Definition, err = config.AgentEntry(dir, name); err != nil || !remembers(plan) {
+		return f, err
+	}
+	err = c.withMemories(ctx, func(st *store.Store) error {
+		saved, err := st.ExportMemory(ctx, name)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		f.Memory = &saved
+		return err
+	})
+	return f, err
+}
+
+// importAgent writes the agent's definition, if there is none yet, and its
+// memory: both or nothing.
+func (c *cli) importAgent(ctx context.Context, f agentFile, dir string, replace bool) error {
+	written, err := c.importDefinition(f, dir)
+	if err == nil && f.Memory != nil {
+		err = c.loadMemory(ctx, f.Name, *f.Memory, replace)
+	}
+	switch {
+	case written != "" && err != nil:
+		return errors.Join(err, os.Remove(written))
+	case written != "":
+		c.say("definition of %s written to %s", f.Name, written)
+	}
+	return err
+}
+
+// importDefinition writes the definition into the configuration; the path is
+// empty if it is there already.
+func (c *cli) importDefinition(f agentFile, dir string) (written string, err error) {
+	src, err := c.source(dir)
+	if err != nil {
+		return "", err
+	}
+	cfg, err := config.Load(src)
+	if err != nil {
+		return "", usagef("%w", err)
+	}
+	if f.Definition == nil {
+		if _, ok := cfg.Agents[f.Name]; !ok {
+			return "", usagef("the file has no definition of %s, and the configuration has no such agent", f.Name)
+		}
+		return "", nil
+	}
+	there, err := config.AgentEntry(dir, f.Name)
+	switch {
+	case err != nil:
+		return "", err
+	case there != nil && !sameJSON(there, f.Definition):
+		return "", usagef("the configuration has another agent named %s: rename one of them, or remove the one in %s", f.Name, dir)
+	case there != nil:
+		return "", nil
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", usagef("--config-dir %q is no folder: say where the definition of %s is to be written", dir, f.Name)
+	}
+	if written, err = config.WriteAgent(src, f.Name, f.Definition); err != nil {
+		return "", usagef("the definition does not fit into the configuration: %w", err)
+	}
+	return written, nil
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}

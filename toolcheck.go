@@ -1,0 +1,86 @@
+package inquest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/builtin"
+)
+
+// tools are the options' tools for the worker, and all that is wrong with them.
+func (o Options) tools() (all []builtin.Tool, wrong error) {
+	named := map[string]bool{}
+	for _, t := range o.Tools {
+		problem := t.problem()
+		if problem == nil && named[t.Name] {
+			problem = errors.New("there are two tools of that name")
+		}
+		if problem != nil {
+			wrong = errors.Join(wrong, fmt.Errorf("tool %q: %w", t.Name, problem))
+		}
+		named[t.Name] = true
+		all = append(all, builtin.Func(builtin.FuncOptions{Spec: t.spec(), Run: t.Run, Logger: o.logger()}))
+	}
+	return all, wrong
+}
+
+func (t Tool) spec() tool.Spec {
+	return tool.Spec{
+		Name: t.Name, Description: t.Description, Schema: bytes.Clone(t.Schema),
+		Risk: cmp.Or(t.Risk, RiskWrite), Idempotent: t.Idempotent,
+	}
+}
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// problem says what is wrong with a tool; nil = nothing is.
+func (t Tool) problem() error {
+	var problems []error
+	if !toolName.MatchString(t.Name) || strings.Contains(t.Name, "__") { // that is how a server's name ends
+		problems = append(problems, errors.New("a name has at most 64 of A-Z a-z 0-9 _ and -, and no __"))
+	}
+	if isOurs(t.Name) {
+		problems = append(problems, errors.New("a built-in tool has that name"))
+	}
+	if t.Run == nil {
+		problems = append(problems, errors.New("there is no function to run"))
+	}
+	risks := []Risk{"", RiskReadOnly, RiskWrite, RiskDestructive, RiskLow, RiskMedium, RiskHigh, RiskCritical, agent.RiskUnknown}
+	if !slices.Contains(risks, t.Risk) {
+		problems = append(problems, fmt.Errorf("there is no risk %q", t.Risk))
+	}
+	return errors.Join(append(problems, cmp.Or(t.err, checkSchema(t.Schema)))...)
+}
+
+func isOurs(name string) bool {
+	return name == agent.ToolReadResult ||
+		slices.ContainsFunc(agent.Types(), func(t agent.Type) bool { return slices.Contains(t.Tools, name) })
+}
+
+// checkSchema refuses a schema that nothing can be checked against.
+func checkSchema(text json.RawMessage) error {
+	if len(text) == 0 {
+		return errors.New(`schema: there is none; {"type":"object"} is that of any arguments`)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return fmt.Errorf("schema: %w", err)
+	}
+	if schema.Type != "object" {
+		return errors.New("schema: the arguments of a tool are an object, a Go struct")
+	}
+	if _, err := schema.Resolve(nil); err != nil {
+		return fmt.Errorf("schema: %w", err)
+	}
+	return nil
+}

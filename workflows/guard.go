@@ -1,0 +1,95 @@
+package workflows
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// What our workflows give to each other and to activities is small by construction.
+// A server that is given too much fails the workflow's task, for ever: so that is
+// looked at before anything is scheduled.
+const (
+	// MaxArguments bounds what an activity is given, in bytes of JSON.
+	MaxArguments = 64 << 10
+	// MaxChildArguments bounds what a child is given: a stage's skeleton, and what
+	// people have said meanwhile.
+	MaxChildArguments = 128 << 10
+)
+
+// ErrorTooLarge is the type of the error of a step that was not scheduled.
+const ErrorTooLarge = "ArgumentsTooLarge"
+
+// Guard makes a step with arguments that are too large a clear failure.
+type Guard struct {
+	interceptor.WorkerInterceptorBase
+}
+
+// InterceptWorkflow implements interceptor.WorkerInterceptor.
+func (*Guard) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &inbound{interceptor.WorkflowInboundInterceptorBase{Next: next}}
+}
+
+type inbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+}
+
+// Init puts the check between a workflow and what it schedules.
+func (i *inbound) Init(next interceptor.WorkflowOutboundInterceptor) error {
+	return i.Next.Init(&outbound{interceptor.WorkflowOutboundInterceptorBase{Next: next}})
+}
+
+type outbound struct {
+	interceptor.WorkflowOutboundInterceptorBase
+}
+
+// ExecuteActivity implements interceptor.WorkflowOutboundInterceptor.
+func (o *outbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	if err := checkSize("activity "+name, MaxArguments, args); err != nil {
+		return failed(ctx, err)
+	}
+	return o.Next.ExecuteActivity(ctx, name, args...)
+}
+
+// ExecuteLocalActivity implements interceptor.WorkflowOutboundInterceptor.
+func (o *outbound) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	if err := checkSize("activity "+name, MaxArguments, args); err != nil {
+		return failed(ctx, err)
+	}
+	return o.Next.ExecuteLocalActivity(ctx, name, args...)
+}
+
+// ExecuteChildWorkflow implements interceptor.WorkflowOutboundInterceptor.
+func (o *outbound) ExecuteChildWorkflow(ctx workflow.Context, name string, args ...any) workflow.ChildWorkflowFuture {
+	if err := checkSize("workflow "+name, MaxChildArguments, args); err != nil {
+		return unborn{failed(ctx, err)}
+	}
+	return o.Next.ExecuteChildWorkflow(ctx, name, args...)
+}
+
+// unborn is a child that never starts.
+type unborn struct{ workflow.Future }
+
+// GetChildWorkflowExecution implements workflow.ChildWorkflowFuture.
+func (u unborn) GetChildWorkflowExecution() workflow.Future { return u.Future }
+
+// SignalChildWorkflow implements workflow.ChildWorkflowFuture.
+func (u unborn) SignalChildWorkflow(workflow.Context, string, any) workflow.Future { return u.Future }
+
+func failed(ctx workflow.Context, err error) workflow.Future {
+	future, result := workflow.NewFuture(ctx)
+	result.SetError(err)
+	return future
+}
+
+func checkSize(what string, limit int, args []any) error {
+	body, err := json.Marshal(args)
+	if err != nil || len(body) <= limit {
+		return nil // what cannot be written is the SDK's to report
+	}
+	return temporal.NewNonRetryableApplicationError(
+		fmt.Sprintf("%s was not scheduled: its arguments are %d bytes, and %d are allowed", what, len(body), limit), ErrorTooLarge, nil)
+}

@@ -1,0 +1,81 @@
+package workflows
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// guarded is an environment that checks arguments, as workers do.
+func guarded(t *testing.T, f *fake) *testsuite.TestWorkflowEnvironment {
+	t.Helper()
+	env := newEnv(t, f)
+	env.SetWorkerOptions(worker.Options{
+		DeadlockDetectionTimeout: time.Minute, Interceptors: []interceptor.WorkerInterceptor{&Guard{}},
+	})
+	return env
+}
+
+// What would make a workflow's task fail for ever is a failure of the step.
+func TestArgumentsThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	t.Run("activity", func(t *testing.T) {
+		t.Parallel()
+		f := &fake{}
+		env := guarded(t, f)
+		in := agentInput(agent.Iterating, 3)
+		in.Prior = []activities.Source{{Stage: strings.Repeat("x", MaxArguments)}}
+		env.ExecuteWorkflow(IteratingAgent, in)
+		got := agentEnd(t, env)
+		if got.ErrorType != ErrorTooLarge || !strings.Contains(got.Error, "activity Generate was not scheduled") || len(f.generated) != 0 {
+			t.Errorf("got %+v after %d calls", got, len(f.generated))
+		}
+	})
+	t.Run("child", func(t *testing.T) {
+		t.Parallel()
+		f := &fake{}
+		env := guarded(t, f)
+		in := stageInput("AB", agent.SuccessAny, false)
+		in.Stage.Agents[0].Models = []string{strings.Repeat("m", MaxChildArguments)}
+		env.ExecuteWorkflow(Stage, in)
+		var got StageResult
+		endOf(t, env, &got)
+		if got.Status != agent.StatusCompleted || got.Result != "s/B" || !strings.Contains(got.Agents[0].Error, "workflow IteratingAgent was not scheduled") {
+			t.Errorf("got %+v", got)
+		}
+		if len(f.generated) != 1 || len(f.saved) != 1 {
+			t.Errorf("%d model calls and %d records, want one of each", len(f.generated), len(f.saved))
+		}
+	})
+	t.Run("local activity", func(t *testing.T) {
+		t.Parallel()
+		reply := ask()
+		reply.Calls = slices.Repeat([]activities.Call{{Name: "remember", Own: true}}, MaxArguments/5)
+		f := &fake{model: func(activities.GenerateIn) (activities.GenerateOut, error) { return reply, nil }}
+		env := guarded(t, f)
+		env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+		if got := agentEnd(t, env); got.ErrorType != ErrorTooLarge || len(f.own) != 0 || len(f.generated) != 1 {
+			t.Errorf("got %+v after %d calls", got, len(f.own))
+		}
+	})
+}
+
+// However much people say, what a stage is given stays small.
+func TestGuidanceIsBounded(t *testing.T) {
+	t.Parallel()
+	var s Steering
+	for range 100 {
+		s.apply(signal{Name: SignalGuide, Guide: Guide{Text: strings.Repeat("x", MaxGuide)}})
+	}
+	if n := s.pending(); n > maxPending || n < maxPending-MaxGuide {
+		t.Errorf("%d bytes wait, at most %d may", n, maxPending)
+	}
+}

@@ -37,7 +37,8 @@ type Activities struct {
 	SearchAttributes bool
 	Logger           *slog.Logger
 
-	plans   plans
+	plans   kept[agent.Plan]
+	offers  kept[tool.Catalogue]
 	maskers maskers
 }
 
@@ -63,7 +64,7 @@ type Transcripts interface {
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
 	SetLive(ctx context.Context, live transcript.Live) error
 	SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error
-	Catalogues(ctx context.Context, scope transcript.Scope) ([]tool.Catalogue, error)
+	Catalogues(ctx context.Context, scope transcript.Scope) (hashes []string, err error)
 }
 
 // Records keeps the picture that outlives Temporal's retention.

@@ -44,7 +44,7 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 // offered is what the agent may do with its tools, the same for offering and for
 // executing. missing says which servers have none to offer, and why.
 func (j *job) offered(ctx context.Context) (tools *tool.Set, missing map[string]string, err error) {
-	catalogues, err := j.Transcripts.Catalogues(ctx, j.ref.scope())
+	catalogues, err := j.catalogues(ctx, j.ref.scope())
 	if err != nil {
 		return nil, nil, fmt.Errorf("read tool catalogues: %w", err)
 	}

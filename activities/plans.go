@@ -7,48 +7,63 @@ import (
 	"sync"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// maxPlans bounds the plans that are kept in memory; a worker seldom runs more
-// of them at a time.
-const maxPlans = 64
+// maxKept bounds what is kept in memory of each kind; a worker seldom runs more
+// investigations at a time.
+const maxKept = 64
 
-// plans keeps plans that were read, by their hashes: every activity needs one,
-// and those of an investigation need the same. What is kept is only read.
-type plans struct {
+// kept are JSON documents of the store that were read, by their hashes: every
+// activity needs a plan and catalogues, and those of an investigation need the
+// same. What is kept is only read.
+type kept[T any] struct {
 	mu    sync.Mutex
-	known map[string]agent.Plan
+	known map[string]T
 }
 
-func (p *plans) get(hash string) (agent.Plan, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	plan, ok := p.known[hash]
-	return plan, ok
-}
-
-func (p *plans) keep(hash string, plan agent.Plan) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.known == nil || len(p.known) >= maxPlans {
-		p.known = map[string]agent.Plan{} // what is in use comes back with its next activity
+// get reads a document; what it is, errors say.
+func (k *kept[T]) get(ctx context.Context, blobs Blobs, what, hash string) (document T, err error) {
+	k.mu.Lock()
+	document, ok := k.known[hash]
+	k.mu.Unlock()
+	if ok {
+		return document, nil
 	}
-	p.known[hash] = plan
+	body, err := blobs.Blob(ctx, hash)
+	if err != nil {
+		return document, storeFailure(fmt.Errorf("read %s %s: %w", what, hash, err))
+	}
+	if err := json.Unmarshal(body, &document); err != nil {
+		return document, final(ErrorConfiguration, fmt.Errorf("read %s %s: %w", what, hash, err))
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.known == nil || len(k.known) >= maxKept {
+		k.known = map[string]T{} // what is in use comes back with its next activity
+	}
+	k.known[hash] = document
+	return document, nil
 }
 
 // plan reads a plan by its hash.
 func (a *Activities) plan(ctx context.Context, hash string) (agent.Plan, error) {
-	if plan, ok := a.plans.get(hash); ok {
-		return plan, nil
-	}
-	var plan agent.Plan
-	body, err := a.Blobs.Blob(ctx, hash)
+	return a.plans.get(ctx, a.Blobs, "plan", hash)
+}
+
+// catalogues are what the servers of an execution offer, sorted by server.
+func (a *Activities) catalogues(ctx context.Context, scope transcript.Scope) (all []tool.Catalogue, err error) {
+	hashes, err := a.Transcripts.Catalogues(ctx, scope)
 	if err != nil {
-		return plan, storeFailure(fmt.Errorf("read plan %s: %w", hash, err))
+		return nil, err
 	}
-	if err := json.Unmarshal(body, &plan); err != nil {
-		return plan, final(ErrorConfiguration, fmt.Errorf("read plan %s: %w", hash, err))
+	for _, hash := range hashes {
+		catalogue, err := a.offers.get(ctx, a.Blobs, "tool catalogue", hash)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, catalogue)
 	}
-	a.plans.keep(hash, plan)
-	return plan, nil
+	return all, nil
 }

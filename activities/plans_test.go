@@ -49,10 +49,10 @@ func TestPlansAreReadOnce(t *testing.T) {
 	if blobs.reads != 4 {
 		t.Errorf("a plan that was not there is not looked for again: %d reads", blobs.reads)
 	}
-	for n := range 3 * maxPlans {
+	for n := range 3 * maxKept {
 		read(fmt.Sprint(n))
 	}
-	if n := len(a.plans.known); n > maxPlans {
-		t.Errorf("%d plans are kept, more than %d", n, maxPlans)
+	if n := len(a.plans.known); n > maxKept {
+		t.Errorf("%d plans are kept, more than %d", n, maxKept)
 	}
 }

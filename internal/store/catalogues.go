@@ -34,14 +34,13 @@ func insertCatalogue(ctx context.Context, q querier, scope transcript.Scope, ser
 	return err
 }
 
-// Catalogues returns what was saved for an execution, sorted by server.
-func (s *Store) Catalogues(ctx context.Context, scope transcript.Scope) ([]tool.Catalogue, error) {
-	const query = `SELECT data FROM catalogues JOIN blobs USING (hash)
-		WHERE investigation = $1 AND execution = $2 ORDER BY server`
-	all, err := selectAll(ctx, s.db.reader, func(c *tool.Catalogue) []any { return []any{asJSON(c)} },
-		query, scope.Investigation, scope.Execution)
+// Catalogues returns the hashes of the blobs that were saved for an execution,
+// each a tool.Catalogue as JSON, sorted by server.
+func (s *Store) Catalogues(ctx context.Context, scope transcript.Scope) ([]string, error) {
+	const query = `SELECT hash FROM catalogues WHERE investigation = $1 AND execution = $2 ORDER BY server`
+	hashes, err := selectAll(ctx, s.db.reader, func(hash *string) []any { return []any{hash} }, query, scope.Investigation, scope.Execution)
 	if err != nil {
 		return nil, fmt.Errorf("read tool catalogues of %s, %s: %w", scope.Investigation, scope.Execution, s.db.explain(err))
 	}
-	return all, nil
+	return hashes, nil
 }

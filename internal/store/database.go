@@ -60,13 +60,18 @@ type handle interface {
 // write runs fn in a transaction in which nobody else changes the investigation,
 // and then wakes those who follow it.
 func (s *Store) write(ctx context.Context, investigation string, fn func(querier) error) error {
-	err := inTx(ctx, s.db.writer, nil, func(q querier) error {
+	return s.change(ctx, investigation, func(q querier) error {
 		if err := s.db.lock(ctx, q, investigation); err != nil {
 			return err
 		}
 		return fn(q)
 	})
-	if err != nil {
+}
+
+// change is write for an fn that itself begins by advancing the investigation's
+// cursor, which is its lock.
+func (s *Store) change(ctx context.Context, investigation string, fn func(querier) error) error {
+	if err := inTx(ctx, s.db.writer, nil, fn); err != nil {
 		return s.db.explain(err)
 	}
 	if investigation != "" {

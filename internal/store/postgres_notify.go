@@ -71,7 +71,8 @@ func (db *postgres) notify(ctx context.Context, investigations []string) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyWithin)
 	defer cancel()
-	const query = `SELECT pg_notify($1, investigation) FROM unnest($2::text[]) AS investigation`
+	// Without waiting for the disk: what is announced is there, and news that are lost are no loss.
+	const query = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, investigation) FROM unnest($2::text[]) AS investigation`
 	if _, err := db.pool.ExecContext(ctx, query, channel, investigations); err != nil {
 		db.logger.DebugContext(ctx, "changes of the store were not announced", "error", err)
 	}

@@ -67,6 +67,43 @@ func (s *Store) append(ctx context.Context, c claim, step transcript.Step) (stor
 	if err := errors.Join(c.check(), checkOrder(step.Rows)); err != nil {
 		return nil, err
 	}
+	stored, err = s.appendNext(ctx, c, step)
+	if errors.Is(err, errUnsettled) {
+		stored, err = s.appendClaimed(ctx, c, step)
+	}
+	if errors.Is(err, errDuplicate) {
+		return nil, fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	return stored, err
+}
+
+// errUnsettled: the step is there already, or its run has to make its claim good.
+var errUnsettled = errors.New("the step is not the run's next one")
+
+// appendNext writes a step that nothing stands in the way of, which is nearly every
+// one. To number its rows locks the investigation, too.
+func (s *Store) appendNext(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, err error) {
+	err = s.change(ctx, c.Investigation, func(q querier) error {
+		now, err := advance(ctx, q, step.Investigation, cursor{seq: int64(len(step.Rows))})
+		if err != nil {
+			return err
+		}
+		st, err := c.standing(ctx, q)
+		if err != nil {
+			return err
+		}
+		if st.stored || !st.settled() {
+			return errUnsettled
+		}
+		if stored, err = insertRows(ctx, q, step, now.seq); err != nil {
+			return err
+		}
+		return s.recall(ctx, q, step.Recall, stored)
+	})
+	return stored, err
+}
+
+func (s *Store) appendClaimed(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, err error) {
 	err = s.write(ctx, c.Investigation, func(q querier) error {
 		st, err := c.enforce(ctx, q)
 		if err != nil {
@@ -81,9 +118,6 @@ func (s *Store) append(ctx context.Context, c claim, step transcript.Step) (stor
 		}
 		return s.recall(ctx, q, step.Recall, stored)
 	})
-	if errors.Is(err, errDuplicate) {
-		return nil, fmt.Errorf("%w: %w", ErrConflict, err)
-	}
 	return stored, err
 }
 
@@ -107,8 +141,12 @@ func insertStep(ctx context.Context, q querier, step transcript.Step) ([]transcr
 	if err != nil {
 		return nil, err
 	}
-	first := now.seq - int64(len(step.Rows)) + 1
-	entries := make([]transcript.Entry, 0, len(step.Rows))
+	return insertRows(ctx, q, step, now.seq)
+}
+
+// insertRows is insertStep with the number of its last row.
+func insertRows(ctx context.Context, q querier, step transcript.Step, last int64) (entries []transcript.Entry, err error) {
+	first := last - int64(len(step.Rows)) + 1
 	for i, row := range step.Rows {
 		entry := transcript.Entry{
 			Scope: step.Scope, Key: row.Key, Seq: first + int64(i), Kind: row.Kind,

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,11 +160,18 @@ func (r *run) asked(ctx context.Context, at place, req llm.Request) {
 
 // listed: the agent's server could be asked for its tools.
 func (r *run) listed(ctx context.Context, execution string) bool {
-	catalogues, err := r.store.Catalogues(ctx, r.scope(execution))
+	hashes, err := r.store.Catalogues(ctx, r.scope(execution))
 	if err != nil {
 		r.problem("read catalogues: %v", err)
 	}
-	return slices.ContainsFunc(catalogues, func(c tool.Catalogue) bool { return c.Error == "" })
+	return slices.ContainsFunc(hashes, func(hash string) bool {
+		var catalogue tool.Catalogue
+		body, err := r.store.Blob(ctx, hash)
+		if err = errors.Join(err, json.Unmarshal(body, &catalogue)); err != nil {
+			r.problem("read catalogue %s: %v", hash, err)
+		}
+		return catalogue.Error == ""
+	})
 }
 
 func wireNames(names []string) []string {

@@ -59,8 +59,8 @@ func (j journal) Reply(ctx context.Context, scope transcript.Scope, iteration in
 	return reading(ctx, j.faults, "reply", key, func() (transcript.Entry, error) { return j.Store.Reply(ctx, scope, iteration) })
 }
 
-func (j journal) Catalogues(ctx context.Context, scope transcript.Scope) ([]tool.Catalogue, error) {
-	return reading(ctx, j.faults, "catalogues", transcript.Key{}, func() ([]tool.Catalogue, error) { return j.Store.Catalogues(ctx, scope) })
+func (j journal) Catalogues(ctx context.Context, scope transcript.Scope) ([]string, error) {
+	return reading(ctx, j.faults, "catalogues", transcript.Key{}, func() ([]string, error) { return j.Store.Catalogues(ctx, scope) })
 }
 
 func (j journal) SaveCatalogue(ctx context.Context, scope transcript.Scope, c tool.Catalogue) error {

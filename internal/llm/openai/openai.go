@@ -6,6 +6,7 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -135,17 +136,22 @@ func (c *Client) apiKey() (string, error) {
 // open sends the request and returns the body of a successful answer. Of the
 // library's stream nothing is used but this body.
 func (c *Client) open(ctx context.Context, key string, req llm.Request) (io.ReadCloser, error) {
-	tap := &tap{client: c.opts.HTTPClient, temperature: temperature(req)}
+	request := newChatBody(req)
+	body, err := json.Marshal(request)
+	if err != nil {
+		return nil, fmt.Errorf("write request: %w", err)
+	}
+	tap := &tap{client: c.opts.HTTPClient, request: body}
 	config := sdk.DefaultConfig(key)
 	if c.opts.AzureAPIVersion != "" {
 		config = azureConfig(key, c.opts.AzureAPIVersion)
 	}
 	config.BaseURL = c.opts.BaseURL
 	config.HTTPClient = tap
-	if _, err := sdk.NewClientWithConfig(config).CreateChatCompletionStream(ctx, chatRequest(req)); err != nil {
+	if _, err := sdk.NewClientWithConfig(config).CreateChatCompletionStream(ctx, request.ChatCompletionRequest); err != nil {
 		return nil, err
 	}
-	return tap.body, nil
+	return tap.answer, nil
 }
 
 // failure turns what went wrong into what Generate returns: the caller's own

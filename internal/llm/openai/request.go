@@ -20,14 +20,31 @@ var reasoners = regexp.MustCompile(`^(?:.*/)?(?:o\d|gpt-(?:[5-9]|\d\d))`)
 // noParameters is the schema of a tool that takes nothing.
 const noParameters = `{"type":"object","properties":{}}`
 
-// chatRequest spells a request in the wire format. The temperature is set by the
-// tap. Nothing asks for parallel calls: they are the default, and some models
-// refuse the parameter.
-func chatRequest(req llm.Request) sdk.ChatCompletionRequest {
-	out := sdk.ChatCompletionRequest{
-		Model:         req.Model,
-		StreamOptions: &sdk.StreamOptions{IncludeUsage: true},
-	}
+// chatBody is a request in the wire format, with what go-openai leaves out where
+// it is empty: the content of messages, which providers require, and a
+// temperature of 0.
+type chatBody struct {
+	sdk.ChatCompletionRequest
+	Messages    []chatMessage `json:"messages"`
+	Temperature *float32      `json:"temperature,omitempty"`
+	Stream      bool          `json:"stream"`
+}
+
+// chatMessage is a message. It has no thinking: that is for people, and providers
+// refuse it or pay no heed.
+type chatMessage struct {
+	Role       string         `json:"role"`
+	Content    *string        `json:"content"` // null beside tool calls, where some servers want no text
+	ToolCalls  []sdk.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string         `json:"tool_call_id,omitempty"`
+}
+
+// newChatBody spells a request. Nothing asks for parallel calls: they are the
+// default, and some models refuse the parameter.
+func newChatBody(req llm.Request) chatBody {
+	out := chatBody{Temperature: temperature(req), Stream: true, Messages: []chatMessage{}}
+	out.Model = req.Model
+	out.StreamOptions = &sdk.StreamOptions{IncludeUsage: true}
 	if reasoners.MatchString(req.Model) {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
@@ -37,7 +54,7 @@ func chatRequest(req llm.Request) sdk.ChatCompletionRequest {
 		out.ResponseFormat = &sdk.ChatCompletionResponseFormat{Type: sdk.ChatCompletionResponseFormatTypeJSONObject}
 	}
 	for _, m := range req.Messages {
-		out.Messages = append(out.Messages, chatMessage(m))
+		out.Messages = append(out.Messages, newChatMessage(m))
 	}
 	for _, t := range req.Tools {
 		out.Tools = append(out.Tools, chatTool(t))
@@ -53,10 +70,11 @@ func temperature(req llm.Request) *float32 {
 	return req.Temperature
 }
 
-// chatMessage leaves thinking out: it is for people, and providers refuse it or
-// pay no heed.
-func chatMessage(m agent.Message) sdk.ChatCompletionMessage {
-	out := sdk.ChatCompletionMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
+func newChatMessage(m agent.Message) chatMessage {
+	out := chatMessage{Role: string(m.Role), ToolCallID: m.ToolCallID}
+	if m.Content != "" || len(m.ToolCalls) == 0 {
+		out.Content = &m.Content
+	}
 	for _, call := range m.ToolCalls {
 		arguments := call.Arguments
 		if arguments == "" {
@@ -80,40 +98,4 @@ func chatTool(t llm.Tool) sdk.Tool {
 		Type:     sdk.ToolTypeFunction,
 		Function: &sdk.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: schema},
 	}
-}
-
-// complete adds to a request's body what go-openai leaves out because it is
-// empty: the content of messages, which providers require, and a temperature of 0.
-func complete(body []byte, temperature *float32) ([]byte, error) {
-	var request map[string]json.RawMessage
-	if err := json.Unmarshal(body, &request); err != nil {
-		return nil, err
-	}
-	var messages []map[string]json.RawMessage
-	if err := json.Unmarshal(request["messages"], &messages); err != nil {
-		return nil, err
-	}
-	for _, m := range messages {
-		if _, ok := m["content"]; !ok {
-			m["content"] = emptyContent(m)
-		}
-	}
-	var err error
-	if request["messages"], err = json.Marshal(messages); err != nil {
-		return nil, err
-	}
-	if temperature != nil {
-		if request["temperature"], err = json.Marshal(*temperature); err != nil {
-			return nil, err
-		}
-	}
-	return json.Marshal(request)
-}
-
-// emptyContent is null beside tool calls, where some servers want no text.
-func emptyContent(message map[string]json.RawMessage) json.RawMessage {
-	if _, calls := message["tool_calls"]; calls {
-		return json.RawMessage("null")
-	}
-	return json.RawMessage(`""`)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 func testBlobs(t *testing.T, open opener) {
@@ -49,12 +50,22 @@ func testCatalogues(t *testing.T, open opener) {
 	ok(t, s.SaveCatalogue(ctx, scope, k8s))
 	ok(t, s.SaveCatalogue(ctx, other, k8s))
 	ok(t, s.SaveCatalogue(ctx, scope, down))
-	same(t, "catalogues", must(s.Catalogues(ctx, scope))(t), []tool.Catalogue{down, k8s})
+	same(t, "catalogues", catalogues(t, s, scope), []tool.Catalogue{down, k8s})
 
 	down.Error, down.Tools = "", []tool.Spec{{Name: "aws.s3"}}
 	ok(t, s.SaveCatalogue(ctx, scope, down))
-	same(t, "catalogues, one saved again", must(s.Catalogues(ctx, scope))(t), []tool.Catalogue{down, k8s})
-	same(t, "catalogues of another", must(s.Catalogues(ctx, other))(t), []tool.Catalogue{k8s})
+	same(t, "catalogues, one saved again", catalogues(t, s, scope), []tool.Catalogue{down, k8s})
+	same(t, "catalogues of another", catalogues(t, s, other), []tool.Catalogue{k8s})
+}
+
+func catalogues(t *testing.T, s Store, scope transcript.Scope) (out []tool.Catalogue) {
+	t.Helper()
+	for _, hash := range must(s.Catalogues(t.Context(), scope))(t) {
+		var catalogue tool.Catalogue
+		ok(t, json.Unmarshal(must(s.Blob(t.Context(), hash))(t), &catalogue))
+		out = append(out, catalogue)
+	}
+	return out
 }
 
 func testReopen(t *testing.T, open opener) {

@@ -32,7 +32,7 @@ type Store interface {
 	PutBlob(ctx context.Context, data []byte) (hash string, err error)
 	Blob(ctx context.Context, hash string) ([]byte, error)
 	SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error
-	Catalogues(ctx context.Context, scope transcript.Scope) ([]tool.Catalogue, error)
+	Catalogues(ctx context.Context, scope transcript.Scope) (hashes []string, err error)
 
 	StartInvestigation(ctx context.Context, r record.Investigation) error
 	FinishInvestigation(ctx context.Context, r record.Investigation) error

@@ -84,6 +84,9 @@ func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStag
 	if err != nil {
 		return out, nil // text: the contract, if there is one, has been checked
 	}
+	if out.Output, err = a.keepOutput(ctx, object); err != nil {
+		return out, err
+	}
 	out.Fields = map[string]json.RawMessage{}
 	for _, key := range keys {
 		if value, ok := object[key]; ok && len(value) <= maxField {
@@ -92,4 +95,16 @@ func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStag
 	}
 	_ = json.Unmarshal(object[fieldOutcome], &out.Outcome)
 	return out, nil
+}
+
+// maxOutput is how large an output may be to stand in a workflow's state, in bytes.
+const maxOutput = 16 << 10
+
+func (a *Activities) keepOutput(ctx context.Context, object map[string]json.RawMessage) (out Output, err error) {
+	if out.Value, err = json.Marshal(object); err != nil || len(out.Value) <= maxOutput {
+		return out, err
+	}
+	out.Ref, err = a.Blobs.PutBlob(ctx, out.Value)
+	out.Value = nil
+	return out, err
 }

@@ -137,6 +137,8 @@ type GenerateOut struct {
 	Finish  string      `json:"finish,omitempty"`
 	Model   string      `json:"model,omitempty"`
 	Usage   agent.Usage `json:"usage"`
+	// Exceeded is the bound for which the call was not made.
+	Exceeded agent.EndReason `json:"exceeded,omitempty"`
 	// Invalid says what of the reply is not what the agent's contract asks for.
 	Invalid string `json:"invalid,omitempty"`
 }
@@ -231,8 +233,15 @@ type SaveStageIn struct {
 // SaveStageOut is what the chain goes by.
 type SaveStageOut struct {
 	Outcome agent.Outcome `json:"outcome,omitempty"` // that the output itself names; "" = none
+	Output  Output        `json:"output,omitzero"`
 	// Fields are the keys of the output that routing rules and questions ask for.
 	Fields map[string]json.RawMessage `json:"fields,omitempty"`
+}
+
+// Output is a JSON object that a stage hands on: itself, or a blob if it is over 16 KB.
+type Output struct {
+	Value json.RawMessage `json:"value,omitempty"`
+	Ref   string          `json:"ref,omitempty"`
 }
 
 // ExecutionSummary is what a workflow knows of an execution that ended.

@@ -155,7 +155,7 @@ func (g *generation) addInputs(ctx context.Context) error {
 func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *transcript.Compression, summaries *agent.Usage) {
 	body := transcript.Body{
 		Text: reply.Content, Thinking: reply.Thinking, Finish: string(reply.Finish), Provider: g.provider().Name,
-		Model: reply.Model, Usage: usage(reply, compression.CompressedTokens), SummaryUsage: summaries, Compression: compression,
+		Model: reply.Model, Usage: usage(reply, compression.CompressedTokens, g.provider().Prices), SummaryUsage: summaries, Compression: compression,
 		ProviderState: reply.ProviderState, Forced: g.in.Conclude,
 	}
 	if g.row.ThinkingFallback && body.Text == "" && len(reply.ToolCalls) == 0 {
@@ -187,13 +187,14 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 
 // usage is what the provider says the call took, or else our own count; input is
 // that of the messages, in tokens.
-func usage(reply llm.Response, input int) *agent.Usage {
+func usage(reply llm.Response, input int, prices agent.Prices) *agent.Usage {
 	usage := reply.Usage
 	usage.ModelCalls = 1
 	if usage.InputTokens == 0 && usage.OutputTokens == 0 {
 		usage.InputTokens = input
 		usage.OutputTokens = token.Count(reply.Model, reply.Content+reply.Thinking)
 	}
+	usage.CostUSD = prices.Cost(usage)
 	return &usage
 }
 

@@ -35,7 +35,7 @@ type Budgets struct {
 	MaxTokensTotal *int `yaml:"max_tokens_total" min:"1" unit:"tokens" default:"none"`
 	// MaxCostUSD bounds their price.
 	MaxCostUSD *float64 `yaml:"max_cost_usd" above:"0" unit:"US dollars" default:"none"`
-	// MaxDuration bounds the investigation; time paused does not count. Of this and the timeout, the shorter holds.
+	// MaxDuration bounds the investigation; time in which it waits for people does not count. It then ends with what it has, where the timeout makes it a failure; of the two the shorter holds.
 	MaxDuration agent.Duration `yaml:"max_duration" default:"none"`
 }
 
@@ -46,10 +46,13 @@ func (b Bounds) complete() Bounds {
 }
 
 // plan is the bounds of a chain, its budgets with them.
-func (b Bounds) plan(budgets Budgets) agent.Bounds {
+func (b Bounds) plan(budgets Budgets, timeout agent.Duration) agent.Bounds {
 	out := agent.Bounds{
 		MaxPasses: value(b.MaxPasses), MaxLLMCalls: value(b.MaxLLMCalls), MaxHops: value(b.MaxAgentHops),
 		MaxTokens: value(budgets.MaxTokensTotal), MaxCost: value(budgets.MaxCostUSD),
+	}
+	if budgets.timeout(timeout) == budgets.MaxDuration {
+		out.MaxDuration = budgets.MaxDuration
 	}
 	for _, e := range b.EdgeLimits {
 		out.Edges = append(out.Edges, agent.EdgeLimit{From: e.From, To: e.To, Max: value(e.MaxCount)})

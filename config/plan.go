@@ -57,13 +57,31 @@ func (r *resolver) plan(req agent.PlanRequest) (agent.Plan, error) {
 	own := r.chainSettings(name)
 	plan := agent.Plan{
 		Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
-		Bounds: r.bounds(name).plan(own.Budgets), Interrupts: r.interrupts(name).plan(),
+		Bounds: r.bounds(name).plan(own.Budgets, own.Timeout), Interrupts: r.interrupts(name).plan(),
 		AlertMasking: r.Defaults.AlertMasking.plan(),
 	}
 	for i := range r.AgentChains[name].Stages {
 		plan.Stages = append(plan.Stages, r.stage(name, i))
 	}
+	r.requirePrices(plan)
 	return plan, nil
+}
+
+// requirePrices finds providers whose calls a budget of money cannot count.
+func (r *resolver) requirePrices(plan agent.Plan) {
+	if plan.Bounds.MaxCost == 0 {
+		return
+	}
+	for _, stage := range plan.Stages {
+		for _, a := range stage.All() {
+			for _, p := range a.Providers {
+				problem := fmt.Sprintf("llm_providers.%s has no prices, and the chain a budget of max_cost_usd", p.Name)
+				if p.Type != ProviderScripted && p.Prices == (agent.Prices{}) && !slices.Contains(r.problems, problem) {
+					r.problems = append(r.problems, problem)
+				}
+			}
+		}
+	}
 }
 
 func (r *resolver) assumedAlertType(req agent.PlanRequest) string {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -142,7 +143,10 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 		err := workflow.ExecuteActivity(generateOptions(ctx, r.in.Agent.Timeouts, summary), act.Generate, in).Get(ctx, &out)
 		if err == nil {
 			r.state.Usage = r.state.Usage.Add(out.Usage)
-			r.state.Model = out.Model
+			r.state.Model = orText(out.Model, r.state.Model)
+			if out.Exceeded != "" {
+				return out, boundReached{out.Exceeded}
+			}
 			return out, nil
 		}
 		if ctx.Err() != nil || r.state.Provider+1 >= len(r.in.Agent.Models) {
@@ -200,9 +204,19 @@ func (r *agentRun) failed(errorType, message string) AgentResult {
 	}
 }
 
+// boundReached ends the loop of an agent whose investigation may make no more model calls.
+type boundReached struct{ bound agent.EndReason }
+
+func (b boundReached) Error() string { return string(b.bound) }
+
 // stopped is the result of an agent whose loop ended with an error.
 func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
+	var reached boundReached
 	switch {
+	case errors.As(err, &reached): // it has what it has
+		return AgentResult{
+			Status: agent.StatusCompleted, StopReason: agent.StopBound, Outcome: agent.OutcomePartial, Forced: true, Bound: reached.bound,
+		}
 	case r.state.Deadline.Expired:
 		message := fmt.Sprintf("the agent did not finish within %s", r.in.Agent.Timeouts.Agent)
 		return AgentResult{Status: agent.StatusTimedOut, StopReason: agent.StopTimedOut, Outcome: agent.OutcomeError, Error: message}

@@ -38,6 +38,14 @@ type fake struct {
 	called    []activities.CallToolIn
 	saved     []activities.SaveStageIn
 	finished  []activities.FinishIn
+	extended  []activities.ExtendBudgetIn
+}
+
+func (f *fake) ExtendBudget(_ context.Context, in activities.ExtendBudgetIn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.extended = append(f.extended, in)
+	return nil
 }
 
 func (f *fake) Generate(_ context.Context, in activities.GenerateIn) (activities.GenerateOut, error) {

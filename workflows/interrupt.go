@@ -115,6 +115,23 @@ func (i *interrupt) note() activities.Note {
 // maxAnswer bounds an answer, in bytes: it goes into the input of every later stage.
 const maxAnswer = 8 << 10
 
+// maxNotes bounds the answers that a stage is told, in bytes: they are in the
+// inputs of activities.
+const maxNotes = 24 << 10
+
+// notes are the newest answers.
+func (r *investigationRun) notes() []activities.Note {
+	size, first := 0, len(r.state.Answers)
+	for first > 0 {
+		note := r.state.Answers[first-1]
+		if size += len(note.Question) + len(note.Answer); size > maxNotes {
+			break
+		}
+		first--
+	}
+	return r.state.Answers[first:]
+}
+
 func (a Answer) words() string {
 	text := orText(a.Text, a.Decision)
 	if a.Approved != nil && *a.Approved {

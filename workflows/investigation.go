@@ -31,9 +31,12 @@ type investigationState struct {
 	Results     []stageResult     `json:"results,omitempty"`
 	Answers     []activities.Note `json:"answers,omitempty"`
 	Asked       int               `json:"asked,omitempty"` // questions so far
+	Extended    agent.Extension   `json:"extended,omitzero"`
 	Usage       agent.Usage       `json:"usage"`
 	Steering    Steering          `json:"steering"`
 	Deadline    deadline          `json:"deadline"`
+	History     []StageRun        `json:"history,omitempty"`
+	Errors      []StageError      `json:"errors,omitempty"`
 	Undelivered []string          `json:"undelivered,omitempty"`
 	Shown       *attributes       `json:"shown,omitempty"`
 }
@@ -52,8 +55,9 @@ type continued struct {
 // stageResult is the execution whose final text stands for a run of a stage.
 type stageResult struct {
 	activities.Source
-	Index int  `json:"index"`
-	Void  bool `json:"void,omitempty"` // a later pass has begun before it
+	Output activities.Output `json:"output,omitzero"`
+	Index  int               `json:"index"`
+	Void   bool              `json:"void,omitempty"` // a later pass has begun before it
 }
 
 type investigationRun struct {
@@ -76,6 +80,9 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 	r.signals.serve(ctx, r.handle)
 	hear(ctx, func(w Waiting) { r.hear(ctx, w) })
 	if err := r.serveAnswers(ctx); err != nil {
+		return r.result, err
+	}
+	if err := r.serveExtensions(ctx); err != nil {
 		return r.result, err
 	}
 	if err := r.begin(ctx, input); err != nil {
@@ -149,6 +156,8 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 func (r *investigationRun) settle(ctx workflow.Context) {
 	r.result.Status, r.result.EndReason = agent.StatusCompleted, r.state.Walk.End
 	switch {
+	case r.state.Deadline.Expired && r.state.Resolved.Skeleton.Bounds.MaxDuration > 0:
+		r.result.EndReason = agent.EndBudget
 	case r.state.Deadline.Expired:
 		r.result.Status, r.result.EndReason = agent.StatusTimedOut, agent.EndTimedOut
 		r.result.Error = fmt.Sprintf("the investigation did not finish within %s", r.state.Resolved.Skeleton.Timeout)

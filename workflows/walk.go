@@ -2,6 +2,8 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -16,7 +18,8 @@ type stageChild struct {
 	index   int
 	plan    agent.StageSkeleton // with the name of this run
 	child   workflow.ChildWorkflowFuture
-	waiting []Approval   // calls that wait for a person
+	waiting []Approval // calls that wait for a person
+	started time.Time
 	result  *StageResult // nil while it runs
 }
 
@@ -73,10 +76,10 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 		plan.Name = fmt.Sprintf("%s#%d", plan.Name, r.state.Runs[n])
 	}
 	r.state.Stages[n] = StageStatus{Name: r.state.Stages[n].Name, Status: agent.StatusRunning, Run: r.state.Runs[n]}
-	s := &stageChild{index: n, plan: plan}
+	s := &stageChild{index: n, plan: plan, started: workflow.Now(ctx)}
 	in := StageInput{
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Index: n, Stage: plan,
-		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.state.Answers, Steering: r.takeSteering(plan),
+		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: r.takeSteering(plan),
 	}
 	r.running = append(r.running, s)
 	r.show(ctx)
@@ -142,14 +145,19 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 	r.state.Steering.Guidance = append(r.state.Steering.Guidance, result.Guidance...)
 	if result.Result != "" {
 		source := activities.Source{Stage: s.plan.Name, Execution: result.Result}
-		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index})
+		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index, Output: result.Output})
 	}
+	r.record(ctx, s)
 	pass := r.state.Walk.Pass
 	end := route.Result{Outcome: result.Outcome, Fields: result.Fields}
 	if result.Status != agent.StatusCompleted {
 		end.Outcome, end.Failure = agent.OutcomeError, endReason(result)
 	}
 	ask := way.Finish(s.index, end)
+	if result.Bound != "" {
+		way.Stop(result.Bound)
+		ask = ""
+	}
 	if r.state.Walk.End.Failure() && r.result.Error == "" && result.Status != agent.StatusCompleted {
 		r.result.Error = fmt.Sprintf("stage %s: %s", s.plan.Name, result.Error)
 	}
@@ -161,27 +169,35 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 	}
 }
 
-// void marks the results of stages that come again.
+// void marks the results of stages that come again. Only the newest of them are
+// kept, because agents are shown no others.
 func (r *investigationRun) void(way route.Walk) {
-	for i, result := range r.state.Results {
+	var kept []stageResult
+	void := 0
+	for _, result := range slices.Backward(r.state.Results) {
 		if way.State.Stages[result.Index] == "" {
-			r.state.Results[i].Void = true
+			result.Void, result.Output = true, activities.Output{}
+		}
+		if result.Void {
+			void++
+		}
+		if !result.Void || void <= maxEarlier {
+			kept = append(kept, result)
 		}
 	}
+	slices.Reverse(kept)
+	r.state.Results = kept
 }
 
 // maxEarlier bounds the results of earlier passes that agents are shown.
 const maxEarlier = 12
 
-// sources are the results of the present pass, or the newest of earlier ones.
+// sources are the results of the present pass, or those of earlier ones.
 func (r *investigationRun) sources(void bool) (out []activities.Source) {
 	for _, result := range r.state.Results {
 		if result.Void == void {
 			out = append(out, result.Source)
 		}
-	}
-	if void {
-		out = out[max(0, len(out)-maxEarlier):]
 	}
 	return out
 }

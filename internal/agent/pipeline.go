@@ -54,6 +54,8 @@ type Bounds struct {
 	// Budgets: tokens of all model calls, in and out, and their price.
 	MaxTokens int     `json:"max_tokens_total,omitempty"`
 	MaxCost   float64 `json:"max_cost_usd,omitempty"`
+	// MaxDuration is the plan's timeout if that is the budget's; it then ends cleanly.
+	MaxDuration Duration `json:"max_duration,omitempty"`
 }
 
 // EdgeLimit bounds how often a chain goes from one stage to another.

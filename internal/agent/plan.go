@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,6 +51,14 @@ type StagePlan struct {
 	// OutputKey names the stage's output for other stages; "" = the stage's name.
 	OutputKey string  `json:"output_key,omitempty"`
 	Routing   Routing `json:"routing,omitzero"`
+}
+
+// All are the agents of the stage, the synthesis last.
+func (s StagePlan) All() []AgentPlan {
+	if s.Synthesis == nil {
+		return s.Agents
+	}
+	return append(slices.Clone(s.Agents), *s.Synthesis)
 }
 
 // Steers reports whether what the stage hands on decides where its chain goes.
@@ -136,6 +145,18 @@ type Provider struct {
 	// Driver is the SDK of a provider of type google.
 	Driver      string      `json:"driver,omitempty"`
 	NativeTools NativeTools `json:"native_tools,omitzero"`
+	Prices      Prices      `json:"prices,omitzero"`
+}
+
+// Prices are what a model costs, in US dollars for a million tokens.
+type Prices struct {
+	Input  float64 `json:"input,omitempty"`
+	Output float64 `json:"output,omitempty"`
+}
+
+// Cost is the price of a usage, in US dollars.
+func (p Prices) Cost(u Usage) float64 {
+	return (float64(u.InputTokens)*p.Input + float64(u.OutputTokens)*p.Output) / 1e6
 }
 
 // NativeTools are tools that a provider of type google runs itself.

@@ -18,6 +18,7 @@ type StageSkeleton struct {
 	Timeout       Duration        `json:"timeout,omitempty"`
 	Agents        []AgentSkeleton `json:"agents"`
 	Synthesis     *AgentSkeleton  `json:"synthesis,omitempty"`
+	OutputKey     string          `json:"output_key,omitempty"` // "" = the stage's name
 	Routing       Routing         `json:"routing,omitzero"`
 }
 
@@ -55,7 +56,7 @@ func (p Plan) Skeleton() Skeleton {
 }
 
 func (s StagePlan) skeleton() StageSkeleton {
-	out := StageSkeleton{Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout, Routing: s.Routing}
+	out := StageSkeleton{Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout, OutputKey: s.OutputKey, Routing: s.Routing}
 	for _, a := range s.Agents {
 		out.Agents = append(out.Agents, a.skeleton())
 	}

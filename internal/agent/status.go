@@ -29,6 +29,7 @@ const (
 	StopPauseHeartbeats StopReason = "pause_heartbeats"
 	StopMaxIterations   StopReason = "max_iterations"
 	StopConcluded       StopReason = "concluded"
+	StopBound           StopReason = "bound_reached" // of the investigation
 	StopCancelled       StopReason = "cancelled"
 	StopTimedOut        StopReason = "timed_out"
 	StopFailed          StopReason = "failed"

@@ -188,6 +188,15 @@ func endReason(result StageResult) agent.EndReason {
 	return agent.EndToolFailed
 }
 
+// maxEvents is how long a run's history may get before the next stage starts; a
+// stage takes about a dozen events.
+const maxEvents = 3500
+
+func (r *investigationRun) longEnough(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > maxEvents
+}
+
 func (r *investigationRun) continueAsNew(ctx workflow.Context) error {
 	r.signals.drain(ctx, r.handle)
 	r.state.Deadline.hold(workflow.Now(ctx))

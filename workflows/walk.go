@@ -30,7 +30,7 @@ func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 		r.signals.drain(ctx, r.handle)
 		going := !r.state.Steering.Paused && !r.over(ctx)
 		if going {
-			if len(r.running)+len(r.interrupts) == 0 && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			if len(r.running)+len(r.interrupts) == 0 && r.longEnough(ctx) {
 				return true
 			}
 			for _, n := range way.Start() {

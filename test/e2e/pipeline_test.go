@@ -52,6 +52,9 @@ func TestPlanExecuteCritique(t *testing.T) {
 		t.Errorf("pass %d, %d hops, %s, outputs %v", status.Pass, status.Hops, status.EndReason, status.Outputs)
 	}
 	w.saidOnce(result.ID)
+	if *recordHistories {
+		w.record("loop")
+	}
 }
 
 // statusOf asks an investigation for its status, also one that has ended.

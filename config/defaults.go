@@ -6,6 +6,8 @@ import "github.com/inquest-dev/inquest/internal/agent"
 type Defaults struct {
 	// LLMProvider is the provider of every agent that has no other.
 	LLMProvider string `yaml:"llm_provider"`
+	// ModelRoles are models, written as default_model is, by the roles that agents have (planner, critic, …).
+	ModelRoles map[string]string `yaml:"model_roles" default:"none"`
 	// LLMBackend says how the provider is reached.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// MaxIterations bounds the model calls of agents whose type has no number of its own.
@@ -34,7 +36,7 @@ type Defaults struct {
 	// Budgets are what every investigation may use up.
 	Budgets Budgets `yaml:"budgets"`
 
-	_ struct{} `later:"model_roles scoring orchestrator memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
+	_ struct{} `later:"scoring orchestrator memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 
 // Fallback is a provider to try when the ones before it have failed.

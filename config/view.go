@@ -58,7 +58,7 @@ func (v *view) named(chain string, shown map[string]bool) {
 			for _, server := range a.MCPServers {
 				shown[entryPath("mcp_servers", server).text] = true
 			}
-			model, _, _ := strings.Cut(a.DefaultModel, ":")
+			model, _, _ := strings.Cut(a.model, ":")
 			shown[entryPath("llm_providers", model).text] = true
 		}
 	}
@@ -128,7 +128,7 @@ func (v *view) agent(p path, name string, a *Agent) *Agent {
 	s := inheritLevels(v.source.definitionLevels(name)...)
 	v.inherit(p, s, nil)
 	full := &Agent{
-		Type: a.row().Name, Description: a.Description, MCPServers: s.Servers, ToolIDs: a.ToolIDs, DefaultModel: a.DefaultModel, CustomInstructions: a.CustomInstructions,
+		Type: a.row().Name, Description: a.Description, MCPServers: s.Servers, ToolIDs: a.ToolIDs, DefaultModel: a.model, CustomInstructions: a.CustomInstructions,
 		LLMBackend: s.Backend, MaxIterations: s.MaxIterations, OnLimit: s.OnLimit, Temperature: s.Temperature,
 		MaxTokens: s.MaxTokens, NativeTools: s.NativeTools, Compression: s.Compression, Timeouts: s.Timeouts,
 		HeartbeatInterval: a.HeartbeatInterval,

@@ -28,9 +28,11 @@ type Activities struct {
 	Models      Models
 	Memories    Memories
 	Limits      Limits
+	Ledger      Ledger
 	Servers     tool.Caller // MCP servers
 	Sessions    Sessions    // nil: nobody is told
 	Builtins    Builtins
+	Validator   *tool.Validator
 	Policy      *tool.Policy
 	// SearchAttributes: the worker registered them at start.
 	SearchAttributes bool
@@ -94,6 +96,14 @@ type Memories interface {
 type Limits interface {
 	// Reserve takes a place in a window; wait > 0 = there is none for so long.
 	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
+}
+
+// Ledger is what investigations have used up, over all workers.
+type Ledger interface {
+	// Admit reserves what a model call needs, or says which bound it would exceed.
+	Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error)
+	// Extend raises an investigation's bounds, once for a key.
+	Extend(ctx context.Context, investigation, key string, by agent.Extension) error
 }
 
 // Models makes the client for a provider.

@@ -19,6 +19,7 @@ const (
 	ErrorInvalidRequest    = "InvalidRequest"
 	ErrorIterationLimit    = "ToolIterationLimit"
 	ErrorEmptyReply        = "EmptyReply"
+	ErrorInvalidOutput     = "InvalidOutput"
 	ErrorMasking           = "MaskingFailed"
 	ErrorTimeout           = "Timeout"
 	ErrorStaleRun          = "StaleRun"

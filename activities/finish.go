@@ -9,18 +9,19 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// SaveStage records how a stage and its executions ended.
-func (a *Activities) SaveStage(ctx context.Context, in SaveStageIn) error {
+// SaveStage records how a stage and its executions ended, and says what the chain goes by.
+func (a *Activities) SaveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, error) {
 	defer keepAlive(ctx)()
-	return storeFailure(a.saveStage(ctx, in))
+	out, err := a.saveStage(ctx, in)
+	return out, storeFailure(err)
 }
 
-func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) error {
+func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, error) {
 	var executions []record.Execution
 	for _, summary := range in.Executions {
 		execution, err := a.execution(ctx, summary, in.Stage)
 		if err != nil {
-			return err
+			return SaveStageOut{}, err
 		}
 		executions = append(executions, execution)
 		if a.Sessions != nil {
@@ -28,9 +29,9 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) error {
 		}
 	}
 	if err := a.Records.SaveStage(ctx, in.Stage, executions); err != nil {
-		return fmt.Errorf("record stage %s: %w", in.Stage.Name, err)
+		return SaveStageOut{}, fmt.Errorf("record stage %s: %w", in.Stage.Name, err)
 	}
-	return nil
+	return a.outputOf(ctx, in)
 }
 
 // execution completes what the workflow knows of an execution by what the plan

@@ -80,11 +80,23 @@ func (g *generation) run(ctx context.Context) ([]transcript.Entry, error) {
 	if err != nil {
 		return nil, modelFailure(err)
 	}
+	exceeded, err := g.admit(ctx, compression.CompressedTokens)
+	if err != nil {
+		return nil, err
+	}
+	if exceeded != "" {
+		g.add(transcript.KindNotice, transcript.Body{Text: fmt.Sprintf("The model was not asked: %s.", exceeded), ErrorType: string(exceeded)})
+		return g.append(ctx)
+	}
 	reply, err := g.call(ctx, view, g.tools(tools.Offered()))
 	if err != nil {
 		return nil, err
 	}
 	g.addReply(reply, tools, compression, summaryUsage(stored))
+	return g.append(ctx)
+}
+
+func (g *generation) append(ctx context.Context) ([]transcript.Entry, error) {
 	return g.Transcripts.Append(ctx, transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: g.rows, Recall: g.recalledBy()})
 }
 
@@ -137,7 +149,7 @@ func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm
 	defer live.stop()
 	request := llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
-		NativeTools: nativeTools(provider), Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
+		NativeTools: nativeTools(provider), JSON: g.contract().JSON && len(tools) == 0, Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
 	}
 	reply, err := client.Generate(ctx, request, func(d llm.Delta) { live.add(ctx, d) })
 	if err != nil {
@@ -186,10 +198,14 @@ func wireNames(messages []agent.Message) []agent.Message {
 func generateOut(entries []transcript.Entry) GenerateOut {
 	var out GenerateOut
 	for _, e := range entries {
+		if e.Kind == transcript.KindNotice && e.ErrorType != "" {
+			out.Exceeded = agent.EndReason(e.ErrorType)
+		}
 		if e.Kind != transcript.KindReply {
 			continue
 		}
 		out.Finish, out.Model, out.Preview = e.Finish, e.Model, preview(e.Text)
+		out.Invalid = e.Invalid
 		out.Empty = e.Text == "" && len(e.Calls) == 0
 		if e.Usage != nil {
 			out.Usage = *e.Usage

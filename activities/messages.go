@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -68,6 +69,18 @@ type GenerateIn struct {
 	// for a synthesis the executions that it joins.
 	Prior []Source `json:"prior,omitempty"`
 	Peers []Peer   `json:"peers,omitempty"`
+	// Earlier are results of earlier passes, Notes what people answered; also for the first call.
+	Earlier []Source `json:"earlier,omitempty"`
+	Notes   []Note   `json:"notes,omitempty"`
+}
+
+// Note is a question and what a person answered.
+type Note struct {
+	Kind     string `json:"kind"`
+	Stage    string `json:"stage"`
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+	By       string `json:"by,omitempty"`
 }
 
 // InputKind says what an Input is.
@@ -82,6 +95,7 @@ const (
 	InputConclude  InputKind = "conclude"  // conclude: a person asked for it
 	InputFallback  InputKind = "fallback"  // the provider before this one failed: Text says how
 	InputAwake     InputKind = "awake"     // the agent's pause of its heartbeats is over
+	InputRepair    InputKind = "repair"    // the last reply is not what the contract asks for: Text says why
 	InputMessage   InputKind = "message"   // a person's turn in a conversation: Text, or else Update and Run; By
 	InputHeartbeat InputKind = "heartbeat" // nobody has spoken in a conversation for a while
 	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text
@@ -123,6 +137,10 @@ type GenerateOut struct {
 	Finish  string      `json:"finish,omitempty"`
 	Model   string      `json:"model,omitempty"`
 	Usage   agent.Usage `json:"usage"`
+	// Exceeded is the bound for which the call was not made.
+	Exceeded agent.EndReason `json:"exceeded,omitempty"`
+	// Invalid says what of the reply is not what the agent's contract asks for.
+	Invalid string `json:"invalid,omitempty"`
 }
 
 // Call is a tool call that a reply asks for. Its arguments are in the transcript.
@@ -210,6 +228,20 @@ type SaveStageIn struct {
 	Plan       string             `json:"plan"`
 	Stage      record.Stage       `json:"stage"`
 	Executions []ExecutionSummary `json:"executions,omitempty"`
+}
+
+// SaveStageOut is what the chain goes by.
+type SaveStageOut struct {
+	Outcome agent.Outcome `json:"outcome,omitempty"` // that the output itself names; "" = none
+	Output  Output        `json:"output,omitzero"`
+	// Fields are the keys of the output that routing rules and questions ask for.
+	Fields map[string]json.RawMessage `json:"fields,omitempty"`
+}
+
+// Output is a JSON object that a stage hands on: itself, or a blob if it is over 16 KB.
+type Output struct {
+	Value json.RawMessage `json:"value,omitempty"`
+	Ref   string          `json:"ref,omitempty"`
 }
 
 // ExecutionSummary is what a workflow knows of an execution that ended.

@@ -31,6 +31,7 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	if err != nil {
 		return final(ErrorConfiguration, err)
 	}
+	system += prompt.Contract(g.contract())
 	g.add(transcript.KindSystem, transcript.Body{Text: system})
 	if g.plan.Conversation {
 		return nil // people say what they want
@@ -60,6 +61,16 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 			return data, err
 		}
 		data.Prior = append(data.Prior, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
+	}
+	for _, source := range g.in.Earlier {
+		text, err := g.finalText(ctx, source.Execution)
+		if err != nil {
+			return data, err
+		}
+		data.Earlier = append(data.Earlier, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
+	}
+	for _, note := range g.in.Notes {
+		data.Notes = append(data.Notes, prompt.Note{Stage: note.Stage, Question: note.Question, Answer: note.Answer, By: note.By})
 	}
 	for _, peer := range g.in.Peers {
 		entries, err := g.Transcripts.Entries(ctx, transcript.Scope{Investigation: g.ref.Investigation, Execution: peer.Execution})
@@ -127,6 +138,8 @@ func (g *generation) addInputs(ctx context.Context) error {
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopMaxIterations)})
 		case InputConclude:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopConcluded)})
+		case InputRepair:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Repair(input.Text)})
 		case InputAwake:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Awake})
 		case InputFallback:
@@ -142,7 +155,7 @@ func (g *generation) addInputs(ctx context.Context) error {
 func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *transcript.Compression, summaries *agent.Usage) {
 	body := transcript.Body{
 		Text: reply.Content, Thinking: reply.Thinking, Finish: string(reply.Finish), Provider: g.provider().Name,
-		Model: reply.Model, Usage: usage(reply, compression.CompressedTokens), SummaryUsage: summaries, Compression: compression,
+		Model: reply.Model, Usage: usage(reply, compression.CompressedTokens, g.provider().Prices), SummaryUsage: summaries, Compression: compression,
 		ProviderState: reply.ProviderState, Forced: g.in.Conclude,
 	}
 	if g.row.ThinkingFallback && body.Text == "" && len(reply.ToolCalls) == 0 {
@@ -166,18 +179,22 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 		}
 		body.Calls = append(body.Calls, row)
 	}
+	if len(body.Calls) == 0 {
+		body.Invalid = g.invalid(body.Text)
+	}
 	g.add(transcript.KindReply, body)
 }
 
 // usage is what the provider says the call took, or else our own count; input is
 // that of the messages, in tokens.
-func usage(reply llm.Response, input int) *agent.Usage {
+func usage(reply llm.Response, input int, prices agent.Prices) *agent.Usage {
 	usage := reply.Usage
 	usage.ModelCalls = 1
 	if usage.InputTokens == 0 && usage.OutputTokens == 0 {
 		usage.InputTokens = input
 		usage.OutputTokens = token.Count(reply.Model, reply.Content+reply.Thinking)
 	}
+	usage.CostUSD = prices.Cost(usage)
 	return &usage
 }
 

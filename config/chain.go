@@ -29,8 +29,14 @@ type Chain struct {
 	Timeout agent.Duration `yaml:"timeout" default:"queue.session_timeout"`
 	// Runbook is what all agents are told to go by.
 	Runbook string `yaml:"runbook"`
+	// Bounds limit a chain that routes.
+	Bounds Bounds `yaml:"bounds"`
+	// Budgets are laid over those of defaults.
+	Budgets Budgets `yaml:"budgets"`
+	// Interrupts say how the chain waits for people.
+	Interrupts Interrupts `yaml:"interrupts"`
 
-	_ struct{} `later:"chat scoring sub_agents budgets bounds fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
+	_ struct{} `later:"chat scoring sub_agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 
 func (c *Chain) validate(p path, v *validator) {
@@ -51,13 +57,14 @@ func (c *Chain) validate(p path, v *validator) {
 		}
 		names[s.Name] = i
 	}
+	c.chart().validate(p, v)
 }
 
 func (c *Chain) settings() settings {
 	return settings{
 		Provider: c.LLMProvider, Backend: canonical(c.LLMBackend), Fallbacks: c.FallbackProviders,
 		MaxIterations: c.MaxIterations, Servers: notEmpty(c.MCPServers),
-		Timeout: c.Timeout, Runbook: c.Runbook,
+		Timeout: c.Timeout, Runbook: c.Runbook, Budgets: c.Budgets,
 	}
 }
 

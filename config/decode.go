@@ -27,6 +27,10 @@ var durationType = reflect.TypeFor[agent.Duration]()
 // value decodes n into dst, which keeps what it has if n is null.
 func (d *decoder) value(n *yaml.Node, p path, dst reflect.Value, late bool) {
 	n = follow(n)
+	if dst.Type() == jsonType {
+		d.json(n, p, dst)
+		return
+	}
 	if !d.spend(n) || n.ShortTag() == "!!null" {
 		return
 	}
@@ -60,9 +64,9 @@ func (d *decoder) structure(n *yaml.Node, p path, dst reflect.Value) {
 			continue
 		}
 		if f, part, ok := keys.find(name); ok && part != "" {
-			d.entry(pair.value, at, dst.Field(f.index), part, f.late)
+			d.entry(pair.value, at, dst.FieldByIndex(f.index), part, f.late)
 		} else if ok {
-			d.value(pair.value, at, dst.Field(f.index), f.late)
+			d.value(pair.value, at, dst.FieldByIndex(f.index), f.late)
 		} else if instead, ok := keys.unused[name]; ok {
 			d.add(SeverityWarning, at, "does nothing here: %s", instead)
 		} else {

@@ -6,6 +6,8 @@ import "github.com/inquest-dev/inquest/internal/agent"
 type Defaults struct {
 	// LLMProvider is the provider of every agent that has no other.
 	LLMProvider string `yaml:"llm_provider"`
+	// ModelRoles are models, written as default_model is, by the roles that agents have (planner, critic, …).
+	ModelRoles map[string]string `yaml:"model_roles" default:"none"`
 	// LLMBackend says how the provider is reached.
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// MaxIterations bounds the model calls of agents whose type has no number of its own.
@@ -31,7 +33,10 @@ type Defaults struct {
 	// AlertMasking is what is masked in requests, and in results of which nothing else is said.
 	AlertMasking AlertMasking `yaml:"alert_masking"`
 
-	_ struct{} `later:"model_roles scoring orchestrator memory budgets agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
+	// Budgets are what every investigation may use up.
+	Budgets Budgets `yaml:"budgets"`
+
+	_ struct{} `later:"scoring orchestrator memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 
 // Fallback is a provider to try when the ones before it have failed.
@@ -58,5 +63,6 @@ func (d *Defaults) settings() settings {
 		Provider: d.LLMProvider, Backend: canonical(d.LLMBackend), Fallbacks: d.FallbackProviders,
 		MaxIterations: d.MaxIterations, SuccessPolicy: d.SuccessPolicy, Runbook: d.Runbook,
 		Timeouts: d.Timeouts, Compression: d.Compression, Shell: d.Shell.settings(), ToolConfig: d.ToolConfig,
+		Budgets: d.Budgets,
 	}
 }

@@ -18,6 +18,8 @@ type Agent struct {
 	ToolIDs []string `yaml:"tool_ids" default:"none"`
 	// DefaultModel is the model where chains and stages name no provider: the name of an llm_providers entry, provider:model, or a model of OpenAI's.
 	DefaultModel string `yaml:"default_model" default:"llm_provider of defaults"`
+	// ModelRole picks the model from the model_roles of defaults, in place of a default_model.
+	ModelRole string `yaml:"model_role" default:"none"`
 	// CustomInstructions are added to the system prompt.
 	CustomInstructions string `yaml:"custom_instructions"`
 	// LLMBackend says how the provider is reached.
@@ -45,7 +47,9 @@ type Agent struct {
 	// Timeouts are laid over those of defaults.
 	Timeouts Timeouts `yaml:"timeouts"`
 
-	_ struct{} `later:"model_role orchestrator skills required_skills"`
+	model string // default_model, or that of the role: see defineModels
+
+	_ struct{} `later:"orchestrator skills required_skills"`
 }
 
 func (a *Agent) validate(p path, v *validator) {
@@ -64,7 +68,7 @@ func (a *Agent) validate(p path, v *validator) {
 
 func (a *Agent) settings() settings {
 	return settings{
-		Provider: a.DefaultModel,
+		Provider: a.model,
 		Backend:  canonical(a.LLMBackend), Servers: notEmpty(a.MCPServers), MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
 		Temperature: a.Temperature, MaxTokens: a.MaxTokens, NativeTools: a.NativeTools,
 		Compression: a.Compression, Shell: a.Shell.settings(), ToolConfig: a.ToolConfig, Timeouts: a.Timeouts,

@@ -25,4 +25,39 @@
 // stage. An empty list of fallback providers clears the inherited ones, and so
 // does one of enabled or disabled tools; other empty lists count as not set. `starter config show` writes what comes of
 // it, and for every value where it comes from.
+//
+// # Chains that route
+//
+// The stages of a chain run in order, unless they say otherwise:
+//
+//	agent_chains:
+//	  triage:
+//	    bounds: {max_passes: 2}
+//	    stages:
+//	      - name: plan
+//	        agents: [{name: Planner}]
+//	        required_output_fields: [steps]
+//	      - name: work
+//	        agents: [{name: LogAgent}, {name: MetricsAgent}]
+//	        error_next: report
+//	      - name: judge
+//	        agents: [{name: Judge}]
+//	        routing_rules:
+//	          - {condition: complete, value: true, target: report}
+//	          - {condition: unclear, value: true, target: clarification}
+//	        default_next: plan
+//	      - name: report
+//	        agents: [{name: Writer}]
+//
+// A target is a stage, end, clarification or confirmation; the last two ask people.
+// One that is not further on begins another pass. A chain with routing_rules,
+// default_next, error_next or loop_target is one that routes, and has bounds even
+// if it names none. A stage's own keys may also stand on the entry of its one agent;
+// a key that stands in both places is refused.
+//
+// Where a stage has requires or after, the stages of its chain start as soon as they
+// may, beside each other, instead of in order. So nothing sends such a chain forward:
+// its targets are stages before, the stage itself, and what is no stage.
+//
+// `starter chain graph` draws a chain.
 package config

@@ -116,10 +116,10 @@ func sentence(text string) string {
 
 // comment is what the code says of a key, without the name that Go has for it.
 func (r *manual) comment(p place, key string) string {
-	name := p.schema.fields[key].name
-	text := r.comments[p.typ.Name()+"."+name]
+	name, owner := p.schema.fields[key].name, p.schema.fields[key].owner
+	text := r.comments[owner+"."+name]
 	if text == "" {
-		r.Errorf("%s.%s has no comment", p.typ.Name(), name)
+		r.Errorf("%s.%s has no comment", owner, name)
 	}
 	if rest, ok := strings.CutPrefix(text, name+" "); ok {
 		return key + " " + rest
@@ -127,7 +127,9 @@ func (r *manual) comment(p place, key string) string {
 	return text
 }
 
-func (p place) tag(key string) reflect.StructTag { return p.typ.Field(p.schema.fields[key].index).Tag }
+func (p place) tag(key string) reflect.StructTag {
+	return p.typ.FieldByIndex(p.schema.fields[key].index).Tag
+}
 
 // standard is what holds if nothing is said.
 func (r *manual) standard(p place, key string) string {
@@ -209,7 +211,7 @@ func (r *manual) section(out *strings.Builder, p place) {
 // value says what may stand behind a key.
 func (r *manual) value(p place, key string) string {
 	f := p.schema.fields[key]
-	t := p.typ.Field(f.index).Type
+	t := p.typ.FieldByIndex(f.index).Type
 	if f.open != nil {
 		t = t.Elem()
 	}
@@ -227,6 +229,8 @@ func typeText(t reflect.Type, f field) string {
 	switch {
 	case t == durationType:
 		return "duration (`90s`, `1h30m`; a number is seconds)"
+	case t == jsonType:
+		return "any value"
 	case t.Kind() == reflect.Pointer:
 		return typeText(t.Elem(), f)
 	case t.Kind() == reflect.Struct:

@@ -62,8 +62,11 @@ func (c copier) copy(p path, v reflect.Value) reflect.Value {
 	case kind == reflect.Struct:
 		for i := range v.NumField() {
 			if t := v.Type().Field(i); t.IsExported() {
-				key, _, _ := strings.Cut(t.Tag.Get("yaml"), ",")
-				out.Field(i).Set(c.copy(p.key(key), v.Field(i)))
+				at := p
+				if key, _, _ := strings.Cut(t.Tag.Get("yaml"), ","); key != "" { // "" = inline
+					at = p.key(key)
+				}
+				out.Field(i).Set(c.copy(at, v.Field(i)))
 			}
 		}
 	case kind == reflect.Pointer && !v.IsNil():

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,7 +26,10 @@ agent_chains:
     alert_types: [a]
     llm_provider: mini
     fallback_providers: []
-    stages: [{name: one, agents: [{name: A}, {name: B, max_iterations: 3}], synthesis: {agent: SynthesisAgent}}]
+    bounds: {max_passes: 2, edge_limits: [{from: one, to: one, max_count: 1}]}
+    stages:
+      - {name: one, agents: [{name: A}, {name: B, max_iterations: 3}], synthesis: {agent: SynthesisAgent}, output_schema: {type: object}}
+      - {name: two, agents: [{name: A, error_next: one, routing_rules: [{condition: n, value: [1, {a: null}], target: end}]}]}
 `
 
 func defined() Entries {
@@ -41,8 +45,14 @@ func defined() Entries {
 		},
 		AgentChains: map[string]*Chain{"c": {
 			AlertTypes: []string{"a"}, LLMProvider: "mini", FallbackProviders: []Fallback{},
+			Bounds: Bounds{MaxPasses: new(2), EdgeLimits: []EdgeLimit{{From: "one", To: "one", MaxCount: new(1)}}},
 			Stages: []*Stage{{
 				Name: "one", Agents: []*StageAgent{{Name: "A"}, {Name: "B", MaxIterations: new(3)}}, Synthesis: Synthesis{Agent: "SynthesisAgent"},
+				Flow: Flow{OutputSchema: json.RawMessage(`{"type": "object"}`)},
+			}, {
+				Name: "two", Agents: []*StageAgent{{Name: "A", Flow: Flow{
+					ErrorNext: "one", RoutingRules: []RoutingRule{{Condition: "n", Value: json.RawMessage(`[1,{"a":null}]`), Target: "end"}},
+				}}},
 			}},
 		}},
 	}
@@ -88,6 +98,7 @@ func TestEntriesAreTheSameAsYAML(t *testing.T) {
 	// What becomes of the program's values changes nothing.
 	own.Agents["A"].ToolIDs[0], own.MCPServers["lab"].Transport.Env["KEY"] = "x", "x"
 	own.AgentChains["c"].Stages[0].Agents[1].Name, *own.AgentChains["c"].Stages[0].Agents[1].MaxIterations = "x", 9
+	own.AgentChains["c"].Stages[1].Agents[0].RoutingRules[0].Value[1] = '7'
 	own.Agents["B"].ToolConfig.ToolPermissions["page"].Allowed["to"][0] = "x"
 	if diff := cmp.Diff(want, told(t, fromGo)); diff != "" {
 		t.Error(diff)
@@ -109,7 +120,10 @@ func TestEntriesRefused(t *testing.T) {
 		LLMProviders: map[string]*Provider{"p:q": {Type: "openai"}, "n": nil},
 		MCPServers:   map[string]*Server{"s": {Transport: Transport{Type: "ftp"}}},
 		Agents:       map[string]*Agent{"A": nil, "B": {Type: "nobody", LLMBackend: "x"}, "": {}},
-		AgentChains:  map[string]*Chain{"c": {Stages: []*Stage{nil, {Name: "s", Agents: []*StageAgent{nil}}}}},
+		AgentChains: map[string]*Chain{"c": {Stages: []*Stage{nil, {Name: "s", Agents: []*StageAgent{nil}}, {
+			Name: "t", Agents: []*StageAgent{{Name: "GeneralWorker", Flow: Flow{ErrorNext: "u"}}},
+			Flow: Flow{RoutingRules: []RoutingRule{{Condition: "x", Target: "end", Value: json.RawMessage(`{`)}, {Condition: "x", Target: "end"}}, OutputSchema: json.RawMessage(` []`)},
+		}}}},
 	}})
 	var got []string
 	for _, f := range findings {
@@ -120,9 +134,13 @@ func TestEntriesRefused(t *testing.T) {
 	want := []string{
 		`Go: agent_chains.c.stages[0]: must not be nil`,
 		`Go: agent_chains.c.stages[1].agents[0]: must not be nil`,
+		`Go: agent_chains.c.stages[2].agents[0].error_next: no stage named "u"; a target is a stage or one of end, clarification, confirmation`,
+		`Go: agent_chains.c.stages[2].output_schema: a JSON schema is a mapping`,
+		`Go: agent_chains.c.stages[2].routing_rules[0].value: not JSON, which it must be in Go`,
+		`Go: agent_chains.c.stages[2].routing_rules[1].value: a value is required; null is one`,
 		`Go: agents.A: must not be nil`,
 		`Go: agents.B.llm_backend: must be one of langchain, native-gemini, got "x"`,
-		`Go: agents.B.type: must be one of default, action, synthesis, scoring, exec_summary, memgpt_agent, letta_v1_agent, react_agent, got "nobody"`,
+		`Go: agents.B.type: must be one of default, action, synthesis, scoring, llm, exec_summary, memgpt_agent, letta_v1_agent, react_agent, got "nobody"`,
 		`Go: agents[""]: a name needs a letter or digit`,
 		`Go: llm_providers.n: must not be nil`,
 		`Go: llm_providers["p:q"]: a provider's name has at most 64 of A-Z a-z 0-9 _ . -, got "p:q"`,

@@ -61,14 +61,14 @@ func (g *generator) config() section {
 	defaults := g.some(section{
 		"fallback_providers": g.fallbacks(), "max_iterations": "{{.N}}", "success_policy": g.one("any", "all"),
 		"runbook": g.text(), "timeouts": g.timeouts(), "compression": g.compression(), "shell": g.shell(),
-		"tool_config": g.toolConfig(),
+		"tool_config": g.toolConfig(), "budgets": g.budgets(),
 	})
 	defaults["alert_masking"] = g.some(section{"enabled": g.yes(), "pattern_group": g.one("basic", "all")})
 	defaults["summarization"] = g.some(section{"llm_provider": g.one(g.providers...)})
 	defaults["llm_provider"], defaults["llm_backend"] = g.one(g.providers...), g.backend()
 	agents := section{"Joiner": g.agent("synthesis")}
 	for _, name := range g.agents {
-		agents[name] = g.agent(g.one("", "default", "action", "react", "react_agent", "exec_summary", "letta_v1"))
+		agents[name] = g.agent(g.one("", "default", "action", "react", "react_agent", "llm", "exec_summary", "letta_v1"))
 	}
 	return section{
 		"defaults": defaults, "llm_providers": providers, "mcp_servers": servers, "agents": agents, "agent_chains": g.chains(),
@@ -152,13 +152,19 @@ func (g *generator) agent(kind string) section {
 func (g *generator) chains() section {
 	chains := section{}
 	for i, name := range g.names("c") {
+		names, graph := g.names("stage "), g.yes()
 		var stages []section
-		for n := range rapid.IntRange(1, 3).Draw(g.T, "stages") {
-			stages = append(stages, g.stage(fmt.Sprintf("stage %d", n)))
+		for n, name := range names {
+			flow := g.routing(names)
+			if graph {
+				flow = g.dependencies(names, n)
+			}
+			stages = append(stages, g.stage(name, flow))
 		}
 		c := g.some(section{
 			"description": g.text(), "llm_provider": g.one(g.providers...), "llm_backend": g.backend(), "fallback_providers": g.fallbacks(),
 			"max_iterations": g.count(), "mcp_servers": g.subset(g.servers), "timeout": "1h30m", "runbook": g.text(),
+			"bounds": g.bounds(names), "budgets": g.budgets(), "interrupts": g.interrupts(names),
 		})
 		c["alert_types"], c["stages"] = []string{fmt.Sprintf("type %d", i), g.text() + fmt.Sprint(i)}, stages
 		chains[name] = c
@@ -166,8 +172,69 @@ func (g *generator) chains() section {
 	return chains
 }
 
-func (g *generator) stage(name string) section {
+// flow is what every stage may say of its results.
+func (g *generator) flow(more section) section {
+	all := section{
+		"required_output_fields": []string{"a", g.text()},
+		"output_schema":          section{"type": "object", "required": []string{"a"}, "properties": section{"a": section{"enum": []any{g.json(0)}, "description": g.text()}}},
+	}
+	maps.Copy(all, more)
+	return g.some(all)
+}
+
+// routing leads anywhere.
+func (g *generator) routing(names []string) section {
+	target := func() string { return g.one(append(slices.Clone(names), "end", "clarification", "confirmation")...) }
+	rule := section{"condition": g.text(), "value": g.json(0), "target": target()}
+	return g.flow(section{"routing_rules": []section{rule}, "default_next": target(), "error_next": target(), "loop_target": target()})
+}
+
+// dependencies are on stages before the n-th.
+func (g *generator) dependencies(names []string, n int) section {
+	flow := g.flow(section{"default_next": "confirmation", "error_next": names[0], "loop_target": names[n]})
+	if n > 0 && g.yes() {
+		flow["requires"], flow["after"], flow["join"] = []string{g.one(names[:n]...)}, g.subset(names[:n]), g.one("any", "all")
+	}
+	return flow
+}
+
+// json is any value that JSON has.
+func (g *generator) json(depth int) any {
+	kinds := []func() any{
+		func() any { return g.text() }, func() any { return g.one("null", "1.0", "2026-01-02", "~", "<<", "0x10", "no") },
+		func() any { return rapid.Float64().Draw(g.T, "number") }, func() any { return g.count() }, func() any { return g.yes() }, func() any { return nil },
+	}
+	if depth < 3 {
+		kinds = append(kinds,
+			func() any { return []any{g.json(depth + 1), g.json(depth + 1)} },
+			func() any {
+				return section{"<<": g.json(depth + 1), strings.ReplaceAll(g.text(), "{{", "{"): g.json(depth + 1)}
+			},
+			func() any { return g.either(section{}, section{"": []any{}}) })
+	}
+	return rapid.SampledFrom(kinds).Draw(g.T, "kind")()
+}
+
+func (g *generator) bounds(names []string) section {
+	edge := section{"from": g.one(names...), "to": g.one(names...), "max_count": g.count()}
+	return g.some(section{"max_passes": g.count(), "max_llm_calls": g.count(), "max_agent_hops": g.count(), "edge_limits": []section{edge}})
+}
+
+func (g *generator) budgets() section {
+	return g.some(section{"max_tokens_total": g.count(), "max_cost_usd": rapid.Float64Range(0.001, 99).Draw(g.T, "cost"), "max_duration": "50m"})
+}
+
+func (g *generator) interrupts(names []string) section {
+	return g.some(section{
+		"clarification_resume_stage": g.one(names...), "confirmation_resume_stage": g.one(names...), "agent_review_resume_stage": g.one(names...),
+		"clarification_timeout": "2h", "confirmation_timeout": 90, "agent_review_timeout": "{{.N}}", "on_expiry": g.one("end", "continue"),
+	})
+}
+
+// stage has its flow's keys itself, or on the entry of its one agent.
+func (g *generator) stage(name string, flow section) section {
 	s := g.some(section{
+		"temperature": rapid.Float32Range(0, 2).Draw(g.T, "temperature"), "max_tokens": g.count(),
 		"success_policy": g.one("any", "all"), "max_iterations": g.count(), "mcp_servers": g.subset(g.servers),
 		"fallback_providers": g.fallbacks(), "timeout": 600, "synthesis": g.some(section{"agent": "Joiner", "llm_provider": g.one(g.providers...), "llm_backend": g.backend()}),
 	})
@@ -176,12 +243,20 @@ func (g *generator) stage(name string) section {
 		a := g.some(section{
 			"llm_provider": g.one(g.providers...), "llm_backend": g.backend(), "max_iterations": g.count(),
 			"mcp_servers": g.subset(g.servers), "fallback_providers": g.fallbacks(), "timeout": "5m",
+			"temperature": 0.5, "max_tokens": g.count(),
 		})
 		a["name"] = g.one(g.agents...)
 		agents = append(agents, a)
 	}
 	if s["name"], s["agents"] = name, agents; len(agents) == 1 && g.yes() {
 		s["replicas"] = rapid.IntRange(1, 4).Draw(g.T, "replicas")
+	}
+	for _, key := range slices.Sorted(maps.Keys(flow)) {
+		at := s
+		if len(agents) == 1 && g.yes() {
+			at = agents[0]
+		}
+		at[key] = flow[key]
 	}
 	return s
 }

@@ -25,6 +25,7 @@ type settings struct {
 	SuccessPolicy agent.SuccessPolicy `yaml:"success_policy"`
 	Runbook       string              `yaml:"runbook"`
 	Timeout       agent.Duration      `yaml:"timeout"` // of the investigation
+	Budgets       Budgets             `yaml:"budgets"`
 }
 
 // inherit lays levels over each other, lowest first: of every field, the last
@@ -44,13 +45,13 @@ func overlay(dst, src reflect.Value, at path, won func(key path)) {
 	keys := schemaOf(src.Type())
 	for _, name := range keys.order {
 		i := keys.fields[name].index
-		switch field := src.Field(i); {
+		switch field := src.FieldByIndex(i); {
 		case field.Kind() == reflect.Struct:
-			overlay(dst.Field(i), field, at.key(name), won)
+			overlay(dst.FieldByIndex(i), field, at.key(name), won)
 		case field.Kind() == reflect.Map:
-			overlayEntries(dst.Field(i), field, at.key(name), won)
+			overlayEntries(dst.FieldByIndex(i), field, at.key(name), won)
 		case !field.IsZero(): // an empty list is not: it has been written
-			dst.Field(i).Set(field)
+			dst.FieldByIndex(i).Set(field)
 			won(at.key(name))
 		}
 	}

@@ -39,9 +39,9 @@ func (r *manual) definition(p place) section {
 	properties, patterns := section{}, section{}
 	for _, key := range p.schema.order {
 		f := p.schema.fields[key]
-		property := schemaFor(p.typ.Field(f.index).Type, f)
+		property := schemaFor(p.typ.FieldByIndex(f.index).Type, f)
 		if f.open != nil {
-			property = schemaFor(p.typ.Field(f.index).Type.Elem(), f)
+			property = schemaFor(p.typ.FieldByIndex(f.index).Type.Elem(), f)
 			patterns["^"+f.open.before+".+"+f.open.after+"$"] = property
 		} else {
 			properties[key] = property
@@ -62,6 +62,8 @@ func schemaFor(t reflect.Type, f field) section {
 	switch {
 	case t == durationType:
 		return section{"type": []string{"string", "integer"}}
+	case t == jsonType:
+		return section{}
 	case t.Kind() == reflect.Pointer:
 		return schemaFor(t.Elem(), f)
 	case t.Kind() == reflect.Struct:

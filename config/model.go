@@ -11,11 +11,11 @@ import (
 // "Model descriptor").
 func (c *Config) defineModels() {
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		model := c.Agents[name].DefaultModel
+		model, p := c.modelOf(name)
+		c.Agents[name].model = model
 		if _, known := c.LLMProviders[model]; known || model == "" {
 			continue
 		}
-		p := entryPath("agents", name).key("default_model")
 		entry, err := c.described(model)
 		if err != nil {
 			c.report.fail(p, "%v", err)
@@ -24,6 +24,22 @@ func (c *Config) defineModels() {
 		c.LLMProviders[model] = entry
 		c.report.at[entryPath("llm_providers", model).text] = c.report.position(p)
 	}
+}
+
+// modelOf is the model that an agent names, or that its role has, and where that is written.
+func (c *Config) modelOf(name string) (model string, at path) {
+	a, p := c.Agents[name], entryPath("agents", name)
+	if a.ModelRole == "" {
+		return a.DefaultModel, p.key("default_model")
+	}
+	model, known := c.Defaults.ModelRoles[a.ModelRole]
+	switch {
+	case a.DefaultModel != "":
+		c.report.fail(p.key("model_role"), "the agent has a default_model as well: only one of them may be there")
+	case !known:
+		c.report.fail(p.key("model_role"), "defaults.model_roles has no %q; there are: %s", a.ModelRole, list(c.Defaults.ModelRoles))
+	}
+	return model, path{}.key("defaults").key("model_roles").key(a.ModelRole)
 }
 
 // described is the provider that a descriptor stands for: provider:model, or a

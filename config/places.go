@@ -33,7 +33,7 @@ func placesIn(at string, t reflect.Type) []place {
 	here := place{at: at, typ: t, schema: schemaOf(t)}
 	all := []place{here}
 	for _, name := range here.schema.order {
-		all = append(all, placesIn(here.key(name), t.Field(here.schema.fields[name].index).Type)...)
+		all = append(all, placesIn(here.key(name), t.FieldByIndex(here.schema.fields[name].index).Type)...)
 	}
 	return all
 }

@@ -56,13 +56,32 @@ func (r *resolver) plan(req agent.PlanRequest) (agent.Plan, error) {
 	r.requireVariables(name, req.Provider)
 	own := r.chainSettings(name)
 	plan := agent.Plan{
-		Chain: name, AlertType: req.AlertType, Timeout: own.Timeout, Runbook: cmp.Or(req.Runbook, own.Runbook),
+		Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
+		Bounds: r.bounds(name).plan(own.Budgets, own.Timeout), Interrupts: r.interrupts(name).plan(),
 		AlertMasking: r.Defaults.AlertMasking.plan(),
 	}
 	for i := range r.AgentChains[name].Stages {
 		plan.Stages = append(plan.Stages, r.stage(name, i))
 	}
+	r.requirePrices(plan)
 	return plan, nil
+}
+
+// requirePrices finds providers whose calls a budget of money cannot count.
+func (r *resolver) requirePrices(plan agent.Plan) {
+	if plan.Bounds.MaxCost == 0 {
+		return
+	}
+	for _, stage := range plan.Stages {
+		for _, a := range stage.All() {
+			for _, p := range a.Providers {
+				problem := fmt.Sprintf("llm_providers.%s has no prices, and the chain a budget of max_cost_usd", p.Name)
+				if p.Type != ProviderScripted && p.Prices == (agent.Prices{}) && !slices.Contains(r.problems, problem) {
+					r.problems = append(r.problems, problem)
+				}
+			}
+		}
+	}
 }
 
 func (r *resolver) assumedAlertType(req agent.PlanRequest) string {
@@ -105,17 +124,21 @@ func (r *resolver) requireVariables(chain, descriptor string) {
 
 func (r *resolver) stage(chain string, i int) agent.StagePlan {
 	stage := r.AgentChains[chain].Stages[i]
+	flow, _ := stage.flow()
 	out := agent.StagePlan{
 		Name: stage.Name, SuccessPolicy: r.stageSettings(chain, i).SuccessPolicy, Timeout: stage.Timeout,
+		OutputKey: flow.OutputKey, Routing: flow.routing(),
 	}
 	agents, synthesis := r.stageWork(chain, i)
 	for _, w := range agents {
 		out.Agents = append(out.Agents, r.agent(w))
 	}
+	last := &out.Agents[0] // whose text stands for the stage
 	if synthesis != nil {
 		joined := r.agent(*synthesis)
-		out.Synthesis = &joined
+		last, out.Synthesis = &joined, &joined
 	}
+	last.Contract = flow.contract()
 	return out
 }
 

@@ -27,10 +27,20 @@ type Provider struct {
 	Driver string `yaml:"driver" enum:"driver" default:"genai"`
 	// NativeTools are what the model may do by itself; only with google, by native-gemini.
 	NativeTools NativeTools `yaml:"native_tools" default:"none"`
+	// Prices are what the model costs; budgets.max_cost_usd needs them.
+	Prices Prices `yaml:"prices" default:"none"`
 
 	described bool // by an agent's default_model: it has no name of its own
 
-	_ struct{} `later:"rate_limits prices thinking reasoning_effort max_tool_result_tokens credentials_env project_env location_env"`
+	_ struct{} `later:"rate_limits thinking reasoning_effort max_tool_result_tokens credentials_env project_env location_env"`
+}
+
+// Prices are what a model costs.
+type Prices struct {
+	// Input is the price of what the model is sent.
+	Input *float64 `yaml:"input" min:"0" unit:"US dollars for a million tokens" default:"0"`
+	// Output is the price of what it replies, thinking included.
+	Output *float64 `yaml:"output" min:"0" unit:"US dollars for a million tokens" default:"0"`
 }
 
 var (
@@ -122,6 +132,7 @@ func (pr *Provider) plan(name, backend string, tools NativeTools) agent.Provider
 	full := pr.complete()
 	out := agent.Provider{
 		Name: name, Type: pr.row().plan, Model: pr.Model, BaseURL: full.BaseURL, APIKeyEnv: full.APIKeyEnv, APIVersion: pr.APIVersion,
+		Prices: agent.Prices{Input: value(pr.Prices.Input), Output: value(pr.Prices.Output)},
 	}
 	if backend == BackendNativeGemini {
 		all, _ := inherit(pr.NativeTools, tools)

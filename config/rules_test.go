@@ -18,7 +18,7 @@ import (
 const elsewhereTested = "larger than %d MB|more than %d values|more than %d << within|not YAML: %v|no *.yaml in the directory"
 
 // saidOfGo are the messages about what only a program can say: TestEntriesRefused.
-const saidOfGo = "must not be nil|is defined in Go as well"
+const saidOfGo = "must not be nil|not JSON, which|is defined in Go as well"
 
 // TestEveryRuleHasAFixture finds every message of the code that is a finding's,
 // and looks for it in the fixtures.

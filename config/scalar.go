@@ -14,25 +14,35 @@ func (d *decoder) scalar(n *yaml.Node, p path, dst reflect.Value, late bool) {
 	if !d.want(n, p, yaml.ScalarNode, "one value, not a list or mapping") {
 		return
 	}
+	text, missing, ok := d.expand(n, p)
+	switch {
+	case !ok:
+	case late:
+		dst.SetString(n.Value)
+	case len(missing) > 0:
+		d.lacks(p, missing)
+	default:
+		d.assign(n, text, p, dst)
+	}
+}
+
+// expand is the text of n with its variables in it, and those that are not set.
+func (d *decoder) expand(n *yaml.Node, p path) (text string, missing []string, ok bool) {
 	text, missing, err := expand(n.Value, d.env)
 	if err != nil {
 		d.fail(p, "%v", err)
-		return
+		return "", nil, false
 	}
 	if text != n.Value || len(missing) > 0 {
 		d.templates[p.text] = n.Value
 	}
-	if late {
-		dst.SetString(n.Value)
-		return
+	return text, missing, true
+}
+
+func (d *decoder) lacks(p path, missing []string) {
+	for _, name := range missing {
+		d.unset = append(d.unset, unset{path: p, name: name})
 	}
-	if len(missing) > 0 {
-		for _, name := range missing {
-			d.unset = append(d.unset, unset{path: p, name: name})
-		}
-		return
-	}
-	d.assign(n, text, p, dst)
 }
 
 // assign parses the expanded text of n into dst. What it says quotes the text

@@ -19,6 +19,7 @@ import (
 //	enum:"vocabulary"  the words that are allowed: see vocabularyOf
 //	min, above, max    bounds of a number: one of min and above, which is exclusive, and perhaps max
 //	default, unit      for people: what holds if nothing is said, and what is counted
+//	yaml:",inline"     on an embedded type: its keys are keys of the type around it
 //	later:"a b"        on a blank field: keys that are known and refused
 //	unused:"a b"       on a blank field: keys that are accepted and do nothing; instead:"…" says why
 type schema struct {
@@ -29,9 +30,10 @@ type schema struct {
 }
 
 type field struct {
-	index  int
+	index  []int // as reflect's FieldByIndex has it
 	late   bool
 	name   string // of the Go field
+	owner  string // the Go type that declares it
 	enum   string
 	bounds bounds
 	open   *open // nil: the key is what the tag says
@@ -48,6 +50,7 @@ var schemas = sync.OnceValue(func() map[reflect.Type]schema {
 	all := map[reflect.Type]schema{}
 	collectSchemas(reflect.TypeFor[Config](), all)
 	collectSchemas(reflect.TypeFor[settings](), all)
+	collectSchemas(reflect.TypeFor[Flow](), all)
 	return all
 })
 
@@ -58,7 +61,7 @@ func collectSchemas(t reflect.Type, all map[reflect.Type]schema) {
 	case reflect.Struct:
 		all[t] = readSchema(t)
 		for _, f := range all[t].fields {
-			collectSchemas(t.Field(f.index).Type, all)
+			collectSchemas(t.FieldByIndex(f.index).Type, all)
 		}
 	}
 }
@@ -74,12 +77,28 @@ func readSchema(t reflect.Type) schema {
 		for _, key := range strings.Fields(tag.Get("unused")) {
 			s.unused[key] = tag.Get("instead")
 		}
-		if name, option, _ := strings.Cut(tag.Get("yaml"), ","); name != "" {
+		switch name, option, _ := strings.Cut(tag.Get("yaml"), ","); {
+		case option == "inline":
+			s.inline(i, readSchema(t.Field(i).Type))
+		case name != "":
 			s.order = append(s.order, name)
-			s.fields[name] = field{index: i, name: t.Field(i).Name, late: option == "late", enum: tag.Get("enum"), bounds: boundsOf(tag), open: openOf(name)}
+			s.fields[name] = field{
+				index: []int{i}, name: t.Field(i).Name, owner: t.Name(), late: option == "late",
+				enum: tag.Get("enum"), bounds: boundsOf(tag), open: openOf(name),
+			}
 		}
 	}
 	return s
+}
+
+// inline adds the keys of the i-th field, which is an embedded type.
+func (s *schema) inline(i int, inner schema) {
+	for _, name := range inner.order {
+		f := inner.fields[name]
+		f.index = append([]int{i}, f.index...)
+		s.order = append(s.order, name)
+		s.fields[name] = f
+	}
 }
 
 func boundsOf(tag reflect.StructTag) bounds {
@@ -102,6 +121,8 @@ func (b bounds) problem(key string, n float64) string {
 		return ""
 	case b.max != nil:
 		return fmt.Sprintf("%s must be between %v and %v", key, *least, *b.max)
+	case b.above != nil:
+		return fmt.Sprintf("%s must be more than %v", key, *b.above)
 	case *least == 0:
 		return key + " must be non-negative"
 	}

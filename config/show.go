@@ -20,7 +20,7 @@ type ShowOptions struct {
 // Shown is one resolved value.
 type Shown struct {
 	Path  string `json:"path"`
-	Value any    `json:"value"` // text, a number, a truth value, or a list of texts
+	Value any    `json:"value"` // text, a number, a truth value, a list of texts, or what JSON has
 	From  From   `json:"from"`
 }
 

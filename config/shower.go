@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -33,6 +34,9 @@ func (s *shower) node(p path, value reflect.Value, f field) *yaml.Node {
 	case reflect.Map:
 		return s.mapping(p, value, f)
 	case reflect.Slice:
+		if raw, ok := value.Interface().(json.RawMessage); ok {
+			return s.json(p, raw)
+		}
 		return s.sequence(p, value, f)
 	}
 	return s.scalar(p, value, f)
@@ -43,7 +47,7 @@ func (s *shower) structure(p path, value reflect.Value) *yaml.Node {
 	keys := schemaOf(value.Type())
 	for _, name := range keys.order {
 		f := keys.fields[name]
-		for key, value := range f.keys(name, value.Field(f.index)) {
+		for key, value := range f.keys(name, value.FieldByIndex(f.index)) {
 			s.add(out, p.key(key), s.node(p.key(key), value, f))
 		}
 	}
@@ -76,13 +80,13 @@ func filled(mapping *yaml.Node) *yaml.Node {
 }
 
 // add adds a key. The remark about a value of several lines stands above it.
+// Structures have none: their values have.
 func (s *shower) add(mapping *yaml.Node, p path, value *yaml.Node) {
 	if value == nil {
 		return
 	}
-	key := &yaml.Node{}
-	key.SetString(p.name)
-	if value.Style == yaml.LiteralStyle {
+	key := textNode(p.name)
+	if value.Style == yaml.LiteralStyle || value.Kind == yaml.MappingNode && value.Style != yaml.FlowStyle {
 		key.HeadComment, value.LineComment = value.LineComment, ""
 	}
 	mapping.Content = append(mapping.Content, key, value)

@@ -32,8 +32,14 @@ type Stage struct {
 	Synthesis Synthesis `yaml:"synthesis"`
 	// Timeout bounds the stage; time paused does not count.
 	Timeout agent.Duration `yaml:"timeout" default:"none"`
+	// Temperature is passed to the model of every agent of the stage.
+	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
+	// MaxTokens bounds every reply to the agents of the stage.
+	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens"`
 
-	_ struct{} `later:"sub_agents fallback_list output_key required_output_fields output_schema routing_rules default_next error_next requires after join pre_process post_process mock prompt_key temperature max_tokens loop_target"`
+	Flow `yaml:",inline"`
+
+	_ struct{} `later:"sub_agents fallback_list pre_process post_process mock prompt_key"`
 }
 
 // Synthesis is the agent that joins the work of a stage's agents.
@@ -64,12 +70,21 @@ type StageAgent struct {
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
 	// Timeout bounds this agent; time paused does not count.
 	Timeout agent.Duration `yaml:"timeout" default:"timeouts.agent"`
+	// Temperature is passed to the model.
+	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
+	// MaxTokens bounds a reply.
+	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens"`
 
-	_ struct{} `later:"sub_agents fallback_list required_skills skills output_key required_output_fields output_schema routing_rules default_next error_next requires after join pre_process post_process mock prompt_key temperature max_tokens loop_target"`
+	Flow `yaml:",inline"`
+
+	_ struct{} `later:"sub_agents fallback_list required_skills skills pre_process post_process mock prompt_key"`
 }
 
 func (s *Stage) validate(p path, v *validator) {
 	v.requiredName(p.key("name"), s.Name)
+	if slices.Contains(targets, s.Name) {
+		v.errorf(p.key("name"), "%q cannot be the name of a stage: as a target it is something else", s.Name)
+	}
 	v.servers(p.key("mcp_servers"), s.MCPServers)
 	v.fallbacks(p.key("fallback_providers"), s.FallbackProviders)
 	for i, a := range s.Agents {
@@ -77,6 +92,7 @@ func (s *Stage) validate(p path, v *validator) {
 	}
 	s.Synthesis.validate(p.key("synthesis"), v, len(s.Agents) > 1 || value(s.Replicas) > 1)
 	s.validateCount(p, v)
+	s.validateFlow(p, v)
 }
 
 // validateCount checks how many agents there are, and what they are called.
@@ -173,7 +189,7 @@ func (a *StageAgent) validate(p path, v *validator) {
 func (s *Stage) settings() settings {
 	return settings{
 		MaxIterations: s.MaxIterations, Servers: notEmpty(s.MCPServers), Fallbacks: s.FallbackProviders,
-		SuccessPolicy: s.SuccessPolicy,
+		SuccessPolicy: s.SuccessPolicy, Temperature: s.Temperature, MaxTokens: s.MaxTokens,
 	}
 }
 
@@ -185,5 +201,6 @@ func (a *StageAgent) settings() settings {
 	return settings{
 		Provider: a.LLMProvider, Backend: canonical(a.LLMBackend), Fallbacks: a.FallbackProviders,
 		MaxIterations: a.MaxIterations, Servers: notEmpty(a.MCPServers), Timeouts: Timeouts{Agent: a.Timeout},
+		Temperature: a.Temperature, MaxTokens: a.MaxTokens,
 	}
 }

@@ -18,7 +18,7 @@ func (v *validator) values(p path, value reflect.Value, f field) {
 		keys := schemaOf(value.Type())
 		for _, name := range keys.order {
 			inner := keys.fields[name]
-			for key, value := range inner.keys(name, value.Field(inner.index)) {
+			for key, value := range inner.keys(name, value.FieldByIndex(inner.index)) {
 				v.values(p.key(key), value, inner)
 			}
 		}

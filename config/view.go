@@ -58,6 +58,8 @@ func (v *view) named(chain string, shown map[string]bool) {
 			for _, server := range a.MCPServers {
 				shown[entryPath("mcp_servers", server).text] = true
 			}
+			model, _, _ := strings.Cut(a.model, ":")
+			shown[entryPath("llm_providers", model).text] = true
 		}
 	}
 }
@@ -107,7 +109,7 @@ func (v *view) inherit(p path, in inherited, keys map[string]string) {
 func (v *view) completed(p path, before, after any, kind string) {
 	b, a := reflect.ValueOf(before), reflect.ValueOf(after)
 	for name, f := range schemaOf(b.Type()).fields {
-		if b.Field(f.index).IsZero() && !a.Field(f.index).IsZero() {
+		if b.FieldByIndex(f.index).IsZero() && !a.FieldByIndex(f.index).IsZero() {
 			v.from[p.key(name).text] = origin{rule: kind}
 		}
 	}
@@ -126,7 +128,7 @@ func (v *view) agent(p path, name string, a *Agent) *Agent {
 	s := inheritLevels(v.source.definitionLevels(name)...)
 	v.inherit(p, s, nil)
 	full := &Agent{
-		Type: a.row().Name, Description: a.Description, MCPServers: s.Servers, ToolIDs: a.ToolIDs, DefaultModel: a.DefaultModel, CustomInstructions: a.CustomInstructions,
+		Type: a.row().Name, Description: a.Description, MCPServers: s.Servers, ToolIDs: a.ToolIDs, DefaultModel: a.model, CustomInstructions: a.CustomInstructions,
 		LLMBackend: s.Backend, MaxIterations: s.MaxIterations, OnLimit: s.OnLimit, Temperature: s.Temperature,
 		MaxTokens: s.MaxTokens, NativeTools: s.NativeTools, Compression: s.Compression, Timeouts: s.Timeouts,
 		HeartbeatInterval: a.HeartbeatInterval,
@@ -153,7 +155,10 @@ func (v *view) chain(p path, name string) *Chain {
 	out := &Chain{
 		Description: src.Description, LLMProvider: own.Provider, LLMBackend: own.Backend,
 		FallbackProviders: own.Fallbacks, Timeout: own.Timeout, Runbook: own.Runbook,
+		Bounds: v.source.bounds(name), Budgets: own.Budgets, Interrupts: v.source.interrupts(name),
 	}
+	v.completed(p.key("bounds"), src.Bounds, out.Bounds, "routed chain")
+	v.completed(p.key("interrupts"), src.Interrupts, out.Interrupts, "asking chain")
 	for i, alertType := range src.AlertTypes {
 		if v.source.chainOf[alertType] == name {
 			v.from[p.key("alert_types").index(len(out.AlertTypes)).text] = origin{at: p.key("alert_types").index(i)}
@@ -170,7 +175,9 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 	src := v.source.AgentChains[chain].Stages[i]
 	own := v.source.stageSettings(chain, i)
 	v.from[p.key("success_policy").text] = own.origin("success_policy")
-	out := &Stage{Name: src.Name, Replicas: src.Replicas, SuccessPolicy: own.SuccessPolicy, Timeout: src.Timeout}
+	out := &Stage{
+		Name: src.Name, Replicas: src.Replicas, SuccessPolicy: own.SuccessPolicy, Timeout: src.Timeout, Flow: v.flow(p, src),
+	}
 	agents, synthesis := v.source.stageWork(chain, i)
 	for n := range src.Agents {
 		w := agents[n]
@@ -178,6 +185,7 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 		out.Agents = append(out.Agents, &StageAgent{
 			Name: w.definition, LLMProvider: w.Provider, LLMBackend: w.Backend, MaxIterations: w.MaxIterations,
 			MCPServers: notEmpty(w.Servers), FallbackProviders: w.Fallbacks, Timeout: w.Timeouts.Agent,
+			Temperature: w.Temperature, MaxTokens: w.MaxTokens,
 		})
 	}
 	if w := synthesis; w != nil {
@@ -188,6 +196,15 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 		out.Synthesis = Synthesis{Agent: w.definition, LLMBackend: w.Backend, LLMProvider: w.Provider}
 	}
 	return out
+}
+
+// flow is a stage's, wherever it is written.
+func (v *view) flow(p path, s *Stage) Flow {
+	flow, from := s.flow()
+	for key := range from {
+		v.from[p.key(key).text] = origin{at: s.flowPath(p, key)}
+	}
+	return flow
 }
 
 // origin finds where the value at p comes from: noted for it, or for the whole

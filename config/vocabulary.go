@@ -31,6 +31,10 @@ func vocabularyOf(name string) vocabulary {
 		return vocabulary{words: []string{TransportStdio, TransportHTTP, TransportSSE}}
 	case "success policy":
 		return vocabulary{words: []string{string(agent.SuccessAny), string(agent.SuccessAll)}}
+	case "join":
+		return vocabulary{words: []string{JoinAll, JoinAny}}
+	case "on expiry":
+		return vocabulary{words: []string{OnExpiryEnd, OnExpiryContinue}}
 	case "on limit":
 		return vocabulary{words: []string{string(agent.OnLimitConclude), string(agent.OnLimitError)}}
 	case "risk":

@@ -26,6 +26,23 @@ func (c *Config) chainLevels(name string) []level {
 // chainSettings are what holds for a chain as a whole.
 func (c *Config) chainSettings(name string) inherited { return inheritLevels(c.chainLevels(name)...) }
 
+// bounds are a chain's. One that goes from its first stage to its last needs none.
+func (c *Config) bounds(name string) Bounds {
+	chain := c.AgentChains[name]
+	if chain.chart().routes() {
+		return chain.Bounds.complete()
+	}
+	return chain.Bounds
+}
+
+// interrupts are a chain's. One whose stages hand on text alone asks nothing.
+func (c *Config) interrupts(name string) Interrupts {
+	if c.asks(name) {
+		return c.AgentChains[name].Interrupts.complete()
+	}
+	return c.AgentChains[name].Interrupts
+}
+
 // stageSettings are what holds for a stage as a whole.
 func (c *Config) stageSettings(chain string, i int) inherited {
 	return inheritLevels(append(c.chainLevels(chain), c.stageLevel(chain, i))...)

@@ -54,45 +54,62 @@ func waitingCalls(id string, all []workflows.Approval) []waitingCall {
 func callName(a workflows.Approval) string { return a.Execution + "/" + a.CallID }
 
 func (c *cli) approvalsOf(ctx context.Context, id string, asJSON bool) error {
-	conn, err := c.dial(ctx)
+	all, err := askOne(ctx, c, id, waitingIn)
 	if err != nil {
 		return err
+	}
+	return c.printWaiting(all, asJSON)
+}
+
+func waitingIn(t target, status workflows.Status) []waitingCall {
+	return waitingCalls(t.workflow, status.Waiting)
+}
+
+func (c *cli) approvals(ctx context.Context, asJSON bool) error {
+	all, err := askRunning(ctx, c, waitingIn)
+	if err != nil {
+		return err
+	}
+	return c.printWaiting(all, asJSON)
+}
+
+// askOne asks an investigation that runs for what of its status is wanted.
+func askOne[T any](ctx context.Context, c *cli, id string, wanted func(target, workflows.Status) []T) ([]T, error) {
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return nil, err
 	}
 	defer conn.Close()
 	t, err := findRunning(ctx, conn, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var status workflows.Status
 	if err := t.ask(ctx, &status); err != nil {
-		return err
+		return nil, err
 	}
-	return c.printWaiting(waitingCalls(t.workflow, status.Waiting), asJSON)
+	return wanted(t, status), nil
 }
 
-// approvals asks every investigation that runs. Those that do not answer are
+// askRunning asks every investigation that runs. Those that do not answer are
 // reported, and hide nothing of the others.
-func (c *cli) approvals(ctx context.Context, asJSON bool) error {
+func askRunning[T any](ctx context.Context, c *cli, wanted func(target, workflows.Status) []T) (all []T, err error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer conn.Close()
 	running, err := runningNow(ctx, conn)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var all []waitingCall
-	for _, answer := range askAll(ctx, running) {
+	for n, answer := range askAll(ctx, running) {
 		if answer.err != nil && ctx.Err() == nil {
 			c.say("starter: %v", answer.err)
 		}
-		all = append(all, answer.calls...)
+		all = append(all, wanted(running[n], answer.status)...)
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return c.printWaiting(all, asJSON)
+	return all, ctx.Err()
 }
 
 // runningNow lists the investigations that run.
@@ -115,28 +132,26 @@ func runningNow(ctx context.Context, conn client.Client) ([]target, error) {
 	}
 }
 
-// answer is what an investigation says when it is asked what it waits for.
-type answer struct {
-	calls []waitingCall
-	err   error
+// answered is what an investigation says when it is asked for its status.
+type answered struct {
+	status workflows.Status
+	err    error
 }
 
 // askedAtOnce bounds how many investigations are asked at the same time: each
 // question is a task for a worker.
 const askedAtOnce = 8
 
-// askAll asks investigations what they wait for, in their order.
-func askAll(ctx context.Context, running []target) []answer {
-	out := make([]answer, len(running))
+// askAll asks investigations for their status, in their order.
+func askAll(ctx context.Context, running []target) []answered {
+	out := make([]answered, len(running))
 	slots := make(chan struct{}, askedAtOnce)
 	var group sync.WaitGroup
 	for n, t := range running {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			var status workflows.Status
-			out[n].err = t.ask(ctx, &status)
-			out[n].calls = waitingCalls(t.workflow, status.Waiting)
+			out[n].err = t.ask(ctx, &out[n].status)
 		})
 	}
 	group.Wait()
@@ -155,7 +170,7 @@ func (c *cli) printWaiting(all []waitingCall, asJSON bool) error {
 	fmt.Fprintln(w, "ID\tCALL\tTOOL\tRISK\tARGUMENTS\tEXPIRES IN")
 	for _, call := range all {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.CleanLine(call.ID), terminal.CleanLine(call.Call),
-			terminal.CleanLine(call.Tool), call.Risk, shorten(call.Arguments), expiresIn(call.Approval))
+			terminal.CleanLine(call.Tool), call.Risk, shorten(call.Arguments), expiresIn(call.Expires))
 	}
 	return w.Flush()
 }
@@ -172,6 +187,6 @@ func shorten(text string) string {
 	return string(line)
 }
 
-func expiresIn(a workflows.Approval) string {
-	return max(time.Until(a.Expires), 0).Round(time.Second).String()
+func expiresIn(at time.Time) string {
+	return max(time.Until(at), 0).Round(time.Second).String()
 }

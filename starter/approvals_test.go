@@ -17,6 +17,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
@@ -40,6 +41,9 @@ func risky(investigation string) []workflows.Approval {
 // UpdateWorkflowExecution is the update "decide" of the agents of a run. What was
 // decided stays in the status for a moment, as it does in the real one.
 func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context, in *workflowservice.UpdateWorkflowExecutionRequest) (*workflowservice.UpdateWorkflowExecutionResponse, error) {
+	if in.GetRequest().GetInput().GetName() != workflows.UpdateDecide {
+		return f.updateInvestigation(in)
+	}
 	var d workflows.Decide
 	if err := json.Unmarshal(in.GetRequest().GetInput().GetArgs().GetPayloads()[0].GetData(), &d); err != nil {
 		return nil, err
@@ -134,11 +138,12 @@ func TestLookoutAsksOnlyWhileItHasTo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var waiting []workflows.Approval
+		var questions []workflows.Interrupt
 		asked := 0
 		l := newLookout(make(feed), target{})
-		l.ask = func(context.Context) ([]workflows.Approval, error) {
+		l.ask = func(context.Context) (workflows.Status, error) {
 			asked++
-			return waiting, nil
+			return workflows.Status{Waiting: waiting, Questions: questions}, nil
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -169,7 +174,12 @@ func TestLookoutAsksOnlyWhileItHasTo(t *testing.T) {
 		pass(store.Update{}, time.Hour, 3)
 		pass(entry(transcript.KindCall, transcript.Body{Call: &one}), time.Hour, 3)
 		pass(entry(transcript.KindResult, transcript.Body{Call: &two}), time.Hour, 3)
-		if len(told) != 2 || !strings.Contains(told[1], "starter decide w:0123456789ab collect/LogAgent/c1_1 --approve") {
+		questions = asking()[:1]
+		pass(store.Update{Stages: []record.Stage{{Name: "plan", Status: agent.StatusCompleted}}}, time.Hour, 3+looksAfter)
+		if len(told) != 3 || !strings.Contains(told[2], "starter answer w:0123456789ab q1 --text") {
+			t.Errorf("told %q", told)
+		}
+		if told = told[:2]; len(told) != 2 || !strings.Contains(told[1], "starter decide w:0123456789ab collect/LogAgent/c1_1 --approve") {
 			t.Errorf("told %q", told)
 		}
 		stop()

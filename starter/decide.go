@@ -125,23 +125,24 @@ func (t target) decide(ctx context.Context, a workflows.Approval, f decideFlags)
 		err = handle.Get(sending, &out)
 	}
 	if err != nil && ctx.Err() == nil {
-		err = undecided(a, err)
+		err = notTaken("the decision about "+callName(a), "starter approvals", err)
 	}
 	return out, err
 }
 
-// undecided says why a decision was not taken.
-func undecided(a workflows.Approval, err error) error {
+// notTaken says why an update was not taken; look is the command that says how
+// things stand.
+func notTaken(what, look string, err error) error {
 	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-		return fmt.Errorf("the decision about %s was refused: %s", callName(a), refused.Message())
+		return fmt.Errorf("%s was refused: %s", what, refused.Message())
 	}
 	if _, ended := errors.AsType[*serviceerror.NotFound](err); ended {
-		return fmt.Errorf("call %s does not wait any more: its agent has ended", callName(a))
+		return fmt.Errorf("%s comes too late: nobody waits for it any more", what)
 	}
 	if _, late := errors.AsType[*client.WorkflowUpdateServiceTimeoutOrCanceledError](err); late {
-		return fmt.Errorf("no worker has taken the decision about %s within %s; `starter approvals` says whether it still waits", callName(a), callTimeout)
+		return fmt.Errorf("no worker has taken %s within %s; `%s` says how things stand", what, callTimeout, look)
 	}
-	return fmt.Errorf("decide %s: %w", callName(a), err)
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 func (c *cli) printDecided(d decided, asJSON bool) error {

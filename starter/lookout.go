@@ -7,25 +7,28 @@ import (
 	"sync"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// lookout tells who watches an investigation which calls wait for a person. The
+// lookout tells who watches an investigation which calls and questions wait for a person. The
 // store does not say so. The investigation does, but is asked only while a reply
 // has asked for calls of which nothing is known yet: neither begun, nor answered,
 // nor waiting.
 type lookout struct {
 	terminal.Source
-	ask     func(context.Context) ([]workflows.Approval, error)
+	ask     func(context.Context) (workflows.Status, error)
 	tell    chan string
 	stirred chan struct{} // holds one: there are new calls
 
 	mu      sync.Mutex
 	open    map[string]bool // calls without an intent or a result, by callName
 	waiting map[string]bool // those that waited when the investigation was asked last
+	ended   int             // stages
+	looks   int             // how often it has to be asked yet: a stage has ended, and may have put a question
 }
 
 const (
@@ -37,10 +40,9 @@ func newLookout(src terminal.Source, t target) *lookout {
 	return &lookout{
 		Source: src, tell: make(chan string), stirred: make(chan struct{}, 1),
 		open: map[string]bool{}, waiting: map[string]bool{},
-		ask: func(ctx context.Context) ([]workflows.Approval, error) {
-			var status workflows.Status
-			err := t.query(ctx, workflows.QueryStatus, &status)
-			return status.Waiting, err
+		ask: func(ctx context.Context) (status workflows.Status, err error) {
+			err = t.query(ctx, workflows.QueryStatus, &status)
+			return status, err
 		},
 	}
 }
@@ -54,6 +56,7 @@ func (l *lookout) Follow(ctx context.Context, investigation string, after int64,
 	defer stop()
 	return l.Source.Follow(ctx, investigation, after, func(u store.Update) error {
 		l.note(u.Entries)
+		l.noteStages(u.Stages)
 		return fn(u)
 	})
 }
@@ -81,16 +84,42 @@ func (l *lookout) noteReply(e transcript.Entry) {
 			l.open[name] = true
 		}
 	}
+	l.stir()
+}
+
+// looksAfter is how often an investigation is asked after the end of a stage.
+const looksAfter = 3
+
+func (l *lookout) noteStages(stages []record.Stage) {
+	ended := 0
+	for _, s := range stages {
+		if s.Status.Closed() {
+			ended++
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ended <= l.ended {
+		return
+	}
+	l.ended, l.looks = ended, looksAfter
+	l.stir()
+}
+
+func (l *lookout) stir() {
 	select {
 	case l.stirred <- struct{}{}:
 	default:
 	}
 }
 
-// puzzled reports whether there are calls of which nothing is known.
+// puzzled reports whether there are calls of which nothing is known, or may be questions.
 func (l *lookout) puzzled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.looks > 0 {
+		return true
+	}
 	for name := range l.open {
 		if !l.waiting[name] {
 			return true
@@ -124,13 +153,19 @@ func (l *lookout) look(ctx context.Context, investigation string) {
 // report tells of the calls that have come to wait. An investigation that does
 // not answer is asked again.
 func (l *lookout) report(ctx context.Context, investigation string, told map[string]bool) {
-	all, err := l.ask(ctx)
+	status, err := l.ask(ctx)
 	if err != nil {
 		return
 	}
-	l.know(all)
-	for _, a := range all {
-		line := waitingLine(investigation, a)
+	l.know(status.Waiting)
+	var lines []string
+	for _, a := range status.Waiting {
+		lines = append(lines, waitingLine(investigation, a))
+	}
+	for _, q := range status.Questions {
+		lines = append(lines, questionLine(investigation, q))
+	}
+	for _, line := range lines {
 		if told[line] {
 			continue
 		}
@@ -146,6 +181,7 @@ func (l *lookout) know(all []workflows.Approval) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.waiting)
+	l.looks = max(l.looks-1, 0)
 	for _, a := range all {
 		l.waiting[callName(a)] = true
 	}

@@ -60,6 +60,9 @@ func steps(status workflows.Status, agents map[string]workflows.AgentStatus) []s
 	for _, a := range status.Waiting {
 		out = append(out, step{callName(a), waitingLine(status.ID, a)})
 	}
+	for _, q := range status.Questions {
+		out = append(out, step{q.ID, questionLine(status.ID, q)})
+	}
 	if status.Status == agent.StatusPaused {
 		out = append(out, step{"", "paused: waiting for " + status.WaitingFor})
 	}

@@ -53,6 +53,7 @@ type fakeRun struct {
 	signals     []string
 	undelivered []string
 	waiting     []workflows.Approval
+	questions   []workflows.Interrupt
 	decided     map[string]activities.Decision // by call id
 }
 
@@ -100,6 +101,9 @@ func (f *fakeTemporal) StartWorkflowExecution(_ context.Context, in *workflowser
 	}
 	if req.Chain == "risky" {
 		run.waiting = risky(run.investigation())
+	}
+	if req.Chain == "asks" {
+		run.questions = asking()
 	}
 	f.runs[id] = run
 	if f.started != nil {
@@ -278,7 +282,7 @@ func (f *fakeTemporal) QueryWorkflow(_ context.Context, in *workflowservice.Quer
 		return &workflowservice.QueryWorkflowResponse{QueryResult: payloads(workflows.Status{ID: run.investigation()})}, nil
 	}
 	return &workflowservice.QueryWorkflowResponse{QueryResult: payloads(workflows.Status{
-		ID: run.investigation(), Chain: run.request.Chain, Status: agent.StatusRunning, WaitingFor: "stage collect", Undelivered: run.undelivered, Waiting: run.waiting,
+		ID: run.investigation(), Chain: run.request.Chain, Status: agent.StatusRunning, WaitingFor: "stage collect", Undelivered: run.undelivered, Waiting: run.waiting, Questions: run.questions,
 		Stages: []workflows.StageStatus{
 			{Name: "collect", Status: agent.StatusRunning, Agents: []workflows.AgentSummary{
 				{Name: "LogAgent", Status: agent.StatusRunning, Model: "gpt-4o", WorkflowID: fmt.Sprintf("%s/collect/LogAgent", run.investigation())},

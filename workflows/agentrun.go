@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,6 +29,7 @@ type agentState struct {
 	Provider  int                `json:"provider,omitempty"` // index of the one in use
 	Model     string             `json:"model,omitempty"`    // that answered last
 	Listed    bool               `json:"listed,omitempty"`
+	Repaired  bool               `json:"repaired,omitempty"` // it was asked once more for what its contract asks for
 	Usage     agent.Usage        `json:"usage"`
 	Inputs    []activities.Input `json:"inputs,omitempty"` // for the next model call
 	Deadline  deadline           `json:"deadline"`
@@ -129,7 +131,7 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 	r.state.Iteration++
 	in := activities.GenerateIn{Ref: r.in.Ref, Iteration: r.state.Iteration, Conclude: conclude, Inputs: r.state.Inputs}
 	if r.state.Iteration == 1 {
-		in.Prior, in.Peers = r.in.Prior, r.in.Peers
+		in.Prior, in.Peers, in.Earlier, in.Notes = r.in.Prior, r.in.Peers, r.in.Earlier, r.in.Notes
 	}
 	r.state.Inputs = nil
 	for {
@@ -141,7 +143,10 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 		err := workflow.ExecuteActivity(generateOptions(ctx, r.in.Agent.Timeouts, summary), act.Generate, in).Get(ctx, &out)
 		if err == nil {
 			r.state.Usage = r.state.Usage.Add(out.Usage)
-			r.state.Model = out.Model
+			r.state.Model = orText(out.Model, r.state.Model)
+			if out.Exceeded != "" {
+				return out, boundReached{out.Exceeded}
+			}
 			return out, nil
 		}
 		if ctx.Err() != nil || r.state.Provider+1 >= len(r.in.Agent.Models) {
@@ -161,6 +166,10 @@ func (r *agentRun) again(out activities.GenerateOut) bool {
 	switch {
 	case out.Finish == activities.FinishRepeating:
 		kind = activities.InputRepeating
+	case out.Invalid != "" && !r.state.Repaired:
+		r.state.Repaired = true
+		r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputRepair, Text: out.Invalid})
+		return true
 	case !out.Empty:
 		r.state.Nudges = 0
 		return false
@@ -178,6 +187,9 @@ func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason
 	if out.Empty {
 		return r.failed(activities.ErrorEmptyReply, fmt.Sprintf("the model's reply was empty %d times", r.state.Nudges+1))
 	}
+	if out.Invalid != "" {
+		return r.failed(activities.ErrorInvalidOutput, out.Invalid)
+	}
 	result := AgentResult{Status: agent.StatusCompleted, StopReason: reason, Outcome: agent.OutcomeSuccess, Preview: out.Preview}
 	if reason != agent.StopEndTurn {
 		result.Forced, result.Outcome = true, agent.OutcomePartial
@@ -192,9 +204,19 @@ func (r *agentRun) failed(errorType, message string) AgentResult {
 	}
 }
 
+// boundReached ends the loop of an agent whose investigation may make no more model calls.
+type boundReached struct{ bound agent.EndReason }
+
+func (b boundReached) Error() string { return string(b.bound) }
+
 // stopped is the result of an agent whose loop ended with an error.
 func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
+	var reached boundReached
 	switch {
+	case errors.As(err, &reached): // it has what it has
+		return AgentResult{
+			Status: agent.StatusCompleted, StopReason: agent.StopBound, Outcome: agent.OutcomePartial, Forced: true, Bound: reached.bound,
+		}
 	case r.state.Deadline.Expired:
 		message := fmt.Sprintf("the agent did not finish within %s", r.in.Agent.Timeouts.Agent)
 		return AgentResult{Status: agent.StatusTimedOut, StopReason: agent.StopTimedOut, Outcome: agent.OutcomeError, Error: message}

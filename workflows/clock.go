@@ -12,7 +12,8 @@ type deadline struct {
 	Remaining time.Duration `json:"remaining,omitempty"` // 0 = no bound
 	Expired   bool          `json:"expired,omitempty"`
 
-	since time.Time // when the clock was last set going; zero while it is held
+	since    time.Time // when the clock was last set going; zero while it is held
+	extended bool      // since then
 }
 
 // start returns a context that is cancelled when the time is up. The caller
@@ -27,11 +28,11 @@ func (d *deadline) start(ctx workflow.Context, what string, held func() bool) (w
 
 func (d *deadline) run(ctx workflow.Context, cancel workflow.CancelFunc, what string, held func() bool) {
 	for workflow.Await(ctx, func() bool { return !held() }) == nil {
-		d.since = workflow.Now(ctx)
+		d.since, d.extended = workflow.Now(ctx), false
 		again, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 			Timeout:      d.Remaining,
 			TimerOptions: workflow.TimerOptions{Summary: what},
-		}, held)
+		}, func() bool { return held() || d.extended })
 		if err != nil {
 			return
 		}
@@ -50,4 +51,19 @@ func (d *deadline) hold(now time.Time) {
 		d.Remaining = max(d.Remaining-now.Sub(d.since), time.Millisecond)
 		d.since = time.Time{}
 	}
+}
+
+// extend gives more time to what is bounded.
+func (d *deadline) extend(by time.Duration) {
+	if d.Remaining > 0 && by > 0 {
+		d.Remaining, d.extended = d.Remaining+by, true
+	}
+}
+
+// until is when the time will be up; zero while the clock is held, or if there is no bound.
+func (d *deadline) until() time.Time {
+	if d.since.IsZero() || d.Remaining == 0 {
+		return time.Time{}
+	}
+	return d.since.Add(d.Remaining)
 }

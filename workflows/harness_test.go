@@ -27,6 +27,8 @@ type fake struct {
 	plan  agent.Plan
 	// ownTools answers the calls that touch only our own store.
 	ownTools func(in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error)
+	// output is what a stage hands on.
+	output func(stage string) activities.SaveStageOut
 	// speaker is the agent of a conversation.
 	speaker    agent.AgentSkeleton
 	cannotOpen error
@@ -36,6 +38,14 @@ type fake struct {
 	called    []activities.CallToolIn
 	saved     []activities.SaveStageIn
 	finished  []activities.FinishIn
+	extended  []activities.ExtendBudgetIn
+}
+
+func (f *fake) ExtendBudget(_ context.Context, in activities.ExtendBudgetIn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.extended = append(f.extended, in)
+	return nil
 }
 
 func (f *fake) Generate(_ context.Context, in activities.GenerateIn) (activities.GenerateOut, error) {
@@ -66,11 +76,14 @@ func (f *fake) Resolve(context.Context, activities.ResolveIn) (activities.Resolv
 	return activities.ResolveOut{Plan: "plan", Skeleton: f.plan.Skeleton()}, nil
 }
 
-func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) error {
+func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) (activities.SaveStageOut, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.saved = append(f.saved, in)
-	return nil
+	if f.output == nil {
+		return activities.SaveStageOut{}, nil
+	}
+	return f.output(in.Stage.Name), nil
 }
 
 func (f *fake) Finish(_ context.Context, in activities.FinishIn) (activities.FinishOut, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/route"
 )
 
 // Investigation runs one request through the stages of its chain. Its input is
@@ -21,15 +22,23 @@ func Investigation(ctx workflow.Context, input converter.RawValue) (Investigatio
 
 // investigationState is what an investigation carries from one of its runs to the next.
 type investigationState struct {
-	Resolved    activities.ResolveOut `json:"resolved"`
-	Stages      []StageStatus         `json:"stages"`
-	Next        int                   `json:"next"` // index of the stage that comes next
-	Results     []activities.Source   `json:"results,omitempty"`
-	Usage       agent.Usage           `json:"usage"`
-	Steering    Steering              `json:"steering"`
-	Deadline    deadline              `json:"deadline"`
-	Undelivered []string              `json:"undelivered,omitempty"`
-	Shown       *attributes           `json:"shown,omitempty"`
+	Resolved activities.ResolveOut `json:"resolved"`
+	Stages   []StageStatus         `json:"stages"`
+	Walk     route.State           `json:"walk"`
+	Runs     []int                 `json:"runs,omitempty"` // of each stage
+	// Results are those of the stages, in the order in which they ended. Those of
+	// earlier passes are void, but shown to the agents all the same.
+	Results     []stageResult     `json:"results,omitempty"`
+	Answers     []activities.Note `json:"answers,omitempty"`
+	Asked       int               `json:"asked,omitempty"` // questions so far
+	Extended    agent.Extension   `json:"extended,omitzero"`
+	Usage       agent.Usage       `json:"usage"`
+	Steering    Steering          `json:"steering"`
+	Deadline    deadline          `json:"deadline"`
+	History     []StageRun        `json:"history,omitempty"`
+	Errors      []StageError      `json:"errors,omitempty"`
+	Undelivered []string          `json:"undelivered,omitempty"`
+	Shown       *attributes       `json:"shown,omitempty"`
 }
 
 // attributes are the search attributes that change while an investigation runs.
@@ -43,13 +52,21 @@ type continued struct {
 	State *investigationState `json:"continued_state"`
 }
 
+// stageResult is the execution whose final text stands for a run of a stage.
+type stageResult struct {
+	activities.Source
+	Output activities.Output `json:"output,omitzero"`
+	Index  int               `json:"index"`
+	Void   bool              `json:"void,omitempty"` // a later pass has begun before it
+}
+
 type investigationRun struct {
-	id      string
-	state   investigationState
-	child   workflow.ChildWorkflowFuture // the stage that runs
-	signals *signals
-	waiting []Approval // calls of the running stage that wait for a person
-	result  InvestigationResult
+	id         string
+	state      investigationState
+	running    []*stageChild
+	interrupts []*interrupt
+	signals    *signals
+	result     InvestigationResult
 }
 
 func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValue) (InvestigationResult, error) {
@@ -62,11 +79,16 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 	}
 	r.signals.serve(ctx, r.handle)
 	hear(ctx, func(w Waiting) { r.hear(ctx, w) })
+	if err := r.serveAnswers(ctx); err != nil {
+		return r.result, err
+	}
+	if err := r.serveExtensions(ctx); err != nil {
+		return r.result, err
+	}
 	if err := r.begin(ctx, input); err != nil {
 		return r.result, err
 	}
-	held := func() bool { return r.state.Steering.Paused || len(r.waiting) > 0 }
-	work, cancel := r.state.Deadline.start(ctx, "investigation timeout", held)
+	work, cancel := r.state.Deadline.start(ctx, "investigation timeout", r.held)
 	again := r.walk(work)
 	cancel()
 	if again {
@@ -99,6 +121,7 @@ func (r *investigationRun) begin(ctx workflow.Context, input converter.RawValue)
 	for _, stage := range r.state.Resolved.Skeleton.Stages {
 		r.state.Stages = append(r.state.Stages, StageStatus{Name: stage.Name, Status: agent.StatusPending})
 	}
+	r.state.Runs = make([]int, len(r.state.Stages))
 	r.state.Deadline.Remaining = r.state.Resolved.Skeleton.Timeout.D()
 	return nil
 }
@@ -110,86 +133,13 @@ func (r *investigationRun) refused(ctx workflow.Context, message, errorType stri
 	return temporal.NewNonRetryableApplicationError(message, errorType, nil)
 }
 
-// walk runs the stages that are left. again asks for a new run to go on in.
-func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
-	stages := r.state.Resolved.Skeleton.Stages
-	for ; r.state.Next < len(stages); r.state.Next++ {
-		r.show(ctx)
-		if workflow.Await(ctx, func() bool { return !r.state.Steering.Paused }) != nil {
-			return false
-		}
-		r.signals.drain(ctx, r.handle)
-		if r.state.Steering.Concluding || ctx.Err() != nil {
-			return false
-		}
-		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return true
-		}
-		if !r.runStage(ctx, r.state.Next) {
-			return false
-		}
-	}
-	return false
-}
-
-// runStage runs one stage and reports whether the next one may start.
-func (r *investigationRun) runStage(ctx workflow.Context, n int) bool {
-	plan := r.state.Resolved.Skeleton.Stages[n]
-	status := &r.state.Stages[n]
-	status.Status = agent.StatusRunning
-	r.show(ctx)
-	in := StageInput{
-		Investigation: r.id, Plan: r.state.Resolved.Plan, Index: n, Stage: plan,
-		Prior: r.state.Results, Steering: r.takeSteering(plan),
-	}
-	child := workflow.ExecuteChildWorkflow(childOptions(ctx, childID(r.id, plan.Name), plan.Name), Stage, in)
-	r.child = child
-	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot())) // again, now with the agents
-	// The stage says how it ended even if we were cancelled meanwhile.
-	wait, _ := workflow.NewDisconnectedContext(ctx)
-	result, ok, err := outcomeOf[StageResult](wait, child)
-	r.child, r.waiting = nil, nil
-	if !ok {
-		errorType, message := failure(err)
-		result = StageResult{Status: agent.StatusFailed, ErrorType: errorType, Error: clip(message, 500)}
-	}
-	if !ok && temporal.IsCanceledError(err) { // before it started
-		result = StageResult{Status: agent.StatusCancelled}
-	}
-	r.keep(status, result)
-	return result.Status == agent.StatusCompleted
-}
-
-// hear keeps what the running stage says it waits for.
-func (r *investigationRun) hear(ctx workflow.Context, w Waiting) {
-	if r.child == nil || r.state.Stages[r.state.Next].Name != w.Execution {
-		return // it has ended meanwhile
-	}
-	r.waiting = w.Approvals
-	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
-}
-
-// keep adds a stage's result to the state.
-func (r *investigationRun) keep(status *StageStatus, result StageResult) {
-	status.Status, status.Agents, status.Error = result.Status, result.Agents, result.Error
-	r.state.Usage = r.state.Usage.Add(result.Usage)
-	r.state.Steering.Guidance = append(r.state.Steering.Guidance, result.Guidance...)
-	if result.Result != "" {
-		r.state.Results = append(r.state.Results, activities.Source{Stage: status.Name, Execution: result.Result})
-	}
-	if result.Status != agent.StatusCompleted {
-		r.result.Error = fmt.Sprintf("stage %s: %s", status.Name, result.Error)
-		r.result.EndReason = endReason(result)
-	}
-}
-
 // finish closes the investigation: what was done is kept however it ended.
 func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, error) {
 	r.settle(ctx)
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	in := activities.FinishIn{
 		Investigation: r.id, Status: r.result.Status, EndReason: r.result.EndReason,
-		Error: r.result.Error, Usage: r.state.Usage, Results: r.state.Results,
+		Error: r.result.Error, Usage: r.state.Usage, Results: r.sources(false),
 	}
 	var out activities.FinishOut
 	if err := workflow.ExecuteActivity(storeOptions(cleanup, "report"), act.Finish, in).Get(cleanup, &out); err != nil {
@@ -204,21 +154,22 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 
 // settle decides the status, and marks what was never started.
 func (r *investigationRun) settle(ctx workflow.Context) {
-	status, reason := agent.StatusCompleted, agent.EndCompleted
+	r.result.Status, r.result.EndReason = agent.StatusCompleted, r.state.Walk.End
 	switch {
+	case r.state.Deadline.Expired && r.state.Resolved.Skeleton.Bounds.MaxDuration > 0:
+		r.result.EndReason = agent.EndBudget
 	case r.state.Deadline.Expired:
-		status, reason = agent.StatusTimedOut, agent.EndTimedOut
+		r.result.Status, r.result.EndReason = agent.StatusTimedOut, agent.EndTimedOut
 		r.result.Error = fmt.Sprintf("the investigation did not finish within %s", r.state.Resolved.Skeleton.Timeout)
 	case ctx.Err() != nil:
-		status, reason = agent.StatusCancelled, agent.EndCancelled
-	case r.result.EndReason != "":
-		reason = r.result.EndReason
-		status = agent.StatusFailed
-		if reason == agent.EndTimedOut {
-			status = agent.StatusTimedOut
-		}
+		r.result.Status, r.result.EndReason = agent.StatusCancelled, agent.EndCancelled
+	case r.state.Walk.End == "":
+		r.result.EndReason = agent.EndCompleted // somebody told it to conclude
+	case r.state.Walk.End == agent.EndTimedOut:
+		r.result.Status = agent.StatusTimedOut
+	case r.state.Walk.End.Failure():
+		r.result.Status = agent.StatusFailed
 	}
-	r.result.Status, r.result.EndReason = status, reason
 	for i := range r.state.Stages {
 		if r.state.Stages[i].Status == agent.StatusPending {
 			r.state.Stages[i].Status = agent.StatusSkipped
@@ -235,6 +186,15 @@ func endReason(result StageResult) agent.EndReason {
 		return agent.EndLLMFailed
 	}
 	return agent.EndToolFailed
+}
+
+// maxEvents is how long a run's history may get before the next stage starts; a
+// stage takes about a dozen events.
+const maxEvents = 3500
+
+func (r *investigationRun) longEnough(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > maxEvents
 }
 
 func (r *investigationRun) continueAsNew(ctx workflow.Context) error {
@@ -274,8 +234,8 @@ func (r *investigationRun) show(ctx workflow.Context) {
 // is an event, and work for the server.
 func (r *investigationRun) changedAttributes() (changed []temporal.SearchAttributeUpdate) {
 	now := attributes{Status: r.result.Status}
-	if !r.result.Status.Closed() && r.state.Next < len(r.state.Stages) {
-		now.Stage = r.state.Stages[r.state.Next].Name
+	if !r.result.Status.Closed() && len(r.running) > 0 {
+		now.Stage = r.running[0].plan.Name
 	}
 	if r.state.Shown == nil {
 		skeleton := r.state.Resolved.Skeleton

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -60,6 +61,50 @@ type PauseHeartbeats struct {
 	Minutes *int   `json:"minutes,omitempty"`
 	Agent   string `json:"agent,omitempty"`
 	By      string `json:"by,omitempty"`
+}
+
+// UpdateAnswer answers a question of an investigation: Answer in, Interrupt out.
+const UpdateAnswer = "answer"
+
+// Answer is what a person says to a question.
+type Answer struct {
+	ID       string          `json:"id,omitempty"` // "" = the only question that waits
+	Text     string          `json:"text,omitempty"`
+	Approved *bool           `json:"approved,omitempty"`
+	Decision string          `json:"decision,omitempty"`
+	Data     json.RawMessage `json:"data,omitempty"`
+	By       string          `json:"by,omitempty"`
+}
+
+// UpdateExtendBudget raises the bounds of an investigation: ExtendBudget in, Budget out.
+const UpdateExtendBudget = "extend_budget"
+
+// ExtendBudget is what is added to the bounds of an investigation. What has no
+// bound gets none.
+type ExtendBudget struct {
+	agent.Extension
+	Duration agent.Duration `json:"duration,omitempty"`
+	By       string         `json:"by,omitempty"`
+}
+
+// Budget is what bounds an investigation; 0 = nothing does.
+type Budget struct {
+	LLMCalls int       `json:"llm_calls,omitempty"`
+	Tokens   int       `json:"tokens,omitempty"`
+	CostUSD  float64   `json:"cost_usd,omitempty"`
+	Until    time.Time `json:"until,omitzero"` // absent while the clock is held
+	Hops     int       `json:"agent_hops,omitempty"`
+	Passes   int       `json:"passes,omitempty"`
+}
+
+// Interrupt is a question that an investigation has put to people.
+type Interrupt struct {
+	ID       string    `json:"id"`   // unique within the investigation
+	Kind     string    `json:"kind"` // clarification, confirmation or agent_review
+	Stage    string    `json:"stage"`
+	Question string    `json:"question"`
+	Expires  time.Time `json:"expires"`
+	Answered bool      `json:"answered,omitempty"`
 }
 
 // ConversationStage stands where an investigation's executions name their stage.
@@ -157,8 +202,11 @@ type StageInput struct {
 	Plan          string              `json:"plan"`
 	Index         int                 `json:"index"`
 	Stage         agent.StageSkeleton `json:"stage"`
-	// Prior are the results of the stages before this one.
+	// Prior are the results of the stages before this one, Earlier those of earlier
+	// passes, and Notes what people answered.
 	Prior    []activities.Source `json:"prior,omitempty"`
+	Earlier  []activities.Source `json:"earlier,omitempty"`
+	Notes    []activities.Note   `json:"notes,omitempty"`
 	Steering Steering            `json:"steering"`
 }
 
@@ -173,6 +221,12 @@ type StageResult struct {
 	Error  string         `json:"error,omitempty"`
 	// ErrorType is the stable type of the error that made the stage fail.
 	ErrorType string `json:"error_type,omitempty"`
+	// Bound of the investigation that an agent has reached; nothing comes after the stage.
+	Bound agent.EndReason `json:"bound,omitempty"`
+	// Fields are the keys of the stage's output that routing asks for.
+	Fields map[string]json.RawMessage `json:"fields,omitempty"`
+	// Output is the stage's JSON object, or where it is; zero for a text.
+	Output activities.Output `json:"output,omitzero"`
 	// Guidance found no agent of this stage; it is for the next one.
 	Guidance []Guide `json:"guidance,omitempty"`
 }
@@ -195,6 +249,8 @@ type AgentInput struct {
 	Ref      activities.Ref      `json:"ref"`
 	Agent    agent.AgentSkeleton `json:"agent"`
 	Prior    []activities.Source `json:"prior,omitempty"`
+	Earlier  []activities.Source `json:"earlier,omitempty"`
+	Notes    []activities.Note   `json:"notes,omitempty"`
 	Peers    []activities.Peer   `json:"peers,omitempty"`
 	Steering Steering            `json:"steering"`
 	// Continued carries on from an earlier run of the same execution.
@@ -207,13 +263,15 @@ type AgentResult struct {
 	StopReason agent.StopReason `json:"stop_reason"`
 	Outcome    agent.Outcome    `json:"outcome,omitempty"`
 	// Forced: the final text was asked for without tools, at the limit or on request.
-	Forced     bool        `json:"forced_conclusion,omitempty"`
-	Iterations int         `json:"iterations"`
-	Model      string      `json:"model,omitempty"`
-	Usage      agent.Usage `json:"usage"`
-	Preview    string      `json:"preview,omitempty"`
-	Error      string      `json:"error,omitempty"`
-	ErrorType  string      `json:"error_type,omitempty"`
+	Forced bool `json:"forced_conclusion,omitempty"`
+	// Bound of the investigation that kept the agent from its next model call.
+	Bound      agent.EndReason `json:"bound,omitempty"`
+	Iterations int             `json:"iterations"`
+	Model      string          `json:"model,omitempty"`
+	Usage      agent.Usage     `json:"usage"`
+	Preview    string          `json:"preview,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	ErrorType  string          `json:"error_type,omitempty"`
 }
 
 // InvestigationResult is what an investigation returns.
@@ -232,6 +290,7 @@ type InvestigationResult struct {
 // StageStatus is a stage's line in a status.
 type StageStatus struct {
 	Name   string         `json:"name"`
+	Run    int            `json:"run,omitempty"` // how often it has been started
 	Status agent.Status   `json:"status"`
 	Agents []AgentSummary `json:"agents,omitempty"`
 	Error  string         `json:"error,omitempty"`
@@ -248,9 +307,52 @@ type Status struct {
 	// WaitingFor says whom or what the investigation waits for.
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Waiting are the tool calls that a person has to decide.
-	Waiting     []Approval `json:"waiting,omitempty"`
-	Undelivered []string   `json:"undelivered,omitempty"`
-	Error       string     `json:"error,omitempty"`
+	Waiting []Approval `json:"waiting,omitempty"`
+	// Questions wait for people's answers.
+	Questions []Interrupt `json:"questions,omitempty"`
+	Budget    *Budget     `json:"budget,omitempty"` // nil: nothing bounds it
+	Pass      int         `json:"pass,omitempty"`   // from 1
+	Hops      int         `json:"hops,omitempty"`   // stages that were started
+	// Outputs are what the stages of this pass hand on, by their output keys.
+	Outputs map[string]Output `json:"outputs,omitempty"`
+	// History are the newest 200 stages that have ended, in that order, and Errors
+	// the newest 50 that failed.
+	History     []StageRun   `json:"history,omitempty"`
+	Errors      []StageError `json:"errors,omitempty"`
+	Undelivered []string     `json:"undelivered,omitempty"`
+	Error       string       `json:"error,omitempty"`
+}
+
+// Output is what a stage hands on.
+type Output struct {
+	Stage     string `json:"stage"`     // its run's name
+	Execution string `json:"execution"` // whose final text it is
+	// Value is the JSON object of a stage that has a contract or routes. One over
+	// 16 KB is named by Ref, in the store.
+	Value json.RawMessage `json:"value,omitempty"`
+	Ref   string          `json:"ref,omitempty"`
+}
+
+// StageRun is one run of a stage that has ended.
+type StageRun struct {
+	Stage      string        `json:"stage"` // the run's name: of its second run "stage#2"
+	Agents     []string      `json:"agents,omitempty"`
+	Pass       int           `json:"pass"` // from 1
+	Started    time.Time     `json:"started"`
+	Completed  time.Time     `json:"completed"`
+	DurationMS int64         `json:"duration_ms"`
+	Status     agent.Status  `json:"status"`
+	Outcome    agent.Outcome `json:"outcome,omitempty"`
+	Error      string        `json:"error,omitempty"`
+	LLMCalls   int           `json:"llm_calls,omitempty"`
+}
+
+// StageError is a failure of a stage, also of one that the chain has survived.
+type StageError struct {
+	Stage     string    `json:"stage"`
+	Error     string    `json:"error"`
+	ErrorType string    `json:"error_type,omitempty"`
+	Timestamp time.Time `json:"timestamp"`
 }
 
 // AgentStatus answers the query "status" of an agent.

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// The corpus is recorded from real runs: go test ./test/e2e -run 'Shapes|Continue' -record.
+// The corpus is recorded from real runs: go test ./test/e2e -run 'Shapes|Continue|Critique' -record.
 const corpus = "testdata/histories"
 
 // TestReplay runs every recorded history through the code as it is now. A

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	case r.result.Status != agent.StatusCompleted:
 	case ctx.Err() != nil: // what is there is kept, but nothing more is begun
 		r.result.Status, r.result.Outcome = agent.StatusCancelled, agent.OutcomeError
-	case r.in.Stage.Synthesis != nil:
+	case r.in.Stage.Synthesis != nil && r.result.Bound == "":
 		r.synthesise(ctx)
 	}
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
@@ -81,7 +82,7 @@ func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton,
 		Investigation: r.in.Investigation, Execution: executionName(r.in.Stage.Name, plan.Name),
 		Plan: r.in.Plan, Stage: r.in.Index, Agent: n,
 	}}
-	input := AgentInput{Ref: m.ref, Agent: plan, Prior: r.in.Prior, Peers: peers, Steering: r.steering}
+	input := AgentInput{Ref: m.ref, Agent: plan, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers, Steering: r.steering}
 	input.Steering.Guidance = guidanceFor(r.steering.Guidance, plan.Name)
 	summary := plan.Name + " · " + plan.Models[0]
 	ctx = childOptions(ctx, childID(r.in.Investigation, m.ref.Execution), summary)
@@ -163,8 +164,10 @@ func (r *stageRun) judge() {
 			done = append(done, m)
 		}
 	}
+	// Who has said all that it had to say stands before those who could not.
+	slices.SortStableFunc(done, func(a, b *member) int { return cmp.Compare(len(a.result.Bound), len(b.result.Bound)) })
 	if len(done) > 0 {
-		r.result.Result = done[0].ref.Execution
+		r.result.Result, r.result.Bound = done[0].ref.Execution, done[len(done)-1].result.Bound
 	}
 	if len(done) == len(r.agents) || len(done) > 0 && r.in.Stage.SuccessPolicy != agent.SuccessAll {
 		r.result.Status, r.result.Outcome = agent.StatusCompleted, done[0].result.Outcome
@@ -208,7 +211,7 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 	r.agents = append(r.agents, joined)
 	r.wait(ctx, []*member{joined})
 	if joined.result.Status == agent.StatusCompleted {
-		r.result.Result, r.result.Outcome = joined.ref.Execution, joined.result.Outcome
+		r.result.Result, r.result.Outcome, r.result.Bound = joined.ref.Execution, joined.result.Outcome, joined.result.Bound
 		return
 	}
 	r.result.Status, r.result.Outcome, r.result.ErrorType = joined.result.Status, agent.OutcomeError, joined.result.ErrorType
@@ -250,7 +253,13 @@ func (r *stageRun) save(ctx workflow.Context) error {
 		})
 	}
 	r.result.Agents = r.summaries()
-	return workflow.ExecuteActivity(storeOptions(ctx, "stage "+r.in.Stage.Name), act.SaveStage, in).Get(ctx, nil)
+	var out activities.SaveStageOut
+	err := workflow.ExecuteActivity(storeOptions(ctx, "stage "+r.in.Stage.Name), act.SaveStage, in).Get(ctx, &out)
+	r.result.Fields, r.result.Output = out.Fields, out.Output
+	if out.Outcome != "" && r.result.Status == agent.StatusCompleted {
+		r.result.Outcome = out.Outcome
+	}
+	return err
 }
 
 func (r *stageRun) summaries() []AgentSummary {

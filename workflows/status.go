@@ -3,6 +3,7 @@ package workflows
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -24,21 +25,25 @@ func (r *investigationRun) answerQueries(ctx workflow.Context) error {
 func (r *investigationRun) snapshot() Status {
 	out := Status{
 		ID: r.id, Chain: r.state.Resolved.Skeleton.Chain, Status: r.result.Status, EndReason: r.result.EndReason,
-		Stages: r.state.Stages, Usage: r.state.Usage, Waiting: r.waiting, Undelivered: r.state.Undelivered, Error: r.result.Error,
+		Stages: r.state.Stages, Usage: r.state.Usage, Waiting: r.waiting(), Questions: r.questions(), Pass: r.state.Walk.Pass + 1, Hops: r.state.Walk.Hops, Undelivered: r.state.Undelivered, Error: r.result.Error,
+		Budget: r.budget(), Outputs: r.outputs(), History: r.state.History, Errors: r.state.Errors,
 	}
 	switch {
 	case r.result.Status.Closed():
 	case r.state.Steering.Paused:
 		out.Stages = r.withRunning()
 		out.Status, out.WaitingFor = agent.StatusPaused, "a person: signal resume or conclude"
-	case len(r.waiting) > 0:
+	case len(out.Questions) > 0:
 		out.Stages = r.withRunning()
-		out.WaitingFor = fmt.Sprintf("a person: approve or deny %d tool call(s)", len(r.waiting))
+		out.WaitingFor = fmt.Sprintf("a person: answer %d question(s)", len(out.Questions))
+	case len(out.Waiting) > 0:
+		out.Stages = r.withRunning()
+		out.WaitingFor = fmt.Sprintf("a person: approve or deny %d tool call(s)", len(out.Waiting))
 	case len(r.state.Stages) == 0:
 		out.WaitingFor = "the chain to be resolved"
-	case r.state.Next < len(r.state.Stages):
+	case len(r.running) > 0:
 		out.Stages = r.withRunning()
-		out.WaitingFor = "the agents of stage " + r.state.Stages[r.state.Next].Name
+		out.WaitingFor = "the agents of stage " + r.running[0].plan.Name
 	}
 	return out
 }
@@ -47,17 +52,35 @@ func (r *investigationRun) snapshot() Status {
 // that say what they do: a query must not ask other workflows.
 func (r *investigationRun) withRunning() []StageStatus {
 	stages := append([]StageStatus(nil), r.state.Stages...)
-	if r.child == nil {
-		return stages
-	}
-	plan := r.state.Resolved.Skeleton.Stages[r.state.Next]
-	for _, a := range plan.Agents {
-		stages[r.state.Next].Agents = append(stages[r.state.Next].Agents, AgentSummary{
-			Name: a.Name, Status: agent.StatusRunning, Model: a.Models[0],
-			WorkflowID: childID(r.id, executionName(plan.Name, a.Name)),
-		})
+	for _, s := range r.running {
+		for _, a := range s.plan.Agents {
+			stages[s.index].Agents = append(stages[s.index].Agents, AgentSummary{
+				Name: a.Name, Status: agent.StatusRunning, Model: a.Models[0],
+				WorkflowID: childID(r.id, executionName(s.plan.Name, a.Name)),
+			})
+		}
 	}
 	return stages
+}
+
+// questions are those that wait for people.
+func (r *investigationRun) questions() (out []Interrupt) {
+	for _, i := range r.interrupts {
+		if i.answer == nil {
+			out = append(out, i.Interrupt)
+		}
+	}
+	return out
+}
+
+// questionList says in Markdown what people are asked, and how to answer.
+func questionList(questions []Interrupt) string {
+	var b strings.Builder
+	for _, q := range questions {
+		b.WriteString(fmt.Sprintf("\n**%s?** %s · stage %s · until %s · update `%s`, id `%s`\n",
+			q.Kind, verbatim(q.Question, 1000), q.Stage, q.Expires.UTC().Format(time.RFC3339), UpdateAnswer, q.ID))
+	}
+	return b.String()
 }
 
 // statusTable is the status as Markdown, for the Temporal UI.
@@ -70,6 +93,9 @@ func statusTable(s Status) string {
 	b.WriteString("\n\n")
 	if len(s.Waiting) > 0 {
 		b.WriteString(approvalList(s.Waiting) + "\n")
+	}
+	if len(s.Questions) > 0 {
+		b.WriteString(questionList(s.Questions) + "\n")
 	}
 	if s.Error != "" {
 		b.WriteString("error: " + verbatim(s.Error, 1000) + "\n\n")

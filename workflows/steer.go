@@ -31,12 +31,17 @@ func (r *investigationRun) handle(ctx workflow.Context, sig signal) {
 	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
 }
 
-// forward sends a signal to the stage that runs, if it is for that stage.
-func (r *investigationRun) forward(ctx workflow.Context, sig signal) bool {
-	if r.child == nil || sig.Agent != "" && !hasAgent(r.state.Resolved.Skeleton.Stages[r.state.Next], sig.Agent) {
-		return false
+// forward sends a signal to the stages that run, if it is for them.
+func (r *investigationRun) forward(ctx workflow.Context, sig signal) (delivered bool) {
+	for _, s := range r.running {
+		if s.result != nil || sig.Agent != "" && !hasAgent(s.plan, sig.Agent) {
+			continue
+		}
+		if s.child.SignalChildWorkflow(ctx, sig.Name, sig.payload()).Get(ctx, nil) == nil {
+			delivered = true
+		}
 	}
-	return r.child.SignalChildWorkflow(ctx, sig.Name, sig.payload()).Get(ctx, nil) == nil
+	return delivered
 }
 
 // refuse says why a signal cannot be delivered now or later.
@@ -50,11 +55,20 @@ func (r *investigationRun) refuse(sig signal) string {
 	if sig.Agent == "" || len(r.state.Stages) == 0 {
 		return ""
 	}
-	left := r.state.Resolved.Skeleton.Stages[min(r.state.Next, len(r.state.Stages)):]
-	if !slices.ContainsFunc(left, func(s agent.StageSkeleton) bool { return hasAgent(s, sig.Agent) }) {
+	if !slices.ContainsFunc(r.left(), func(s agent.StageSkeleton) bool { return hasAgent(s, sig.Agent) }) {
 		return fmt.Sprintf("%s: no agent %q runs now or later", sig.Name, sig.Agent)
 	}
 	return ""
+}
+
+// left are the stages that run now or may run later: in a chain that goes back, all.
+func (r *investigationRun) left() (out []agent.StageSkeleton) {
+	for n, s := range r.state.Resolved.Skeleton.Stages {
+		if r.chain().Routed() || !r.state.Stages[n].Status.Closed() {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func hasAgent(stage agent.StageSkeleton, name string) bool {

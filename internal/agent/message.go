@@ -45,12 +45,17 @@ type Usage struct {
 	OutputTokens int `json:"output_tokens,omitempty"`
 	ModelCalls   int `json:"model_calls,omitempty"`
 	ToolCalls    int `json:"tool_calls,omitempty"`
+	// CostUSD is what providers ask for it whose prices are configured.
+	CostUSD float64 `json:"cost_usd,omitempty"`
 }
+
+// Tokens are those of all model calls, in and out.
+func (u Usage) Tokens() int { return u.InputTokens + u.OutputTokens }
 
 // Sub returns what u has more than v.
 func (u Usage) Sub(v Usage) Usage {
 	return u.Add(Usage{
-		InputTokens: -v.InputTokens, OutputTokens: -v.OutputTokens, ModelCalls: -v.ModelCalls, ToolCalls: -v.ToolCalls,
+		InputTokens: -v.InputTokens, OutputTokens: -v.OutputTokens, ModelCalls: -v.ModelCalls, ToolCalls: -v.ToolCalls, CostUSD: -v.CostUSD,
 	})
 }
 
@@ -61,5 +66,6 @@ func (u Usage) Add(v Usage) Usage {
 		OutputTokens: u.OutputTokens + v.OutputTokens,
 		ModelCalls:   u.ModelCalls + v.ModelCalls,
 		ToolCalls:    u.ToolCalls + v.ToolCalls,
+		CostUSD:      u.CostUSD + v.CostUSD,
 	}
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,8 +21,10 @@ type Plan struct {
 	// AlertMasking is what is masked in the request's data; nil = nothing.
 	AlertMasking *Masking `json:"alert_masking,omitempty"`
 	// Timeout bounds the investigation; time paused does not count. 0 = none.
-	Timeout Duration    `json:"timeout,omitempty"`
-	Stages  []StagePlan `json:"stages"`
+	Timeout    Duration    `json:"timeout,omitempty"`
+	Bounds     Bounds      `json:"bounds,omitzero"`
+	Interrupts Interrupts  `json:"interrupts,omitzero"`
+	Stages     []StagePlan `json:"stages"`
 }
 
 // MainQueue is the task queue that workers serve unless they are told otherwise.
@@ -45,6 +48,32 @@ type StagePlan struct {
 	Agents []AgentPlan `json:"agents"`
 	// Synthesis joins the work of several agents; nil for a single one.
 	Synthesis *AgentPlan `json:"synthesis,omitempty"`
+	// OutputKey names the stage's output for other stages; "" = the stage's name.
+	OutputKey string  `json:"output_key,omitempty"`
+	Routing   Routing `json:"routing,omitzero"`
+}
+
+// All are the agents of the stage, the synthesis last.
+func (s StagePlan) All() []AgentPlan {
+	if s.Synthesis == nil {
+		return s.Agents
+	}
+	return append(slices.Clone(s.Agents), *s.Synthesis)
+}
+
+// Steers reports whether what the stage hands on decides where its chain goes.
+func (s StagePlan) Steers() bool {
+	r := s.Routing
+	if len(r.Rules) > 0 || r.DefaultNext != "" || r.LoopTarget != "" || s.OutputKey != "" {
+		return true
+	}
+	for _, a := range s.Agents {
+		row, _ := LookupType(a.Type)
+		if row.JSON || a.Contract.Asks() {
+			return true
+		}
+	}
+	return s.Synthesis != nil && s.Synthesis.Contract.Asks()
 }
 
 // AgentPlan is one agent of a stage, ready to run.
@@ -66,6 +95,8 @@ type AgentPlan struct {
 	ToolIDs []string   `json:"tool_ids,omitempty"`
 	Shell   *Shell     `json:"shell,omitempty"`
 	Tools   ToolConfig `json:"tools,omitzero"`
+	// Contract is what the agent's final text has to be.
+	Contract Contract `json:"contract,omitzero"`
 	// MemoryBlocks are those that the agent's memory begins with.
 	MemoryBlocks []MemoryBlock `json:"memory_blocks,omitempty"`
 	Temperature  *float32      `json:"temperature,omitempty"`
@@ -114,6 +145,18 @@ type Provider struct {
 	// Driver is the SDK of a provider of type google.
 	Driver      string      `json:"driver,omitempty"`
 	NativeTools NativeTools `json:"native_tools,omitzero"`
+	Prices      Prices      `json:"prices,omitzero"`
+}
+
+// Prices are what a model costs, in US dollars for a million tokens.
+type Prices struct {
+	Input  float64 `json:"input,omitempty"`
+	Output float64 `json:"output,omitempty"`
+}
+
+// Cost is the price of a usage, in US dollars.
+func (p Prices) Cost(u Usage) float64 {
+	return (float64(u.InputTokens)*p.Input + float64(u.OutputTokens)*p.Output) / 1e6
 }
 
 // NativeTools are tools that a provider of type google runs itself.

@@ -3,10 +3,12 @@ package agent
 // Skeleton is the part of a plan that workflows steer by. The plan itself stays
 // in the store: it is named by its hash.
 type Skeleton struct {
-	Chain     string          `json:"chain"`
-	AlertType string          `json:"alert_type,omitempty"`
-	Timeout   Duration        `json:"timeout,omitempty"`
-	Stages    []StageSkeleton `json:"stages"`
+	Chain      string          `json:"chain"`
+	AlertType  string          `json:"alert_type,omitempty"`
+	Timeout    Duration        `json:"timeout,omitempty"`
+	Bounds     Bounds          `json:"bounds,omitzero"`
+	Interrupts Interrupts      `json:"interrupts,omitzero"`
+	Stages     []StageSkeleton `json:"stages"`
 }
 
 // StageSkeleton is the part of a StagePlan that workflows steer by.
@@ -16,6 +18,8 @@ type StageSkeleton struct {
 	Timeout       Duration        `json:"timeout,omitempty"`
 	Agents        []AgentSkeleton `json:"agents"`
 	Synthesis     *AgentSkeleton  `json:"synthesis,omitempty"`
+	OutputKey     string          `json:"output_key,omitempty"` // "" = the stage's name
+	Routing       Routing         `json:"routing,omitzero"`
 }
 
 // AgentSkeleton is the part of an AgentPlan that workflows steer by.
@@ -44,7 +48,7 @@ type ServerSkeleton struct {
 
 // Skeleton returns what workflows need of the plan.
 func (p Plan) Skeleton() Skeleton {
-	out := Skeleton{Chain: p.Chain, AlertType: p.AlertType, Timeout: p.Timeout}
+	out := Skeleton{Chain: p.Chain, AlertType: p.AlertType, Timeout: p.Timeout, Bounds: p.Bounds, Interrupts: p.Interrupts}
 	for _, stage := range p.Stages {
 		out.Stages = append(out.Stages, stage.skeleton())
 	}
@@ -52,7 +56,7 @@ func (p Plan) Skeleton() Skeleton {
 }
 
 func (s StagePlan) skeleton() StageSkeleton {
-	out := StageSkeleton{Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout}
+	out := StageSkeleton{Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout, OutputKey: s.OutputKey, Routing: s.Routing}
 	for _, a := range s.Agents {
 		out.Agents = append(out.Agents, a.skeleton())
 	}

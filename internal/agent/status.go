@@ -29,6 +29,7 @@ const (
 	StopPauseHeartbeats StopReason = "pause_heartbeats"
 	StopMaxIterations   StopReason = "max_iterations"
 	StopConcluded       StopReason = "concluded"
+	StopBound           StopReason = "bound_reached" // of the investigation
 	StopCancelled       StopReason = "cancelled"
 	StopTimedOut        StopReason = "timed_out"
 	StopFailed          StopReason = "failed"
@@ -37,21 +38,56 @@ const (
 // EndReason says why an investigation ended (spec: pipeline, "Bounds").
 type EndReason string
 
-// The end reasons that are built.
+// The end reasons.
 const (
 	EndCompleted  EndReason = "completed"
 	EndCancelled  EndReason = "cancelled"
 	EndTimedOut   EndReason = "timed_out"
 	EndToolFailed EndReason = "tool_failed"
 	EndLLMFailed  EndReason = "llm_failed"
+
+	EndMaxPasses        EndReason = "max_passes_exceeded"
+	EndMaxLLMCalls      EndReason = "max_llm_calls_exceeded"
+	EndMaxHops          EndReason = "max_agent_hops_exceeded"
+	EndMaxLoop          EndReason = "max_loop_exceeded"
+	EndBudget           EndReason = "budget_exceeded"
+	EndPolicyViolation  EndReason = "policy_violation"
+	EndInterruptExpired EndReason = "interrupt_expired"
+	EndDenied           EndReason = "denied"
 )
+
+// Failure reports whether the investigation failed; all others are clean ends.
+func (e EndReason) Failure() bool {
+	return e == EndTimedOut || e == EndToolFailed || e == EndLLMFailed || e == EndPolicyViolation
+}
 
 // Outcome says how a stage's work counts (spec: pipeline, "Outcomes").
 type Outcome string
 
-// The outcomes that are built.
+// The outcomes.
 const (
 	OutcomeSuccess Outcome = "success"
 	OutcomePartial Outcome = "partial"
 	OutcomeError   Outcome = "error"
+
+	OutcomeSkip      Outcome = "skip"
+	OutcomeClarify   Outcome = "clarify"
+	OutcomeConfirm   Outcome = "confirm"
+	OutcomeTerminate Outcome = "terminate"
+	OutcomeReplan    Outcome = "replan"
+	OutcomeLoopBack  Outcome = "loop_back"
 )
+
+// Terminal, Success and Loop are the outcome's columns of the truth table (spec:
+// pipeline, "Outcomes"). An outcome that is not in the table has none of them.
+func (o Outcome) Terminal() bool {
+	return o == OutcomeError || o == OutcomeClarify || o == OutcomeConfirm || o == OutcomeTerminate
+}
+
+// Success reports whether the stage did its work.
+func (o Outcome) Success() bool {
+	return o == OutcomeSuccess || o == OutcomePartial || o == OutcomeSkip
+}
+
+// Loop reports whether the stage asks for another pass.
+func (o Outcome) Loop() bool { return o == OutcomeReplan || o == OutcomeLoopBack }

@@ -38,6 +38,8 @@ type Type struct {
 	MaxIterations int
 	// Heartbeats: the agent goes on by itself, and may pause that for a while.
 	Heartbeats bool
+	// JSON: the agent's text is a JSON object (spec: pipeline).
+	JSON bool
 	// ThinkingFallback: an empty reply is replaced by the model's thinking.
 	ThinkingFallback bool
 }
@@ -49,6 +51,7 @@ var types = []Type{
 	{Name: "action", Pattern: Iterating, Prompt: "action"},
 	{Name: "synthesis", Pattern: SingleShot, Prompt: "synthesis", MaxIterations: 1, ThinkingFallback: true},
 	{Name: "scoring", Pattern: SingleShot, Prompt: "scoring", MaxIterations: 1},
+	{Name: "llm", Pattern: SingleShot, Prompt: "llm", MaxIterations: 1, JSON: true},
 	{Name: "exec_summary", Pattern: SingleShot, Prompt: "exec_summary", MaxIterations: 1},
 	{
 		Name: "memgpt_agent", Aliases: []string{"memgpt"}, Pattern: Iterating, Prompt: "memgpt", MaxIterations: 5, Heartbeats: true,
@@ -65,7 +68,7 @@ var types = []Type{
 }
 
 // later names the types of the specification that are not built yet.
-var later = []string{"llm", "tool_plan", "service", "orchestrator"}
+var later = []string{"tool_plan", "service", "orchestrator"}
 
 // Types returns the rows of the table, in order.
 func Types() []Type { return slices.Clone(types) }

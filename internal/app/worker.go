@@ -130,9 +130,9 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Sessions: sessions,
 		Requests: requests{opts.Client}, Planner: opts.Config,
 		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
-		Memories: opts.Store, Limits: opts.Store,
+		Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store, code: opts.Tools},
-		Policy:           tool.NewPolicy(opts.Logger),
+		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),
 		SearchAttributes: !opts.ToolsOnly && registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,
 	}

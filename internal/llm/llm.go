@@ -26,7 +26,9 @@ type Request struct {
 	NativeTools []NativeTool
 	// Thinking asks for the model's thoughts where they must be asked for and the
 	// client would not ask by itself.
-	Thinking    bool
+	Thinking bool
+	// JSON asks for a reply that is a JSON object, where the provider can promise one.
+	JSON        bool
 	Temperature *float32
 	MaxTokens   int // of the reply; 0 = the provider's default
 }

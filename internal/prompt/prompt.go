@@ -21,6 +21,9 @@ type Data struct {
 	Servers []Server
 	// Prior are the results of earlier stages, in order.
 	Prior []Result
+	// Earlier are results of earlier passes, oldest first, and Notes what people answered.
+	Earlier []Result
+	Notes   []Note
 	// Peers are the agents whose work is joined; synthesis only.
 	Peers []Peer
 }
@@ -30,6 +33,11 @@ type Server struct {
 	Name, Instructions string
 	// Error says why the server could not be asked; then its tools are missing.
 	Error string
+}
+
+// Note is a question that a stage asked and what a person answered.
+type Note struct {
+	Stage, Question, Answer, By string
 }
 
 // Result is what an earlier stage concluded.
@@ -46,7 +54,7 @@ type Peer struct {
 
 // names are the templates, as agent.Type.Prompt names them. Each has a file in
 // templates/system and one in templates/task.
-var names = [...]string{"action", "exec_summary", "investigation", "letta", "memgpt", "react", "scoring", "synthesis"}
+var names = [...]string{"action", "exec_summary", "investigation", "letta", "llm", "memgpt", "react", "scoring", "synthesis"}
 
 // Names returns the templates' names in alphabetical order.
 func Names() []string { return slices.Clone(names[:]) }

@@ -1,6 +1,10 @@
 package prompt
 
-import "github.com/inquest-dev/inquest/internal/agent"
+import (
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
 
 // Nudge answers a reply that had neither text nor tool calls.
 const Nudge = "Your reply was empty. Call a tool, or write your conclusion as text."
@@ -8,6 +12,26 @@ const Nudge = "Your reply was empty. Call a tool, or write your conclusion as te
 // Repeating tells a model that its stream was cut.
 const Repeating = "Your last reply repeated the same text over and over and was cut off. " +
 	"Do not continue it. Take the next step, or write your conclusion briefly."
+
+// Repair tells a model what of its reply is not what was asked for.
+func Repair(problem string) string {
+	return "Your reply is not what was asked for: " + line(problem) + ". Reply once more, with the whole JSON object and nothing else."
+}
+
+// Contract says at the end of a system prompt what the final text has to be; "" = anything.
+func Contract(c agent.Contract) string {
+	if !c.Asks() {
+		return ""
+	}
+	text := "\n# Output\nYour final reply is one JSON object and nothing else: no text around it, no code fence."
+	if len(c.Required) > 0 {
+		text += " It has these fields: " + line(strings.Join(c.Required, ", ")) + "."
+	}
+	if len(c.Schema) > 0 {
+		text += " It satisfies this JSON schema:\n" + block("schema", string(c.Schema))
+	}
+	return text + "\n"
+}
 
 // Awake tells an agent that paused its heartbeats that the pause is over.
 const Awake = "The pause of your heartbeats is over. Go on."

@@ -43,6 +43,17 @@ type Stage struct {
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 }
 
+// Admission is a model call that is about to be made, for which an investigation's
+// ledger must have room.
+type Admission struct {
+	Investigation, Execution string
+	Iteration                int
+	RunID                    string // of the workflow
+	Provider, Model          string
+	Needs                    agent.Usage // at least
+	Bounds                   agent.Bounds
+}
+
 // Execution is the record of one agent's work in a stage.
 type Execution struct {
 	Investigation string           `json:"investigation"`

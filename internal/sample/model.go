@@ -11,7 +11,7 @@ import (
 // signature ends every conclusion: nobody shall take the script for a model.
 const signature = "*Written by a scripted model (no language model was asked); the data was read live by tools.*"
 
-// Model answers as the agents of the sample chain. It is a function of the
+// Model answers as the agents of the sample chain and of the examples. It is a function of the
 // request alone: the system prompt says which agent it plays, the tool results
 // among the messages say where it is. What it asks for next and what it concludes
 // follow from those results: other data, other conclusion.
@@ -28,6 +28,12 @@ func Model(req llm.Request) llm.Response {
 		return s.play(newAnalysisAgent(s))
 	case "RecommendAgent":
 		return s.play(newRecommendAgent(s))
+	case "Planner":
+		return s.planner()
+	case "Executor":
+		return executor{s}.say()
+	case "Critic":
+		return s.critic()
 	}
 	return s.stranger()
 }
@@ -56,7 +62,12 @@ func (s scene) play(r role) llm.Response {
 		final.unchecked = append(final.unchecked, s.unchecked(r.wants())...)
 		return llm.Response{Thinking: r.thought(), Content: final.String() + "\n" + signature, Finish: llm.FinishStop}
 	}
-	res := llm.Response{Thinking: r.thought(), Content: announce(open), Finish: llm.FinishToolCalls}
+	return s.call(r.thought(), open)
+}
+
+// call asks for tool calls.
+func (s scene) call(thought string, open []ask) llm.Response {
+	res := llm.Response{Thinking: thought, Content: announce(open), Finish: llm.FinishToolCalls}
 	for i, a := range open {
 		res.ToolCalls = append(res.ToolCalls, agent.ToolCall{
 			ID:        fmt.Sprintf("call_%d", len(s.calls)+i),

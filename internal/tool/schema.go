@@ -25,35 +25,51 @@ func (v *Validator) schema(schema json.RawMessage) *jsonschema.Schema {
 		if len(v.compiled) >= maxCompiled {
 			clear(v.compiled) // rare, and compiling again costs less than keeping order
 		}
-		compiled = compile(schema)
+		compiled, _ = compile(schema) // nil if it cannot be used
 		v.compiled[key] = compiled
 	}
 	return compiled
 }
 
-// compile returns nil for a schema that cannot be used.
-func compile(schema json.RawMessage) (compiled *jsonschema.Schema) {
+// CheckSchema says why a JSON schema cannot be used: it is none, refers to another
+// document, or has a pattern that Go does not know. The checks of a Validator let
+// everything through such a schema.
+func CheckSchema(schema json.RawMessage) error {
+	_, err := compile(schema)
+	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
+		err = invalid.Err
+	}
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		return violated(invalid)
+	}
+	if outside, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
+		return outside.Err
+	}
+	if err != nil {
+		return errors.New(strings.ReplaceAll(err.Error(), schemaURL, ""))
+	}
+	return nil
+}
+
+// compile returns nil and why, for a schema that cannot be used.
+func compile(schema json.RawMessage) (compiled *jsonschema.Schema, err error) {
 	// The schema is a stranger's and the compiler has panics of its own.
 	defer func() {
 		if recover() != nil {
-			compiled = nil
+			compiled, err = nil, errors.New("it cannot be compiled")
 		}
 	}()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(noLoader{})
 	if err := compiler.AddResource(schemaURL, document); err != nil {
-		return nil
+		return nil, err
 	}
-	compiled, err = compiler.Compile(schemaURL)
-	if err != nil {
-		return nil
-	}
-	return compiled
+	return compiler.Compile(schemaURL)
 }
 
 // schemaURL names the schema to the compiler; nothing is ever loaded from it.
@@ -63,7 +79,7 @@ const schemaURL = "inquest:///arguments.json"
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("schema refers to another document: %s", url)
+	return nil, fmt.Errorf("the schema refers to another document: %s", url)
 }
 
 // maxViolations bounds how many of them the model is told at once.
@@ -81,6 +97,11 @@ func check(schema *jsonschema.Schema, object map[string]any) (err error) {
 	if !ok {
 		return nil
 	}
+	return violated(invalid)
+}
+
+// violated says what is violated, all in one line; nil if the schema is not usable.
+func violated(invalid *jsonschema.ValidationError) error {
 	lines, usable := violations(invalid, nil)
 	if !usable {
 		return nil
@@ -88,7 +109,7 @@ func check(schema *jsonschema.Schema, object map[string]any) (err error) {
 	if len(lines) > maxViolations {
 		lines = append(lines[:maxViolations], fmt.Sprintf("and %d more", len(lines)-maxViolations))
 	}
-	return fmt.Errorf("arguments do not match the tool's schema: %s", strings.Join(lines, "; "))
+	return errors.New(strings.Join(lines, "; "))
 }
 
 // maxViolation bounds the text of one violation, in bytes.

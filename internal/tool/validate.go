@@ -46,6 +46,15 @@ func (v *Validator) ValidateArguments(schema json.RawMessage, args string) (json
 // does not know) lets the call through: the server checks its arguments itself,
 // while refusing would take away a tool that works.
 func (v *Validator) check(schema json.RawMessage, object map[string]any) error {
+	if err := v.Violations(schema, object); err != nil {
+		return fmt.Errorf("arguments do not match the tool's schema: %w", err)
+	}
+	return nil
+}
+
+// Violations says what of an object violates a schema; nil for a schema that
+// cannot be compiled. Numbers in the object are json.Number.
+func (v *Validator) Violations(schema json.RawMessage, object map[string]any) error {
 	if compiled := v.schema(schema); compiled != nil {
 		return check(compiled, object)
 	}

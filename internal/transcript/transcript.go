@@ -128,6 +128,8 @@ type Body struct {
 	SummaryUsage  *agent.Usage    `json:"summary_usage,omitempty"`
 	Compression   *Compression    `json:"compression,omitempty"`
 	ProviderState json.RawMessage `json:"provider_state,omitempty"`
+	// Invalid says what of a reply is not what the agent's contract asks for.
+	Invalid string `json:"invalid,omitempty"`
 	// Forced marks a reply that was asked for without tools, at the limit or on conclude.
 	Forced bool `json:"forced,omitempty"`
 }

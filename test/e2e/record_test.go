@@ -219,7 +219,7 @@ func (w *world) record(shape string) {
 			w.t.Fatal(err)
 		}
 		_, name, _ := strings.Cut(id, "/")
-		name = strings.NewReplacer(" ", "-", "/", "-").Replace(shape + "_" + name)
+		name = strings.NewReplacer(" ", "-", "/", "-", "#", "-").Replace(shape + "_" + name)
 		path := filepath.Join(dir, strings.TrimSuffix(name, "_")+".json")
 		if err := os.WriteFile(path, machine.ReplaceAll(body, []byte(`${1}recorded"`)), 0o644); err != nil {
 			w.t.Fatal(err)

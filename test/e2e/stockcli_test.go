@@ -46,14 +46,22 @@ func TestStockCLI(t *testing.T) {
 // buildCLI builds the stock CLI from the module proxy.
 func buildCLI(t *testing.T) string {
 	t.Helper()
+	path, err := temporalCLI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var temporalCLI = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(bin, "temporal")
 	build := exec.Command("go", "build", "-o", path, "github.com/temporalio/cli/cmd/temporal")
 	build.Dir = "../tools/temporalcli"
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the Temporal CLI: %v\n%s", err, out)
+		return "", fmt.Errorf("build the Temporal CLI: %w\n%s", err, out)
 	}
-	return path
-}
+	return path, nil
+})
 
 // stock is the stock Temporal CLI and the dev that all its tests share.
 type stock struct {

@@ -146,7 +146,7 @@ func (r *run) activities() *activities.Activities {
 	quiet := slog.New(slog.DiscardHandler)
 	return &activities.Activities{
 		Requests: r, Planner: r, Models: r, Servers: r.lab, Builtins: workerTools{failing},
-		Transcripts: failing, Records: failing, Blobs: r.store, Memories: failing, Limits: r.store,
+		Transcripts: failing, Records: failing, Blobs: r.store, Memories: failing, Limits: r.store, Ledger: r.store,
 		Policy: tool.NewPolicy(quiet), Logger: quiet,
 	}
 }

@@ -38,6 +38,9 @@ func generateConfig(req llm.Request) (*genai.GenerateContentConfig, error) {
 	if req.Thinking || thinkers.MatchString(req.Model) && !silent.MatchString(req.Model) {
 		config.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true}
 	}
+	if req.JSON {
+		config.ResponseMIMEType = "application/json"
+	}
 	functions, err := declarations(req.Tools)
 	if err != nil {
 		return nil, err

@@ -50,6 +50,9 @@ func newChatBody(req llm.Request) chatBody {
 	} else {
 		out.MaxTokens = req.MaxTokens
 	}
+	if req.JSON {
+		out.ResponseFormat = &sdk.ChatCompletionResponseFormat{Type: sdk.ChatCompletionResponseFormatTypeJSONObject}
+	}
 	for _, m := range req.Messages {
 		out.Messages = append(out.Messages, newChatMessage(m))
 	}

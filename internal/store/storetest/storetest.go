@@ -44,6 +44,8 @@ type Store interface {
 	Investigations(ctx context.Context, f store.Filter) ([]record.Investigation, error)
 	Stages(ctx context.Context, investigation string) ([]record.Stage, error)
 	Executions(ctx context.Context, investigation string) ([]record.Execution, error)
+	Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error)
+	Extend(ctx context.Context, investigation, key string, by agent.Extension) error
 	Usage(ctx context.Context, investigation string) (agent.Usage, error)
 	Size(ctx context.Context) (int64, error)
 	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
@@ -78,6 +80,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"continue as new":              testContinueAsNew,
 		"executions are apart":         testExecutionsApart,
 		"ledger":                       testLedger,
+		"admission":                    testAdmission,
+		"admission at once":            testAdmissionAtOnce,
 		"same step by many":            testSameStepByMany,
 		"sequence under parallel work": testParallelSequence,
 		"cancelled writers":            testCancelledWriters,

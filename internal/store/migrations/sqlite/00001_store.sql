@@ -57,7 +57,7 @@ CREATE TABLE live (
 -- What model calls took. Rows of superseded entries stay: they were paid for.
 CREATE TABLE ledger (
     investigation TEXT NOT NULL,
-    key           TEXT NOT NULL, -- <execution>/<iteration>/<position>/<run id>
+    key           TEXT NOT NULL, -- <execution>/<iteration>[/<position>]/<run id>
     provider      TEXT NOT NULL,
     model         TEXT NOT NULL,
     usage         TEXT NOT NULL, -- JSON of agent.Usage

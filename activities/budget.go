@@ -1,0 +1,34 @@
+package activities
+
+import (
+	"context"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// ExtendBudgetIn raises the bounds of a running investigation.
+type ExtendBudgetIn struct {
+	Investigation string          `json:"investigation"`
+	Key           string          `json:"key"` // of the update that asked for it
+	By            agent.Extension `json:"by"`
+}
+
+// ExtendBudget lets the model calls of all agents know that they may go on for longer.
+func (a *Activities) ExtendBudget(ctx context.Context, in ExtendBudgetIn) error {
+	return storeFailure(a.Ledger.Extend(ctx, in.Investigation, in.Key, in.By))
+}
+
+// admit asks for room for the call in the investigation's bounds; input is that
+// of the messages, in tokens. exceeded says that there is none.
+func (g *generation) admit(ctx context.Context, input int) (exceeded agent.EndReason, err error) {
+	if !g.plan.Bounds.LimitCalls() {
+		return "", nil
+	}
+	provider, needs := g.provider(), agent.Usage{ModelCalls: 1, InputTokens: input}
+	needs.CostUSD = provider.Prices.Cost(needs)
+	return g.Ledger.Admit(ctx, record.Admission{
+		Investigation: g.ref.Investigation, Execution: g.ref.Execution, Iteration: g.in.Iteration, RunID: g.writer.RunID,
+		Provider: provider.Name, Model: provider.Model, Needs: needs, Bounds: g.plan.Bounds,
+	})
+}

@@ -1,0 +1,110 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/output"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// contract is what the agent's final text has to be.
+func (j *job) contract() agent.Contract {
+	c := j.agent.Contract
+	c.JSON = c.JSON || j.row.JSON || len(c.Required) > 0 || len(c.Schema) > 0
+	return c
+}
+
+// invalid says what of a final text is not what the contract asks for; "" = nothing.
+func (j *job) invalid(text string) string {
+	c := j.contract()
+	if !c.Asks() || text == "" {
+		return ""
+	}
+	object, err := output.Object(text)
+	if err == nil {
+		err = output.Missing(j.agent.Name, object, c.Required)
+	}
+	if err == nil && len(c.Schema) > 0 {
+		err = j.violations(c.Schema, object)
+	}
+	if err != nil {
+		return tool.Clip(tool.ValidText(err.Error()), 500)
+	}
+	return ""
+}
+
+func (j *job) violations(schema json.RawMessage, object map[string]json.RawMessage) error {
+	body, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	var document map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if err := decoder.Decode(&document); err != nil {
+		return err
+	}
+	return j.Validator.Violations(schema, document)
+}
+
+// The keys of an output that a chain goes by besides those of its routing rules.
+const (
+	fieldOutcome   = "outcome"
+	fieldQuestion  = "question"
+	fieldMessage   = "message"
+	fieldInterrupt = "interrupt"
+)
+
+// maxField bounds a field that routing goes by, in bytes; no rule has a longer value.
+const maxField = 4 << 10
+
+// outputOf reads from a stage's final text what the chain goes by. A stage that
+// neither routes nor has a contract hands on text: nothing in it steers the chain.
+func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStageOut, err error) {
+	plan, err := a.plan(ctx, in.Plan)
+	if err != nil || in.Stage.Result == "" {
+		return out, err
+	}
+	stage := plan.Stages[in.Stage.Index]
+	keys := []string{fieldOutcome, fieldQuestion, fieldMessage, fieldInterrupt}
+	for _, rule := range stage.Routing.Rules {
+		keys = append(keys, rule.Condition)
+	}
+	if !stage.Steers() {
+		return out, nil
+	}
+	text, err := a.resultText(ctx, in.Stage.Investigation, in.Stage.Result)
+	if err != nil {
+		return out, err
+	}
+	object, err := output.Object(text)
+	if err != nil {
+		return out, nil // text: the contract, if there is one, has been checked
+	}
+	if out.Output, err = a.keepOutput(ctx, object); err != nil {
+		return out, err
+	}
+	out.Fields = map[string]json.RawMessage{}
+	for _, key := range keys {
+		if value, ok := object[key]; ok && len(value) <= maxField {
+			out.Fields[key] = value
+		}
+	}
+	_ = json.Unmarshal(object[fieldOutcome], &out.Outcome)
+	return out, nil
+}
+
+// maxOutput is how large an output may be to stand in a workflow's state, in bytes.
+const maxOutput = 16 << 10
+
+func (a *Activities) keepOutput(ctx context.Context, object map[string]json.RawMessage) (out Output, err error) {
+	if out.Value, err = json.Marshal(object); err != nil || len(out.Value) <= maxOutput {
+		return out, err
+	}
+	out.Ref, err = a.Blobs.PutBlob(ctx, out.Value)
+	out.Value = nil
+	return out, err
+}

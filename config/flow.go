@@ -1,0 +1,174 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// Flow is what a stage waits for, what it hands on, and where its chain goes from
+// it (spec: pipeline, "Pipeline stages"). Its keys stand on the stage or, where
+// that has one agent only, on the agent's entry.
+type Flow struct {
+	// OutputKey names what the stage hands on. It is its own within the chain.
+	OutputKey string `yaml:"output_key" default:"the stage's name"`
+	// RequiredOutputFields are keys that the stage's result must have, which is then a JSON object.
+	RequiredOutputFields []string `yaml:"required_output_fields" default:"none"`
+	// OutputSchema is a JSON schema of the stage's result, which is then a JSON object. It may refer only to itself.
+	OutputSchema json.RawMessage `yaml:"output_schema" default:"none"`
+	// RoutingRules say where the chain goes when the stage has succeeded: the first that holds.
+	RoutingRules []RoutingRule `yaml:"routing_rules" default:"none"`
+	// DefaultNext is where the chain goes when no rule holds: a stage, end, clarification or confirmation.
+	DefaultNext string `yaml:"default_next" default:"the next stage in order"`
+	// ErrorNext is where the chain goes when the stage fails.
+	ErrorNext string `yaml:"error_next" default:"none: the chain fails"`
+	// LoopTarget is where the chain goes when the stage asks for another pass and no rule holds.
+	LoopTarget string `yaml:"loop_target" default:"none: the chain fails"`
+	// Requires are stages that must have succeeded before this one starts. In a chain with requires or after, a stage starts as soon as it may, beside others, and jumps go back only.
+	Requires []string `yaml:"requires" default:"none"`
+	// After are stages that must have ended before this one starts, if they run at all.
+	After []string `yaml:"after" default:"none"`
+	// Join says how many of the stages of requires must have succeeded.
+	Join string `yaml:"join" enum:"join" default:"all"`
+}
+
+// RoutingRule sends a chain to a target.
+type RoutingRule struct {
+	// Condition is the key of the stage's result that the rule looks at; required.
+	Condition string `yaml:"condition"`
+	// Value is what the key must have, compared as JSON: 1 is 1.0, and lists and mappings are compared whole; required, and may be null.
+	Value json.RawMessage `yaml:"value"`
+	// Target is a stage, end, clarification or confirmation; required. A stage that is not further on begins another pass.
+	Target string `yaml:"target"`
+}
+
+// The joins of a stage's dependencies.
+const (
+	JoinAll = "all"
+	JoinAny = "any"
+)
+
+// maxRuleValue is as much of a key's value as is kept for rules to look at, in bytes of JSON.
+const maxRuleValue = 4 << 10
+
+// flow is the stage's, wherever it is written, and which keys come from the entry
+// of its one agent: those at level 1.
+func (s *Stage) flow() (Flow, map[string]int) {
+	if len(s.Agents) != 1 {
+		return inherit(s.Flow)
+	}
+	return inherit(s.Flow, s.Agents[0].Flow)
+}
+
+// flowPath is where a key of the stage's flow is written.
+func (s *Stage) flowPath(p path, key string) path {
+	if _, from := s.flow(); from[key] == 1 {
+		p = p.key("agents").index(0)
+	}
+	return p.key(key)
+}
+
+// asks reports whether what a stage of the chain hands on may be a question to people.
+func (c *Config) asks(chain string) bool {
+	return slices.ContainsFunc(c.AgentChains[chain].Stages, func(s *Stage) bool {
+		f, _ := s.flow()
+		plan := agent.StagePlan{OutputKey: f.OutputKey, Routing: f.routing()}
+		for _, a := range s.Agents {
+			plan.Agents = append(plan.Agents, agent.AgentPlan{Type: c.kind(a.Name).Name, Contract: f.contract()})
+		}
+		return plan.Steers()
+	})
+}
+
+// outputKey is what a stage hands on under.
+func (f Flow) outputKey(stage string) string { return cmp.Or(f.OutputKey, stage) }
+
+// contract is what the text must be that stands for the stage.
+func (f Flow) contract() agent.Contract {
+	c := agent.Contract{Required: notEmpty(f.RequiredOutputFields)}
+	if isSet(f.OutputSchema) {
+		c.Schema = f.OutputSchema
+	}
+	c.JSON = c.Asks()
+	return c
+}
+
+func (f Flow) routing() agent.Routing {
+	out := agent.Routing{
+		DefaultNext: f.DefaultNext, ErrorNext: f.ErrorNext, LoopTarget: f.LoopTarget,
+		Requires: notEmpty(f.Requires), After: notEmpty(f.After), JoinAny: f.Join == JoinAny,
+	}
+	for _, r := range f.RoutingRules {
+		out.Rules = append(out.Rules, agent.Rule{Condition: r.Condition, Value: r.Value, Target: r.Target})
+	}
+	return out
+}
+
+// validateFlow checks what the stage's own keys say; what they name in the chain,
+// the chain checks.
+func (s *Stage) validateFlow(p path, v *validator) {
+	s.validateFlowPlaces(p, v)
+	f, _ := s.flow()
+	fields := s.flowPath(p, "required_output_fields")
+	for i, name := range f.RequiredOutputFields {
+		if name == "" {
+			v.errorf(fields.index(i), "the name of a field is required")
+		}
+	}
+	f.validateSchema(s.flowPath(p, "output_schema"), v)
+	for i, r := range f.RoutingRules {
+		r.validate(s.flowPath(p, "routing_rules").index(i), v)
+	}
+	if f.Join != "" && len(f.Requires) == 0 {
+		v.errorf(s.flowPath(p, "join"), "join is for a stage with requires, and this one has none")
+	}
+}
+
+// validateFlowPlaces finds keys on the entries of agents that may not be there.
+func (s *Stage) validateFlowPlaces(p path, v *validator) {
+	_, onStage := inherit(s.Flow)
+	for i, a := range s.Agents {
+		_, onAgent := inherit(a.Flow)
+		for key := range onAgent {
+			at := p.key("agents").index(i).key(key)
+			if _, both := onStage[key]; both {
+				v.errorf(at, "%s is written on the stage as well: only one of them may be there", key)
+			} else if len(s.Agents) > 1 {
+				v.errorf(at, "in a stage with several agents %s is written on the stage", key)
+			}
+		}
+	}
+}
+
+func (f Flow) validateSchema(p path, v *validator) {
+	switch {
+	case !isSet(f.OutputSchema):
+	case !bytes.HasPrefix(bytes.TrimSpace(f.OutputSchema), []byte("{")):
+		v.errorf(p, "a JSON schema is a mapping")
+	default:
+		if err := tool.CheckSchema(f.OutputSchema); err != nil {
+			v.errorf(p, "not a JSON schema: %v", err)
+		}
+	}
+}
+
+func (r RoutingRule) validate(p path, v *validator) {
+	if r.Condition == "" {
+		v.errorf(p.key("condition"), "a condition is required: a key of the stage's result")
+	}
+	switch {
+	case len(r.Value) == 0:
+		v.errorf(p.key("value"), "a value is required; null is one")
+	case !json.Valid(r.Value):
+		v.errorf(p.key("value"), "not JSON, which it must be in Go")
+	case len(r.Value) > maxRuleValue:
+		v.errorf(p.key("value"), "a value has at most %d bytes as JSON, this one has %d", maxRuleValue, len(r.Value))
+	}
+	if r.Target == "" {
+		v.errorf(p.key("target"), "a target is required")
+	}
+}

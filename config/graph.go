@@ -1,0 +1,89 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Graph is a chain as it can be drawn.
+type Graph struct {
+	Chain, Description string
+	Stages             []GraphStage
+	// Edges lead into the chain, from its stages in order, and from questions to people.
+	Edges []Edge
+	// Timeout bounds the investigation; 0 = none.
+	Timeout    agent.Duration
+	Bounds     agent.Bounds
+	Interrupts agent.Interrupts
+}
+
+// GraphStage is a stage with the definitions of its agents, each as often as it runs.
+type GraphStage struct {
+	Name      string
+	Agents    []string
+	Synthesis string // "" = there is nothing to join
+	JoinAny   bool   // one of the stages that it requires is enough
+}
+
+// The kinds of ways from a question to people.
+const (
+	EdgeAnswer  EdgeKind = "answer"  // they have answered, or need not
+	EdgeDenied  EdgeKind = "denied"  // they have not agreed
+	EdgeExpired EdgeKind = "expired" // nobody has answered in time
+)
+
+// agentReview is the question that no routing leads to: agents ask it themselves.
+const agentReview = "agent_review"
+
+// Graph describes a chain. The error is a *PlanError.
+func (c *Config) Graph(name string) (Graph, error) {
+	chain, ok := c.AgentChains[name]
+	if !ok {
+		return Graph{}, planError("no chain named %q; there are: %s", name, list(c.AgentChains))
+	}
+	own := c.chainSettings(name)
+	g := Graph{
+		Chain: name, Description: chain.Description, Edges: chain.chart().edges(), Timeout: own.Budgets.timeout(own.Timeout),
+		Bounds: c.bounds(name).plan(own.Budgets, own.Timeout), Interrupts: c.interrupts(name).plan(),
+	}
+	for _, s := range chain.Stages {
+		f, _ := s.flow()
+		stage := GraphStage{Name: s.Name, JoinAny: f.Join == JoinAny && len(f.Requires) > 1}
+		for _, a := range s.executions() {
+			stage.Agents = append(stage.Agents, a.Name)
+		}
+		if len(stage.Agents) > 1 {
+			stage.Synthesis = s.Synthesis.agent()
+		}
+		g.Stages = append(g.Stages, stage)
+	}
+	g.answers(agent.TargetClarification, g.Interrupts.Clarification)
+	g.answers(agent.TargetConfirmation, g.Interrupts.Confirmation)
+	g.answers(agentReview, g.Interrupts.Review)
+	return g, nil
+}
+
+// answers adds the ways from a question, if the chain's configuration says that
+// there is one.
+func (g *Graph) answers(kind string, rule agent.Interrupt) {
+	var next []string
+	for _, e := range g.Edges {
+		if to := cmp.Or(rule.Resume, e.From); e.To == kind && !slices.Contains(next, to) {
+			next = append(next, to)
+		}
+	}
+	if len(next) == 0 && rule.Resume != "" { // agents ask in their results
+		next = []string{rule.Resume}
+	}
+	for _, to := range next {
+		g.Edges = append(g.Edges, Edge{From: kind, To: to, Kind: EdgeAnswer})
+	}
+	if len(next) > 0 && kind == agent.TargetConfirmation {
+		g.Edges = append(g.Edges, Edge{From: kind, To: agent.TargetEnd, Kind: EdgeDenied})
+	}
+	if len(next) > 0 && !rule.Continue {
+		g.Edges = append(g.Edges, Edge{From: kind, To: agent.TargetEnd, Kind: EdgeExpired})
+	}
+}

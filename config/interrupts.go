@@ -1,0 +1,69 @@
+package config
+
+import (
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Interrupts say how a chain waits for people that it has asked something, and
+// where it goes on (spec: pipeline, "Interrupts").
+type Interrupts struct {
+	// ClarificationResumeStage is the stage that goes on with the answer to a question.
+	ClarificationResumeStage string `yaml:"clarification_resume_stage" default:"the stage that asked"`
+	// ConfirmationResumeStage is the stage that goes on when people have agreed. If they do not, the investigation ends.
+	ConfirmationResumeStage string `yaml:"confirmation_resume_stage" default:"the stage that asked"`
+	// AgentReviewResumeStage is the stage that goes on when people have looked at what an agent did.
+	AgentReviewResumeStage string `yaml:"agent_review_resume_stage" default:"the stage that asked"`
+	// ClarificationTimeout is how long the answer to a question is waited for.
+	ClarificationTimeout agent.Duration `yaml:"clarification_timeout" default:"24h"`
+	// ConfirmationTimeout is how long a confirmation is waited for.
+	ConfirmationTimeout agent.Duration `yaml:"confirmation_timeout" default:"1h"`
+	// AgentReviewTimeout is how long a review is waited for.
+	AgentReviewTimeout agent.Duration `yaml:"agent_review_timeout" default:"30m"`
+	// OnExpiry says what happens when nobody answers in time: the investigation ends, or goes on without an answer.
+	OnExpiry string `yaml:"on_expiry" enum:"on expiry" default:"end"`
+}
+
+// What happens when nobody answers in time.
+const (
+	OnExpiryEnd      = "end"
+	OnExpiryContinue = "continue"
+)
+
+// complete fills in what is not set.
+func (i Interrupts) complete() Interrupts {
+	standard := Interrupts{
+		ClarificationTimeout: agent.Duration(24 * time.Hour), ConfirmationTimeout: agent.Duration(time.Hour),
+		AgentReviewTimeout: agent.Duration(30 * time.Minute), OnExpiry: OnExpiryEnd,
+	}
+	all, _ := inherit(standard, i)
+	return all
+}
+
+func (i Interrupts) plan() agent.Interrupts {
+	rule := func(resume string, expires agent.Duration) agent.Interrupt {
+		return agent.Interrupt{Resume: resume, Expires: expires, Continue: i.OnExpiry == OnExpiryContinue}
+	}
+	return agent.Interrupts{
+		Clarification: rule(i.ClarificationResumeStage, i.ClarificationTimeout),
+		Confirmation:  rule(i.ConfirmationResumeStage, i.ConfirmationTimeout),
+		Review:        rule(i.AgentReviewResumeStage, i.AgentReviewTimeout),
+	}
+}
+
+func (i Interrupts) validate(p path, v *validator, c chart) {
+	for key, name := range i.resumeStages() {
+		if name != "" {
+			v.stage(p.key(key), name, c)
+		}
+	}
+}
+
+// resumeStages are the stages that go on with answers, by their keys; "" = the one that asked.
+func (i Interrupts) resumeStages() map[string]string {
+	return map[string]string{
+		"clarification_resume_stage": i.ClarificationResumeStage, "confirmation_resume_stage": i.ConfirmationResumeStage,
+		"agent_review_resume_stage": i.AgentReviewResumeStage,
+	}
+}

@@ -1,0 +1,83 @@
+package agent
+
+import "encoding/json"
+
+// Contract is what an agent's final text has to be (spec: pipeline, "Pipeline
+// stages"). The zero value asks for nothing.
+type Contract struct {
+	// JSON: the text is, or has in it, a JSON object.
+	JSON bool `json:"json,omitempty"`
+	// Required are keys that the object must have.
+	Required []string `json:"required_output_fields,omitempty"`
+	// Schema is a JSON schema of the object.
+	Schema json.RawMessage `json:"output_schema,omitempty"`
+}
+
+// Asks reports whether the contract asks for anything.
+func (c Contract) Asks() bool { return c.JSON || len(c.Required) > 0 || len(c.Schema) > 0 }
+
+// Routing says which stage comes after a stage. The zero value: the next in order.
+type Routing struct {
+	// Rules are tried in order: the first whose condition holds names the target.
+	Rules       []Rule `json:"routing_rules,omitempty"`
+	DefaultNext string `json:"default_next,omitempty"` // when no rule holds
+	ErrorNext   string `json:"error_next,omitempty"`   // when the stage fails
+	LoopTarget  string `json:"loop_target,omitempty"`  // when it asks for another pass and no rule holds
+	// Requires are stages that must have succeeded before this one starts; After
+	// are stages that must have ended, if they run at all.
+	Requires []string `json:"requires,omitempty"`
+	After    []string `json:"after,omitempty"`
+	// JoinAny: one of Requires is enough.
+	JoinAny bool `json:"join_any,omitempty"`
+}
+
+// Rule sends a chain to a target when a key of the stage's output has a value.
+type Rule struct {
+	Condition string          `json:"condition"`
+	Value     json.RawMessage `json:"value"`
+	Target    string          `json:"target"`
+}
+
+// The targets that are not stages.
+const (
+	TargetEnd           = "end"
+	TargetClarification = "clarification"
+	TargetConfirmation  = "confirmation"
+)
+
+// Bounds limit a chain's run; 0 = no bound.
+type Bounds struct {
+	MaxPasses   int         `json:"max_passes,omitempty"`
+	MaxLLMCalls int         `json:"max_llm_calls,omitempty"`
+	MaxHops     int         `json:"max_agent_hops,omitempty"`
+	Edges       []EdgeLimit `json:"edge_limits,omitempty"`
+	// Budgets: tokens of all model calls, in and out, and their price.
+	MaxTokens int     `json:"max_tokens_total,omitempty"`
+	MaxCost   float64 `json:"max_cost_usd,omitempty"`
+	// MaxDuration is the plan's timeout if that is the budget's; it then ends cleanly.
+	MaxDuration Duration `json:"max_duration,omitempty"`
+}
+
+// EdgeLimit bounds how often a chain goes from one stage to another.
+type EdgeLimit struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Max  int    `json:"max_count"`
+}
+
+// Interrupts say how a chain waits for people.
+type Interrupts struct {
+	Clarification Interrupt `json:"clarification,omitzero"`
+	Confirmation  Interrupt `json:"confirmation,omitzero"`
+	Review        Interrupt `json:"agent_review,omitzero"`
+}
+
+// Interrupt is how a chain waits for one kind of answer.
+type Interrupt struct {
+	// Resume is the stage that goes on with the answer; "" = the one that asked.
+	Resume string `json:"resume_stage,omitempty"`
+	// Expires is how long an answer is waited for; 0 = the kind's default.
+	Expires Duration `json:"expires,omitempty"`
+	// Continue: without an answer the chain goes on; else it ends.
+	Continue bool `json:"on_expiry_continue,omitempty"`
+}

@@ -1,0 +1,189 @@
+package route
+
+import (
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Finish takes in how a stage ended, and returns the question that the chain now
+// waits for an answer to, if it does: then Resume or Stop is next for the stage.
+func (w Walk) Finish(n int, r Result) Ask {
+	w.State.Stages[n] = Succeeded
+	if r.Outcome == agent.OutcomeError {
+		w.State.Stages[n] = Failed
+	}
+	ask := w.leave(n, r)
+	if ask != "" {
+		w.State.Stages[n] = Asking
+	}
+	if w.Back > 0 && !w.running() {
+		w.pass(w.Back - 1)
+	}
+	return ask
+}
+
+// leave decides where the chain goes from a stage that has ended.
+func (w Walk) leave(n int, r Result) Ask {
+	routing := w.Chain.Stages[n].Routing
+	switch {
+	case r.Outcome == agent.OutcomeClarify:
+		return Clarification
+	case r.Outcome == agent.OutcomeConfirm:
+		return Confirmation
+	case r.Outcome == agent.OutcomeTerminate:
+		w.finish(agent.EndCompleted)
+		return ""
+	case r.Outcome == agent.OutcomeError && routing.ErrorNext == "":
+		w.finish(orReason(r.Failure, agent.EndToolFailed))
+		return ""
+	case r.Outcome == agent.OutcomeError:
+		return w.follow(n, routing.ErrorNext)
+	}
+	if target, ok := matching(routing.Rules, r); ok {
+		return w.follow(n, target)
+	}
+	switch {
+	case r.Outcome.Loop() && routing.LoopTarget == "":
+		w.finish(agent.EndPolicyViolation) // it asks for another pass, and nothing says where from
+	case r.Outcome.Loop():
+		return w.follow(n, routing.LoopTarget)
+	case routing.DefaultNext != "":
+		return w.follow(n, routing.DefaultNext)
+	default:
+		w.Next = n + 1 // means nothing in a graph
+	}
+	return ""
+}
+
+func orReason(why, otherwise agent.EndReason) agent.EndReason {
+	if why == "" {
+		return otherwise
+	}
+	return why
+}
+
+// matching is the target of the first rule that holds.
+func matching(rules []agent.Rule, r Result) (target string, ok bool) {
+	for _, rule := range rules {
+		if value, there := r.Fields[rule.Condition]; there && Equal(value, rule.Value) {
+			return rule.Target, true
+		}
+	}
+	return "", false
+}
+
+// follow goes from a stage to a target.
+func (w Walk) follow(from int, target string) Ask {
+	switch target {
+	case agent.TargetEnd:
+		w.finish(agent.EndCompleted)
+		return ""
+	case agent.TargetClarification:
+		return Clarification
+	case agent.TargetConfirmation:
+		return Confirmation
+	}
+	to := w.index(target)
+	switch {
+	case to < 0: // the configuration's validation keeps this from happening
+		w.finish(agent.EndPolicyViolation)
+	case w.crossed(w.Chain.Stages[from].Name, target):
+		w.finish(agent.EndMaxLoop)
+	case to > from:
+		w.Next = to
+	default:
+		w.jumpBack(to)
+	}
+	return ""
+}
+
+// crossed counts an edge and reports whether it has been used too often.
+func (w Walk) crossed(from, to string) bool {
+	for _, limit := range w.Bounds.Edges {
+		if limit.From != from || limit.To != to {
+			continue
+		}
+		if w.Edges == nil {
+			w.Edges = map[string]int{}
+		}
+		w.Edges[from+" "+to]++
+		if w.Edges[from+" "+to] > limit.Max {
+			return true
+		}
+	}
+	return false
+}
+
+// jumpBack goes back when nothing runs any more; of two jumps the farther one holds.
+func (w Walk) jumpBack(to int) {
+	if w.Back == 0 || to < w.Back-1 {
+		w.Back = to + 1
+	}
+}
+
+// pass begins another pass from a stage: what came of it and of all that comes
+// after it is void.
+func (w Walk) pass(to int) {
+	w.Back = 0
+	if w.Bounds.MaxPasses > 0 && w.Number() >= w.Bounds.MaxPasses {
+		w.finish(agent.EndMaxPasses)
+		return
+	}
+	w.Pass++
+	for _, n := range w.Cleared(to) {
+		w.State.Stages[n] = ""
+	}
+	w.Next = to
+}
+
+// Cleared are the stages whose outputs a jump to a stage makes void: it and all
+// after it, or in a graph all that depend on it.
+func (c Chain) Cleared(to int) []int {
+	var out []int
+	for n := to; n < len(c.Stages) && !c.graph(); n++ {
+		out = append(out, n)
+	}
+	if c.graph() {
+		return c.dependents(to)
+	}
+	return out
+}
+
+// dependents are a stage and all that wait for it, in order.
+func (c Chain) dependents(to int) []int {
+	void := map[string]bool{c.Stages[to].Name: true}
+	for grown := true; grown; {
+		grown = false
+		for _, s := range c.Stages {
+			for _, name := range append(append([]string(nil), s.Routing.Requires...), s.Routing.After...) {
+				if void[name] && !void[s.Name] {
+					void[s.Name], grown = true, true
+				}
+			}
+		}
+	}
+	var out []int
+	for n, s := range c.Stages {
+		if void[s.Name] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Resume goes on after an answer, at a stage of its own choosing or, "", at the
+// one that asked. It is no new pass: the stage does its work again.
+func (w Walk) Resume(asked int, target string) {
+	to := asked
+	if n := w.index(target); n >= 0 {
+		to = n
+	}
+	for n := range w.State.Stages {
+		if n >= min(to, asked) && !w.graph() || n == to || n == asked {
+			w.State.Stages[n] = ""
+		}
+	}
+	w.Next = to
+}
+
+// Stop ends the walk for a reason of its caller: a denial, a budget, a cancellation.
+func (w Walk) Stop(why agent.EndReason) { w.finish(why) }

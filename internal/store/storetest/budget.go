@@ -1,0 +1,64 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// modelCall is the call of an iteration that needs 100 tokens for a cent.
+func modelCall(execution string, iteration int, bounds agent.Bounds) record.Admission {
+	return record.Admission{
+		Investigation: scope.Investigation, Execution: execution, Iteration: iteration, RunID: "r1", Provider: "p", Model: "m",
+		Needs: agent.Usage{ModelCalls: 1, InputTokens: 100, CostUSD: 0.01}, Bounds: bounds,
+	}
+}
+
+func testAdmission(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	admit := func(iteration int, bounds agent.Bounds) agent.EndReason {
+		t.Helper()
+		return must(s.Admit(ctx, modelCall(scope.Execution, iteration, bounds)))(t)
+	}
+	same(t, "a second call of one", []agent.EndReason{"", agent.EndMaxLLMCalls},
+		[]agent.EndReason{admit(1, agent.Bounds{MaxLLMCalls: 1}), admit(2, agent.Bounds{MaxLLMCalls: 1})})
+	same(t, "the first call, again", admit(1, agent.Bounds{MaxLLMCalls: 1}), agent.EndReason(""))
+
+	// The reply is charged in place of its reservation.
+	mustAppend(t, s, step("r1", reply("r1", key(1, 0), agent.Usage{ModelCalls: 1, InputTokens: 150, OutputTokens: 50, CostUSD: 0.03})))
+	same(t, "usage", must(s.Usage(ctx, scope.Investigation))(t), agent.Usage{ModelCalls: 1, InputTokens: 150, OutputTokens: 50, CostUSD: 0.03})
+	same(t, "more tokens than there are", admit(2, agent.Bounds{MaxTokens: 299}), agent.EndBudget)
+	same(t, "more money than there is", admit(2, agent.Bounds{MaxCost: 0.039}), agent.EndBudget)
+	same(t, "refusals take nothing", must(s.Usage(ctx, scope.Investigation))(t).ModelCalls, 1)
+
+	for range 2 { // the update is handled again after a crash
+		ok(t, s.Extend(ctx, scope.Investigation, "u1", agent.Extension{LLMCalls: 1, Tokens: 1, CostUSD: 0.002}))
+	}
+	ok(t, s.Extend(ctx, "another", "u1", agent.Extension{LLMCalls: 9}))
+	same(t, "extended, and used up", []agent.EndReason{"", agent.EndMaxLLMCalls, agent.EndBudget},
+		[]agent.EndReason{admit(2, agent.Bounds{MaxLLMCalls: 1, MaxTokens: 299, MaxCost: 0.039}), admit(3, agent.Bounds{MaxLLMCalls: 1}), admit(3, agent.Bounds{MaxTokens: 398})})
+}
+
+// Agents that run side by side, on any worker, share one bound.
+func testAdmissionAtOnce(t *testing.T, open opener) {
+	handles := []Store{open(), open()}
+	const most = 7
+	var admitted atomic.Int64
+	var group sync.WaitGroup
+	for n := range 40 {
+		group.Go(func() {
+			call := modelCall(fmt.Sprint("stage/", n), 1, agent.Bounds{MaxLLMCalls: most})
+			if exceeded, err := handles[n%2].Admit(t.Context(), call); err != nil {
+				t.Error(err)
+			} else if exceeded == "" {
+				admitted.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	same(t, "calls", admitted.Load(), int64(most))
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// answerFlags are those of the command answer.
+type answerFlags struct {
+	text, decision, data, by string
+	approve, deny, json      bool
+}
+
+func (c *cli) answerCommand() *cobra.Command {
+	var f answerFlags
+	cmd := &cobra.Command{
+		Use:   "answer ID [QUESTION] --text TEXT|--approve|--deny|--decision TEXT",
+		Short: "Answer a question that an investigation has put to people",
+		Long: `Answer a question that an investigation has put to people. QUESTION is as inbox
+prints it; it may be left out if only one waits. TEXT is a text, @file, or - for
+standard input. A confirmation that is denied ends the investigation.`,
+		Example: `  starter answer lab --text "the database of the shop"
+  starter answer lab q2 --approve`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return usagef("%d arguments given, needed are ID and, if several questions wait, QUESTION", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := c.readAnswer(f)
+			if err != nil {
+				return err
+			}
+			if len(args) > 1 {
+				a.ID = args[1]
+			}
+			return c.answer(cmd.Context(), args[0], a, f.json)
+		},
+	}
+	set := cmd.Flags()
+	set.StringVar(&f.text, "text", "", "the answer in words; also a remark to one of the others")
+	set.BoolVar(&f.approve, "approve", false, "agree")
+	set.BoolVar(&f.deny, "deny", false, "do not agree")
+	set.StringVar(&f.decision, "decision", "", "what is to be done, after a review")
+	set.StringVar(&f.data, "data", "", "JSON that goes with the answer, @file, or -")
+	set.StringVar(&f.by, "by", userName(), "who answers")
+	set.BoolVar(&f.json, "json", false, "print the answered question as JSON")
+	return cmd
+}
+
+func (c *cli) readAnswer(f answerFlags) (a workflows.Answer, err error) {
+	a = workflows.Answer{Decision: f.decision, By: f.by}
+	if f.approve && f.deny {
+		return a, usagef("only one of --approve and --deny may be there")
+	}
+	if f.approve || f.deny {
+		a.Approved = &f.approve
+	}
+	if a.Text, err = c.text("--text", f.text); err != nil {
+		return a, err
+	}
+	data, err := c.text("--data", f.data)
+	if err != nil {
+		return a, err
+	}
+	if data != "" {
+		a.Data = json.RawMessage(data)
+	}
+	switch {
+	case data != "" && !json.Valid(a.Data):
+		return a, usagef("--data is not JSON")
+	case a.Text == "" && a.Approved == nil && a.Decision == "" && data == "":
+		return a, usagef("there is no answer: give --text, --approve, --deny, --decision or --data")
+	}
+	return a, nil
+}
+
+func (c *cli) answer(ctx context.Context, id string, a workflows.Answer, asJSON bool) error {
+	var out workflows.Interrupt
+	if err := c.update(ctx, id, workflows.UpdateAnswer, "the answer", "starter inbox", a, &out); err != nil {
+		return err
+	}
+	if asJSON {
+		return c.printJSON(out)
+	}
+	_, err := fmt.Fprintln(c.out, terminal.CleanLine(fmt.Sprintf("%s: %s of stage %s is answered", id, out.ID, out.Stage)))
+	return err
+}
+
+// update has an investigation take an update, which may be refused.
+func (c *cli) update(ctx context.Context, id, name, what, look string, in, out any) error {
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	t, err := findRunning(ctx, conn, id)
+	if err != nil {
+		return err
+	}
+	sending, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	handle, err := conn.UpdateWorkflow(sending, client.UpdateWorkflowOptions{
+		WorkflowID: t.workflow, UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{in},
+	})
+	if err == nil {
+		err = handle.Get(sending, out)
+	}
+	if err != nil && ctx.Err() == nil {
+		return notTaken(what, look, err)
+	}
+	return err
+}
+
+func (c *cli) extendCommand() *cobra.Command {
+	e := workflows.ExtendBudget{}
+	var duration time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "extend ID",
+		Short:   "Raise the bounds of a running investigation: model calls, tokens, money, time",
+		Example: `  starter extend lab --tokens 200000 --duration 30m`,
+		Args:    exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e.Duration = agent.Duration(duration)
+			if (e == workflows.ExtendBudget{By: e.By}) {
+				return usagef("nothing to raise: give --llm-calls, --tokens, --cost or --duration")
+			}
+			var budget workflows.Budget
+			if err := c.update(cmd.Context(), args[0], workflows.UpdateExtendBudget, "the extension", "starter status", e, &budget); err != nil {
+				return err
+			}
+			if asJSON {
+				return c.printJSON(budget)
+			}
+			_, err := fmt.Fprintf(c.out, "%s: extended\n", terminal.CleanLine(args[0]))
+			return err
+		},
+	}
+	set := cmd.Flags()
+	set.IntVar(&e.LLMCalls, "llm-calls", 0, "so many model calls more")
+	set.IntVar(&e.Tokens, "tokens", 0, "so many tokens more")
+	set.Float64Var(&e.CostUSD, "cost", 0, "so many US dollars more")
+	set.DurationVar(&duration, "duration", 0, "so much time more")
+	set.StringVar(&e.By, "by", userName(), "who extends")
+	set.BoolVar(&asJSON, "json", false, "print the bounds as JSON")
+	return cmd
+}

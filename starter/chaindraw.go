@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// drawing is a chain with the boxes and lines that it is drawn with.
+type drawing struct {
+	config.Graph
+	boxes []box
+	lines []line
+}
+
+// box is a stage, a question to people, or an end of the chain.
+type box struct {
+	id, name string
+	kind     boxKind
+	about    []string // lines of text below the name
+}
+
+type boxKind int
+
+const (
+	boxEnd boxKind = iota
+	boxStage
+	boxQuestion
+)
+
+// line leads from one box to another, by their ids.
+type line struct {
+	from, to string
+	label    string
+	failure  bool // it is gone when something has failed
+}
+
+func newDrawing(g config.Graph) drawing {
+	d := drawing{Graph: g, boxes: []box{{id: "start", name: "start"}}}
+	ids := map[string]string{config.Start: "start", agent.TargetEnd: "finish"}
+	for i, s := range g.Stages {
+		ids[s.Name] = "s" + strconv.Itoa(i+1)
+		d.boxes = append(d.boxes, box{ids[s.Name], s.Name, boxStage, aboutStage(s)})
+	}
+	for _, e := range g.Edges { // questions, in the order in which they are answered
+		if _, known := ids[e.From]; !known {
+			ids[e.From] = e.From
+			d.boxes = append(d.boxes, box{e.From, e.From, boxQuestion, []string{"asks people"}})
+		}
+	}
+	d.boxes = append(d.boxes, box{id: "finish", name: "end"})
+	for _, e := range g.Edges {
+		d.lines = append(d.lines, line{ids[e.From], ids[e.To], d.label(e), e.Kind == config.EdgeError})
+	}
+	return d
+}
+
+func aboutStage(s config.GraphStage) []string {
+	var names []string
+	for _, name := range s.Agents {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		times := 0
+		for _, other := range s.Agents {
+			if other == name {
+				times++
+			}
+		}
+		if times > 1 {
+			names[i] = fmt.Sprintf("%s ×%d", name, times)
+		}
+	}
+	about := []string{strings.Join(names, ", ")}
+	if s.Synthesis != "" {
+		about = append(about, "joined by "+s.Synthesis)
+	}
+	if s.JoinAny {
+		about = append(about, "one that it requires is enough")
+	}
+	return about
+}
+
+// label says when a way is gone, and how often it may be; "" = always.
+func (d drawing) label(e config.Edge) string {
+	label := ""
+	switch e.Kind {
+	case config.EdgeRule:
+		label = terminal.CleanLine(e.Rule.Condition) + " = " + shortJSON(e.Rule.Value)
+	case config.EdgeNext, config.EdgeDefault:
+		if d.decides(e.From) {
+			label = "otherwise"
+		}
+	case config.EdgeLoop:
+		label = "another pass"
+	case config.EdgeError:
+		label = "failed"
+	case config.EdgeRequires:
+		label = "succeeded"
+	case config.EdgeAfter:
+		label = "ended"
+	case config.EdgeAnswer:
+		label = d.answered(e.From)
+	case config.EdgeDenied:
+		label = "not approved"
+	case config.EdgeExpired:
+		label = d.unanswered(e.From)
+	}
+	if e.Max > 0 {
+		label = strings.TrimPrefix(fmt.Sprintf("%s, at most %d×", label, e.Max), ", ")
+	}
+	return label
+}
+
+// maxValue is how much of a rule's value is drawn, in characters.
+const maxValue = 40
+
+func shortJSON(value json.RawMessage) string {
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	var parsed any
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	if decoder.Decode(&parsed) != nil || encoder.Encode(parsed) != nil {
+		return "?" // the configuration has been checked
+	}
+	text := []rune(terminal.CleanLine(strings.TrimSpace(out.String())))
+	if len(text) > maxValue {
+		text = append(text[:maxValue], '…')
+	}
+	return string(text)
+}
+
+// decides reports whether rules or another pass may send the chain elsewhere from a stage.
+func (d drawing) decides(stage string) bool {
+	return slices.ContainsFunc(d.Edges, func(e config.Edge) bool {
+		return e.From == stage && (e.Kind == config.EdgeRule || e.Kind == config.EdgeLoop)
+	})
+}
+
+// answered says how a question lets its chain go on.
+func (d drawing) answered(question string) string {
+	label := "answered"
+	if question == agent.TargetConfirmation {
+		label = "approved"
+	}
+	if d.wait(question).Continue {
+		label += ", or " + d.unanswered(question)
+	}
+	return label
+}
+
+func (d drawing) unanswered(question string) string {
+	return "no answer within " + d.wait(question).Expires.String()
+}
+
+func (d drawing) wait(question string) agent.Interrupt {
+	switch question {
+	case agent.TargetClarification:
+		return d.Interrupts.Clarification
+	case agent.TargetConfirmation:
+		return d.Interrupts.Confirmation
+	}
+	return d.Interrupts.Review
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+func (c *cli) inboxCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "inbox [ID]",
+		Short: "List the questions that wait for people: of one investigation, or of all that run",
+		Args:  atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			var all []question
+			if len(args) > 0 {
+				all, err = askOne(cmd.Context(), c, args[0], questionsIn)
+			} else {
+				all, err = askRunning(cmd.Context(), c, questionsIn)
+			}
+			if err != nil {
+				return err
+			}
+			return c.printQuestions(all, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the questions as JSON")
+	return cmd
+}
+
+// question waits for a person. Its ID is the workflow id of the investigation,
+// its Question is what answer is given.
+type question struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Text string `json:"question"`
+
+	Kind    string    `json:"kind"`
+	Stage   string    `json:"stage"`
+	Expires time.Time `json:"expires"`
+}
+
+func questionsIn(t target, status workflows.Status) (out []question) {
+	for _, q := range status.Questions {
+		out = append(out, question{ID: t.workflow, Name: q.ID, Text: q.Question, Kind: q.Kind, Stage: q.Stage, Expires: q.Expires})
+	}
+	return out
+}
+
+// printQuestions prints questions, the most urgent one first.
+func (c *cli) printQuestions(all []question, asJSON bool) error {
+	slices.SortStableFunc(all, func(a, b question) int {
+		return cmp.Or(a.Expires.Compare(b.Expires), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name))
+	})
+	if asJSON {
+		return c.printJSON(append([]question{}, all...)) // never null
+	}
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tQUESTION\tKIND\tSTAGE\tTEXT\tEXPIRES IN")
+	for _, q := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.CleanLine(q.ID), terminal.CleanLine(q.Name), q.Kind,
+			terminal.CleanLine(q.Stage), shorten(q.Text), expiresIn(q.Expires))
+	}
+	return w.Flush()
+}
+
+// questionLine says that a question waits for a person, and how to answer it.
+func questionLine(id string, q workflows.Interrupt) string {
+	how := map[string]string{
+		"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--decision …",
+	}[q.Kind]
+	return terminal.CleanLine(fmt.Sprintf("%s asks (%s, until %s): %s Answer: starter answer %s %s %s",
+		q.Stage, q.Kind, q.Expires.Local().Format(time.DateTime), q.Question, shellWord(id), shellWord(q.ID), how))
+}

@@ -1,0 +1,71 @@
+package workflows
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// serveExtensions registers the update that raises bounds.
+func (r *investigationRun) serveExtensions(ctx workflow.Context) error {
+	options := workflow.UpdateHandlerOptions{
+		Validator:   r.checkExtension,
+		Description: `Raise the bounds. Input: {"llm_calls": n, "tokens": n, "cost_usd": n, "duration": "1h", "by": "…"}, at least one of them.`,
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateExtendBudget, r.extend, options)
+}
+
+func (r *investigationRun) checkExtension(e ExtendBudget) error {
+	bounds := r.state.Resolved.Skeleton.Bounds
+	switch {
+	case e.LLMCalls < 0 || e.Tokens < 0 || e.CostUSD < 0 || e.Duration < 0:
+		return errors.New("a bound can be raised, not lowered")
+	case e.Extension == agent.Extension{} && e.Duration == 0:
+		return errors.New(`nothing to raise: give "llm_calls", "tokens", "cost_usd" or "duration"`)
+	case r.result.Status.Closed() || r.state.Walk.End != "":
+		return errors.New("the investigation is over")
+	case len(r.state.Stages) == 0:
+		return errors.New("the investigation has not begun yet")
+	case e.LLMCalls > 0 && bounds.MaxLLMCalls == 0:
+		return errors.New("the chain has no bound of model calls")
+	case e.Tokens > 0 && bounds.MaxTokens == 0:
+		return errors.New("the chain has no budget of tokens")
+	case e.CostUSD > 0 && bounds.MaxCost == 0:
+		return errors.New("the chain has no budget of money")
+	case e.Duration > 0 && r.state.Deadline.Remaining == 0:
+		return errors.New("the chain has no time limit")
+	}
+	return nil
+}
+
+// extend raises bounds. The model calls read theirs in the store.
+func (r *investigationRun) extend(ctx workflow.Context, e ExtendBudget) (Budget, error) {
+	if e.Extension != (agent.Extension{}) {
+		in := activities.ExtendBudgetIn{Investigation: r.id, Key: workflow.GetCurrentUpdateInfo(ctx).ID, By: e.Extension}
+		if err := workflow.ExecuteActivity(storeOptions(ctx, "budget"), act.ExtendBudget, in).Get(ctx, nil); err != nil {
+			return Budget{}, err
+		}
+	}
+	r.state.Extended = r.state.Extended.Add(e.Extension)
+	r.state.Deadline.extend(e.Duration.D())
+	if budget := r.budget(); budget != nil {
+		return *budget, nil
+	}
+	return Budget{}, nil
+}
+
+// budget is what bounds the investigation; nil = nothing does.
+func (r *investigationRun) budget() *Budget {
+	b := r.state.Resolved.Skeleton.Bounds.Extend(r.state.Extended)
+	out := Budget{
+		LLMCalls: b.MaxLLMCalls, Tokens: b.MaxTokens, CostUSD: b.MaxCost, Hops: b.MaxHops, Passes: b.MaxPasses,
+		Until: r.state.Deadline.until(),
+	}
+	if out == (Budget{}) {
+		return nil
+	}
+	return &out
+}

@@ -1,0 +1,195 @@
+package workflows
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/route"
+)
+
+// interrupt is a question that a stage has put to people (spec: pipeline, "Interrupts").
+type interrupt struct {
+	Interrupt
+	index  int // of the stage that asked
+	rule   agent.Interrupt
+	answer *Answer
+	closed bool // answered, expired, or nobody waits any more
+}
+
+// kinds are how long a kind of question waits by itself, and what its answer must have.
+var kinds = map[route.Ask]struct {
+	expires time.Duration
+	check   func(Answer) error
+}{
+	route.Clarification: {24 * time.Hour, func(a Answer) error { return need(a.Text != "" || len(a.Data) > 0, `"text"`) }},
+	route.Confirmation:  {time.Hour, func(a Answer) error { return need(a.Approved != nil, `"approved": true or false`) }},
+	route.Review:        {30 * time.Minute, func(a Answer) error { return need(a.Decision != "" || a.Approved != nil, `"decision"`) }},
+}
+
+func need(ok bool, what string) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("the answer needs %s", what)
+}
+
+// ask puts a question to people; the stage that asked goes on with the answer.
+func (r *investigationRun) ask(ctx workflow.Context, s *stageChild, kind route.Ask, result StageResult) {
+	if named := route.Ask(textField(result.Fields, "interrupt")); kinds[named].check != nil {
+		kind = named // the output says it more exactly
+	}
+	rule := r.rule(kind)
+	expires := orDefault(rule.Expires.D(), kinds[kind].expires)
+	r.state.Asked++
+	i := &interrupt{index: s.index, rule: rule, Interrupt: Interrupt{
+		ID: fmt.Sprintf("q%d", r.state.Asked), Kind: string(kind), Stage: s.plan.Name, Expires: workflow.Now(ctx).Add(expires),
+		Question: clip(orText(orText(textField(result.Fields, "question"), textField(result.Fields, "message")), "Stage "+s.plan.Name+" asks you to look at its result."), maxQuestion),
+	}}
+	r.interrupts = append(r.interrupts, i)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		options := workflow.AwaitOptions{Timeout: expires, TimerOptions: workflow.TimerOptions{Summary: i.Kind + " " + i.ID}}
+		_, _ = workflow.AwaitWithOptions(ctx, options, func() bool { return i.answer != nil || r.over(ctx) })
+		i.closed = true
+	})
+}
+
+// maxQuestion bounds a question, in bytes: it is in the status.
+const maxQuestion = 4 << 10
+
+func (r *investigationRun) rule(kind route.Ask) agent.Interrupt {
+	rules := r.state.Resolved.Skeleton.Interrupts
+	switch kind {
+	case route.Confirmation:
+		return rules.Confirmation
+	case route.Review:
+		return rules.Review
+	}
+	return rules.Clarification
+}
+
+// settled is the first question that is not waited for any more.
+func (r *investigationRun) settled() *interrupt {
+	for _, i := range r.interrupts {
+		if i.closed {
+			return i
+		}
+	}
+	return nil
+}
+
+// resume goes on after a question: with the answer, or without.
+func (r *investigationRun) resume(way route.Walk, i *interrupt) {
+	for n := range r.interrupts {
+		if r.interrupts[n] == i {
+			r.interrupts = append(r.interrupts[:n:n], r.interrupts[n+1:]...)
+			break
+		}
+	}
+	switch a := i.answer; {
+	case a == nil && !i.rule.Continue:
+		way.Stop(agent.EndInterruptExpired)
+	case a != nil && i.Kind == string(route.Confirmation) && !*a.Approved:
+		r.state.Answers = append(r.state.Answers, i.note())
+		way.Stop(agent.EndDenied)
+	default:
+		r.state.Answers = append(r.state.Answers, i.note())
+		way.Resume(i.index, i.rule.Resume)
+	}
+}
+
+// note is a question and its answer, as agents are shown them.
+func (i *interrupt) note() activities.Note {
+	note := activities.Note{Kind: i.Kind, Stage: i.Stage, Question: i.Question, Answer: "Nobody answered."}
+	if a := i.answer; a != nil {
+		note.Answer, note.By = clip(a.words(), maxAnswer), a.By
+	}
+	return note
+}
+
+// maxAnswer bounds an answer, in bytes: it goes into the input of every later stage.
+const maxAnswer = 8 << 10
+
+// maxNotes bounds the answers that a stage is told, in bytes: they are in the
+// inputs of activities.
+const maxNotes = 24 << 10
+
+// notes are the newest answers.
+func (r *investigationRun) notes() []activities.Note {
+	size, first := 0, len(r.state.Answers)
+	for first > 0 {
+		note := r.state.Answers[first-1]
+		if size += len(note.Question) + len(note.Answer); size > maxNotes {
+			break
+		}
+		first--
+	}
+	return r.state.Answers[first:]
+}
+
+func (a Answer) words() string {
+	text := orText(a.Text, a.Decision)
+	if a.Approved != nil && *a.Approved {
+		text = "approved. " + text
+	}
+	if a.Approved != nil && !*a.Approved {
+		text = "not approved. " + text
+	}
+	if len(a.Data) > 0 {
+		text += " " + string(a.Data)
+	}
+	return text
+}
+
+// serveAnswers registers the update that answers questions.
+func (r *investigationRun) serveAnswers(ctx workflow.Context) error {
+	take := func(ctx workflow.Context, a Answer) (Interrupt, error) {
+		i := r.asked(a.ID)
+		i.answer, i.Answered = &a, true
+		return i.Interrupt, nil
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateAnswer, take, workflow.UpdateHandlerOptions{
+		Validator:   r.checkAnswer,
+		Description: `Answer a question. Input: {"id": "…", "text": "…" or "approved": true or false or "decision": "…", "by": "…"}; without id, the only one.`,
+	})
+}
+
+// asked is the question that an answer is for: one that waits.
+func (r *investigationRun) asked(id string) *interrupt {
+	var open []*interrupt
+	for _, i := range r.interrupts {
+		if i.answer == nil && !i.closed && (id == "" || id == i.ID) {
+			open = append(open, i)
+		}
+	}
+	if len(open) != 1 {
+		return nil
+	}
+	return open[0]
+}
+
+func (r *investigationRun) checkAnswer(a Answer) error {
+	i := r.asked(a.ID)
+	switch {
+	case len(r.interrupts) == 0:
+		return errors.New("no pending interrupt to resume")
+	case i == nil && a.ID == "":
+		return fmt.Errorf("%d questions wait: say which by \"id\"", len(r.interrupts))
+	case i == nil:
+		return fmt.Errorf("no question %q waits for an answer", a.ID)
+	case len(a.Text)+len(a.Data)+len(a.Decision) > maxAnswer:
+		return fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+	}
+	return kinds[route.Ask(i.Kind)].check(a)
+}
+
+func textField(fields map[string]json.RawMessage, key string) string {
+	var text string
+	_ = json.Unmarshal(fields[key], &text)
+	return text
+}

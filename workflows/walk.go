@@ -1,0 +1,213 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/route"
+)
+
+// stageChild is a stage that runs.
+type stageChild struct {
+	index   int
+	plan    agent.StageSkeleton // with the name of this run
+	child   workflow.ChildWorkflowFuture
+	waiting []Approval // calls that wait for a person
+	started time.Time
+	result  *StageResult // nil while it runs
+}
+
+// walk runs the stages of the chain, as its rules say. again asks for a new run to go on in.
+func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
+	way := route.Walk{Chain: r.chain(), State: &r.state.Walk}
+	for {
+		r.signals.drain(ctx, r.handle)
+		going := !r.state.Steering.Paused && !r.over(ctx)
+		if going {
+			if len(r.running)+len(r.interrupts) == 0 && r.longEnough(ctx) {
+				return true
+			}
+			for _, n := range way.Start() {
+				r.launch(ctx, n)
+			}
+		}
+		if r.over(ctx) && len(r.running) == 0 {
+			return false
+		}
+		workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
+		r.awaitOne(ctx, way, going)
+	}
+}
+
+// chain is what the walk goes by. Plain chains have no bounds of their own.
+func (r *investigationRun) chain() route.Chain {
+	return route.Chain{Stages: r.state.Resolved.Skeleton.Stages, Bounds: r.state.Resolved.Skeleton.Bounds}
+}
+
+// over: no further stage is started.
+func (r *investigationRun) over(ctx workflow.Context) bool {
+	return r.state.Steering.Concluding || ctx.Err() != nil || r.state.Walk.End != ""
+}
+
+// held: people are waited for; the time does not count.
+func (r *investigationRun) held() bool {
+	return r.state.Steering.Paused || len(r.waiting()) > 0 || len(r.interrupts) > 0
+}
+
+// waiting are the calls of all running stages that wait for a person.
+func (r *investigationRun) waiting() (out []Approval) {
+	for _, s := range r.running {
+		out = append(out, s.waiting...)
+	}
+	return out
+}
+
+// launch starts a stage.
+func (r *investigationRun) launch(ctx workflow.Context, n int) {
+	plan := r.state.Resolved.Skeleton.Stages[n]
+	r.state.Runs[n]++
+	if r.state.Runs[n] > 1 { // executions and records of each run are their own
+		plan.Name = fmt.Sprintf("%s#%d", plan.Name, r.state.Runs[n])
+	}
+	r.state.Stages[n] = StageStatus{Name: r.state.Stages[n].Name, Status: agent.StatusRunning, Run: r.state.Runs[n]}
+	s := &stageChild{index: n, plan: plan, started: workflow.Now(ctx)}
+	in := StageInput{
+		Investigation: r.id, Plan: r.state.Resolved.Plan, Index: n, Stage: plan,
+		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: r.takeSteering(plan),
+	}
+	r.running = append(r.running, s)
+	r.show(ctx)
+	s.child = workflow.ExecuteChildWorkflow(childOptions(ctx, childID(r.id, plan.Name), plan.Name), Stage, in)
+	// The stage says how it ended even if we were cancelled meanwhile.
+	wait, _ := workflow.NewDisconnectedContext(ctx)
+	workflow.Go(wait, func(ctx workflow.Context) {
+		result := outcomeOfStage(ctx, s.child)
+		s.result = &result
+	})
+}
+
+func outcomeOfStage(ctx workflow.Context, child workflow.ChildWorkflowFuture) StageResult {
+	result, ok, err := outcomeOf[StageResult](ctx, child)
+	if !ok {
+		errorType, message := failure(err)
+		result = StageResult{Status: agent.StatusFailed, Outcome: agent.OutcomeError, ErrorType: errorType, Error: clip(message, 500)}
+	}
+	if !ok && temporal.IsCanceledError(err) { // before it started
+		result = StageResult{Status: agent.StatusCancelled, Outcome: agent.OutcomeError}
+	}
+	return result
+}
+
+// awaitOne waits until a stage has ended, a question is answered, or nothing more
+// is to be started, and takes in what ended.
+func (r *investigationRun) awaitOne(ctx workflow.Context, way route.Walk, going bool) {
+	wait, _ := workflow.NewDisconnectedContext(ctx)
+	over := r.over(ctx)
+	_ = workflow.Await(wait, func() bool {
+		resumed := !going && !over && !r.state.Steering.Paused
+		return r.ended() != nil || r.settled() != nil || resumed || !over && r.over(ctx)
+	})
+	for s := r.ended(); s != nil; s = r.ended() {
+		r.take(ctx, way, s)
+	}
+	for i := r.settled(); i != nil; i = r.settled() {
+		r.resume(way, i)
+	}
+}
+
+// ended is the first stage that has ended and is not taken in.
+func (r *investigationRun) ended() *stageChild {
+	for _, s := range r.running {
+		if s.result != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// take takes in how a stage ended.
+func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageChild) {
+	for i := range r.running {
+		if r.running[i] == s {
+			r.running = append(r.running[:i:i], r.running[i+1:]...)
+			break
+		}
+	}
+	result, status := *s.result, &r.state.Stages[s.index]
+	status.Status, status.Agents, status.Error = result.Status, result.Agents, result.Error
+	r.state.Usage = r.state.Usage.Add(result.Usage)
+	r.state.Steering.Guidance = append(r.state.Steering.Guidance, result.Guidance...)
+	if result.Result != "" {
+		source := activities.Source{Stage: s.plan.Name, Execution: result.Result}
+		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index, Output: result.Output})
+	}
+	r.record(ctx, s)
+	pass := r.state.Walk.Pass
+	end := route.Result{Outcome: result.Outcome, Fields: result.Fields}
+	if result.Status != agent.StatusCompleted {
+		end.Outcome, end.Failure = agent.OutcomeError, endReason(result)
+	}
+	ask := way.Finish(s.index, end)
+	if result.Bound != "" {
+		way.Stop(result.Bound)
+		ask = ""
+	}
+	if r.state.Walk.End.Failure() && r.result.Error == "" && result.Status != agent.StatusCompleted {
+		r.result.Error = fmt.Sprintf("stage %s: %s", s.plan.Name, result.Error)
+	}
+	if r.state.Walk.Pass != pass {
+		r.void(way)
+	}
+	if ask != "" {
+		r.ask(ctx, s, ask, result)
+	}
+}
+
+// void marks the results of stages that come again. Only the newest of them are
+// kept, because agents are shown no others.
+func (r *investigationRun) void(way route.Walk) {
+	var kept []stageResult
+	void := 0
+	for _, result := range slices.Backward(r.state.Results) {
+		if way.State.Stages[result.Index] == "" {
+			result.Void, result.Output = true, activities.Output{}
+		}
+		if result.Void {
+			void++
+		}
+		if !result.Void || void <= maxEarlier {
+			kept = append(kept, result)
+		}
+	}
+	slices.Reverse(kept)
+	r.state.Results = kept
+}
+
+// maxEarlier bounds the results of earlier passes that agents are shown.
+const maxEarlier = 12
+
+// sources are the results of the present pass, or those of earlier ones.
+func (r *investigationRun) sources(void bool) (out []activities.Source) {
+	for _, result := range r.state.Results {
+		if result.Void == void {
+			out = append(out, result.Source)
+		}
+	}
+	return out
+}
+
+// hear keeps what a running stage says it waits for.
+func (r *investigationRun) hear(ctx workflow.Context, w Waiting) {
+	for _, s := range r.running {
+		if s.plan.Name == w.Execution && s.result == nil {
+			s.waiting = w.Approvals
+			workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package workflows
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// outputs are what the runs of stages hand on, as JSON objects, by their names.
+func outputs(t *testing.T, byRun map[string]string) func(string) activities.SaveStageOut {
+	return func(stage string) (out activities.SaveStageOut) {
+		if text, ok := byRun[stage]; ok {
+			if err := json.Unmarshal([]byte(text), &out.Fields); err != nil {
+				t.Error(err)
+			}
+			_ = json.Unmarshal(out.Fields["outcome"], &out.Outcome)
+		}
+		return out
+	}
+}
+
+// ran lists the runs of stages in the order in which they ended.
+func (f *fake) ran() string {
+	var names []string
+	for _, in := range f.saved {
+		names = append(names, in.Stage.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// inOrder puts the first two ends into order if they are those of the two stages.
+func (f *fake) inOrder(first, second string) {
+	if len(f.saved) > 1 && f.saved[0].Stage.Name == second && f.saved[1].Stage.Name == first {
+		f.saved[0], f.saved[1] = f.saved[1], f.saved[0]
+	}
+}
+
+func TestPipeline(t *testing.T) {
+	t.Parallel()
+	one := []string{"default"}
+	tests := []struct {
+		name   string
+		stages func([]agent.StagePlan)
+		bounds agent.Bounds
+		says   map[string]string
+		want   string // the runs
+		status agent.Status
+		end    agent.EndReason
+	}{
+		{
+			name: "a rule goes back", says: map[string]string{"s3": `{"ok":false}`, "s3#2": `{"ok":true}`},
+			stages: func(s []agent.StagePlan) {
+				s[2].Routing.Rules = []agent.Rule{{Condition: "ok", Value: []byte(`false`), Target: "s2"}}
+			},
+			want: "s1 s2 s3 s2#2 s3#2", status: agent.StatusCompleted, end: agent.EndCompleted,
+		},
+		{
+			name: "too many passes", says: map[string]string{"s2": `{"outcome":"replan"}`, "s2#2": `{"outcome":"replan"}`},
+			stages: func(s []agent.StagePlan) { s[1].Routing.LoopTarget = "s1" }, bounds: agent.Bounds{MaxPasses: 2},
+			want: "s1 s2 s1#2 s2#2", status: agent.StatusCompleted, end: agent.EndMaxPasses,
+		},
+		{
+			name: "an end", says: map[string]string{"s1": `{"n":1.0}`},
+			stages: func(s []agent.StagePlan) {
+				s[0].Routing.Rules = []agent.Rule{{Condition: "n", Value: []byte(`1`), Target: "end"}}
+			},
+			want: "s1", status: agent.StatusCompleted, end: agent.EndCompleted,
+		},
+		{
+			name:   "in parallel",
+			stages: func(s []agent.StagePlan) { s[2].Routing.Requires = []string{"s1", "s2"} },
+			want:   "s1 s2 s3", status: agent.StatusCompleted, end: agent.EndCompleted,
+		},
+		{
+			name: "a loop without a target", says: map[string]string{"s1": `{"outcome":"loop_back"}`},
+			stages: func([]agent.StagePlan) {}, want: "s1", status: agent.StatusFailed, end: agent.EndPolicyViolation,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: planOf(one, one, one), output: outputs(t, tt.says)}
+			tt.stages(f.plan.Stages)
+			f.plan.Bounds = tt.bounds
+			env := newEnv(t, f)
+			got := investigated(t, env)
+			f.inOrder("s1", "s2") // they may end in any order where they run in parallel
+			if diff := cmp.Diff([]string{tt.want, string(tt.status), string(tt.end)}, []string{f.ran(), string(got.Status), string(got.EndReason)}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// investigated runs an investigation to its end, whatever that is.
+func investigated(t *testing.T, env *testsuite.TestWorkflowEnvironment) (result InvestigationResult) {
+	t.Helper()
+	env.ExecuteWorkflow(TypeInvestigation, json.RawMessage(`{"chain":"chain"}`))
+	value, err := env.QueryWorkflow(QueryResult)
+	if err == nil {
+		err = value.Get(&result)
+	}
+	if err != nil || !env.IsWorkflowCompleted() {
+		t.Fatalf("completed: %t, %v", env.IsWorkflowCompleted(), err)
+	}
+	return result
+}
+
+// What an earlier pass concluded is void, and shown to the agents all the same.
+func TestEarlierPasses(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"}, []string{"default"}), output: outputs(t, map[string]string{"s2": `{"outcome":"replan"}`})}
+	f.plan.Stages[1].Routing.LoopTarget = "s1"
+	investigated(t, newEnv(t, f))
+	again := f.generated[2]
+	if len(again.Prior) != 0 || len(again.Earlier) != 2 || again.Earlier[1].Execution != "s2/A" {
+		t.Errorf("the second pass begins with %+v and %+v", again.Prior, again.Earlier)
+	}
+	if last := f.finished[0].Results; len(last) != 2 || last[1].Execution != "s2#2/A" {
+		t.Errorf("results in the end: %+v", last)
+	}
+}
+
+func TestInterrupts(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	tests := []struct {
+		name   string
+		says   string // what s1 hands on
+		rules  agent.Interrupts
+		answer *Answer // after 20 minutes
+		want   string
+		end    agent.EndReason
+	}{
+		{"clarified", `{"outcome":"clarify","question":"which cluster?"}`, agent.Interrupts{}, &Answer{Text: "eu-1", By: "Ada"}, "s1 s1#2 s2", agent.EndCompleted},
+		{"resumes elsewhere", `{"outcome":"clarify"}`, agent.Interrupts{Clarification: agent.Interrupt{Resume: "s2"}}, &Answer{ID: "q1", Text: "eu-1"}, "s1 s2", agent.EndCompleted},
+		{"confirmed", `{"outcome":"confirm"}`, agent.Interrupts{Confirmation: agent.Interrupt{Resume: "s2"}}, &Answer{Approved: &yes}, "s1 s2", agent.EndCompleted},
+		{"not confirmed", `{"outcome":"confirm"}`, agent.Interrupts{}, &Answer{Approved: &no}, "s1", agent.EndDenied},
+		{"reviewed", `{"outcome":"confirm","interrupt":"agent_review"}`, agent.Interrupts{Review: agent.Interrupt{Resume: "s2"}}, &Answer{Decision: "fine"}, "s1 s2", agent.EndCompleted},
+		{"nobody answers", `{"outcome":"clarify"}`, agent.Interrupts{}, nil, "s1", agent.EndInterruptExpired},
+		{"nobody has to answer", `{"outcome":"clarify"}`, agent.Interrupts{Clarification: agent.Interrupt{Continue: true}}, nil, "s1 s1#2 s2", agent.EndCompleted},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: planOf([]string{"default"}, []string{"default"}), output: outputs(t, map[string]string{"s1": tt.says})}
+			f.plan.Interrupts, f.plan.Timeout = tt.rules, agent.Duration(time.Minute) // waiting for people does not count
+			env := newEnv(t, f)
+			env.RegisterDelayedCallback(func() {
+				if s := statusOf(t, env); len(s.Questions) != 1 || !strings.Contains(s.WaitingFor, "answer 1 question") {
+					t.Errorf("status %+v", s)
+				}
+				if tt.answer != nil {
+					answer(t, env, *tt.answer, "")
+				}
+			}, 20*time.Minute)
+			got := investigated(t, env)
+			if diff := cmp.Diff([]string{tt.want, string(tt.end)}, []string{f.ran(), string(got.EndReason)}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if notes := f.generated[len(f.generated)-1].Notes; len(f.generated) > 1 && len(notes) != 1 {
+				t.Errorf("the agents were told %+v", notes)
+			}
+		})
+	}
+}
+
+// answer sends an answer; refused is a part of why it must not be taken.
+func answer(t *testing.T, env *testsuite.TestWorkflowEnvironment, a Answer, refused string) {
+	t.Helper()
+	env.UpdateWorkflow(UpdateAnswer, "", &testsuite.TestUpdateCallback{
+		OnAccept: func() {
+			if refused != "" {
+				t.Errorf("taken: %+v", a)
+			}
+		},
+		OnReject: func(err error) {
+			if refused == "" || !strings.Contains(err.Error(), refused) {
+				t.Errorf("refused: %v, want %q", err, refused)
+			}
+		},
+		OnComplete: func(any, error) {},
+	}, a)
+}
+
+func TestAnswersThatAnswerNothing(t *testing.T) {
+	t.Parallel()
+	yes := true
+	f := &fake{plan: planOf([]string{"default"}), output: outputs(t, map[string]string{"s1": `{"outcome":"confirm"}`})}
+	env := newEnv(t, f)
+	env.RegisterDelayedCallback(func() {
+		answer(t, env, Answer{ID: "q7", Approved: &yes}, `no question "q7"`)
+		answer(t, env, Answer{Text: "yes"}, `needs "approved"`)
+		answer(t, env, Answer{Approved: &yes, Text: strings.Repeat("x", maxAnswer+1)}, "longer than")
+	}, time.Minute)
+	env.RegisterDelayedCallback(func() { answer(t, env, Answer{Approved: &yes}, "") }, 2*time.Minute)
+	investigated(t, env)
+}
+
+func TestARepair(t *testing.T) {
+	t.Parallel()
+	broken := say("x")
+	broken.Invalid = "agent 'A' output missing required field: F"
+	f := &fake{model: script(broken, say("y"))}
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(SingleShotAgent, agentInput(agent.SingleShot, 1))
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || f.inputs() != ",repair" {
+		t.Errorf("%+v, inputs %s", got, f.inputs())
+	}
+	f = &fake{model: script(broken)}
+	env = newEnv(t, f)
+	env.ExecuteWorkflow(SingleShotAgent, agentInput(agent.SingleShot, 1))
+	if got := agentEnd(t, env); got.ErrorType != activities.ErrorInvalidOutput || got.Error != broken.Invalid || len(f.generated) != 2 {
+		t.Errorf("%+v after %d calls", got, len(f.generated))
+	}
+}

@@ -284,7 +284,7 @@ func FuzzLoad(f *testing.F) {
 				checkPlan(t, plan)
 			}
 		}
-		if shown, err := c.Show(ShowOptions{Secrets: true}); err == nil {
+		if shown, err := Show(c, ShowOptions{Secrets: true}); err == nil {
 			again := []file{{name: dotenvName, data: dotenv}, {name: "a.yaml", data: shown}}
 			if _, more := check(Source{Env: lookupIn(baseEnv)}, again, newReport()); more.Failed() {
 				t.Errorf("shown, it is refused: %v\n%s", more, shown)

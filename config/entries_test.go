@@ -103,7 +103,7 @@ func TestEntriesAreTheSameAsYAML(t *testing.T) {
 	if diff := cmp.Diff(want, told(t, fromGo)); diff != "" {
 		t.Error(diff)
 	}
-	shown, err := fromGo.Explain(ShowOptions{Chain: "c"})
+	shown, err := Explain(fromGo, ShowOptions{Chain: "c"})
 	if err != nil || len(shown) == 0 {
 		t.Fatal(err)
 	}

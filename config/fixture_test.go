@@ -66,7 +66,7 @@ func runFixture(t *testing.T, name string, archive *txtar.Archive) {
 	}
 	for _, f := range archive.Files {
 		if f.Name == "show" {
-			shown, err := c.Show(ShowOptions{Chain: lines(f)["chain"]})
+			shown, err := Show(c, ShowOptions{Chain: lines(f)["chain"]})
 			if err != nil {
 				shown = []byte("error: " + err.Error() + "\n")
 			}

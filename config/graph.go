@@ -37,8 +37,9 @@ const (
 // agentReview is the question that no routing leads to: agents ask it themselves.
 const agentReview = "agent_review"
 
-// Graph describes a chain. The error is a *PlanError.
-func (c *Config) Graph(name string) (Graph, error) {
+// GraphOf describes a chain. The error is a *PlanError. It is no method, so that
+// programs that draw nothing do not link it.
+func GraphOf(c *Config, name string) (Graph, error) {
 	chain, ok := c.AgentChains[name]
 	if !ok {
 		return Graph{}, planError("no chain named %q; there are: %s", name, list(c.AgentChains))

@@ -27,7 +27,8 @@ type Shown struct {
 // Show writes a configuration with everything inherited and, behind every
 // value, where it comes from. It is YAML that loads as the same configuration.
 // Values with variables are shown as they were written, not expanded.
-func (c *Config) Show(opts ShowOptions) ([]byte, error) {
+// It is no method, so that programs that show nothing do not link it.
+func Show(c *Config, opts ShowOptions) ([]byte, error) {
 	_, root, err := c.shower(opts)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (c *Config) Show(opts ShowOptions) ([]byte, error) {
 }
 
 // Explain lists the values that Show writes, in that order.
-func (c *Config) Explain(opts ShowOptions) ([]Shown, error) {
+func Explain(c *Config, opts ShowOptions) ([]Shown, error) {
 	s, _, err := c.shower(opts)
 	if err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func reload(r *rapid.T, text string) *Config {
 }
 
 func showText(r *rapid.T, c *Config, opts ShowOptions) string {
-	shown, err := c.Show(opts)
+	shown, err := Show(c, opts)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func planOf(c *Config, chain string) agent.Plan {
 
 // withoutRemarks is what is shown, without where it comes from: that is another place.
 func withoutRemarks(r *rapid.T, c *Config) []string {
-	values, err := c.Explain(ShowOptions{Secrets: true})
+	values, err := Explain(c, ShowOptions{Secrets: true})
 	if err != nil {
 		r.Fatal(err)
 	}

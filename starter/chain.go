@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -74,7 +75,7 @@ func (c *cli) chainGraph(dir, chain, format string) error {
 	if err != nil {
 		return err
 	}
-	graph, err := cfg.Graph(chain)
+	graph, err := config.GraphOf(cfg, chain)
 	if err != nil {
 		return usagef("--chain: %w", err)
 	}

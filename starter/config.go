@@ -60,13 +60,13 @@ func (c *cli) configShow(dir string, opts config.ShowOptions, asJSON bool) error
 		return err
 	}
 	if asJSON {
-		values, err := cfg.Explain(opts)
+		values, err := config.Explain(cfg, opts)
 		if err != nil {
 			return usagef("%w", err)
 		}
 		return c.printJSON(values)
 	}
-	text, err := cfg.Show(opts)
+	text, err := config.Show(cfg, opts)
 	if err != nil {
 		return usagef("%w", err)
 	}

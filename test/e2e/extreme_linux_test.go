@@ -1,24 +1,20 @@
 package e2e
 
 import (
-	"cmp"
-	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
-	"github.com/inquest-dev/inquest/internal/tool"
-	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // extremeConfig is one agent with both kinds of tools that run a process. Another
@@ -34,25 +30,27 @@ agents:
   Reader:
     type: react_agent
     mcp_servers: [lab]
-    shell: {enabled: true, timeout: 4s, max_output: 60000000}
+    shell: {enabled: true, timeout: 5s, max_output: 60000000}
     tool_config: {tool_permissions: {lab.hang: {timeout_seconds: 2}}}
 agent_chains:
   extreme: {alert_types: [extreme], stages: [{name: read, agents: [{name: Reader}]}]}
 `
 
-// Sizes in bytes. What a worker may have in memory is ten times a large result,
-// the worker itself included. It is told to collect its garbage in time, so that
-// what is measured is what it needs: 410 to 440 MB, when a server's result of 50 MB
-// is there, and then two of a shell at once, of 50 and 60 MB.
 const (
-	extremeSize    = 50 << 20
+	extremeSize    = 50 << 20 // bytes of a large result
 	extremeFlood   = 200 << 20
-	extremeGarbage = "GOMEMLIMIT=256MiB"
-	extremeMemory  = 10 * extremeSize
-	extremeRequest = 512 << 10
+	extremeRequest = 512 << 10 // bytes of a request at most: a window of 128,000 tokens, in words as short as these
+	needle         = "the needle is here"
 )
 
-const needle = "the needle is here"
+// What a worker may have in memory is ten times a large result, itself included.
+// It is told to collect garbage early, so that what counts is what it needs: 400 to
+// 440 MB, while the shell returns 50 and 57 MB at once. Left alone, Go lets more garbage
+// lie, and the worker was at 560 to 630 MB.
+const (
+	extremeMemory  = 10 * extremeSize
+	extremeGarbage = "GOMEMLIMIT=256MiB"
+)
 
 // extremeTurns are a model's calls: everything that a server may do to us, the same
 // by the shell, and the ends of what was large.
@@ -64,12 +62,12 @@ func extremeTurns() [][]llmtest.Call {
 		return call(agent.ToolShell, `{"command":%q}`, fmt.Sprintf(format, args...))
 	}
 	return [][]llmtest.Call{{
-		call("lab__log", `{"bytes":%d,"last":%q}`, extremeSize, needle),
+		call("lab__log", `{"bytes":%d,"last":"\ue000\n%s"}`, extremeSize, needle), // U+E000: bytes that are no text
 		call("lab__hang", `{}`),
 		call("lab__flood_stderr", `{"bytes":%d}`, extremeFlood),
 		call("lab__invalid_utf8", `{}`),
 	}, {
-		shell(`yes INFO orders answered | head -c %d; echo; echo %s`, extremeSize, needle),
+		shell(`yes INFO orders answered | head -c %d; printf '\n\377\n'; echo %s`, extremeSize, needle),
 		shell(`echo begun; sleep 1000`),
 		shell(`yes noise | head -c %d >&2; exit 3`, extremeFlood),
 		shell(`printf 'a\377b'`),
@@ -100,42 +98,75 @@ func TestExtremeResults(t *testing.T) {
 	if result.Status != agent.StatusCompleted || result.Report != "read to the end" {
 		t.Errorf("result: %+v", result)
 	}
-	if most := worker.peak(); most > extremeMemory {
-		t.Errorf("the worker had %d MB in memory", most>>20)
-	} else {
-		t.Logf("the worker had at most %d MB in memory", most>>20)
+	peak := worker.peak()
+	t.Logf("the worker had at most %d MB in memory", peak>>20)
+	if peak > extremeMemory {
+		t.Errorf("that is more than %d MB", extremeMemory>>20)
 	}
 	w.checkExtremeResults(result.ID)
 	w.checkExtremeRequests()
 	w.checkText()
 }
 
-// checkExtremeResults compares the results with what came of the calls.
+// checkExtremeResults compares the results: what came of them, how large they are,
+// and their last lines.
 func (w *world) checkExtremeResults(investigation string) {
 	w.t.Helper()
-	results := w.results(investigation)
-	slices.SortFunc(results, func(a, b transcript.Entry) int { return cmp.Compare(a.Ref(), b.Ref()) })
 	var got []string
+	results, blobs := w.results(investigation), w.open()
+	sortByKey(results)
 	for _, e := range results {
-		whole, err := e.Whole(w.context(), w.open().Blob)
+		whole, err := e.Whole(w.context(), blobs.Blob)
 		if err != nil || len(whole) != e.Size {
 			w.t.Errorf("%s: %d bytes of %d, %v", e.Ref(), len(whole), e.Size, err)
 		}
-		end := whole[max(0, len(whole)-70):]
-		end = end[strings.LastIndexByte(strings.TrimSpace(end), '\n')+1:]
-		got = append(got, fmt.Sprintf("%s %s%s %d: %s", e.Ref(), e.Status, e.ErrorType, e.Size, end))
+		whole = strings.TrimSuffix(whole, "\n")
+		last := whole[strings.LastIndexByte(whole, '\n')+1:]
+		got = append(got, fmt.Sprintf("%s %s %s%s %.0f MB: %s", e.Ref(), e.Call.Name, e.Status, e.ErrorType, float64(e.Size)/(1<<20), last))
 	}
-	want := []string{}
-	if diff := gocmp.Diff(want, got); diff != "" {
+	want := []string{
+		"1/0 lab.log success 50 MB: the needle is here",
+		"1/1 lab.hang errorTimeout 0 MB: lab.hang did not answer in time. It may still have done its work.",
+		"1/2 lab.flood_stderr success 0 MB: flooded",
+		"1/3 lab.invalid_utf8 success 0 MB: a\uFFFD\uFFFDb",
+		"2/0 shell success 50 MB: the needle is here",
+		"2/1 shell errorTimeout 0 MB: begun",
+		"2/2 shell errorToolError 57 MB: [truncated, 209715200 total bytes]",
+		"2/3 shell success 0 MB: a\uFFFDb",
+		"3/0 read_result success 0 MB: 738435@52428750: the needle is here",
+		"3/1 read_result success 0 MB: the needle is here",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		w.t.Error(diff)
 	}
-	_ = tool.ErrorTimeout
 }
 
+// checkExtremeRequests looks at what the models were sent: of what is large, a part
+// that says where the whole is.
 func (w *world) checkExtremeRequests() {
-	for _, r := range w.model.Requests() {
-		w.t.Logf("%s %d %.300s", who(r), len(r.Body), r.Last().Text())
+	w.t.Helper()
+	want := map[int][]string{1: nil, 2: {"1/0"}, 3: {"1/0", "2/0", "2/2"}, 4: {"1/0", "2/0", "2/2"}}
+	for _, req := range w.model.Requests() {
+		turn := turnOf(req)
+		if len(req.Body) > extremeRequest {
+			w.t.Errorf("%s, turn %d: a request of %d bytes", req.Model, turn, len(req.Body))
+		}
+		if diff := cmp.Diff(want[turn], partsShown(req)); diff != "" && req.Model == "lab-1" {
+			w.t.Errorf("turn %d: results of which a part is shown:\n%s", turn, diff)
+		}
 	}
+}
+
+// partMark stands behind a part of a result, with the reference for read_result.
+var partMark = regexp.MustCompile(`(?:whole of it: read_result \{"ref": "|kept in the transcript as )(\d/\d)`)
+
+func partsShown(req llmtest.Request) (refs []string) {
+	for _, m := range req.Messages {
+		if mark := partMark.FindStringSubmatch(m.Text()); m.Role == "tool" && mark != nil {
+			refs = append(refs, mark[1])
+		}
+	}
+	return refs
 }
 
 // checkText looks for text in the store that is no UTF-8.
@@ -146,7 +177,7 @@ func (w *world) checkText() {
 		w.t.Fatal(err)
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(context.Background(), `SELECT body FROM entries UNION ALL SELECT data FROM blobs`)
+	rows, err := db.QueryContext(w.context(), `SELECT body FROM entries UNION ALL SELECT data FROM blobs`)
 	if err != nil {
 		w.t.Fatal(err)
 	}

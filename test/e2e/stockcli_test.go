@@ -341,14 +341,21 @@ func (s stock) testStatus(t *testing.T) {
 		}
 		return a
 	}
-	dig := workflows.StageStatus{Name: "dig", Status: agent.StatusCompleted, Agents: []workflows.AgentSummary{
+	dig := workflows.StageStatus{Name: "dig", Run: 1, Status: agent.StatusCompleted, Agents: []workflows.AgentSummary{
 		line("dig", "Alpha", agent.StatusCompleted), line("dig", "Beta", agent.StatusCompleted), line("dig", "SynthesisAgent", agent.StatusCompleted),
 	}}
-	tell := workflows.StageStatus{Name: "tell", Status: agent.StatusRunning, Agents: []workflows.AgentSummary{line("tell", "Gamma", agent.StatusRunning)}}
+	tell := workflows.StageStatus{Name: "tell", Run: 1, Status: agent.StatusRunning, Agents: []workflows.AgentSummary{line("tell", "Gamma", agent.StatusRunning)}}
 	want := workflows.Status{
 		ID: id, Chain: "lab", Status: agent.StatusRunning, WaitingFor: "the agents of stage tell", Stages: []workflows.StageStatus{dig, tell},
+		Pass: 1, Hops: 2, Outputs: map[string]workflows.Output{"dig": {Stage: "dig", Execution: "dig/SynthesisAgent"}},
+		History: []workflows.StageRun{{
+			Stage: "dig", Agents: []string{"Alpha", "Beta", "SynthesisAgent"}, Pass: 1, Status: agent.StatusCompleted, Outcome: agent.OutcomeSuccess, LLMCalls: 6,
+		}},
 	}
-	counters := cmp.Options{cmpopts.IgnoreTypes(agent.Usage{}), cmpopts.IgnoreFields(workflows.AgentSummary{}, "Iterations")}
+	counters := cmp.Options{
+		cmpopts.IgnoreTypes(agent.Usage{}), cmpopts.IgnoreFields(workflows.AgentSummary{}, "Iterations"),
+		cmpopts.IgnoreFields(workflows.StageRun{}, "Started", "Completed", "DurationMS"),
+	}
 	got := query[workflows.Status](s, "status", "status")
 	if diff := cmp.Diff(want, got, counters); diff != "" {
 		t.Errorf("status while it runs (-want +got):\n%s", diff)

@@ -18,6 +18,7 @@ var table = []agent.Type{
 	{Name: "action", Pattern: "iterating", Prompt: "action"},
 	{Name: "synthesis", Pattern: "single_shot", Prompt: "synthesis", MaxIterations: 1, ThinkingFallback: true},
 	{Name: "scoring", Pattern: "single_shot", Prompt: "scoring", MaxIterations: 1},
+	{Name: "llm", Pattern: "single_shot", Prompt: "llm", MaxIterations: 1, JSON: true},
 	{Name: "exec_summary", Pattern: "single_shot", Prompt: "exec_summary", MaxIterations: 1},
 	{
 		Name: "memgpt_agent", Aliases: []string{"memgpt"}, Pattern: "iterating", Prompt: "memgpt", MaxIterations: 5, Heartbeats: true,

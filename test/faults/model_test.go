@@ -63,6 +63,9 @@ func (p provider) reply(at place, req llm.Request) llm.Response {
 		default:
 			reply.Content = "text " + mark(at, 0)
 		}
+		if req.JSON && reply.Content != "" && (at.iteration > 1 || hash("prose", 3) > 0) { // prose has to be repaired
+			reply.Content = fmt.Sprintf(`{"said":%q}`, reply.Content)
+		}
 		return reply
 	}
 	reply.Finish = llm.FinishToolCalls

@@ -198,6 +198,21 @@ func TestShellKeepsNoEndlessOutput(t *testing.T) {
 	}
 }
 
+// Large output is kept in order, up to the very byte of the cap.
+func TestShellKeepsLargeOutput(t *testing.T) {
+	t.Parallel()
+	var lines strings.Builder
+	for n := range 20_000 {
+		fmt.Fprintln(&lines, n)
+	}
+	for size, tail := range map[int]string{lines.Len(): "", lines.Len() - 1: fmt.Sprintf("...\n[truncated, %d total bytes]", lines.Len())} {
+		got := Shell(agent.Shell{MaxOutput: size, Dir: t.TempDir()}).Run(t.Context(), command("seq 0 19999"))
+		if want := lines.String()[:size] + tail; got.Status != tool.StatusSuccess || got.Content != want {
+			t.Errorf("kept at most %d: %s, %d bytes, want %d", size, got.Status, len(got.Content), len(want))
+		}
+	}
+}
+
 func TestShellWithoutItsDirectory(t *testing.T) {
 	t.Parallel()
 	got := Shell(agent.Shell{Dir: filepath.Join(t.TempDir(), "gone")}).Run(t.Context(), command("true"))

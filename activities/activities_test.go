@@ -208,6 +208,27 @@ func TestInputsAreInTheConversation(t *testing.T) {
 	}
 }
 
+func TestAnswersAreMasked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var plan agent.Plan
+	body, err := b.store.Blob(t.Context(), b.ref.Plan)
+	if err == nil {
+		err = json.Unmarshal(body, &plan)
+	}
+	plan.AlertMasking = &agent.Masking{Custom: []agent.MaskPattern{{Pattern: "hunter.", Replacement: "[MASKED]"}}}
+	body, marshal := json.Marshal(plan)
+	hash, put := b.store.PutBlob(t.Context(), body)
+	b.ref.Plan = hash
+	_, generate := b.generate(activities.GenerateIn{Iteration: 1, Notes: []activities.Note{{Stage: "s", Question: "Which?", Answer: "the one with hunter2"}}})
+	if err := errors.Join(err, marshal, put, generate); err != nil {
+		t.Fatal(err)
+	}
+	if task := b.requests[0].Messages[1].Content; !strings.Contains(task, "the one with [MASKED]") || strings.Contains(task, "hunter2") {
+		t.Errorf("the model is told: %s", task)
+	}
+}
+
 func TestModelErrorsHaveStableTypes(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -45,7 +45,7 @@ func (m *maskers) get(masking *agent.Masking) (*mask.Masker, error) {
 	return compiled, nil
 }
 
-// maskData masks what is to be investigated.
+// maskData masks what is to be investigated, and what people say to agents.
 func (a *Activities) maskData(plan agent.Plan, text string) (string, error) {
 	masker, err := a.maskers.get(plan.AlertMasking)
 	if err == nil && masker != nil {

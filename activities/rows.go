@@ -70,7 +70,11 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 		data.Earlier = append(data.Earlier, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
 	}
 	for _, note := range g.in.Notes {
-		data.Notes = append(data.Notes, prompt.Note{Stage: note.Stage, Question: note.Question, Answer: note.Answer, By: note.By})
+		answer, err := g.maskData(g.plan, note.Answer)
+		if err != nil {
+			return data, err
+		}
+		data.Notes = append(data.Notes, prompt.Note{Stage: note.Stage, Question: note.Question, Answer: answer, By: note.By})
 	}
 	for _, peer := range g.in.Peers {
 		entries, err := g.Transcripts.Entries(ctx, transcript.Scope{Investigation: g.ref.Investigation, Execution: peer.Execution})

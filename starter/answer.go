@@ -36,6 +36,7 @@ standard input. A confirmation that is denied ends the investigation.`,
 			}
 			return nil
 		},
+		ValidArgsFunction: c.completeWaiting(questionChoices),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := c.readAnswer(f)
 			if err != nil {

@@ -139,11 +139,11 @@ func TestLookoutAsksOnlyWhileItHasTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waiting []workflows.Approval
 		var questions []workflows.Interrupt
-		asked := 0
+		asked, hops := 0, 0
 		l := newLookout(make(feed), target{})
 		l.ask = func(context.Context) (workflows.Status, error) {
 			asked++
-			return workflows.Status{Waiting: waiting, Questions: questions}, nil
+			return workflows.Status{Waiting: waiting, Questions: questions, Hops: hops}, nil
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -174,13 +174,14 @@ func TestLookoutAsksOnlyWhileItHasTo(t *testing.T) {
 		pass(store.Update{}, time.Hour, 3)
 		pass(entry(transcript.KindCall, transcript.Body{Call: &one}), time.Hour, 3)
 		pass(entry(transcript.KindResult, transcript.Body{Call: &two}), time.Hour, 3)
-		questions = asking()[:1]
-		pass(store.Update{Stages: []record.Stage{{Name: "plan", Status: agent.StatusCompleted}}}, time.Hour, 3+looksAfter)
-		if len(told) != 3 || !strings.Contains(told[2], "starter answer w:0123456789ab q1 --text") {
-			t.Errorf("told %q", told)
-		}
-		if told = told[:2]; len(told) != 2 || !strings.Contains(told[1], "starter decide w:0123456789ab collect/LogAgent/c1_1 --approve") {
-			t.Errorf("told %q", told)
+		ended := store.Update{Stages: []record.Stage{{Name: "plan", Status: agent.StatusCompleted}, {Name: "apply", Status: agent.StatusRunning}}}
+		pass(ended, 3*lookSoon, 5) // the investigation has not taken it in yet
+		questions, hops = asking()[:1], 1
+		pass(store.Update{}, time.Hour, 6)
+		for n, want := range []string{"", "starter decide w:0123456789ab collect/LogAgent/c1_1 --approve", "starter answer w:0123456789ab q1 --text"} {
+			if len(told) != 3 || !strings.Contains(told[n], want) {
+				t.Errorf("told %q, want %q", told, want)
+			}
 		}
 		stop()
 		synctest.Wait()

@@ -34,6 +34,8 @@ decided once; a denied one is not made, and the agent is told the reason.`,
   starter decide lab c1_1 --deny --reason "not on a Friday"`,
 		Args: exactly("ID", "CALL"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.decide(cmd.Context(), args[0], args[1], f) },
+
+		ValidArgsFunction: c.completeWaiting(callChoices),
 	}
 	set := cmd.Flags()
 	set.BoolVar(&f.approve, "approve", false, "have the call made")

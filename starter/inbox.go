@@ -72,11 +72,9 @@ func (c *cli) printQuestions(all []question, asJSON bool) error {
 	return w.Flush()
 }
 
-// questionLine says that a question waits for a person, and how to answer it.
-func questionLine(id string, q workflows.Interrupt) string {
-	how := map[string]string{
-		"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--decision …",
-	}[q.Kind]
-	return terminal.CleanLine(fmt.Sprintf("%s asks (%s, until %s): %s Answer: starter answer %s %s %s",
-		q.Stage, q.Kind, q.Expires.Local().Format(time.DateTime), q.Question, shellWord(id), shellWord(q.ID), how))
+// printOpen prints the questions of an investigation, and how to answer them.
+func (c *cli) printOpen(id string, questions []workflows.Interrupt) {
+	for _, q := range questions {
+		fmt.Fprintln(c.out, "? "+questionLine(id, q))
+	}
 }

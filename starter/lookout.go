@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -14,10 +13,11 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// lookout tells who watches an investigation which calls and questions wait for a person. The
-// store does not say so. The investigation does, but is asked only while a reply
-// has asked for calls of which nothing is known yet: neither begun, nor answered,
-// nor waiting.
+// lookout tells who watches an investigation which calls and questions wait for a
+// person. The store does not say so. The investigation does, but is asked only
+// while there is a riddle: a reply has asked for calls that have neither begun,
+// nor been answered, nor wait as far as is known; or a stage has ended that the
+// investigation had not taken in, and it may have put a question.
 type lookout struct {
 	terminal.Source
 	ask     func(context.Context) (workflows.Status, error)
@@ -27,8 +27,8 @@ type lookout struct {
 	mu      sync.Mutex
 	open    map[string]bool // calls without an intent or a result, by callName
 	waiting map[string]bool // those that waited when the investigation was asked last
-	ended   int             // stages
-	looks   int             // how often it has to be asked yet: a stage has ended, and may have put a question
+	ended   int             // runs of stages, as the store says
+	taken   int             // those that the investigation had taken in when it was asked last
 }
 
 const (
@@ -87,9 +87,7 @@ func (l *lookout) noteReply(e transcript.Entry) {
 	l.stir()
 }
 
-// looksAfter is how often an investigation is asked after the end of a stage.
-const looksAfter = 3
-
+// noteStages keeps track of the stages that have ended.
 func (l *lookout) noteStages(stages []record.Stage) {
 	ended := 0
 	for _, s := range stages {
@@ -102,7 +100,7 @@ func (l *lookout) noteStages(stages []record.Stage) {
 	if ended <= l.ended {
 		return
 	}
-	l.ended, l.looks = ended, looksAfter
+	l.ended = ended
 	l.stir()
 }
 
@@ -113,11 +111,11 @@ func (l *lookout) stir() {
 	}
 }
 
-// puzzled reports whether there are calls of which nothing is known, or may be questions.
+// puzzled reports whether there is a riddle.
 func (l *lookout) puzzled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.looks > 0 {
+	if l.ended > l.taken {
 		return true
 	}
 	for name := range l.open {
@@ -150,14 +148,14 @@ func (l *lookout) look(ctx context.Context, investigation string) {
 	}
 }
 
-// report tells of the calls that have come to wait. An investigation that does
+// report tells of the calls and questions that have come to wait. An investigation that does
 // not answer is asked again.
 func (l *lookout) report(ctx context.Context, investigation string, told map[string]bool) {
 	status, err := l.ask(ctx)
 	if err != nil {
 		return
 	}
-	l.know(status.Waiting)
+	l.know(status)
 	var lines []string
 	for _, a := range status.Waiting {
 		lines = append(lines, waitingLine(investigation, a))
@@ -177,29 +175,24 @@ func (l *lookout) report(ctx context.Context, investigation string, told map[str
 	}
 }
 
-func (l *lookout) know(all []workflows.Approval) {
+func (l *lookout) know(status workflows.Status) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.taken = takenIn(status)
 	clear(l.waiting)
-	l.looks = max(l.looks-1, 0)
-	for _, a := range all {
+	for _, a := range status.Waiting {
 		l.waiting[callName(a)] = true
 	}
 }
 
-// waitingLine says that a call waits for a person, and how to decide it.
-func waitingLine(id string, a workflows.Approval) string {
-	return terminal.CleanLine(fmt.Sprintf("%s asks to call %s %s (risk %s); it is denied at %s. Decide: starter decide %s %s --approve (or --deny --reason …)",
-		a.Execution, a.Tool, shorten(a.Arguments), a.Risk, a.Expires.Local().Format(time.TimeOnly), shellWord(id), shellWord(callName(a))))
-}
-
-// shellWord is a text as one word of a shell's command line.
-func shellWord(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:", r)
+// takenIn is how many runs of stages an investigation knows to have ended. When
+// it takes in one that asks, the question is there, too.
+func takenIn(status workflows.Status) int {
+	ended := status.Hops
+	for _, s := range status.Stages {
+		if s.Status == agent.StatusRunning {
+			ended--
+		}
 	}
-	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return ended
 }

@@ -63,7 +63,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fill PATH makes a store with investigations in it.
+// fill PATH [WORKFLOW] makes a store with investigations in it, the workflow's as one that runs.
 func fill(ts *testscript.TestScript, _ bool, args []string) {
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})
@@ -71,8 +71,13 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(errors.Join(
 		save(ctx, st, "done", agent.StatusCompleted, agent.EndCompleted, ""),
 		save(ctx, st, "lost", agent.StatusFailed, agent.EndLLMFailed, "no model answered"),
-		st.Close(),
 	))
+	for _, workflowID := range args[1:] {
+		ts.Check(st.StartInvestigation(ctx, record.Investigation{
+			ID: workflows.InvestigationID(workflowID, runID), WorkflowID: workflowID, RunID: runID, Status: agent.StatusRunning, StartedAt: time.Now(),
+		}))
+	}
+	ts.Check(st.Close())
 }
 
 // signals FILE writes what the investigation "inv" was sent.

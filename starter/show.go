@@ -35,7 +35,11 @@ func (c *cli) show(ctx context.Context, id string, asJSON bool) error {
 		if asJSON {
 			return c.showJSON(ctx, st, r)
 		}
-		return terminal.Show(ctx, st, r.ID, c.options(true))
+		if err := terminal.Show(ctx, st, r.ID, c.options(true)); err != nil {
+			return err
+		}
+		c.printOpen(r.ID, c.openQuestions(ctx, r))
+		return nil
 	})
 	if err != nil || id == "" {
 		return err
@@ -54,6 +58,8 @@ type whole struct {
 	Stages        []record.Stage       `json:"stages"`
 	Executions    []record.Execution   `json:"executions"`
 	Entries       []transcript.Entry   `json:"entries"`
+	// Questions wait for people.
+	Questions []workflows.Interrupt `json:"questions,omitempty"`
 }
 
 func (c *cli) showJSON(ctx context.Context, st *store.Store, r record.Investigation) (err error) {
@@ -67,7 +73,22 @@ func (c *cli) showJSON(ctx context.Context, st *store.Store, r record.Investigat
 	if out.Entries, err = st.After(ctx, r.ID, 0, 0); err != nil {
 		return err
 	}
+	out.Questions = c.openQuestions(ctx, r)
 	return c.printJSON(out)
+}
+
+// openQuestions are those of an investigation that runs; the store does not know
+// them. It says so if the investigation cannot be asked.
+func (c *cli) openQuestions(ctx context.Context, r record.Investigation) []workflows.Interrupt {
+	if r.Status.Closed() {
+		return nil
+	}
+	asked := func(_ target, status workflows.Status) []workflows.Interrupt { return status.Questions }
+	questions, err := askOne(ctx, c, r.ID, asked)
+	if err != nil && ctx.Err() == nil {
+		c.say("starter: %v; whether it asks people something is not known", err)
+	}
+	return questions
 }
 
 // showRemote prints what is known without the store: the result, or the status.

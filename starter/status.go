@@ -136,9 +136,7 @@ func (c *cli) printStatus(s workflows.Status, agents map[string]workflows.AgentS
 			fmt.Fprintln(c.out, "! "+terminal.CleanLine(line))
 		}
 	}
-	for _, q := range s.Questions {
-		fmt.Fprintln(c.out, "? "+questionLine(s.ID, q))
-	}
+	c.printOpen(s.ID, s.Questions)
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	for _, stage := range s.Stages {
 		fmt.Fprintf(w, "%s\t%s\t\t%s\n", terminal.CleanLine(stage.Name), stage.Status, terminal.CleanLine(stage.Error))

@@ -22,6 +22,9 @@ type interrupt struct {
 	closed bool // answered, expired, or nobody waits any more
 }
 
+// open: an answer would be taken.
+func (i *interrupt) open() bool { return i.answer == nil && !i.closed }
+
 // kinds are how long a kind of question waits by itself, and what its answer must have.
 var kinds = map[route.Ask]struct {
 	expires time.Duration
@@ -84,7 +87,7 @@ func (r *investigationRun) settled() *interrupt {
 }
 
 // resume goes on after a question: with the answer, or without.
-func (r *investigationRun) resume(way route.Walk, i *interrupt) {
+func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *interrupt) {
 	for n := range r.interrupts {
 		if r.interrupts[n] == i {
 			r.interrupts = append(r.interrupts[:n:n], r.interrupts[n+1:]...)
@@ -92,6 +95,7 @@ func (r *investigationRun) resume(way route.Walk, i *interrupt) {
 		}
 	}
 	switch a := i.answer; {
+	case a == nil && r.over(ctx): // it ends for a reason of its own
 	case a == nil && !i.rule.Continue:
 		way.Stop(agent.EndInterruptExpired)
 	case a != nil && i.Kind == string(route.Confirmation) && !*a.Approved:
@@ -163,7 +167,7 @@ func (r *investigationRun) serveAnswers(ctx workflow.Context) error {
 func (r *investigationRun) asked(id string) *interrupt {
 	var open []*interrupt
 	for _, i := range r.interrupts {
-		if i.answer == nil && !i.closed && (id == "" || id == i.ID) {
+		if i.open() && (id == "" || id == i.ID) {
 			open = append(open, i)
 		}
 	}
@@ -174,12 +178,12 @@ func (r *investigationRun) asked(id string) *interrupt {
 }
 
 func (r *investigationRun) checkAnswer(a Answer) error {
-	i := r.asked(a.ID)
+	i, open := r.asked(a.ID), len(r.questions())
 	switch {
-	case len(r.interrupts) == 0:
+	case open == 0:
 		return errors.New("no pending interrupt to resume")
 	case i == nil && a.ID == "":
-		return fmt.Errorf("%d questions wait: say which by \"id\"", len(r.interrupts))
+		return fmt.Errorf("%d questions wait: say which by \"id\"", open)
 	case i == nil:
 		return fmt.Errorf("no question %q waits for an answer", a.ID)
 	case len(a.Text)+len(a.Data)+len(a.Decision) > maxAnswer:

@@ -66,7 +66,7 @@ func (r *investigationRun) withRunning() []StageStatus {
 // questions are those that wait for people.
 func (r *investigationRun) questions() (out []Interrupt) {
 	for _, i := range r.interrupts {
-		if i.answer == nil {
+		if i.open() {
 			out = append(out, i.Interrupt)
 		}
 	}

@@ -38,6 +38,7 @@ func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 			}
 		}
 		if r.over(ctx) && len(r.running) == 0 {
+			r.interrupts = nil // nobody waits for answers any more
 			return false
 		}
 		workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
@@ -117,7 +118,7 @@ func (r *investigationRun) awaitOne(ctx workflow.Context, way route.Walk, going 
 		r.take(ctx, way, s)
 	}
 	for i := r.settled(); i != nil; i = r.settled() {
-		r.resume(way, i)
+		r.resume(ctx, way, i)
 	}
 }
 

@@ -204,6 +204,40 @@ func TestAnswersThatAnswerNothing(t *testing.T) {
 	investigated(t, env)
 }
 
+// A question that nobody needs an answer to any more is no reason for the end, and
+// is not in the status of what has ended.
+func TestAQuestionIsOvertaken(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		second string // what s2 hands on
+		after  []string
+		signal string // after a minute
+		want   string
+	}{
+		{"somebody concludes", `{}`, []string{"s1"}, SignalConclude, "s1"},
+		{"another stage ends the chain", `{"outcome":"terminate"}`, nil, SignalResume, "s1 s2"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			one := []string{"default"}
+			f := &fake{plan: planOf(one, one, one), output: outputs(t, map[string]string{"s1": `{"outcome":"clarify"}`, "s2": tt.second})}
+			f.plan.Stages[1].Routing.After, f.plan.Stages[2].Routing.After = tt.after, []string{"s1", "s2"}
+			env := newEnv(t, f)
+			env.RegisterDelayedCallback(func() { env.SignalWorkflow(tt.signal, nil) }, time.Minute)
+			got := investigated(t, env)
+			f.inOrder("s1", "s2")
+			if diff := cmp.Diff([]string{tt.want, string(agent.EndCompleted)}, []string{f.ran(), string(got.EndReason)}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if open := statusOf(t, env).Questions; len(open) != 0 {
+				t.Errorf("it still asks %+v", open)
+			}
+		})
+	}
+}
+
 func TestARepair(t *testing.T) {
 	t.Parallel()
 	broken := say("x")

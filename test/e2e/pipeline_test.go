@@ -17,7 +17,7 @@ import (
 
 // The example: a question that outlives everything that runs, an answer, and a
 // loop that ends when the critic has enough.
-func TestPlanExecuteCritique(t *testing.T) {
+func TestPipelinePlanExecuteCritique(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, "{}")
 	var err error
@@ -25,20 +25,26 @@ func TestPlanExecuteCritique(t *testing.T) {
 		t.Fatal(err)
 	}
 	dev := w.dev()
+	w.must("chain", "graph", "--chain", "plan-execute-critique", "--config", w.config, "--format", "text")
 	run := w.start("starter answer shop", "starter", "run", "--chain", "plan-execute-critique", "--data", "The shop is slow.", "--workflow-id", "shop")
 	dev.kill() // while it waits for the answer
 	run.kill()
 	w.dev()
+	watch := w.start("starter answer shop", "starter", "watch", "shop")
 	var inbox []struct{ Name, Question string }
 	w.decode(&inbox, "inbox", "--json")
 	if len(inbox) != 1 || inbox[0].Question != "Which service do your customers complain about?" {
 		t.Fatalf("in the inbox: %+v", inbox)
 	}
+	w.stands("shop", 1, 1)
 	w.mustFail(1, `the answer needs "text"`, "answer", "shop", "--approve")
 	w.mustFail(1, `no question "q9" waits`, "answer", "shop", "q9", "--text", "x")
 	w.must("answer", "shop", "--text", "checkout", "--by", "Ada")
 	w.mustFail(1, "no pending interrupt to resume", "answer", "shop", "--text", "again")
 	result := w.end("shop")
+	if code := watch.wait(); code != 0 || !strings.Contains(watch.log.String(), `"verdict": "enough"`) {
+		t.Errorf("watch ends with %d:\n%s", code, watch.log)
+	}
 	var verdict struct{ Verdict, Cause string }
 	if err := json.Unmarshal([]byte(result.Report), &verdict); err != nil || verdict.Verdict != "enough" || !strings.HasPrefix(verdict.Cause, "inventory: ") {
 		t.Errorf("report (%v):\n%s", err, result.Report)
@@ -68,6 +74,16 @@ func (w *world) statusOf(id string) (status workflows.Status) {
 		w.t.Fatal(err)
 	}
 	return status
+}
+
+// stands checks where an investigation that runs stands, as the starter says it.
+func (w *world) stands(id string, pass, hops int) {
+	w.t.Helper()
+	var status workflows.Status
+	w.decode(&status, "status", id, "--json")
+	if status.Pass != pass || status.Hops != hops || status.Status != agent.StatusRunning {
+		w.t.Errorf("%s: pass %d, %d hops, %s; want pass %d, %d hops", id, status.Pass, status.Hops, status.Status, pass, hops)
+	}
 }
 
 // decode reads what the starter prints as JSON.
@@ -105,8 +121,6 @@ func (w *world) saidOnce(investigation string) {
 const interruptConfig = walkConfig + `
 agent_chains:
   asks:
-    alert_types: [asks]
-    interrupts: {clarification_timeout: 2s, confirmation_timeout: 1h}
     stages:
       - {name: gate, default_next: confirmation, agents: [{name: Judge}]}
   expires:
@@ -140,11 +154,13 @@ func TestPipelineEnds(t *testing.T) {
 		chain string
 		end   agent.EndReason
 		ran   string
+		calls int    // of the model
+		has   string // the report
 	}{
-		{"asks", agent.EndDenied, "gate success"},
-		{"expires", agent.EndInterruptExpired, "gate success"},
-		{"loops", agent.EndMaxPasses, "work success, judge loop_back, work#2 success, judge#2 loop_back"},
-		{"spends", agent.EndMaxLLMCalls, "one success, two success, three partial"},
+		{"asks", agent.EndDenied, "gate success", 1, `{"said":"it"}`},
+		{"expires", agent.EndInterruptExpired, "gate success", 1, `{"said":"it"}`},
+		{"loops", agent.EndMaxPasses, "work success, judge loop_back, work#2 success, judge#2 loop_back", 4, `{"outcome":"loop_back"}`},
+		{"spends", agent.EndMaxLLMCalls, "one success, two success, three partial", 2, `{"said":"it"}`},
 	} {
 		t.Run(tt.chain, func(t *testing.T) {
 			t.Parallel()
@@ -155,8 +171,8 @@ func TestPipelineEnds(t *testing.T) {
 				w.must("answer", tt.chain, "--deny", "--text", "not today")
 			}
 			result := w.end(tt.chain)
-			if result.EndReason != tt.end || result.Status != agent.StatusCompleted || !strings.Contains(result.Report, "{") {
-				t.Errorf("%s, %s, report %q", result.Status, result.EndReason, result.Report)
+			if result.EndReason != tt.end || result.Status != agent.StatusCompleted || result.Report != tt.has || result.Usage.ModelCalls != tt.calls {
+				t.Errorf("%s, %s after %d calls, report %q", result.Status, result.EndReason, result.Usage.ModelCalls, result.Report)
 			}
 			if ran := strings.Join(ranStages(w.statusOf(tt.chain)), ", "); ran != tt.ran {
 				t.Errorf("ran %s, want %s", ran, tt.ran)
@@ -167,7 +183,7 @@ func TestPipelineEnds(t *testing.T) {
 
 // Everything dies while the chain has just gone back, in the midst of its second
 // pass: it goes on there, and nothing is said twice.
-func TestKillInALoop(t *testing.T) {
+func TestPipelineKilledInALoop(t *testing.T) {
 	t.Parallel()
 	hold := llmtest.NewHold()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
@@ -187,22 +203,29 @@ func TestKillInALoop(t *testing.T) {
 	hold.Wait(t)
 	dev.kill()
 	w.dev()
+	w.model.Wait(4) // the call that was cut off is made again, and held
+	w.stands("loops", 2, 3)
 	hold.Release()
 	result := w.end("loops")
 	want := []string{"work success", "judge loop_back", "work#2 success", "judge#2 success"}
 	if diff := cmp.Diff(want, ranStages(w.statusOf("loops"))); diff != "" || result.EndReason != agent.EndCompleted {
 		t.Errorf("%s (-want +got):\n%s", result.EndReason, diff)
 	}
+	if made := len(w.model.Requests()); made != 5 {
+		t.Errorf("%d model calls; four runs of stages and the one that was cut off make 5", made)
+	}
 	w.saidOnce(result.ID)
 }
 
-// Temporal's own CLI answers, too.
-func TestAnswerWithTheStockCLI(t *testing.T) {
+// Temporal's own CLI answers, too, after everything has died that waited.
+func TestPipelineAnsweredByTheStockCLI(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(llmtest.Request) llmtest.Reply { return llmtest.Text(`{"said":"it"}`) }, interruptConfig)
-	w.dev()
+	dev := w.dev()
 	w.beginWith("asks", agent.Request{Chain: "asks", Data: []byte(`"x"`)})
 	eventually(t, "it asks", func() bool { return len(w.statusOf("asks").Questions) == 1 })
+	dev.kill()
+	w.dev()
 	s := stock{world: w, path: buildCLI(t)}
 	update := func(input string) (string, int) {
 		out, errs, code := s.program(s.path, "", "workflow", "update", "execute", "--workflow-id", "asks", "--name", "answer", "--input", input)
@@ -214,7 +237,7 @@ func TestAnswerWithTheStockCLI(t *testing.T) {
 	if out, code := update(`{"approved":false,"by":"Ada"}`); code != 0 {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	if result := w.end("asks"); result.EndReason != agent.EndDenied {
-		t.Errorf("got %+v", result)
+	if result := w.end("asks"); result.EndReason != agent.EndDenied || len(w.model.Requests()) != 1 {
+		t.Errorf("after %d model calls: %+v", len(w.model.Requests()), result)
 	}
 }

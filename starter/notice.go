@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// waitingLine says that a call waits for a person, and how to decide it.
+func waitingLine(id string, a workflows.Approval) string {
+	return terminal.CleanLine(fmt.Sprintf("%s asks to call %s %s (risk %s); it is denied at %s. Decide: starter decide %s %s --approve (or --deny --reason …)",
+		a.Execution, a.Tool, shorten(a.Arguments), a.Risk, a.Expires.Local().Format(time.TimeOnly), shellWord(id), shellWord(callName(a))))
+}
+
+// questionLine says that a question waits for a person, and how to answer it.
+func questionLine(id string, q workflows.Interrupt) string {
+	how := map[string]string{
+		"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--decision …",
+	}[q.Kind]
+	return terminal.CleanLine(fmt.Sprintf("%s asks (%s, until %s): %s Answer: starter answer %s %s %s",
+		q.Stage, q.Kind, q.Expires.Local().Format(time.DateTime), q.Question, shellWord(id), shellWord(q.ID), how))
+}
+
+// shellWord is a text as one word of a shell's command line.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:", r)
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

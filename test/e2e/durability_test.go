@@ -146,6 +146,7 @@ func (k *kill) reach(investigation string) (pass func()) {
 	pass = k.lab.hold.Release
 	if k.gate != nil {
 		pass = k.gate.Wait(k.t)
+		k.until(investigation, func(e transcript.Entry) bool { return e.Text == "beta knows five" }) // it is in no model call
 	} else {
 		k.lab.hold.Wait(k.t)
 	}

@@ -372,6 +372,10 @@ func (s stock) testStatus(t *testing.T) {
 	result := s.completed("status")
 	tell.Status, tell.Agents[0] = agent.StatusCompleted, line("tell", "Gamma", agent.StatusCompleted)
 	want.Status, want.EndReason, want.WaitingFor, want.Stages[1] = agent.StatusCompleted, agent.EndCompleted, "", tell
+	want.Outputs["tell"] = workflows.Output{Stage: "tell", Execution: "tell/Gamma"}
+	want.History = append(want.History, workflows.StageRun{
+		Stage: "tell", Agents: []string{"Gamma"}, Pass: 1, Status: agent.StatusCompleted, Outcome: agent.OutcomeSuccess, LLMCalls: 2,
+	})
 	if diff := cmp.Diff(want, query[workflows.Status](s, "status", "status"), counters); diff != "" {
 		t.Errorf("status after the end (-want +got):\n%s", diff)
 	}

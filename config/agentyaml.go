@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -89,7 +90,9 @@ func node(value any) *yaml.Node {
 	case bool:
 		return scalar("!!bool")
 	case json.Number:
-		if strings.ContainsAny(v.String(), ".eE") {
+		_, small := strconv.ParseInt(v.String(), 10, 64)
+		_, large := strconv.ParseUint(v.String(), 10, 64)
+		if small != nil && large != nil { // a fraction, or more than YAML's whole numbers can be
 			return scalar("!!float")
 		}
 		return scalar("!!int")

@@ -18,6 +18,14 @@ func (s *chatSession) wait(ctx context.Context, accepted, over <-chan struct{}) 
 			return nil
 		case <-s.interrupts:
 		}
+		if !interrupted {
+			select { // who has just been asked may not have answered yet
+			case <-accepted:
+			case <-over:
+				return nil
+			case <-time.After(time.Second):
+			}
+		}
 		if interrupted || !isClosed(accepted) {
 			s.say("\nNot waiting any more; what the agent has taken on goes on:\n  starter chat --thread %s", shellWord(s.flags.thread))
 			return errLeft

@@ -41,6 +41,7 @@ type toolCall struct {
 }
 
 func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
+	catalogues := c.catalogues(ctx)
 	begun, done, err := c.lookup(ctx)
 	if err != nil {
 		return transcript.Entry{}, err
@@ -48,7 +49,7 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	if done != nil {
 		return *done, nil
 	}
-	decision, refusal, err := c.decide(ctx)
+	decision, refusal, err := c.decide(c.offered(catalogues()))
 	switch {
 	case err != nil:
 		return transcript.Entry{}, err
@@ -91,8 +92,7 @@ func (c *toolCall) lookup(ctx context.Context) (begun bool, done *transcript.Ent
 }
 
 // decide asks the policy, once more: what was offered may not be what is called.
-func (c *toolCall) decide(ctx context.Context) (tool.Decision, *tool.Refusal, error) {
-	tools, _, err := c.offered(ctx)
+func (c *toolCall) decide(tools *tool.Set, _ map[string]string, err error) (tool.Decision, *tool.Refusal, error) {
 	if err != nil {
 		return tool.Decision{}, nil, err
 	}
@@ -129,12 +129,27 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun boo
 			"Tool %s may be called %d times a minute by this agent, and was. Try again later; retry_after: %s.",
 			spec.Name, decision.RatePerMinute, wait.Round(time.Second)+time.Second)), nil
 	}
-	if !begun && !spec.Own { // what touches only our own store is its own journal
-		if err := c.append(ctx, transcript.KindCall, transcript.Body{Call: &c.call, Decision: c.in.Decision.said()}); err != nil {
+	if begun || spec.Own { // what touches only our own store is its own journal
+		return c.execute(ctx, decision)
+	}
+	return c.intended(ctx, decision)
+}
+
+// intended makes the call once its intent is written. A call that may be made again
+// does not wait for that: only those who watch need to know.
+func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.Result, error) {
+	again := decision.Spec.Class() != tool.NonIdempotent
+	written := beside(func() ([]transcript.Entry, error) { return c.intend(ctx, again) })
+	if !again {
+		if _, err := written(); err != nil {
 			return tool.Result{}, err
 		}
 	}
-	return c.execute(ctx, decision)
+	result, err := c.execute(ctx, decision)
+	if _, failed := written(); err == nil {
+		err = failed
+	}
+	return result, err
 }
 
 // reserve takes a place in the tool's rate limit; wait > 0 = there is none for so long.
@@ -199,10 +214,13 @@ func (c *toolCall) interrupted(ctx context.Context, err error) (tool.Result, err
 	return tool.Result{}, why
 }
 
-func (c *toolCall) append(ctx context.Context, kind transcript.Kind, body transcript.Body) error {
-	row := transcript.Row{Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: kind, Body: body}
-	_, err := c.Transcripts.Append(ctx, transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}})
-	return err
+// intend writes that the call is about to be made; again: it may be made again.
+func (c *toolCall) intend(ctx context.Context, again bool) ([]transcript.Entry, error) {
+	row := transcript.Row{
+		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall,
+		Body: transcript.Body{Call: &c.call, Decision: c.in.Decision.said()},
+	}
+	return c.Transcripts.Append(ctx, transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}, Lazy: again})
 }
 
 func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.Entry, error) {

@@ -30,11 +30,11 @@ func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 	if err != nil {
 		return GenerateOut{}, err
 	}
-	key := transcript.Key{Iteration: in.Iteration}
+	key, catalogues := transcript.Key{Iteration: in.Iteration}, j.catalogues(ctx)
 	entries, err := a.Transcripts.Lookup(ctx, in.Ref.scope(), key, j.writer)
 	if err == nil && entries == nil {
 		g := generation{job: j, in: in}
-		entries, err = g.run(ctx)
+		entries, err = g.run(ctx, catalogues)
 	}
 	if err != nil {
 		return GenerateOut{}, storeFailure(ended(ctx, err))
@@ -49,11 +49,11 @@ type generation struct {
 	rows []transcript.Row // what this iteration appends
 }
 
-func (g *generation) run(ctx context.Context) ([]transcript.Entry, error) {
+func (g *generation) run(ctx context.Context, catalogues func() ([]tool.Catalogue, error)) ([]transcript.Entry, error) {
 	if err := g.open(ctx); err != nil {
 		return nil, err
 	}
-	tools, missing, err := g.offered(ctx)
+	tools, missing, err := g.offered(catalogues())
 	if err != nil {
 		return nil, err
 	}

@@ -42,9 +42,9 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 }
 
 // offered is what the agent may do with its tools, the same for offering and for
-// executing. missing says which servers have none to offer, and why.
-func (j *job) offered(ctx context.Context) (tools *tool.Set, missing map[string]string, err error) {
-	catalogues, err := j.catalogues(ctx, j.ref.scope())
+// executing. missing says which servers have none to offer, and why. It takes what
+// catalogues returns.
+func (j *job) offered(catalogues []tool.Catalogue, err error) (tools *tool.Set, missing map[string]string, _ error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read tool catalogues: %w", err)
 	}
@@ -56,6 +56,27 @@ func (j *job) offered(ctx context.Context) (tools *tool.Set, missing map[string]
 		missing[c.Server] = c.Error
 	}
 	return j.Policy.Tools(j.row, j.agent, catalogues, j.Builtins.Specs(j.agent)), missing, nil
+}
+
+// catalogues are what the servers of the execution offer. They are read beside
+// what the caller does until it asks for them.
+func (j *job) catalogues(ctx context.Context) func() ([]tool.Catalogue, error) {
+	return beside(func() ([]tool.Catalogue, error) { return j.cataloguesOf(ctx, j.ref.scope()) })
+}
+
+// beside runs fn beside its caller, who then asks what came of it.
+func beside[T any](fn func() (T, error)) func() (T, error) {
+	var value T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		value, err = fn()
+	}()
+	return func() (T, error) {
+		<-done
+		return value, err
+	}
 }
 
 // queue is the task queue of a tool's server; "" is the main one.

@@ -52,8 +52,8 @@ func (a *Activities) plan(ctx context.Context, hash string) (agent.Plan, error) 
 	return a.plans.get(ctx, a.Blobs, "plan", hash)
 }
 
-// catalogues are what the servers of an execution offer, sorted by server.
-func (a *Activities) catalogues(ctx context.Context, scope transcript.Scope) (all []tool.Catalogue, err error) {
+// cataloguesOf are what the servers of an execution offer, sorted by server.
+func (a *Activities) cataloguesOf(ctx context.Context, scope transcript.Scope) (all []tool.Catalogue, err error) {
 	hashes, err := a.Transcripts.Catalogues(ctx, scope)
 	if err != nil {
 		return nil, err

@@ -23,10 +23,12 @@ const (
 
 // sessionSettings hold where the address does not set them. A worker that is lost
 // within a transaction must not keep its locks until the server's TCP gives it up.
+// Nearly all queries look up a key: to plan each anew takes longer than to run it.
 func sessionSettings() map[string]string {
 	return map[string]string{
 		"application_name":                    "inquest",
 		"lock_timeout":                        "10s",
+		"plan_cache_mode":                     "force_generic_plan",
 		"idle_in_transaction_session_timeout": "30s",
 	}
 }
@@ -133,6 +135,13 @@ func (db *postgres) lock(ctx context.Context, q querier, investigation string) e
 		return err
 	}
 	_, err = q.ExecContext(ctx, take, investigation) // another was quicker
+	return err
+}
+
+// relax lets a transaction end before it is on the disk. What is committed later,
+// by anybody, takes it there.
+func (db *postgres) relax(ctx context.Context, q querier) error {
+	_, err := q.ExecContext(ctx, `SELECT set_config($1, 'off', true)`, "synchronous_commit")
 	return err
 }
 

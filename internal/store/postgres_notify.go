@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	channel      = "inquest" // of NOTIFY; what it carries is the investigation
+	channel      = "inquest"             // of NOTIFY; what it carries is the investigation
+	notifyEvery  = 25 * time.Millisecond // at most; the first one goes at once
 	notifyWithin = time.Second
 	listenAgain  = time.Second
 )
@@ -57,10 +58,15 @@ func (db *postgres) watch(ctx context.Context, h *hub) {
 func (db *postgres) tell(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
-		case <-ctx.Done(): // and then for the last time
+		case <-ctx.Done():
 		case <-db.news.some:
+			db.notify(ctx, db.news.take())
 		}
-		db.notify(ctx, db.news.take())
+		select {
+		case <-ctx.Done(): // and then for the last time
+			db.notify(ctx, db.news.take())
+		case <-time.After(notifyEvery):
+		}
 	}
 }
 

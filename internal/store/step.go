@@ -84,6 +84,11 @@ var errUnsettled = errors.New("the step is not the run's next one")
 // one. To number its rows locks the investigation, too.
 func (s *Store) appendNext(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, err error) {
 	err = s.change(ctx, c.Investigation, func(q querier) error {
+		if step.Lazy {
+			if err := s.db.relax(ctx, q); err != nil {
+				return err
+			}
+		}
 		last, st, err := c.next(ctx, q, len(step.Rows))
 		if err != nil {
 			return err

@@ -8,6 +8,9 @@ type Step struct {
 	Writer
 	// Rows are in key order; the first row's key is the identity of the step.
 	Rows []Row
+	// Lazy: the step may be lost if the database's machine fails before the same
+	// activity has appended the next one.
+	Lazy bool
 	// Recall is the agent (its definition) that may find what is said here by
 	// conversation_search; "" = nobody may.
 	Recall string

@@ -16,6 +16,8 @@ type (
 	Chain          = config.Chain
 	Stage          = config.Stage
 	StageAgent     = config.StageAgent
+	Flow           = config.Flow
+	RoutingRule    = config.RoutingRule
 	Synthesis      = config.Synthesis
 	Fallback       = config.Fallback
 	Server         = config.Server

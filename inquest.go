@@ -59,6 +59,7 @@ func NewWorker(ctx context.Context, opts Options) (*Worker, error) {
 
 func (w *Worker) prepare(opts Options) (err error) {
 	tools, wrong := opts.tools()
+	wrong = errors.Join(wrong, checkCode("hook", opts.Hooks), checkCode("mock", opts.Mocks))
 	if w.opts, err = opts.host(tools); err != nil {
 		return errors.Join(wrong, err)
 	}

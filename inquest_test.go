@@ -119,12 +119,18 @@ func TestEverythingThatIsWrong(t *testing.T) {
 	_, err := NewWorker(t.Context(), Options{
 		Config: dir, Store: filepath.Join(dir, "absent", "store.db"),
 		Tools:  []Tool{NewTool("find", "", find), NewTool[query]("lose", "", nil)},
+		Hooks:  map[string]Hook{"a/b": nil, "enrich": func(context.Context, HookInput) (HookOutput, error) { return HookOutput{}, nil }},
+		Mocks:  map[string]Mock{"verdict": nil},
 		Agents: map[string]*Agent{"Clerk": {}, "Guard": {ToolIDs: []string{"find"}, MaxIterations: new(0), Temperature: new(float32(3))}},
-		Chains: map[string]*Chain{"orders": {Stages: []*Stage{{Name: "look", Agents: []*StageAgent{nil, {Name: "Clerc"}}}}}},
+		Chains: map[string]*Chain{"orders": {Stages: []*Stage{{Name: "look", Agents: []*StageAgent{nil, {Name: "Clerc"}}, Flow: Flow{PostProcess: "enrch"}}}}},
 	})
 	want := `tool "lose": there is no function to run
+hook "a/b": a name has at most 64 of A-Z a-z 0-9 _ . and -
+there is no function to run
+mock "verdict": there is no function to run
 Go: agent_chains.orders.stages[0].agents[0]: must not be nil
 Go: agent_chains.orders.stages[0].agents[1]: no agent named "Clerc"; did you mean "Clerk"?
+Go: agent_chains.orders.stages[0].post_process: this program has no registered hook "enrch"; did you mean "enrich"?; there are: a/b, enrich
 Go: agents.Guard.max_iterations: max_iterations must be at least 1
 Go: agents.Guard.temperature: temperature must be between 0 and 2
 a.yaml:2: agents.Clerk: is defined in Go as well

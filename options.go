@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"time"
 
@@ -37,6 +38,12 @@ type Options struct {
 	// Tools are functions of this program that agents may call, if their ToolIDs
 	// name them.
 	Tools []Tool
+	// Hooks are functions of this program that stages name as their pre_process and
+	// post_process, Mocks those that agents' entries name as their mock.
+	Hooks map[string]Hook
+	Mocks map[string]Mock
+	// Prompts are texts that entries name as their prompt_key.
+	Prompts map[string]string
 	// Agents, Chains, Servers and Providers are definitions, by name. A name that
 	// Config has as well is an error; one that is built in is replaced.
 	Agents    map[string]*Agent
@@ -64,7 +71,7 @@ func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 		Config: o.Config, TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue),
 		Drain: o.Drain, DeploymentVersion: o.DeploymentVersion,
 		Logger:    o.logger(),
-		Embedding: &app.Embedding{Tools: tools, Entries: o.entries()},
+		Embedding: &app.Embedding{Tools: tools, Hooks: maps.Clone(o.Hooks), Mocks: maps.Clone(o.Mocks), Entries: o.entries()},
 	}
 	if err := place(&out, o.Store); err != nil {
 		return out, err
@@ -74,7 +81,7 @@ func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 
 // entries is a copy of the definitions: nobody changes them from here on.
 func (o Options) entries() config.Entries {
-	return config.Entries{Agents: o.Agents, AgentChains: o.Chains, MCPServers: o.Servers, LLMProviders: o.Providers}.Clone()
+	return config.Entries{Agents: o.Agents, AgentChains: o.Chains, MCPServers: o.Servers, LLMProviders: o.Providers, Prompts: o.Prompts}.Clone()
 }
 
 func (o Options) logger() *slog.Logger {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
@@ -32,6 +33,8 @@ type Activities struct {
 	Servers     tool.Caller // MCP servers
 	Sessions    Sessions    // nil: nobody is told
 	Builtins    Builtins
+	Hooks       map[string]hook.Func // of the worker's program
+	Mocks       map[string]hook.Mock
 	Validator   *tool.Validator
 	Policy      *tool.Policy
 	// SearchAttributes: the worker registered them at start.

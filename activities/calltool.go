@@ -244,6 +244,20 @@ func (j *job) nth(reply transcript.Entry, iteration, n int) (transcript.Call, er
 	return reply.Calls[n], nil
 }
 
+// appendResults writes the results among what a workflow hands over.
+func (j *job) appendResults(ctx context.Context, inputs []Input) error {
+	for _, input := range inputs {
+		if input.Kind != InputResult {
+			continue
+		}
+		result := tool.Failure(orText(input.ErrorType, tool.ErrorTool), input.Text)
+		if err := j.appendResult(ctx, input.Iteration, input.Call, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // appendResult writes a result that the workflow decided, unless there is one.
 func (j *job) appendResult(ctx context.Context, iteration, n int, result tool.Result) error {
 	call, err := j.wanted(ctx, iteration, n)

@@ -55,6 +55,7 @@ const (
 	fieldOutcome   = "outcome"
 	fieldQuestion  = "question"
 	fieldMessage   = "message"
+	fieldData      = "data" // what people are shown with a question
 	fieldInterrupt = "interrupt"
 )
 
@@ -69,7 +70,7 @@ func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStag
 		return out, err
 	}
 	stage := plan.Stages[in.Stage.Index]
-	keys := []string{fieldOutcome, fieldQuestion, fieldMessage, fieldInterrupt}
+	keys := []string{fieldOutcome, fieldQuestion, fieldMessage, fieldData, fieldInterrupt}
 	for _, rule := range stage.Routing.Rules {
 		keys = append(keys, rule.Condition)
 	}

@@ -20,6 +20,9 @@ const (
 	ErrorIterationLimit    = "ToolIterationLimit"
 	ErrorEmptyReply        = "EmptyReply"
 	ErrorInvalidOutput     = "InvalidOutput"
+	ErrorInvalidPlan       = "InvalidPlan" // of tool calls
+	ErrorHook              = "HookFailed"
+	ErrorMock              = "MockFailed"
 	ErrorMasking           = "MaskingFailed"
 	ErrorTimeout           = "Timeout"
 	ErrorStaleRun          = "StaleRun"
@@ -32,6 +35,9 @@ const (
 
 // ResultDenied is the error type of the result of a call that was not approved.
 const ResultDenied = tool.ErrorPermissionDenied
+
+// ResultNotRun is the error type of the result of a call that was not made.
+const ResultNotRun = tool.ErrorNotRun
 
 // modelErrors maps the kinds of package llm to stable types, once. Final kinds
 // are not tried again: the next provider's turn has come.

@@ -45,8 +45,7 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 	if err != nil {
 		return record.Execution{}, fmt.Errorf("read transcript of %s: %w", s.Ref.Execution, err)
 	}
-	g := generation{job: j}
-	out := g.execution()
+	out := j.execution(j.provider(0))
 	out.StartedAt, out.EndedAt = stage.StartedAt, stage.EndedAt
 	out.Status, out.StopReason, out.Forced = s.Status, s.StopReason, s.Forced
 	out.Iterations, out.Usage, out.Error = s.Iterations, s.Usage, s.Error

@@ -110,20 +110,11 @@ func begun(stored []transcript.Entry) bool {
 // and results that the workflow decided.
 func (g *generation) open(ctx context.Context) error {
 	if g.in.Iteration == 1 && !g.plan.Conversation {
-		if err := g.Records.StartExecution(ctx, g.execution()); err != nil {
-			return fmt.Errorf("record execution %s: %w", g.ref.Execution, err)
-		}
-	}
-	for _, input := range g.in.Inputs {
-		if input.Kind != InputResult {
-			continue
-		}
-		result := tool.Failure(orText(input.ErrorType, tool.ErrorTool), input.Text)
-		if err := g.appendResult(ctx, input.Iteration, input.Call, result); err != nil {
+		if err := g.begin(ctx, g.provider()); err != nil {
 			return err
 		}
 	}
-	return nil
+	return g.appendResults(ctx, g.in.Inputs)
 }
 
 // tools are the tools that the model is told of.
@@ -178,8 +169,14 @@ func nativeTools(p agent.Provider) (out []llm.NativeTool) {
 	return out
 }
 
-func (g *generation) provider() agent.Provider {
-	return g.agent.Providers[min(max(g.in.Provider, 0), len(g.agent.Providers)-1)]
+func (g *generation) provider() agent.Provider { return g.job.provider(g.in.Provider) }
+
+// provider is the agent's n-th; the zero one if it asks no model.
+func (j *job) provider(n int) agent.Provider {
+	if len(j.agent.Providers) == 0 {
+		return agent.Provider{}
+	}
+	return j.agent.Providers[min(max(n, 0), len(j.agent.Providers)-1)]
 }
 
 // wireNames spells the tools' names in a conversation as the model was told them.

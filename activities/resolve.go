@@ -61,7 +61,7 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 		return ResolveOut{}, final(ErrorInvalidRequest, err)
 	}
 	r.Chain, r.AlertType = req.Chain, req.AlertType
-	plan, err := a.Planner.Plan(agent.PlanRequest{Chain: req.Chain, AlertType: req.AlertType, Provider: req.Provider, Runbook: req.Runbook})
+	plan, err := a.Planner.Plan(agent.PlanRequest{Chain: req.Chain, AlertType: req.AlertType, Provider: req.Provider, Runbook: req.Runbook, UseMocks: req.UseMock})
 	if err != nil {
 		return ResolveOut{}, final(ErrorInvalidRequest, err)
 	}

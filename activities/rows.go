@@ -47,9 +47,10 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 func (g *generation) promptData(ctx context.Context, missing map[string]string) (prompt.Data, error) {
 	data := prompt.Data{
 		Agent: g.agent.Name, Chain: g.plan.Chain, Stage: g.plan.Stages[g.ref.Stage].Name, AlertType: g.plan.AlertType,
-		Instructions: g.agent.Instructions, Runbook: g.plan.Runbook,
+		Instructions: g.agent.Instructions, Runbook: g.plan.Runbook, Custom: g.agent.Prompt,
 	}
-	if err := g.readRequest(ctx, &data); err != nil {
+	var err error
+	if data.Request, err = g.request(ctx); err != nil {
 		return data, err
 	}
 	for _, s := range g.agent.Servers {
@@ -86,24 +87,23 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	return data, nil
 }
 
-// readRequest reads what is to be investigated; a conversation has nothing of the kind.
-func (g *generation) readRequest(ctx context.Context, data *prompt.Data) error {
-	if g.plan.Conversation {
-		return nil
+// request is what is to be investigated; a conversation has nothing of the kind.
+func (j *job) request(ctx context.Context) (string, error) {
+	if j.plan.Conversation {
+		return "", nil
 	}
-	inv, err := g.Records.Investigation(ctx, g.ref.Investigation)
+	inv, err := j.Records.Investigation(ctx, j.ref.Investigation)
 	if err != nil {
-		return fmt.Errorf("read investigation %s: %w", g.ref.Investigation, err)
+		return "", fmt.Errorf("read investigation %s: %w", j.ref.Investigation, err)
 	}
 	if inv.DataHash == "" {
-		return nil
+		return "", nil
 	}
-	request, err := g.Blobs.Blob(ctx, inv.DataHash)
+	data, err := j.Blobs.Blob(ctx, inv.DataHash)
 	if err != nil {
-		return fmt.Errorf("read the data of %s: %w", g.ref.Investigation, err)
+		return "", fmt.Errorf("read the data of %s: %w", j.ref.Investigation, err)
 	}
-	data.Request = string(request)
-	return nil
+	return string(data), nil
 }
 
 // finalText is what another execution of the investigation ended with.
@@ -172,21 +172,26 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 		reply.ToolCalls = reply.ToolCalls[:maxCalls]
 	}
 	for n, call := range reply.ToolCalls {
-		row := transcript.Call{ID: fmt.Sprintf("c%d_%d", g.in.Iteration, n), Name: call.Name, Arguments: call.Arguments}
-		if decision, err := tools.Decide(call.Name, call.Arguments); decision.Spec.Name != "" {
-			spec := decision.Spec
-			row.Name, row.Risk, row.Class = spec.Name, spec.Risk, string(spec.Class())
-			if err == nil {
-				row.Queue = g.queue(spec.Name) // any worker can say no
-				row.Approval, row.Own = decision.NeedsApproval, spec.Own
-			}
-		}
-		body.Calls = append(body.Calls, row)
+		body.Calls = append(body.Calls, g.asked(tools, g.in.Iteration, n, call.Name, call.Arguments))
 	}
 	if len(body.Calls) == 0 {
 		body.Invalid = g.invalid(body.Text)
 	}
 	g.add(transcript.KindReply, body)
+}
+
+// asked is the n-th call of an iteration's reply, with what the catalogue says of it.
+func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string) transcript.Call {
+	row := transcript.Call{ID: fmt.Sprintf("c%d_%d", iteration, n), Name: name, Arguments: arguments}
+	if decision, err := tools.Decide(name, arguments); decision.Spec.Name != "" {
+		spec := decision.Spec
+		row.Name, row.Risk, row.Class = spec.Name, spec.Risk, string(spec.Class())
+		if err == nil {
+			row.Queue = j.queue(spec.Name) // any worker can say no
+			row.Approval, row.Own = decision.NeedsApproval, spec.Own
+		}
+	}
+	return row
 }
 
 // usage is what the provider says the call took, or else our own count; input is
@@ -202,12 +207,19 @@ func usage(reply llm.Response, input int, prices agent.Prices) *agent.Usage {
 	return &usage
 }
 
+// begin records that the execution runs, with the provider that it asks first.
+func (j *job) begin(ctx context.Context, provider agent.Provider) error {
+	if err := j.Records.StartExecution(ctx, j.execution(provider)); err != nil {
+		return fmt.Errorf("record execution %s: %w", j.ref.Execution, err)
+	}
+	return nil
+}
+
 // execution is the record of an execution that begins.
-func (g *generation) execution() record.Execution {
-	provider := g.provider()
+func (j *job) execution(provider agent.Provider) record.Execution {
 	return record.Execution{
-		Investigation: g.ref.Investigation, Name: g.ref.Execution, Stage: g.plan.Stages[g.ref.Stage].Name,
-		Agent: g.agent.Definition, Type: g.row.Name, LLMBackend: g.agent.LLMBackend, Provider: provider.Name,
+		Investigation: j.ref.Investigation, Name: j.ref.Execution, Stage: j.plan.Stages[j.ref.Stage].Name,
+		Agent: j.agent.Definition, Type: j.row.Name, LLMBackend: j.agent.LLMBackend, Provider: provider.Name,
 		Model: provider.Model, Status: agent.StatusRunning, StartedAt: time.Now(),
 	}
 }

@@ -13,6 +13,8 @@ type Config struct {
 	MCPServers map[string]*Server `yaml:"mcp_servers"`
 	// LLMProviders are models and how they are reached, by name.
 	LLMProviders map[string]*Provider `yaml:"llm_providers"`
+	// Prompts are texts that stages may put in place of their agents' own prompts, by name: {{.Agent}}, {{.Chain}}, {{.Stage}} and {{.AlertType}} in them are what they say, and no others may be there.
+	Prompts map[string]string `yaml:"prompts,template"`
 	// System is what the processes themselves need; read at their start alone.
 	System System `yaml:"system"`
 	// Queue is what is left of a queue of our own: Temporal is the queue.
@@ -23,7 +25,8 @@ type Config struct {
 	env             Env
 	skipCredentials bool
 	taskQueue       string   // of the worker that it is for; "" = it is for nobody in particular
-	tools           []string // registered in Go
+	tools           []string // registered in Go, and so are
+	hooks, mocks    []string
 	report          *report
 	chainOf         map[string]string // by alert type
 }
@@ -39,10 +42,12 @@ type Source struct {
 	Entries Entries
 	// Tools are the names of the tools that a program has registered: what tool_ids may name.
 	Tools []string
+	// Hooks and Mocks are the names of those that a program has registered.
+	Hooks, Mocks []string
 	// Env is the environment. A .env file in Dir adds to it and never overrides it.
 	Env func(string) (string, bool)
-	// SkipCredentials: do not ask for the providers' keys, nor for registered
-	// tools. Clients need none.
+	// SkipCredentials: do not ask for the providers' keys, nor for what workers'
+	// programs register in Go. Clients need none.
 	SkipCredentials bool
 	// TaskQueue is the queue of the worker that the configuration is for. It is
 	// asked for the keys and variables of what it runs, and for no others. "" = all.
@@ -72,7 +77,7 @@ func check(src Source, files []file, r *report) (*Config, Findings) {
 	c := decodeFiles(files, env, r)
 	c.define(src.Entries)
 	c.adopt(decodeFiles(builtInFiles(), env, newReport()))
-	c.taskQueue, c.tools = src.TaskQueue, src.Tools
+	c.taskQueue, c.tools, c.hooks, c.mocks = src.TaskQueue, src.Tools, src.Hooks, src.Mocks
 	c.skipCredentials = src.SkipCredentials || c.ToolsAlone(src.TaskQueue)
 	c.defineModels()
 	c.validate()

@@ -49,8 +49,9 @@
 //	      - name: report
 //	        agents: [{name: Writer}]
 //
-// A target is a stage, end, clarification or confirmation; the last two ask people.
-// One that is not further on begins another pass. A chain with routing_rules,
+// A target is a stage, end, clarification or confirmation; the last two ask people,
+// with what the stage's output has as "question" and "data"; so do outputs with the
+// "outcome" clarify or confirm. A target that is not further on begins another pass. A chain with routing_rules,
 // default_next, error_next or loop_target is one that routes, and has bounds even
 // if it names none. A stage's own keys may also stand on the entry of its one agent;
 // a key that stands in both places is refused.
@@ -58,6 +59,10 @@
 // Where a stage has requires or after, the stages of its chain start as soon as they
 // may, beside each other, instead of in order. So nothing sends such a chain forward:
 // its targets are stages before, the stage itself, and what is no stage.
+//
+// Functions of the workers' program may run before and after a stage's agents, or in
+// an agent's place (docs/go-api.md). prompts are texts that stages name by prompt_key;
+// variables in them are Agent, Chain, Stage and AlertType, and not the environment's.
 //
 // `starter chain graph` draws a chain.
 package config

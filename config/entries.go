@@ -16,6 +16,7 @@ type Entries struct {
 	AgentChains  map[string]*Chain    `yaml:"agent_chains"`
 	MCPServers   map[string]*Server   `yaml:"mcp_servers"`
 	LLMProviders map[string]*Provider `yaml:"llm_providers"`
+	Prompts      map[string]string    `yaml:"prompts"`
 }
 
 // InGo is the file of findings about entries that a program defines.
@@ -32,9 +33,10 @@ func (c *Config) define(e Entries) {
 	c.AgentChains = define(c.report, "agent_chains", c.AgentChains, e.AgentChains)
 	c.MCPServers = define(c.report, "mcp_servers", c.MCPServers, e.MCPServers)
 	c.LLMProviders = define(c.report, "llm_providers", c.LLMProviders, e.LLMProviders)
+	c.Prompts = define(c.report, "prompts", c.Prompts, e.Prompts)
 }
 
-func define[T any](r *report, section string, all, own map[string]*T) map[string]*T {
+func define[T any](r *report, section string, all, own map[string]T) map[string]T {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		p := entryPath(section, name)
 		if _, taken := r.at[p.text]; taken {
@@ -43,9 +45,9 @@ func define[T any](r *report, section string, all, own map[string]*T) map[string
 		}
 		r.at[p.text] = position{file: InGo, entry: p.entry}
 		if all == nil {
-			all = map[string]*T{}
+			all = map[string]T{}
 		}
-		all[name] = copier{r}.element(p, reflect.ValueOf(own[name])).Interface().(*T)
+		all[name] = copier{r}.element(p, reflect.ValueOf(own[name])).Interface().(T)
 	}
 	return all
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 
 // written and defined are the same entries, in YAML and in Go.
 const written = `
+prompts: {careful: "You are {{.Agent}}. {{\"{{\"}}"}
 llm_providers: {mini: {type: openai, model: small, base_url: "http://h/v1"}}
 mcp_servers: {lab: {transport: {command: lab, env: {KEY: "{{.OPENAI_API_KEY}}"}}, risk: {get: read_only}}}
 agents:
@@ -29,11 +29,12 @@ agent_chains:
     bounds: {max_passes: 2, edge_limits: [{from: one, to: one, max_count: 1}]}
     stages:
       - {name: one, agents: [{name: A}, {name: B, max_iterations: 3}], synthesis: {agent: SynthesisAgent}, output_schema: {type: object}}
-      - {name: two, agents: [{name: A, error_next: one, routing_rules: [{condition: n, value: [1, {a: null}], target: end}]}]}
+      - {name: two, agents: [{name: A, prompt_key: careful, pre_process: enrich, error_next: one, routing_rules: [{condition: n, value: [1, {a: null}], target: end}]}]}
 `
 
 func defined() Entries {
 	return Entries{
+		Prompts:      map[string]string{"careful": `You are {{.Agent}}. {{"{{"}}`},
 		LLMProviders: map[string]*Provider{"mini": {Type: "openai", Model: "small", BaseURL: "http://h/v1"}},
 		MCPServers: map[string]*Server{"lab": {
 			Transport: Transport{Command: "lab", Env: map[string]string{"KEY": "{{.OPENAI_API_KEY}}"}},
@@ -50,8 +51,8 @@ func defined() Entries {
 				Name: "one", Agents: []*StageAgent{{Name: "A"}, {Name: "B", MaxIterations: new(3)}}, Synthesis: Synthesis{Agent: "SynthesisAgent"},
 				Flow: Flow{OutputSchema: json.RawMessage(`{"type": "object"}`)},
 			}, {
-				Name: "two", Agents: []*StageAgent{{Name: "A", Flow: Flow{
-					ErrorNext: "one", RoutingRules: []RoutingRule{{Condition: "n", Value: json.RawMessage(`[1,{"a":null}]`), Target: "end"}},
+				Name: "two", Agents: []*StageAgent{{Name: "A", PromptKey: "careful", Flow: Flow{
+					PreProcess: "enrich", ErrorNext: "one", RoutingRules: []RoutingRule{{Condition: "n", Value: json.RawMessage(`[1,{"a":null}]`), Target: "end"}},
 				}}},
 			}},
 		}},
@@ -82,12 +83,12 @@ func TestEntriesAreTheSameAsYAML(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(written), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fromYAML, err := Load(Source{Dir: dir, Env: lookupIn(baseEnv), Tools: []string{"page"}})
+	fromYAML, err := Load(Source{Dir: dir, Env: lookupIn(baseEnv), Tools: []string{"page"}, Hooks: []string{"enrich"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	own := defined()
-	fromGo, err := Load(Source{Entries: own, Env: lookupIn(baseEnv), Tools: []string{"page"}})
+	fromGo, err := Load(Source{Entries: own, Env: lookupIn(baseEnv), Tools: []string{"page"}, Hooks: []string{"enrich"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestEntriesRefused(t *testing.T) {
 		`Go: agent_chains.c.stages[2].routing_rules[1].value: a value is required; null is one`,
 		`Go: agents.A: must not be nil`,
 		`Go: agents.B.llm_backend: must be one of langchain, native-gemini, got "x"`,
-		`Go: agents.B.type: must be one of default, action, synthesis, scoring, llm, exec_summary, memgpt_agent, letta_v1_agent, react_agent, got "nobody"`,
+		`Go: agents.B.type: must be one of default, action, synthesis, scoring, llm, tool_plan, service, exec_summary, memgpt_agent, letta_v1_agent, react_agent, got "nobody"`,
 		`Go: agents[""]: a name needs a letter or digit`,
 		`Go: llm_providers.n: must not be nil`,
 		`Go: llm_providers["p:q"]: a provider's name has at most 64 of A-Z a-z 0-9 _ . -, got "p:q"`,
@@ -153,10 +154,15 @@ func TestEntriesRefused(t *testing.T) {
 	}
 }
 
-// Programs that only ask run no tools, and cannot know which ones the workers have.
-func TestClientsDoNotKnowTools(t *testing.T) {
+// Programs that only ask run no code, and cannot know which the workers have.
+func TestClientsDoNotKnowTheWorkersCode(t *testing.T) {
 	t.Parallel()
-	src := Source{Env: lookupIn(baseEnv), Entries: Entries{Agents: map[string]*Agent{"A": {ToolIDs: []string{"page"}}}}}
+	src := Source{Env: lookupIn(baseEnv), Entries: Entries{
+		Agents: map[string]*Agent{"A": {ToolIDs: []string{"page"}}},
+		AgentChains: map[string]*Chain{"c": {LLMProvider: "scripted", Stages: []*Stage{
+			{Name: "s", Agents: []*StageAgent{{Name: "A", Mock: "m", PromptKey: "careful"}}, Flow: Flow{PreProcess: "enrich"}},
+		}}},
+	}}
 	if _, err := Load(src); err == nil {
 		t.Error("a worker without the tool accepts it")
 	}
@@ -165,8 +171,18 @@ func TestClientsDoNotKnowTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `Go: warning: agents.A.tool_ids[0]: this program has no registered tool "page"; there are: none`
-	if !slices.ContainsFunc(c.Warnings(), func(f Finding) bool { return f.String() == want }) {
-		t.Errorf("got %v", c.Warnings())
+	var got []string
+	for _, f := range c.Warnings() {
+		if f.File == InGo {
+			got = append(got, f.String())
+		}
+	}
+	want := []string{
+		`Go: warning: agent_chains.c.stages[0].agents[0].prompt_key: no prompt named "careful"; there are: none`,
+		`Go: warning: agent_chains.c.stages[0].pre_process: a hook is a function of the workers' program: whether it has "enrich" cannot be checked here`,
+		`Go: warning: agents.A.tool_ids[0]: this program has no registered tool "page"; there are: none`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "write what was found into the fixtures"
 // configuration, and besides:
 //
 //	env       NAME=value lines; -NAME takes away one that baseEnv has
+//	code      hooks=names and mocks=names of what the program has registered
 //	request   field=value lines of the agent.PlanRequest to plan
 //	findings  what Check must say
 //	plan      what Plan must return, as JSON, or its error
@@ -173,10 +174,14 @@ func unpack(t *testing.T, archive *txtar.Archive) (Source, *agent.PlanRequest) {
 					env[name] = value
 				}
 			}
+		case "code":
+			names := lines(f)
+			src.Hooks, src.Mocks = strings.Fields(names["hooks"]), strings.Fields(names["mocks"])
 		case "request":
 			fields := lines(f)
 			request = &agent.PlanRequest{
 				Chain: fields["chain"], AlertType: fields["alert_type"], Provider: fields["provider"], Runbook: fields["runbook"],
+				UseMocks: fields["use_mock"] != "",
 			}
 		default:
 			src.Dir = dir

@@ -34,6 +34,10 @@ type Flow struct {
 	After []string `yaml:"after" default:"none"`
 	// Join says how many of the stages of requires must have succeeded.
 	Join string `yaml:"join" enum:"join" default:"all"`
+	// PreProcess is a function that the workers' program has registered in Go: it runs before the stage's agents, which are shown what it makes. See docs/go-api.md.
+	PreProcess string `yaml:"pre_process" default:"none"`
+	// PostProcess is such a function, too: it runs on what the stage is about to hand on, may change that, and may make the stage fail.
+	PostProcess string `yaml:"post_process" default:"none"`
 }
 
 // RoutingRule sends a chain to a target.
@@ -76,7 +80,7 @@ func (s *Stage) flowPath(p path, key string) path {
 func (c *Config) asks(chain string) bool {
 	return slices.ContainsFunc(c.AgentChains[chain].Stages, func(s *Stage) bool {
 		f, _ := s.flow()
-		plan := agent.StagePlan{OutputKey: f.OutputKey, Routing: f.routing()}
+		plan := agent.StagePlan{OutputKey: f.OutputKey, Routing: f.routing(), Hooks: f.hooks()}
 		for _, a := range s.Agents {
 			plan.Agents = append(plan.Agents, agent.AgentPlan{Type: c.kind(a.Name).Name, Contract: f.contract()})
 		}
@@ -108,6 +112,10 @@ func (f Flow) routing() agent.Routing {
 	return out
 }
 
+func (f Flow) hooks() agent.Hooks {
+	return agent.Hooks{PreProcess: f.PreProcess, PostProcess: f.PostProcess}
+}
+
 // validateFlow checks what the stage's own keys say; what they name in the chain,
 // the chain checks.
 func (s *Stage) validateFlow(p path, v *validator) {
@@ -123,6 +131,8 @@ func (s *Stage) validateFlow(p path, v *validator) {
 	for i, r := range f.RoutingRules {
 		r.validate(s.flowPath(p, "routing_rules").index(i), v)
 	}
+	v.hook(s.flowPath(p, "pre_process"), f.PreProcess)
+	v.hook(s.flowPath(p, "post_process"), f.PostProcess)
 	if f.Join != "" && len(f.Requires) == 0 {
 		v.errorf(s.flowPath(p, "join"), "join is for a stage with requires, and this one has none")
 	}

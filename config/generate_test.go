@@ -68,12 +68,13 @@ func (g *generator) config() section {
 	defaults["llm_provider"], defaults["llm_backend"] = g.one(g.providers...), g.backend()
 	agents := section{"Joiner": g.agent("synthesis")}
 	for _, name := range g.agents {
-		agents[name] = g.agent(g.one("", "default", "action", "react", "react_agent", "llm", "exec_summary", "letta_v1"))
+		agents[name] = g.agent(g.one("", "default", "action", "react", "react_agent", "llm", "exec_summary", "tool_plan", "service", "letta_v1"))
 	}
 	return section{
 		"defaults": defaults, "llm_providers": providers, "mcp_servers": servers, "agents": agents, "agent_chains": g.chains(),
-		"queue":  g.some(section{"session_timeout": "40m", "graceful_shutdown_timeout": 90, "worker_count": g.count(), "poll_interval": "1s"}),
-		"system": section{"store": g.either(section{"sqlite": g.text()}, section{"postgres": section{"dsn": "postgres://u:{{.T}}@h/db"}})},
+		"queue":   g.some(section{"session_timeout": "40m", "graceful_shutdown_timeout": 90, "worker_count": g.count(), "poll_interval": "1s"}),
+		"prompts": section{"strict": "{{.Agent}}", "kind": "You are {{ .Stage }} {{\"{{\"}}"},
+		"system":  section{"store": g.either(section{"sqlite": g.text()}, section{"postgres": section{"dsn": "postgres://u:{{.T}}@h/db"}})},
 	}
 }
 
@@ -235,7 +236,7 @@ func (g *generator) interrupts(names []string) section {
 func (g *generator) stage(name string, flow section) section {
 	s := g.some(section{
 		"temperature": rapid.Float32Range(0, 2).Draw(g.T, "temperature"), "max_tokens": g.count(),
-		"success_policy": g.one("any", "all"), "max_iterations": g.count(), "mcp_servers": g.subset(g.servers),
+		"success_policy": g.one("any", "all"), "max_iterations": g.count(), "mcp_servers": g.subset(g.servers), "mock": g.text(), "prompt_key": "strict",
 		"fallback_providers": g.fallbacks(), "timeout": 600, "synthesis": g.some(section{"agent": "Joiner", "llm_provider": g.one(g.providers...), "llm_backend": g.backend()}),
 	})
 	var agents []section
@@ -243,7 +244,7 @@ func (g *generator) stage(name string, flow section) section {
 		a := g.some(section{
 			"llm_provider": g.one(g.providers...), "llm_backend": g.backend(), "max_iterations": g.count(),
 			"mcp_servers": g.subset(g.servers), "fallback_providers": g.fallbacks(), "timeout": "5m",
-			"temperature": 0.5, "max_tokens": g.count(),
+			"temperature": 0.5, "max_tokens": g.count(), "mock": "m", "prompt_key": "kind",
 		})
 		a["name"] = g.one(g.agents...)
 		agents = append(agents, a)

@@ -26,6 +26,8 @@ type settings struct {
 	Runbook       string              `yaml:"runbook"`
 	Timeout       agent.Duration      `yaml:"timeout"` // of the investigation
 	Budgets       Budgets             `yaml:"budgets"`
+	Mock          string              `yaml:"mock"`
+	PromptKey     string              `yaml:"prompt_key"`
 }
 
 // inherit lays levels over each other, lowest first: of every field, the last

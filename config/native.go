@@ -101,6 +101,7 @@ func (v *validator) nativeWork(w work) {
 
 func (c *Config) nativeProblem(w work) string {
 	provider, ok := c.LLMProviders[w.Provider]
+	ok = ok && w.kind.Pattern.Model()
 	where := func(key string) From { return c.report.where(w.origin(key)) }
 	switch {
 	case !ok: // reported already

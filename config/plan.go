@@ -22,7 +22,7 @@ func planError(format string, args ...any) *PlanError {
 // same configuration and request give the same plan, byte for byte. The error
 // is a *PlanError.
 func (c *Config) Plan(req agent.PlanRequest) (agent.Plan, error) {
-	r := resolver{Config: c, seen: map[string]bool{}}
+	r := resolver{Config: c, seen: map[string]bool{}, mocked: req.UseMocks}
 	plan, err := r.plan(req)
 	if err != nil {
 		return agent.Plan{}, err
@@ -37,6 +37,7 @@ func (c *Config) Plan(req agent.PlanRequest) (agent.Plan, error) {
 type resolver struct {
 	*Config
 	override *override // of every agent, if the request says so
+	mocked   bool      // mocks work in the agents' place
 	problems []string
 	seen     map[string]bool // providers whose key was checked
 }
@@ -127,7 +128,7 @@ func (r *resolver) stage(chain string, i int) agent.StagePlan {
 	flow, _ := stage.flow()
 	out := agent.StagePlan{
 		Name: stage.Name, SuccessPolicy: r.stageSettings(chain, i).SuccessPolicy, Timeout: stage.Timeout,
-		OutputKey: flow.OutputKey, Routing: flow.routing(),
+		OutputKey: flow.OutputKey, Routing: flow.routing(), Hooks: flow.hooks(),
 	}
 	agents, synthesis := r.stageWork(chain, i)
 	for _, w := range agents {
@@ -144,24 +145,30 @@ func (r *resolver) stage(chain string, i int) agent.StagePlan {
 
 func (r *resolver) agent(w work) agent.AgentPlan {
 	s := w.settings
-	backend, providers := r.providers(w)
 	out := agent.AgentPlan{
 		Name: w.name, Definition: w.definition, Type: w.kind.Name, Instructions: w.instruct,
-		LLMBackend: backend, Providers: providers,
 		MaxIterations: value(s.MaxIterations), OnLimit: s.OnLimit,
-		Temperature: s.Temperature, MaxTokens: value(s.MaxTokens),
 		Compression: s.Compression.plan(),
 		Timeouts: agent.Timeouts{
 			Agent: s.Timeouts.Agent, Iteration: s.Timeouts.Iteration,
 			Tool: s.Timeouts.Tool, StreamIdle: s.Timeouts.StreamIdle, Queue: s.Timeouts.Queue,
 		},
 	}
+	if w.kind.Pattern.Model() {
+		out.LLMBackend, out.Providers = r.providers(w)
+		out.Prompt, out.Temperature, out.MaxTokens = r.Prompts[s.PromptKey], s.Temperature, value(s.MaxTokens)
+	}
+	if r.mocked && slices.Contains(r.mocks, s.Mock) {
+		out.Mock = s.Mock
+	}
 	for _, name := range s.Servers {
 		server := r.server(name)
-		server.Summarization = r.summarize(w, name)
+		if w.kind.Pattern.Model() {
+			server.Summarization = r.summarize(w, name)
+		}
 		out.Servers = append(out.Servers, server)
 	}
-	if w.kind.Pattern != agent.SingleShot {
+	if w.kind.Pattern.Tools() {
 		out.Tools, out.ToolIDs = s.ToolConfig.plan(), r.toolIDs(w.definition)
 	}
 	if w.kind.Heartbeats {

@@ -14,7 +14,8 @@ import (
 // The tags of the types are the schema. They are read by the decoder, by the
 // validator, by show, and by what writes docs/config.md and the JSON schema:
 //
-//	yaml:"key"         the key; ",late" = text that keeps its templates until it is used;
+//	yaml:"key"         the key; ",late" = text that keeps its templates until it is used, and may be
+//	                   secret; ",template" = text with variables that are not the environment's;
 //	                   "a_<x>_b" = every key of this form, of a mapping by what stands for <x>
 //	enum:"vocabulary"  the words that are allowed: see vocabularyOf
 //	min, above, max    bounds of a number: one of min and above, which is exclusive, and perhaps max
@@ -30,8 +31,9 @@ type schema struct {
 }
 
 type field struct {
-	index  []int // as reflect's FieldByIndex has it
-	late   bool
+	index  []int  // as reflect's FieldByIndex has it
+	late   bool   // its templates are kept
+	secret bool   // … and what stands between them is nobody's business
 	name   string // of the Go field
 	owner  string // the Go type that declares it
 	enum   string
@@ -83,7 +85,8 @@ func readSchema(t reflect.Type) schema {
 		case name != "":
 			s.order = append(s.order, name)
 			s.fields[name] = field{
-				index: []int{i}, name: t.Field(i).Name, owner: t.Name(), late: option == "late",
+				index: []int{i}, name: t.Field(i).Name, owner: t.Name(),
+				late: option == "late" || option == "template", secret: option == "late",
 				enum: tag.Get("enum"), bounds: boundsOf(tag), open: openOf(name),
 			}
 		}

@@ -155,7 +155,7 @@ func veil(text string) string {
 }
 
 func (s *shower) scalar(p path, value reflect.Value, f field) *yaml.Node {
-	text := s.written(p, fmt.Sprint(value.Interface()), f.late)
+	text := s.written(p, fmt.Sprint(value.Interface()), f.secret)
 	_, template := s.source.report.templates[s.origin(p).at.text]
 	switch {
 	case value.Type() == durationType && value.IsZero(), value.Kind() == reflect.String && text == "":

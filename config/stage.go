@@ -36,10 +36,14 @@ type Stage struct {
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
 	// MaxTokens bounds every reply to the agents of the stage.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens"`
+	// Mock is what works in the place of every agent of the stage that has none of its own.
+	Mock string `yaml:"mock" default:"none"`
+	// PromptKey is the prompt of every agent of the stage that has none of its own.
+	PromptKey string `yaml:"prompt_key" default:"that of the agent's type"`
 
 	Flow `yaml:",inline"`
 
-	_ struct{} `later:"sub_agents fallback_list pre_process post_process mock prompt_key"`
+	_ struct{} `later:"sub_agents fallback_list"`
 }
 
 // Synthesis is the agent that joins the work of a stage's agents.
@@ -50,6 +54,8 @@ type Synthesis struct {
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// LLMProvider is the provider of this agent.
 	LLMProvider string `yaml:"llm_provider"`
+	// Mock is what works in its place where a request says use_mock.
+	Mock string `yaml:"mock" default:"none"`
 }
 
 // StageAgent is an agent's entry in a stage.
@@ -74,10 +80,14 @@ type StageAgent struct {
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
 	// MaxTokens bounds a reply.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens"`
+	// Mock is a function that the workers' program has registered in Go. It works in the agent's place where a request says use_mock; where the program has no such function, the agent works itself.
+	Mock string `yaml:"mock" default:"the stage's"`
+	// PromptKey is a name of prompts: that text stands in place of the type's own prompt.
+	PromptKey string `yaml:"prompt_key" default:"the stage's"`
 
 	Flow `yaml:",inline"`
 
-	_ struct{} `later:"sub_agents fallback_list required_skills skills pre_process post_process mock prompt_key"`
+	_ struct{} `later:"sub_agents fallback_list required_skills skills"`
 }
 
 func (s *Stage) validate(p path, v *validator) {
@@ -87,6 +97,8 @@ func (s *Stage) validate(p path, v *validator) {
 	}
 	v.servers(p.key("mcp_servers"), s.MCPServers)
 	v.fallbacks(p.key("fallback_providers"), s.FallbackProviders)
+	v.mock(p.key("mock"), s.Mock)
+	v.prompt(p.key("prompt_key"), s.PromptKey)
 	for i, a := range s.Agents {
 		a.validate(p.key("agents").index(i), v)
 	}
@@ -152,6 +164,7 @@ func (s *Stage) executions() []*StageAgent {
 
 func (s *Synthesis) validate(p path, v *validator, needed bool) {
 	v.provider(p.key("llm_provider"), s.LLMProvider)
+	v.mock(p.key("mock"), s.Mock)
 	if s.Agent == "" && !needed {
 		return
 	}
@@ -175,6 +188,8 @@ func (a *StageAgent) validate(p path, v *validator) {
 	v.provider(p.key("llm_provider"), a.LLMProvider)
 	v.servers(p.key("mcp_servers"), a.MCPServers)
 	v.fallbacks(p.key("fallback_providers"), a.FallbackProviders)
+	v.mock(p.key("mock"), a.Mock)
+	v.prompt(p.key("prompt_key"), a.PromptKey)
 	switch {
 	case a.Name == "":
 		v.errorf(p, "the name of an agent is required")
@@ -190,17 +205,18 @@ func (s *Stage) settings() settings {
 	return settings{
 		MaxIterations: s.MaxIterations, Servers: notEmpty(s.MCPServers), Fallbacks: s.FallbackProviders,
 		SuccessPolicy: s.SuccessPolicy, Temperature: s.Temperature, MaxTokens: s.MaxTokens,
+		Mock: s.Mock, PromptKey: s.PromptKey,
 	}
 }
 
 func (s *Synthesis) settings() settings {
-	return settings{Provider: s.LLMProvider, Backend: canonical(s.LLMBackend)}
+	return settings{Provider: s.LLMProvider, Backend: canonical(s.LLMBackend), Mock: s.Mock}
 }
 
 func (a *StageAgent) settings() settings {
 	return settings{
 		Provider: a.LLMProvider, Backend: canonical(a.LLMBackend), Fallbacks: a.FallbackProviders,
 		MaxIterations: a.MaxIterations, Servers: notEmpty(a.MCPServers), Timeouts: Timeouts{Agent: a.Timeout},
-		Temperature: a.Temperature, MaxTokens: a.MaxTokens,
+		Temperature: a.Temperature, MaxTokens: a.MaxTokens, Mock: a.Mock, PromptKey: a.PromptKey,
 	}
 }

@@ -43,6 +43,9 @@ func (c *Config) Conversation(req agent.AgentRequest) (plan agent.Plan, err erro
 	if err != nil {
 		return plan, err
 	}
+	if !w.kind.Pattern.Model() {
+		return plan, planError("agent %s is of type %s, which asks no model: it has nothing to say", req.Agent, w.kind.Name)
+	}
 	r := resolver{Config: c, seen: map[string]bool{}}
 	if r.override, err = r.providerFor(req.Provider); err != nil {
 		return plan, err

@@ -66,3 +66,21 @@ agents:
 		t.Errorf("an unknown agent: %v", err)
 	}
 }
+
+// Who asks no model has nothing to say.
+func TestConversationsAskAModel(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, "agents: {Gate: {type: service}, Runner: {type: tool_plan}, Ada: {default_model: scripted}}\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"Gate":   "agent Gate is of type service, which asks no model: it has nothing to say",
+		"Runner": "agent Runner is of type tool_plan, which asks no model: it has nothing to say",
+		"Ada":    "",
+	} {
+		if _, err := c.Conversation(agent.AgentRequest{Agent: name}); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,16 +1,11 @@
 package config
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/inquest-dev/inquest/internal/agent"
-)
+import "slices"
 
 // validateTools checks tool_ids. Clients run none of these tools, and so cannot
 // know them: what a worker refuses, they warn of.
 func (a *Agent) validateTools(p path, v *validator) {
-	if row := a.row(); len(a.ToolIDs) > 0 && row.Pattern == agent.SingleShot {
+	if row := a.row(); len(a.ToolIDs) > 0 && !row.Pattern.Tools() {
 		v.errorf(p, "an agent of type %q has no tools", row.Name)
 	}
 	unknown := SeverityError
@@ -22,17 +17,9 @@ func (a *Agent) validateTools(p path, v *validator) {
 		case slices.Index(a.ToolIDs, name) < i:
 			v.errorf(at, "the tool %q is named twice", name)
 		case !slices.Contains(v.tools, name):
-			v.add(unknown, at, "this program has no registered tool %q%s; there are: %s", name, didYouMean(name, v.tools), v.registered())
+			v.add(unknown, at, "this program has no registered tool %q%s; there are: %s", name, didYouMean(name, v.tools), registered(v.tools))
 		}
 	}
-}
-
-// registered names the tools of the program.
-func (c *Config) registered() string {
-	if len(c.tools) == 0 {
-		return "none"
-	}
-	return strings.Join(slices.Sorted(slices.Values(c.tools)), ", ")
 }
 
 // toolIDs are the tool_ids of a definition; nil if there is none.

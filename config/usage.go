@@ -18,9 +18,15 @@ func (c *Config) uses(name string) map[string]bool {
 			used[entryPath("agents", w.definition).text] = true
 			for _, server := range w.Servers {
 				used[entryPath("mcp_servers", server).text] = true
-				if provider := c.summaryProvider(server); provider != "" {
+				if provider := c.summaryProvider(server); provider != "" && w.kind.Pattern.Model() {
 					used[entryPath("llm_providers", provider).text] = true
 				}
+			}
+			if !w.kind.Pattern.Model() {
+				continue
+			}
+			if w.PromptKey != "" {
+				used[entryPath("prompts", w.PromptKey).text] = true
 			}
 			for _, choice := range c.choices(w.settings) {
 				used[entryPath("llm_providers", choice.provider).text] = true

@@ -23,6 +23,7 @@ func (c *Config) validate() {
 	each(c.AgentChains, "agent_chains", v)
 	each(c.MCPServers, "mcp_servers", v)
 	each(c.LLMProviders, "llm_providers", v)
+	v.prompts()
 	c.System.Store.validate(path{}.key("system").key("store"), v)
 	v.native()
 	if !c.skipCredentials {

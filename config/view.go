@@ -24,7 +24,7 @@ type view struct {
 func (c *Config) view(chain string) *view {
 	v := &view{source: c, from: map[string]origin{}, Config: Config{
 		AgentChains: map[string]*Chain{}, Agents: map[string]*Agent{},
-		MCPServers: map[string]*Server{}, LLMProviders: map[string]*Provider{},
+		MCPServers: map[string]*Server{}, LLMProviders: map[string]*Provider{}, Prompts: map[string]string{},
 	}}
 	v.Defaults.AlertMasking = c.Defaults.AlertMasking // no other level has it
 	shown := map[string]bool{}
@@ -86,6 +86,11 @@ func (v *view) addEntries(shown map[string]bool) {
 			v.MCPServers[name] = &full
 		}
 	}
+	for name, text := range v.source.Prompts {
+		if shown[entryPath("prompts", name).text] {
+			v.Prompts[name] = text
+		}
+	}
 	for name, pr := range v.source.LLMProviders {
 		if p := entryPath("llm_providers", name); shown[p.text] && !pr.described {
 			v.LLMProviders[name] = v.provider(p, pr)
@@ -133,7 +138,7 @@ func (v *view) agent(p path, name string, a *Agent) *Agent {
 		MaxTokens: s.MaxTokens, NativeTools: s.NativeTools, Compression: s.Compression, Timeouts: s.Timeouts,
 		HeartbeatInterval: a.HeartbeatInterval,
 	}
-	if a.row().Pattern != agent.SingleShot {
+	if a.row().Pattern.Tools() {
 		full.ToolConfig = s.ToolConfig
 	}
 	for i, b := range a.MemoryBlocks {
@@ -182,18 +187,21 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 	for n := range src.Agents {
 		w := agents[n]
 		v.inherit(w.at, w.inherited, map[string]string{"timeouts.agent": "timeout", "timeout": "-"})
-		out.Agents = append(out.Agents, &StageAgent{
-			Name: w.definition, LLMProvider: w.Provider, LLMBackend: w.Backend, MaxIterations: w.MaxIterations,
-			MCPServers: notEmpty(w.Servers), FallbackProviders: w.Fallbacks, Timeout: w.Timeouts.Agent,
-			Temperature: w.Temperature, MaxTokens: w.MaxTokens,
-		})
+		entry := &StageAgent{
+			Name: w.definition, MaxIterations: w.MaxIterations, MCPServers: notEmpty(w.Servers), Timeout: w.Timeouts.Agent, Mock: w.Mock,
+		}
+		if w.kind.Pattern.Model() {
+			entry.LLMProvider, entry.LLMBackend, entry.FallbackProviders = w.Provider, w.Backend, w.Fallbacks
+			entry.Temperature, entry.MaxTokens, entry.PromptKey = w.Temperature, w.MaxTokens, w.PromptKey
+		}
+		out.Agents = append(out.Agents, entry)
 	}
 	if w := synthesis; w != nil {
 		v.inherit(w.at, w.inherited, nil)
 		if src.Synthesis.Agent == "" {
 			v.from[w.at.key("agent").text] = origin{rule: "synthesis"}
 		}
-		out.Synthesis = Synthesis{Agent: w.definition, LLMBackend: w.Backend, LLMProvider: w.Provider}
+		out.Synthesis = Synthesis{Agent: w.definition, LLMBackend: w.Backend, LLMProvider: w.Provider, Mock: w.Mock}
 	}
 	return out
 }

@@ -130,8 +130,11 @@ func typeSettings(t agent.Type) settings {
 // is one call without tools, whatever the chain says.
 func typeLimits(t agent.Type) level {
 	l := level{rule: t.Name}
-	if t.Pattern == agent.SingleShot {
-		l.settings = settings{Servers: []string{}, MaxIterations: &t.MaxIterations}
+	if !t.Pattern.Tools() {
+		l.settings.Servers = []string{}
+	}
+	if !t.Pattern.Tools() || !t.Pattern.Model() {
+		l.settings.MaxIterations = &t.MaxIterations
 	}
 	return l
 }

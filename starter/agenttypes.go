@@ -107,7 +107,7 @@ func (c *cli) printAgentTypes(types []agentType) error {
 			alias = cmp.Or(strings.Join(t.Aliases, ", "), `""`)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", t.Type, alias, t.Pattern, yesNo(t.SupportsHeartbeats),
-			t.SystemPromptTemplate, t.MaxIterations, strings.Join(lines[0], ", "))
+			cmp.Or(t.SystemPromptTemplate, "-"), t.MaxIterations, strings.Join(lines[0], ", "))
 		for _, more := range lines[1:] {
 			fmt.Fprintf(w, "\t\t\t\t\t\t%s\n", strings.Join(more, ", "))
 		}
@@ -130,7 +130,7 @@ func (c *cli) agentAbilities(ctx context.Context, cfg *config.Config, f agentTyp
 	}
 	row, _ := agent.LookupType(plan.Type)
 	var tools []string
-	if row.Pattern != agent.SingleShot { // whose one request has none
+	if row.Pattern.Tools() { // whose one request has none
 		if tools, err = c.offeredTools(ctx, cfg, f.agent); err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (c *cli) printAbilities(row agent.Type, able abilities) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"type", row.Name}, {"pattern", string(able.Pattern)}, {"supports heartbeats", yesNo(able.SupportsHeartbeats)},
-		{"system prompt template", able.SystemPromptTemplate}, {"max iterations", strconv.Itoa(able.MaxIterations)},
+		{"system prompt template", cmp.Or(able.SystemPromptTemplate, "none")}, {"max iterations", strconv.Itoa(able.MaxIterations)},
 		{"allowed tools", cmp.Or(strings.Join(able.AllowedTools, ", "), "none")},
 	} {
 		fmt.Fprintf(w, "%s\t%s\n", line[0], line[1])

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"text/tabwriter"
@@ -39,9 +40,10 @@ func (c *cli) inboxCommand() *cobra.Command {
 // question waits for a person. Its ID is the workflow id of the investigation,
 // its Question is what answer is given.
 type question struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Text string `json:"question"`
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Text string          `json:"question"`
+	Data json.RawMessage `json:"data,omitempty"`
 
 	Kind    string    `json:"kind"`
 	Stage   string    `json:"stage"`
@@ -50,7 +52,7 @@ type question struct {
 
 func questionsIn(t target, status workflows.Status) (out []question) {
 	for _, q := range status.Questions {
-		out = append(out, question{ID: t.workflow, Name: q.ID, Text: q.Question, Kind: q.Kind, Stage: q.Stage, Expires: q.Expires})
+		out = append(out, question{ID: t.workflow, Name: q.ID, Text: q.Question, Data: q.Data, Kind: q.Kind, Stage: q.Stage, Expires: q.Expires})
 	}
 	return out
 }

@@ -24,7 +24,7 @@ const (
 // request makes the request that the flags describe. Data that is large goes
 // into the store, if there is one here, and the request names it.
 func (c *cli) request(ctx context.Context, f runFlags) (agent.Request, error) {
-	req := agent.Request{Chain: f.chain, AlertType: f.alertType, Provider: f.provider}
+	req := agent.Request{Chain: f.chain, AlertType: f.alertType, Provider: f.provider, UseMock: f.mock}
 	var err error
 	if req.Runbook, err = c.text("--runbook", f.runbook); err != nil {
 		return req, err

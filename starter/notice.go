@@ -20,8 +20,12 @@ func questionLine(id string, q workflows.Interrupt) string {
 	how := map[string]string{
 		"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--decision …",
 	}[q.Kind]
+	text := q.Question
+	if len(q.Data) > 0 {
+		text += " " + string(q.Data)
+	}
 	return terminal.CleanLine(fmt.Sprintf("%s asks (%s, until %s): %s Answer: starter answer %s %s %s",
-		q.Stage, q.Kind, q.Expires.Local().Format(time.DateTime), q.Question, shellWord(id), shellWord(q.ID), how))
+		q.Stage, q.Kind, q.Expires.Local().Format(time.DateTime), text, shellWord(id), shellWord(q.ID), how))
 }
 
 // shellWord is a text as one word of a shell's command line.

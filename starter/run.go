@@ -22,7 +22,7 @@ import (
 // runFlags are those of the command run.
 type runFlags struct {
 	chain, alertType, data, provider, runbook, workflowID string
-	json, detach, verbose                                 bool
+	mock, json, detach, verbose                           bool
 }
 
 func (c *cli) runCommand() *cobra.Command {
@@ -42,6 +42,7 @@ func (c *cli) runCommand() *cobra.Command {
 	set.StringVar(&f.data, "data", "", "what to investigate: a text, @file, or - for standard input")
 	set.StringVar(&f.provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
 	set.StringVar(&f.runbook, "runbook", "", "instead of the chain's runbook: a text or @file")
+	set.BoolVar(&f.mock, "mock", false, "let the mocks that the configuration names work in their agents' place")
 	set.StringVar(&f.workflowID, "workflow-id", "", "workflow id (default: the chain or alert type and 8 random characters)")
 	set.BoolVar(&f.json, "json", false, "print nothing but the result, as JSON, when it has ended")
 	set.BoolVar(&f.detach, "detach", false, "print the workflow id and do not wait")

@@ -79,6 +79,9 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	r.teller.serve(ctx, r.in.Ref.Execution)
 	work, cancel := r.state.Deadline.start(ctx, "agent timeout", r.held)
 	r.signals.serve(work, r.handle)
+	if r.in.Agent.Mock {
+		loop = r.mocked
+	}
 	result, err := loop(work)
 	if err != nil && !workflow.IsContinueAsNewError(err) {
 		result, err = r.stopped(work, err), nil
@@ -241,7 +244,7 @@ func (r *agentRun) status() (AgentStatus, error) {
 	}
 	return AgentStatus{
 		Execution: r.in.Ref.Execution, Status: status, Iteration: r.state.Iteration - r.before, MaxIterations: r.in.Agent.MaxIterations,
-		Model: r.in.Agent.Models[r.state.Provider], Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
+		Model: r.in.Agent.Model(r.state.Provider), Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
 		PausedUntil: r.state.PausedUntil,
 	}, nil
 }

@@ -29,6 +29,9 @@ type fake struct {
 	ownTools func(in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error)
 	// output is what a stage hands on.
 	output func(stage string) activities.SaveStageOut
+	// hook answers a RunHook, planned are the calls of a plan.
+	hook    func(in activities.RunHookIn) (activities.RunHookOut, error)
+	planned []activities.Call
 	// speaker is the agent of a conversation.
 	speaker    agent.AgentSkeleton
 	cannotOpen error
@@ -39,6 +42,10 @@ type fake struct {
 	saved     []activities.SaveStageIn
 	finished  []activities.FinishIn
 	extended  []activities.ExtendBudgetIn
+	hooked    []activities.RunHookIn
+	mocked    []activities.RunMockIn
+	served    int
+	joined    []activities.PlanResultIn
 }
 
 func (f *fake) ExtendBudget(_ context.Context, in activities.ExtendBudgetIn) error {

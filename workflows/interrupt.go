@@ -52,6 +52,7 @@ func (r *investigationRun) ask(ctx workflow.Context, s *stageChild, kind route.A
 	r.state.Asked++
 	i := &interrupt{index: s.index, rule: rule, Interrupt: Interrupt{
 		ID: fmt.Sprintf("q%d", r.state.Asked), Kind: string(kind), Stage: s.plan.Name, Expires: workflow.Now(ctx).Add(expires),
+		Data:     result.Fields["data"],
 		Question: clip(orText(orText(textField(result.Fields, "question"), textField(result.Fields, "message")), "Stage "+s.plan.Name+" asks you to look at its result."), maxQuestion),
 	}}
 	r.interrupts = append(r.interrupts, i)

@@ -99,12 +99,14 @@ type Budget struct {
 
 // Interrupt is a question that an investigation has put to people.
 type Interrupt struct {
-	ID       string    `json:"id"`   // unique within the investigation
-	Kind     string    `json:"kind"` // clarification, confirmation or agent_review
-	Stage    string    `json:"stage"`
-	Question string    `json:"question"`
-	Expires  time.Time `json:"expires"`
-	Answered bool      `json:"answered,omitempty"`
+	ID       string `json:"id"`   // unique within the investigation
+	Kind     string `json:"kind"` // clarification, confirmation or agent_review
+	Stage    string `json:"stage"`
+	Question string `json:"question"`
+	// Data is what the stage's output has under "data", if that is at most 4 KB.
+	Data     json.RawMessage `json:"data,omitempty"`
+	Expires  time.Time       `json:"expires"`
+	Answered bool            `json:"answered,omitempty"`
 }
 
 // ConversationStage stands where an investigation's executions name their stage.

@@ -29,6 +29,7 @@ const (
 	defaultIteration = 10 * time.Minute // the plan normally says
 	defaultTool      = 2 * time.Minute
 	defaultApproval  = time.Hour        // the plan normally says
+	codeTimeout      = 10 * time.Minute // for hooks and mocks; the stage's own timeout may be shorter
 	resultGrace      = 15 * time.Second // for what CallTool does around the call itself
 )
 
@@ -38,6 +39,7 @@ const (
 	toolAttempts     = 10
 	ownToolAttempts  = 20
 	listAttempts     = 5
+	codeAttempts     = 10
 	storeAttempts    = 100
 )
 
@@ -57,6 +59,17 @@ func storeOptions(ctx workflow.Context, summary string) workflow.Context {
 		StartToCloseTimeout: storeTimeout,
 		HeartbeatTimeout:    HeartbeatTimeout,
 		RetryPolicy:         retry(storeAttempts, 30*time.Second),
+		Summary:             summary,
+	})
+}
+
+// codeOptions are for functions of the worker's program.
+func codeOptions(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: codeTimeout,
+		HeartbeatTimeout:    HeartbeatTimeout,
+		WaitForCancellation: true,
+		RetryPolicy:         retry(codeAttempts, 30*time.Second),
 		Summary:             summary,
 	})
 }

@@ -11,6 +11,8 @@ import (
 var patterns = map[agent.Pattern]any{
 	agent.Iterating:  IteratingAgent,
 	agent.SingleShot: SingleShotAgent,
+	agent.ToolPlan:   ToolPlanAgent,
+	agent.Service:    ServiceAgent,
 }
 
 // Register makes a worker run the workflows.
@@ -21,4 +23,6 @@ func Register(registry worker.WorkflowRegistry) {
 	registry.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
 	registry.RegisterWorkflow(IteratingAgent)
 	registry.RegisterWorkflow(SingleShotAgent)
+	registry.RegisterWorkflow(ToolPlanAgent)
+	registry.RegisterWorkflow(ServiceAgent)
 }

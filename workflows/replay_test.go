@@ -15,7 +15,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// The corpus is recorded from real runs: go test ./test/e2e -run 'Shapes|Continue|Critique' -record.
+// The corpus is recorded from real runs: go test ./test/e2e -run 'Shapes|Continue|Critique' -record,
+// and go test . -run Code -record.
 const corpus = "testdata/histories"
 
 // TestReplay runs every recorded history through the code as it is now. A
@@ -38,7 +39,7 @@ func TestReplay(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{TypeInvestigation, TypeConversation, "Stage", "IteratingAgent", "SingleShotAgent"} {
+	for _, name := range []string{TypeInvestigation, TypeConversation, "Stage", "IteratingAgent", "SingleShotAgent", "ToolPlanAgent", "ServiceAgent"} {
 		if !seen[name] {
 			t.Errorf("no history of the workflow %s is recorded", name)
 		}

@@ -53,12 +53,14 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	held := func() bool { return r.steering.Paused || len(r.waiting()) > 0 }
 	work, cancel := r.deadline.start(ctx, "stage timeout", held)
 	signals.serve(ctx, r.handle)
-	for n, plan := range r.in.Stage.Agents {
-		r.agents = append(r.agents, r.launch(work, n, plan, nil))
+	if r.preProcess(work) {
+		for n, plan := range r.in.Stage.Agents {
+			r.agents = append(r.agents, r.launch(work, n, plan, nil))
+		}
+		r.wait(ctx, r.agents)
+		r.judge()
 	}
-	r.wait(ctx, r.agents)
 	cancel()
-	r.judge()
 	switch {
 	case r.result.Status != agent.StatusCompleted:
 	case ctx.Err() != nil: // what is there is kept, but nothing more is begun
@@ -66,6 +68,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	case r.in.Stage.Synthesis != nil && r.result.Bound == "":
 		r.synthesise(ctx)
 	}
+	r.postProcess(ctx)
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	signals.drain(cleanup, r.handle)
 	r.result.Guidance = r.steering.Guidance
@@ -84,7 +87,7 @@ func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton,
 	}}
 	input := AgentInput{Ref: m.ref, Agent: plan, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers, Steering: r.steering}
 	input.Steering.Guidance = guidanceFor(r.steering.Guidance, plan.Name)
-	summary := plan.Name + " · " + plan.Models[0]
+	summary := strings.TrimSuffix(plan.Name+" · "+plan.Model(0), " · ")
 	ctx = childOptions(ctx, childID(r.in.Investigation, m.ref.Execution), summary)
 	m.child = workflow.ExecuteChildWorkflow(ctx, patterns[plan.Pattern], input)
 	return m

@@ -55,7 +55,7 @@ func (r *investigationRun) withRunning() []StageStatus {
 	for _, s := range r.running {
 		for _, a := range s.plan.Agents {
 			stages[s.index].Agents = append(stages[s.index].Agents, AgentSummary{
-				Name: a.Name, Status: agent.StatusRunning, Model: a.Models[0],
+				Name: a.Name, Status: agent.StatusRunning, Model: a.Model(0),
 				WorkflowID: childID(r.id, executionName(s.plan.Name, a.Name)),
 			})
 		}

@@ -1,5 +1,5 @@
 // Command embed is a program that is an Inquest worker besides: its agent opens
-// tickets with a function of this program.
+// tickets with a function of this program, and is told by another who is on duty.
 package main
 
 import (
@@ -22,10 +22,13 @@ func main() {
 	w, err := inquest.NewWorker(ctx, inquest.Options{
 		Config: os.Getenv("INQUEST_CONFIG"), Store: os.Getenv("INQUEST_STORE"),
 		Tools:  []inquest.Tool{inquest.NewTool("open_ticket", "Opens a ticket for the people on duty", openTicket)},
+		Hooks:  map[string]inquest.Hook{"on-duty": onDuty},
 		Agents: map[string]*inquest.Agent{"Triage": {ToolIDs: []string{"open_ticket"}, DefaultModel: cmp.Or(os.Getenv("MODEL"), "openai:gpt-4o-mini")}},
 		Chains: map[string]*inquest.Chain{"tickets": {
 			AlertTypes: []string{"complaint"},
-			Stages:     []*inquest.Stage{{Name: "triage", Agents: []*inquest.StageAgent{{Name: "Triage"}}}},
+			Stages: []*inquest.Stage{{
+				Name: "triage", Agents: []*inquest.StageAgent{{Name: "Triage"}}, Flow: inquest.Flow{PreProcess: "on-duty"},
+			}},
 		}},
 	})
 	if err == nil {
@@ -34,6 +37,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// onDuty runs before the agent, which is shown what it returns.
+func onDuty(context.Context, inquest.HookInput) (inquest.HookOutput, error) {
+	return inquest.HookOutput{Output: map[string]any{"on_duty": cmp.Or(os.Getenv("ON_DUTY"), "nobody")}}, nil
 }
 
 type ticket struct {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -27,6 +28,16 @@ type Plan struct {
 	Stages     []StagePlan `json:"stages"`
 }
 
+// StageOf is the stage that a run is one of: of "dig" and "dig#2" it is "dig".
+func (p Plan) StageOf(run string) (StagePlan, bool) {
+	name, _, _ := strings.Cut(run, "#")
+	i := slices.IndexFunc(p.Stages, func(s StagePlan) bool { return s.Name == name })
+	if i < 0 {
+		return StagePlan{}, false
+	}
+	return p.Stages[i], true
+}
+
 // MainQueue is the task queue that workers serve unless they are told otherwise.
 const MainQueue = "inquest"
 
@@ -51,7 +62,17 @@ type StagePlan struct {
 	// OutputKey names the stage's output for other stages; "" = the stage's name.
 	OutputKey string  `json:"output_key,omitempty"`
 	Routing   Routing `json:"routing,omitzero"`
+	Hooks
 }
+
+// Hooks name functions of the workers' program that work on a stage; "" = none.
+type Hooks struct {
+	PreProcess  string `json:"pre_process,omitempty"`  // before the agents
+	PostProcess string `json:"post_process,omitempty"` // on what the stage hands on
+}
+
+// Key is what the stage hands on under.
+func (s StagePlan) Key() string { return cmp.Or(s.OutputKey, s.Name) }
 
 // All are the agents of the stage, the synthesis last.
 func (s StagePlan) All() []AgentPlan {
@@ -64,7 +85,7 @@ func (s StagePlan) All() []AgentPlan {
 // Steers reports whether what the stage hands on decides where its chain goes.
 func (s StagePlan) Steers() bool {
 	r := s.Routing
-	if len(r.Rules) > 0 || r.DefaultNext != "" || r.LoopTarget != "" || s.OutputKey != "" {
+	if len(r.Rules) > 0 || r.DefaultNext != "" || r.LoopTarget != "" || s.OutputKey != "" || s.PostProcess != "" {
 		return true
 	}
 	for _, a := range s.Agents {
@@ -85,6 +106,11 @@ type AgentPlan struct {
 	Type         string `json:"type"`
 	LLMBackend   string `json:"llm_backend"`
 	Instructions string `json:"instructions,omitempty"`
+	// Prompt is a template that stands in place of the type's own; "" = the type's.
+	Prompt string `json:"prompt,omitempty"`
+	// Mock names the function of the workers' program that works in the agent's
+	// place; "" = the agent works itself.
+	Mock string `json:"mock,omitempty"`
 	// Providers are tried in order: the agent's own, then its fallbacks.
 	Providers     []Provider `json:"providers"`
 	MaxIterations int        `json:"max_iterations"`
@@ -267,4 +293,6 @@ type PlanRequest struct {
 	// entry, or "provider:model"; empty = as configured.
 	Provider string
 	Runbook  string
+	// UseMocks has the agents' mocks work in their place, where there are any.
+	UseMocks bool
 }

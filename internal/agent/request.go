@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 )
@@ -24,10 +25,12 @@ type Request struct {
 	Provider string `json:"provider,omitempty"`
 	// Runbook is text that replaces the chain's runbook.
 	Runbook string `json:"runbook,omitempty"`
+	// UseMock has the agents' mocks work in their place, where the configuration names any.
+	UseMock bool `json:"use_mock,omitempty"`
 }
 
 // requestFields is what errors tell a user who got the input wrong.
-const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "provider", "runbook"}`
+const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "provider", "runbook", "use_mock"}`
 
 // ParseRequest reads a workflow's arguments strictly: there must be one, an
 // object, with known fields only. The error says what to write.
@@ -65,7 +68,11 @@ func plain(err error) string {
 		if wrong.Field == "" {
 			return "it is of the JSON type " + wrong.Value
 		}
-		return fmt.Sprintf("%q is of the JSON type %s, not a string", wrong.Field, wrong.Value)
+		what := "a string"
+		if wrong.Type.Kind() == reflect.Bool {
+			what = "true or false"
+		}
+		return fmt.Sprintf("%q is of the JSON type %s, not %s", wrong.Field, wrong.Value, what)
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }

@@ -20,12 +20,14 @@ type StageSkeleton struct {
 	Synthesis     *AgentSkeleton  `json:"synthesis,omitempty"`
 	OutputKey     string          `json:"output_key,omitempty"` // "" = the stage's name
 	Routing       Routing         `json:"routing,omitzero"`
+	Hooks
 }
 
 // AgentSkeleton is the part of an AgentPlan that workflows steer by.
 type AgentSkeleton struct {
 	Name    string  `json:"name"`
 	Pattern Pattern `json:"pattern"`
+	Mock    bool    `json:"mock,omitempty"` // a function works in its place
 	// Models name the agent's providers in the order in which they are tried.
 	Models           []string         `json:"models"`
 	MaxIterations    int              `json:"max_iterations"`
@@ -38,6 +40,14 @@ type AgentSkeleton struct {
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
 	// ApprovalTimeout is how long a call waits for a person.
 	ApprovalTimeout Duration `json:"approval_timeout,omitempty"`
+}
+
+// Model is the agent's n-th; "" if it has none.
+func (a AgentSkeleton) Model(n int) string {
+	if n < len(a.Models) {
+		return a.Models[n]
+	}
+	return ""
 }
 
 // ServerSkeleton names an MCP server and the task queue that serves it.
@@ -56,7 +66,7 @@ func (p Plan) Skeleton() Skeleton {
 }
 
 func (s StagePlan) skeleton() StageSkeleton {
-	out := StageSkeleton{Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout, OutputKey: s.OutputKey, Routing: s.Routing}
+	out := StageSkeleton{Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout, OutputKey: s.OutputKey, Routing: s.Routing, Hooks: s.Hooks}
 	for _, a := range s.Agents {
 		out.Agents = append(out.Agents, a.skeleton())
 	}
@@ -70,7 +80,7 @@ func (s StagePlan) skeleton() StageSkeleton {
 func (a AgentPlan) skeleton() AgentSkeleton {
 	row, _ := LookupType(a.Type)
 	out := AgentSkeleton{
-		Name: a.Name, Pattern: row.Pattern, MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
+		Name: a.Name, Pattern: row.Pattern, Mock: a.Mock != "", MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
 		ThinkingFallback: row.ThinkingFallback, Heartbeats: row.Heartbeats, HeartbeatInterval: a.HeartbeatInterval, Timeouts: a.Timeouts, ApprovalTimeout: a.Tools.ApprovalTimeout,
 	}
 	for _, p := range a.Providers {

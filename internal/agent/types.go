@@ -9,7 +9,15 @@ type Pattern string
 const (
 	Iterating  Pattern = "iterating"
 	SingleShot Pattern = "single_shot"
+	ToolPlan   Pattern = "tool_plan" // runs the calls that an earlier stage has planned
+	Service    Pattern = "service"   // does nothing: the hooks of its stage do
 )
+
+// Model reports whether agents of the pattern ask a model.
+func (p Pattern) Model() bool { return p != ToolPlan && p != Service }
+
+// Tools reports whether agents of the pattern call tools.
+func (p Pattern) Tools() bool { return p != SingleShot && p != Service }
 
 // Names of the built-in tools.
 const (
@@ -32,7 +40,7 @@ type Type struct {
 	Pattern Pattern
 	// Tools are the built-in tools that every agent of this type is offered.
 	Tools []string
-	// Prompt names the template of the system prompt (internal/prompt).
+	// Prompt names the template of the system prompt (internal/prompt); "" = no model is asked.
 	Prompt string
 	// MaxIterations is the type's own limit; 0 leaves it to the configuration's defaults.
 	MaxIterations int
@@ -44,14 +52,16 @@ type Type struct {
 	ThinkingFallback bool
 }
 
-// types is the table. Rows of later capabilities (memory, heartbeats, contracts)
-// are added with what runs them: a type that is not here is refused.
+// types is the table. Rows of later capabilities are added with what runs them: a
+// type that is not here is refused.
 var types = []Type{
 	{Name: "default", Aliases: []string{""}, Pattern: Iterating, Prompt: "investigation"},
 	{Name: "action", Pattern: Iterating, Prompt: "action"},
 	{Name: "synthesis", Pattern: SingleShot, Prompt: "synthesis", MaxIterations: 1, ThinkingFallback: true},
 	{Name: "scoring", Pattern: SingleShot, Prompt: "scoring", MaxIterations: 1},
 	{Name: "llm", Pattern: SingleShot, Prompt: "llm", MaxIterations: 1, JSON: true},
+	{Name: "tool_plan", Pattern: ToolPlan, MaxIterations: 1, JSON: true},
+	{Name: "service", Pattern: Service, MaxIterations: 1, JSON: true},
 	{Name: "exec_summary", Pattern: SingleShot, Prompt: "exec_summary", MaxIterations: 1},
 	{
 		Name: "memgpt_agent", Aliases: []string{"memgpt"}, Pattern: Iterating, Prompt: "memgpt", MaxIterations: 5, Heartbeats: true,
@@ -68,7 +78,7 @@ var types = []Type{
 }
 
 // later names the types of the specification that are not built yet.
-var later = []string{"tool_plan", "service", "orchestrator"}
+var later = []string{"orchestrator"}
 
 // Types returns the rows of the table, in order.
 func Types() []Type { return slices.Clone(types) }

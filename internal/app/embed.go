@@ -2,9 +2,12 @@ package app
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -13,6 +16,9 @@ import (
 type Embedding struct {
 	// Tools are written in Go; agents name them in tool_ids.
 	Tools []builtin.Tool
+	// Hooks and Mocks are functions that stages and their agents name.
+	Hooks map[string]hook.Func
+	Mocks map[string]hook.Mock
 	// Entries are agents, chains and what they need, beside those of the files.
 	Entries config.Entries
 }
@@ -22,6 +28,7 @@ func (o HostOptions) source() config.Source {
 	src := config.Source{Dir: o.Config, Env: command.Env(o.Data), TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue)}
 	if e := o.Embedding; e != nil {
 		src.Entries, src.Env = e.Entries, withoutExecutable(src.Env)
+		src.Hooks, src.Mocks = slices.Sorted(maps.Keys(e.Hooks)), slices.Sorted(maps.Keys(e.Mocks))
 		for _, t := range e.Tools {
 			src.Tools = append(src.Tools, t.Spec.Name)
 		}
@@ -46,10 +53,10 @@ func (o HostOptions) Check() error {
 	return err
 }
 
-// tools are the tools that another program brings along.
-func (o HostOptions) tools() []builtin.Tool {
+// embedding is what another program brings along.
+func (o HostOptions) embedding() Embedding {
 	if o.Embedding == nil {
-		return nil
+		return Embedding{}
 	}
-	return o.Embedding.Tools
+	return *o.Embedding
 }

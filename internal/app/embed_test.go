@@ -38,7 +38,7 @@ func TestEmbeddedConfiguration(t *testing.T) {
 	clerk := plan.Stages[0].Agents[0]
 	row, _ := agent.LookupType(clerk.Type)
 	var names []string
-	for _, spec := range tool.NewPolicy(nil).Tools(row, clerk, nil, builtins{code: opts.tools()}.Specs(clerk)).Offered() {
+	for _, spec := range tool.NewPolicy(nil).Tools(row, clerk, nil, builtins{code: opts.embedding().Tools}.Specs(clerk)).Offered() {
 		names = append(names, spec.Name)
 	}
 	if diff := cmp.Diff([]string{"page", agent.ToolReadResult}, names); diff != "" {

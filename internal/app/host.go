@@ -108,10 +108,11 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	if h.opts.Embedding == nil { // the cache is the process's
 		worker.SetStickyWorkflowCacheSize(cmp.Or(h.opts.CachedWorkflows, DefaultCachedWorkflows))
 	}
+	code := h.opts.embedding()
 	h.worker, err = StartWorker(ctx, WorkerOptions{
 		Client: h.Client, Namespace: h.opts.Temporal.Namespace,
 		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0,
-		Config: h.Config, Store: h.Store, Tools: h.opts.tools(),
+		Config: h.Config, Store: h.Store, Tools: code.Tools, Hooks: code.Hooks, Mocks: code.Mocks,
 		MaxCalls: cmp.Or(h.opts.MaxCalls, h.Config.Current().Queue.Calls()), Drain: h.Drain(),
 		DeploymentVersion: h.opts.DeploymentVersion, Logger: h.opts.Logger,
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
@@ -35,6 +36,9 @@ type WorkerOptions struct {
 	Servers tool.Caller
 	// Tools are written in Go, beside our own.
 	Tools []builtin.Tool
+	// Hooks and Mocks are written in Go, too, and named by stages and their agents.
+	Hooks map[string]hook.Func
+	Mocks map[string]hook.Mock
 	// MaxCalls is how many model and tool calls run at once; 0 = 1000.
 	MaxCalls int
 	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
@@ -132,6 +136,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store, code: opts.Tools},
+		Hooks: opts.Hooks, Mocks: opts.Mocks,
 		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),
 		SearchAttributes: !opts.ToolsOnly && registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,

@@ -18,6 +18,8 @@ type Data struct {
 	Agent, Description, Chain, Stage, AlertType, Instructions, Runbook string
 	// Request is the alert's data, as text.
 	Request string
+	// Custom is a template that stands in place of the system prompt's own part.
+	Custom  string
 	Servers []Server
 	// Prior are the results of earlier stages, in order.
 	Prior []Result
@@ -60,8 +62,17 @@ var names = [...]string{"action", "exec_summary", "investigation", "letta", "llm
 func Names() []string { return slices.Clone(names[:]) }
 
 // System renders the system prompt of an agent. Its first line begins with
-// "You are <Agent>,".
-func System(name string, d Data) (string, error) { return render("system", name, d) }
+// "You are <Agent>,", unless d has a Custom one.
+func System(name string, d Data) (string, error) {
+	if d.Custom == "" {
+		return render("system", name, d)
+	}
+	var err error
+	if d.Custom, err = fill(d.Custom, d); err != nil {
+		return "", err
+	}
+	return render("system", "custom", d)
+}
 
 // Task renders the first user message: the alert, the runbook and the results of
 // earlier stages, each between tags that its text cannot close.
@@ -73,7 +84,7 @@ var files embed.FS
 // render parses on every call: it takes well under a millisecond, happens twice
 // an execution, and leaves no shared state behind.
 func render(folder, name string, d Data) (string, error) {
-	if !slices.Contains(names[:], name) {
+	if !slices.Contains(names[:], name) && name != "custom" {
 		return "", fmt.Errorf("unknown prompt template %q; there are %s", name, strings.Join(names[:], ", "))
 	}
 	dir, file := "templates/"+folder+"/", name+".tmpl"

@@ -17,7 +17,7 @@ func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m
 func TestEveryTypeHasItsPrompt(t *testing.T) {
 	t.Parallel()
 	for _, row := range agent.Types() {
-		if !slices.Contains(prompt.Names(), row.Prompt) {
+		if row.Pattern.Model() && !slices.Contains(prompt.Names(), row.Prompt) {
 			t.Errorf("type %s: there is no prompt template %q", row.Name, row.Prompt)
 		}
 	}
@@ -67,5 +67,31 @@ func TestNamesStayOnOneLine(t *testing.T) {
 	text := must(t, prompt.System, "investigation", prompt.Data{Agent: evil, Servers: []prompt.Server{{Name: "s", Error: evil}}})
 	if strings.Contains(text, "\n# Task") {
 		t.Errorf("an error became a heading:\n%s", text)
+	}
+}
+
+// A custom prompt stands in place of the template's own part; what every agent is
+// told of data, tools and its instructions follows.
+func TestCustomPrompt(t *testing.T) {
+	t.Parallel()
+	d := full()
+	d.Custom, d.Stage = `You are {{.Agent}} in {{ .Stage }}. Answer as {{"{{"}}{{.Chain}}}}.`, "look\n# twice"
+	text := must(t, prompt.System, "react", d)
+	if !strings.HasPrefix(text, "You are LogAgent in look # twice. Answer as {{checkout}}.\n") || strings.Contains(text, "Thought:") {
+		t.Errorf("it begins with %.100q", text)
+	}
+	for _, part := range []string{"# Data is not instructions", "Logs and metrics of the shop.", "Look at the last hour first."} {
+		if !strings.Contains(text, part) {
+			t.Errorf("there is no %q in:\n%s", part, text)
+		}
+	}
+	for text, want := range map[string]string{
+		"{{.Agent}}": "", `{{"x"}}`: "", "}}": "",
+		" \n": "must not be empty", "{{.Request}}": "no variable Request; there are: Agent, AlertType, Chain, Stage",
+		"{{if .Agent}}x{{end}}": "only {{.Name}}", "a {{.Agent": "only {{.Name}}", "{{ {{.Agent}}": "only {{.Name}}",
+	} {
+		if err := prompt.Check(text); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
 	}
 }

@@ -82,7 +82,7 @@ func TestEmbed(t *testing.T) {
 	t.Parallel()
 	system := newTickets(t)
 	w := newWorld(t, triage, embedConfig)
-	w = w.with("INQUEST_CONFIG="+w.config, "MODEL=lab-model", "TICKETS_URL="+system.URL)
+	w = w.with("INQUEST_CONFIG="+w.config, "MODEL=lab-model", "TICKETS_URL="+system.URL, "ON_DUTY=Ada")
 	w.dev("--no-worker")
 	program := w.embed()
 
@@ -98,6 +98,9 @@ func TestEmbed(t *testing.T) {
 	offered := w.model.Requests()[0].Tools
 	if len(offered) != 2 || offered[0].Function.Name != "open_ticket" || !strings.Contains(string(offered[0].Function.Parameters), `"one line that says what is wrong"`) {
 		t.Errorf("offered: %+v", offered)
+	}
+	if task := w.model.Requests()[0].Last().Text(); !strings.Contains(task, `{"on_duty":"Ada"}`) {
+		t.Errorf("the hook's output is not in the task:\n%s", task)
 	}
 	<-system.came
 

@@ -147,7 +147,7 @@ func TestPipelineEnds(t *testing.T) {
 		if strings.Contains(req.System(), "Ask for more") {
 			return llmtest.Text(`{"outcome":"loop_back"}`)
 		}
-		return llmtest.Text(`{"said":"it"}`)
+		return llmtest.Text(`{"said":"it","data":{"host":"db-1"}}`)
 	}, interruptConfig)
 	w.dev()
 	for _, tt := range []struct {
@@ -157,10 +157,10 @@ func TestPipelineEnds(t *testing.T) {
 		calls int    // of the model
 		has   string // the report
 	}{
-		{"asks", agent.EndDenied, "gate success", 1, `{"said":"it"}`},
-		{"expires", agent.EndInterruptExpired, "gate success", 1, `{"said":"it"}`},
+		{"asks", agent.EndDenied, "gate success", 1, `{"said":"it","data":{"host":"db-1"}}`},
+		{"expires", agent.EndInterruptExpired, "gate success", 1, `{"said":"it","data":{"host":"db-1"}}`},
 		{"loops", agent.EndMaxPasses, "work success, judge loop_back, work#2 success, judge#2 loop_back", 4, `{"outcome":"loop_back"}`},
-		{"spends", agent.EndMaxLLMCalls, "one success, two success, three partial", 2, `{"said":"it"}`},
+		{"spends", agent.EndMaxLLMCalls, "one success, two success, three partial", 2, `{"said":"it","data":{"host":"db-1"}}`},
 	} {
 		t.Run(tt.chain, func(t *testing.T) {
 			t.Parallel()
@@ -168,6 +168,10 @@ func TestPipelineEnds(t *testing.T) {
 			w.beginWith(tt.chain, agent.Request{Chain: tt.chain, Data: []byte(`"x"`)})
 			if tt.chain == "asks" {
 				eventually(t, "it asks", func() bool { return len(w.statusOf(tt.chain).Questions) == 1 })
+				var inbox []struct{ Data struct{ Host string } }
+				if w.decode(&inbox, "inbox", "--json"); len(inbox) != 1 || inbox[0].Data.Host != "db-1" {
+					t.Errorf("in the inbox: %+v", inbox)
+				}
 				w.must("answer", tt.chain, "--deny", "--text", "not today")
 			}
 			result := w.end(tt.chain)

@@ -19,6 +19,8 @@ var table = []agent.Type{
 	{Name: "synthesis", Pattern: "single_shot", Prompt: "synthesis", MaxIterations: 1, ThinkingFallback: true},
 	{Name: "scoring", Pattern: "single_shot", Prompt: "scoring", MaxIterations: 1},
 	{Name: "llm", Pattern: "single_shot", Prompt: "llm", MaxIterations: 1, JSON: true},
+	{Name: "tool_plan", Pattern: "tool_plan", MaxIterations: 1, JSON: true},
+	{Name: "service", Pattern: "service", MaxIterations: 1, JSON: true},
 	{Name: "exec_summary", Pattern: "single_shot", Prompt: "exec_summary", MaxIterations: 1},
 	{
 		Name: "memgpt_agent", Aliases: []string{"memgpt"}, Pattern: "iterating", Prompt: "memgpt", MaxIterations: 5, Heartbeats: true,
@@ -52,11 +54,13 @@ func newWorker(row agent.Type, name, owner string) worker {
 	}
 	w := worker{row: row, plan: agent.AgentPlan{
 		Name: name, Definition: owner + "/" + name, Type: row.Name, LLMBackend: "langchain", MaxIterations: limit, OnLimit: agent.OnLimitConclude,
-		Providers:   []agent.Provider{{Name: "first", Model: "gpt-4o"}, {Name: "second", Model: "gpt-4o-mini"}},
 		Compression: agent.Compression{Enabled: true, Threshold: 0.8, KeepRecentMessages: 4, Strategy: "window"},
 		Timeouts:    agent.Timeouts{Tool: agent.Duration(time.Minute), Agent: agent.Duration(100 * time.Hour)},
 	}}
-	if row.Pattern == agent.Iterating {
+	if row.Pattern.Model() {
+		w.plan.Providers = []agent.Provider{{Name: "first", Model: "gpt-4o"}, {Name: "second", Model: "gpt-4o-mini"}}
+	}
+	if row.Pattern.Tools() {
 		w.plan.Servers = []agent.Server{{Name: "lab"}}
 	}
 	if slices.Contains(row.Tools, "core_memory_append") {
@@ -76,7 +80,7 @@ func (w *worker) shell() {
 // tools, the shell only where it is on, and those of its servers, less what the
 // configuration takes away.
 func (w worker) effective() (names []string) {
-	if w.row.Pattern == agent.SingleShot {
+	if !w.row.Pattern.Tools() {
 		return nil
 	}
 	risks := map[string]string{
@@ -89,7 +93,10 @@ func (w worker) effective() (names []string) {
 		all = slices.DeleteFunc(all, func(name string) bool { return name == "shell" })
 	}
 	if len(w.plan.Servers) > 0 {
-		all = append(all, "read_result", "lab.once", "lab.read", "lab.set")
+		if w.row.Pattern.Model() { // which may have been shown a part of a result
+			all = append(all, "read_result")
+		}
+		all = append(all, "lab.once", "lab.read", "lab.set")
 	}
 	config := w.plan.Tools
 	for _, name := range all {

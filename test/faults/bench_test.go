@@ -55,7 +55,7 @@ type bystander struct {
 }
 
 func newBystander(b *testing.B, r *run) bystander {
-	r.employ(newWorker(table[5], "A", r.id))
+	r.employ(newWorker(rowOf(b, "memgpt"), "A", r.id))
 	body, err := json.Marshal(r.plan)
 	if err != nil {
 		b.Fatal(err)

@@ -38,6 +38,7 @@ func (r *run) check(ctx context.Context) []string {
 		}
 		c := checker{run: r, worker: r.agents[name], execution: name, entries: entries}
 		c.checkReplies()
+		c.checkUnasked()
 		c.checkMemory(ctx)
 		c.checkIsolation()
 	}
@@ -117,8 +118,11 @@ func (c checker) checkReplies() {
 				c.checkCall(reply.Iteration, n, call, result)
 			}
 		}
-		lost := c.lostReplies(reply.Iteration)
-		if paid := c.paid[[2]any{c.execution, reply.Iteration}]; paid != 1+lost {
+		lost, want := c.lostReplies(reply.Iteration), 0
+		if c.row.Pattern.Model() {
+			want = 1 + lost
+		}
+		if paid := c.paid[[2]any{c.execution, reply.Iteration}]; paid != want {
 			c.problem("%s: iteration %d was answered %d times, %d of them could not be written", c.execution, reply.Iteration, paid, lost)
 		}
 	}
@@ -168,8 +172,7 @@ func remembered(w worker, entries []transcript.Entry) memories {
 	for _, b := range w.plan.MemoryBlocks {
 		out.blocks[b.Label] = b.Value
 	}
-	bySeq := slices.SortedFunc(slices.Values(entries), func(a, b transcript.Entry) int { return int(a.Seq - b.Seq) })
-	for _, e := range bySeq {
+	for _, e := range slices.SortedFunc(slices.Values(entries), bySeq) {
 		if e.Kind != transcript.KindResult || e.Status != string(tool.StatusSuccess) {
 			continue
 		}

@@ -36,8 +36,9 @@ func (c *commands) record(ctx workflow.Context, what string, args ...any) {
 	c.lines[id] = append(c.lines[id], what+" "+string(body))
 }
 
-// hashes of plans, and when something happened, differ between two runs of one seed.
-var incidental = regexp.MustCompile(`"plan":"[^"]*"|"[a-z_]+_at":"[^"]*"|20\d\d-\d\d-\d\dT[^"]*`)
+// hashes of plans, when something happened and how long it took, and what a clipped
+// text has behind that, differ between two runs of one seed.
+var incidental = regexp.MustCompile(`time_ms\\?":(\d*(?:[^"\\…]|\\.)*…|\d+)|"plan":"[^"]*"|"[a-z_]+_at":"[^"]*"|20\d\d-\d\d-\d\dT[^"]*`)
 
 // text is all of them, workflow by workflow.
 func (r *run) decided() string {
@@ -88,6 +89,12 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, arg.Call+1
 	case activities.CallOwnToolsIn:
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, arg.Calls[0]+1
+	case activities.PlanCallsIn:
+		at.execution, at.iteration = arg.Ref.Execution, 1
+	case activities.PlanResultIn:
+		at.execution, at.iteration = arg.Ref.Execution, 2
+	case activities.ServeIn:
+		at.execution, at.iteration = arg.Ref.Execution, 1
 	case activities.ListToolsIn:
 		at.execution, at.position = arg.Ref.Execution, -1
 	case activities.ReadReplyIn:

@@ -27,7 +27,7 @@ func cast(s *store.Store, id string, seed uint64) *run {
 	rows := agent.Types()
 	r := newRun(s, id, seed, profiles[seed/uint64(len(rows))%uint64(len(profiles))])
 	subject := rows[seed%uint64(len(rows))]
-	r.talking = chance(0.25, seed, "talking")
+	r.talking = subject.Pattern.Model() && chance(0.25, seed, "talking")
 	workers := []worker{newWorker(subject, "A", id)}
 	for n := range pick(3, seed, "companions") {
 		if !r.talking {

@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-func rowOf(t *testing.T, name string) agent.Type {
+func rowOf(t testing.TB, name string) agent.Type {
 	t.Helper()
 	row, ok := agent.LookupType(name)
 	if !ok {
@@ -70,7 +70,8 @@ func TestTable(t *testing.T) {
 }
 
 // What is offered is the effective set, for every type and whatever the
-// configuration takes away: (*run).asked looks at every request.
+// configuration takes away: (*run).asked looks at every request. Where no model is
+// asked, it is what a plan may call.
 func TestOffered(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -89,10 +90,14 @@ func TestOffered(t *testing.T) {
 				r := newRun(s, row.Name+" "+name, 1, profiles[0])
 				w := newWorker(row, "A", r.id)
 				change(&w)
+				r.steps = everything()
 				r.employ(w)
 				played(t, r)
-				if len(r.times) == 0 {
-					t.Error("no model was asked")
+				if asked := len(r.times) > 0; asked != row.Pattern.Model() {
+					t.Errorf("a model was asked: %t", asked)
+				}
+				if w.carriesOut() {
+					r.checkRefusals(t, w)
 				}
 			})
 		}
@@ -112,19 +117,35 @@ func everything() (calls []agent.ToolCall) {
 	return calls
 }
 
+// checkRefusals: of everything, what is not the agent's was refused, and nothing else.
+func (r *run) checkRefusals(t *testing.T, w worker) {
+	t.Helper()
+	results := r.results(t, "work/A")
+	if len(results) != len(everything()) {
+		t.Errorf("%d results", len(results))
+	}
+	for _, e := range results {
+		refused := e.ErrorType == tool.ErrorPermissionDenied || e.ErrorType == tool.ErrorUnknownTool
+		if allowed := slices.Contains(w.effective(), strings.ReplaceAll(e.Call.Name, "__", ".")); allowed == refused {
+			t.Errorf("%s: %s %s", e.Call.Name, e.ErrorType, e.Text)
+		}
+	}
+}
+
 // A tool that is not the agent's is refused when it is called, and the loop goes
 // on; what is the agent's is done. Only types with heartbeats can pause them.
 func TestForbiddenTools(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	for _, row := range agent.Types() {
-		if row.Pattern != agent.Iterating {
+		if !row.Pattern.Tools() {
 			continue
 		}
 		t.Run(row.Name, func(t *testing.T) {
 			t.Parallel()
 			r := newRun(s, row.Name, 1, profiles[0])
 			w := newWorker(row, "A", r.id)
+			r.steps = everything()
 			r.employ(w)
 			says := script(llm.Response{ToolCalls: everything()})
 			r.says = func(at place) llm.Response {
@@ -134,14 +155,12 @@ func TestForbiddenTools(t *testing.T) {
 				return says(at)
 			}
 			played(t, r)
-			for _, e := range r.results(t, "work/A") {
-				refused := e.ErrorType == tool.ErrorPermissionDenied || e.ErrorType == tool.ErrorUnknownTool
-				if allowed := slices.Contains(w.effective(), strings.ReplaceAll(e.Call.Name, "__", ".")); allowed == refused {
-					t.Errorf("%s: %s %s", e.Call.Name, e.ErrorType, e.Text)
-				}
+			r.checkRefusals(t, w)
+			if want := map[bool]int{true: 2}[row.Pattern.Model()]; len(r.times) != want {
+				t.Fatalf("%d model calls, want %d", len(r.times), want)
 			}
-			if n := len(r.results(t, "work/A")); n != len(everything()) || len(r.times) != 2 {
-				t.Errorf("%d results, %d model calls", n, len(r.times))
+			if !row.Pattern.Model() {
+				return
 			}
 			slept := r.times[1].Sub(r.times[0]).Round(time.Minute)
 			if want := map[bool]time.Duration{true: time.Hour}[row.Heartbeats]; slept != want {
@@ -249,7 +268,7 @@ func TestCrashesAfterWrites(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %d", row.Name, seed), func(t *testing.T) {
 				t.Parallel()
 				r := newRun(s, fmt.Sprintf("crash %s %d", row.Name, seed), seed, profile{rates: map[kind][2]float64{crash: {0.4, 0.4}}})
-				r.talking = seed == 3
+				r.talking = seed == 3 && row.Pattern.Model()
 				r.employ(newWorker(row, "A", r.id))
 				played(t, r)
 				if r.log() == "" {

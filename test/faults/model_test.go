@@ -124,7 +124,10 @@ func (p provider) call(at place, n int, offered []llm.Tool) agent.ToolCall {
 // asked checks a request when it is made: what is offered, that every call is
 // followed by its one result, and that the memory is as it is now.
 func (r *run) asked(ctx context.Context, at place, req llm.Request) {
-	a := r.agents[at.execution]
+	a, known := r.agents[at.execution]
+	if !known || !a.row.Pattern.Model() {
+		r.problem("%s asks a model", at.execution)
+	}
 	r.mu.Lock()
 	r.paid[[2]any{at.execution, at.iteration}]++
 	r.times = append(r.times, r.env.Now())

@@ -20,6 +20,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -49,6 +50,7 @@ type run struct {
 
 	// says is what the models say; nil = what the seed says.
 	says  func(at place) llm.Response
+	steps []agent.ToolCall // of the plan, for agents that carry one out; nil = what the seed says
 	clock clock
 }
 
@@ -89,6 +91,9 @@ func (r *run) employ(workers ...worker) {
 		stage.Agents = append(stage.Agents, w.plan)
 	}
 	r.plan = agent.Plan{Chain: "c", Conversation: r.talking, Stages: []agent.StagePlan{stage}}
+	if slices.ContainsFunc(workers, worker.carriesOut) {
+		r.plan.Stages = []agent.StagePlan{planning, stage}
+	}
 }
 
 func (r *run) problem(format string, args ...any) {
@@ -147,7 +152,7 @@ func (r *run) activities() *activities.Activities {
 	return &activities.Activities{
 		Requests: r, Planner: r, Models: r, Servers: r.lab, Builtins: workerTools{failing},
 		Transcripts: failing, Records: failing, Blobs: r.store, Memories: failing, Limits: r.store, Ledger: r.store,
-		Policy: tool.NewPolicy(quiet), Logger: quiet,
+		Policy: tool.NewPolicy(quiet), Logger: quiet, Mocks: map[string]hook.Mock{"planner": r.hand},
 	}
 }
 

@@ -1,0 +1,138 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/hook"
+	"github.com/inquest-dev/inquest/internal/output"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// What is the same for every execution that asks no model: hooks, mocks, the calls
+// of a plan. Each is one step of the journal, or two, and a step that is there is
+// not made again.
+
+// once returns what the step of an iteration has appended; if it has not, run
+// says what it appends.
+func (j *job) once(ctx context.Context, iteration int, run func(ctx context.Context) ([]transcript.Body, error)) ([]transcript.Entry, error) {
+	key := transcript.Key{Iteration: iteration}
+	entries, err := j.Transcripts.Lookup(ctx, j.ref.scope(), key, j.writer)
+	if err == nil && entries == nil {
+		entries, err = j.journal(ctx, key, run)
+	}
+	if err != nil {
+		return nil, storeFailure(ended(ctx, err))
+	}
+	return entries, nil
+}
+
+// journal appends what run says: notices, and a reply.
+func (j *job) journal(ctx context.Context, key transcript.Key, run func(ctx context.Context) ([]transcript.Body, error)) ([]transcript.Entry, error) {
+	bodies, err := run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	step := transcript.Step{Scope: j.ref.scope(), Writer: j.writer}
+	for n, body := range bodies {
+		row := transcript.Row{Key: key, Kind: transcript.KindNotice, Body: body}
+		if row.Position = n; n == len(bodies)-1 {
+			row.Kind = transcript.KindReply
+		}
+		step.Rows = append(step.Rows, row)
+	}
+	return j.Transcripts.Append(ctx, step)
+}
+
+// handed is what earlier stages have handed on, by their output keys, and what the
+// pre_process of this one has prepared.
+func (j *job) handed(ctx context.Context, prior []Source) (outputs map[string]hook.StageOutput, prepared hook.StageOutput, err error) {
+	outputs = map[string]hook.StageOutput{}
+	for _, source := range prior {
+		text, err := j.resultText(ctx, j.ref.Investigation, source.Execution)
+		if err != nil {
+			return nil, prepared, err
+		}
+		stage, known := j.plan.StageOf(source.Stage)
+		switch {
+		case source.prepared():
+			prepared = stageOutput(text, true)
+		case known:
+			outputs[stage.Key()] = stageOutput(text, stage.Steers())
+		}
+	}
+	return outputs, prepared, nil
+}
+
+// prepared: the source is no stage, but what the pre_process of this one made.
+func (s Source) prepared() bool { return strings.Contains(s.Execution, "/"+PreProcess+":") }
+
+// stageOutput is a text, and the object in it of a stage that hands one on.
+func stageOutput(text string, object bool) hook.StageOutput {
+	out := hook.StageOutput{Text: text}
+	if fields, err := output.Object(text); err == nil && object {
+		out.JSON = map[string]any{}
+		for key, raw := range fields {
+			var value any
+			_ = json.Unmarshal(raw, &value) // it was read as JSON before
+			out.JSON[key] = value
+		}
+	}
+	return out
+}
+
+// code is a function of the worker's program that runs for a job.
+type code struct {
+	*job
+	name      string
+	errorType string // of its failures
+}
+
+// missing: the program of another worker may have what this one's has not.
+func (c code) missing(what string) error {
+	return temporal.NewApplicationError(fmt.Sprintf("this worker has no %s %q", what, c.name), ErrorConfiguration)
+}
+
+// failed is the failure of the function.
+func (c code) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ended(ctx, err)
+	}
+	text, err := c.masked(err.Error())
+	if err != nil {
+		return err
+	}
+	return final(c.errorType, fmt.Errorf("%s: %s", c.name, tool.Clip(text, maxCodeError)))
+}
+
+// shown is a text that the function made as it may be stored.
+func (c code) shown(text string) (string, error) {
+	text, err := c.masked(text)
+	if err == nil && len(text) > maxInlineResult {
+		err = final(c.errorType, fmt.Errorf("%s: it returned %d bytes; %d are allowed", c.name, len(text), maxInlineResult))
+	}
+	return text, err
+}
+
+func (c code) masked(text string) (string, error) {
+	masker, err := c.maskers.get(c.plan.AlertMasking)
+	if err == nil && masker != nil {
+		text, err = masker.Text(text)
+	}
+	if err != nil {
+		return "", final(ErrorMasking, fmt.Errorf("%s: what it returned cannot be masked, and is not stored: %w", c.name, err))
+	}
+	return tool.ValidText(text), nil
+}
+
+// maxCodeError is how much of an error of somebody else's code is told, in bytes.
+const maxCodeError = 1000
+
+// stage is the plan of the stage that the activity works for.
+func (j *job) stage() agent.StagePlan { return j.plan.Stages[j.ref.Stage] }

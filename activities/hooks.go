@@ -1,0 +1,121 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/hook"
+	"github.com/inquest-dev/inquest/internal/output"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// The points at which a stage has hooks, as its configuration calls them.
+const (
+	PreProcess  = "pre_process"
+	PostProcess = "post_process"
+)
+
+// HookExecution names what a hook writes, as an agent's execution is named. No
+// agent's name has a colon in it.
+func HookExecution(stage, point, name string) string { return stage + "/" + point + ":" + name }
+
+// RunHookIn runs a hook of a stage.
+type RunHookIn struct {
+	// Ref is the hook's: its execution, and of a post_process the agent that speaks for the stage.
+	Ref   Ref      `json:"ref"`
+	Point string   `json:"point"`
+	Prior []Source `json:"prior,omitempty"`
+	// Result is the execution whose final text the stage hands on; of a post_process.
+	Result string `json:"result,omitempty"`
+}
+
+// RunHookOut says whether the hook has an output, the final text of its execution.
+type RunHookOut struct {
+	Changed bool `json:"changed,omitempty"`
+}
+
+// RunHook runs a function of the worker's program before or after a stage's agents.
+// One that has written what came of it is not run again.
+func (a *Activities) RunHook(ctx context.Context, in RunHookIn) (RunHookOut, error) {
+	defer keepAlive(ctx)()
+	j, err := a.job(ctx, in.Ref)
+	if err != nil {
+		return RunHookOut{}, err
+	}
+	h := hookRun{code{j, j.stage().PreProcess, ErrorHook}, in}
+	if in.Point == PostProcess {
+		h.name = j.stage().PostProcess
+	}
+	entries, err := h.once(ctx, 1, h.run)
+	if err != nil {
+		return RunHookOut{}, err
+	}
+	return RunHookOut{Changed: entries[0].Text != ""}, nil
+}
+
+type hookRun struct {
+	code
+	in RunHookIn
+}
+
+func (h hookRun) run(ctx context.Context) ([]transcript.Body, error) {
+	run, ok := h.Hooks[h.name]
+	if !ok {
+		return nil, h.missing("hook")
+	}
+	input, err := h.input(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := run.Call(ctx, input, h.Logger)
+	if err != nil {
+		return nil, h.failed(ctx, err)
+	}
+	text, err := h.laidOver(ctx, input.Output.Text, made)
+	if err != nil {
+		return nil, err
+	}
+	if h.in.Point == PostProcess {
+		if invalid := h.invalid(orText(text, input.Output.Text)); invalid != "" {
+			return nil, final(ErrorInvalidOutput, errors.New(invalid))
+		}
+	}
+	return []transcript.Body{{Text: text}}, nil
+}
+
+func (h hookRun) input(ctx context.Context) (in hook.Input, err error) {
+	in = hook.Input{Investigation: h.ref.Investigation, Stage: h.stage().Name, Key: h.ref.session()}
+	if in.Request, err = h.request(ctx); err != nil {
+		return in, err
+	}
+	if in.Outputs, in.Prepared, err = h.handed(ctx, h.in.Prior); err != nil || h.in.Result == "" {
+		return in, err
+	}
+	text, err := h.resultText(ctx, h.ref.Investigation, h.in.Result)
+	in.Output = stageOutput(text, h.stage().Steers())
+	return in, err
+}
+
+// laidOver sets the keys that a hook has made in the object that a stage hands on;
+// "" = it has made none. Those that it does not name stay as they are.
+func (h hookRun) laidOver(ctx context.Context, text string, made map[string]any) (string, error) {
+	if made == nil {
+		return "", nil
+	}
+	object, err := output.Object(text)
+	if err != nil || h.in.Point == PreProcess {
+		object = map[string]json.RawMessage{}
+	}
+	for key, value := range made {
+		if object[key], err = json.Marshal(value); err != nil {
+			return "", h.failed(ctx, fmt.Errorf("its output is not JSON: %w", err))
+		}
+	}
+	body, err := json.Marshal(object)
+	if err != nil {
+		return "", err
+	}
+	return h.shown(string(body))
+}

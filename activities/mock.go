@@ -1,0 +1,85 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/hook"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// RunMockIn runs the function that works in an agent's place.
+type RunMockIn struct {
+	Ref   Ref      `json:"ref"`
+	Prior []Source `json:"prior,omitempty"`
+}
+
+// RunMock has a function of the worker's program work in an agent's place. What it
+// returns is the agent's final text.
+func (a *Activities) RunMock(ctx context.Context, in RunMockIn) (GenerateOut, error) {
+	defer keepAlive(ctx)()
+	j, err := a.job(ctx, in.Ref)
+	if err != nil {
+		return GenerateOut{}, err
+	}
+	entries, err := j.once(ctx, 1, func(ctx context.Context) ([]transcript.Body, error) { return j.mocked(ctx, in) })
+	if err != nil {
+		return GenerateOut{}, err
+	}
+	return generateOut(entries), nil
+}
+
+func (j *job) mocked(ctx context.Context, in RunMockIn) ([]transcript.Body, error) {
+	if err := j.begin(ctx, agent.Provider{}); err != nil {
+		return nil, err
+	}
+	mock := code{j, j.agent.Mock, ErrorMock}
+	run, ok := j.Mocks[mock.name]
+	if !ok {
+		return nil, mock.missing("mock")
+	}
+	input := hook.MockInput{Investigation: j.ref.Investigation, Stage: j.stage().Name, Agent: j.agent.Name, Key: j.ref.session()}
+	var err error
+	if input.Request, err = j.request(ctx); err != nil {
+		return nil, err
+	}
+	if input.Outputs, input.Prepared, err = j.handed(ctx, in.Prior); err != nil {
+		return nil, err
+	}
+	text, err := run.Call(ctx, input, j.Logger)
+	if err == nil && text == "" {
+		err = errors.New("it returned nothing")
+	}
+	if err != nil {
+		return nil, mock.failed(ctx, err)
+	}
+	text, err = mock.shown(text)
+	return []transcript.Body{{Text: text, Invalid: j.invalid(text)}}, err
+}
+
+// ServeIn is for an agent that does nothing itself.
+type ServeIn struct {
+	Ref Ref `json:"ref"`
+}
+
+// Serve is all that an agent of the pattern service does: its output is empty, and
+// what its stage hands on is up to the stage's hooks.
+func (a *Activities) Serve(ctx context.Context, in ServeIn) (GenerateOut, error) {
+	defer keepAlive(ctx)()
+	j, err := a.job(ctx, in.Ref)
+	if err != nil {
+		return GenerateOut{}, err
+	}
+	entries, err := j.once(ctx, 1, func(ctx context.Context) ([]transcript.Body, error) {
+		body := transcript.Body{Text: "{}"}
+		if j.stage().PostProcess == "" { // which checks what comes of it
+			body.Invalid = j.invalid(body.Text)
+		}
+		return []transcript.Body{body}, j.begin(ctx, agent.Provider{})
+	})
+	if err != nil {
+		return GenerateOut{}, err
+	}
+	return generateOut(entries), nil
+}

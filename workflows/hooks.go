@@ -1,0 +1,85 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// preProcess runs the hook before the stage's agents; ok = they may start. What it
+// has made is shown to them beside the results of earlier stages.
+func (r *stageRun) preProcess(ctx workflow.Context) (ok bool) {
+	name := r.in.Stage.PreProcess
+	if name == "" {
+		return true
+	}
+	source := activities.Source{Stage: r.in.Stage.Name, Execution: activities.HookExecution(r.in.Stage.Name, activities.PreProcess, name)}
+	changed, err := r.runHook(ctx, name, activities.RunHookIn{
+		Ref: r.hookRef(source.Execution), Point: activities.PreProcess, Prior: r.in.Prior,
+	})
+	if err != nil {
+		r.hookFailed(ctx, activities.PreProcess, name, err)
+		return false
+	}
+	if changed {
+		r.in.Prior = append(r.in.Prior[:len(r.in.Prior):len(r.in.Prior)], source)
+	}
+	return true
+}
+
+// postProcess runs the hook on what the stage is about to hand on. Nothing is begun
+// any more in a stage that failed, was cancelled, or has reached a bound.
+func (r *stageRun) postProcess(ctx workflow.Context) {
+	name := r.in.Stage.PostProcess
+	if name == "" || r.result.Status != agent.StatusCompleted || r.result.Bound != "" {
+		return
+	}
+	execution := activities.HookExecution(r.in.Stage.Name, activities.PostProcess, name)
+	changed, err := r.runHook(ctx, name, activities.RunHookIn{
+		Ref: r.hookRef(execution), Point: activities.PostProcess, Prior: r.in.Prior, Result: r.result.Result,
+	})
+	switch {
+	case err != nil:
+		r.hookFailed(ctx, activities.PostProcess, name, err)
+	case changed:
+		r.result.Result = execution
+	}
+}
+
+// hookRef names a hook's execution, and the agent that speaks for the stage.
+func (r *stageRun) hookRef(execution string) activities.Ref {
+	ref := activities.Ref{Investigation: r.in.Investigation, Execution: execution, Plan: r.in.Plan, Stage: r.in.Index}
+	if r.in.Stage.Synthesis != nil {
+		ref.Agent = agent.SynthesisIndex
+	}
+	return ref
+}
+
+// runHook runs a hook, once nothing is paused.
+func (r *stageRun) runHook(ctx workflow.Context, name string, in activities.RunHookIn) (changed bool, err error) {
+	if err := workflow.Await(ctx, func() bool { return !r.steering.Paused }); err != nil {
+		return false, err
+	}
+	var out activities.RunHookOut
+	err = workflow.ExecuteActivity(codeOptions(ctx, in.Point+" "+name), act.RunHook, in).Get(ctx, &out)
+	return out.Changed, err
+}
+
+// hookFailed makes the stage fail, or end as what made the hook end.
+func (r *stageRun) hookFailed(ctx workflow.Context, point, name string, err error) {
+	r.result.Outcome = agent.OutcomeError
+	switch {
+	case r.deadline.Expired:
+		r.result.Status = agent.StatusTimedOut
+		r.result.Error = fmt.Sprintf("%s %s: the stage did not finish within %s", point, name, r.in.Stage.Timeout)
+	case ctx.Err() != nil:
+		r.result.Status = agent.StatusCancelled
+	default:
+		errorType, message := failure(err)
+		r.result.Status, r.result.ErrorType = agent.StatusFailed, errorType
+		r.result.Error = clip(fmt.Sprintf("%s %s: %s", point, name, message), 2000)
+	}
+}

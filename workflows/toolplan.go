@@ -1,0 +1,73 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+)
+
+// ToolPlanAgent is one execution of an agent that has the calls made which an
+// earlier stage has planned (spec: pipeline, "Pipeline stages"). No model is asked.
+func ToolPlanAgent(ctx workflow.Context, in AgentInput) (AgentResult, error) {
+	run := toolPlanRun{iteratingRun{newAgentRun(in)}}
+	return run.execute(ctx, run.loop)
+}
+
+type toolPlanRun struct{ iteratingRun }
+
+func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
+	r.listTools(ctx)
+	if err := r.hold(ctx); err != nil {
+		return AgentResult{}, err
+	}
+	r.state.Iteration++
+	var planned activities.GenerateOut
+	in := activities.PlanCallsIn{Ref: r.in.Ref, Prior: r.in.Prior}
+	if err := workflow.ExecuteActivity(storeOptions(ctx, "the plan's calls"), act.PlanCalls, in).Get(ctx, &planned); err != nil {
+		return AgentResult{}, err
+	}
+	undone, err := r.inOrder(ctx, planned.Calls)
+	if err != nil {
+		return AgentResult{}, err
+	}
+	join := activities.PlanResultIn{Ref: r.in.Ref, Prior: r.in.Prior, Inputs: undone}
+	return r.once(ctx, storeOptions(ctx, "what came of the plan"), act.PlanResult, join)
+}
+
+// inOrder runs the calls one after the other, and goes on past those that fail. It
+// returns the results that this workflow decided.
+func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) (undone []activities.Input, err error) {
+	b := batch{agentRun: r.agentRun, calls: calls, asked: make([]*approval, len(calls))}
+	slot := workflow.NewSemaphore(ctx, 1)
+	for n, call := range calls {
+		if err := r.hold(ctx); err != nil {
+			return nil, err
+		}
+		if r.steering.Concluding {
+			undone = append(undone, b.notRun(n))
+			continue
+		}
+		r.state.Usage.ToolCalls++
+		b.asked[n] = r.ask(ctx, calls[n:n+1])[0]
+		if input := b.run(ctx, slot, n, call); input != nil {
+			input.Text = clip(input.Text, maxPlanInput)
+			undone = append(undone, *input)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return undone, nil
+}
+
+// maxPlanInput bounds a result that the workflow decided, in bytes: those of all
+// steps of a plan are the input of one activity.
+const maxPlanInput = 500
+
+// notRun is the result of a call that somebody's conclude came before.
+func (b *batch) notRun(n int) activities.Input {
+	return activities.Input{
+		Kind: activities.InputResult, Iteration: b.state.Iteration, Call: n, ErrorType: activities.ResultNotRun,
+		Text: "The agent was told to conclude before this call.",
+	}
+}

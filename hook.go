@@ -27,6 +27,8 @@ type (
 	HookOutput = hook.Output
 	// StageOutput is what a stage hands on: a text, and the JSON object in it.
 	StageOutput = hook.StageOutput
+	// Answer is a stage's question and what a person answered.
+	Answer = hook.Answer
 )
 
 // Mock is a function that works in an agent's place where a request says use_mock

@@ -179,6 +179,8 @@ func TestWhatCodeIsTold(t *testing.T) {
 		"plan": {Text: `{"steps":[],"n":2}`, JSON: map[string]any{"steps": []any{}, "n": 2.0}},
 		"run":  {Text: `{"results":[]}`, JSON: map[string]any{"results": []any{}}},
 	}
+	notes := []activities.Note{{Kind: "clarification", Stage: "think", Question: "Which?", Answer: "password=hunter2!", By: "Ada"}, {Question: "When?", Answer: "now"}}
+	answers := []hook.Answer{{Question: "Which?", Answer: "password=[MASKED_PASSWORD]", By: "Ada"}, {Question: "When?", Answer: "now"}}
 	prepared := hook.StageOutput{Text: `{"ready":true}`, JSON: map[string]any{"ready": true}}
 	var told hook.Input
 	var mocked hook.MockInput
@@ -190,23 +192,23 @@ func TestWhatCodeIsTold(t *testing.T) {
 		mocked = in
 		return map[string]int{"n": 1}, nil
 	}}
-	in := activities.RunHookIn{Ref: b.ref, Point: activities.PostProcess, Prior: prior, Result: result}
+	in := activities.RunHookIn{Ref: b.ref, Point: activities.PostProcess, Prior: prior, Notes: notes, Result: result}
 	in.Ref.Execution = "end/post_process:h"
 	if _, err := twice[activities.RunHookOut](b, b.act.RunHook, in); err != nil {
 		t.Fatal(err)
 	}
 	b.ref.Execution = "end/E#"
-	if _, err := twice[activities.GenerateOut](b, b.act.RunMock, activities.RunMockIn{Ref: b.ref, Prior: prior}); err != nil {
+	if _, err := twice[activities.GenerateOut](b, b.act.RunMock, activities.RunMockIn{Ref: b.ref, Prior: prior, Notes: notes}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(hook.Input{
 		Investigation: "shop", Stage: "end", Key: "shop/end/post_process:h", Request: "it is slow", Outputs: outputs, Prepared: prepared,
-		Output: hook.StageOutput{Text: `{"x":1}`, JSON: map[string]any{"x": 1.0}},
+		Output: hook.StageOutput{Text: `{"x":1}`, JSON: map[string]any{"x": 1.0}}, Answers: answers,
 	}, told); diff != "" {
 		t.Errorf("the hook (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(hook.MockInput{
-		Investigation: "shop", Stage: "end", Agent: "E", Key: "shop/end/E#", Request: "it is slow", Outputs: outputs, Prepared: prepared,
+		Investigation: "shop", Stage: "end", Agent: "E", Key: "shop/end/E#", Request: "it is slow", Outputs: outputs, Prepared: prepared, Answers: answers,
 	}, mocked); diff != "" {
 		t.Errorf("the mock (-want +got):\n%s", diff)
 	}
@@ -291,7 +293,8 @@ func TestToolPlan(t *testing.T) {
 	b := shop(t, 1, func(p *agent.Plan) {
 		p.Stages[1].Agents[0].Tools.Permissions = map[string]agent.Permission{"lab.write": {RequiresApproval: true}}
 	})
-	prior := []activities.Source{b.handsOn("think/T", `{"steps":[
+	old := b.handsOn("think/Old", `{"steps":[`+strings.Repeat(`{"tool":"lab.read","parameters":{"n":9},"step_id":"old"},`, 6)+`{}]}`)
+	prior := []activities.Source{old, b.handsOn("think/T", `{"steps":[
 		{"tool":"lab.read","parameters":{"n":1}}, {"tool":"lab.read","parameters":{"n":"x"},"step_id":"bad"},
 		{"tool":"lab.write","step_id":7}, {"tool":"lab.none","parameters":null}, {"tool":"lab__read","parameters":{"n":2}}]}`)}
 	planned, err := twice[activities.GenerateOut](b, b.act.PlanCalls, activities.PlanCallsIn{Ref: b.ref, Prior: prior})

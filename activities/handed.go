@@ -70,6 +70,15 @@ func (j *job) handed(ctx context.Context, prior []Source) (outputs map[string]ho
 	return outputs, prepared, nil
 }
 
+// answers are the notes as functions of the worker's program are told them.
+func (j *job) answers(notes []Note) (out []hook.Answer, err error) {
+	notes, err = j.shownNotes(notes)
+	for _, note := range notes {
+		out = append(out, hook.Answer{Question: note.Question, Answer: note.Answer, By: note.By})
+	}
+	return out, err
+}
+
 // prepared: the source is no stage, but what the pre_process of this one made.
 func (s Source) prepared() bool { return strings.Contains(s.Execution, "/"+PreProcess+":") }
 

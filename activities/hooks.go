@@ -27,6 +27,7 @@ type RunHookIn struct {
 	Ref   Ref      `json:"ref"`
 	Point string   `json:"point"`
 	Prior []Source `json:"prior,omitempty"`
+	Notes []Note   `json:"notes,omitempty"` // what people answered
 	// Result is the execution whose final text the stage hands on; of a post_process.
 	Result string `json:"result,omitempty"`
 }
@@ -88,6 +89,9 @@ func (h hookRun) run(ctx context.Context) ([]transcript.Body, error) {
 func (h hookRun) input(ctx context.Context) (in hook.Input, err error) {
 	in = hook.Input{Investigation: h.ref.Investigation, Stage: h.stage().Name, Key: h.ref.session()}
 	if in.Request, err = h.request(ctx); err != nil {
+		return in, err
+	}
+	if in.Answers, err = h.answers(h.in.Notes); err != nil {
 		return in, err
 	}
 	if in.Outputs, in.Prepared, err = h.handed(ctx, h.in.Prior); err != nil || h.in.Result == "" {

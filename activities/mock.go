@@ -13,6 +13,7 @@ import (
 type RunMockIn struct {
 	Ref   Ref      `json:"ref"`
 	Prior []Source `json:"prior,omitempty"`
+	Notes []Note   `json:"notes,omitempty"` // what people answered
 }
 
 // RunMock has a function of the worker's program work in an agent's place. What it
@@ -39,12 +40,8 @@ func (j *job) mocked(ctx context.Context, in RunMockIn) ([]transcript.Body, erro
 	if !ok {
 		return nil, mock.missing("mock")
 	}
-	input := hook.MockInput{Investigation: j.ref.Investigation, Stage: j.stage().Name, Agent: j.agent.Name, Key: j.ref.session()}
-	var err error
-	if input.Request, err = j.request(ctx); err != nil {
-		return nil, err
-	}
-	if input.Outputs, input.Prepared, err = j.handed(ctx, in.Prior); err != nil {
+	input, err := j.mockInput(ctx, in)
+	if err != nil {
 		return nil, err
 	}
 	text, err := run.Call(ctx, input, j.Logger)
@@ -56,6 +53,18 @@ func (j *job) mocked(ctx context.Context, in RunMockIn) ([]transcript.Body, erro
 	}
 	text, err = mock.shown(text)
 	return []transcript.Body{{Text: text, Invalid: j.invalid(text)}}, err
+}
+
+func (j *job) mockInput(ctx context.Context, in RunMockIn) (input hook.MockInput, err error) {
+	input = hook.MockInput{Investigation: j.ref.Investigation, Stage: j.stage().Name, Agent: j.agent.Name, Key: j.ref.session()}
+	if input.Request, err = j.request(ctx); err != nil {
+		return input, err
+	}
+	if input.Answers, err = j.answers(in.Notes); err != nil {
+		return input, err
+	}
+	input.Outputs, input.Prepared, err = j.handed(ctx, in.Prior)
+	return input, err
 }
 
 // ServeIn is for an agent that does nothing itself.

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -70,12 +71,12 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 		}
 		data.Earlier = append(data.Earlier, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
 	}
-	for _, note := range g.in.Notes {
-		answer, err := g.maskData(g.plan, note.Answer)
-		if err != nil {
-			return data, err
-		}
-		data.Notes = append(data.Notes, prompt.Note{Stage: note.Stage, Question: note.Question, Answer: answer, By: note.By})
+	notes, err := g.shownNotes(g.in.Notes)
+	if err != nil {
+		return data, err
+	}
+	for _, note := range notes {
+		data.Notes = append(data.Notes, prompt.Note{Stage: note.Stage, Question: note.Question, Answer: note.Answer, By: note.By})
 	}
 	for _, peer := range g.in.Peers {
 		entries, err := g.Transcripts.Entries(ctx, transcript.Scope{Investigation: g.ref.Investigation, Execution: peer.Execution})
@@ -85,6 +86,18 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 		data.Peers = append(data.Peers, prompt.Peer{Agent: peer.Agent, Status: string(peer.Status), Error: peer.Error, Entries: entries})
 	}
 	return data, nil
+}
+
+// shownNotes are notes as models and code are shown them: what people say is masked.
+func (j *job) shownNotes(notes []Note) ([]Note, error) {
+	shown := slices.Clone(notes)
+	for n := range shown {
+		var err error
+		if shown[n].Answer, err = j.maskData(j.plan, shown[n].Answer); err != nil {
+			return nil, err
+		}
+	}
+	return shown, nil
 }
 
 // request is what is to be investigated; a conversation has nothing of the kind.

@@ -100,6 +100,7 @@ func (j *job) steps(ctx context.Context, prior []Source) (steps []planStep, err 
 		if err != nil {
 			return nil, err
 		}
+		steps = nil // the newest plan is the one
 		object, err := output.Object(text)
 		if err != nil || len(object["steps"]) == 0 {
 			continue

@@ -15,7 +15,7 @@ type Bounds struct {
 	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"10 for a chain that routes, else none"`
 	// MaxAgentHops is how many stages may be started, each run counted.
 	MaxAgentHops *int `yaml:"max_agent_hops" min:"1" unit:"stages" default:"21 for a chain that routes, else none"`
-	// EdgeLimits bound how often the chain goes from one stage to another.
+	// EdgeLimits bound how often the chain goes from one stage to another; in a graph, how often it jumps.
 	EdgeLimits []EdgeLimit `yaml:"edge_limits" default:"none"`
 }
 
@@ -79,12 +79,15 @@ func (b Bounds) validate(p path, v *validator, c chart) {
 		}
 		same := func(other EdgeLimit) bool { return other.From == e.From && other.To == e.To }
 		way := func(way Edge) bool { return way.From == e.From && way.To == e.To }
+		jump := func(edge Edge) bool { return way(edge) && edge.Kind != EdgeRequires && edge.Kind != EdgeAfter }
 		switch {
 		case !known: // reported already
 		case slices.IndexFunc(b.EdgeLimits, same) < i:
 			v.errorf(at, "the way from %q to %q is limited twice", e.From, e.To)
 		case !slices.ContainsFunc(edges, way):
 			v.add(SeverityWarning, at, "the chain has no way from %q to %q", e.From, e.To)
+		case !slices.ContainsFunc(edges, jump):
+			v.errorf(at, "%q starts because it waits for %q, which is no jump: in a chain with requires or after only jumps can be limited", e.To, e.From)
 		}
 	}
 }

@@ -217,7 +217,9 @@ func (g *generator) json(depth int) any {
 }
 
 func (g *generator) bounds(names []string) section {
-	edge := section{"from": g.one(names...), "to": g.one(names...), "max_count": g.count()}
+	// To itself or back: a way further on is no jump where a stage waits.
+	from := rapid.IntRange(0, len(names)-1).Draw(g.T, "from")
+	edge := section{"from": names[from], "to": g.one(names[:from+1]...), "max_count": g.count()}
 	return g.some(section{"max_passes": g.count(), "max_llm_calls": g.count(), "max_agent_hops": g.count(), "edge_limits": []section{edge}})
 }
 

@@ -19,7 +19,7 @@ const maxNudges = 2
 
 // maxPending bounds the guidance that waits for a model call, in bytes, so that
 // an activity's input stays under 64 KB.
-const maxPending = 40 << 10
+const maxPending = 24 << 10
 
 // agentState is what an execution carries from one of its runs to the next.
 type agentState struct {

@@ -118,7 +118,7 @@ func TestBudgetOfTime(t *testing.T) {
 					env.UpdateWorkflow(UpdateExtendBudget, "u", &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(any, error) {}}, json.RawMessage(`{"duration":"45m"}`))
 				}, 50*time.Minute)
 			}
-			if got := investigated(t, env); got.Status != agent.StatusCompleted || got.EndReason != tt.end {
+			if got := investigated(t, env); got.Status != agent.StatusCompleted || got.EndReason != tt.end || got.Error != "" {
 				t.Errorf("got %+v", got)
 			}
 		})

@@ -124,14 +124,15 @@ func TestHooksAreHandedOn(t *testing.T) {
 	env := newEnv(t, f)
 	in := stageInput("AB", agent.SuccessAny, true)
 	in.Stage.Hooks = agent.Hooks{PreProcess: "enrich", PostProcess: "check"}
+	in.Notes = []activities.Note{{Question: "Which?", Answer: "this", By: "Ada"}}
 	env.ExecuteWorkflow(Stage, in)
 	ref := func(execution string) activities.Ref {
 		return activities.Ref{Investigation: "inv", Execution: execution, Plan: "plan", Agent: agent.SynthesisIndex}
 	}
 	prior := []activities.Source{{Stage: "s", Execution: before}}
 	want := []activities.RunHookIn{
-		{Ref: ref(before), Point: activities.PreProcess},
-		{Ref: ref(after), Point: activities.PostProcess, Prior: prior, Result: "s/Syn"},
+		{Ref: ref(before), Point: activities.PreProcess, Notes: in.Notes},
+		{Ref: ref(after), Point: activities.PostProcess, Prior: prior, Notes: in.Notes, Result: "s/Syn"},
 	}
 	if diff := cmp.Diff(want, f.hooked); diff != "" {
 		t.Errorf("hooks (-want +got):\n%s", diff)
@@ -188,6 +189,29 @@ func TestHooksAreHeld(t *testing.T) {
 	}
 }
 
+// The stage's timeout cuts off an agent, and is not why its post_process fails.
+func TestAPostProcessFailsAfterTheStageTimeout(t *testing.T) {
+	t.Parallel()
+	f := &fake{hook: func(activities.RunHookIn) (activities.RunHookOut, error) {
+		return activities.RunHookOut{}, temporal.NewNonRetryableApplicationError("check: no", activities.ErrorHook, nil)
+	}}
+	env := newEnv(t, f)
+	slow := mock.MatchedBy(func(in activities.GenerateIn) bool { return in.Ref.Execution == "s/A" })
+	env.OnActivity(f.Generate, mock.Anything, slow).After(time.Hour).Return(say("late"), nil)
+	env.OnActivity(f.Generate, mock.Anything, mock.Anything).Return(say("x"), nil)
+	in := stageInput("AB", agent.SuccessAny, false)
+	in.Stage.Hooks, in.Stage.Timeout = agent.Hooks{PostProcess: "check"}, agent.Duration(time.Minute)
+	env.ExecuteWorkflow(Stage, in)
+	var got StageResult
+	endOf(t, env, &got)
+	if got.Status != agent.StatusFailed || got.ErrorType != activities.ErrorHook || got.Error != "post_process check: check: no" {
+		t.Errorf("%s, %s: %s", got.Status, got.ErrorType, got.Error)
+	}
+	if len(got.Agents) != 2 || got.Agents[0].Status != agent.StatusTimedOut {
+		t.Errorf("agents: %+v", got.Agents)
+	}
+}
+
 func TestAFailedHookGoesWhereErrorsGo(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}, []string{"default"}, []string{"service"}), hook: func(activities.RunHookIn) (activities.RunHookOut, error) {
@@ -214,12 +238,13 @@ func TestMocksWorkInPlaceOfEveryPattern(t *testing.T) {
 			in := agentInput(pattern, 3)
 			in.Agent.Mock = true
 			in.Prior = []activities.Source{{Stage: "r", Execution: "r/R"}}
+			in.Notes = []activities.Note{{Question: "Which?", Answer: "this"}}
 			env.ExecuteWorkflow(run, in)
 			got := agentEnd(t, env)
 			if got.Status != agent.StatusCompleted || got.Preview != "mocked" || got.StopReason != agent.StopEndTurn {
 				t.Errorf("got %+v", got)
 			}
-			if len(f.generated)+len(f.called)+len(f.joined)+f.served > 0 || len(f.mocked) != 1 || len(f.mocked[0].Prior) != 1 {
+			if len(f.generated)+len(f.called)+len(f.joined)+f.served > 0 || len(f.mocked) != 1 || len(f.mocked[0].Prior) != 1 || len(f.mocked[0].Notes) != 1 {
 				t.Errorf("the agent worked itself, or its mock was told too little: %+v", f.mocked)
 			}
 		})

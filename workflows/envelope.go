@@ -1,6 +1,9 @@
 package workflows
 
 import (
+	"fmt"
+	"strings"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -22,11 +25,19 @@ func (r *investigationRun) record(ctx workflow.Context, s *stageChild) {
 		ended.Agents = append(ended.Agents, a.Name)
 	}
 	r.state.History = newest(append(r.state.History, ended), maxHistory)
-	if result.Status == agent.StatusCompleted {
+	if result.Status == agent.StatusCompleted && result.Outcome != agent.OutcomeError {
 		return
 	}
-	failed := StageError{Stage: s.plan.Name, Error: orText(clip(result.Error, 500), string(result.Status)), ErrorType: result.ErrorType, Timestamp: now}
+	failed := StageError{Stage: s.plan.Name, Error: clip(result.why(), 500), ErrorType: result.ErrorType, Timestamp: now}
 	r.state.Errors = newest(append(r.state.Errors, failed), maxErrors)
+}
+
+// why says why a stage has not succeeded.
+func (s StageResult) why() string {
+	if s.Status != agent.StatusCompleted {
+		return orText(s.Error, string(s.Status))
+	}
+	return strings.TrimSuffix(fmt.Sprintf("its output has the outcome %q: %s", s.Outcome, textField(s.Fields, "message")), ": ")
 }
 
 // newest are the last n.

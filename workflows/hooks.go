@@ -18,7 +18,7 @@ func (r *stageRun) preProcess(ctx workflow.Context) (ok bool) {
 	}
 	source := activities.Source{Stage: r.in.Stage.Name, Execution: activities.HookExecution(r.in.Stage.Name, activities.PreProcess, name)}
 	changed, err := r.runHook(ctx, name, activities.RunHookIn{
-		Ref: r.hookRef(source.Execution), Point: activities.PreProcess, Prior: r.in.Prior,
+		Ref: r.hookRef(source.Execution), Point: activities.PreProcess, Prior: r.in.Prior, Notes: r.in.Notes,
 	})
 	if err != nil {
 		r.hookFailed(ctx, activities.PreProcess, name, err)
@@ -39,7 +39,7 @@ func (r *stageRun) postProcess(ctx workflow.Context) {
 	}
 	execution := activities.HookExecution(r.in.Stage.Name, activities.PostProcess, name)
 	changed, err := r.runHook(ctx, name, activities.RunHookIn{
-		Ref: r.hookRef(execution), Point: activities.PostProcess, Prior: r.in.Prior, Result: r.result.Result,
+		Ref: r.hookRef(execution), Point: activities.PostProcess, Prior: r.in.Prior, Notes: r.in.Notes, Result: r.result.Result,
 	})
 	switch {
 	case err != nil:
@@ -68,11 +68,12 @@ func (r *stageRun) runHook(ctx workflow.Context, name string, in activities.RunH
 	return out.Changed, err
 }
 
-// hookFailed makes the stage fail, or end as what made the hook end.
+// hookFailed makes the stage fail, or end as what made the hook end. The stage's
+// timeout is no bound of a post_process: if it has run out, it did so for an agent.
 func (r *stageRun) hookFailed(ctx workflow.Context, point, name string, err error) {
 	r.result.Outcome = agent.OutcomeError
 	switch {
-	case r.deadline.Expired:
+	case point == activities.PreProcess && r.deadline.Expired:
 		r.result.Status = agent.StatusTimedOut
 		r.result.Error = fmt.Sprintf("%s %s: the stage did not finish within %s", point, name, r.in.Stage.Timeout)
 	case ctx.Err() != nil:

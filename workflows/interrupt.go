@@ -43,9 +43,13 @@ func need(ok bool, what string) error {
 }
 
 // ask puts a question to people; the stage that asked goes on with the answer.
-func (r *investigationRun) ask(ctx workflow.Context, s *stageChild, kind route.Ask, result StageResult) {
+func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChild, kind route.Ask, result StageResult) {
 	if named := route.Ask(textField(result.Fields, "interrupt")); kinds[named].check != nil {
 		kind = named // the output says it more exactly
+	}
+	if r.state.Asked >= maxAsked {
+		way.Stop(agent.EndMaxLoop)
+		return
 	}
 	rule := r.rule(kind)
 	expires := orDefault(rule.Expires.D(), kinds[kind].expires)
@@ -62,6 +66,10 @@ func (r *investigationRun) ask(ctx workflow.Context, s *stageChild, kind route.A
 		i.closed = true
 	})
 }
+
+// maxAsked bounds the questions of an investigation: no pass begins with an answer,
+// so nothing else ends one whose stage always has another question.
+const maxAsked = 100
 
 // maxQuestion bounds a question, in bytes: it is in the status.
 const maxQuestion = 4 << 10
@@ -100,12 +108,19 @@ func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *inter
 	case a == nil && !i.rule.Continue:
 		way.Stop(agent.EndInterruptExpired)
 	case a != nil && i.Kind == string(route.Confirmation) && !*a.Approved:
-		r.state.Answers = append(r.state.Answers, i.note())
+		r.keep(i.note())
 		way.Stop(agent.EndDenied)
 	default:
-		r.state.Answers = append(r.state.Answers, i.note())
+		r.keep(i.note())
 		way.Resume(i.index, i.rule.Resume)
+		r.void(way)
 	}
+}
+
+// keep keeps an answer, and of older ones those that stages are still told.
+func (r *investigationRun) keep(note activities.Note) {
+	r.state.Answers = append(r.state.Answers, note)
+	r.state.Answers = r.notes()
 }
 
 // note is a question and its answer, as agents are shown them.
@@ -119,6 +134,9 @@ func (i *interrupt) note() activities.Note {
 
 // maxAnswer bounds an answer, in bytes: it goes into the input of every later stage.
 const maxAnswer = 8 << 10
+
+// maxBy bounds the name of who says something, in bytes.
+const maxBy = 200
 
 // maxNotes bounds the answers that a stage is told, in bytes: they are in the
 // inputs of activities.
@@ -189,6 +207,8 @@ func (r *investigationRun) checkAnswer(a Answer) error {
 		return fmt.Errorf("no question %q waits for an answer", a.ID)
 	case len(a.Text)+len(a.Data)+len(a.Decision) > maxAnswer:
 		return fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+	case len(a.By) > maxBy:
+		return fmt.Errorf("\"by\" is longer than %d bytes", maxBy)
 	}
 	return kinds[route.Ask(i.Kind)].check(a)
 }

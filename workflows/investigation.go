@@ -135,11 +135,13 @@ func (r *investigationRun) refused(ctx workflow.Context, message, errorType stri
 
 // finish closes the investigation: what was done is kept however it ended.
 func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, error) {
-	r.settle(ctx)
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
+	_ = workflow.Await(cleanup, func() bool { return workflow.AllHandlersFinished(ctx) })
+	r.settle(ctx)
 	in := activities.FinishIn{
 		Investigation: r.id, Status: r.result.Status, EndReason: r.result.EndReason,
-		Error: r.result.Error, Usage: r.state.Usage, Results: r.sources(false),
+		Error: r.result.Error, Usage: r.state.Usage,
+		Results: append(r.sources(true), r.sources(false)...), // a pass that has come to nothing leaves that of the one before
 	}
 	var out activities.FinishOut
 	if err := workflow.ExecuteActivity(storeOptions(cleanup, "report"), act.Finish, in).Get(cleanup, &out); err != nil {
@@ -157,7 +159,7 @@ func (r *investigationRun) settle(ctx workflow.Context) {
 	r.result.Status, r.result.EndReason = agent.StatusCompleted, r.state.Walk.End
 	switch {
 	case r.state.Deadline.Expired && r.state.Resolved.Skeleton.Bounds.MaxDuration > 0:
-		r.result.EndReason = agent.EndBudget
+		r.result.EndReason, r.result.Error = agent.EndBudget, "" // what was cut off has not failed
 	case r.state.Deadline.Expired:
 		r.result.Status, r.result.EndReason = agent.StatusTimedOut, agent.EndTimedOut
 		r.result.Error = fmt.Sprintf("the investigation did not finish within %s", r.state.Resolved.Skeleton.Timeout)

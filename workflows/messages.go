@@ -312,9 +312,11 @@ type Status struct {
 	Waiting []Approval `json:"waiting,omitempty"`
 	// Questions wait for people's answers.
 	Questions []Interrupt `json:"questions,omitempty"`
-	Budget    *Budget     `json:"budget,omitempty"` // nil: nothing bounds it
-	Pass      int         `json:"pass,omitempty"`   // from 1
-	Hops      int         `json:"hops,omitempty"`   // stages that were started
+	// Answers are the newest, as the agents are told them.
+	Answers []activities.Note `json:"answers,omitempty"`
+	Budget  *Budget           `json:"budget,omitempty"` // nil: nothing bounds it
+	Pass    int               `json:"pass,omitempty"`   // from 1
+	Hops    int               `json:"hops,omitempty"`   // stages that were started
 	// Outputs are what the stages of this pass hand on, by their output keys.
 	Outputs map[string]Output `json:"outputs,omitempty"`
 	// History are the newest 200 stages that have ended, in that order, and Errors

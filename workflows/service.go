@@ -19,7 +19,7 @@ func ServiceAgent(ctx workflow.Context, in AgentInput) (AgentResult, error) {
 // mocked stands in place of an agent's loop: a function of the worker's program
 // works in its place.
 func (r *agentRun) mocked(ctx workflow.Context) (AgentResult, error) {
-	in := activities.RunMockIn{Ref: r.in.Ref, Prior: r.in.Prior}
+	in := activities.RunMockIn{Ref: r.in.Ref, Prior: r.in.Prior, Notes: r.in.Notes}
 	return r.once(ctx, codeOptions(ctx, "mock of "+r.in.Agent.Name), act.RunMock, in)
 }
 

@@ -25,7 +25,7 @@ func (r *investigationRun) answerQueries(ctx workflow.Context) error {
 func (r *investigationRun) snapshot() Status {
 	out := Status{
 		ID: r.id, Chain: r.state.Resolved.Skeleton.Chain, Status: r.result.Status, EndReason: r.result.EndReason,
-		Stages: r.state.Stages, Usage: r.state.Usage, Waiting: r.waiting(), Questions: r.questions(), Pass: r.state.Walk.Pass + 1, Hops: r.state.Walk.Hops, Undelivered: r.state.Undelivered, Error: r.result.Error,
+		Stages: r.state.Stages, Usage: r.state.Usage, Waiting: r.waiting(), Questions: r.questions(), Answers: r.state.Answers, Pass: r.state.Walk.Pass + 1, Hops: r.state.Walk.Hops, Undelivered: r.state.Undelivered, Error: r.result.Error,
 		Budget: r.budget(), Outputs: r.outputs(), History: r.state.History, Errors: r.state.Errors,
 	}
 	switch {

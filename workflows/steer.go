@@ -13,7 +13,7 @@ import (
 // that runs. What reaches nobody, and will reach nobody, is in the status.
 func (r *investigationRun) handle(ctx workflow.Context, sig signal) {
 	if why := r.refuse(sig); why != "" {
-		r.state.Undelivered = append(r.state.Undelivered, why)
+		r.undelivered(why)
 		workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
 		return
 	}
@@ -26,9 +26,13 @@ func (r *investigationRun) handle(ctx workflow.Context, sig signal) {
 	case sig.Name == SignalGuide:
 		r.state.Steering.apply(sig) // for the next stage
 	case sig.Agent != "":
-		r.state.Undelivered = append(r.state.Undelivered, fmt.Sprintf("%s: agent %s is not running", sig.Name, sig.Agent))
+		r.undelivered(fmt.Sprintf("%s: agent %s is not running", sig.Name, sig.Agent))
 	}
 	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
+}
+
+func (r *investigationRun) undelivered(why string) {
+	r.state.Undelivered = newest(append(r.state.Undelivered, why), maxErrors)
 }
 
 // forward sends a signal to the stages that run, if it is for them.

@@ -150,5 +150,8 @@ func (s signal) refusal() string {
 	if len(s.Guide.Text) > MaxGuide {
 		return fmt.Sprintf("guide: %d bytes are more than the %d that a signal may carry", len(s.Guide.Text), MaxGuide)
 	}
+	if len(s.Guide.By) > maxBy {
+		return fmt.Sprintf("guide: \"by\" is longer than %d bytes", maxBy)
+	}
 	return ""
 }

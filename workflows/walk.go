@@ -30,7 +30,7 @@ func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 		r.signals.drain(ctx, r.handle)
 		going := !r.state.Steering.Paused && !r.over(ctx)
 		if going {
-			if len(r.running)+len(r.interrupts) == 0 && r.longEnough(ctx) {
+			if len(r.running)+len(r.interrupts) == 0 && r.longEnough(ctx) && workflow.AllHandlersFinished(ctx) {
 				return true
 			}
 			for _, n := range way.Start() {
@@ -159,14 +159,14 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 		way.Stop(result.Bound)
 		ask = ""
 	}
-	if r.state.Walk.End.Failure() && r.result.Error == "" && result.Status != agent.StatusCompleted {
-		r.result.Error = fmt.Sprintf("stage %s: %s", s.plan.Name, result.Error)
+	if r.state.Walk.End.Failure() && r.result.Error == "" {
+		r.result.Error = fmt.Sprintf("stage %s: %s", s.plan.Name, result.why())
 	}
 	if r.state.Walk.Pass != pass {
 		r.void(way)
 	}
 	if ask != "" {
-		r.ask(ctx, s, ask, result)
+		r.ask(ctx, way, s, ask, result)
 	}
 }
 

@@ -123,8 +123,51 @@ func TestEarlierPasses(t *testing.T) {
 	if len(again.Prior) != 0 || len(again.Earlier) != 2 || again.Earlier[1].Execution != "s2/A" {
 		t.Errorf("the second pass begins with %+v and %+v", again.Prior, again.Earlier)
 	}
-	if last := f.finished[0].Results; len(last) != 2 || last[1].Execution != "s2#2/A" {
+	if last := f.finished[0].Results; len(last) == 0 || last[len(last)-1].Execution != "s2#2/A" {
 		t.Errorf("results in the end: %+v", last)
+	}
+}
+
+// A pass that comes to nothing leaves what the one before has concluded.
+func TestReportOfAnEarlierPass(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"}, []string{"default"}), output: outputs(t, map[string]string{"s2": `{"outcome":"replan"}`})}
+	f.plan.Stages[1].Routing.LoopTarget, f.plan.Bounds.MaxHops = "s1", 2
+	if got := investigated(t, newEnv(t, f)); got.EndReason != agent.EndMaxHops {
+		t.Errorf("got %+v", got)
+	}
+	if last := f.finished[0].Results; len(last) != 2 || last[1].Execution != "s2/A" {
+		t.Errorf("results in the end: %+v", last)
+	}
+}
+
+// A stage that says itself that it failed is in the errors, and says why.
+func TestOutcomeOfAFailure(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"}), output: outputs(t, map[string]string{"s1": `{"outcome":"error","message":"no such host"}`})}
+	env := newEnv(t, f)
+	got, want := investigated(t, env), `its output has the outcome "error": no such host`
+	if got.Status != agent.StatusFailed || got.Error != "stage s1: "+want {
+		t.Errorf("got %+v", got)
+	}
+	if s := statusOf(t, env); len(s.Errors) != 1 || s.Errors[0].Error != want {
+		t.Errorf("errors %+v", s.Errors)
+	}
+}
+
+// A stage that always has another question comes to an end, even if nobody has to answer.
+func TestQuestionsEnd(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"}), output: func(string) activities.SaveStageOut {
+		return activities.SaveStageOut{Outcome: agent.OutcomeClarify}
+	}}
+	f.plan.Interrupts.Clarification.Continue = true
+	env := newEnv(t, f)
+	if got := investigated(t, env); got.EndReason != agent.EndMaxLoop || len(f.saved) != maxAsked+1 {
+		t.Errorf("%d stages, got %+v", len(f.saved), got)
+	}
+	if answers := statusOf(t, env).Answers; len(answers) != maxAsked || answers[0].Answer != "Nobody answered." {
+		t.Errorf("answers %+v", answers)
 	}
 }
 

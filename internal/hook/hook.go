@@ -33,6 +33,18 @@ type Input struct {
 	Prepared StageOutput
 	// Output is what the stage is about to hand on; of a pre_process it is zero.
 	Output StageOutput
+	// Answers are what people said to questions of the chain's stages, oldest first.
+	// Of many, only the newest are there.
+	Answers []Answer
+}
+
+// Answer is a stage's question and what a person answered.
+type Answer struct {
+	Question string
+	// Answer is masked as the request is; "Nobody answered." stands for none in time.
+	Answer string
+	// By is who answered, as they called themselves; it may be empty.
+	By string
 }
 
 // StageOutput is what a stage hands on.
@@ -58,11 +70,12 @@ type MockInput struct {
 	Investigation string
 	Stage         string
 	Agent         string
-	// Key, Request, Outputs and Prepared are those of an Input.
+	// Key, Request, Outputs, Prepared and Answers are those of an Input.
 	Key      string
 	Request  string
 	Outputs  map[string]StageOutput
 	Prepared StageOutput
+	Answers  []Answer
 }
 
 // ErrCrashed: the function has panicked, or ended its goroutine.

@@ -7,17 +7,18 @@ import (
 // Finish takes in how a stage ended, and returns the question that the chain now
 // waits for an answer to, if it does: then Resume or Stop is next for the stage.
 func (w Walk) Finish(n int, r Result) Ask {
-	w.State.Stages[n] = Succeeded
-	if r.Outcome == agent.OutcomeError {
-		w.State.Stages[n] = Failed
+	w.State.Stages[n] = Failed
+	if r.Outcome.Success() {
+		w.State.Stages[n] = Succeeded
+	}
+	if w.End != "" { // it leads nowhere any more
+		return ""
 	}
 	ask := w.leave(n, r)
 	if ask != "" {
 		w.State.Stages[n] = Asking
 	}
-	if w.Back > 0 && !w.running() {
-		w.pass(w.Back - 1)
-	}
+	w.turn()
 	return ask
 }
 
@@ -49,9 +50,18 @@ func (w Walk) leave(n int, r Result) Ask {
 	case routing.DefaultNext != "":
 		return w.follow(n, routing.DefaultNext)
 	default:
-		w.Next = n + 1 // means nothing in a graph
+		w.goOn(n)
 	}
 	return ""
+}
+
+// goOn goes on with the next stage in order. In a graph the stages that wait for
+// this one start by themselves: that is no way that anybody counts.
+func (w Walk) goOn(n int) {
+	w.Next = n + 1
+	if !w.graph() && w.Next < len(w.Chain.Stages) && w.crossed(w.Chain.Stages[n].Name, w.Chain.Stages[w.Next].Name) {
+		w.finish(agent.EndMaxLoop)
+	}
 }
 
 func orReason(why, otherwise agent.EndReason) agent.EndReason {
@@ -120,6 +130,13 @@ func (w Walk) jumpBack(to int) {
 	}
 }
 
+// turn begins the pass of a jump, once nothing runs and nobody is asked any more.
+func (w Walk) turn() {
+	if w.End == "" && w.Back > 0 && !w.running() {
+		w.pass(w.Back - 1)
+	}
+}
+
 // pass begins another pass from a stage: what came of it and of all that comes
 // after it is void.
 func (w Walk) pass(to int) {
@@ -171,18 +188,22 @@ func (c Chain) dependents(to int) []int {
 }
 
 // Resume goes on after an answer, at a stage of its own choosing or, "", at the
-// one that asked. It is no new pass: the stage does its work again.
+// one that asked, which then does its work again. It is no new pass. At another
+// stage all that depends on that one comes again, the stage that asked only if it
+// is among them: else the answer has settled what it asked, and it has succeeded.
 func (w Walk) Resume(asked int, target string) {
-	to := asked
-	if n := w.index(target); n >= 0 {
-		to = n
+	w.State.Stages[asked] = Succeeded
+	to, again := asked, []int{asked}
+	if n := w.index(target); n >= 0 && n != asked {
+		to, again = n, w.Cleared(n)
 	}
-	for n := range w.State.Stages {
-		if n >= min(to, asked) && !w.graph() || n == to || n == asked {
+	for _, n := range again {
+		if !w.busy(n) { // else it goes on as it is
 			w.State.Stages[n] = ""
 		}
 	}
 	w.Next = to
+	w.turn()
 }
 
 // Stop ends the walk for a reason of its caller: a denial, a budget, a cancellation.

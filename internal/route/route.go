@@ -39,7 +39,7 @@ const (
 	Running   Standing = "running"
 	Asking    Standing = "asking" // it has ended, and waits for an answer
 	Succeeded Standing = "succeeded"
-	Failed    Standing = "failed"
+	Failed    Standing = "failed" // it has ended without success
 )
 
 // Result is how a stage ended.
@@ -116,11 +116,23 @@ func (w Walk) Stages() []Standing { return w.State.Stages }
 
 // running: something will still happen in this pass by itself.
 func (w Walk) running() bool {
-	return slices.Contains(w.State.Stages, Running) || slices.Contains(w.State.Stages, Asking)
+	for n := range w.State.Stages {
+		if w.busy(n) {
+			return true
+		}
+	}
+	return false
 }
 
-// finish ends the walk, for the first reason that there is.
+// busy reports whether a stage runs, or waits for an answer.
+func (w Walk) busy(n int) bool {
+	return w.State.Stages[n] == Running || w.State.Stages[n] == Asking
+}
+
+// finish ends the walk, for the first reason that there is; a jump that waits is
+// not made any more.
 func (w Walk) finish(why agent.EndReason) {
+	w.Back = 0
 	if w.End == "" {
 		w.End = why
 	}

@@ -53,7 +53,7 @@ func TestManyHops(t *testing.T) {
 	if err := run.Get(ctx, &result); err != nil {
 		t.Fatal(err)
 	}
-	if result.EndReason != agent.EndMaxHops || result.Status != agent.StatusCompleted || result.Usage.ModelCalls != hops {
+	if result.EndReason != agent.EndMaxHops || result.Status != agent.StatusCompleted || result.Usage.ModelCalls != hops || result.Report == "" {
 		t.Errorf("got %s, %s after %d model calls", result.Status, result.EndReason, result.Usage.ModelCalls)
 	}
 	runs := w.runsOf("long")

@@ -1,0 +1,74 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// An agent that has paused its heartbeats sleeps through the death of everything,
+// says so, and wakes when it said it would: once.
+func TestKillWhileAsleep(t *testing.T) {
+	t.Parallel()
+	awake := make(chan time.Time, 16) // when the model was told that the pause is over
+	w := newWorld(t, sleeper(awake), talkConfig)
+	dev := w.dev()
+	run := w.beginWith("lab", agent.Request{Chain: "watch"})
+	id := workflows.InvestigationID("lab", run.GetRunID()) + "/dig/Memo"
+	until := w.sleepsUntil(id)
+	dev.kill()
+	w.dev()
+	if still := w.sleepsUntil(id); !still.Equal(until) {
+		t.Errorf("it sleeps until %s, and after the kill until %s", until, still)
+	}
+	if left := time.Until(until); left < 10*time.Second {
+		t.Fatalf("the system came back too late to tell: %s are left of the pause", left)
+	}
+	select {
+	case at := <-awake:
+		if late := at.Sub(until); late < 0 || late > resumed {
+			t.Errorf("it woke %s after the end of its pause", late)
+		} else {
+			t.Logf("it woke %s after the end of its pause", late.Round(time.Millisecond))
+		}
+	case <-time.After(time.Until(until) + patience):
+		t.Fatalf("it still sleeps: %+v", w.agentStatus(id))
+	}
+	if result := w.end("lab"); result.Status != agent.StatusCompleted || result.Report != "awake" {
+		t.Errorf("result after the kill: %+v", result)
+	}
+	if n := len(w.model.Requests()); n != 2 {
+		t.Errorf("%d model calls, want one before the pause and one after it", n)
+	}
+}
+
+// sleeper is a model that pauses for as short as is possible, and reports when it goes on.
+func sleeper(awake chan<- time.Time) llmtest.Script {
+	return func(req llmtest.Request) llmtest.Reply {
+		if !strings.Contains(req.Last().Text(), "pause of your heartbeats is over") {
+			return llmtest.Calls(llmtest.Call{Name: agent.ToolPauseHeartbeats, Args: `{"minutes":1}`})
+		}
+		awake <- time.Now()
+		return llmtest.Text("awake")
+	}
+}
+
+// sleepsUntil waits until an agent sleeps, and is what its status says of when it
+// wakes; what else wakes it must be there, too.
+func (w *world) sleepsUntil(id string) time.Time {
+	w.t.Helper()
+	var status workflows.AgentStatus
+	eventually(w.t, "the agent sleeps", func() bool {
+		status = w.agentStatus(id)
+		return strings.Contains(status.Doing, "heartbeats paused")
+	})
+	want := "heartbeats paused until " + status.PausedUntil.UTC().Format(time.RFC3339) + "; wakes on resume-heartbeats, guide or conclude"
+	if status.Doing != want || status.Status != agent.StatusRunning {
+		w.t.Errorf("the agent, %s, says %q, want %q", status.Status, status.Doing, want)
+	}
+	return status.PausedUntil
+}

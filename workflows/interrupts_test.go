@@ -1,0 +1,65 @@
+package workflows
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Stages that run in parallel ask at the same time: an answer must say which
+// question it is for, and only the stage that asked it goes on.
+func TestSeveralQuestions(t *testing.T) {
+	t.Parallel()
+	one, yes := []string{"default"}, true
+	f := &fake{plan: planOf(one, one, one), output: outputs(t, map[string]string{
+		"s1": `{"outcome":"clarify","question":"which cluster?"}`,
+		"s2": `{"outcome":"confirm","question":"restart it?"}`,
+	})}
+	f.plan.Stages[2].Routing.Requires = []string{"s1", "s2"}
+	env := newEnv(t, f)
+	asked := map[string]string{} // the ids of the questions, by stage
+	questions := func(want ...string) {
+		t.Helper()
+		clear(asked)
+		for _, q := range statusOf(t, env).Questions {
+			asked[q.Stage] = q.ID
+		}
+		if len(asked) != len(want) {
+			t.Errorf("questions of %v, want those of %v", asked, want)
+		}
+		for _, stage := range want {
+			if asked[stage] == "" {
+				t.Errorf("stage %s asks nothing: %v", stage, asked)
+			}
+		}
+	}
+	env.RegisterDelayedCallback(func() {
+		questions("s1", "s2")
+		answer(t, env, Answer{Text: "eu-1"}, `2 questions wait: say which by "id"`)
+		answer(t, env, Answer{ID: asked["s1"], Approved: &yes}, `needs "text"`) // it is the other one's
+		answer(t, env, Answer{ID: asked["s2"], Approved: &yes, By: "Ada"}, "")
+	}, time.Minute)
+	env.RegisterDelayedCallback(func() {
+		settled := asked["s2"]
+		questions("s1")
+		answer(t, env, Answer{ID: settled, Approved: &yes}, fmt.Sprintf("no question %q waits", settled))
+		answer(t, env, Answer{ID: asked["s1"], Text: "eu-1", By: "Bob"}, "")
+	}, 2*time.Minute)
+	got := investigated(t, env)
+	f.inOrder("s1", "s2")
+	if diff := cmp.Diff([]string{"s1 s2 s2#2 s1#2 s3", string(agent.EndCompleted)}, []string{f.ran(), string(got.EndReason)}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	want := []activities.Note{
+		{Kind: "confirmation", Stage: "s2", Question: "restart it?", Answer: "approved. ", By: "Ada"},
+		{Kind: "clarification", Stage: "s1", Question: "which cluster?", Answer: "eu-1", By: "Bob"},
+	}
+	if diff := cmp.Diff(want, f.generated[len(f.generated)-1].Notes); diff != "" {
+		t.Errorf("the last stage is told (-want +got):\n%s", diff)
+	}
+}

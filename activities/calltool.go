@@ -38,6 +38,8 @@ type toolCall struct {
 	*job
 	in   CallToolIn
 	call transcript.Call
+	// intent is not written yet; it goes with the result.
+	intent *transcript.Row
 }
 
 func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
@@ -135,22 +137,32 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun boo
 	return c.intended(ctx, decision)
 }
 
-// intended makes the call once its intent is written. A call that may be made again
-// does not wait for that: only those who watch need to know.
+// intended makes the call. That one which must not be made twice is about to be made
+// is written before; of another, those who watch are told if it takes a while.
 func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.Result, error) {
-	again := decision.Spec.Class() != tool.NonIdempotent
-	written := beside(func() ([]transcript.Entry, error) { return c.intend(ctx, again) })
-	if !again {
-		if _, err := written(); err != nil {
+	intent := transcript.Row{
+		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall,
+		Body: transcript.Body{Call: &c.call, Decision: c.in.Decision.said()}, At: time.Now(),
+	}
+	if decision.Spec.Class() == tool.NonIdempotent {
+		if err := c.append(ctx, intent); err != nil {
 			return tool.Result{}, err
 		}
+		return c.execute(ctx, decision)
 	}
+	written := make(chan error, 1)
+	late := time.AfterFunc(quick, func() { written <- c.append(ctx, intent) })
 	result, err := c.execute(ctx, decision)
-	if _, failed := written(); err == nil {
+	if late.Stop() {
+		c.intent = &intent // it goes with the result
+	} else if failed := <-written; err == nil {
 		err = failed
 	}
 	return result, err
 }
+
+// quick is how long a call may take before those who watch are told that it runs.
+const quick = 250 * time.Millisecond
 
 // reserve takes a place in the tool's rate limit; wait > 0 = there is none for so long.
 func (c *toolCall) reserve(ctx context.Context, decision tool.Decision) (wait time.Duration, err error) {
@@ -214,17 +226,13 @@ func (c *toolCall) interrupted(ctx context.Context, err error) (tool.Result, err
 	return tool.Result{}, why
 }
 
-// intend writes that the call is about to be made; again: it may be made again.
-func (c *toolCall) intend(ctx context.Context, again bool) ([]transcript.Entry, error) {
-	row := transcript.Row{
-		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall,
-		Body: transcript.Body{Call: &c.call, Decision: c.in.Decision.said()},
-	}
-	return c.Transcripts.Append(ctx, transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}, Lazy: again})
+func (c *toolCall) append(ctx context.Context, row transcript.Row) error {
+	_, err := c.Transcripts.Append(ctx, transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}})
+	return err
 }
 
 func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.Entry, error) {
-	return c.writeResult(ctx, c.in.Iteration, c.in.Call, c.call, result)
+	return c.writeResult(ctx, c.in.Iteration, c.in.Call, c.call, result, c.intent)
 }
 
 // wanted is the n-th call of an iteration's reply.
@@ -264,7 +272,7 @@ func (j *job) appendResult(ctx context.Context, iteration, n int, result tool.Re
 	if err != nil {
 		return err
 	}
-	_, err = j.writeResult(ctx, iteration, n, call, result)
+	_, err = j.writeResult(ctx, iteration, n, call, result, nil)
 	return err
 }
 
@@ -272,8 +280,9 @@ func (j *job) appendResult(ctx context.Context, iteration, n int, result tool.Re
 // the whole of a larger one is kept as a blob.
 const maxInlineResult = 256 << 10
 
-// writeResult appends a result and what comes with it.
-func (j *job) writeResult(ctx context.Context, iteration, n int, call transcript.Call, result tool.Result) (transcript.Entry, error) {
+// writeResult appends a result and what comes with it: the call's intent, if it is
+// not written yet.
+func (j *job) writeResult(ctx context.Context, iteration, n int, call transcript.Call, result tool.Result, intent *transcript.Row) (transcript.Entry, error) {
 	body := transcript.Body{
 		Text: result.Content, Call: &call, Status: string(result.Status), ErrorType: result.ErrorType, Size: len(result.Content),
 		Pause: result.Pause,
@@ -293,7 +302,7 @@ func (j *job) writeResult(ctx context.Context, iteration, n int, call transcript
 		body.Text = beginning(result.Content, maxInlineResult)
 	}
 	row := transcript.Row{Key: transcript.ResultKey(iteration, n), Kind: transcript.KindResult, Body: body}
-	entries, err := j.Transcripts.Append(ctx, transcript.Step{Scope: j.ref.scope(), Writer: j.writer, Rows: []transcript.Row{row}})
+	entries, err := j.Transcripts.Append(ctx, transcript.Step{Scope: j.ref.scope(), Writer: j.writer, Rows: []transcript.Row{row}, Intent: intent})
 	if err != nil {
 		return transcript.Entry{}, fmt.Errorf("append the result of %s: %w", call.Name, err)
 	}

@@ -21,8 +21,6 @@ type engine interface {
 	// lockWindow is lock for the window of a rate limit. now is in microseconds
 	// since 1970, by the clock that all who use the database share.
 	lockWindow(ctx context.Context, q querier, agent, tool string) (now int64, err error)
-	// relax is for a transaction that need not outlast a failure of the database's machine.
-	relax(ctx context.Context, q querier) error
 	// announce lets other processes know, soon, that an investigation has changed.
 	// One that is not told finds out by itself, later.
 	announce(investigation string)

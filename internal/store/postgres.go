@@ -138,11 +138,4 @@ func (db *postgres) lock(ctx context.Context, q querier, investigation string) e
 	return err
 }
 
-// relax lets a transaction end before it is on the disk. What is committed later,
-// by anybody, takes it there.
-func (db *postgres) relax(ctx context.Context, q querier) error {
-	_, err := q.ExecContext(ctx, `SELECT set_config($1, 'off', true)`, "synchronous_commit")
-	return err
-}
-
 func (db *postgres) close() error { return db.pool.Close() }

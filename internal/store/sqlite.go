@@ -144,9 +144,6 @@ func (db *sqliteFile) useWAL(ctx context.Context) error {
 // lock: the transactions of the writer have the lock of the whole file (see pool).
 func (db *sqliteFile) lock(context.Context, querier, string) error { return nil }
 
-// relax changes nothing: SQLite waits for the disk in every transaction, or in none.
-func (db *sqliteFile) relax(context.Context, querier) error { return nil }
-
 // announce: the processes that have the file open watch it.
 func (db *sqliteFile) announce(string) {}
 

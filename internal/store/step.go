@@ -55,7 +55,7 @@ func (s *Store) Append(ctx context.Context, step transcript.Step) ([]transcript.
 	if len(step.Rows) == 0 {
 		return nil, errors.New("append step: it has no rows")
 	}
-	c := claim{step.Scope, step.Rows[0].Key, step.RunID}
+	c := claimOf(step)
 	stored, err := s.append(ctx, c, step)
 	if err != nil {
 		return nil, fmt.Errorf("append %s: %w", c, err)
@@ -66,6 +66,16 @@ func (s *Store) Append(ctx context.Context, step transcript.Step) ([]transcript.
 func (s *Store) append(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, err error) {
 	if err := errors.Join(c.check(), checkOrder(step.Rows)); err != nil {
 		return nil, err
+	}
+	if step.Intent != nil {
+		stored, err = s.appendBoth(ctx, step)
+		if !errors.Is(err, errUnsettled) && !errors.Is(err, errDuplicate) {
+			return stored, err
+		}
+		intent := intentOf(step)
+		if _, err := s.append(ctx, claimOf(intent), intent); err != nil {
+			return nil, err
+		}
 	}
 	stored, err = s.appendNext(ctx, c, step)
 	if errors.Is(err, errUnsettled) {
@@ -84,11 +94,6 @@ var errUnsettled = errors.New("the step is not the run's next one")
 // one. To number its rows locks the investigation, too.
 func (s *Store) appendNext(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, err error) {
 	err = s.change(ctx, c.Investigation, func(q querier) error {
-		if step.Lazy {
-			if err := s.db.relax(ctx, q); err != nil {
-				return err
-			}
-		}
 		last, st, err := c.next(ctx, q, len(step.Rows))
 		if err != nil {
 			return err
@@ -102,6 +107,36 @@ func (s *Store) appendNext(ctx context.Context, c claim, step transcript.Step) (
 		return s.recall(ctx, q, step.Recall, stored)
 	})
 	return stored, err
+}
+
+// appendBoth is appendNext for a step with an intent: both or none.
+func (s *Store) appendBoth(ctx context.Context, step transcript.Step) (stored []transcript.Entry, err error) {
+	intent, rows := intentOf(step), len(step.Rows)
+	err = s.change(ctx, step.Investigation, func(q querier) error {
+		last, st, err := claimOf(intent).next(ctx, q, 1+rows)
+		if err != nil {
+			return err
+		}
+		if st.stored || !st.settled() {
+			return errUnsettled
+		}
+		if _, err := insertRows(ctx, q, intent, last-int64(rows)); err != nil {
+			return err
+		}
+		if stored, err = insertRows(ctx, q, step, last); err != nil {
+			return err
+		}
+		return s.recall(ctx, q, step.Recall, stored)
+	})
+	return stored, err
+}
+
+func intentOf(step transcript.Step) transcript.Step {
+	return transcript.Step{Scope: step.Scope, Writer: step.Writer, Rows: []transcript.Row{*step.Intent}}
+}
+
+func claimOf(step transcript.Step) claim {
+	return claim{step.Scope, step.Rows[0].Key, step.RunID}
 }
 
 // next takes numbers for so many rows, of which it returns the last, and finds out
@@ -163,7 +198,7 @@ func insertRows(ctx context.Context, q querier, step transcript.Step, last int64
 	for i, row := range step.Rows {
 		entry := transcript.Entry{
 			Scope: step.Scope, Key: row.Key, Seq: first + int64(i), Kind: row.Kind,
-			At: storedTime(time.Now()), Writer: step.Writer,
+			At: storedTime(cmp.Or(row.At, time.Now())), Writer: step.Writer,
 		}
 		if entry.Body, err = storedBody(row.Body); err != nil {
 			return nil, err

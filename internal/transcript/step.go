@@ -1,6 +1,9 @@
 package transcript
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Step is what one activity appends: all of its rows, in one transaction.
 type Step struct {
@@ -8,9 +11,8 @@ type Step struct {
 	Writer
 	// Rows are in key order; the first row's key is the identity of the step.
 	Rows []Row
-	// Lazy: the step may be lost if the database's machine fails before the same
-	// activity has appended the next one.
-	Lazy bool
+	// Intent goes before the rows as a step of its own, unless it is there; nil = none.
+	Intent *Row
 	// Recall is the agent (its definition) that may find what is said here by
 	// conversation_search; "" = nobody may.
 	Recall string
@@ -21,6 +23,7 @@ type Row struct {
 	Key
 	Kind Kind
 	Body
+	At time.Time // when it happened; zero = when it is appended
 }
 
 // Live is the part of a reply that has arrived so far. It is for watching only:

@@ -68,6 +68,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"append and read":              testAppendAndRead,
 		"reply of an iteration":        testReply,
 		"call of a reply":              testLookupCall,
+		"intent with a result":         testIntent,
 		"size":                         testSize,
 		"bodies round-trip":            testBodies,
 		"texts of others":              testTexts,

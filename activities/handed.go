@@ -19,11 +19,16 @@ import (
 // of a plan. Each is one step of the journal, or two, and a step that is there is
 // not made again.
 
-// once returns what the step of an iteration has appended; if it has not, run
-// says what it appends.
-func (j *job) once(ctx context.Context, iteration int, run func(ctx context.Context) ([]transcript.Body, error)) ([]transcript.Entry, error) {
+// once is an activity whose one step, that of an iteration, is what run says: notices,
+// and a reply. It returns the step's entries, also those that are there already.
+func (a *Activities) once(ctx context.Context, ref Ref, iteration int, run func(*job) ([]transcript.Body, error)) ([]transcript.Entry, error) {
+	defer keepAlive(ctx)()
+	j, err := a.job(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
 	key := transcript.Key{Iteration: iteration}
-	entries, err := j.Transcripts.Lookup(ctx, j.ref.scope(), key, j.writer)
+	entries, err := j.Transcripts.Lookup(ctx, ref.scope(), key, j.writer)
 	if err == nil && entries == nil {
 		entries, err = j.journal(ctx, key, run)
 	}
@@ -33,9 +38,8 @@ func (j *job) once(ctx context.Context, iteration int, run func(ctx context.Cont
 	return entries, nil
 }
 
-// journal appends what run says: notices, and a reply.
-func (j *job) journal(ctx context.Context, key transcript.Key, run func(ctx context.Context) ([]transcript.Body, error)) ([]transcript.Entry, error) {
-	bodies, err := run(ctx)
+func (j *job) journal(ctx context.Context, key transcript.Key, run func(*job) ([]transcript.Body, error)) ([]transcript.Entry, error) {
+	bodies, err := run(j)
 	if err != nil {
 		return nil, err
 	}
@@ -130,14 +134,8 @@ func (c code) shown(text string) (string, error) {
 }
 
 func (c code) masked(text string) (string, error) {
-	masker, err := c.maskers.get(c.plan.AlertMasking)
-	if err == nil && masker != nil {
-		text, err = masker.Text(text)
-	}
-	if err != nil {
-		return "", final(ErrorMasking, fmt.Errorf("%s: what it returned cannot be masked, and is not stored: %w", c.name, err))
-	}
-	return tool.ValidText(text), nil
+	text, err := c.maskData(c.plan, c.name+": what it returned", text)
+	return tool.ValidText(text), err
 }
 
 // maxCodeError is how much of an error of somebody else's code is told, in bytes.

@@ -61,21 +61,16 @@ func (j *job) offered(catalogues []tool.Catalogue, err error) (tools *tool.Set, 
 // catalogues are what the servers of the execution offer. They are read beside
 // what the caller does until it asks for them.
 func (j *job) catalogues(ctx context.Context) func() ([]tool.Catalogue, error) {
-	return beside(func() ([]tool.Catalogue, error) { return j.cataloguesOf(ctx, j.ref.scope()) })
-}
-
-// beside runs fn beside its caller, who then asks what came of it.
-func beside[T any](fn func() (T, error)) func() (T, error) {
-	var value T
+	var all []tool.Catalogue
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		value, err = fn()
+		all, err = j.cataloguesOf(ctx, j.ref.scope())
 	}()
-	return func() (T, error) {
+	return func() ([]tool.Catalogue, error) {
 		<-done
-		return value, err
+		return all, err
 	}
 }
 

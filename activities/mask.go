@@ -45,14 +45,18 @@ func (m *maskers) get(masking *agent.Masking) (*mask.Masker, error) {
 	return compiled, nil
 }
 
-// maskData masks what is to be investigated, and what people say to agents.
-func (a *Activities) maskData(plan agent.Plan, text string) (string, error) {
+// requestData is what errors call what is to be investigated, and what people say to agents.
+const requestData = "the request's data"
+
+// maskData masks a text as a request is masked: that itself, what people say, and
+// what hooks and mocks return. Errors call it what.
+func (a *Activities) maskData(plan agent.Plan, what, text string) (string, error) {
 	masker, err := a.maskers.get(plan.AlertMasking)
 	if err == nil && masker != nil {
 		text, err = masker.Text(text)
 	}
 	if err != nil {
-		return "", final(ErrorMasking, fmt.Errorf("the request's data cannot be masked, and is not stored: %w", err))
+		return "", final(ErrorMasking, fmt.Errorf("%s cannot be masked, and is not stored: %w", what, err))
 	}
 	return text, nil
 }

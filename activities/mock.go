@@ -19,16 +19,8 @@ type RunMockIn struct {
 // RunMock has a function of the worker's program work in an agent's place. What it
 // returns is the agent's final text.
 func (a *Activities) RunMock(ctx context.Context, in RunMockIn) (GenerateOut, error) {
-	defer keepAlive(ctx)()
-	j, err := a.job(ctx, in.Ref)
-	if err != nil {
-		return GenerateOut{}, err
-	}
-	entries, err := j.once(ctx, 1, func(ctx context.Context) ([]transcript.Body, error) { return j.mocked(ctx, in) })
-	if err != nil {
-		return GenerateOut{}, err
-	}
-	return generateOut(entries), nil
+	entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) { return j.mocked(ctx, in) })
+	return generateOut(entries), err
 }
 
 func (j *job) mocked(ctx context.Context, in RunMockIn) ([]transcript.Body, error) {
@@ -75,20 +67,12 @@ type ServeIn struct {
 // Serve is all that an agent of the pattern service does: its output is empty, and
 // what its stage hands on is up to the stage's hooks.
 func (a *Activities) Serve(ctx context.Context, in ServeIn) (GenerateOut, error) {
-	defer keepAlive(ctx)()
-	j, err := a.job(ctx, in.Ref)
-	if err != nil {
-		return GenerateOut{}, err
-	}
-	entries, err := j.once(ctx, 1, func(ctx context.Context) ([]transcript.Body, error) {
+	entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) {
 		body := transcript.Body{Text: "{}"}
 		if j.stage().PostProcess == "" { // which checks what comes of it
 			body.Invalid = j.invalid(body.Text)
 		}
 		return []transcript.Body{body}, j.begin(ctx, agent.Provider{})
 	})
-	if err != nil {
-		return GenerateOut{}, err
-	}
-	return generateOut(entries), nil
+	return generateOut(entries), err
 }

@@ -39,16 +39,8 @@ type stepResult struct {
 
 // PlanResult joins what came of the steps into the agent's final text.
 func (a *Activities) PlanResult(ctx context.Context, in PlanResultIn) (GenerateOut, error) {
-	defer keepAlive(ctx)()
-	j, err := a.job(ctx, in.Ref)
-	if err != nil {
-		return GenerateOut{}, err
-	}
-	entries, err := j.once(ctx, 2, func(ctx context.Context) ([]transcript.Body, error) { return j.planResult(ctx, in) })
-	if err != nil {
-		return GenerateOut{}, err
-	}
-	return generateOut(entries), nil
+	entries, err := a.once(ctx, in.Ref, 2, func(j *job) ([]transcript.Body, error) { return j.planResult(ctx, in) })
+	return generateOut(entries), err
 }
 
 func (j *job) planResult(ctx context.Context, in PlanResultIn) ([]transcript.Body, error) {

@@ -97,7 +97,7 @@ func (a *Activities) keepData(ctx context.Context, plan agent.Plan, req agent.Re
 		}
 		text = string(body)
 	}
-	text, err := a.maskData(plan, text)
+	text, err := a.maskData(plan, requestData, text)
 	if err != nil {
 		return "", err
 	}

@@ -47,7 +47,7 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 
 func (g *generation) promptData(ctx context.Context, missing map[string]string) (prompt.Data, error) {
 	data := prompt.Data{
-		Agent: g.agent.Name, Chain: g.plan.Chain, Stage: g.plan.Stages[g.ref.Stage].Name, AlertType: g.plan.AlertType,
+		Agent: g.agent.Name, Chain: g.plan.Chain, Stage: g.stage().Name, AlertType: g.plan.AlertType,
 		Instructions: g.agent.Instructions, Runbook: g.plan.Runbook, Custom: g.agent.Prompt,
 	}
 	var err error
@@ -93,7 +93,7 @@ func (j *job) shownNotes(notes []Note) ([]Note, error) {
 	shown := slices.Clone(notes)
 	for n := range shown {
 		var err error
-		if shown[n].Answer, err = j.maskData(j.plan, shown[n].Answer); err != nil {
+		if shown[n].Answer, err = j.maskData(j.plan, requestData, shown[n].Answer); err != nil {
 			return nil, err
 		}
 	}
@@ -231,7 +231,7 @@ func (j *job) begin(ctx context.Context, provider agent.Provider) error {
 // execution is the record of an execution that begins.
 func (j *job) execution(provider agent.Provider) record.Execution {
 	return record.Execution{
-		Investigation: j.ref.Investigation, Name: j.ref.Execution, Stage: j.plan.Stages[j.ref.Stage].Name,
+		Investigation: j.ref.Investigation, Name: j.ref.Execution, Stage: j.stage().Name,
 		Agent: j.agent.Definition, Type: j.row.Name, LLMBackend: j.agent.LLMBackend, Provider: provider.Name,
 		Model: provider.Model, Status: agent.StatusRunning, StartedAt: time.Now(),
 	}

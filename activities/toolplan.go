@@ -26,16 +26,8 @@ type PlanCallsIn struct {
 // PlanCalls writes the steps of an earlier stage's plan down as the calls of a
 // reply, under the same policy; the workflow then has them made as a model's are.
 func (a *Activities) PlanCalls(ctx context.Context, in PlanCallsIn) (GenerateOut, error) {
-	defer keepAlive(ctx)()
-	j, err := a.job(ctx, in.Ref)
-	if err != nil {
-		return GenerateOut{}, err
-	}
-	entries, err := j.once(ctx, 1, func(ctx context.Context) ([]transcript.Body, error) { return j.planCalls(ctx, in.Prior) })
-	if err != nil {
-		return GenerateOut{}, err
-	}
-	return generateOut(entries), nil
+	entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) { return j.planCalls(ctx, in.Prior) })
+	return generateOut(entries), err
 }
 
 func (j *job) planCalls(ctx context.Context, prior []Source) (bodies []transcript.Body, err error) {

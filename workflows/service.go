@@ -25,13 +25,19 @@ func (r *agentRun) mocked(ctx workflow.Context) (AgentResult, error) {
 
 // once has the agent's final text made by one activity.
 func (r *agentRun) once(ctx, options workflow.Context, activity, in any) (AgentResult, error) {
-	if err := r.hold(ctx); err != nil {
-		return AgentResult{}, err
-	}
-	r.state.Iteration++
-	var out activities.GenerateOut
-	if err := workflow.ExecuteActivity(options, activity, in).Get(ctx, &out); err != nil {
+	out, err := r.iterate(ctx, options, activity, in)
+	if err != nil {
 		return AgentResult{}, err
 	}
 	return r.completed(out, agent.StopEndTurn), nil
+}
+
+// iterate is an iteration of an agent that asks no model: one activity.
+func (r *agentRun) iterate(ctx, options workflow.Context, activity, in any) (out activities.GenerateOut, err error) {
+	if err := r.hold(ctx); err != nil {
+		return out, err
+	}
+	r.state.Iteration++
+	err = workflow.ExecuteActivity(options, activity, in).Get(ctx, &out)
+	return out, err
 }

@@ -17,13 +17,9 @@ type toolPlanRun struct{ iteratingRun }
 
 func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
 	r.listTools(ctx)
-	if err := r.hold(ctx); err != nil {
-		return AgentResult{}, err
-	}
-	r.state.Iteration++
-	var planned activities.GenerateOut
 	in := activities.PlanCallsIn{Ref: r.in.Ref, Prior: r.in.Prior}
-	if err := workflow.ExecuteActivity(storeOptions(ctx, "the plan's calls"), act.PlanCalls, in).Get(ctx, &planned); err != nil {
+	planned, err := r.iterate(ctx, storeOptions(ctx, "the plan's calls"), act.PlanCalls, in)
+	if err != nil {
 		return AgentResult{}, err
 	}
 	undone, err := r.inOrder(ctx, planned.Calls)

@@ -55,29 +55,29 @@ func (s *Store) Append(ctx context.Context, step transcript.Step) ([]transcript.
 	if len(step.Rows) == 0 {
 		return nil, errors.New("append step: it has no rows")
 	}
-	c := claimOf(step)
-	stored, err := s.append(ctx, c, step)
+	stored, err := s.append(ctx, step)
 	if err != nil {
-		return nil, fmt.Errorf("append %s: %w", c, err)
+		return nil, fmt.Errorf("append %s: %w", claimOf(step), err)
 	}
 	return stored, nil
 }
 
-func (s *Store) append(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, err error) {
+func (s *Store) append(ctx context.Context, step transcript.Step) (stored []transcript.Entry, err error) {
+	c := claimOf(step)
 	if err := errors.Join(c.check(), checkOrder(step.Rows)); err != nil {
 		return nil, err
 	}
 	if step.Intent != nil {
-		stored, err = s.appendBoth(ctx, step)
+		intent := transcript.Step{Scope: step.Scope, Writer: step.Writer, Rows: []transcript.Row{*step.Intent}}
+		stored, err = s.appendNext(ctx, intent, step)
 		if !errors.Is(err, errUnsettled) && !errors.Is(err, errDuplicate) {
 			return stored, err
 		}
-		intent := intentOf(step)
-		if _, err := s.append(ctx, claimOf(intent), intent); err != nil {
+		if _, err := s.append(ctx, intent); err != nil {
 			return nil, err
 		}
 	}
-	stored, err = s.appendNext(ctx, c, step)
+	stored, err = s.appendNext(ctx, step)
 	if errors.Is(err, errUnsettled) {
 		stored, err = s.appendClaimed(ctx, c, step)
 	}
@@ -90,49 +90,36 @@ func (s *Store) append(ctx context.Context, c claim, step transcript.Step) (stor
 // errUnsettled: the step is there already, or its run has to make its claim good.
 var errUnsettled = errors.New("the step is not the run's next one")
 
-// appendNext writes a step that nothing stands in the way of, which is nearly every
-// one. To number its rows locks the investigation, too.
-func (s *Store) appendNext(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, err error) {
+// appendNext writes steps that nothing stands in the way of, as is so of nearly every
+// one, and returns the last one's rows. The claim of the first covers the others. To
+// number the rows locks the investigation, too.
+func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (stored []transcript.Entry, err error) {
+	rows := 0
+	for _, step := range steps {
+		rows += len(step.Rows)
+	}
+	c := claimOf(steps[0])
 	err = s.change(ctx, c.Investigation, func(q querier) error {
-		last, st, err := c.next(ctx, q, len(step.Rows))
+		last, st, err := c.next(ctx, q, rows)
 		if err != nil {
 			return err
 		}
 		if st.stored || !st.settled() {
 			return errUnsettled
 		}
-		if stored, err = insertRows(ctx, q, step, last); err != nil {
-			return err
+		last -= int64(rows)
+		for _, step := range steps {
+			last += int64(len(step.Rows))
+			if stored, err = insertRows(ctx, q, step, last); err != nil {
+				return err
+			}
+			if err := s.recall(ctx, q, step.Recall, stored); err != nil {
+				return err
+			}
 		}
-		return s.recall(ctx, q, step.Recall, stored)
+		return nil
 	})
 	return stored, err
-}
-
-// appendBoth is appendNext for a step with an intent: both or none.
-func (s *Store) appendBoth(ctx context.Context, step transcript.Step) (stored []transcript.Entry, err error) {
-	intent, rows := intentOf(step), len(step.Rows)
-	err = s.change(ctx, step.Investigation, func(q querier) error {
-		last, st, err := claimOf(intent).next(ctx, q, 1+rows)
-		if err != nil {
-			return err
-		}
-		if st.stored || !st.settled() {
-			return errUnsettled
-		}
-		if _, err := insertRows(ctx, q, intent, last-int64(rows)); err != nil {
-			return err
-		}
-		if stored, err = insertRows(ctx, q, step, last); err != nil {
-			return err
-		}
-		return s.recall(ctx, q, step.Recall, stored)
-	})
-	return stored, err
-}
-
-func intentOf(step transcript.Step) transcript.Step {
-	return transcript.Step{Scope: step.Scope, Writer: step.Writer, Rows: []transcript.Row{*step.Intent}}
 }
 
 func claimOf(step transcript.Step) claim {

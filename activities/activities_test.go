@@ -208,7 +208,7 @@ func TestInputsAreInTheConversation(t *testing.T) {
 	}
 }
 
-func TestAnswersAreMasked(t *testing.T) {
+func TestWhatPeopleSayIsMasked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	var plan agent.Plan
@@ -220,12 +220,18 @@ func TestAnswersAreMasked(t *testing.T) {
 	body, marshal := json.Marshal(plan)
 	hash, put := b.store.PutBlob(t.Context(), body)
 	b.ref.Plan = hash
-	_, generate := b.generate(activities.GenerateIn{Iteration: 1, Notes: []activities.Note{{Stage: "s", Question: "Which?", Answer: "the one with hunter2"}}})
+	_, generate := b.generate(activities.GenerateIn{
+		Iteration: 1,
+		Notes:     []activities.Note{{Stage: "s", Question: "Which?", Answer: "the one with hunter2"}},
+		Inputs:    []activities.Input{{Kind: activities.InputGuidance, Text: "log in with hunter2", By: "Ada"}},
+	})
 	if err := errors.Join(err, marshal, put, generate); err != nil {
 		t.Fatal(err)
 	}
-	if task := b.requests[0].Messages[1].Content; !strings.Contains(task, "the one with [MASKED]") || strings.Contains(task, "hunter2") {
-		t.Errorf("the model is told: %s", task)
+	for n, want := range map[int]string{1: "the one with [MASKED]", 2: "log in with [MASKED]"} {
+		if told := b.requests[0].Messages[n].Content; !strings.Contains(told, want) || strings.Contains(told, "hunter2") {
+			t.Errorf("the model is told: %s", told)
+		}
 	}
 }
 

@@ -146,7 +146,11 @@ func (g *generation) addInputs(ctx context.Context) error {
 		case InputHeartbeat:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Heartbeat})
 		case InputGuidance:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.Guidance(input.Text, input.By)})
+			text, err := g.maskData(g.plan, "guidance", input.Text)
+			if err != nil {
+				return err
+			}
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Guidance(text, input.By)})
 		case InputNudge:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Nudge})
 		case InputRepeating:

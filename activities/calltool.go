@@ -43,15 +43,18 @@ type toolCall struct {
 }
 
 func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
-	catalogues := c.catalogues(ctx)
-	begun, done, err := c.lookup(ctx)
+	known, err := c.Transcripts.LookupCall(ctx, c.ref.scope(), c.in.Iteration, c.in.Call, c.writer)
 	if err != nil {
 		return transcript.Entry{}, err
 	}
-	if done != nil {
-		return *done, nil
+	if len(known.Step) > 0 {
+		return known.Step[0], nil
 	}
-	decision, refusal, err := c.decide(c.offered(catalogues()))
+	begun, err := c.read(known.Log)
+	if err != nil {
+		return transcript.Entry{}, err
+	}
+	decision, refusal, err := c.decide(c.offered(ctx, known.Catalogues))
 	switch {
 	case err != nil:
 		return transcript.Entry{}, err
@@ -71,13 +74,8 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	return c.write(ctx, c.masked(decision.Spec.Name, result))
 }
 
-// lookup reads what the call is, and how far it has come: whether its intent is
-// written, and its result, nil if that is not.
-func (c *toolCall) lookup(ctx context.Context) (begun bool, done *transcript.Entry, err error) {
-	entries, err := c.Transcripts.LookupCall(ctx, c.ref.scope(), c.in.Iteration, c.in.Call, c.writer)
-	if err != nil {
-		return false, nil, err
-	}
+// read finds out what the call is, and whether its intent is written.
+func (c *toolCall) read(entries []transcript.Entry) (begun bool, err error) {
 	var reply transcript.Entry
 	for _, e := range entries {
 		switch e.Kind {
@@ -85,12 +83,10 @@ func (c *toolCall) lookup(ctx context.Context) (begun bool, done *transcript.Ent
 			reply = e
 		case transcript.KindCall:
 			begun = true
-		case transcript.KindResult:
-			return begun, &e, nil
 		}
 	}
 	c.call, err = c.nth(reply, c.in.Iteration, c.in.Call)
-	return begun, nil, err
+	return begun, err
 }
 
 // decide asks the policy, once more: what was offered may not be what is called.
@@ -252,18 +248,19 @@ func (j *job) nth(reply transcript.Entry, iteration, n int) (transcript.Call, er
 	return reply.Calls[n], nil
 }
 
-// appendResults writes the results among what a workflow hands over.
-func (j *job) appendResults(ctx context.Context, inputs []Input) error {
+// appendResults writes the results among what a workflow hands over, if there are some.
+func (j *job) appendResults(ctx context.Context, inputs []Input) (some bool, err error) {
 	for _, input := range inputs {
 		if input.Kind != InputResult {
 			continue
 		}
+		some = true
 		result := tool.Failure(orText(input.ErrorType, tool.ErrorTool), input.Text)
 		if err := j.appendResult(ctx, input.Iteration, input.Call, result); err != nil {
-			return err
+			return some, err
 		}
 	}
-	return nil
+	return some, nil
 }
 
 // appendResult writes a result that the workflow decided, unless there is one.

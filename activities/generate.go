@@ -30,11 +30,11 @@ func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 	if err != nil {
 		return GenerateOut{}, err
 	}
-	key, catalogues := transcript.Key{Iteration: in.Iteration}, j.catalogues(ctx)
-	entries, err := a.Transcripts.Lookup(ctx, in.Ref.scope(), key, j.writer)
+	known, err := a.Transcripts.LookupReply(ctx, in.Ref.scope(), in.Iteration, j.writer)
+	entries := known.Step
 	if err == nil && entries == nil {
 		g := generation{job: j, in: in}
-		entries, err = g.run(ctx, catalogues)
+		entries, err = g.run(ctx, known)
 	}
 	if err != nil {
 		return GenerateOut{}, storeFailure(ended(ctx, err))
@@ -49,17 +49,14 @@ type generation struct {
 	rows []transcript.Row // what this iteration appends
 }
 
-func (g *generation) run(ctx context.Context, catalogues func() ([]tool.Catalogue, error)) ([]transcript.Entry, error) {
-	if err := g.open(ctx); err != nil {
-		return nil, err
-	}
-	tools, missing, err := g.offered(catalogues())
+func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcript.Entry, error) {
+	stored, err := g.open(ctx, known.Log)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := g.Transcripts.Entries(ctx, g.ref.scope())
+	tools, missing, err := g.offered(ctx, known.Catalogues)
 	if err != nil {
-		return nil, fmt.Errorf("read transcript: %w", err)
+		return nil, err
 	}
 	if !begun(stored) {
 		if err := g.addTask(ctx, missing); err != nil {
@@ -106,15 +103,22 @@ func begun(stored []transcript.Entry) bool {
 	return slices.ContainsFunc(stored, func(e transcript.Entry) bool { return e.Kind == transcript.KindSystem })
 }
 
-// open records what has to be there before the call: that the execution runs,
-// and results that the workflow decided.
-func (g *generation) open(ctx context.Context) error {
+// open records what has to be there before the call: that the execution runs, and
+// results that the workflow decided, with which it returns the log.
+func (g *generation) open(ctx context.Context, log []transcript.Entry) ([]transcript.Entry, error) {
 	if g.in.Iteration == 1 && !g.plan.Conversation {
 		if err := g.begin(ctx, g.provider()); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return g.appendResults(ctx, g.in.Inputs)
+	some, err := g.appendResults(ctx, g.in.Inputs)
+	if err != nil || !some {
+		return log, err
+	}
+	if log, err = g.Transcripts.Entries(ctx, g.ref.scope()); err != nil {
+		return nil, fmt.Errorf("read transcript: %w", err)
+	}
+	return log, nil
 }
 
 // tools are the tools that the model is told of.

@@ -42,36 +42,32 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 }
 
 // offered is what the agent may do with its tools, the same for offering and for
-// executing. missing says which servers have none to offer, and why. It takes what
-// catalogues returns.
-func (j *job) offered(catalogues []tool.Catalogue, err error) (tools *tool.Set, missing map[string]string, _ error) {
-	if err != nil {
-		return nil, nil, fmt.Errorf("read tool catalogues: %w", err)
-	}
+// executing. missing says which servers have none to offer, and why. It takes the
+// hashes of what the execution's servers offer.
+func (j *job) offered(ctx context.Context, hashes []string) (tools *tool.Set, missing map[string]string, err error) {
 	missing = map[string]string{}
 	for _, server := range j.agent.Servers {
 		missing[server.Name] = "its tools could not be listed"
 	}
-	for _, c := range catalogues {
+	var catalogues []tool.Catalogue
+	for _, hash := range hashes {
+		c, err := j.offers.get(ctx, j.Blobs, "tool catalogue", hash)
+		if err != nil {
+			return nil, nil, err
+		}
 		missing[c.Server] = c.Error
+		catalogues = append(catalogues, c)
 	}
 	return j.Policy.Tools(j.row, j.agent, catalogues, j.Builtins.Specs(j.agent)), missing, nil
 }
 
-// catalogues are what the servers of the execution offer. They are read beside
-// what the caller does until it asks for them.
-func (j *job) catalogues(ctx context.Context) func() ([]tool.Catalogue, error) {
-	var all []tool.Catalogue
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		all, err = j.cataloguesOf(ctx, j.ref.scope())
-	}()
-	return func() ([]tool.Catalogue, error) {
-		<-done
-		return all, err
+// offeredNow is offered for who does not know the hashes.
+func (j *job) offeredNow(ctx context.Context) (tools *tool.Set, missing map[string]string, err error) {
+	hashes, err := j.Transcripts.Catalogues(ctx, j.ref.scope())
+	if err != nil {
+		return nil, nil, err
 	}
+	return j.offered(ctx, hashes)
 }
 
 // queue is the task queue of a tool's server; "" is the main one.

@@ -81,7 +81,7 @@ func (c *toolCall) rememberAlone(ctx context.Context) error {
 // remember runs calls of memory tools, in order and in one transaction with
 // their results. What the policy refuses is a result like any other.
 func (j *job) remember(ctx context.Context, calls []*toolCall) ([]transcript.Entry, error) {
-	tools, _, err := j.offered(j.catalogues(ctx)())
+	tools, _, err := j.offeredNow(ctx)
 	if err != nil {
 		return nil, err
 	}

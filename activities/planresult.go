@@ -44,7 +44,7 @@ func (a *Activities) PlanResult(ctx context.Context, in PlanResultIn) (GenerateO
 }
 
 func (j *job) planResult(ctx context.Context, in PlanResultIn) ([]transcript.Body, error) {
-	if err := j.appendResults(ctx, in.Inputs); err != nil {
+	if _, err := j.appendResults(ctx, in.Inputs); err != nil {
 		return nil, err
 	}
 	steps, err := j.steps(ctx, in.Prior)

@@ -7,8 +7,6 @@ import (
 	"sync"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/tool"
-	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // maxKept bounds what is kept in memory of each kind; a worker seldom runs more
@@ -50,20 +48,4 @@ func (k *kept[T]) get(ctx context.Context, blobs Blobs, what, hash string) (docu
 // plan reads a plan by its hash.
 func (a *Activities) plan(ctx context.Context, hash string) (agent.Plan, error) {
 	return a.plans.get(ctx, a.Blobs, "plan", hash)
-}
-
-// cataloguesOf are what the servers of an execution offer, sorted by server.
-func (a *Activities) cataloguesOf(ctx context.Context, scope transcript.Scope) (all []tool.Catalogue, err error) {
-	hashes, err := a.Transcripts.Catalogues(ctx, scope)
-	if err != nil {
-		return nil, err
-	}
-	for _, hash := range hashes {
-		catalogue, err := a.offers.get(ctx, a.Blobs, "tool catalogue", hash)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, catalogue)
-	}
-	return all, nil
 }

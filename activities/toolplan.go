@@ -38,7 +38,7 @@ func (j *job) planCalls(ctx context.Context, prior []Source) (bodies []transcrip
 	if err != nil {
 		return nil, err
 	}
-	tools, missing, err := j.offered(j.catalogues(ctx)())
+	tools, missing, err := j.offeredNow(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -95,8 +95,8 @@ func BenchmarkLookupCall(b *testing.B) {
 		}
 		for b.Loop() {
 			found, err := s.LookupCall(b.Context(), scope, logSize, 0, w)
-			if err != nil || len(found) != 1 {
-				b.Fatal(len(found), err)
+			if err != nil || len(found.Log) != 1 {
+				b.Fatal(len(found.Log), err)
 			}
 		}
 	})

@@ -37,12 +37,15 @@ type standing struct {
 	newest   bool // no run came after it
 	displace bool // rows of other runs stand in its way
 	stored   bool // the run has written the step already
+	live     bool // some of a reply is live
 }
 
 func (st standing) stale() bool   { return st.known && !st.newest }
 func (st standing) settled() bool { return st.newest && !st.displace }
 
-func (st *standing) fields() []any { return []any{&st.known, &st.newest, &st.displace, &st.stored} }
+func (st *standing) fields() []any {
+	return []any{&st.known, &st.newest, &st.displace, &st.stored, &st.live}
+}
 
 func (c claim) standing(ctx context.Context, q querier) (st standing, err error) {
 	err = c.ask(ctx, q).Scan(st.fields()...)
@@ -56,7 +59,8 @@ func (c claim) ask(ctx context.Context, q querier) *sql.Row {
 		` + isNewest + `,
 		` + isDisplacing + `,
 		EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND superseded = 0
-			AND iteration = $4 AND position = $5 AND run_id = $3 AND step = seq)`
+			AND iteration = $4 AND position = $5 AND run_id = $3 AND step = seq),
+		EXISTS (SELECT 1 FROM live WHERE investigation = $1 AND execution = $2)`
 	return q.QueryRowContext(ctx, query, c.args()...)
 }
 

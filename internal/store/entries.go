@@ -55,8 +55,8 @@ func limitTo(n int) string {
 	return fmt.Sprintf(" LIMIT %d", n)
 }
 
-// insertEntry writes one row of the step whose first row is numbered first, and
-// what follows from it: usage goes to the ledger, and a reply ends what was live.
+// insertEntry writes one row of the step whose first row is numbered first, and its
+// usage to the ledger.
 func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry) error {
 	const query = `INSERT INTO entries
 		(investigation, execution, iteration, position, seq, step, kind, at, run_id, activity_id, superseded, body)
@@ -67,12 +67,7 @@ func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry
 		return err
 	}
 	if e.Usage != nil {
-		if err := charge(ctx, q, e); err != nil {
-			return err
-		}
-	}
-	if e.Kind == transcript.KindReply {
-		return dropLive(ctx, q, e.Scope)
+		return charge(ctx, q, e)
 	}
 	return nil
 }

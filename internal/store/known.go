@@ -3,39 +3,70 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// LookupCall returns what there is to know before the n-th call of a reply is made,
-// in key order and as a rule in one read: the reply, whichever run it is of, and
-// the call's intent and result if the same run has appended them, each as a step
-// of one row. Other runs are dealt with as in a Lookup of the intent.
-func (s *Store) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) ([]transcript.Entry, error) {
-	c := claim{scope, transcript.CallKey(iteration, n), w.RunID}
-	found, settled, err := s.lookupCall(ctx, c, n)
+// LookupReply returns what there is to know before an iteration's model call is
+// made: its step, or else the log as Entries has it. Other runs are dealt with as
+// in Lookup.
+func (s *Store) LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error) {
+	key := transcript.Key{Iteration: iteration}
+	return s.known(ctx, claim{scope, key, w.RunID}, key, "")
+}
+
+// LookupCall returns what there is to know before the n-th call of a reply is made:
+// its result, or else the reply, whichever run it is of, and the call's intent if
+// the same run has appended it as a step of one row. Other runs are dealt with as
+// in a Lookup of the intent: its claim covers the result.
+func (s *Store) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
+	intent, result := transcript.CallKey(iteration, n), transcript.ResultKey(iteration, n)
+	const ofCall = ` AND iteration = $4 AND (kind = '` + string(transcript.KindReply) + `' OR run_id = $3 AND step = seq AND position IN ($5, $7))`
+	return s.known(ctx, claim{scope, intent, w.RunID}, result, ofCall, result.Position)
+}
+
+// known reads those entries, and the step at a key. That is one read unless the
+// step is there, or nothing is, or the claim has to be made good.
+func (s *Store) known(ctx context.Context, c claim, step transcript.Key, which string, args ...any) (k transcript.Known, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("look up %s: %w", c, err)
+		}
+	}()
+	if err := c.check(); err != nil {
+		return k, err
+	}
+	k, settled, err := s.readKnown(ctx, c, which, args)
 	if err == nil && !settled {
-		if _, err = s.lookup(ctx, c); err == nil {
-			found, _, err = s.lookupCall(ctx, c, n)
+		_, err = s.lookup(ctx, c)
+		switch {
+		case err != nil:
+		case k.Log == nil:
+			k.Catalogues, err = s.Catalogues(ctx, c.Scope)
+		default:
+			k, _, err = s.readKnown(ctx, c, which, args)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look up call %s: %w", c, err)
+		return transcript.Known{}, err
 	}
-	return found, nil
+	own := func(e transcript.Entry) bool { return e.Key == step && e.Writer.RunID == c.run }
+	if slices.ContainsFunc(k.Log, own) {
+		k.Step, err = s.lookup(ctx, claim{c.Scope, step, c.run})
+	}
+	return k, err
 }
 
-// lookupCall is settled if there are entries and the claim is good. That of the
-// intent covers the result.
-func (s *Store) lookupCall(ctx context.Context, c claim, n int) (found []transcript.Entry, settled bool, err error) {
-	if err := c.check(); err != nil {
-		return nil, false, err
-	}
-	const query = `SELECT ` + entryColumns + `, ` + isNewest + ` AND NOT ` + isDisplacing + `
-		FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2 AND iteration = $4
-			AND (kind = '` + string(transcript.KindReply) + `' OR run_id = $3 AND step = seq AND position IN ($5, $7))
-		ORDER BY position`
-	fields := func(e *transcript.Entry) []any { return append(entryFields(e), &settled) } // the same in every row
-	found, err = selectAll(ctx, s.db.reader, fields, query, append(c.args(), transcript.ResultKey(c.Iteration, n).Position)...)
-	return found, settled, s.db.explain(err)
+// readKnown says, too, whether the claim is good; it does not know if there are no entries.
+func (s *Store) readKnown(ctx context.Context, c claim, which string, args []any) (k transcript.Known, settled bool, err error) {
+	query := `SELECT ` + entryColumns + `, ` + isNewest + ` AND NOT ` + isDisplacing + `,
+			COALESCE((SELECT string_agg(hash, ' ' ORDER BY server) FROM catalogues WHERE investigation = $1 AND execution = $2), '')
+		FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2` + which + ` ORDER BY iteration, position`
+	var hashes string
+	fields := func(e *transcript.Entry) []any { return append(entryFields(e), &settled, &hashes) } // the same in every row
+	k.Log, err = selectAll(ctx, s.db.reader, fields, query, append(c.args(), args...)...)
+	k.Catalogues = strings.Fields(hashes)
+	return k, settled, s.db.explain(err)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	channel      = "inquest"             // of NOTIFY; what it carries is the investigation
-	notifyEvery  = 25 * time.Millisecond // at most; the first one goes at once
+	channel      = "inquest"              // of NOTIFY; what it carries is the investigation
+	notifyEvery  = 100 * time.Millisecond // at most; the first one goes at once
 	notifyWithin = time.Second
 	listenAgain  = time.Second
 )

@@ -110,7 +110,7 @@ func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (store
 		last -= int64(rows)
 		for _, step := range steps {
 			last += int64(len(step.Rows))
-			if stored, err = insertRows(ctx, q, step, last); err != nil {
+			if stored, err = insertRows(ctx, q, step, last, st.live); err != nil {
 				return err
 			}
 			if err := s.recall(ctx, q, step.Recall, stored); err != nil {
@@ -176,11 +176,12 @@ func insertStep(ctx context.Context, q querier, step transcript.Step) ([]transcr
 	if err != nil {
 		return nil, err
 	}
-	return insertRows(ctx, q, step, now.seq)
+	return insertRows(ctx, q, step, now.seq, true)
 }
 
-// insertRows is insertStep with the number of its last row.
-func insertRows(ctx context.Context, q querier, step transcript.Step, last int64) (entries []transcript.Entry, err error) {
+// insertRows is insertStep with the number of its last row. A reply ends what is
+// live of its execution, if something may be.
+func insertRows(ctx context.Context, q querier, step transcript.Step, last int64, live bool) (entries []transcript.Entry, err error) {
 	first := last - int64(len(step.Rows)) + 1
 	for i, row := range step.Rows {
 		entry := transcript.Entry{
@@ -192,6 +193,11 @@ func insertRows(ctx context.Context, q querier, step transcript.Step, last int64
 		}
 		if err := insertEntry(ctx, q, first, entry); err != nil {
 			return nil, err
+		}
+		if live && row.Kind == transcript.KindReply {
+			if err := dropLive(ctx, q, step.Scope); err != nil {
+				return nil, err
+			}
 		}
 		entries = append(entries, entry)
 	}

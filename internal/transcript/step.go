@@ -26,6 +26,13 @@ type Row struct {
 	At time.Time // when it happened; zero = when it is appended
 }
 
+// Known is what a store knows before an activity makes a step.
+type Known struct {
+	Step       []Entry  // the step, if the same run has appended it
+	Log        []Entry  // entries of the execution, in key order
+	Catalogues []string // hashes of what its servers offer, each a tool.Catalogue, sorted by server
+}
+
 // Live is the part of a reply that has arrived so far. It is for watching only:
 // a new attempt starts it afresh, and the finished reply replaces it.
 type Live struct {

@@ -46,9 +46,14 @@ func (j journal) Lookup(ctx context.Context, scope transcript.Scope, key transcr
 	return reading(ctx, j.faults, "lookup", key, func() ([]transcript.Entry, error) { return j.Store.Lookup(ctx, scope, key, w) })
 }
 
-func (j journal) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) ([]transcript.Entry, error) {
+func (j journal) LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error) {
+	key := transcript.Key{Iteration: iteration}
+	return reading(ctx, j.faults, "lookup", key, func() (transcript.Known, error) { return j.Store.LookupReply(ctx, scope, iteration, w) })
+}
+
+func (j journal) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
 	key := transcript.CallKey(iteration, n)
-	return reading(ctx, j.faults, "lookup", key, func() ([]transcript.Entry, error) { return j.Store.LookupCall(ctx, scope, iteration, n, w) })
+	return reading(ctx, j.faults, "lookup", key, func() (transcript.Known, error) { return j.Store.LookupCall(ctx, scope, iteration, n, w) })
 }
 
 func (j journal) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {

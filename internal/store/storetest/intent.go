@@ -36,7 +36,7 @@ func testIntent(t *testing.T, open opener) {
 		t.Errorf("the first call: %+v", log[1:3])
 	}
 	found := must(s.LookupCall(t.Context(), scope, 1, 0, writer("r1")))(t)
-	if len(found) < 2 || found[len(found)-1].Key != transcript.ResultKey(1, 0) {
+	if len(found.Step) != 1 || found.Step[0].Key != transcript.ResultKey(1, 0) {
 		t.Errorf("looked up: %+v", found)
 	}
 	mustAppend(t, s, with("r2", 1)) // another run begins with this call

@@ -102,6 +102,7 @@ func testRandomRuns(t *testing.T, open opener) {
 		check.scope = transcript.Scope{Investigation: fmt.Sprintf("inv-%d", checks.Add(1)), Execution: "e"}
 		rt.Repeat(map[string]func(*rapid.T){
 			"lookup": check.lookup,
+			"reply":  check.lookupReply,
 			"append": check.append,
 			"reset":  func(*rapid.T) { check.current++ },
 			"":       check.compare,
@@ -132,6 +133,16 @@ func (c *modelCheck) lookup(rt *rapid.T) {
 	want, wantErr := c.model.lookup(run, k)
 	got, err := c.s.Lookup(c.ctx.Context(), c.scope, k, writer(run))
 	c.agree(rt, got, err, want, wantErr)
+}
+
+func (c *modelCheck) lookupReply(rt *rapid.T) {
+	run, iteration := c.run(rt), rapid.IntRange(1, 4).Draw(rt, "iteration")
+	want, wantErr := c.model.lookup(run, key(iteration, 0))
+	got, err := c.s.LookupReply(c.ctx.Context(), c.scope, iteration, writer(run))
+	c.agree(rt, got.Step, err, want, wantErr)
+	if diff := cmp.Diff(c.good(), briefs(got.Log), cmpopts.EquateEmpty()); err == nil && diff != "" {
+		rt.Fatalf("log (-want +got):\n%s", diff)
+	}
 }
 
 func (c *modelCheck) append(rt *rapid.T) {
@@ -167,20 +178,27 @@ func (c *modelCheck) compare(rt *rapid.T) {
 	if err := errors.Join(err, goodErr); err != nil {
 		rt.Fatal(err)
 	}
-	var wantAll, wantGood []brief
+	var wantAll []brief
 	for _, r := range c.log {
 		wantAll = append(wantAll, r.brief)
+	}
+	if diff := cmp.Diff([][]brief{wantAll, c.good()}, [][]brief{briefs(all), briefs(good)}, cmpopts.EquateEmpty()); diff != "" {
+		rt.Fatalf("log and entries (-want +got):\n%s", diff)
+	}
+}
+
+// good is what is not superseded, in key order.
+func (m *model) good() (good []brief) {
+	for _, r := range m.log {
 		if !r.Superseded {
-			wantGood = append(wantGood, r.brief)
+			good = append(good, r.brief)
 		}
 	}
-	slices.SortFunc(wantGood, func(a, b brief) int {
+	slices.SortFunc(good, func(a, b brief) int {
 		if less(a.Key, b.Key) {
 			return -1
 		}
 		return 1
 	})
-	if diff := cmp.Diff([][]brief{wantAll, wantGood}, [][]brief{briefs(all), briefs(good)}, cmpopts.EquateEmpty()); diff != "" {
-		rt.Fatalf("log and entries (-want +got):\n%s", diff)
-	}
+	return good
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -49,19 +50,19 @@ func testLookupCall(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	const n = 1
 	intent, result := transcript.CallKey(1, n), transcript.ResultKey(1, n)
-	call := func(run string) []transcript.Entry { return must(s.LookupCall(ctx, scope, 1, n, writer(run)))(t) }
-	same(t, "nothing", call("r1"), []transcript.Entry(nil))
+	call := func(run string) transcript.Known { return must(s.LookupCall(ctx, scope, 1, n, writer(run)))(t) }
+	same(t, "nothing", call("r1"), transcript.Known{})
 
 	asked := mustAppend(t, s, step("r1", row("r1", key(1, 0)), reply("r1", key(1, 1), agent.Usage{})))[1:]
 	steps(t, s, "r1", transcript.CallKey(1, n-1), transcript.ResultKey(1, n-1), transcript.ResultKey(1, n+1))
 	mustAppend(t, s, step("r1", reply("r1", key(2, 0), agent.Usage{})))
-	same(t, "the reply", call("r1"), asked)
+	same(t, "the reply", call("r1"), transcript.Known{Log: asked})
 	begun := append(asked, mustAppend(t, s, step("r1", row("r1", intent)))...)
-	same(t, "begun", call("r1"), begun)
-	done := append(begun, mustAppend(t, s, step("r1", row("r1", result)))...)
-	same(t, "done", call("r1"), done)
+	same(t, "begun", call("r1"), transcript.Known{Log: begun})
+	done := mustAppend(t, s, step("r1", row("r1", result)))
+	same(t, "done", call("r1"), transcript.Known{Step: done, Log: append(begun, done...)})
 
-	same(t, "after a reset", call("r2"), asked)
+	same(t, "after a reset", call("r2"), transcript.Known{Log: asked})
 	same(t, "log after a reset", briefs(must(s.Entries(ctx, scope))(t)), []brief{
 		{1, key(1, 0), "r1", false}, {2, key(1, 1), "r1", false},
 		{3, transcript.CallKey(1, n-1), "r1", false}, {4, transcript.ResultKey(1, n-1), "r1", false}, {5, transcript.ResultKey(1, n+1), "r1", false},
@@ -72,5 +73,27 @@ func testLookupCall(t *testing.T, open opener) {
 	if _, err := s.LookupCall(ctx, scope, 1, n, transcript.Writer{}); err == nil {
 		t.Error("no run is given, and that is no error")
 	}
-	same(t, "done again", mustAppend(t, s, step("r2", row("r2", result)))[0], call("r2")[1])
+	same(t, "done again", mustAppend(t, s, step("r2", row("r2", result))), call("r2").Step)
+}
+
+// LookupReply finds the step of an iteration, or the log, and what the execution's servers offer.
+func testLookupReply(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	ok(t, s.SaveCatalogue(ctx, scope, tool.Catalogue{Server: "k8s"}))
+	ok(t, s.SaveCatalogue(ctx, scope, tool.Catalogue{Server: "aws"}))
+	offered := must(s.Catalogues(ctx, scope))(t)
+	known := func(run string, iteration int) transcript.Known {
+		return must(s.LookupReply(ctx, scope, iteration, writer(run)))(t)
+	}
+	same(t, "nothing", known("r1", 1), transcript.Known{Catalogues: offered})
+	first := mustAppend(t, s, step("r1", row("r1", key(1, 0)), reply("r1", key(1, 1), agent.Usage{})))
+	same(t, "the log", known("r1", 2), transcript.Known{Log: first, Catalogues: offered})
+	same(t, "the step", known("r1", 1), transcript.Known{Step: first, Log: first, Catalogues: offered})
+	second := mustAppend(t, s, step("r1", reply("r1", key(2, 0), agent.Usage{})))
+	same(t, "the second step", known("r1", 2), transcript.Known{Step: second, Log: append(first, second...), Catalogues: offered})
+
+	same(t, "after a reset", known("r2", 2), transcript.Known{Log: first, Catalogues: offered})
+	if _, err := s.LookupReply(ctx, scope, 3, writer("r1")); !errors.Is(err, store.ErrStaleRun) {
+		t.Errorf("lookup by the old run: %v", err)
+	}
 }

@@ -40,13 +40,11 @@ func (s *Store) known(ctx context.Context, c claim, step transcript.Key, which s
 	}
 	k, settled, err := s.readKnown(ctx, c, which, args)
 	if err == nil && !settled {
-		_, err = s.lookup(ctx, c)
-		switch {
-		case err != nil:
-		case k.Log == nil:
-			k.Catalogues, err = s.Catalogues(ctx, c.Scope)
-		default:
+		if _, err = s.lookup(ctx, c); err == nil && k.Log != nil {
 			k, _, err = s.readKnown(ctx, c, which, args)
+		}
+		if err == nil && k.Log == nil {
+			k.Catalogues, err = s.Catalogues(ctx, c.Scope)
 		}
 	}
 	if err != nil {

@@ -2,8 +2,9 @@
 // are 10 model calls and 10 tool calls that are answered at once, beside two
 // baselines on the same Temporal server, in turns with them.
 //
-//	go run ./test/bench            a table in Markdown, in four minutes
-//	go run ./test/bench --quick    the same, coarser, in less than one
+//	go run ./test/bench                                    on SQLite, in four minutes
+//	go run ./test/bench --store sqlite --store postgres    on both, one after the other
+//	go run ./test/bench --quick                            coarser, in less than one minute
 //
 // The baselines are the bare shape (the same nested workflows and the same
 // number of activities, which do nothing) and the bare loop (one workflow with
@@ -19,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/pprof"
 	"slices"
 	"time"
@@ -26,13 +28,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 )
 
 func main() { os.Exit(command.Main(root())) }
 
 // options say how much is measured, and on what.
 type options struct {
-	store       string // a postgres:// address or the path of a SQLite file; "" = a file in a temporary folder
+	stores      []string
+	store       string // the one that is measured: a postgres:// address or the path of a SQLite file
 	concurrency []int
 	workloads   []string
 	rounds      int
@@ -63,15 +67,15 @@ func root() *cobra.Command {
 	}
 	set := cmd.Flags()
 	set.BoolVar(&quick, "quick", false, "one short round: shows that all of it works; its numbers are coarse")
-	set.StringVar(&o.store, "store", "", "the store: a postgres:// address, or the path of a SQLite file (default: one in a temporary folder)")
+	set.StringArrayVar(&o.stores, "store", []string{aSQLite}, "sqlite or postgres (new ones of their own), a postgres:// address, or a SQLite file; give it again for another")
 	set.IntSliceVar(&o.concurrency, "concurrency", []int{1, 10, 50}, "how many run at the same time")
 	set.StringSliceVar(&o.workloads, "workloads", []string{nameInquest, nameShape, nameLoop}, "what to run")
-	set.IntVar(&o.rounds, "rounds", 6, "rounds per concurrency, unless --limit comes first")
-	set.IntVar(&o.perRound, "per-round", 2, "runs per workload and round, times the concurrency")
-	set.IntVar(&o.atLeast, "at-least", 10, "… but no fewer than this")
+	set.IntVar(&o.rounds, "rounds", 8, "rounds per concurrency, unless --limit comes first")
+	set.IntVar(&o.perRound, "per-round", 1, "runs per workload and round, times the concurrency")
+	set.IntVar(&o.atLeast, "at-least", 20, "… but no fewer than this")
 	set.DurationVar(&o.limit, "limit", 210*time.Second, "no round begins that would end later than this")
 	set.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the worker's process to this file")
-	set.BoolVar(&o.json, "json", false, "print JSON in place of the table")
+	set.BoolVar(&o.json, "json", false, "print JSON in place of the table, an object for each store")
 	set.BoolVar(&o.check, "check", false, "fail if Inquest is slower than its bounds allow")
 	return cmd
 }
@@ -81,23 +85,55 @@ func bench(cmd *cobra.Command, o options) error {
 	if err := o.validate(); err != nil {
 		return &command.UsageError{Err: err}
 	}
+	var slow []error
+	for n := range o.stores {
+		o.store = o.stores[n]
+		result, err := measureOn(cmd.Context(), o, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		print := result.markdown
+		if o.json {
+			print = result.json
+		}
+		if err := print(cmd.OutOrStdout()); err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.OutOrStdout())
+		if o.check {
+			slow = append(slow, result.check())
+		}
+	}
+	return errors.Join(slow...)
+}
+
+// The stores that the benchmark makes itself.
+const (
+	aSQLite   = "sqlite"
+	aPostgres = "postgres"
+)
+
+// measureOn makes the store if it is not somebody else's, and measures on it.
+func measureOn(ctx context.Context, o options, progress io.Writer) (result report, err error) {
 	dir, err := os.MkdirTemp("", "inquest-bench")
 	if err != nil {
-		return err
+		return result, err
 	}
 	defer os.RemoveAll(dir)
-	result, err := measure(cmd.Context(), dir, o, cmd.ErrOrStderr())
-	if err != nil {
-		return err
+	switch o.store {
+	case aSQLite:
+		o.store = filepath.Join(dir, "bench.db")
+	case aPostgres:
+		server, err := postgrestest.New("fsync=on")
+		if err != nil {
+			return result, err
+		}
+		defer server.Close()
+		if o.store, err = server.Create("bench"); err != nil {
+			return result, err
+		}
 	}
-	print := result.markdown
-	if o.json {
-		print = result.json
-	}
-	if err := print(cmd.OutOrStdout()); err != nil || !o.check {
-		return err
-	}
-	return result.check()
+	return measure(ctx, dir, o, progress)
 }
 
 func (o options) validate() error {
@@ -106,6 +142,9 @@ func (o options) validate() error {
 	}
 	if o.rounds < 1 || o.perRound < 1 || o.atLeast < 1 {
 		return errors.New("--rounds, --per-round, --at-least: use numbers from 1 up")
+	}
+	if o.profile != "" && len(o.stores) > 1 {
+		return errors.New("--cpuprofile is of one store: use one --store")
 	}
 	for _, name := range o.workloads {
 		if name != nameInquest && name != nameShape && name != nameLoop {

@@ -137,7 +137,7 @@ func middle(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// check compares Inquest with its bounds.
+// check compares Inquest with its bounds, and says on which store it is slower.
 func (r report) check() error {
 	var problems []error
 	for _, row := range r.Rows {
@@ -145,10 +145,10 @@ func (r report) check() error {
 			continue
 		}
 		if row.ThroughputRatio < minThroughput {
-			problems = append(problems, fmt.Errorf("%d at a time: throughput is %.2f of the bare shape's, less than %.2f", row.Concurrency, row.ThroughputRatio, minThroughput))
+			problems = append(problems, fmt.Errorf("%s, %d at a time: throughput is %.2f of the bare shape's, less than %.2f", r.Store, row.Concurrency, row.ThroughputRatio, minThroughput))
 		}
 		if row.LatencyRatio > maxLatency {
-			problems = append(problems, fmt.Errorf("%d at a time: latency is %.2f of the bare shape's, more than %.2f", row.Concurrency, row.LatencyRatio, maxLatency))
+			problems = append(problems, fmt.Errorf("%s, %d at a time: latency is %.2f of the bare shape's, more than %.2f", r.Store, row.Concurrency, row.LatencyRatio, maxLatency))
 		}
 	}
 	return errors.Join(problems...)

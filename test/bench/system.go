@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +57,7 @@ func (s *system) start(ctx context.Context, dir string, o options) (err error) {
 		return err
 	}
 	s.later(s.tools.close)
-	if s.store, err = store.Open(ctx, o.storeOptions(dir)); err != nil {
+	if s.store, err = store.Open(ctx, store.At(o.store)); err != nil {
 		return err
 	}
 	s.later(s.store.Close)
@@ -69,11 +68,6 @@ func (s *system) start(ctx context.Context, dir string, o options) (err error) {
 	s.later(func() error { s.client.Close(); return nil })
 	s.choose(o.workloads)
 	return s.startWorkers(ctx, dir, url, logger)
-}
-
-// storeOptions is where the investigations' store is.
-func (o options) storeOptions(dir string) store.Options {
-	return store.At(cmp.Or(o.store, filepath.Join(dir, "bench.db")))
 }
 
 func (s *system) choose(names []string) {

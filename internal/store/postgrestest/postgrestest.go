@@ -1,5 +1,5 @@
-// Package postgrestest runs a PostgreSQL server for tests: a real one, from the
-// binaries that are installed, with its own data and port.
+// Package postgrestest runs a PostgreSQL server for tests and benchmarks: a real one,
+// from the binaries that are installed, with its own data and port.
 package postgrestest
 
 import (
@@ -23,7 +23,7 @@ const (
 
 var defaults = [...]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=300", "fsync=off"}
 
-// Server is a PostgreSQL server of one test.
+// Server is a PostgreSQL server of one test, or of whoever closes it.
 type Server struct {
 	// Password of the one user that there is, a superuser.
 	Password string
@@ -36,27 +36,37 @@ type Server struct {
 }
 
 // Start starts a server that ends with the test. If PostgreSQL is not installed,
-// the test fails. Settings are as in its configuration: "name=value". It does not
-// sync to disk unless told to: tests kill it, but not the machine that it is on.
+// the test fails.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	programs, err := findPrograms()
+	s, err := New(settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// New starts a server, from what is installed. Settings are as in its configuration:
+// "name=value". It does not sync to disk unless told to: tests kill it, but not the
+// machine that it is on.
+func New(settings ...string) (*Server, error) {
+	programs, err := findPrograms()
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{Password: "never-to-be-seen", programs: programs, settings: settings}
 	if s.dir, err = os.MkdirTemp("", "inquest-postgres"); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() { os.RemoveAll(s.dir) })
-	if err := s.initialize(); err != nil {
-		t.Fatal(err)
+	if err = s.initialize(); err == nil {
+		err = s.try(func() error { s.port = ""; return s.run() })
 	}
-	t.Cleanup(s.stop)
-	if err := s.try(func() error { s.port = ""; return s.run() }); err != nil {
-		t.Fatal(err)
+	if err != nil {
+		s.Close()
+		return nil, err
 	}
-	return s
+	return s, nil
 }
 
 // findPrograms returns the folder of the newest PostgreSQL. On Debian, what is in
@@ -68,7 +78,7 @@ func findPrograms() (string, error) {
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", fmt.Errorf("this test needs a PostgreSQL server: apt-get install postgresql (%w)", err)
+		return "", fmt.Errorf("no PostgreSQL server is installed: apt-get install postgresql (%w)", err)
 	}
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return "", err
@@ -164,11 +174,20 @@ func freePort() (string, error) {
 // Database makes an empty database and returns its address, with the password.
 func (s *Server) Database(t testing.TB, name string) (dsn string) {
 	t.Helper()
+	dsn, err := s.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
+// Create is Database for who runs no test.
+func (s *Server) Create(name string) (dsn string, err error) {
 	cmd := s.command("createdb", "-h", "127.0.0.1", "-p", s.port, "-U", role, "--template=template0", name)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("createdb: %v\n%s", err, out)
+		return "", fmt.Errorf("createdb: %w\n%s", err, out)
 	}
-	return s.DSN(name)
+	return s.DSN(name), nil
 }
 
 // DSN is the address of a database, with the password.
@@ -207,9 +226,11 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-func (s *Server) stop() {
+// Close ends the server, and nothing of it remains.
+func (s *Server) Close() {
 	if s.process != nil && s.process.Process != nil {
 		_ = killTree(s.process.Process)
 		_ = s.process.Wait()
 	}
+	_ = os.RemoveAll(s.dir)
 }

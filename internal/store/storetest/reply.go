@@ -93,7 +93,8 @@ func testLookupReply(t *testing.T, open opener) {
 	same(t, "the second step", known("r1", 2), transcript.Known{Step: second, Log: append(first, second...), Catalogues: offered})
 
 	same(t, "after a reset", known("r2", 2), transcript.Known{Log: first, Catalogues: offered})
-	if _, err := s.LookupReply(ctx, scope, 3, writer("r1")); !errors.Is(err, store.ErrStaleRun) {
+	same(t, "after a reset to the beginning", known("r3", 1), transcript.Known{Catalogues: offered})
+	if _, err := s.LookupReply(ctx, scope, 3, writer("r2")); !errors.Is(err, store.ErrStaleRun) {
 		t.Errorf("lookup by the old run: %v", err)
 	}
 }

@@ -78,13 +78,8 @@ const (
 	OutcomeLoopBack  Outcome = "loop_back"
 )
 
-// Terminal, Success and Loop are the outcome's columns of the truth table (spec:
-// pipeline, "Outcomes"). An outcome that is not in the table has none of them.
-func (o Outcome) Terminal() bool {
-	return o == OutcomeError || o == OutcomeClarify || o == OutcomeConfirm || o == OutcomeTerminate
-}
-
-// Success reports whether the stage did its work.
+// Success reports whether the stage did its work; an outcome that is not in the truth
+// table (spec: pipeline, "Outcomes") says no.
 func (o Outcome) Success() bool {
 	return o == OutcomeSuccess || o == OutcomePartial || o == OutcomeSkip
 }

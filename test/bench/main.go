@@ -2,7 +2,7 @@
 // are 10 model calls and 10 tool calls that are answered at once, beside two
 // baselines on the same Temporal server, in turns with them.
 //
-//	go run ./test/bench                                    on SQLite, in four minutes
+//	go run ./test/bench                                    on SQLite, in eight minutes
 //	go run ./test/bench --store sqlite --store postgres    on both, one after the other
 //	go run ./test/bench --quick                            coarser, in less than one minute
 //
@@ -70,10 +70,10 @@ func root() *cobra.Command {
 	set.StringArrayVar(&o.stores, "store", []string{aSQLite}, "sqlite or postgres (new ones of their own), a postgres:// address, or a SQLite file; give it again for another")
 	set.IntSliceVar(&o.concurrency, "concurrency", []int{1, 10, 50}, "how many run at the same time")
 	set.StringSliceVar(&o.workloads, "workloads", []string{nameInquest, nameShape, nameLoop}, "what to run")
-	set.IntVar(&o.rounds, "rounds", 8, "rounds per concurrency, unless --limit comes first")
-	set.IntVar(&o.perRound, "per-round", 1, "runs per workload and round, times the concurrency")
+	set.IntVar(&o.rounds, "rounds", 6, "rounds per concurrency, unless --limit comes first")
+	set.IntVar(&o.perRound, "per-round", 2, "runs per workload and round, times the concurrency")
 	set.IntVar(&o.atLeast, "at-least", 20, "… but no fewer than this")
-	set.DurationVar(&o.limit, "limit", 210*time.Second, "no round begins that would end later than this")
+	set.DurationVar(&o.limit, "limit", 8*time.Minute, "no round begins that would end later than this")
 	set.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the worker's process to this file")
 	set.BoolVar(&o.json, "json", false, "print JSON in place of the table, an object for each store")
 	set.BoolVar(&o.check, "check", false, "fail if Inquest is slower than its bounds allow")

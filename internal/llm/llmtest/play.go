@@ -123,7 +123,12 @@ func (p *player) send(ctx context.Context, data string) bool {
 	return err == nil && ctx.Err() == nil
 }
 
-func (p *player) flush() { _ = http.NewResponseController(p.w).Flush() }
+// flush lets the client have what was sent. A reply without pauses arrives as a whole.
+func (p *player) flush() {
+	if p.delay > 0 || p.fault.do != proceed {
+		_ = http.NewResponseController(p.w).Flush()
+	}
+}
 
 // pause waits, and reports whether the client is still there.
 func pause(ctx context.Context, d time.Duration) bool {

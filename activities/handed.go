@@ -54,6 +54,19 @@ func (j *job) journal(ctx context.Context, key transcript.Key, run func(*job) ([
 	return j.Transcripts.Append(ctx, step)
 }
 
+// told is what hooks and mocks alike are told.
+func (j *job) told(ctx context.Context, prior []Source, notes []Note) (in hook.Input, err error) {
+	in = hook.Input{Investigation: j.ref.Investigation, Stage: j.stage().Name, Key: j.ref.session()}
+	if in.Request, err = j.request(ctx); err != nil {
+		return in, err
+	}
+	if in.Answers, err = j.answers(notes); err != nil {
+		return in, err
+	}
+	in.Outputs, in.Prepared, err = j.handed(ctx, prior)
+	return in, err
+}
+
 // handed is what earlier stages have handed on, by their output keys, and what the
 // pre_process of this one has prepared.
 func (j *job) handed(ctx context.Context, prior []Source) (outputs map[string]hook.StageOutput, prepared hook.StageOutput, err error) {

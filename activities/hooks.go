@@ -84,14 +84,7 @@ func (h hookRun) run(ctx context.Context) ([]transcript.Body, error) {
 }
 
 func (h hookRun) input(ctx context.Context) (in hook.Input, err error) {
-	in = hook.Input{Investigation: h.ref.Investigation, Stage: h.stage().Name, Key: h.ref.session()}
-	if in.Request, err = h.request(ctx); err != nil {
-		return in, err
-	}
-	if in.Answers, err = h.answers(h.in.Notes); err != nil {
-		return in, err
-	}
-	if in.Outputs, in.Prepared, err = h.handed(ctx, h.in.Prior); err != nil || h.in.Result == "" {
+	if in, err = h.told(ctx, h.in.Prior, h.in.Notes); err != nil || h.in.Result == "" {
 		return in, err
 	}
 	text, err := h.resultText(ctx, h.ref.Investigation, h.in.Result)

@@ -47,16 +47,12 @@ func (j *job) mocked(ctx context.Context, in RunMockIn) ([]transcript.Body, erro
 	return []transcript.Body{{Text: text, Invalid: j.invalid(text)}}, err
 }
 
-func (j *job) mockInput(ctx context.Context, in RunMockIn) (input hook.MockInput, err error) {
-	input = hook.MockInput{Investigation: j.ref.Investigation, Stage: j.stage().Name, Agent: j.agent.Name, Key: j.ref.session()}
-	if input.Request, err = j.request(ctx); err != nil {
-		return input, err
-	}
-	if input.Answers, err = j.answers(in.Notes); err != nil {
-		return input, err
-	}
-	input.Outputs, input.Prepared, err = j.handed(ctx, in.Prior)
-	return input, err
+func (j *job) mockInput(ctx context.Context, in RunMockIn) (hook.MockInput, error) {
+	told, err := j.told(ctx, in.Prior, in.Notes)
+	return hook.MockInput{
+		Investigation: told.Investigation, Stage: told.Stage, Agent: j.agent.Name, Key: told.Key,
+		Request: told.Request, Outputs: told.Outputs, Prepared: told.Prepared, Answers: told.Answers,
+	}, err
 }
 
 // ServeIn is for an agent that does nothing itself.

@@ -11,6 +11,14 @@ import (
 // What a configuration names of the workers' program, clients cannot check: what a
 // worker refuses, they warn of.
 
+// unknown is how bad a name is that this program does not know.
+func (v *validator) unknown() Severity {
+	if v.skipCredentials {
+		return SeverityWarning
+	}
+	return SeverityError
+}
+
 // hook checks the name of a hook; "" is none.
 func (v *validator) hook(p path, name string) {
 	switch {
@@ -32,12 +40,8 @@ func (v *validator) mock(p path, name string) {
 
 // prompt checks the name of a prompt; "" is none.
 func (v *validator) prompt(p path, name string) {
-	unknown := SeverityError
-	if v.skipCredentials {
-		unknown = SeverityWarning
-	}
 	if _, ok := v.Prompts[name]; name != "" && !ok {
-		v.add(unknown, p, "no prompt named %q%s; there are: %s", name, didYouMean(name, slices.Collect(maps.Keys(v.Prompts))), list(v.Prompts))
+		v.add(v.unknown(), p, "no prompt named %q%s; there are: %s", name, didYouMean(name, slices.Collect(maps.Keys(v.Prompts))), list(v.Prompts))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/inquest-dev/inquest/internal/braces"
 )
 
 // hidden stands for text that may be secret.
@@ -141,7 +143,7 @@ func (s *shower) written(p path, text string, late bool) string {
 func veil(text string) string {
 	var out strings.Builder
 	rest := 0
-	for _, m := range action.FindAllStringIndex(text, -1) {
+	for _, m := range braces.Action.FindAllStringIndex(text, -1) {
 		if m[0] > rest {
 			out.WriteString(hidden)
 		}

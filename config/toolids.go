@@ -8,16 +8,12 @@ func (a *Agent) validateTools(p path, v *validator) {
 	if row := a.row(); len(a.ToolIDs) > 0 && !row.Pattern.Tools() {
 		v.errorf(p, "an agent of type %q has no tools", row.Name)
 	}
-	unknown := SeverityError
-	if v.skipCredentials {
-		unknown = SeverityWarning
-	}
 	for i, name := range a.ToolIDs {
 		switch at := p.index(i); {
 		case slices.Index(a.ToolIDs, name) < i:
 			v.errorf(at, "the tool %q is named twice", name)
 		case !slices.Contains(v.tools, name):
-			v.add(unknown, at, "this program has no registered tool %q%s; there are: %s", name, didYouMean(name, v.tools), registered(v.tools))
+			v.add(v.unknown(), at, "this program has no registered tool %q%s; there are: %s", name, didYouMean(name, v.tools), registered(v.tools))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/braces"
 )
 
 // The transports of MCP servers.
@@ -77,7 +78,7 @@ func (t Transport) validateWeb(p path, v *validator) {
 	case !plainURL(t.URL): // it may hold a password: not shown
 		v.errorf(p.key("url"), "must be an http or https URL without user and password")
 	}
-	if t.SessionCleanupURL != "" && !plainURL(action.ReplaceAllString(t.SessionCleanupURL, "x")) {
+	if t.SessionCleanupURL != "" && !plainURL(braces.Action.ReplaceAllString(t.SessionCleanupURL, "x")) {
 		v.errorf(p.key("session_cleanup_url"), "must be an http or https URL without user and password")
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.CustomHeaders)) {

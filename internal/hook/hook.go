@@ -6,10 +6,10 @@ package hook
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
+
+	"github.com/inquest-dev/inquest/internal/safely"
 )
 
 // Func is a hook of a stage. Before the agents (pre_process), its output is shown to
@@ -78,9 +78,6 @@ type MockInput struct {
 	Answers  []Answer
 }
 
-// ErrCrashed: the function has panicked, or ended its goroutine.
-var ErrCrashed = errors.New("it crashed")
-
 // Call runs a hook until it returns or ctx ends; what it returns later is dropped.
 func (f Func) Call(ctx context.Context, in Input, log *slog.Logger) (map[string]any, error) {
 	out, err := guarded(ctx, log, func() (Output, error) { return f(ctx, in) })
@@ -105,29 +102,7 @@ func (m Mock) Call(ctx context.Context, in MockInput, log *slog.Logger) (string,
 
 // guarded runs a function of somebody else's.
 func guarded[T any](ctx context.Context, log *slog.Logger, run func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		out := result{err: ErrCrashed} // which stands if the goroutine is ended
-		defer func() {
-			if p := recover(); p != nil { // its value may hold anything, secrets too
-				log.Error("a hook or mock has panicked", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-				out = result{err: ErrCrashed}
-			}
-			done <- out
-		}()
-		var got result
-		got.value, got.err = run()
-		out = got
-	}()
-	select {
-	case out := <-done:
-		return out.value, out.err
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
+	return safely.Run(ctx, run, func(kind, stack string) {
+		log.Error("a hook or mock has panicked", "type", kind, "stack", stack)
+	})
 }

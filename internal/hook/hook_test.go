@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/hook"
+	"github.com/inquest-dev/inquest/internal/safely"
 )
 
 // What a function does, its caller goes on.
@@ -21,8 +22,8 @@ func TestCall(t *testing.T) {
 		want error
 	}{
 		"an error": {func(context.Context, hook.Input) (hook.Output, error) { return hook.Output{}, own }, own},
-		"a panic":  {func(context.Context, hook.Input) (hook.Output, error) { panic("s3cret") }, hook.ErrCrashed},
-		"an end":   {func(context.Context, hook.Input) (hook.Output, error) { runtime.Goexit(); return hook.Output{}, nil }, hook.ErrCrashed},
+		"a panic":  {func(context.Context, hook.Input) (hook.Output, error) { panic("s3cret") }, safely.ErrCrashed},
+		"an end":   {func(context.Context, hook.Input) (hook.Output, error) { runtime.Goexit(); return hook.Output{}, nil }, safely.ErrCrashed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -88,8 +88,11 @@ func (m *model) append(run string, keys []transcript.Key) ([]brief, error) {
 	return found, nil
 }
 
-func less(a, b transcript.Key) bool {
-	return a.Iteration < b.Iteration || (a.Iteration == b.Iteration && a.Position < b.Position)
+func compare(a, b transcript.Key) int {
+	if a.Iteration != b.Iteration {
+		return a.Iteration - b.Iteration
+	}
+	return a.Position - b.Position
 }
 
 // testRandomRuns compares the store with the model, over lookups and appends by
@@ -147,12 +150,7 @@ func (c *modelCheck) lookupReply(rt *rapid.T) {
 
 func (c *modelCheck) append(rt *rapid.T) {
 	run, keys := c.run(rt), rapid.SliceOfNDistinct(rapid.Custom(drawKey), 1, 3, rapid.ID).Draw(rt, "keys")
-	slices.SortFunc(keys, func(a, b transcript.Key) int {
-		if less(a, b) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(keys, compare)
 	mine := transcript.Step{Scope: c.scope, Writer: writer(run)}
 	for _, k := range keys {
 		mine.Rows = append(mine.Rows, row(run, k))
@@ -194,11 +192,6 @@ func (m *model) good() (good []brief) {
 			good = append(good, r.brief)
 		}
 	}
-	slices.SortFunc(good, func(a, b brief) int {
-		if less(a.Key, b.Key) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(good, func(a, b brief) int { return compare(a.Key, b.Key) })
 	return good
 }

@@ -5,11 +5,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
-	"runtime/debug"
 
+	"github.com/inquest-dev/inquest/internal/safely"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
@@ -40,27 +41,21 @@ func CallOf(ctx context.Context) (tool.Call, bool) {
 }
 
 func (f function) run(ctx context.Context, call tool.Call) tool.Result {
-	done := make(chan tool.Result, 1)
-	go func() {
-		result := f.crashed() // which stands if the goroutine is ended
-		defer func() { done <- result }()
-		result = f.call(context.WithValue(ctx, callKey{}, call), call.Arguments)
-	}()
-	select {
-	case result := <-done:
+	result, err := safely.Run(ctx, func() (tool.Result, error) {
+		return f.call(context.WithValue(ctx, callKey{}, call), call.Arguments), nil
+	}, func(kind, stack string) {
+		f.Logger.Error("a tool has panicked", "tool", f.Spec.Name, "type", kind, "stack", stack)
+	})
+	switch {
+	case err == nil:
 		return result
-	case <-ctx.Done():
-		return f.ended(ctx)
+	case errors.Is(err, safely.ErrCrashed):
+		return f.crashed()
 	}
+	return f.ended(ctx)
 }
 
-func (f function) call(ctx context.Context, arguments json.RawMessage) (result tool.Result) {
-	defer func() {
-		if p := recover(); p != nil { // its value may hold anything, secrets too
-			f.Logger.Error("a tool has panicked", "tool", f.Spec.Name, "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-			result = f.crashed()
-		}
-	}()
+func (f function) call(ctx context.Context, arguments json.RawMessage) tool.Result {
 	value, err := f.Run(ctx, arguments)
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -32,6 +32,7 @@ type Activities struct {
 	Ledger      Ledger
 	Servers     tool.Caller // MCP servers
 	Sessions    Sessions    // nil: nobody is told
+	Heartbeats  Heartbeats  // nil: none, as in tests
 	Builtins    Builtins
 	Hooks       map[string]hook.Func // of the worker's program
 	Mocks       map[string]hook.Mock

@@ -240,12 +240,13 @@ func TestModelErrorsHaveStableTypes(t *testing.T) {
 	tests := []struct {
 		kind  error
 		name  string
-		final bool
+		tries int
 	}{
-		{llm.ErrRateLimited, "RateLimited", false},
-		{llm.ErrAuth, "CredentialsRefused", true},
-		{llm.ErrTruncated, "ReplyTruncated", false},
-		{llm.ErrContextTooLong, "ContextTooLong", true},
+		{llm.ErrRateLimited, "RateLimited", 0},
+		{llm.ErrNoKey, "WorkerCannot", 0},
+		{llm.ErrAuth, "CredentialsRefused", 1},
+		{llm.ErrTruncated, "ReplyTruncated", 12},
+		{llm.ErrContextTooLong, "ContextTooLong", 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -256,8 +257,10 @@ func TestModelErrorsHaveStableTypes(t *testing.T) {
 			}
 			_, err := b.generate(activities.GenerateIn{Iteration: 1})
 			failed, ok := errors.AsType[*temporal.ApplicationError](err)
-			if !ok || failed.Type() != tt.name || failed.NonRetryable() != tt.final || failed.NextRetryDelay() != 7*time.Second {
-				t.Errorf("got %v", err)
+			var trouble activities.Trouble
+			if !ok || failed.Type() != tt.name || !failed.NonRetryable() || activities.Tries(tt.name) != tt.tries ||
+				failed.Details(&trouble) != nil || trouble.Provider != "p" || trouble.RetryAfter.D() != 7*time.Second {
+				t.Errorf("got %v, %+v", err, trouble)
 			}
 			if !activities.ModelError(tt.name) {
 				t.Error("it does not count as the model's")

@@ -20,9 +20,10 @@ func (a *Activities) ExtendBudget(ctx context.Context, in ExtendBudgetIn) error 
 }
 
 // admit asks for room for the call in the investigation's bounds; input is that
-// of the messages, in tokens. exceeded says that there is none.
+// of the messages, in tokens. exceeded says that there is none. The call that an
+// agent has in reserve to conclude with needs no room.
 func (g *generation) admit(ctx context.Context, input int) (exceeded agent.EndReason, err error) {
-	if !g.plan.Bounds.LimitCalls() {
+	if !g.plan.Bounds.LimitCalls() || g.in.Reserve {
 		return "", nil
 	}
 	provider, needs := g.provider(), agent.Usage{ModelCalls: 1, InputTokens: input}

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
-
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -20,7 +17,8 @@ import (
 // goes wrong with the call is a result for the model. An intent row goes before
 // the call, so that one that is not idempotent is never made twice (design: rule 2).
 func (a *Activities) CallTool(ctx context.Context, in CallToolIn) (CallToolOut, error) {
-	defer keepAlive(ctx)()
+	ctx, stop := a.attend(ctx)
+	defer stop()
 	j, err := a.job(ctx, in.Ref)
 	if err != nil {
 		return CallToolOut{}, err
@@ -71,6 +69,8 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	if err != nil {
 		return transcript.Entry{}, err
 	}
+	ctx, done := keep(ctx) // the call has been made
+	defer done()
 	return c.write(ctx, c.masked(decision.Spec.Name, result))
 }
 
@@ -114,9 +114,7 @@ func (c *toolCall) judge(tools *tool.Set) (tool.Decision, *tool.Refusal) {
 func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun bool) (tool.Result, error) {
 	spec := decision.Spec
 	if begun && spec.Class() == tool.NonIdempotent {
-		return tool.Failure(tool.ErrorOutcomeUnknown, fmt.Sprintf(
-			"The call of %s was interrupted, and it is not known whether it took effect. It was not made again. Verify before you rely on it or repeat it.",
-			spec.Name)), nil
+		return outcomeUnknown(spec.Name, "The call was interrupted."), nil
 	}
 	wait, err := c.reserve(ctx, decision)
 	if err != nil {
@@ -133,8 +131,14 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun boo
 	return c.intended(ctx, decision)
 }
 
-// intended makes the call. That one which must not be made twice is about to be made
-// is written before; of another, those who watch are told if it takes a while.
+// outcomeUnknown is the result of a call that must not be made twice and was cut.
+func outcomeUnknown(name, why string) tool.Result {
+	return tool.Failure(tool.ErrorOutcomeUnknown, fmt.Sprintf(
+		"%s It is not known whether %s took effect, and it was not called again. Verify before you rely on it or repeat it.", why, name))
+}
+
+// intended makes the call. The intent of a call that must not run twice is written
+// before the call; that of another, only if the call takes a while: for those who watch.
 func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.Result, error) {
 	intent := transcript.Row{
 		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall,
@@ -195,31 +199,19 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	} else {
 		result, err = c.Servers.Call(callCtx, call)
 	}
-	if err != nil {
-		return c.interrupted(ctx, err)
-	}
-	if result.ErrorType == tool.ErrorUnavailable && spec.Class() != tool.NonIdempotent && activity.GetInfo(ctx).Attempt < serverAttempts {
-		return result, temporal.NewApplicationError(c.masked(spec.Name, result).Content, ErrorServerUnavailable)
+	switch {
+	case err != nil:
+		return tool.Result{}, err
+	case ctx.Err() != nil && result.Status == tool.StatusError: // cut: what is to be told is the workflow's to say
+		return tool.Result{}, ctx.Err()
+	case result.ErrorType == tool.ErrorUnavailable && !c.in.Last && spec.Class() != tool.NonIdempotent:
+		return result, final(ErrorServerUnavailable, errors.New(c.masked(spec.Name, result).Content))
+	case result.Sent && result.Status == tool.StatusError && spec.Class() == tool.NonIdempotent:
+		unknown := outcomeUnknown(spec.Name, result.Content)
+		unknown.Artifacts = result.Artifacts
+		return unknown, nil
 	}
 	return result, nil
-}
-
-// serverAttempts is how often a call that may be repeated is made before the
-// model is told that the server cannot be reached.
-const serverAttempts = 3
-
-// interrupted tells a call that somebody cancelled, which gets a result, from
-// one that a stopping worker leaves to the next.
-func (c *toolCall) interrupted(ctx context.Context, err error) (tool.Result, error) {
-	why := ended(ctx, err)
-	if temporal.IsApplicationError(why) || ctx.Err() == nil {
-		return tool.Result{}, why
-	}
-	// Cancelled: the transcript says so, even though nobody waits any more.
-	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	_, _ = c.write(cleanup, tool.Failure(tool.ErrorNotRun, "The call was cancelled before it finished."))
-	return tool.Result{}, why
 }
 
 func (c *toolCall) append(ctx context.Context, row transcript.Row) error {
@@ -255,21 +247,30 @@ func (j *job) appendResults(ctx context.Context, inputs []Input) (some bool, err
 			continue
 		}
 		some = true
-		result := tool.Failure(orText(input.ErrorType, tool.ErrorTool), input.Text)
-		if err := j.appendResult(ctx, input.Iteration, input.Call, result); err != nil {
+		if err := j.appendResult(ctx, input); err != nil {
 			return some, err
 		}
 	}
 	return some, nil
 }
 
-// appendResult writes a result that the workflow decided, unless there is one.
-func (j *job) appendResult(ctx context.Context, iteration, n int, result tool.Result) error {
-	call, err := j.wanted(ctx, iteration, n)
+// appendResult writes a result that the workflow decided, unless there is one. Of a
+// call that was cut, the transcript knows whether it may have taken effect.
+func (j *job) appendResult(ctx context.Context, input Input) error {
+	c := toolCall{job: j, in: CallToolIn{Ref: j.ref, Iteration: input.Iteration, Call: input.Call}}
+	known, err := j.Transcripts.LookupCall(ctx, j.ref.scope(), input.Iteration, input.Call, j.writer)
+	if err != nil || len(known.Step) > 0 {
+		return err
+	}
+	begun, err := c.read(known.Log)
 	if err != nil {
 		return err
 	}
-	_, err = j.writeResult(ctx, iteration, n, call, result, nil)
+	result := tool.Failure(orText(input.ErrorType, tool.ErrorTool), input.Text)
+	if begun && c.call.Class == string(tool.NonIdempotent) {
+		result = outcomeUnknown(c.call.Name, input.Text)
+	}
+	_, err = c.write(ctx, result)
 	return err
 }
 

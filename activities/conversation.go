@@ -12,9 +12,10 @@ import (
 // OpenConversation reads the request, strictly, and turns it into the plan that
 // the conversation is held by, whatever happens to the configuration.
 func (a *Activities) OpenConversation(ctx context.Context, in OpenConversationIn) (OpenConversationOut, error) {
-	defer keepAlive(ctx)()
+	ctx, stop := a.attend(ctx)
+	defer stop()
 	out, err := a.openConversation(ctx, in)
-	return out, storeFailure(err)
+	return out, storeFailure(ended(ctx, err))
 }
 
 func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn) (OpenConversationOut, error) {
@@ -43,7 +44,7 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 func (a *Activities) ReadReply(ctx context.Context, in ReadReplyIn) (ReadReplyOut, error) {
 	reply, err := a.Transcripts.Reply(ctx, in.Ref.scope(), in.Iteration)
 	if err != nil {
-		return ReadReplyOut{}, storeFailure(err)
+		return ReadReplyOut{}, storeFailure(ended(ctx, err))
 	}
 	if len(reply.Text) <= MaxInlineReport {
 		return ReadReplyOut{Text: reply.Text}, nil

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -31,6 +32,11 @@ const (
 	ErrorWorkerStopping    = "WorkerStopping"
 	ErrorServerUnavailable = "ServerUnavailable"
 	ErrorStore             = "Store" // the store, or whatever else an activity itself works with, has failed
+	// ErrorWorkerCannot: this worker lacks what the work needs, and another may have it.
+	ErrorWorkerCannot = "WorkerCannot"
+	ErrorReplaced     = "Replaced" // Temporal has given the work to another attempt
+	ErrorModelTimeout = "ModelTimeout"
+	ErrorCancelled    = "Cancelled" // of the result of a call that was cut
 )
 
 // ResultDenied is the error type of the result of a call that was not approved.
@@ -39,23 +45,43 @@ const ResultDenied = tool.ErrorPermissionDenied
 // ResultNotRun is the error type of the result of a call that was not made.
 const ResultNotRun = tool.ErrorNotRun
 
-// modelErrors maps the kinds of package llm to stable types, once. Final kinds
-// are not tried again: the next provider's turn has come.
+// errIteration is how a model call ends whose reply was not complete in time.
+var errIteration = errors.New("no complete reply within the time of an iteration")
+
+// modelErrors maps the kinds of package llm to stable types, once. tries is how
+// often a call that fails so is made before the next provider's turn has come: 0 =
+// for as long as the plan's timeouts.outage says, because nothing was paid and
+// it is nobody's fault; a reply that came and is no good has been paid.
 var modelErrors = []struct {
 	kind  error
 	name  string
-	final bool
+	tries int
 }{
-	{llm.ErrRateLimited, "RateLimited", false},
-	{llm.ErrUnavailable, "ModelUnavailable", false},
-	{llm.ErrStalled, "StreamStalled", false},
-	{llm.ErrTruncated, "ReplyTruncated", false},
-	{llm.ErrMalformed, "ReplyMalformed", false},
-	{llm.ErrAuth, "CredentialsRefused", true},
-	{llm.ErrInvalidRequest, "ModelRequestRefused", true},
-	{llm.ErrContextTooLong, "ContextTooLong", true},
-	{llm.ErrContentFiltered, "ContentFiltered", true},
-	{llm.ErrQuotaExhausted, "QuotaExhausted", true},
+	{llm.ErrRateLimited, "RateLimited", 0},
+	{llm.ErrUnavailable, "ModelUnavailable", 0},
+	{llm.ErrStalled, "StreamStalled", 0},
+	{llm.ErrTruncated, "ReplyTruncated", paidTries},
+	{llm.ErrMalformed, "ReplyMalformed", paidTries},
+	{errIteration, ErrorModelTimeout, 2},
+	{llm.ErrNoKey, ErrorWorkerCannot, 0},
+	{llm.ErrAuth, "CredentialsRefused", 1},
+	{llm.ErrInvalidRequest, "ModelRequestRefused", 1},
+	{llm.ErrContextTooLong, "ContextTooLong", 1},
+	{llm.ErrContentFiltered, "ContentFiltered", 1},
+	{llm.ErrQuotaExhausted, "QuotaExhausted", 1},
+}
+
+const paidTries = 12
+
+// Tries is how often a model call is made that fails with an error of that type: 0
+// = as often as the time allows that an outage is waited for.
+func Tries(errorType string) int {
+	for _, row := range modelErrors {
+		if row.name == errorType {
+			return row.tries
+		}
+	}
+	return 1
 }
 
 // ModelError reports whether an error type is about the model and not about
@@ -80,27 +106,43 @@ func ContentError(errorType string) bool {
 	return false
 }
 
-// modelFailure turns a model's error into Temporal's.
-func modelFailure(err error) error {
-	for _, row := range modelErrors {
-		if errors.Is(err, row.kind) {
-			return temporal.NewApplicationErrorWithOptions(err.Error(), row.name, temporal.ApplicationErrorOptions{
-				NonRetryable: row.final, NextRetryDelay: retryAfter(err),
-			})
-		}
+// modelFailure turns a model's error into Temporal's. The workflow decides whether
+// the model is asked again: only it can wait without holding a worker or a clock.
+func modelFailure(err error, provider string) error {
+	name := errorType(err)
+	if name == "" {
+		return err
 	}
-	return err
+	details := Trouble{Provider: provider, RetryAfter: agent.Duration(retryAfter(err))}
+	return temporal.NewApplicationErrorWithOptions(err.Error(), name, temporal.ApplicationErrorOptions{
+		NonRetryable: true, Details: []any{details},
+	})
 }
 
-// longestWait bounds what a provider may ask us to wait.
-const longestWait = 10 * time.Minute
+// errorType is the stable type of a model's error; "" = it is none.
+func errorType(err error) string {
+	for _, row := range modelErrors {
+		if errors.Is(err, row.kind) {
+			return row.name
+		}
+	}
+	return ""
+}
 
 func retryAfter(err error) time.Duration {
-	var e *llm.Error
-	if errors.As(err, &e) {
-		return min(e.RetryAfter, longestWait)
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return max(e.RetryAfter, 0)
 	}
 	return 0
+}
+
+// cannot is the failure of work that another worker may be able to do. It is tried
+// again for a day, which is longer than any deploy takes.
+func cannot(ctx context.Context, err error) error {
+	if time.Since(activity.GetInfo(ctx).ScheduledTime) > 24*time.Hour {
+		return final(ErrorWorkerCannot, err)
+	}
+	return temporal.NewApplicationError(err.Error(), ErrorWorkerCannot)
 }
 
 // final makes an error that is not worth another attempt.
@@ -112,7 +154,7 @@ func final(errorType string, err error) error {
 // and gives every error that has no type yet a stable one.
 func storeFailure(err error) error {
 	switch {
-	case err == nil, temporal.IsApplicationError(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, temporal.IsApplicationError(err), temporal.IsCanceledError(err), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, transcript.ErrStaleRun):
 		return final(ErrorStaleRun, err)
@@ -122,11 +164,18 @@ func storeFailure(err error) error {
 	return temporal.NewApplicationError(err.Error(), ErrorStore)
 }
 
-// ended tells a call that was cancelled from one that failed. A worker that
-// stops makes an attempt fail, not the activity: another worker goes on.
+// ended says why the context of an activity has ended; err if it has not. Only the
+// cause tells: what somebody cancelled is cancelled, all else is tried again.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
+	}
+	cause := context.Cause(ctx)
+	if temporal.IsCanceledError(cause) {
+		return temporal.NewCanceledError()
+	}
+	if _, replaced := errors.AsType[errReplaced](cause); replaced {
+		return temporal.NewApplicationError("another attempt has taken over: "+cause.Error(), ErrorReplaced)
 	}
 	select {
 	case <-activity.GetWorkerStopChannel(ctx):
@@ -135,3 +184,10 @@ func ended(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 }
+
+// keep is a context to write down what is in hand, whatever has become of ctx.
+func keep(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+}
+
+const keepTimeout = 30 * time.Second

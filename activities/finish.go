@@ -11,9 +11,10 @@ import (
 
 // SaveStage records how a stage and its executions ended, and says what the chain goes by.
 func (a *Activities) SaveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, error) {
-	defer keepAlive(ctx)()
+	ctx, stop := a.attend(ctx)
+	defer stop()
 	out, err := a.saveStage(ctx, in)
-	return out, storeFailure(err)
+	return out, storeFailure(ended(ctx, err))
 }
 
 func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, error) {
@@ -63,9 +64,10 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 // Finish closes the investigation's record. The report is the result of the last
 // stage that has one, however the investigation ended.
 func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error) {
-	defer keepAlive(ctx)()
+	ctx, stop := a.attend(ctx)
+	defer stop()
 	out, err := a.finish(ctx, in)
-	return out, storeFailure(err)
+	return out, storeFailure(ended(ctx, err))
 }
 
 func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error) {

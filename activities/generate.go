@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -25,7 +26,8 @@ const maxCalls = 64
 // reply, and appends it with all that came before it in this iteration. A reply
 // that is there already is returned without a call.
 func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, error) {
-	defer keepAlive(ctx)()
+	ctx, stop := a.attend(ctx)
+	defer stop()
 	j, err := a.job(ctx, in.Ref)
 	if err != nil {
 		return GenerateOut{}, err
@@ -75,7 +77,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	}
 	view, compression, err := g.view(stored, blocks)
 	if err != nil {
-		return nil, modelFailure(err)
+		return nil, modelFailure(err, g.provider().Name)
 	}
 	exceeded, err := g.admit(ctx, compression.CompressedTokens)
 	if err != nil {
@@ -90,6 +92,8 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	g.addReply(reply, tools, compression, summaryUsage(stored))
+	ctx, done := keep(ctx) // the reply is paid for
+	defer done()
 	return g.append(ctx)
 }
 
@@ -133,28 +137,67 @@ func (g *generation) tools(specs []tool.Spec) []llm.Tool {
 	return out
 }
 
-// call streams the reply; what has arrived is in the live tail for all who watch.
+// call makes the model call. One that fails leaves its trace in the transcript.
 func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm.Tool) (llm.Response, error) {
 	provider := g.provider()
 	client, err := g.Models.Client(provider, g.agent.Timeouts)
 	if err != nil {
-		return llm.Response{}, final(ErrorConfiguration, err)
+		return llm.Response{}, final(ErrorWorkerCannot, err)
 	}
-	live := newLive(g.job, g.in.Iteration, int(activity.GetInfo(ctx).Attempt))
-	defer live.stop()
 	request := llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
 		NativeTools: nativeTools(provider), JSON: g.contract().JSON && len(tools) == 0, Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
 	}
-	reply, err := client.Generate(ctx, request, func(d llm.Delta) { live.add(ctx, d) })
+	began := time.Now()
+	reply, err := g.stream(ctx, client, request)
 	if err != nil {
-		return reply, modelFailure(ended(ctx, err))
+		return reply, g.failed(ctx, began, err)
 	}
-	if reply.Model == "" {
-		reply.Model = provider.Model
-	}
+	reply.Model = orText(reply.Model, provider.Model)
 	return reply, nil
 }
+
+// stream asks for the reply, within an iteration's time; what has arrived is in the
+// live tail for all who watch.
+func (g *generation) stream(ctx context.Context, client llm.Client, request llm.Request) (llm.Response, error) {
+	live := newLive(g.job, g.in.Iteration, g.in.Try<<16+int(activity.GetInfo(ctx).Attempt))
+	defer live.stop()
+	limit := g.agent.Timeouts.Iteration.D()
+	if limit == 0 {
+		return client.Generate(ctx, request, func(d llm.Delta) { live.add(ctx, d) })
+	}
+	asking, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	reply, err := client.Generate(asking, request, func(d llm.Delta) { live.add(asking, d) })
+	if err != nil && asking.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%s: %w (%s)", g.provider().Name, errIteration, limit)
+	}
+	return reply, err
+}
+
+// failed turns the error of a call that began then into Temporal's, and puts it into
+// the transcript: people see it there while the next call is waited for.
+func (g *generation) failed(ctx context.Context, began time.Time, err error) error {
+	provider := g.provider()
+	failure := modelFailure(ended(ctx, err), provider.Name)
+	name := errorType(err)
+	if name == "" || ctx.Err() != nil {
+		return failure
+	}
+	row := transcript.Row{Key: transcript.TryKey(g.in.Iteration, g.in.Try), Kind: transcript.KindTry, At: began, Body: transcript.Body{
+		Text: clipped(err.Error()), ErrorType: name, Provider: provider.Name, Model: provider.Model, ElapsedMS: time.Since(began).Milliseconds(),
+	}}
+	step := transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: []transcript.Row{row}}
+	if _, err := g.Transcripts.Append(ctx, step); err != nil {
+		g.Logger.Warn("a failed model call is not in the transcript", "execution", g.ref.Execution, "error", err)
+	}
+	return failure
+}
+
+// clipped is as much of an error as a transcript keeps.
+func clipped(text string) string { return tool.ValidText(tool.Clip(text, maxTryError)) }
+
+const maxTryError = 1000
 
 // nativeTools are the tools that the provider runs itself.
 func nativeTools(p agent.Provider) (out []llm.NativeTool) {
@@ -207,7 +250,7 @@ func generateOut(entries []transcript.Entry) GenerateOut {
 		}
 		out.Finish, out.Model, out.Preview = e.Finish, e.Model, preview(e.Text)
 		out.Invalid = e.Invalid
-		out.Empty = e.Text == "" && len(e.Calls) == 0
+		out.Empty = e.Text == "" && (len(e.Calls) == 0 || e.Forced) // calls are no conclusion
 		if e.Usage != nil {
 			out.Usage = *e.Usage
 		}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"go.temporal.io/sdk/temporal"
-
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/output"
@@ -22,7 +20,8 @@ import (
 // once is an activity whose one step, that of an iteration, is what run says: notices,
 // and a reply. It returns the step's entries, also those that are there already.
 func (a *Activities) once(ctx context.Context, ref Ref, iteration int, run func(*job) ([]transcript.Body, error)) ([]transcript.Entry, error) {
-	defer keepAlive(ctx)()
+	ctx, stop := a.attend(ctx)
+	defer stop()
 	j, err := a.job(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -121,8 +120,8 @@ type code struct {
 }
 
 // missing: the program of another worker may have what this one's has not.
-func (c code) missing(what string) error {
-	return temporal.NewApplicationError(fmt.Sprintf("this worker has no %s %q", what, c.name), ErrorConfiguration)
+func (c code) missing(ctx context.Context, what string) error {
+	return cannot(ctx, fmt.Errorf("this worker has no %s %q", what, c.name))
 }
 
 // failed is the failure of the function.

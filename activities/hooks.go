@@ -61,7 +61,7 @@ type hookRun struct {
 func (h hookRun) run(ctx context.Context) ([]transcript.Body, error) {
 	run, ok := h.Hooks[h.name]
 	if !ok {
-		return nil, h.missing("hook")
+		return nil, h.missing(ctx, "hook")
 	}
 	input, err := h.input(ctx)
 	if err != nil {

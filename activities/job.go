@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -35,7 +34,7 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 		return nil, final(ErrorNotFound, fmt.Errorf("plan %s has no agent %d in stage %d", ref.Plan, ref.Agent, ref.Stage))
 	}
 	if j.row, ok = agent.LookupType(j.agent.Type); !ok {
-		return nil, final(ErrorConfiguration, fmt.Errorf("agent %s has the type %q, which this worker does not know", j.agent.Name, j.agent.Type))
+		return nil, cannot(ctx, fmt.Errorf("agent %s has the type %q, which this worker does not know", j.agent.Name, j.agent.Type))
 	}
 	j.plan = plan
 	return j, nil
@@ -79,30 +78,4 @@ func (j *job) queue(name string) string {
 		}
 	}
 	return ""
-}
-
-// keepAlive heartbeats until the function that it returns is called, so that a
-// dead worker is noticed and a cancellation arrives. It says nothing about
-// progress: a model's stream has an idle timeout, a tool a timeout of its own.
-func keepAlive(ctx context.Context) (stop func()) {
-	every := activity.GetInfo(ctx).HeartbeatTimeout / 4
-	if every <= 0 {
-		return func() {}
-	}
-	done := make(chan struct{})
-	go func() {
-		ticker := time.NewTicker(every)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
-			}
-		}
-	}()
-	return func() { close(done) }
 }

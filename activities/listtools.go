@@ -9,10 +9,16 @@ import (
 )
 
 // ListTools asks one MCP server for its tools and keeps the catalogue for the
-// execution. A server that cannot be asked is a catalogue that says so: the
-// agent goes on without it, and is told.
+// execution. A server that cannot be asked is a catalogue that says so, at the last
+// try: the agent goes on without it, and is told.
 func (a *Activities) ListTools(ctx context.Context, in ListToolsIn) (ListToolsOut, error) {
-	defer keepAlive(ctx)()
+	ctx, stop := a.attend(ctx)
+	defer stop()
+	out, err := a.listTools(ctx, in)
+	return out, storeFailure(ended(ctx, err))
+}
+
+func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOut, error) {
 	j, err := a.job(ctx, in.Ref)
 	if err != nil {
 		return ListToolsOut{}, err
@@ -23,14 +29,17 @@ func (a *Activities) ListTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 	}
 	catalogue := tool.Catalogue{Server: in.Server}
 	catalogue.Tools, err = a.Servers.List(ctx, server)
-	if err != nil {
-		if ctx.Err() != nil {
-			return ListToolsOut{}, ended(ctx, err)
-		}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return ListToolsOut{}, err
+	case !in.Last:
+		return ListToolsOut{}, final(ErrorServerUnavailable, err)
+	default:
 		catalogue.Error = err.Error()
 	}
 	if err := a.Transcripts.SaveCatalogue(ctx, in.Ref.scope(), catalogue); err != nil {
-		return ListToolsOut{}, storeFailure(fmt.Errorf("keep the tools of %s: %w", in.Server, err))
+		return ListToolsOut{}, fmt.Errorf("keep the tools of %s: %w", in.Server, err)
 	}
 	return ListToolsOut{Tools: len(catalogue.Tools), Error: preview(catalogue.Error)}, nil
 }

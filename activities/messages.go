@@ -48,6 +48,8 @@ type ResolveOut struct {
 type ListToolsIn struct {
 	Ref    Ref    `json:"ref"`
 	Server string `json:"server"`
+	// Last: a server that cannot be asked is a result, no error.
+	Last bool `json:"last,omitempty"`
 }
 
 // ListToolsOut says how many tools there are; the catalogue is in the store.
@@ -62,9 +64,14 @@ type GenerateIn struct {
 	Iteration int `json:"iteration"` // from 1; the key of the call in the transcript
 	// Provider is the index of the provider in the agent's plan.
 	Provider int `json:"provider,omitempty"`
+	// Try numbers the calls that are made for the iteration, whichever provider they
+	// ask; from 1.
+	Try int `json:"try,omitempty"`
 	// Conclude asks for a conclusion without tools.
-	Conclude bool    `json:"conclude,omitempty"`
-	Inputs   []Input `json:"inputs,omitempty"`
+	Conclude bool `json:"conclude,omitempty"`
+	// Reserve: the call is made although a bound of the investigation is reached.
+	Reserve bool    `json:"reserve,omitempty"`
+	Inputs  []Input `json:"inputs,omitempty"`
 	// Prior and Peers are for the first call: the results of earlier stages, and
 	// for a synthesis the executions that it joins.
 	Prior []Source `json:"prior,omitempty"`
@@ -93,6 +100,7 @@ const (
 	InputRepeating InputKind = "repeating" // the last reply repeated itself and was cut
 	InputLimit     InputKind = "limit"     // conclude: the iterations are used up
 	InputConclude  InputKind = "conclude"  // conclude: a person asked for it
+	InputBound     InputKind = "bound"     // conclude: a bound or the agent's time; Text is the stop reason
 	InputFallback  InputKind = "fallback"  // the provider before this one failed: Text says how
 	InputAwake     InputKind = "awake"     // the agent's pause of its heartbeats is over
 	InputRepair    InputKind = "repair"    // the last reply is not what the contract asks for: Text says why
@@ -141,6 +149,13 @@ type GenerateOut struct {
 	Exceeded agent.EndReason `json:"exceeded,omitempty"`
 	// Invalid says what of the reply is not what the agent's contract asks for.
 	Invalid string `json:"invalid,omitempty"`
+}
+
+// Trouble is what the error of a model call says besides its type and text.
+type Trouble struct {
+	Provider string `json:"provider,omitempty"` // its name
+	// RetryAfter is how long the provider asks to be left alone.
+	RetryAfter agent.Duration `json:"retry_after,omitempty"`
 }
 
 // Call is a tool call that a reply asks for. Its arguments are in the transcript.
@@ -198,6 +213,8 @@ type CallToolIn struct {
 	Call      int `json:"call"` // from 0
 	// Decision is that of a person, for a call that needs one.
 	Decision *Decision `json:"decision,omitempty"`
+	// Last: a server that cannot be reached is a result, no error.
+	Last bool `json:"last,omitempty"`
 }
 
 // CallToolOut says how it went; the result is in the transcript.

@@ -30,7 +30,7 @@ func (j *job) mocked(ctx context.Context, in RunMockIn) ([]transcript.Body, erro
 	mock := code{j, j.agent.Mock, ErrorMock}
 	run, ok := j.Mocks[mock.name]
 	if !ok {
-		return nil, mock.missing("mock")
+		return nil, mock.missing(ctx, "mock")
 	}
 	input, err := j.mockInput(ctx, in)
 	if err != nil {

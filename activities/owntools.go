@@ -20,7 +20,7 @@ func (a *Activities) CallOwnTools(ctx context.Context, in CallOwnToolsIn) (CallO
 		return CallOwnToolsOut{}, err
 	}
 	out, err := j.callOwn(ctx, in)
-	return out, storeFailure(err)
+	return out, storeFailure(ended(ctx, err))
 }
 
 func (j *job) callOwn(ctx context.Context, in CallOwnToolsIn) (out CallOwnToolsOut, err error) {

@@ -30,7 +30,8 @@ const maxSkeleton = 48 << 10
 // configuration. A bad request is one error that names all that is wrong with it,
 // and has a record, too.
 func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, error) {
-	defer keepAlive(ctx)()
+	ctx, stop := a.attend(ctx)
+	defer stop()
 	r := record.Investigation{
 		ID: in.Investigation, WorkflowID: activity.GetInfo(ctx).WorkflowExecution.ID, RunID: in.RunID,
 		Status: agent.StatusRunning, StartedAt: time.Now(),
@@ -39,7 +40,7 @@ func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, err
 	if refusal, ok := errors.AsType[*temporal.ApplicationError](err); ok && refusal.NonRetryable() {
 		a.keepRefusal(ctx, r, refusal.Message())
 	}
-	return out, storeFailure(err)
+	return out, storeFailure(ended(ctx, err))
 }
 
 // keepRefusal records an investigation that never began. Without the record, it

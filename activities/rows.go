@@ -157,6 +157,8 @@ func (g *generation) addInputs(ctx context.Context) error {
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Repeating})
 		case InputLimit:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopMaxIterations)})
+		case InputBound:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopReason(input.Text))})
 		case InputConclude:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopConcluded)})
 		case InputRepair:

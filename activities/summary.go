@@ -73,8 +73,11 @@ func (s summary) body(ctx context.Context, until time.Time, whole string) (trans
 		return body, nil
 	}
 	failed, known := errors.AsType[*temporal.ApplicationError](err)
-	if ctx.Err() != nil || known && !failed.NonRetryable() && activity.GetInfo(ctx).Attempt < summaryAttempts {
+	switch {
+	case ctx.Err() != nil:
 		return body, ended(ctx, err)
+	case known && Tries(failed.Type()) != 1 && activity.GetInfo(ctx).Attempt < summaryAttempts:
+		return body, temporal.NewApplicationError(failed.Message(), failed.Type())
 	}
 	s.Logger.Warn("result not summarised", "execution", s.ref.Execution, "result", s.result.Ref(), "error", err)
 	body.ErrorType = ErrorConfiguration
@@ -103,7 +106,7 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 	case err != nil && asking.Err() != nil:
 		return final(ErrorTimeout, err)
 	case err != nil:
-		return modelFailure(err)
+		return modelFailure(err, provider.Name)
 	}
 	body.Model, body.Finish = orText(reply.Model, provider.Model), string(reply.Finish)
 	body.Usage = usage(reply, token.Messages(provider.Model, request.Messages), provider.Prices)

@@ -19,6 +19,9 @@ type Timeouts struct {
 	// Queue is how long a tool of a server with a task_queue waits for a worker there;
 	// then the agent is told that nobody came.
 	Queue agent.Duration `yaml:"queue" default:"1m"`
+	// Outage is how long a provider is waited for that is away or limits the rate, before
+	// the next one is asked or, if there is none, the agent fails; the time does not count.
+	Outage agent.Duration `yaml:"outage" default:"4h; 1m with a fallback provider"`
 }
 
 // Compression bounds the conversation that a model is shown (spec: conversation, "Compression").

@@ -151,7 +151,7 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 		Compression: s.Compression.plan(),
 		Timeouts: agent.Timeouts{
 			Agent: s.Timeouts.Agent, Iteration: s.Timeouts.Iteration,
-			Tool: s.Timeouts.Tool, StreamIdle: s.Timeouts.StreamIdle, Queue: s.Timeouts.Queue,
+			Tool: s.Timeouts.Tool, StreamIdle: s.Timeouts.StreamIdle, Queue: s.Timeouts.Queue, Outage: s.Timeouts.Outage,
 		},
 	}
 	if w.kind.Pattern.Model() {

@@ -214,15 +214,34 @@ func TestTimePausedDoesNotCount(t *testing.T) {
 
 func TestAgentTimeoutKeepsWhatWasDone(t *testing.T) {
 	t.Parallel()
-	f := &fake{model: script(ask("a"))}
+	f := &fake{model: script(ask("a"), empty)}
 	env := newEnv(t, f)
 	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
 	in := agentInput(agent.Iterating, 3)
 	in.Agent.Timeouts.Agent = agent.Duration(time.Minute)
 	env.ExecuteWorkflow(IteratingAgent, in)
 	got := agentEnd(t, env)
-	if got.Status != agent.StatusTimedOut || got.StopReason != agent.StopTimedOut || got.Usage.ModelCalls != 1 {
+	if got.Status != agent.StatusTimedOut || got.StopReason != agent.StopTimedOut || got.Usage.ModelCalls != 2+maxNudges {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// An agent whose time is up has one call in reserve, which is told what was cut.
+func TestAgentTimeoutIsConcluded(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(ask("a"), say("what is known"))}
+	env := newEnv(t, f)
+	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
+	in := agentInput(agent.Iterating, 3)
+	in.Agent.Timeouts.Agent = agent.Duration(time.Minute)
+	env.ExecuteWorkflow(IteratingAgent, in)
+	got := agentEnd(t, env)
+	if got.Status != agent.StatusCompleted || got.StopReason != agent.StopTimedOut || got.Outcome != agent.OutcomePartial || got.Preview != "what is known" {
+		t.Errorf("got %+v", got)
+	}
+	last := f.generated[len(f.generated)-1]
+	if f.inputs() != ",result+bound" || !last.Conclude || !last.Reserve || last.Inputs[0].ErrorType != activities.ErrorCancelled {
+		t.Errorf("inputs %s; the last call was %+v", f.inputs(), last)
 	}
 }
 

@@ -29,6 +29,8 @@ type agentState struct {
 	Provider  int                `json:"provider,omitempty"` // index of the one in use
 	Model     string             `json:"model,omitempty"`    // that answered last
 	Listed    bool               `json:"listed,omitempty"`
+	ListedAt  time.Time          `json:"listed_at,omitzero"`
+	Unlisted  []string           `json:"unlisted,omitempty"` // servers that could not be asked
 	Repaired  bool               `json:"repaired,omitempty"` // it was asked once more for what its contract asks for
 	Usage     agent.Usage        `json:"usage"`
 	Inputs    []activities.Input `json:"inputs,omitempty"` // for the next model call
@@ -46,13 +48,16 @@ type agentRun struct {
 	doing    string
 
 	approvals approvals
+	streak    *streak // of failed model calls; nil = the last one was answered
+	sleeping  bool
+	reserve   bool // it has no more than its last word
 	teller    teller
 	turns     bool // it works turn by turn, in a conversation
 	before    int  // iterations of earlier turns
 }
 
 func newAgentRun(in AgentInput) *agentRun {
-	run := &agentRun{in: in, steering: in.Steering}
+	run := &agentRun{in: in, steering: in.Steering, reserve: in.Reserve}
 	if in.Continued != nil {
 		run.state = *in.Continued
 	} else {
@@ -75,18 +80,12 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	if err := r.serveDecisions(ctx); err != nil {
 		return AgentResult{}, err
 	}
-	r.teller = teller{waiting: r.approvals.open}
+	r.teller = teller{waiting: r.waiting}
 	r.teller.serve(ctx, r.in.Ref.Execution)
-	work, cancel := r.state.Deadline.start(ctx, "agent timeout", r.held)
-	r.signals.serve(work, r.handle)
 	if r.in.Agent.Mock {
 		loop = r.mocked
 	}
-	result, err := loop(work)
-	if err != nil && !workflow.IsContinueAsNewError(err) {
-		result, err = r.stopped(work, err), nil
-	}
-	cancel()
+	result, err := r.bounded(ctx, "agent timeout", loop)
 	if err != nil {
 		return result, err
 	}
@@ -94,8 +93,76 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	return ending(result.Status, result, result.Error, result.ErrorType)
 }
 
-// held: people are waited for; the time does not count.
-func (r *agentRun) held() bool { return r.steering.Paused || len(r.approvals.open()) > 0 }
+// bounded runs the loop under the agent's deadline. The only error that it returns is
+// that which continues the workflow as new.
+func (r *agentRun) bounded(ctx workflow.Context, what string, loop func(workflow.Context) (AgentResult, error)) (AgentResult, error) {
+	work, cancel := r.state.Deadline.start(ctx, bound{what: what, held: r.held})
+	defer cancel()
+	if !r.turns { // a conversation serves them itself
+		r.signals.serve(work, r.handle)
+	}
+	result, err := loop(work)
+	if err == nil || workflow.IsContinueAsNewError(err) {
+		return result, err
+	}
+	result = r.stopped(work, err)
+	if r.hasLastWord(ctx, result) {
+		result = r.haveLastWord(ctx, result)
+	}
+	return result, nil
+}
+
+// hasLastWord: an agent that a bound or its own time stops in the midst of its work
+// has one call in reserve.
+func (r *agentRun) hasLastWord(ctx workflow.Context, stopped AgentResult) bool {
+	cut := stopped.StopReason == agent.StopBound || stopped.StopReason == agent.StopTimedOut
+	return cut && ctx.Err() == nil && r.state.Usage.ModelCalls > 0
+}
+
+// haveLastWord has the agent conclude from what it knows; where it cannot, it ends as
+// it was stopped.
+func (r *agentRun) haveLastWord(ctx workflow.Context, stopped AgentResult) AgentResult {
+	r.reserve = true
+	patience := deadline{Remaining: lastWord}
+	work, cancel := patience.start(ctx, bound{what: "last word", held: func() bool { return r.steering.Paused }})
+	defer cancel()
+	why := activities.Input{Kind: activities.InputBound, Text: string(stopped.StopReason)}
+	said, err := r.conclude(work, why, stopped.StopReason)
+	if err != nil || said.Status != agent.StatusCompleted {
+		return stopped
+	}
+	said.Bound, said.Error = stopped.Bound, stopped.Error
+	return said
+}
+
+// conclude asks for the best conclusion from what is known, without tools.
+func (r *agentRun) conclude(ctx workflow.Context, why activities.Input, reason agent.StopReason) (AgentResult, error) {
+	r.state.Inputs = append(r.state.Inputs, why)
+	for {
+		out, err := r.generate(ctx, true)
+		if err != nil {
+			return AgentResult{}, err
+		}
+		if !r.again(out) {
+			return r.completed(out, reason), nil
+		}
+	}
+}
+
+// held: people or a provider are waited for, or the agent sleeps; the time does not count.
+func (r *agentRun) held() bool { return r.steering.Paused || !r.waiting().empty() }
+
+// waiting is what the agent waits for.
+func (r *agentRun) waiting() Waiting {
+	w := Waiting{Approvals: r.approvals.open()}
+	if o := r.outage(); o != nil {
+		w.Outages = []Outage{*o}
+	}
+	if r.sleeping {
+		w.Asleep = []Asleep{{Agent: r.in.Agent.Name, Until: r.state.PausedUntil}}
+	}
+	return w
+}
 
 // handle takes in a signal. Guidance waits in the inputs of the next model call.
 func (r *agentRun) handle(ctx workflow.Context, sig signal) {
@@ -129,37 +196,67 @@ func (r *agentRun) hold(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return !r.steering.Paused })
 }
 
-// generate makes one model call, falling back from provider to provider.
+// generate makes one model call: again while its provider is away, and then falling
+// back from provider to provider.
 func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
 	r.state.Iteration++
-	in := activities.GenerateIn{Ref: r.in.Ref, Iteration: r.state.Iteration, Conclude: conclude, Inputs: r.state.Inputs}
+	in := activities.GenerateIn{
+		Ref: r.in.Ref, Iteration: r.state.Iteration, Conclude: conclude, Reserve: r.reserve, Inputs: r.state.Inputs,
+	}
 	if r.state.Iteration == 1 {
 		in.Prior, in.Peers, in.Earlier, in.Notes = r.in.Prior, r.in.Peers, r.in.Earlier, r.in.Notes
 	}
 	r.state.Inputs = nil
-	for {
-		in.Provider = r.state.Provider
-		model := r.in.Agent.Models[in.Provider]
-		r.note(ctx, "waiting for "+model)
-		summary := fmt.Sprintf("%s · iteration %d", model, in.Iteration)
-		var out activities.GenerateOut
-		err := workflow.ExecuteActivity(generateOptions(ctx, r.in.Agent.Timeouts, summary), act.Generate, in).Get(ctx, &out)
+	for in.Try = 1; ; in.Try++ {
+		out, err := r.try(ctx, in)
 		if err == nil {
-			r.state.Usage = r.state.Usage.Add(out.Usage)
-			r.state.Model = orText(out.Model, r.state.Model)
-			if out.Exceeded != "" {
-				return out, boundReached{out.Exceeded}
-			}
-			return out, nil
+			r.recovered()
+			return r.replied(out)
 		}
-		if ctx.Err() != nil || r.state.Provider+1 >= len(r.in.Agent.Models) {
-			r.state.Inputs = append(in.Inputs, r.state.Inputs...) // nobody has read them
-			return out, err
+		if ctx.Err() == nil && (r.waitOut(ctx, err) || r.fallBack(&in, err)) {
+			continue
 		}
-		errorType, message := failure(err)
-		in.Inputs = append(in.Inputs, activities.Input{Kind: activities.InputFallback, ErrorType: errorType, Text: clip(message, 500)})
-		r.state.Provider++
+		r.recovered()
+		r.state.Inputs = append(in.Inputs, r.state.Inputs...) // nobody has read them
+		return out, err
 	}
+}
+
+// try asks the model once, unless people have paused the agent.
+func (r *agentRun) try(ctx workflow.Context, in activities.GenerateIn) (out activities.GenerateOut, err error) {
+	if err := r.hold(ctx); err != nil {
+		return out, err
+	}
+	in.Provider = r.state.Provider
+	model := r.in.Agent.Model(in.Provider)
+	if r.streak == nil {
+		r.note(ctx, "waiting for "+model)
+	}
+	options := generateOptions(ctx, r.in.Agent.Timeouts, fmt.Sprintf("%s · iteration %d", model, in.Iteration))
+	err = workflow.ExecuteActivity(options, act.Generate, in).Get(ctx, &out)
+	return out, err
+}
+
+// replied takes in what a model call took; the error is the bound that forbade it.
+func (r *agentRun) replied(out activities.GenerateOut) (activities.GenerateOut, error) {
+	r.state.Usage = r.state.Usage.Add(out.Usage)
+	r.state.Model = orText(out.Model, r.state.Model)
+	if out.Exceeded != "" {
+		return out, boundReached{out.Exceeded}
+	}
+	return out, nil
+}
+
+// fallBack makes the next provider the agent's; false: there is none.
+func (r *agentRun) fallBack(in *activities.GenerateIn, err error) bool {
+	if r.state.Provider+1 >= len(r.in.Agent.Models) {
+		return false
+	}
+	errorType, message := failure(err)
+	in.Inputs = append(in.Inputs, activities.Input{Kind: activities.InputFallback, ErrorType: errorType, Text: clip(message, 500)})
+	r.state.Provider++
+	r.recovered()
+	return true
 }
 
 // again decides whether a reply without tool calls has to be asked for once
@@ -223,6 +320,8 @@ func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
 	case r.state.Deadline.Expired:
 		message := fmt.Sprintf("the agent did not finish within %s", r.in.Agent.Timeouts.Agent)
 		return AgentResult{Status: agent.StatusTimedOut, StopReason: agent.StopTimedOut, Outcome: agent.OutcomeError, Error: message}
+	case ctx.Err() != nil && r.steering.Late:
+		return AgentResult{Status: agent.StatusTimedOut, StopReason: agent.StopTimedOut, Outcome: agent.OutcomeError, Error: "the time was up"}
 	case ctx.Err() != nil:
 		return AgentResult{Status: agent.StatusCancelled, StopReason: agent.StopCancelled, Outcome: agent.OutcomeError}
 	}
@@ -245,7 +344,7 @@ func (r *agentRun) status() (AgentStatus, error) {
 	return AgentStatus{
 		Execution: r.in.Ref.Execution, Status: status, Iteration: r.state.Iteration - r.before, MaxIterations: r.in.Agent.MaxIterations,
 		Model: r.in.Agent.Model(r.state.Provider), Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
-		PausedUntil: r.state.PausedUntil,
+		Outage: r.outage(), PausedUntil: r.state.PausedUntil,
 	}, nil
 }
 

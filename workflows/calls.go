@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -76,7 +77,10 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 	}
 	defer slots.Release(1)
 	var out activities.CallToolOut
-	err := workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
+	err := tried(ctx, func(last bool) error {
+		in.Last = last
+		return workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
+	})
 	if err != nil {
 		return b.lost(n, err)
 	}
@@ -89,6 +93,9 @@ func (b *batch) runOwn(ctx workflow.Context, own []int) {
 	in := activities.CallOwnToolsIn{Ref: b.in.Ref, Iteration: b.state.Iteration, Calls: own}
 	var out activities.CallOwnToolsOut
 	err := workflow.ExecuteLocalActivity(ownToolOptions(ctx, "memory and the like"), activities.NameCallOwnTools, in).Get(ctx, &out)
+	if err != nil && ctx.Err() == nil { // a store that is away for longer
+		err = workflow.ExecuteActivity(storeOptions(ctx, "memory and the like"), activities.NameCallOwnTools, in).Get(ctx, &out)
+	}
 	if err == nil {
 		b.pause(ctx, out.Pause)
 		return
@@ -101,6 +108,9 @@ func (b *batch) runOwn(ctx workflow.Context, own []int) {
 // lost is the result of a call whose activity came to nothing.
 func (b *batch) lost(n int, err error) *activities.Input {
 	errorType, message := failure(err)
+	if temporal.IsCanceledError(err) {
+		errorType, message = activities.ErrorCancelled, "The call was cancelled before it had ended."
+	}
 	return &activities.Input{
 		Kind: activities.InputResult, Iteration: b.state.Iteration, Call: n, ErrorType: errorType, Text: clip(message, 500),
 	}

@@ -16,29 +16,42 @@ type deadline struct {
 	extended bool      // since then
 }
 
+// bound is what a deadline is for.
+type bound struct {
+	what string
+	held func() bool
+	// warn has the work concluded when the time is up, for which it has lastWord
+	// before it is cancelled; nil = it is cancelled at once.
+	warn func(workflow.Context)
+}
+
 // start returns a context that is cancelled when the time is up. The caller
 // cancels it when the work is done.
-func (d *deadline) start(ctx workflow.Context, what string, held func() bool) (workflow.Context, workflow.CancelFunc) {
+func (d *deadline) start(ctx workflow.Context, b bound) (workflow.Context, workflow.CancelFunc) {
 	ctx, cancel := workflow.WithCancel(ctx)
 	if d.Remaining > 0 {
-		workflow.Go(ctx, func(ctx workflow.Context) { d.run(ctx, cancel, what, held) })
+		workflow.Go(ctx, func(ctx workflow.Context) { d.run(ctx, cancel, b) })
 	}
 	return ctx, cancel
 }
 
-func (d *deadline) run(ctx workflow.Context, cancel workflow.CancelFunc, what string, held func() bool) {
-	for workflow.Await(ctx, func() bool { return !held() }) == nil {
+func (d *deadline) run(ctx workflow.Context, cancel workflow.CancelFunc, b bound) {
+	for workflow.Await(ctx, func() bool { return !b.held() }) == nil {
 		d.since, d.extended = workflow.Now(ctx), false
 		again, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
 			Timeout:      d.Remaining,
-			TimerOptions: workflow.TimerOptions{Summary: what},
-		}, func() bool { return held() || d.extended })
+			TimerOptions: workflow.TimerOptions{Summary: b.what},
+		}, func() bool { return b.held() || d.extended })
 		if err != nil {
 			return
 		}
 		d.hold(workflow.Now(ctx))
 		if !again {
 			d.Expired = true
+			if b.warn != nil {
+				b.warn(ctx)
+				_ = workflow.Sleep(ctx, lastWord)
+			}
 			cancel()
 			return
 		}

@@ -27,6 +27,12 @@ func (r *agentRun) wake() { r.state.PausedUntil = time.Time{} }
 // sleep waits until the pause of the heartbeats is over, or somebody ends it, and
 // has the model told.
 func (r *agentRun) sleep(ctx workflow.Context) error {
+	r.sleeping = true
+	r.teller.changed()
+	defer func() {
+		r.sleeping = false
+		r.teller.changed()
+	}()
 	for r.asleep(ctx) {
 		until := r.state.PausedUntil
 		r.note(ctx, "heartbeats paused until "+until.UTC().Format(time.RFC3339)+"; wakes on resume-heartbeats, guide or conclude")

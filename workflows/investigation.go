@@ -88,7 +88,7 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 	if err := r.begin(ctx, input); err != nil {
 		return r.result, err
 	}
-	work, cancel := r.state.Deadline.start(ctx, "investigation timeout", r.held)
+	work, cancel := r.state.Deadline.start(ctx, bound{what: "investigation timeout", held: r.held, warn: r.timeIsUp})
 	again := r.walk(work)
 	cancel()
 	if again {

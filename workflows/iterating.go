@@ -20,8 +20,8 @@ func IteratingAgent(ctx workflow.Context, in AgentInput) (AgentResult, error) {
 type iteratingRun struct{ *agentRun }
 
 func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
-	r.listTools(ctx)
 	for {
+		r.listTools(ctx)
 		if err := r.hold(ctx); err != nil {
 			return AgentResult{}, err
 		}
@@ -36,9 +36,9 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 		}
 		switch {
 		case r.steering.Concluding:
-			return r.conclude(ctx, activities.InputConclude, agent.StopConcluded)
+			return r.concludeNow(ctx)
 		case r.spent() && r.in.Agent.OnLimit != agent.OnLimitError:
-			return r.conclude(ctx, activities.InputLimit, agent.StopMaxIterations)
+			return r.conclude(ctx, activities.Input{Kind: activities.InputLimit}, agent.StopMaxIterations)
 		case !r.turns && workflow.GetInfo(ctx).GetContinueAsNewSuggested():
 			return AgentResult{}, r.continueAsNew(ctx)
 		}
@@ -81,38 +81,63 @@ func (r iteratingRun) guided() bool {
 	return slices.ContainsFunc(r.state.Inputs, func(in activities.Input) bool { return in.Kind == activities.InputGuidance })
 }
 
-// conclude asks for the best conclusion from what is known, without tools.
-func (r iteratingRun) conclude(ctx workflow.Context, why activities.InputKind, reason agent.StopReason) (AgentResult, error) {
-	r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: why})
-	for {
-		out, err := r.generate(ctx, true)
-		if err != nil {
-			return AgentResult{}, err
+// concludeNow does what somebody, or the end of the time, asks for.
+func (r iteratingRun) concludeNow(ctx workflow.Context) (AgentResult, error) {
+	if r.steering.Late {
+		return r.conclude(ctx, activities.Input{Kind: activities.InputBound, Text: string(agent.StopTimedOut)}, agent.StopTimedOut)
+	}
+	return r.conclude(ctx, activities.Input{Kind: activities.InputConclude}, agent.StopConcluded)
+}
+
+// listTools has every server's catalogue put into the store, once per execution. A
+// server that cannot be asked is Generate's to tell the model, and is asked again later.
+func (r iteratingRun) listTools(ctx workflow.Context) {
+	servers := r.in.Agent.Servers
+	if r.state.Listed {
+		if servers = r.unlisted(); len(servers) == 0 || workflow.Now(ctx).Sub(r.state.ListedAt) < relistAfter {
+			return
 		}
-		if !r.again(out) {
-			return r.completed(out, reason), nil
+	}
+	r.note(ctx, "listing tools")
+	r.state.Listed, r.state.ListedAt, r.state.Unlisted = true, workflow.Now(ctx), nil
+	group := workflow.NewWaitGroup(ctx)
+	missing := make([]bool, len(servers))
+	for i, server := range servers {
+		group.Add(1)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			defer group.Done()
+			missing[i] = !r.list(ctx, server)
+		})
+	}
+	group.Wait(ctx)
+	for i, server := range servers {
+		if missing[i] {
+			r.state.Unlisted = append(r.state.Unlisted, server.Name)
 		}
 	}
 }
 
-// listTools has every server's catalogue put into the store, once per
-// execution. A server that cannot be asked is Generate's to tell the model.
-func (r iteratingRun) listTools(ctx workflow.Context) {
-	if r.state.Listed {
-		return
+// list has one server's catalogue put into the store; false if it is not there.
+func (r iteratingRun) list(ctx workflow.Context, server agent.ServerSkeleton) (listed bool) {
+	var out activities.ListToolsOut
+	err := tried(ctx, func(last bool) error {
+		in := activities.ListToolsIn{Ref: r.in.Ref, Server: server.Name, Last: last}
+		return workflow.ExecuteActivity(listOptions(ctx, r.in.Agent.Timeouts, server), act.ListTools, in).Get(ctx, &out)
+	})
+	if err != nil && ctx.Err() == nil {
+		workflow.GetLogger(ctx).Warn("tools not listed", "server", server.Name, "error", err)
 	}
-	r.note(ctx, "listing tools")
-	var pending []workflow.Future
+	return err == nil && out.Error == ""
+}
+
+// unlisted are the servers that could not be asked for their tools.
+func (r iteratingRun) unlisted() (out []agent.ServerSkeleton) {
 	for _, server := range r.in.Agent.Servers {
-		in := activities.ListToolsIn{Ref: r.in.Ref, Server: server.Name}
-		pending = append(pending, workflow.ExecuteActivity(listOptions(ctx, r.in.Agent.Timeouts, server), act.ListTools, in))
-	}
-	for i, future := range pending {
-		if err := future.Get(ctx, nil); err != nil && ctx.Err() == nil {
-			workflow.GetLogger(ctx).Warn("tools not listed", "server", r.in.Agent.Servers[i].Name, "error", err)
+		if slices.Contains(r.state.Unlisted, server.Name) {
+			out = append(out, server)
 		}
 	}
-	r.state.Listed = true
+	return out
 }
 
 // continueAsNew starts the next run of this execution where this one stands.

@@ -53,6 +53,8 @@ type Guide struct {
 type Conclude struct {
 	Agent string `json:"agent,omitempty"`
 	By    string `json:"by,omitempty"`
+	// Late: nobody asked for it, the time of the stage or the investigation is up.
+	Late bool `json:"late,omitempty"`
 }
 
 // PauseHeartbeats has an agent sleep after its running batch of calls.
@@ -174,10 +176,18 @@ type Approval struct {
 	Expires    time.Time `json:"expires"` // then it counts as denied
 }
 
-// Waiting is all that a child waits for now.
+// Waiting is all that a child waits for now, apart from models and tools at work.
 type Waiting struct {
 	Execution string     `json:"execution"` // or the stage's name
 	Approvals []Approval `json:"approvals,omitempty"`
+	Outages   []Outage   `json:"outages,omitempty"`
+	Asleep    []Asleep   `json:"asleep,omitempty"`
+}
+
+// Asleep is an agent that has paused its heartbeats.
+type Asleep struct {
+	Agent string    `json:"agent"`
+	Until time.Time `json:"until"`
 }
 
 // idTail is how much of the first run's id tells two runs of one workflow id
@@ -255,6 +265,8 @@ type AgentInput struct {
 	Notes    []activities.Note   `json:"notes,omitempty"`
 	Peers    []activities.Peer   `json:"peers,omitempty"`
 	Steering Steering            `json:"steering"`
+	// Reserve: a bound of the investigation is reached, and this joins what is known.
+	Reserve bool `json:"reserve,omitempty"`
 	// Continued carries on from an earlier run of the same execution.
 	Continued *agentState `json:"continued,omitempty"`
 }
@@ -310,6 +322,9 @@ type Status struct {
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Waiting are the tool calls that a person has to decide.
 	Waiting []Approval `json:"waiting,omitempty"`
+	// Outages are providers that are waited for, Asleep agents that have paused.
+	Outages []Outage `json:"outages,omitempty"`
+	Asleep  []Asleep `json:"asleep,omitempty"`
 	// Questions wait for people's answers.
 	Questions []Interrupt `json:"questions,omitempty"`
 	// Answers are the newest, as the agents are told them.
@@ -369,6 +384,7 @@ type AgentStatus struct {
 	Doing         string       `json:"doing,omitempty"`
 	Usage         agent.Usage  `json:"usage"`
 	Waiting       []Approval   `json:"waiting,omitempty"`
+	Outage        *Outage      `json:"outage,omitempty"` // nil: none that lasts
 	// PausedUntil is when an agent goes on that has paused its heartbeats.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 }

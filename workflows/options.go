@@ -13,13 +13,17 @@ import (
 
 // Every timeout and retry policy of Inquest is in this file.
 
-// HeartbeatTimeout is how soon a dead worker is noticed; activities beat four
-// times as often, and cancellation arrives with the answer.
-const HeartbeatTimeout = 5 * time.Second
+// HeartbeatTimeout is how soon a dead worker is noticed. A stall of Temporal that is
+// shorter by a few seconds cuts nothing.
+const HeartbeatTimeout = 12 * time.Second
 
-// WorkflowTaskTimeout is how soon a worker that died deciding is noticed; the
-// default of 10 s would be felt after every crash.
-const WorkflowTaskTimeout = 5 * time.Second
+// WorkflowTaskTimeout is how soon a worker that died deciding is noticed. A shorter one
+// makes a slow store or a busy worker decide again and again, without an end.
+const WorkflowTaskTimeout = 10 * time.Second
+
+// patience is how long what is ours is waited for: the store, Temporal, a worker that
+// can. It is nobody's fault that works on an investigation, and people mend it.
+const patience = 7 * 24 * time.Hour
 
 const (
 	firstRetry       = time.Second // also after a crash, so never longer
@@ -30,25 +34,25 @@ const (
 	defaultTool      = 2 * time.Minute
 	defaultApproval  = time.Hour        // the plan normally says
 	codeTimeout      = 10 * time.Minute // for hooks and mocks; the stage's own timeout may be shorter
-	resultGrace      = 15 * time.Second // for what CallTool does around the call itself
+	resultGrace      = time.Minute      // for what CallTool does around the call itself
+	lastWord         = 2 * time.Minute  // for a conclusion after a bound or a timeout
+	relistAfter      = time.Minute      // a tool server that could not be asked is asked again
 )
 
-// Attempts count crashes of workers as well as errors.
+// What a model or a tool server is tried for is counted by the workflow, not by
+// Temporal: crashes, deploys and outages of our own are no attempts of theirs.
 const (
-	generateAttempts = 12
-	toolAttempts     = 10
-	ownToolAttempts  = 20
-	listAttempts     = 5
-	codeAttempts     = 10
-	storeAttempts    = 100
+	serverTries     = 3 // of a tool server that is not there
+	ownToolAttempts = 20
 )
 
-func retry(attempts int32, longest time.Duration) *temporal.RetryPolicy {
+// retry is for whatever goes wrong with an activity that is not about its work. It
+// ends with the activity's own bound.
+func retry(longest time.Duration) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:    firstRetry,
 		BackoffCoefficient: 2,
 		MaximumInterval:    longest,
-		MaximumAttempts:    attempts,
 		// An oversize result would otherwise be tried again for ever.
 		NonRetryableErrorTypes: []string{"payloadSizeError"},
 	}
@@ -56,47 +60,56 @@ func retry(attempts int32, longest time.Duration) *temporal.RetryPolicy {
 
 func storeOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: storeTimeout,
-		HeartbeatTimeout:    HeartbeatTimeout,
-		RetryPolicy:         retry(storeAttempts, 30*time.Second),
-		Summary:             summary,
+		ScheduleToCloseTimeout: patience,
+		StartToCloseTimeout:    storeTimeout,
+		HeartbeatTimeout:       HeartbeatTimeout,
+		RetryPolicy:            retry(30 * time.Second),
+		Summary:                summary,
 	})
 }
 
 // codeOptions are for functions of the worker's program.
 func codeOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: codeTimeout,
-		HeartbeatTimeout:    HeartbeatTimeout,
-		WaitForCancellation: true,
-		RetryPolicy:         retry(codeAttempts, 30*time.Second),
-		Summary:             summary,
+		ScheduleToCloseTimeout: patience,
+		StartToCloseTimeout:    codeTimeout,
+		HeartbeatTimeout:       HeartbeatTimeout,
+		WaitForCancellation:    true,
+		RetryPolicy:            retry(30 * time.Second),
+		Summary:                summary,
 	})
 }
 
 func generateOptions(ctx workflow.Context, t agent.Timeouts, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: orDefault(t.Iteration.D(), defaultIteration),
-		HeartbeatTimeout:    HeartbeatTimeout,
-		WaitForCancellation: true,
-		RetryPolicy:         retry(generateAttempts, time.Minute),
-		Summary:             summary,
+		ScheduleToCloseTimeout: patience,
+		StartToCloseTimeout:    2*orDefault(t.Iteration.D(), defaultIteration) + storeTimeout, // Generate keeps to the iteration's time itself
+		HeartbeatTimeout:       HeartbeatTimeout,
+		WaitForCancellation:    true,
+		RetryPolicy:            retry(30 * time.Second),
+		Summary:                summary,
 	})
 }
 
 func toolOptions(ctx workflow.Context, t agent.Timeouts, call activities.Call) workflow.Context {
 	options := workflow.ActivityOptions{
-		TaskQueue:           call.Queue,
-		StartToCloseTimeout: orDefault(t.Tool.D(), defaultTool) + resultGrace,
-		HeartbeatTimeout:    HeartbeatTimeout,
-		WaitForCancellation: true,
-		RetryPolicy:         retry(toolAttempts, 30*time.Second),
-		Summary:             call.Name,
+		TaskQueue:              call.Queue,
+		ScheduleToCloseTimeout: patience,
+		StartToCloseTimeout:    orDefault(t.Tool.D(), defaultTool) + resultGrace,
+		HeartbeatTimeout:       HeartbeatTimeout,
+		WaitForCancellation:    true,
+		RetryPolicy:            retry(30 * time.Second),
+		Summary:                call.Name,
 	}
 	if call.Queue != "" {
 		options.ScheduleToStartTimeout = orDefault(t.Queue.D(), queueWait)
 	}
 	return workflow.WithActivityOptions(ctx, options)
+}
+
+func limited(attempts int32, policy *temporal.RetryPolicy) *temporal.RetryPolicy {
+	policy.MaximumAttempts = attempts
+	return policy
 }
 
 // ownToolOptions are for calls that touch only our own store: they run within the
@@ -105,18 +118,19 @@ func ownToolOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout:    storeTimeout,
 		ScheduleToCloseTimeout: 5 * storeTimeout,
-		RetryPolicy:            retry(ownToolAttempts, 5*time.Second),
+		RetryPolicy:            limited(ownToolAttempts, retry(5*time.Second)),
 		Summary:                summary,
 	})
 }
 
 func listOptions(ctx workflow.Context, t agent.Timeouts, server agent.ServerSkeleton) workflow.Context {
 	options := workflow.ActivityOptions{
-		TaskQueue:           server.TaskQueue,
-		StartToCloseTimeout: listTimeout,
-		HeartbeatTimeout:    HeartbeatTimeout,
-		RetryPolicy:         retry(listAttempts, 10*time.Second),
-		Summary:             "tools of " + server.Name,
+		TaskQueue:              server.TaskQueue,
+		ScheduleToCloseTimeout: patience,
+		StartToCloseTimeout:    listTimeout,
+		HeartbeatTimeout:       HeartbeatTimeout,
+		RetryPolicy:            retry(30 * time.Second),
+		Summary:                "tools of " + server.Name,
 	}
 	if server.TaskQueue != "" {
 		options.ScheduleToStartTimeout = orDefault(t.Queue.D(), queueWait)

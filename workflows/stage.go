@@ -35,13 +35,12 @@ type stageRun struct {
 
 // member is an agent of the stage and its execution.
 type member struct {
-	plan   agent.AgentSkeleton
-	ref    activities.Ref
-	child  workflow.ChildWorkflowFuture
-	result AgentResult
-	closed bool
-	// waiting are the calls of the agent that wait for a person.
-	waiting []Approval
+	plan    agent.AgentSkeleton
+	ref     activities.Ref
+	child   workflow.ChildWorkflowFuture
+	result  AgentResult
+	closed  bool
+	waiting Waiting // what it waits for
 }
 
 func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
@@ -50,8 +49,8 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.teller = teller{waiting: r.waiting}
 	r.teller.serve(ctx, r.in.Stage.Name)
 	hear(ctx, r.hear)
-	held := func() bool { return r.steering.Paused || len(r.waiting()) > 0 }
-	work, cancel := r.deadline.start(ctx, "stage timeout", held)
+	held := func() bool { return r.steering.Paused || !r.waiting().empty() }
+	work, cancel := r.deadline.start(ctx, bound{what: "stage timeout", held: held, warn: r.timeIsUp})
 	signals.serve(ctx, r.handle)
 	if r.preProcess(work) {
 		for n, plan := range r.in.Stage.Agents {
@@ -65,7 +64,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	case r.result.Status != agent.StatusCompleted:
 	case ctx.Err() != nil: // what is there is kept, but nothing more is begun
 		r.result.Status, r.result.Outcome = agent.StatusCancelled, agent.OutcomeError
-	case r.in.Stage.Synthesis != nil && r.result.Bound == "":
+	case r.in.Stage.Synthesis != nil && (r.result.Bound == "" || r.said() > 1):
 		r.synthesise(ctx)
 	}
 	r.postProcess(ctx)
@@ -85,7 +84,10 @@ func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton,
 		Investigation: r.in.Investigation, Execution: executionName(r.in.Stage.Name, plan.Name),
 		Plan: r.in.Plan, Stage: r.in.Index, Agent: n,
 	}}
-	input := AgentInput{Ref: m.ref, Agent: plan, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers, Steering: r.steering}
+	input := AgentInput{
+		Ref: m.ref, Agent: plan, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
+		Steering: r.steering, Reserve: r.result.Bound != "",
+	}
 	input.Steering.Guidance = guidanceFor(r.steering.Guidance, plan.Name)
 	summary := strings.TrimSuffix(plan.Name+" · "+plan.Model(0), " · ")
 	ctx = childOptions(ctx, childID(r.in.Investigation, m.ref.Execution), summary)
@@ -131,11 +133,15 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 	if !ok && temporal.IsCanceledError(err) { // before it started
 		result = AgentResult{Status: agent.StatusCancelled, StopReason: agent.StopCancelled}
 	}
-	if r.deadline.Expired && result.Status == agent.StatusCancelled {
+	late := r.deadline.Expired || r.steering.Late
+	if late && (result.Status == agent.StatusCancelled || result.Status == agent.StatusTimedOut) {
 		result.Status, result.StopReason = agent.StatusTimedOut, agent.StopTimedOut
+		result.Error = orText(result.Error, "the time was up")
+	}
+	if r.deadline.Expired && result.Status == agent.StatusTimedOut {
 		result.Error = fmt.Sprintf("the stage did not finish within %s", r.in.Stage.Timeout)
 	}
-	m.result, m.closed, m.waiting = result, true, nil
+	m.result, m.closed, m.waiting = result, true, Waiting{}
 	r.teller.changed()
 	r.result.Usage = r.result.Usage.Add(result.Usage)
 }
@@ -144,19 +150,23 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 func (r *stageRun) hear(w Waiting) {
 	for _, m := range r.agents {
 		if m.ref.Execution == w.Execution && !m.closed {
-			m.waiting = w.Approvals
+			m.waiting = w
 			r.teller.changed()
 		}
 	}
 }
 
-// waiting are the calls of all agents that wait for a person.
-func (r *stageRun) waiting() []Approval {
-	var out []Approval
+// waiting is what all agents wait for.
+func (r *stageRun) waiting() (out Waiting) {
 	for _, m := range r.agents {
-		out = append(out, m.waiting...)
+		out = out.and(m.waiting)
 	}
 	return out
+}
+
+// timeIsUp has the agents conclude.
+func (r *stageRun) timeIsUp(ctx workflow.Context) {
+	r.handle(ctx, signal{Name: SignalConclude, Late: true})
 }
 
 // judge applies the success policy to the agents' results.
@@ -177,6 +187,16 @@ func (r *stageRun) judge() {
 		return
 	}
 	r.fail()
+}
+
+// said is how many agents have said something.
+func (r *stageRun) said() (n int) {
+	for _, m := range r.agents {
+		if m.result.Status == agent.StatusCompleted && m.result.Usage.ModelCalls > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // fail names the failure: a uniform one is kept, a mixed one is "failed".
@@ -214,8 +234,14 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 	r.agents = append(r.agents, joined)
 	r.wait(ctx, []*member{joined})
 	if joined.result.Status == agent.StatusCompleted {
-		r.result.Result, r.result.Outcome, r.result.Bound = joined.ref.Execution, joined.result.Outcome, joined.result.Bound
+		r.result.Result, r.result.Outcome = joined.ref.Execution, joined.result.Outcome
+		if r.result.Bound == "" {
+			r.result.Bound = joined.result.Bound
+		}
 		return
+	}
+	if r.result.Bound != "" || r.steering.Late {
+		return // what one agent has said stands for the stage
 	}
 	r.result.Status, r.result.Outcome, r.result.ErrorType = joined.result.Status, agent.OutcomeError, joined.result.ErrorType
 	r.result.Error = fmt.Sprintf("%s %s: %s", joined.plan.Name, joined.result.Status, joined.result.Error)

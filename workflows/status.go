@@ -23,9 +23,12 @@ func (r *investigationRun) answerQueries(ctx workflow.Context) error {
 
 // snapshot is the investigation's status now.
 func (r *investigationRun) snapshot() Status {
+	waiting := r.waiting()
 	out := Status{
 		ID: r.id, Chain: r.state.Resolved.Skeleton.Chain, Status: r.result.Status, EndReason: r.result.EndReason,
-		Stages: r.state.Stages, Usage: r.state.Usage, Waiting: r.waiting(), Questions: r.questions(), Answers: r.state.Answers, Pass: r.state.Walk.Pass + 1, Hops: r.state.Walk.Hops, Undelivered: r.state.Undelivered, Error: r.result.Error,
+		Stages: r.state.Stages, Usage: r.state.Usage, Waiting: waiting.Approvals, Outages: waiting.Outages, Asleep: waiting.Asleep,
+		Questions: r.questions(), Answers: r.state.Answers, Pass: r.state.Walk.Pass + 1, Hops: r.state.Walk.Hops,
+		Undelivered: r.state.Undelivered, Error: r.result.Error,
 		Budget: r.budget(), Outputs: r.outputs(), History: r.state.History, Errors: r.state.Errors,
 	}
 	switch {
@@ -39,6 +42,9 @@ func (r *investigationRun) snapshot() Status {
 	case len(out.Waiting) > 0:
 		out.Stages = r.withRunning()
 		out.WaitingFor = fmt.Sprintf("a person: approve or deny %d tool call(s)", len(out.Waiting))
+	case len(out.Outages) > 0:
+		out.Stages = r.withRunning()
+		out.WaitingFor = out.Outages[0].String()
 	case len(r.state.Stages) == 0:
 		out.WaitingFor = "the chain to be resolved"
 	case len(r.running) > 0:
@@ -94,6 +100,7 @@ func statusTable(s Status) string {
 	if len(s.Waiting) > 0 {
 		b.WriteString(approvalList(s.Waiting) + "\n")
 	}
+	b.WriteString(outageList(s.Outages))
 	if len(s.Questions) > 0 {
 		b.WriteString(questionList(s.Questions) + "\n")
 	}

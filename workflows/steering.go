@@ -13,6 +13,7 @@ import (
 type Steering struct {
 	Paused     bool    `json:"paused,omitempty"`
 	Concluding bool    `json:"concluding,omitempty"`
+	Late       bool    `json:"late,omitempty"` // it concludes because its time is up
 	Guidance   []Guide `json:"guidance,omitempty"`
 }
 
@@ -24,6 +25,7 @@ type signal struct {
 	By    string
 	// Minutes are of SignalPauseHeartbeats, clamped.
 	Minutes int
+	Late    bool // of SignalConclude
 }
 
 // payload is what the signal carries when it is sent on.
@@ -32,7 +34,7 @@ func (s signal) payload() any {
 	case SignalGuide:
 		return s.Guide
 	case SignalConclude, SignalResumeHeartbeats:
-		return Conclude{Agent: s.Agent, By: s.By}
+		return Conclude{Agent: s.Agent, By: s.By, Late: s.Late}
 	case SignalPauseHeartbeats:
 		return PauseHeartbeats{Minutes: &s.Minutes, Agent: s.Agent, By: s.By}
 	}
@@ -47,7 +49,7 @@ func (s *Steering) apply(sig signal) {
 	case SignalResume:
 		s.Paused = false
 	case SignalConclude: // now, so also out of a pause
-		s.Concluding, s.Paused = true, false
+		s.Concluding, s.Paused, s.Late = true, false, s.Late || sig.Late
 	case SignalGuide:
 		if len(sig.Guide.Text)+s.pending() <= maxPending {
 			s.Guidance = append(s.Guidance, sig.Guide)
@@ -128,7 +130,7 @@ func parseSignal(name string, raw json.RawMessage) signal {
 	case SignalConclude, SignalResumeHeartbeats:
 		var c Conclude
 		_ = json.Unmarshal(raw, &c)
-		sig.Agent, sig.By = c.Agent, c.By
+		sig.Agent, sig.By, sig.Late = c.Agent, c.By, c.Late
 	case SignalPauseHeartbeats:
 		var p PauseHeartbeats
 		if json.Unmarshal(raw, &p) != nil {

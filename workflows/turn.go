@@ -152,7 +152,7 @@ func (r *agentRun) begin(said activities.Input, relist bool) {
 	r.state.Inputs = append(r.state.Inputs, said)
 	r.state.Deadline = deadline{Remaining: r.in.Agent.Timeouts.Agent.D()}
 	r.state.Listed = r.state.Listed && !relist
-	r.steering.Concluding = false
+	r.steering.Concluding, r.reserve = false, false
 }
 
 // takeTurn runs the pattern's loop once, to the agent's last word.
@@ -161,12 +161,7 @@ func (r *agentRun) takeTurn(ctx workflow.Context) AgentResult {
 	if r.in.Agent.Pattern == agent.SingleShot {
 		loop = singleShotRun{r}.loop
 	}
-	work, cancel := r.state.Deadline.start(ctx, "turn timeout", r.held)
-	defer cancel()
-	result, err := loop(work)
-	if err != nil {
-		result = r.stopped(work, err)
-	}
+	result, _ := r.bounded(ctx, "turn timeout", loop)
 	result.Iterations = r.state.Iteration - r.before
 	return result
 }

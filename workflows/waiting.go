@@ -8,12 +8,12 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// teller tells a workflow's parent whom it waits for, one message after the
-// other, so that the last one is right.
+// teller tells a workflow's parent what it waits for, one message after the other,
+// so that the last one is right.
 type teller struct {
-	waiting func() []Approval
-	version int // of what there is to tell
-	told    int // approvals in the last message
+	waiting func() Waiting
+	version int  // of what there is to tell
+	told    bool // something, in the last message
 }
 
 // changed makes the teller speak, if there is or was something to say.
@@ -31,19 +31,31 @@ func (t *teller) serve(ctx workflow.Context, execution string) {
 				return
 			}
 			said = t.version
-			open := t.waiting()
-			if len(open) == 0 && t.told == 0 {
+			now := t.waiting()
+			if now.empty() && !t.told {
 				continue
 			}
-			t.told = len(open)
-			_ = workflow.SignalExternalWorkflow(ctx, parent.ID, "", SignalWaiting, Waiting{Execution: execution, Approvals: open}).Get(ctx, nil)
+			t.told = !now.empty()
+			now.Execution = execution
+			_ = workflow.SignalExternalWorkflow(ctx, parent.ID, "", SignalWaiting, now).Get(ctx, nil)
 		}
 	})
 }
 
+// empty: nothing is waited for, so that clocks run.
+func (w Waiting) empty() bool { return len(w.Approvals)+len(w.Outages)+len(w.Asleep) == 0 }
+
+// and joins what two children wait for.
+func (w Waiting) and(other Waiting) Waiting {
+	w.Approvals = append(w.Approvals[:len(w.Approvals):len(w.Approvals)], other.Approvals...)
+	w.Outages = append(w.Outages[:len(w.Outages):len(w.Outages)], other.Outages...)
+	w.Asleep = append(w.Asleep[:len(w.Asleep):len(w.Asleep)], other.Asleep...)
+	return w
+}
+
 // hear keeps what children say they wait for.
 func hear(ctx workflow.Context, keep func(Waiting)) {
-	options := workflow.SignalChannelOptions{Description: "Internal: a child says which calls wait for a person."}
+	options := workflow.SignalChannelOptions{Description: "Internal: a child says what it waits for."}
 	channel := workflow.GetSignalChannelWithOptions(ctx, SignalWaiting, options)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
@@ -62,6 +74,15 @@ func approvalList(waiting []Approval) string {
 	for _, a := range waiting {
 		b.WriteString(fmt.Sprintf("\n**approve?** %s %s · risk %s · until %s · update `%s` of workflow `%s`, call_id `%s`\n",
 			verbatim(a.Tool, 100), verbatim(a.Arguments, 300), a.Risk, a.Expires.UTC().Format(time.RFC3339), UpdateDecide, a.WorkflowID, a.CallID))
+	}
+	return b.String()
+}
+
+// outageList says in Markdown which providers are waited for.
+func outageList(outages []Outage) string {
+	var b strings.Builder
+	for _, o := range outages {
+		b.WriteString(fmt.Sprintf("\n**provider trouble** · %s · %s\n", o.Agent, verbatim(o.String(), 500)))
 	}
 	return b.String()
 }

@@ -18,7 +18,7 @@ type stageChild struct {
 	index   int
 	plan    agent.StageSkeleton // with the name of this run
 	child   workflow.ChildWorkflowFuture
-	waiting []Approval // calls that wait for a person
+	waiting Waiting // what its agents wait for
 	started time.Time
 	result  *StageResult // nil while it runs
 }
@@ -56,17 +56,22 @@ func (r *investigationRun) over(ctx workflow.Context) bool {
 	return r.state.Steering.Concluding || ctx.Err() != nil || r.state.Walk.End != ""
 }
 
-// held: people are waited for; the time does not count.
+// held: people or providers are waited for, or an agent sleeps; the time does not count.
 func (r *investigationRun) held() bool {
-	return r.state.Steering.Paused || len(r.waiting()) > 0 || len(r.interrupts) > 0
+	return r.state.Steering.Paused || !r.waiting().empty() || len(r.interrupts) > 0
 }
 
-// waiting are the calls of all running stages that wait for a person.
-func (r *investigationRun) waiting() (out []Approval) {
+// waiting is what the running stages wait for.
+func (r *investigationRun) waiting() (out Waiting) {
 	for _, s := range r.running {
-		out = append(out, s.waiting...)
+		out = out.and(s.waiting)
 	}
 	return out
+}
+
+// timeIsUp has all agents conclude, and lets nothing more begin.
+func (r *investigationRun) timeIsUp(ctx workflow.Context) {
+	r.handle(ctx, signal{Name: SignalConclude, Late: true})
 }
 
 // launch starts a stage.
@@ -207,7 +212,7 @@ func (r *investigationRun) sources(void bool) (out []activities.Source) {
 func (r *investigationRun) hear(ctx workflow.Context, w Waiting) {
 	for _, s := range r.running {
 		if s.plan.Name == w.Execution && s.result == nil {
-			s.waiting = w.Approvals
+			s.waiting = w
 			workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
 		}
 	}

@@ -253,6 +253,9 @@ type Timeouts struct {
 	StreamIdle Duration `json:"stream_idle,omitempty"`
 	// Queue is how long a tool waits for a worker of its server's task queue; 0 = a minute.
 	Queue Duration `json:"queue,omitempty"`
+	// Outage is how long a provider is waited for that is away; 0 = 4 h, or a minute if
+	// there is another one to ask.
+	Outage Duration `json:"outage,omitempty"`
 }
 
 // Duration is a time.Duration that is written as text ("90s") in JSON.

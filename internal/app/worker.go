@@ -63,14 +63,7 @@ const DeploymentName = "inquest"
 // DefaultDrain is how long a stopping worker lets its running calls finish.
 const DefaultDrain = 30 * time.Second
 
-const (
-	// heartbeatThrottle is how late a heartbeat, and with it the news of a
-	// cancellation, may be: three of them fit into workflows.HeartbeatTimeout.
-	heartbeatThrottle = 1500 * time.Millisecond
-	// stickyTimeout is how soon a workflow leaves a worker that died.
-	stickyTimeout = 2 * time.Second
-	setupTimeout  = 15 * time.Second
-)
+const setupTimeout = 15 * time.Second
 
 // Worker runs investigations.
 type Worker struct {
@@ -102,8 +95,6 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	}
 	w.worker = worker.New(opts.Client, opts.TaskQueue, worker.Options{
 		WorkerStopTimeout:                  opts.Drain,
-		MaxHeartbeatThrottleInterval:       heartbeatThrottle,
-		StickyScheduleToStartTimeout:       stickyTimeout,
 		OnFatalError:                       func(err error) { w.fatal <- err },
 		DeploymentOptions:                  deployment(opts.DeploymentVersion),
 		MaxConcurrentActivityExecutionSize: opts.MaxCalls,
@@ -131,7 +122,7 @@ func register(w worker.Worker, act *activities.Activities, toolsOnly bool) {
 
 func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.Sessions) *activities.Activities {
 	return &activities.Activities{
-		Sessions: sessions,
+		Sessions: sessions, Heartbeats: heartbeats{opts.Client},
 		Requests: requests{opts.Client}, Planner: opts.Config,
 		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,

@@ -14,7 +14,8 @@ var (
 	ErrStalled         = errors.New("stream stalled")                   // nothing came for the idle timeout: again
 	ErrTruncated       = errors.New("reply cut off")                    // the stream ended without a finish reason: again
 	ErrMalformed       = errors.New("reply not understood")             // not the wire format: again
-	ErrAuth            = errors.New("credentials refused")              // 401, 403, or no key: never again
+	ErrNoKey           = errors.New("no credentials")                   // this process has none: another may
+	ErrAuth            = errors.New("credentials refused")              // 401, 403, or a key that cannot be one: never again
 	ErrInvalidRequest  = errors.New("request refused")                  // 400, 404, 422: never again
 	ErrContextTooLong  = errors.New("context too long")                 // larger than the model's window: never again
 	ErrContentFiltered = errors.New("reply withheld by content filter") // never again

@@ -24,7 +24,7 @@ const (
 	blobClaim  = "blob"    // what a claim names
 	// within is how long one payload may take. The SDK reads payloads without a
 	// deadline, and a worker must not hang on a store that is away.
-	within = 20 * time.Second
+	within = 8 * time.Second // shorter than a workflow task
 )
 
 // Blobs is the part of the store that is needed.

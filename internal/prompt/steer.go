@@ -41,7 +41,8 @@ const Heartbeat = "This is a heartbeat: nobody has spoken to you for a while. " 
 	"See whether there is something to do, and do it. If there is not, say so in one sentence."
 
 // Conclude asks for the best conclusion without further tools. The reason is why
-// now: agent.StopMaxIterations, or agent.StopConcluded when a person asked.
+// now: agent.StopMaxIterations, agent.StopConcluded when a person asked, agent.StopBound
+// or agent.StopTimedOut.
 func Conclude(reason agent.StopReason) string {
 	return concludeWhy(reason) + " Tools are no longer available. " +
 		"Write your best conclusion from what you know now, in the form that you were given. " +
@@ -54,6 +55,10 @@ func concludeWhy(reason agent.StopReason) string {
 		return "You have used up your iterations."
 	case agent.StopConcluded:
 		return "A person who watches this investigation asks you to finish now."
+	case agent.StopBound:
+		return "This investigation has reached a bound that it was given, so this is your last reply."
+	case agent.StopTimedOut:
+		return "Your time is up, so this is your last reply."
 	}
 	return "It is time to finish."
 }

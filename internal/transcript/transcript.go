@@ -22,6 +22,7 @@ const (
 	KindCall     Kind = "call"     // the intent to call a tool, written before the call
 	KindResult   Kind = "result"   // what came of a call
 	KindSummary  Kind = "summary"  // what a model is shown in place of a large result
+	KindTry      Kind = "try"      // a model call that failed; whether another is made is the workflow's to say
 	KindFallback Kind = "fallback" // a provider failed, the next one takes over
 	KindNotice   Kind = "notice"   // what people should know and the model is not told
 )
@@ -46,6 +47,10 @@ const (
 	callBase    = 1 << 20
 	rowsPerCall = 3
 )
+
+// TryKey is the key of an iteration's n-th model call that failed (from 1). It
+// comes before the iteration's own rows, which are written with its reply.
+func TryKey(iteration, n int) Key { return Key{iteration, n - callBase} }
 
 // CallKey is the key of the intent of an iteration's n-th call (from 0).
 func CallKey(iteration, n int) Key { return Key{iteration, callBase + rowsPerCall*n} }
@@ -123,6 +128,8 @@ type Body struct {
 	Provider string       `json:"provider,omitempty"`
 	Model    string       `json:"model,omitempty"`
 	Usage    *agent.Usage `json:"usage,omitempty"`
+	// ElapsedMS is how long a call took that failed, in milliseconds.
+	ElapsedMS int64 `json:"elapsed_ms,omitempty"`
 	// Of a reply: what the summaries took that were made for it, each of which
 	// has its own Usage, and how the view was compressed.
 	SummaryUsage  *agent.Usage    `json:"summary_usage,omitempty"`

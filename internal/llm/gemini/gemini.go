@@ -109,7 +109,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 func (c *Client) apiKey() (string, error) {
 	key, err := c.opts.APIKey()
 	if err != nil {
-		return "", &llm.Error{Kind: llm.ErrAuth, Message: err.Error()}
+		return "", &llm.Error{Kind: llm.ErrNoKey, Message: err.Error()}
 	}
 	key = strings.TrimSpace(key)
 	switch {

@@ -86,7 +86,7 @@ func (t *transport) direct(req *http.Request, key string) *http.Request {
 func (t *transport) apiKey() (string, error) {
 	key, err := t.key()
 	if err != nil {
-		return "", &llm.Error{Kind: llm.ErrAuth, Message: err.Error()}
+		return "", &llm.Error{Kind: llm.ErrNoKey, Message: err.Error()}
 	}
 	key = strings.TrimSpace(key)
 	switch {

@@ -124,7 +124,7 @@ func (c *Client) apiKey() (string, error) {
 	}
 	key, err := c.opts.APIKey()
 	if err != nil {
-		return "", &llm.Error{Kind: llm.ErrAuth, Message: err.Error()}
+		return "", &llm.Error{Kind: llm.ErrNoKey, Message: err.Error()}
 	}
 	key = strings.TrimSpace(key)
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {

@@ -74,13 +74,14 @@ func TestKey(t *testing.T) {
 		key  func() (string, error)
 		sent string
 		err  string
+		kind error
 	}{
 		{name: "a key", key: key(" k3y\n"), sent: "Bearer k3y"},
 		{name: "none for a local server", key: key("")},
 		{name: "nobody to ask"},
 		{name: "not there", key: func() (string, error) { return "", errors.New("OPENAI_API_KEY is not set") },
-			err: "test: credentials refused: OPENAI_API_KEY is not set"},
-		{name: "not a key", key: key("two\nlines"), err: "test: credentials refused: the API key has characters that keys do not have"},
+			err: "test: no credentials: OPENAI_API_KEY is not set", kind: llm.ErrNoKey},
+		{name: "not a key", key: key("two\nlines"), err: "test: credentials refused: the API key has characters that keys do not have", kind: llm.ErrAuth},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -97,7 +98,7 @@ func TestKey(t *testing.T) {
 			}
 			_, err = client.Generate(t.Context(), ask("why?"), nil)
 			if tt.err != "" {
-				if err == nil || err.Error() != tt.err || !errors.Is(err, llm.ErrAuth) {
+				if err == nil || err.Error() != tt.err || !errors.Is(err, tt.kind) {
 					t.Errorf("error = %v, want %q", err, tt.err)
 				}
 				return

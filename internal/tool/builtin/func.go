@@ -77,7 +77,9 @@ func (f function) crashed() tool.Result {
 // ended says what became of a call whose ctx has ended.
 func (f function) ended(ctx context.Context) tool.Result {
 	if ctx.Err() == context.DeadlineExceeded {
-		return tool.Failure(tool.ErrorTimeout, fmt.Sprintf("Tool %s took too long. It may have taken effect.", f.Spec.Name))
+		late := tool.Failure(tool.ErrorTimeout, fmt.Sprintf("Tool %s took too long. It may have taken effect.", f.Spec.Name))
+		late.Sent = true
+		return late
 	}
 	return tool.Failure(tool.ErrorOutcomeUnknown, fmt.Sprintf("Tool %s was interrupted. It may have taken effect.", f.Spec.Name))
 }

@@ -12,9 +12,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// failure words an error of a call for the model. Only the end of the caller's
-// own ctx is an error here too.
-func (s *session) failure(name string, err error) (tool.Result, error) {
+// failure words an error of a call for the model, and says whether the call may
+// have taken effect. Only the end of the caller's own ctx is an error here too.
+func (s *session) failure(name string, sent bool, err error) (tool.Result, error) {
+	result, err := s.worded(name, err)
+	result.Sent = sent && (result.ErrorType == tool.ErrorUnavailable || result.ErrorType == tool.ErrorTimeout)
+	return result, err
+}
+
+func (s *session) worded(name string, err error) (tool.Result, error) {
 	_, refused := errors.AsType[*statusError](err)
 	answer, answered := errors.AsType[*jsonrpc.Error](err)
 	switch {

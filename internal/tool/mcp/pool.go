@@ -117,7 +117,7 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 			return result, nil
 		}
 		if sent || ctx.Err() != nil || !s.ended() || attempt > 1 {
-			return s.failure(call.Name, err)
+			return s.failure(call.Name, sent, err)
 		}
 	}
 }

@@ -31,8 +31,10 @@ func (w *web) refused(resp *http.Response, body []byte, receipt *receipt) error 
 	lower := strings.ToLower(tool.Clip(string(body), maxErrorText))
 	lost := resp.StatusCode == http.StatusNotFound ||
 		resp.StatusCode == http.StatusBadRequest && strings.Contains(lower, "session")
+	if resp.Request.Method == http.MethodPost && resp.StatusCode/100 == 4 {
+		receipt.setSent(false) // it was understood, and refused
+	}
 	if lost && resp.Request.Method == http.MethodPost {
-		receipt.setSent(false)
 		w.fail(err)
 	}
 	return err

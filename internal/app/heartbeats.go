@@ -1,0 +1,16 @@
+package app
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/client"
+)
+
+// heartbeats tells Temporal that an activity is alive, past the SDK's own way, which
+// cancels an activity as soon as Temporal does not answer.
+type heartbeats struct{ client client.Client }
+
+// Beat implements activities.Heartbeats.
+func (h heartbeats) Beat(ctx context.Context, taskToken []byte) error {
+	return h.client.RecordActivityHeartbeat(ctx, taskToken)
+}

@@ -1,0 +1,174 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+)
+
+// Outage is a model's provider that an agent waits for.
+type Outage struct {
+	Agent     string    `json:"agent"`
+	Provider  string    `json:"provider,omitempty"`
+	Model     string    `json:"model"`
+	ErrorType string    `json:"error_type"` // of the last try
+	Error     string    `json:"error"`
+	Since     time.Time `json:"since"` // the first try that failed
+	Tries     int       `json:"tries"`
+	Next      time.Time `json:"next"`  // try
+	Until     time.Time `json:"until"` // then it is given up
+	// Fallback is the model that is asked after that; "" = none, and the agent fails.
+	Fallback string `json:"fallback,omitempty"`
+}
+
+// String says it to people.
+func (o Outage) String() string {
+	text := fmt.Sprintf("%s: %s, since %s, %d tries, next at %s, gives up at %s",
+		orText(o.Provider, o.Model), o.Error, clock(o.Since), o.Tries, clock(o.Next), clock(o.Until))
+	if o.Fallback != "" {
+		text += ", then asks " + o.Fallback
+	}
+	return text
+}
+
+func clock(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
+
+// streak is the tries of one provider that have failed one after the other.
+type streak struct {
+	Outage
+	tries map[string]int // by error type
+	// long: it is an outage; people are told, and no clock runs meanwhile.
+	long bool
+	// hurried is the end of the patience of an agent that was told to conclude.
+	hurried time.Time
+}
+
+// How long a provider is waited for, if the plan does not say, and how.
+const (
+	outageAlone    = 4 * time.Hour
+	outageFallback = time.Minute
+	outageWorker   = 24 * time.Hour  // for a worker that can
+	outageHurried  = time.Minute     // by an agent that was told to conclude
+	longestBackoff = 5 * time.Minute // between two tries
+	longOutage     = 5 * time.Second // a wait from which on people are told
+)
+
+// waitOut waits until the next try of the provider that has failed; again is false
+// if it has had all its tries, or all its time.
+func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
+	s := r.failedTry(ctx, err)
+	limit := activities.Tries(s.ErrorType)
+	if limit > 0 && s.tries[s.ErrorType] >= limit {
+		return false
+	}
+	now := workflow.Now(ctx)
+	wait := max(r.backoff(s.Tries), retryAfter(err))
+	left := s.Until.Sub(now)
+	if left <= 0 || retryAfter(err) > left {
+		return false
+	}
+	wait = min(wait, left) // the last try is at the end
+	s.Next, s.long = now.Add(wait), s.long || wait >= longOutage
+	r.note(ctx, "waiting for "+s.String())
+	if s.long {
+		r.teller.changed()
+	}
+	hurried := r.steering.Concluding
+	_, err = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+		Timeout: wait, TimerOptions: workflow.TimerOptions{Summary: "next try of " + s.Model},
+	}, func() bool { return r.steering.Concluding != hurried })
+	return err == nil
+}
+
+// failedTry adds a try to the provider's streak.
+func (r *agentRun) failedTry(ctx workflow.Context, err error) *streak {
+	now := workflow.Now(ctx)
+	errorType, message := failure(err)
+	if r.streak == nil {
+		r.streak = &streak{tries: map[string]int{}, Outage: Outage{Agent: r.in.Agent.Name, Since: now}}
+	}
+	s := r.streak
+	s.Tries++
+	s.tries[errorType]++
+	s.ErrorType, s.Error = errorType, clip(message, 200)
+	s.Provider, s.Model = trouble(err).Provider, r.in.Agent.Model(r.state.Provider)
+	s.Fallback = r.in.Agent.Model(r.state.Provider + 1)
+	s.Until = s.Since.Add(r.outageLimit(errorType))
+	if r.steering.Concluding && s.hurried.IsZero() {
+		s.hurried = now.Add(outageHurried)
+	}
+	if !s.hurried.IsZero() && s.hurried.Before(s.Until) {
+		s.Until = s.hurried
+	}
+	return s
+}
+
+func (r *agentRun) outageLimit(errorType string) time.Duration {
+	switch {
+	case errorType == activities.ErrorWorkerCannot:
+		return outageWorker
+	case r.in.Agent.Timeouts.Outage > 0:
+		return r.in.Agent.Timeouts.Outage.D()
+	case r.streak.Fallback != "":
+		return outageFallback
+	}
+	return outageAlone
+}
+
+// backoff is how long to wait after the n-th try (from 1). Agents that share a
+// provider come back at different times.
+func (r *agentRun) backoff(n int) time.Duration {
+	wait := min(firstRetry<<min(n-1, 20), longestBackoff)
+	h := fnv.New32a()
+	h.Write([]byte(fmt.Sprintf("%s/%s/%d/%d", r.in.Ref.Investigation, r.in.Ref.Execution, r.state.Iteration, n)))
+	return wait + wait/4*time.Duration(h.Sum32()%1024)/1024
+}
+
+// recovered ends a streak: the provider has answered, or another one is asked.
+func (r *agentRun) recovered() {
+	if r.streak != nil && r.streak.long {
+		r.teller.changed()
+	}
+	r.streak = nil
+}
+
+// outage is what the agent waits for; nil = no provider, or not for long.
+func (r *agentRun) outage() *Outage {
+	if r.streak == nil || !r.streak.long {
+		return nil
+	}
+	out := r.streak.Outage
+	return &out
+}
+
+// trouble is what a model call's error says besides its type and text.
+func trouble(err error) (t activities.Trouble) {
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.HasDetails() {
+		_ = failed.Details(&t) // one without is of another kind
+	}
+	return t
+}
+
+func retryAfter(err error) time.Duration { return trouble(err).RetryAfter.D() }
+
+// tried runs an activity that asks a tool server, again if the server is not there.
+func tried(ctx workflow.Context, run func(last bool) error) error {
+	for n := 1; ; n++ {
+		err := run(n == serverTries)
+		if err == nil || n == serverTries {
+			return err
+		}
+		if errorType, _ := failure(err); errorType != activities.ErrorServerUnavailable {
+			return err
+		}
+		if err := workflow.Sleep(ctx, firstRetry<<(n-1)); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package workflows
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// away is a provider's error as Generate returns it.
+func away(errorType string, after time.Duration) error {
+	return temporal.NewApplicationErrorWithOptions("p: "+errorType, errorType, temporal.ApplicationErrorOptions{
+		NonRetryable: true, Details: []any{activities.Trouble{Provider: "p", RetryAfter: agent.Duration(after)}},
+	})
+}
+
+// outageRun is one agent whose provider fails, by the workflow's clock.
+type outageRun struct {
+	tries  []time.Duration // of each model call, since the start
+	asked  []int           // the provider of each
+	result AgentResult
+	status AgentStatus // while it waits
+}
+
+// waitsOut runs an agent whose provider says fail until it returns nil.
+func waitsOut(t *testing.T, change func(*AgentInput), fail func(since time.Duration, provider int) error) (run outageRun) {
+	t.Helper()
+	f := &fake{}
+	env := newEnv(t, f)
+	in := agentInput(agent.Iterating, 3)
+	in.Agent.Timeouts.Agent = agent.Duration(10 * time.Minute)
+	if change != nil {
+		change(&in)
+	}
+	start := env.Now()
+	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		since := env.Now().Sub(start)
+		run.tries, run.asked = append(run.tries, since), append(run.asked, in.Provider)
+		if in.Try != len(run.tries) {
+			t.Errorf("try %d is numbered %d", len(run.tries), in.Try)
+		}
+		if err := fail(since, in.Provider); err != nil {
+			return activities.GenerateOut{}, err
+		}
+		return say("done"), nil
+	}
+	env.RegisterDelayedCallback(func() {
+		value, err := env.QueryWorkflow(QueryStatus)
+		if err != nil || value.Get(&run.status) != nil {
+			t.Errorf("query: %v", err)
+		}
+	}, 20*time.Minute)
+	env.ExecuteWorkflow(IteratingAgent, in)
+	run.result = agentEnd(t, env)
+	return run
+}
+
+// A provider that is down for an hour is waited for: no clock of the agent runs, the
+// tries become rarer, and people can see it.
+func TestOutageIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	run := waitsOut(t, nil, func(since time.Duration, _ int) error {
+		if since < time.Hour {
+			return away("ModelUnavailable", 0)
+		}
+		return nil
+	})
+	if run.result.Status != agent.StatusCompleted || run.result.Iterations != 1 {
+		t.Errorf("got %+v", run.result)
+	}
+	if n := len(run.tries); n < 15 || n > 30 {
+		t.Errorf("%d tries", n)
+	}
+	if late := run.tries[len(run.tries)-1] - time.Hour; late > 7*time.Minute {
+		t.Errorf("it was noticed %s after the end", late)
+	}
+	o := run.status.Outage
+	if o == nil || o.Provider != "p" || o.Until.Sub(o.Since) != outageAlone || o.Next.Before(o.Since.Add(20*time.Minute)) {
+		t.Errorf("status %+v", o)
+	}
+}
+
+// Nobody waits for ever.
+func TestOutageEnds(t *testing.T) {
+	t.Parallel()
+	run := waitsOut(t, nil, func(time.Duration, int) error { return away("ModelUnavailable", 0) })
+	if run.result.Status != agent.StatusFailed || run.result.ErrorType != "ModelUnavailable" {
+		t.Errorf("got %+v", run.result)
+	}
+	if last := run.tries[len(run.tries)-1]; last < outageAlone-time.Second || last > outageAlone+time.Minute {
+		t.Errorf("the last try was after %s", last)
+	}
+}
+
+func TestOutageWithAFallback(t *testing.T) {
+	t.Parallel()
+	two := func(in *AgentInput) { in.Agent.Models = []string{"m", "n"} }
+	run := waitsOut(t, two, func(_ time.Duration, provider int) error {
+		if provider == 0 {
+			return away("ModelUnavailable", 0)
+		}
+		return nil
+	})
+	if run.result.Status != agent.StatusCompleted || run.tries[len(run.tries)-1] > outageFallback+time.Second {
+		t.Errorf("got %+v, tries %v", run.result, run.tries)
+	}
+	// What asks for more time than there is makes the next one's turn come at once.
+	run = waitsOut(t, two, func(_ time.Duration, provider int) error {
+		if provider == 0 {
+			return away("RateLimited", time.Hour)
+		}
+		return nil
+	})
+	if len(run.tries) != 2 || run.tries[1] > time.Second {
+		t.Errorf("tries %v of %v", run.tries, run.asked)
+	}
+}
+
+// Retry-After is a lower bound of the backoff and no replacement: a second, asked for
+// again and again, would be a hundred tries in two minutes. A rate limit is no attempt.
+func TestRateLimitIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	run := waitsOut(t, nil, func(since time.Duration, _ int) error {
+		if since < 30*time.Minute {
+			return away("RateLimited", time.Second)
+		}
+		return nil
+	})
+	if n := len(run.tries); run.result.Status != agent.StatusCompleted || n < 10 || n > 20 {
+		t.Errorf("%d tries: %+v", n, run.result)
+	}
+	run = waitsOut(t, nil, func(since time.Duration, _ int) error {
+		if since < 30*time.Minute {
+			return away("RateLimited", 31*time.Minute)
+		}
+		return nil
+	})
+	if len(run.tries) != 2 || run.tries[1] != 31*time.Minute {
+		t.Errorf("tries %v", run.tries)
+	}
+}
+
+// What has been paid is tried so often, and no more.
+func TestTriesThatArePaid(t *testing.T) {
+	t.Parallel()
+	for errorType, want := range map[string]int{"ModelTimeout": 2, "ReplyMalformed": 12, "CredentialsRefused": 1} {
+		run := waitsOut(t, nil, func(time.Duration, int) error { return away(errorType, 0) })
+		if len(run.tries) != want || run.result.ErrorType != errorType {
+			t.Errorf("%s: %d tries, %+v", errorType, len(run.tries), run.result)
+		}
+	}
+}
+
+// The backoff never is shorter than its step, and never the same for two agents.
+func TestBackoffIsSpread(t *testing.T) {
+	t.Parallel()
+	seen := map[time.Duration]bool{}
+	for n := range 100 {
+		in := agentInput(agent.Iterating, 3)
+		in.Ref.Execution += strings.Repeat("x", n)
+		wait := newAgentRun(in).backoff(20)
+		if wait < longestBackoff || wait > longestBackoff*5/4 {
+			t.Errorf("wait %s", wait)
+		}
+		seen[wait] = true
+	}
+	if len(seen) < 50 {
+		t.Errorf("%d different waits of 100", len(seen))
+	}
+}
+
+// While people have paused an agent it asks no model, whatever it was about to do.
+func TestPauseHoldsTheNextTry(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	env := newEnv(t, f)
+	start := env.Now()
+	var tries []time.Duration
+	f.model = func(activities.GenerateIn) (activities.GenerateOut, error) {
+		tries = append(tries, env.Now().Sub(start))
+		if len(tries) == 1 {
+			return activities.GenerateOut{}, away("ModelUnavailable", 10*time.Second)
+		}
+		return say("done"), nil
+	}
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(SignalPause, nil) }, 5*time.Second)
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(SignalResume, nil) }, time.Hour)
+	env.ExecuteWorkflow(SingleShotAgent, agentInput(agent.SingleShot, 1))
+	if agentEnd(t, env); len(tries) != 2 || tries[1] != time.Hour {
+		t.Errorf("tries at %v", tries)
+	}
+}
+
+// Conclude does not wait for the rest of an outage.
+func TestConcludeDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	env := newEnv(t, f)
+	start := env.Now()
+	f.model = func(activities.GenerateIn) (activities.GenerateOut, error) {
+		return activities.GenerateOut{}, away("ModelUnavailable", 0)
+	}
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(SignalConclude, nil) }, 30*time.Minute)
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+	if got := agentEnd(t, env); got.Status != agent.StatusFailed {
+		t.Errorf("got %+v", got)
+	}
+	if took := env.Now().Sub(start); took > 30*time.Minute+2*outageHurried {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// An outage and a pause of heartbeats are nobody's time, up to the investigation.
+func TestOutageIsNobodysTime(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"})}
+	f.plan.Timeout = agent.Duration(30 * time.Minute)
+	f.plan.Stages[0].Timeout = agent.Duration(20 * time.Minute)
+	env := newEnv(t, f)
+	start := env.Now()
+	f.model = func(activities.GenerateIn) (activities.GenerateOut, error) {
+		if env.Now().Sub(start) < 2*time.Hour {
+			return activities.GenerateOut{}, away("ModelUnavailable", 0)
+		}
+		return say("done"), nil
+	}
+	var status Status
+	env.RegisterDelayedCallback(func() {
+		value, err := env.QueryWorkflow(QueryStatus)
+		if err != nil || value.Get(&status) != nil {
+			t.Errorf("query: %v", err)
+		}
+	}, time.Hour)
+	got := investigated(t, env)
+	if got.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", got)
+	}
+	if len(status.Outages) != 1 || !strings.Contains(status.WaitingFor, "p: p: ModelUnavailable, since ") {
+		t.Errorf("status %+v", status)
+	}
+}
+
+// When the time of an investigation is up, its agents conclude, and their stages are
+// kept; what does not come to its end is timed out, not cancelled.
+func TestTimeIsUp(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		tool   time.Duration // how long its calls take
+		status agent.Status  // of the stage
+	}{"concludes": {time.Minute, agent.StatusCompleted}, "is cut": {time.Hour, agent.StatusTimedOut}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: planOf([]string{"default"}, []string{"default"})}
+			f.plan.Timeout = agent.Duration(10 * time.Minute)
+			f.plan.Stages[0].Agents[0].MaxIterations = 100
+			env := newEnv(t, f)
+			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				if in.Conclude {
+					return say("what is known"), nil
+				}
+				return ask("slow"), nil
+			}
+			env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(tt.tool).Return(activities.CallToolOut{}, nil)
+			got := investigated(t, env)
+			if got.Status != agent.StatusTimedOut || got.Stages[0].Status != tt.status || got.Stages[1].Status != agent.StatusSkipped {
+				t.Errorf("got %+v", got)
+			}
+			if a := got.Stages[0].Agents[0]; a.StopReason != agent.StopTimedOut {
+				t.Errorf("the agent ended with %+v", a)
+			}
+		})
+	}
+}
+
+// A tool server that is not there is tried three times, whatever else has gone wrong.
+func TestServerThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(ask("a"), say("done"))}
+	f.tool = func(in activities.CallToolIn) (activities.CallToolOut, error) {
+		if in.Last {
+			return activities.CallToolOut{Status: "error"}, nil
+		}
+		return activities.CallToolOut{}, temporal.NewNonRetryableApplicationError("gone", activities.ErrorServerUnavailable, errors.New("gone"))
+	}
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || len(f.called) != serverTries {
+		t.Errorf("called %d times: %+v", len(f.called), got)
+	}
+}

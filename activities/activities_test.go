@@ -35,6 +35,7 @@ type bench struct {
 	reply    func(llm.Request) (llm.Response, error)
 	requests []llm.Request
 	run      func(tool.Call) (tool.Result, error)
+	runUnder func(context.Context, tool.Call) (tool.Result, error) // in place of run
 	calls    []tool.Call
 }
 
@@ -49,8 +50,11 @@ func (b *bench) Generate(_ context.Context, req llm.Request, onDelta func(llm.De
 
 func (b *bench) List(context.Context, agent.Server) ([]tool.Spec, error) { return labTools, nil }
 
-func (b *bench) Call(_ context.Context, call tool.Call) (tool.Result, error) {
+func (b *bench) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	b.calls = append(b.calls, call)
+	if b.runUnder != nil {
+		return b.runUnder(ctx, call)
+	}
 	return b.run(call)
 }
 

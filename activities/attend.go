@@ -32,8 +32,7 @@ const (
 // model's stream has an idle timeout, a tool a timeout of its own.
 func (a *Activities) attend(ctx context.Context) (work context.Context, stop func()) {
 	work, cut := context.WithCancelCause(ctx)
-	info := activity.GetInfo(ctx)
-	if a.Heartbeats == nil || info.HeartbeatTimeout == 0 {
+	if a.Heartbeats == nil {
 		return work, func() { cut(nil) }
 	}
 	go func() {
@@ -45,7 +44,7 @@ func (a *Activities) attend(ctx context.Context) (work context.Context, stop fun
 				return
 			case <-ticker.C:
 			}
-			if err := a.beat(work, info.TaskToken); err != nil {
+			if err := a.beat(work, activity.GetInfo(ctx).TaskToken); err != nil {
 				cut(err)
 				return
 			}

@@ -69,9 +69,13 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	if err != nil {
 		return transcript.Entry{}, err
 	}
-	ctx, done := keep(ctx) // the call has been made
-	defer done()
-	return c.write(ctx, c.masked(decision.Spec.Name, result))
+	result = c.masked(decision.Spec.Name, result)
+	var entry transcript.Entry
+	err = keep(ctx, func(ctx context.Context) error {
+		entry, err = c.write(ctx, result)
+		return err
+	})
+	return entry, err
 }
 
 // read finds out what the call is, and whether its intent is written.

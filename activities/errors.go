@@ -185,9 +185,23 @@ func ended(ctx context.Context, err error) error {
 	}
 }
 
-// keep is a context to write down what is in hand, whatever has become of ctx.
-func keep(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+// keep writes down what is in hand, whatever has become of ctx, and again while the
+// store is away: a reply is paid for, and what a call did cannot be asked a second time.
+func keep(ctx context.Context, write func(context.Context) error) error {
+	until := time.Now().Add(keepFor)
+	for wait := time.Second; ; wait = min(2*wait, keepTry) {
+		trying, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTry)
+		err := write(trying)
+		cancel()
+		away := errors.Is(err, record.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
+		if !away || time.Now().Add(wait).After(until) {
+			return err
+		}
+		time.Sleep(wait)
+	}
 }
 
-const keepTimeout = 30 * time.Second
+const (
+	keepTry = 30 * time.Second
+	keepFor = 50 * time.Minute // within workflows' grace
+)

@@ -92,9 +92,11 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	g.addReply(reply, tools, compression, summaryUsage(stored))
-	ctx, done := keep(ctx) // the reply is paid for
-	defer done()
-	return g.append(ctx)
+	err = keep(ctx, func(ctx context.Context) error {
+		stored, err = g.append(ctx)
+		return err
+	})
+	return stored, err
 }
 
 func (g *generation) append(ctx context.Context) ([]transcript.Entry, error) {

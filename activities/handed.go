@@ -50,7 +50,12 @@ func (j *job) journal(ctx context.Context, key transcript.Key, run func(*job) ([
 		}
 		step.Rows = append(step.Rows, row)
 	}
-	return j.Transcripts.Append(ctx, step)
+	var entries []transcript.Entry
+	err = keep(ctx, func(ctx context.Context) error {
+		entries, err = j.Transcripts.Append(ctx, step)
+		return err
+	})
+	return entries, err
 }
 
 // told is what hooks and mocks alike are told.

@@ -34,7 +34,7 @@ const (
 	defaultTool      = 2 * time.Minute
 	defaultApproval  = time.Hour        // the plan normally says
 	codeTimeout      = 10 * time.Minute // for hooks and mocks; the stage's own timeout may be shorter
-	resultGrace      = time.Minute      // for what CallTool does around the call itself
+	grace            = time.Hour        // for a store that is away while a reply or a result is in hand
 	lastWord         = 2 * time.Minute  // for a conclusion after a bound or a timeout
 	relistAfter      = time.Minute      // a tool server that could not be asked is asked again
 )
@@ -83,7 +83,7 @@ func codeOptions(ctx workflow.Context, summary string) workflow.Context {
 func generateOptions(ctx workflow.Context, t agent.Timeouts, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ScheduleToCloseTimeout: patience,
-		StartToCloseTimeout:    2*orDefault(t.Iteration.D(), defaultIteration) + storeTimeout, // Generate keeps to the iteration's time itself
+		StartToCloseTimeout:    2*orDefault(t.Iteration.D(), defaultIteration) + grace, // Generate keeps to the iteration's time itself
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
 		RetryPolicy:            retry(30 * time.Second),
@@ -95,7 +95,7 @@ func toolOptions(ctx workflow.Context, t agent.Timeouts, call activities.Call) w
 	options := workflow.ActivityOptions{
 		TaskQueue:              call.Queue,
 		ScheduleToCloseTimeout: patience,
-		StartToCloseTimeout:    orDefault(t.Tool.D(), defaultTool) + resultGrace,
+		StartToCloseTimeout:    orDefault(t.Tool.D(), defaultTool) + grace,
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
 		RetryPolicy:            retry(30 * time.Second),

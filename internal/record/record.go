@@ -76,3 +76,6 @@ type Execution struct {
 
 // ErrNotFound: there is no such record.
 var ErrNotFound = errors.New("not found")
+
+// ErrUnavailable: the store does not answer at the moment.
+var ErrUnavailable = errors.New("the database is not available at the moment")

@@ -25,7 +25,7 @@ var (
 	ErrConflict = errors.New("key is taken by another step")
 	// ErrUnavailable: the database does not answer, or is too busy. Every call of
 	// the store may be made again: one that had been carried out changes nothing.
-	ErrUnavailable = errors.New("the database is not available at the moment")
+	ErrUnavailable = record.ErrUnavailable
 	// ErrOtherHost: the SQLite file belongs to another host.
 	ErrOtherHost = errors.New("a SQLite store serves one host")
 	// ErrNewerSchema: a newer program has written the database.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -40,6 +41,9 @@ func (v *view) entry(e transcript.Entry) {
 		v.result(l, e)
 	case transcript.KindSummary:
 		v.summary(l, e)
+	case transcript.KindTry:
+		words := fmt.Sprintf("%s · model call failed after %s", Clean(e.Text), duration(time.Duration(e.ElapsedMS)*time.Millisecond))
+		v.p.print(l, noticeBlock, words)
 	default: // fallbacks, notices, and what is not known yet
 		v.p.print(l, noticeBlock, Clean(e.Text))
 	}

@@ -45,7 +45,7 @@ func baseline(t *testing.T) (log string, requests int) {
 }
 
 // resumed is how soon an investigation must go on after its processes are back.
-const resumed = 10 * time.Second
+const resumed = 20 * time.Second
 
 // TestKill kills the processes at known points and expects the same transcript
 // as if nothing had happened.

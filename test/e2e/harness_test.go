@@ -277,11 +277,13 @@ func (w *world) open() *store.Store {
 }
 
 // proxy is a wire to Temporal that can be held: a worker behind it goes on, but
-// what it reports does not arrive.
+// what it reports does not arrive. Or it is stalled: nothing arrives, either way,
+// until it is resumed, and then all of it.
 type proxy struct {
 	address string
 	mu      sync.Mutex
 	held    bool
+	stalled chan struct{} // closed when it is resumed; nil = it is not stalled
 }
 
 func newProxy(t *testing.T, target string) *proxy {
@@ -311,16 +313,51 @@ func (p *proxy) serve(conn net.Conn, target string) {
 		return
 	}
 	defer server.Close()
-	go func() { _, _ = io.Copy(conn, server); conn.Close() }()
+	go func() { _, _ = io.Copy(conn, stallable{server, p}); conn.Close() }()
 	reader, buffer := bufio.NewReader(conn), make([]byte, 32<<10)
 	for {
 		n, err := reader.Read(buffer)
+		p.await()
 		if p.holding() {
 			return // what was sent is lost, as when a machine is
 		}
 		if _, werr := server.Write(buffer[:n]); err != nil || werr != nil {
 			return
 		}
+	}
+}
+
+// stallable is what comes from a server, when it is let through.
+type stallable struct {
+	net.Conn
+	proxy *proxy
+}
+
+func (s stallable) Read(b []byte) (int, error) {
+	n, err := s.Conn.Read(b)
+	s.proxy.await()
+	return n, err
+}
+
+// stall holds back, for so long, what is sent in either direction.
+func (p *proxy) stall(d time.Duration) {
+	resumed := make(chan struct{})
+	p.mu.Lock()
+	p.stalled = resumed
+	p.mu.Unlock()
+	time.Sleep(d)
+	p.mu.Lock()
+	p.stalled = nil
+	p.mu.Unlock()
+	close(resumed)
+}
+
+func (p *proxy) await() {
+	p.mu.Lock()
+	resumed := p.stalled
+	p.mu.Unlock()
+	if resumed != nil {
+		<-resumed
 	}
 }
 

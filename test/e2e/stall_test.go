@@ -1,0 +1,240 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// stalled is an investigation whose worker reaches Temporal through a wire that stalls.
+type stalled struct {
+	*world
+	lab  *lab
+	wire *proxy
+	id   string
+}
+
+func stalledLab(t *testing.T, prepare func(*lab)) *stalled {
+	t.Helper()
+	w, l := newLab(t, prepare)
+	w.dev("--no-worker")
+	s := &stalled{world: w, lab: l, wire: newProxy(t, w.address)}
+	w.with("TEMPORAL_ADDRESS=" + s.wire.address).worker()
+	s.id = workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	return s
+}
+
+// completed waits for the end, and says how often the call that must happen once did.
+func (s *stalled) completed() {
+	s.t.Helper()
+	if result := s.end("lab"); result.Status != agent.StatusCompleted || result.Report != "the report of gamma" {
+		s.t.Errorf("result after the stall: %+v", result)
+	}
+	if n := s.effects(); n != 1 {
+		s.t.Errorf("the call that must happen once happened %d times", n)
+	}
+}
+
+// A stall of Temporal cuts nothing that is shorter than its heartbeats: calls and
+// streams that run meanwhile are kept, and nothing is paid twice.
+func TestStallOfTemporal(t *testing.T) {
+	t.Parallel()
+	want, requests := baseline(t)
+	for _, stall := range []time.Duration{time.Second, 5 * time.Second, 10 * time.Second} {
+		for _, at := range []string{"in a call", "in a stream"} {
+			t.Run(at+" for "+stall.String(), func(t *testing.T) {
+				t.Parallel()
+				gate := tooltest.NewGate(t)
+				s := stalledLab(t, func(l *lab) {
+					if at == "in a call" {
+						l.gates["counter"] = gate.Path
+					} else {
+						l.heldAt = "Alpha 2"
+					}
+				})
+				release := s.lab.hold.Release
+				if at == "in a call" {
+					release = gate.Wait(t)
+				} else {
+					s.lab.hold.Wait(t)
+				}
+				time.Sleep(2 * time.Second) // it has told Temporal that it is alive
+				s.wire.stall(stall)
+				release()
+				s.completed()
+				if diff := cmp.Diff(want, s.log(s.id)); diff != "" {
+					t.Errorf("transcript (-undisturbed +after the stall):\n%s", diff)
+				}
+				if n := len(s.model.Requests()); n != requests {
+					t.Errorf("%d model calls, want %d", n, requests)
+				}
+			})
+		}
+	}
+}
+
+// A stall that is longer than heartbeats makes Temporal give the call to another
+// attempt. What the model is told of it is true: nobody knows.
+func TestLongStallOfTemporal(t *testing.T) {
+	t.Parallel()
+	gate := tooltest.NewGate(t)
+	s := stalledLab(t, func(l *lab) { l.gates["counter"] = gate.Path })
+	pass := gate.Wait(t)
+	time.Sleep(2 * time.Second)
+	s.wire.stall(30 * time.Second)
+	s.until(s.id, func(e transcript.Entry) bool { return e.Kind == transcript.KindResult && e.Call.Name == "lab.counter" })
+	pass()
+	s.end("lab")
+	if n := s.effects(); n > 1 {
+		t.Errorf("the call that must happen once happened %d times", n)
+	}
+	for _, e := range s.entries(s.id) {
+		if e.Kind == transcript.KindResult && e.Call.Name == "lab.counter" && e.ErrorType != "OutcomeUnknown" {
+			t.Errorf("the model was told %q: %s", e.ErrorType, e.Text)
+		}
+	}
+}
+
+// A person's cancel reaches a running call within three seconds.
+func TestCancelArrivesSoon(t *testing.T) {
+	t.Parallel()
+	gate := tooltest.NewGate(t)
+	w, _ := newLab(t, func(l *lab) { l.gates["counter"] = gate.Path })
+	w.dev()
+	w.begin("lab")
+	gate.Wait(t)
+	time.Sleep(2 * time.Second)
+	began := time.Now()
+	w.must("cancel", "lab")
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := w.client().GetWorkflow(ctx, "lab", "").Get(ctx, nil); !temporal.IsCanceledError(err) {
+		t.Errorf("it ended with %v", err)
+	}
+	if took := time.Since(began); took > 5*time.Second { // of which the CLI takes some
+		t.Errorf("it took %s", took)
+	}
+}
+
+// A store that is locked is waited for, and nobody's attempt.
+func TestStallOfSQLite(t *testing.T) {
+	t.Parallel()
+	want, requests := baseline(t)
+	gate := tooltest.NewGate(t)
+	w, _ := newLab(t, func(l *lab) { l.gates["counter"] = gate.Path })
+	w.dev()
+	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	pass := gate.Wait(t)
+	lock, err := sql.Open("sqlite", filepath.Join(w.data, "inquest.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	conn, err := lock.Conn(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(context.Background(), "PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	pass()
+	time.Sleep(15 * time.Second)
+	if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	w.end("lab")
+	if diff := cmp.Diff(want, w.log(id)); diff != "" {
+		t.Errorf("transcript (-undisturbed +after the lock):\n%s", diff)
+	}
+	if n := len(w.model.Requests()); n != requests || w.effects() != 1 {
+		t.Errorf("%d model calls, want %d; %d effects", n, requests, w.effects())
+	}
+}
+
+// A provider that is away is waited for; people are told in the status, in the
+// transcript, and by the CLI.
+func TestOutageOfAProvider(t *testing.T) {
+	t.Parallel()
+	script := newScript().script()
+	var refusals atomic.Int32
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if who(req) == "Gamma" && refusals.Add(1) <= 4 {
+			return llmtest.Status(503, `{"error":{"message":"the model is overloaded"}}`)
+		}
+		return script(req)
+	}, labConfig)
+	w.dev()
+	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	deadline := time.Now().Add(patience)
+	for status := ""; !strings.Contains(status, "provider unavailable (HTTP 503)"); {
+		if time.Now().After(deadline) {
+			t.Fatalf("nobody is told:\n%s", status)
+		}
+		status = w.must("status", "lab")
+	}
+	if result := w.end("lab"); result.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", result)
+	}
+	tries := 0
+	for _, e := range w.entries(id) {
+		if e.Kind == transcript.KindTry {
+			tries++
+		}
+	}
+	if shown := w.must("show", "lab"); tries != 4 || strings.Count(shown, "the model is overloaded") != 4 {
+		t.Errorf("%d tries in the transcript, shown as:\n%s", tries, shown)
+	}
+}
+
+// pause stops a process for a while, as a host does that is out of breath.
+func (p *process) pause(d time.Duration) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		p.t.Fatal(err)
+	}
+	time.Sleep(d)
+	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// A worker that stands still for longer than its heartbeats may, and comes back, has
+// lost its work to another, and does not spoil what that one has done.
+func TestStallOfAWorker(t *testing.T) {
+	t.Parallel()
+	gate := tooltest.NewGate(t)
+	w, _ := newLab(t, func(l *lab) { l.gates["counter"] = gate.Path })
+	w.dev("--no-worker")
+	sleeper := w.worker()
+	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	pass := gate.Wait(t)
+	w.worker()
+	sleeper.pause(20 * time.Second)
+	pass()
+	if result := w.end("lab"); result.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", result)
+	}
+	results := 0
+	for _, e := range w.entries(id) {
+		if e.Kind == transcript.KindResult && e.Call.Name == "lab.counter" {
+			results++
+		}
+	}
+	if effects := w.effects(); results != 1 || effects > 1 {
+		t.Errorf("%d results, %d effects", results, effects)
+	}
+}

@@ -51,9 +51,27 @@ func (r *run) decided() string {
 	slices.Sort(ids)
 	var out strings.Builder
 	for _, id := range ids {
-		fmt.Fprintf(&out, "%s\n  %s\n", id, strings.Join(r.lines[id], "\n  "))
+		fmt.Fprintf(&out, "%s\n  %s\n", id, strings.Join(inAnyOrder(r.lines[id]), "\n  "))
 	}
 	return incidental.ReplaceAllString(r.normal(out.String()), "…")
+}
+
+// inAnyOrder sorts what belongs to calls of one reply that run side by side: which of
+// them ends first, and so is tried again first, is up to the machine.
+func inAnyOrder(lines []string) []string {
+	out := slices.Clone(lines)
+	aside := func(line string) bool {
+		return strings.HasPrefix(line, "activity CallTool") || strings.HasPrefix(line, "activity ListTools") || strings.HasPrefix(line, "timer Sleep")
+	}
+	for from := 0; from < len(out); from++ {
+		to := from
+		for to < len(out) && aside(out[to]) {
+			to++
+		}
+		slices.Sort(out[from:to])
+		from = max(from, to)
+	}
+	return out
 }
 
 // intercept is between the SDK and the code: it records what workflows decide,
@@ -85,6 +103,7 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	switch arg := in.Args[0].(type) {
 	case activities.GenerateIn:
 		at.execution, at.iteration = arg.Ref.Execution, arg.Iteration
+		at.attempt += 10 * (arg.Try - 1) // the workflow's tries are attempts, too
 	case activities.CallToolIn:
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, arg.Call+1
 	case activities.CallOwnToolsIn:
@@ -151,8 +170,13 @@ func (d *decisions) ExecuteChildWorkflow(ctx workflow.Context, name string, args
 }
 
 // NewTimerWithOptions records whole seconds: the clock also runs while activities do.
+// How long the next try of a model is waited for depends on the run's id.
 func (d *decisions) NewTimerWithOptions(ctx workflow.Context, after time.Duration, options workflow.TimerOptions) workflow.Future {
-	d.run.record(ctx, "timer "+options.Summary, after.Round(time.Second).String())
+	shown := after.Round(time.Second)
+	if strings.HasPrefix(options.Summary, "next try of ") {
+		shown = 0
+	}
+	d.run.record(ctx, "timer "+options.Summary, shown.String())
 	return d.Next.NewTimerWithOptions(ctx, d.run.clock.timer(d.Next.Now(ctx), after), options)
 }
 

@@ -200,6 +200,10 @@ type Server struct {
 	TaskQueue    string          `json:"task_queue,omitempty"`
 	Instructions string          `json:"instructions,omitempty"`
 	Risk         map[string]Risk `json:"risk,omitempty"`
+	// Idempotent are tools whose calls may be made again though they change something.
+	Idempotent []string `json:"idempotent,omitempty"`
+	// TrustAnnotations: what the server says of its tools may lower their risk.
+	TrustAnnotations bool `json:"trust_annotations,omitempty"`
 	// Masking is what is masked in the server's results; nil = nothing.
 	Masking *Masking `json:"masking,omitempty"`
 	// Summarization shortens large results; nil = they are shown as they are.

@@ -30,6 +30,7 @@ type ToolInfo struct {
 	Parameters  []ToolParameter  `json:"parameters"` // the required ones first, by name
 	InputSchema json.RawMessage  `json:"input_schema"`
 	Risk        agent.Risk       `json:"risk"`
+	RiskFrom    tool.Source      `json:"risk_from"`
 	Idempotency tool.Idempotency `json:"idempotency"`
 }
 
@@ -47,7 +48,7 @@ func describe(spec tool.Spec) ToolInfo {
 	info := ToolInfo{
 		Name: spec.Name, Type: ToolCode, Module: builtinModule, Description: spec.Description,
 		Parameters: parameters(spec.Schema), InputSchema: spec.Schema,
-		Risk: cmp.Or(spec.Risk, agent.RiskUnknown), Idempotency: spec.Class(),
+		Risk: cmp.Or(spec.Risk, agent.RiskUnknown), RiskFrom: cmp.Or(spec.RiskFrom, tool.SourceProgram), Idempotency: spec.Class(),
 	}
 	if server, _ := tool.Split(spec.Name); server != "" {
 		info.Type, info.Server, info.Module = ToolMCP, server, ""

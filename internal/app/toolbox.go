@@ -106,8 +106,10 @@ func (b *Toolbox) List(ctx context.Context, agentName string, kind ToolType) (to
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	for _, spec := range b.set(u, catalogues).Offered() {
+	set := b.set(u, catalogues)
+	for _, spec := range set.Offered() {
 		if info := describe(spec); kind == "" || info.Type == kind {
+			info.NeedsApproval = set.NeedsApproval(spec.Name)
 			tools = append(tools, info)
 		}
 	}

@@ -32,6 +32,8 @@ type ToolInfo struct {
 	Risk        agent.Risk       `json:"risk"`
 	RiskFrom    tool.Source      `json:"risk_from"`
 	Idempotency tool.Idempotency `json:"idempotency"`
+	// NeedsApproval: a person decides on each call.
+	NeedsApproval bool `json:"needs_approval"`
 }
 
 // ToolParameter is a property of a tool's schema.

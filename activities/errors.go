@@ -30,6 +30,7 @@ const (
 	ErrorNotFound          = "NotFound"
 	ErrorConfiguration     = "Configuration"
 	ErrorWorkerStopping    = "WorkerStopping"
+	ErrorWorkerCannot      = "WorkerCannot" // this worker cannot, another one may
 	ErrorServerUnavailable = "ServerUnavailable"
 	ErrorStore             = "Store" // the store, or whatever else an activity itself works with, has failed
 	// ErrorWorkerCannot: this worker lacks what the work needs, and another may have it.
@@ -159,7 +160,8 @@ func storeFailure(err error) error {
 	case errors.Is(err, transcript.ErrStaleRun):
 		return final(ErrorStaleRun, err)
 	case errors.Is(err, record.ErrNotFound):
-		return final(ErrorNotFound, err)
+		text := err.Error() + ": not in this worker's store, which may be another one than the fleet's"
+		return temporal.NewApplicationError(text, ErrorWorkerCannot)
 	}
 	return temporal.NewApplicationError(err.Error(), ErrorStore)
 }

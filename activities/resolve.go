@@ -110,6 +110,7 @@ func (a *Activities) keepData(ctx context.Context, plan agent.Plan, req agent.Re
 }
 
 func (a *Activities) keepPlan(ctx context.Context, plan agent.Plan) (string, error) {
+	plan.Store = a.Store
 	body, err := json.Marshal(plan)
 	if err != nil {
 		return "", fmt.Errorf("write plan: %w", err)

@@ -32,6 +32,17 @@ func (q Queue) settings() settings { return settings{Timeout: q.SessionTimeout} 
 // the servers that name it.
 func (c *Config) ToolsAlone(queue string) bool { return len(c.ServersOf(queue)) > 0 }
 
+// TaskQueues are those that servers name as theirs, sorted.
+func (c *Config) TaskQueues() (queues []string) {
+	for _, s := range c.MCPServers {
+		if s.TaskQueue != "" && s.TaskQueue != agent.MainQueue && !slices.Contains(queues, s.TaskQueue) {
+			queues = append(queues, s.TaskQueue)
+		}
+	}
+	slices.Sort(queues)
+	return queues
+}
+
 // ServersOf are the servers whose tools run on a queue that is not the main one, sorted.
 func (c *Config) ServersOf(queue string) (names []string) {
 	if queue == "" || queue == agent.MainQueue {

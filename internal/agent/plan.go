@@ -16,6 +16,9 @@ type Plan struct {
 	Chain     string `json:"chain"`
 	AlertType string `json:"alert_type,omitempty"`
 	Runbook   string `json:"runbook,omitempty"`
+	// Store is the identity of the store that holds what the plan is for: in any
+	// other one, there is no such plan.
+	Store string `json:"store,omitempty"`
 	// Conversation: the plan of a conversation. Its one stage has one agent, and
 	// there is no task: people say what they want.
 	Conversation bool `json:"conversation,omitempty"`

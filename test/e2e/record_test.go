@@ -187,7 +187,9 @@ func (w *world) list() (ids []string) {
 	var executions []string
 	eventually(w.t, "all workflows are closed", func() bool {
 		executions = executions[:0]
-		listed, err := w.client().ListWorkflow(context.Background(), &workflowservice.ListWorkflowExecutionsRequest{Namespace: "default"})
+		listed, err := w.client().ListWorkflow(context.Background(), &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: "default", Query: "WorkflowType != '" + workflows.TypeFleet + "'",
+		})
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -24,6 +24,8 @@ type Plan struct {
 	Conversation bool `json:"conversation,omitempty"`
 	// AlertMasking is what is masked in the request's data; nil = nothing.
 	AlertMasking *Masking `json:"alert_masking,omitempty"`
+	// MaxData is how large the request's data may be without being attached, in bytes; 0 = any size.
+	MaxData int `json:"max_data,omitempty"`
 	// Timeout bounds the investigation; time paused does not count. 0 = none.
 	Timeout    Duration    `json:"timeout,omitempty"`
 	Bounds     Bounds      `json:"bounds,omitzero"`
@@ -39,6 +41,18 @@ func (p Plan) StageOf(run string) (StagePlan, bool) {
 		return StagePlan{}, false
 	}
 	return p.Stages[i], true
+}
+
+// Attach has all agents read the request's data in pages.
+func (p *Plan) Attach() {
+	for i := range p.Stages {
+		for n := range p.Stages[i].Agents {
+			p.Stages[i].Agents[n].Attached = true
+		}
+		if p.Stages[i].Synthesis != nil {
+			p.Stages[i].Synthesis.Attached = true
+		}
+	}
 }
 
 // MainQueue is the task queue that workers serve unless they are told otherwise.
@@ -126,6 +140,9 @@ type AgentPlan struct {
 	Tools   ToolConfig `json:"tools,omitzero"`
 	// Contract is what the agent's final text has to be.
 	Contract Contract `json:"contract,omitzero"`
+	// Attached: the agent is shown the beginning of the request's data and reads the
+	// rest in pages.
+	Attached bool `json:"attached,omitempty"`
 	// MemoryBlocks are those that the agent's memory begins with.
 	MemoryBlocks []MemoryBlock `json:"memory_blocks,omitempty"`
 	Temperature  *float32      `json:"temperature,omitempty"`

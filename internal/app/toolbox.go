@@ -74,6 +74,9 @@ func (noResults) Entries(context.Context, transcript.Scope) ([]transcript.Entry,
 // Blob says that there is none.
 func (noResults) Blob(context.Context, string) ([]byte, error) { return nil, errNoResults }
 
+// Request says that there is none.
+func (noResults) Request(context.Context, string) ([]byte, error) { return nil, errNoResults }
+
 // user is who uses tools: an agent as it is defined, or nobody in particular, who
 // may use all that the configuration switches on.
 type user struct {

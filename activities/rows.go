@@ -202,6 +202,9 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 		body.Calls = append(body.Calls, g.asked(tools, g.in.Iteration, n, call.Name, call.Arguments))
 	}
 	if len(body.Calls) == 0 {
+		if g.row.Prompt == prompt.Action {
+			body.Text, body.ActionsExecuted = prompt.ActionsExecuted(body.Text)
+		}
 		body.Invalid = g.invalid(body.Text)
 	}
 	g.add(transcript.KindReply, body)

@@ -52,7 +52,7 @@ func (c *cli) tools(ctx context.Context, f toolsFlags) error {
 	if kind != "" && !slices.Contains(toolTypes, kind) {
 		return usagef("--type %q: use one of %v", f.kind, toolTypes)
 	}
-	box, err := c.toolbox(f.config)
+	box, err := c.toolbox(ctx, f.config)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
 
 // HostOptions is what a process needs to be a worker.
@@ -120,6 +122,9 @@ func (h *Host) Start(ctx context.Context) (err error) {
 		return err
 	}
 	code := h.opts.embedding()
+	if err := h.publishTools(ctx, code.Tools); err != nil {
+		return err
+	}
 	h.worker, err = StartWorker(ctx, WorkerOptions{
 		Client: h.Client, Namespace: h.opts.Temporal.Namespace,
 		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0,
@@ -128,6 +133,18 @@ func (h *Host) Start(ctx context.Context) (err error) {
 		DeploymentVersion: h.opts.DeploymentVersion, Logger: h.opts.Logger,
 	})
 	return err
+}
+
+// publishTools lets those who list tools elsewhere know of the program's own.
+func (h *Host) publishTools(ctx context.Context, tools []builtin.Tool) error {
+	var specs []tool.Spec
+	for _, t := range tools {
+		specs = append(specs, t.Spec)
+	}
+	if len(specs) == 0 {
+		return nil
+	}
+	return h.Store.SaveProgramTools(ctx, specs)
 }
 
 // ServersAlone are the MCP servers whose tools are all that the host runs; none =

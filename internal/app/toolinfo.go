@@ -46,6 +46,9 @@ type ToolParameter struct {
 // builtinModule is the module of the tools that Inquest brings with it.
 const builtinModule = "builtin"
 
+// programModule is the module of tools that the workers' program has in Go.
+const programModule = "program"
+
 func describe(spec tool.Spec) ToolInfo {
 	info := ToolInfo{
 		Name: spec.Name, Type: ToolCode, Module: builtinModule, Description: spec.Description,

@@ -77,6 +77,15 @@ func testIdentity(t *testing.T, open opener) {
 	}
 }
 
+func testProgramTools(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	same(t, "none", must(s.ProgramTools(ctx))(t), nil)
+	for _, name := range []string{"old", "open_ticket"} {
+		ok(t, s.SaveProgramTools(ctx, []tool.Spec{{Name: name, Risk: agent.RiskWrite, Schema: json.RawMessage(`{"a":"<b>"}`)}}))
+	}
+	same(t, "the last ones", must(s.ProgramTools(ctx))(t), []tool.Spec{{Name: "open_ticket", Risk: agent.RiskWrite, Schema: json.RawMessage(`{"a":"<b>"}`)}})
+}
+
 func testReopen(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	steps(t, s, "r1", key(1, 0), key(2, 0))

@@ -667,7 +667,7 @@ func (s stock) testRefused(t *testing.T) {
 		{"both-data", []string{"--input", `{"chain":"lab","data":"x","data_ref":"y"}`}, []string{`"data" and "data_ref"`}},
 		{"no-data", []string{"--input", `{"chain":"lab"}`}, []string{"nothing to investigate", `"allow_empty": true`}},
 		{"blank-data", []string{"--input", `{"chain":"lab","data":""}`}, []string{"nothing to investigate"}},
-		{"much-data", []string{"--input", `{"chain":"lab","data":"` + strings.Repeat("x", 262145) + `"}`}, []string{"262145 bytes", "system.limits.data", `"attach": true`}},
+		{"much-data", []string{"--input-file", s.file(fmt.Appendf(nil, `{"chain":"lab","data":%q}`, strings.Repeat("x", 262145)))}, []string{"262145 bytes", "system.limits.data", `"attach": true`}},
 		{"unknown-ref", []string{"--input", `{"chain":"lab","data_ref":"y"}`}, []string{`data_ref "y"`, "store"}},
 		{"unknown-provider", []string{"--input", `{"chain":"lab","provider":"lob"}`}, []string{`no provider "lob"`, "lab-model", "provider:model"}},
 	}

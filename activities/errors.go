@@ -30,7 +30,6 @@ const (
 	ErrorNotFound          = "NotFound"
 	ErrorConfiguration     = "Configuration"
 	ErrorWorkerStopping    = "WorkerStopping"
-	ErrorWorkerCannot      = "WorkerCannot" // this worker cannot, another one may
 	ErrorServerUnavailable = "ServerUnavailable"
 	ErrorStore             = "Store" // the store, or whatever else an activity itself works with, has failed
 	// ErrorWorkerCannot: this worker lacks what the work needs, and another may have it.

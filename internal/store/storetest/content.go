@@ -79,7 +79,7 @@ func testIdentity(t *testing.T, open opener) {
 
 func testProgramTools(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
-	same(t, "none", must(s.ProgramTools(ctx))(t), nil)
+	same(t, "none", must(s.ProgramTools(ctx))(t), []tool.Spec(nil))
 	for _, name := range []string{"old", "open_ticket"} {
 		ok(t, s.SaveProgramTools(ctx, []tool.Spec{{Name: name, Risk: agent.RiskWrite, Schema: json.RawMessage(`{"a":"<b>"}`)}}))
 	}

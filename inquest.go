@@ -69,6 +69,7 @@ func (w *Worker) prepare(opts Options) (err error) {
 	if opts.Store != MemoryStore {
 		return nil
 	}
+	w.opts.TemporaryStore = true
 	if w.remove, err = os.MkdirTemp("", "inquest"); err != nil {
 		return fmt.Errorf("make a folder for the store: %w", err)
 	}
@@ -88,7 +89,7 @@ func (w *Worker) run(ctx context.Context) error {
 	err := w.host.Start(ctx)
 	if err == nil {
 		log := w.opts.Logger
-		log.Info("worker started", "temporal", w.opts.Temporal.HostPort, "task_queue", w.opts.TaskQueue)
+		log.Info("worker started", "temporal", w.opts.Temporal.HostPort, "task_queue", w.opts.TaskQueue, "store", w.host.Address(), "store_id", w.host.Store.ID())
 		err = w.host.Wait(ctx)
 		log.Info("worker draining", "for_at_most", w.host.Drain())
 	}

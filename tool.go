@@ -26,7 +26,7 @@ type Tool struct {
 	Schema json.RawMessage
 	// Risk says what a call may do to the world; "" = RiskWrite.
 	Risk Risk
-	// Idempotent: a call that writes may be made twice. One that may not is never
+	// Idempotent: a call that writes, or destroys, may be made twice. One that may not is never
 	// made again after a crash, and the model is told that its outcome is unknown.
 	Idempotent bool
 	// Run makes one call. It returns a map, a struct, or a Result; an error is

@@ -38,6 +38,8 @@ type Activities struct {
 	Mocks       map[string]hook.Mock
 	Validator   *tool.Validator
 	Policy      *tool.Policy
+	// Store is the identity of the store behind them.
+	Store string
 	// SearchAttributes: the worker registered them at start.
 	SearchAttributes bool
 	Logger           *slog.Logger

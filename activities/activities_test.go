@@ -387,3 +387,33 @@ func TestLargeResultIsCutAndKeptWhole(t *testing.T) {
 		t.Errorf("%d bytes in the transcript, %d kept, %v", len(entry.Text), len(kept), err)
 	}
 }
+
+// What an action agent says of itself in its last line is a fact of its record,
+// and no words of its report.
+func TestActionsExecuted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.plan(func(a *agent.AgentPlan) { a.Type = "action" })
+	b.reply = func(req llm.Request) (llm.Response, error) {
+		if !strings.Contains(req.Messages[0].Content, "The last line is one word: YES if you have changed anything, NO if not.") {
+			t.Errorf("the agent is not asked:\n%s", req.Messages[0].Content)
+		}
+		return llm.Response{Content: "Restarted web-1.\n\nYES\n", Finish: llm.FinishStop}, nil
+	}
+	out, err := b.generate(activities.GenerateIn{Iteration: 1})
+	if err != nil || out.Preview != "Restarted web-1." || b.last().Text != "Restarted web-1." {
+		t.Errorf("%+v, %v; the transcript says %q", out, err, b.last().Text)
+	}
+	_, err = b.env.ExecuteActivity(b.act.SaveStage, activities.SaveStageIn{
+		Plan:       b.ref.Plan,
+		Stage:      record.Stage{Investigation: "inv", Name: "s", Status: agent.StatusCompleted, StartedAt: time.Now()},
+		Executions: []activities.ExecutionSummary{{Ref: b.ref, Status: agent.StatusCompleted}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := b.store.Executions(t.Context(), "inv")
+	if err != nil || len(saved) != 1 || saved[0].ActionsExecuted == nil || !*saved[0].ActionsExecuted {
+		t.Errorf("%+v, %v", saved, err)
+	}
+}

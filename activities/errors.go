@@ -159,7 +159,8 @@ func storeFailure(err error) error {
 	case errors.Is(err, transcript.ErrStaleRun):
 		return final(ErrorStaleRun, err)
 	case errors.Is(err, record.ErrNotFound):
-		return final(ErrorNotFound, err)
+		text := err.Error() + ": not in this worker's store, which may be another one than the fleet's"
+		return temporal.NewApplicationError(text, ErrorWorkerCannot)
 	}
 	return temporal.NewApplicationError(err.Error(), ErrorStore)
 }

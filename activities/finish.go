@@ -53,6 +53,7 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 	for _, e := range entries {
 		if e.Kind == transcript.KindReply {
 			out.Provider, out.Model = e.Provider, e.Model
+			out.ActionsExecuted = e.ActionsExecuted
 		}
 	}
 	if len(entries) > 0 {

@@ -2,8 +2,11 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
+
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -42,8 +45,10 @@ func TestPlansAreReadOnce(t *testing.T) {
 		t.Errorf("two plans were read %d times", blobs.reads)
 	}
 	for range 2 {
-		if _, err := a.plan(t.Context(), "none"); err == nil {
-			t.Error("a plan that is not there was found")
+		_, err := a.plan(t.Context(), "none")
+		missing, ok := errors.AsType[*temporal.ApplicationError](err)
+		if !ok || missing.Type() != ErrorWorkerCannot || missing.NonRetryable() {
+			t.Errorf("a plan that another worker may have: %v", err)
 		}
 	}
 	if blobs.reads != 4 {

@@ -71,7 +71,17 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 	if size := jsonSize(out); size > maxSkeleton {
 		return out, final(ErrorInvalidRequest, fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", plan.Chain, size, maxSkeleton))
 	}
-	if r.DataHash, err = a.keepData(ctx, plan, req); err != nil {
+	text, err := a.data(ctx, req)
+	if err != nil {
+		return out, err
+	}
+	if err := req.CheckData(text, plan.MaxData); err != nil {
+		return out, final(ErrorInvalidRequest, err)
+	}
+	if plan.MaxData > 0 && len(text) > plan.MaxData {
+		plan.Attach()
+	}
+	if r.DataHash, err = a.keepData(ctx, plan, text); err != nil {
 		return out, err
 	}
 	if r.PlanHash, err = a.keepPlan(ctx, plan); err != nil {
@@ -84,20 +94,24 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 	return out, nil
 }
 
+// data is the text of the request's data, wherever it is.
+func (a *Activities) data(ctx context.Context, req agent.Request) (string, error) {
+	if req.DataRef == "" {
+		return req.DataText(), nil
+	}
+	body, err := a.Blobs.Blob(ctx, req.DataRef)
+	if errors.Is(err, record.ErrNotFound) {
+		return "", final(ErrorInvalidRequest, fmt.Errorf("data_ref %q is not in this worker's store", req.DataRef))
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the request's data: %w", err)
+	}
+	return string(body), nil
+}
+
 // keepData puts the request's data into the store, masked. Data that is there
 // already is masked once more, in case somebody else put it there.
-func (a *Activities) keepData(ctx context.Context, plan agent.Plan, req agent.Request) (string, error) {
-	text := req.DataText()
-	if req.DataRef != "" {
-		body, err := a.Blobs.Blob(ctx, req.DataRef)
-		if errors.Is(err, record.ErrNotFound) {
-			return "", final(ErrorInvalidRequest, fmt.Errorf("data_ref %q is not in this worker's store", req.DataRef))
-		}
-		if err != nil {
-			return "", fmt.Errorf("read the request's data: %w", err)
-		}
-		text = string(body)
-	}
+func (a *Activities) keepData(ctx context.Context, plan agent.Plan, text string) (string, error) {
 	text, err := a.maskData(plan, requestData, text)
 	if err != nil {
 		return "", err
@@ -110,6 +124,7 @@ func (a *Activities) keepData(ctx context.Context, plan agent.Plan, req agent.Re
 }
 
 func (a *Activities) keepPlan(ctx context.Context, plan agent.Plan) (string, error) {
+	plan.Store = a.Store
 	body, err := json.Marshal(plan)
 	if err != nil {
 		return "", fmt.Errorf("write plan: %w", err)

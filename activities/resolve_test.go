@@ -47,6 +47,7 @@ func TestResolveLeavesARecord(t *testing.T) {
 		"accepted":      {`{"chain":"lab","data":"x"}`, "lab", agent.StatusRunning, ""},
 		"no request":    {`["lab"]`, "", agent.StatusFailed, "the request was refused: the input is not a request (it is of the JSON type array)"},
 		"unknown chain": {`{"chain":"lob"}`, "lob", agent.StatusFailed, `the request was refused: no chain named "lob"; there are: lab`},
+		"no data":       {`{"chain":"lab"}`, "lab", agent.StatusFailed, "the request was refused: there is nothing to investigate"},
 		"unknown data":  {`{"chain":"lab","data_ref":"y"}`, "lab", agent.StatusFailed, `the request was refused: data_ref "y" is not in this worker's store`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,6 +54,11 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	if data.Request, err = g.request(ctx); err != nil {
 		return data, err
 	}
+	if g.agent.Attached {
+		data.RequestSize = len(data.Request)
+		data.Request = beginning(data.Request, shownOfAttachment)
+		data.Pages = g.row.Pattern == agent.Iterating
+	}
 	for _, s := range g.agent.Servers {
 		data.Servers = append(data.Servers, prompt.Server{Name: s.Name, Instructions: s.Instructions, Error: missing[s.Name]})
 	}
@@ -87,6 +92,9 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	}
 	return data, nil
 }
+
+// shownOfAttachment is how much agents are shown of data that is attached, in bytes.
+const shownOfAttachment = 16_000
 
 // shownNotes are notes as models and code are shown them: what people say is masked.
 func (j *job) shownNotes(notes []Note) ([]Note, error) {
@@ -194,6 +202,9 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 		body.Calls = append(body.Calls, g.asked(tools, g.in.Iteration, n, call.Name, call.Arguments))
 	}
 	if len(body.Calls) == 0 {
+		if g.row.Prompt == prompt.Action {
+			body.Text, body.ActionsExecuted = prompt.ActionsExecuted(body.Text)
+		}
 		body.Invalid = g.invalid(body.Text)
 	}
 	g.add(transcript.KindReply, body)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 
 	"gopkg.in/yaml.v3"
 
@@ -69,10 +70,15 @@ func (d *decoder) structure(n *yaml.Node, p path, dst reflect.Value) {
 			d.value(pair.value, at, dst.FieldByIndex(f.index), f.late)
 		} else if instead, ok := keys.unused[name]; ok {
 			d.add(SeverityWarning, at, "does nothing here: %s", instead)
-		} else {
+		} else if !slices.Contains(keys.later, name) || !nothing(pair.value) {
 			d.fail(at, "%s", keys.refusal(at))
 		}
 	}
+}
+
+// nothing reports whether a value asks for nothing: [] or {}.
+func nothing(n *yaml.Node) bool {
+	return (n.Kind == yaml.SequenceNode || n.Kind == yaml.MappingNode) && len(n.Content) == 0
 }
 
 // mapping decodes a mapping whose keys are the user's.

@@ -66,6 +66,16 @@ func GraphOf(c *Config, name string) (Graph, error) {
 	return g, nil
 }
 
+// AgentsOf are the agents of all stages of a chain, resolved; what would keep them
+// from running, a key that is missing, is not looked at.
+func AgentsOf(c *Config, chain string) (agents []agent.AgentPlan) {
+	r := resolver{Config: c, seen: map[string]bool{}}
+	for i := range c.AgentChains[chain].Stages {
+		agents = append(agents, r.stage(chain, i).All()...)
+	}
+	return agents
+}
+
 // answers adds the ways from a question, if the chain's configuration says that
 // there is one.
 func (g *Graph) answers(kind string, rule agent.Interrupt) {

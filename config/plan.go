@@ -59,7 +59,7 @@ func (r *resolver) plan(req agent.PlanRequest) (agent.Plan, error) {
 	plan := agent.Plan{
 		Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
 		Bounds: r.bounds(name).plan(own.Budgets, own.Timeout), Interrupts: r.interrupts(name).plan(),
-		AlertMasking: r.Defaults.AlertMasking.plan(),
+		AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
 	}
 	for i := range r.AgentChains[name].Stages {
 		plan.Stages = append(plan.Stages, r.stage(name, i))

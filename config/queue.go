@@ -21,6 +21,7 @@ type Queue struct {
 	_ struct{} `unused:"max_concurrent_sessions" instead:"an investigation that waits takes up nothing; worker_count and the number of workers bound what runs"`
 	_ struct{} `unused:"poll_interval poll_interval_jitter" instead:"Temporal hands work out when it is there, nothing is polled; remove it"`
 	_ struct{} `unused:"orphan_detection_interval orphan_threshold heartbeat_interval" instead:"Temporal gives the work of a lost worker to another one within seconds; remove it"`
+	_ struct{} `unused:"scoring_shutdown_timeout" instead:"what a worker does not finish goes on in another one; graceful_shutdown_timeout is for all calls"`
 }
 
 // Calls is how many model and tool calls one worker runs at once; 0 = not said.
@@ -31,6 +32,17 @@ func (q Queue) settings() settings { return settings{Timeout: q.SessionTimeout} 
 // ToolsAlone reports whether the workers of a queue run nothing but the tools of
 // the servers that name it.
 func (c *Config) ToolsAlone(queue string) bool { return len(c.ServersOf(queue)) > 0 }
+
+// TaskQueues are those that servers name as theirs, sorted.
+func (c *Config) TaskQueues() (queues []string) {
+	for _, s := range c.MCPServers {
+		if s.TaskQueue != "" && s.TaskQueue != agent.MainQueue && !slices.Contains(queues, s.TaskQueue) {
+			queues = append(queues, s.TaskQueue)
+		}
+	}
+	slices.Sort(queues)
+	return queues
+}
 
 // ServersOf are the servers whose tools run on a queue that is not the main one, sorted.
 func (c *Config) ServersOf(queue string) (names []string) {

@@ -19,6 +19,10 @@ type Server struct {
 	TaskQueue string `yaml:"task_queue" default:"all workers"`
 	// Risk says what a tool may do to the world, by the tool's name.
 	Risk map[string]agent.Risk `yaml:"risk" enum:"risk" default:"what the server says of it"`
+	// Idempotent are tools whose calls may be made again after a crash, though they write or destroy.
+	Idempotent []string `yaml:"idempotent" default:"those that the server says it of"`
+	// TrustAnnotations: what the server says of its tools (readOnlyHint, idempotentHint) counts. Otherwise it may raise a risk, never lower it. A stdio server is a program that runs with the worker's rights; any other may be somebody else's.
+	TrustAnnotations *bool `yaml:"trust_annotations" default:"true for stdio, false for http and sse"`
 
 	// Summarization shortens large results.
 	Summarization Summarization `yaml:"summarization"`
@@ -49,5 +53,16 @@ func (s *Server) validate(p path, v *validator) {
 // server plans a server.
 func (c *Config) server(name string) agent.Server {
 	s := c.MCPServers[name]
-	return agent.Server{Name: name, TaskQueue: s.TaskQueue, Instructions: s.Instructions, Risk: s.Risk, Masking: c.resultMasking(name)}
+	return agent.Server{
+		Name: name, TaskQueue: s.TaskQueue, Instructions: s.Instructions, Masking: c.resultMasking(name),
+		Risk: s.Risk, Idempotent: s.Idempotent, TrustAnnotations: s.trusted(),
+	}
+}
+
+// trusted reports whether the server's annotations count.
+func (s *Server) trusted() bool {
+	if s.TrustAnnotations != nil {
+		return *s.TrustAnnotations
+	}
+	return s.Transport.Type == "" || s.Transport.Type == TransportStdio
 }

@@ -87,7 +87,7 @@ type StageAgent struct {
 
 	Flow `yaml:",inline"`
 
-	_ struct{} `later:"sub_agents fallback_list required_skills skills"`
+	_ struct{} `later:"sub_agents fallback_list required_skills skills orchestrator"`
 }
 
 func (s *Stage) validate(p path, v *validator) {

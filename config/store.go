@@ -9,8 +9,27 @@ import (
 type System struct {
 	// Store says where content is kept: in SQLite, on one host, or in PostgreSQL.
 	Store Store `yaml:"store"`
+	// Limits bound what requests may bring.
+	Limits Limits `yaml:"limits"`
 
 	_ struct{} `later:"http runbooks cost_estimation retention holidays dashboard_url github slack allowed_ws_origins prompt_caching"`
+}
+
+// Limits bound what requests may bring.
+type Limits struct {
+	// Data is how large the data of a request may be. A larger one is refused, unless the request says that it is attached: agents are then shown its beginning, and read the rest in pages.
+	Data *int `yaml:"data" min:"1" unit:"bytes" default:"262144"`
+}
+
+// defaultMaxData is about 64,000 tokens, which each agent is shown with every call.
+const defaultMaxData = 256 << 10
+
+// MaxData is how large the data of a request may be, in bytes.
+func (c *Config) MaxData() int {
+	if c.System.Limits.Data == nil {
+		return defaultMaxData
+	}
+	return *c.System.Limits.Data
 }
 
 // Store says where content is kept: one of the two.

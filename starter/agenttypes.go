@@ -144,7 +144,7 @@ func (c *cli) agentAbilities(ctx context.Context, cfg *config.Config, f agentTyp
 
 // offeredTools are what the policy offers an agent, here as in an investigation.
 func (c *cli) offeredTools(ctx context.Context, cfg *config.Config, name string) (names []string, err error) {
-	box, err := c.toolboxOf(cfg)
+	box, err := c.toolboxOf(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func TestProgressTellsWhatWaits(t *testing.T) {
 			interrupt()
 		}
 	})
-	args := []string{"run", "--chain", "risky", "--workflow-id", "w", "--address", fake.address, "--store", filepath.Join(t.TempDir(), "none")}
+	args := []string{"run", "--chain", "risky", "--data", "x", "--workflow-id", "w", "--address", fake.address, "--store", filepath.Join(t.TempDir(), "none")}
 	code := run(ctx, args, cli{in: strings.NewReader(""), out: out, err: io.Discard, getenv: func(string) string { return "" }})
 	if code != exitInterrupted || !told {
 		t.Errorf("exit code %d, told: %t", code, told)

@@ -58,7 +58,8 @@ func (c *cli) chainGraphCommand() *cobra.Command {
 		Short: "Draw a chain: its stages, and which way it goes when",
 		Long: `Draw a chain: its stages with their agents, which way it goes when, and what it asks
 people. What it does by itself is drawn; an agent whose result is JSON can also ask for
-another pass or for people by the field "outcome". Mermaid is drawn by Git hosts and by
+another pass or for people by the field "outcome". Agents with tools that act on the
+world have what they may do without asking a person beside them. Mermaid is drawn by Git hosts and by
 the Mermaid tools, dot by Graphviz; text is for terminals.`,
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return c.chainGraph(dir, chain, format) },
@@ -80,7 +81,7 @@ func (c *cli) chainGraph(dir, chain, format string) error {
 		return usagef("--chain: %w", err)
 	}
 	var text string
-	switch d := newDrawing(graph); format {
+	switch d := newDrawing(graph, unattendedOf(cfg, chain)); format {
 	case "mermaid":
 		text = d.mermaid()
 	case "dot":

@@ -18,6 +18,7 @@ type drawing struct {
 	config.Graph
 	boxes []box
 	lines []line
+	free  []unattended
 }
 
 // box is a stage, a question to people, or an end of the chain.
@@ -42,12 +43,12 @@ type line struct {
 	failure  bool // it is gone when something has failed
 }
 
-func newDrawing(g config.Graph) drawing {
-	d := drawing{Graph: g, boxes: []box{{id: "start", name: "start"}}}
+func newDrawing(g config.Graph, free []unattended) drawing {
+	d := drawing{Graph: g, free: free, boxes: []box{{id: "start", name: "start"}}}
 	ids := map[string]string{config.Start: "start", agent.TargetEnd: "finish"}
 	for i, s := range g.Stages {
 		ids[s.Name] = "s" + strconv.Itoa(i+1)
-		d.boxes = append(d.boxes, box{ids[s.Name], s.Name, boxStage, aboutStage(s)})
+		d.boxes = append(d.boxes, box{ids[s.Name], s.Name, boxStage, d.aboutStage(s)})
 	}
 	for _, e := range g.Edges { // questions, in the order in which they are answered
 		if _, known := ids[e.From]; !known {
@@ -62,7 +63,7 @@ func newDrawing(g config.Graph) drawing {
 	return d
 }
 
-func aboutStage(s config.GraphStage) []string {
+func (d drawing) aboutStage(s config.GraphStage) []string {
 	var names []string
 	for _, name := range s.Agents {
 		if !slices.Contains(names, name) {
@@ -86,6 +87,15 @@ func aboutStage(s config.GraphStage) []string {
 	}
 	if s.JoinAny {
 		about = append(about, "one that it requires is enough")
+	}
+	for _, u := range d.free {
+		who := slices.DeleteFunc(slices.Clone(u.Agents), func(name string) bool { return !slices.Contains(s.Agents, name) })
+		switch {
+		case len(who) == len(names):
+			about = append(about, fmt.Sprintf("may %s unasked", u.may()))
+		case len(who) > 0:
+			about = append(about, fmt.Sprintf("%s may %s unasked", strings.Join(who, ", "), u.may()))
+		}
 	}
 	return about
 }

@@ -68,7 +68,7 @@ func TestRunShowsWhatTheWorkerWrites(t *testing.T) {
 		}()
 	}
 	var c console
-	code := c.run(t.Context(), "run", "--chain", "unplanned", "--workflow-id", "w", "--address", fake.address, "--store", path)
+	code := c.run(t.Context(), "run", "--chain", "unplanned", "--data", "x", "--workflow-id", "w", "--address", fake.address, "--store", path)
 	if code != 0 {
 		t.Errorf("exit code %d: %s", code, &c.err)
 	}
@@ -81,8 +81,8 @@ func TestRunShowsWhatTheWorkerWrites(t *testing.T) {
 func TestInterruptLeavesTheInvestigationAlone(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"run", "--chain", "long", "--workflow-id", "w"},
-		{"run", "--chain", "long", "--workflow-id", "w", "--json"},
+		{"run", "--chain", "long", "--data", "x", "--workflow-id", "w"},
+		{"run", "--chain", "long", "--data", "x", "--workflow-id", "w", "--json"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +119,7 @@ func TestWatchOfATerminatedInvestigationEnds(t *testing.T) {
 	}
 	var c console
 	common := []string{"--address", fake.address, "--store", path}
-	if code := c.run(t.Context(), append(common, "run", "--chain", "killed", "--workflow-id", "w", "--detach")...); code != 0 {
+	if code := c.run(t.Context(), append(common, "run", "--chain", "killed", "--data", "x", "--workflow-id", "w", "--detach")...); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &c.err)
 	}
 	if code := c.run(t.Context(), append(common, "watch", "w")...); code != 1 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -24,7 +25,10 @@ const (
 // request makes the request that the flags describe. Data that is large goes
 // into the store, if there is one here, and the request names it.
 func (c *cli) request(ctx context.Context, f runFlags) (agent.Request, error) {
-	req := agent.Request{Chain: f.chain, AlertType: f.alertType, Provider: f.provider, UseMock: f.mock}
+	req := agent.Request{Chain: f.chain, AlertType: f.alertType, Provider: f.provider, UseMock: f.mock, AllowEmpty: f.allowEmpty, Attach: f.attach}
+	if req.Chain == "" && req.AlertType == "" {
+		return req, usagef("--chain or --alert-type is needed")
+	}
 	var err error
 	if req.Runbook, err = c.text("--runbook", f.runbook); err != nil {
 		return req, err
@@ -33,7 +37,14 @@ func (c *cli) request(ctx context.Context, f runFlags) (agent.Request, error) {
 	if err != nil {
 		return req, err
 	}
-	if data, err = c.masked(data); err != nil {
+	cfg, err := c.loadConfig(c.getenv("INQUEST_CONFIG"))
+	if err != nil {
+		return req, err
+	}
+	if err := req.CheckData(data, cfg.MaxData()); err != nil {
+		return req, usagef("%s", describeFields(err))
+	}
+	if data, err = masked(cfg, data); err != nil {
 		return req, err
 	}
 	if len(data) > maxEasy {
@@ -47,9 +58,6 @@ func (c *cli) request(ctx context.Context, f runFlags) (agent.Request, error) {
 			return req, fmt.Errorf("write the request: %w", err)
 		}
 	}
-	if req.Chain == "" && req.AlertType == "" {
-		return req, usagef("--chain or --alert-type is needed")
-	}
 	if err := req.Validate(); err != nil {
 		return req, usagef("%s", describeFields(err))
 	}
@@ -58,11 +66,7 @@ func (c *cli) request(ctx context.Context, f runFlags) (agent.Request, error) {
 
 // masked is a request's data as it may leave this process: masked as the
 // configuration says (INQUEST_CONFIG, else what is built in). The workers mask it again.
-func (c *cli) masked(data string) (string, error) {
-	cfg, err := c.loadConfig(c.getenv("INQUEST_CONFIG"))
-	if err != nil {
-		return "", err
-	}
+func masked(cfg *config.Config, data string) (string, error) {
 	masking := cfg.AlertMasking()
 	if masking == nil {
 		return data, nil
@@ -79,7 +83,8 @@ func (c *cli) masked(data string) (string, error) {
 
 // describeFields says which flags the errors of a request are about.
 func describeFields(err error) string {
-	return strings.NewReplacer(`"chain"`, "--chain", `"alert_type"`, "--alert-type", `"provider"`, "--provider").Replace(err.Error())
+	return strings.NewReplacer(`"chain"`, "--chain", `"alert_type"`, "--alert-type", `"provider"`, "--provider", `"data"`, "--data",
+		`"allow_empty": true`, "--allow-empty", `"attach": true`, "--attach").Replace(err.Error())
 }
 
 func checkSize(req agent.Request) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -70,6 +71,7 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Check(errors.Join(
 		save(ctx, st, "done", agent.StatusCompleted, agent.EndCompleted, ""),
+		st.SaveProgramTools(ctx, []tool.Spec{{Name: "open_ticket", Description: "Opens a ticket", Risk: agent.RiskWrite}}),
 		save(ctx, st, "lost", agent.StatusFailed, agent.EndLLMFailed, "no model answered"),
 	))
 	for _, workflowID := range args[1:] {

@@ -22,7 +22,7 @@ import (
 // runFlags are those of the command run.
 type runFlags struct {
 	chain, alertType, data, provider, runbook, workflowID string
-	mock, json, detach, verbose                           bool
+	mock, json, detach, verbose, allowEmpty, attach       bool
 }
 
 func (c *cli) runCommand() *cobra.Command {
@@ -40,6 +40,8 @@ func (c *cli) runCommand() *cobra.Command {
 	set.StringVar(&f.chain, "chain", "", "chain to run")
 	set.StringVar(&f.alertType, "alert-type", "", "alert type, which says which chain runs")
 	set.StringVar(&f.data, "data", "", "what to investigate: a text, @file, or - for standard input")
+	set.BoolVar(&f.allowEmpty, "allow-empty", false, "start without data, for a chain that needs none")
+	set.BoolVar(&f.attach, "attach", false, "take data that is larger than system.limits.data: agents are shown its beginning and read the rest in pages")
 	set.StringVar(&f.provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
 	set.StringVar(&f.runbook, "runbook", "", "instead of the chain's runbook: a text or @file")
 	set.BoolVar(&f.mock, "mock", false, "let the mocks that the configuration names work in their agents' place")

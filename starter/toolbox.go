@@ -16,6 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 // configFlag adds the flag that names a configuration.
@@ -46,15 +47,15 @@ func (c *cli) loadConfig(dir string) (*config.Config, error) {
 }
 
 // toolbox makes the tools of a configuration usable here. The caller closes it.
-func (c *cli) toolbox(dir string) (*app.Toolbox, error) {
+func (c *cli) toolbox(ctx context.Context, dir string) (*app.Toolbox, error) {
 	cfg, err := c.loadConfig(dir)
 	if err != nil {
 		return nil, err
 	}
-	return c.toolboxOf(cfg)
+	return c.toolboxOf(ctx, cfg)
 }
 
-func (c *cli) toolboxOf(cfg *config.Config) (*app.Toolbox, error) {
+func (c *cli) toolboxOf(ctx context.Context, cfg *config.Config) (*app.Toolbox, error) {
 	data, err := c.dataFolder()
 	if err != nil {
 		return nil, err
@@ -62,7 +63,22 @@ func (c *cli) toolboxOf(cfg *config.Config) (*app.Toolbox, error) {
 	if err := app.PrepareSample(data); err != nil {
 		c.say("starter: %v", err) // only the sample's own tools lack it
 	}
-	return app.NewToolbox(app.ToolboxOptions{Config: cfg, Rates: rates{c}, Logger: slog.New(slog.DiscardHandler)}), nil
+	elsewhere, err := c.programTools(ctx)
+	if err != nil {
+		c.say("warning: the tools of the workers' program are not known: %v", err)
+	}
+	return app.NewToolbox(app.ToolboxOptions{Config: cfg, Rates: rates{c}, Elsewhere: elsewhere, Logger: slog.New(slog.DiscardHandler)}), nil
+}
+
+// programTools are the tools in Go of the workers' program, if their store is here.
+func (c *cli) programTools(ctx context.Context) (specs []tool.Spec, err error) {
+	err = c.withStore(ctx, func(st *store.Store) error {
+		if st != nil {
+			specs, err = st.ProgramTools(ctx)
+		}
+		return err
+	})
+	return specs, err
 }
 
 // rates keeps rate limits in the workers' store, which is opened only for a call

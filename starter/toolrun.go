@@ -65,7 +65,7 @@ func (c *cli) toolRun(ctx context.Context, name string, f toolRunFlags) error {
 	if err != nil {
 		return err
 	}
-	box, err := c.toolbox(f.config)
+	box, err := c.toolbox(ctx, f.config)
 	if err != nil {
 		return err
 	}

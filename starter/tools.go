@@ -29,8 +29,9 @@ func (c *cli) toolsCommand() *cobra.Command {
 		Short: "List the tools of a configuration",
 		Long: `List the tools of a configuration: those of its MCP servers, which are reached from
 here, and those that are built in. With --agent, only what that agent is offered,
-by its definition: servers that chains and stages add are not known here. A server
-that cannot be reached is a warning.`,
+by its definition: servers that chains and stages add are not known here. RISK FROM
+says whose word the risk is, ASKS whether a person decides on each call. A server that
+cannot be reached is a warning.`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.tools(cmd.Context(), f) },
 	}
@@ -51,7 +52,7 @@ func (c *cli) tools(ctx context.Context, f toolsFlags) error {
 	if kind != "" && !slices.Contains(toolTypes, kind) {
 		return usagef("--type %q: use one of %v", f.kind, toolTypes)
 	}
-	box, err := c.toolbox(f.config)
+	box, err := c.toolbox(ctx, f.config)
 	if err != nil {
 		return err
 	}
@@ -75,9 +76,11 @@ func (c *cli) tools(ctx context.Context, f toolsFlags) error {
 
 func (c *cli) printTools(tools []app.ToolInfo) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tTYPE\tRISK\tIDEMPOTENCY\tDESCRIPTION")
+	fmt.Fprintln(w, "NAME\tTYPE\tRISK\tRISK FROM\tIDEMPOTENCY\tASKS\tDESCRIPTION")
 	for _, t := range tools {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", terminal.CleanLine(t.Name), t.Type, t.Risk, t.Idempotency, shorten(t.Description))
+		asks := map[bool]string{true: "a person", false: "nobody"}[t.NeedsApproval]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			terminal.CleanLine(t.Name), t.Type, t.Risk, t.RiskFrom, t.Idempotency, asks, shorten(t.Description))
 	}
 	return w.Flush()
 }

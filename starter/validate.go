@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -18,7 +19,8 @@ func (c *cli) validateCommand() *cobra.Command {
 		Use:   "validate [DIR]",
 		Short: "Check a configuration and print all that is wrong with it",
 		Long: `Check a configuration (a directory with *.yaml, or one file) and print all that is
-wrong with it. Without one, what is built in is checked.`,
+wrong with it, and what its agents may do without asking a person. Without one, what
+is built in is checked.`,
 		Args: atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -38,6 +40,8 @@ type verified struct {
 	Config   string          `json:"config"`
 	OK       bool            `json:"ok"`
 	Findings config.Findings `json:"findings"`
+	// Unattended is what agents may do without asking a person.
+	Unattended []unattended `json:"unattended"`
 }
 
 func (c *cli) validate(dir string, credentials, asJSON bool) error {
@@ -45,13 +49,17 @@ func (c *cli) validate(dir string, credentials, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	_, findings := config.Check(config.Source{
+	cfg, findings := config.Check(config.Source{
 		Dir: dir, Env: command.Env(filepath.Dir(store)), SkipCredentials: !credentials,
 	})
+	var free []unattended
+	if !findings.Failed() {
+		free = unattendedIn(cfg)
+	}
 	if asJSON {
-		err = c.printJSON(verified{dir, !findings.Failed(), append(config.Findings{}, findings...)})
+		err = c.printJSON(verified{dir, !findings.Failed(), append(config.Findings{}, findings...), append([]unattended{}, free...)})
 	} else {
-		err = c.printFindings(dir, findings)
+		err = errors.Join(c.printFindings(dir, findings), c.printUnattended(free))
 	}
 	if err == nil && findings.Failed() {
 		err = usagef("the configuration is refused")

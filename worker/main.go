@@ -45,8 +45,8 @@ calls may finish, and what does not finish goes on in another worker.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, f) },
 	}
 	cmd.Flags().StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
-	cmd.Flags().StringVar(&f.store, "store", os.Getenv("INQUEST_STORE"), "path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: system.store, else that of dev) [INQUEST_STORE]")
-	cmd.Flags().BoolVar(&f.adoptStore, "adopt-store", false, "take over a SQLite store that was moved here from another host, or whose host has a new name")
+	cmd.Flags().StringVar(&f.store, "store", os.Getenv("INQUEST_STORE"), "path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: system.store of the configuration) [INQUEST_STORE]")
+	cmd.Flags().BoolVar(&f.adoptStore, "adopt-store", false, "take over a SQLite store that was moved here from another host, or whose host has a new name; make this store the fleet's in the place of another one")
 	cmd.Flags().StringVar(&f.taskQueue, "task-queue", workflows.TaskQueue, "task queue to serve; on one that MCP servers name as theirs (task_queue), only their tools are run: such a worker needs no model's key")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -73,11 +73,14 @@ func run(cmd *cobra.Command, f flags) error {
 	if findings, ok := errors.AsType[config.Findings](err); ok {
 		return &command.UsageError{Err: findings}
 	}
+	if errors.Is(err, app.ErrNoStore) || errors.Is(err, app.ErrOtherStore) {
+		return &command.UsageError{Err: err}
+	}
 	if err != nil {
 		return err
 	}
 	probe.ready.Store(true)
-	started := opts.Logger.With("temporal", opts.Temporal.HostPort, "task_queue", f.taskQueue)
+	started := opts.Logger.With("temporal", opts.Temporal.HostPort, "task_queue", f.taskQueue, "store", host.Address(), "store_id", host.Store.ID())
 	if servers := host.ServersAlone(); len(servers) > 0 {
 		started = started.With("only_tools_of", servers)
 	}
@@ -105,7 +108,7 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 		}
 		opts.Data = filepath.Dir(f.store)
 	}
-	opts.Store, opts.DefaultStore, opts.Config = f.store, command.StorePath(opts.Data), f.config
+	opts.Store, opts.Config = f.store, f.config
 	opts.AdoptStore, opts.CachedWorkflows = f.adoptStore, f.cachedWorkflows
 	opts.MaxCalls, opts.TaskQueue, opts.Drain, opts.DeploymentVersion = f.maxCalls, f.taskQueue, f.drain, f.deploymentVersion
 	return opts, checkNumbers(cmd, f)

@@ -21,6 +21,7 @@ func Register(registry worker.WorkflowRegistry) {
 	registry.RegisterWorkflow(Stage)
 	// A conversation may be open for months: it moves on with the deployment.
 	registry.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
+	registry.RegisterWorkflowWithOptions(Fleet, workflow.RegisterOptions{VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
 	registry.RegisterWorkflow(IteratingAgent)
 	registry.RegisterWorkflow(SingleShotAgent)
 	registry.RegisterWorkflow(ToolPlanAgent)

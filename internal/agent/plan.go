@@ -16,11 +16,16 @@ type Plan struct {
 	Chain     string `json:"chain"`
 	AlertType string `json:"alert_type,omitempty"`
 	Runbook   string `json:"runbook,omitempty"`
+	// Store is the identity of the store that holds what the plan is for: in any
+	// other one, there is no such plan.
+	Store string `json:"store,omitempty"`
 	// Conversation: the plan of a conversation. Its one stage has one agent, and
 	// there is no task: people say what they want.
 	Conversation bool `json:"conversation,omitempty"`
 	// AlertMasking is what is masked in the request's data; nil = nothing.
 	AlertMasking *Masking `json:"alert_masking,omitempty"`
+	// MaxData is how large the request's data may be without being attached, in bytes; 0 = any size.
+	MaxData int `json:"max_data,omitempty"`
 	// Timeout bounds the investigation; time paused does not count. 0 = none.
 	Timeout    Duration    `json:"timeout,omitempty"`
 	Bounds     Bounds      `json:"bounds,omitzero"`
@@ -36,6 +41,18 @@ func (p Plan) StageOf(run string) (StagePlan, bool) {
 		return StagePlan{}, false
 	}
 	return p.Stages[i], true
+}
+
+// Attach has all agents read the request's data in pages.
+func (p *Plan) Attach() {
+	for i := range p.Stages {
+		for n := range p.Stages[i].Agents {
+			p.Stages[i].Agents[n].Attached = true
+		}
+		if p.Stages[i].Synthesis != nil {
+			p.Stages[i].Synthesis.Attached = true
+		}
+	}
 }
 
 // MainQueue is the task queue that workers serve unless they are told otherwise.
@@ -123,6 +140,9 @@ type AgentPlan struct {
 	Tools   ToolConfig `json:"tools,omitzero"`
 	// Contract is what the agent's final text has to be.
 	Contract Contract `json:"contract,omitzero"`
+	// Attached: the agent is shown the beginning of the request's data and reads the
+	// rest in pages.
+	Attached bool `json:"attached,omitempty"`
 	// MemoryBlocks are those that the agent's memory begins with.
 	MemoryBlocks []MemoryBlock `json:"memory_blocks,omitempty"`
 	Temperature  *float32      `json:"temperature,omitempty"`
@@ -200,6 +220,10 @@ type Server struct {
 	TaskQueue    string          `json:"task_queue,omitempty"`
 	Instructions string          `json:"instructions,omitempty"`
 	Risk         map[string]Risk `json:"risk,omitempty"`
+	// Idempotent are tools whose calls may be made again though they change something.
+	Idempotent []string `json:"idempotent,omitempty"`
+	// TrustAnnotations: what the server says of its tools may lower their risk.
+	TrustAnnotations bool `json:"trust_annotations,omitempty"`
 	// Masking is what is masked in the server's results; nil = nothing.
 	Masking *Masking `json:"masking,omitempty"`
 	// Summarization shortens large results; nil = they are shown as they are.

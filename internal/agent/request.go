@@ -21,6 +21,11 @@ type Request struct {
 	Data json.RawMessage `json:"data,omitempty"`
 	// DataRef is the hash of data that was put into the store before, of any size.
 	DataRef string `json:"data_ref,omitempty"`
+	// AllowEmpty lets an investigation begin with nothing to investigate.
+	AllowEmpty bool `json:"allow_empty,omitempty"`
+	// Attach shows agents the beginning of data that is larger than the limit; they
+	// read the rest in pages.
+	Attach bool `json:"attach,omitempty"`
 	// Provider replaces the model of every agent: an llm_providers entry or "provider:model".
 	Provider string `json:"provider,omitempty"`
 	// Runbook is text that replaces the chain's runbook.
@@ -30,7 +35,7 @@ type Request struct {
 }
 
 // requestFields is what errors tell a user who got the input wrong.
-const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "provider", "runbook", "use_mock"}`
+const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", "provider", "runbook", "use_mock"}`
 
 // ParseRequest reads a workflow's arguments strictly: there must be one, an
 // object, with known fields only. The error says what to write.
@@ -99,6 +104,28 @@ func (r Request) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// CheckData says what is wrong with the text of a request's data: a model is paid
+// for every word of it, by each agent, with every call. limit is in bytes, 0 = none.
+func (r Request) CheckData(text string, limit int) error {
+	switch {
+	case blank(text) && !r.AllowEmpty:
+		return errors.New(`there is nothing to investigate: give "data", or "allow_empty": true for a chain that needs none`)
+	case limit > 0 && len(text) > limit && !r.Attach:
+		return fmt.Errorf(`"data" is %d bytes, and system.limits.data is %d: give the part that matters, raise the limit, `+
+			`or give "attach": true (agents are shown the beginning and read the rest in pages)`, len(text), limit)
+	}
+	return nil
+}
+
+// blank reports whether a text, or the JSON that it is, holds nothing.
+func blank(text string) bool {
+	switch strings.Join(strings.Fields(text), "") {
+	case "", "{}", "[]", "null", `""`:
+		return true
+	}
+	return false
 }
 
 // DataText is the data as agents are shown it: a JSON string as its text,

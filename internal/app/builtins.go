@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/memory"
@@ -24,6 +25,11 @@ func (b builtins) tools(plan agent.AgentPlan) []builtin.Tool {
 		tools = append(tools, builtin.Shell(*plan.Shell))
 	}
 	return append(tools, b.code...)
+}
+
+// has reports whether a tool is one that the program has brought along.
+func (b builtins) has(name string) bool {
+	return slices.ContainsFunc(b.code, func(t builtin.Tool) bool { return t.Spec.Name == name })
 }
 
 // Specs lists them, and the tools of the memory, whose calls are the store's to journal.

@@ -18,6 +18,8 @@ import (
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
 
 // HostOptions is what a process needs to be a worker.
@@ -29,8 +31,11 @@ type HostOptions struct {
 	// configuration says, else DefaultStore.
 	Store        string
 	DefaultStore string
-	// AdoptStore takes over a SQLite file that another host has marked: see store.Options.
+	// AdoptStore takes over a SQLite file that another host has marked (see
+	// store.Options), and makes the store the fleet's in the place of another one.
 	AdoptStore bool
+	// TemporaryStore: the store ends with the process, so it is nobody else's.
+	TemporaryStore bool
 	// TaskQueue is the queue to serve: a server's own one for its tools alone.
 	TaskQueue string
 	// MaxCalls is how many model and tool calls run at once; 0 = as the
@@ -53,12 +58,17 @@ type HostOptions struct {
 // is not in the cache is read from its history when something happens to it.
 const DefaultCachedWorkflows = 1000
 
+// ErrNoStore: nobody says which store the worker shares with the others.
+var ErrNoStore = errors.New("no store is named: give --store, INQUEST_STORE or system.store, the same for all workers and the starter " +
+	"(a postgres:// address, or the path of a SQLite file for the workers of one host)")
+
 // Host is a worker with all that it opened.
 type Host struct {
 	Client  client.Client
 	Store   *store.Store
 	Config  *config.Live
 	opts    HostOptions
+	where   store.Options
 	hup     chan os.Signal
 	worker  *Worker
 	unwatch context.CancelFunc
@@ -108,7 +118,13 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	if h.opts.Embedding == nil { // the cache is the process's
 		worker.SetStickyWorkflowCacheSize(cmp.Or(h.opts.CachedWorkflows, DefaultCachedWorkflows))
 	}
+	if err := h.joinFleet(ctx); err != nil {
+		return err
+	}
 	code := h.opts.embedding()
+	if err := h.publishTools(ctx, code.Tools); err != nil {
+		return err
+	}
 	h.worker, err = StartWorker(ctx, WorkerOptions{
 		Client: h.Client, Namespace: h.opts.Temporal.Namespace,
 		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0,
@@ -117,6 +133,18 @@ func (h *Host) Start(ctx context.Context) (err error) {
 		DeploymentVersion: h.opts.DeploymentVersion, Logger: h.opts.Logger,
 	})
 	return err
+}
+
+// publishTools lets those who list tools elsewhere know of the program's own.
+func (h *Host) publishTools(ctx context.Context, tools []builtin.Tool) error {
+	var specs []tool.Spec
+	for _, t := range tools {
+		specs = append(specs, t.Spec)
+	}
+	if len(specs) == 0 {
+		return nil
+	}
+	return h.Store.SaveProgramTools(ctx, specs)
 }
 
 // ServersAlone are the MCP servers whose tools are all that the host runs; none =
@@ -143,6 +171,9 @@ func (h *Host) storeOptions(opts HostOptions) (store.Options, error) {
 		if target.Postgres == "" {
 			out.Path = cmp.Or(target.SQLite, opts.DefaultStore)
 		}
+		if out.Path == "" && out.DSN == "" {
+			return out, ErrNoStore
+		}
 	}
 	out.Logger, out.Adopt = opts.Logger, opts.AdoptStore
 	return out, nil
@@ -150,11 +181,10 @@ func (h *Host) storeOptions(opts HostOptions) (store.Options, error) {
 
 func (h *Host) connect(ctx context.Context) (err error) {
 	opts := h.opts
-	where, err := h.storeOptions(opts)
-	if err != nil {
+	if h.where, err = h.storeOptions(opts); err != nil {
 		return err
 	}
-	if h.Store, err = store.Open(ctx, where); err != nil {
+	if h.Store, err = store.Open(ctx, h.where); err != nil {
 		return err
 	}
 	opts.Temporal.ExternalStorage = payload.Storage(h.Store)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -20,8 +22,10 @@ import (
 type ToolboxOptions struct {
 	Config ToolConfiguration
 	// Rates keeps the rate limits of agents; nil = nobody does.
-	Rates  Rates
-	Logger *slog.Logger
+	Rates Rates
+	// Elsewhere are tools of the workers' program, which cannot run here.
+	Elsewhere []tool.Spec
+	Logger    *slog.Logger
 }
 
 // Rates keeps places in the sliding windows of agents and tools; a *store.Store does.
@@ -53,9 +57,20 @@ type Toolbox struct {
 // NewToolbox returns a toolbox that has not reached any server yet. Close it.
 func NewToolbox(opts ToolboxOptions) *Toolbox {
 	return &Toolbox{
-		config: opts.Config, rates: opts.Rates, policy: tool.NewPolicy(opts.Logger), builtins: builtins{results: noResults{}},
+		config: opts.Config, rates: opts.Rates, policy: tool.NewPolicy(opts.Logger), builtins: builtins{results: noResults{}, code: elsewhere(opts.Elsewhere)},
 		pool: mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger}),
 	}
+}
+
+// elsewhere are tools that say where they can be run.
+func elsewhere(specs []tool.Spec) (tools []builtin.Tool) {
+	for _, spec := range specs {
+		text := fmt.Sprintf("%s is a function of the workers' program: agents can call it, and nobody can here.", spec.Name)
+		tools = append(tools, builtin.Tool{Spec: spec, Run: func(context.Context, tool.Call) tool.Result {
+			return tool.Failure(tool.ErrorUnavailable, text)
+		}})
+	}
+	return tools
 }
 
 // Close ends the sessions of the servers.
@@ -74,6 +89,9 @@ func (noResults) Entries(context.Context, transcript.Scope) ([]transcript.Entry,
 // Blob says that there is none.
 func (noResults) Blob(context.Context, string) ([]byte, error) { return nil, errNoResults }
 
+// Request says that there is none.
+func (noResults) Request(context.Context, string) ([]byte, error) { return nil, errNoResults }
+
 // user is who uses tools: an agent as it is defined, or nobody in particular, who
 // may use all that the configuration switches on.
 type user struct {
@@ -85,7 +103,12 @@ type user struct {
 // *config.PlanError.
 func (b *Toolbox) user(name string) (user, error) {
 	if name == "" {
-		return user{agent.Type{Tools: []string{agent.ToolShell}}, b.config.ToolPlan()}, nil
+		plan := b.config.ToolPlan()
+		row := agent.Type{Tools: []string{agent.ToolShell}}
+		for _, t := range b.builtins.code {
+			row.Tools = append(row.Tools, t.Spec.Name)
+		}
+		return user{row, plan}, nil
 	}
 	plan, err := b.config.AgentPlan(name)
 	row, _ := agent.LookupType(plan.Type)
@@ -106,8 +129,19 @@ func (b *Toolbox) List(ctx context.Context, agentName string, kind ToolType) (to
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	for _, spec := range b.set(u, catalogues).Offered() {
+	if agentName == "" { // all that there is, whoever has it
+		u.row.Tools = nil
+		for _, spec := range b.builtins.Specs(u.plan) {
+			u.row.Tools = append(u.row.Tools, spec.Name)
+		}
+	}
+	set := b.set(u, catalogues)
+	for _, spec := range set.Offered() {
 		if info := describe(spec); kind == "" || info.Type == kind {
+			if b.builtins.has(spec.Name) {
+				info.Module = programModule
+			}
+			info.NeedsApproval = set.NeedsApproval(spec.Name)
 			tools = append(tools, info)
 		}
 	}

@@ -30,7 +30,10 @@ type ToolInfo struct {
 	Parameters  []ToolParameter  `json:"parameters"` // the required ones first, by name
 	InputSchema json.RawMessage  `json:"input_schema"`
 	Risk        agent.Risk       `json:"risk"`
+	RiskFrom    tool.Source      `json:"risk_from"`
 	Idempotency tool.Idempotency `json:"idempotency"`
+	// NeedsApproval: a person decides on each call.
+	NeedsApproval bool `json:"needs_approval"`
 }
 
 // ToolParameter is a property of a tool's schema.
@@ -43,11 +46,14 @@ type ToolParameter struct {
 // builtinModule is the module of the tools that Inquest brings with it.
 const builtinModule = "builtin"
 
+// programModule is the module of tools that the workers' program has in Go.
+const programModule = "program"
+
 func describe(spec tool.Spec) ToolInfo {
 	info := ToolInfo{
 		Name: spec.Name, Type: ToolCode, Module: builtinModule, Description: spec.Description,
 		Parameters: parameters(spec.Schema), InputSchema: spec.Schema,
-		Risk: cmp.Or(spec.Risk, agent.RiskUnknown), Idempotency: spec.Class(),
+		Risk: cmp.Or(spec.Risk, agent.RiskUnknown), RiskFrom: cmp.Or(spec.RiskFrom, tool.SourceProgram), Idempotency: spec.Class(),
 	}
 	if server, _ := tool.Split(spec.Name); server != "" {
 		info.Type, info.Server, info.Module = ToolMCP, server, ""

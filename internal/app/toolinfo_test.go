@@ -19,20 +19,20 @@ func TestDescribe(t *testing.T) {
 		want ToolInfo
 	}{
 		"of a server": {
-			tool.Spec{Name: "k8s.get.pods", Description: "Lists pods", Schema: json.RawMessage(schema), Risk: agent.RiskReadOnly},
+			tool.Spec{Name: "k8s.get.pods", Description: "Lists pods", Schema: json.RawMessage(schema), Risk: agent.RiskReadOnly, RiskFrom: tool.SourceAnnotation},
 			ToolInfo{Name: "k8s.get.pods", Type: ToolMCP, Description: "Lists pods", Server: "k8s", InputSchema: json.RawMessage(schema),
 				Parameters: []ToolParameter{{"b", "string", true}, {"z", "array", true}, {"a", "any", false}, {"c", "integer|null", false}},
-				Risk:       agent.RiskReadOnly, Idempotency: tool.Safe},
+				Risk:       agent.RiskReadOnly, RiskFrom: tool.SourceAnnotation, Idempotency: tool.Safe},
 		},
 		"built in, and nothing known": {
 			tool.Spec{Name: "shell"},
 			ToolInfo{Name: "shell", Type: ToolCode, Module: "builtin", InputSchema: anything, Parameters: []ToolParameter{},
-				Risk: agent.RiskUnknown, Idempotency: tool.NonIdempotent},
+				Risk: agent.RiskUnknown, RiskFrom: tool.SourceProgram, Idempotency: tool.NonIdempotent},
 		},
 		"a schema that is none": {
-			tool.Spec{Name: "s.x", Schema: json.RawMessage(`true`), Risk: agent.RiskDestructive},
+			tool.Spec{Name: "s.x", Schema: json.RawMessage(`true`), Risk: agent.RiskDestructive, RiskFrom: tool.SourceAnnotation},
 			ToolInfo{Name: "s.x", Type: ToolMCP, Server: "s", InputSchema: json.RawMessage(`true`), Parameters: []ToolParameter{},
-				Risk: agent.RiskDestructive, Idempotency: tool.Idempotent},
+				Risk: agent.RiskDestructive, RiskFrom: tool.SourceAnnotation, Idempotency: tool.NonIdempotent},
 		},
 	}
 	for name, tt := range tests {

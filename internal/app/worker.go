@@ -125,7 +125,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Sessions: sessions, Heartbeats: heartbeats{opts.Client},
 		Requests: requests{opts.Client}, Planner: opts.Config,
 		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
-		Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
+		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store, code: opts.Tools},
 		Hooks: opts.Hooks, Mocks: opts.Mocks,
 		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),

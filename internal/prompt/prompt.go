@@ -18,6 +18,10 @@ type Data struct {
 	Agent, Description, Chain, Stage, AlertType, Instructions, Runbook string
 	// Request is the alert's data, as text.
 	Request string
+	// RequestSize is how large the data is of which Request is the beginning, in bytes;
+	// 0 = it is all of it. Pages: the agent can read the rest.
+	RequestSize int
+	Pages       bool
 	// Custom is a template that stands in place of the system prompt's own part.
 	Custom  string
 	Servers []Server

@@ -72,6 +72,8 @@ type Execution struct {
 	Error         string           `json:"error,omitempty"`
 	StartedAt     time.Time        `json:"started_at"`
 	EndedAt       *time.Time       `json:"ended_at,omitempty"`
+	// ActionsExecuted is what an action agent says of itself; nil = it has not said.
+	ActionsExecuted *bool `json:"actions_executed,omitempty"`
 }
 
 // ErrNotFound: there is no such record.

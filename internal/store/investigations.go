@@ -70,6 +70,16 @@ func investigationOf(ctx context.Context, q querier, id string) (r record.Invest
 	return r, notFound(err)
 }
 
+// Request returns the data of the request of the investigation with that id; nil
+// if it has none.
+func (s *Store) Request(ctx context.Context, id string) ([]byte, error) {
+	r, err := s.Investigation(ctx, id)
+	if err != nil || r.DataHash == "" {
+		return nil, err
+	}
+	return s.Blob(ctx, r.DataHash)
+}
+
 // FindInvestigation returns the investigation with that id, or else the latest of
 // that workflow id; ErrNotFound if there is neither.
 func (s *Store) FindInvestigation(ctx context.Context, workflowID string) (r record.Investigation, err error) {

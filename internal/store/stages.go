@@ -11,7 +11,7 @@ import (
 const (
 	stageColumns     = `investigation, name, idx, status, outcome, result, error, started_at, ended_at`
 	executionColumns = `investigation, name, stage, agent, type, llm_backend, provider, model, ` +
-		`status, stop_reason, forced, iterations, usage, error, started_at, ended_at`
+		`status, stop_reason, forced, iterations, usage, error, started_at, ended_at, actions_executed`
 )
 
 func stageFields(r *record.Stage) []any {
@@ -25,7 +25,7 @@ func executionFields(r *record.Execution) []any {
 	return []any{
 		&r.Investigation, &r.Name, &r.Stage, &r.Agent, &r.Type, &r.LLMBackend, &r.Provider, textColumn{&r.Model},
 		&r.Status, &r.StopReason, &r.Forced, &r.Iterations, asJSON(&r.Usage), textColumn{&r.Error},
-		timeColumn{&r.StartedAt}, endColumn{&r.EndedAt},
+		timeColumn{&r.StartedAt}, endColumn{&r.EndedAt}, saidColumn{&r.ActionsExecuted},
 	}
 }
 
@@ -64,7 +64,7 @@ func saveExecutions(ctx context.Context, q querier, executions []record.Executio
 // StartExecution writes the record of an execution that begins. One that exists
 // is left alone, unless it had ended: then it is running again.
 func (s *Store) StartExecution(ctx context.Context, r record.Execution) error {
-	const reopen = `UPDATE executions SET status = $3, stop_reason = '', forced = FALSE, iterations = 0, usage = '{}', error = '',
+	const reopen = `UPDATE executions SET status = $3, stop_reason = '', forced = FALSE, iterations = 0, usage = '{}', error = '', actions_executed = NULL,
 		ended_at = NULL WHERE investigation = $1 AND name = $2`
 	err := s.start(ctx, r.Investigation, starting{
 		insert: insertInto("executions", executionColumns) + `ON CONFLICT (investigation, name) DO NOTHING`,

@@ -42,6 +42,7 @@ type Store struct {
 	db     database
 	hub    *hub
 	logger *slog.Logger
+	id     string
 	stop   func() // ends what runs in the background
 }
 
@@ -56,6 +57,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", opts, err)
 	}
 	s := &Store{db: db, hub: newHub(), logger: opts.Logger}
+	if s.id, err = s.identify(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", opts, err), db.close())
+	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	var watcher sync.WaitGroup
 	watcher.Go(func() { db.watch(life, s.hub) })

@@ -16,6 +16,9 @@ func (v *view) executionEnd(e record.Execution) {
 	}
 	words = append(words, Count(e.Iterations, "iteration"), Tokens(e.Usage))
 	words = append(words, took(e.StartedAt, e.EndedAt)...)
+	if e.ActionsExecuted != nil {
+		words = append(words, map[bool]string{true: "actions executed", false: "no actions executed"}[*e.ActionsExecuted])
+	}
 	b := endBlock
 	if e.Status != agent.StatusCompleted {
 		b = errorBlock

@@ -40,7 +40,7 @@ func (p *Policy) Tools(typ agent.Type, plan agent.AgentPlan, catalogues []Catalo
 	for _, name := range plan.ToolIDs {
 		offer.builtin(name, builtins)
 	}
-	if typ.Pattern == agent.Iterating && len(plan.Servers)+len(plan.ToolIDs) > 0 {
+	if typ.Pattern == agent.Iterating && (len(plan.Servers)+len(plan.ToolIDs) > 0 || plan.Attached) {
 		offer.builtin(agent.ToolReadResult, builtins) // only those have results that are not shown whole
 	}
 	for _, server := range plan.Servers {

@@ -66,6 +66,18 @@ func (r rules) approval(risk agent.Risk) bool {
 	return false
 }
 
+// Unattended are the risks of the calls that an agent makes without asking a
+// person, unless a tool's own permissions say otherwise.
+func Unattended(config agent.ToolConfig) (risks []agent.Risk) {
+	rules := newRules(config)
+	for _, risk := range []agent.Risk{agent.RiskReadOnly, agent.RiskWrite, agent.RiskDestructive} {
+		if admits(config.Access, risk) && !rules.approval(risk) {
+			risks = append(risks, risk)
+		}
+	}
+	return risks
+}
+
 // limits are what the configuration says of one tool. Both spellings may have
 // permissions; then both hold.
 func (r rules) limits(name, wire string) (all limits) {

@@ -64,6 +64,11 @@ func (s *Set) restrict(tools []*attached, rules rules) {
 // Offered are the tools that a model is told of: those that Decide may allow.
 func (s *Set) Offered() []Spec { return slices.Clone(s.offered) }
 
+// NeedsApproval reports whether a person decides on each call of a tool.
+func (s *Set) NeedsApproval(name string) bool {
+	return s.attached[name] != nil && s.attached[name].approval
+}
+
 // Decide says whether a call may be made, and how. The name may be in its own
 // spelling or in that of the wire; arguments are a JSON object, "" for an empty
 // one. The error is a *Refusal; the Spec is there even so if the agent has a

@@ -20,7 +20,9 @@ type Spec struct {
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema,omitempty"` // JSON schema of the arguments
 	Risk        agent.Risk      `json:"risk"`
-	// Idempotent: a write that may be repeated (MCP idempotentHint).
+	// RiskFrom says who set Risk; "" = SourceProgram.
+	RiskFrom Source `json:"risk_from,omitempty"`
+	// Idempotent: the call may be made again though it changes something.
 	Idempotent bool `json:"idempotent,omitempty"`
 	// Own: it touches only our own store, so it runs where the workflow does.
 	Own bool `json:"own,omitempty"`

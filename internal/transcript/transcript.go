@@ -137,6 +137,8 @@ type Body struct {
 	ProviderState json.RawMessage `json:"provider_state,omitempty"`
 	// Invalid says what of a reply is not what the agent's contract asks for.
 	Invalid string `json:"invalid,omitempty"`
+	// ActionsExecuted is the YES or NO that an action agent's last reply ended with.
+	ActionsExecuted *bool `json:"actions_executed,omitempty"`
 	// Forced marks a reply that was asked for without tools, at the limit or on conclude.
 	Forced bool `json:"forced,omitempty"`
 }

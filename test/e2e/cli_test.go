@@ -113,7 +113,7 @@ func TestCLILargeData(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("line of a log\n", 3<<20/14)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.must("run", "--chain", "lab", "--data", "@"+path, "--workflow-id", "large", "--json")
+	w.must("run", "--chain", "lab", "--data", "@"+path, "--attach", "--workflow-id", "large", "--json")
 	for _, e := range w.history("large") {
 		if e.Size() > 16<<10 {
 			t.Errorf("event %d has %d bytes", e.GetEventId(), e.Size())

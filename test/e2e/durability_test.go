@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -206,14 +207,19 @@ func (w *world) effects() int {
 	return strings.Count(string(body), "\n")
 }
 
-// A call that is not idempotent is not made again: the model is told.
+// A call that is not idempotent is not made again: the model is told. One that
+// destroys is not idempotent either, unless somebody said so.
 func TestKillInACallThatIsNotIdempotent(t *testing.T) {
 	t.Parallel()
-	for _, whole := range []bool{false, true} {
-		t.Run(map[bool]string{false: "worker", true: "dev"}[whole], func(t *testing.T) {
+	for name, whole := range map[string]bool{"counter, worker": false, "counter, dev": true, "delete, dev": true} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			tool, _, _ := strings.Cut(name, ",")
 			gate := tooltest.NewGate(t)
-			w, l := newLab(t, func(l *lab) { l.gates["counter"] = gate.Path })
+			w, l := newLab(t, func(l *lab) {
+				l.replace["Alpha 2"] = llmtest.Calls(llmtest.Call{Name: "lab__" + tool, Args: fmt.Sprintf(`{"file":"effects","gate":%q}`, gate.Path)})
+			})
+			w.configure(strings.Replace(labConfig, "defaults:", "defaults:\n  tool_config: {confirm_destructive: false}", 1))
 			k := kill{world: w, lab: l, gate: gate, whole: whole}
 			var victim *process
 			if whole {
@@ -237,7 +243,7 @@ func TestKillInACallThatIsNotIdempotent(t *testing.T) {
 			}
 			results := 0
 			for _, e := range k.entries(workflows.InvestigationID("lab", run.GetRunID())) {
-				if e.Kind == transcript.KindResult && e.Call.Name == "lab.counter" {
+				if e.Kind == transcript.KindResult && e.Call.Name == "lab."+tool {
 					results++
 					if e.ErrorType != "OutcomeUnknown" {
 						t.Errorf("the model was told %s: %s", e.ErrorType, e.Text)

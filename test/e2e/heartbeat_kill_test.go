@@ -17,7 +17,7 @@ func TestKillWhileAsleep(t *testing.T) {
 	awake := make(chan time.Time, 16) // when the model was told that the pause is over
 	w := newWorld(t, sleeper(awake), talkConfig)
 	dev := w.dev()
-	run := w.beginWith("lab", agent.Request{Chain: "watch"})
+	run := w.beginWith("lab", agent.Request{Chain: "watch", Data: []byte(`"x"`)})
 	id := workflows.InvestigationID("lab", run.GetRunID()) + "/dig/Memo"
 	until := w.sleepsUntil(id)
 	dev.kill()

@@ -113,8 +113,8 @@ func TestLargeThings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, req := range map[string]agent.Request{
-		"inline":       {Chain: "long", Data: inline},
-		"by-reference": {Chain: "long", DataRef: ref},
+		"inline":       {Chain: "long", Data: inline, Attach: true},
+		"by-reference": {Chain: "long", DataRef: ref, Attach: true},
 	} {
 		run := w.beginWith(name, req)
 		if result := w.end(name); result.Report != "done" {
@@ -129,6 +129,46 @@ func TestLargeThings(t *testing.T) {
 			t.Errorf("%s: the agent's history has %d bytes", name, size)
 		}
 		w.wholeResult(id)
+	}
+}
+
+// Data above the limit is refused, whoever sends it; attached, its beginning is
+// shown and an agent without any other tool reads the rest.
+func TestAttachedData(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		if turnOf(req) == 1 {
+			return llmtest.Calls(llmtest.Call{Name: "read_result", Args: `{"ref":"request","grep":"needle"}`})
+		}
+		return llmtest.Text(req.Last().Text())
+	}, `
+llm_providers:
+  lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+system: {limits: {data: 100000}}
+agents: {Reader: {}}
+agent_chains: {read: {llm_provider: lab-model, stages: [{name: read, agents: [{name: Reader}]}]}}
+`)
+	w.dev()
+	data, _ := json.Marshal(strings.Repeat("hay hay hay\n", 10_000) + "the needle, password: hunter22\n")
+	w.beginWith("refused", agent.Request{Chain: "read", Data: data})
+	var result workflows.InvestigationResult
+	err := w.client().GetWorkflow(t.Context(), "refused", "").Get(t.Context(), &result)
+	if err == nil || !strings.Contains(err.Error(), `"data" is 120031 bytes, and system.limits.data is 100000`) {
+		t.Errorf("got %v", err)
+	}
+	w.beginWith("blank", agent.Request{Chain: "read", Data: []byte(`" "`)})
+	if err := w.client().GetWorkflow(t.Context(), "blank", "").Get(t.Context(), &result); err == nil || !strings.Contains(err.Error(), "nothing to investigate") {
+		t.Errorf("got %v", err)
+	}
+	if n := len(w.model.Requests()); n != 0 {
+		t.Fatalf("%d model calls were paid for nothing", n)
+	}
+	w.beginWith("attached", agent.Request{Chain: "read", Data: data, Attach: true})
+	if result := w.end("attached"); !strings.Contains(result.Report, "10001@120000: the needle") || strings.Contains(result.Report, "hunter22") {
+		t.Errorf("got %+v", result)
+	}
+	if task := w.model.Requests()[0].Last().Text(); len(task) > 17_000 || !strings.Contains(task, `Read the rest with the tool read_result, by "ref": "request"`) {
+		t.Errorf("%d bytes of task: …%s", len(task), task[max(0, len(task)-500):])
 	}
 }
 

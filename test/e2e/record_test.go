@@ -157,7 +157,7 @@ func TestContinueAsNew(t *testing.T) {
 		return llmtest.Text("done")
 	}, strings.Replace(longConfig, "max_iterations: 200", "max_iterations: 400, compression: {compress_context: false}", 1))
 	w.dev()
-	run := w.beginWith("long", agent.Request{Chain: "long"})
+	run := w.beginWith("long", agent.Request{Chain: "long", Data: []byte(`"x"`)})
 	id := workflows.InvestigationID("long", run.GetRunID())
 	result := w.end("long")
 	if result.Report != "done" || result.Usage.ModelCalls != turns+1 || result.Usage.ToolCalls != turns {
@@ -187,7 +187,9 @@ func (w *world) list() (ids []string) {
 	var executions []string
 	eventually(w.t, "all workflows are closed", func() bool {
 		executions = executions[:0]
-		listed, err := w.client().ListWorkflow(context.Background(), &workflowservice.ListWorkflowExecutionsRequest{Namespace: "default"})
+		listed, err := w.client().ListWorkflow(context.Background(), &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: "default", Query: "WorkflowType != '" + workflows.TypeFleet + "'",
+		})
 		if err != nil {
 			w.t.Fatal(err)
 		}

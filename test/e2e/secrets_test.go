@@ -119,7 +119,7 @@ func newSecretWorld(t *testing.T) *secretWorld {
 // run runs an investigation on a worker, and ends that.
 func (s *secretWorld) run(worker *process) {
 	s.t.Helper()
-	run := s.beginWith("lab", agent.Request{AlertType: "lab"})
+	run := s.beginWith("lab", agent.Request{AlertType: "lab", AllowEmpty: true})
 	result := s.end("lab")
 	s.id = workflows.InvestigationID("lab", run.GetRunID())
 	if got := result.Stages[0].Agents[1]; got.Status != agent.StatusFailed || !strings.Contains(got.Error, "credentials refused") {

@@ -271,7 +271,7 @@ func (s stock) testLarge(t *testing.T) {
 	t.Parallel()
 	s = s.in(t)
 	data := "case=large; " + strings.Repeat("disk full on node 7\n", 1<<20/20)
-	input, err := json.Marshal(agent.Request{AlertType: "lab", Data: quoted(data)})
+	input, err := json.Marshal(agent.Request{AlertType: "lab", Data: quoted(data), Attach: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -665,6 +665,9 @@ func (s stock) testRefused(t *testing.T) {
 		{"unknown-chain", []string{"--input", `{"chain":"lob"}`}, []string{`no chain named "lob"`, "lab"}},
 		{"unknown-alert-type", []string{"--input", `{"alert_type":"lob"}`}, []string{`"lob"`, "lab"}},
 		{"both-data", []string{"--input", `{"chain":"lab","data":"x","data_ref":"y"}`}, []string{`"data" and "data_ref"`}},
+		{"no-data", []string{"--input", `{"chain":"lab"}`}, []string{"nothing to investigate", `"allow_empty": true`}},
+		{"blank-data", []string{"--input", `{"chain":"lab","data":""}`}, []string{"nothing to investigate"}},
+		{"much-data", []string{"--input-file", s.file(fmt.Appendf(nil, `{"chain":"lab","data":%q}`, strings.Repeat("x", 262145)))}, []string{"262145 bytes", "system.limits.data", `"attach": true`}},
 		{"unknown-ref", []string{"--input", `{"chain":"lab","data_ref":"y"}`}, []string{`data_ref "y"`, "store"}},
 		{"unknown-provider", []string{"--input", `{"chain":"lab","provider":"lob"}`}, []string{`no provider "lob"`, "lab-model", "provider:model"}},
 	}

@@ -65,7 +65,7 @@ func TestTemporalBehindTLS(t *testing.T) {
 // refused runs a worker and the CLI where Temporal does not let them in.
 func (w *world) refused(why string) {
 	w.t.Helper()
-	for _, command := range [][]string{{"worker", "--config", w.config}, {"starter", "run", "--alert-type", "lab"}} {
+	for _, command := range [][]string{{"worker", "--config", w.config}, {"starter", "run", "--alert-type", "lab", "--data", "x"}} {
 		out, errs, code := w.program(filepath.Join(bin, command[0]), "", command[1:]...)
 		if code == 0 || !strings.Contains(errs, why) {
 			w.t.Errorf("%s: exit code %d, and it does not say %q:\n%s%s", command[0], code, why, out, errs)

@@ -68,6 +68,24 @@ func catalogues(t *testing.T, s Store, scope transcript.Scope) (out []tool.Catal
 	return out
 }
 
+// A store is the same one for everybody who opens it.
+func testIdentity(t *testing.T, open opener) {
+	first, second := open(), open()
+	ok(t, first.Close())
+	if third := open(); len(first.ID()) < 20 || second.ID() != first.ID() || third.ID() != first.ID() {
+		t.Errorf("identities: %q, %q, %q", first.ID(), second.ID(), third.ID())
+	}
+}
+
+func testProgramTools(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	same(t, "none", must(s.ProgramTools(ctx))(t), []tool.Spec(nil))
+	for _, name := range []string{"old", "open_ticket"} {
+		ok(t, s.SaveProgramTools(ctx, []tool.Spec{{Name: name, Risk: agent.RiskWrite, Schema: json.RawMessage(`{"a":"<b>"}`)}}))
+	}
+	same(t, "the last ones", must(s.ProgramTools(ctx))(t), []tool.Spec{{Name: "open_ticket", Risk: agent.RiskWrite, Schema: json.RawMessage(`{"a":"<b>"}`)}})
+}
+
 func testReopen(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	steps(t, s, "r1", key(1, 0), key(2, 0))

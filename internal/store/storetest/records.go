@@ -127,6 +127,7 @@ func testStageRecords(t *testing.T, open opener) {
 	closed, ended := execution, stage
 	closed.Status, closed.StopReason, closed.Forced, closed.Iterations = agent.StatusFailed, agent.StopFailed, true, 3
 	closed.Usage, closed.Error, closed.EndedAt = agent.Usage{ModelCalls: 3}, "e", &end
+	closed.ActionsExecuted = new(true)
 	ended.Status, ended.Outcome, ended.Result, ended.Error, ended.EndedAt = agent.StatusFailed, agent.OutcomeError, "r", "e", &end
 	ok(t, s.SaveStage(ctx, ended, []record.Execution{closed}))
 	same(t, "stages at the end", must(s.Stages(ctx, "inv"))(t), []record.Stage{first, ended})

@@ -19,6 +19,9 @@ import (
 // Store is what the suite tests.
 type Store interface {
 	Close() error
+	ID() string
+	SaveProgramTools(ctx context.Context, specs []tool.Spec) error
+	ProgramTools(ctx context.Context) ([]tool.Spec, error)
 
 	Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error)
 	LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error)
@@ -91,6 +94,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"live":                         testLive,
 		"live ends":                    testLiveEnds,
 		"reopen":                       testReopen,
+		"program tools":                testProgramTools,
+		"identity":                     testIdentity,
 		"follow":                       testFollow,
 		"follow from a cursor":         testFollowFromCursor,
 		"follow a long log":            testFollowLongLog,

@@ -18,7 +18,12 @@ import (
 type Results interface {
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Blob(ctx context.Context, hash string) ([]byte, error)
+	// Request is the data of an investigation's request.
+	Request(ctx context.Context, investigation string) ([]byte, error)
 }
+
+// RefRequest names the data of the request.
+const RefRequest = "request"
 
 // maxPage is how much of a result is read at a time, in bytes: about 4,000 tokens.
 const maxPage = 16_000
@@ -93,6 +98,13 @@ func isStart(text string, offset int) bool {
 
 // text is the whole of the result that a reference names.
 func (r reader) text(ctx context.Context, call tool.Call, ref string) (string, *tool.Result) {
+	if ref == RefRequest {
+		data, err := r.results.Request(ctx, call.Investigation)
+		if err != nil {
+			return "", unreadable(err)
+		}
+		return tool.ValidText(string(data)), nil
+	}
 	scope := transcript.Scope{Investigation: call.Investigation, Execution: call.Execution}
 	entries, err := r.results.Entries(ctx, scope)
 	if err != nil {

@@ -37,6 +37,23 @@ func (j journal) Blob(_ context.Context, hash string) ([]byte, error) {
 	return nil, errors.New("gone")
 }
 
+func (j journal) Request(_ context.Context, investigation string) ([]byte, error) {
+	return []byte("the data of " + investigation), j.err
+}
+
+// The data of a request that is attached is read like a result.
+func TestReadRequest(t *testing.T) {
+	t.Parallel()
+	j := results("one")
+	if got := read(t, j, `{"ref":"request","offset":4}`); got.Content != "[bytes 4–15 of 15; the end]\ndata of inv" {
+		t.Errorf("got %+v", got)
+	}
+	j.err = errors.New("down")
+	if got := read(t, j, `{"ref":"request"}`); got.ErrorType != tool.ErrorUnavailable {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // results is a journal with texts as the results 1/0, 2/0, …
 func results(texts ...string) journal {
 	j := journal{blobs: map[string]string{}}

@@ -44,6 +44,7 @@ func Shell(limits agent.Shell) Tool {
 			Description: describe(limits),
 			Schema:      json.RawMessage(shellSchema),
 			Risk:        cmp.Or(limits.Risk, agent.RiskWrite),
+			RiskFrom:    tool.SourceConfiguration,
 		},
 		Run: shell{limits}.run,
 	}

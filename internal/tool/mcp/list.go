@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -55,32 +56,33 @@ func (s *session) page(ctx context.Context, cursor string) (*mcp.ListToolsResult
 
 // specOf describes a tool as the rest of Inquest sees it.
 func specOf(server agent.Server, t *mcp.Tool) tool.Spec {
-	risk, idempotent := riskOf(t.Annotations)
-	if configured, ok := server.Risk[t.Name]; ok {
-		risk = configured
-	}
-	return tool.Spec{
-		Name:        server.Name + "." + tool.ValidText(t.Name),
-		Description: tool.ValidText(t.Description),
-		Schema:      schemaOf(t),
-		Risk:        risk,
-		Idempotent:  idempotent,
-	}
+	spec := tool.Spec{Name: server.Name + "." + tool.ValidText(t.Name), Description: tool.ValidText(t.Description), Schema: schemaOf(t)}
+	spec.Risk, spec.RiskFrom = riskOf(server, t)
+	hinted := server.TrustAnnotations && t.Annotations != nil && t.Annotations.IdempotentHint
+	spec.Idempotent = hinted || slices.Contains(server.Idempotent, t.Name)
+	return spec
 }
 
-// riskOf reads a tool's annotations (spec: tools, "Risk"). A hint that is absent
-// says nothing: MCP's own default for destructiveHint would make every tool
-// without annotations a destructive one.
-func riskOf(hints *mcp.ToolAnnotations) (risk agent.Risk, idempotent bool) {
+// riskOf is what the configuration says of a tool, else what the server does, if
+// its word counts; if not, it may raise the risk only. A hint that is absent says
+// nothing: MCP's own default for destructiveHint would make every tool without
+// annotations a destructive one.
+func riskOf(server agent.Server, t *mcp.Tool) (agent.Risk, tool.Source) {
+	configured, ok := server.Risk[t.Name]
+	hints := t.Annotations
 	switch {
+	case ok:
+		return configured, tool.SourceConfiguration
 	case hints == nil:
-		return agent.RiskWrite, false
-	case hints.ReadOnlyHint:
-		return agent.RiskReadOnly, hints.IdempotentHint
+		return agent.RiskWrite, tool.SourceDefault
+	case hints.ReadOnlyHint && server.TrustAnnotations:
+		return agent.RiskReadOnly, tool.SourceAnnotation
 	case hints.DestructiveHint != nil && *hints.DestructiveHint:
-		return agent.RiskDestructive, hints.IdempotentHint
+		return agent.RiskDestructive, tool.SourceAnnotation
+	case hints.ReadOnlyHint:
+		return agent.RiskWrite, tool.SourceUntrusted
 	}
-	return agent.RiskWrite, hints.IdempotentHint
+	return agent.RiskWrite, tool.SourceDefault
 }
 
 func schemaOf(t *mcp.Tool) json.RawMessage {

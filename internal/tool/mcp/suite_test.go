@@ -311,7 +311,7 @@ func resultPastTheLimit(t *testing.T, s *site) {
 }
 
 func list(t *testing.T, s *site) {
-	specs, err := s.List(t.Context(), agent.Server{Name: "s", Risk: map[string]agent.Risk{"fail": "critical"}})
+	specs, err := s.List(t.Context(), agent.Server{Name: "s", TrustAnnotations: true, Risk: map[string]agent.Risk{"fail": "critical"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,13 +319,13 @@ func list(t *testing.T, s *site) {
 	for _, spec := range specs {
 		got[spec.Name] = spec
 	}
-	class := map[string]tool.Idempotency{"s.echo": tool.Safe, "s.counter": tool.NonIdempotent, "s.set": tool.Idempotent, "s.delete": tool.Idempotent, "s.fail": tool.NonIdempotent}
+	class := map[string]tool.Idempotency{"s.echo": tool.Safe, "s.counter": tool.NonIdempotent, "s.set": tool.Idempotent, "s.delete": tool.NonIdempotent, "s.fail": tool.NonIdempotent}
 	for name, want := range class {
 		if got[name].Class() != want {
 			t.Errorf("%s is %s (%s), want %s", name, got[name].Class(), got[name].Risk, want)
 		}
 	}
-	want := tool.Spec{Name: "s.add", Description: "The tool add", Risk: agent.RiskReadOnly, Schema: json.RawMessage(
+	want := tool.Spec{Name: "s.add", Description: "The tool add", Risk: agent.RiskReadOnly, RiskFrom: tool.SourceAnnotation, Schema: json.RawMessage(
 		`{"additionalProperties":false,"properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"],"type":"object"}`)}
 	if diff := cmp.Diff(want, got["s.add"]); diff != "" {
 		t.Error(diff)

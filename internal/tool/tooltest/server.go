@@ -28,7 +28,9 @@ func Serve(ctx context.Context, mode Mode) error {
 	}
 	transport := &mcp.IOTransport{Reader: os.Stdin, Writer: rawWriter{os.Stdout}, MaxLineLength: -1}
 	server := newServer(mode)
-	addProcess(server)
+	if mode != Hints {
+		addProcess(server)
+	}
 	err := server.Run(ctx, transport)
 	if mode == Stubborn {
 		select {}
@@ -43,6 +45,11 @@ func newServer(mode Mode) *mcp.Server {
 		for i := range PageCount {
 			add(server, fmt.Sprintf("tool%02d", i), readOnly, echo)
 		}
+	case Hints:
+		for name, hints := range AllHints() {
+			server.AddTool(&mcp.Tool{Name: name, Annotations: hints, InputSchema: anyObject}, nil)
+		}
+		return server
 	case Loop:
 		server.AddReceivingMiddleware(listing(func(string) string { return "again" }))
 	case Endless:

@@ -1,0 +1,103 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// ErrOtherStore: the workers of the task queue share another store.
+var ErrOtherStore = errors.New("this worker has another store than the fleet")
+
+// joinFleet refuses a store that is not the fleet's. The first worker that runs
+// investigations leaves a mark with Temporal, for its task queue and for those of
+// its MCP servers; one that runs tools alone looks for the mark of its queue.
+func (h *Host) joinFleet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	queue := cmp.Or(h.opts.TaskQueue, workflows.TaskQueue)
+	if len(h.ServersAlone()) > 0 || h.opts.TemporaryStore {
+		return h.checkFleet(ctx, queue)
+	}
+	for _, q := range append([]string{queue}, h.Config.Current().TaskQueues()...) {
+		if err := h.checkFleet(ctx, q); err != nil {
+			return err
+		}
+		if err := h.markFleet(ctx, q, queue); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFleet compares the mark of a queue, if there is one, with the host's store.
+func (h *Host) checkFleet(ctx context.Context, queue string) error {
+	theirs, run, err := h.fleetStore(ctx, queue)
+	if err != nil || theirs.ID == "" || theirs.ID == h.Store.ID() {
+		return err
+	}
+	if h.opts.AdoptStore {
+		h.opts.Logger.Warn("the fleet's store is replaced", "task_queue", queue, "was", theirs.Address, "is", h.Address())
+		return h.Client.TerminateWorkflow(ctx, workflows.FleetID(queue), run, "replaced by the store "+h.Store.ID())
+	}
+	return fmt.Errorf("%w: the workers of task queue %s share %s (store %s), and this one has %s (store %s). Name theirs with --store, INQUEST_STORE or "+
+		"system.store. If this one takes its place for good, stop the others and start the worker once with --adopt-store: what runs now needs the old one",
+		ErrOtherStore, queue, theirs.Address, theirs.ID, h.Address(), h.Store.ID())
+}
+
+// fleetStore reads the mark of a queue; without one, everything is empty.
+func (h *Host) fleetStore(ctx context.Context, queue string) (memo workflows.FleetMemo, run string, err error) {
+	found, err := h.Client.DescribeWorkflowExecution(ctx, workflows.FleetID(queue), "")
+	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
+		return memo, "", nil
+	}
+	if err != nil {
+		return memo, "", fmt.Errorf("read the fleet's mark: %w", err)
+	}
+	info := found.GetWorkflowExecutionInfo()
+	if info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return memo, "", nil
+	}
+	data := h.opts.Temporal.DataConverter
+	if data == nil {
+		data = converter.GetDefaultDataConverter()
+	}
+	if err := data.FromPayload(info.GetMemo().GetFields()[workflows.FleetStore], &memo); err != nil {
+		return memo, "", fmt.Errorf("read the fleet's mark: %w", err)
+	}
+	return memo, info.GetExecution().GetRunId(), nil
+}
+
+// markFleet leaves the mark of a queue, unless it is there. A worker that was
+// faster with another store wins.
+func (h *Host) markFleet(ctx context.Context, queue, main string) error {
+	_, err := h.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: workflows.FleetID(queue), TaskQueue: main, WorkflowTaskTimeout: workflows.WorkflowTaskTimeout,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		Memo:                     map[string]any{workflows.FleetStore: workflows.FleetMemo{ID: h.Store.ID(), Address: h.Address()}},
+		StaticSummary:            "the store of the workers of " + queue,
+		StaticDetails:            fmt.Sprintf("Store %s: %s", h.Store.ID(), h.Address()),
+	}, workflows.TypeFleet)
+	if err != nil {
+		return fmt.Errorf("leave the fleet's mark: %w", err)
+	}
+	return h.checkFleet(ctx, queue)
+}
+
+// Address names the host's store to people on other hosts, without secrets.
+func (h *Host) Address() string {
+	if h.where.DSN != "" {
+		return h.where.String()
+	}
+	name, _ := os.Hostname()
+	return fmt.Sprintf("%s on %s", h.where, name)
+}

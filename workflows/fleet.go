@@ -1,0 +1,26 @@
+package workflows
+
+import "go.temporal.io/sdk/workflow"
+
+// TypeFleet is the workflow type of a fleet's mark.
+const TypeFleet = "Fleet"
+
+// FleetID is the workflow id of the mark that says which store the workers of a
+// task queue share.
+func FleetID(queue string) string { return "inquest-fleet-" + queue }
+
+// FleetStore is the key of the mark's memo: FleetMemo.
+const FleetStore = "store"
+
+// FleetMemo names a store.
+type FleetMemo struct {
+	ID      string `json:"id"`
+	Address string `json:"address"` // without secrets
+}
+
+// Fleet is the mark of a fleet: its memo is what it is for, and it does nothing.
+// It runs until somebody cancels it; the next worker that starts makes a new one.
+func Fleet(ctx workflow.Context) error {
+	ctx.Done().Receive(ctx, nil)
+	return ctx.Err()
+}

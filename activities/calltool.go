@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type toolCall struct {
 	*job
 	in   CallToolIn
 	call transcript.Call
+	// reply is the one that asks for the call.
+	reply transcript.Entry
 	// intent is not written yet; it goes with the result.
 	intent *transcript.Row
 }
@@ -80,16 +83,15 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 
 // read finds out what the call is, and whether its intent is written.
 func (c *toolCall) read(entries []transcript.Entry) (begun bool, err error) {
-	var reply transcript.Entry
 	for _, e := range entries {
 		switch e.Kind {
 		case transcript.KindReply:
-			reply = e
+			c.reply = e
 		case transcript.KindCall:
 			begun = true
 		}
 	}
-	c.call, err = c.nth(reply, c.in.Iteration, c.in.Call)
+	c.call, err = c.nth(c.reply, c.in.Iteration, c.in.Call)
 	return begun, err
 }
 
@@ -117,6 +119,12 @@ func (c *toolCall) judge(tools *tool.Set) (tool.Decision, *tool.Refusal) {
 // result makes the call, unless it may have been made, and says what came of it.
 func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun bool) (tool.Result, error) {
 	spec := decision.Spec
+	if !begun && spec.Class() == tool.NonIdempotent { // by a run that was reset, perhaps
+		var err error
+		if begun, err = c.Transcripts.Begun(ctx, c.ref.scope(), transcript.CallKey(c.in.Iteration, c.in.Call), c.reply.Seq); err != nil {
+			return tool.Result{}, err
+		}
+	}
 	if begun && spec.Class() == tool.NonIdempotent {
 		return outcomeUnknown(spec.Name, "The call was interrupted."), nil
 	}
@@ -178,9 +186,11 @@ func (c *toolCall) reserve(ctx context.Context, decision tool.Decision) (wait ti
 	})
 }
 
-// key is the call's idempotency key.
+// key is the call's idempotency key: the same as often as the call is tried, and
+// another one if, after a Temporal reset, another reply asks for a call in its place.
 func (c *toolCall) key() string {
-	return fmt.Sprintf("%s/%s/%d/%d", c.ref.Investigation, c.ref.Execution, c.in.Iteration, c.in.Call)
+	digest := sha256.Sum256([]byte(c.reply.Writer.RunID + "\n" + c.call.Name + "\n" + c.call.Arguments))
+	return fmt.Sprintf("%s/%s/%d/%d/%x", c.ref.Investigation, c.ref.Execution, c.in.Iteration, c.in.Call, digest[:6])
 }
 
 // execute makes the call, within the tool's timeout.

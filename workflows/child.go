@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -100,7 +99,7 @@ func (c *child) begin(ctx, detached workflow.Context, workflowType, input any) (
 		}
 		run := workflow.ExecuteChildWorkflow(detached, workflowType, input)
 		err := run.GetChildWorkflowExecution().Get(detached, nil)
-		if _, taken := errors.AsType[*temporal.ChildWorkflowExecutionAlreadyStartedError](err); !taken {
+		if !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 			return run, err
 		}
 		if workflow.Now(ctx).Sub(began) > maxIDWait {

@@ -71,9 +71,11 @@ func continuedState[S any](ctx workflow.Context, input converter.RawValue) (*S, 
 func startedOnce(ctx workflow.Context) error {
 	switch info := workflow.GetInfo(ctx); {
 	case info.CronSchedule != "":
-		return fmt.Errorf("a cron schedule (%s) would run this investigation again and again: make a Temporal Schedule that starts a new one each time", info.CronSchedule)
+		const why = "a cron schedule (%s) would run the same again and again: make a Temporal Schedule, which starts a new one each time"
+		return fmt.Errorf(why, info.CronSchedule)
 	case info.RetryPolicy != nil:
-		return errors.New("a workflow retry policy would run this investigation again: start it without one, its steps are retried one by one; to repeat it, make a Temporal Schedule")
+		return errors.New("a workflow retry policy would run all of it again: start it without one, since each step is retried, " +
+			"and make a Temporal Schedule to repeat it")
 	}
 	return nil
 }

@@ -321,18 +321,19 @@ func TestCallToolResults(t *testing.T) {
 func TestCallAfterACrash(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		call string
-		run  string // that wrote the reply and the intent
-		made int
-		want string
+		call  string
+		class string
+		run   string // that wrote the reply and the intent
+		made  int
+		want  string
 	}{
-		{"lab.read", sameRun, 1, ""}, {"lab.write", sameRun, 0, tool.ErrorOutcomeUnknown},
-		{"lab.read", "before", 1, ""}, {"lab.write", "before", 0, tool.ErrorOutcomeUnknown},
+		{"lab.read", string(tool.Safe), sameRun, 1, ""}, {"lab.write", string(tool.NonIdempotent), sameRun, 0, tool.ErrorOutcomeUnknown},
+		{"lab.read", string(tool.Safe), "before", 1, ""}, {"lab.write", string(tool.NonIdempotent), "before", 0, tool.ErrorOutcomeUnknown},
 	} {
 		t.Run(tt.call+" "+tt.run, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			call := transcript.Call{ID: "c1_0", Name: tt.call, Arguments: `{"n":1}`}
+			call := transcript.Call{ID: "c1_0", Name: tt.call, Arguments: `{"n":1}`, Class: tt.class}
 			b.wrote(tt.run, transcript.Row{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{Calls: []transcript.Call{call}}})
 			b.wrote(tt.run, transcript.Row{Key: transcript.CallKey(1, 0), Kind: transcript.KindCall, Body: transcript.Body{Call: &call}})
 			out, err := b.callTool(1, 0)

@@ -51,7 +51,7 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	if len(known.Step) > 0 {
 		return known.Step[0], nil
 	}
-	begun, err := c.read(known.Log)
+	begun, err := c.read(ctx, known.Log)
 	if err != nil {
 		return transcript.Entry{}, err
 	}
@@ -81,8 +81,9 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	return entry, err
 }
 
-// read finds out what the call is, and whether its intent is written.
-func (c *toolCall) read(entries []transcript.Entry) (begun bool, err error) {
+// read finds out what the call is, and whether it has begun: its intent is written,
+// of one that must not be made twice also by a run that Temporal has reset.
+func (c *toolCall) read(ctx context.Context, entries []transcript.Entry) (begun bool, err error) {
 	for _, e := range entries {
 		switch e.Kind {
 		case transcript.KindReply:
@@ -92,6 +93,9 @@ func (c *toolCall) read(entries []transcript.Entry) (begun bool, err error) {
 		}
 	}
 	c.call, err = c.nth(c.reply, c.in.Iteration, c.in.Call)
+	if err == nil && !begun && c.call.Class == string(tool.NonIdempotent) {
+		return c.Transcripts.Begun(ctx, c.ref.scope(), transcript.CallKey(c.in.Iteration, c.in.Call), c.reply.Seq)
+	}
 	return begun, err
 }
 
@@ -119,12 +123,6 @@ func (c *toolCall) judge(tools *tool.Set) (tool.Decision, *tool.Refusal) {
 // result makes the call, unless it may have been made, and says what came of it.
 func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun bool) (tool.Result, error) {
 	spec := decision.Spec
-	if !begun && spec.Class() == tool.NonIdempotent { // by a run that was reset, perhaps
-		var err error
-		if begun, err = c.Transcripts.Begun(ctx, c.ref.scope(), transcript.CallKey(c.in.Iteration, c.in.Call), c.reply.Seq); err != nil {
-			return tool.Result{}, err
-		}
-	}
 	if begun && spec.Class() == tool.NonIdempotent {
 		return outcomeUnknown(spec.Name, "The call was interrupted."), nil
 	}
@@ -276,7 +274,7 @@ func (j *job) appendResult(ctx context.Context, input Input) error {
 	if err != nil || len(known.Step) > 0 {
 		return err
 	}
-	begun, err := c.read(known.Log)
+	begun, err := c.read(ctx, known.Log)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 // it, to name them.
 type Activities struct {
 	Requests    Requests
+	Runs        Runs
 	Planner     Planner
 	Transcripts Transcripts
 	Records     Records
@@ -68,6 +69,7 @@ type Transcripts interface {
 	Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error)
 	LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error)
 	LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error)
+	Begun(ctx context.Context, scope transcript.Scope, call transcript.Key, reply int64) (bool, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
@@ -83,6 +85,11 @@ type Records interface {
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
 	StartExecution(ctx context.Context, exec record.Execution) error
 	SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error
+	ReopenInvestigation(ctx context.Context, id, run string) error
+	// Running are the investigations that run, or ended without a word.
+	Running(ctx context.Context) ([]record.Investigation, error)
+	// CloseInvestigation says how one of those ended, unless it has said so meanwhile.
+	CloseInvestigation(ctx context.Context, inv record.Investigation) (closed bool, err error)
 }
 
 // Blobs keeps content by its hash.

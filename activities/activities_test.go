@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -315,24 +316,26 @@ func TestCallToolResults(t *testing.T) {
 	}
 }
 
-// An intent without a result: the worker died in the call.
+// An intent without a result: the worker died in the call, or Temporal was reset in
+// it, to after the reply that asks for it.
 func TestCallAfterACrash(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		call string
-		made int
-		want string
-	}{{"lab__read", 1, ""}, {"lab__write", 0, tool.ErrorOutcomeUnknown}} {
-		t.Run(tt.call, func(t *testing.T) {
+		call  string
+		class string
+		run   string // that wrote the reply and the intent
+		made  int
+		want  string
+	}{
+		{"lab.read", string(tool.Safe), sameRun, 1, ""}, {"lab.write", string(tool.NonIdempotent), sameRun, 0, tool.ErrorOutcomeUnknown},
+		{"lab.read", string(tool.Safe), "before", 1, ""}, {"lab.write", string(tool.NonIdempotent), "before", 0, tool.ErrorOutcomeUnknown},
+	} {
+		t.Run(tt.call+" "+tt.run, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.asks(agent.ToolCall{Name: tt.call, Arguments: `{"n":1}`})
-			reply := b.last()
-			if _, err := b.store.Append(t.Context(), transcript.Step{Scope: b.scope(), Writer: reply.Writer, Rows: []transcript.Row{
-				{Key: transcript.CallKey(1, 0), Kind: transcript.KindCall, Body: transcript.Body{Call: &reply.Calls[0]}},
-			}}); err != nil {
-				t.Fatal(err)
-			}
+			call := transcript.Call{ID: "c1_0", Name: tt.call, Arguments: `{"n":1}`, Class: tt.class}
+			b.wrote(tt.run, transcript.Row{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{Calls: []transcript.Call{call}}})
+			b.wrote(tt.run, transcript.Row{Key: transcript.CallKey(1, 0), Kind: transcript.KindCall, Body: transcript.Body{Call: &call}})
 			out, err := b.callTool(1, 0)
 			if err != nil || out.ErrorType != tt.want || len(b.calls) != tt.made {
 				t.Errorf("got %+v, %v after %d calls", out, err, len(b.calls))
@@ -341,15 +344,45 @@ func TestCallAfterACrash(t *testing.T) {
 	}
 }
 
+// sameRun is the run that activities of the bench are of.
+const sameRun = "default-test-run-id"
+
+// wrote is what a run has written before.
+func (b *bench) wrote(run string, row transcript.Row) {
+	b.t.Helper()
+	step := transcript.Step{Scope: b.scope(), Writer: transcript.Writer{RunID: run, ActivityID: "1"}, Rows: []transcript.Row{row}}
+	if _, err := b.store.Append(b.t.Context(), step); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// The key is a call's own: the same over attempts, whichever run makes them from
+// the same reply, and another one for another call in its place.
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.asks(agent.ToolCall{Name: "lab__read", Arguments: `{"n":1}`}, agent.ToolCall{Name: "lab__read", Arguments: `{"n":2}`})
-	if _, err := b.callTool(1, 1); err != nil {
-		t.Fatal(err)
+	key := func(run, name, arguments string) string {
+		b := newBench(t)
+		b.wrote(run, transcript.Row{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{Calls: []transcript.Call{
+			{ID: "c1_0", Name: "lab.read", Arguments: `{"n":9}`}, {ID: "c1_1", Name: name, Arguments: arguments},
+		}}})
+		if _, err := b.callTool(1, 1); err != nil {
+			t.Fatal(err)
+		}
+		return b.calls[0].Key
 	}
-	if got := b.calls[0].Key; got != "inv/s/A/1/1" {
-		t.Errorf("key %q", got)
+	first := key("r1", "lab.read", `{"n":1}`)
+	if !regexp.MustCompile(`^inv/s/A/1/1/[0-9a-f]{12}$`).MatchString(first) {
+		t.Errorf("key %q", first)
+	}
+	if again := key("r1", "lab.read", `{"n":1}`); again != first {
+		t.Errorf("made again: key %q, and %q before", again, first)
+	}
+	for name, other := range map[string]string{
+		"other arguments": key("r1", "lab.read", `{"n":2}`), "other tool": key("r1", "lab.write", `{"n":1}`), "asked for anew": key("r2", "lab.read", `{"n":1}`),
+	} {
+		if other == first {
+			t.Errorf("%s: the same key %q", name, other)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type toolCall struct {
 	*job
 	in   CallToolIn
 	call transcript.Call
+	// reply is the one that asks for the call.
+	reply transcript.Entry
 	// intent is not written yet; it goes with the result.
 	intent *transcript.Row
 }
@@ -48,7 +51,7 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	if len(known.Step) > 0 {
 		return known.Step[0], nil
 	}
-	begun, err := c.read(known.Log)
+	begun, err := c.read(ctx, known.Log)
 	if err != nil {
 		return transcript.Entry{}, err
 	}
@@ -78,18 +81,21 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	return entry, err
 }
 
-// read finds out what the call is, and whether its intent is written.
-func (c *toolCall) read(entries []transcript.Entry) (begun bool, err error) {
-	var reply transcript.Entry
+// read finds out what the call is, and whether it has begun: its intent is written,
+// of one that must not be made twice also by a run that Temporal has reset.
+func (c *toolCall) read(ctx context.Context, entries []transcript.Entry) (begun bool, err error) {
 	for _, e := range entries {
 		switch e.Kind {
 		case transcript.KindReply:
-			reply = e
+			c.reply = e
 		case transcript.KindCall:
 			begun = true
 		}
 	}
-	c.call, err = c.nth(reply, c.in.Iteration, c.in.Call)
+	c.call, err = c.nth(c.reply, c.in.Iteration, c.in.Call)
+	if err == nil && !begun && c.call.Class == string(tool.NonIdempotent) {
+		return c.Transcripts.Begun(ctx, c.ref.scope(), transcript.CallKey(c.in.Iteration, c.in.Call), c.reply.Seq)
+	}
 	return begun, err
 }
 
@@ -178,9 +184,11 @@ func (c *toolCall) reserve(ctx context.Context, decision tool.Decision) (wait ti
 	})
 }
 
-// key is the call's idempotency key.
+// key is the call's idempotency key: the same as often as the call is tried, and
+// another one if, after a Temporal reset, another reply asks for a call in its place.
 func (c *toolCall) key() string {
-	return fmt.Sprintf("%s/%s/%d/%d", c.ref.Investigation, c.ref.Execution, c.in.Iteration, c.in.Call)
+	digest := sha256.Sum256([]byte(c.reply.Writer.RunID + "\n" + c.call.Name + "\n" + c.call.Arguments))
+	return fmt.Sprintf("%s/%s/%d/%d/%x", c.ref.Investigation, c.ref.Execution, c.in.Iteration, c.in.Call, digest[:6])
 }
 
 // execute makes the call, within the tool's timeout.
@@ -266,7 +274,7 @@ func (j *job) appendResult(ctx context.Context, input Input) error {
 	if err != nil || len(known.Step) > 0 {
 		return err
 	}
-	begun, err := c.read(known.Log)
+	begun, err := c.read(ctx, known.Log)
 	if err != nil {
 		return err
 	}

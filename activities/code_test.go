@@ -40,9 +40,9 @@ func shop(t *testing.T, stage int, change func(*agent.Plan)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.ref = activities.Ref{Investigation: "shop", Stage: stage, Plan: b.put(string(body))}
+	b.ref = activities.Ref{Investigation: "shop", Stage: stage, Plan: b.put(string(body)), Data: b.put("it is slow")}
 	b.ref.Execution = plan.Stages[stage].Name + "/" + plan.Stages[stage].Agents[0].Name
-	inv := record.Investigation{ID: "shop", DataHash: b.put("it is slow"), Status: agent.StatusRunning, StartedAt: time.Now()}
+	inv := record.Investigation{ID: "shop", Status: agent.StatusRunning, StartedAt: time.Now()}
 	if err := b.store.StartInvestigation(t.Context(), inv); err != nil {
 		t.Fatal(err)
 	}

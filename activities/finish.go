@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -76,10 +78,11 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err != nil {
 		return FinishOut{}, err
 	}
-	now := time.Now()
+	now, run := time.Now(), activity.GetInfo(ctx).WorkflowExecution
 	err = a.Records.FinishInvestigation(ctx, record.Investigation{
 		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
-		Report: report, Usage: in.Usage, EndedAt: &now,
+		Report: report, Usage: in.Usage, EndedAt: &now, Writer: run.RunID,
+		WorkflowID: run.ID, RunID: run.RunID, StartedAt: now, // of one that ended before it was resolved
 	})
 	if err != nil {
 		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)

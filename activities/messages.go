@@ -16,8 +16,9 @@ import (
 // Ref says which agent of which investigation an activity works for.
 type Ref struct {
 	Investigation string `json:"investigation"`
-	Execution     string `json:"execution"` // "<stage>/<agent>"
-	Plan          string `json:"plan"`      // hash of the plan in the store
+	Execution     string `json:"execution"`      // "<stage>/<agent>"
+	Plan          string `json:"plan"`           // hash of the plan in the store
+	Data          string `json:"data,omitempty"` // hash of the request's data in the store
 	Stage         int    `json:"stage"`
 	Agent         int    `json:"agent"` // agent.SynthesisIndex for the stage's synthesis
 }
@@ -38,10 +39,19 @@ type ResolveIn struct {
 
 // ResolveOut is what an investigation is steered by.
 type ResolveOut struct {
-	Plan     string         `json:"plan"` // hash of the plan in the store
+	Plan     string         `json:"plan"`           // hash of the plan in the store
+	Data     string         `json:"data,omitempty"` // hash of the request's data, masked, in the store
 	Skeleton agent.Skeleton `json:"skeleton"`
 	// SearchAttributes: they are registered, so workflows may upsert them.
 	SearchAttributes bool `json:"search_attributes,omitempty"`
+}
+
+// ReopenIn is what a run takes over that a Temporal reset has made.
+type ReopenIn struct {
+	// Investigation is whose record has to say that it runs again; "" = of a stage, nothing.
+	Investigation string `json:"investigation,omitempty"`
+	// Children are the workflow ids of those that the run knows.
+	Children []string `json:"children,omitempty"`
 }
 
 // ListToolsIn asks one MCP server for its tools, for one execution.

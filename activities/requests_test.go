@@ -126,7 +126,8 @@ func (o *office) begin(plan agent.Plan) {
 	if o.talking {
 		return
 	}
-	inv := record.Investigation{ID: "office", Status: agent.StatusRunning, StartedAt: time.Now(), DataHash: o.keep(map[string]string{"service": "checkout"})}
+	o.ref.Data = o.keep(map[string]string{"service": "checkout"})
+	inv := record.Investigation{ID: "office", Status: agent.StatusRunning, StartedAt: time.Now()}
 	o.must(o.store.StartInvestigation(o.t.Context(), inv))
 	if o.row.Pattern == agent.SingleShot {
 		o.history()

@@ -27,14 +27,14 @@ const maxSkeleton = 48 << 10
 
 // Resolve reads the request, strictly, and turns it into a plan: what is written
 // down here is what the investigation is run by, whatever happens to the
-// configuration. A bad request is one error that names all that is wrong with it,
-// and has a record, too.
+// configuration, and an attempt that is made again returns it. A bad request is one
+// error that names all that is wrong with it, and has a record, too.
 func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
+	run := activity.GetInfo(ctx).WorkflowExecution
 	r := record.Investigation{
-		ID: in.Investigation, WorkflowID: activity.GetInfo(ctx).WorkflowExecution.ID, RunID: in.RunID,
-		Status: agent.StatusRunning, StartedAt: time.Now(),
+		ID: in.Investigation, WorkflowID: run.ID, RunID: in.RunID, Status: agent.StatusRunning, StartedAt: time.Now(), Writer: run.RunID,
 	}
 	out, err := a.resolve(ctx, &r)
 	if refusal, ok := errors.AsType[*temporal.ApplicationError](err); ok && refusal.NonRetryable() {
@@ -53,45 +53,71 @@ func (a *Activities) keepRefusal(ctx context.Context, r record.Investigation, wh
 }
 
 func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (ResolveOut, error) {
+	stored, err := a.Records.Investigation(ctx, r.ID)
+	switch {
+	case errors.Is(err, record.ErrNotFound):
+	case err != nil:
+		return ResolveOut{}, err
+	case stored.Writer == r.Writer && stored.PlanHash != "":
+		return a.resolved(ctx, stored)
+	case stored.Writer != r.Writer: // of a run that was reset, whose stages are of nobody any more
+		if err := a.Runs.CancelChildren(ctx, r.WorkflowID, nil); err != nil {
+			return ResolveOut{}, err
+		}
+	}
+	plan, err := a.planOf(ctx, r)
+	if err != nil {
+		return ResolveOut{}, err
+	}
+	if r.PlanHash, err = a.keepPlan(ctx, plan); err != nil {
+		return ResolveOut{}, err
+	}
+	if err := a.Records.StartInvestigation(ctx, *r); err != nil {
+		return ResolveOut{}, fmt.Errorf("record investigation %s: %w", r.ID, err)
+	}
+	if stored, err = a.Records.Investigation(ctx, r.ID); err != nil { // another attempt may have been first
+		return ResolveOut{}, err
+	}
+	return a.resolved(ctx, stored)
+}
+
+// resolved is what a run has resolved, as its record says.
+func (a *Activities) resolved(ctx context.Context, r record.Investigation) (ResolveOut, error) {
+	plan, err := a.plan(ctx, r.PlanHash)
+	return ResolveOut{Plan: r.PlanHash, Data: r.DataHash, Skeleton: plan.Skeleton(), SearchAttributes: a.SearchAttributes}, err
+}
+
+// planOf reads the request and resolves it; the request's data are kept for r.
+func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (agent.Plan, error) {
 	inputs, err := a.Requests.Inputs(ctx, r.WorkflowID, r.RunID)
 	if err != nil {
-		return ResolveOut{}, fmt.Errorf("read the request of %s: %w", r.WorkflowID, err)
+		return agent.Plan{}, fmt.Errorf("read the request of %s: %w", r.WorkflowID, err)
 	}
 	req, err := agent.ParseRequest(inputs...)
 	if err != nil {
-		return ResolveOut{}, final(ErrorInvalidRequest, err)
+		return agent.Plan{}, final(ErrorInvalidRequest, err)
 	}
 	r.Chain, r.AlertType = req.Chain, req.AlertType
 	plan, err := a.Planner.Plan(agent.PlanRequest{Chain: req.Chain, AlertType: req.AlertType, Provider: req.Provider, Runbook: req.Runbook, UseMocks: req.UseMock})
 	if err != nil {
-		return ResolveOut{}, final(ErrorInvalidRequest, err)
+		return plan, final(ErrorInvalidRequest, err)
 	}
 	r.Chain, r.AlertType = plan.Chain, plan.AlertType
-	out := ResolveOut{Skeleton: plan.Skeleton(), SearchAttributes: a.SearchAttributes}
-	if size := jsonSize(out); size > maxSkeleton {
-		return out, final(ErrorInvalidRequest, fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", plan.Chain, size, maxSkeleton))
+	if size := jsonSize(ResolveOut{Skeleton: plan.Skeleton()}); size > maxSkeleton {
+		return plan, final(ErrorInvalidRequest, fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", plan.Chain, size, maxSkeleton))
 	}
 	text, err := a.data(ctx, req)
 	if err != nil {
-		return out, err
+		return plan, err
 	}
 	if err := req.CheckData(text, plan.MaxData); err != nil {
-		return out, final(ErrorInvalidRequest, err)
+		return plan, final(ErrorInvalidRequest, err)
 	}
 	if plan.MaxData > 0 && len(text) > plan.MaxData {
 		plan.Attach()
 	}
-	if r.DataHash, err = a.keepData(ctx, plan, text); err != nil {
-		return out, err
-	}
-	if r.PlanHash, err = a.keepPlan(ctx, plan); err != nil {
-		return out, err
-	}
-	out.Plan = r.PlanHash
-	if err := a.Records.StartInvestigation(ctx, *r); err != nil {
-		return out, fmt.Errorf("record investigation %s: %w", r.ID, err)
-	}
-	return out, nil
+	r.DataHash, err = a.keepData(ctx, plan, text)
+	return plan, err
 }
 
 // data is the text of the request's data, wherever it is.

@@ -110,17 +110,10 @@ func (j *job) shownNotes(notes []Note) ([]Note, error) {
 
 // request is what is to be investigated; a conversation has nothing of the kind.
 func (j *job) request(ctx context.Context) (string, error) {
-	if j.plan.Conversation {
+	if j.ref.Data == "" {
 		return "", nil
 	}
-	inv, err := j.Records.Investigation(ctx, j.ref.Investigation)
-	if err != nil {
-		return "", fmt.Errorf("read investigation %s: %w", j.ref.Investigation, err)
-	}
-	if inv.DataHash == "" {
-		return "", nil
-	}
-	data, err := j.Blobs.Blob(ctx, inv.DataHash)
+	data, err := j.Blobs.Blob(ctx, j.ref.Data)
 	if err != nil {
 		return "", fmt.Errorf("read the data of %s: %w", j.ref.Investigation, err)
 	}

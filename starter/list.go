@@ -19,6 +19,7 @@ import (
 // statuses are those that an investigation can have.
 var statuses = []agent.Status{
 	agent.StatusRunning, agent.StatusCompleted, agent.StatusFailed, agent.StatusTimedOut, agent.StatusCancelled,
+	agent.StatusTerminated,
 }
 
 func (c *cli) listCommand() *cobra.Command {

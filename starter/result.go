@@ -48,6 +48,7 @@ func ended(err error) (outcome, error) {
 	failed, _ := errors.AsType[*temporal.ApplicationError](err)
 	cancelled, _ := errors.AsType[*temporal.CanceledError](err)
 	timeout, _ := errors.AsType[*temporal.TimeoutError](err)
+	terminated, _ := errors.AsType[*temporal.TerminatedError](err)
 	switch {
 	case failed != nil:
 		if !failed.HasDetails() || failed.Details(&out.InvestigationResult) != nil || out.ID == "" {
@@ -60,6 +61,8 @@ func ended(err error) (outcome, error) {
 		}
 	case timeout != nil:
 		out.InvestigationResult = bare(agent.StatusTimedOut, timeout.Error())
+	case terminated != nil:
+		out.InvestigationResult = bare(agent.StatusTerminated, terminated.Error())
 	default:
 		out.InvestigationResult = bare(agent.StatusFailed, closed.Unwrap().Error())
 	}

@@ -83,8 +83,10 @@ func statusOf(status enumspb.WorkflowExecutionStatus) agent.Status {
 		return agent.StatusRunning
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		return agent.StatusCompleted
-	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED, enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
 		return agent.StatusCancelled
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+		return agent.StatusTerminated
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
 		return agent.StatusTimedOut
 	}

@@ -25,7 +25,7 @@ func main() { os.Exit(command.Main(root())) }
 type flags struct {
 	config, store, taskQueue, profile, logLevel string
 	deploymentVersion, health                   string
-	drain                                       time.Duration
+	drain, reconcile                            time.Duration
 	adoptStore                                  bool
 	cachedWorkflows, maxCalls                   int
 }
@@ -53,6 +53,7 @@ calls may finish, and what does not finish goes on in another worker.`,
 	cmd.Flags().DurationVar(&f.drain, "drain", 0, fmt.Sprintf("how long running calls may go on after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
 	cmd.Flags().IntVar(&f.maxCalls, "max-calls", 0, "how many model and tool calls run at once (default: queue.worker_count, else 1000)")
 	cmd.Flags().IntVar(&f.cachedWorkflows, "cached-workflows", app.DefaultCachedWorkflows, "how many workflows stay in memory while nothing happens to them; others are read from their history when something does")
+	cmd.Flags().DurationVar(&f.reconcile, "reconcile", app.DefaultReconcile, "how often the records of investigations that somebody terminated are put right, by a Temporal Schedule that is made if there is none")
 	cmd.Flags().StringVar(&f.deploymentVersion, "deployment-version", "", "build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work before it is promoted (temporal worker deployment set-current-version)")
 	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
 	cmd.AddCommand(app.SampleCommand())
@@ -109,7 +110,7 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 		opts.Data = filepath.Dir(f.store)
 	}
 	opts.Store, opts.Config = f.store, f.config
-	opts.AdoptStore, opts.CachedWorkflows = f.adoptStore, f.cachedWorkflows
+	opts.AdoptStore, opts.CachedWorkflows, opts.Reconcile = f.adoptStore, f.cachedWorkflows, f.reconcile
 	opts.MaxCalls, opts.TaskQueue, opts.Drain, opts.DeploymentVersion = f.maxCalls, f.taskQueue, f.drain, f.deploymentVersion
 	return opts, checkNumbers(cmd, f)
 }
@@ -117,7 +118,9 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 // checkNumbers refuses what could only be a mistake. A flag that was not given is
 // the configuration's matter.
 func checkNumbers(cmd *cobra.Command, f flags) error {
-	for name, positive := range map[string]bool{"cached-workflows": f.cachedWorkflows > 0, "max-calls": f.maxCalls > 0, "drain": f.drain > 0} {
+	for name, positive := range map[string]bool{
+		"cached-workflows": f.cachedWorkflows > 0, "max-calls": f.maxCalls > 0, "drain": f.drain > 0, "reconcile": f.reconcile > 0,
+	} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && !positive {
 			return &command.UsageError{Err: fmt.Errorf("--%s %s: give more than 0", name, flag.Value)}
 		}

@@ -31,11 +31,6 @@ type conversationState struct {
 	Last *answered `json:"last,omitempty"`
 }
 
-// continuedConversation is the input of a later run.
-type continuedConversation struct {
-	State *conversationState `json:"continued_state"`
-}
-
 type conversationRun struct {
 	id      string
 	state   conversationState
@@ -105,10 +100,15 @@ func (r *conversationRun) closed() bool { return r.over || r.closing.Len() > 0 }
 
 // open resolves the request, or takes over the state of the run before.
 func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) error {
-	if workflow.GetInfo(ctx).ContinuedExecutionRunID != "" {
-		if err := converter.GetDefaultDataConverter().FromPayload(input.Payload(), &continuedConversation{&r.state}); err != nil {
-			return fmt.Errorf("read the state of the run before: %w", err)
-		}
+	if err := startedOnce(ctx); err != nil {
+		return temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrorInvalidRequest, nil)
+	}
+	state, err := continuedState[conversationState](ctx, input)
+	if err != nil {
+		return err
+	}
+	if state != nil {
+		r.state = *state
 	} else if err := r.resolve(ctx); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (r *conversationRun) renewable(ctx workflow.Context) bool {
 func (r *conversationRun) continueAsNew(ctx workflow.Context) error {
 	r.agent.signals.drain(ctx, r.agent.handle)
 	r.state.Agent, r.state.Paused = r.agent.state, r.agent.steering.Paused
-	state, err := converter.GetDefaultDataConverter().ToPayload(continuedConversation{&r.state})
+	state, err := converter.GetDefaultDataConverter().ToPayload(continued[conversationState]{&r.state})
 	if err != nil {
 		return fmt.Errorf("write the state for the next run: %w", err)
 	}

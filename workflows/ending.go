@@ -46,7 +46,7 @@ func closing(message, errorType string, details any) error {
 
 // outcomeOf reads the result of a child that ended, however it ended. ok is
 // false if the child said nothing: it was terminated, or never started.
-func outcomeOf[R any](ctx workflow.Context, child workflow.ChildWorkflowFuture) (result R, ok bool, err error) {
+func outcomeOf[R any](ctx workflow.Context, child workflow.Future) (result R, ok bool, err error) {
 	err = child.Get(ctx, &result)
 	if err == nil {
 		return result, true, nil

@@ -35,6 +35,7 @@ type fake struct {
 	// speaker is the agent of a conversation.
 	speaker    agent.AgentSkeleton
 	cannotOpen error
+	resolve    func(context.Context) error
 
 	own       []activities.CallOwnToolsIn
 	generated []activities.GenerateIn
@@ -46,6 +47,12 @@ type fake struct {
 	mocked    []activities.RunMockIn
 	served    int
 	joined    []activities.PlanResultIn
+	reopened  []activities.ReopenIn
+}
+
+func (f *fake) Reopen(_ context.Context, in activities.ReopenIn) error {
+	f.reopened = append(f.reopened, in)
+	return nil
 }
 
 func (f *fake) ExtendBudget(_ context.Context, in activities.ExtendBudgetIn) error {
@@ -79,7 +86,10 @@ func (f *fake) ListTools(context.Context, activities.ListToolsIn) (activities.Li
 	return activities.ListToolsOut{Tools: 1}, nil
 }
 
-func (f *fake) Resolve(context.Context, activities.ResolveIn) (activities.ResolveOut, error) {
+func (f *fake) Resolve(ctx context.Context, _ activities.ResolveIn) (activities.ResolveOut, error) {
+	if f.resolve != nil {
+		return activities.ResolveOut{}, f.resolve(ctx)
+	}
 	return activities.ResolveOut{Plan: "plan", Skeleton: f.plan.Skeleton()}, nil
 }
 

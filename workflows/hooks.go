@@ -51,7 +51,7 @@ func (r *stageRun) postProcess(ctx workflow.Context) {
 
 // hookRef names a hook's execution, and the agent that speaks for the stage.
 func (r *stageRun) hookRef(execution string) activities.Ref {
-	ref := activities.Ref{Investigation: r.in.Investigation, Execution: execution, Plan: r.in.Plan, Stage: r.in.Index}
+	ref := activities.Ref{Investigation: r.in.Investigation, Execution: execution, Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index}
 	if r.in.Stage.Synthesis != nil {
 		ref.Agent = agent.SynthesisIndex
 	}

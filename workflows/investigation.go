@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 
 	"go.temporal.io/sdk/converter"
@@ -48,8 +49,35 @@ type attributes struct {
 }
 
 // continued is the input of a later run.
-type continued struct {
-	State *investigationState `json:"continued_state"`
+type continued[S any] struct {
+	State *S `json:"continued_state"`
+}
+
+// continuedState is the state of the run before, if it has gone on in this one.
+// Temporal says of more runs than those that they continue another.
+func continuedState[S any](ctx workflow.Context, input converter.RawValue) (*S, error) {
+	if workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {
+		return nil, nil
+	}
+	var in continued[S]
+	if err := converter.GetDefaultDataConverter().FromPayload(input.Payload(), &in); err != nil {
+		return nil, fmt.Errorf("read the state of the run before: %w", err)
+	}
+	return in.State, nil
+}
+
+// startedOnce refuses a workflow that Temporal starts again and again under one
+// first run: the second time, it would be the same investigation once more.
+func startedOnce(ctx workflow.Context) error {
+	switch info := workflow.GetInfo(ctx); {
+	case info.CronSchedule != "":
+		const why = "a cron schedule (%s) would run the same again and again: make a Temporal Schedule, which starts a new one each time"
+		return fmt.Errorf(why, info.CronSchedule)
+	case info.RetryPolicy != nil:
+		return errors.New("a workflow retry policy would run all of it again: start it without one, since each step is retried, " +
+			"and make a Temporal Schedule to repeat it")
+	}
+	return nil
 }
 
 // stageResult is the execution whose final text stands for a run of a stage.
@@ -62,6 +90,7 @@ type stageResult struct {
 
 type investigationRun struct {
 	id         string
+	family     family
 	state      investigationState
 	running    []*stageChild
 	interrupts []*interrupt
@@ -72,6 +101,7 @@ type investigationRun struct {
 func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValue) (InvestigationResult, error) {
 	info := workflow.GetInfo(ctx)
 	r.id = InvestigationID(info.WorkflowExecution.ID, info.FirstRunID)
+	r.family = newFamily(ctx, r.id)
 	r.result = InvestigationResult{ID: r.id, Status: agent.StatusRunning}
 	r.signals = listen(ctx)
 	if err := r.answerQueries(ctx); err != nil {
@@ -86,6 +116,9 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 		return r.result, err
 	}
 	if err := r.begin(ctx, input); err != nil {
+		if ctx.Err() != nil {
+			return r.finish(ctx)
+		}
 		return r.result, err
 	}
 	work, cancel := r.state.Deadline.start(ctx, bound{what: "investigation timeout", held: r.held, warn: r.timeIsUp})
@@ -99,20 +132,22 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 
 // begin resolves the request, or takes over the state of the run before.
 func (r *investigationRun) begin(ctx workflow.Context, input converter.RawValue) error {
-	info := workflow.GetInfo(ctx)
-	if info.ContinuedExecutionRunID != "" {
-		if err := converter.GetDefaultDataConverter().FromPayload(input.Payload(), &continued{&r.state}); err != nil {
-			return fmt.Errorf("read the state of the run before: %w", err)
-		}
-		return nil
+	if err := startedOnce(ctx); err != nil {
+		return r.refused(ctx, err.Error(), activities.ErrorInvalidRequest)
 	}
+	if state, err := continuedState[investigationState](ctx, input); state != nil || err != nil {
+		if err == nil {
+			r.state = *state
+		}
+		return err
+	}
+	info := workflow.GetInfo(ctx)
 	if len(info.WorkflowExecution.ID) > maxID {
 		return r.refused(ctx, fmt.Sprintf("the workflow id is longer than %d characters", maxID), activities.ErrorInvalidRequest)
 	}
 	in := activities.ResolveIn{Investigation: r.id, RunID: info.FirstRunID}
 	if err := workflow.ExecuteActivity(storeOptions(ctx, "chain and configuration"), act.Resolve, in).Get(ctx, &r.state.Resolved); err != nil {
 		if ctx.Err() != nil {
-			r.result.Status, r.result.EndReason = agent.StatusCancelled, agent.EndCancelled
 			return err
 		}
 		errorType, message := failure(err)
@@ -202,7 +237,7 @@ func (r *investigationRun) longEnough(ctx workflow.Context) bool {
 func (r *investigationRun) continueAsNew(ctx workflow.Context) error {
 	r.signals.drain(ctx, r.handle)
 	r.state.Deadline.hold(workflow.Now(ctx))
-	state, err := converter.GetDefaultDataConverter().ToPayload(continued{&r.state})
+	state, err := converter.GetDefaultDataConverter().ToPayload(continued[investigationState]{&r.state})
 	if err != nil {
 		return fmt.Errorf("write the state for the next run: %w", err)
 	}

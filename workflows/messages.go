@@ -17,6 +17,12 @@ const TypeConversation = "Conversation"
 // TypeInvestigation is the workflow type that a request starts.
 const TypeInvestigation = "Investigation"
 
+// TypeReconcile is the workflow type that puts records right.
+const TypeReconcile = "Reconcile"
+
+// ReconcileSchedule is the Temporal Schedule that starts it, made by the workers of a task queue.
+func ReconcileSchedule(taskQueue string) string { return "inquest-reconcile-" + taskQueue }
+
 // Signals of a running investigation. They travel down to its stages and agents.
 const (
 	SignalPause    = "pause"    // no payload: no further model call until resume
@@ -212,6 +218,7 @@ const maxID = 800
 type StageInput struct {
 	Investigation string              `json:"investigation"`
 	Plan          string              `json:"plan"`
+	Data          string              `json:"data,omitempty"` // see activities.Ref
 	Index         int                 `json:"index"`
 	Stage         agent.StageSkeleton `json:"stage"`
 	// Prior are the results of the stages before this one, Earlier those of earlier

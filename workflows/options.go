@@ -63,6 +63,7 @@ func storeOptions(ctx workflow.Context, summary string) workflow.Context {
 		ScheduleToCloseTimeout: patience,
 		StartToCloseTimeout:    storeTimeout,
 		HeartbeatTimeout:       HeartbeatTimeout,
+		WaitForCancellation:    true, // what it writes is written before the workflow goes on
 		RetryPolicy:            retry(30 * time.Second),
 		Summary:                summary,
 	})

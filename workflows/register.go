@@ -26,4 +26,5 @@ func Register(registry worker.WorkflowRegistry) {
 	registry.RegisterWorkflow(SingleShotAgent)
 	registry.RegisterWorkflow(ToolPlanAgent)
 	registry.RegisterWorkflow(ServiceAgent)
+	registry.RegisterWorkflow(Reconcile)
 }

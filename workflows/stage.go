@@ -18,7 +18,7 @@ import (
 // Stage runs the agents of one stage in parallel, waits for all of them, and
 // has their work joined (spec: pipeline, "Stage").
 func Stage(ctx workflow.Context, in StageInput) (StageResult, error) {
-	run := stageRun{in: in, steering: in.Steering}
+	run := stageRun{in: in, steering: in.Steering, family: newFamily(ctx, in.Investigation)}
 	run.deadline.Remaining = in.Stage.Timeout.D()
 	return run.execute(ctx)
 }
@@ -27,6 +27,7 @@ type stageRun struct {
 	in       StageInput
 	steering Steering
 	deadline deadline
+	family   family
 	started  time.Time
 	agents   []*member
 	result   StageResult
@@ -37,7 +38,7 @@ type stageRun struct {
 type member struct {
 	plan    agent.AgentSkeleton
 	ref     activities.Ref
-	child   workflow.ChildWorkflowFuture
+	child   *child
 	result  AgentResult
 	closed  bool
 	waiting Waiting // what it waits for
@@ -80,9 +81,10 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 
 // launch starts an execution. What people said before it started goes with it.
 func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton, peers []activities.Peer) *member {
+	r.family.afterReset(ctx)
 	m := &member{plan: plan, ref: activities.Ref{
 		Investigation: r.in.Investigation, Execution: executionName(r.in.Stage.Name, plan.Name),
-		Plan: r.in.Plan, Stage: r.in.Index, Agent: n,
+		Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index, Agent: n,
 	}}
 	input := AgentInput{
 		Ref: m.ref, Agent: plan, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
@@ -90,8 +92,7 @@ func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton,
 	}
 	input.Steering.Guidance = guidanceFor(r.steering.Guidance, plan.Name)
 	summary := strings.TrimSuffix(plan.Name+" · "+plan.Model(0), " · ")
-	ctx = childOptions(ctx, childID(r.in.Investigation, m.ref.Execution), summary)
-	m.child = workflow.ExecuteChildWorkflow(ctx, patterns[plan.Pattern], input)
+	m.child = r.family.start(ctx, m.ref.Execution, summary, patterns[plan.Pattern], input)
 	return m
 }
 
@@ -258,9 +259,7 @@ func (r *stageRun) handle(ctx workflow.Context, sig signal) {
 		if m.closed || sig.Agent != "" && sig.Agent != m.plan.Name {
 			continue
 		}
-		if m.child.SignalChildWorkflow(ctx, sig.Name, sig.payload()).Get(ctx, nil) == nil {
-			delivered = true
-		}
+		delivered = m.child.signal(ctx, sig) || delivered
 	}
 	if sig.Name == SignalGuide && !delivered {
 		r.steering.apply(sig)

@@ -41,9 +41,7 @@ func (r *investigationRun) forward(ctx workflow.Context, sig signal) (delivered 
 		if s.result != nil || sig.Agent != "" && !hasAgent(s.plan, sig.Agent) {
 			continue
 		}
-		if s.child.SignalChildWorkflow(ctx, sig.Name, sig.payload()).Get(ctx, nil) == nil {
-			delivered = true
-		}
+		delivered = s.child.signal(ctx, sig) || delivered
 	}
 	return delivered
 }

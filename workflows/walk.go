@@ -17,7 +17,7 @@ import (
 type stageChild struct {
 	index   int
 	plan    agent.StageSkeleton // with the name of this run
-	child   workflow.ChildWorkflowFuture
+	child   *child
 	waiting Waiting // what its agents wait for
 	started time.Time
 	result  *StageResult // nil while it runs
@@ -76,6 +76,7 @@ func (r *investigationRun) timeIsUp(ctx workflow.Context) {
 
 // launch starts a stage.
 func (r *investigationRun) launch(ctx workflow.Context, n int) {
+	r.family.afterReset(ctx)
 	plan := r.state.Resolved.Skeleton.Stages[n]
 	r.state.Runs[n]++
 	if r.state.Runs[n] > 1 { // executions and records of each run are their own
@@ -84,12 +85,12 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	r.state.Stages[n] = StageStatus{Name: r.state.Stages[n].Name, Status: agent.StatusRunning, Run: r.state.Runs[n]}
 	s := &stageChild{index: n, plan: plan, started: workflow.Now(ctx)}
 	in := StageInput{
-		Investigation: r.id, Plan: r.state.Resolved.Plan, Index: n, Stage: plan,
+		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: n, Stage: plan,
 		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: r.takeSteering(plan),
 	}
 	r.running = append(r.running, s)
 	r.show(ctx)
-	s.child = workflow.ExecuteChildWorkflow(childOptions(ctx, childID(r.id, plan.Name), plan.Name), Stage, in)
+	s.child = r.family.start(ctx, plan.Name, plan.Name, Stage, in)
 	// The stage says how it ended even if we were cancelled meanwhile.
 	wait, _ := workflow.NewDisconnectedContext(ctx)
 	workflow.Go(wait, func(ctx workflow.Context) {
@@ -98,7 +99,7 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	})
 }
 
-func outcomeOfStage(ctx workflow.Context, child workflow.ChildWorkflowFuture) StageResult {
+func outcomeOfStage(ctx workflow.Context, child workflow.Future) StageResult {
 	result, ok, err := outcomeOf[StageResult](ctx, child)
 	if !ok {
 		errorType, message := failure(err)

@@ -13,6 +13,8 @@ const (
 	StatusTimedOut  Status = "timed_out"
 	StatusCancelled Status = "cancelled"
 	StatusSkipped   Status = "skipped"
+	// StatusTerminated: Temporal ended it, and it had no say.
+	StatusTerminated Status = "terminated"
 )
 
 // Closed reports whether s is an end.
@@ -54,11 +56,12 @@ const (
 	EndPolicyViolation  EndReason = "policy_violation"
 	EndInterruptExpired EndReason = "interrupt_expired"
 	EndDenied           EndReason = "denied"
+	EndTerminated       EndReason = "terminated"
 )
 
 // Failure reports whether the investigation failed; all others are clean ends.
 func (e EndReason) Failure() bool {
-	return e == EndTimedOut || e == EndToolFailed || e == EndLLMFailed || e == EndPolicyViolation
+	return e == EndTimedOut || e == EndToolFailed || e == EndLLMFailed || e == EndPolicyViolation || e == EndTerminated
 }
 
 // Outcome says how a stage's work counts (spec: pipeline, "Outcomes").

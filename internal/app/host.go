@@ -49,6 +49,8 @@ type HostOptions struct {
 	// CachedWorkflows is how many workflows the process keeps in memory between their
 	// tasks; 0 = DefaultCachedWorkflows.
 	CachedWorkflows int
+	// Reconcile: see WorkerOptions.
+	Reconcile time.Duration
 	// Embedding: the host is a part of another program; nil = it is one of ours.
 	Embedding *Embedding
 	Logger    *slog.Logger
@@ -130,7 +132,7 @@ func (h *Host) Start(ctx context.Context) (err error) {
 		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0,
 		Config: h.Config, Store: h.Store, Tools: code.Tools, Hooks: code.Hooks, Mocks: code.Mocks,
 		MaxCalls: cmp.Or(h.opts.MaxCalls, h.Config.Current().Queue.Calls()), Drain: h.Drain(),
-		DeploymentVersion: h.opts.DeploymentVersion, Logger: h.opts.Logger,
+		DeploymentVersion: h.opts.DeploymentVersion, Reconcile: h.opts.Reconcile, Logger: h.opts.Logger,
 	})
 	return err
 }

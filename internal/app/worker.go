@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -46,8 +47,14 @@ type WorkerOptions struct {
 	// DeploymentVersion makes the worker a version of the worker deployment
 	// "inquest": investigations stay with the version that they started on. "" = off.
 	DeploymentVersion string
-	Logger            *slog.Logger
+	// Reconcile is how often records are put right of investigations that somebody
+	// terminated; 0 = DefaultReconcile.
+	Reconcile time.Duration
+	Logger    *slog.Logger
 }
+
+// DefaultReconcile is how often records are put right, see WorkerOptions.
+const DefaultReconcile = 5 * time.Minute
 
 // Configuration is what a worker needs of one: a *config.Live, or a *config.Config
 // that never changes.
@@ -83,6 +90,7 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	if opts.Drain == 0 {
 		opts.Drain = DefaultDrain
 	}
+	opts.Reconcile = cmp.Or(opts.Reconcile, DefaultReconcile)
 	setup, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
 	if err := checkNamespace(setup, opts.Client, opts.Namespace); err != nil {
@@ -106,6 +114,9 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 		w.pool.Close()
 		return nil, fmt.Errorf("start the worker: %w", err)
 	}
+	if !opts.ToolsOnly {
+		scheduleReconcile(setup, opts)
+	}
 	return w, nil
 }
 
@@ -123,7 +134,7 @@ func register(w worker.Worker, act *activities.Activities, toolsOnly bool) {
 func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.Sessions) *activities.Activities {
 	return &activities.Activities{
 		Sessions: sessions, Heartbeats: heartbeats{opts.Client},
-		Requests: requests{opts.Client}, Planner: opts.Config,
+		Requests: requests{opts.Client}, Runs: runs{opts.Client, opts.Namespace}, Planner: opts.Config,
 		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store, code: opts.Tools},

@@ -12,8 +12,8 @@ import (
 type Reservation struct {
 	Agent string // the definition's name
 	Tool  string
-	// Key names the call: <investigation>/<execution>/<iteration>/<position>. Who
-	// asks with it again while it has a place keeps that one.
+	// Key is the call's idempotency key. Who asks with it again while it has a place
+	// keeps that one.
 	Key    string
 	Limit  int           // places in the window, at least 1
 	Window time.Duration // how long a place is taken, at least a microsecond

@@ -27,6 +27,8 @@ type Investigation struct {
 	Usage     agent.Usage `json:"usage"`
 	StartedAt time.Time   `json:"started_at"`
 	EndedAt   *time.Time  `json:"ended_at,omitempty"`
+	// Writer is the run of the workflow that wrote the record; "" = another hand did.
+	Writer string `json:"-"`
 }
 
 // Stage is the record of one stage.

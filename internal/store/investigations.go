@@ -7,52 +7,117 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 const (
 	investigationColumns = `id, workflow_id, run_id, chain, alert_type, plan_hash, data_hash, ` + investigationEnd + `, started_at`
 	// investigationEnd are the columns that FinishInvestigation sets.
-	investigationEnd = `status, end_reason, error, report, usage, ended_at`
+	investigationEnd = `status, end_reason, error, report, usage, ended_at, writer`
 )
 
 func investigationFields(r *record.Investigation) []any {
 	return []any{
 		&r.ID, &r.WorkflowID, &r.RunID, &r.Chain, &r.AlertType, &r.PlanHash, &r.DataHash,
-		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), endColumn{&r.EndedAt}, timeColumn{&r.StartedAt},
+		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), endColumn{&r.EndedAt}, &r.Writer, timeColumn{&r.StartedAt},
 	}
 }
 
-// StartInvestigation writes the record of an investigation that begins. One that
-// exists is left alone, unless it had ended: then Temporal was reset, and it is
-// running again.
+// StartInvestigation writes the record of an investigation that begins. A run's first
+// attempt that has a plan wins. Another run is a Temporal reset's: it has read the request
+// anew, and the record is its own from then on.
 func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) error {
-	const reopen = `UPDATE investigations SET status = $2, end_reason = '', error = '', report = '', usage = '{}', ended_at = NULL
-		WHERE id = $1`
-	err := s.start(ctx, r.ID, starting{
-		insert: insertInto("investigations", investigationColumns) + `ON CONFLICT (id) DO NOTHING`,
-		fields: investigationFields(&r),
-		status: `SELECT status FROM investigations WHERE id = $1`,
-		reopen: reopen,
-		key:    []any{r.ID},
-	})
-	if err != nil {
-		return fmt.Errorf("start investigation %s: %w", r.ID, err)
-	}
-	return nil
+	const begin = `chain, alert_type, plan_hash, data_hash, ` + reopened
+	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(begin) +
+		` WHERE investigations.writer <> excluded.writer OR investigations.plan_hash = ''`
+	return s.writeInvestigation(ctx, "start", r, query, investigationFields(&r)...)
+}
+
+// reopened are the columns that make a record say that its investigation runs again.
+// The report and the usage are those of before, until it ends.
+const reopened = `status, end_reason, error, ended_at, writer`
+
+// ReopenInvestigation makes the record say that a run goes on with the investigation
+// that Temporal has reset.
+func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
+	const query = `UPDATE investigations SET status = $2, end_reason = '', error = '', ended_at = NULL, writer = $3 WHERE id = $1`
+	return s.writeInvestigation(ctx, "reopen", record.Investigation{ID: id, Writer: run}, query, id, agent.StatusRunning, run)
 }
 
 // FinishInvestigation sets how an investigation ended: status, end reason, error,
 // report, usage and ended_at. Doing it again changes nothing.
 func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation) error {
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(investigationEnd)
+	return s.writeInvestigation(ctx, "finish", r, query, investigationFields(&r)...)
+}
+
+// writeInvestigation writes a record, unless its writer is a run that was replaced:
+// that gets ErrStaleRun.
+func (s *Store) writeInvestigation(ctx context.Context, what string, r record.Investigation, query string, args ...any) error {
 	err := s.writeRecords(ctx, r.ID, func(q querier) error {
-		_, err := q.ExecContext(ctx, query, investigationFields(&r)...)
+		if r.Writer != "" {
+			// The investigation's own runs stand beside those of its executions.
+			own := claim{transcript.Scope{Investigation: r.ID}, transcript.Key{}, r.Writer}
+			if _, err := own.enforce(ctx, q); err != nil {
+				return err
+			}
+		}
+		_, err := q.ExecContext(ctx, query, args...)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("finish investigation %s: %w", r.ID, err)
+		return fmt.Errorf("%s investigation %s: %w", what, r.ID, err)
 	}
 	return nil
+}
+
+// Running returns the investigations whose records say that they run, oldest first.
+func (s *Store) Running(ctx context.Context) ([]record.Investigation, error) {
+	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE status = $1 ORDER BY started_at, id`
+	all, err := selectAll(ctx, s.db.reader, investigationFields, query, agent.StatusRunning)
+	if err != nil {
+		return nil, fmt.Errorf("list running investigations: %w", s.db.explain(err))
+	}
+	return all, nil
+}
+
+// CloseInvestigation says how an investigation ended that could not do so itself, and
+// the same of its stages and executions that have not ended. It changes nothing if
+// the record has been written since r was read, by whichever run.
+func (s *Store) CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error) {
+	err = s.writeRecords(ctx, r.ID, func(q querier) error {
+		if r.Usage, err = sumLedger(ctx, q, r.ID); err != nil {
+			return err
+		}
+		const query = `UPDATE investigations SET status = $2, end_reason = $3, error = $4, usage = $5, ended_at = $6
+			WHERE id = $1 AND writer = $7 AND status = $8`
+		closed, err = changed(q.ExecContext(ctx, query,
+			r.ID, r.Status, r.EndReason, textColumn{&r.Error}, asJSON(&r.Usage), endColumn{&r.EndedAt}, r.Writer, agent.StatusRunning))
+		if err != nil || !closed {
+			return err
+		}
+		return closeParts(ctx, q, r)
+	})
+	if err != nil {
+		return false, fmt.Errorf("close investigation %s: %w", r.ID, err)
+	}
+	return closed, nil
+}
+
+// closeParts closes the stages and executions that an investigation has left open.
+func closeParts(ctx context.Context, q querier, r record.Investigation) error {
+	for _, query := range []string{
+		`UPDATE stages SET status = $2, ended_at = $3 WHERE investigation = $1 AND ended_at IS NULL`,
+		`UPDATE executions SET status = $2, ended_at = $3 WHERE investigation = $1 AND ended_at IS NULL`,
+	} {
+		if _, err := q.ExecContext(ctx, query, r.ID, r.Status, endColumn{&r.EndedAt}); err != nil {
+			return err
+		}
+	}
+	if _, err := q.ExecContext(ctx, `DELETE FROM live WHERE investigation = $1`, r.ID); err != nil {
+		return err
+	}
+	return raise(ctx, q, r.ID, cursor{live: 1})
 }
 
 // Investigation returns the record with that id, or ErrNotFound.

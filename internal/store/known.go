@@ -27,6 +27,18 @@ func (s *Store) LookupCall(ctx context.Context, scope transcript.Scope, iteratio
 	return s.known(ctx, claim{scope, intent, w.RunID}, result, ofCall, result.Position)
 }
 
+// Begun reports whether any run, also one that was reset, has appended the intent of
+// a call that the reply with that number asks for.
+func (s *Store) Begun(ctx context.Context, scope transcript.Scope, call transcript.Key, reply int64) (begun bool, err error) {
+	const query = `SELECT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND seq > $2
+		AND execution = $3 AND iteration = $4 AND position = $5 AND kind = '` + string(transcript.KindCall) + `')`
+	err = s.db.reader.QueryRowContext(ctx, query, scope.Investigation, reply, scope.Execution, call.Iteration, call.Position).Scan(&begun)
+	if err != nil {
+		return false, fmt.Errorf("look up call %d/%d of %s, %s: %w", call.Iteration, call.Position, scope.Investigation, scope.Execution, s.db.explain(err))
+	}
+	return begun, nil
+}
+
 // known reads those entries, and the step at a key. That is one read unless the
 // step is there, or nothing is, or the claim has to be made good.
 func (s *Store) known(ctx context.Context, c claim, step transcript.Key, which string, args ...any) (k transcript.Known, err error) {

@@ -30,11 +30,13 @@ func executionFields(r *record.Execution) []any {
 }
 
 // SaveStage writes a stage and its executions as they are now, in one transaction.
-// An execution that has ended has nothing live any more.
+// An execution that has ended has nothing live any more. The later end stands: what
+// a run says late that Temporal has reset meanwhile changes nothing.
 func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error {
 	err := s.writeRecords(ctx, stage.Investigation, func(q querier) error {
-		query := insertInto("stages", stageColumns) + `ON CONFLICT (investigation, name) ` + overwrite(stageColumns)
-		if _, err := q.ExecContext(ctx, query, stageFields(&stage)...); err != nil {
+		query := insertInto("stages", stageColumns) + `ON CONFLICT (investigation, name) ` + overwrite(stageColumns) +
+			` WHERE stages.ended_at IS NULL OR excluded.ended_at IS NULL OR excluded.ended_at >= stages.ended_at`
+		if stands, err := changed(q.ExecContext(ctx, query, stageFields(&stage)...)); err != nil || !stands {
 			return err
 		}
 		return saveExecutions(ctx, q, executions)

@@ -40,7 +40,8 @@ type Catalogue struct {
 type Call struct {
 	Name      string // "server.tool", or a built-in's name
 	Arguments json.RawMessage
-	// Key is the idempotency key <execution>/<iteration>/<position>.
+	// Key is the idempotency key <investigation>/<execution>/<iteration>/<position>/<digest>,
+	// of what is called and the run whose reply asks for it.
 	Key string
 	// Session names the execution, for servers that keep state by session.
 	Session string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path"
 	"sync"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -20,7 +21,8 @@ var labTools = []tool.Spec{
 	{Name: "lab.once", Risk: agent.RiskWrite},
 }
 
-// lab is an MCP server that counts what it has done, by the key of the call.
+// lab is an MCP server that counts what it has done, by the call's place in its
+// execution: whatever is called there.
 type lab struct {
 	*faults
 	mu   sync.Mutex
@@ -44,7 +46,7 @@ func (l *lab) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Failure(tool.ErrorUnavailable, err.Error()), nil
 	}
 	l.mu.Lock()
-	l.done[call.Key]++
+	l.done[path.Dir(call.Key)]++
 	l.mu.Unlock()
 	if err := l.strike(ctx, toolFails, "gone after", transcript.Key{}); err != nil {
 		return tool.Failure(tool.ErrorUnavailable, err.Error()), nil

@@ -8,6 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 func investigation(id, workflow string, minute int) record.Investigation {
@@ -54,17 +55,79 @@ func testInvestigationRecords(t *testing.T, open opener) {
 	same(t, "finished without a start", must(s.Investigation(ctx, unknown.ID))(t), unknown)
 }
 
-func testInvestigationRestarts(t *testing.T, open opener) {
+// A reset's run takes the record over; what the run before it says late is refused.
+func testInvestigationResets(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
-	for _, status := range []agent.Status{
-		agent.StatusCompleted, agent.StatusFailed, agent.StatusTimedOut, agent.StatusCancelled,
+	first := investigation("inv/run", "inv", 1)
+	first.Writer = "r1"
+	ok(t, s.StartInvestigation(ctx, first))
+	ended := finished(first, agent.StatusCompleted)
+	ok(t, s.FinishInvestigation(ctx, ended))
+	ok(t, s.StartInvestigation(ctx, first))
+	same(t, "started again by the same run", must(s.Investigation(ctx, first.ID))(t), ended)
+
+	again := first
+	again.PlanHash, again.DataHash, again.StartedAt, again.Writer = "p2", "d2", at(9), "r2"
+	ok(t, s.StartInvestigation(ctx, again))
+	want := ended // what it came to is shown until it ends again
+	want.PlanHash, want.DataHash, want.Writer = "p2", "d2", "r2"
+	want.Status, want.EndReason, want.Error, want.EndedAt = agent.StatusRunning, "", "", nil
+	same(t, "reset to before its plan", must(s.Investigation(ctx, first.ID))(t), want)
+
+	ended = finished(again, agent.StatusCompleted)
+	ok(t, s.FinishInvestigation(ctx, ended))
+	ok(t, s.ReopenInvestigation(ctx, first.ID, "r3"))
+	want.Writer = "r3"
+	same(t, "reset to after its plan", must(s.Investigation(ctx, first.ID))(t), want)
+
+	for name, late := range map[string]error{
+		"start":  s.StartInvestigation(ctx, again),
+		"finish": s.FinishInvestigation(ctx, ended),
+		"reopen": s.ReopenInvestigation(ctx, first.ID, "r1"),
 	} {
-		r := investigation("inv/"+string(status), "inv", 1)
-		ok(t, s.StartInvestigation(ctx, r))
-		ok(t, s.FinishInvestigation(ctx, finished(r, status)))
-		ok(t, s.StartInvestigation(ctx, r))
-		same(t, "restarted after "+string(status), must(s.Investigation(ctx, r.ID))(t), r)
+		if !errors.Is(late, store.ErrStaleRun) {
+			t.Errorf("%s by a run that was replaced: %v", name, late)
+		}
 	}
+	same(t, "after what came late", must(s.Investigation(ctx, first.ID))(t), want)
+}
+
+// What has ended without a word is closed with all its parts, unless it has spoken meanwhile.
+func testCloseInvestigation(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	lost, done, reset := investigation("lost", "w1", 1), investigation("done", "w2", 2), investigation("reset", "w3", 3)
+	for _, r := range []*record.Investigation{&lost, &done, &reset} {
+		r.Writer = "r1"
+		ok(t, s.StartInvestigation(ctx, *r))
+	}
+	ok(t, s.FinishInvestigation(ctx, finished(investigation("ended", "w4", 4), agent.StatusFailed)))
+	same(t, "running", must(s.Running(ctx))(t), []record.Investigation{lost, done, reset})
+
+	stage, execution := stageOf("lost"), executionOf("lost")
+	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}))
+	ok(t, s.SetLive(ctx, transcript.Live{Scope: transcript.Scope{Investigation: "lost", Execution: execution.Name}, Iteration: 1, Attempt: 1, Text: "half"}))
+	completed := finished(done, agent.StatusCompleted)
+	ok(t, s.FinishInvestigation(ctx, completed))
+	ok(t, s.ReopenInvestigation(ctx, "reset", "r2"))
+
+	end := at(8).UTC()
+	closing := func(r record.Investigation) record.Investigation {
+		r.Status, r.EndReason, r.Error, r.EndedAt = agent.StatusTerminated, agent.EndTerminated, "terminated by Ada", &end
+		return r
+	}
+	for r, want := range map[record.Investigation]bool{lost: true, done: false, reset: false} {
+		if closed := must(s.CloseInvestigation(ctx, closing(r)))(t); closed != want {
+			t.Errorf("%s was closed: %t", r.ID, closed)
+		}
+	}
+	same(t, "lost", must(s.Investigation(ctx, "lost"))(t), closing(lost))
+	same(t, "done", must(s.Investigation(ctx, "done"))(t), completed)
+	reset.Writer = "r2"
+	same(t, "reset", must(s.Investigation(ctx, "reset"))(t), reset)
+	stage.Status, stage.EndedAt, execution.Status, execution.EndedAt = agent.StatusTerminated, &end, agent.StatusTerminated, &end
+	same(t, "its stage", must(s.Stages(ctx, "lost"))(t), []record.Stage{stage})
+	same(t, "its execution", must(s.Executions(ctx, "lost"))(t), []record.Execution{execution})
+	same(t, "live", must(s.Live(ctx, "lost"))(t), []transcript.Live(nil))
 }
 
 func testFindAndList(t *testing.T, open opener) {
@@ -135,4 +198,45 @@ func testStageRecords(t *testing.T, open opener) {
 
 	ok(t, s.StartExecution(ctx, execution))
 	same(t, "executions after a restart", must(s.Executions(ctx, "inv"))(t), []record.Execution{early, execution})
+}
+
+// A stage's run that was reset may say late how it ended: the later end stands.
+func testLateStage(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	ending := func(minute int, status agent.Status) (record.Stage, record.Execution) {
+		stage, execution, end := stageOf("inv"), executionOf("inv"), at(minute).UTC()
+		stage.Status, stage.EndedAt, execution.Status, execution.EndedAt = status, &end, status, &end
+		return stage, execution
+	}
+	stage, execution := ending(7, agent.StatusCompleted)
+	late, lateExecution := ending(6, agent.StatusCancelled)
+	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}))
+	ok(t, s.SaveStage(ctx, late, []record.Execution{lateExecution}))
+	same(t, "stage", must(s.Stages(ctx, "inv"))(t), []record.Stage{stage})
+	same(t, "execution", must(s.Executions(ctx, "inv"))(t), []record.Execution{execution})
+}
+
+// A call that a run has begun is begun for all runs that go on from the same reply.
+func testBegun(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	scope := transcript.Scope{Investigation: "inv", Execution: "triage/analyst"}
+	write := func(run string, kind transcript.Kind, key transcript.Key) int64 {
+		step := transcript.Step{Scope: scope, Writer: transcript.Writer{RunID: run, ActivityID: "1"}, Rows: []transcript.Row{{Key: key, Kind: kind}}}
+		return must(s.Append(ctx, step))(t)[0].Seq
+	}
+	call := transcript.CallKey(1, 0)
+	reply := write("r1", transcript.KindReply, transcript.Key{Iteration: 1})
+	begun := func(name string, want bool) {
+		t.Helper()
+		if got := must(s.Begun(ctx, scope, call, reply))(t); got != want {
+			t.Errorf("%s: begun = %t", name, got)
+		}
+	}
+	begun("asked for", false)
+	write("r1", transcript.KindCall, call)
+	begun("begun", true)
+	must(s.LookupCall(ctx, scope, 1, 0, transcript.Writer{RunID: "r2", ActivityID: "1"}))(t) // supersedes the intent
+	begun("begun by the run before", true)
+	reply = write("r3", transcript.KindReply, transcript.Key{Iteration: 1})
+	begun("asked for anew", false)
 }

@@ -26,6 +26,7 @@ type Store interface {
 	Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error)
 	LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error)
 	LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error)
+	Begun(ctx context.Context, scope transcript.Scope, call transcript.Key, reply int64) (bool, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
@@ -41,6 +42,9 @@ type Store interface {
 
 	StartInvestigation(ctx context.Context, r record.Investigation) error
 	FinishInvestigation(ctx context.Context, r record.Investigation) error
+	ReopenInvestigation(ctx context.Context, id, run string) error
+	Running(ctx context.Context) ([]record.Investigation, error)
+	CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error)
 	SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error
 	StartExecution(ctx context.Context, r record.Execution) error
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
@@ -104,9 +108,12 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"blobs":                        testBlobs,
 		"catalogues":                   testCatalogues,
 		"investigation records":        testInvestigationRecords,
-		"investigation restarts":       testInvestigationRestarts,
+		"investigation resets":         testInvestigationResets,
+		"closed for who could not":     testCloseInvestigation,
 		"find and list":                testFindAndList,
 		"stage records":                testStageRecords,
+		"late stage":                   testLateStage,
+		"begun by another run":         testBegun,
 		"random runs":                  testRandomRuns,
 		"reserve":                      testReserve,
 		"reserve at once":              testReserveAtOnce,

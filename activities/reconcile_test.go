@@ -1,0 +1,154 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// temporalRuns is what Temporal says of workflows, and is asked to cancel.
+type temporalRuns struct {
+	endings   map[string]record.Investigation // by workflow id
+	failing   string                          // the workflow that it cannot tell of
+	cancelled []string
+}
+
+func (r *temporalRuns) Ending(_ context.Context, workflowID, _ string) (record.Investigation, error) {
+	if workflowID == r.failing {
+		return record.Investigation{}, errors.New("deadline exceeded")
+	}
+	end, known := r.endings[workflowID]
+	if !known {
+		return end, record.ErrNotFound
+	}
+	return end, nil
+}
+
+func (r *temporalRuns) CancelChildren(_ context.Context, workflowID string, keep []string) error {
+	r.cancelled = append(r.cancelled, fmt.Sprint(workflowID, keep))
+	return nil
+}
+
+func TestReconcile(t *testing.T) {
+	t.Parallel()
+	ago := func(d time.Duration) *time.Time { at := time.Now().Add(-d); return &at }
+	by := "terminated by ada@laptop: stuck"
+	tests := map[string]struct {
+		end  *record.Investigation // nil = Temporal does not know it
+		age  time.Duration
+		want agent.Status
+		why  string
+	}{
+		"runs":            {&record.Investigation{}, time.Hour, agent.StatusRunning, ""},
+		"terminated":      {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusTerminated, by},
+		"just terminated": {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(0)}, time.Hour, agent.StatusRunning, ""},
+		"vanished":        {nil, time.Hour, agent.StatusTerminated, "its workflow is gone from Temporal"},
+		"just begun":      {nil, 0, agent.StatusRunning, ""},
+		"cannot be asked": {&record.Investigation{Status: agent.StatusTerminated, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusRunning, ""},
+	}
+	b := newBench(t)
+	runs := &temporalRuns{endings: map[string]record.Investigation{"inv": {}}, failing: "cannot be asked"}
+	b.act.Runs = runs
+	for name, tt := range tests {
+		if tt.end != nil {
+			runs.endings[name] = *tt.end
+		}
+		r := record.Investigation{ID: name + ":1", WorkflowID: name, RunID: "1", Status: agent.StatusRunning, StartedAt: time.Now().Add(-tt.age), Writer: "1"}
+		if err := b.store.StartInvestigation(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs.endings[""] = record.Investigation{} // the bench's own
+	_, err := b.env.ExecuteActivity(b.act.Reconcile)
+	if err == nil {
+		t.Error("nobody is told that one workflow could not be asked for")
+	}
+	for name, tt := range tests {
+		r, err := b.store.Investigation(t.Context(), name+":1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != tt.want || r.Error != tt.why || (r.EndedAt != nil) != r.Status.Closed() {
+			t.Errorf("%s: %s %q, ended at %v", name, r.Status, r.Error, r.EndedAt)
+		}
+	}
+	slices.Sort(runs.cancelled)
+	if diff := cmp.Diff([]string{"terminated[]", "vanished[]"}, runs.cancelled); diff != "" {
+		t.Errorf("children cancelled (-want +got):\n%s", diff)
+	}
+}
+
+// A run's plan and data are what its first attempt has resolved. A reset's run plans
+// and masks anew, and has the stages of the run before end.
+func TestResolveIsAJournal(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	runs := &temporalRuns{}
+	planner := &reloaded{}
+	b.act.Runs, b.act.Requests, b.act.Planner = runs, inbox(`{"chain":"lab","data":"the key is 1234"}`), planner
+	resolve := func() (out activities.ResolveOut) {
+		t.Helper()
+		value, err := b.env.ExecuteActivity(b.act.Resolve, activities.ResolveIn{Investigation: "w:1", RunID: "run"})
+		if err == nil {
+			err = value.Get(&out)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	first := resolve()
+	planner.runbook = "another"
+	if diff := cmp.Diff(first, resolve()); diff != "" {
+		t.Errorf("the second attempt (-first +second):\n%s", diff)
+	}
+	if planner.asked != 1 || len(runs.cancelled) > 0 {
+		t.Errorf("planned %d times, cancelled %q", planner.asked, runs.cancelled)
+	}
+
+	// The record is another run's: this one is a reset's.
+	before, err := b.store.Investigation(t.Context(), "w:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before.ID, before.Writer = "w:2", "the run before"
+	if err := b.store.StartInvestigation(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	value, err := b.env.ExecuteActivity(b.act.Resolve, activities.ResolveIn{Investigation: "w:2", RunID: "run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again activities.ResolveOut
+	if err := value.Get(&again); err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.store.Investigation(t.Context(), "w:2")
+	if err != nil || again.Plan == first.Plan || r.PlanHash != again.Plan || r.DataHash != again.Data || r.Writer != sameRun {
+		t.Errorf("after a reset: %+v, recorded %+v, %v", again, r, err)
+	}
+	if diff := cmp.Diff([]string{r.WorkflowID + "[]"}, runs.cancelled); diff != "" {
+		t.Errorf("children cancelled (-want +got):\n%s", diff)
+	}
+}
+
+// reloaded is a configuration that may change between two plans.
+type reloaded struct {
+	inbox
+	runbook string
+	asked   int
+}
+
+func (p *reloaded) Plan(agent.PlanRequest) (agent.Plan, error) {
+	p.asked++
+	return agent.Plan{Chain: "lab", Runbook: p.runbook}, nil
+}

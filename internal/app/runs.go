@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// runs are the workflows in Temporal.
+type runs struct {
+	client    client.Client
+	namespace string
+}
+
+// Ending implements activities.Runs. A workflow's last run says how it ended; if
+// that is of another first run, the id was used again, and nobody can tell any more.
+func (r runs) Ending(ctx context.Context, workflowID, firstRunID string) (end record.Investigation, err error) {
+	described, err := r.client.DescribeWorkflowExecution(ctx, workflowID, "")
+	info := described.GetWorkflowExecutionInfo()
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone || err == nil && info.GetFirstRunId() != firstRunID {
+		return end, record.ErrNotFound
+	}
+	if err != nil || info.GetCloseTime() == nil {
+		return end, err
+	}
+	ended := info.GetCloseTime().AsTime()
+	end.EndedAt = &ended
+	history := r.client.GetWorkflowHistory(ctx, workflowID, info.GetExecution().GetRunId(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
+	last, err := history.Next()
+	if err != nil {
+		return end, fmt.Errorf("read how %s ended: %w", workflowID, err)
+	}
+	end.Status, end.EndReason, end.Error = endingOf(last)
+	return end, nil
+}
+
+// endingOf says of a workflow's last event what the workflow itself could not say.
+func endingOf(e *historypb.HistoryEvent) (agent.Status, agent.EndReason, string) {
+	switch e.GetEventType() {
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
+		by := e.GetWorkflowExecutionTerminatedEventAttributes()
+		text := "terminated by " + by.GetIdentity()
+		if by.GetReason() != "" {
+			text += ": " + by.GetReason()
+		}
+		return agent.StatusTerminated, agent.EndTerminated, text
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT:
+		return agent.StatusTimedOut, agent.EndTimedOut, "the workflow reached a timeout that it was started with"
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
+		return agent.StatusCancelled, agent.EndCancelled, ""
+	}
+	text := e.GetWorkflowExecutionFailedEventAttributes().GetFailure().GetMessage()
+	return agent.StatusFailed, agent.EndToolFailed, "the workflow ended and could not record its end: " + text
+}
+
+// CancelChildren implements activities.Runs.
+func (r runs) CancelChildren(ctx context.Context, workflowID string, keep []string) error {
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: r.namespace, Query: fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", workflowID),
+	}
+	for {
+		page, err := r.client.ListWorkflow(ctx, request)
+		if err != nil {
+			return fmt.Errorf("list the children of %s: %w", workflowID, err)
+		}
+		for _, info := range page.GetExecutions() {
+			child := info.GetExecution().GetWorkflowId()
+			if slices.Contains(keep, child) {
+				continue
+			}
+			err := r.client.CancelWorkflow(ctx, child, "")
+			if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
+				return fmt.Errorf("cancel %s: %w", child, err)
+			}
+		}
+		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return nil
+		}
+	}
+}
+
+// scheduleReconcile makes the Temporal Schedule that puts records right. One that is
+// there is left as it is: somebody may have changed or paused it.
+func scheduleReconcile(ctx context.Context, opts WorkerOptions) {
+	_, err := opts.Client.ScheduleClient().Create(ctx, client.ScheduleOptions{
+		ID:      workflows.ReconcileSchedule(opts.TaskQueue),
+		Spec:    client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: opts.Reconcile}}},
+		Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
+		Action: &client.ScheduleWorkflowAction{
+			ID: workflows.ReconcileSchedule(opts.TaskQueue), Workflow: workflows.TypeReconcile, TaskQueue: opts.TaskQueue,
+			WorkflowTaskTimeout: workflows.WorkflowTaskTimeout,
+		},
+		CatchupWindow: time.Minute,
+	})
+	if err != nil && !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		opts.Logger.Warn("no schedule for reconciling: investigations that somebody terminates stay \"running\" in the store", "error", err)
+	}
+}

@@ -1,0 +1,306 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// resetPoints is how many resets TestResetWhileRunning makes, and resetSeed which.
+const (
+	resetPoints = 20
+	resetSeed   = 11
+)
+
+// newUnhurriedLab is a lab whose model takes its time.
+func newUnhurriedLab(t *testing.T) *world {
+	t.Helper()
+	script := newScript().script()
+	return newWorld(t, func(req llmtest.Request) llmtest.Reply { return script(req).Chunked(2, 40*time.Millisecond) }, labConfig)
+}
+
+// Whatever is reset while it runs, and to wherever: the investigation completes, its
+// transcript is whole, no call that must not be made twice is made twice for one
+// reply, and nothing is left running.
+func TestResetWhileRunning(t *testing.T) {
+	t.Parallel()
+	w := newUnhurriedLab(t)
+	w.dev()
+	t.Run("points", func(t *testing.T) {
+		for n := range resetPoints {
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				t.Parallel()
+				r := resetting{w.of(t), rand.New(rand.NewPCG(resetSeed, uint64(n))), fmt.Sprintf("lab-%d", n)}
+				r.run()
+			})
+		}
+	})
+	if open := w.openWorkflows(); len(open) > 0 {
+		t.Errorf("left running: %q", open)
+	}
+	calls := map[string]int{}
+	body, err := os.ReadFile(filepath.Join(w.data, "effects"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range strings.Fields(string(body)) {
+		if calls[key]++; calls[key] > 1 {
+			t.Errorf("a call that must not be made twice was made %d times: %s", calls[key], key)
+		}
+	}
+}
+
+// of is the same installation for a subtest.
+func (w *world) of(t *testing.T) *world {
+	other := *w
+	other.t = t
+	return &other
+}
+
+// resetting is an investigation that is reset once while it runs.
+type resetting struct {
+	*world
+	random *rand.Rand
+	name   string
+}
+
+func (r resetting) run() {
+	id := workflows.InvestigationID(r.name, r.begin(r.name).GetRunID())
+	entries := 1 + r.random.IntN(24) // of 31
+	r.until(id, func(transcript.Entry) bool { entries--; return entries == 0 })
+	below := []string{"", "", "/dig", "/dig/Alpha", "/dig/Beta", "/dig/SynthesisAgent", "/tell"}
+	for !r.reset(id, below[r.random.IntN(len(below))]) {
+	}
+	if result := r.end(r.name); result.Status != agent.StatusCompleted || result.Report != "the report of gamma" {
+		r.t.Errorf("result: %+v", result)
+	}
+	r.whole(id)
+}
+
+// reset resets the investigation, or a workflow below it, if that runs.
+func (r resetting) reset(id, below string) (done bool) {
+	r.t.Helper()
+	ctx, workflowID := context.Background(), id+below
+	if below == "" {
+		workflowID = r.name
+	}
+	described, err := r.client().DescribeWorkflowExecution(ctx, workflowID, "")
+	if err != nil || described.GetWorkflowExecutionInfo().GetCloseTime() != nil {
+		return false
+	}
+	var points []int64
+	for _, e := range r.history(workflowID) {
+		if e.GetWorkflowTaskCompletedEventAttributes() != nil {
+			points = append(points, e.GetEventId())
+		}
+	}
+	if len(points) == 0 {
+		return false
+	}
+	point := points[r.random.IntN(len(points))]
+	_, err = r.client().ResetWorkflowExecution(ctx, &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: "default", Reason: "test", RequestId: "reset-" + workflowID, WorkflowTaskFinishEventId: point,
+		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: described.GetWorkflowExecutionInfo().GetExecution().GetRunId()},
+	})
+	if err != nil {
+		r.t.Logf("%s to event %d: %v", workflowID, point, err) // it may have ended meanwhile
+		return false
+	}
+	r.t.Logf("reset %s to event %d of %d points", workflowID, point, len(points))
+	return true
+}
+
+// whole checks that the transcripts have no holes and the records no loose ends.
+func (w *world) whole(id string) {
+	w.t.Helper()
+	ctx, s := context.Background(), w.open()
+	executions, err := s.Executions(ctx, id)
+	if err != nil || len(executions) != 4 {
+		w.t.Fatalf("executions: %+v, %v", executions, err)
+	}
+	for _, e := range executions {
+		if e.Status != agent.StatusCompleted {
+			w.t.Errorf("%s is recorded as %s", e.Name, e.Status)
+		}
+		entries, err := s.Entries(ctx, transcript.Scope{Investigation: id, Execution: e.Name})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if problem := hole(entries); problem != "" {
+			w.t.Errorf("%s: %s", e.Name, problem)
+		}
+	}
+	inv, err := s.Investigation(ctx, id)
+	if err != nil || inv.Status != agent.StatusCompleted || inv.Report != "the report of gamma" || inv.EndedAt == nil {
+		w.t.Errorf("recorded: %+v, %v", inv, err)
+	}
+}
+
+// hole says what a transcript lacks: a reply in each iteration, a result for each of
+// its calls, and an answer at the end; or what it has twice.
+func hole(entries []transcript.Entry) string {
+	iteration, waiting := 0, map[transcript.Key]bool{}
+	for _, e := range entries {
+		switch e.Kind {
+		case transcript.KindReply:
+			if iteration++; e.Iteration != iteration || len(waiting) > 0 {
+				return fmt.Sprintf("reply %d comes as the %d., and %d results are missing", e.Iteration, iteration, len(waiting))
+			}
+			for n := range e.Calls {
+				waiting[transcript.ResultKey(e.Iteration, n)] = true
+			}
+		case transcript.KindResult:
+			if !waiting[e.Key] {
+				return fmt.Sprintf("nobody waits for the result %+v", e.Key)
+			}
+			delete(waiting, e.Key)
+		}
+	}
+	if iteration == 0 || len(waiting) > 0 || entries[len(entries)-1].Kind != transcript.KindReply {
+		return fmt.Sprintf("it ends after %d replies with %d results missing", iteration, len(waiting))
+	}
+	return ""
+}
+
+// openWorkflows are those that are still running once everything has had its time to end.
+func (w *world) openWorkflows() (open []string) {
+	w.t.Helper()
+	deadline := time.Now().Add(15 * time.Second) // Temporal's list is late
+	for {
+		open = nil
+		page, err := w.client().ListWorkflow(context.Background(), &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: "default", Query: "ExecutionStatus = 'Running' AND WorkflowType != '" + workflows.TypeReconcile + "'",
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, info := range page.GetExecutions() {
+			open = append(open, info.GetExecution().GetWorkflowId())
+		}
+		if len(open) == 0 || time.Now().After(deadline) {
+			return open
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// A child that was started before the point of a reset stays the investigation's: it
+// can be paused, and ends when the investigation is cancelled.
+func TestChildKeptByAReset(t *testing.T) {
+	t.Parallel()
+	w, l := newLab(t, func(l *lab) { l.heldAt = "Alpha 2" })
+	w.dev()
+	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	l.hold.Wait(t)
+	var tasks []int64
+	for _, e := range w.history("lab") {
+		if e.GetWorkflowTaskCompletedEventAttributes() != nil {
+			tasks = append(tasks, e.GetEventId())
+		}
+	}
+	_, err := w.client().ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: "default", Reason: "test", RequestId: "kept", WorkflowTaskFinishEventId: tasks[len(tasks)-1],
+		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: "lab"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.signal("lab", workflows.SignalPause, nil)
+	eventually(t, "Alpha is paused", func() bool { return w.agentStatus(id+"/dig/Alpha").Status == agent.StatusPaused })
+	if err := w.client().CancelWorkflow(t.Context(), "lab", ""); err != nil {
+		t.Fatal(err)
+	}
+	err = w.client().GetWorkflow(t.Context(), "lab", "").Get(t.Context(), nil)
+	if _, cancelled := errors.AsType[*temporal.CanceledError](err); !cancelled {
+		t.Errorf("ended with %v", err)
+	}
+	if open := w.openWorkflows(); len(open) > 0 {
+		t.Errorf("left running: %q", open)
+	}
+}
+
+// Who is terminated cannot say so: a schedule says it in the store.
+func TestTerminated(t *testing.T) {
+	t.Parallel()
+	w, l := newLab(t, func(l *lab) { l.heldAt = "Alpha 1" })
+	w.dev("--reconcile", "1s")
+	id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	l.hold.Wait(t)
+	if err := w.client().TerminateWorkflow(t.Context(), "lab", "", "stuck"); err != nil {
+		t.Fatal(err)
+	}
+	if out := w.must("status", "lab"); !strings.Contains(out, "terminated") {
+		t.Errorf("status at once:\n%s", out)
+	}
+	var listed []record.Investigation
+	eventually(t, "the list says so", func() bool {
+		if err := json.Unmarshal([]byte(w.must("list", "--json", "--status", "terminated")), &listed); err != nil {
+			t.Fatal(err)
+		}
+		return len(listed) == 1
+	})
+	r := listed[0]
+	if r.ID != id || r.EndReason != agent.EndTerminated || !strings.HasPrefix(r.Error, "terminated by ") || !strings.HasSuffix(r.Error, ": stuck") || r.EndedAt == nil {
+		t.Errorf("recorded %+v", r)
+	}
+	executions, err := w.open().Executions(t.Context(), id)
+	if err != nil || slices.ContainsFunc(executions, func(e record.Execution) bool { return !e.Status.Closed() }) {
+		t.Errorf("executions %+v, %v", executions, err)
+	}
+	if open := w.openWorkflows(); len(open) > 0 {
+		t.Errorf("left running: %q", open)
+	}
+}
+
+// Temporal's own ways to start the same again would be the same investigation again.
+func TestCronAndRetriesAreRefused(t *testing.T) {
+	t.Parallel()
+	w, _ := newLab(t, nil)
+	w.dev()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for name, options := range map[string]client.StartWorkflowOptions{
+		"cron":    {CronSchedule: "@every 1s"},
+		"retries": {RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 3}},
+	} {
+		for _, kind := range []string{workflows.TypeInvestigation, workflows.TypeConversation} {
+			options.ID, options.TaskQueue = name+kind, workflows.TaskQueue
+			run, err := w.client().ExecuteWorkflow(ctx, options, kind, map[string]string{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			history := w.client().GetWorkflowHistory(ctx, options.ID, run.GetRunID(), true, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
+			last, err := history.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			failure := last.GetWorkflowExecutionFailedEventAttributes().GetFailure()
+			if name == "cron" { // Temporal goes on with the next one all the same
+				failure = last.GetWorkflowExecutionContinuedAsNewEventAttributes().GetFailure()
+			}
+			if !strings.Contains(failure.GetMessage(), "Temporal Schedule") {
+				t.Errorf("%s of %s: ended with %v", name, kind, last)
+			}
+		}
+	}
+}

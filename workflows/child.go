@@ -1,0 +1,132 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+)
+
+// A Temporal reset replaces a run and leaves its children running: the new run's
+// history ends before, or after, they were started. Their ids are the same in both
+// runs, so children are signalled and cancelled by id. (The server refuses what is
+// "for a child only" from any run but the one that started it.)
+
+// child is a child workflow, from before it starts. Its Future is its result.
+type child struct {
+	workflow.Future
+	id      string
+	started workflow.Future
+}
+
+// family starts the children of a workflow, and knows whether it was reset.
+type family struct {
+	investigation string
+	run           string // that began, or took over after a reset
+	children      []*child
+}
+
+func newFamily(ctx workflow.Context, investigation string) family {
+	return family{investigation: investigation, run: currentRun(ctx)}
+}
+
+// currentRun is the id of the run that really is under way: what was done before the
+// point of a reset is replayed with the id of the run that did it.
+func currentRun(ctx workflow.Context) (id string) {
+	running := func(ctx workflow.Context) any { return workflow.GetInfo(ctx).WorkflowExecution.RunID }
+	same := func(a, b any) bool { return a == b }
+	_ = workflow.MutableSideEffect(ctx, "run", running, same).Get(&id)
+	return id
+}
+
+// afterReset makes good what a reset has left behind, before the next child starts:
+// the record says that the investigation runs, and children that this run knows
+// nothing of are told to end.
+func (f *family) afterReset(ctx workflow.Context) {
+	run := currentRun(ctx)
+	if run == f.run {
+		return
+	}
+	f.run = run
+	in := activities.ReopenIn{}
+	if workflow.GetInfo(ctx).ParentWorkflowExecution == nil {
+		in.Investigation = f.investigation
+	}
+	for _, c := range f.children {
+		if !c.IsReady() {
+			in.Children = append(in.Children, c.id)
+		}
+	}
+	if err := workflow.ExecuteActivity(storeOptions(ctx, "after a reset"), act.Reopen, in).Get(ctx, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("after a reset", "error", err)
+	}
+}
+
+// start starts a child that ends with a workflow's cancellation.
+func (f *family) start(ctx workflow.Context, name, summary string, workflowType, input any) *child {
+	c := &child{id: childID(f.investigation, name)}
+	f.children = append(slices.DeleteFunc(f.children, (*child).IsReady), c)
+	var end, start workflow.Settable
+	c.Future, end = workflow.NewFuture(ctx)
+	c.started, start = workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		detached, _ := workflow.NewDisconnectedContext(ctx) // to cancel the child is our matter, not the SDK's
+		run, err := c.begin(ctx, childOptions(detached, c.id, summary), workflowType, input)
+		start.Set(nil, err)
+		if err != nil {
+			end.SetError(err)
+			return
+		}
+		end.Chain(run)
+		if workflow.Await(ctx, c.IsReady) != nil {
+			_ = workflow.RequestCancelExternalWorkflow(detached, c.id, "").Get(detached, nil)
+		}
+	})
+	return c
+}
+
+// begin starts the child under its id. While that is taken, by a child of a run that
+// was reset, whoever has it is told to end, and waited for until ctx ends.
+func (c *child) begin(ctx, detached workflow.Context, workflowType, input any) (workflow.ChildWorkflowFuture, error) {
+	began := workflow.Now(ctx)
+	for wait := firstIDWait; ; wait = min(2*wait, longestIDWait) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		run := workflow.ExecuteChildWorkflow(detached, workflowType, input)
+		err := run.GetChildWorkflowExecution().Get(detached, nil)
+		if !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+			return run, err
+		}
+		if workflow.Now(ctx).Sub(began) > maxIDWait {
+			return nil, temporal.NewNonRetryableApplicationError(
+				fmt.Sprintf("workflow %s of a run that was reset did not end within %s", c.id, maxIDWait), ErrorFailed, nil)
+		}
+		_ = workflow.RequestCancelExternalWorkflow(detached, c.id, "").Get(detached, nil) // it may just have ended
+		timer := workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: "until the child of a run that was reset has ended"})
+		if err := timer.Get(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// signal reports whether the child took the signal. One that is about to start gets
+// it once it has.
+func (c *child) signal(ctx workflow.Context, sig signal) bool {
+	if c.started.Get(ctx, nil) != nil || c.IsReady() {
+		return false
+	}
+	return workflow.SignalExternalWorkflow(ctx, c.id, "", sig.Name, sig.payload()).Get(ctx, nil) == nil
+}
+
+// How long an id may be taken by a child of a run that was reset: such a child ends
+// when its running calls have, and what it has done is saved.
+const (
+	firstIDWait   = 250 * time.Millisecond
+	longestIDWait = 15 * time.Minute // a wait takes about 15 events
+	maxIDWait     = 24 * time.Hour
+)

@@ -1,0 +1,144 @@
+package workflows
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// straggler is a child of a run that was reset: it takes a while to end when it is told to.
+func straggler(ctx workflow.Context, ends time.Duration) error {
+	_ = workflow.Await(ctx, func() bool { return false })
+	rest, _ := workflow.NewDisconnectedContext(ctx)
+	_ = workflow.Sleep(rest, ends)
+	return nil
+}
+
+// inheritor starts a child under the id of a straggler, and signals it at once.
+func inheritor(ctx workflow.Context, ends time.Duration) (string, error) {
+	old := workflow.ExecuteChildWorkflow(childOptions(ctx, childID("inv", "s"), ""), straggler, ends)
+	if err := old.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+		return "", err
+	}
+	f := newFamily(ctx, "inv")
+	c := f.start(ctx, "s", "", heir, nil)
+	if !c.signal(ctx, signal{Name: SignalConclude, By: "Ada"}) {
+		var result string
+		err := c.Get(ctx, &result)
+		return result, errors.Join(err, errors.New("the signal found nobody"))
+	}
+	var result string
+	err := c.Get(ctx, &result)
+	return result, err
+}
+
+// heir returns who has signalled it.
+func heir(ctx workflow.Context, _ any) (string, error) {
+	var said Conclude
+	workflow.GetSignalChannel(ctx, SignalConclude).Receive(ctx, &said)
+	return said.By, ctx.Err()
+}
+
+func inherit(t *testing.T, ends time.Duration, prepare func(*testsuite.TestWorkflowEnvironment)) *testsuite.TestWorkflowEnvironment {
+	t.Helper()
+	env := newEnv(t, &fake{})
+	env.RegisterWorkflow(straggler)
+	env.RegisterWorkflow(heir)
+	env.RegisterWorkflow(inheritor)
+	if prepare != nil {
+		prepare(env)
+	}
+	env.ExecuteWorkflow(inheritor, ends)
+	return env
+}
+
+// A child whose id a child of an earlier run has starts once that one has ended.
+func TestChildOfARunThatWasReset(t *testing.T) {
+	t.Parallel()
+	env := inherit(t, 20*time.Second, nil)
+	var by string
+	if err := env.GetWorkflowResult(&by); err != nil || by != "Ada" {
+		t.Errorf("the child said %q, %v", by, err)
+	}
+}
+
+// Who is cancelled stops trying; and nobody tries for ever.
+func TestChildThatCannotStart(t *testing.T) {
+	t.Parallel()
+	env := inherit(t, time.Hour, func(env *testsuite.TestWorkflowEnvironment) {
+		env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
+	})
+	if err := env.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), "canceled") {
+		t.Errorf("cancelled: ended with %v", err)
+	}
+	env = inherit(t, 48*time.Hour, nil)
+	if err := env.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), "workflow inv/s of a run that was reset did not end within 24h") {
+		t.Errorf("never free: ended with %v", err)
+	}
+}
+
+// Only the first child after a reset has the run make good what the reset left behind.
+func TestFirstChildAfterAReset(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	env := newEnv(t, f)
+	parent := func(ctx workflow.Context) error {
+		family := newFamily(ctx, "inv")
+		family.afterReset(ctx) // nothing was reset
+		family.start(ctx, "ended", "", heir, nil)
+		family.start(ctx, "kept", "", straggler, time.Duration(0))
+		ended := family.children[0]
+		ended.signal(ctx, signal{Name: SignalConclude})
+		_ = ended.Get(ctx, nil)
+		family.run = "the run before"
+		for range 2 { // once is enough
+			family.afterReset(ctx)
+		}
+		return nil
+	}
+	env.RegisterWorkflowWithOptions(parent, workflow.RegisterOptions{Name: "parent"})
+	env.RegisterWorkflow(straggler)
+	env.RegisterWorkflow(heir)
+	env.ExecuteWorkflow("parent")
+	if err := env.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.reopened) != 1 || f.reopened[0].Investigation != "inv" || strings.Join(f.reopened[0].Children, " ") != "inv/kept" {
+		t.Errorf("reopened: %+v", f.reopened)
+	}
+}
+
+// Cancelled before there is a plan: the record says so.
+func TestCancelledWhileResolving(t *testing.T) {
+	t.Parallel()
+	f := &fake{resolve: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+	env := newEnv(t, f)
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)
+	env.ExecuteWorkflow(TypeInvestigation, json.RawMessage(`{"chain":"chain"}`))
+	if _, cancelled := errors.AsType[*temporal.CanceledError](env.GetWorkflowError()); !cancelled {
+		t.Errorf("ended with %v", env.GetWorkflowError())
+	}
+	if len(f.finished) != 1 || f.finished[0].Status != agent.StatusCancelled || f.finished[0].EndReason != agent.EndCancelled {
+		t.Errorf("recorded %+v", f.finished)
+	}
+}
+
+// A run that continues another, but has a request of its own, is a run of that request.
+func TestContinuedWithoutAState(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"})}
+	env := newEnv(t, f)
+	env.SetContinuedExecutionRunID("run-before")
+	if got := investigate(t, env); got.Status != agent.StatusCompleted || statuses(got) != "completed" {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -12,13 +12,14 @@ import (
 const (
 	investigationColumns = `id, workflow_id, run_id, chain, alert_type, plan_hash, data_hash, ` + investigationEnd + `, started_at`
 	// investigationEnd are the columns that FinishInvestigation sets.
-	investigationEnd = `status, end_reason, error, report, usage, ended_at`
+	investigationEnd = `status, end_reason, error, report, usage, undelivered, ended_at`
 )
 
 func investigationFields(r *record.Investigation) []any {
 	return []any{
 		&r.ID, &r.WorkflowID, &r.RunID, &r.Chain, &r.AlertType, &r.PlanHash, &r.DataHash,
-		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), endColumn{&r.EndedAt}, timeColumn{&r.StartedAt},
+		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), asJSON(&r.Undelivered),
+		endColumn{&r.EndedAt}, timeColumn{&r.StartedAt},
 	}
 }
 
@@ -26,7 +27,7 @@ func investigationFields(r *record.Investigation) []any {
 // exists is left alone, unless it had ended: then Temporal was reset, and it is
 // running again.
 func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) error {
-	const reopen = `UPDATE investigations SET status = $2, end_reason = '', error = '', report = '', usage = '{}', ended_at = NULL
+	const reopen = `UPDATE investigations SET status = $2, end_reason = '', error = '', report = '', usage = '{}', undelivered = '[]', ended_at = NULL
 		WHERE id = $1`
 	err := s.start(ctx, r.ID, starting{
 		insert: insertInto("investigations", investigationColumns) + `ON CONFLICT (id) DO NOTHING`,
@@ -42,7 +43,7 @@ func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) 
 }
 
 // FinishInvestigation sets how an investigation ended: status, end reason, error,
-// report, usage and ended_at. Doing it again changes nothing.
+// report, usage, what was not delivered, and ended_at. Doing it again changes nothing.
 func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation) error {
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(investigationEnd)
 	err := s.writeRecords(ctx, r.ID, func(q querier) error {

@@ -30,12 +30,18 @@ func executionFields(r *record.Execution) []any {
 }
 
 // SaveStage writes a stage and its executions as they are now, in one transaction.
-// An execution that has ended has nothing live any more.
+// An execution that has ended has nothing live any more, and what nobody has read in
+// a stage that has ended is for others.
 func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error {
 	err := s.writeRecords(ctx, stage.Investigation, func(q querier) error {
 		query := insertInto("stages", stageColumns) + `ON CONFLICT (investigation, name) ` + overwrite(stageColumns)
 		if _, err := q.ExecContext(ctx, query, stageFields(&stage)...); err != nil {
 			return err
+		}
+		if stage.EndedAt != nil {
+			if err := freeMail(ctx, q, stage.Investigation, stage.Name); err != nil {
+				return err
+			}
 		}
 		return saveExecutions(ctx, q, executions)
 	})

@@ -21,7 +21,7 @@ func investigation(id, workflow string, minute int) record.Investigation {
 func finished(r record.Investigation, status agent.Status) record.Investigation {
 	end := r.StartedAt.Add(time.Minute)
 	r.Status, r.EndReason, r.Error, r.Report, r.EndedAt = status, agent.EndToolFailed, "e", "# Report", &end
-	r.Usage = agent.Usage{InputTokens: 5}
+	r.Usage, r.Undelivered = agent.Usage{InputTokens: 5}, []string{"guidance that nobody read"}
 	return r
 }
 

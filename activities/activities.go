@@ -24,6 +24,7 @@ type Activities struct {
 	Requests    Requests
 	Planner     Planner
 	Transcripts Transcripts
+	Mail        Mailbox
 	Records     Records
 	Blobs       Blobs
 	Models      Models
@@ -67,6 +68,7 @@ type Transcripts interface {
 	LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error)
 	LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
+	AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
 	SetLive(ctx context.Context, live transcript.Live) error

@@ -75,19 +75,23 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err != nil {
 		return FinishOut{}, err
 	}
+	unread, err := a.undelivered(ctx, in.Investigation)
+	if err != nil {
+		return FinishOut{}, err
+	}
 	now := time.Now()
 	err = a.Records.FinishInvestigation(ctx, record.Investigation{
 		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
-		Report: report, Usage: in.Usage, EndedAt: &now,
+		Report: report, Usage: in.Usage, Undelivered: append(in.Undelivered, unread...), EndedAt: &now,
 	})
 	if err != nil {
 		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)
 	}
 	if len(report) <= MaxInlineReport {
-		return FinishOut{Report: report}, nil
+		return FinishOut{Report: report, Undelivered: unread}, nil
 	}
 	ref, err := a.Blobs.PutBlob(ctx, []byte(report))
-	return FinishOut{ReportRef: ref}, err
+	return FinishOut{ReportRef: ref, Undelivered: unread}, err
 }
 
 func (a *Activities) report(ctx context.Context, in FinishIn) (string, error) {

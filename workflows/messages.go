@@ -17,12 +17,13 @@ const TypeConversation = "Conversation"
 // TypeInvestigation is the workflow type that a request starts.
 const TypeInvestigation = "Investigation"
 
-// Signals of a running investigation. They travel down to its stages and agents.
+// Signals of a running investigation. All but guidance travel down to its stages and
+// agents; sent to one of those, they are for it alone.
 const (
 	SignalPause    = "pause"    // no payload: no further model call until resume
 	SignalResume   = "resume"   // no payload
 	SignalConclude = "conclude" // Conclude: finish now with what is known
-	SignalGuide    = "guide"    // Guide: words put before the next model call
+	SignalGuide    = "guide"    // Guide: words for the agents' mail, put before the next model call
 
 	SignalPauseHeartbeats  = "pause-heartbeats"  // PauseHeartbeats: agents that have heartbeats sleep
 	SignalResumeHeartbeats = "resume-heartbeats" // Conclude (agent, by), or no payload: they go on at once
@@ -239,8 +240,8 @@ type StageResult struct {
 	Fields map[string]json.RawMessage `json:"fields,omitempty"`
 	// Output is the stage's JSON object, or where it is; zero for a text.
 	Output activities.Output `json:"output,omitzero"`
-	// Guidance found no agent of this stage; it is for the next one.
-	Guidance []Guide `json:"guidance,omitempty"`
+	// Undelivered says what was said to the stage or its agents themselves and could not be taken.
+	Undelivered []string `json:"undelivered,omitempty"`
 }
 
 // AgentSummary is an agent's line in a status.
@@ -286,6 +287,8 @@ type AgentResult struct {
 	Preview    string          `json:"preview,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	ErrorType  string          `json:"error_type,omitempty"`
+	// Undelivered says what was said to the agent itself and could not be taken.
+	Undelivered []string `json:"undelivered,omitempty"`
 }
 
 // InvestigationResult is what an investigation returns.
@@ -299,6 +302,8 @@ type InvestigationResult struct {
 	Stages    []StageStatus `json:"stages,omitempty"`
 	Usage     agent.Usage   `json:"usage"`
 	Error     string        `json:"error,omitempty"`
+	// Undelivered says what people asked for and said that reached nobody.
+	Undelivered []string `json:"undelivered,omitempty"`
 }
 
 // StageStatus is a stage's line in a status.
@@ -387,4 +392,6 @@ type AgentStatus struct {
 	Outage        *Outage      `json:"outage,omitempty"` // nil: none that lasts
 	// PausedUntil is when an agent goes on that has paused its heartbeats.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
+	// Undelivered says what was said to the agent itself and could not be taken.
+	Undelivered []string `json:"undelivered,omitempty"`
 }

@@ -153,6 +153,8 @@ type Call struct {
 	Queue     string     `json:"queue,omitempty"`
 	// Approval: a person has to approve the call before it is made.
 	Approval bool `json:"approval,omitempty"`
+	// Shown is the beginning of the arguments, masked, for who has to approve.
+	Shown string `json:"shown,omitempty"`
 	// Own: the tool touches only our own store.
 	Own bool `json:"own,omitempty"`
 }

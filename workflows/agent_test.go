@@ -190,6 +190,19 @@ func TestLastWordIsNotTheLast(t *testing.T) {
 	}
 }
 
+// An agent that has no more than its last word keeps to it, whoever speaks.
+func TestLastWordInReserve(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(heard(say("x")), activities.GenerateOut{Exceeded: agent.EndBudget})}
+	env := newEnv(t, f)
+	in := agentInput(agent.SingleShot, 1)
+	in.Reserve = true
+	env.ExecuteWorkflow(SingleShotAgent, in)
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || got.Preview != "x" || len(f.generated) != 1 {
+		t.Errorf("%d calls: %+v", len(f.generated), got)
+	}
+}
+
 // What is said to an agent's workflow itself goes the same way.
 func TestGuidanceForAnAgentItself(t *testing.T) {
 	t.Parallel()

@@ -99,7 +99,8 @@ func TestMailThatNoModelSaw(t *testing.T) {
 				Investigation: "inv", Status: agent.StatusCompleted, Undelivered: []string{"conclude: agent B is not running"},
 			})
 			var end activities.FinishOut
-			if err != nil || finished.Get(&end) != nil || len(end.Undelivered) != 1 || end.Undelivered[0] != `guide by Ada: no model call came after it: "look"` {
+			const want = `guide by Ada: no model call came after it: "look"`
+			if err != nil || finished.Get(&end) != nil || len(end.Undelivered) != 1 || end.Undelivered[0] != want {
 				t.Errorf("%+v, %v", end, err)
 			}
 			if r, err := b.store.Investigation(t.Context(), "inv"); err != nil || len(r.Undelivered) != 2 {

@@ -74,8 +74,8 @@ const hashList = `COALESCE((SELECT string_agg(hash, ' ' ORDER BY server) FROM ca
 // readBare reads what is known of an execution besides its entries.
 func (s *Store) readBare(ctx context.Context, c claim, k *transcript.Known) error {
 	var hashes string
-	err := s.db.reader.QueryRowContext(ctx, `SELECT `+hashList+`, `+countUnread(3), append([]any{c.Investigation, c.Execution}, reader(c.Execution)...)...).
-		Scan(&hashes, &k.Unread)
+	args := append([]any{c.Investigation, c.Execution}, reader(c.Execution)...)
+	err := s.db.reader.QueryRowContext(ctx, `SELECT `+hashList+`, `+countUnread(3), args...).Scan(&hashes, &k.Unread)
 	k.Catalogues = strings.Fields(hashes)
 	return s.db.explain(err)
 }

@@ -136,7 +136,8 @@ func (s *Store) TakeMail(ctx context.Context, scope transcript.Scope) (letters [
 func freeMail(ctx context.Context, q querier, investigation, stage string) error {
 	const left = ` WHERE investigation = $1 AND stage = $2 AND superseded = 0 AND NOT ` + isRead
 	for _, query := range []string{
-		`UPDATE mail SET superseded = 1` + left + ` AND EXISTS (SELECT 1 FROM mail AS other WHERE other.investigation = $1 AND other.superseded = 0
+		`UPDATE mail SET superseded = 1` + left + ` AND EXISTS (
+			SELECT 1 FROM mail AS other WHERE other.investigation = $1 AND other.superseded = 0
 			AND other.source = mail.source AND other.ordinal = mail.ordinal AND other.seq <> mail.seq)`,
 		`UPDATE mail SET stage = ''` + left,
 	} {

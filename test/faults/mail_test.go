@@ -34,7 +34,9 @@ type office struct {
 // newOffice makes a run of stages, each of which has agents: "A:default B:llm +Syn:synthesis".
 func newOffice(t *testing.T, s *store.Store, id string, seed uint64, p profile, stages ...string) *office {
 	t.Helper()
-	o := &office{run: newRun(s, id, seed, p), t: t, seen: map[string]map[string][]int{}, posted: map[string]time.Time{}, to: map[string]string{}}
+	o := &office{
+		run: newRun(s, id, seed, p), t: t, seen: map[string]map[string][]int{}, posted: map[string]time.Time{}, to: map[string]string{},
+	}
 	o.plan = agent.Plan{Chain: "c"}
 	for n, members := range stages {
 		stage := agent.StagePlan{Name: fmt.Sprintf("s%d", n+1), SuccessPolicy: agent.SuccessAny}

@@ -90,7 +90,8 @@ func (m *mailbox) left(want string) {
 func (m *mailbox) ends(stage string) {
 	m.t.Helper()
 	end := at(9)
-	ok(m.t, m.SaveStage(m.ctx, record.Stage{Investigation: scope.Investigation, Name: stage, Status: agent.StatusCompleted, EndedAt: &end}, nil))
+	ended := record.Stage{Investigation: scope.Investigation, Name: stage, Status: agent.StatusCompleted, EndedAt: &end}
+	ok(m.t, m.SaveStage(m.ctx, ended, nil))
 }
 
 func testMail(t *testing.T, open opener) {
@@ -115,9 +116,7 @@ func testMail(t *testing.T, open opener) {
 	m.tell("t/A", "free")
 	m.tell("s/A", "") // it is the first reader's stage's
 	m.left("")
-	if err := m.Post(m.ctx, transcript.Letter{Investigation: scope.Investigation, Ordinal: 9, RunID: "r", Text: "a\x00b"}, nil); err != nil {
-		t.Error(err)
-	}
+	m.post("r", 9, "a\x00b", "")
 	m.tell("u/A", "a\uFFFDb")
 	m.newerIsCounted()
 	m.tooMuchAtOnce()
@@ -240,7 +239,8 @@ func testMailOfStages(t *testing.T, open opener) {
 	m.left("")
 
 	m.post("r", 7, "running", "", "p")
-	ok(t, m.SaveStage(m.ctx, record.Stage{Investigation: scope.Investigation, Name: "p", Status: agent.StatusRunning}, nil))
+	running := record.Stage{Investigation: scope.Investigation, Name: "p", Status: agent.StatusRunning}
+	ok(t, m.SaveStage(m.ctx, running, nil))
 	m.tell("q/A", "")
 	m.tell("p/A", "running")
 }

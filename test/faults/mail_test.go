@@ -257,7 +257,8 @@ func (o *office) checkReaders(text string, where map[string]int, all []transcrip
 	}
 	for _, e := range all {
 		stage, _, _ := strings.Cut(e.Execution, "/")
-		if _, has := where[e.Execution]; !has && stages[stage] && e.Kind == transcript.KindReply && e.Provider != "" && e.At.After(o.posted[text]) {
+		later := e.Kind == transcript.KindReply && e.Provider != "" && e.At.After(o.posted[text])
+		if _, has := where[e.Execution]; !has && later && stages[stage] {
 			o.t.Errorf("%s: %s has replied after %q was in the mail, and has not read it", o.id, e.Execution, text)
 		}
 	}
@@ -267,7 +268,7 @@ func (o *office) checkReaders(text string, where map[string]int, all []transcrip
 func TestWordsAreReadOrReported(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	large := [2]string{strings.Repeat("x", 13<<10), strings.Repeat("y", 13<<10)}
+	word, large := []string{"word"}, []string{strings.Repeat("x", 13<<10), strings.Repeat("y", 13<<10)}
 	type words struct {
 		activity, execution string // before which, or during its request if activity is ""
 		to, agent           string
@@ -280,27 +281,27 @@ func TestWordsAreReadOrReported(t *testing.T) {
 		left   int            // lines of what is not delivered
 	}{
 		"while a stage is saved": {
-			[]string{"A:default", "B:default"}, words{"SaveStage", "SaveStage", "", "", []string{"word"}}, map[string]int{"s2/B": 1}, 0,
+			[]string{"A:default", "B:default"}, words{"SaveStage", "SaveStage", "", "", word}, map[string]int{"s2/B": 1}, 0,
 		},
 		"while the last stage is saved": {
-			[]string{"A:default"}, words{"SaveStage", "SaveStage", "", "", []string{"word"}}, nil, 1,
+			[]string{"A:default"}, words{"SaveStage", "SaveStage", "", "", word}, nil, 1,
 		},
 		"before the first stage": {
-			[]string{"A:llm B:default", "C:llm"}, words{"Resolve", "Resolve", "", "", []string{"word"}}, map[string]int{"s1/A": 1, "s1/B": 1}, 0,
+			[]string{"A:llm B:default", "C:llm"}, words{"Resolve", "Resolve", "", "", word}, map[string]int{"s1/A": 1, "s1/B": 1}, 0,
 		},
-		"during a single-shot call":    {[]string{"A:llm", "B:llm"}, words{"", "s1/A", "", "", []string{"word"}}, map[string]int{"s1/A": 2}, 0},
-		"during the last word":         {[]string{"A:default"}, words{"", "s1/A", "", "", []string{"word"}}, map[string]int{"s1/A": 2}, 0},
-		"during a synthesis":           {[]string{"A:llm +Syn:synthesis"}, words{"", "s1/Syn", "", "", []string{"word"}}, map[string]int{"s1/Syn": 2}, 0},
-		"two large texts":              {[]string{"A:default"}, words{"", "s1/A", "", "", large[:]}, map[string]int{"s1/A": 2}, 0},
-		"for an agent of a later one":  {[]string{"A:llm", "B:llm C:llm"}, words{"", "s1/A", "", "C", []string{"word"}}, map[string]int{"s2/C": 1}, 0},
-		"for an agent that has ended":  {[]string{"A:llm +Syn:synthesis", "A:llm"}, words{"", "s1/Syn", "", "A", []string{"word"}}, map[string]int{"s2/A": 1}, 0},
-		"for one that ended for good":  {[]string{"A:llm +Syn:synthesis"}, words{"", "s1/Syn", "", "A", []string{"word"}}, nil, 1},
-		"for one that asks no model":   {[]string{"A:llm", "B:service"}, words{"", "s1/A", "", "B", []string{"word"}}, nil, 1},
-		"to a stage":                   {[]string{"A:llm B:llm", "B:llm"}, words{"", "s1/A", "s1", "B", []string{"word"}}, nil, 0},
-		"to an agent":                  {[]string{"A:default", "A:llm"}, words{"", "s1/A", "s1/A", "", []string{"word"}}, map[string]int{"s1/A": 2}, 0},
-		"while it is recorded":         {[]string{"A:default"}, words{"Finish", "Finish", "", "", []string{"word"}}, nil, 1},
-		"for nobody that there is":     {[]string{"A:default"}, words{"", "s1/A", "", "Z", []string{"word"}}, nil, 1},
-		"to a service's only activity": {[]string{"A:service", "B:llm"}, words{"Serve", "s1/A", "", "", []string{"word"}}, map[string]int{"s2/B": 1}, 0},
+		"during a single-shot call":    {[]string{"A:llm", "B:llm"}, words{"", "s1/A", "", "", word}, map[string]int{"s1/A": 2}, 0},
+		"during the last word":         {[]string{"A:default"}, words{"", "s1/A", "", "", word}, map[string]int{"s1/A": 2}, 0},
+		"during a synthesis":           {[]string{"A:llm +Syn:synthesis"}, words{"", "s1/Syn", "", "", word}, map[string]int{"s1/Syn": 2}, 0},
+		"two large texts":              {[]string{"A:default"}, words{"", "s1/A", "", "", large}, map[string]int{"s1/A": 2}, 0},
+		"for an agent of a later one":  {[]string{"A:llm", "B:llm C:llm"}, words{"", "s1/A", "", "C", word}, map[string]int{"s2/C": 1}, 0},
+		"for an agent that has ended":  {[]string{"A:llm +Syn:synthesis", "A:llm"}, words{"", "s1/Syn", "", "A", word}, map[string]int{"s2/A": 1}, 0},
+		"for one that ended for good":  {[]string{"A:llm +Syn:synthesis"}, words{"", "s1/Syn", "", "A", word}, nil, 1},
+		"for one that asks no model":   {[]string{"A:llm", "B:service"}, words{"", "s1/A", "", "B", word}, nil, 1},
+		"to a stage":                   {[]string{"A:llm B:llm", "B:llm"}, words{"", "s1/A", "s1", "B", word}, nil, 0},
+		"to an agent":                  {[]string{"A:default", "A:llm"}, words{"", "s1/A", "s1/A", "", word}, map[string]int{"s1/A": 2}, 0},
+		"while it is recorded":         {[]string{"A:default"}, words{"Finish", "Finish", "", "", word}, nil, 1},
+		"for nobody that there is":     {[]string{"A:default"}, words{"", "s1/A", "", "Z", word}, nil, 1},
+		"to a service's only activity": {[]string{"A:service", "B:llm"}, words{"Serve", "s1/A", "", "", word}, map[string]int{"s2/B": 1}, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -200,7 +200,8 @@ func testMailReset(t *testing.T, open opener) {
 	}
 	m.post("r2", 2, "two", "", "s") // a reset of the investigation to between the two
 	m.left("one two")
-	if err := m.Post(m.ctx, transcript.Letter{Investigation: scope.Investigation, Ordinal: 3, RunID: "r1"}, nil); !errors.Is(err, store.ErrStaleRun) {
+	stale := transcript.Letter{Investigation: scope.Investigation, Ordinal: 3, RunID: "r1"}
+	if err := m.Post(m.ctx, stale, nil); !errors.Is(err, store.ErrStaleRun) {
 		t.Errorf("a letter of the run that was replaced: %v", err)
 	}
 	m.post("r3", 3, "three", "", "s") // continued as new

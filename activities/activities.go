@@ -25,6 +25,7 @@ type Activities struct {
 	Runs        Runs
 	Planner     Planner
 	Transcripts Transcripts
+	Mail        Mailbox
 	Records     Records
 	Blobs       Blobs
 	Models      Models
@@ -71,6 +72,7 @@ type Transcripts interface {
 	LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error)
 	Begun(ctx context.Context, scope transcript.Scope, call transcript.Key, reply int64) (bool, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
+	AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
 	SetLive(ctx context.Context, live transcript.Live) error

@@ -38,6 +38,7 @@ type bench struct {
 	run      func(tool.Call) (tool.Result, error)
 	runUnder func(context.Context, tool.Call) (tool.Result, error) // in place of run
 	calls    []tool.Call
+	posted   int
 }
 
 func (b *bench) Client(agent.Provider, agent.Timeouts) (llm.Client, error) { return b, nil }
@@ -84,7 +85,7 @@ func newBench(t *testing.T) *bench {
 	}
 	b.run = func(tool.Call) (tool.Result, error) { return tool.Success("result"), nil }
 	b.act = &activities.Activities{
-		Transcripts: s, Records: s, Blobs: s, Models: b, Servers: b, Builtins: noBuiltins{},
+		Transcripts: s, Mail: s, Records: s, Blobs: s, Models: b, Servers: b, Builtins: noBuiltins{},
 		Policy: tool.NewPolicy(nil), Logger: slog.New(slog.DiscardHandler),
 	}
 	b.plan()
@@ -184,11 +185,21 @@ func TestGenerateTwiceCallsTheModelOnce(t *testing.T) {
 	}
 }
 
+// post puts what Ada says into the mail.
+func (b *bench) post(text string) {
+	b.t.Helper()
+	b.posted++
+	in := activities.PostIn{Investigation: b.ref.Investigation, Plan: b.ref.Plan, Ordinal: b.posted, By: "Ada", Text: []byte(text)}
+	if _, err := b.env.ExecuteActivity(b.act.Post, in); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 func TestInputsAreInTheConversation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	b.post("look at the disks")
 	if _, err := b.generate(activities.GenerateIn{Iteration: 1, Conclude: true, Provider: 1, Inputs: []activities.Input{
-		{Kind: activities.InputGuidance, Text: "look at the disks", By: "Ada"},
 		{Kind: activities.InputFallback, ErrorType: "RateLimited", Text: "too many"},
 		{Kind: activities.InputLimit},
 	}}); err != nil {
@@ -225,13 +236,17 @@ func TestWhatPeopleSayIsMasked(t *testing.T) {
 	body, marshal := json.Marshal(plan)
 	hash, put := b.store.PutBlob(t.Context(), body)
 	b.ref.Plan = hash
+	b.post("log in with hunter2")
+	letters, read := b.store.Unread(t.Context(), "inv")
 	_, generate := b.generate(activities.GenerateIn{
 		Iteration: 1,
 		Notes:     []activities.Note{{Stage: "s", Question: "Which?", Answer: "the one with hunter2"}},
-		Inputs:    []activities.Input{{Kind: activities.InputGuidance, Text: "log in with hunter2", By: "Ada"}},
 	})
-	if err := errors.Join(err, marshal, put, generate); err != nil {
+	if err := errors.Join(err, marshal, put, generate, read); err != nil {
 		t.Fatal(err)
+	}
+	if len(letters) != 1 || letters[0].Text != "log in with [MASKED]" {
+		t.Errorf("the mail has %+v", letters)
 	}
 	for n, want := range map[int]string{1: "the one with [MASKED]", 2: "log in with [MASKED]"} {
 		if told := b.requests[0].Messages[n].Content; !strings.Contains(told, want) || strings.Contains(told, "hunter2") {

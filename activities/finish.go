@@ -78,20 +78,24 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err != nil {
 		return FinishOut{}, err
 	}
+	unread, err := a.undelivered(ctx, in.Investigation)
+	if err != nil {
+		return FinishOut{}, err
+	}
 	now, run := time.Now(), activity.GetInfo(ctx).WorkflowExecution
 	err = a.Records.FinishInvestigation(ctx, record.Investigation{
 		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
-		Report: report, Usage: in.Usage, EndedAt: &now, Writer: run.RunID,
+		Report: report, Usage: in.Usage, Undelivered: append(in.Undelivered, unread...), EndedAt: &now, Writer: run.RunID,
 		WorkflowID: run.ID, RunID: run.RunID, StartedAt: now, // of one that ended before it was resolved
 	})
 	if err != nil {
 		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)
 	}
 	if len(report) <= MaxInlineReport {
-		return FinishOut{Report: report}, nil
+		return FinishOut{Report: report, Undelivered: unread}, nil
 	}
 	ref, err := a.Blobs.PutBlob(ctx, []byte(report))
-	return FinishOut{ReportRef: ref}, err
+	return FinishOut{ReportRef: ref, Undelivered: unread}, err
 }
 
 func (a *Activities) report(ctx context.Context, in FinishIn) (string, error) {

@@ -33,22 +33,24 @@ func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 		return GenerateOut{}, err
 	}
 	known, err := a.Transcripts.LookupReply(ctx, in.Ref.scope(), in.Iteration, j.writer)
-	entries := known.Step
+	entries, g := known.Step, generation{job: j, in: in, unread: known.Unread}
 	if err == nil && entries == nil {
-		g := generation{job: j, in: in}
 		entries, err = g.run(ctx, known)
 	}
 	if err != nil {
 		return GenerateOut{}, storeFailure(ended(ctx, err))
 	}
-	return generateOut(entries), nil
+	out := generateOut(entries)
+	out.Unread = g.unread > 0
+	return out, nil
 }
 
 // generation is one model call that has not been made yet.
 type generation struct {
 	*job
-	in   GenerateIn
-	rows []transcript.Row // what this iteration appends
+	in     GenerateIn
+	rows   []transcript.Row // what this iteration appends
+	unread int              // letters for the agent: before the call, and then after it
 }
 
 func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcript.Entry, error) {
@@ -64,6 +66,9 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		if err := g.addTask(ctx, missing); err != nil {
 			return nil, err
 		}
+	}
+	if err := g.addMail(ctx); err != nil {
+		return nil, err
 	}
 	if err := g.addInputs(ctx); err != nil {
 		return nil, err
@@ -84,6 +89,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	if exceeded != "" {
+		g.returnMail()
 		g.add(transcript.KindNotice, transcript.Body{Text: fmt.Sprintf("The model was not asked: %s.", exceeded), ErrorType: string(exceeded)})
 		return g.append(ctx)
 	}
@@ -99,8 +105,10 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	return stored, err
 }
 
-func (g *generation) append(ctx context.Context) ([]transcript.Entry, error) {
-	return g.Transcripts.Append(ctx, transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: g.rows, Recall: g.recalledBy()})
+func (g *generation) append(ctx context.Context) (entries []transcript.Entry, err error) {
+	entries, g.unread, err = g.Transcripts.AppendReply(ctx,
+		transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: g.rows, Recall: g.recalledBy()})
+	return entries, err
 }
 
 // begun: the agent has been told who it is. In a conversation that need not have
@@ -273,7 +281,7 @@ const maxArguments = 300
 func callOut(call transcript.Call) Call {
 	out := Call{Name: call.Name, Queue: call.Queue, Own: call.Own}
 	if call.Approval {
-		out.Approve = &Approve{ID: call.ID, Risk: call.Risk, Arguments: tool.Clip(tool.ValidText(call.Arguments), maxArguments)}
+		out.Approve = &Approve{ID: call.ID, Risk: call.Risk, Arguments: call.Shown}
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // maskers keeps compiled maskings: an investigation's calls need the same ones.
@@ -69,6 +70,20 @@ func (j *job) masked(name string, result tool.Result) tool.Result {
 		return notShown(name)
 	}
 	return MaskResult(masker, name, result)
+}
+
+// shown is the beginning of a call's arguments, as people are shown it: masked as
+// the tool's results are.
+func (j *job) shown(call transcript.Call) string {
+	text := call.Arguments
+	masker, err := j.maskers.get(j.agent.MaskingOf(call.Name, j.plan.AlertMasking))
+	if err == nil && masker != nil {
+		text, err = masker.Text(text)
+	}
+	if err != nil {
+		return "(they cannot be masked, and are not shown)"
+	}
+	return tool.Clip(tool.ValidText(text), maxArguments)
 }
 
 // MaskResult masks a result, if there is a masker.

@@ -105,7 +105,6 @@ type InputKind string
 
 // The inputs that a workflow hands to the next model call.
 const (
-	InputGuidance  InputKind = "guidance"  // a person's words: Text, By
 	InputNudge     InputKind = "nudge"     // the last reply was empty
 	InputRepeating InputKind = "repeating" // the last reply repeated itself and was cut
 	InputLimit     InputKind = "limit"     // conclude: the iterations are used up
@@ -155,6 +154,8 @@ type GenerateOut struct {
 	Finish  string      `json:"finish,omitempty"`
 	Model   string      `json:"model,omitempty"`
 	Usage   agent.Usage `json:"usage"`
+	// Unread: people have said more to the agent since the call began.
+	Unread bool `json:"unread,omitempty"`
 	// Exceeded is the bound for which the call was not made.
 	Exceeded agent.EndReason `json:"exceeded,omitempty"`
 	// Invalid says what of the reply is not what the agent's contract asks for.
@@ -289,6 +290,8 @@ type FinishIn struct {
 	EndReason     agent.EndReason `json:"end_reason"`
 	Error         string          `json:"error,omitempty"`
 	Usage         agent.Usage     `json:"usage"`
+	// Undelivered says which signals found nobody.
+	Undelivered []string `json:"undelivered,omitempty"`
 	// Results name the results of the stages, in order; the last that has text is the report.
 	Results []Source `json:"results,omitempty"`
 }
@@ -298,6 +301,8 @@ type FinishOut struct {
 	Report string `json:"report,omitempty"`
 	// ReportRef names the whole report in the store when it is larger.
 	ReportRef string `json:"report_ref,omitempty"`
+	// Undelivered says what of people's words nobody has read.
+	Undelivered []string `json:"undelivered,omitempty"`
 }
 
 // OpenConversationIn starts a conversation. The request itself is read from the

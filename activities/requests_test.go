@@ -176,11 +176,16 @@ func (o *office) generate(in activities.GenerateIn) {
 
 // said is what a person says: a message in a conversation, guidance elsewhere.
 func (o *office) said(text string) []activities.Input {
-	kind := activities.InputGuidance
+	o.t.Helper()
 	if o.talking {
-		kind = activities.InputMessage
+		return []activities.Input{{Kind: activities.InputMessage, Text: text, By: "Bob"}}
 	}
-	return []activities.Input{{Kind: kind, Text: text, By: "Bob"}}
+	o.posted++
+	_, err := o.env.ExecuteActivity(o.act.Post, activities.PostIn{
+		Investigation: o.ref.Investigation, Plan: o.ref.Plan, Ordinal: o.posted, By: "Bob", Text: []byte(text),
+	})
+	o.must(err)
+	return nil
 }
 
 // runCalls runs the calls of a reply, each the way that the workflow does.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -64,8 +65,8 @@ func TestResolveLeavesARecord(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := record.Investigation{Chain: r.Chain, Status: r.Status, Error: r.Error[:min(len(tt.says), len(r.Error))]}
-			if want := (record.Investigation{Chain: tt.chain, Status: tt.status, Error: tt.says}); got != want {
-				t.Errorf("recorded %+v, want %+v", got, want)
+			if diff := cmp.Diff(record.Investigation{Chain: tt.chain, Status: tt.status, Error: tt.says}, got); diff != "" {
+				t.Errorf("recorded (-want +got):\n%s", diff)
 			}
 			if r.RunID != "run" || r.StartedAt.IsZero() || (r.EndedAt != nil) != r.Status.Closed() {
 				t.Errorf("recorded %+v", r)

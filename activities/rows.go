@@ -146,12 +146,6 @@ func (g *generation) addInputs(ctx context.Context) error {
 			g.add(transcript.KindUser, transcript.Body{Text: text, By: input.By})
 		case InputHeartbeat:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Heartbeat})
-		case InputGuidance:
-			text, err := g.maskData(g.plan, "guidance", input.Text)
-			if err != nil {
-				return err
-			}
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.Guidance(text, input.By)})
 		case InputNudge:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Nudge})
 		case InputRepeating:
@@ -212,6 +206,9 @@ func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string) t
 		if err == nil {
 			row.Queue = j.queue(spec.Name) // any worker can say no
 			row.Approval, row.Own = decision.NeedsApproval, spec.Own
+		}
+		if row.Approval {
+			row.Shown = j.shown(row)
 		}
 	}
 	return row

@@ -95,7 +95,7 @@ func (c *cli) savedStatus(ctx context.Context, id string) (out workflows.Status,
 }
 
 func statusFrom(r record.Investigation, stages []record.Stage, executions []record.Execution) workflows.Status {
-	out := workflows.Status{ID: r.ID, Chain: r.Chain, Status: r.Status, EndReason: r.EndReason, Usage: r.Usage, Error: r.Error}
+	out := workflows.Status{ID: r.ID, Chain: r.Chain, Status: r.Status, EndReason: r.EndReason, Usage: r.Usage, Error: r.Error, Undelivered: r.Undelivered}
 	for _, s := range stages {
 		stage := workflows.StageStatus{Name: s.Name, Status: s.Status, Error: s.Error}
 		for _, e := range executions {
@@ -118,7 +118,7 @@ func summaryOf(e record.Execution) workflows.AgentSummary {
 // status is the outcome as a status.
 func (o outcome) status() workflows.Status {
 	return workflows.Status{
-		ID: o.ID, Status: o.Status, EndReason: o.EndReason, Stages: o.Stages, Usage: o.Usage, Error: o.Error,
+		ID: o.ID, Status: o.Status, EndReason: o.EndReason, Stages: o.Stages, Usage: o.Usage, Error: o.Error, Undelivered: o.Undelivered,
 	}
 }
 

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,23 +148,86 @@ func TestToolActivityThatFailsIsAResult(t *testing.T) {
 	}
 }
 
-func TestGuidanceKeepsAnAgentGoing(t *testing.T) {
+// heard is a reply that somebody spoke during.
+func heard(out activities.GenerateOut) activities.GenerateOut {
+	out.Unread = true
+	return out
+}
+
+// Whoever speaks while an agent says its last word is heard; but nobody keeps an agent for ever.
+func TestLastWordIsNotTheLast(t *testing.T) {
+	t.Parallel()
+	one := []activities.GenerateOut{heard(say("x")), say("y")}
+	for name, tt := range map[string]struct {
+		pattern agent.Pattern
+		model   []activities.GenerateOut
+		calls   int
+		inputs  string
+	}{
+		"iterating":                {agent.Iterating, one, 2, ","},
+		"single-shot":              {agent.SingleShot, one, 2, ","},
+		"at the limit":             {agent.Iterating, []activities.GenerateOut{ask("a"), ask("a"), heard(say("x")), say("y")}, 4, ",,limit,"},
+		"with calls":               {agent.Iterating, []activities.GenerateOut{heard(ask("a")), say("x")}, 2, ","},
+		"empty":                    {agent.Iterating, []activities.GenerateOut{heard(empty), say("x")}, 2, ",nudge"},
+		"a flood":                  {agent.SingleShot, []activities.GenerateOut{heard(say("x"))}, maxHeard + 1, strings.Repeat(",", maxHeard)},
+		"a flood at the limit":     {agent.Iterating, []activities.GenerateOut{ask("a"), ask("a"), heard(say("x"))}, maxHeard + 3, ",,limit" + strings.Repeat(",", maxHeard)},
+		"a flood of an iterating":  {agent.Iterating, []activities.GenerateOut{heard(say("x"))}, maxHeard + 1, strings.Repeat(",", maxHeard)},
+		"a flood, and no contract": {agent.SingleShot, []activities.GenerateOut{heard(activities.GenerateOut{Invalid: "no"}), say("x")}, 2, ",repair"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{model: script(tt.model...)}
+			env := newEnv(t, f)
+			if tt.pattern == agent.Iterating {
+				env.ExecuteWorkflow(IteratingAgent, agentInput(tt.pattern, 2))
+			} else {
+				env.ExecuteWorkflow(SingleShotAgent, agentInput(tt.pattern, 1))
+			}
+			if got := agentEnd(t, env); got.Status != agent.StatusCompleted || len(f.generated) != tt.calls || f.inputs() != tt.inputs {
+				t.Errorf("%d calls with inputs %q: %+v", len(f.generated), f.inputs(), got)
+			}
+		})
+	}
+}
+
+// An agent that has no more than its last word keeps to it, whoever speaks.
+func TestLastWordInReserve(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(heard(say("x")), activities.GenerateOut{Exceeded: agent.EndBudget})}
+	env := newEnv(t, f)
+	in := agentInput(agent.SingleShot, 1)
+	in.Reserve = true
+	env.ExecuteWorkflow(SingleShotAgent, in)
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || got.Preview != "x" || len(f.generated) != 1 {
+		t.Errorf("%d calls: %+v", len(f.generated), got)
+	}
+}
+
+// What is said to an agent's workflow itself goes the same way.
+func TestGuidanceForAnAgentItself(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	env := newEnv(t, f)
-	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
-		if in.Iteration == 1 {
-			env.SignalWorkflow(SignalGuide, Guide{Text: "look at the database", By: "Ada"})
-		}
+	var status AgentStatus
+	f.model = func(activities.GenerateIn) (activities.GenerateOut, error) {
+		env.SignalWorkflow(SignalGuide, Guide{Text: "look at the database", Agent: "B", By: "Ada"})
+		env.SignalWorkflow(SignalGuide, Guide{Text: strings.Repeat("x", MaxGuide+1)})
+		env.SignalWorkflow(SignalGuide, "and at the disks")
 		return say("x"), nil
 	}
 	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
-	want := []activities.Input{{Kind: activities.InputGuidance, Text: "look at the database", By: "Ada"}}
-	if got := agentEnd(t, env); got.Iterations != 2 {
-		t.Fatalf("got %+v", got)
+	first := activities.PostIn{
+		Investigation: "inv", Plan: "plan", Source: "stage/A", Ordinal: 1, Agent: "A", Stages: []string{"stage"}, By: "Ada",
+		Text: []byte("look at the database"),
 	}
-	if diff := cmp.Diff(want, f.generated[1].Inputs); diff != "" {
-		t.Errorf("inputs (-want +got):\n%s", diff)
+	second := first
+	second.Ordinal, second.By, second.Text = 2, "", []byte("and at the disks")
+	if diff := cmp.Diff([]activities.PostIn{first, second}, f.posted); diff != "" || len(f.generated) != 1 {
+		t.Errorf("posted (-want +got):\n%s", diff)
+	}
+	value, err := env.QueryWorkflow(QueryStatus)
+	if err != nil || value.Get(&status) != nil || len(status.Undelivered) != 1 || !strings.Contains(status.Undelivered[0], "16384") {
+		t.Errorf("status %+v, %v", status, err)
 	}
 }
 

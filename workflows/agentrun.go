@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -17,15 +18,13 @@ var act *activities.Activities
 // maxNudges is how often an agent is asked again after an empty reply.
 const maxNudges = 2
 
-// maxPending bounds the guidance that waits for a model call, in bytes, so that
-// an activity's input stays under 64 KB.
-const maxPending = 24 << 10
-
 // agentState is what an execution carries from one of its runs to the next.
 type agentState struct {
 	Iteration int                `json:"iteration"` // model calls so far: the key of the last one
 	Batches   int                `json:"batches"`   // of tool calls: what max_iterations bounds
 	Nudges    int                `json:"nudges,omitempty"`
+	Heard     int                `json:"heard,omitempty"`    // how often its last word was not the last, because somebody spoke
+	Letters   int                `json:"letters,omitempty"`  // that people have written to the agent itself
 	Provider  int                `json:"provider,omitempty"` // index of the one in use
 	Model     string             `json:"model,omitempty"`    // that answered last
 	Listed    bool               `json:"listed,omitempty"`
@@ -46,6 +45,7 @@ type agentRun struct {
 	steering Steering
 	signals  *signals
 	doing    string
+	refused  []string // why letters could not be taken
 
 	approvals approvals
 	streak    *streak // of failed model calls; nil = the last one was answered
@@ -63,10 +63,6 @@ func newAgentRun(in AgentInput) *agentRun {
 	} else {
 		run.state.Deadline.Remaining = in.Agent.Timeouts.Agent.D()
 	}
-	for _, guide := range in.Steering.Guidance {
-		run.guide(guide)
-	}
-	run.steering.Guidance = nil
 	return run
 }
 
@@ -89,6 +85,8 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	if err != nil {
 		return result, err
 	}
+	r.signals.settle(ctx)
+	result.Undelivered = r.refused
 	result.Iterations, result.Model, result.Usage = r.state.Iteration, r.state.Model, r.state.Usage
 	return ending(result.Status, result, result.Error, result.ErrorType)
 }
@@ -143,7 +141,7 @@ func (r *agentRun) conclude(ctx workflow.Context, why activities.Input, reason a
 		if err != nil {
 			return AgentResult{}, err
 		}
-		if !r.again(out) {
+		if !r.again(out) && !r.heard(out) {
 			return r.completed(out, reason), nil
 		}
 	}
@@ -164,12 +162,11 @@ func (r *agentRun) waiting() Waiting {
 	return w
 }
 
-// handle takes in a signal. Guidance waits in the inputs of the next model call.
+// handle takes in a signal.
 func (r *agentRun) handle(ctx workflow.Context, sig signal) {
 	switch sig.Name {
 	case SignalGuide:
-		r.guide(sig.Guide)
-		r.wake()
+		r.guide(ctx, sig)
 	case SignalPauseHeartbeats, SignalResumeHeartbeats:
 		r.handleHeartbeats(ctx, sig)
 	default:
@@ -177,19 +174,41 @@ func (r *agentRun) handle(ctx workflow.Context, sig signal) {
 	}
 }
 
-func (r *agentRun) guide(g Guide) {
-	pending := len(g.Text)
-	for _, input := range r.state.Inputs {
-		pending += len(input.Text)
+// guide puts what somebody says to the agent itself into the mail.
+func (r *agentRun) guide(ctx workflow.Context, sig signal) {
+	why := sig.refusal()
+	if why == "" {
+		r.state.Letters++
+		sig.Agent = r.in.Agent.Name
+		why = sig.post(ctx, activities.PostIn{
+			Investigation: r.in.Ref.Investigation, Plan: r.in.Ref.Plan, Source: r.in.Ref.Execution, Ordinal: r.state.Letters,
+			Stages: []string{strings.TrimSuffix(r.in.Ref.Execution, "/"+sig.Agent)},
+		})
 	}
-	if pending <= maxPending {
-		r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputGuidance, Text: g.Text, By: g.By})
+	if why != "" {
+		r.refused = newest(append(r.refused, fit(why, maxWhy)), maxErrors)
+		return
 	}
+	r.wake()
+}
+
+// maxHeard bounds how often an agent goes on because somebody spoke: what comes
+// after that is for others, or nobody's.
+const maxHeard = 20
+
+// heard: somebody spoke while the last word was said, so that it is not the last,
+// unless the agent has no other one.
+func (r *agentRun) heard(out activities.GenerateOut) bool {
+	if !out.Unread || r.reserve || r.state.Heard >= maxHeard {
+		return false
+	}
+	r.state.Heard++
+	return true
 }
 
 // hold takes in what has arrived and waits while paused.
 func (r *agentRun) hold(ctx workflow.Context) error {
-	r.signals.drain(ctx, r.handle)
+	r.signals.settle(ctx)
 	if r.steering.Paused {
 		r.note(ctx, "paused")
 	}
@@ -333,7 +352,7 @@ func (r *agentRun) note(ctx workflow.Context, doing string) {
 	r.doing = doing
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("iteration %d of at most %d · %s · %d tokens so far\n%s",
 		max(r.state.Iteration-r.before, 1), r.in.Agent.MaxIterations, doing, r.state.Usage.InputTokens+r.state.Usage.OutputTokens,
-		approvalList(r.approvals.open())))
+		approvalList(r.approvals.open())+notDelivered(r.refused)))
 }
 
 func (r *agentRun) status() (AgentStatus, error) {
@@ -344,7 +363,7 @@ func (r *agentRun) status() (AgentStatus, error) {
 	return AgentStatus{
 		Execution: r.in.Ref.Execution, Status: status, Iteration: r.state.Iteration - r.before, MaxIterations: r.in.Agent.MaxIterations,
 		Model: r.in.Agent.Model(r.state.Provider), Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
-		Outage: r.outage(), PausedUntil: r.state.PausedUntil,
+		Outage: r.outage(), PausedUntil: r.state.PausedUntil, Undelivered: r.refused,
 	}, nil
 }
 

@@ -53,8 +53,17 @@ func (a *approvals) check(d Decide) error {
 	if a.find(d.CallID) == nil {
 		return fmt.Errorf("no call %q waits for a decision", d.CallID)
 	}
+	if len(d.By) > maxBy {
+		return fmt.Errorf("\"by\" is longer than %d bytes", maxBy)
+	}
+	if len(d.Reason) > maxReason {
+		return fmt.Errorf("the reason is longer than %d bytes", maxReason)
+	}
 	return nil
 }
+
+// maxReason bounds why a call is approved or denied, in bytes.
+const maxReason = 1000
 
 // settle decides a call, once.
 func (a *approvals) settle(p *approval, d activities.Decision) {
@@ -68,7 +77,7 @@ func (a *approvals) settle(p *approval, d activities.Decision) {
 // serveDecisions registers the update that approves and denies calls.
 func (r *agentRun) serveDecisions(ctx workflow.Context) error {
 	decide := func(ctx workflow.Context, d Decide) (activities.Decision, error) {
-		out := activities.Decision{Approved: *d.Approved, By: d.By, Reason: clip(d.Reason, 1000), At: workflow.Now(ctx)}
+		out := activities.Decision{Approved: *d.Approved, By: d.By, Reason: d.Reason, At: workflow.Now(ctx)}
 		r.settle(ctx, r.approvals.find(d.CallID), out)
 		return out, nil
 	}
@@ -139,6 +148,6 @@ func (r *agentRun) noteCalls(ctx workflow.Context) {
 func denied(in activities.CallToolIn, call activities.Call) *activities.Input {
 	return &activities.Input{
 		Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, ErrorType: activities.ResultDenied,
-		Text: fmt.Sprintf("The call of %s was not made: %s.", call.Name, in.Decision), By: in.Decision.By,
+		Text: fmt.Sprintf("The call of %s was not made: %s.", call.Name, in.Decision),
 	}
 }

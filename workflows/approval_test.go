@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +120,8 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 	env := newEnv(t, f)
 	refused := map[string]*string{}
 	env.RegisterDelayedCallback(func() {
+		refused["long name"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: strings.Repeat("x", 70_000)})
+		refused["long reason"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, Reason: strings.Repeat("x", maxReason+1)})
 		refused["unknown"] = decide(t, env, Decide{CallID: "c9_0", Approved: &yes})
 		refused["no answer"] = decide(t, env, Decide{CallID: "c1_0"})
 		refused["the first"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: "Ada"})
@@ -125,11 +129,40 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 	}, time.Minute)
 	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
 	for what, want := range map[string]string{
+		"long name": `"by" is longer than 200 bytes`, "long reason": "the reason is longer than 1000 bytes",
 		"unknown": `no call "c9_0" waits`, "no answer": `"approved" is missing`, "the first": "", "twice": `decided already: approved by Ada`,
 	} {
 		if got := *refused[what]; (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
+	}
+}
+
+// Whoever may deny calls cannot keep their agent from its next model call.
+func TestManyDenials(t *testing.T) {
+	t.Parallel()
+	no := false
+	for name, reason := range map[string]string{
+		"plain": strings.Repeat("r", maxReason), "special": strings.Repeat("<", maxReason), "no text": strings.Repeat("\xff", maxReason),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := ask(slices.Repeat([]string{"server.tool"}, 64)...)
+			for n := range out.Calls {
+				out.Calls[n].Approve = &activities.Approve{ID: fmt.Sprintf("c1_%d", n), Risk: agent.RiskHigh}
+			}
+			f := &fake{model: script(out, say("x"))}
+			env := guarded(t, f)
+			env.RegisterDelayedCallback(func() {
+				for n := range out.Calls {
+					decide(t, env, Decide{CallID: fmt.Sprintf("c1_%d", n), Approved: &no, By: reason[:maxBy], Reason: reason})
+				}
+			}, time.Minute)
+			env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+			if got := agentEnd(t, env); got.Status != agent.StatusCompleted || len(f.generated) != 2 || len(f.generated[1].Inputs) != 64 {
+				t.Errorf("%d model calls: %+v", len(f.generated), got)
+			}
+		})
 	}
 }
 

@@ -46,10 +46,15 @@ func (r *agentRun) callTools(ctx workflow.Context, calls []activities.Call) {
 	group.Wait(ctx)
 	for _, input := range b.undone {
 		if input != nil {
+			input.Text = fit(input.Text, maxDecided/len(calls))
 			r.state.Inputs = append(r.state.Inputs, *input)
 		}
 	}
 }
+
+// maxDecided bounds the results of one reply's calls that this workflow decided, in
+// bytes of JSON: they are in the input of the next model call.
+const maxDecided = 32 << 10
 
 // isOwn: the call touches only our own store, and nobody is asked first.
 func (b *batch) isOwn(n int) bool { return b.calls[n].Own && b.asked[n] == nil }

@@ -58,6 +58,9 @@ func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue
 	rest, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	_ = workflow.Await(rest, func() bool { return workflow.AllHandlersFinished(ctx) })
+	if r.agent != nil {
+		r.agent.signals.settle(rest)
+	}
 	return err
 }
 
@@ -173,13 +176,11 @@ func (r *conversationRun) heartbeatDue(ctx workflow.Context) bool {
 
 // renewable: the history is long, and nothing is under way.
 func (r *conversationRun) renewable(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && !r.closed() && r.turn == nil && workflow.AllHandlersFinished(ctx)
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && !r.closed() && r.turn == nil && r.agent.signals.idle() && workflow.AllHandlersFinished(ctx)
 }
 
-// continueAsNew starts the next run where this one stands. Signals that have
-// arrived are taken in before.
+// continueAsNew starts the next run where this one stands.
 func (r *conversationRun) continueAsNew(ctx workflow.Context) error {
-	r.agent.signals.drain(ctx, r.agent.handle)
 	r.state.Agent, r.state.Paused = r.agent.state, r.agent.steering.Paused
 	state, err := converter.GetDefaultDataConverter().ToPayload(continued[conversationState]{&r.state})
 	if err != nil {

@@ -3,6 +3,7 @@ package workflows
 import (
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
@@ -92,4 +93,26 @@ func checkSize(what string, limit int, args []any) error {
 	}
 	return temporal.NewNonRetryableApplicationError(
 		fmt.Sprintf("%s was not scheduled: its arguments are %d bytes, and %d are allowed", what, len(body), limit), ErrorTooLarge, nil)
+}
+
+// fit cuts a text for people so that it takes at most n bytes as JSON, in which a
+// special character is up to six times as large.
+func fit(text string, n int) string {
+	if jsonSize(text) <= n {
+		return text
+	}
+	const more = "…"
+	for size, end := jsonSize(more), 0; ; {
+		_, width := utf8.DecodeRuneInString(text[end:])
+		if size += jsonSize(text[end:end+width]) - len(`""`); size > n {
+			return text[:end] + more
+		}
+		end += width
+	}
+}
+
+// jsonSize is how much a value takes in a payload, in bytes.
+func jsonSize(v any) int {
+	body, _ := json.Marshal(v)
+	return len(body)
 }

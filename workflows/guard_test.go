@@ -68,14 +68,21 @@ func TestArgumentsThatAreTooLarge(t *testing.T) {
 	})
 }
 
-// However much people say, what a stage is given stays small.
-func TestGuidanceIsBounded(t *testing.T) {
+func TestFit(t *testing.T) {
 	t.Parallel()
-	var s Steering
-	for range 100 {
-		s.apply(signal{Name: SignalGuide, Guide: Guide{Text: strings.Repeat("x", MaxGuide)}})
-	}
-	if n := s.pending(); n > maxPending || n < maxPending-MaxGuide {
-		t.Errorf("%d bytes wait, at most %d may", n, maxPending)
+	for _, tt := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"short", 7, "short"},
+		{"too long", 7, "to…"},
+		{"<<<<", 20, "<<…"},
+		{"äöü€", 10, "äö…"},
+		{"\xff\xff\xff", 18, "\xff\xff…"},
+	} {
+		if got := fit(tt.text, tt.n); got != tt.want || jsonSize(got) > tt.n {
+			t.Errorf("fit(%q, %d) is %q, %d bytes", tt.text, tt.n, got, jsonSize(got))
+		}
 	}
 }

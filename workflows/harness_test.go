@@ -48,10 +48,19 @@ type fake struct {
 	served    int
 	joined    []activities.PlanResultIn
 	reopened  []activities.ReopenIn
+	posted    []activities.PostIn
+	unread    []string // what Finish finds in the mail
 }
 
 func (f *fake) Reopen(_ context.Context, in activities.ReopenIn) error {
 	f.reopened = append(f.reopened, in)
+	return nil
+}
+
+func (f *fake) Post(_ context.Context, in activities.PostIn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.posted = append(f.posted, in)
 	return nil
 }
 
@@ -105,7 +114,7 @@ func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) (activiti
 
 func (f *fake) Finish(_ context.Context, in activities.FinishIn) (activities.FinishOut, error) {
 	f.finished = append(f.finished, in)
-	return activities.FinishOut{Report: fmt.Sprint(in.Results)}, nil
+	return activities.FinishOut{Report: fmt.Sprint(in.Results), Undelivered: f.unread}, nil
 }
 
 func (f *fake) CallOwnTools(_ context.Context, in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {

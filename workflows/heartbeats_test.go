@@ -28,7 +28,7 @@ func TestPauseHeartbeats(t *testing.T) {
 	}{
 		"sleeps":               {want: 30 * time.Minute, inputs: ",awake"},
 		"is woken":             {minute: 5, do: signal(SignalResumeHeartbeats, nil), want: 5 * time.Minute, inputs: ",awake"},
-		"is spoken to":         {minute: 5, do: signal(SignalGuide, Guide{Text: "x"}), want: 5 * time.Minute, inputs: ",guidance+awake"},
+		"is spoken to":         {minute: 5, do: signal(SignalGuide, Guide{Text: "x"}), want: 5 * time.Minute, inputs: ",awake"},
 		"is paused again":      {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":60}`)), want: 65 * time.Minute, inputs: ",awake"},
 		"paused for too long":  {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":6000}`)), want: 65 * time.Minute, inputs: ",awake"},
 		"paused for no number": {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":"x"}`)), want: 7 * time.Minute, inputs: ",awake"},

@@ -57,7 +57,7 @@ func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChi
 	i := &interrupt{index: s.index, rule: rule, Interrupt: Interrupt{
 		ID: fmt.Sprintf("q%d", r.state.Asked), Kind: string(kind), Stage: s.plan.Name, Expires: workflow.Now(ctx).Add(expires),
 		Data:     result.Fields["data"],
-		Question: clip(orText(orText(textField(result.Fields, "question"), textField(result.Fields, "message")), "Stage "+s.plan.Name+" asks you to look at its result."), maxQuestion),
+		Question: fit(orText(orText(textField(result.Fields, "question"), textField(result.Fields, "message")), "Stage "+s.plan.Name+" asks you to look at its result."), maxQuestion),
 	}}
 	r.interrupts = append(r.interrupts, i)
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -71,7 +71,7 @@ func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChi
 // so nothing else ends one whose stage always has another question.
 const maxAsked = 100
 
-// maxQuestion bounds a question, in bytes: it is in the status.
+// maxQuestion bounds a question, in bytes of JSON: it is in the status.
 const maxQuestion = 4 << 10
 
 func (r *investigationRun) rule(kind route.Ask) agent.Interrupt {
@@ -127,18 +127,18 @@ func (r *investigationRun) keep(note activities.Note) {
 func (i *interrupt) note() activities.Note {
 	note := activities.Note{Kind: i.Kind, Stage: i.Stage, Question: i.Question, Answer: "Nobody answered."}
 	if a := i.answer; a != nil {
-		note.Answer, note.By = clip(a.words(), maxAnswer), a.By
+		note.Answer, note.By = a.words(), a.By
 	}
 	return note
 }
 
-// maxAnswer bounds an answer, in bytes: it goes into the input of every later stage.
+// maxAnswer bounds an answer, in bytes of JSON: it goes into the input of every later stage.
 const maxAnswer = 8 << 10
 
 // maxBy bounds the name of who says something, in bytes.
 const maxBy = 200
 
-// maxNotes bounds the answers that a stage is told, in bytes: they are in the
+// maxNotes bounds the answers that a stage is told, in bytes of JSON: they are in the
 // inputs of activities.
 const maxNotes = 24 << 10
 
@@ -147,7 +147,7 @@ func (r *investigationRun) notes() []activities.Note {
 	size, first := 0, len(r.state.Answers)
 	for first > 0 {
 		note := r.state.Answers[first-1]
-		if size += len(note.Question) + len(note.Answer); size > maxNotes {
+		if size += jsonSize(note); size > maxNotes {
 			break
 		}
 		first--
@@ -205,8 +205,8 @@ func (r *investigationRun) checkAnswer(a Answer) error {
 		return fmt.Errorf("%d questions wait: say which by \"id\"", open)
 	case i == nil:
 		return fmt.Errorf("no question %q waits for an answer", a.ID)
-	case len(a.Text)+len(a.Data)+len(a.Decision) > maxAnswer:
-		return fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+	case jsonSize(a.words()) > maxAnswer:
+		return fmt.Errorf("the answer is longer than %d bytes (as JSON, where a special character has up to six)", maxAnswer)
 	case len(a.By) > maxBy:
 		return fmt.Errorf("\"by\" is longer than %d bytes", maxBy)
 	}

@@ -35,6 +35,7 @@ type investigationState struct {
 	Extended    agent.Extension   `json:"extended,omitzero"`
 	Usage       agent.Usage       `json:"usage"`
 	Steering    Steering          `json:"steering"`
+	Letters     int               `json:"letters,omitempty"` // that people have written to agents
 	Deadline    deadline          `json:"deadline"`
 	History     []StageRun        `json:"history,omitempty"`
 	Errors      []StageError      `json:"errors,omitempty"`
@@ -95,6 +96,7 @@ type investigationRun struct {
 	running    []*stageChild
 	interrupts []*interrupt
 	signals    *signals
+	refusals   int // of signals
 	result     InvestigationResult
 }
 
@@ -172,6 +174,7 @@ func (r *investigationRun) refused(ctx workflow.Context, message, errorType stri
 func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, error) {
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(cleanup, func() bool { return workflow.AllHandlersFinished(ctx) })
+	r.signals.settle(cleanup)
 	r.settle(ctx)
 	in := activities.FinishIn{
 		Investigation: r.id, Status: r.result.Status, EndReason: r.result.EndReason,
@@ -179,11 +182,16 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 		Results: append(r.sources(true), r.sources(false)...), // a pass that has come to nothing leaves that of the one before
 	}
 	var out activities.FinishOut
-	if err := workflow.ExecuteActivity(storeOptions(cleanup, "report"), act.Finish, in).Get(cleanup, &out); err != nil {
-		return r.result, err
+	for refusals := -1; refusals != r.refusals; { // until nobody has come too late
+		refusals, in.Undelivered = r.refusals, r.state.Undelivered
+		if err := workflow.ExecuteActivity(storeOptions(cleanup, "report"), act.Finish, in).Get(cleanup, &out); err != nil {
+			return r.result, err
+		}
+		r.signals.settle(cleanup)
 	}
 	r.result.Report, r.result.ReportRef = out.Report, out.ReportRef
-	r.signals.drain(cleanup, r.handle)
+	r.state.Undelivered = append(r.state.Undelivered, out.Undelivered...)
+	r.result.Undelivered = r.state.Undelivered
 	r.result.Stages, r.result.Usage = r.state.Stages, r.state.Usage
 	r.show(cleanup)
 	return ending(r.result.Status, r.result, r.result.Error, string(r.result.EndReason))
@@ -235,7 +243,6 @@ func (r *investigationRun) longEnough(ctx workflow.Context) bool {
 }
 
 func (r *investigationRun) continueAsNew(ctx workflow.Context) error {
-	r.signals.drain(ctx, r.handle)
 	r.state.Deadline.hold(workflow.Now(ctx))
 	state, err := converter.GetDefaultDataConverter().ToPayload(continued[investigationState]{&r.state})
 	if err != nil {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -155,33 +156,66 @@ func TestPauseHoldsTheNextStage(t *testing.T) {
 	}
 }
 
-func TestGuidanceReachesTheAgentOfALaterStage(t *testing.T) {
+// What people say is put into the mail, for whom they say; what cannot be is told aloud.
+func TestGuidanceGoesIntoTheMail(t *testing.T) {
 	t.Parallel()
-	f := &fake{plan: planOf([]string{"default"}, []string{"default", "default"})}
+	f := &fake{plan: planOf([]string{"default"}, []string{"default", "default"}), unread: []string{"guide: no model call came after it: \"x\""}}
 	f.plan.Stages[0].Agents[0].Name = "First"
 	env := newEnv(t, f)
 	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
 		if in.Ref.Execution == "s1/First" {
+			env.SignalWorkflow(SignalGuide, Guide{Text: "for all", By: "Ada"})
 			env.SignalWorkflow(SignalGuide, Guide{Text: "for B", Agent: "B"})
-			env.SignalWorkflow(SignalGuide, Guide{Text: "for nobody", Agent: "Z"})
+			env.SignalWorkflow(SignalGuide, Guide{Text: "for nobody", Agent: strings.Repeat("<", 1<<20)})
 			env.SignalWorkflow(SignalGuide, Guide{})
 		}
 		return say("x"), nil
 	}
-	investigate(t, env)
-	for _, in := range f.generated {
-		if guided := len(in.Inputs) > 0; guided != (in.Ref.Execution == "s2/B") {
-			t.Errorf("%s was given %v", in.Ref.Execution, in.Inputs)
-		}
+	got := investigate(t, env)
+	want := []activities.PostIn{
+		{Investigation: got.ID, Plan: "plan", Ordinal: 1, Stages: []string{"s1"}, By: "Ada", Text: []byte("for all")},
+		{Investigation: got.ID, Plan: "plan", Ordinal: 2, Agent: "B", Text: []byte("for B")},
+	}
+	if diff := cmp.Diff(want, f.posted); diff != "" {
+		t.Errorf("posted (-want +got):\n%s", diff)
 	}
 	value, err := env.QueryWorkflow(QueryStatus)
 	var status Status
 	if err != nil || value.Get(&status) != nil {
 		t.Fatal(err)
 	}
-	want := []string{`guide: no agent "Z" runs now or later`, `guide: no text: give {"text": "…"}`}
-	if diff := cmp.Diff(want, status.Undelivered); diff != "" {
-		t.Errorf("undelivered (-want +got):\n%s", diff)
+	if diff := cmp.Diff(status.Undelivered, got.Undelivered); diff != "" || len(got.Undelivered) != 3 || jsonSize(got.Undelivered) > 3*maxWhy {
+		t.Fatalf("undelivered %.600q (-status +result):\n%s", got.Undelivered, diff)
+	}
+	for n, want := range []string{`guide: no agent "<<<`, "guide: no text", "no model call came after it"} {
+		if !strings.Contains(got.Undelivered[n], want) {
+			t.Errorf("undelivered %q, want %q in it", got.Undelivered[n], want)
+		}
+	}
+	if diff := cmp.Diff(got.Undelivered[:2], f.finished[0].Undelivered); diff != "" {
+		t.Errorf("recorded (-want +got):\n%s", diff)
+	}
+}
+
+// A signal that comes while the end is recorded is in the record.
+func TestSaidTooLate(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"})}
+	env := newEnv(t, f)
+	env.OnActivity(f.Finish, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.FinishIn) (activities.FinishOut, error) {
+		if len(f.finished) == 0 {
+			env.SignalWorkflow(SignalGuide, Guide{Text: "x"})
+			time.Sleep(50 * time.Millisecond) // the environment takes it in while the activity runs
+		}
+		return f.Finish(ctx, in)
+	})
+	got := investigate(t, env)
+	want := []string{"guide: the investigation has ended"}
+	if diff := cmp.Diff(want, got.Undelivered); diff != "" || len(f.posted) != 0 {
+		t.Errorf("posted %v, undelivered (-want +got):\n%s", f.posted, diff)
+	}
+	if diff := cmp.Diff(want, f.finished[len(f.finished)-1].Undelivered); diff != "" {
+		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
 }
 
@@ -207,6 +241,60 @@ func TestInvestigationContinuesAsNew(t *testing.T) {
 	endOf(t, env, &got)
 	if statuses(got) != "completed,completed" || got.Usage.ModelCalls != 2 || len(second.generated) != 1 {
 		t.Errorf("second run: %+v", got)
+	}
+}
+
+// An investigation continues as new when what was said is in the mail, and counts on from there.
+func TestWordsBeforeItContinues(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"}, []string{"default"})}
+	env := newEnv(t, f)
+	f.output = func(string) activities.SaveStageOut {
+		env.SetContinueAsNewSuggested(true)
+		env.SignalWorkflow(SignalGuide, Guide{Text: "x"})
+		return activities.SaveStageOut{}
+	}
+	env.OnActivity(f.Post, mock.Anything, mock.Anything).After(time.Hour).Return(f.Post) // the store is away
+	env.ExecuteWorkflow(TypeInvestigation, json.RawMessage(`{"chain":"chain"}`))
+	next, ok := errors.AsType[*workflow.ContinueAsNewError](env.GetWorkflowError())
+	if !ok || len(f.posted) != 1 || len(f.generated) != 1 {
+		t.Fatalf("ended with %v after %d calls, posted %+v", env.GetWorkflowError(), len(f.generated), f.posted)
+	}
+	var carried struct {
+		State struct{ Letters int } `json:"continued_state"`
+	}
+	if err := json.Unmarshal(next.Input.GetPayloads()[0].GetData(), &carried); err != nil || carried.State.Letters != 1 {
+		t.Errorf("carried %+v, %v", carried, err)
+	}
+}
+
+// Signals are handled in the order in which they came, one after the other, whatever
+// each has to wait for.
+func TestSignalsDoNotOvertake(t *testing.T) {
+	t.Parallel()
+	env := newEnv(t, &fake{})
+	var handled []string
+	for n, name := range []string{SignalConclude, SignalPause, SignalResume, SignalGuide, SignalPause} {
+		env.RegisterDelayedCallback(func() { env.SignalWorkflow(name, nil) }, time.Duration(n+1)*time.Second)
+	}
+	env.RegisterDelayedCallback(env.CancelWorkflow, 3*time.Second) // which ends nothing here
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		s := listen(ctx)
+		s.serve(ctx, func(ctx workflow.Context, sig signal) {
+			handled = append(handled, sig.Name)
+			_ = workflow.Sleep(ctx, time.Minute)
+			handled = append(handled, "done")
+		})
+		rest, _ := workflow.NewDisconnectedContext(ctx)
+		if err := workflow.Sleep(rest, 10*time.Second); err != nil {
+			return err
+		}
+		s.settle(ctx)
+		return nil
+	})
+	want := "conclude done pause done resume done guide done pause done"
+	if got := strings.Join(handled, " "); got != want || env.GetWorkflowError() != nil {
+		t.Errorf("handled %q, want %q: %v", got, want, env.GetWorkflowError())
 	}
 }
 

@@ -63,23 +63,18 @@ func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut) (d
 		r.state.Nudges = 0
 		r.callTools(ctx, out.Calls)
 		r.state.Batches++
+		if out.Unread { // somebody spoke before the agent asked to sleep
+			r.wake()
+		}
 		return false, AgentResult{}
-	case r.again(out):
+	case r.again(out), !r.spent() && r.heard(out):
 		return false, AgentResult{}
-	}
-	r.signals.drain(ctx, r.handle)
-	if r.guided() && !r.spent() {
-		return false, AgentResult{} // somebody spoke while the last word was said: it is not the last
 	}
 	return true, r.completed(out, agent.StopEndTurn)
 }
 
 // spent reports whether the agent has had all its iterations.
 func (r iteratingRun) spent() bool { return r.state.Batches >= r.in.Agent.MaxIterations }
-
-func (r iteratingRun) guided() bool {
-	return slices.ContainsFunc(r.state.Inputs, func(in activities.Input) bool { return in.Kind == activities.InputGuidance })
-}
 
 // concludeNow does what somebody, or the end of the time, asks for.
 func (r iteratingRun) concludeNow(ctx workflow.Context) (AgentResult, error) {
@@ -142,6 +137,7 @@ func (r iteratingRun) unlisted() (out []agent.ServerSkeleton) {
 
 // continueAsNew starts the next run of this execution where this one stands.
 func (r iteratingRun) continueAsNew(ctx workflow.Context) error {
+	r.signals.settle(ctx)
 	r.state.Deadline.hold(workflow.Now(ctx))
 	next := r.in
 	next.Steering, next.Continued = r.steering, &r.state

@@ -23,12 +23,13 @@ const TypeReconcile = "Reconcile"
 // ReconcileSchedule is the Temporal Schedule that starts it, made by the workers of a task queue.
 func ReconcileSchedule(taskQueue string) string { return "inquest-reconcile-" + taskQueue }
 
-// Signals of a running investigation. They travel down to its stages and agents.
+// Signals of a running investigation. All but guidance travel down to its stages and
+// agents; sent to one of those, they are for it alone.
 const (
 	SignalPause    = "pause"    // no payload: no further model call until resume
 	SignalResume   = "resume"   // no payload
 	SignalConclude = "conclude" // Conclude: finish now with what is known
-	SignalGuide    = "guide"    // Guide: words put before the next model call
+	SignalGuide    = "guide"    // Guide: words for the agents' mail, put before the next model call
 
 	SignalPauseHeartbeats  = "pause-heartbeats"  // PauseHeartbeats: agents that have heartbeats sleep
 	SignalResumeHeartbeats = "resume-heartbeats" // Conclude (agent, by), or no payload: they go on at once
@@ -246,8 +247,8 @@ type StageResult struct {
 	Fields map[string]json.RawMessage `json:"fields,omitempty"`
 	// Output is the stage's JSON object, or where it is; zero for a text.
 	Output activities.Output `json:"output,omitzero"`
-	// Guidance found no agent of this stage; it is for the next one.
-	Guidance []Guide `json:"guidance,omitempty"`
+	// Undelivered says what was said to the stage or its agents themselves and could not be taken.
+	Undelivered []string `json:"undelivered,omitempty"`
 }
 
 // AgentSummary is an agent's line in a status.
@@ -293,6 +294,8 @@ type AgentResult struct {
 	Preview    string          `json:"preview,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	ErrorType  string          `json:"error_type,omitempty"`
+	// Undelivered says what was said to the agent itself and could not be taken.
+	Undelivered []string `json:"undelivered,omitempty"`
 }
 
 // InvestigationResult is what an investigation returns.
@@ -306,6 +309,8 @@ type InvestigationResult struct {
 	Stages    []StageStatus `json:"stages,omitempty"`
 	Usage     agent.Usage   `json:"usage"`
 	Error     string        `json:"error,omitempty"`
+	// Undelivered says what people asked for and said that reached nobody.
+	Undelivered []string `json:"undelivered,omitempty"`
 }
 
 // StageStatus is a stage's line in a status.
@@ -394,4 +399,6 @@ type AgentStatus struct {
 	Outage        *Outage      `json:"outage,omitempty"` // nil: none that lasts
 	// PausedUntil is when an agent goes on that has paused its heartbeats.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
+	// Undelivered says what was said to the agent itself and could not be taken.
+	Undelivered []string `json:"undelivered,omitempty"`
 }

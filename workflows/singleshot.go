@@ -24,7 +24,7 @@ func (r singleShotRun) loop(ctx workflow.Context) (AgentResult, error) {
 		if err != nil {
 			return AgentResult{}, err
 		}
-		if !r.again(out) {
+		if !r.again(out) && !r.heard(out) {
 			return r.completed(out, agent.StopEndTurn), nil
 		}
 	}

@@ -32,6 +32,8 @@ type stageRun struct {
 	agents   []*member
 	result   StageResult
 	teller   teller
+	letters  int      // that people have written to the stage itself
+	refused  []string // why some could not be taken
 }
 
 // member is an agent of the stage and its execution.
@@ -70,16 +72,17 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	}
 	r.postProcess(ctx)
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
-	signals.drain(cleanup, r.handle)
-	r.result.Guidance = r.steering.Guidance
+	signals.settle(cleanup) // what nobody has read is freed when the stage is saved
 	if err := r.save(cleanup); err != nil {
 		return r.result, err
 	}
+	signals.settle(cleanup)
+	r.result.Undelivered = r.refused
 	message := fmt.Sprintf("stage %s: %s", r.in.Stage.Name, r.result.Error)
 	return ending(r.result.Status, r.result, message, r.result.ErrorType)
 }
 
-// launch starts an execution. What people said before it started goes with it.
+// launch starts an execution. What people asked for before it started goes with it.
 func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton, peers []activities.Peer) *member {
 	r.family.afterReset(ctx)
 	m := &member{plan: plan, ref: activities.Ref{
@@ -90,14 +93,9 @@ func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton,
 		Ref: m.ref, Agent: plan, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
 		Steering: r.steering, Reserve: r.result.Bound != "",
 	}
-	input.Steering.Guidance = guidanceFor(r.steering.Guidance, plan.Name)
 	summary := strings.TrimSuffix(plan.Name+" · "+plan.Model(0), " · ")
 	m.child = r.family.start(ctx, m.ref.Execution, summary, patterns[plan.Pattern], input)
 	return m
-}
-
-func guidanceFor(all []Guide, name string) []Guide {
-	return slices.DeleteFunc(slices.Clone(all), func(g Guide) bool { return g.Agent != "" && g.Agent != name })
 }
 
 // wait reads the results of all members, in the order in which they end.
@@ -108,19 +106,16 @@ func (r *stageRun) wait(ctx workflow.Context, members []*member) {
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
 			r.close(ctx, m)
-			workflow.SetCurrentDetails(ctx, agentTable(r.summaries()))
+			r.note(ctx)
 		})
 	}
-	workflow.SetCurrentDetails(ctx, agentTable(r.summaries()))
-	r.given(members)
+	r.note(ctx)
 	group.Wait(ctx)
 }
 
-// given forgets the guidance that the members were started with.
-func (r *stageRun) given(members []*member) {
-	r.steering.Guidance = slices.DeleteFunc(r.steering.Guidance, func(g Guide) bool {
-		return g.Agent == "" || slices.ContainsFunc(members, func(m *member) bool { return m.plan.Name == g.Agent })
-	})
+// note says in the Temporal UI where the stage stands.
+func (r *stageRun) note(ctx workflow.Context) {
+	workflow.SetCurrentDetails(ctx, agentTable(r.summaries())+notDelivered(r.refused))
 }
 
 func (r *stageRun) close(ctx workflow.Context, m *member) {
@@ -144,6 +139,7 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 	}
 	m.result, m.closed, m.waiting = result, true, Waiting{}
 	r.teller.changed()
+	r.refused = newest(append(r.refused, result.Undelivered...), maxErrors)
 	r.result.Usage = r.result.Usage.Add(result.Usage)
 }
 
@@ -248,22 +244,43 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 	r.result.Error = fmt.Sprintf("%s %s: %s", joined.plan.Name, joined.result.Status, joined.result.Error)
 }
 
-// handle passes a signal on to the agents that run; guidance that finds none
-// waits for the next one.
+// handle takes in a signal that is for the stage, and passes it on to the agents that run.
 func (r *stageRun) handle(ctx workflow.Context, sig signal) {
-	if sig.Name != SignalGuide && sig.Agent == "" {
+	if sig.Name == SignalGuide {
+		r.guide(ctx, sig)
+		return
+	}
+	if sig.Agent == "" {
 		r.steering.apply(sig)
 	}
-	delivered := false
+	heartbeats := sig.Name == SignalPauseHeartbeats || sig.Name == SignalResumeHeartbeats
 	for _, m := range r.agents {
-		if m.closed || sig.Agent != "" && sig.Agent != m.plan.Name {
+		if m.closed || sig.Agent != "" && sig.Agent != m.plan.Name || heartbeats && !maySleep(m.plan) {
 			continue
 		}
-		delivered = m.child.signal(ctx, sig) || delivered
+		m.child.signal(ctx, sig)
 	}
-	if sig.Name == SignalGuide && !delivered {
-		r.steering.apply(sig)
+}
+
+// guide puts what somebody says to the stage itself into the mail.
+func (r *stageRun) guide(ctx workflow.Context, sig signal) {
+	why := sig.refusal()
+	switch {
+	case why != "":
+	case sig.Agent != "" && !hasAgent(r.in.Stage, sig.Agent):
+		why = fmt.Sprintf("guide: the stage has no agent %q", sig.Agent)
+	default:
+		r.letters++
+		why = sig.post(ctx, activities.PostIn{
+			Investigation: r.in.Investigation, Plan: r.in.Plan, Source: r.in.Stage.Name, Ordinal: r.letters, Stages: []string{r.in.Stage.Name},
+		})
 	}
+	if why != "" {
+		r.refused = newest(append(r.refused, fit(why, maxWhy)), maxErrors)
+		r.note(ctx)
+		return
+	}
+	r.handle(ctx, sig.wake())
 }
 
 // save records how the stage and its executions ended.

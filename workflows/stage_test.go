@@ -122,20 +122,32 @@ func TestUniformEndIsKept(t *testing.T) {
 	}
 }
 
-func TestGuidanceForAnAgentThatEndedIsHandedOn(t *testing.T) {
+// What is said to a stage itself is for its agents; those that sleep are woken.
+func TestGuidanceForAStageItself(t *testing.T) {
 	t.Parallel()
-	f := &fake{}
+	f := &fake{ownTools: func(activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {
+		return activities.CallOwnToolsOut{Pause: 60}, nil
+	}}
 	env := newEnv(t, f)
+	var at []time.Time
 	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
-		if in.Ref.Execution == "s/Syn" {
-			env.SignalWorkflow(SignalGuide, Guide{Text: "x", Agent: "A"})
+		at = append(at, env.Now())
+		if in.Iteration > 1 {
+			return say("x"), nil
 		}
-		return say("x"), nil
+		out := ask(agent.ToolPauseHeartbeats)
+		out.Calls[0].Own = true
+		return out, nil
 	}
-	env.ExecuteWorkflow(Stage, stageInput("AB", agent.SuccessAny, true))
-	var got StageResult
-	endOf(t, env, &got)
-	if diff := cmp.Diff([]Guide{{Text: "x", Agent: "A"}}, got.Guidance); diff != "" {
-		t.Errorf("guidance that is left (-want +got):\n%s", diff)
+	env.RegisterDelayedCallback(func() {
+		env.SignalWorkflow(SignalGuide, Guide{Text: "x", Agent: "Z"})
+		env.SignalWorkflow(SignalGuide, Guide{Text: "x"})
+	}, 5*time.Minute)
+	in := stageInput("A", agent.SuccessAny, false)
+	in.Stage.Agents[0].Heartbeats = true
+	env.ExecuteWorkflow(Stage, in)
+	want := []activities.PostIn{{Investigation: "inv", Plan: "plan", Source: "s", Ordinal: 1, Stages: []string{"s"}, Text: []byte("x")}}
+	if diff := cmp.Diff(want, f.posted); diff != "" || at[1].Sub(at[0]).Round(time.Second) != 5*time.Minute {
+		t.Errorf("called at %v, posted (-want +got):\n%s", at, diff)
 	}
 }

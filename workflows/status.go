@@ -119,10 +119,17 @@ func statusTable(s Status) string {
 		}
 		b.WriteString(fmt.Sprintf("| %s | %s | %s | %d |\n", stage.Name, stage.Status, strings.Join(names, ", "), tokens))
 	}
-	for _, u := range s.Undelivered {
-		b.WriteString("\nnot delivered: " + verbatim(u, 200) + "\n")
-	}
+	b.WriteString(notDelivered(s.Undelivered))
 	return clip(b.String(), 16<<10)
+}
+
+// notDelivered says in Markdown which signals found nobody.
+func notDelivered(lines []string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("\nnot delivered: " + verbatim(line, 200) + "\n")
+	}
+	return b.String()
 }
 
 // verbatim is at most n bytes of a text, which Markdown leaves as they are.

@@ -6,34 +6,62 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// handle takes in a signal of the investigation and sends it down to the stage
-// that runs. What reaches nobody, and will reach nobody, is in the status.
+// handle takes in a signal of the investigation and sends it down to the stages
+// that run. What reaches nobody, and will reach nobody, is in the status.
 func (r *investigationRun) handle(ctx workflow.Context, sig signal) {
-	if why := r.refuse(sig); why != "" {
+	if sig.Name == SignalGuide { // what it says is masked as the plan says
+		_ = workflow.Await(ctx, func() bool { return r.state.Resolved.Plan != "" })
+	}
+	switch why := r.refuse(sig); {
+	case why != "":
 		r.undelivered(why)
-		workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
-		return
-	}
-	if sig.Name != SignalGuide && sig.Agent == "" {
-		r.state.Steering.apply(sig)
-	}
-	delivered := r.forward(ctx, sig)
-	switch {
-	case delivered:
 	case sig.Name == SignalGuide:
-		r.state.Steering.apply(sig) // for the next stage
-	case sig.Agent != "":
-		r.undelivered(fmt.Sprintf("%s: agent %s is not running", sig.Name, sig.Agent))
+		r.guide(ctx, sig)
+	default:
+		if sig.Agent == "" {
+			r.state.Steering.apply(sig)
+		}
+		if !r.forward(ctx, sig) && sig.Agent != "" {
+			r.undelivered(fmt.Sprintf("%s: agent %s is not running", sig.Name, sig.Agent))
+		}
 	}
 	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
 }
 
-func (r *investigationRun) undelivered(why string) {
-	r.state.Undelivered = newest(append(r.state.Undelivered, why), maxErrors)
+// guide puts a person's words into the mail: for the stages that run, else for the
+// next one; for one agent, wherever it is next. Agents that sleep are woken.
+func (r *investigationRun) guide(ctx workflow.Context, sig signal) {
+	r.state.Letters++
+	in := activities.PostIn{Investigation: r.id, Plan: r.state.Resolved.Plan, Ordinal: r.state.Letters}
+	for _, s := range r.running {
+		if s.result == nil && sig.Agent == "" {
+			in.Stages = append(in.Stages, s.plan.Name)
+		}
+	}
+	if why := sig.post(ctx, in); why != "" {
+		r.undelivered(why)
+		return
+	}
+	if slices.ContainsFunc(r.running, func(s *stageChild) bool { return slices.ContainsFunc(s.plan.Agents, maySleep) }) {
+		r.forward(ctx, sig.wake())
+	}
 }
+
+// maySleep: it pauses its heartbeats, and is woken.
+func maySleep(a agent.AgentSkeleton) bool { return a.Heartbeats }
+
+// undelivered keeps why a signal found nobody, for the status and the record.
+func (r *investigationRun) undelivered(why string) {
+	r.state.Undelivered = newest(append(r.state.Undelivered, fit(why, maxWhy)), maxErrors)
+	r.refusals++
+}
+
+// maxWhy bounds a line about a signal that found nobody, in bytes of JSON.
+const maxWhy = 500
 
 // forward sends a signal to the stages that run, if it is for them.
 func (r *investigationRun) forward(ctx workflow.Context, sig signal) (delivered bool) {
@@ -78,20 +106,4 @@ func hasAgent(stage agent.StageSkeleton, name string) bool {
 		return true
 	}
 	return slices.ContainsFunc(stage.Agents, func(a agent.AgentSkeleton) bool { return a.Name == name })
-}
-
-// takeSteering is what a stage that starts now must know; guidance for agents
-// of later stages stays.
-func (r *investigationRun) takeSteering(stage agent.StageSkeleton) Steering {
-	out := Steering{Paused: r.state.Steering.Paused}
-	var later []Guide
-	for _, g := range r.state.Steering.Guidance {
-		if g.Agent == "" || hasAgent(stage, g.Agent) {
-			out.Guidance = append(out.Guidance, g)
-		} else {
-			later = append(later, g)
-		}
-	}
-	r.state.Steering.Guidance = later
-	return out
 }

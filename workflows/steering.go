@@ -6,18 +6,20 @@ import (
 	"slices"
 
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
 )
 
 // Steering is what people have asked for and what children that start later
 // must know.
 type Steering struct {
-	Paused     bool    `json:"paused,omitempty"`
-	Concluding bool    `json:"concluding,omitempty"`
-	Late       bool    `json:"late,omitempty"` // it concludes because its time is up
-	Guidance   []Guide `json:"guidance,omitempty"`
+	Paused     bool `json:"paused,omitempty"`
+	Concluding bool `json:"concluding,omitempty"`
+	Late       bool `json:"late,omitempty"` // it concludes because its time is up
 }
 
-// A signal is steering on its way down from an investigation to its agents.
+// A signal is what people ask for. All but guidance, which goes into the mail, is
+// sent on from an investigation to its agents.
 type signal struct {
 	Name  string
 	Guide Guide  // of SignalGuide
@@ -31,8 +33,6 @@ type signal struct {
 // payload is what the signal carries when it is sent on.
 func (s signal) payload() any {
 	switch s.Name {
-	case SignalGuide:
-		return s.Guide
 	case SignalConclude, SignalResumeHeartbeats:
 		return Conclude{Agent: s.Agent, By: s.By, Late: s.Late}
 	case SignalPauseHeartbeats:
@@ -50,24 +50,14 @@ func (s *Steering) apply(sig signal) {
 		s.Paused = false
 	case SignalConclude: // now, so also out of a pause
 		s.Concluding, s.Paused, s.Late = true, false, s.Late || sig.Late
-	case SignalGuide:
-		if len(sig.Guide.Text)+s.pending() <= maxPending {
-			s.Guidance = append(s.Guidance, sig.Guide)
-		}
 	}
 }
 
-// pending is the size of the guidance that waits, in bytes.
-func (s *Steering) pending() (size int) {
-	for _, g := range s.Guidance {
-		size += len(g.Text)
-	}
-	return size
-}
-
-// signals receives the steering signals of one workflow.
+// signals receives the steering signals of one workflow. One coroutine handles them,
+// one after the other: none overtakes another one that waits for a child or the store.
 type signals struct {
 	channels []workflow.ReceiveChannel
+	queue    []signal // the first is being handled
 }
 
 var descriptions = map[string]string{
@@ -79,38 +69,56 @@ var descriptions = map[string]string{
 	SignalGuide:            `Put words before the agents' next model call. Input: {"text": "…", "agent": "…", "by": "…"}; without agent, all that run now, else the next.`,
 }
 
-// MaxGuide bounds the text of a guide signal, in bytes: it is in history once per level.
+// MaxGuide bounds the text of a guide signal, in bytes: it is in the history, and in
+// a model call beside others.
 const MaxGuide = 16 << 10
 
 // listen registers the signals, with their descriptions.
 func listen(ctx workflow.Context) *signals {
 	s := &signals{}
-	for _, name := range []string{SignalPause, SignalResume, SignalConclude, SignalGuide, SignalPauseHeartbeats, SignalResumeHeartbeats} {
+	// Of those that arrive at once, words come first: what else is asked for may end who is to read them.
+	for _, name := range []string{SignalGuide, SignalPause, SignalResume, SignalConclude, SignalPauseHeartbeats, SignalResumeHeartbeats} {
 		options := workflow.SignalChannelOptions{Description: descriptions[name]}
 		s.channels = append(s.channels, workflow.GetSignalChannelWithOptions(ctx, name, options))
 	}
 	return s
 }
 
-// serve hands every signal to handle until ctx ends.
+// serve hands every signal to handle, whatever becomes of ctx, until the workflow ends.
 func (s *signals) serve(ctx workflow.Context, handle func(workflow.Context, signal)) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for workflow.Await(ctx, s.pending) == nil {
-			s.drain(ctx, handle)
+			s.receive()
 		}
 	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for workflow.Await(ctx, func() bool { return len(s.queue) > 0 }) == nil {
+			handle(ctx, s.queue[0])
+			s.queue = s.queue[1:]
+		}
+	})
+}
+
+// idle: all that has arrived is handled.
+func (s *signals) idle() bool { return len(s.queue) == 0 && !s.pending() }
+
+// settle waits until all that has arrived is handled, whatever becomes of ctx.
+func (s *signals) settle(ctx workflow.Context) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	_ = workflow.Await(ctx, s.idle)
 }
 
 func (s *signals) pending() bool {
 	return slices.ContainsFunc(s.channels, func(c workflow.ReceiveChannel) bool { return c.Len() > 0 })
 }
 
-// drain hands over what has arrived and is not served yet.
-func (s *signals) drain(ctx workflow.Context, handle func(workflow.Context, signal)) {
+// receive puts what has arrived into the queue.
+func (s *signals) receive() {
 	for _, channel := range s.channels {
 		var raw json.RawMessage
 		for channel.ReceiveAsync(&raw) {
-			handle(ctx, parseSignal(channel.Name(), raw))
+			s.queue = append(s.queue, parseSignal(channel.Name(), raw))
 			raw = nil
 		}
 	}
@@ -157,3 +165,16 @@ func (s signal) refusal() string {
 	}
 	return ""
 }
+
+// post puts what a guide says into the mail. why says that it cannot.
+func (s signal) post(ctx workflow.Context, in activities.PostIn) (why string) {
+	in.Agent, in.By, in.Text = s.Agent, s.By, []byte(s.Guide.Text)
+	if err := workflow.ExecuteActivity(storeOptions(ctx, "guidance"), act.Post, in).Get(ctx, nil); err != nil {
+		_, message := failure(err)
+		return "guide: " + message
+	}
+	return ""
+}
+
+// wake is what a guide asks of agents that sleep.
+func (s signal) wake() signal { return signal{Name: SignalResumeHeartbeats, Agent: s.Agent, By: s.By} }

@@ -46,7 +46,7 @@ func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) (und
 		r.state.Usage.ToolCalls++
 		b.asked[n] = r.ask(ctx, calls[n:n+1])[0]
 		if input := b.run(ctx, slot, n, call); input != nil {
-			input.Text = clip(input.Text, maxPlanInput)
+			input.Text = fit(input.Text, maxPlanInput)
 			undone = append(undone, *input)
 		}
 		if ctx.Err() != nil {
@@ -56,8 +56,8 @@ func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) (und
 	return undone, nil
 }
 
-// maxPlanInput bounds a result that the workflow decided, in bytes: those of all
-// steps of a plan are the input of one activity.
+// maxPlanInput bounds a result that the workflow decided, in bytes of JSON: those
+// of all steps of a plan are the input of one activity.
 const maxPlanInput = 500
 
 // notRun is the result of a call that somebody's conclude came before.

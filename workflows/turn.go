@@ -59,7 +59,7 @@ func (r *conversationRun) send(ctx workflow.Context, m Message) (Reply, error) {
 	said := activities.Input{
 		Kind: activities.InputMessage, Text: m.Text, By: m.Author, Update: id, Run: workflow.GetInfo(ctx).WorkflowExecution.RunID,
 	}
-	if len(m.Text) > maxInlineMessage {
+	if jsonSize(m.Text) > maxInlineMessage {
 		said.Text = ""
 	}
 	reply, err := r.answer(ctx, said)
@@ -71,7 +71,7 @@ func (r *conversationRun) send(ctx workflow.Context, m Message) (Reply, error) {
 }
 
 // maxInlineMessage is how long a message may be to stand in an activity's input,
-// in bytes; a longer one is read from the update in the workflow's history.
+// in bytes of JSON; a longer one is read from the update in the workflow's history.
 const maxInlineMessage = 16 << 10
 
 // heartbeat is a turn that nobody asked for.
@@ -131,7 +131,7 @@ func leftBehind(inputs []activities.Input, errorType string) (left []activities.
 				continue
 			}
 			in.Text = ""
-		case activities.InputGuidance, activities.InputResult:
+		case activities.InputResult:
 		default:
 			continue
 		}
@@ -148,7 +148,7 @@ const listAgain = time.Hour
 func (r *agentRun) begin(said activities.Input, relist bool) {
 	r.wake()
 	r.before = r.state.Iteration
-	r.state.Batches, r.state.Nudges, r.state.Provider = 0, 0, 0
+	r.state.Batches, r.state.Nudges, r.state.Heard, r.state.Provider = 0, 0, 0, 0
 	r.state.Inputs = append(r.state.Inputs, said)
 	r.state.Deadline = deadline{Remaining: r.in.Agent.Timeouts.Agent.D()}
 	r.state.Listed = r.state.Listed && !relist

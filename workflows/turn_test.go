@@ -106,6 +106,9 @@ func TestConversationContinuesAsNew(t *testing.T) {
 	if err := c.GetWorkflowError(); !errors.As(err, &renewed) {
 		t.Fatalf("ended with %v", err)
 	}
+	if len(c.f.posted) != 1 || c.f.posted[0].Source != "chat/Memo" || string(c.f.posted[0].Text) != "be brief" {
+		t.Errorf("posted %+v", c.f.posted)
+	}
 	var raw json.RawMessage
 	if err := converter.GetDefaultDataConverter().FromPayload(renewed.Input.GetPayloads()[0], &raw); err != nil {
 		t.Fatal(err)
@@ -125,7 +128,7 @@ func TestConversationContinuesAsNew(t *testing.T) {
 	if diff := cmp.Diff(c.replies[0], next.replies[0]); diff != "" {
 		t.Errorf("asked again (-first +second):\n%s", diff)
 	}
-	if got := next.f.inputs(); got != "guidance+message" || next.f.generated[0].Iteration != 2 || next.f.generated[0].Ref != c.f.generated[0].Ref {
+	if got := next.f.inputs(); got != "message" || next.f.generated[0].Iteration != 2 || next.f.generated[0].Ref != c.f.generated[0].Ref {
 		t.Errorf("inputs %s of %+v", got, next.f.generated[0])
 	}
 }
@@ -164,15 +167,14 @@ func TestLeftBehind(t *testing.T) {
 	t.Parallel()
 	all := []activities.Input{
 		{Kind: activities.InputMessage, Text: "a", Update: "u", Run: "r"},
-		{Kind: activities.InputGuidance, Text: "b"},
 		{Kind: activities.InputResult, Text: "c"},
 		{Kind: activities.InputConclude}, {Kind: activities.InputNudge}, {Kind: activities.InputHeartbeat},
 		{Kind: activities.InputFallback}, {Kind: activities.InputLimit},
 	}
 	byReference := activities.Input{Kind: activities.InputMessage, Update: "u", Run: "r"}
 	for errorType, want := range map[string][]activities.Input{
-		"QuotaExhausted":  {byReference, all[1], all[2]},
-		"ContentFiltered": {all[1], all[2]}, // it would be refused for ever
+		"QuotaExhausted":  {byReference, all[1]},
+		"ContentFiltered": {all[1]}, // it would be refused for ever
 	} {
 		if diff := cmp.Diff(want, leftBehind(all, errorType)); diff != "" {
 			t.Errorf("after %s (-want +got):\n%s", errorType, diff)

@@ -27,7 +27,7 @@ type stageChild struct {
 func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 	way := route.Walk{Chain: r.chain(), State: &r.state.Walk}
 	for {
-		r.signals.drain(ctx, r.handle)
+		r.signals.settle(ctx)
 		going := !r.state.Steering.Paused && !r.over(ctx)
 		if going {
 			if len(r.running)+len(r.interrupts) == 0 && r.longEnough(ctx) && workflow.AllHandlersFinished(ctx) {
@@ -86,7 +86,7 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	s := &stageChild{index: n, plan: plan, started: workflow.Now(ctx)}
 	in := StageInput{
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: n, Stage: plan,
-		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: r.takeSteering(plan),
+		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: Steering{Paused: r.state.Steering.Paused},
 	}
 	r.running = append(r.running, s)
 	r.show(ctx)
@@ -149,7 +149,9 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 	result, status := *s.result, &r.state.Stages[s.index]
 	status.Status, status.Agents, status.Error = result.Status, result.Agents, result.Error
 	r.state.Usage = r.state.Usage.Add(result.Usage)
-	r.state.Steering.Guidance = append(r.state.Steering.Guidance, result.Guidance...)
+	for _, why := range result.Undelivered {
+		r.undelivered(why)
+	}
 	if result.Result != "" {
 		source := activities.Source{Stage: s.plan.Name, Execution: result.Result}
 		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index, Output: result.Output})

@@ -135,7 +135,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 	return &activities.Activities{
 		Sessions: sessions, Heartbeats: heartbeats{opts.Client},
 		Requests: requests{opts.Client}, Runs: runs{opts.Client, opts.Namespace}, Planner: opts.Config,
-		Transcripts: opts.Store, Records: opts.Store, Blobs: opts.Store,
+		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store, code: opts.Tools},
 		Hooks: opts.Hooks, Mocks: opts.Mocks,

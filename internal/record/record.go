@@ -23,10 +23,12 @@ type Investigation struct {
 	EndReason  agent.EndReason `json:"end_reason,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	// Report is the final result: that of the last stage that has one.
-	Report    string      `json:"report,omitempty"`
-	Usage     agent.Usage `json:"usage"`
-	StartedAt time.Time   `json:"started_at"`
-	EndedAt   *time.Time  `json:"ended_at,omitempty"`
+	Report string      `json:"report,omitempty"`
+	Usage  agent.Usage `json:"usage"`
+	// Undelivered is what people said that found nobody, in words.
+	Undelivered []string   `json:"undelivered,omitempty"`
+	StartedAt   time.Time  `json:"started_at"`
+	EndedAt     *time.Time `json:"ended_at,omitempty"`
 	// Writer is the run of the workflow that wrote the record; "" = another hand did.
 	Writer string `json:"-"`
 }

@@ -38,13 +38,14 @@ type standing struct {
 	displace bool // rows of other runs stand in its way
 	stored   bool // the run has written the step already
 	live     bool // some of a reply is live
+	unread   int  // letters for the execution
 }
 
 func (st standing) stale() bool   { return st.known && !st.newest }
 func (st standing) settled() bool { return st.newest && !st.displace }
 
 func (st *standing) fields() []any {
-	return []any{&st.known, &st.newest, &st.displace, &st.stored, &st.live}
+	return []any{&st.known, &st.newest, &st.displace, &st.stored, &st.live, &st.unread}
 }
 
 func (c claim) standing(ctx context.Context, q querier) (st standing, err error) {
@@ -54,14 +55,15 @@ func (c claim) standing(ctx context.Context, q querier) (st standing, err error)
 
 // ask is standing for a caller that asks for more before it scans the fields.
 func (c claim) ask(ctx context.Context, q querier) *sql.Row {
-	const query = `SELECT
+	query := `SELECT
 		EXISTS (SELECT 1 FROM runs WHERE investigation = $1 AND execution = $2 AND run_id = $3),
 		` + isNewest + `,
 		` + isDisplacing + `,
 		EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND superseded = 0
 			AND iteration = $4 AND position = $5 AND run_id = $3 AND step = seq),
-		EXISTS (SELECT 1 FROM live WHERE investigation = $1 AND execution = $2)`
-	return q.QueryRowContext(ctx, query, c.args()...)
+		EXISTS (SELECT 1 FROM live WHERE investigation = $1 AND execution = $2),
+		` + countUnread(7)
+	return q.QueryRowContext(ctx, query, append(c.args(), reader(c.Execution)...)...)
 }
 
 // enforce makes the claim good, or returns ErrStaleRun. It needs the write lock.

@@ -55,8 +55,8 @@ func limitTo(n int) string {
 	return fmt.Sprintf(" LIMIT %d", n)
 }
 
-// insertEntry writes one row of the step whose first row is numbered first, and its
-// usage to the ledger.
+// insertEntry writes one row of the step whose first row is numbered first, its
+// usage to the ledger, and that it quotes a letter.
 func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry) error {
 	const query = `INSERT INTO entries
 		(investigation, execution, iteration, position, seq, step, kind, at, run_id, activity_id, superseded, body)
@@ -65,6 +65,11 @@ func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry
 		timeColumn{&e.At}, e.Writer.RunID, e.Writer.ActivityID, asJSON(&e.Body))
 	if err != nil {
 		return err
+	}
+	if e.Mail > 0 {
+		if _, err := q.ExecContext(ctx, insertInto("readings", "investigation, mail, entry"), e.Investigation, e.Mail, e.Seq); err != nil {
+			return err
+		}
 	}
 	if e.Usage != nil {
 		return charge(ctx, q, e)

@@ -13,13 +13,14 @@ import (
 const (
 	investigationColumns = `id, workflow_id, run_id, chain, alert_type, plan_hash, data_hash, ` + investigationEnd + `, started_at`
 	// investigationEnd are the columns that FinishInvestigation sets.
-	investigationEnd = `status, end_reason, error, report, usage, ended_at, writer`
+	investigationEnd = `status, end_reason, error, report, usage, undelivered, ended_at, writer`
 )
 
 func investigationFields(r *record.Investigation) []any {
 	return []any{
 		&r.ID, &r.WorkflowID, &r.RunID, &r.Chain, &r.AlertType, &r.PlanHash, &r.DataHash,
-		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), endColumn{&r.EndedAt}, &r.Writer, timeColumn{&r.StartedAt},
+		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), asJSON(&r.Undelivered),
+		endColumn{&r.EndedAt}, &r.Writer, timeColumn{&r.StartedAt},
 	}
 }
 
@@ -45,7 +46,7 @@ func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
 }
 
 // FinishInvestigation sets how an investigation ended: status, end reason, error,
-// report, usage and ended_at. Doing it again changes nothing.
+// report, usage, what was not delivered, and ended_at. Doing it again changes nothing.
 func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation) error {
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(investigationEnd)
 	return s.writeInvestigation(ctx, "finish", r, query, investigationFields(&r)...)

@@ -23,7 +23,7 @@ func (s *Store) LookupReply(ctx context.Context, scope transcript.Scope, iterati
 // in a Lookup of the intent: its claim covers the result.
 func (s *Store) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
 	intent, result := transcript.CallKey(iteration, n), transcript.ResultKey(iteration, n)
-	const ofCall = ` AND iteration = $4 AND (kind = '` + string(transcript.KindReply) + `' OR run_id = $3 AND step = seq AND position IN ($5, $7))`
+	const ofCall = ` AND iteration = $4 AND (kind = '` + string(transcript.KindReply) + `' OR run_id = $3 AND step = seq AND position IN ($5, $9))`
 	return s.known(ctx, claim{scope, intent, w.RunID}, result, ofCall, result.Position)
 }
 
@@ -56,7 +56,7 @@ func (s *Store) known(ctx context.Context, c claim, step transcript.Key, which s
 			k, _, err = s.readKnown(ctx, c, which, args)
 		}
 		if err == nil && k.Log == nil {
-			k.Catalogues, err = s.Catalogues(ctx, c.Scope)
+			err = s.readBare(ctx, c, &k)
 		}
 	}
 	if err != nil {
@@ -71,12 +71,23 @@ func (s *Store) known(ctx context.Context, c claim, step transcript.Key, which s
 
 // readKnown says, too, whether the claim is good; it does not know if there are no entries.
 func (s *Store) readKnown(ctx context.Context, c claim, which string, args []any) (k transcript.Known, settled bool, err error) {
-	query := `SELECT ` + entryColumns + `, ` + isNewest + ` AND NOT ` + isDisplacing + `,
-			COALESCE((SELECT string_agg(hash, ' ' ORDER BY server) FROM catalogues WHERE investigation = $1 AND execution = $2), '')
+	query := `SELECT ` + entryColumns + `, ` + isNewest + ` AND NOT ` + isDisplacing + `, ` + hashList + `, ` + countUnread(7) + `
 		FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2` + which + ` ORDER BY iteration, position`
 	var hashes string
-	fields := func(e *transcript.Entry) []any { return append(entryFields(e), &settled, &hashes) } // the same in every row
-	k.Log, err = selectAll(ctx, s.db.reader, fields, query, append(c.args(), args...)...)
+	fields := func(e *transcript.Entry) []any { return append(entryFields(e), &settled, &hashes, &k.Unread) } // the same in every row
+	k.Log, err = selectAll(ctx, s.db.reader, fields, query, slices.Concat(c.args(), reader(c.Execution), args)...)
 	k.Catalogues = strings.Fields(hashes)
 	return k, settled, s.db.explain(err)
+}
+
+// hashList are the hashes of what an execution's servers offer.
+const hashList = `COALESCE((SELECT string_agg(hash, ' ' ORDER BY server) FROM catalogues WHERE investigation = $1 AND execution = $2), '')`
+
+// readBare reads what is known of an execution besides its entries.
+func (s *Store) readBare(ctx context.Context, c claim, k *transcript.Known) error {
+	var hashes string
+	args := append([]any{c.Investigation, c.Execution}, reader(c.Execution)...)
+	err := s.db.reader.QueryRowContext(ctx, `SELECT `+hashList+`, `+countUnread(3), args...).Scan(&hashes, &k.Unread)
+	k.Catalogues = strings.Fields(hashes)
+	return s.db.explain(err)
 }

@@ -30,14 +30,20 @@ func executionFields(r *record.Execution) []any {
 }
 
 // SaveStage writes a stage and its executions as they are now, in one transaction.
-// An execution that has ended has nothing live any more. The later end stands: what
-// a run says late that Temporal has reset meanwhile changes nothing.
+// An execution that has ended has nothing live any more, and what nobody has read in
+// a stage that has ended is for others. The later end stands: what a run says late that
+// Temporal has reset meanwhile changes nothing.
 func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error {
 	err := s.writeRecords(ctx, stage.Investigation, func(q querier) error {
 		query := insertInto("stages", stageColumns) + `ON CONFLICT (investigation, name) ` + overwrite(stageColumns) +
 			` WHERE stages.ended_at IS NULL OR excluded.ended_at IS NULL OR excluded.ended_at >= stages.ended_at`
 		if stands, err := changed(q.ExecContext(ctx, query, stageFields(&stage)...)); err != nil || !stands {
 			return err
+		}
+		if stage.EndedAt != nil {
+			if err := freeMail(ctx, q, stage.Investigation, stage.Name); err != nil {
+				return err
+			}
 		}
 		return saveExecutions(ctx, q, executions)
 	})

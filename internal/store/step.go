@@ -52,39 +52,44 @@ func (s *Store) lookup(ctx context.Context, c claim) (stored []transcript.Entry,
 // the same run has appended it already, the stored rows are returned and nothing
 // is written: the first writer wins. Other runs are dealt with as in Lookup.
 func (s *Store) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
-	if len(step.Rows) == 0 {
-		return nil, errors.New("append step: it has no rows")
-	}
-	stored, err := s.append(ctx, step)
-	if err != nil {
-		return nil, fmt.Errorf("append %s: %w", claimOf(step), err)
-	}
-	return stored, nil
+	stored, _, err := s.AppendReply(ctx, step)
+	return stored, err
 }
 
-func (s *Store) append(ctx context.Context, step transcript.Step) (stored []transcript.Entry, err error) {
+// AppendReply is Append, and says how many letters for the execution are then unread.
+func (s *Store) AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
+	if len(step.Rows) == 0 {
+		return nil, 0, errors.New("append step: it has no rows")
+	}
+	if stored, unread, err = s.append(ctx, step); err != nil {
+		return nil, 0, fmt.Errorf("append %s: %w", claimOf(step), err)
+	}
+	return stored, unread, nil
+}
+
+func (s *Store) append(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
 	c := claimOf(step)
 	if err := errors.Join(c.check(), checkOrder(step.Rows)); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if step.Intent != nil {
 		intent := transcript.Step{Scope: step.Scope, Writer: step.Writer, Rows: []transcript.Row{*step.Intent}}
-		stored, err = s.appendNext(ctx, intent, step)
+		stored, unread, err = s.appendNext(ctx, intent, step)
 		if !errors.Is(err, errUnsettled) && !errors.Is(err, errDuplicate) {
-			return stored, err
+			return stored, unread, err
 		}
-		if _, err := s.append(ctx, intent); err != nil {
-			return nil, err
+		if _, _, err := s.append(ctx, intent); err != nil {
+			return nil, 0, err
 		}
 	}
-	stored, err = s.appendNext(ctx, step)
+	stored, unread, err = s.appendNext(ctx, step)
 	if errors.Is(err, errUnsettled) {
-		stored, err = s.appendClaimed(ctx, c, step)
+		stored, unread, err = s.appendClaimed(ctx, c, step)
 	}
 	if errors.Is(err, errDuplicate) {
-		return nil, fmt.Errorf("%w: %w", ErrConflict, err)
+		return nil, 0, fmt.Errorf("%w: %w", ErrConflict, err)
 	}
-	return stored, err
+	return stored, unread, err
 }
 
 // errUnsettled: the step is there already, or its run has to make its claim good.
@@ -93,7 +98,7 @@ var errUnsettled = errors.New("the step is not the run's next one")
 // appendNext writes steps that nothing stands in the way of, as is so of nearly every
 // one, and returns the last one's rows. The claim of the first covers the others. To
 // number the rows locks the investigation, too.
-func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (stored []transcript.Entry, err error) {
+func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (stored []transcript.Entry, unread int, err error) {
 	rows := 0
 	for _, step := range steps {
 		rows += len(step.Rows)
@@ -108,8 +113,10 @@ func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (store
 			return errUnsettled
 		}
 		last -= int64(rows)
+		unread = st.unread
 		for _, step := range steps {
 			last += int64(len(step.Rows))
+			unread -= quotes(step)
 			if stored, err = insertRows(ctx, q, step, last, st.live); err != nil {
 				return err
 			}
@@ -119,7 +126,17 @@ func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (store
 		}
 		return nil
 	})
-	return stored, err
+	return stored, unread, err
+}
+
+// quotes counts the letters that a step quotes.
+func quotes(step transcript.Step) (n int) {
+	for _, row := range step.Rows {
+		if row.Mail > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func claimOf(step transcript.Step) claim {
@@ -138,12 +155,13 @@ func (c claim) next(ctx context.Context, q querier, rows int) (last int64, st st
 	return now.seq, st, err
 }
 
-func (s *Store) appendClaimed(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, err error) {
+func (s *Store) appendClaimed(ctx context.Context, c claim, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
 	err = s.write(ctx, c.Investigation, func(q querier) error {
 		st, err := c.enforce(ctx, q)
 		if err != nil {
 			return err
 		}
+		unread = st.unread
 		if st.stored {
 			stored, err = c.stored(ctx, q, st)
 			return err
@@ -151,9 +169,10 @@ func (s *Store) appendClaimed(ctx context.Context, c claim, step transcript.Step
 		if stored, err = insertStep(ctx, q, step); err != nil {
 			return err
 		}
+		unread -= quotes(step)
 		return s.recall(ctx, q, step.Recall, stored)
 	})
-	return stored, err
+	return stored, unread, err
 }
 
 // stored returns the rows of the step that begins at the claim's key and is of

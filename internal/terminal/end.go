@@ -48,6 +48,9 @@ func (v *view) end() {
 	}
 	v.p.full(plain, "")
 	v.p.full(look(r.Status), Summary(r))
+	for _, line := range r.Undelivered {
+		v.p.full(yellow, "not delivered: "+CleanLine(line))
+	}
 	if r.Error != "" {
 		v.p.full(red, Clean(r.Error))
 	}

@@ -31,6 +31,7 @@ type Known struct {
 	Step       []Entry  // the step, if the same run has appended it
 	Log        []Entry  // entries of the execution, in key order
 	Catalogues []string // hashes of what its servers offer, each a tool.Catalogue, sorted by server
+	Unread     int      // letters for the execution, before a model call
 }
 
 // Live is the part of a reply that has arrived so far. It is for watching only:

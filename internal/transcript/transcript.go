@@ -106,6 +106,8 @@ type Body struct {
 	Text     string `json:"text,omitempty"`
 	Thinking string `json:"thinking,omitempty"`
 	By       string `json:"by,omitempty"` // who said it, in a conversation
+	// Mail is the number of the letter that an entry quotes; 0 = none.
+	Mail int64 `json:"mail,omitempty"`
 	// Calls are what a reply asks for, each with what the catalogue says of it.
 	Calls []Call `json:"calls,omitempty"`
 	// Call is the n-th call that an intent or a result belongs to.
@@ -153,6 +155,8 @@ type Call struct {
 	Queue     string     `json:"queue,omitempty"`
 	// Approval: a person has to approve the call before it is made.
 	Approval bool `json:"approval,omitempty"`
+	// Shown is the beginning of the arguments, masked, for who has to approve.
+	Shown string `json:"shown,omitempty"`
 	// Own: the tool touches only our own store.
 	Own bool `json:"own,omitempty"`
 }

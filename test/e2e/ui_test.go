@@ -43,7 +43,7 @@ func TestUI(t *testing.T) {
 	b.shot("running")
 	alpha := id + "/dig/Alpha"
 	b.signal("disk-full", "guide", `{"text":"look at the disks"}`, "Put words before the agents' next model call.")
-	eventually(t, "Alpha is told", func() bool { return stock{world: w}.signalled(alpha, "guide") })
+	eventually(t, "what was said is in the mail", func() bool { return stock{world: w}.posted("disk-full") })
 	b.signal("disk-full", "pause", "", "No further model call until resume.")
 	eventually(t, "Alpha is paused", func() bool { return w.agentStatus(alpha).Status == agent.StatusPaused })
 	l.hold.Release()

@@ -120,6 +120,9 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, -2
 	}
 	ctx = context.WithValue(ctx, placeKey{}, at)
+	if a.run.moment != nil {
+		a.run.moment(at, info.ActivityType.Name, nil)
+	}
 	if a.run.strike(ctx, crash, "before "+info.ActivityType.Name, transcript.Key{}) != nil {
 		return nil, temporal.NewHeartbeatTimeoutError()
 	}

@@ -31,7 +31,11 @@ func (p provider) Generate(ctx context.Context, req llm.Request, onDelta func(ll
 	if err := p.strike(ctx, modelFails, p.Name, transcript.Key{}); err != nil {
 		return llm.Response{}, &llm.Error{Kind: p.failure(at), Provider: p.Name, Message: err.Error()}
 	}
-	p.asked(ctx, at, req)
+	if p.moment != nil {
+		p.moment(at, "", &req)
+	} else {
+		p.asked(ctx, at, req)
+	}
 	reply := p.reply(at, req)
 	if p.says != nil {
 		reply = p.says(at)

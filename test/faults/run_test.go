@@ -52,6 +52,9 @@ type run struct {
 	says  func(at place) llm.Response
 	steps []agent.ToolCall // of the plan, for agents that carry one out; nil = what the seed says
 	clock clock
+	// moment is told of each attempt at an activity, before it, and of each request
+	// to a model; nil = nobody is.
+	moment func(at place, activity string, req *llm.Request)
 }
 
 func openStore(t testing.TB) *store.Store {
@@ -151,7 +154,7 @@ func (r *run) activities() *activities.Activities {
 	quiet := slog.New(slog.DiscardHandler)
 	return &activities.Activities{
 		Requests: r, Planner: r, Models: r, Servers: r.lab, Builtins: workerTools{failing},
-		Transcripts: failing, Records: failing, Blobs: r.store, Memories: failing, Limits: r.store, Ledger: r.store,
+		Transcripts: failing, Mail: failing, Records: failing, Blobs: r.store, Memories: failing, Limits: r.store, Ledger: r.store,
 		Policy: tool.NewPolicy(quiet), Logger: quiet, Mocks: map[string]hook.Mock{"planner": r.hand},
 	}
 }

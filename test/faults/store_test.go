@@ -56,6 +56,23 @@ func (j journal) LookupCall(ctx context.Context, scope transcript.Scope, iterati
 	return reading(ctx, j.faults, "lookup", key, func() (transcript.Known, error) { return j.Store.LookupCall(ctx, scope, iteration, n, w) })
 }
 
+func (j journal) AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error) {
+	stored, err = writing(ctx, j.faults, writeFails, "append", step.Rows[0].Key, func() ([]transcript.Entry, error) {
+		stored, unread, err = j.Store.AppendReply(ctx, step)
+		return stored, err
+	})
+	return stored, unread, err
+}
+
+func (j journal) Post(ctx context.Context, letter transcript.Letter, stages []string) error {
+	_, err := writing(ctx, j.faults, writeFails, "post", transcript.Key{}, nothing(func() error { return j.Store.Post(ctx, letter, stages) }))
+	return err
+}
+
+func (j journal) TakeMail(ctx context.Context, scope transcript.Scope) ([]transcript.Letter, error) {
+	return writing(ctx, j.faults, writeFails, "take mail", transcript.Key{}, func() ([]transcript.Letter, error) { return j.Store.TakeMail(ctx, scope) })
+}
+
 func (j journal) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
 	return writing(ctx, j.faults, writeFails, "append", step.Rows[0].Key, func() ([]transcript.Entry, error) { return j.Store.Append(ctx, step) })
 }

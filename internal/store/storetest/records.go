@@ -22,7 +22,7 @@ func investigation(id, workflow string, minute int) record.Investigation {
 func finished(r record.Investigation, status agent.Status) record.Investigation {
 	end := r.StartedAt.Add(time.Minute)
 	r.Status, r.EndReason, r.Error, r.Report, r.EndedAt = status, agent.EndToolFailed, "e", "# Report", &end
-	r.Usage = agent.Usage{InputTokens: 5}
+	r.Usage, r.Undelivered = agent.Usage{InputTokens: 5}, []string{"guidance that nobody read"}
 	return r
 }
 
@@ -115,8 +115,8 @@ func testCloseInvestigation(t *testing.T, open opener) {
 		r.Status, r.EndReason, r.Error, r.EndedAt = agent.StatusTerminated, agent.EndTerminated, "terminated by Ada", &end
 		return r
 	}
-	for r, want := range map[record.Investigation]bool{lost: true, done: false, reset: false} {
-		if closed := must(s.CloseInvestigation(ctx, closing(r)))(t); closed != want {
+	for _, r := range []record.Investigation{lost, done, reset} {
+		if closed := must(s.CloseInvestigation(ctx, closing(r)))(t); closed != (r.ID == "lost") {
 			t.Errorf("%s was closed: %t", r.ID, closed)
 		}
 	}

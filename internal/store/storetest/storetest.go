@@ -28,6 +28,10 @@ type Store interface {
 	LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error)
 	Begun(ctx context.Context, scope transcript.Scope, call transcript.Key, reply int64) (bool, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
+	AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error)
+	Post(ctx context.Context, letter transcript.Letter, stages []string) error
+	TakeMail(ctx context.Context, scope transcript.Scope) ([]transcript.Letter, error)
+	Unread(ctx context.Context, investigation string) ([]transcript.Letter, error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
 	After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error)
@@ -78,6 +82,10 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"call of a reply":              testLookupCall,
 		"what is known of a reply":     testLookupReply,
 		"intent with a result":         testIntent,
+		"mail":                         testMail,
+		"mail that many race for":      testMailRace,
+		"mail and resets":              testMailReset,
+		"mail of stages that end":      testMailOfStages,
 		"size":                         testSize,
 		"bodies round-trip":            testBodies,
 		"texts of others":              testTexts,

@@ -1,0 +1,101 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Mailbox is where what people say waits for the agents' model calls (internal/store
+// has the exact semantics).
+type Mailbox interface {
+	Post(ctx context.Context, letter transcript.Letter, stages []string) error
+	TakeMail(ctx context.Context, scope transcript.Scope) ([]transcript.Letter, error)
+	Unread(ctx context.Context, investigation string) ([]transcript.Letter, error)
+}
+
+// PostIn puts a person's words into an investigation's mail.
+type PostIn struct {
+	Investigation string `json:"investigation"`
+	Plan          string `json:"plan"`
+	// Source is the workflow that was told, as in a transcript.Letter, and Ordinal
+	// which of its letters it is.
+	Source  string   `json:"source,omitempty"`
+	Ordinal int      `json:"ordinal"`
+	Agent   string   `json:"agent,omitempty"`  // "" = all
+	Stages  []string `json:"stages,omitempty"` // runs of stages; none = the first that reads it
+	By      string   `json:"by,omitempty"`
+	Text    []byte   `json:"text"` // as bytes: JSON makes texts of many special characters much larger
+}
+
+// Post puts a person's words into the mail, masked.
+func (a *Activities) Post(ctx context.Context, in PostIn) error {
+	ctx, stop := a.attend(ctx)
+	defer stop()
+	return storeFailure(ended(ctx, a.post(ctx, in)))
+}
+
+func (a *Activities) post(ctx context.Context, in PostIn) error {
+	plan, err := a.plan(ctx, in.Plan)
+	if err != nil {
+		return err
+	}
+	text, err := a.maskData(plan, "guidance", string(in.Text))
+	if err != nil {
+		return err
+	}
+	return a.Mail.Post(ctx, transcript.Letter{
+		Investigation: in.Investigation, Source: in.Source, Ordinal: in.Ordinal, RunID: activity.GetInfo(ctx).WorkflowExecution.RunID,
+		Agent: in.Agent, By: in.By, Text: text, At: time.Now(),
+	}, in.Stages)
+}
+
+// addMail writes down what people have said to the agent, if there is something.
+func (g *generation) addMail(ctx context.Context) error {
+	if g.unread == 0 {
+		return nil
+	}
+	letters, err := g.Mail.TakeMail(ctx, g.ref.scope())
+	for _, l := range letters {
+		g.add(transcript.KindUser, transcript.Body{Text: prompt.Guidance(l.Text, l.By), Mail: l.Seq})
+	}
+	return err
+}
+
+// returnMail takes out of the iteration what no model will see.
+func (g *generation) returnMail() {
+	rows := g.rows
+	g.rows = nil
+	for _, row := range rows {
+		if row.Mail == 0 {
+			g.add(row.Kind, row.Body)
+		}
+	}
+}
+
+// maxUndelivered bounds the lines about words that nobody has read.
+const maxUndelivered = 50
+
+// undelivered says what nobody has read.
+func (a *Activities) undelivered(ctx context.Context, investigation string) (lines []string, err error) {
+	letters, err := a.Mail.Unread(ctx, investigation)
+	for n, l := range letters {
+		if n == maxUndelivered {
+			return append(lines, fmt.Sprintf("guide: %d more were read by nobody", len(letters)-n)), nil
+		}
+		line := "guide"
+		if l.By != "" {
+			line += " by " + l.By
+		}
+		if l.Agent != "" {
+			line += " for " + l.Agent
+		}
+		lines = append(lines, fmt.Sprintf("%s: no model call came after it: %q", line, preview(l.Text)))
+	}
+	return lines, err
+}

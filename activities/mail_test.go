@@ -1,0 +1,132 @@
+package activities_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// told lists which model calls were told of a text.
+func (b *bench) told(text string) (calls []int) {
+	for n, req := range b.requests {
+		if strings.Contains(req.Messages[len(req.Messages)-1].Content, text) {
+			calls = append(calls, n+1)
+		}
+	}
+	return calls
+}
+
+// bound gives the plan bounds.
+func (b *bench) bound(bounds agent.Bounds) {
+	b.t.Helper()
+	var plan agent.Plan
+	body, err := b.store.Blob(b.t.Context(), b.ref.Plan)
+	err = errors.Join(err, json.Unmarshal(body, &plan))
+	plan.Bounds = bounds
+	body, marshal := json.Marshal(plan)
+	hash, put := b.store.PutBlob(b.t.Context(), body)
+	b.ref.Plan = hash
+	if err = errors.Join(err, marshal, put); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// A model call reads the mail that came before it, and says if more has come since.
+func TestGenerateReadsTheMail(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.post("early")
+	b.reply = func(llm.Request) (llm.Response, error) {
+		if len(b.requests) == 1 {
+			b.post("late")
+		}
+		return llm.Response{Content: "done", Finish: llm.FinishStop}, nil
+	}
+	for n, want := range []bool{true, true, false} {
+		iteration := max(n, 1) // the first is tried again, when its reply is there
+		out, err := b.generate(activities.GenerateIn{Iteration: iteration})
+		if err != nil || out.Unread != want {
+			t.Errorf("iteration %d: unread %t, %v", iteration, out.Unread, err)
+		}
+	}
+	if len(b.requests) != 2 || len(b.told("early")) != 1 || len(b.told("late")) != 1 || b.told("late")[0] != 2 {
+		t.Errorf("%d calls, told early %v, late %v", len(b.requests), b.told("early"), b.told("late"))
+	}
+	if left, err := b.store.Unread(t.Context(), "inv"); err != nil || len(left) != 0 {
+		t.Errorf("unread %+v, %v", left, err)
+	}
+}
+
+// What no model has seen is not read: the call failed, or was not made.
+func TestMailThatNoModelSaw(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		reply    error
+		exceeded agent.EndReason
+	}{
+		"the model fails": {reply: &llm.Error{Kind: llm.ErrAuth}},
+		"a bound":         {exceeded: agent.EndBudget},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.post("look")
+			if tt.exceeded != "" {
+				b.act.Ledger = b.store
+				b.bound(agent.Bounds{MaxTokens: 1})
+			}
+			b.reply = func(llm.Request) (llm.Response, error) { return llm.Response{}, tt.reply }
+			out, err := b.generate(activities.GenerateIn{Iteration: 1})
+			if (err != nil) != (tt.reply != nil) || out.Exceeded != tt.exceeded {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			if left, err := b.store.Unread(t.Context(), "inv"); err != nil || len(left) != 1 {
+				t.Errorf("unread %+v, %v", left, err)
+			}
+			entries, err := b.store.Entries(t.Context(), b.scope())
+			quotes := func(e transcript.Entry) bool { return e.Mail != 0 || strings.Contains(e.Text, "look") }
+			if err != nil || slices.ContainsFunc(entries, quotes) {
+				t.Errorf("the transcript has %+v, %v", entries, err)
+			}
+			finished, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
+				Investigation: "inv", Status: agent.StatusCompleted, Undelivered: []string{"conclude: agent B is not running"},
+			})
+			var end activities.FinishOut
+			const want = `guide by Ada: no model call came after it: "look"`
+			if err != nil || finished.Get(&end) != nil || len(end.Undelivered) != 1 || end.Undelivered[0] != want {
+				t.Errorf("%+v, %v", end, err)
+			}
+			if r, err := b.store.Investigation(t.Context(), "inv"); err != nil || len(r.Undelivered) != 2 {
+				t.Errorf("recorded %q, %v", r.Undelivered, err)
+			}
+		})
+	}
+}
+
+// What a person is shown of a call, and what is in the history, is masked.
+func TestShownArgumentsAreMasked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.plan(func(a *agent.AgentPlan) {
+		a.Servers[0].Masking = &agent.Masking{Custom: []agent.MaskPattern{{Pattern: "hunter.", Replacement: "[MASKED]"}}}
+		a.Tools.Permissions = map[string]agent.Permission{"lab.write": {RequiresApproval: true}}
+	})
+	b.reply = func(llm.Request) (llm.Response, error) {
+		calls := []agent.ToolCall{{Name: "lab__write", Arguments: `{"key":"` + strings.Repeat("x", 280) + `hunter2"}`}}
+		return llm.Response{ToolCalls: calls, Finish: llm.FinishToolCalls}, nil
+	}
+	out, err := b.generate(activities.GenerateIn{Iteration: 1})
+	if err != nil || len(out.Calls) != 1 || out.Calls[0].Approve == nil {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if shown := out.Calls[0].Approve.Arguments; strings.Contains(shown, "hunter") || !strings.Contains(shown, "[MASKED") {
+		t.Errorf("shown is %s", shown)
+	}
+}

@@ -1,0 +1,27 @@
+-- +goose Up
+
+-- What people say to agents. A letter to several stages that run is a row for each.
+CREATE TABLE mail (
+    investigation TEXT NOT NULL,
+    seq           INTEGER NOT NULL, -- counted in the transaction
+    source        TEXT NOT NULL, -- the workflow that took it in: '' is the investigation, else a stage's run or an execution
+    ordinal       INTEGER NOT NULL, -- of the source's letters
+    run_id        TEXT NOT NULL, -- of the source
+    agent         TEXT NOT NULL, -- whom it is for; '' = all of the stage
+    stage         TEXT NOT NULL, -- the run of the stage that it is for; '' = the first that reads it
+    author        TEXT NOT NULL,
+    text          TEXT NOT NULL, -- masked
+    at            INTEGER NOT NULL,
+    superseded    INTEGER NOT NULL, -- 1: a later run of the source has taken it in again, or another row stands for it
+    PRIMARY KEY (investigation, seq)
+) STRICT;
+
+-- Which entries quote a letter. It is read if one of them is not superseded.
+CREATE TABLE readings (
+    investigation TEXT NOT NULL,
+    mail          INTEGER NOT NULL,
+    entry         INTEGER NOT NULL, -- its seq
+    PRIMARY KEY (investigation, mail, entry)
+) STRICT;
+
+ALTER TABLE investigations ADD COLUMN undelivered TEXT NOT NULL DEFAULT '[]'; -- JSON: what nobody read, in words

@@ -1,0 +1,247 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// mailbox is the mail of one investigation, as tests speak of it.
+type mailbox struct {
+	Store
+	t    *testing.T
+	ctx  context.Context
+	last map[string]int // iteration of each execution
+}
+
+func newMailbox(t *testing.T, s Store) *mailbox {
+	return &mailbox{s, t, t.Context(), map[string]int{}}
+}
+
+// post has a run of the investigation take in its n-th letter.
+func (m *mailbox) post(run string, n int, text, to string, stages ...string) {
+	m.t.Helper()
+	letter := transcript.Letter{Investigation: scope.Investigation, Ordinal: n, RunID: run, Agent: to, By: "Ada", Text: text, At: at(n)}
+	ok(m.t, m.Post(m.ctx, letter, stages))
+}
+
+func in(execution string) transcript.Scope {
+	return transcript.Scope{Investigation: scope.Investigation, Execution: execution}
+}
+
+func words(letters []transcript.Letter) string {
+	var out []string
+	for _, l := range letters {
+		out = append(out, l.Text)
+	}
+	return strings.Join(out, " ")
+}
+
+// reads has an execution's next model call read its mail, as its first run. It
+// returns what it reads, and how much is unread after it.
+func (m *mailbox) reads(execution string) (told string, unread int) {
+	m.t.Helper()
+	m.last[execution]++
+	known := must(m.LookupReply(m.ctx, in(execution), m.last[execution], writer(execution)))(m.t)
+	letters := must(m.TakeMail(m.ctx, in(execution)))(m.t)
+	if known.Unread != len(letters) {
+		m.t.Errorf("%s: %d letters are known, and %d are there", execution, known.Unread, len(letters))
+	}
+	return m.quotes(execution, letters)
+}
+
+// quotes appends a reply that was given letters.
+func (m *mailbox) quotes(execution string, letters []transcript.Letter) (told string, unread int) {
+	m.t.Helper()
+	step := transcript.Step{Scope: in(execution), Writer: writer(execution)}
+	for n, l := range letters {
+		quote := row(execution, key(m.last[execution], n))
+		quote.Mail = l.Seq
+		step.Rows = append(step.Rows, quote)
+	}
+	step.Rows = append(step.Rows, reply(execution, key(m.last[execution], len(letters)), agent.Usage{}))
+	_, unread, err := m.AppendReply(m.ctx, step)
+	ok(m.t, err)
+	return words(letters), unread
+}
+
+// tell checks what the next model call of an execution reads.
+func (m *mailbox) tell(execution, want string) {
+	m.t.Helper()
+	if told, unread := m.reads(execution); told != want || unread != 0 {
+		m.t.Errorf("%s reads %q, and %d letters are unread; want %q", execution, told, unread, want)
+	}
+}
+
+func (m *mailbox) left(want string) {
+	m.t.Helper()
+	if left := words(must(m.Unread(m.ctx, scope.Investigation))(m.t)); left != want {
+		m.t.Errorf("unread is %q, want %q", left, want)
+	}
+}
+
+func (m *mailbox) ends(stage string) {
+	m.t.Helper()
+	end := at(9)
+	ended := record.Stage{Investigation: scope.Investigation, Name: stage, Status: agent.StatusCompleted, EndedAt: &end}
+	ok(m.t, m.SaveStage(m.ctx, ended, nil))
+}
+
+func testMail(t *testing.T, open opener) {
+	m := newMailbox(t, open())
+	m.tell("s/A", "")
+	m.post("r", 1, "all", "", "s")
+	m.post("r", 1, "all", "", "s") // an activity is tried again
+	m.post("r", 2, "one", "B")
+	m.post("r", 3, "later", "C")
+	same(t, "a letter", must(m.TakeMail(m.ctx, in("s/A")))(t), []transcript.Letter{{
+		Investigation: scope.Investigation, Seq: 1, Ordinal: 1, RunID: "r", Stage: "s", By: "Ada", Text: "all", At: at(1).UTC(),
+	}})
+	m.left("all one later")
+	m.tell("s/A", "all")
+	m.tell("s/A", "")
+	m.tell("s/B", "all one")
+	m.left("later")
+	m.tell("t/A", "")
+	m.tell("t/B", "") // another execution of that name has read it
+	m.post("r", 4, "free", "")
+	m.tell("t/C", "later free")
+	m.tell("t/A", "free")
+	m.tell("s/A", "") // it is the first reader's stage's
+	m.left("")
+	m.post("r", 9, "a\x00b", "")
+	m.tell("u/A", "a\uFFFDb")
+	m.newerIsCounted()
+	m.tooMuchAtOnce()
+}
+
+// newerIsCounted: what comes while a model call is made is unread when it ends.
+func (m *mailbox) newerIsCounted() {
+	m.t.Helper()
+	m.post("r", 10, "early", "", "v")
+	early := must(m.TakeMail(m.ctx, in("v/A")))(m.t)
+	m.post("r", 11, "late", "", "v")
+	m.last["v/A"]++
+	if told, unread := m.quotes("v/A", early); told != "early" || unread != 1 {
+		m.t.Errorf("told %q, %d unread", told, unread)
+	}
+	again := must(m.LookupReply(m.ctx, in("v/A"), m.last["v/A"], writer("v/A")))(m.t)
+	if len(again.Step) != 2 || again.Unread != 1 || again.Step[0].Mail != early[0].Seq {
+		m.t.Errorf("looked up again: %+v", again)
+	}
+	m.tell("v/A", "late")
+}
+
+// tooMuchAtOnce: a model call is given no more than it can take, but always something.
+func (m *mailbox) tooMuchAtOnce() {
+	m.t.Helper()
+	for n := range 3 {
+		m.post("r", 20+n, strings.Repeat("x", 40<<10), "", "w")
+	}
+	for left := range 3 {
+		m.last["w/A"]++
+		if told, unread := m.quotes("w/A", must(m.TakeMail(m.ctx, in("w/A")))(m.t)); len(told) != 40<<10 || unread != 2-left {
+			m.t.Errorf("told %d bytes, %d unread", len(told), unread)
+		}
+	}
+}
+
+// Of stages that run at the same time, one gets a free letter, whoever asks first.
+func testMailRace(t *testing.T, open opener) {
+	m := newMailbox(t, open())
+	for n := range 5 {
+		m.post("r", n+1, "x", "")
+	}
+	other := open()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	taken := map[int64]int{}
+	for n := range 8 {
+		s, stage := []Store{m.Store, other}[n%2], string(rune('a'+n))
+		all.Go(func() {
+			for _, execution := range []string{"/A", "/A"} {
+				letters, err := s.TakeMail(m.ctx, in(stage+execution))
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				for _, l := range letters {
+					taken[l.Seq]++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	for seq := range int64(5) {
+		if taken[seq+1] != 2 { // one execution, that asks twice
+			t.Errorf("letter %d was taken %d times", seq+1, taken[seq+1])
+		}
+	}
+}
+
+// A reset makes unread what was read after it, and takes in again what was said after it.
+func testMailReset(t *testing.T, open opener) {
+	m := newMailbox(t, open())
+	m.post("r1", 1, "one", "", "s")
+	m.post("r1", 2, "two", "", "s")
+	m.tell("s/A", "one two")
+	must(m.LookupReply(m.ctx, in("s/A"), 1, writer("again")))(t) // a reset of the agent to before the call
+	m.left("one two")
+	if again := words(must(m.TakeMail(m.ctx, in("s/A")))(t)); again != "one two" {
+		t.Errorf("after a reset the agent reads %q", again)
+	}
+	m.post("r2", 2, "two", "", "s") // a reset of the investigation to between the two
+	m.left("one two")
+	stale := transcript.Letter{Investigation: scope.Investigation, Ordinal: 3, RunID: "r1"}
+	if err := m.Post(m.ctx, stale, nil); !errors.Is(err, store.ErrStaleRun) {
+		t.Errorf("a letter of the run that was replaced: %v", err)
+	}
+	m.post("r3", 3, "three", "", "s") // continued as new
+	m.left("one two three")
+	mine := transcript.Letter{Investigation: scope.Investigation, Source: "s/A", Ordinal: 1, RunID: "again", Text: "mine", Agent: "A"}
+	ok(t, m.Post(m.ctx, mine, []string{"s"}))
+	m.left("one two three mine")
+}
+
+// What a stage leaves unread is for the next one, unless a stage beside it has it, too.
+func testMailOfStages(t *testing.T, open opener) {
+	m := newMailbox(t, open())
+	m.post("r", 1, "both", "", "s", "t")
+	m.post("r", 2, "only s", "", "s")
+	m.post("r", 3, "claimed", "")
+	must(m.TakeMail(m.ctx, in("s/A")))(t) // whose model call comes to nothing
+	m.left("both only s claimed")
+	m.ends("s")
+	m.left("both only s claimed")
+	m.tell("t/A", "both only s claimed")
+	m.left("")
+
+	m.post("r", 4, "two copies", "", "u", "v")
+	m.ends("u")
+	m.ends("u") // an activity is tried again
+	m.ends("v")
+	m.left("two copies")
+	m.post("r", 5, "too late", "", "v") // its stage is over: it is for the next one, too
+	m.tell("w/A", "two copies too late")
+
+	m.post("r", 6, "read beside", "", "x", "y")
+	m.tell("x/A", "read beside")
+	m.ends("y")
+	m.ends("x")
+	m.tell("z/A", "")
+	m.left("")
+
+	m.post("r", 7, "running", "", "p")
+	running := record.Stage{Investigation: scope.Investigation, Name: "p", Status: agent.StatusRunning}
+	ok(t, m.SaveStage(m.ctx, running, nil))
+	m.tell("q/A", "")
+	m.tell("p/A", "running")
+}

@@ -1,0 +1,350 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// office is a run in which people speak, and what came of their words.
+type office struct {
+	*run
+	t  *testing.T
+	mu sync.Mutex
+	// seen are the iterations in whose requests a text was, by text and execution.
+	seen   map[string]map[string][]int
+	posted map[string]time.Time // when a text was in the mail for certain
+	to     map[string]string    // which agent it is for
+}
+
+// newOffice makes a run of stages, each of which has agents: "A:default B:llm +Syn:synthesis".
+func newOffice(t *testing.T, s *store.Store, id string, seed uint64, p profile, stages ...string) *office {
+	t.Helper()
+	o := &office{
+		run: newRun(s, id, seed, p), t: t, seen: map[string]map[string][]int{}, posted: map[string]time.Time{}, to: map[string]string{},
+	}
+	o.plan = agent.Plan{Chain: "c"}
+	for n, members := range stages {
+		stage := agent.StagePlan{Name: fmt.Sprintf("s%d", n+1), SuccessPolicy: agent.SuccessAny}
+		for member := range strings.FieldsSeq(members) {
+			name, row, _ := strings.Cut(strings.TrimPrefix(member, "+"), ":")
+			w := newWorker(rowOf(t, row), name, id)
+			w.plan.Servers = nil
+			if strings.HasPrefix(member, "+") {
+				stage.Synthesis = &w.plan
+			} else {
+				stage.Agents = append(stage.Agents, w.plan)
+			}
+		}
+		o.plan.Stages = append(o.plan.Stages, stage)
+	}
+	o.says = func(at place) llm.Response { return llm.Response{Content: `{"said":"done"}`, Finish: llm.FinishStop} }
+	return o
+}
+
+// say sends words to a workflow: "" is the investigation, others are a stage or an execution.
+func (o *office) say(to, agent, text string) {
+	guide := workflows.Guide{Text: text, Agent: agent, By: "Ada"}
+	if to == "" {
+		o.env.SignalWorkflow(workflows.SignalGuide, guide)
+	} else if err := o.env.SignalWorkflowByID(o.investigation()+"/"+to, workflows.SignalGuide, guide); err != nil {
+		o.problem("%s cannot be told %s: %v", to, text, err)
+	}
+}
+
+// said waits until words are in the mail.
+func (o *office) said(texts ...string) {
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(time.Millisecond) {
+		unread, err := o.store.Unread(context.WithoutCancel(o.t.Context()), o.investigation())
+		if err != nil {
+			o.problem("read the mail: %v", err)
+			return
+		}
+		lies := func(text string) bool {
+			return slices.ContainsFunc(unread, func(l transcript.Letter) bool { return l.Text == text })
+		}
+		if !slices.ContainsFunc(texts, func(text string) bool { return !lies(text) }) {
+			return
+		}
+	}
+	o.problem("%.50q is not in the mail", texts)
+}
+
+// reads keeps which request has which texts, which are of one line.
+func (o *office) reads(at place, req llm.Request) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, m := range req.Messages {
+		if m.Role != agent.User {
+			continue
+		}
+		for _, rest := range strings.Split(m.Content, "<guidance-")[1:] {
+			_, rest, _ = strings.Cut(rest, "\n")
+			text, _, _ := strings.Cut(rest, "\n")
+			if o.seen[text] == nil {
+				o.seen[text], o.posted[text] = map[string][]int{}, time.Now()
+			}
+			if all := o.seen[text][at.execution]; len(all) == 0 || all[len(all)-1] != at.iteration {
+				o.seen[text][at.execution] = append(all, at.iteration)
+			}
+		}
+	}
+}
+
+// quoted are the executions that have read a text and where, from the transcripts.
+func (o *office) quoted(text string) (where map[string]int) {
+	where = map[string]int{}
+	all, err := o.store.After(o.t.Context(), o.investigation(), 0, 0)
+	if err != nil {
+		o.t.Error(err)
+	}
+	for _, e := range all {
+		if e.Mail > 0 && !e.Superseded && strings.Contains(e.Text, text+"\n") {
+			if _, twice := where[e.Execution]; twice {
+				o.t.Errorf("%s has read %.50q twice", e.Execution, text)
+			}
+			where[e.Execution] = e.Iteration
+		}
+	}
+	return where
+}
+
+// result is how the investigation ended.
+func (o *office) result() (result workflows.InvestigationResult) {
+	o.t.Helper()
+	err := o.env.GetWorkflowError()
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		err = failed.Details(&result)
+	} else if err == nil {
+		err = o.env.GetWorkflowResult(&result)
+	}
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	for _, problem := range o.problems {
+		o.t.Error(problem)
+	}
+	return result
+}
+
+// Under load: people speak at random moments, to random workflows and for random
+// agents, while attempts crash and the store fails.
+func TestWordsUnderLoad(t *testing.T) {
+	t.Parallel()
+	const runs, each, shards = 50, 20, 4
+	for shard := range shards {
+		t.Run(fmt.Sprint(shard), func(t *testing.T) {
+			t.Parallel()
+			s := openStore(t)
+			for seed := shard; seed < runs; seed += shards {
+				o := newOffice(t, s, fmt.Sprintf("load-%d", seed), uint64(seed), shaky,
+					"A:default B:llm +Syn:synthesis", "B:llm", "C:default A:memgpt", "B:service D:exec_summary")
+				o.crowd(each)
+				o.play()
+				o.checkWords(each)
+			}
+		})
+	}
+}
+
+// shaky is a world in which crashes and a failing store get in the way of words.
+var shaky = profile{name: "shaky", rates: map[kind][2]float64{readFails: {0, 0.1}, writeFails: {0, 0.1}, crash: {0, 0.2}}}
+
+// crowd has so many things said.
+func (o *office) crowd(each int) {
+	said := 0
+	var mu sync.Mutex
+	speak := func(to []string) {
+		text := fmt.Sprintf("word %d of %s", said, o.id)
+		said++
+		workflow, who := to[pick(len(to), o.seed, "to", text)], []string{"", "", "", "A", "B", "C", "Syn", "D"}[pick(8, o.seed, "for", text)]
+		o.say(workflow, who, text)
+		if _, name, itself := strings.Cut(workflow, "/"); itself {
+			who = name
+		}
+		o.to[text] = who
+	}
+	o.moment = func(at place, activity string, req *llm.Request) {
+		if req != nil {
+			o.reads(at, *req)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		to := []string{""}
+		if req != nil { // its workflows run for certain
+			stage, _, _ := strings.Cut(at.execution, "/")
+			to = []string{"", "", stage, at.execution}
+		}
+		for n := 0; n < 4 && said < each && activity != "Post" && chance(0.6, o.seed, "speaks", at, activity, n); n++ {
+			speak(to)
+		}
+		for activity == "Finish" && said < each { // nobody is left
+			speak(to)
+		}
+	}
+}
+
+// checkWords checks that every text was read by exactly one model call of each whom
+// it was for, or is reported.
+func (o *office) checkWords(each int) {
+	o.t.Helper()
+	result := o.result()
+	unread, err := o.store.Unread(o.t.Context(), o.investigation())
+	if err != nil {
+		o.t.Error(err)
+	}
+	all, err := o.store.After(o.t.Context(), o.investigation(), 0, 0)
+	if err != nil {
+		o.t.Error(err)
+	}
+	read, reported := 0, 0
+	for n := range each {
+		text := fmt.Sprintf("word %d of %s", n, o.id)
+		where := o.quoted(text)
+		left := slices.ContainsFunc(unread, func(l transcript.Letter) bool { return l.Text == text })
+		if left && len(where) > 0 {
+			o.t.Errorf("%s: %q was read by %v, and is reported", o.id, text, where)
+		}
+		if said := slices.ContainsFunc(result.Undelivered, func(line string) bool { return strings.Contains(line, text+`"`) }); said != left {
+			o.t.Errorf("%s: %q is unread: %t, and is reported: %t", o.id, text, left, said)
+		}
+		if len(where) > 0 {
+			read++
+			o.checkReaders(text, where, all)
+		}
+		if left {
+			reported++
+		}
+	}
+	// What was refused is told without its words.
+	if refused := len(result.Undelivered) - len(unread); read+reported+refused != each {
+		o.t.Errorf("%s: of %d texts, %d were read, %d were not, and %d were refused: %q", o.id, each, read, reported, refused, result.Undelivered)
+	}
+}
+
+// checkReaders: a text was read by one stage's agents, or by the one that it was for;
+// by those of them that went on working after it was there; and when the log says.
+func (o *office) checkReaders(text string, where map[string]int, all []transcript.Entry) {
+	o.t.Helper()
+	stages, agents := map[string]bool{}, map[string]bool{}
+	for execution, iteration := range where {
+		stage, name, _ := strings.Cut(execution, "/")
+		stages[stage], agents[name] = true, true
+		if seen := o.seen[text][execution]; len(seen) == 0 || seen[0] != iteration {
+			o.t.Errorf("%s: %s has read %q in iteration %d, and was told in %v", o.id, execution, text, iteration, seen)
+		}
+	}
+	to := o.to[text]
+	if len(stages) != 1 || to != "" && (len(agents) != 1 || !agents[to]) {
+		o.t.Errorf("%s: %q, for %q, was read by %v", o.id, text, to, where)
+	}
+	if to != "" {
+		return
+	}
+	for _, e := range all {
+		stage, _, _ := strings.Cut(e.Execution, "/")
+		later := e.Kind == transcript.KindReply && e.Provider != "" && e.At.After(o.posted[text])
+		if _, has := where[e.Execution]; !has && later && stages[stage] {
+			o.t.Errorf("%s: %s has replied after %q was in the mail, and has not read it", o.id, e.Execution, text)
+		}
+	}
+}
+
+// Whenever somebody speaks, a model call is told, or the end says that none was.
+func TestWordsAreReadOrReported(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	word, large := []string{"word"}, []string{strings.Repeat("x", 13<<10), strings.Repeat("y", 13<<10)}
+	type words struct {
+		activity, execution string // before which, or during its request if activity is ""
+		to, agent           string
+		texts               []string
+	}
+	tests := map[string]struct {
+		stages []string
+		words  words
+		want   map[string]int // executions, and the iterations in which they read it
+		left   int            // lines of what is not delivered
+	}{
+		"while a stage is saved": {
+			[]string{"A:default", "B:default"}, words{"SaveStage", "SaveStage", "", "", word}, map[string]int{"s2/B": 1}, 0,
+		},
+		"while the last stage is saved": {
+			[]string{"A:default"}, words{"SaveStage", "SaveStage", "", "", word}, nil, 1,
+		},
+		"before the first stage": {
+			[]string{"A:llm B:default", "C:llm"}, words{"Resolve", "Resolve", "", "", word}, map[string]int{"s1/A": 1, "s1/B": 1}, 0,
+		},
+		"during a single-shot call":    {[]string{"A:llm", "B:llm"}, words{"", "s1/A", "", "", word}, map[string]int{"s1/A": 2}, 0},
+		"during the last word":         {[]string{"A:default"}, words{"", "s1/A", "", "", word}, map[string]int{"s1/A": 2}, 0},
+		"during a synthesis":           {[]string{"A:llm +Syn:synthesis"}, words{"", "s1/Syn", "", "", word}, map[string]int{"s1/Syn": 2}, 0},
+		"two large texts":              {[]string{"A:default"}, words{"", "s1/A", "", "", large}, map[string]int{"s1/A": 2}, 0},
+		"for an agent of a later one":  {[]string{"A:llm", "B:llm C:llm"}, words{"", "s1/A", "", "C", word}, map[string]int{"s2/C": 1}, 0},
+		"for an agent that has ended":  {[]string{"A:llm +Syn:synthesis", "A:llm"}, words{"", "s1/Syn", "", "A", word}, map[string]int{"s2/A": 1}, 0},
+		"for one that ended for good":  {[]string{"A:llm +Syn:synthesis"}, words{"", "s1/Syn", "", "A", word}, nil, 1},
+		"for one that asks no model":   {[]string{"A:llm", "B:service"}, words{"", "s1/A", "", "B", word}, nil, 1},
+		"to a stage":                   {[]string{"A:llm B:llm", "B:llm"}, words{"", "s1/A", "s1", "B", word}, nil, 0},
+		"to an agent":                  {[]string{"A:default", "A:llm"}, words{"", "s1/A", "s1/A", "", word}, map[string]int{"s1/A": 2}, 0},
+		"while it is recorded":         {[]string{"A:default"}, words{"Finish", "Finish", "", "", word}, nil, 1},
+		"for nobody that there is":     {[]string{"A:default"}, words{"", "s1/A", "", "Z", word}, nil, 1},
+		"to a service's only activity": {[]string{"A:service", "B:llm"}, words{"Serve", "s1/A", "", "", word}, map[string]int{"s2/B": 1}, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOffice(t, s, "words "+name, 1, profiles[0], tt.stages...)
+			var once sync.Once
+			o.moment = func(at place, activity string, req *llm.Request) {
+				if req != nil {
+					o.reads(at, *req)
+				}
+				if activity != tt.words.activity || at.execution != tt.words.execution {
+					return
+				}
+				once.Do(func() {
+					for _, text := range tt.words.texts {
+						o.say(tt.words.to, tt.words.agent, text)
+					}
+					if tt.words.agent != "Z" && activity == "" {
+						o.said(tt.words.texts...)
+					}
+				})
+			}
+			o.play()
+			result := o.result()
+			for _, text := range tt.words.texts {
+				got := o.quoted(text)
+				if name == "to a stage" { // B may have read it, or is the one of the next stage
+					if len(got) != 1 || got["s1/B"]+got["s2/B"] == 0 {
+						t.Errorf("read by %v", got)
+					}
+				} else if diff := cmp.Diff(tt.want, got); diff != "" && len(tt.want)+len(got) > 0 {
+					t.Errorf("read by (-want +got):\n%s", diff)
+				}
+				for execution, iteration := range got {
+					if seen := o.seen[text][execution]; len(seen) == 0 || seen[0] != iteration {
+						t.Errorf("%s has read it in iteration %d, and was told in %v", execution, iteration, seen)
+					}
+				}
+			}
+			inv, err := s.Investigation(t.Context(), o.investigation())
+			if err != nil || len(result.Undelivered) != tt.left || !slices.Equal(result.Undelivered, inv.Undelivered) {
+				t.Errorf("undelivered %q, recorded %q, want %d: %v", result.Undelivered, inv.Undelivered, tt.left, err)
+			}
+		})
+	}
+}

@@ -108,7 +108,7 @@ func TestEmbed(t *testing.T) {
 	<-system.came
 	program.kill()
 	program = w.embed()
-	if result := w.end("killed"); result.Status != agent.StatusCompleted || !strings.Contains(result.Report, "It was not made again. Verify") {
+	if result := w.end("killed"); result.Status != agent.StatusCompleted || !strings.Contains(result.Report, "it was not called again. Verify") {
 		t.Errorf("got %+v", result)
 	}
 	if got := system.opened(); len(got) != 2 {

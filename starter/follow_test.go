@@ -126,5 +126,5 @@ func TestWatchOfATerminatedInvestigationEnds(t *testing.T) {
 		t.Errorf("exit code %d, want 1: %s", code, &c.err)
 	}
 	expect(t, "stderr", c.err.String(), "terminated")
-	expect(t, "stdout", c.out.String(), "w:0123456789ab · failed")
+	expect(t, "stdout", c.out.String(), "w:0123456789ab · terminated")
 }

@@ -58,7 +58,7 @@ func (r *resolver) plan(req agent.PlanRequest) (agent.Plan, error) {
 	own := r.chainSettings(name)
 	plan := agent.Plan{
 		Version: agent.PlanVersion, Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
-		Bounds: r.bounds(name).plan(own.Budgets, own.Timeout), Interrupts: r.interrupts(name).plan(),
+		Bounds: r.planBounds(name, own), Interrupts: r.interrupts(name).plan(),
 		AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
 	}
 	for i := range r.AgentChains[name].Stages {

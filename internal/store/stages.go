@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/record"
@@ -30,7 +31,7 @@ func executionFields(r *record.Execution) []any {
 }
 
 // SaveStage writes a stage and its executions as they are now, in one transaction.
-// An execution that has ended has nothing live any more.
+// An execution that has ended has nothing live any more, and nothing reserved.
 func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error {
 	err := s.writeRecords(ctx, stage.Investigation, func(q querier) error {
 		query := insertInto("stages", stageColumns) + `ON CONFLICT (investigation, name) ` + overwrite(stageColumns)
@@ -54,7 +55,8 @@ func saveExecutions(ctx context.Context, q querier, executions []record.Executio
 		if !r.Status.Closed() {
 			continue
 		}
-		if err := dropLive(ctx, q, transcript.Scope{Investigation: r.Investigation, Execution: r.Name}); err != nil {
+		scope := transcript.Scope{Investigation: r.Investigation, Execution: r.Name}
+		if err := errors.Join(dropLive(ctx, q, scope), release(ctx, q, scope)); err != nil {
 			return fmt.Errorf("execution %s: %w", r.Name, err)
 		}
 	}

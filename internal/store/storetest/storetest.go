@@ -88,6 +88,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"ledger":                       testLedger,
 		"admission":                    testAdmission,
 		"admission at once":            testAdmissionAtOnce,
+		"cost adds up":                 testCostAddsUp,
 		"same step by many":            testSameStepByMany,
 		"sequence under parallel work": testParallelSequence,
 		"cancelled writers":            testCancelledWriters,
@@ -114,6 +115,9 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"reserve as a window slides":   testReserveSlides,
 	}
 	maps.Copy(tests, memoryTests())
+	for name, end := range reservationEnds {
+		tests[name] = testReservationEnds(end)
+	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
@@ -23,7 +24,7 @@ func Investigation(ctx workflow.Context, input converter.RawValue) (Investigatio
 // investigationState is what an investigation carries from one of its runs to the next.
 type investigationState struct {
 	Resolved activities.ResolveOut `json:"resolved"`
-	Stages   []StageStatus         `json:"stages"`
+	Stages   []StageStatus         `json:"stages"` // of the chain, as each stands
 	Walk     route.State           `json:"walk"`
 	Runs     []int                 `json:"runs,omitempty"` // of each stage
 	// Results are those of the stages, in the order in which they ended. Those of
@@ -32,11 +33,12 @@ type investigationState struct {
 	Answers     []activities.Note `json:"answers,omitempty"`
 	Asked       int               `json:"asked,omitempty"` // questions so far
 	Extended    agent.Extension   `json:"extended,omitzero"`
+	Longer      agent.Duration    `json:"longer,omitempty"` // by so much the time was extended
 	Usage       agent.Usage       `json:"usage"`
 	Steering    Steering          `json:"steering"`
 	Deadline    deadline          `json:"deadline"`
-	History     []StageRun        `json:"history,omitempty"`
-	Errors      []StageError      `json:"errors,omitempty"`
+	Ran         []record.Stage    `json:"ran,omitempty"`     // the newest 200, in the order in which they ended
+	Unsaved     []record.Stage    `json:"unsaved,omitempty"` // those that did not come to save themselves
 	Undelivered []string          `json:"undelivered,omitempty"`
 	Shown       *attributes       `json:"shown,omitempty"`
 }
@@ -55,9 +57,8 @@ type continued struct {
 // stageResult is the execution whose final text stands for a run of a stage.
 type stageResult struct {
 	activities.Source
-	Output activities.Output `json:"output,omitzero"`
-	Index  int               `json:"index"`
-	Void   bool              `json:"void,omitempty"` // a later pass has begun before it
+	Index int  `json:"index"`
+	Void  bool `json:"void,omitempty"` // a later pass has begun before it
 }
 
 type investigationRun struct {
@@ -138,8 +139,9 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(cleanup, func() bool { return workflow.AllHandlersFinished(ctx) })
 	r.settle(ctx)
+	r.signals.drain(cleanup, r.handle)
 	in := activities.FinishIn{
-		Investigation: r.id, Status: r.result.Status, EndReason: r.result.EndReason,
+		Investigation: r.id, Plan: r.state.Resolved.Plan, Envelope: r.envelope(), Unsaved: r.state.Unsaved, Status: r.result.Status, EndReason: r.result.EndReason,
 		Error: r.result.Error, Usage: r.state.Usage,
 		Results: append(r.sources(true), r.sources(false)...), // a pass that has come to nothing leaves that of the one before
 	}
@@ -149,12 +151,12 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	}
 	r.result.Report, r.result.ReportRef = out.Report, out.ReportRef
 	r.signals.drain(cleanup, r.handle)
-	r.result.Stages, r.result.Usage = r.state.Stages, r.state.Usage
+	r.result.Stages, r.result.Usage = r.snapshot().Stages, r.state.Usage
 	r.show(cleanup)
 	return ending(r.result.Status, r.result, r.result.Error, string(r.result.EndReason))
 }
 
-// settle decides the status, and marks what was never started.
+// settle decides the status.
 func (r *investigationRun) settle(ctx workflow.Context) {
 	r.result.Status, r.result.EndReason = agent.StatusCompleted, r.state.Walk.End
 	switch {
@@ -171,11 +173,6 @@ func (r *investigationRun) settle(ctx workflow.Context) {
 		r.result.Status = agent.StatusTimedOut
 	case r.state.Walk.End.Failure():
 		r.result.Status = agent.StatusFailed
-	}
-	for i := range r.state.Stages {
-		if r.state.Stages[i].Status == agent.StatusPending {
-			r.state.Stages[i].Status = agent.StatusSkipped
-		}
 	}
 }
 

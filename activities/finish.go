@@ -2,9 +2,12 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -29,10 +32,57 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 			a.Sessions.End(summary.Ref.session())
 		}
 	}
-	if err := a.Records.SaveStage(ctx, in.Stage, executions); err != nil {
-		return SaveStageOut{}, fmt.Errorf("record stage %s: %w", in.Stage.Name, err)
+	out, err := a.outputOf(ctx, in)
+	if err != nil {
+		return out, err
 	}
-	return a.outputOf(ctx, in)
+	stage := &in.Stage
+	stage.Envelope.Output = out.Output
+	if out.Outcome != "" && stage.Status == agent.StatusCompleted {
+		stage.Outcome = out.Outcome
+	}
+	if stage.Outcome == agent.OutcomeError {
+		_ = json.Unmarshal(out.Fields[fieldMessage], &stage.Envelope.Message)
+	}
+	if err := a.Records.SaveStage(ctx, in.Stage, executions); err != nil {
+		return out, fmt.Errorf("record stage %s: %w", in.Stage.Name, err)
+	}
+	return out, a.saveEnvelope(ctx, in)
+}
+
+// saveEnvelope keeps what is known of the investigation, in case it is never finished.
+func (a *Activities) saveEnvelope(ctx context.Context, in SaveStageIn) error {
+	err := a.maskEnvelope(ctx, in.Plan, &in.Envelope)
+	if err == nil {
+		err = a.Records.SaveEnvelope(ctx, in.Stage.Investigation, in.Envelope)
+	}
+	if err != nil {
+		return fmt.Errorf("record investigation %s: %w", in.Stage.Investigation, err)
+	}
+	return nil
+}
+
+// maskEnvelope masks what people said: it comes from Temporal as they said it.
+func (a *Activities) maskEnvelope(ctx context.Context, hash string, e *record.Envelope) error {
+	if len(e.Answers)+len(e.Undelivered) == 0 {
+		return nil
+	}
+	plan, err := a.plan(ctx, hash)
+	if err != nil {
+		return err
+	}
+	e.Answers, e.Undelivered = slices.Clone(e.Answers), slices.Clone(e.Undelivered)
+	for n := range e.Answers {
+		if e.Answers[n].Answer, err = a.maskData(plan, requestData, e.Answers[n].Answer); err != nil {
+			return err
+		}
+	}
+	for n := range e.Undelivered {
+		if e.Undelivered[n], err = a.maskData(plan, requestData, e.Undelivered[n]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // execution completes what the workflow knows of an execution by what the plan
@@ -76,10 +126,18 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err != nil {
 		return FinishOut{}, err
 	}
+	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {
+		return FinishOut{}, err
+	}
+	for _, stage := range in.Unsaved {
+		if err := a.Records.SaveStage(ctx, stage, nil); err != nil {
+			return FinishOut{}, fmt.Errorf("record stage %s: %w", stage.Name, err)
+		}
+	}
 	now := time.Now()
 	err = a.Records.FinishInvestigation(ctx, record.Investigation{
 		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
-		Report: report, Usage: in.Usage, EndedAt: &now,
+		Report: report, Usage: in.Usage, Envelope: in.Envelope, EndedAt: &now,
 	})
 	if err != nil {
 		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,7 +54,7 @@ func (a *Activities) keepRefusal(ctx context.Context, r record.Investigation, wh
 }
 
 func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (ResolveOut, error) {
-	inputs, err := a.Requests.Inputs(ctx, r.WorkflowID, r.RunID)
+	inputs, from, err := a.Requests.Inputs(ctx, r.WorkflowID, r.RunID)
 	if err != nil {
 		return ResolveOut{}, fmt.Errorf("read the request of %s: %w", r.WorkflowID, err)
 	}
@@ -67,7 +68,7 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 		return ResolveOut{}, final(ErrorInvalidRequest, err)
 	}
 	r.Chain, r.AlertType = plan.Chain, plan.AlertType
-	out := ResolveOut{Skeleton: plan.Skeleton(), SearchAttributes: a.SearchAttributes}
+	out := ResolveOut{Skeleton: plan.Skeleton(), SearchAttributes: a.SearchAttributes, By: cmp.Or(req.By, from)}
 	if size := jsonSize(out); size > maxSkeleton {
 		return out, final(ErrorInvalidRequest, fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", plan.Chain, size, maxSkeleton))
 	}
@@ -88,6 +89,9 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 		return out, err
 	}
 	out.Plan = r.PlanHash
+	r.Envelope = record.Envelope{
+		Version: record.EnvelopeVersion, By: out.By, Bounds: plan.Bounds.InForce(plan.Timeout, agent.Extension{}, 0),
+	}
 	if err := a.Records.StartInvestigation(ctx, *r); err != nil {
 		return out, fmt.Errorf("record investigation %s: %w", r.ID, err)
 	}

@@ -81,7 +81,7 @@ func StatusOf(r record.Investigation, runs []record.Stage) Status {
 		}
 	}
 	slices.SortStableFunc(ended, func(a, b record.Stage) int {
-		return cmp.Or(a.EndedAt.Compare(*b.EndedAt), cmp.Compare(a.Index, b.Index))
+		return cmp.Or(a.EndedAt.Compare(*b.EndedAt), cmp.Compare(a.Envelope.Order, b.Envelope.Order))
 	})
 	for _, s := range newest(ended, maxHistory) {
 		out.History = append(out.History, runOf(s))
@@ -112,7 +112,7 @@ func runOf(s record.Stage) StageRun {
 func stagesOf(r record.Investigation, runs []record.Stage) (out []StageStatus) {
 	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, func(a, b record.Stage) int {
-		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Index, b.Index))
+		return cmp.Compare(a.Envelope.Order, b.Envelope.Order)
 	})
 	for _, s := range runs {
 		out = append(out, StageStatus{Name: s.Name, Run: s.Envelope.Run, Status: s.Status, Agents: s.Envelope.Agents, Error: s.Error})

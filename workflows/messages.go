@@ -221,7 +221,8 @@ type StageInput struct {
 	Earlier  []activities.Source `json:"earlier,omitempty"`
 	Notes    []activities.Note   `json:"notes,omitempty"`
 	Steering Steering            `json:"steering"`
-	// Run and Pass count from 1. Envelope is the investigation's, without the notes.
+	// Order, Run and Pass: see record.StageEnvelope. Envelope is the investigation's, without the notes.
+	Order    int             `json:"order,omitempty"`
 	Run      int             `json:"run,omitempty"`
 	Pass     int             `json:"pass,omitempty"`
 	Envelope record.Envelope `json:"envelope,omitzero"`

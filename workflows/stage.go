@@ -298,7 +298,7 @@ func (in StageInput) record(result StageResult) record.Stage {
 		Status: result.Status, Outcome: result.Outcome, Result: result.Result, Error: result.Error,
 		StartedAt: result.Started.UTC().Truncate(time.Microsecond), EndedAt: &ended,
 		Envelope: record.StageEnvelope{
-			Version: record.EnvelopeVersion, Run: in.Run, Pass: in.Pass, Agents: result.Agents, ErrorType: result.ErrorType,
+			Version: record.EnvelopeVersion, Order: in.Order, Run: in.Run, Pass: in.Pass, Agents: result.Agents, ErrorType: result.ErrorType,
 			Key: orText(in.Stage.OutputKey, name), Output: result.Output,
 		},
 	}

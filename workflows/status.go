@@ -57,7 +57,7 @@ func (r *investigationRun) runningStages() (out []record.Stage) {
 	for _, s := range r.running {
 		stage := record.Stage{
 			Name: s.plan.Name, Index: s.index, Status: agent.StatusRunning, StartedAt: s.started,
-			Envelope: record.StageEnvelope{Run: s.in.Run, Pass: s.in.Pass},
+			Envelope: record.StageEnvelope{Order: s.in.Order, Run: s.in.Run, Pass: s.in.Pass},
 		}
 		for _, a := range s.plan.Agents {
 			stage.Envelope.Agents = append(stage.Envelope.Agents, AgentSummary{

@@ -79,6 +79,10 @@ func (r *investigationRun) timeIsUp(ctx workflow.Context) {
 func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	plan := r.state.Resolved.Skeleton.Stages[n]
 	r.state.Runs[n]++
+	order := 0
+	for _, runs := range r.state.Runs {
+		order += runs
+	}
 	if r.state.Runs[n] > 1 { // executions and records of each run are their own
 		plan.Name = fmt.Sprintf("%s#%d", plan.Name, r.state.Runs[n])
 	}
@@ -87,7 +91,7 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	in := StageInput{
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Index: n, Stage: plan,
 		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: r.takeSteering(plan),
-		Run: r.state.Runs[n], Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(),
+		Order: order, Run: r.state.Runs[n], Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(),
 	}
 	in.Envelope.Answers = nil // they are among the notes
 	s.in = in

@@ -32,8 +32,9 @@ type Envelope struct {
 // StageEnvelope is what there is to say of a run of a stage besides its record.
 type StageEnvelope struct {
 	Version   int            `json:"version"`
-	Run       int            `json:"run,omitempty"`  // of the stage, from 1
-	Pass      int            `json:"pass,omitempty"` // from 1
+	Order     int            `json:"order,omitempty"` // in which the runs of all stages started, from 1
+	Run       int            `json:"run,omitempty"`   // of the stage, from 1
+	Pass      int            `json:"pass,omitempty"`  // from 1
 	Agents    []AgentSummary `json:"agents,omitempty"`
 	ErrorType string         `json:"error_type,omitempty"`
 	// Message is what an output says whose outcome is an error.

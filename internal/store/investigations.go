@@ -12,13 +12,13 @@ import (
 const (
 	investigationColumns = `id, workflow_id, run_id, chain, alert_type, plan_hash, data_hash, ` + investigationEnd + `, started_at`
 	// investigationEnd are the columns that FinishInvestigation sets.
-	investigationEnd = `status, end_reason, error, report, usage, ended_at`
+	investigationEnd = `status, end_reason, error, report, usage, envelope, ended_at`
 )
 
 func investigationFields(r *record.Investigation) []any {
 	return []any{
 		&r.ID, &r.WorkflowID, &r.RunID, &r.Chain, &r.AlertType, &r.PlanHash, &r.DataHash,
-		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), endColumn{&r.EndedAt}, timeColumn{&r.StartedAt},
+		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), asJSON(&r.Envelope), endColumn{&r.EndedAt}, timeColumn{&r.StartedAt},
 	}
 }
 
@@ -41,8 +41,20 @@ func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) 
 	return nil
 }
 
+// SaveEnvelope sets the envelope of an investigation that has not ended.
+func (s *Store) SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error {
+	err := s.writeRecords(ctx, id, func(q querier) error {
+		_, err := q.ExecContext(ctx, `UPDATE investigations SET envelope = $2 WHERE id = $1 AND ended_at IS NULL`, id, asJSON(&envelope))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save envelope of %s: %w", id, err)
+	}
+	return nil
+}
+
 // FinishInvestigation sets how an investigation ended: status, end reason, error,
-// report, usage and ended_at. Doing it again changes nothing.
+// report, usage, envelope and ended_at. Doing it again changes nothing.
 func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation) error {
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(investigationEnd)
 	err := s.writeRecords(ctx, r.ID, func(q querier) error {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	stageColumns     = `investigation, name, idx, status, outcome, result, error, started_at, ended_at`
+	stageColumns     = `investigation, name, idx, status, outcome, result, error, envelope, started_at, ended_at`
 	executionColumns = `investigation, name, stage, agent, type, llm_backend, provider, model, ` +
 		`status, stop_reason, forced, iterations, usage, error, started_at, ended_at, actions_executed`
 )
@@ -18,7 +18,7 @@ const (
 func stageFields(r *record.Stage) []any {
 	return []any{
 		&r.Investigation, &r.Name, &r.Index, &r.Status, &r.Outcome, &r.Result, textColumn{&r.Error},
-		timeColumn{&r.StartedAt}, endColumn{&r.EndedAt},
+		asJSON(&r.Envelope), timeColumn{&r.StartedAt}, endColumn{&r.EndedAt},
 	}
 }
 
@@ -81,7 +81,7 @@ func (s *Store) StartExecution(ctx context.Context, r record.Execution) error {
 	return nil
 }
 
-// Stages returns an investigation's stages in the order of its plan.
+// Stages returns an investigation's runs of stages in the order in which they started.
 func (s *Store) Stages(ctx context.Context, investigation string) ([]record.Stage, error) {
 	stages, err := stagesOf(ctx, s.db.reader, investigation)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Store) Stages(ctx context.Context, investigation string) ([]record.Stag
 }
 
 func stagesOf(ctx context.Context, q querier, investigation string) ([]record.Stage, error) {
-	const query = `SELECT ` + stageColumns + ` FROM stages WHERE investigation = $1 ORDER BY idx, name`
+	const query = `SELECT ` + stageColumns + ` FROM stages WHERE investigation = $1 ORDER BY started_at, idx, name`
 	return selectAll(ctx, q, stageFields, query, investigation)
 }
 

@@ -40,6 +40,7 @@ type Store interface {
 	Catalogues(ctx context.Context, scope transcript.Scope) (hashes []string, err error)
 
 	StartInvestigation(ctx context.Context, r record.Investigation) error
+	SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error
 	FinishInvestigation(ctx context.Context, r record.Investigation) error
 	SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error
 	StartExecution(ctx context.Context, r record.Execution) error

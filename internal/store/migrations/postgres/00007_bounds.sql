@@ -1,5 +1,9 @@
 -- +goose Up
 
+-- What a status tells besides the columns: JSON of record.Envelope and record.StageEnvelope.
+ALTER TABLE investigations ADD COLUMN envelope TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE stages ADD COLUMN envelope TEXT NOT NULL DEFAULT '{}';
+
 -- The sums of ledger, so that nobody reads all of its rows.
 CREATE TABLE ledger_sums (
     investigation TEXT COLLATE "C" PRIMARY KEY,

@@ -53,8 +53,8 @@ type Activities struct {
 
 // Requests reads what a workflow was started with, from its first event.
 type Requests interface {
-	// Inputs returns all arguments, as JSON.
-	Inputs(ctx context.Context, workflowID, runID string) ([][]byte, error)
+	// Inputs returns all arguments, as JSON, and whom Temporal says they are from.
+	Inputs(ctx context.Context, workflowID, runID string) (inputs [][]byte, from string, err error)
 	// Message returns the text of an update "send" that a run has accepted.
 	Message(ctx context.Context, workflowID, runID, updateID string) (string, error)
 }
@@ -83,6 +83,7 @@ type Transcripts interface {
 // Records keeps the picture that outlives Temporal's retention.
 type Records interface {
 	StartInvestigation(ctx context.Context, inv record.Investigation) error
+	SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error
 	FinishInvestigation(ctx context.Context, inv record.Investigation) error
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
 	StartExecution(ctx context.Context, exec record.Execution) error

@@ -465,3 +465,28 @@ func TestActionsExecuted(t *testing.T) {
 		t.Errorf("%+v, %v", saved, err)
 	}
 }
+
+// What this worker cannot do, another may: it is tried again, elsewhere.
+func TestWorkerCannot(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(plan *agent.Plan){
+		"a newer plan":  func(plan *agent.Plan) { plan.Version = agent.PlanVersion + 1 },
+		"a newer agent": func(plan *agent.Plan) { plan.Stages[0].Agents[0].Type = "oracle" },
+	} {
+		b := newBench(t)
+		plan := agent.Plan{Version: agent.PlanVersion, Stages: []agent.StagePlan{{Agents: []agent.AgentPlan{{Name: "A", Type: "default"}}}}}
+		change(&plan)
+		body, err := json.Marshal(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.ref.Plan, err = b.store.PutBlob(t.Context(), body); err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.generate(activities.GenerateIn{Iteration: 1})
+		cannot, ok := errors.AsType[*temporal.ApplicationError](err)
+		if !ok || cannot.Type() != activities.ErrorWorkerCannot || cannot.NonRetryable() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

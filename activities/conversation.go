@@ -20,7 +20,7 @@ func (a *Activities) OpenConversation(ctx context.Context, in OpenConversationIn
 
 func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn) (OpenConversationOut, error) {
 	workflowID := activity.GetInfo(ctx).WorkflowExecution.ID
-	inputs, err := a.Requests.Inputs(ctx, workflowID, in.RunID)
+	inputs, _, err := a.Requests.Inputs(ctx, workflowID, in.RunID)
 	if err != nil {
 		return OpenConversationOut{}, fmt.Errorf("read the request of %s: %w", workflowID, err)
 	}

@@ -2,11 +2,14 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -31,10 +34,61 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 			a.Sessions.End(summary.Ref.session())
 		}
 	}
-	if err := a.Records.SaveStage(ctx, in.Stage, executions); err != nil {
-		return SaveStageOut{}, fmt.Errorf("record stage %s: %w", in.Stage.Name, err)
+	out, err := a.outputOf(ctx, in)
+	if err != nil {
+		return out, err
 	}
-	return a.outputOf(ctx, in)
+	stage := &in.Stage
+	stage.Envelope.Output = out.Output
+	if out.Outcome != "" && stage.Status == agent.StatusCompleted {
+		stage.Outcome = out.Outcome
+	}
+	if stage.Outcome == agent.OutcomeError {
+		_ = json.Unmarshal(out.Fields[fieldMessage], &stage.Envelope.Message)
+	}
+	if err := a.Records.SaveStage(ctx, in.Stage, executions); err != nil {
+		return out, fmt.Errorf("record stage %s: %w", in.Stage.Name, err)
+	}
+	return out, a.saveEnvelope(ctx, in)
+}
+
+// saveEnvelope keeps what is known of the investigation, in case it is never finished.
+func (a *Activities) saveEnvelope(ctx context.Context, in SaveStageIn) error {
+	err := a.maskEnvelope(ctx, in.Plan, &in.Envelope)
+	if err == nil {
+		err = a.Records.SaveEnvelope(ctx, in.Stage.Investigation, in.Envelope)
+	}
+	if err != nil {
+		return fmt.Errorf("record investigation %s: %w", in.Stage.Investigation, err)
+	}
+	return nil
+}
+
+// maskEnvelope masks what people said: it comes from Temporal as they said it.
+func (a *Activities) maskEnvelope(ctx context.Context, hash string, e *record.Envelope) error {
+	if len(e.Answers)+len(e.Undelivered) == 0 {
+		return nil
+	}
+	if hash == "" { // it ended before there was a plan to mask them by
+		e.Undelivered = []string{fmt.Sprintf("%d signals that came before the chain was resolved", len(e.Undelivered))}
+		return nil
+	}
+	plan, err := a.plan(ctx, hash)
+	if err != nil {
+		return err
+	}
+	e.Answers, e.Undelivered = slices.Clone(e.Answers), slices.Clone(e.Undelivered)
+	for n := range e.Answers {
+		if e.Answers[n].Answer, err = a.maskData(plan, requestData, e.Answers[n].Answer); err != nil {
+			return err
+		}
+	}
+	for n := range e.Undelivered {
+		if e.Undelivered[n], err = a.maskData(plan, requestData, e.Undelivered[n]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // execution completes what the workflow knows of an execution by what the plan
@@ -82,10 +136,19 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err != nil {
 		return FinishOut{}, err
 	}
+	in.Envelope.Undelivered = append(in.Envelope.Undelivered, unread...)
+	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {
+		return FinishOut{}, err
+	}
+	for _, stage := range in.Unsaved {
+		if err := a.Records.SaveStage(ctx, stage, nil); err != nil {
+			return FinishOut{}, fmt.Errorf("record stage %s: %w", stage.Name, err)
+		}
+	}
 	now, run := time.Now(), activity.GetInfo(ctx).WorkflowExecution
 	err = a.Records.FinishInvestigation(ctx, record.Investigation{
 		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
-		Report: report, Usage: in.Usage, Undelivered: append(in.Undelivered, unread...), EndedAt: &now, Writer: run.RunID,
+		Report: report, Usage: in.Usage, Envelope: in.Envelope, EndedAt: &now, Writer: run.RunID,
 		WorkflowID: run.ID, RunID: run.RunID, StartedAt: now, // of one that ended before it was resolved
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -96,15 +97,15 @@ func TestMailThatNoModelSaw(t *testing.T) {
 				t.Errorf("the transcript has %+v, %v", entries, err)
 			}
 			finished, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
-				Investigation: "inv", Status: agent.StatusCompleted, Undelivered: []string{"conclude: agent B is not running"},
+				Investigation: "inv", Plan: b.ref.Plan, Status: agent.StatusCompleted, Envelope: record.Envelope{Undelivered: []string{"conclude: agent B is not running"}},
 			})
 			var end activities.FinishOut
 			const want = `guide by Ada: no model call came after it: "look"`
 			if err != nil || finished.Get(&end) != nil || len(end.Undelivered) != 1 || end.Undelivered[0] != want {
 				t.Errorf("%+v, %v", end, err)
 			}
-			if r, err := b.store.Investigation(t.Context(), "inv"); err != nil || len(r.Undelivered) != 2 {
-				t.Errorf("recorded %q, %v", r.Undelivered, err)
+			if r, err := b.store.Investigation(t.Context(), "inv"); err != nil || len(r.Envelope.Undelivered) != 2 {
+				t.Errorf("recorded %q, %v", r.Envelope.Undelivered, err)
 			}
 		})
 	}

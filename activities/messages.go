@@ -44,6 +44,8 @@ type ResolveOut struct {
 	Skeleton agent.Skeleton `json:"skeleton"`
 	// SearchAttributes: they are registered, so workflows may upsert them.
 	SearchAttributes bool `json:"search_attributes,omitempty"`
+	// By is who asked for the investigation.
+	By string `json:"by,omitempty"`
 }
 
 // ReopenIn is what a run takes over that a Temporal reset has made.
@@ -91,14 +93,8 @@ type GenerateIn struct {
 	Notes   []Note   `json:"notes,omitempty"`
 }
 
-// Note is a question and what a person answered.
-type Note struct {
-	Kind     string `json:"kind"`
-	Stage    string `json:"stage"`
-	Question string `json:"question"`
-	Answer   string `json:"answer"`
-	By       string `json:"by,omitempty"`
-}
+// Note is a question and its answer.
+type Note = record.Note
 
 // InputKind says what an Input is.
 type InputKind string
@@ -256,6 +252,8 @@ type SaveStageIn struct {
 	Plan       string             `json:"plan"`
 	Stage      record.Stage       `json:"stage"`
 	Executions []ExecutionSummary `json:"executions,omitempty"`
+	// Envelope is the investigation's, as it was when the stage began.
+	Envelope record.Envelope `json:"envelope,omitzero"`
 }
 
 // SaveStageOut is what the chain goes by.
@@ -266,11 +264,8 @@ type SaveStageOut struct {
 	Fields map[string]json.RawMessage `json:"fields,omitempty"`
 }
 
-// Output is a JSON object that a stage hands on: itself, or a blob if it is over 16 KB.
-type Output struct {
-	Value json.RawMessage `json:"value,omitempty"`
-	Ref   string          `json:"ref,omitempty"`
-}
+// Output is a JSON object that a stage hands on.
+type Output = record.Output
 
 // ExecutionSummary is what a workflow knows of an execution that ended.
 type ExecutionSummary struct {
@@ -286,14 +281,16 @@ type ExecutionSummary struct {
 // FinishIn closes an investigation's record.
 type FinishIn struct {
 	Investigation string          `json:"investigation"`
+	Plan          string          `json:"plan"`
 	Status        agent.Status    `json:"status"`
 	EndReason     agent.EndReason `json:"end_reason"`
 	Error         string          `json:"error,omitempty"`
 	Usage         agent.Usage     `json:"usage"`
-	// Undelivered says which signals found nobody.
-	Undelivered []string `json:"undelivered,omitempty"`
 	// Results name the results of the stages, in order; the last that has text is the report.
-	Results []Source `json:"results,omitempty"`
+	Results  []Source        `json:"results,omitempty"`
+	Envelope record.Envelope `json:"envelope"`
+	// Unsaved are stages that did not come to save themselves.
+	Unsaved []record.Stage `json:"unsaved,omitempty"`
 }
 
 // FinishOut carries the report up to MaxInlineReport bytes.

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -33,7 +34,11 @@ func (k *kept[T]) get(ctx context.Context, blobs Blobs, what, hash string) (docu
 	if err != nil {
 		return document, storeFailure(fmt.Errorf("read %s %s: %w", what, hash, err))
 	}
-	if err := json.Unmarshal(body, &document); err != nil {
+	err = json.Unmarshal(body, &document)
+	switch {
+	case errors.Is(err, agent.ErrNewerPlan):
+		return document, cannot(ctx, fmt.Errorf("read %s %s: %w", what, hash, err))
+	case err != nil:
 		return document, final(ErrorConfiguration, fmt.Errorf("read %s %s: %w", what, hash, err))
 	}
 	k.mu.Lock()

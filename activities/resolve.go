@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,12 +85,14 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 // resolved is what a run has resolved, as its record says.
 func (a *Activities) resolved(ctx context.Context, r record.Investigation) (ResolveOut, error) {
 	plan, err := a.plan(ctx, r.PlanHash)
-	return ResolveOut{Plan: r.PlanHash, Data: r.DataHash, Skeleton: plan.Skeleton(), SearchAttributes: a.SearchAttributes}, err
+	return ResolveOut{
+		Plan: r.PlanHash, Data: r.DataHash, Skeleton: plan.Skeleton(), SearchAttributes: a.SearchAttributes, By: r.Envelope.By,
+	}, err
 }
 
 // planOf reads the request and resolves it; the request's data are kept for r.
 func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (agent.Plan, error) {
-	inputs, err := a.Requests.Inputs(ctx, r.WorkflowID, r.RunID)
+	inputs, from, err := a.Requests.Inputs(ctx, r.WorkflowID, r.RunID)
 	if err != nil {
 		return agent.Plan{}, fmt.Errorf("read the request of %s: %w", r.WorkflowID, err)
 	}
@@ -115,6 +118,9 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (agent
 	}
 	if plan.MaxData > 0 && len(text) > plan.MaxData {
 		plan.Attach()
+	}
+	r.Envelope = record.Envelope{
+		Version: record.EnvelopeVersion, By: cmp.Or(req.By, from), Bounds: plan.Bounds.InForce(plan.Timeout, agent.Extension{}, 0),
 	}
 	r.DataHash, err = a.keepData(ctx, plan, text)
 	return plan, err

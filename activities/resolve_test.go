@@ -17,8 +17,8 @@ import (
 // inbox is what a workflow was started with, and a configuration with one chain.
 type inbox string
 
-func (i inbox) Inputs(context.Context, string, string) ([][]byte, error) {
-	return [][]byte{[]byte(i)}, nil
+func (i inbox) Inputs(context.Context, string, string) ([][]byte, string, error) {
+	return [][]byte{[]byte(i)}, "somebody@a-host", nil
 }
 
 func (inbox) Message(context.Context, string, string, string) (string, error) {
@@ -67,6 +67,9 @@ func TestResolveLeavesARecord(t *testing.T) {
 			got := record.Investigation{Chain: r.Chain, Status: r.Status, Error: r.Error[:min(len(tt.says), len(r.Error))]}
 			if diff := cmp.Diff(record.Investigation{Chain: tt.chain, Status: tt.status, Error: tt.says}, got); diff != "" {
 				t.Errorf("recorded (-want +got):\n%s", diff)
+			}
+			if by := r.Envelope.By; tt.status == agent.StatusRunning && by != "somebody@a-host" {
+				t.Errorf("it was asked for by %q", by)
 			}
 			if r.RunID != "run" || r.StartedAt.IsZero() || (r.EndedAt != nil) != r.Status.Closed() {
 				t.Errorf("recorded %+v", r)

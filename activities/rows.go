@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -235,10 +236,16 @@ func (j *job) begin(ctx context.Context, provider agent.Provider) error {
 	return nil
 }
 
+// runOfStage is the name of the run of the stage that the execution belongs to.
+func (j *job) runOfStage() string {
+	run, _, _ := strings.Cut(j.ref.Execution, "/")
+	return run
+}
+
 // execution is the record of an execution that begins.
 func (j *job) execution(provider agent.Provider) record.Execution {
 	return record.Execution{
-		Investigation: j.ref.Investigation, Name: j.ref.Execution, Stage: j.stage().Name,
+		Investigation: j.ref.Investigation, Name: j.ref.Execution, Stage: j.runOfStage(),
 		Agent: j.agent.Definition, Type: j.row.Name, LLMBackend: j.agent.LLMBackend, Provider: provider.Name,
 		Model: provider.Model, Status: agent.StatusRunning, StartedAt: time.Now(),
 	}

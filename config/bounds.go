@@ -1,7 +1,10 @@
 package config
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 )
@@ -12,7 +15,7 @@ type Bounds struct {
 	// MaxPasses is how often the chain may go through its stages: a jump that would begin one pass more ends the investigation.
 	MaxPasses *int `yaml:"max_passes" min:"1" unit:"passes" default:"3 for a chain that routes"`
 	// MaxLLMCalls bounds the model calls of all agents together.
-	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"10 for a chain that routes, else none"`
+	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"10 for a chain that can go back and whose agents are all single-shot, else none"`
 	// MaxAgentHops is how many stages may be started, each run counted.
 	MaxAgentHops *int `yaml:"max_agent_hops" min:"1" unit:"stages" default:"21 for a chain that routes, else none"`
 	// EdgeLimits bound how often the chain goes from one stage to another; in a graph, how often it jumps.
@@ -39,10 +42,70 @@ type Budgets struct {
 	MaxDuration agent.Duration `yaml:"max_duration" default:"none"`
 }
 
-// complete fills in what is not set, for a chain that routes.
-func (b Bounds) complete() Bounds {
-	all, _ := inherit(Bounds{MaxPasses: new(3), MaxLLMCalls: new(10), MaxAgentHops: new(21)}, b)
+// bounds are a chain's. One that goes from its first stage to its last needs none.
+// Ten model calls are a bound for agents that answer once each; agents that go round
+// a loop of their own have their iterations.
+func (c *Config) bounds(name string) Bounds {
+	chart, standard := c.AgentChains[name].chart(), Bounds{}
+	if chart.routes() {
+		standard.MaxPasses, standard.MaxAgentHops = new(3), new(21)
+	}
+	if chart.loops() && c.answersOnce(name) {
+		standard.MaxLLMCalls = new(10)
+	}
+	all, _ := inherit(standard, chart.Bounds)
 	return all
+}
+
+// answersOnce: every agent of the chain that asks a model asks it once, and there is one.
+func (c *Config) answersOnce(chain string) bool {
+	asking := 0
+	for i := range c.AgentChains[chain].Stages {
+		for _, w := range c.allWork(chain, i) {
+			if !w.kind.Pattern.Model() {
+				continue
+			}
+			if w.kind.Pattern != agent.SingleShot {
+				return false
+			}
+			asking++
+		}
+	}
+	return asking > 0
+}
+
+// planBounds are the bounds of a chain, its budgets with them, and where each of them
+// comes from: own are the chain's settings.
+func (c *Config) planBounds(name string, own inherited) agent.Bounds {
+	out := c.bounds(name).plan(own.Budgets, own.Timeout)
+	origins := map[string]string{}
+	written := c.AgentChains[name].Bounds
+	at := entryPath("agent_chains", name).key("bounds")
+	for _, row := range []struct {
+		key         string
+		force, mine bool
+		origin      origin
+	}{
+		{"max_passes", out.MaxPasses > 0, written.MaxPasses != nil, origin{at: at.key("max_passes")}},
+		{"max_llm_calls", out.MaxLLMCalls > 0, written.MaxLLMCalls != nil, origin{at: at.key("max_llm_calls")}},
+		{"max_agent_hops", out.MaxHops > 0, written.MaxAgentHops != nil, origin{at: at.key("max_agent_hops")}},
+		{"edge_limits", len(out.Edges) > 0, true, origin{at: at.key("edge_limits")}},
+		{"max_tokens_total", out.MaxTokens > 0, true, own.origin("budgets.max_tokens_total")},
+		{"max_cost_usd", out.MaxCost > 0, true, own.origin("budgets.max_cost_usd")},
+		{"max_duration", out.MaxDuration > 0, true, own.origin("budgets.max_duration")},
+		{"timeout", own.Timeout > 0 && out.MaxDuration == 0, true, own.origin("timeout")},
+	} {
+		switch {
+		case row.force && row.mine:
+			origins[row.key] = c.report.where(row.origin).String()
+		case row.force:
+			origins[row.key] = "default"
+		}
+	}
+	if len(origins) > 0 {
+		out.Origins = origins
+	}
+	return out
 }
 
 // plan is the bounds of a chain, its budgets with them.
@@ -90,4 +153,42 @@ func (b Bounds) validate(p path, v *validator, c chart) {
 			v.errorf(at, "%q starts because it waits for %q, which is no jump: in a chain with requires or after only jumps can be limited", e.To, e.From)
 		}
 	}
+}
+
+// tightBounds warns of bounds that one pass through a chain may reach, if every agent
+// uses what it has.
+func (v *validator) tightBounds() {
+	if v.findings.Failed() {
+		return // what is missing needs nothing
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.AgentChains)) {
+		p, b, chart := entryPath("agent_chains", name), v.bounds(name), v.AgentChains[name].chart()
+		calls, hops := make([]int, len(chart.names)), make([]int, len(chart.names))
+		var list []string
+		for i, stage := range chart.names {
+			calls[i], hops[i] = v.modelCalls(name, i), 1
+			list = append(list, fmt.Sprintf("%s %d", stage, calls[i]))
+		}
+		if most, need := value(b.MaxLLMCalls), chart.longest(calls); most > 0 && most < need {
+			v.add(SeverityWarning, p.key("bounds").key("max_llm_calls"), "%d model calls may not be enough for one pass through the chain, whose agents may make %d (%s)",
+				most, need, strings.Join(list, ", "))
+		}
+		if most, need := value(b.MaxAgentHops), chart.longest(hops); most > 0 && most < need {
+			v.add(SeverityWarning, p.key("bounds").key("max_agent_hops"), "%d stages are not enough for one pass through the chain, which has %d", most, need)
+		}
+	}
+}
+
+// modelCalls are as many as the agents of a stage may make: with an iterating agent's
+// last one, which concludes.
+func (c *Config) modelCalls(chain string, i int) (n int) {
+	for _, w := range c.allWork(chain, i) {
+		switch w.kind.Pattern {
+		case agent.Iterating:
+			n += value(w.MaxIterations) + 1
+		case agent.SingleShot:
+			n++
+		}
+	}
+	return n
 }

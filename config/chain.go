@@ -29,7 +29,7 @@ type Chain struct {
 	Timeout agent.Duration `yaml:"timeout" default:"queue.session_timeout"`
 	// Runbook is what all agents are told to go by.
 	Runbook string `yaml:"runbook"`
-	// Bounds limit a chain that routes.
+	// Bounds limit what the chain may do in one investigation.
 	Bounds Bounds `yaml:"bounds"`
 	// Budgets are laid over those of defaults.
 	Budgets Budgets `yaml:"budgets"`

@@ -32,6 +32,48 @@ func (c chart) routes() bool {
 	})
 }
 
+// loops reports whether the chain may go back: by a rule, for another pass, or with an
+// answer. What becomes of an error is no loop.
+func (c chart) loops() bool {
+	for i, name := range c.names {
+		for _, e := range c.from(i) {
+			jump := e.Kind == EdgeRule || e.Kind == EdgeDefault || e.Kind == EdgeLoop
+			if jump && slices.Contains(c.names[:i+1], e.To) {
+				return true
+			}
+		}
+		for _, stage := range c.Interrupts.resumeStages() {
+			if stage == name && i+1 < len(c.names) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// longest is the sum of what stages need, by index, on the longest way through the
+// chain that never goes back; in a graph, of all.
+func (c chart) longest(needs []int) (sum int) {
+	rest := make([]int, len(needs)+1) // from a stage to the end
+	for i, need := range slices.Backward(needs) {
+		for _, e := range c.from(i) {
+			next := slices.Index(c.names, e.To)
+			if e.To == agent.TargetConfirmation {
+				next = i + 1 // once people agree
+			}
+			if next > i {
+				rest[i] = max(rest[i], rest[next])
+			}
+		}
+		rest[i] += need
+		sum += need
+	}
+	if c.graph {
+		return sum
+	}
+	return rest[0]
+}
+
 // Edge is a way that a chain may go. Its ends are names of stages, Start, or
 // targets that are no stages.
 type Edge struct {

@@ -243,6 +243,7 @@ func TestSplittingChangesNothing(t *testing.T) {
 	for _, chain := range one.Chains() {
 		a, errA := one.Plan(agent.PlanRequest{Chain: chain.Name})
 		b, errB := many.Plan(agent.PlanRequest{Chain: chain.Name})
+		a.Bounds.Origins, b.Bounds.Origins = nil, nil // which are files
 		if diff := cmp.Diff(a, b); diff != "" || errA != nil || errB != nil {
 			t.Errorf("chain %s: %v, %v\n%s", chain.Name, errA, errB, diff)
 		}

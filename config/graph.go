@@ -47,7 +47,7 @@ func GraphOf(c *Config, name string) (Graph, error) {
 	own := c.chainSettings(name)
 	g := Graph{
 		Chain: name, Description: chain.Description, Edges: chain.chart().edges(), Timeout: own.Budgets.timeout(own.Timeout),
-		Bounds: c.bounds(name).plan(own.Budgets, own.Timeout), Interrupts: c.interrupts(name).plan(),
+		Bounds: c.planBounds(name, own), Interrupts: c.interrupts(name).plan(),
 	}
 	for _, s := range chain.Stages {
 		f, _ := s.flow()

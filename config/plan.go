@@ -57,8 +57,8 @@ func (r *resolver) plan(req agent.PlanRequest) (agent.Plan, error) {
 	r.requireVariables(name, req.Provider)
 	own := r.chainSettings(name)
 	plan := agent.Plan{
-		Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
-		Bounds: r.bounds(name).plan(own.Budgets, own.Timeout), Interrupts: r.interrupts(name).plan(),
+		Version: agent.PlanVersion, Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
+		Bounds: r.planBounds(name, own), Interrupts: r.interrupts(name).plan(),
 		AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
 	}
 	for i := range r.AgentChains[name].Stages {

@@ -90,6 +90,7 @@ func planOf(c *Config, chain string) agent.Plan {
 	if err != nil {
 		plan.Chain = err.Error()
 	}
+	plan.Bounds.Origins = nil // another place, too
 	return plan
 }
 

@@ -58,7 +58,9 @@ func (c *Config) Conversation(req agent.AgentRequest) (plan agent.Plan, err erro
 		return plan, &PlanError{Problems: r.problems}
 	}
 	stage := agent.StagePlan{SuccessPolicy: agent.SuccessAny, Agents: []agent.AgentPlan{own}}
-	return agent.Plan{Conversation: true, AlertMasking: c.Defaults.AlertMasking.plan(), Stages: []agent.StagePlan{stage}}, nil
+	return agent.Plan{
+		Version: agent.PlanVersion, Conversation: true, AlertMasking: c.Defaults.AlertMasking.plan(), Stages: []agent.StagePlan{stage},
+	}, nil
 }
 
 // ToolPlan is the plan of nobody in particular, to use tools with: it has every

@@ -29,6 +29,7 @@ func (c *Config) validate() {
 	if !c.skipCredentials {
 		v.credentials()
 	}
+	v.tightBounds()
 }
 
 func each[T interface{ validate(path, *validator) }](entries map[string]T, section string, v *validator) {

@@ -163,6 +163,9 @@ func (v *view) chain(p path, name string) *Chain {
 		Bounds: v.source.bounds(name), Budgets: own.Budgets, Interrupts: v.source.interrupts(name),
 	}
 	v.completed(p.key("bounds"), src.Bounds, out.Bounds, "routed chain")
+	if src.Bounds.MaxLLMCalls == nil {
+		v.from[p.key("bounds").key("max_llm_calls").text] = origin{rule: "looping chain of single-shot agents"}
+	}
 	v.completed(p.key("interrupts"), src.Interrupts, out.Interrupts, "asking chain")
 	for i, alertType := range src.AlertTypes {
 		if v.source.chainOf[alertType] == name {

@@ -26,15 +26,6 @@ func (c *Config) chainLevels(name string) []level {
 // chainSettings are what holds for a chain as a whole.
 func (c *Config) chainSettings(name string) inherited { return inheritLevels(c.chainLevels(name)...) }
 
-// bounds are a chain's. One that goes from its first stage to its last needs none.
-func (c *Config) bounds(name string) Bounds {
-	chain := c.AgentChains[name]
-	if chain.chart().routes() {
-		return chain.Bounds.complete()
-	}
-	return chain.Bounds
-}
-
 // interrupts are a chain's. One whose stages hand on text alone asks nothing.
 func (c *Config) interrupts(name string) Interrupts {
 	if c.asks(name) {
@@ -75,6 +66,15 @@ func (c *Config) stageWork(chain string, i int) (agents []work, synthesis *work)
 		synthesis = &w
 	}
 	return agents, synthesis
+}
+
+// allWork is that of all agents of a stage, the synthesis last.
+func (c *Config) allWork(chain string, i int) []work {
+	all, synthesis := c.stageWork(chain, i)
+	if synthesis != nil {
+		all = append(all, *synthesis)
+	}
+	return all
 }
 
 // work resolves an agent of a chain. The last level is its own entry.

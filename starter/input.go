@@ -25,7 +25,7 @@ const (
 // request makes the request that the flags describe. Data that is large goes
 // into the store, if there is one here, and the request names it.
 func (c *cli) request(ctx context.Context, f runFlags) (agent.Request, error) {
-	req := agent.Request{Chain: f.chain, AlertType: f.alertType, Provider: f.provider, UseMock: f.mock, AllowEmpty: f.allowEmpty, Attach: f.attach}
+	req := agent.Request{Chain: f.chain, AlertType: f.alertType, Provider: f.provider, UseMock: f.mock, AllowEmpty: f.allowEmpty, Attach: f.attach, By: f.by}
 	if req.Chain == "" && req.AlertType == "" {
 		return req, usagef("--chain or --alert-type is needed")
 	}

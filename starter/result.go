@@ -121,6 +121,7 @@ func (c *cli) awaitJSON(ctx context.Context, t target) error {
 // record is the outcome as a record, for printing.
 func (o outcome) record() record.Investigation {
 	return record.Investigation{
-		ID: o.ID, Status: o.Status, EndReason: o.EndReason, Error: o.Error, Report: o.Report, Usage: o.Usage, Undelivered: o.Undelivered,
+		ID: o.ID, Status: o.Status, EndReason: o.EndReason, Error: o.Error, Report: o.Report, Usage: o.Usage,
+		Envelope: record.Envelope{Undelivered: o.Undelivered},
 	}
 }

@@ -21,8 +21,8 @@ import (
 
 // runFlags are those of the command run.
 type runFlags struct {
-	chain, alertType, data, provider, runbook, workflowID string
-	mock, json, detach, verbose, allowEmpty, attach       bool
+	chain, alertType, data, provider, runbook, workflowID, by string
+	mock, json, detach, verbose, allowEmpty, attach           bool
 }
 
 func (c *cli) runCommand() *cobra.Command {
@@ -46,6 +46,7 @@ func (c *cli) runCommand() *cobra.Command {
 	set.StringVar(&f.runbook, "runbook", "", "instead of the chain's runbook: a text or @file")
 	set.BoolVar(&f.mock, "mock", false, "let the mocks that the configuration names work in their agents' place")
 	set.StringVar(&f.workflowID, "workflow-id", "", "workflow id (default: the chain or alert type and 8 random characters)")
+	set.StringVar(&f.by, "by", userName(), "who asks")
 	set.BoolVar(&f.json, "json", false, "print nothing but the result, as JSON, when it has ended")
 	set.BoolVar(&f.detach, "detach", false, "print the workflow id and do not wait")
 	set.BoolVar(&f.verbose, "verbose", false, "show prompts, tool calls and results whole")

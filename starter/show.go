@@ -58,6 +58,8 @@ type whole struct {
 	Stages        []record.Stage       `json:"stages"`
 	Executions    []record.Execution   `json:"executions"`
 	Entries       []transcript.Entry   `json:"entries"`
+	// Status is that of an investigation that has ended.
+	Status *workflows.Status `json:"status,omitempty"`
 	// Questions wait for people.
 	Questions []workflows.Interrupt `json:"questions,omitempty"`
 }
@@ -72,6 +74,10 @@ func (c *cli) showJSON(ctx context.Context, st *store.Store, r record.Investigat
 	}
 	if out.Entries, err = st.After(ctx, r.ID, 0, 0); err != nil {
 		return err
+	}
+	if r.Status.Closed() {
+		status := statusFrom(r, out.Stages, out.Executions)
+		out.Status = &status
 	}
 	out.Questions = c.openQuestions(ctx, r)
 	return c.printJSON(out)

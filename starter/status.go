@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -32,6 +33,9 @@ func (c *cli) statusCommand() *cobra.Command {
 func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
 	conn, err := c.dial(ctx)
 	if err != nil {
+		if saved, known, _ := c.savedStatus(ctx, id); known { // Temporal is not needed for it
+			return c.printStatus(saved, nil, asJSON)
+		}
 		return err
 	}
 	defer conn.Close()
@@ -94,18 +98,17 @@ func (c *cli) savedStatus(ctx context.Context, id string) (out workflows.Status,
 	return out, known && err == nil, err
 }
 
+// statusFrom composes the status as the investigation itself did. Records of before
+// envelopes name no agents: those are in the executions.
 func statusFrom(r record.Investigation, stages []record.Stage, executions []record.Execution) workflows.Status {
-	out := workflows.Status{ID: r.ID, Chain: r.Chain, Status: r.Status, EndReason: r.EndReason, Usage: r.Usage, Error: r.Error, Undelivered: r.Undelivered}
-	for _, s := range stages {
-		stage := workflows.StageStatus{Name: s.Name, Status: s.Status, Error: s.Error}
+	for n := range stages {
 		for _, e := range executions {
-			if e.Stage == s.Name {
-				stage.Agents = append(stage.Agents, summaryOf(e))
+			if e.Stage == stages[n].Name && stages[n].Envelope.Version == 0 {
+				stages[n].Envelope.Agents = append(stages[n].Envelope.Agents, summaryOf(e))
 			}
 		}
-		out.Stages = append(out.Stages, stage)
 	}
-	return out
+	return workflows.StatusOf(r, stages)
 }
 
 func summaryOf(e record.Execution) workflows.AgentSummary {
@@ -127,6 +130,9 @@ func (c *cli) printStatus(s workflows.Status, agents map[string]workflows.AgentS
 		return c.printJSON(s)
 	}
 	words := []string{s.ID, s.Chain, string(s.Status), string(s.EndReason), terminal.Tokens(s.Usage)}
+	if s.By != "" {
+		words = append(words, "asked for by "+s.By)
+	}
 	if s.WaitingFor != "" {
 		words = append(words, "waiting for "+s.WaitingFor)
 	}
@@ -135,6 +141,9 @@ func (c *cli) printStatus(s workflows.Status, agents map[string]workflows.AgentS
 		if line != "" {
 			fmt.Fprintln(c.out, "! "+terminal.CleanLine(line))
 		}
+	}
+	if len(s.Bounds) > 0 {
+		fmt.Fprintln(c.out, terminal.CleanLine("bounds: "+boundsLine(s.Bounds)))
 	}
 	c.printOpen(s.ID, s.Questions)
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
@@ -146,6 +155,19 @@ func (c *cli) printStatus(s workflows.Status, agents map[string]workflows.AgentS
 		}
 	}
 	return w.Flush()
+}
+
+// boundsLine lists bounds, and where each comes from.
+func boundsLine(bounds []agent.Bound) string {
+	var words []string
+	for _, b := range bounds {
+		word := b.Name + " " + b.Limit
+		if b.From != "" {
+			word += " (" + b.From + ")"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " · ")
 }
 
 // present leaves out what is empty, and what is said twice.

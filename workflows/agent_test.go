@@ -372,3 +372,27 @@ func endOf(t *testing.T, env *testsuite.TestWorkflowEnvironment, result any) {
 		t.Fatal(err)
 	}
 }
+
+// A call that touches only our own store runs where the agent's workflow runs, unless
+// that worker cannot do it: then a worker runs it that can.
+func TestOwnToolsGoToAnotherWorker(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	f.ownTools = func(activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {
+		if len(f.own) < 3 {
+			return activities.CallOwnToolsOut{}, temporal.NewApplicationError("the plan is newer", activities.ErrorWorkerCannot)
+		}
+		return activities.CallOwnToolsOut{}, nil
+	}
+	own := ask(agent.ToolCoreMemoryAppend)
+	own.Calls[0].Own = true
+	f.model = script(own, say("done"))
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || f.inputs() != "," {
+		t.Errorf("got %+v, and the model was told %q", got, f.inputs())
+	}
+	if diff := cmp.Diff([]bool{true, false, false}, f.local); diff != "" {
+		t.Errorf("tries on the workflow's own worker (-want +got):\n%s", diff)
+	}
+}

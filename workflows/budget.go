@@ -49,7 +49,7 @@ func (r *investigationRun) extend(ctx workflow.Context, e ExtendBudget) (Budget,
 			return Budget{}, err
 		}
 	}
-	r.state.Extended = r.state.Extended.Add(e.Extension)
+	r.state.Extended, r.state.Longer = r.state.Extended.Add(e.Extension), r.state.Longer+e.Duration
 	r.state.Deadline.extend(e.Duration.D())
 	if budget := r.budget(); budget != nil {
 		return *budget, nil
@@ -57,8 +57,11 @@ func (r *investigationRun) extend(ctx workflow.Context, e ExtendBudget) (Budget,
 	return Budget{}, nil
 }
 
-// budget is what bounds the investigation; nil = nothing does.
+// budget is what bounds the investigation; nil = nothing does, or nothing any more.
 func (r *investigationRun) budget() *Budget {
+	if r.result.Status.Closed() {
+		return nil
+	}
 	b := r.state.Resolved.Skeleton.Bounds.Extend(r.state.Extended)
 	out := Budget{
 		LLMCalls: b.MaxLLMCalls, Tokens: b.MaxTokens, CostUSD: b.MaxCost, Hops: b.MaxHops, Passes: b.MaxPasses,

@@ -1,12 +1,13 @@
 package workflows
 
 import (
-	"fmt"
-	"strings"
+	"cmp"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 const (
@@ -14,45 +15,127 @@ const (
 	maxErrors  = 50
 )
 
-// record keeps how a stage ended, for those who ask for the status.
+// record keeps how a stage ended, as the stage has saved it itself if it could.
 func (r *investigationRun) record(ctx workflow.Context, s *stageChild) {
-	result, now := s.result, workflow.Now(ctx)
-	ended := StageRun{
-		Stage: s.plan.Name, Pass: r.state.Walk.Pass + 1, Started: s.started, Completed: now, DurationMS: now.Sub(s.started).Milliseconds(),
-		Status: result.Status, Outcome: result.Outcome, Error: clip(result.Error, 300), LLMCalls: result.Usage.ModelCalls,
+	result := *s.result
+	unsaved := result.Started.IsZero()
+	if unsaved {
+		result.Started, result.Ended = s.started, workflow.Now(ctx)
 	}
-	for _, a := range result.Agents {
-		ended.Agents = append(ended.Agents, a.Name)
+	ended := s.in.record(result)
+	r.state.Ran = newest(append(r.state.Ran, ended), maxHistory)
+	if unsaved {
+		r.state.Unsaved = newest(append(r.state.Unsaved, ended), maxErrors)
 	}
-	r.state.History = newest(append(r.state.History, ended), maxHistory)
-	if result.Status == agent.StatusCompleted && result.Outcome != agent.OutcomeError {
-		return
+}
+
+// forget drops what a run of a stage handed on: it would only be carried along.
+func (r *investigationRun) forget(run string) {
+	for n := range r.state.Ran {
+		if r.state.Ran[n].Name == run {
+			r.state.Ran[n].Envelope.Output = record.Output{}
+		}
 	}
-	failed := StageError{Stage: s.plan.Name, Error: clip(result.why(), 500), ErrorType: result.ErrorType, Timestamp: now}
-	r.state.Errors = newest(append(r.state.Errors, failed), maxErrors)
 }
 
 // why says why a stage has not succeeded.
-func (s StageResult) why() string {
-	if s.Status != agent.StatusCompleted {
-		return orText(s.Error, string(s.Status))
-	}
-	return strings.TrimSuffix(fmt.Sprintf("its output has the outcome %q: %s", s.Outcome, textField(s.Fields, "message")), ": ")
-}
+func (s StageResult) why() string { return StageInput{}.record(s).Why() }
 
 // newest are the last n.
 func newest[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }
 
-// outputs are what the stages of this pass hand on.
-func (r *investigationRun) outputs() map[string]Output {
-	out := map[string]Output{}
-	for _, result := range r.state.Results {
-		if result.Void {
-			continue
+// envelope is what a status tells besides the runs of the stages.
+func (r *investigationRun) envelope() record.Envelope {
+	skeleton := r.state.Resolved.Skeleton
+	out := record.Envelope{
+		Version: record.EnvelopeVersion, By: r.state.Resolved.By, Pass: r.state.Walk.Pass + 1, Hops: r.state.Walk.Hops,
+		Bounds:  skeleton.Bounds.InForce(skeleton.Timeout, r.state.Extended, r.state.Longer),
+		Answers: r.state.Answers, Undelivered: r.state.Undelivered,
+	}
+	for n, stage := range skeleton.Stages {
+		if r.state.Runs[n] == 0 {
+			out.Pending = append(out.Pending, stage.Name)
 		}
-		stage := r.state.Resolved.Skeleton.Stages[result.Index]
-		out[orText(stage.OutputKey, stage.Name)] = Output{
-			Stage: result.Stage, Execution: result.Execution, Value: result.Output.Value, Ref: result.Output.Ref,
+	}
+	for _, result := range r.state.Results {
+		if !result.Void {
+			out.Outputs = append(out.Outputs, result.Stage)
+		}
+	}
+	return out
+}
+
+// StatusOf composes a status: of an investigation that has ended from what the store
+// has of it, and, by the workflow itself, of one that runs from what the store would
+// have. The runs of stages may be in any order.
+func StatusOf(r record.Investigation, runs []record.Stage) Status {
+	e := r.Envelope
+	out := Status{
+		ID: r.ID, Chain: r.Chain, Status: r.Status, EndReason: r.EndReason, By: e.By, Usage: r.Usage, Error: r.Error,
+		Pass: e.Pass, Hops: e.Hops, Bounds: e.Bounds, Answers: e.Answers, Undelivered: e.Undelivered,
+	}
+	var ended []record.Stage
+	for _, s := range runs {
+		if s.EndedAt != nil {
+			ended = append(ended, s)
+		}
+	}
+	slices.SortStableFunc(ended, func(a, b record.Stage) int {
+		return cmp.Or(a.EndedAt.Compare(*b.EndedAt), cmp.Compare(a.Envelope.Order, b.Envelope.Order))
+	})
+	for _, s := range newest(ended, maxHistory) {
+		out.History = append(out.History, runOf(s))
+		if s.Status != agent.StatusCompleted || s.Outcome == agent.OutcomeError {
+			failed := StageError{Stage: s.Name, Error: clip(s.Why(), 500), ErrorType: s.Envelope.ErrorType, Timestamp: *s.EndedAt}
+			out.Errors = newest(append(out.Errors, failed), maxErrors)
+		}
+	}
+	out.Stages = stagesOf(r, runs)
+	out.Outputs = outputsOf(e, runs)
+	return out
+}
+
+func runOf(s record.Stage) StageRun {
+	run := StageRun{
+		Stage: s.Name, Pass: s.Envelope.Pass, Started: s.StartedAt, Completed: *s.EndedAt, DurationMS: s.EndedAt.Sub(s.StartedAt).Milliseconds(),
+		Status: s.Status, Outcome: s.Outcome, Error: clip(s.Error, 300),
+	}
+	for _, a := range s.Envelope.Agents {
+		run.Agents = append(run.Agents, a.Name)
+		run.LLMCalls += a.Usage.ModelCalls
+	}
+	return run
+}
+
+// stagesOf are the runs of stages in the order in which they started, each with its
+// own agents, and the stages that have not run.
+func stagesOf(r record.Investigation, runs []record.Stage) (out []StageStatus) {
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b record.Stage) int {
+		return cmp.Compare(a.Envelope.Order, b.Envelope.Order)
+	})
+	for _, s := range runs {
+		out = append(out, StageStatus{Name: s.Name, Run: s.Envelope.Run, Status: s.Status, Agents: s.Envelope.Agents, Error: s.Error})
+	}
+	out = newest(out, maxHistory)
+	status := agent.StatusPending
+	if r.Status.Closed() {
+		status = agent.StatusSkipped
+	}
+	for _, name := range r.Envelope.Pending {
+		if !slices.ContainsFunc(runs, func(s record.Stage) bool { return s.Name == name }) {
+			out = append(out, StageStatus{Name: name, Status: status})
+		}
+	}
+	return out
+}
+
+// outputsOf are what the stages of the last pass hand on.
+func outputsOf(e record.Envelope, runs []record.Stage) map[string]Output {
+	out := map[string]Output{}
+	for _, s := range runs {
+		if slices.Contains(e.Outputs, s.Name) {
+			out[s.Envelope.Key] = Output{Stage: s.Name, Execution: s.Result, Value: s.Envelope.Output.Value, Ref: s.Envelope.Output.Ref}
 		}
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -38,6 +39,7 @@ type fake struct {
 	resolve    func(context.Context) error
 
 	own       []activities.CallOwnToolsIn
+	local     []bool // of own
 	generated []activities.GenerateIn
 	called    []activities.CallToolIn
 	saved     []activities.SaveStageIn
@@ -117,10 +119,11 @@ func (f *fake) Finish(_ context.Context, in activities.FinishIn) (activities.Fin
 	return activities.FinishOut{Report: fmt.Sprint(in.Results), Undelivered: f.unread}, nil
 }
 
-func (f *fake) CallOwnTools(_ context.Context, in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {
+func (f *fake) CallOwnTools(ctx context.Context, in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.own = append(f.own, in)
+	f.local = append(f.local, activity.GetInfo(ctx).IsLocalActivity)
 	if f.ownTools == nil {
 		return activities.CallOwnToolsOut{}, nil
 	}

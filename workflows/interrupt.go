@@ -106,6 +106,7 @@ func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *inter
 	switch a := i.answer; {
 	case a == nil && r.over(ctx): // it ends for a reason of its own
 	case a == nil && !i.rule.Continue:
+		r.keep(i.note())
 		way.Stop(agent.EndInterruptExpired)
 	case a != nil && i.Kind == string(route.Confirmation) && !*a.Approved:
 		r.keep(i.note())

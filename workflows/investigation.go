@@ -10,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
@@ -24,7 +25,7 @@ func Investigation(ctx workflow.Context, input converter.RawValue) (Investigatio
 // investigationState is what an investigation carries from one of its runs to the next.
 type investigationState struct {
 	Resolved activities.ResolveOut `json:"resolved"`
-	Stages   []StageStatus         `json:"stages"`
+	Stages   []StageStatus         `json:"stages"` // of the chain, as each stands
 	Walk     route.State           `json:"walk"`
 	Runs     []int                 `json:"runs,omitempty"` // of each stage
 	// Results are those of the stages, in the order in which they ended. Those of
@@ -33,12 +34,13 @@ type investigationState struct {
 	Answers     []activities.Note `json:"answers,omitempty"`
 	Asked       int               `json:"asked,omitempty"` // questions so far
 	Extended    agent.Extension   `json:"extended,omitzero"`
+	Longer      agent.Duration    `json:"longer,omitempty"` // by so much the time was extended
 	Usage       agent.Usage       `json:"usage"`
 	Steering    Steering          `json:"steering"`
 	Letters     int               `json:"letters,omitempty"` // that people have written to agents
 	Deadline    deadline          `json:"deadline"`
-	History     []StageRun        `json:"history,omitempty"`
-	Errors      []StageError      `json:"errors,omitempty"`
+	Ran         []record.Stage    `json:"ran,omitempty"`     // the newest 200, in the order in which they ended
+	Unsaved     []record.Stage    `json:"unsaved,omitempty"` // those that did not come to save themselves
 	Undelivered []string          `json:"undelivered,omitempty"`
 	Shown       *attributes       `json:"shown,omitempty"`
 }
@@ -84,9 +86,8 @@ func startedOnce(ctx workflow.Context) error {
 // stageResult is the execution whose final text stands for a run of a stage.
 type stageResult struct {
 	activities.Source
-	Output activities.Output `json:"output,omitzero"`
-	Index  int               `json:"index"`
-	Void   bool              `json:"void,omitempty"` // a later pass has begun before it
+	Index int  `json:"index"`
+	Void  bool `json:"void,omitempty"` // a later pass has begun before it
 }
 
 type investigationRun struct {
@@ -177,27 +178,28 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	r.signals.settle(cleanup)
 	r.settle(ctx)
 	in := activities.FinishIn{
-		Investigation: r.id, Status: r.result.Status, EndReason: r.result.EndReason,
+		Investigation: r.id, Plan: r.state.Resolved.Plan, Envelope: r.envelope(), Unsaved: r.state.Unsaved,
+		Status: r.result.Status, EndReason: r.result.EndReason,
 		Error: r.result.Error, Usage: r.state.Usage,
 		Results: append(r.sources(true), r.sources(false)...), // a pass that has come to nothing leaves that of the one before
 	}
 	var out activities.FinishOut
 	for refusals := -1; refusals != r.refusals; { // until nobody has come too late
-		refusals, in.Undelivered = r.refusals, r.state.Undelivered
+		refusals, in.Envelope.Undelivered = r.refusals, r.state.Undelivered
 		if err := workflow.ExecuteActivity(storeOptions(cleanup, "report"), act.Finish, in).Get(cleanup, &out); err != nil {
 			return r.result, err
 		}
 		r.signals.settle(cleanup)
 	}
 	r.result.Report, r.result.ReportRef = out.Report, out.ReportRef
-	r.state.Undelivered = append(r.state.Undelivered, out.Undelivered...)
-	r.result.Undelivered = r.state.Undelivered
-	r.result.Stages, r.result.Usage = r.state.Stages, r.state.Usage
+	r.result.Undelivered = append(r.state.Undelivered, out.Undelivered...)
+	r.state.Undelivered = r.result.Undelivered
+	r.result.Stages, r.result.Usage = r.snapshot().Stages, r.state.Usage
 	r.show(cleanup)
 	return ending(r.result.Status, r.result, r.result.Error, string(r.result.EndReason))
 }
 
-// settle decides the status, and marks what was never started.
+// settle decides the status.
 func (r *investigationRun) settle(ctx workflow.Context) {
 	r.result.Status, r.result.EndReason = agent.StatusCompleted, r.state.Walk.End
 	switch {
@@ -214,11 +216,6 @@ func (r *investigationRun) settle(ctx workflow.Context) {
 		r.result.Status = agent.StatusTimedOut
 	case r.state.Walk.End.Failure():
 		r.result.Status = agent.StatusFailed
-	}
-	for i := range r.state.Stages {
-		if r.state.Stages[i].Status == agent.StatusPending {
-			r.state.Stages[i].Status = agent.StatusSkipped
-		}
 	}
 }
 

@@ -192,7 +192,7 @@ func TestGuidanceGoesIntoTheMail(t *testing.T) {
 			t.Errorf("undelivered %q, want %q in it", got.Undelivered[n], want)
 		}
 	}
-	if diff := cmp.Diff(got.Undelivered[:2], f.finished[0].Undelivered); diff != "" {
+	if diff := cmp.Diff(got.Undelivered[:2], f.finished[0].Envelope.Undelivered); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
 }
@@ -214,7 +214,7 @@ func TestSaidTooLate(t *testing.T) {
 	if diff := cmp.Diff(want, got.Undelivered); diff != "" || len(f.posted) != 0 {
 		t.Errorf("posted %v, undelivered (-want +got):\n%s", f.posted, diff)
 	}
-	if diff := cmp.Diff(want, f.finished[len(f.finished)-1].Undelivered); diff != "" {
+	if diff := cmp.Diff(want, f.finished[len(f.finished)-1].Envelope.Undelivered); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
 }

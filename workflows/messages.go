@@ -6,6 +6,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // TaskQueue is where workflows, model calls and the tools of the main group run.
@@ -228,6 +229,11 @@ type StageInput struct {
 	Earlier  []activities.Source `json:"earlier,omitempty"`
 	Notes    []activities.Note   `json:"notes,omitempty"`
 	Steering Steering            `json:"steering"`
+	// Order, Run and Pass: see record.StageEnvelope. Envelope is the investigation's, without the notes.
+	Order    int             `json:"order,omitempty"`
+	Run      int             `json:"run,omitempty"`
+	Pass     int             `json:"pass,omitempty"`
+	Envelope record.Envelope `json:"envelope,omitzero"`
 }
 
 // StageResult is what an investigation keeps of a stage.
@@ -240,7 +246,9 @@ type StageResult struct {
 	Usage  agent.Usage    `json:"usage"`
 	Error  string         `json:"error,omitempty"`
 	// ErrorType is the stable type of the error that made the stage fail.
-	ErrorType string `json:"error_type,omitempty"`
+	ErrorType string    `json:"error_type,omitempty"`
+	Started   time.Time `json:"started,omitzero"` // zero: the stage has not saved itself
+	Ended     time.Time `json:"ended,omitzero"`
 	// Bound of the investigation that an agent has reached; nothing comes after the stage.
 	Bound agent.EndReason `json:"bound,omitempty"`
 	// Fields are the keys of the stage's output that routing asks for.
@@ -252,17 +260,7 @@ type StageResult struct {
 }
 
 // AgentSummary is an agent's line in a status.
-type AgentSummary struct {
-	Name       string           `json:"name"`
-	Status     agent.Status     `json:"status"`
-	StopReason agent.StopReason `json:"stop_reason,omitempty"`
-	Model      string           `json:"model,omitempty"`
-	Iterations int              `json:"iterations,omitempty"`
-	Usage      agent.Usage      `json:"usage"`
-	Error      string           `json:"error,omitempty"`
-	// WorkflowID answers the query "status" while the agent runs.
-	WorkflowID string `json:"workflow_id,omitempty"`
-}
+type AgentSummary = record.AgentSummary
 
 // AgentInput starts an execution.
 type AgentInput struct {
@@ -313,9 +311,9 @@ type InvestigationResult struct {
 	Undelivered []string `json:"undelivered,omitempty"`
 }
 
-// StageStatus is a stage's line in a status.
+// StageStatus is the line of a run of a stage in a status, or of a stage that has not run.
 type StageStatus struct {
-	Name   string         `json:"name"`
+	Name   string         `json:"name"`          // the run's, as in StageRun
 	Run    int            `json:"run,omitempty"` // how often it has been started
 	Status agent.Status   `json:"status"`
 	Agents []AgentSummary `json:"agents,omitempty"`
@@ -328,8 +326,11 @@ type Status struct {
 	Chain     string          `json:"chain,omitempty"`
 	Status    agent.Status    `json:"status"`
 	EndReason agent.EndReason `json:"end_reason,omitempty"`
-	Stages    []StageStatus   `json:"stages,omitempty"`
-	Usage     agent.Usage     `json:"usage"` // of the stages that ended
+	By        string          `json:"by,omitempty"` // who asked for it
+	// Stages are the newest 200 runs of stages in the order in which they started,
+	// and then those that have not run.
+	Stages []StageStatus `json:"stages,omitempty"`
+	Usage  agent.Usage   `json:"usage"` // of the stages that ended
 	// WaitingFor says whom or what the investigation waits for.
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Waiting are the tool calls that a person has to decide.
@@ -341,9 +342,12 @@ type Status struct {
 	Questions []Interrupt `json:"questions,omitempty"`
 	// Answers are the newest, as the agents are told them.
 	Answers []activities.Note `json:"answers,omitempty"`
-	Budget  *Budget           `json:"budget,omitempty"` // nil: nothing bounds it
-	Pass    int               `json:"pass,omitempty"`   // from 1
-	Hops    int               `json:"hops,omitempty"`   // stages that were started
+	// Bounds are those in force, and where they come from; Budget is what is left of
+	// them to raise while the investigation runs.
+	Bounds []agent.Bound `json:"bounds,omitempty"`
+	Budget *Budget       `json:"budget,omitempty"` // nil: nothing bounds it
+	Pass   int           `json:"pass,omitempty"`   // from 1
+	Hops   int           `json:"hops,omitempty"`   // stages that were started
 	// Outputs are what the stages of this pass hand on, by their output keys.
 	Outputs map[string]Output `json:"outputs,omitempty"`
 	// History are the newest 200 stages that have ended, in that order, and Errors

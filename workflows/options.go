@@ -116,10 +116,12 @@ func limited(attempts int32, policy *temporal.RetryPolicy) *temporal.RetryPolicy
 // ownToolOptions are for calls that touch only our own store: they run within the
 // workflow task, and a crash runs them again into what they have written.
 func ownToolOptions(ctx workflow.Context, summary string) workflow.Context {
+	policy := limited(ownToolAttempts, retry(5*time.Second))
+	policy.NonRetryableErrorTypes = append(policy.NonRetryableErrorTypes, activities.ErrorWorkerCannot)
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout:    storeTimeout,
 		ScheduleToCloseTimeout: 5 * storeTimeout,
-		RetryPolicy:            limited(ownToolAttempts, retry(5*time.Second)),
+		RetryPolicy:            policy,
 		Summary:                summary,
 	})
 }

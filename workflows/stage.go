@@ -285,19 +285,16 @@ func (r *stageRun) guide(ctx workflow.Context, sig signal) {
 
 // save records how the stage and its executions ended.
 func (r *stageRun) save(ctx workflow.Context) error {
-	ended := workflow.Now(ctx)
-	in := activities.SaveStageIn{Plan: r.in.Plan, Stage: record.Stage{
-		Investigation: r.in.Investigation, Name: r.in.Stage.Name, Index: r.in.Index,
-		Status: r.result.Status, Outcome: r.result.Outcome, Result: r.result.Result, Error: r.result.Error,
-		StartedAt: r.started, EndedAt: &ended,
-	}}
+	r.result.Started, r.result.Ended = r.started, workflow.Now(ctx)
+	r.result.Agents = r.summaries()
+	in := activities.SaveStageIn{Plan: r.in.Plan, Stage: r.in.record(r.result), Envelope: r.in.Envelope}
+	in.Envelope.Answers = r.in.Notes
 	for _, m := range r.agents {
 		in.Executions = append(in.Executions, activities.ExecutionSummary{
 			Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
 			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip(m.result.Error, 500),
 		})
 	}
-	r.result.Agents = r.summaries()
 	var out activities.SaveStageOut
 	err := workflow.ExecuteActivity(storeOptions(ctx, "stage "+r.in.Stage.Name), act.SaveStage, in).Get(ctx, &out)
 	r.result.Fields, r.result.Output = out.Fields, out.Output
@@ -305,6 +302,26 @@ func (r *stageRun) save(ctx workflow.Context) error {
 		r.result.Outcome = out.Outcome
 	}
 	return err
+}
+
+// record is how a run of a stage ended, for the store and for who asks for the status.
+// Times are as exact as a store keeps them.
+func (in StageInput) record(result StageResult) record.Stage {
+	name, _, _ := strings.Cut(in.Stage.Name, "#")
+	ended := result.Ended.UTC().Truncate(time.Microsecond)
+	out := record.Stage{
+		Investigation: in.Investigation, Name: in.Stage.Name, Index: in.Index,
+		Status: result.Status, Outcome: result.Outcome, Result: result.Result, Error: result.Error,
+		StartedAt: result.Started.UTC().Truncate(time.Microsecond), EndedAt: &ended,
+		Envelope: record.StageEnvelope{
+			Version: record.EnvelopeVersion, Order: in.Order, Run: in.Run, Pass: in.Pass, Agents: result.Agents, ErrorType: result.ErrorType,
+			Key: orText(in.Stage.OutputKey, name), Output: result.Output,
+		},
+	}
+	if result.Outcome == agent.OutcomeError {
+		out.Envelope.Message = textField(result.Fields, "message")
+	}
+	return out
 }
 
 func (r *stageRun) summaries() []AgentSummary {

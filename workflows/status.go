@@ -2,12 +2,14 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 func (r *investigationRun) answerQueries(ctx workflow.Context) error {
@@ -21,52 +23,51 @@ func (r *investigationRun) answerQueries(ctx workflow.Context) error {
 	return workflow.SetQueryHandlerWithOptions(ctx, QueryResult, result, options)
 }
 
-// snapshot is the investigation's status now.
+// snapshot is the investigation's status now: as its record says it, and what only
+// this workflow knows.
 func (r *investigationRun) snapshot() Status {
+	out := StatusOf(record.Investigation{
+		ID: r.id, Chain: r.state.Resolved.Skeleton.Chain, Status: r.result.Status, EndReason: r.result.EndReason, Error: r.result.Error,
+		Usage: r.state.Usage, Envelope: r.envelope(),
+	}, append(slices.Clone(r.state.Ran), r.runningStages()...))
 	waiting := r.waiting()
-	out := Status{
-		ID: r.id, Chain: r.state.Resolved.Skeleton.Chain, Status: r.result.Status, EndReason: r.result.EndReason,
-		Stages: r.state.Stages, Usage: r.state.Usage, Waiting: waiting.Approvals, Outages: waiting.Outages, Asleep: waiting.Asleep,
-		Questions: r.questions(), Answers: r.state.Answers, Pass: r.state.Walk.Pass + 1, Hops: r.state.Walk.Hops,
-		Undelivered: r.state.Undelivered, Error: r.result.Error,
-		Budget: r.budget(), Outputs: r.outputs(), History: r.state.History, Errors: r.state.Errors,
-	}
+	out.Waiting, out.Outages, out.Asleep = waiting.Approvals, waiting.Outages, waiting.Asleep
+	out.Questions, out.Budget = r.questions(), r.budget()
 	switch {
 	case r.result.Status.Closed():
 	case r.state.Steering.Paused:
-		out.Stages = r.withRunning()
 		out.Status, out.WaitingFor = agent.StatusPaused, "a person: signal resume or conclude"
 	case len(out.Questions) > 0:
-		out.Stages = r.withRunning()
 		out.WaitingFor = fmt.Sprintf("a person: answer %d question(s)", len(out.Questions))
 	case len(out.Waiting) > 0:
-		out.Stages = r.withRunning()
 		out.WaitingFor = fmt.Sprintf("a person: approve or deny %d tool call(s)", len(out.Waiting))
 	case len(out.Outages) > 0:
-		out.Stages = r.withRunning()
 		out.WaitingFor = out.Outages[0].String()
 	case len(r.state.Stages) == 0:
 		out.WaitingFor = "the chain to be resolved"
 	case len(r.running) > 0:
-		out.Stages = r.withRunning()
 		out.WaitingFor = "the agents of stage " + r.running[0].plan.Name
 	}
 	return out
 }
 
-// withRunning lists the agents of the stage that runs, with the workflow ids
-// that say what they do: a query must not ask other workflows.
-func (r *investigationRun) withRunning() []StageStatus {
-	stages := append([]StageStatus(nil), r.state.Stages...)
+// runningStages are the stages that run, with the workflow ids of their agents, which
+// say what they do: a query must not ask other workflows.
+func (r *investigationRun) runningStages() (out []record.Stage) {
 	for _, s := range r.running {
+		stage := record.Stage{
+			Name: s.plan.Name, Index: s.index, Status: agent.StatusRunning, StartedAt: s.started,
+			Envelope: record.StageEnvelope{Order: s.in.Order, Run: s.in.Run, Pass: s.in.Pass},
+		}
 		for _, a := range s.plan.Agents {
-			stages[s.index].Agents = append(stages[s.index].Agents, AgentSummary{
+			stage.Envelope.Agents = append(stage.Envelope.Agents, AgentSummary{
 				Name: a.Name, Status: agent.StatusRunning, Model: a.Model(0),
 				WorkflowID: childID(r.id, executionName(s.plan.Name, a.Name)),
 			})
 		}
+		out = append(out, stage)
 	}
-	return stages
+	return out
 }
 
 // questions are those that wait for people.

@@ -17,6 +17,7 @@ import (
 type stageChild struct {
 	index   int
 	plan    agent.StageSkeleton // with the name of this run
+	in      StageInput
 	child   *child
 	waiting Waiting // what its agents wait for
 	started time.Time
@@ -79,6 +80,10 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	r.family.afterReset(ctx)
 	plan := r.state.Resolved.Skeleton.Stages[n]
 	r.state.Runs[n]++
+	order := 0
+	for _, runs := range r.state.Runs {
+		order += runs
+	}
 	if r.state.Runs[n] > 1 { // executions and records of each run are their own
 		plan.Name = fmt.Sprintf("%s#%d", plan.Name, r.state.Runs[n])
 	}
@@ -87,7 +92,10 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	in := StageInput{
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: n, Stage: plan,
 		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: Steering{Paused: r.state.Steering.Paused},
+		Order: order, Run: r.state.Runs[n], Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(),
 	}
+	in.Envelope.Answers = nil // they are among the notes
+	s.in = in
 	r.running = append(r.running, s)
 	r.show(ctx)
 	s.child = r.family.start(ctx, plan.Name, plan.Name, Stage, in)
@@ -146,15 +154,15 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 			break
 		}
 	}
-	result, status := *s.result, &r.state.Stages[s.index]
-	status.Status, status.Agents, status.Error = result.Status, result.Agents, result.Error
+	result := *s.result
+	r.state.Stages[s.index].Status = result.Status
 	r.state.Usage = r.state.Usage.Add(result.Usage)
 	for _, why := range result.Undelivered {
 		r.undelivered(why)
 	}
 	if result.Result != "" {
 		source := activities.Source{Stage: s.plan.Name, Execution: result.Result}
-		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index, Output: result.Output})
+		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index})
 	}
 	r.record(ctx, s)
 	pass := r.state.Walk.Pass
@@ -185,7 +193,8 @@ func (r *investigationRun) void(way route.Walk) {
 	void := 0
 	for _, result := range slices.Backward(r.state.Results) {
 		if way.State.Stages[result.Index] == "" {
-			result.Void, result.Output = true, activities.Output{}
+			result.Void = true
+			r.forget(result.Stage)
 		}
 		if result.Void {
 			void++

@@ -1,5 +1,10 @@
 package agent
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Extension raises the bounds of a running investigation.
 type Extension struct {
 	LLMCalls int     `json:"llm_calls,omitempty"`
@@ -40,4 +45,40 @@ func (b Bounds) Exceeded(used, needs Usage) EndReason {
 		return EndBudget
 	}
 	return ""
+}
+
+// Bound is a bound in force, as people are told of it.
+type Bound struct {
+	Name  string `json:"name"` // its key in the configuration
+	Limit string `json:"limit"`
+	From  string `json:"from,omitempty"` // see Bounds.Origins
+}
+
+// InForce lists the bounds, that of the time among them, as they are after an extension,
+// and after one that makes the time longer.
+func (b Bounds) InForce(timeout Duration, e Extension, longer Duration) (out []Bound) {
+	add := func(name, key, limit string, extended bool) {
+		from := b.Origins[key]
+		if extended {
+			from = strings.TrimPrefix(from+", extended", ", ")
+		}
+		if limit != "0" && limit != "0s" {
+			out = append(out, Bound{Name: name, Limit: limit, From: from})
+		}
+	}
+	now := b.Extend(e)
+	add("max_passes", "max_passes", strconv.Itoa(now.MaxPasses), false)
+	add("max_llm_calls", "max_llm_calls", strconv.Itoa(now.MaxLLMCalls), e.LLMCalls > 0)
+	add("max_agent_hops", "max_agent_hops", strconv.Itoa(now.MaxHops), false)
+	for _, edge := range b.Edges {
+		add("edge_limits "+edge.From+"→"+edge.To, "edge_limits", strconv.Itoa(edge.Max), false)
+	}
+	add("max_tokens_total", "max_tokens_total", strconv.Itoa(now.MaxTokens), e.Tokens > 0)
+	add("max_cost_usd", "max_cost_usd", strconv.FormatFloat(now.MaxCost, 'f', -1, 64), e.CostUSD > 0)
+	clock := "timeout"
+	if b.MaxDuration > 0 {
+		clock = "max_duration"
+	}
+	add(clock, clock, (timeout + longer).String(), longer > 0)
+	return out
 }

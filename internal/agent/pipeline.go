@@ -56,6 +56,9 @@ type Bounds struct {
 	MaxCost   float64 `json:"max_cost_usd,omitempty"`
 	// MaxDuration is the plan's timeout if that is the budget's; it then ends cleanly.
 	MaxDuration Duration `json:"max_duration,omitempty"`
+	// Origins say where each bound comes from, by its key in the configuration: the
+	// file and line, or "default".
+	Origins map[string]string `json:"origins,omitempty"`
 }
 
 // EdgeLimit bounds how often a chain goes from one stage to another.

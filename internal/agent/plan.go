@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ import (
 // filled in. It is recorded once, at the start, and nothing later looks at live
 // configuration. It holds no secret: only names of environment variables.
 type Plan struct {
+	// Version is the PlanVersion of the program that has made the plan.
+	Version   int    `json:"version"`
 	Chain     string `json:"chain"`
 	AlertType string `json:"alert_type,omitempty"`
 	Runbook   string `json:"runbook,omitempty"`
@@ -31,6 +34,30 @@ type Plan struct {
 	Bounds     Bounds      `json:"bounds,omitzero"`
 	Interrupts Interrupts  `json:"interrupts,omitzero"`
 	Stages     []StagePlan `json:"stages"`
+}
+
+// PlanVersion is that of the plans of this program. It grows with every change that
+// a program from before must not overlook: a restriction that it would not keep to,
+// a kind of stage that it would run in another way.
+const PlanVersion = 1
+
+// ErrNewerPlan: a plan was made by a newer program than this one.
+var ErrNewerPlan = errors.New("the plan is of a newer version")
+
+// UnmarshalJSON reads a plan, leniently, unless it is of a newer version: then the
+// rest of it may mean anything.
+func (p *Plan) UnmarshalJSON(data []byte) error {
+	var head struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	if head.Version > PlanVersion {
+		return fmt.Errorf("%w: %d, and this program knows %d", ErrNewerPlan, head.Version, PlanVersion)
+	}
+	type plain Plan
+	return json.Unmarshal(data, (*plain)(p))
 }
 
 // StageOf is the stage that a run is one of: of "dig" and "dig#2" it is "dig".

@@ -32,10 +32,12 @@ type Request struct {
 	Runbook string `json:"runbook,omitempty"`
 	// UseMock has the agents' mocks work in their place, where the configuration names any.
 	UseMock bool `json:"use_mock,omitempty"`
+	// By is who asks; empty = whom Temporal names.
+	By string `json:"by,omitempty"`
 }
 
 // requestFields is what errors tell a user who got the input wrong.
-const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", "provider", "runbook", "use_mock"}`
+const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", "provider", "runbook", "use_mock", "by"}`
 
 // ParseRequest reads a workflow's arguments strictly: there must be one, an
 // object, with known fields only. The error says what to write.
@@ -96,7 +98,7 @@ func (r Request) Validate() error {
 		errs = append(errs, errors.New(`"data" is not valid UTF-8`))
 	}
 	short := []struct{ name, value string }{
-		{"chain", r.Chain}, {"alert_type", r.AlertType}, {"data_ref", r.DataRef}, {"provider", r.Provider},
+		{"chain", r.Chain}, {"alert_type", r.AlertType}, {"data_ref", r.DataRef}, {"provider", r.Provider}, {"by", r.By},
 	}
 	for _, field := range short {
 		if len(field.value) > maxField {

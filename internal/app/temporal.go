@@ -18,18 +18,19 @@ import (
 // requests reads what workflows were started with.
 type requests struct{ client client.Client }
 
-// Inputs returns the arguments of a run, from its first event.
-func (r requests) Inputs(ctx context.Context, workflowID, runID string) ([][]byte, error) {
+// Inputs returns the arguments of a run and the identity of the client that started
+// it, from its first event.
+func (r requests) Inputs(ctx context.Context, workflowID, runID string) (inputs [][]byte, from string, err error) {
 	history := r.client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	event, err := history.Next()
 	if err != nil {
-		return nil, fmt.Errorf("read the first event: %w", err)
+		return nil, "", fmt.Errorf("read the first event: %w", err)
 	}
-	var inputs [][]byte
-	for _, payload := range event.GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads() {
+	started := event.GetWorkflowExecutionStartedEventAttributes()
+	for _, payload := range started.GetInput().GetPayloads() {
 		inputs = append(inputs, payload.GetData())
 	}
-	return inputs, nil
+	return inputs, started.GetIdentity(), nil
 }
 
 // Message returns the text of an update "send" that a run has accepted. It reads

@@ -23,28 +23,28 @@ type Investigation struct {
 	EndReason  agent.EndReason `json:"end_reason,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	// Report is the final result: that of the last stage that has one.
-	Report string      `json:"report,omitempty"`
-	Usage  agent.Usage `json:"usage"`
-	// Undelivered is what people said that found nobody, in words.
-	Undelivered []string   `json:"undelivered,omitempty"`
-	StartedAt   time.Time  `json:"started_at"`
-	EndedAt     *time.Time `json:"ended_at,omitempty"`
+	Report    string      `json:"report,omitempty"`
+	Usage     agent.Usage `json:"usage"`
+	Envelope  Envelope    `json:"envelope,omitzero"`
+	StartedAt time.Time   `json:"started_at"`
+	EndedAt   *time.Time  `json:"ended_at,omitempty"`
 	// Writer is the run of the workflow that wrote the record; "" = another hand did.
 	Writer string `json:"-"`
 }
 
-// Stage is the record of one stage.
+// Stage is the record of one run of a stage.
 type Stage struct {
 	Investigation string        `json:"investigation"`
-	Name          string        `json:"name"`
+	Name          string        `json:"name"`  // the run's: of its second run "stage#2"
 	Index         int           `json:"index"` // from 0, in the order of the plan
 	Status        agent.Status  `json:"status"`
 	Outcome       agent.Outcome `json:"outcome,omitempty"`
 	// Result is the execution whose final text stands for the stage; "" = none.
-	Result    string     `json:"result,omitempty"`
-	Error     string     `json:"error,omitempty"`
-	StartedAt time.Time  `json:"started_at"`
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Result    string        `json:"result,omitempty"`
+	Error     string        `json:"error,omitempty"`
+	Envelope  StageEnvelope `json:"envelope,omitzero"`
+	StartedAt time.Time     `json:"started_at"`
+	EndedAt   *time.Time    `json:"ended_at,omitempty"`
 }
 
 // Admission is a model call that is about to be made, for which an investigation's

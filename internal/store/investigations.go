@@ -13,13 +13,13 @@ import (
 const (
 	investigationColumns = `id, workflow_id, run_id, chain, alert_type, plan_hash, data_hash, ` + investigationEnd + `, started_at`
 	// investigationEnd are the columns that FinishInvestigation sets.
-	investigationEnd = `status, end_reason, error, report, usage, undelivered, ended_at, writer`
+	investigationEnd = `status, end_reason, error, report, usage, envelope, ended_at, writer`
 )
 
 func investigationFields(r *record.Investigation) []any {
 	return []any{
 		&r.ID, &r.WorkflowID, &r.RunID, &r.Chain, &r.AlertType, &r.PlanHash, &r.DataHash,
-		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), asJSON(&r.Undelivered),
+		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), asJSON(&r.Envelope),
 		endColumn{&r.EndedAt}, &r.Writer, timeColumn{&r.StartedAt},
 	}
 }
@@ -45,8 +45,20 @@ func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
 	return s.writeInvestigation(ctx, "reopen", record.Investigation{ID: id, Writer: run}, query, id, agent.StatusRunning, run)
 }
 
+// SaveEnvelope sets the envelope of an investigation that has not ended.
+func (s *Store) SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error {
+	err := s.writeRecords(ctx, id, func(q querier) error {
+		_, err := q.ExecContext(ctx, `UPDATE investigations SET envelope = $2 WHERE id = $1 AND ended_at IS NULL`, id, asJSON(&envelope))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save envelope of %s: %w", id, err)
+	}
+	return nil
+}
+
 // FinishInvestigation sets how an investigation ended: status, end reason, error,
-// report, usage, what was not delivered, and ended_at. Doing it again changes nothing.
+// report, usage, envelope and ended_at. Doing it again changes nothing.
 func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation) error {
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(investigationEnd)
 	return s.writeInvestigation(ctx, "finish", r, query, investigationFields(&r)...)
@@ -87,7 +99,7 @@ func (s *Store) Running(ctx context.Context) ([]record.Investigation, error) {
 // the record has been written since r was read, by whichever run.
 func (s *Store) CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error) {
 	err = s.writeRecords(ctx, r.ID, func(q querier) error {
-		if r.Usage, err = sumLedger(ctx, q, r.ID); err != nil {
+		if r.Usage, err = charged(ctx, q, r.ID); err != nil {
 			return err
 		}
 		const query = `UPDATE investigations SET status = $2, end_reason = $3, error = $4, usage = $5, ended_at = $6

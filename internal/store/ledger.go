@@ -2,28 +2,38 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Usage returns the sum of an investigation's ledger. It counts what was
-// superseded, too: it was paid for.
-func (s *Store) Usage(ctx context.Context, investigation string) (agent.Usage, error) {
-	sum, err := sumLedger(ctx, s.db.reader, investigation)
-	if err != nil {
+// usageColumns are a usage's, as sums that are exact.
+const usageColumns = `model_calls, tool_calls, input_tokens, output_tokens, cost`
+
+func usageFields(u *agent.Usage) []any {
+	return []any{&u.ModelCalls, &u.ToolCalls, &u.InputTokens, &u.OutputTokens, costColumn{&u.CostUSD}}
+}
+
+// Usage returns what an investigation's ledger has been charged with. It counts what
+// was superseded, too: it was paid for.
+func (s *Store) Usage(ctx context.Context, investigation string) (sum agent.Usage, err error) {
+	if sum, err = charged(ctx, s.db.reader, investigation); err != nil {
 		return agent.Usage{}, fmt.Errorf("read ledger of %s: %w", investigation, s.db.explain(err))
 	}
 	return sum, nil
 }
 
-func sumLedger(ctx context.Context, q querier, investigation string) (sum agent.Usage, err error) {
-	usages, err := selectAll(ctx, q, func(u *agent.Usage) []any { return []any{asJSON(u)} },
-		`SELECT usage FROM ledger WHERE investigation = $1`, investigation)
-	for _, u := range usages {
-		sum = sum.Add(u)
+func charged(ctx context.Context, q querier, investigation string) (sum agent.Usage, err error) {
+	const query = `SELECT ` + usageColumns + ` FROM ledger_sums WHERE investigation = $1`
+	if err = q.QueryRowContext(ctx, query, investigation).Scan(usageFields(&sum)...); errors.Is(err, sql.ErrNoRows) {
+		err = nil
 	}
 	return sum, err
 }
@@ -31,16 +41,18 @@ func sumLedger(ctx context.Context, q querier, investigation string) (sum agent.
 // Admit reserves what a model call needs in an investigation's ledger, before it
 // is made, so that all agents share its bounds; if they would be exceeded, it
 // says which is, and reserves nothing. A call that is made again, of the same run,
-// is admitted again: its reservation stands until the reply is charged.
+// is admitted again: its reservation stands until the reply is charged, or until it
+// is known that there will be none: the execution makes another call, or ends.
 func (s *Store) Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error) {
 	err = s.write(ctx, a.Investigation, func(q querier) error {
 		key := replyKey(a.Execution, a.Iteration, a.RunID)
 		var known bool
-		if err := q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ledger WHERE investigation = $1 AND key = $2)`,
-			a.Investigation, key).Scan(&known); err != nil || known {
+		if err := q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ledger WHERE investigation = $1 AND key = $2)
+			OR EXISTS (SELECT 1 FROM ledger_reserved WHERE investigation = $1 AND key = $2 AND execution = $3)`,
+			a.Investigation, key, a.Execution).Scan(&known); err != nil || known {
 			return err
 		}
-		used, err := sumLedger(ctx, q, a.Investigation)
+		used, err := claimed(ctx, q, a.Investigation, a.Execution)
 		if err != nil {
 			return err
 		}
@@ -51,12 +63,32 @@ func (s *Store) Admit(ctx context.Context, a record.Admission) (exceeded agent.E
 		if exceeded = a.Bounds.Extend(extended).Exceeded(used, a.Needs); exceeded != "" {
 			return nil
 		}
-		return enter(ctx, q, a.Investigation, key, a.Provider, a.Model, a.Needs)
+		_, err = q.ExecContext(ctx, insertInto("ledger_reserved", "investigation, execution, key, "+usageColumns)+
+			`ON CONFLICT (investigation, execution) `+overwrite("key, "+usageColumns),
+			append([]any{a.Investigation, a.Execution, key}, usageFields(&a.Needs)...)...)
+		return err
 	})
 	if err != nil {
 		return "", fmt.Errorf("reserve model call %d of %s, %s: %w", a.Iteration, a.Investigation, a.Execution, err)
 	}
 	return exceeded, nil
+}
+
+// claimed is what an investigation has been charged with, and what is reserved for
+// the calls of its other executions.
+func claimed(ctx context.Context, q querier, investigation, execution string) (sum agent.Usage, err error) {
+	all, err := selectAll(ctx, q, usageFields, `SELECT `+usageColumns+` FROM ledger_sums WHERE investigation = $1
+		UNION ALL SELECT `+usageColumns+` FROM ledger_reserved WHERE investigation = $1 AND execution <> $2`, investigation, execution)
+	for _, u := range all {
+		sum = sum.Add(u)
+	}
+	return sum, err
+}
+
+// release gives back what is reserved for a call of an execution.
+func release(ctx context.Context, q querier, scope transcript.Scope) error {
+	_, err := q.ExecContext(ctx, `DELETE FROM ledger_reserved WHERE investigation = $1 AND execution = $2`, scope.Investigation, scope.Execution)
+	return err
 }
 
 // Extend raises the bounds of an investigation, once for a key.
@@ -86,8 +118,27 @@ func charge(ctx context.Context, q querier, e transcript.Entry) error {
 	key := fmt.Sprintf("%s/%d/%d/%s", e.Execution, e.Iteration, e.Position, e.Writer.RunID)
 	if e.Kind == transcript.KindReply {
 		key = replyKey(e.Execution, e.Iteration, e.Writer.RunID)
+		if err := release(ctx, q, e.Scope); err != nil {
+			return err
+		}
 	}
-	return enter(ctx, q, e.Investigation, key, e.Provider, e.Model, *e.Usage)
+	if _, err := q.ExecContext(ctx, insertInto("ledger", "investigation, key, provider, model, usage")+
+		`ON CONFLICT (investigation, key) `+overwrite("provider, model, usage"),
+		e.Investigation, key, e.Provider, textColumn{&e.Model}, asJSON(e.Usage)); err != nil {
+		return err
+	}
+	_, err := q.ExecContext(ctx, insertInto("ledger_sums", "investigation, "+usageColumns)+
+		`ON CONFLICT (investigation) DO UPDATE SET `+plus("ledger_sums", usageColumns), append([]any{e.Investigation}, usageFields(e.Usage)...)...)
+	return err
+}
+
+// plus writes the assignments of an upsert that adds the new row's columns.
+func plus(table, columns string) string {
+	var set []string
+	for column := range strings.SplitSeq(columns, ", ") {
+		set = append(set, column+` = `+table+`.`+column+` + excluded.`+column)
+	}
+	return strings.Join(set, ", ")
 }
 
 // replyKey is that of a model call: an execution's run makes one in an iteration.
@@ -95,8 +146,18 @@ func replyKey(execution string, iteration int, run string) string {
 	return fmt.Sprintf("%s/%d/%s", execution, iteration, run)
 }
 
-func enter(ctx context.Context, q querier, investigation, key, provider, model string, usage agent.Usage) error {
-	_, err := q.ExecContext(ctx, insertInto("ledger", "investigation, key, provider, model, usage")+
-		`ON CONFLICT (investigation, key) `+overwrite("provider, model, usage"), investigation, key, provider, textColumn{&model}, asJSON(&usage))
-	return err
+// costColumn keeps US dollars as whole numbers of 1e-12: their sums are exact.
+type costColumn struct{ to *float64 }
+
+// Value implements driver.Valuer.
+func (c costColumn) Value() (driver.Value, error) { return int64(math.Round(*c.to * 1e12)), nil }
+
+// Scan implements sql.Scanner.
+func (c costColumn) Scan(src any) error {
+	parts, ok := src.(int64)
+	if !ok {
+		return fmt.Errorf("cost column holds %T", src)
+	}
+	*c.to = float64(parts) / 1e12
+	return nil
 }

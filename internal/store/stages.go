@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/record"
@@ -9,7 +10,7 @@ import (
 )
 
 const (
-	stageColumns     = `investigation, name, idx, status, outcome, result, error, started_at, ended_at`
+	stageColumns     = `investigation, name, idx, status, outcome, result, error, envelope, started_at, ended_at`
 	executionColumns = `investigation, name, stage, agent, type, llm_backend, provider, model, ` +
 		`status, stop_reason, forced, iterations, usage, error, started_at, ended_at, actions_executed`
 )
@@ -17,7 +18,7 @@ const (
 func stageFields(r *record.Stage) []any {
 	return []any{
 		&r.Investigation, &r.Name, &r.Index, &r.Status, &r.Outcome, &r.Result, textColumn{&r.Error},
-		timeColumn{&r.StartedAt}, endColumn{&r.EndedAt},
+		asJSON(&r.Envelope), timeColumn{&r.StartedAt}, endColumn{&r.EndedAt},
 	}
 }
 
@@ -30,9 +31,9 @@ func executionFields(r *record.Execution) []any {
 }
 
 // SaveStage writes a stage and its executions as they are now, in one transaction.
-// An execution that has ended has nothing live any more, and what nobody has read in
-// a stage that has ended is for others. The later end stands: what a run says late that
-// Temporal has reset meanwhile changes nothing.
+// An execution that has ended has nothing live any more and nothing reserved, and what
+// nobody has read in a stage that has ended is for others. The later end stands: what a
+// run says late that Temporal has reset meanwhile changes nothing.
 func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error {
 	err := s.writeRecords(ctx, stage.Investigation, func(q querier) error {
 		query := insertInto("stages", stageColumns) + `ON CONFLICT (investigation, name) ` + overwrite(stageColumns) +
@@ -62,7 +63,8 @@ func saveExecutions(ctx context.Context, q querier, executions []record.Executio
 		if !r.Status.Closed() {
 			continue
 		}
-		if err := dropLive(ctx, q, transcript.Scope{Investigation: r.Investigation, Execution: r.Name}); err != nil {
+		scope := transcript.Scope{Investigation: r.Investigation, Execution: r.Name}
+		if err := errors.Join(dropLive(ctx, q, scope), release(ctx, q, scope)); err != nil {
 			return fmt.Errorf("execution %s: %w", r.Name, err)
 		}
 	}
@@ -87,7 +89,7 @@ func (s *Store) StartExecution(ctx context.Context, r record.Execution) error {
 	return nil
 }
 
-// Stages returns an investigation's stages in the order of its plan.
+// Stages returns an investigation's runs of stages in the order in which they started.
 func (s *Store) Stages(ctx context.Context, investigation string) ([]record.Stage, error) {
 	stages, err := stagesOf(ctx, s.db.reader, investigation)
 	if err != nil {
@@ -97,7 +99,7 @@ func (s *Store) Stages(ctx context.Context, investigation string) ([]record.Stag
 }
 
 func stagesOf(ctx context.Context, q querier, investigation string) ([]record.Stage, error) {
-	const query = `SELECT ` + stageColumns + ` FROM stages WHERE investigation = $1 ORDER BY idx, name`
+	const query = `SELECT ` + stageColumns + ` FROM stages WHERE investigation = $1 ORDER BY started_at, idx, name`
 	return selectAll(ctx, q, stageFields, query, investigation)
 }
 

@@ -48,7 +48,7 @@ func (v *view) end() {
 	}
 	v.p.full(plain, "")
 	v.p.full(look(r.Status), Summary(r))
-	for _, line := range r.Undelivered {
+	for _, line := range r.Envelope.Undelivered {
 		v.p.full(yellow, "not delivered: "+CleanLine(line))
 	}
 	if r.Error != "" {

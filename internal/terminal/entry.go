@@ -37,6 +37,9 @@ func (v *view) entry(e transcript.Entry) {
 		v.reply(l, e)
 	case transcript.KindCall:
 		v.calls[callKey(e, e.CallIndex())] = e.At
+		if e.Decision != "" {
+			v.p.print(l, successBlock, v.callName(e, e.CallIndex(), e.Call.Name)+" · "+CleanLine(e.Decision))
+		}
 	case transcript.KindResult:
 		v.result(l, e)
 	case transcript.KindSummary:
@@ -113,6 +116,9 @@ func (v *view) result(l *lane, e transcript.Entry) {
 	if e.ErrorType != "" || e.Status == "error" {
 		b = failureBlock
 		words = append(words, CleanLine(e.ErrorType))
+	}
+	if e.Decision != "" {
+		words = append(words, CleanLine(e.Decision))
 	}
 	words = append(words, size(max(e.Size, len(e.Text))))
 	if begun, ok := v.calls[callKey(e, e.CallIndex())]; ok {

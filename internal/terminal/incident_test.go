@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"strings"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -186,5 +187,34 @@ func hostile() []store.Update {
 			},
 		},
 		{Record: r},
+	}
+}
+
+// decided is an investigation with two runs of a stage, whose calls people decide.
+func decided() []store.Update {
+	var j journal
+	const again = "mend#2/Mender"
+	restart := transcript.Call{ID: "c1_0", Name: "cluster.restart_pod", Arguments: `{"pod":"db-1"}`}
+	remember := transcript.Call{ID: "c2_0", Name: "core_memory_append", Arguments: `{}`}
+	denied := transcript.Body{Text: "The call of cluster.restart_pod was not made: denied by Bob: not at noon.", Call: &restart, Status: "error", ErrorType: "PermissionDenied"}
+	first := execution("mend/Mender", "mend", agent.StatusCompleted, agent.StopEndTurn, 2)
+	second := execution(again, "mend#2", agent.StatusCompleted, agent.StopEndTurn, 5)
+	return []store.Update{
+		{Record: running(), Entries: []transcript.Entry{
+			j.entry("mend/Mender", position(1, 0), 1, transcript.KindReply, transcript.Body{Calls: []transcript.Call{restart}}),
+			j.entry("mend/Mender", transcript.ResultKey(1, 0), 2, transcript.KindResult, denied),
+			j.entry(again, position(1, 0), 3, transcript.KindReply, transcript.Body{Calls: []transcript.Call{restart}}),
+			j.entry(again, transcript.CallKey(1, 0), 3, transcript.KindCall, transcript.Body{Call: &restart, Decision: "approved by Ada: \x1bgo on"}),
+			j.entry(again, transcript.ResultKey(1, 0), 4, transcript.KindResult, transcript.Body{Text: "restarted", Call: &restart, Status: "success"}),
+			j.entry(again, position(2, 0), 4, transcript.KindReply, transcript.Body{Calls: []transcript.Call{remember}}),
+			j.entry(again, transcript.ResultKey(2, 0), 4, transcript.KindResult, transcript.Body{Text: "kept", Call: &remember, Status: "success", Decision: "approved by Ada"}),
+		}},
+		{
+			Record: ended(agent.StatusCompleted, agent.EndCompleted, 5), Executions: []record.Execution{first, second},
+			Stages: []record.Stage{
+				{Name: "mend", Status: agent.StatusCompleted, StartedAt: start, EndedAt: until(2)},
+				{Name: "mend#2", Status: agent.StatusCompleted, StartedAt: start.Add(2 * time.Second), EndedAt: until(5)},
+			},
+		},
 	}
 }

@@ -33,6 +33,7 @@ func TestWatch(t *testing.T) {
 		{"catching-up", []store.Update{merged(incident())}, Options{}},
 		{"reset", reset(), Options{}},
 		{"failed", failed(), Options{Width: 72}},
+		{"decided", decided(), Options{}},
 		{"hostile", hostile(), Options{Width: 72}},
 	}
 	for _, tt := range tests {
@@ -62,6 +63,7 @@ func TestShow(t *testing.T) {
 		{"show", incident()},
 		{"show-reset", reset()},
 		{"show-running", incident()[:6]},
+		{"show-decided", decided()},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

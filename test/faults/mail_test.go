@@ -342,8 +342,8 @@ func TestWordsAreReadOrReported(t *testing.T) {
 				}
 			}
 			inv, err := s.Investigation(t.Context(), o.investigation())
-			if err != nil || len(result.Undelivered) != tt.left || !slices.Equal(result.Undelivered, inv.Undelivered) {
-				t.Errorf("undelivered %q, recorded %q, want %d: %v", result.Undelivered, inv.Undelivered, tt.left, err)
+			if err != nil || len(result.Undelivered) != tt.left || !slices.Equal(result.Undelivered, inv.Envelope.Undelivered) {
+				t.Errorf("undelivered %q, recorded %q, want %d: %v", result.Undelivered, inv.Envelope.Undelivered, tt.left, err)
 			}
 		})
 	}

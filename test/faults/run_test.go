@@ -114,13 +114,14 @@ func (r *run) scope(execution string) transcript.Scope {
 }
 
 // Inputs is what the workflow was started with.
-func (r *run) Inputs(ctx context.Context, _, _ string) ([][]byte, error) {
-	return reading(ctx, r.faults, "inputs", transcript.Key{}, func() ([][]byte, error) {
+func (r *run) Inputs(ctx context.Context, _, _ string) ([][]byte, string, error) {
+	inputs, err := reading(ctx, r.faults, "inputs", transcript.Key{}, func() ([][]byte, error) {
 		if r.talking {
 			return [][]byte{[]byte(`{"agent":"A"}`)}, nil
 		}
 		return [][]byte{[]byte(`{"chain":"c","data":"what happened?"}`)}, nil
 	})
+	return inputs, "", err
 }
 
 // Message is never asked for: the messages here are short.

@@ -104,6 +104,11 @@ func (j journal) StartInvestigation(ctx context.Context, inv record.Investigatio
 	return err
 }
 
+func (j journal) SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error {
+	_, err := writing(ctx, j.faults, writeFails, "envelope", transcript.Key{}, nothing(func() error { return j.Store.SaveEnvelope(ctx, id, envelope) }))
+	return err
+}
+
 func (j journal) FinishInvestigation(ctx context.Context, inv record.Investigation) error {
 	_, err := writing(ctx, j.faults, writeFails, "finish", transcript.Key{}, nothing(func() error { return j.Store.FinishInvestigation(ctx, inv) }))
 	return err

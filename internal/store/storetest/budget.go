@@ -20,19 +20,20 @@ func modelCall(execution string, iteration int, bounds agent.Bounds) record.Admi
 
 func testAdmission(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
-	admit := func(iteration int, bounds agent.Bounds) agent.EndReason {
+	admit := func(execution string, iteration int, bounds agent.Bounds) agent.EndReason {
 		t.Helper()
-		return must(s.Admit(ctx, modelCall(scope.Execution, iteration, bounds)))(t)
+		return must(s.Admit(ctx, modelCall(execution, iteration, bounds)))(t)
 	}
+	one, other := scope.Execution, "stage/other"
 	same(t, "a second call of one", []agent.EndReason{"", agent.EndMaxLLMCalls},
-		[]agent.EndReason{admit(1, agent.Bounds{MaxLLMCalls: 1}), admit(2, agent.Bounds{MaxLLMCalls: 1})})
-	same(t, "the first call, again", admit(1, agent.Bounds{MaxLLMCalls: 1}), agent.EndReason(""))
+		[]agent.EndReason{admit(one, 1, agent.Bounds{MaxLLMCalls: 1}), admit(other, 1, agent.Bounds{MaxLLMCalls: 1})})
+	same(t, "the first call, again", admit(one, 1, agent.Bounds{MaxLLMCalls: 1}), agent.EndReason(""))
 
 	// The reply is charged in place of its reservation.
 	mustAppend(t, s, step("r1", reply("r1", key(1, 0), agent.Usage{ModelCalls: 1, InputTokens: 150, OutputTokens: 50, CostUSD: 0.03})))
 	same(t, "usage", must(s.Usage(ctx, scope.Investigation))(t), agent.Usage{ModelCalls: 1, InputTokens: 150, OutputTokens: 50, CostUSD: 0.03})
-	same(t, "more tokens than there are", admit(2, agent.Bounds{MaxTokens: 299}), agent.EndBudget)
-	same(t, "more money than there is", admit(2, agent.Bounds{MaxCost: 0.039}), agent.EndBudget)
+	same(t, "more tokens than there are", admit(other, 1, agent.Bounds{MaxTokens: 299}), agent.EndBudget)
+	same(t, "more money than there is", admit(other, 1, agent.Bounds{MaxCost: 0.039}), agent.EndBudget)
 	same(t, "refusals take nothing", must(s.Usage(ctx, scope.Investigation))(t).ModelCalls, 1)
 
 	for range 2 { // the update is handled again after a crash
@@ -40,7 +41,10 @@ func testAdmission(t *testing.T, open opener) {
 	}
 	ok(t, s.Extend(ctx, "another", "u1", agent.Extension{LLMCalls: 9}))
 	same(t, "extended, and used up", []agent.EndReason{"", agent.EndMaxLLMCalls, agent.EndBudget},
-		[]agent.EndReason{admit(2, agent.Bounds{MaxLLMCalls: 1, MaxTokens: 299, MaxCost: 0.039}), admit(3, agent.Bounds{MaxLLMCalls: 1}), admit(3, agent.Bounds{MaxTokens: 398})})
+		[]agent.EndReason{
+			admit(other, 1, agent.Bounds{MaxLLMCalls: 1, MaxTokens: 299, MaxCost: 0.039}),
+			admit(one, 2, agent.Bounds{MaxLLMCalls: 1}), admit(one, 2, agent.Bounds{MaxTokens: 398}),
+		})
 }
 
 // Agents that run side by side, on any worker, share one bound.
@@ -61,4 +65,47 @@ func testAdmissionAtOnce(t *testing.T, open opener) {
 	}
 	group.Wait()
 	same(t, "calls", admitted.Load(), int64(most))
+}
+
+// What is reserved for a call that never comes to a reply does not stay so.
+var reservationEnds = map[string]func(*testing.T, Store){
+	"reservation of a call that has failed": func(t *testing.T, s Store) {
+		same(t, "the next call", must(s.Admit(t.Context(), modelCall(scope.Execution, 2, oneCall)))(t), agent.EndReason(""))
+		mustAppend(t, s, step("r1", reply("r1", key(2, 0), agent.Usage{}))) // it cost nothing
+	},
+	"reservation of a run that was reset": func(t *testing.T, s Store) {
+		again := modelCall(scope.Execution, 1, oneCall)
+		again.RunID = "r2"
+		same(t, "the call of the new run", must(s.Admit(t.Context(), again))(t), agent.EndReason(""))
+		mustAppend(t, s, step("r2", reply("r2", key(1, 0), agent.Usage{})))
+	},
+	"reservation of an execution that has ended": func(t *testing.T, s Store) {
+		ended := record.Execution{Investigation: scope.Investigation, Name: scope.Execution, Stage: "triage", Status: agent.StatusFailed}
+		ok(t, s.SaveStage(t.Context(), record.Stage{Investigation: scope.Investigation, Name: "triage"}, []record.Execution{ended}))
+	},
+}
+
+var oneCall = agent.Bounds{MaxLLMCalls: 1}
+
+func testReservationEnds(end func(*testing.T, Store)) func(*testing.T, opener) {
+	return func(t *testing.T, open opener) {
+		s := open()
+		admit := func(execution string) agent.EndReason {
+			t.Helper()
+			return must(s.Admit(t.Context(), modelCall(execution, 1, oneCall)))(t)
+		}
+		same(t, "the first call", admit(scope.Execution), agent.EndReason(""))
+		same(t, "no room beside it", admit("stage/other"), agent.EndMaxLLMCalls)
+		end(t, s)
+		same(t, "room for another agent", admit("stage/other"), agent.EndReason(""))
+	}
+}
+
+// A bound of money is exact, however many calls there were.
+func testCostAddsUp(t *testing.T, open opener) {
+	s := open()
+	for n := range 100 {
+		mustAppend(t, s, step("r1", reply("r1", key(n+1, 0), agent.Usage{ModelCalls: 1, CostUSD: 0.01})))
+	}
+	same(t, "usage", must(s.Usage(t.Context(), scope.Investigation))(t), agent.Usage{ModelCalls: 100, CostUSD: 1})
 }

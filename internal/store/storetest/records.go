@@ -22,7 +22,7 @@ func investigation(id, workflow string, minute int) record.Investigation {
 func finished(r record.Investigation, status agent.Status) record.Investigation {
 	end := r.StartedAt.Add(time.Minute)
 	r.Status, r.EndReason, r.Error, r.Report, r.EndedAt = status, agent.EndToolFailed, "e", "# Report", &end
-	r.Usage, r.Undelivered = agent.Usage{InputTokens: 5}, []string{"guidance that nobody read"}
+	r.Usage, r.Envelope.Undelivered = agent.Usage{InputTokens: 5}, []string{"guidance that nobody read"}
 	return r
 }
 
@@ -43,13 +43,21 @@ func testInvestigationRecords(t *testing.T, open opener) {
 	ok(t, s.StartInvestigation(ctx, again))
 	same(t, "started twice", must(s.Investigation(ctx, r.ID))(t), r)
 
+	known := record.Envelope{Version: 1, By: "Ada", Pass: 2, Answers: []record.Note{{Question: "Which <one>?", Answer: "that"}}}
+	ok(t, s.SaveEnvelope(ctx, r.ID, known))
+	r.Envelope = known
+	same(t, "an envelope", must(s.Investigation(ctx, r.ID))(t), r)
+
 	ended := finished(r, agent.StatusFailed)
+	ended.Envelope.Pass = 3
 	for range 2 {
 		late := ended
 		late.Chain = "not the end's business"
 		ok(t, s.FinishInvestigation(ctx, late))
 		same(t, "finished", must(s.Investigation(ctx, r.ID))(t), ended)
 	}
+	ok(t, s.SaveEnvelope(ctx, r.ID, known))
+	same(t, "an envelope that comes too late", must(s.Investigation(ctx, r.ID))(t), ended)
 	unknown := finished(investigation("never/started", "never", 2), agent.StatusFailed)
 	ok(t, s.FinishInvestigation(ctx, unknown))
 	same(t, "finished without a start", must(s.Investigation(ctx, unknown.ID))(t), unknown)
@@ -188,6 +196,7 @@ func testStageRecords(t *testing.T, open opener) {
 
 	end := at(7).UTC()
 	closed, ended := execution, stage
+	ended.Envelope = record.StageEnvelope{Version: 1, Run: 2, Key: "k", Agents: []record.AgentSummary{{Name: "analyst"}}, Output: record.Output{Value: []byte(`{"a":1}`)}}
 	closed.Status, closed.StopReason, closed.Forced, closed.Iterations = agent.StatusFailed, agent.StopFailed, true, 3
 	closed.Usage, closed.Error, closed.EndedAt = agent.Usage{ModelCalls: 3}, "e", &end
 	closed.ActionsExecuted = new(true)

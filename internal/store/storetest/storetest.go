@@ -45,6 +45,7 @@ type Store interface {
 	Catalogues(ctx context.Context, scope transcript.Scope) (hashes []string, err error)
 
 	StartInvestigation(ctx context.Context, r record.Investigation) error
+	SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error
 	FinishInvestigation(ctx context.Context, r record.Investigation) error
 	ReopenInvestigation(ctx context.Context, id, run string) error
 	Running(ctx context.Context) ([]record.Investigation, error)
@@ -100,6 +101,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"ledger":                       testLedger,
 		"admission":                    testAdmission,
 		"admission at once":            testAdmissionAtOnce,
+		"cost adds up":                 testCostAddsUp,
 		"same step by many":            testSameStepByMany,
 		"sequence under parallel work": testParallelSequence,
 		"cancelled writers":            testCancelledWriters,
@@ -129,6 +131,9 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"reserve as a window slides":   testReserveSlides,
 	}
 	maps.Copy(tests, memoryTests())
+	for name, end := range reservationEnds {
+		tests[name] = testReservationEnds(end)
+	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,4 +24,3 @@ CREATE TABLE readings (
     PRIMARY KEY (investigation, mail, entry)
 );
 
-ALTER TABLE investigations ADD COLUMN undelivered TEXT NOT NULL DEFAULT '[]'; -- JSON: what nobody read, in words

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// The status of a chain that looped lists its runs of stages in the order of time,
+// each with its own agents, and says what bounds it and who asked for it.
+func TestStatusOfAChainThatLooped(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2026, 3, 17, 14, 0, 9, 0, time.UTC)
+	order := 0
+	run := func(name string, index int, agents ...string) record.Stage {
+		order++
+		s := record.Stage{Name: name, Index: index, Status: agent.StatusCompleted, EndedAt: &end, Envelope: record.StageEnvelope{Version: 1, Order: order}}
+		for _, a := range agents {
+			s.Envelope.Agents = append(s.Envelope.Agents, record.AgentSummary{Name: a, Status: agent.StatusCompleted, Model: "m", Iterations: 1})
+		}
+		return s
+	}
+	stages := []record.Stage{run("plan", 0, "Planner"), run("judge", 1, "Judge"), run("plan#2", 0, "Planner"), run("judge#2", 1, "Judge", "Clerk")}
+	stages[1], stages[2] = stages[2], stages[1] // as the plan has them
+	r := record.Investigation{ID: "inc:1", Chain: "c", Status: agent.StatusCompleted, EndReason: agent.EndMaxPasses, Envelope: record.Envelope{
+		Version: 1, By: "Ada", Pending: []string{"tell"}, Undelivered: []string{"guide: no agent \"Nobody\" runs now or later"},
+		Bounds: []agent.Bound{{Name: "max_passes", Limit: "2", From: "a.yaml:7"}, {Name: "max_llm_calls", Limit: "10", From: "default"}},
+	}}
+	var out bytes.Buffer
+	c := &cli{out: &out}
+	if err := c.printStatus(statusFrom(r, stages, nil), nil, false); err != nil {
+		t.Fatal(err)
+	}
+	const want = `inc:1 · c · completed · max_passes_exceeded · 0 in, 0 out tokens · asked for by Ada
+! guide: no agent "Nobody" runs now or later
+bounds: max_passes 2 (a.yaml:7) · max_llm_calls 10 (default)
+plan       completed     
+  Planner  completed  m  1 iteration · 0 in, 0 out tokens
+judge      completed     
+  Judge    completed  m  1 iteration · 0 in, 0 out tokens
+plan#2     completed     
+  Planner  completed  m  1 iteration · 0 in, 0 out tokens
+judge#2    completed     
+  Judge    completed  m  1 iteration · 0 in, 0 out tokens
+  Clerk    completed  m  1 iteration · 0 in, 0 out tokens
+tell       skipped       
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -10,22 +10,27 @@ const maxDocuments = 8 // documents within texts of documents
 
 // document masks a JSON document once. Everything that is not masked stays as it
 // is, byte for byte.
-func (m *Masker) document(text string, depth int) string {
-	if m.on.any(kubernetesSecret) {
+func (j *job) document(text string, depth int) string {
+	j.check()
+	if j.on.any(kubernetesSecret) {
 		text = secretsInFlow(text)
 	}
-	w := walker{Masker: m, rewrite: rewrite{text: text}, depth: depth}
+	w := walker{job: j, rewrite: rewrite{text: text}, depth: depth}
 	w.value(0, none)
 	text = w.String()
-	for _, c := range m.custom { // one may be of a key and its value
-		text = c.mask(text)
+	for _, c := range j.custom { // one may be of a key and its value
+		masked := c.mask(text)
+		if j.withhold && masked != text {
+			return quoted(withheld)
+		}
+		text = masked
 	}
 	return text
 }
 
 // walker goes through a valid document.
 type walker struct {
-	*Masker
+	*job
 	rewrite
 	depth int
 }
@@ -139,6 +144,9 @@ func (w *walker) scalar(i, end int, under kind) {
 	}
 	for _, c := range w.custom {
 		masked = c.mask(masked)
+	}
+	if masked != text && w.withhold {
+		masked = withheld
 	}
 	if masked != text {
 		w.replace(i, end, quoted(masked))

@@ -165,12 +165,23 @@ func (s *flowScanner) cut() {
 
 // masked writes the text with all data masked that was found.
 func (s *flowScanner) masked() string {
-	slices.SortFunc(s.found, func(a, b span) int { return a.start - b.start })
 	out := rewrite{text: s.text}
-	for _, data := range s.found {
-		if data.start >= out.done {
-			maskFlow(&out, data)
-		}
+	for _, data := range outermost(s.found) {
+		maskFlow(&out, data)
 	}
 	return out.String()
+}
+
+// outermost sorts spans, and joins those that overlap: what is nested deep must
+// not be read as often.
+func outermost(all []span) (out []span) {
+	slices.SortFunc(all, func(a, b span) int { return a.start - b.start })
+	for _, s := range all {
+		if last := len(out) - 1; last >= 0 && s.start < out[last].end {
+			out[last].end = max(out[last].end, s.end)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
 }

@@ -164,9 +164,10 @@ func (s *keyScanner) startsLine(k key) bool {
 	return i == 0 || s.text[i-1] == '\n' || strings.HasSuffix(s.text[:i], "export")
 }
 
-// inProse reports whether a key comes right after another word.
+// inProse reports whether a key comes right after another word, which is not the
+// value of the key before: what follows one another is found in one round.
 func (s *keyScanner) inProse(k key) bool {
-	return k.start >= 2 && s.text[k.start-1] == ' ' && (isLower(s.text[k.start-2]) || isUpper(s.text[k.start-2]))
+	return k.start >= 2 && k.start-1 > s.done && s.text[k.start-1] == ' ' && (isLower(s.text[k.start-2]) || isUpper(s.text[k.start-2]))
 }
 
 // backslashes counts those before i.

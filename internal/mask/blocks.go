@@ -17,7 +17,7 @@ func secretsInBlocks(text string) string {
 	}
 	s.closeTo(-1, len(text))
 	out := rewrite{text: text}
-	for _, data := range outermost(s.found) {
+	for _, data := range outermost(text, s.found) {
 		maskBlock(&out, data)
 	}
 	return out.String()

@@ -36,6 +36,8 @@ func (m *Masker) pemBlocks(text string) string {
 	}
 }
 
+const maxBlock = 32 << 10 // bytes; what ends later has another beginning
+
 const maxTitle = 64 // bytes: "RSA PRIVATE KEY"
 
 // titleAt is the title at i, which dashes end.
@@ -59,7 +61,7 @@ func (m *Masker) kindOfBlock(title string) kind {
 // blockEnd is where the block ends whose first line ends at i.
 func blockEnd(text string, i int) int {
 	next := strings.Index(text[i:], pemDashes)
-	if next >= 0 && strings.HasPrefix(text[i+next:], pemEnd) {
+	if next >= 0 && next <= maxBlock && strings.HasPrefix(text[i+next:], pemEnd) {
 		end := i + next + len(pemEnd)
 		if title, ok := titleAt(text, end); ok {
 			return end + len(title) + len(pemDashes)

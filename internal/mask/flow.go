@@ -158,6 +158,9 @@ func (s *flowScanner) cut() {
 			f.set(f.key, "")
 			s.pending = append(s.pending, span{f.value, unclosed})
 		}
+		if f.kind != "" && strings.HasPrefix("Secret", f.kind) { // cut as well
+			f.kind = "Secret"
+		}
 		if f.kind == "" && len(s.pending) > f.pending && s.names {
 			f.kind = "Secret"
 		}

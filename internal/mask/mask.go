@@ -137,6 +137,7 @@ type job struct {
 	*Masker
 	stop     <-chan struct{} // closed: nobody waits for the text any more
 	withhold bool            // lines that still change are withheld
+	inside   bool            // what is masked was encoded: once is enough
 }
 
 // check ends the job if nobody waits for it any more; settle recovers.
@@ -168,9 +169,21 @@ func (j *job) plain(text string) string {
 	return masked
 }
 
-// scan goes through a text once for each way in which secrets are written. What
-// is most certain of what it finds comes first: nothing later looks into a marker.
+// scan masks a text as it is written, as people see it, and what is encoded in it.
+// Colours and invisible characters go only where something was found behind them.
 func (j *job) scan(text string) string {
+	text = j.written(text)
+	if seen := undisguised(text); seen != text {
+		if masked := j.written(seen); masked != seen {
+			text = masked
+		}
+	}
+	return j.decoded(text)
+}
+
+// written goes through a text once for each way in which secrets are written. What
+// is most certain of what it finds comes first: nothing later looks into a marker.
+func (j *job) written(text string) string {
 	for _, c := range j.custom {
 		j.check()
 		text = c.mask(text)
@@ -191,8 +204,12 @@ var passes = []struct {
 	{setOf(certificate, privateKey, sshKey), (*Masker).pemBlocks},
 	{setOf(kubernetesSecret), func(_ *Masker, text string) string { return secretsInText(text, 0) }},
 	{setOf(basicAuth, databaseDSN), (*Masker).userinfo},
+	{keyed, (*Masker).tables},
 	{keyed, (*Masker).keys},
+	{setOf(password, basicAuth), (*Masker).commandLines},
+	{keyed, (*Masker).phrases},
 	{prefixed, (*Masker).words},
+	{setOf(azureKey, secretKey, token, apiKey), (*Masker).middles},
 	{setOf(email), func(_ *Masker, text string) string { return emails(text) }},
 	{setOf(base64Secret, base64Short), (*Masker).base64},
 }

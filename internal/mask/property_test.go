@@ -127,7 +127,7 @@ func TestJSON(t *testing.T) {
 		{"nothing", ``, ``},
 		{"as it is, byte for byte", ` { "a" : [ 1.50, "\u0041<&>", {} , null ] } `, ` { "a" : [ 1.50, "\u0041<&>", {} , null ] } `},
 		{"by name", `{"password":"a\"b","pin":1,"token":7,"apiKey":["a","b"],"secret":{"value":"a"}}`,
-			`{"password":"[MASKED_PASSWORD]","pin":1,"token":"[MASKED_TOKEN]","apiKey":["[MASKED_API_KEY]","[MASKED_API_KEY]"],"secret":{"value":"a"}}`},
+			`{"password":"[MASKED_PASSWORD]","pin":1,"token":"[MASKED_TOKEN]","apiKey":["[MASKED_API_KEY]","[MASKED_API_KEY]"],"secret":{"value":"[MASKED_SECRET_KEY]"}}`},
 		{"nothing there", `{"password":"","token":null,"secret":false}`, `{"password":"","token":null,"secret":false}`},
 		{"in a text", `["see password=abc&x=1", "a@b.cc"]`, `["see password=[MASKED_PASSWORD]&x=1", "[MASKED_EMAIL]"]`},
 		{"in a key", `{"bob@example.com":1}`, `{"[MASKED_EMAIL]":1}`},

@@ -88,7 +88,7 @@ func passwordOf(text string, i int) (secret span) {
 		return secret
 	case colon >= 0:
 		return span{colon + 1, at}
-	case at-i >= 20 && random(text[i:at]):
+	case at-i >= 20 && mixed(text[i:at]):
 		return span{i, at}
 	}
 	return secret
@@ -143,7 +143,7 @@ func curlUsers(text string) string {
 			end++
 		}
 		colon := strings.IndexByte(text[start:end], ':')
-		if colon > 0 && start > i && start+colon+1 < end && !isMarker(text[start+colon+1:end]) && !strings.HasPrefix(text[start+colon:], "://") {
+		if colon > 0 && start > i && strings.Trim(text[start:start+colon], "0123456789.") != "" && start+colon+1 < end && !isMarker(text[start+colon+1:end]) && !strings.HasPrefix(text[start+colon:], "://") {
 			out.replace(start+colon+1, end, basicAuth.marker())
 		}
 		i = end

@@ -33,11 +33,14 @@ import (
 type sample struct{ written, text, secret string }
 
 var alphabets = map[string]string{
-	"a": "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "l": "abcdefghijklmnopqrstuvwxyz0123456789",
-	"b": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", "B": "023456789ACDEFGHJKLMNPQRSTUVWXYZ", "d": "0123456789", "x": "0123456789abcdef", "X": "0123456789ABCDEF",
+	"a": "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
+	"l": "abcdefghijklmnopqrstuvwxyz0123456789",
+	"b": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", "B": "023456789ACDEFGHJKLMNPQRSTUVWXYZ", "d": "0123456789",
+	"x": "0123456789abcdef", "X": "0123456789ABCDEF",
 }
 
-var hidden = strings.NewReplacer("⏎", "\n", "{esc}", "\x1b", "{zwsp}", "\u200b", "{zwj}", "\u200d", "{bom}", "\ufeff", "{shy}", "\u00ad", "{nbsp}", "\u00a0", "{nul}", "\x00")
+var hidden = strings.NewReplacer("⏎", "\n", "{esc}", "\x1b", "{zwsp}", "\u200b", "{zwj}", "\u200d", "{bom}", "\ufeff", "{shy}", "\u00ad",
+	"{nbsp}", "\u00a0", "{nul}", "\x00")
 
 var encodings = map[string]func(string) string{
 	"base64":    func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },

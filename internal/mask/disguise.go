@@ -9,15 +9,22 @@ import (
 // plainer takes what is not seen out of a text, and writes characters plainly that
 // are disguised: blanks, quotes, entities of HTML and escapes of JSON.
 var plainer = strings.NewReplacer(
-	"\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "", "\u00a0", " ", "\u2007", " ", "\u202f", " ", "\u3000", " ",
+	"\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "", "\u00a0", " ", "\u2007", " ", "\u202f", " ",
+	"\u3000", " ",
 	"“", `"`, "”", `"`, "‘", "'", "’", "'", "：", ":", "＝", "=",
-	"&quot;", `"`, "&#34;", `"`, "&#x22;", `"`, "&apos;", "'", "&#39;", "'", "&amp;", "&", "&#61;", "=", "&#58;", ":", "&lt;", "<", "&gt;", ">", "&nbsp;", " ",
+	"&quot;", `"`, "&#34;", `"`, "&#x22;", `"`, "&apos;", "'", "&#39;", "'", "&amp;", "&", "&#61;", "=", "&#58;", ":", "&lt;", "<",
+	"&gt;", ">", "&nbsp;", " ",
 	`\u0022`, `"`, `\u0027`, "'", `\u003d`, "=", `\u003D`, "=", `\u003a`, ":", `\u003A`, ":", `\u0026`, "&", `\u003c`, "<", `\u003e`, ">",
 )
 
 // undisguised is a text as people see it: without colours and invisible characters.
 func undisguised(text string) string {
-	if !strings.ContainsAny(text, "\x1b\x00&\\\u200b\u200c\u200d\u2060\ufeff\u00ad\u00a0\u2007\u202f\u3000“”‘’：＝") {
+	plain := true
+	for i := 0; i < len(text) && plain; i++ {
+		c := text[i]
+		plain = c != 0 && c != '\x1b' && c != '&' && c != '\\' && c < utf8.RuneSelf
+	}
+	if plain {
 		return text
 	}
 	return plainer.Replace(withoutControls(text))
@@ -179,6 +186,9 @@ func wrappedEnd(text string, start, end int) int {
 	return end
 }
 
+// standard writes base64 on one line, in the common alphabet.
+var standard = strings.NewReplacer("\n", "", "\r", "", " ", "", "\t", "", "-", "+", "_", "/")
+
 // unbase64 decodes base64 that says something in letters; "" = it does not. What
 // stands before a "=" or a "." is no part of it. It tells where it begins.
 func unbase64(text string, i, end int) (start int, said string) {
@@ -186,10 +196,10 @@ func unbase64(text string, i, end int) (start int, said string) {
 	if at := strings.LastIndexAny(run, "=.%~"); at >= 0 {
 		i, run = i+at+1, run[at+1:]
 	}
-	if len(run) < minEncoded {
+	if len(run) < minEncoded || strings.Trim(run, "0123456789abcdef") == "" { // a checksum
 		return i, ""
 	}
-	run = strings.NewReplacer("\n", "", "\r", "", " ", "", "\t", "", "-", "+", "_", "/").Replace(run)
+	run = standard.Replace(run)
 	body, err := base64.RawStdEncoding.DecodeString(run[:len(run)-len(run)%4])
 	if rest := run[len(run)-len(run)%4:]; err == nil && len(rest) > 1 {
 		if tail, bad := base64.RawStdEncoding.DecodeString(rest); bad == nil {

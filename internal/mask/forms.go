@@ -25,7 +25,8 @@ func isTildeByte(c byte) bool  { return isDottedByte(c) || c == '~' }
 
 var forms = concat(
 	ofKind([]kind{githubToken, token}, 20, isWordByte, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-	ofKind([]kind{slackToken, token}, 10, isWordByte, "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxc-", "xoxd-", "xoxe-", "xoxe.", "xapp-"),
+	ofKind([]kind{slackToken, token}, 10, isWordByte, "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxc-", "xoxd-", "xoxe-",
+		"xoxe.", "xapp-"),
 	ofKind([]kind{slackToken}, 20, isHookByte, "hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"),
 	ofKind([]kind{token}, 40, isHookByte, "discord.com/api/webhooks/", "discordapp.com/api/webhooks/", "webhook.office.com/webhookb2/"),
 	exactly([]kind{awsAccessKey}, 16, isIDByte, "AKIA", "ASIA", "ABIA", "ACCA"),
@@ -33,14 +34,22 @@ var forms = concat(
 	ofKind([]kind{gcpKey, token}, 20, isDottedByte, "ya29.", "GOCSPX-"),
 	ofKind([]kind{gcpKey, token}, 40, isWordByte, "1//0"),
 	// Of vendors: names can begin so too, and have no digits.
-	guesses([]kind{apiKey, token}, 16, isDottedByte, "sk-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk.eyJ", "SG.", "hf_", "npm_", "pypi-",
-		"dop_v1_", "doo_v1_", "dor_v1_", "xai-", "gsk_", "nvapi-", "pplx-", "tvly-", "r8_", "lin_api_", "lin_oauth_", "figd_", "dapi", "rnd_", "phc_", "phx_",
-		"NRAK-", "NRII-", "NRJS-", "sntrys_", "sntryu_", "dt0c01.", "dt0s01.", "PMAK-", "ntn_", "whsec_", "sq0atp-", "sq0csp-", "xkeysib-", "rzp_live_", "rzp_test_",
-		"FLWSECK", "duffel_live_", "duffel_test_", "shippo_live_", "EZAK", "EZTK", "shpat_", "shpss_", "shpca_", "shppa_", "tskey-", "pscale_tkn_", "pscale_pw_", "pscale_oauth_",
-		"sbp_", "pul-", "pnu_", "tfp_", "rdme_", "ico-", "dp.pt.", "dp.st.", "nfp_", "bkua_", "CCIPAT_", "HRKU-", "rubygems_", "clojars_", "access_token$production$", "p8e-", "sgp_", "fio-u-"),
-	guesses([]kind{token}, 16, isDottedByte, "glpat-", "glrt-", "gldt-", "glcbt-", "gloas-", "glptt-", "glft-", "glagent-", "glimt-", "glffct-", "glsoat-", "GR1348941",
-		"glsa_", "hvs.", "hvb.", "hvr.", "dckr_pat_", "dckr_oat_", "sha256~", "ATATT3x", "ATBB", "pat-na1-", "pat-eu1-", "sqp_", "squ_", "sqa_", "EAAC", "EAAM", "EAAG", "EAAB"),
-	guesses([]kind{token, apiKey}, 50, isBase64Byte, "glc_", "fm1r_", "fm1a_", "fm2_", "fo1_", "ops_eyJ", "AQE", "AAAAAAAAAAAAAAAAAAAAA", "AKCp", "cmVmd", "xprv"),
+	guesses([]kind{apiKey, token}, 16, isDottedByte, "sk-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk.eyJ", "SG.", "hf_",
+		"npm_", "pypi-",
+		"dop_v1_", "doo_v1_", "dor_v1_", "xai-", "gsk_", "nvapi-", "pplx-", "tvly-", "r8_", "lin_api_", "lin_oauth_", "figd_", "dapi",
+		"rnd_", "phc_", "phx_",
+		"NRAK-", "NRII-", "NRJS-", "sntrys_", "sntryu_", "dt0c01.", "dt0s01.", "PMAK-", "ntn_", "whsec_", "sq0atp-", "sq0csp-",
+		"xkeysib-", "rzp_live_", "rzp_test_",
+		"FLWSECK", "duffel_live_", "duffel_test_", "shippo_live_", "EZAK", "EZTK", "shpat_", "shpss_", "shpca_", "shppa_", "tskey-",
+		"pscale_tkn_", "pscale_pw_", "pscale_oauth_",
+		"sbp_", "pul-", "pnu_", "tfp_", "rdme_", "ico-", "dp.pt.", "dp.st.", "nfp_", "bkua_", "CCIPAT_", "HRKU-", "rubygems_",
+		"clojars_", "access_token$production$", "p8e-", "sgp_", "fio-u-"),
+	guesses([]kind{token}, 16, isDottedByte, "glpat-", "glrt-", "gldt-", "glcbt-", "gloas-", "glptt-", "glft-", "glagent-", "glimt-",
+		"glffct-", "glsoat-", "GR1348941",
+		"glsa_", "hvs.", "hvb.", "hvr.", "dckr_pat_", "dckr_oat_", "sha256~", "ATATT3x", "ATBB", "pat-na1-", "pat-eu1-", "sqp_",
+		"squ_", "sqa_", "EAAC", "EAAM", "EAAG", "EAAB"),
+	guesses([]kind{token, apiKey}, 50, isBase64Byte, "glc_", "fm1r_", "fm1a_", "fm2_", "fo1_", "ops_eyJ", "AQE",
+		"AAAAAAAAAAAAAAAAAAAAA", "AKCp", "cmVmd", "xprv"),
 	guesses([]kind{token}, 80, isBase64Byte, "IQoJ"), // a session of AWS
 	// … and so short that they must have their length.
 	exactly([]kind{apiKey, token}, 32, isHex, "SK", "key-"),
@@ -53,7 +62,8 @@ var forms = concat(
 	exactly([]kind{apiKey, token}, 20, isAlnum, "LTAI"),
 	ofKind([]kind{privateKey}, 50, isIDByte, "AGE-SECRET-KEY-1"),
 	// What is left of a password: crypt(3) and its like.
-	ofKind([]kind{password}, 20, isHashByte, "$1$", "$5$", "$6$", "$y$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2id$", "$argon2i$", "{SSHA}", "pbkdf2_sha256$"),
+	ofKind([]kind{password}, 20, isHashByte, "$1$", "$5$", "$6$", "$y$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2id$", "$argon2i$",
+		"{SSHA}", "pbkdf2_sha256$"),
 	ofKind([]kind{sshKey}, 40, isBase64Byte, "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNrLXNz", "AAAAInNrLWVj"),
 	ofKind([]kind{jwt, token}, 20, isDottedByte, jwtStart),
 )

@@ -12,12 +12,18 @@ import (
 // parts are everything that the scanners look at: their keywords, and what stands around keywords.
 func parts() []string {
 	out := []string{
-		"a", "x1", "{", "}", "[", "]", "(", ")", "<", ">", `"`, `'`, "`", `\`, `\"`, `\n`, ":", "=", "=>", ":=", "@", "://", "-", "--", "- ", "_", ".", ",", ";", "&", "|", "#", "%3D", "%22", "*",
-		" ", "  ", "\t", "\n", "\r\n", "\n  ", "---\n", "|\n", ">-", "null", "true", "${A}", "{{", "}}", "[MASKED", "[MASKED_X]", "[MASKED_TOKEN]", "é", "\xff", "\x00",
-		"kind", "Secret", "SecretList", "data", "stringData", "apiVersion", "v1", "type", "Opaque", "name", "value", "key", "export", "arn:aws:",
-		"-----BEGIN ", "-----END ", "PRIVATE KEY", "OPENSSH", "-----", "-----BEGIN X-----", "@tcp(", "@unix(", ":@tcp(", "-u ", "--user", "-u a:", "Bearer ", "Basic ", "a@b.cc", "git@",
-		"S3cr3tS3cr3tS3cr3tS3cr3t", "S3cr3tS3cr3tS3cr3tS3cr3t==", "\x1b[31m", "\x1b]8;;", "\x1b", "\u200b", "\u00a0", "&quot;", "&amp;", `\u0022`, "user,password\n", "a,b\n", "NAME  PASSWORD\n", "a  b1b1b1\n",
-		"cGFzc3dvcmQ9aHVudGVyMg", "password%3Dx%26", "\"\"\"", "b'", "Private-Lines:", "PRIVATE KEY-----", "IDENTIFIED BY ", "login a password ", "\\\n",
+		"a", "x1", "{", "}", "[", "]", "(", ")", "<", ">", `"`, `'`, "`", `\`, `\"`, `\n`, ":", "=", "=>", ":=", "@", "://", "-", "--",
+		"- ", "_", ".", ",", ";", "&", "|", "#", "%3D", "%22", "*",
+		" ", "  ", "\t", "\n", "\r\n", "\n  ", "---\n", "|\n", ">-", "null", "true", "${A}", "{{", "}}", "[MASKED", "[MASKED_X]",
+		"[MASKED_TOKEN]", "é", "\xff", "\x00",
+		"kind", "Secret", "SecretList", "data", "stringData", "apiVersion", "v1", "type", "Opaque", "name", "value", "key", "export",
+		"arn:aws:",
+		"-----BEGIN ", "-----END ", "PRIVATE KEY", "OPENSSH", "-----", "-----BEGIN X-----", "@tcp(", "@unix(", ":@tcp(", "-u ", "--user",
+		"-u a:", "Bearer ", "Basic ", "a@b.cc", "git@",
+		"S3cr3tS3cr3tS3cr3tS3cr3t", "S3cr3tS3cr3tS3cr3tS3cr3t==", "\x1b[31m", "\x1b]8;;", "\x1b", "\u200b", "\u00a0", "&quot;", "&amp;",
+		`\u0022`, "user,password\n", "a,b\n", "NAME  PASSWORD\n", "a  b1b1b1\n",
+		"cGFzc3dvcmQ9aHVudGVyMg", "password%3Dx%26", "\"\"\"", "b'", "Private-Lines:", "PRIVATE KEY-----", "IDENTIFIED BY ",
+		"login a password ", "\\\n",
 	}
 	for _, n := range keyNames {
 		out = append(out, n.end, n.end+":", n.end+": a ", n.end+"=")
@@ -48,9 +54,12 @@ func parts() []string {
 
 // units are what takes long if a scanner goes back for it, or needs many rounds.
 var units = []string{
-	"a://b:c@", "eyJ-", "eyJ.", "-----BEGIN X----- a ", "password: [ ", "password: |", "password: |\n", "password:\n", `password: "`, `password: \"`, `--password "-`, "--password ",
-	"password=,", "password=&a", "key key key: ", `{"kind":"Secret","data":`, `{"data":1,`, "kind: Secret\ndata:\n", "name: token ", "authorization: ", `"\"kind: Secret data`, "token: \n ",
-	"data:\n", " - - ", "token:a ", "token=a ", "secret:a ", "jwt:a ", "log: token:a ", "a@b.co", "stringData: {a: {", "stringData: {a: [", "data: {kind: Secret, ", "- data:\n - ",
+	"a://b:c@", "eyJ-", "eyJ.", "-----BEGIN X----- a ", "password: [ ", "password: |", "password: |\n", "password:\n", `password: "`,
+	`password: \"`, `--password "-`, "--password ",
+	"password=,", "password=&a", "key key key: ", `{"kind":"Secret","data":`, `{"data":1,`, "kind: Secret\ndata:\n", "name: token ",
+	"authorization: ", `"\"kind: Secret data`, "token: \n ",
+	"data:\n", " - - ", "token:a ", "token=a ", "secret:a ", "jwt:a ", "log: token:a ", "a@b.co", "stringData: {a: {",
+	"stringData: {a: [", "data: {kind: Secret, ", "- data:\n - ",
 	`{"stringData":{"a":`, `["--token",`, `{"name":"token","value":`, "kind: Secret data: [",
 }
 

@@ -30,8 +30,10 @@ type phraseScanner struct {
 // fillers are what may stand between the name of a secret and what it is. "for" and
 // "user" have another word behind them.
 var fillers = map[string]bool{
-	"is": true, "was": true, "to": true, "now": true, "reset": true, "set": true, "changed": true, "key": true, "by": true, "as": true, "has": true, "been": true, "=": true, ":": true,
-	"lautet": true, "ist": true, "for": true, "user": true, "für": true, "with": true, "mysql_native_password": true, "caching_sha2_password": true, "5": true, "7": true, "is:": true, "to:": true,
+	"is": true, "was": true, "to": true, "now": true, "reset": true, "set": true, "changed": true, "key": true, "by": true, "as": true,
+	"has": true, "been": true, "=": true, ":": true,
+	"lautet": true, "ist": true, "for": true, "user": true, "für": true, "with": true, "mysql_native_password": true,
+	"caching_sha2_password": true, "5": true, "7": true, "is:": true, "to:": true,
 }
 
 const maxFillers = 6 // words

@@ -78,7 +78,8 @@ var typeWords = []string{
 }
 
 // sources are where programs have values from.
-var sources = []string{"os", "process", "req", "request", "var", "local", "data", "env", "config", "cfg", "self", "this", "ctx", "settings", "module", "args", "opts", "options", "props", "params"}
+var sources = []string{"os", "process", "req", "request", "var", "local", "data", "env", "config", "cfg", "self", "this", "ctx",
+	"settings", "module", "args", "opts", "options", "props", "params"}
 
 // isExpression reports whether a value without quotes is a type, or what a program calls or reads.
 func isExpression(text string) bool {

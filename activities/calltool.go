@@ -72,10 +72,12 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	if err != nil {
 		return transcript.Entry{}, err
 	}
-	result = c.masked(decision.Spec.Name, result)
 	var entry transcript.Entry
 	err = keep(ctx, func(ctx context.Context) error {
-		entry, err = c.write(ctx, result)
+		masked, err := c.masked(ctx, decision.Spec.Name, result)
+		if err == nil {
+			entry, err = c.write(ctx, masked)
+		}
 		return err
 	})
 	return entry, err
@@ -217,7 +219,10 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	case ctx.Err() != nil && result.Status == tool.StatusError: // cut: what is to be told is the workflow's to say
 		return tool.Result{}, ctx.Err()
 	case result.ErrorType == tool.ErrorUnavailable && !c.in.Last && spec.Class() != tool.NonIdempotent:
-		return result, final(ErrorServerUnavailable, errors.New(c.masked(spec.Name, result).Content))
+		if result, err = c.masked(ctx, spec.Name, result); err != nil {
+			return result, err
+		}
+		return result, final(ErrorServerUnavailable, errors.New(result.Content))
 	case result.Sent && result.Status == tool.StatusError && spec.Class() == tool.NonIdempotent:
 		unknown := outcomeUnknown(spec.Name, result.Content)
 		unknown.Artifacts = result.Artifacts

@@ -62,5 +62,5 @@ func (g *generation) messageText(ctx context.Context, input Input) (string, erro
 			return "", fmt.Errorf("read message %s: %w", input.Update, err)
 		}
 	}
-	return g.maskData(g.plan, requestData, text)
+	return g.maskData(ctx, g.plan, requestData, text)
 }

@@ -97,7 +97,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	if err != nil {
 		return nil, err
 	}
-	g.addReply(reply, tools, compression, summaryUsage(stored))
+	g.addReply(ctx, reply, tools, compression, summaryUsage(stored))
 	err = keep(ctx, func(ctx context.Context) error {
 		stored, err = g.append(ctx)
 		return err

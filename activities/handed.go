@@ -64,7 +64,7 @@ func (j *job) told(ctx context.Context, prior []Source, notes []Note) (in hook.I
 	if in.Request, err = j.request(ctx); err != nil {
 		return in, err
 	}
-	if in.Answers, err = j.answers(notes); err != nil {
+	if in.Answers, err = j.answers(ctx, notes); err != nil {
 		return in, err
 	}
 	in.Outputs, in.Prepared, err = j.handed(ctx, prior)
@@ -92,8 +92,8 @@ func (j *job) handed(ctx context.Context, prior []Source) (outputs map[string]ho
 }
 
 // answers are the notes as functions of the worker's program are told them.
-func (j *job) answers(notes []Note) (out []hook.Answer, err error) {
-	notes, err = j.shownNotes(notes)
+func (j *job) answers(ctx context.Context, notes []Note) (out []hook.Answer, err error) {
+	notes, err = j.shownNotes(ctx, notes)
 	for _, note := range notes {
 		out = append(out, hook.Answer{Question: note.Question, Answer: note.Answer, By: note.By})
 	}
@@ -134,7 +134,7 @@ func (c code) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ended(ctx, err)
 	}
-	text, err := c.masked(err.Error())
+	text, err := c.masked(ctx, err.Error())
 	if err != nil {
 		return err
 	}
@@ -142,16 +142,16 @@ func (c code) failed(ctx context.Context, err error) error {
 }
 
 // shown is a text that the function made as it may be stored.
-func (c code) shown(text string) (string, error) {
-	text, err := c.masked(text)
+func (c code) shown(ctx context.Context, text string) (string, error) {
+	text, err := c.masked(ctx, text)
 	if err == nil && len(text) > maxInlineResult {
 		err = final(c.errorType, fmt.Errorf("%s: it returned %d bytes; %d are allowed", c.name, len(text), maxInlineResult))
 	}
 	return text, err
 }
 
-func (c code) masked(text string) (string, error) {
-	text, err := c.maskData(c.plan, c.name+": what it returned", text)
+func (c code) masked(ctx context.Context, text string) (string, error) {
+	text, err := c.maskData(ctx, c.plan, c.name+": what it returned", text)
 	return tool.ValidText(text), err
 }
 

@@ -111,5 +111,5 @@ func (h hookRun) laidOver(ctx context.Context, text string, made map[string]any)
 	if err != nil {
 		return "", err
 	}
-	return h.shown(string(body))
+	return h.shown(ctx, string(body))
 }

@@ -45,7 +45,7 @@ func (a *Activities) post(ctx context.Context, in PostIn) error {
 	if err != nil {
 		return err
 	}
-	text, err := a.maskData(plan, "guidance", string(in.Text))
+	text, err := a.maskData(ctx, plan, "guidance", string(in.Text))
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,14 @@
 package activities
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
@@ -51,10 +55,13 @@ const requestData = "the request's data"
 
 // maskData masks a text as a request is masked: that itself, what people say, and
 // what hooks and mocks return. Errors call it what.
-func (a *Activities) maskData(plan agent.Plan, what, text string) (string, error) {
+func (a *Activities) maskData(ctx context.Context, plan agent.Plan, what, text string) (string, error) {
 	masker, err := a.maskers.get(plan.AlertMasking)
 	if err == nil && masker != nil {
-		text, err = masker.Text(text)
+		text, err = masker.Text(ctx, text)
+	}
+	if ctx.Err() != nil {
+		return "", ended(ctx, err)
 	}
 	if err != nil {
 		return "", final(ErrorMasking, fmt.Errorf("%s cannot be masked, and is not stored: %w", what, err))
@@ -63,22 +70,23 @@ func (a *Activities) maskData(plan agent.Plan, what, text string) (string, error
 }
 
 // masked is a result as it may be stored and shown. What cannot be masked is
-// neither: it fails closed.
-func (j *job) masked(name string, result tool.Result) tool.Result {
+// neither: it fails closed. The error is ctx's.
+func (j *job) masked(ctx context.Context, name string, result tool.Result) (tool.Result, error) {
 	masker, err := j.maskers.get(j.agent.MaskingOf(name, j.plan.AlertMasking))
 	if err != nil {
-		return notShown(name)
+		return notShown(name), nil
 	}
-	return MaskResult(masker, name, result)
+	result, err = MaskResult(ctx, masker, name, result)
+	return result, ended(ctx, err)
 }
 
 // shown is the beginning of a call's arguments, as people are shown it: masked as
-// the tool's results are.
-func (j *job) shown(call transcript.Call) string {
+// the tool's results are. They are part of a reply, which is kept whatever becomes of ctx.
+func (j *job) shown(ctx context.Context, call transcript.Call) string {
 	text := call.Arguments
 	masker, err := j.maskers.get(j.agent.MaskingOf(call.Name, j.plan.AlertMasking))
 	if err == nil && masker != nil {
-		text, err = masker.Text(text)
+		text, err = masker.Text(context.WithoutCancel(ctx), text)
 	}
 	if err != nil {
 		return "(they cannot be masked, and are not shown)"
@@ -86,49 +94,53 @@ func (j *job) shown(call transcript.Call) string {
 	return tool.Clip(tool.ValidText(text), maxArguments)
 }
 
-// MaskResult masks a result, if there is a masker.
-func MaskResult(masker *mask.Masker, name string, result tool.Result) tool.Result {
+// MaskResult masks a result, if there is a masker. The error is ctx's.
+func MaskResult(ctx context.Context, masker *mask.Masker, name string, result tool.Result) (tool.Result, error) {
 	if masker == nil {
-		return result
+		return result, nil
 	}
 	var err error
-	result.Content, err = masker.Text(result.Content)
+	result.Content, err = masker.Text(ctx, result.Content)
 	for i := range result.Artifacts {
 		if err == nil {
-			err = maskArtifact(masker, &result.Artifacts[i])
+			err = maskArtifact(ctx, masker, &result.Artifacts[i])
 		}
 	}
-	if err != nil {
-		return notShown(name)
+	if ctx.Err() != nil {
+		return tool.Result{}, ctx.Err()
 	}
-	return result
+	if err != nil {
+		return notShown(name), nil
+	}
+	return result, nil
 }
 
 func notShown(name string) tool.Result {
 	return tool.Failure(tool.ErrorTool, fmt.Sprintf("The result of %s could not be masked, and is not shown. The call itself was made.", name))
 }
 
-// maskArtifact masks what of an artifact is text; an image is left as it is.
-func maskArtifact(masker *mask.Masker, a *tool.Artifact) (err error) {
-	if len(a.JSON) > 0 {
-		if a.JSON, err = masker.JSON(a.JSON); err != nil {
-			return err
-		}
+// maskArtifact masks an artifact's name and what of it is text; an image is left as it is.
+func maskArtifact(ctx context.Context, masker *mask.Masker, a *tool.Artifact) (err error) {
+	if a.Name, err = masker.Text(ctx, a.Name); err != nil {
+		return err
 	}
-	if len(a.Data) == 0 || !textual(a.MIMEType) {
-		return nil
+	if a.MIMEType, err = masker.Text(ctx, a.MIMEType); err != nil {
+		return err
 	}
-	text, err := masker.Text(string(a.Data))
+	if a.JSON, err = masker.JSON(ctx, a.JSON); err != nil || !textual(a.Data) {
+		return err
+	}
+	text, err := masker.Text(ctx, string(a.Data))
 	a.Data = []byte(text)
 	return err
 }
 
-// textual reports whether data of a media type is text. One that is not known counts as text.
-func textual(mimeType string) bool {
-	for _, binary := range []string{"image/", "audio/", "video/", "font/"} {
-		if strings.HasPrefix(mimeType, binary) {
-			return false
-		}
+// textual reports whether data is text, whatever a server calls it. What begins like
+// no image, sound, film or font counts as text.
+func textual(data []byte) bool {
+	if utf8.Valid(data) {
+		return len(data) > 0
 	}
-	return true
+	kind, _, _ := strings.Cut(http.DetectContentType(data), "/")
+	return !slices.Contains([]string{"image", "audio", "video", "font"}, kind)
 }

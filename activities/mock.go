@@ -43,7 +43,7 @@ func (j *job) mocked(ctx context.Context, in RunMockIn) ([]transcript.Body, erro
 	if err != nil {
 		return nil, mock.failed(ctx, err)
 	}
-	text, err = mock.shown(text)
+	text, err = mock.shown(ctx, text)
 	return []transcript.Body{{Text: text, Invalid: j.invalid(text)}}, err
 }
 

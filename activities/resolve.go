@@ -144,7 +144,7 @@ func (a *Activities) data(ctx context.Context, req agent.Request) (string, error
 // keepData puts the request's data into the store, masked. Data that is there
 // already is masked once more, in case somebody else put it there.
 func (a *Activities) keepData(ctx context.Context, plan agent.Plan, text string) (string, error) {
-	text, err := a.maskData(plan, requestData, text)
+	text, err := a.maskData(ctx, plan, requestData, text)
 	if err != nil {
 		return "", err
 	}

@@ -77,7 +77,7 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 		}
 		data.Earlier = append(data.Earlier, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
 	}
-	notes, err := g.shownNotes(g.in.Notes)
+	notes, err := g.shownNotes(ctx, g.in.Notes)
 	if err != nil {
 		return data, err
 	}
@@ -98,11 +98,11 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 const shownOfAttachment = 16_000
 
 // shownNotes are notes as models and code are shown them: what people say is masked.
-func (j *job) shownNotes(notes []Note) ([]Note, error) {
+func (j *job) shownNotes(ctx context.Context, notes []Note) ([]Note, error) {
 	shown := slices.Clone(notes)
 	for n := range shown {
 		var err error
-		if shown[n].Answer, err = j.maskData(j.plan, requestData, shown[n].Answer); err != nil {
+		if shown[n].Answer, err = j.maskData(ctx, j.plan, requestData, shown[n].Answer); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +171,7 @@ func (g *generation) addInputs(ctx context.Context) error {
 
 // addReply writes down a reply: its calls get ids of ours and what the catalogue
 // says of them, so that nothing depends on what a provider calls them.
-func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *transcript.Compression, summaries *agent.Usage) {
+func (g *generation) addReply(ctx context.Context, reply llm.Response, tools *tool.Set, compression *transcript.Compression, summaries *agent.Usage) {
 	body := transcript.Body{
 		Text: reply.Content, Thinking: reply.Thinking, Finish: string(reply.Finish), Provider: g.provider().Name,
 		Model: reply.Model, Usage: usage(reply, compression.CompressedTokens, g.provider().Prices), SummaryUsage: summaries, Compression: compression,
@@ -187,7 +187,7 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 		reply.ToolCalls = reply.ToolCalls[:maxCalls]
 	}
 	for n, call := range reply.ToolCalls {
-		body.Calls = append(body.Calls, g.asked(tools, g.in.Iteration, n, call.Name, call.Arguments))
+		body.Calls = append(body.Calls, g.asked(ctx, tools, g.in.Iteration, n, call.Name, call.Arguments))
 	}
 	if len(body.Calls) == 0 {
 		if g.row.Prompt == prompt.Action {
@@ -199,7 +199,7 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 }
 
 // asked is the n-th call of an iteration's reply, with what the catalogue says of it.
-func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string) transcript.Call {
+func (j *job) asked(ctx context.Context, tools *tool.Set, iteration, n int, name, arguments string) transcript.Call {
 	row := transcript.Call{ID: fmt.Sprintf("c%d_%d", iteration, n), Name: name, Arguments: arguments}
 	if decision, err := tools.Decide(name, arguments); decision.Spec.Name != "" {
 		spec := decision.Spec
@@ -209,7 +209,7 @@ func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string) t
 			row.Approval, row.Own = decision.NeedsApproval, spec.Own
 		}
 		if row.Approval {
-			row.Shown = j.shown(row)
+			row.Shown = j.shown(ctx, row)
 		}
 	}
 	return row

@@ -49,7 +49,7 @@ func (j *job) planCalls(ctx context.Context, prior []Source) (bodies []transcrip
 	}
 	reply := transcript.Body{}
 	for n, s := range steps {
-		reply.Calls = append(reply.Calls, j.asked(tools, 1, n, s.Tool, s.arguments()))
+		reply.Calls = append(reply.Calls, j.asked(ctx, tools, 1, n, s.Tool, s.arguments()))
 	}
 	return append(bodies, reply), nil
 }

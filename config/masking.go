@@ -19,8 +19,8 @@ type AlertMasking struct {
 
 // DataMasking is what is masked in the results of a server, before anything is
 // stored or sent to a model. What is found becomes a marker that tells its kind,
-// [MASKED_PASSWORD]; the key beside it stays. A result that cannot be masked is
-// not used. What patterns and groups there are stands below, under "Masking patterns".
+// [MASKED_PASSWORD]; the key beside it stays. A line that
+// cannot be masked is withheld: [MASKED_LINE]. What patterns and groups there are stands below, under "Masking patterns".
 type DataMasking struct {
 	// Enabled switches it on; false masks nothing of the server's.
 	Enabled *bool `yaml:"enabled" default:"true"`

@@ -44,7 +44,7 @@ func (c *cli) request(ctx context.Context, f runFlags) (agent.Request, error) {
 	if err := req.CheckData(data, cfg.MaxData()); err != nil {
 		return req, usagef("%s", describeFields(err))
 	}
-	if data, err = masked(cfg, data); err != nil {
+	if data, err = masked(ctx, cfg, data); err != nil {
 		return req, err
 	}
 	if len(data) > maxEasy {
@@ -66,14 +66,14 @@ func (c *cli) request(ctx context.Context, f runFlags) (agent.Request, error) {
 
 // masked is a request's data as it may leave this process: masked as the
 // configuration says (INQUEST_CONFIG, else what is built in). The workers mask it again.
-func masked(cfg *config.Config, data string) (string, error) {
+func masked(ctx context.Context, cfg *config.Config, data string) (string, error) {
 	masking := cfg.AlertMasking()
 	if masking == nil {
 		return data, nil
 	}
 	masker, err := mask.New(*masking)
 	if err == nil {
-		data, err = masker.Text(data)
+		data, err = masker.Text(ctx, data)
 	}
 	if err != nil {
 		return "", fmt.Errorf("mask the data: %w", err)

@@ -84,7 +84,7 @@ func (c *ToolCall) Make(ctx context.Context) (tool.Result, error) {
 			return tool.Result{}, fmt.Errorf("mask the result of %s: %w", c.Spec.Name, err)
 		}
 	}
-	return activities.MaskResult(masker, c.Spec.Name, result), nil
+	return activities.MaskResult(ctx, masker, c.Spec.Name, result)
 }
 
 func (c *ToolCall) run(ctx context.Context, call tool.Call) (tool.Result, error) {

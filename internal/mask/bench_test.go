@@ -23,7 +23,7 @@ func BenchmarkText(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := m.Text(text); err != nil {
+				if _, err := m.Text(b.Context(), text); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -39,7 +39,7 @@ func BenchmarkJSON(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := m.JSON([]byte(text)); err != nil {
+		if _, err := m.JSON(b.Context(), []byte(text)); err != nil {
 			b.Fatal(err)
 		}
 	}

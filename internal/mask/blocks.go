@@ -16,12 +16,9 @@ func secretsInBlocks(text string) string {
 		from = l.next
 	}
 	s.closeTo(-1, len(text))
-	slices.SortFunc(s.found, func(a, b span) int { return a.start - b.start })
 	out := rewrite{text: text}
-	for _, data := range s.found {
-		if data.start >= out.done {
-			maskBlock(&out, data)
-		}
+	for _, data := range outermost(text, s.found) {
+		maskBlock(&out, data)
 	}
 	return out.String()
 }

@@ -10,32 +10,37 @@ const maxDocuments = 8 // documents within texts of documents
 
 // document masks a JSON document once. Everything that is not masked stays as it
 // is, byte for byte.
-func (m *Masker) document(text string, depth int) string {
-	if m.on.any(kubernetesSecret) {
+func (j *job) document(text string, depth int) string {
+	j.check()
+	if j.on.any(kubernetesSecret) {
 		text = secretsInFlow(text)
 	}
-	w := walker{Masker: m, rewrite: rewrite{text: text}, depth: depth}
-	w.value(0, none)
+	w := walker{job: j, rewrite: rewrite{text: text}, depth: depth}
+	w.value(0, nil)
 	text = w.String()
-	for _, c := range m.custom { // one may be of a key and its value
-		text = c.mask(text)
+	for _, c := range j.custom { // one may be of a key and its value
+		masked := c.mask(text)
+		if j.withhold && masked != text {
+			return quoted(withheld)
+		}
+		text = masked
 	}
 	return text
 }
 
 // walker goes through a valid document.
 type walker struct {
-	*Masker
+	*job
 	rewrite
 	depth int
 }
 
 // value masks the value at i, which stands under a key of the kind. It returns where it ends.
-func (w *walker) value(i int, under kind) int {
+func (w *walker) value(i int, under *keyName) int {
 	i = w.space(i)
 	switch w.text[i] {
 	case '{':
-		return w.object(i + 1)
+		return w.object(i+1, under)
 	case '[':
 		return w.list(i+1, under)
 	case '"':
@@ -56,10 +61,10 @@ func (w *walker) space(i int) int {
 	return i
 }
 
-// object masks the members of an object. The value of a member "value" is of the
-// kind that the member "name" before it tells: {"name": "DB_PASSWORD", "value": "x"}.
-func (w *walker) object(i int) int {
-	named := none
+// object masks the members of an object. The value of a member "value" is what the
+// member "name" before or behind it tells, or the key of the object:
+// {"name": "DB_PASSWORD", "value": "x"}, {"secret": {"value": "x"}}.
+func (w *walker) object(i int, named *keyName) int {
 	for {
 		i = w.space(i)
 		switch w.text[i] {
@@ -71,23 +76,48 @@ func (w *walker) object(i int) int {
 		}
 		end := stringEnd(w.text, i)
 		name := decode(w.text[i:end])
-		w.string(i, none)
+		w.string(i, nil)
 		i = w.space(w.space(end) + 1) // the colon
-		under := w.on.kindOfKey(name)
-		if under == none && strings.EqualFold(name, "value") {
-			under = named
+		under := w.on.nameOf(name)
+		if under == nil && strings.EqualFold(name, "value") {
+			if under = named; under == nil {
+				under = w.nameAfter(i)
+			}
 		}
-		if w.text[i] == '"' && (strings.EqualFold(name, "name") || strings.EqualFold(name, "key")) {
-			named = w.on.kindOfKey(decode(w.text[i:stringEnd(w.text, i)]))
+		if n := w.nameAt(name, i); n != nil {
+			named = n
+		} else if under == nil && named != nil && strings.EqualFold(name, "key") && w.text[i] == '"' && long(w.text[i+1:stringEnd(w.text, i)-1]) {
+			under = named
 		}
 		i = w.value(i, under)
 	}
 }
 
+// nameAt is what the member at i names, whose value comes beside it; nil = nothing.
+func (w *walker) nameAt(member string, i int) *keyName {
+	if w.text[i] != '"' || !strings.EqualFold(member, "name") && !strings.EqualFold(member, "key") {
+		return nil
+	}
+	return w.on.nameOf(decode(w.text[i:stringEnd(w.text, i)]))
+}
+
+// nameAfter is what the member behind the string at i names.
+func (w *walker) nameAfter(i int) *keyName {
+	if w.text[i] != '"' {
+		return nil
+	}
+	if i = w.space(stringEnd(w.text, i)); w.text[i] != ',' {
+		return nil
+	}
+	i = w.space(i + 1)
+	end := stringEnd(w.text, i)
+	return w.nameAt(decode(w.text[i:end]), w.space(w.space(end)+1))
+}
+
 // list masks the elements of a list. One that follows an option of a command is
 // its value: ["--password", "x"].
-func (w *walker) list(i int, under kind) int {
-	option := none
+func (w *walker) list(i int, under *keyName) int {
+	var option *keyName
 	for {
 		i = w.space(i)
 		switch w.text[i] {
@@ -97,31 +127,32 @@ func (w *walker) list(i int, under kind) int {
 			i++
 			continue
 		}
-		kind := under
-		if kind == none {
-			kind = option
+		n := under
+		if n == nil {
+			n = option
 		}
-		option = none
+		option = nil
 		if strings.HasPrefix(w.text[i:], `"-`) {
 			name := decode(w.text[i:stringEnd(w.text, i)])
-			option = w.on.kindOfKey(strings.TrimLeft(name, "-"))
-			kind = under
+			option = w.on.nameOf(strings.TrimLeft(name, "-"))
+			n = under
 		}
-		i = w.value(i, kind)
+		i = w.value(i, n)
 	}
 }
 
 // string masks the string at i. It returns where it ends.
-func (w *walker) string(i int, under kind) int {
+func (w *walker) string(i int, under *keyName) int {
 	end := stringEnd(w.text, i)
 	text := decode(w.text[i:end])
 	masked := text
 	switch plain := scheme(text); {
-	case under != none && !isPlaceholder(text[len(plain):]):
-		masked = plain + under.marker()
-	case under == none && w.depth < maxDocuments:
+	case under != nil && isPlaceholder(text[len(plain):]):
+	case under != nil && under.takes(text[len(plain):]):
+		masked = plain + under.kind.marker()
+	case w.depth < maxDocuments:
 		masked = w.nested(text, w.depth+1)
-	case under == none:
+	default:
 		masked = w.plain(text)
 	}
 	if masked != text {
@@ -131,14 +162,17 @@ func (w *walker) string(i int, under kind) int {
 }
 
 // scalar masks a number, which then is a string.
-func (w *walker) scalar(i, end int, under kind) {
+func (w *walker) scalar(i, end int, under *keyName) {
 	text := w.text[i:end]
 	masked := text
-	if under != none && !isPlaceholder(text) {
-		masked = under.marker()
+	if under != nil && !isPlaceholder(text) && under.takes(text) {
+		masked = under.kind.marker()
 	}
 	for _, c := range w.custom {
 		masked = c.mask(masked)
+	}
+	if masked != text && w.withhold {
+		masked = withheld
 	}
 	if masked != text {
 		w.replace(i, end, quoted(masked))

@@ -31,7 +31,7 @@ func emails(text string) string {
 			start++
 		}
 		end := domainEnd(text, i)
-		if start < at && end > i && text[start:at] != "git" {
+		if start < at && end > i && text[start:at] != "git" && !strings.HasSuffix(text[:start], "://") {
 			out.replace(start, end, email.marker())
 			i = end
 		}

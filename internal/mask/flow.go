@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -144,15 +145,21 @@ func (s *flowScanner) value(start, end int) {
 	f.keyed = false
 }
 
+// unclosed is the end of data that has none.
+const unclosed = math.MaxInt
+
 // cut judges what the text ends in, or what is nested too deep to be followed. Its
-// data reaches as far as the text. If its kind is missing, and the text names
+// data is unclosed. If its kind is missing, and the text names
 // Secrets anywhere, it counts as one.
 func (s *flowScanner) cut() {
 	for len(s.frames) > 0 {
 		f := s.top()
 		if f.keyed && isData(f.key) && f.value > 0 {
 			f.set(f.key, "")
-			s.pending = append(s.pending, span{f.value, len(s.text)})
+			s.pending = append(s.pending, span{f.value, unclosed})
+		}
+		if f.kind != "" && strings.HasPrefix("Secret", f.kind) { // cut as well
+			f.kind = "Secret"
 		}
 		if f.kind == "" && len(s.pending) > f.pending && s.names {
 			f.kind = "Secret"
@@ -165,12 +172,44 @@ func (s *flowScanner) cut() {
 
 // masked writes the text with all data masked that was found.
 func (s *flowScanner) masked() string {
-	slices.SortFunc(s.found, func(a, b span) int { return a.start - b.start })
 	out := rewrite{text: s.text}
-	for _, data := range s.found {
-		if data.start >= out.done {
-			maskFlow(&out, data)
-		}
+	for _, data := range outermost(s.text, s.found) {
+		maskFlow(&out, data)
 	}
 	return out.String()
+}
+
+// outermost sorts spans, and leaves out those that lie within others: what is
+// nested deep must not be read as often.
+func outermost(text string, all []span) (out []span) {
+	slices.SortFunc(all, func(a, b span) int { return a.start - b.start })
+	covered := 0
+	for _, s := range all {
+		if s.start < covered && s.end == unclosed || s.end <= covered {
+			continue
+		}
+		if s.end == unclosed {
+			s.end = unclosedEnd(text, s.start)
+		}
+		s.start = max(s.start, covered)
+		out, covered = append(out, s), s.end
+	}
+	return out
+}
+
+// unclosedEnd is where a value ends that begins at i, and that nothing closes: with
+// its line, or before a line that is indented no more than that.
+func unclosedEnd(text string, i int) int {
+	line := lineAt(text, strings.LastIndexByte(text[:i], '\n')+1)
+	for next := line; ; {
+		end := next.end
+		for next.next < len(text) {
+			if next = lineAt(text, next.next); next.text != "" {
+				break
+			}
+		}
+		if next.end <= end || next.text == "" || next.first <= line.first && !next.closes() {
+			return end
+		}
+	}
 }

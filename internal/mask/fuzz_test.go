@@ -99,14 +99,14 @@ func FuzzJSON(f *testing.F) {
 		}
 		raw = fmt.Sprintf(`{"text":%s,"x":%s,"password":%q,"object":{"data":{"k":%q,"list":[%s]},"kind":"Secret"},"args":["--token","%s"]}`,
 			quoted(text), raw, planted, planted, quoted(planted+text), planted)
-		got, err := m.JSON(json.RawMessage(raw))
+		got, err := m.JSON(t.Context(), json.RawMessage(raw))
 		if err != nil || !json.Valid(got) {
 			t.Fatalf("%v: %s", err, got)
 		}
 		if strings.Contains(string(got), planted) {
 			t.Errorf("survives in %s", got)
 		}
-		again, err := m.JSON(got)
+		again, err := m.JSON(t.Context(), got)
 		if err != nil || string(again) != string(got) {
 			t.Errorf("%v: not idempotent:\n%s\n%s", err, got, again)
 		}
@@ -116,11 +116,11 @@ func FuzzJSON(f *testing.F) {
 // once masks a text, and checks that masking it again changes nothing.
 func once(t *testing.T, m *Masker, text string) string {
 	t.Helper()
-	got, err := m.Text(text)
+	got, err := m.Text(t.Context(), text)
 	if err != nil {
 		t.Fatalf("%v: %q", err, text)
 	}
-	again, err := m.Text(got)
+	again, err := m.Text(t.Context(), got)
 	if err != nil || again != got {
 		t.Errorf("%v: not idempotent: %q then %q", err, got, again)
 	}

@@ -1,6 +1,9 @@
 package mask
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // keys masks what stands behind keys that are named as secrets:
 //
@@ -26,7 +29,7 @@ type keyScanner struct {
 	rewrite
 	// named is the kind that the value of the last key "name" has as a key: of
 	// what the next key "value" has.
-	named kind
+	named *keyName
 	line  span // the last one whose end was looked for
 	// unclosed: no list ends before it that begins before it.
 	unclosed int
@@ -48,29 +51,52 @@ func (s *keyScanner) separator(i int) int {
 	if !ok {
 		return i + 1
 	}
-	kind := s.kindOfKey(k.name)
-	if kind == none {
-		kind = s.kindOfKey(s.spacedName(k))
+	n := s.nameOf(k.name)
+	if n == nil {
+		n = s.nameOf(s.spacedName(k))
+	}
+	isValue := n == nil && strings.EqualFold(k.name, "value")
+	switch {
+	case isValue:
+		n = s.named
+		fallthrough
+	case n != nil:
+		s.named = nil
+	default:
+		s.named = s.nameOfNamed(k.name, i)
+		return i + 1
+	}
+	if n == nil && !isValue {
+		return i + 1
+	}
+	v, ok := s.value(k, i, n)
+	if n == nil && ok {
+		n = s.nameAfter(v.end)
 	}
 	switch {
-	case kind == none && strings.EqualFold(k.name, "value"):
-		kind = s.named
-		fallthrough
-	case kind != none:
-		s.named = none
-	default:
-		s.named = s.kindOfNamed(k, i)
+	case n != nil && !ok && v.end == 0: // secret: and below it, value: x
+		s.named = n
 		return i + 1
-	}
-	if kind == none {
+	case n == nil || ok && !n.takes(s.text[v.start+v.scheme:v.end]):
 		return i + 1
+	case ok:
+		s.replace(v.start, v.end, v.masked(n.kind))
 	}
-	v, ok := s.valueAfter(k, i, kind)
-	if !ok {
-		return max(v.end, i+1)
-	}
-	s.replace(v.start, v.end, v.masked(kind))
 	return max(v.end, i+1)
+}
+
+// maxLooked is how long a value is that has to look like something, in bytes.
+const maxLooked = 1024
+
+// value finds the value behind the separator at i. What may be looked at for
+// nothing is looked at only so far.
+func (s *keyScanner) value(k key, i int, n *keyName) (v value, ok bool) {
+	if n != nil && n.looks == nil || len(s.text)-i <= maxLooked {
+		return s.valueAfter(k, i, n)
+	}
+	near := keyScanner{set: s.set, rewrite: rewrite{text: s.text[:i+maxLooked], done: s.done}}
+	v, ok = near.valueAfter(k, i, n)
+	return v, ok && v.end < len(near.text)
 }
 
 const maxBlanks = 8 // between a key and its separator
@@ -93,7 +119,7 @@ func (s *keyScanner) keyBefore(i int) (k key, ok bool) {
 		}
 	}
 	start := end
-	for start > s.done && end-start < 2*maxKey && isKeyByte(text[start-1]) {
+	for start > s.done && end-start < 2*maxKey && (isKeyByte(text[start-1]) || text[start-1] >= utf8.RuneSelf) {
 		start--
 	}
 	if start == end || start > 0 && markerAt(text, start-1) > end {
@@ -104,8 +130,22 @@ func (s *keyScanner) keyBefore(i int) (k key, ok bool) {
 		k.open = text[start-1]
 	}
 	// "arn:aws:secretsmanager:eu:1:secret:x" and a::secret:x are names, not pairs.
-	path := start > s.done+1 && text[start-1] == ':' && (isKeyByte(text[start-2]) || text[start-2] == ':') && k.closed == 0
-	return k, !path && (text[i] != '>' || k.open == '<' && k.end == i)
+	path := start > s.done+1 && text[start-1] == ':' && (isKeyByte(text[start-2]) || text[start-2] == ':') && k.closed == 0 && !strings.HasSuffix(text[:start], "$env:")
+	return k, !path && !s.isLabel(k, i) && (text[i] != '>' || k.open == '<' && k.end == i)
+}
+
+// isLabel reports whether a key is not what it is named as: a label of a metric that
+// names a Secret, {secret="db"}, a checksum, or the end of a URL in quotes.
+func (s *keyScanner) isLabel(k key, i int) bool {
+	before := s.text[max(s.done, k.start-2*maxKey):k.start]
+	switch {
+	case k.closed != 0 && k.open == 0 && strings.HasSuffix(before, "/"):
+		return strings.Contains(before, "://")
+	case k.name == "secret" && strings.HasPrefix(s.text[i:], `="`) && (strings.HasSuffix(before, ",") || strings.HasSuffix(before, "{")):
+		value, _, _ := strings.Cut(s.text[i+2:min(len(s.text), i+2+maxKey)], `"`)
+		return !strings.ContainsAny(value, "0123456789") && strings.ToLower(value) == value
+	}
+	return strings.HasSuffix(before, "checksum/")
 }
 
 // spacedName is the name of a key of several words: "API Key", "Access Key ID".
@@ -129,10 +169,30 @@ func (s *keyScanner) spacedName(k key) string {
 	return s.text[start:k.end]
 }
 
-// kindOfNamed is the kind of the thing that `name: DB_PASSWORD` names, whose value comes next.
-func (s *keyScanner) kindOfNamed(k key, i int) kind {
-	if !strings.EqualFold(k.name, "name") && !strings.EqualFold(k.name, "key") {
-		return none
+// nameAfter is the name of a value that comes before it: value: x, name: DB_PASSWORD.
+func (s *keyScanner) nameAfter(i int) *keyName {
+	start := i
+	for start < len(s.text) && start-i < 4*maxBlanks && (isSpace(s.text[start]) || isQuote(s.text[start]) || s.text[start] == ',' || s.text[start] == '\\') {
+		start++
+	}
+	end := start
+	for end < len(s.text) && end-start < maxBlanks && isAlnum(s.text[end]) {
+		end++
+	}
+	key := s.text[start:end]
+	for end < len(s.text) && end-start < 2*maxBlanks && (isBlank(s.text[end]) || isQuote(s.text[end]) || s.text[end] == '\\') {
+		end++
+	}
+	if end == len(s.text) || s.text[end] != ':' && s.text[end] != '=' {
+		return nil
+	}
+	return s.nameOfNamed(key, end)
+}
+
+// nameOfNamed is the name of the thing that `name: DB_PASSWORD` names, whose value comes next.
+func (s *keyScanner) nameOfNamed(key string, i int) *keyName {
+	if !strings.EqualFold(key, "name") && !strings.EqualFold(key, "key") {
+		return nil
 	}
 	start := i + 1
 	for start < len(s.text) && start-i < maxBlanks && (isBlank(s.text[start]) || isQuote(s.text[start]) || s.text[start] == '\\') {
@@ -142,5 +202,5 @@ func (s *keyScanner) kindOfNamed(k key, i int) kind {
 	for end < len(s.text) && end-start < 2*maxKey && isKeyByte(s.text[end]) {
 		end++
 	}
-	return s.kindOfKey(s.text[start:end])
+	return s.nameOf(s.text[start:end])
 }

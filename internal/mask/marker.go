@@ -2,7 +2,10 @@ package mask
 
 import "strings"
 
-const markerStart = "[MASKED"
+const (
+	markerStart = "[MASKED"
+	withheld    = markerStart + "_LINE]"
+)
 
 // markerAt returns the end of the marker that begins at i; -1 = none does.
 func markerAt(text string, i int) int {
@@ -56,3 +59,29 @@ func (r *rewrite) String() string {
 
 // span is a part of a text.
 type span struct{ start, end int }
+
+// withoutLines withholds the lines in which two texts differ.
+func withoutLines(a, b string) string {
+	before, after := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")
+	same := len(before) == len(after)
+	var out []string
+	for len(before) > 0 && len(after) > 0 && before[0] == after[0] {
+		out, before, after = append(out, before[0]), before[1:], after[1:]
+	}
+	end := len(before)
+	for n := len(after); end > 0 && n > 0 && before[end-1] == after[n-1]; n-- {
+		end--
+	}
+	for i, line := range before[:end] {
+		switch {
+		case same && line == after[i]:
+			out = append(out, line)
+		case same || i == end-1: // of lines that have become fewer or more, one marker is left
+			out = append(out, withheld+line[len(strings.TrimRight(line, "\r\n")):])
+		}
+	}
+	if end == 0 { // only lines that are new
+		return withheld
+	}
+	return strings.Join(append(out, before[end:]...), "")
+}

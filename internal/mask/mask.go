@@ -7,6 +7,9 @@
 // idempotent, takes time linear in the text, and fails closed: after an error
 // the text must not be used.
 //
+// A line that cannot be masked, because a pattern of the configuration matches
+// what it has written itself, is withheld: [MASKED_LINE] stands for it.
+//
 // Mask first and cut second: a secret that was cut in two is not recognised.
 //
 // The patterns are scanners and not regular expressions: one pass finds the keys
@@ -16,6 +19,7 @@
 package mask
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,10 +30,14 @@ import (
 // ErrNotMasked: the text could not be masked, and must not be used.
 var ErrNotMasked = errors.New("not masked")
 
-// maxRounds is how often a text is masked until nothing changes any more. Two
-// are enough, the second to see it, unless a pattern of the configuration
-// matches what it has written itself.
-const maxRounds = 5
+// A text is masked until nothing changes any more. The second round sees that,
+// unless a pattern of the configuration matches what it has written itself: after
+// maxRounds, the lines that still change are withheld.
+const (
+	maxRounds      = 5
+	maxWithholding = 4
+	maxGrowth      = 64 // times: a text that grows more is not masked further
+)
 
 // Masker masks texts. It may be used concurrently.
 type Masker struct {
@@ -64,20 +72,24 @@ func New(m agent.Masking) (*Masker, error) {
 
 // Text masks a text of any kind and size. A text that is one JSON document
 // stays one, unless a pattern of the configuration cuts through its structure.
-func (m *Masker) Text(text string) (string, error) { return m.settle(text, m.round) }
+// The error is ErrNotMasked, or ctx's.
+func (m *Masker) Text(ctx context.Context, text string) (string, error) {
+	return m.settle(ctx, text, withheld, (*job).round)
+}
 
 // JSON masks a JSON document, which stays one: the texts in it, and whatever
 // stands under a key that is named as a secret. If a pattern of the configuration
-// cuts through the structure, the document becomes one JSON string.
-func (m *Masker) JSON(raw json.RawMessage) (json.RawMessage, error) {
+// cuts through the structure, the document becomes one JSON string. The error is
+// ErrNotMasked, or ctx's.
+func (m *Masker) JSON(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return raw, nil
 	}
 	if !json.Valid(raw) {
 		return nil, fmt.Errorf("%w: it is not JSON", ErrNotMasked)
 	}
-	masked, err := m.settle(string(raw), func(text string) string {
-		text = m.document(text, 0)
+	masked, err := m.settle(ctx, string(raw), quoted(withheld), func(j *job, text string) string {
+		text = j.document(text, 0)
 		if !json.Valid([]byte(text)) {
 			return quoted(text)
 		}
@@ -90,63 +102,116 @@ func (m *Masker) JSON(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 // settle masks until nothing changes any more, which makes masking idempotent
-// whatever the patterns are. A bug must neither end the process nor let the
-// text through.
-func (m *Masker) settle(text string, round func(string) string) (masked string, err error) {
+// whatever the patterns are. If it never does, last stands for the text. A bug
+// must neither end the process nor let the text through.
+func (m *Masker) settle(ctx context.Context, text, last string, round func(*job, string) string) (masked string, err error) {
+	j := &job{Masker: m, stop: ctx.Done()}
 	defer func() {
-		if recover() != nil { // what it says may quote the text
-			masked, err = "", fmt.Errorf("%w: internal error", ErrNotMasked)
+		if recover() == nil {
+			return
+		}
+		if masked, err = "", ctx.Err(); err == nil { // what the panic says may quote the text
+			err = fmt.Errorf("%w: internal error", ErrNotMasked)
 		}
 	}()
-	for range maxRounds {
-		masked = round(text)
-		if masked == text {
+	limit := maxGrowth * (len(text) + len(withheld))
+	for n := range maxRounds + maxWithholding {
+		j.withhold = false
+		if masked = round(j, text); masked == text {
 			return masked, nil
 		}
+		if n >= maxRounds || len(masked) > limit {
+			j.withhold = true
+			masked = round(j, text)
+		}
 		text = masked
+	}
+	if j.withhold = false; round(j, last) == last {
+		return last, nil
 	}
 	return "", fmt.Errorf("%w: a pattern matches what it writes", ErrNotMasked)
 }
 
-// round masks a text once.
-func (m *Masker) round(text string) string { return m.nested(text, 0) }
-
-// nested masks a text that was found in others, depth levels down.
-func (m *Masker) nested(text string, depth int) string {
-	if isDocument(text) {
-		return m.document(text, depth)
-	}
-	return m.plain(text)
+// job is the masking of one text.
+type job struct {
+	*Masker
+	stop     <-chan struct{} // closed: nobody waits for the text any more
+	withhold bool            // lines that still change are withheld
+	inside   bool            // what is masked was encoded: once is enough
 }
 
-// plain masks a text that is not one JSON document. What is most certain of what
-// it finds comes first: nothing later looks into a marker.
-func (m *Masker) plain(text string) string {
-	for _, c := range m.custom {
+// check ends the job if nobody waits for it any more; settle recovers.
+func (j *job) check() {
+	select {
+	case <-j.stop:
+		panic(context.Canceled)
+	default:
+	}
+}
+
+// round masks a text once.
+func (j *job) round(text string) string { return j.nested(text, 0) }
+
+// nested masks a text that was found in others, depth levels down.
+func (j *job) nested(text string, depth int) string {
+	if isDocument(text) {
+		return j.document(text, depth)
+	}
+	return j.plain(text)
+}
+
+// plain masks a text that is not one JSON document.
+func (j *job) plain(text string) string {
+	masked := j.scan(text)
+	if j.withhold && masked != text {
+		return withoutLines(text, masked)
+	}
+	return masked
+}
+
+// scan masks a text as it is written, as people see it, and what is encoded in it.
+// Colours and invisible characters go only where something was found behind them.
+func (j *job) scan(text string) string {
+	text = j.written(text)
+	if seen := undisguised(text); seen != text {
+		if masked := j.written(seen); masked != seen {
+			text = masked
+		}
+	}
+	return j.decoded(text)
+}
+
+// written goes through a text once for each way in which secrets are written. What
+// is most certain of what it finds comes first: nothing later looks into a marker.
+func (j *job) written(text string) string {
+	for _, c := range j.custom {
+		j.check()
 		text = c.mask(text)
 	}
-	if m.on.any(certificate, privateKey, sshKey) {
-		text = m.pemBlocks(text)
-	}
-	if m.on.any(kubernetesSecret) {
-		text = secretsInText(text, 0)
-	}
-	if m.on.any(basicAuth, databaseDSN) {
-		text = m.userinfo(text)
-	}
-	if m.on&keyed != 0 {
-		text = m.keys(text)
-	}
-	if m.on&prefixed != 0 {
-		text = m.words(text)
-	}
-	if m.on.any(email) {
-		text = emails(text)
-	}
-	if m.on.any(base64Secret, base64Short) {
-		text = m.base64(text)
+	for _, p := range passes {
+		if j.check(); j.on&p.finds != 0 {
+			text = p.mask(j.Masker, text)
+		}
 	}
 	return text
+}
+
+// passes are the ways in which secrets are written, and the kinds that are written so.
+var passes = []struct {
+	finds set
+	mask  func(*Masker, string) string
+}{
+	{setOf(certificate, privateKey, sshKey), (*Masker).pemBlocks},
+	{setOf(kubernetesSecret), func(_ *Masker, text string) string { return secretsInText(text, 0) }},
+	{setOf(basicAuth, databaseDSN), (*Masker).userinfo},
+	{keyed, (*Masker).tables},
+	{keyed, (*Masker).keys},
+	{setOf(password, basicAuth), (*Masker).commandLines},
+	{keyed, (*Masker).phrases},
+	{prefixed, (*Masker).words},
+	{setOf(azureKey, secretKey, token, apiKey), (*Masker).middles},
+	{setOf(email), func(_ *Masker, text string) string { return emails(text) }},
+	{setOf(base64Secret, base64Short), (*Masker).base64},
 }
 
 // isDocument reports whether a text is a JSON object or list, and nothing else.

@@ -140,11 +140,11 @@ func newMasker(t testing.TB, names ...string) *mask.Masker {
 // text masks a text, and checks that masking it again changes nothing.
 func text(t testing.TB, m *mask.Masker, in string) string {
 	t.Helper()
-	got, err := m.Text(in)
+	got, err := m.Text(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := m.Text(got); err != nil || again != got {
+	if again, err := m.Text(t.Context(), got); err != nil || again != got {
 		t.Errorf("%v: not idempotent:\n%s", err, cmp.Diff(got, again))
 	}
 	return got

@@ -14,18 +14,20 @@ func (s *keyScanner) option(i int) int {
 		end++
 	}
 	begins := i == 0 || isSpace(text[i-1]) || isQuote(text[i-1]) || text[i-1] == '['
-	kind := none
+	var n *keyName
 	if begins && start-i <= 2 {
-		kind = s.kindOfKey(text[start:end])
+		if n = s.nameOf(text[start:end]); text[start:end] == "pass" {
+			n = s.nameOf("password")
+		}
 	}
-	if kind == none {
+	if n == nil {
 		return end
 	}
 	v, ok := s.word(i, end)
-	if !ok {
+	if !ok || !n.takes(text[v.start:v.end]) {
 		return end
 	}
-	s.replace(v.start, v.end, kind.marker())
+	s.replace(v.start, v.end, n.kind.marker())
 	return v.end
 }
 
@@ -45,6 +47,7 @@ func (s *keyScanner) word(i, end int) (v span, ok bool) {
 		if !isQuote(text[start-1]) || !isQuote(text[end]) && text[end] != '\\' {
 			return v, false
 		}
+	case strings.Contains(gap, "\\\n") || strings.Contains(gap, "\\\r\n"): // a shell's line goes on
 	case strings.Contains(gap, "\n"):
 		if start, ok = s.itemBelow(i, start); !ok {
 			return v, false

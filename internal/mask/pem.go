@@ -18,7 +18,7 @@ func (m *Masker) pemBlocks(text string) string {
 	for i := 0; ; {
 		begin := strings.Index(text[i:], pemBegin)
 		if begin < 0 {
-			return out.String()
+			return m.pemTails(out.String())
 		}
 		begin += i
 		i = begin + len(pemBegin)
@@ -29,12 +29,65 @@ func (m *Masker) pemBlocks(text string) string {
 		k := m.kindOfBlock(title)
 		i += len(title) + len(pemDashes)
 		end := blockEnd(text, i)
-		if k != none {
+		if k != none && (end > i || strings.Contains(title, "PRIVATE")) {
 			out.replace(begin, end, k.marker())
 		}
 		i = end
 	}
 }
+
+// pemTails masks the ends of private keys whose beginning was cut, and the private
+// lines of PuTTY's keys.
+func (m *Masker) pemTails(text string) string {
+	k := m.on.first([]kind{privateKey, sshKey, certificate})
+	out := rewrite{text: text}
+	for i := 0; ; {
+		next := strings.Index(text[i:], "KEY-----")
+		if next < 0 {
+			break
+		}
+		at := i + next
+		i = at + len("KEY-----")
+		line := strings.LastIndexByte(text[max(out.done, at-maxTitle):at], '\n') + max(out.done, at-maxTitle) + 1
+		if !strings.HasPrefix(text[line:], pemEnd) || !strings.Contains(text[line:i], "PRIVATE") {
+			continue
+		}
+		start := line
+		for start > out.done {
+			before := max(out.done, strings.LastIndexByte(text[out.done:start-1], '\n')+1+out.done)
+			body := strings.TrimSpace(text[before : start-1])
+			if body == "" || base64End(body, 0) < len(body) {
+				break
+			}
+			start = before
+		}
+		if start < line {
+			out.replace(start, i, k.marker())
+		}
+	}
+	const putty = "Private-Lines:"
+	text, out = out.String(), rewrite{text: out.String()}
+	for i := 0; ; {
+		next := strings.Index(text[i:], putty)
+		if next < 0 {
+			return out.String()
+		}
+		_, start := lineOf(text, i+next)
+		end := start
+		for i = start; i < len(text); {
+			l, after := lineOf(text, i)
+			if body := text[l.start:l.end]; body == "" || base64End(body, 0) < len(body) {
+				break
+			}
+			end, i = l.end, after
+		}
+		if i = max(end, i); end > start {
+			out.replace(start, end, k.marker())
+		}
+	}
+}
+
+const maxBlock = 32 << 10 // bytes; what ends later has another beginning
 
 const maxTitle = 64 // bytes: "RSA PRIVATE KEY"
 
@@ -59,7 +112,7 @@ func (m *Masker) kindOfBlock(title string) kind {
 // blockEnd is where the block ends whose first line ends at i.
 func blockEnd(text string, i int) int {
 	next := strings.Index(text[i:], pemDashes)
-	if next >= 0 && strings.HasPrefix(text[i+next:], pemEnd) {
+	if next >= 0 && next <= maxBlock && strings.HasPrefix(text[i+next:], pemEnd) {
 		end := i + next + len(pemEnd)
 		if title, ok := titleAt(text, end); ok {
 			return end + len(title) + len(pemDashes)

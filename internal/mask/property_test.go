@@ -1,11 +1,11 @@
 package mask_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -21,8 +21,8 @@ var fragments = []string{
 	"[MASKED", "_PASSWORD", "[MASKED]", "[MASKED_TOKEN]", "é", "\xff", "-u ", "tcp(", "%3D", "Cookie", "\\u003d",
 }
 
-// Masking what is masked changes nothing, whichever patterns there are. A pattern
-// of the configuration that never settles is an error, not a text.
+// Masking what is masked changes nothing, whichever patterns there are. Only a
+// pattern of the configuration makes a line be withheld.
 func TestIdempotent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -35,14 +35,11 @@ func TestIdempotent(t *testing.T) {
 			r.Fatal(err)
 		}
 		in := strings.Join(rapid.SliceOf(rapid.SampledFrom(fragments)).Draw(r, "text"), "")
-		got, err := m.Text(in)
-		if err != nil {
-			if len(custom) == 0 || got != "" || !errors.Is(err, mask.ErrNotMasked) {
-				r.Fatalf("%q: %v", got, err)
-			}
-			return
+		got, err := m.Text(t.Context(), in)
+		if err != nil || len(custom) == 0 && strings.Contains(got, "[MASKED_LINE]") {
+			r.Fatalf("%q: %v", got, err)
 		}
-		if again, err := m.Text(got); err != nil || again != got {
+		if again, err := m.Text(t.Context(), got); err != nil || again != got {
 			r.Fatalf("%v:\n%q, then\n%q", err, got, again)
 		}
 	})
@@ -78,17 +75,46 @@ func TestCustom(t *testing.T) {
 	}
 }
 
+// A pattern that matches what it writes costs the lines that it finds, and no more.
+func TestWithheld(t *testing.T) {
+	t.Parallel()
+	doubles := agent.MaskPattern{Pattern: "b", Replacement: "bb"}
+	tests := []struct {
+		name, in, want string
+		pattern        agent.MaskPattern
+	}{
+		{"a line", "one\r\nb secret\r\npassword: x\r\n", "one\r\n[MASKED_LINE]\r\npassword: [MASKED_PASSWORD]\r\n", doubles},
+		{"the only line", "b secret", "[MASKED_LINE]", doubles},
+		{"in JSON, a text", `{"a":"one","x":"one\nb secret\ntwo","n":[1,"b"]}`, `{"a":"one","x":"one\n[MASKED_LINE]\ntwo","n":[1,"[MASKED_LINE]"]}`, doubles},
+		{"in JSON, a number", `{"a":15}`, `{"a":"[MASKED_LINE]"}`, agent.MaskPattern{Pattern: "5", Replacement: "55"}},
+		{"in JSON, its structure", `{"a":1}`, `[MASKED_LINE]`, agent.MaskPattern{Pattern: `\{`, Replacement: "{{"}},
+		{"a pattern of line ends", "a\nb\n", "[MASKED_LINE]", agent.MaskPattern{Pattern: `\n`, Replacement: "\n\n"}},
+		{"a pattern that explodes", "b\na", "[MASKED_LINE]\na", agent.MaskPattern{Pattern: "b", Replacement: strings.Repeat("b", 1000)}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m, err := mask.New(agent.Masking{Patterns: []string{"password"}, Custom: []agent.MaskPattern{tt.pattern}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := text(t, m, tt.in); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestFailsClosed(t *testing.T) {
 	t.Parallel()
-	m, err := mask.New(agent.Masking{Custom: []agent.MaskPattern{{Pattern: "b", Replacement: "ab"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := m.Text("a secret b"); got != "" || !errors.Is(err, mask.ErrNotMasked) || strings.Contains(err.Error(), "secret") {
+	m := newMasker(t, "password")
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := m.Text(gone, "password: x"); got != "" || !errors.Is(err, context.Canceled) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, raw := range []string{`{"password":"x"`, `{"a":"b"} x`} {
-		if got, err := m.JSON(json.RawMessage(raw)); got != nil || !errors.Is(err, mask.ErrNotMasked) {
+		if got, err := m.JSON(t.Context(), json.RawMessage(raw)); got != nil || !errors.Is(err, mask.ErrNotMasked) {
 			t.Errorf("%s: %s, %v", raw, got, err)
 		}
 	}
@@ -101,7 +127,7 @@ func TestJSON(t *testing.T) {
 		{"nothing", ``, ``},
 		{"as it is, byte for byte", ` { "a" : [ 1.50, "\u0041<&>", {} , null ] } `, ` { "a" : [ 1.50, "\u0041<&>", {} , null ] } `},
 		{"by name", `{"password":"a\"b","pin":1,"token":7,"apiKey":["a","b"],"secret":{"value":"a"}}`,
-			`{"password":"[MASKED_PASSWORD]","pin":1,"token":"[MASKED_TOKEN]","apiKey":["[MASKED_API_KEY]","[MASKED_API_KEY]"],"secret":{"value":"a"}}`},
+			`{"password":"[MASKED_PASSWORD]","pin":1,"token":"[MASKED_TOKEN]","apiKey":["[MASKED_API_KEY]","[MASKED_API_KEY]"],"secret":{"value":"[MASKED_SECRET_KEY]"}}`},
 		{"nothing there", `{"password":"","token":null,"secret":false}`, `{"password":"","token":null,"secret":false}`},
 		{"in a text", `["see password=abc&x=1", "a@b.cc"]`, `["see password=[MASKED_PASSWORD]&x=1", "[MASKED_EMAIL]"]`},
 		{"in a key", `{"bob@example.com":1}`, `{"[MASKED_EMAIL]":1}`},
@@ -114,7 +140,7 @@ func TestJSON(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := m.JSON(json.RawMessage(tt.in))
+			got, err := m.JSON(t.Context(), json.RawMessage(tt.in))
 			if err != nil || string(got) != tt.want {
 				t.Errorf("%v: %s, want %s", err, got, tt.want)
 			}
@@ -129,34 +155,8 @@ func TestJSONStaysValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.JSON(json.RawMessage(`{"a":"b","c":1}`))
+	got, err := m.JSON(t.Context(), json.RawMessage(`{"a":"b","c":1}`))
 	if want := `"{[MASKED]\"c\":1}"`; err != nil || string(got) != want {
 		t.Errorf("%v: %s, want %s", err, got, want)
-	}
-}
-
-// units make texts that are hard for a scanner that looks ahead or back.
-var units = []string{
-	"a", "{", "[", `"`, `\`, ":", "=", "@", "'", "-", " ", "://", "a://b:c@", "eyJ-", "eyJ.", "sk-", "hf_", "bearer ", "-----BEGIN ", "-----BEGIN X-----", "-----BEGIN X----- a ",
-	"password: [ ", "password: |", "password: |\n", "password:\n", `password: "`, `password: \"`, `--password "-`, "--password ", "password=,", "password=&a", "key key key: ",
-	"@tcp(", "-u ", `{"kind":"Secret","data":`, `{"data":1,`, "kind: Secret\ndata:\n", "name: token ", "authorization: ", "[MASKED", "[MASKED_X]", `\"`, `"\"kind: Secret data`,
-	"a@b.co", "token: \n ", "data:\n", " - - ",
-}
-
-// Time is linear in the text: a quadratic scanner would take minutes for one of these.
-func TestLinear(t *testing.T) {
-	t.Parallel()
-	m := newMasker(t, mask.Names()...)
-	const size, most = 256 << 10, 10 * time.Second
-	for _, unit := range units {
-		for _, before := range []string{"", "kind: Secret data {\n"} {
-			start := time.Now()
-			if _, err := m.Text(before + strings.Repeat(unit, size/len(unit))); err != nil {
-				t.Errorf("%q: %v", unit, err)
-			}
-			if took := time.Since(start); took > most {
-				t.Errorf("%q: %v", unit, took)
-			}
-		}
 	}
 }

@@ -1,6 +1,9 @@
 package mask
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 const maxScheme = 24 // bytes
 
@@ -34,7 +37,7 @@ var unset = []string{"true", "false", "null", "none", "nil", "~", "undefined", "
 // isPlaceholder reports whether a value is none, a marker, or says where the secret is.
 func isPlaceholder(text string) bool {
 	text = strings.TrimSpace(text)
-	if end := len(text); text == "" || markerAt(text, 0) == end || strings.Trim(text, "*") == "" {
+	if end := len(text); text == "" || text == "0" || markerAt(text, 0) == end || strings.Trim(text, "*•") == "" || end > 2 && strings.Trim(text, "xX") == "" {
 		return true
 	}
 	if end := markerAt(text, 0); end > 0 && text[end] == '@' { // in a URL
@@ -45,7 +48,7 @@ func isPlaceholder(text string) bool {
 			return true
 		}
 	}
-	return isReference(text)
+	return isReference(text) || isPath(text) || len(text) <= maxKey && isExpression(text)
 }
 
 // isReference reports whether a value is only where the secret will come from:
@@ -54,15 +57,69 @@ func isReference(text string) bool {
 	if strings.HasPrefix(text, "<set to the key ") {
 		return true
 	}
-	for _, around := range [][2]string{{"${", "}"}, {"$(", ")"}, {"{{", "}}"}} {
+	for _, around := range [][2]string{{"${", "}"}, {"$(", ")"}, {"{{", "}}"}, {"$", ""}} {
 		inner, begins := strings.CutPrefix(text, around[0])
 		inner, ends := strings.CutSuffix(inner, around[1])
-		if begins && ends && !strings.ContainsFunc(strings.TrimSpace(inner), func(r rune) bool { return r > 'z' || !isKeyByte(byte(r)) }) {
-			return true
+		inner, _, _ = strings.Cut(strings.TrimSpace(inner), " | ") // a filter
+		inner = strings.TrimSuffix(inner, ":-")                    // a default that is empty
+		if begins && ends && !strings.ContainsFunc(inner, func(r rune) bool { return r > 'z' || !isKeyByte(byte(r)) }) {
+			return around[1] != "" || inner == strings.ToUpper(inner) && !strings.ContainsAny(inner, "-.")
 		}
 	}
 	return false
 }
+
+// typeWords are values that tell what a value is, or that there is none. A line that
+// goes on behind one with "|" or "=" is of a program.
+var typeWords = []string{
+	"str", "string", "text", "bytes", "bytea", "char", "varchar", "optional", "any", "object", "number", "int", "boolean",
+	"expired", "invalid", "required", "missing", "incorrect", "wrong", "unknown", "hidden", "redacted", "masked", "removed", "omitted",
+	"enabled", "disabled", "empty", "unset", "yes", "no", "none", "null", "undefined",
+}
+
+// sources are where programs have values from.
+var sources = []string{"os", "process", "req", "request", "var", "local", "data", "env", "config", "cfg", "self", "this", "ctx",
+	"settings", "module", "args", "opts", "options", "props", "params"}
+
+// isExpression reports whether a value without quotes is a type, or what a program calls or reads.
+func isExpression(text string) bool {
+	text = strings.TrimLeft(text, "<[(")
+	end := 0
+	for end < len(text) && end < maxKey && (isKeyByte(text[end]) && text[end] != '-') {
+		end++
+	}
+	word, rest := text[:end], text[end:]
+	if end == 0 || rest != "" && strings.IndexByte("([", rest[0]) >= 0 && !strings.ContainsAny(word, "0123456789") {
+		return end > 0
+	}
+	if first, _, dotted := strings.Cut(word, "."); dotted && slices.Contains(sources, first) {
+		return true
+	}
+	rest = strings.TrimLeft(strings.TrimLeft(rest, ">])"), ";,!?. ")
+	return (rest == "" || rest[0] == '|' || rest[0] == '=') && slices.Contains(typeWords, strings.ToLower(word))
+}
+
+// isPath reports whether a value is the path of a file: words between slashes.
+func isPath(text string) bool {
+	text = strings.TrimPrefix(text, "file:")
+	return strings.Count(text, "/") >= 2 && text[0] == '/' && !strings.ContainsFunc(text, func(r rune) bool {
+		return r != '/' && r != '.' && r != '_' && r != '-' && (r < 'a' || r > 'z')
+	})
+}
+
+// long reports whether a word can only be a key or a token.
+func long(text string) bool {
+	return len(text) >= 16 && !strings.ContainsAny(text, " /.:") && mixed(text) || len(text) >= 24 && !strings.Contains(text, " ") && mixed(text)
+}
+
+// hex32 reports whether a word is 32 hexadecimal digits, as many keys are.
+func hex32(text string) bool { return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == "" }
+
+// code reports whether a word is one that people type: four to ten digits.
+func code(text string) bool { return len(text) >= 4 && len(text) <= 10 && allDigits(text) }
+
+// letters reports whether a value begins with a letter.
+func letters(text string) bool { return isAlnum(text[0]) && !isDigit(text[0]) }
 
 // random reports whether a word is not one of a language: it has digits, or
 // capitals within, or is long.

@@ -1,10 +1,13 @@
 package mask
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // databases are the schemes of URLs whose passwords are those of databases and brokers.
 var databases = []string{
-	"postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv", "redis", "rediss", "amqp", "amqps", "sqlserver",
+	"postgres", "postgresql", "mysql", "mariadb", "mongodb", "redis", "rediss", "amqp", "amqps", "sqlserver",
 	"oracle", "clickhouse", "cockroachdb", "cassandra", "nats", "kafka", "mssql", "db2", "snowflake", "couchbase", "memcached",
 }
 
@@ -51,10 +54,9 @@ func (m *Masker) kindOfURL(before string) kind {
 	for start > 0 && len(before)-start < maxScheme && (isAlnum(before[start-1]) || before[start-1] == '+') {
 		start--
 	}
-	for _, name := range databases {
-		if scheme, _, _ := strings.Cut(before[start:], "+"); strings.EqualFold(scheme, name) || strings.EqualFold(before[start:], name) {
-			return m.on.first([]kind{databaseDSN, basicAuth})
-		}
+	scheme, _, _ := strings.Cut(before[start:], "+") // postgresql+psycopg2
+	if slices.Contains(databases, strings.ToLower(scheme)) {
+		return m.on.first([]kind{databaseDSN, basicAuth})
 	}
 	if !m.on.has(basicAuth) {
 		return none
@@ -86,7 +88,7 @@ func passwordOf(text string, i int) (secret span) {
 		return secret
 	case colon >= 0:
 		return span{colon + 1, at}
-	case at-i >= 20 && random(text[i:at]):
+	case at-i >= 20 && mixed(text[i:at]):
 		return span{i, at}
 	}
 	return secret
@@ -97,6 +99,7 @@ func allDigits(text string) bool { return strings.Trim(text, "0123456789") == ""
 // driverDSNs masks the password of user:password@tcp(host:3306)/database.
 func driverDSNs(text string) string {
 	out := rewrite{text: text}
+	last := 0 // where the one before ends
 	for i := 0; ; {
 		next := strings.Index(text[i:], "@")
 		if next < 0 {
@@ -108,12 +111,13 @@ func driverDSNs(text string) string {
 			continue
 		}
 		start := at
-		for low := max(out.done, at-maxDSN); start > low && !isSpace(text[start-1]) && !isQuote(text[start-1]) && text[start-1] != '='; {
+		for low := max(last, at-maxDSN); start > low && !isSpace(text[start-1]) && !isQuote(text[start-1]) && text[start-1] != '='; {
 			start--
 		}
 		if colon := strings.IndexByte(text[start:at], ':'); colon >= 0 && !isMarker(text[start+colon+1:at]) && start+colon+1 < at {
 			out.replace(start+colon+1, at, databaseDSN.marker())
 		}
+		last = i
 	}
 }
 
@@ -139,7 +143,7 @@ func curlUsers(text string) string {
 			end++
 		}
 		colon := strings.IndexByte(text[start:end], ':')
-		if colon > 0 && start > i && start+colon+1 < end && !isMarker(text[start+colon+1:end]) && !strings.HasPrefix(text[start+colon:], "://") {
+		if colon > 0 && start > i && strings.Trim(text[start:start+colon], "0123456789.") != "" && start+colon+1 < end && !isMarker(text[start+colon+1:end]) && !strings.HasPrefix(text[start+colon:], "://") {
 			out.replace(start+colon+1, end, basicAuth.marker())
 		}
 		i = end

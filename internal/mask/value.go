@@ -5,6 +5,7 @@ import "strings"
 // value is what stands behind a key, and what to write around its marker.
 type value struct {
 	span
+	scheme        int // bytes of a scheme that it begins with
 	before, after string
 }
 
@@ -14,7 +15,7 @@ const maxQuoted = 1024 // bytes of a quoted value of several lines
 
 // valueAfter finds the value behind the separator at i. Of one that is not to be
 // masked it says where it ends, if that is known.
-func (s *keyScanner) valueAfter(k key, i int, kind kind) (v value, ok bool) {
+func (s *keyScanner) valueAfter(k key, i int, n *keyName) (v value, ok bool) {
 	text, start := s.text, i+1
 	for start < len(text) && start < i+3 && (text[start] == '=' || text[start] == '>') { // :=, ==, =>
 		start++
@@ -30,7 +31,7 @@ func (s *keyScanner) valueAfter(k key, i int, kind kind) (v value, ok bool) {
 		return s.valueBelow(k, start)
 	case text[start] == '|' || text[start] == '>':
 		if end := s.blockEnd(k, start); end > 0 {
-			return value{span: span{start, end}}, true
+			return value{span: span{start, end}}, strings.Contains(text[start:end], "\n")
 		}
 	case text[start] == '{' && !strings.HasPrefix(text[start:], "{{"):
 		return v, false
@@ -42,7 +43,7 @@ func (s *keyScanner) valueAfter(k key, i int, kind kind) (v value, ok bool) {
 	if v, ok, quoted := s.quoted(k, start); quoted {
 		return v, ok
 	}
-	return s.bare(k, start, start > spaced, kind)
+	return s.bare(k, start, start > spaced, n)
 }
 
 // quoted is a value in quotes, which may be escaped.
@@ -51,14 +52,25 @@ func (s *keyScanner) quoted(k key, start int) (v value, ok, quoted bool) {
 	for at < len(s.text) && s.text[at] == '\\' {
 		at++
 	}
+	if at == start && at+1 < len(s.text) && strings.IndexByte("bru", s.text[at]) >= 0 && isQuote(s.text[at+1]) { // b'x', of Python
+		at, start = at+1, start+1
+	}
 	if at == len(s.text) || !isQuote(s.text[at]) {
 		return v, false, false
+	}
+	if three := strings.Repeat(s.text[at:at+1], 3); strings.HasPrefix(s.text[at:], three) {
+		body := s.text[at+3 : min(len(s.text), at+3+maxQuoted)]
+		if end := strings.Index(body, three); end >= 0 {
+			v.start, v.end = at+3, at+3+end
+			return v, !isPlaceholder(body[:end]), true
+		}
 	}
 	v.start = at + 1
 	v.end = s.closingQuote(k.start, v.start, s.text[at], at-start)
 	inner := s.text[v.start:v.end]
 	v.before = scheme(inner)
-	return v, !isPlaceholder(inner[len(v.before):]), true
+	v.scheme = len(v.before)
+	return v, !isPlaceholder(inner[v.scheme:]), true
 }
 
 // closingQuote is where a quoted value ends: at the same quote, escaped no more
@@ -123,15 +135,20 @@ func (s *keyScanner) list(start int) (v value, ok, closed bool) {
 	}
 	plain := scheme(inner)
 	v.before += plain
+	v.scheme = len(plain)
 	return v, inner != "" && inner[0] != '{' && !isPlaceholder(inner[len(plain):]), true
 }
 
 // bare is a value without quotes. A whole line belongs to it where the line is
 // one of YAML, of properties or of a header, else one word.
-func (s *keyScanner) bare(k key, start int, spaced bool, kind kind) (v value, ok bool) {
+func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, ok bool) {
+	kind := none
+	if n != nil {
+		kind = n.kind
+	}
 	v.before = scheme(s.text[start:min(len(s.text), start+maxScheme)])
-	v.start = start
-	after := start + len(v.before)
+	v.start, v.scheme = start, len(v.before)
+	after := start + v.scheme
 	line, inString := spaced && s.startsLine(k), isQuote(k.open) && k.closed == 0
 	switch {
 	case inString:
@@ -164,9 +181,10 @@ func (s *keyScanner) startsLine(k key) bool {
 	return i == 0 || s.text[i-1] == '\n' || strings.HasSuffix(s.text[:i], "export")
 }
 
-// inProse reports whether a key comes right after another word.
+// inProse reports whether a key comes right after another word, which is not the
+// value of the key before: what follows one another is found in one round.
 func (s *keyScanner) inProse(k key) bool {
-	return k.start >= 2 && s.text[k.start-1] == ' ' && (isLower(s.text[k.start-2]) || isUpper(s.text[k.start-2]))
+	return k.start >= 2 && k.start-1 > s.done && s.text[k.start-1] == ' ' && (isLower(s.text[k.start-2]) || isUpper(s.text[k.start-2]))
 }
 
 // backslashes counts those before i.

@@ -8,13 +8,13 @@ func (m *Masker) words(text string) string {
 	for i := 0; i < len(text); {
 		c := text[i]
 		forms, credentials := formsBy[c], c == 'B' || c == 'b'
-		if len(forms) == 0 && !credentials || !startsWord(text, i) {
+		if i < s.done || len(forms) == 0 && !credentials || !startsWord(text, i) {
 			i++
 			continue
 		}
 		next := i + 1
-		for _, f := range forms {
-			next = max(next, s.form(f, i))
+		for f := range forms {
+			next = max(next, s.form(&forms[f], i))
 		}
 		if credentials {
 			next = max(next, s.credentials(i))
@@ -29,25 +29,33 @@ type wordScanner struct {
 	rewrite
 	// hopeless is where a run of characters ends that is too plain for a token, or
 	// for a guess: no part of it at its end is any better.
-	hopelessJWT, hopelessGuess int
+	hopelessJWT, hopelessGuess, hopelessWide int
 }
 
+// maxWord is the least length of forms that are not of base64, in bytes.
+const maxWord = 40
+
 // form masks a secret of a form at i. It returns where that ends; i = there is none.
-func (s *wordScanner) form(f form, i int) int {
+func (s *wordScanner) form(f *form, i int) int {
+	if i < s.done || !strings.HasPrefix(s.text[i:], f.prefix) {
+		return i
+	}
 	k := s.first(f.kinds)
-	if k == none || i < s.done || !strings.HasPrefix(s.text[i:], f.prefix) {
+	if k == none {
 		return i
 	}
 	hopeless := new(int)
 	switch {
 	case f.prefix == jwtStart:
 		hopeless = &s.hopelessJWT
+	case f.guess && f.min > maxWord:
+		hopeless = &s.hopelessWide
 	case f.guess:
 		hopeless = &s.hopelessGuess
 	}
 	start := i + len(f.prefix)
 	end := start
-	for i >= *hopeless && end < len(s.text) && f.chars(s.text[end]) {
+	for i >= *hopeless && end < len(s.text) && f.chars(s.text[end]) && !(f.exact && end-start > f.min) {
 		end++
 	}
 	if !f.fits(s.text, start, end) {
@@ -61,7 +69,29 @@ func (s *wordScanner) form(f form, i int) int {
 		i = start
 	}
 	s.replace(i, end, k.marker())
+	if k == awsAccessKey {
+		s.awsSecret(end)
+	}
 	return end
+}
+
+// awsSecret masks the secret that stands beside the id of a key.
+func (s *wordScanner) awsSecret(i int) {
+	const near, length = 48, 40
+	if !s.has(awsSecretKey) {
+		return
+	}
+	for last := min(len(s.text), i+near); i < last; i++ {
+		end := i
+		for end < len(s.text) && end-i <= length && isBase64Byte(s.text[end]) {
+			end++
+		}
+		if end-i == length && mixed(s.text[i:end]) {
+			s.replace(i, end, awsSecretKey.marker())
+			return
+		}
+		i = max(i, end)
+	}
 }
 
 // first is the first of some kinds that the set has.

@@ -1,0 +1,171 @@
+package mask
+
+import (
+	"slices"
+	"strings"
+)
+
+// command is how a program is told a password on its command line, other than by an
+// option that is named as one.
+type command struct {
+	names []string
+	sub   string   // only behind this word: docker login
+	flags []string // the password is the next word
+	glued string   // … or the rest of the same one: -pX
+	split byte     // of the word behind a flag, what comes after this: user:X
+	arg   int      // … or this word, counted from 1, that is no option; 0 = none
+}
+
+var commands = []command{
+	{names: []string{"mysql", "mysqldump", "mysqladmin", "mariadb", "mariadb-dump"}, glued: "-p"},
+	{names: []string{"mysqladmin"}, sub: "password", arg: 1},
+	{names: []string{"7z", "7za", "rar", "unrar"}, glued: "-p"},
+	{names: []string{"sshpass"}, flags: []string{"-p"}, glued: "-p"},
+	{names: []string{"redis-cli"}, flags: []string{"-a"}},
+	{names: []string{"mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "cqlsh"}, flags: []string{"-p"}, glued: "-p"},
+	{names: []string{"docker", "podman", "buildah", "skopeo", "helm", "oras", "crane", "az", "oc", "heroku"}, sub: "login", flags: []string{"-p"}},
+	{names: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami"}, flags: []string{"-w"}, glued: "-w"},
+	{names: []string{"sqlcmd", "bcp", "ipmitool", "zip", "unzip", "mosquitto_pub", "mosquitto_sub"}, flags: []string{"-P"}, glued: "-P"},
+	{names: []string{"openssl"}, flags: []string{"-k"}},
+	{names: []string{"openssl"}, flags: []string{"-passin", "-passout", "-pass"}, split: ':'},
+	{names: []string{"snmpget", "snmpwalk", "snmpset", "snmpbulkwalk"}, flags: []string{"-A", "-X", "-c"}},
+	{names: []string{"curl"}, flags: []string{"-u", "-U"}, glued: "-u", split: ':'},
+	{names: []string{"smbclient", "rpcclient"}, flags: []string{"-U"}, split: '%'},
+	{names: []string{"vault"}, sub: "login", arg: 1},
+	{names: []string{"rabbitmqctl"}, sub: "add_user", arg: 2},
+	{names: []string{"rabbitmqctl"}, sub: "change_password", arg: 2},
+	{names: []string{"net"}, sub: "user", arg: 2},
+	{names: []string{"htpasswd"}, sub: "-b", arg: 3},
+	{names: []string{"sqlplus"}, arg: 1, split: '/'},
+	{names: []string{"setx"}, arg: 2},
+}
+
+// commandsBy finds commands by their names.
+var commandsBy = func() map[string][]command {
+	out := map[string][]command{}
+	for _, c := range commands {
+		for _, name := range c.names {
+			out[name] = append(out[name], c)
+		}
+	}
+	return out
+}()
+
+const maxCommand = 64 // words of one that are looked at
+
+// commandLines masks passwords on the command lines of programs that are known.
+func (m *Masker) commandLines(text string) string {
+	out := rewrite{text: text}
+	for i := 0; i < len(text); {
+		if !isAlnum(text[i]) {
+			i++
+			continue
+		}
+		end := i
+		for end < len(text) && isKeyByte(text[end]) {
+			end++
+		}
+		if all := commandsBy[text[i:end]]; len(all) > 0 && end < len(text) && isBlank(text[end]) {
+			words := shellWords(text, end)
+			for _, c := range all {
+				if secret, ok := c.secrets(text, words); ok {
+					out.replaceAll(secret, m.on.first([]kind{password, basicAuth}))
+				}
+			}
+		}
+		i = max(end, out.done)
+	}
+	return out.String()
+}
+
+// replaceAll puts markers in place of what is no marker yet, and no reference.
+func (r *rewrite) replaceAll(secrets []span, k kind) {
+	for _, s := range secrets {
+		if s.start >= r.done && !isPlaceholder(r.text[s.start:s.end]) {
+			r.replace(s.start, s.end, k.marker())
+		}
+	}
+}
+
+// shellWords are the words of the command whose name ends at i, without their
+// quotes. Another command of the list ends it.
+func shellWords(text string, i int) (words []span) {
+	for len(words) < maxCommand {
+		for i < len(text) && (isBlank(text[i]) || text[i] == '\\' && i+1 < len(text) && text[i+1] == '\n') {
+			if text[i] == '\\' {
+				i++
+			}
+			i++
+		}
+		if i == len(text) || strings.IndexByte("\n\r;|&<>)", text[i]) >= 0 {
+			break
+		}
+		w := span{i, i}
+		for quote := byte(0); i < len(text); i++ {
+			c := text[i]
+			if quote == 0 && (isSpace(c) || strings.IndexByte(";|&<>)", c) >= 0) || c == '\n' {
+				break
+			}
+			switch {
+			case quote == c:
+				quote = 0
+			case quote == 0 && isQuote(c):
+				quote = c
+			}
+		}
+		w.end = i
+		if i == w.start || commandsBy[text[w.start:i]] != nil {
+			break
+		}
+		words = append(words, w)
+	}
+	return words
+}
+
+// secrets are what of a command's words is secret.
+func (c command) secrets(text string, words []span) (out []span, ok bool) {
+	from := 0
+	if c.sub != "" {
+		from = slices.IndexFunc(words, func(w span) bool { return text[w.start:w.end] == c.sub }) + 1
+		if from == 0 {
+			return nil, false
+		}
+	}
+	args := 0
+	for n := from; n < len(words); n++ {
+		w := words[n]
+		word := text[w.start:w.end]
+		switch {
+		case slices.Contains(c.flags, word) && n+1 < len(words):
+			n++
+			out = append(out, c.within(text, words[n]))
+		case c.glued != "" && len(word) > len(c.glued) && strings.HasPrefix(word, c.glued):
+			out = append(out, c.within(text, span{w.start + len(c.glued), w.end}))
+		case word[0] != '-':
+			if args++; args == c.arg && !strings.Contains(word, "=") {
+				out = append(out, c.within(text, w))
+			}
+		}
+	}
+	return out, len(out) > 0
+}
+
+// within is the secret in a word: without quotes, behind what splits it, and before
+// the host that it is for.
+func (c command) within(text string, w span) span {
+	for w.end-w.start >= 2 && isQuote(text[w.start]) && text[w.end-1] == text[w.start] {
+		w.start, w.end = w.start+1, w.end-1
+	}
+	if c.split == 0 {
+		return w
+	}
+	user, _, ok := strings.Cut(text[w.start:w.end], string(c.split))
+	if !ok || strings.Trim(user, "0123456789.") == "" {
+		return span{w.end, w.end}
+	}
+	w.start += len(user) + 1
+	if host := strings.LastIndexByte(text[w.start:w.end], '@'); c.split == '/' && host >= 0 {
+		w.end = w.start + host
+	}
+	return w
+}

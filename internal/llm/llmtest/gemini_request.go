@@ -35,6 +35,7 @@ func decodeGemini(r *http.Request, body []byte) (Request, error) {
 	if r.URL.Query().Get("alt") != "sse" {
 		req.Wire = GeminiArray
 	}
+	req.numbers = strings.Contains(r.URL.Query().Get("$alt"), "enum-encoding=int")
 	var in geminiRequest
 	if err := json.Unmarshal(body, &in); err != nil {
 		return req, fmt.Errorf("decode request: %w", err)

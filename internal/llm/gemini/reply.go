@@ -163,7 +163,7 @@ func (r *reply) response() (llm.Response, error) {
 	case r.repeating: // it asks for nothing: its last call may be cut, too
 		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
 		return resp, nil
-	case kind == llm.ErrMalformed, kind != nil && resp.Content == "" && len(resp.ToolCalls) == 0:
+	case kind == llm.ErrMalformed, kind != nil && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &llm.Error{Kind: kind, Message: strings.TrimSuffix(r.finish+": "+r.tap.ending, ": ")}
 	case finish == llm.FinishStop && len(resp.ToolCalls) > 0:
 		resp.Finish = llm.FinishToolCalls // Gemini says STOP for both

@@ -123,7 +123,7 @@ func (r *reply) response() (llm.Response, error) {
 	switch {
 	case r.repeating: // it asks for nothing: its last call may be cut, too
 		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
-	case kind == llm.ErrMalformed, kind != nil && resp.Content == "" && len(resp.ToolCalls) == 0:
+	case kind == llm.ErrMalformed, kind != nil && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &llm.Error{Kind: kind, Message: strings.TrimSuffix(r.call.finish+": "+r.call.message, ": ")}
 	case finish == llm.FinishStop && len(resp.ToolCalls) > 0:
 		resp.Finish = llm.FinishToolCalls // Gemini says STOP for both

@@ -465,3 +465,18 @@ func TestActionsExecuted(t *testing.T) {
 		t.Errorf("%+v, %v", saved, err)
 	}
 }
+
+// TestSkippedFallback: the transcript says why the agent will not fall back.
+func TestSkippedFallback(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const why = `the fallback "o" of agent "A" is skipped: it does not have the agent's native tools`
+	b.plan(func(a *agent.AgentPlan) { a.SkippedFallbacks = []string{why} })
+	if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := b.store.Entries(t.Context(), b.scope())
+	if err != nil || len(entries) < 2 || entries[1].Kind != transcript.KindNotice || entries[1].Text != why {
+		t.Errorf("%v, %+v", err, entries)
+	}
+}

@@ -34,6 +34,9 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	}
 	system += prompt.Contract(g.contract())
 	g.add(transcript.KindSystem, transcript.Body{Text: system})
+	for _, skipped := range g.agent.SkippedFallbacks {
+		g.add(transcript.KindNotice, transcript.Body{Text: skipped})
+	}
 	if g.plan.Conversation {
 		return nil // people say what they want
 	}

@@ -480,3 +480,46 @@ func TestSkippedFallback(t *testing.T) {
 		t.Errorf("%v, %+v", err, entries)
 	}
 }
+
+// TestNotWhole: a reply that is blank, cut or withheld is no success.
+func TestNotWhole(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name          string
+		reply         llm.Response
+		empty         bool
+		partial, want string // of the reply; the report
+	}{
+		{"whole", llm.Response{Content: "It is", Finish: llm.FinishStop}, false, "", "It is"},
+		{"blank", llm.Response{Content: " \n\n", Finish: llm.FinishStop}, true, "", ""},
+		{"cut", llm.Response{Content: "It is", Finish: llm.FinishLength, Usage: agent.Usage{InputTokens: 9, OutputTokens: 64}}, false,
+			"the model's reply was cut: it has used its whole limit of 64 tokens",
+			"**This report is not whole: the model's reply was cut: it has used its whole limit of 64 tokens.**\n\nIt is"},
+		{"withheld", llm.Response{Content: "It is", Finish: llm.FinishFiltered}, false,
+			"the provider's content filter withheld the rest of the reply",
+			"**This report is not whole: the provider's content filter withheld the rest of the reply.**\n\nIt is"},
+		{"only thoughts", llm.Response{Content: "\n", Finish: llm.FinishLength, Usage: agent.Usage{InputTokens: 9, OutputTokens: 300}}, true,
+			"the model spent its whole limit of 300 tokens on thinking", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.reply = func(llm.Request) (llm.Response, error) { return tt.reply, nil }
+			out, err := b.generate(activities.GenerateIn{Iteration: 1})
+			if err != nil || out.Empty != tt.empty || out.Partial != tt.partial {
+				t.Errorf("%+v, %v", out, err)
+			}
+			value, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
+				Investigation: "inv", Status: agent.StatusCompleted, Results: []activities.Source{{Stage: "s", Execution: "s/A"}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var finished activities.FinishOut
+			if err := value.Get(&finished); err != nil || finished.Report != tt.want {
+				t.Errorf("report = %q, %v; want %q", finished.Report, err, tt.want)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -179,7 +180,7 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 		Model: reply.Model, Usage: usage(reply, compression.CompressedTokens, g.provider().Prices), SummaryUsage: summaries, Compression: compression,
 		ProviderState: reply.ProviderState, Forced: g.in.Conclude,
 	}
-	if g.row.ThinkingFallback && body.Text == "" && len(reply.ToolCalls) == 0 {
+	if g.row.ThinkingFallback && strings.TrimSpace(body.Text) == "" && len(reply.ToolCalls) == 0 {
 		body.Text = reply.Thinking
 	}
 	if len(reply.ToolCalls) > maxCalls {

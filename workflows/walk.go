@@ -147,7 +147,7 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 		}
 	}
 	result, status := *s.result, &r.state.Stages[s.index]
-	status.Status, status.Agents, status.Error = result.Status, result.Agents, result.Error
+	status.Status, status.Agents, status.Error, status.Partial = result.Status, result.Agents, result.Error, result.Partial
 	r.state.Usage = r.state.Usage.Add(result.Usage)
 	for _, why := range result.Undelivered {
 		r.undelivered(why)

@@ -206,7 +206,18 @@ func TestFilesystem(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if got := call(t, pool, "list_directory", args{"path": dir}); !strings.Contains(got.Content, "[FILE] notes.txt") {
+	// Said once: the server repeats its text, and its image, as structured content.
+	if got := call(t, pool, "read_text_file", args{"path": path}); got.Content != "disk full at 03:12" {
+		t.Errorf("read: %+v", got)
+	}
+	picture := filepath.Join(dir, "p.png")
+	if err := os.WriteFile(picture, []byte("\x89PNG\r\n\x1a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, pool, "read_media_file", args{"path": picture}); len(got.Artifacts) != 1 || strings.Contains(got.Content, "iVBOR") {
+		t.Errorf("picture: %+v", got)
+	}
+	if got := call(t, pool, "list_directory", args{"path": dir}); strings.Count(got.Content, "notes.txt") != 1 || !strings.Contains(got.Content, "[FILE] notes.txt") {
 		t.Errorf("list: %+v", got)
 	}
 	// A client with roots would have widened this to its own.
@@ -221,7 +232,7 @@ func TestMemory(t *testing.T) {
 	transport.Env = map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.jsonl")}
 	entity := args{"name": "db-1", "entityType": "host", "observations": []string{"out of disk"}}
 	first := newPool(t, transport)
-	if got := call(t, first, "create_entities", args{"entities": []args{entity}}); got.Status != tool.StatusSuccess {
+	if got := call(t, first, "create_entities", args{"entities": []args{entity}}); strings.Count(got.Content, "db-1") != 1 {
 		t.Fatalf("create: %+v", got)
 	}
 	first.Close()

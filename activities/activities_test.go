@@ -39,6 +39,7 @@ type bench struct {
 	runUnder func(context.Context, tool.Call) (tool.Result, error) // in place of run
 	calls    []tool.Call
 	posted   int
+	listed   []string // sessions
 }
 
 func (b *bench) Client(agent.Provider, agent.Timeouts) (llm.Client, error) { return b, nil }
@@ -50,7 +51,10 @@ func (b *bench) Generate(_ context.Context, req llm.Request, onDelta func(llm.De
 	return res, err
 }
 
-func (b *bench) List(context.Context, agent.Server) ([]tool.Spec, error) { return labTools, nil }
+func (b *bench) List(_ context.Context, _ agent.Server, session string) ([]tool.Spec, error) {
+	b.listed = append(b.listed, session)
+	return labTools, nil
+}
 
 func (b *bench) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	b.calls = append(b.calls, call)
@@ -521,5 +525,45 @@ func TestNotWhole(t *testing.T) {
 				t.Errorf("report = %q, %v; want %q", finished.Report, err, tt.want)
 			}
 		})
+	}
+}
+
+// TestListsInTheExecutionsSession: a server that keeps state by session has one for
+// an execution, from its list on.
+func TestListsInTheExecutionsSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if _, err := b.env.ExecuteActivity(b.act.ListTools, activities.ListToolsIn{Ref: b.ref, Server: "lab"}); err != nil {
+		t.Fatal(err)
+	}
+	b.asks(agent.ToolCall{Name: "lab.read", Arguments: `{"n":1}`})
+	if _, err := b.callTool(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.listed) != 1 || len(b.calls) != 1 || b.listed[0] != b.calls[0].Session || b.listed[0] != "inv/s/A" {
+		t.Errorf("listed in %v, called in %+v", b.listed, b.calls)
+	}
+}
+
+// TestProgressIsLive: who watches sees how far a call is, bounded.
+func TestProgressIsLive(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{Name: "lab.read", Arguments: `{"n":1}`})
+	var live []transcript.Live
+	b.run = func(call tool.Call) (tool.Result, error) {
+		for n := range 1000 {
+			call.Progress(fmt.Sprintf("%d of 1000: reading", n))
+		}
+		for deadline := time.Now().Add(10 * time.Second); len(live) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			live, _ = b.store.Live(t.Context(), "inv")
+		}
+		return tool.Success("done"), nil
+	}
+	if _, err := b.callTool(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if len(live) != 1 || live[0].Iteration != 2 || !strings.HasPrefix(live[0].Thinking, "lab.read: 0 of 1000: reading\nlab.read: 1 of") || len(live[0].Thinking) > 5<<10 {
+		t.Errorf("live: %+v", live)
 	}
 }

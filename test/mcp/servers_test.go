@@ -118,7 +118,7 @@ func TestEverything(t *testing.T) {
 }
 
 func everything(t *testing.T, pool *mcp.Pool) {
-	specs, err := pool.List(t.Context(), agent.Server{Name: "s"})
+	specs, err := pool.List(t.Context(), agent.Server{Name: "s"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,6 +181,20 @@ func TestEverythingStartsAgain(t *testing.T) {
 				t.Errorf("without a server: %+v", got)
 			}
 		})
+	}
+}
+
+// TestProgress: a tool that takes long says how far it is.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t, stdio("server-everything"))
+	said := make(chan string, 9)
+	result, err := pool.Call(t.Context(), tool.Call{
+		Name: "s.trigger-long-running-operation", Arguments: []byte(`{"duration":0.3,"steps":3}`), Key: "k",
+		Progress: func(text string) { said <- text },
+	})
+	if err != nil || result.Status != tool.StatusSuccess || len(said) < 2 || <-said != "1 of 3" {
+		t.Errorf("%+v, %v; progress: %d", result, err, len(said))
 	}
 }
 

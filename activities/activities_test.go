@@ -567,3 +567,38 @@ func TestProgressIsLive(t *testing.T) {
 		t.Errorf("live: %+v", live)
 	}
 }
+
+// TestTokensOfCalls: a reply of calls alone costs something, too, where the
+// provider does not count.
+func TestTokensOfCalls(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{ToolCalls: []agent.ToolCall{{Name: "lab.read", Arguments: `{"n":1234567}`}}, Finish: llm.FinishToolCalls}, nil
+	}
+	out, err := b.generate(activities.GenerateIn{Iteration: 1})
+	if err != nil || out.Usage.OutputTokens < 5 || out.Usage.OutputTokens > 20 {
+		t.Errorf("%+v, %v", out.Usage, err)
+	}
+}
+
+// TestSchemaIsAskedFor: the agent's output_schema goes to the provider where the
+// reply is to be that object, and not beside tools.
+func TestSchemaIsAskedFor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.plan(func(a *agent.AgentPlan) { a.Contract.Schema = json.RawMessage(`{"type":"object"}`) })
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{Content: "no JSON", Finish: llm.FinishStop}, nil
+	}
+	for n, conclude := range []bool{false, true} {
+		if _, err := b.generate(activities.GenerateIn{Iteration: n + 1, Conclude: conclude}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, req := range b.requests {
+		if want := len(req.Tools) == 0; req.JSON != want || (string(req.Schema) == `{"type":"object"}`) != want {
+			t.Errorf("%d tools: %v, schema %s", len(req.Tools), req.JSON, req.Schema)
+		}
+	}
+}

@@ -154,9 +154,13 @@ func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm
 	if err != nil {
 		return llm.Response{}, final(ErrorWorkerCannot, err)
 	}
+	asJSON := g.contract().JSON && len(tools) == 0
 	request := llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
-		NativeTools: nativeTools(provider), JSON: g.contract().JSON && len(tools) == 0, Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
+		NativeTools: nativeTools(provider), JSON: asJSON, Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
+	}
+	if asJSON {
+		request.Schema = g.contract().Schema
 	}
 	began := time.Now()
 	reply, err := g.stream(ctx, client, request)

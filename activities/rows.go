@@ -225,7 +225,11 @@ func usage(reply llm.Response, input int, prices agent.Prices) *agent.Usage {
 	usage.ModelCalls = 1
 	if usage.InputTokens == 0 && usage.OutputTokens == 0 {
 		usage.InputTokens = input
-		usage.OutputTokens = token.Count(reply.Model, reply.Content+reply.Thinking)
+		said := reply.Content + reply.Thinking
+		for _, call := range reply.ToolCalls {
+			said += call.Name + call.Arguments
+		}
+		usage.OutputTokens = token.Count(reply.Model, said)
 	}
 	usage.CostUSD = prices.Cost(usage)
 	return &usage

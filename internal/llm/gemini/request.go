@@ -39,6 +39,9 @@ func generateConfig(req llm.Request) (*genai.GenerateContentConfig, error) {
 	}
 	if req.JSON && (len(req.Tools)+len(req.NativeTools) == 0 || agent.MixesTools(req.Model)) { // others refuse it beside tools
 		config.ResponseMIMEType = "application/json"
+		if len(req.Schema) > 0 && thinkers.MatchString(req.Model) { // older ones know only another dialect
+			config.ResponseJsonSchema = req.Schema
+		}
 	}
 	functions, err := declarations(req.Tools)
 	if err != nil {

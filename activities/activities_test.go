@@ -563,7 +563,8 @@ func TestProgressIsLive(t *testing.T) {
 	if _, err := b.callTool(1, 0); err != nil {
 		t.Fatal(err)
 	}
-	if len(live) != 1 || live[0].Iteration != 2 || !strings.HasPrefix(live[0].Thinking, "lab.read: 0 of 1000: reading\nlab.read: 1 of") || len(live[0].Thinking) > 5<<10 {
+	const begins = "lab.read: 0 of 1000: reading\nlab.read: 1 of"
+	if len(live) != 1 || live[0].Iteration != 2 || !strings.HasPrefix(live[0].Thinking, begins) || len(live[0].Thinking) > 5<<10 {
 		t.Errorf("live: %+v", live)
 	}
 }

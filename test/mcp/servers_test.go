@@ -118,7 +118,7 @@ func TestEverything(t *testing.T) {
 }
 
 func everything(t *testing.T, pool *mcp.Pool) {
-	specs, err := pool.List(t.Context(), agent.Server{Name: "s"}, "")
+	specs, err := pool.List(t.Context(), agent.Server{Name: "s", TrustAnnotations: true}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ go 1.26.8
 replace github.com/google/pprof => github.com/google/pprof v0.0.0-20250403155104-27863c87afa6
 
 require (
-	cloud.google.com/go/ai v0.12.1 // indirect; not later: generative-ai-go does not build with v0.13.0, which renamed VideoMetadata
+	cloud.google.com/go/ai v0.12.1 // not later: generative-ai-go does not build with v0.13.0, which renamed VideoMetadata
 	github.com/chromedp/cdproto v0.0.0-20250724212937-08a3db8b4327
 	github.com/chromedp/chromedp v0.14.2
 	github.com/compose-spec/compose-go/v2 v2.9.1

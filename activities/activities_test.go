@@ -39,6 +39,7 @@ type bench struct {
 	runUnder func(context.Context, tool.Call) (tool.Result, error) // in place of run
 	calls    []tool.Call
 	posted   int
+	listed   []string // sessions
 }
 
 func (b *bench) Client(agent.Provider, agent.Timeouts) (llm.Client, error) { return b, nil }
@@ -50,7 +51,10 @@ func (b *bench) Generate(_ context.Context, req llm.Request, onDelta func(llm.De
 	return res, err
 }
 
-func (b *bench) List(context.Context, agent.Server) ([]tool.Spec, error) { return labTools, nil }
+func (b *bench) List(_ context.Context, _ agent.Server, session string) ([]tool.Spec, error) {
+	b.listed = append(b.listed, session)
+	return labTools, nil
+}
 
 func (b *bench) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	b.calls = append(b.calls, call)
@@ -487,6 +491,140 @@ func TestWorkerCannot(t *testing.T) {
 		cannot, ok := errors.AsType[*temporal.ApplicationError](err)
 		if !ok || cannot.Type() != activities.ErrorWorkerCannot || cannot.NonRetryable() {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestSkippedFallback: the transcript says why the agent will not fall back.
+func TestSkippedFallback(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const why = `the fallback "o" of agent "A" is skipped: it does not have the agent's native tools`
+	b.plan(func(a *agent.AgentPlan) { a.SkippedFallbacks = []string{why} })
+	if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := b.store.Entries(t.Context(), b.scope())
+	if err != nil || len(entries) < 2 || entries[1].Kind != transcript.KindNotice || entries[1].Text != why {
+		t.Errorf("%v, %+v", err, entries)
+	}
+}
+
+// TestNotWhole: a reply that is blank, cut or withheld is no success.
+func TestNotWhole(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name          string
+		reply         llm.Response
+		empty         bool
+		partial, want string // of the reply; the report
+	}{
+		{"whole", llm.Response{Content: "It is", Finish: llm.FinishStop}, false, "", "It is"},
+		{"blank", llm.Response{Content: " \n\n", Finish: llm.FinishStop}, true, "", ""},
+		{"cut", llm.Response{Content: "It is", Finish: llm.FinishLength, Usage: agent.Usage{InputTokens: 9, OutputTokens: 64}}, false,
+			"the model's reply was cut: it has used its whole limit of 64 tokens",
+			"**This report is not whole: the model's reply was cut: it has used its whole limit of 64 tokens.**\n\nIt is"},
+		{"withheld", llm.Response{Content: "It is", Finish: llm.FinishFiltered}, false,
+			"the provider's content filter withheld the rest of the reply",
+			"**This report is not whole: the provider's content filter withheld the rest of the reply.**\n\nIt is"},
+		{"only thoughts", llm.Response{Content: "\n", Finish: llm.FinishLength, Usage: agent.Usage{InputTokens: 9, OutputTokens: 300}}, true,
+			"the model spent its whole limit of 300 tokens on thinking", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.reply = func(llm.Request) (llm.Response, error) { return tt.reply, nil }
+			out, err := b.generate(activities.GenerateIn{Iteration: 1})
+			if err != nil || out.Empty != tt.empty || out.Partial != tt.partial {
+				t.Errorf("%+v, %v", out, err)
+			}
+			value, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
+				Investigation: "inv", Status: agent.StatusCompleted, Results: []activities.Source{{Stage: "s", Execution: "s/A"}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var finished activities.FinishOut
+			if err := value.Get(&finished); err != nil || finished.Report != tt.want {
+				t.Errorf("report = %q, %v; want %q", finished.Report, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestListsInTheExecutionsSession: a server that keeps state by session has one for
+// an execution, from its list on.
+func TestListsInTheExecutionsSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if _, err := b.env.ExecuteActivity(b.act.ListTools, activities.ListToolsIn{Ref: b.ref, Server: "lab"}); err != nil {
+		t.Fatal(err)
+	}
+	b.asks(agent.ToolCall{Name: "lab.read", Arguments: `{"n":1}`})
+	if _, err := b.callTool(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.listed) != 1 || len(b.calls) != 1 || b.listed[0] != b.calls[0].Session || b.listed[0] != "inv/s/A" {
+		t.Errorf("listed in %v, called in %+v", b.listed, b.calls)
+	}
+}
+
+// TestProgressIsLive: who watches sees how far a call is, bounded.
+func TestProgressIsLive(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{Name: "lab.read", Arguments: `{"n":1}`})
+	var live []transcript.Live
+	b.run = func(call tool.Call) (tool.Result, error) {
+		for n := range 1000 {
+			call.Progress(fmt.Sprintf("%d of 1000: reading", n))
+		}
+		for deadline := time.Now().Add(10 * time.Second); len(live) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			live, _ = b.store.Live(t.Context(), "inv")
+		}
+		return tool.Success("done"), nil
+	}
+	if _, err := b.callTool(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	const begins = "lab.read: 0 of 1000: reading\nlab.read: 1 of"
+	if len(live) != 1 || live[0].Iteration != 2 || !strings.HasPrefix(live[0].Thinking, begins) || len(live[0].Thinking) > 5<<10 {
+		t.Errorf("live: %+v", live)
+	}
+}
+
+// TestTokensOfCalls: a reply of calls alone costs something, too, where the
+// provider does not count.
+func TestTokensOfCalls(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{ToolCalls: []agent.ToolCall{{Name: "lab.read", Arguments: `{"n":1234567}`}}, Finish: llm.FinishToolCalls}, nil
+	}
+	out, err := b.generate(activities.GenerateIn{Iteration: 1})
+	if err != nil || out.Usage.OutputTokens < 5 || out.Usage.OutputTokens > 20 {
+		t.Errorf("%+v, %v", out.Usage, err)
+	}
+}
+
+// TestSchemaIsAskedFor: the agent's output_schema goes to the provider where the
+// reply is to be that object, and not beside tools.
+func TestSchemaIsAskedFor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.plan(func(a *agent.AgentPlan) { a.Contract.Schema = json.RawMessage(`{"type":"object"}`) })
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{Content: "no JSON", Finish: llm.FinishStop}, nil
+	}
+	for n, conclude := range []bool{false, true} {
+		if _, err := b.generate(activities.GenerateIn{Iteration: n + 1, Conclude: conclude}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, req := range b.requests {
+		if want := len(req.Tools) == 0; req.JSON != want || (string(req.Schema) == `{"type":"object"}`) != want {
+			t.Errorf("%d tools: %v, schema %s", len(req.Tools), req.JSON, req.Schema)
 		}
 	}
 }

@@ -206,6 +206,9 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 		Investigation: c.ref.Investigation, Execution: c.ref.Execution,
 		Key: c.key(),
 	}
+	live := newLive(c.job, c.in.Iteration+1, 0) // where the model's next words will stand
+	defer live.stop()
+	call.Progress = c.tellProgress(ctx, live, spec.Name)
 	var result tool.Result
 	var err error
 	if server, _ := tool.Split(spec.Name); server == "" {

@@ -79,12 +79,12 @@ func (a *Activities) maskEnvelope(ctx context.Context, hash string, e *record.En
 	}
 	e.Answers, e.Undelivered = slices.Clone(e.Answers), slices.Clone(e.Undelivered)
 	for n := range e.Answers {
-		if e.Answers[n].Answer, err = a.maskData(plan, requestData, e.Answers[n].Answer); err != nil {
+		if e.Answers[n].Answer, err = a.maskData(ctx, plan, requestData, e.Answers[n].Answer); err != nil {
 			return err
 		}
 	}
 	for n := range e.Undelivered {
-		if e.Undelivered[n], err = a.maskData(plan, requestData, e.Undelivered[n]); err != nil {
+		if e.Undelivered[n], err = a.maskData(ctx, plan, requestData, e.Undelivered[n]); err != nil {
 			return err
 		}
 	}
@@ -163,10 +163,28 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 
 func (a *Activities) report(ctx context.Context, in FinishIn) (string, error) {
 	for i := len(in.Results) - 1; i >= 0; i-- {
-		text, err := a.resultText(ctx, in.Investigation, in.Results[i].Execution)
-		if err != nil || text != "" {
-			return text, err
+		execution := in.Results[i].Execution
+		entries, err := a.Transcripts.Entries(ctx, transcript.Scope{Investigation: in.Investigation, Execution: execution})
+		if err != nil {
+			return "", fmt.Errorf("read transcript of %s: %w", execution, err)
+		}
+		if text := transcript.Final(entries, true); text != "" {
+			return marked(text, entries), nil
 		}
 	}
 	return "", nil
+}
+
+// marked is a report with one line that says so if it is not whole.
+func marked(text string, entries []transcript.Entry) string {
+	for _, e := range slices.Backward(entries) {
+		if e.Kind != transcript.KindReply || e.Superseded || e.Text != text {
+			continue
+		}
+		if why := notWhole(e); why != "" {
+			return fmt.Sprintf("**This report is not whole: %s.**\n\n%s", why, text)
+		}
+		break
+	}
+	return text
 }

@@ -154,9 +154,13 @@ func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm
 	if err != nil {
 		return llm.Response{}, final(ErrorWorkerCannot, err)
 	}
+	asJSON := g.contract().JSON && len(tools) == 0
 	request := llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
-		NativeTools: nativeTools(provider), JSON: g.contract().JSON && len(tools) == 0, Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
+		NativeTools: nativeTools(provider), JSON: asJSON, Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
+	}
+	if asJSON {
+		request.Schema = g.contract().Schema
 	}
 	began := time.Now()
 	reply, err := g.stream(ctx, client, request)
@@ -260,7 +264,8 @@ func generateOut(entries []transcript.Entry) GenerateOut {
 		}
 		out.Finish, out.Model, out.Preview = e.Finish, e.Model, preview(e.Text)
 		out.Invalid = e.Invalid
-		out.Empty = e.Text == "" && (len(e.Calls) == 0 || e.Forced) // calls are no conclusion
+		out.Empty = blank(e)
+		out.Partial = notWhole(e)
 		if e.Usage != nil {
 			out.Usage = *e.Usage
 		}
@@ -272,6 +277,31 @@ func generateOut(entries []transcript.Entry) GenerateOut {
 		}
 	}
 	return out
+}
+
+// blank: the reply has neither text nor calls; calls are no conclusion.
+func blank(e transcript.Entry) bool {
+	return strings.TrimSpace(e.Text) == "" && (len(e.Calls) == 0 || e.Forced)
+}
+
+// notWhole says why a reply is not all that the model had to say; "" = it is.
+func notWhole(e transcript.Entry) string {
+	limit := "its limit"
+	if e.Usage != nil && e.Usage.OutputTokens > 0 {
+		limit = fmt.Sprintf("its whole limit of %d tokens", e.Usage.OutputTokens)
+	}
+	switch llm.Finish(e.Finish) {
+	case llm.FinishLength:
+		if blank(e) && len(e.Calls) == 0 {
+			return fmt.Sprintf("the model spent %s on thinking", limit)
+		}
+		return fmt.Sprintf("the model's reply was cut: it has used %s", limit)
+	case llm.FinishFiltered:
+		return "the provider's content filter withheld the rest of the reply"
+	case llm.FinishRepeating:
+		return "the model's reply repeated itself and was cut"
+	}
+	return ""
 }
 
 // maxArguments is how much of a call's arguments a person is shown, in bytes.

@@ -28,7 +28,7 @@ func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 		return ListToolsOut{}, final(ErrorNotFound, fmt.Errorf("agent %s has no server %q", j.agent.Name, in.Server))
 	}
 	catalogue := tool.Catalogue{Server: in.Server}
-	catalogue.Tools, err = a.Servers.List(ctx, server)
+	catalogue.Tools, err = a.Servers.List(ctx, server, in.Ref.session())
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -57,5 +58,28 @@ func (l *live) stop() {
 	if l.due != nil {
 		l.due.Stop()
 		l.due = nil
+	}
+}
+
+// maxProgress bounds what a call may say of its progress, in bytes.
+const maxProgress = 4 << 10
+
+// tellProgress shows to those who watch how far a call is.
+func (c *toolCall) tellProgress(ctx context.Context, live *live, name string) func(string) {
+	var mu sync.Mutex
+	said := 0
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if said > maxProgress {
+			return
+		}
+		shown, err := c.masked(ctx, name, tool.Success(text))
+		if err != nil {
+			return
+		}
+		line := name + ": " + preview(shown.Content) + "\n"
+		said += len(line)
+		live.add(ctx, llm.Delta{Thinking: line})
 	}
 }

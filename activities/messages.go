@@ -156,6 +156,8 @@ type GenerateOut struct {
 	Exceeded agent.EndReason `json:"exceeded,omitempty"`
 	// Invalid says what of the reply is not what the agent's contract asks for.
 	Invalid string `json:"invalid,omitempty"`
+	// Partial says why the reply is not whole: cut, or withheld in part.
+	Partial string `json:"partial,omitempty"`
 }
 
 // Trouble is what the error of a model call says besides its type and text.

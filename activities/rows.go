@@ -35,6 +35,9 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	}
 	system += prompt.Contract(g.contract())
 	g.add(transcript.KindSystem, transcript.Body{Text: system})
+	for _, skipped := range g.agent.SkippedFallbacks {
+		g.add(transcript.KindNotice, transcript.Body{Text: skipped})
+	}
 	if g.plan.Conversation {
 		return nil // people say what they want
 	}
@@ -177,7 +180,7 @@ func (g *generation) addReply(ctx context.Context, reply llm.Response, tools *to
 		Model: reply.Model, Usage: usage(reply, compression.CompressedTokens, g.provider().Prices), SummaryUsage: summaries, Compression: compression,
 		ProviderState: reply.ProviderState, Forced: g.in.Conclude,
 	}
-	if g.row.ThinkingFallback && body.Text == "" && len(reply.ToolCalls) == 0 {
+	if g.row.ThinkingFallback && strings.TrimSpace(body.Text) == "" && len(reply.ToolCalls) == 0 {
 		body.Text = reply.Thinking
 	}
 	if len(reply.ToolCalls) > maxCalls {
@@ -222,7 +225,11 @@ func usage(reply llm.Response, input int, prices agent.Prices) *agent.Usage {
 	usage.ModelCalls = 1
 	if usage.InputTokens == 0 && usage.OutputTokens == 0 {
 		usage.InputTokens = input
-		usage.OutputTokens = token.Count(reply.Model, reply.Content+reply.Thinking)
+		said := reply.Content + reply.Thinking
+		for _, call := range reply.ToolCalls {
+			said += call.Name + call.Arguments
+		}
+		usage.OutputTokens = token.Count(reply.Model, said)
 	}
 	usage.CostUSD = prices.Cost(usage)
 	return &usage

@@ -33,6 +33,7 @@ type Agent struct {
 	// MaxTokens bounds a reply.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens" default:"the model's own"`
 	// NativeTools are laid over the provider's; they need llm_backend native-gemini.
+	// Models before Gemini 3 do not take them beside other tools, where they stand back.
 	NativeTools NativeTools `yaml:"native_tools" default:"the provider's"`
 	// Compression is laid over that of defaults.
 	Compression Compression `yaml:"compression"`

@@ -92,11 +92,70 @@ func (v *validator) native() {
 // nativeWork reports what the agent lacks: of a built-in chain that is a
 // warning, because the user has not asked for it.
 func (v *validator) nativeWork(w work) {
-	if problem := v.nativeProblem(w); problem != "" && v.builtIn(w.at) {
+	problem := v.nativeProblem(w)
+	if problem == "" {
+		problem = v.driverProblem(w)
+	}
+	if problem != "" && v.builtIn(w.at) {
 		v.add(SeverityWarning, w.at, "%s", problem)
 	} else if problem != "" {
 		v.errorf(w.at, "%s", problem)
 	}
+	if !w.kind.Pattern.Model() {
+		return
+	}
+	for n, choice := range v.choices(w.settings) {
+		if problem := v.lacksNative(w, choice); n > 0 && problem != "" {
+			v.add(SeverityWarning, w.at, "%s", problem)
+		}
+		if model, back := v.standsBack(w, choice); back {
+			v.add(SeverityWarning, w.at, "the native tools of agent %q stand back at provider %q: %s does not take them beside other tools, newer models do",
+				w.definition, choice.provider, model)
+		}
+	}
+}
+
+// driverProblem says that this build lacks the driver of a provider that the agent
+// is to call. A client calls none.
+func (c *Config) driverProblem(w work) string {
+	if !w.kind.Pattern.Model() || legacyLinked || c.skipCredentials {
+		return ""
+	}
+	for n, to := range c.choices(w.settings) {
+		provider, ok := c.LLMProviders[to.provider]
+		skipped := n > 0 && c.lacksNative(w, to) != ""
+		if ok && !skipped && to.backend == BackendNativeGemini && provider.Driver == DriverGenerativeAI {
+			return fmt.Sprintf("provider %q of agent %q has driver %s, which is not in this build: build with -tags geminilegacy, or leave driver out",
+				to.provider, w.definition, provider.Driver)
+		}
+	}
+	return ""
+}
+
+// lacksNative says why an agent cannot fall back to a provider: it needs native
+// tools that it would lose; "" = it can.
+func (c *Config) lacksNative(w work, to choice) string {
+	provider, ok := c.LLMProviders[to.provider]
+	first := choice{w.Provider, w.Backend}
+	if _, back := c.standsBack(w, first); !ok || back || !w.NativeTools.wanted() {
+		return ""
+	}
+	if to.backend == BackendNativeGemini && provider.Driver != DriverGenerativeAI {
+		return ""
+	}
+	return fmt.Sprintf("the fallback %q of agent %q is skipped: it does not have the agent's native tools", to.provider, w.definition)
+}
+
+// standsBack reports whether a provider's model does without native tools because
+// the agent has others.
+func (c *Config) standsBack(w work, at choice) (model string, back bool) {
+	provider, ok := c.LLMProviders[at.provider]
+	if !ok || at.backend != BackendNativeGemini || !w.kind.Pattern.Tools() {
+		return "", false
+	}
+	native, _ := inherit(provider.NativeTools, w.NativeTools)
+	functions := len(w.Servers) + len(w.kind.Tools) + len(c.Agents[w.definition].ToolIDs)
+	return provider.Model, native.wanted() && functions > 0 && !agent.MixesTools(provider.Model)
 }
 
 func (c *Config) nativeProblem(w work) string {

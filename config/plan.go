@@ -155,7 +155,7 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 		},
 	}
 	if w.kind.Pattern.Model() {
-		out.LLMBackend, out.Providers = r.providers(w)
+		out.LLMBackend, out.Providers, out.SkippedFallbacks = r.providers(w)
 		out.Prompt, out.Temperature, out.MaxTokens = r.Prompts[s.PromptKey], s.Temperature, value(s.MaxTokens)
 	}
 	if r.mocked && slices.Contains(r.mocks, s.Mock) {
@@ -185,22 +185,27 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 
 // providers resolves an agent's providers, and the backend of the first. The
 // one that a request names stands alone: falling back to a model nobody asked
-// for would be a surprise.
-func (r *resolver) providers(w work) (backend string, all []agent.Provider) {
+// for would be a surprise. Fallbacks that lack the agent's native tools are
+// skipped, with the reason.
+func (r *resolver) providers(w work) (backend string, all []agent.Provider, skipped []string) {
 	if o := r.override; o != nil {
 		backend = o.entry.reachableBy(w.Backend)
 		if w.NativeTools.wanted() && backend != BackendNativeGemini {
 			r.problems = append(r.problems, fmt.Sprintf("agent %s uses native tools, which %s does not have", w.name, o.name))
 		}
-		return backend, []agent.Provider{r.checked(o.entry.plan(o.name, backend, w.NativeTools))}
+		return backend, []agent.Provider{r.checked(o.entry.plan(o.name, backend, w.NativeTools))}, nil
 	}
 	if problem := r.nativeProblem(w); problem != "" {
 		r.problems = append(r.problems, w.at.text+": "+problem)
 	}
-	for _, c := range r.choices(w.settings) {
+	for n, c := range r.choices(w.settings) {
+		if problem := r.lacksNative(w, c); n > 0 && problem != "" {
+			skipped = append(skipped, problem)
+			continue
+		}
 		all = append(all, r.checked(r.LLMProviders[c.provider].plan(c.provider, c.backend, w.NativeTools)))
 	}
-	return w.Backend, all
+	return w.Backend, all, skipped
 }
 
 // checked notes, once, that a provider lacks its key.

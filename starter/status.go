@@ -148,7 +148,8 @@ func (c *cli) printStatus(s workflows.Status, agents map[string]workflows.AgentS
 	c.printOpen(s.ID, s.Questions)
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	for _, stage := range s.Stages {
-		fmt.Fprintf(w, "%s\t%s\t\t%s\n", terminal.CleanLine(stage.Name), stage.Status, terminal.CleanLine(stage.Error))
+		why := strings.Join(present([]string{stage.Error, stage.Partial}), " · ")
+		fmt.Fprintf(w, "%s\t%s\t\t%s\n", terminal.CleanLine(stage.Name), stage.Status, terminal.CleanLine(why))
 		for _, a := range stage.Agents {
 			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", terminal.CleanLine(a.Name), a.Status, terminal.CleanLine(a.Model),
 				terminal.CleanLine(strings.Join(present([]string{doing(a, agents), a.Error}), " · ")))

@@ -57,6 +57,14 @@ func TestIteratingAgent(t *testing.T) {
 			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError, ErrorType: activities.ErrorEmptyReply, Iterations: 3},
 		},
 		{
+			name: "is cut", limit: 5, model: []activities.GenerateOut{{Preview: "x", Finish: "length", Partial: "cut"}},
+			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomePartial, Partial: "cut", Iterations: 1},
+		},
+		{
+			name: "spends its limit on thinking", limit: 5, model: []activities.GenerateOut{{Empty: true, Finish: "length", Partial: "spent"}},
+			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError, ErrorType: activities.ErrorEmptyReply, Iterations: 1},
+		},
+		{
 			name: "repeats itself", limit: 5, model: []activities.GenerateOut{{Finish: activities.FinishRepeating, Preview: "x"}, say("x")}, inputs: ",repeating",
 			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomeSuccess, Iterations: 2},
 		},

@@ -289,7 +289,7 @@ func (r *agentRun) again(out activities.GenerateOut) bool {
 		r.state.Repaired = true
 		r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputRepair, Text: out.Invalid})
 		return true
-	case !out.Empty:
+	case !out.Empty, out.Partial != "": // with the same limit it would be as empty again
 		r.state.Nudges = 0
 		return false
 	}
@@ -304,12 +304,15 @@ func (r *agentRun) again(out activities.GenerateOut) bool {
 // completed is the result of an agent that said its last word.
 func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason) AgentResult {
 	if out.Empty {
-		return r.failed(activities.ErrorEmptyReply, fmt.Sprintf("the model's reply was empty %d times", r.state.Nudges+1))
+		return r.failed(activities.ErrorEmptyReply, orText(out.Partial, fmt.Sprintf("the model's reply was empty %d times", r.state.Nudges+1)))
 	}
 	if out.Invalid != "" {
 		return r.failed(activities.ErrorInvalidOutput, out.Invalid)
 	}
 	result := AgentResult{Status: agent.StatusCompleted, StopReason: reason, Outcome: agent.OutcomeSuccess, Preview: out.Preview}
+	if result.Partial = out.Partial; out.Partial != "" {
+		result.Outcome = agent.OutcomePartial
+	}
 	if reason != agent.StopEndTurn {
 		result.Forced, result.Outcome = true, agent.OutcomePartial
 	}

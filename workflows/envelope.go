@@ -115,7 +115,9 @@ func stagesOf(r record.Investigation, runs []record.Stage) (out []StageStatus) {
 		return cmp.Compare(a.Envelope.Order, b.Envelope.Order)
 	})
 	for _, s := range runs {
-		out = append(out, StageStatus{Name: s.Name, Run: s.Envelope.Run, Status: s.Status, Agents: s.Envelope.Agents, Error: s.Error})
+		out = append(out, StageStatus{
+			Name: s.Name, Run: s.Envelope.Run, Status: s.Status, Partial: s.Envelope.Partial, Agents: s.Envelope.Agents, Error: s.Error,
+		})
 	}
 	out = newest(out, maxHistory)
 	status := agent.StatusPending

@@ -320,3 +320,20 @@ func TestParseSignal(t *testing.T) {
 		})
 	}
 }
+
+// TestCutReplyIsPartial: the result and the stage's record say that the text is
+// not whole.
+func TestCutReplyIsPartial(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"}), model: script(activities.GenerateOut{Preview: "x", Partial: "it was cut"})}
+	got := investigate(t, newEnv(t, f))
+	if got.Status != agent.StatusCompleted || got.Stages[0].Partial != "it was cut" {
+		t.Errorf("got %+v", got)
+	}
+	if saved := f.saved[0].Stage; saved.Outcome != agent.OutcomePartial || saved.Error != "it was cut" {
+		t.Errorf("saved %+v", saved)
+	}
+	if table := statusTable(Status{Stages: got.Stages}); !strings.Contains(table, "completed · partial: it was cut") {
+		t.Errorf("status: %s", table)
+	}
+}

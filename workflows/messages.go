@@ -241,10 +241,12 @@ type StageResult struct {
 	Status  agent.Status  `json:"status"`
 	Outcome agent.Outcome `json:"outcome,omitempty"`
 	// Result is the execution whose final text stands for the stage.
-	Result string         `json:"result,omitempty"`
-	Agents []AgentSummary `json:"agents,omitempty"`
-	Usage  agent.Usage    `json:"usage"`
-	Error  string         `json:"error,omitempty"`
+	Result string `json:"result,omitempty"`
+	// Partial says why that text is not whole.
+	Partial string         `json:"partial,omitempty"`
+	Agents  []AgentSummary `json:"agents,omitempty"`
+	Usage   agent.Usage    `json:"usage"`
+	Error   string         `json:"error,omitempty"`
 	// ErrorType is the stable type of the error that made the stage fail.
 	ErrorType string    `json:"error_type,omitempty"`
 	Started   time.Time `json:"started,omitzero"` // zero: the stage has not saved itself
@@ -285,13 +287,15 @@ type AgentResult struct {
 	// Forced: the final text was asked for without tools, at the limit or on request.
 	Forced bool `json:"forced_conclusion,omitempty"`
 	// Bound of the investigation that kept the agent from its next model call.
-	Bound      agent.EndReason `json:"bound,omitempty"`
-	Iterations int             `json:"iterations"`
-	Model      string          `json:"model,omitempty"`
-	Usage      agent.Usage     `json:"usage"`
-	Preview    string          `json:"preview,omitempty"`
-	Error      string          `json:"error,omitempty"`
-	ErrorType  string          `json:"error_type,omitempty"`
+	Bound agent.EndReason `json:"bound,omitempty"`
+	// Partial says why the final text is not whole: cut, or withheld in part.
+	Partial    string      `json:"partial,omitempty"`
+	Iterations int         `json:"iterations"`
+	Model      string      `json:"model,omitempty"`
+	Usage      agent.Usage `json:"usage"`
+	Preview    string      `json:"preview,omitempty"`
+	Error      string      `json:"error,omitempty"`
+	ErrorType  string      `json:"error_type,omitempty"`
 	// Undelivered says what was said to the agent itself and could not be taken.
 	Undelivered []string `json:"undelivered,omitempty"`
 }
@@ -313,11 +317,12 @@ type InvestigationResult struct {
 
 // StageStatus is the line of a run of a stage in a status, or of a stage that has not run.
 type StageStatus struct {
-	Name   string         `json:"name"`          // the run's, as in StageRun
-	Run    int            `json:"run,omitempty"` // how often it has been started
-	Status agent.Status   `json:"status"`
-	Agents []AgentSummary `json:"agents,omitempty"`
-	Error  string         `json:"error,omitempty"`
+	Name    string         `json:"name"`          // the run's, as in StageRun
+	Run     int            `json:"run,omitempty"` // how often it has been started
+	Status  agent.Status   `json:"status"`
+	Partial string         `json:"partial,omitempty"` // why the text that it ended with is not whole
+	Agents  []AgentSummary `json:"agents,omitempty"`
+	Error   string         `json:"error,omitempty"`
 }
 
 // Status answers the query "status" of an investigation: a short, complete picture.

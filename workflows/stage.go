@@ -175,12 +175,14 @@ func (r *stageRun) judge() {
 		}
 	}
 	// Who has said all that it had to say stands before those who could not.
-	slices.SortStableFunc(done, func(a, b *member) int { return cmp.Compare(len(a.result.Bound), len(b.result.Bound)) })
+	slices.SortStableFunc(done, func(a, b *member) int {
+		return cmp.Or(cmp.Compare(len(a.result.Bound), len(b.result.Bound)), cmp.Compare(len(a.result.Partial), len(b.result.Partial)))
+	})
 	if len(done) > 0 {
 		r.result.Result, r.result.Bound = done[0].ref.Execution, done[len(done)-1].result.Bound
 	}
 	if len(done) == len(r.agents) || len(done) > 0 && r.in.Stage.SuccessPolicy != agent.SuccessAll {
-		r.result.Status, r.result.Outcome = agent.StatusCompleted, done[0].result.Outcome
+		r.result.Status, r.result.Outcome, r.result.Partial = agent.StatusCompleted, done[0].result.Outcome, done[0].result.Partial
 		return
 	}
 	r.fail()
@@ -231,7 +233,7 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 	r.agents = append(r.agents, joined)
 	r.wait(ctx, []*member{joined})
 	if joined.result.Status == agent.StatusCompleted {
-		r.result.Result, r.result.Outcome = joined.ref.Execution, joined.result.Outcome
+		r.result.Result, r.result.Outcome, r.result.Partial = joined.ref.Execution, joined.result.Outcome, joined.result.Partial
 		if r.result.Bound == "" {
 			r.result.Bound = joined.result.Bound
 		}
@@ -292,7 +294,7 @@ func (r *stageRun) save(ctx workflow.Context) error {
 	for _, m := range r.agents {
 		in.Executions = append(in.Executions, activities.ExecutionSummary{
 			Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
-			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip(m.result.Error, 500),
+			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip(orText(m.result.Error, m.result.Partial), 500),
 		})
 	}
 	var out activities.SaveStageOut
@@ -315,7 +317,7 @@ func (in StageInput) record(result StageResult) record.Stage {
 		StartedAt: result.Started.UTC().Truncate(time.Microsecond), EndedAt: &ended,
 		Envelope: record.StageEnvelope{
 			Version: record.EnvelopeVersion, Order: in.Order, Run: in.Run, Pass: in.Pass, Agents: result.Agents, ErrorType: result.ErrorType,
-			Key: orText(in.Stage.OutputKey, name), Output: result.Output,
+			Key: orText(in.Stage.OutputKey, name), Output: result.Output, Partial: result.Partial,
 		},
 	}
 	if result.Outcome == agent.OutcomeError {

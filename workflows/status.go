@@ -118,7 +118,11 @@ func statusTable(s Status) string {
 			names = append(names, fmt.Sprintf("%s (%s)", a.Name, a.Status))
 			tokens += a.Usage.InputTokens + a.Usage.OutputTokens
 		}
-		b.WriteString(fmt.Sprintf("| %s | %s | %s | %d |\n", stage.Name, stage.Status, strings.Join(names, ", "), tokens))
+		status := string(stage.Status)
+		if stage.Partial != "" {
+			status += " · partial: " + stage.Partial
+		}
+		b.WriteString(fmt.Sprintf("| %s | %s | %s | %d |\n", stage.Name, status, strings.Join(names, ", "), tokens))
 	}
 	b.WriteString(notDelivered(s.Undelivered))
 	return clip(b.String(), 16<<10)

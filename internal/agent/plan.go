@@ -156,9 +156,11 @@ type AgentPlan struct {
 	// place; "" = the agent works itself.
 	Mock string `json:"mock,omitempty"`
 	// Providers are tried in order: the agent's own, then its fallbacks.
-	Providers     []Provider `json:"providers"`
-	MaxIterations int        `json:"max_iterations"`
-	OnLimit       OnLimit    `json:"on_limit,omitempty"`
+	Providers []Provider `json:"providers"`
+	// SkippedFallbacks says of other fallbacks why they are not among them.
+	SkippedFallbacks []string `json:"skipped_fallbacks,omitempty"`
+	MaxIterations    int      `json:"max_iterations"`
+	OnLimit          OnLimit  `json:"on_limit,omitempty"`
 	// Servers are the MCP servers whose tools the agent is offered.
 	Servers []Server `json:"servers,omitempty"`
 	// ToolIDs are the tools of the workers' own program that the agent is offered.

@@ -116,7 +116,7 @@ func TestWorkersOfTwoVersions(t *testing.T) {
 	if result.Report != "the disk is full" || answers.calls.Load() != 1 {
 		t.Errorf("report %q after %d model calls", result.Report, answers.calls.Load())
 	}
-	if left := refusals(t, conn, "c")+refusals(t, conn, result.ID+"/dig/Digger"); left == 0 {
+	if left := refusals(t, conn, "c") + refusals(t, conn, result.ID+"/dig/Digger"); left == 0 {
 		t.Error("no attempt was left to another worker")
 	}
 }

@@ -164,7 +164,7 @@ func (b *Toolbox) catalogues(ctx context.Context, servers []agent.Server) (all [
 	for n, server := range servers {
 		group.Go(func() {
 			all[n].Server = server.Name
-			all[n].Tools, errs[n] = b.pool.List(ctx, server)
+			all[n].Tools, errs[n] = b.pool.List(ctx, server, "")
 		})
 	}
 	group.Wait()

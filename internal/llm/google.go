@@ -14,7 +14,6 @@ import (
 type GoogleFailure struct {
 	Code    int            `json:"code"` // an HTTP status
 	Message string         `json:"message"`
-	Status  string         `json:"status"`
 	Details []googleDetail `json:"details"`
 }
 

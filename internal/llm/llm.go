@@ -28,7 +28,9 @@ type Request struct {
 	// client would not ask by itself.
 	Thinking bool
 	// JSON asks for a reply that is a JSON object, where the provider can promise one.
-	JSON        bool
+	JSON bool
+	// Schema is the JSON schema of that object, for providers that can keep to one; nil = none.
+	Schema      json.RawMessage
 	Temperature *float32
 	MaxTokens   int // of the reply; 0 = the provider's default
 }

@@ -41,6 +41,7 @@ type StageEnvelope struct {
 	Message string `json:"message,omitempty"`
 	Key     string `json:"key,omitempty"` // that the output is handed on under
 	Output  Output `json:"output,omitzero"`
+	Partial string `json:"partial,omitempty"` // why the text that it ended with is not whole
 }
 
 // AgentSummary is an agent's line in a status.

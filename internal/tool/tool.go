@@ -48,12 +48,14 @@ type Call struct {
 	// Investigation and Execution say who calls: built-in tools work on their own
 	// caller's things alone.
 	Investigation, Execution string
+	// Progress is told how far the call is, if the tool says it; nil = nobody is.
+	Progress func(text string)
 }
 
 // Caller lists and runs tools: an MCP pool, or the built-in tools.
 type Caller interface {
 	// List returns the tools of one server, every page of them.
-	List(ctx context.Context, server agent.Server) ([]Spec, error)
+	List(ctx context.Context, server agent.Server, session string) ([]Spec, error)
 	// Call runs a tool. Whatever the tool or its server does wrong is a Result;
 	// the error is for a ctx that ended.
 	Call(ctx context.Context, call Call) (Result, error)

@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"strings"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
@@ -61,7 +63,7 @@ func Final(entries []Entry, thinkingFallback bool) string {
 		e := entries[i]
 		switch {
 		case e.Kind != KindReply || e.Superseded:
-		case e.Text != "":
+		case strings.TrimSpace(e.Text) != "":
 			return e.Text
 		case thinkingFallback && e.Thinking != "":
 			return e.Thinking

@@ -42,7 +42,7 @@ func startToolServer(ctx context.Context) (*toolServer, error) {
 }
 
 // List implements tool.Caller.
-func (t *toolServer) List(ctx context.Context, server agent.Server) ([]tool.Spec, error) {
+func (t *toolServer) List(ctx context.Context, server agent.Server, _ string) ([]tool.Spec, error) {
 	page, err := t.client.ListTools(ctx, nil)
 	if err != nil {
 		return nil, err

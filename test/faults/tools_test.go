@@ -29,7 +29,7 @@ type lab struct {
 	done map[string]int
 }
 
-func (l *lab) List(ctx context.Context, _ agent.Server) ([]tool.Spec, error) {
+func (l *lab) List(ctx context.Context, _ agent.Server, _ string) ([]tool.Spec, error) {
 	if err := l.strike(ctx, toolFails, "list", transcript.Key{}); err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func TestEverything(t *testing.T) {
 }
 
 func everything(t *testing.T, pool *mcp.Pool) {
-	specs, err := pool.List(t.Context(), agent.Server{Name: "s"})
+	specs, err := pool.List(t.Context(), agent.Server{Name: "s", TrustAnnotations: true}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,6 +184,20 @@ func TestEverythingStartsAgain(t *testing.T) {
 	}
 }
 
+// TestProgress: a tool that takes long says how far it is.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t, stdio("server-everything"))
+	said := make(chan string, 9)
+	result, err := pool.Call(t.Context(), tool.Call{
+		Name: "s.trigger-long-running-operation", Arguments: []byte(`{"duration":0.3,"steps":3}`), Key: "k",
+		Progress: func(text string) { said <- text },
+	})
+	if err != nil || result.Status != tool.StatusSuccess || len(said) < 2 || <-said != "1 of 3" {
+		t.Errorf("%+v, %v; progress: %d", result, err, len(said))
+	}
+}
+
 func TestFilesystem(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -206,7 +220,18 @@ func TestFilesystem(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if got := call(t, pool, "list_directory", args{"path": dir}); !strings.Contains(got.Content, "[FILE] notes.txt") {
+	// Said once: the server repeats its text, and its image, as structured content.
+	if got := call(t, pool, "read_text_file", args{"path": path}); got.Content != "disk full at 03:12" {
+		t.Errorf("read: %+v", got)
+	}
+	picture := filepath.Join(dir, "p.png")
+	if err := os.WriteFile(picture, []byte("\x89PNG\r\n\x1a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, pool, "read_media_file", args{"path": picture}); len(got.Artifacts) != 1 || strings.Contains(got.Content, "iVBOR") {
+		t.Errorf("picture: %+v", got)
+	}
+	if got := call(t, pool, "list_directory", args{"path": dir}); strings.Count(got.Content, "notes.txt") != 1 || !strings.Contains(got.Content, "[FILE] notes.txt") {
 		t.Errorf("list: %+v", got)
 	}
 	// A client with roots would have widened this to its own.
@@ -221,7 +246,7 @@ func TestMemory(t *testing.T) {
 	transport.Env = map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.jsonl")}
 	entity := args{"name": "db-1", "entityType": "host", "observations": []string{"out of disk"}}
 	first := newPool(t, transport)
-	if got := call(t, first, "create_entities", args{"entities": []args{entity}}); got.Status != tool.StatusSuccess {
+	if got := call(t, first, "create_entities", args{"entities": []args{entity}}); strings.Count(got.Content, "db-1") != 1 {
 		t.Fatalf("create: %+v", got)
 	}
 	first.Close()

@@ -90,7 +90,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 	watched, idle := llm.WatchIdle(ctx, c.opts.IdleTimeout)
 	defer idle.Stop()
 
-	got := reply{asked: req.Model, idle: idle, onDelta: onDelta}
+	got := reply{asked: req.Model, tap: newTap(c.opts.HTTPClient), idle: idle, onDelta: onDelta}
 	if err := c.stream(watched, key, req, &got); err != nil {
 		return llm.Response{}, c.failure(ctx, watched, err, key)
 	}
@@ -127,17 +127,16 @@ func (c *Client) stream(ctx context.Context, key string, req llm.Request, got *r
 	if err != nil {
 		return err
 	}
-	tap := newTap(c.opts.HTTPClient)
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
 		APIKey:      key,
 		Backend:     genai.BackendGeminiAPI, // unset, the environment would choose
-		HTTPClient:  tap.client(),
+		HTTPClient:  got.tap.client(),
 		HTTPOptions: genai.HTTPOptions{BaseURL: c.opts.BaseURL, APIVersion: apiVersion},
 	})
 	if err != nil {
 		return err
 	}
-	return got.read(client.Models.GenerateContentStream(ctx, req.Model, contents(req), config), tap)
+	return got.read(client.Models.GenerateContentStream(ctx, req.Model, contents(req), config))
 }
 
 // failure turns what went wrong into what Generate returns: the caller's own

@@ -1,6 +1,7 @@
 package gemini_test
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -36,6 +37,19 @@ func ask(content string) llm.Request {
 func TestClient(t *testing.T) {
 	t.Parallel()
 	llmtest.RunClient(t, llmtest.Gemini, func(baseURL string) llm.Client { return open(t, baseURL) })
+}
+
+// TestClientOfNumbers: enums may come as numbers, too.
+func TestClientOfNumbers(t *testing.T) {
+	t.Parallel()
+	numbers := &http.Client{Transport: llmtest.EnumsAs("json;enum-encoding=int")}
+	llmtest.RunClient(t, llmtest.Gemini, func(baseURL string) llm.Client {
+		client, err := gemini.New(gemini.Options{Name: "test", BaseURL: baseURL, APIKey: key(secret), IdleTimeout: llmtest.Idle, HTTPClient: numbers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client
+	})
 }
 
 func TestNewRefuses(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -17,6 +18,7 @@ type chunks = iter.Seq2[*genai.GenerateContentResponse, error]
 // reply puts a model's reply together.
 type reply struct {
 	asked   string // the model's name in the request
+	tap     *tap
 	idle    *llm.Idle
 	onDelta func(llm.Delta)
 
@@ -26,14 +28,13 @@ type reply struct {
 	repeating bool
 	parts     []*genai.Part
 	finish    string // in Gemini's words
-	message   string // Gemini's about the finish
 	model     string
 	usage     agent.Usage
 }
 
 // read takes in chunks until the reply is whole. What it returns is an *llm.Error,
 // unless the SDK did not send the request at all.
-func (r *reply) read(stream chunks, tap *tap) error {
+func (r *reply) read(stream chunks) error {
 	next, stop := iter.Pull2(stream)
 	defer stop()
 	for !r.repeating {
@@ -41,12 +42,12 @@ func (r *reply) read(stream chunks, tap *tap) error {
 		chunk, err := pull(next)
 		r.idle.Arrived()
 		switch {
-		case tap.lost != nil && chunk == nil:
-			return r.ended(tap.lost)
+		case r.tap.lost != nil && chunk == nil:
+			return r.ended(r.tap.lost)
 		case errors.Is(err, io.EOF):
 			return r.ended(err)
 		case err != nil:
-			return explain(err, tap)
+			return explain(err, r.tap)
 		}
 		if err := r.chunk(chunk); err != nil {
 			return err
@@ -131,7 +132,7 @@ func (r *reply) chunk(c *genai.GenerateContentResponse) error {
 // candidate takes in what a chunk says and returns it.
 func (r *reply) candidate(c *genai.Candidate) llm.Delta {
 	if c.FinishReason != "" {
-		r.finish, r.message = string(c.FinishReason), c.FinishMessage
+		r.finish = string(c.FinishReason)
 	}
 	var said llm.Delta
 	if c.Content != nil {
@@ -162,8 +163,8 @@ func (r *reply) response() (llm.Response, error) {
 	case r.repeating: // it asks for nothing: its last call may be cut, too
 		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
 		return resp, nil
-	case kind == llm.ErrMalformed, kind != nil && resp.Content == "" && len(resp.ToolCalls) == 0:
-		return resp, &llm.Error{Kind: kind, Message: r.finish + ": " + r.message}
+	case kind == llm.ErrMalformed, kind != nil && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
+		return resp, &llm.Error{Kind: kind, Message: strings.TrimSuffix(r.finish+": "+r.tap.ending, ": ")}
 	case finish == llm.FinishStop && len(resp.ToolCalls) > 0:
 		resp.Finish = llm.FinishToolCalls // Gemini says STOP for both
 	}

@@ -16,8 +16,7 @@ var (
 	thinkers = regexp.MustCompile(`^(?:models/)?gemini-(?:2\.5|[3-9]|\d\d|flash|pro)`)
 	// silent matches those of their names that do not.
 	silent = regexp.MustCompile(`image|tts|audio|live|embedding`)
-	// newer matches the models that want signatures back with their calls, and
-	// that may use native tools beside functions.
+	// newer matches the models that want signatures back with their calls.
 	newer = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|\d\d|.*latest)`)
 )
 
@@ -38,8 +37,11 @@ func generateConfig(req llm.Request) (*genai.GenerateContentConfig, error) {
 	if req.Thinking || thinkers.MatchString(req.Model) && !silent.MatchString(req.Model) {
 		config.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true}
 	}
-	if req.JSON {
+	if req.JSON && (len(req.Tools)+len(req.NativeTools) == 0 || agent.MixesTools(req.Model)) { // others refuse it beside tools
 		config.ResponseMIMEType = "application/json"
+		if len(req.Schema) > 0 && thinkers.MatchString(req.Model) { // older ones know only another dialect
+			config.ResponseJsonSchema = req.Schema
+		}
 	}
 	functions, err := declarations(req.Tools)
 	if err != nil {
@@ -48,15 +50,18 @@ func generateConfig(req llm.Request) (*genai.GenerateContentConfig, error) {
 	if len(functions) > 0 {
 		config.Tools = append(config.Tools, &genai.Tool{FunctionDeclarations: functions})
 	}
+	both := len(functions) > 0 && len(req.NativeTools) > 0
 	for _, name := range req.NativeTools {
+		if both && !agent.MixesTools(req.Model) {
+			break // they stand back; the configuration's check says so
+		}
 		tool, err := nativeTool(name)
 		if err != nil {
 			return nil, err
 		}
 		config.Tools = append(config.Tools, tool)
 	}
-	if len(functions) > 0 && len(req.NativeTools) > 0 && newer.MatchString(req.Model) {
-		both := true
+	if both && agent.MixesTools(req.Model) {
 		config.ToolConfig = &genai.ToolConfig{IncludeServerSideToolInvocations: &both}
 	}
 	return config, nil

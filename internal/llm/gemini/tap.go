@@ -1,7 +1,11 @@
 package gemini
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -13,12 +17,14 @@ import (
 const maxReply = 64 << 20
 
 // tap sits between the SDK and the network for one call. It keeps what the SDK
-// loses: the headers of a refusal, and why a stream broke.
+// loses: the headers of a refusal, why a stream broke, and Gemini's words about
+// the end of a reply.
 type tap struct {
 	base   *http.Client
 	next   http.RoundTripper
-	opened bool  // a successful answer has begun
-	lost   error // what broke its body
+	opened bool   // a successful answer has begun
+	lost   error  // what broke its body
+	ending string // the finishMessage
 }
 
 func newTap(base *http.Client) *tap {
@@ -47,26 +53,64 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, llm.GoogleRefusal(resp)
 	}
 	t.opened = true
-	resp.Body = &body{Reader: io.LimitReader(resp.Body, maxReply), closer: resp.Body, tap: t}
+	resp.Body = &body{lines: bufio.NewReader(io.LimitReader(resp.Body, maxReply)), closer: resp.Body, tap: t}
 	return resp, nil
 }
 
-// body ends quietly when the stream breaks: the SDK would log it to the process's
-// log. The tap remembers it.
+// body is the answer, line by line, made fit for the SDK: with the names of enums,
+// and without comments, which it takes for a broken stream. It ends quietly when
+// the stream breaks, because the SDK would log that to the process's log: the tap
+// remembers it.
 type body struct {
-	io.Reader
+	lines  *bufio.Reader
+	line   []byte // what is left of it
 	closer io.Closer
 	tap    *tap
+	err    error // what follows the line
 }
 
 // Read returns io.EOF for every error.
 func (b *body) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		b.tap.lost = err
-		err = io.EOF
+	for len(b.line) == 0 {
+		if b.err != nil {
+			return 0, io.EOF
+		}
+		b.line, b.err = b.lines.ReadBytes('\n')
+		if b.err != nil && !errors.Is(b.err, io.EOF) {
+			b.tap.lost = b.err
+		}
+		b.line = b.tap.fit(b.line)
 	}
-	return n, err
+	n := copy(p, b.line)
+	b.line = b.line[n:]
+	return n, nil
+}
+
+// fit is a line as the SDK may see it.
+func (t *tap) fit(line []byte) []byte {
+	data, ok := bytes.CutPrefix(line, []byte("data:"))
+	if !ok {
+		return notData(line)
+	}
+	var chunk struct {
+		Candidates []struct {
+			Message string `json:"finishMessage"`
+		} `json:"candidates"`
+	}
+	if json.Unmarshal(data, &chunk) == nil && len(chunk.Candidates) > 0 && chunk.Candidates[0].Message != "" {
+		t.ending = chunk.Candidates[0].Message
+	}
+	return fmt.Appendf(nil, "data: %s\n\n", bytes.TrimSpace(llm.GoogleNames(data)))
+}
+
+// notData drops what else belongs to a stream of events, and keeps what does not.
+func notData(line []byte) []byte {
+	for _, field := range []string{":", "event:", "id:", "retry:"} {
+		if bytes.HasPrefix(line, []byte(field)) {
+			return nil
+		}
+	}
+	return bytes.TrimSpace(line)
 }
 
 // Close never fails: what the body could say no longer matters.

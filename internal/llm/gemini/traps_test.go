@@ -51,6 +51,42 @@ func TestTrapCleanEndWithoutFinish(t *testing.T) {
 	}
 }
 
+// TestTrapComment: the SDK takes a comment for a broken stream.
+func TestTrapComment(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, ": keep-alive\n\ndata: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n")
+	}))
+	defer srv.Close()
+	if err := alone(t, srv.URL, secret); err == nil {
+		t.Error("the SDK alone: no error; the guard is no longer needed")
+	}
+	if err := ours(t, srv.URL); err != nil {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// TestTrapFinishMessage: the SDK drops Gemini's words about the end.
+func TestTrapFinishMessage(t *testing.T) {
+	t.Parallel()
+	srv := llmtest.Start(t, llmtest.Always(llmtest.Raw(
+		`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: f("}]}`)))
+	client, err := genai.NewClient(t.Context(), &genai.ClientConfig{
+		APIKey: secret, Backend: genai.BackendGeminiAPI, HTTPOptions: genai.HTTPOptions{BaseURL: srv.GeminiURL},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for chunk, err := range client.Models.GenerateContentStream(t.Context(), "m", genai.Text("why?"), nil) {
+		if err != nil || chunk.Candidates[0].FinishMessage != "" {
+			t.Errorf("the SDK alone: %+v, %v; the guard is no longer needed", chunk, err)
+		}
+	}
+	if err := ours(t, srv.GeminiURL); err == nil || !strings.HasSuffix(err.Error(), ": Malformed function call: f(") {
+		t.Errorf("error = %v", err)
+	}
+}
+
 func TestTrapPanic(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Raw(`{"candidates":"none"}`)))

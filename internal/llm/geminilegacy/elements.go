@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"strings"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
@@ -80,34 +82,23 @@ func (e *elements) next() error {
 	return nil
 }
 
-// open begins the array. What is none is an error object, or not Gemini's.
+// open begins the array. A single object, such as an error or the answer of a
+// server that does not stream, is an array of one.
 func (e *elements) open() error {
 	e.dec = json.NewDecoder(e.body)
 	start, err := e.dec.Token()
+	if start == json.Delim('{') {
+		e.dec = json.NewDecoder(io.MultiReader(strings.NewReader("[{"), e.dec.Buffered(), e.body, strings.NewReader("]")))
+		start, err = e.dec.Token()
+	}
 	switch {
 	case err != nil:
 		return e.broken(err)
-	case start == json.Delim('['):
-		e.out.WriteString("[")
-		return nil
-	case start == json.Delim('{'):
-		return e.object()
+	case start != json.Delim('['):
+		return malformed("the answer is not a JSON array")
 	}
-	return malformed("the answer is not a JSON array")
-}
-
-// object reads the rest of an object whose brace is gone: {"error": …}.
-func (e *elements) object() error {
-	if name, err := e.dec.Token(); err == nil && name == "error" {
-		var failure json.RawMessage
-		if err := e.dec.Decode(&failure); err != nil {
-			return e.broken(err)
-		}
-		if f, ok := llm.ParseGoogleFailure([]byte(`{"error":` + string(failure) + `}`)); ok {
-			return f.Error(0)
-		}
-	}
-	return malformed("the answer is not a JSON array")
+	e.out.WriteString("[")
+	return nil
 }
 
 // broken judges why there is no further chunk.
@@ -140,10 +131,18 @@ type (
 		Feedback struct {
 			BlockReason string `json:"blockReason"`
 		} `json:"promptFeedback"`
-		Usage json.RawMessage `json:"usageMetadata"`
-		Model string          `json:"modelVersion"`
+		Usage *usage `json:"usageMetadata"`
+		Model string `json:"modelVersion"`
 	}
 )
+
+// usage is of all chunks so far. The SDK does not know all of it.
+type usage struct {
+	Prompt     int `json:"promptTokenCount"`
+	ToolUse    int `json:"toolUsePromptTokenCount"`
+	Candidates int `json:"candidatesTokenCount"`
+	Thoughts   int `json:"thoughtsTokenCount"`
+}
 
 // clean returns what the SDK may see of a chunk, and notes the rest.
 func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
@@ -151,7 +150,8 @@ func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
 		return nil, failure.Error(0)
 	}
 	var c chunk
-	if err := json.Unmarshal(raw, &c); err != nil {
+	// The SDK asks Google for the numbers of enums.
+	if err := json.Unmarshal(llm.GoogleNames(raw), &c); err != nil {
 		return nil, malformed("a chunk is not of the shape that the SDK knows")
 	}
 	if r := c.Feedback.BlockReason; r != "" && r != "BLOCK_REASON_UNSPECIFIED" {
@@ -160,10 +160,10 @@ func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
 	if c.Model != "" {
 		e.call.model = c.Model
 	}
-	out := map[string]any{}
-	if len(c.Usage) > 0 {
-		out["usageMetadata"] = c.Usage
+	if u := c.Usage; u != nil {
+		e.call.usage = agent.Usage{InputTokens: u.Prompt + u.ToolUse, OutputTokens: u.Candidates + u.Thoughts}
 	}
+	out := map[string]any{}
 	if len(c.Candidates) > 0 {
 		first := c.Candidates[0]
 		if first.Finish != "" {

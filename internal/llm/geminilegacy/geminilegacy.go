@@ -86,7 +86,7 @@ func New(opts Options) (*Client, error) {
 // Generate makes one call and streams the reply. It never tries again.
 //
 // It refuses requests for thoughts and native tools, and tools for models that
-// want signatures back. Usage is without thoughts, and its ModelCalls is left to
+// want signatures back. Usage counts thoughts as output; its ModelCalls is left to
 // the caller. A reply that was cut because it repeated itself
 // (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {

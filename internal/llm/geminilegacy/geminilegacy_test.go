@@ -1,7 +1,11 @@
 package geminilegacy_test
 
 import (
+	"fmt"
+	"net/http"
 	"testing"
+
+	"cloud.google.com/go/ai/generativelanguage/apiv1beta/generativelanguagepb"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -17,11 +21,17 @@ func key(text string) func() (string, error) {
 
 func open(t *testing.T, baseURL string) *geminilegacy.Client {
 	t.Helper()
-	client, err := geminilegacy.New(geminilegacy.Options{Name: "test", BaseURL: baseURL, APIKey: key(secret), IdleTimeout: llmtest.Idle})
+	return openWith(t, baseURL, nil)
+}
+
+func openWith(t *testing.T, baseURL string, client *http.Client) *geminilegacy.Client {
+	t.Helper()
+	opts := geminilegacy.Options{Name: "test", BaseURL: baseURL, APIKey: key(secret), IdleTimeout: llmtest.Idle, HTTPClient: client}
+	c, err := geminilegacy.New(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client
+	return c
 }
 
 func ask(content string) llm.Request {
@@ -31,4 +41,29 @@ func ask(content string) llm.Request {
 func TestClient(t *testing.T) {
 	t.Parallel()
 	llmtest.RunClient(t, llmtest.GeminiArray, func(baseURL string) llm.Client { return open(t, baseURL) })
+}
+
+// TestClientOfNames: a proxy may not know that the SDK asks for numbers.
+func TestClientOfNames(t *testing.T) {
+	t.Parallel()
+	names := &http.Client{Transport: llmtest.EnumsAs("")}
+	llmtest.RunClient(t, llmtest.GeminiArray, func(baseURL string) llm.Client { return openWith(t, baseURL, names) })
+}
+
+// TestTrapNumbers: the SDK asks for the numbers of enums; they mean what it says.
+func TestTrapNumbers(t *testing.T) {
+	t.Parallel()
+	for field, names := range map[string]map[int32]string{
+		"finishReason": generativelanguagepb.Candidate_FinishReason_name,
+		"blockReason":  generativelanguagepb.GenerateContentResponse_PromptFeedback_BlockReason_name,
+		"language":     generativelanguagepb.ExecutableCode_Language_name,
+		"outcome":      generativelanguagepb.CodeExecutionResult_Outcome_name,
+	} {
+		for number, name := range names {
+			got := llm.GoogleNames(fmt.Appendf(nil, `{"x":[{%q:%d}]}`, field, number))
+			if want := fmt.Sprintf(`{"x":[{%q:%q}]}`, field, name); string(got) != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+	}
 }

@@ -23,7 +23,6 @@ type reply struct {
 	content   llm.Text
 	repeating bool
 	calls     []agent.ToolCall
-	usage     agent.Usage
 }
 
 type stream = *genai.GenerateContentResponseIterator
@@ -79,9 +78,6 @@ func (r *reply) ended(err error) error {
 
 // chunk takes in one chunk.
 func (r *reply) chunk(c *genai.GenerateContentResponse) {
-	if u := c.UsageMetadata; u != nil { // of all chunks so far
-		r.usage = agent.Usage{InputTokens: int(u.PromptTokenCount), OutputTokens: int(u.CandidatesTokenCount)}
-	}
 	var said string
 	if len(c.Candidates) > 0 && c.Candidates[0].Content != nil {
 		for _, part := range c.Candidates[0].Content.Parts {
@@ -122,13 +118,13 @@ func (r *reply) response() (llm.Response, error) {
 		ToolCalls: r.calls,
 		Finish:    finish,
 		Model:     r.call.model,
-		Usage:     r.usage,
+		Usage:     r.call.usage,
 	}
 	switch {
 	case r.repeating: // it asks for nothing: its last call may be cut, too
 		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
-	case kind == llm.ErrMalformed, kind != nil && resp.Content == "" && len(resp.ToolCalls) == 0:
-		return resp, &llm.Error{Kind: kind, Message: r.call.finish + ": " + r.call.message}
+	case kind == llm.ErrMalformed, kind != nil && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
+		return resp, &llm.Error{Kind: kind, Message: strings.TrimSuffix(r.call.finish+": "+r.call.message, ": ")}
 	case finish == llm.FinishStop && len(resp.ToolCalls) > 0:
 		resp.Finish = llm.FinishToolCalls // Gemini says STOP for both
 	}

@@ -45,6 +45,7 @@ func configure(model *genai.GenerativeModel, req llm.Request) error {
 		}
 	}
 	if len(req.Tools) == 0 {
+		answerAsJSON(model, req)
 		return nil
 	}
 	tool := &genai.Tool{}
@@ -58,6 +59,18 @@ func configure(model *genai.GenerativeModel, req llm.Request) error {
 	}
 	model.Tools = []*genai.Tool{tool}
 	return nil
+}
+
+// answerAsJSON asks for the JSON that a request wants. Gemini refuses it beside tools.
+func answerAsJSON(model *genai.GenerativeModel, req llm.Request) {
+	if !req.JSON {
+		return
+	}
+	model.ResponseMIMEType = "application/json"
+	// What the SDK has no words for is left out, as of a tool's schema.
+	if schema, err := parameters(llm.Tool{Schema: req.Schema}); err == nil {
+		model.ResponseSchema = schema
+	}
 }
 
 // contents spells messages as turns, which alternate; the last is the user's, as

@@ -1,6 +1,7 @@
 package geminilegacy_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -125,4 +126,35 @@ func sent(t *testing.T, req llmtest.Request, field, want string) {
 	if diff := cmp.Diff(wanted, got[field]); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", field, diff)
 	}
+}
+
+// TestJSON: an answer in JSON is asked for, by its schema if there is one.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("{}")))
+	req := ask("why?")
+	req.JSON, req.Schema = true, []byte(`{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}`)
+	if _, err := open(t, srv.GeminiURL).Generate(t.Context(), req, nil); err != nil {
+		t.Fatal(err)
+	}
+	var body struct {
+		Config struct {
+			MIMEType string          `json:"responseMimeType"`
+			Schema   json.RawMessage `json:"responseSchema"`
+		} `json:"generationConfig"`
+	}
+	err := json.Unmarshal(srv.Wait(1).Body, &body)
+	const want = `{"type":6, "properties":{"n":{"type":3}}, "required":["n"]}`
+	if err != nil || body.Config.MIMEType != "application/json" || compacted(t, body.Config.Schema) != compacted(t, []byte(want)) {
+		t.Errorf("%+v, %v: %s", body, err, body.Config.Schema)
+	}
+}
+
+func compacted(t *testing.T, data []byte) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := json.Compact(&out, data); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }

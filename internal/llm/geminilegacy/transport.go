@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
@@ -15,8 +16,9 @@ type call struct {
 	model   string // that really answered
 	finish  string // in Gemini's words; the SDK knows only some of them
 	message string // Gemini's about the finish
-	opened  bool   // a successful answer has begun
-	lost    bool   // … and broke off
+	usage   agent.Usage
+	opened  bool // a successful answer has begun
+	lost    bool // … and broke off
 }
 
 type callKey struct{}

@@ -26,6 +26,7 @@ func RunClient(t *testing.T, wire Wire, open func(baseURL string) llm.Client) {
 	s := suite{wire: wire, open: open}
 	t.Run("replies", s.replies)
 	t.Run("errors", s.errors)
+	t.Run("documented", s.documented)
 	t.Run("deltas", s.deltas)
 	t.Run("request", s.request)
 	t.Run("refused connection", s.refusedConnection)

@@ -143,11 +143,11 @@ func (r Reply) geminiFinish() string {
 	return r.finish
 }
 
-// frame ends lines as Google does.
+// frame ends lines as Google does: an event has one.
 func (f geminiFormat) frame(n int, data string) string {
 	switch {
 	case !f.array:
-		return "data: " + data + "\r\n\r\n"
+		return "data: " + strings.ReplaceAll(data, "\n", " ") + "\r\n\r\n"
 	case n == 0:
 		return "[" + data
 	}

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -17,8 +18,15 @@ type geminiRequest struct {
 			JSONSchema  json.RawMessage `json:"parametersJsonSchema"`
 			Parameters  json.RawMessage `json:"parameters"`
 		} `json:"functionDeclarations"`
+		Search *struct{} `json:"googleSearch"`
+		Pages  *struct{} `json:"urlContext"`
+		Code   *struct{} `json:"codeExecution"`
 	} `json:"tools"`
+	ToolConfig struct {
+		Both bool `json:"includeServerSideToolInvocations"`
+	} `json:"toolConfig"`
 	Config struct {
+		MIMEType    string   `json:"responseMimeType"`
 		MaxTokens   int      `json:"maxOutputTokens"`
 		Temperature *float64 `json:"temperature"`
 	} `json:"generationConfig"`
@@ -35,6 +43,7 @@ func decodeGemini(r *http.Request, body []byte) (Request, error) {
 	if r.URL.Query().Get("alt") != "sse" {
 		req.Wire = GeminiArray
 	}
+	req.numbers = strings.Contains(r.URL.Query().Get("$alt"), "enum-encoding=int")
 	var in geminiRequest
 	if err := json.Unmarshal(body, &in); err != nil {
 		return req, fmt.Errorf("decode request: %w", err)
@@ -48,7 +57,28 @@ func decodeGemini(r *http.Request, body []byte) (Request, error) {
 		req.Messages = append(req.Messages, c.messages()...)
 	}
 	req.addTools(in)
-	return req, nil
+	return req, in.refused(model)
+}
+
+// refused is what Google says to tools that a model does not take together.
+// https://ai.google.dev/gemini-api/docs/tool-combination
+func (in geminiRequest) refused(model string) error {
+	functions, native := false, false
+	for _, group := range in.Tools {
+		functions = functions || len(group.Functions) > 0
+		native = native || group.Search != nil || group.Pages != nil || group.Code != nil
+	}
+	switch newer := strings.HasPrefix(model, "gemini-3"); {
+	case newer && functions && native && !in.ToolConfig.Both:
+		return errors.New("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.")
+	case newer:
+		return nil
+	case functions && native:
+		return errors.New("Tool use with function calling is unsupported")
+	case (functions || native) && in.Config.MIMEType == "application/json":
+		return errors.New("Tool use with a response mime type: 'application/json' is unsupported")
+	}
+	return nil
 }
 
 func (r *Request) addTools(in geminiRequest) {

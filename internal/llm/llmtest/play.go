@@ -59,7 +59,7 @@ func (p *player) answer(ctx context.Context) {
 	if p.fault.do != proceed && !p.act(ctx) {
 		return
 	}
-	_, _ = io.WriteString(p.w, p.format.whole(p.Reply, p.req))
+	_, _ = io.WriteString(p.w, p.spelled(p.format.whole(p.Reply, p.req)))
 }
 
 func (p *player) stream(ctx context.Context) {
@@ -115,9 +115,17 @@ func (p *player) act(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
+// spelled is a chunk with its enums as the request wants them.
+func (p *player) spelled(chunk string) string {
+	if p.req.numbers {
+		return numbered(chunk)
+	}
+	return chunk
+}
+
 // send sends one chunk and reports whether the client is still there.
 func (p *player) send(ctx context.Context, data string) bool {
-	_, err := io.WriteString(p.w, p.format.frame(p.sent, data))
+	_, err := io.WriteString(p.w, p.format.frame(p.sent, p.spelled(data)))
 	p.sent++
 	p.flush()
 	return err == nil && ctx.Err() == nil

@@ -22,6 +22,8 @@ type Request struct {
 	Temperature         *float64 `json:"temperature"`
 
 	Wire Wire `json:"-"`
+	// numbers: the client wants enums as numbers.
+	numbers bool
 	// Attempt counts the requests with this very body, from 1.
 	Attempt int `json:"-"`
 	// Body is the request as it was sent.

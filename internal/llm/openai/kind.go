@@ -29,6 +29,8 @@ func (f failure) kind(status int, message string) error {
 		return llm.ErrContextTooLong
 	case f.is("content_filter", "content_policy_violation"):
 		return llm.ErrContentFiltered
+	case f.is("tool_use_failed", "json_validate_failed"): // Groq: the model's own mistake
+		return llm.ErrMalformed
 	case f.is("invalid_api_key"):
 		return llm.ErrAuth
 	}

@@ -3,7 +3,9 @@ package openai
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 
 	sdk "github.com/sashabaranov/go-openai"
 
@@ -55,7 +57,8 @@ func (r *reply) read(body io.Reader) error {
 // does not stream.
 func (r *reply) plain(body []byte) error {
 	if !json.Valid(body) {
-		return &llm.Error{Kind: llm.ErrMalformed, Message: "the answer is not JSON: " + string(body)}
+		// Without the answer, for the same reason as in event.
+		return &llm.Error{Kind: llm.ErrMalformed, Message: fmt.Sprintf("the answer is neither a stream of events nor JSON (%d bytes)", len(body))}
 	}
 	if err := r.event(body); err != nil {
 		return err
@@ -99,7 +102,7 @@ func (r *reply) event(data []byte) error {
 		d = r.choice(c.Choices[0])
 	}
 	if r.onDelta != nil {
-		r.onDelta(llm.Delta{Content: d.Content + d.Refusal, Thinking: d.thinking()})
+		r.onDelta(llm.Delta{Content: d.said(), Thinking: d.thinking()})
 	}
 	return nil
 }
@@ -110,7 +113,7 @@ func (r *reply) choice(c choice) delta {
 	if c.Message != nil {
 		d = *c.Message
 	}
-	stuck := r.content.Add(d.Content + d.Refusal)
+	stuck := r.content.Add(d.said())
 	r.repeating = r.thinking.Add(d.thinking()) || stuck
 	for _, part := range d.ToolCalls {
 		r.calls.add(part)
@@ -132,12 +135,22 @@ func (r *reply) response() (llm.Response, error) {
 		Usage:     agent.Usage{InputTokens: r.usage.PromptTokens, OutputTokens: r.usage.CompletionTokens},
 	}
 	switch {
+	case interrupted(r.finish):
+		return resp, &llm.Error{Kind: llm.ErrTruncated, Message: "the provider broke off: " + string(r.finish)}
 	case r.repeating: // it asks for nothing: its last call may be cut, too
 		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
 	case resp.Finish == llm.FinishStop && len(resp.ToolCalls) > 0:
 		resp.Finish = llm.FinishToolCalls // Ollama and others say "stop"
-	case resp.Finish == llm.FinishFiltered && resp.Content == "" && len(resp.ToolCalls) == 0:
+	case resp.Finish == "model_length": // Mistral's, for the end of the context
+		resp.Finish = llm.FinishLength
+	case resp.Finish == llm.FinishFiltered && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &llm.Error{Kind: llm.ErrContentFiltered}
 	}
 	return resp, nil
+}
+
+// interrupted knows the finish reasons of a provider that has failed: DeepSeek's,
+// and Mistral's and OpenRouter's.
+func interrupted(finish sdk.FinishReason) bool {
+	return finish == "insufficient_system_resource" || finish == "error"
 }

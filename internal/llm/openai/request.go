@@ -50,9 +50,7 @@ func newChatBody(req llm.Request) chatBody {
 	} else {
 		out.MaxTokens = req.MaxTokens
 	}
-	if req.JSON {
-		out.ResponseFormat = &sdk.ChatCompletionResponseFormat{Type: sdk.ChatCompletionResponseFormatTypeJSONObject}
-	}
+	out.ResponseFormat = responseFormat(req)
 	for _, m := range req.Messages {
 		out.Messages = append(out.Messages, newChatMessage(m))
 	}

@@ -19,14 +19,24 @@ func TestConvert(t *testing.T) {
 		answer, want string // the text of the result
 		artifacts    int
 	}{
-		"null":               {`null`, "The tool returned nothing.", 0},
-		"nothing":            {`{"content":[]}`, "The tool returned nothing.", 0},
-		"audio":              {`{"content":[{"type":"audio","mimeType":"audio/wav","data":"AAE="}]}`, "[audio, audio/wav, 2 bytes: kept as an artifact]", 1},
-		"resource of nobody": {`{"content":[{"type":"resource"}]}`, "[empty resource]", 0},
-		"structured differs": {`{"content":[{"type":"text","text":"three"}],"structuredContent":{"n":3}}`, "three\n{\"n\":3}", 1},
-		"structured list":    {`{"content":[],"structuredContent":[1,"a"]}`, `[1,"a"]`, 1},
-		"asks for input":     {`{"resultType":"input_required","content":[]}`, "The tool asks for input from a person, which cannot be given.", 0},
-		"big numbers":        {`{"content":[{"type":"text","text":"{\"n\":9007199254740993}"}],"structuredContent":{"n":9007199254740993}}`, `{"n":9007199254740993}`, 1},
+		"null":                {`null`, "The tool returned nothing.", 0},
+		"nothing":             {`{"content":[]}`, "The tool returned nothing.", 0},
+		"audio":               {`{"content":[{"type":"audio","mimeType":"audio/wav","data":"AAE="}]}`, "[audio, audio/wav, 2 bytes: kept as an artifact]", 1},
+		"resource of nobody":  {`{"content":[{"type":"resource"}]}`, "[empty resource]", 0},
+		"structured differs":  {`{"content":[{"type":"text","text":"three"}],"structuredContent":{"n":3}}`, "three\n{\"n\":3}", 1},
+		"structured list":     {`{"content":[],"structuredContent":[1,"a"]}`, `[1,"a"]`, 1},
+		"said twice":          {`{"content":[{"type":"text","text":"hello\n"}],"structuredContent":{"content":"hello\n"}}`, "hello\n", 0},
+		"said in parts":       {`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"structuredContent":{"content":"a\nb"}}`, "a\nb", 0},
+		"a list in an object": {`{"content":[{"type":"text","text":"[{\"n\": 1}]"}],"structuredContent":{"entities":[{"n":1}]}}`, `[{"n": 1}]`, 0},
+		"something more":      {`{"content":[{"type":"text","text":"deleted"}],"structuredContent":{"message":"deleted","success":true}}`, "deleted\n{\"success\":true}", 1},
+		"blocks mirrored": {`{"content":[{"type":"image","mimeType":"image/png","data":"AAE="},{"type":"text","text":"a"}],
+			"structuredContent":{"content":[{"type":"image","mimeType":"image/png","data":"AAE="},{"type":"text","text":"a"}]}}`,
+			"[image, image/png, 2 bytes: kept as an artifact]\na", 1},
+		"an image only there": {`{"content":[],"structuredContent":{"shot":{"type":"image","mimeType":"image/png","data":"AAE="},"n":1}}`,
+			"[image, image/png, 2 bytes: kept as an artifact]\n{\"n\":1}", 2},
+		"an empty object": {`{"content":[],"structuredContent":{}}`, "{}", 1},
+		"asks for input":  {`{"resultType":"input_required","content":[]}`, "The tool asks for input from a person, which cannot be given.", 0},
+		"big numbers":     {`{"content":[{"type":"text","text":"{\"n\":9007199254740993}"}],"structuredContent":{"n":9007199254740993}}`, `{"n":9007199254740993}`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

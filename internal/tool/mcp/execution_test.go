@@ -63,6 +63,14 @@ func TestSessionsOfExecutions(t *testing.T) {
 			pool.End("b")
 			server.Wait("DELETE", 2)
 		}, map[string]string{"a": whole, "b": whole}},
+		"listed for it first": {func(*mcp.Options, *mcp.Transport) {}, func(t *testing.T, pool *mcp.Pool, server *tooltest.Web) {
+			if _, err := pool.List(t.Context(), agent.Server{Name: "s"}, "a"); err != nil {
+				t.Error(err)
+			}
+			callAs(t, pool, "a")
+			pool.End("a")
+			server.Wait("DELETE", 2)
+		}, map[string]string{"a": whole}},
 		"as many as there may be": {func(o *mcp.Options, _ *mcp.Transport) { o.ExecutionLimit = 2 }, func(t *testing.T, pool *mcp.Pool, server *tooltest.Web) {
 			for _, execution := range []string{"a", "b", "a", "c", "a", "b"} {
 				callAs(t, pool, execution)
@@ -163,13 +171,13 @@ func TestCleanupThatFails(t *testing.T) {
 	}
 }
 
-// Listing belongs to no execution, but is no worse for it.
+// Listing for nobody, as for a person who asks, is no worse for it.
 func TestListWithASessionOfItsOwn(t *testing.T) {
 	t.Parallel()
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
 	pool := webPool(t, server, tooltest.WebOptions{}, withSecrets)
 	for range 2 {
-		if _, err := pool.List(t.Context(), agent.Server{Name: "s"}); err != nil {
+		if _, err := pool.List(t.Context(), agent.Server{Name: "s"}, ""); err != nil {
 			t.Error(err)
 		}
 	}

@@ -63,7 +63,7 @@ func TestHints(t *testing.T) {
 							server.Idempotent = append(server.Idempotent, name)
 						}
 					}
-					specs, err := pool.List(t.Context(), server)
+					specs, err := pool.List(t.Context(), server, "")
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -41,12 +41,13 @@ type Options struct {
 type Pool struct {
 	opts   Options
 	client *mcp.Client
-	// unnamed stands for the execution where there is none: when tools are listed.
+	// unnamed stands for the execution where there is none.
 	unnamed string
 
 	mu       sync.Mutex
 	sessions map[name]*entry
-	alive    map[*session]bool // all that are not gone, also those that were replaced
+	alive    map[*session]bool       // all that are not gone, also those that were replaced
+	progress map[string]func(string) // of the calls that are under way, by their keys
 	closed   bool
 	running  sync.WaitGroup // one for each of them
 }
@@ -64,25 +65,27 @@ func New(opts Options) *Pool {
 	opts.MessageLimit = cmp.Or(opts.MessageLimit, 64<<20)
 	opts.ExecutionLimit = cmp.Or(opts.ExecutionLimit, 100)
 	opts.ExecutionIdle = cmp.Or(opts.ExecutionIdle, time.Hour)
-	client := mcp.NewClient(&mcp.Implementation{Name: "inquest", Version: "1"}, &mcp.ClientOptions{
+	p := &Pool{
+		opts: opts, unnamed: "list-" + rand.Text(),
+		sessions: map[name]*entry{}, alive: map[*session]bool{}, progress: map[string]func(string){},
+	}
+	p.client = mcp.NewClient(&mcp.Implementation{Name: "inquest", Version: "1"}, &mcp.ClientOptions{
 		Logger: opts.Logger,
 		// Without capabilities: a filesystem server replaces its own roots by those
 		// of a client that says it has any.
 		Capabilities: &mcp.ClientCapabilities{},
 		// One call is one request: the SDK would send a call again by itself.
-		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true},
+		ProgressNotificationHandler: p.heard,
 	})
-	return &Pool{
-		opts: opts, client: client, unnamed: "list-" + rand.Text(),
-		sessions: map[name]*entry{}, alive: map[*session]bool{},
-	}
+	return p
 }
 
-// List returns the tools of a server, every page of them, as they are now. A
-// session that has died is replaced once.
-func (p *Pool) List(ctx context.Context, server agent.Server) ([]tool.Spec, error) {
+// List returns the tools of a server, every page of them, as they are now, for an
+// execution ("" = none). A session that has died is replaced once.
+func (p *Pool) List(ctx context.Context, server agent.Server, execution string) ([]tool.Spec, error) {
 	for attempt := 1; ; attempt++ {
-		s, err := p.session(ctx, server.Name, p.unnamed)
+		s, err := p.session(ctx, server.Name, cmp.Or(execution, p.unnamed))
 		if err != nil {
 			return nil, err
 		}
@@ -104,6 +107,7 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if server == "" {
 		return tool.Failure(tool.ErrorUnknownTool, fmt.Sprintf("Unknown tool %q: it names no server.", own)), nil
 	}
+	defer p.listen(call)()
 	for attempt := 1; ; attempt++ {
 		s, err := p.session(ctx, server, cmp.Or(call.Session, p.unnamed))
 		if err != nil && ctx.Err() != nil {

@@ -20,11 +20,15 @@ const metaKey = "inquest/idempotencyKey"
 func (s *session) call(ctx context.Context, own string, call tool.Call) (result tool.Result, sent bool, err error) {
 	ctx, receipt, end := s.begin(ctx)
 	defer end()
-	answer, err := s.client.CallTool(ctx, &mcp.CallToolParams{
+	params := &mcp.CallToolParams{
 		Meta:      mcp.Meta{metaKey: call.Key},
 		Name:      own,
 		Arguments: arguments(call.Arguments),
-	})
+	}
+	if call.Progress != nil {
+		params.SetProgressToken(call.Key)
+	}
+	answer, err := s.client.CallTool(ctx, params)
 	if err != nil {
 		sent, _ = receipt.read()
 		return tool.Result{}, sent, s.explain(ctx, err)

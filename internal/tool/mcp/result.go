@@ -1,9 +1,12 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -73,26 +76,113 @@ func (p *parts) addResource(r *mcp.ResourceContents) {
 	}
 }
 
-// addStructured shows structured content unless a text part says the same, as
-// MCP asks servers to do; that part is then also the better artifact, because
-// numbers in it are not rounded.
+// addStructured shows of structured content what the result does not say already:
+// servers repeat their text in it, as MCP asks them to, and their images. Where a
+// text part is the very same JSON, it is also the better artifact, because numbers
+// in it are not rounded.
 func (p *parts) addStructured(value any) {
 	if value == nil {
 		return
 	}
+	same := p.saying(value)
+	if same == "" {
+		if value = p.unsaid(value); value == nil {
+			return
+		}
+	}
 	data, err := json.Marshal(value)
-	if err != nil {
+	switch {
+	case err != nil:
 		p.say(fmt.Sprintf("[structured content that cannot be shown: %v]", err))
 		return
-	}
-	if same := p.saying(value); same != "" {
+	case same != "":
 		data = json.RawMessage(same)
-	} else {
+	default:
 		p.say(string(data))
 	}
 	p.artifacts = append(p.artifacts, tool.Artifact{MIMEType: "application/json", Name: "structuredContent", JSON: data})
 }
 
+// unsaid is what of structured content is new, nil if nothing is.
+func (p *parts) unsaid(value any) any {
+	object, ok := value.(map[string]any)
+	if !ok {
+		if p.says(value) {
+			return nil
+		}
+		return value
+	}
+	rest := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if !p.says(object[name]) {
+			rest[name] = object[name]
+		}
+	}
+	if len(rest) == 0 && len(object) > 0 {
+		return nil
+	}
+	return rest
+}
+
+// says reports whether the result says a structured value already. A content
+// block in it that is new is added as what it is: an image is no text.
+func (p *parts) says(value any) bool {
+	if p.saying(value) != "" {
+		return true
+	}
+	switch v := value.(type) {
+	case string:
+		same := func(text string) bool { return strings.TrimSpace(text) == strings.TrimSpace(tool.ValidText(v)) }
+		return slices.ContainsFunc(p.texts, same) || same(strings.Join(p.texts, "\n"))
+	case []any:
+		all := len(v) > 0
+		for _, element := range v {
+			all = p.says(element) && all
+		}
+		return all
+	case map[string]any:
+		if content := block(v); content != nil {
+			p.addNew(content)
+			return true
+		}
+		all := len(v) > 0
+		for _, element := range v {
+			all = p.says(element) && all
+		}
+		return all
+	}
+	return false
+}
+
+// block is the content that a structured value spells, nil if it spells none.
+func block(value map[string]any) mcp.Content {
+	switch value["type"] {
+	case "text", "image", "audio", "resource":
+	default:
+		return nil
+	}
+	data, err := json.Marshal(map[string]any{"content": []any{value}})
+	var answer mcp.CallToolResult
+	if err != nil || json.Unmarshal(data, &answer) != nil || len(answer.Content) != 1 {
+		return nil
+	}
+	return answer.Content[0]
+}
+
+// addNew adds content that is not there yet.
+func (p *parts) addNew(content mcp.Content) {
+	var alone parts
+	alone.add(content)
+	old := func(a tool.Artifact) bool {
+		return slices.ContainsFunc(p.artifacts, func(b tool.Artifact) bool { return bytes.Equal(a.Data, b.Data) })
+	}
+	if len(alone.artifacts) == 0 && slices.Contains(p.texts, alone.texts[0]) || len(alone.artifacts) == 1 && old(alone.artifacts[0]) {
+		return
+	}
+	p.texts, p.artifacts = append(p.texts, alone.texts...), append(p.artifacts, alone.artifacts...)
+}
+
+// saying is the text part that is a value's JSON.
 func (p *parts) saying(value any) string {
 	for _, text := range p.texts {
 		var said any

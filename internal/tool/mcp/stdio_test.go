@@ -127,7 +127,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 			if got.ErrorType != tool.ErrorUnavailable || !strings.Contains(got.Content, tc.want) || strings.Contains(got.Content, "sesame") {
 				t.Errorf("got %+v", got)
 			}
-			if _, err := pool.List(t.Context(), agent.Server{Name: "s"}); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := pool.List(t.Context(), agent.Server{Name: "s"}, ""); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("list: %v", err)
 			}
 		})

@@ -187,7 +187,7 @@ func concurrentCallsShare(t *testing.T, s *site) {
 func afterARestart(t *testing.T, s *site) {
 	for range 2 { // first a session that was never used since
 		for name, again := range map[string]func() error{
-			"list": func() error { _, err := s.List(t.Context(), agent.Server{Name: "s"}); return err },
+			"list": func() error { _, err := s.List(t.Context(), agent.Server{Name: "s"}, ""); return err },
 			"call": func() error {
 				if got := call(t, s, "s.echo", `{"text":"x"}`); got.Content != "x" {
 					return errors.New(got.Content)
@@ -250,7 +250,7 @@ func neverAnswers(t *testing.T, s *site) {
 	if got := call(t, s, "s.echo", `{}`); got.ErrorType != tool.ErrorUnavailable || !strings.HasPrefix(got.Content, want) {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := s.List(t.Context(), agent.Server{Name: "s"}); err == nil || !strings.HasPrefix(err.Error(), want) {
+	if _, err := s.List(t.Context(), agent.Server{Name: "s"}, ""); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("list: %v", err)
 	}
 }
@@ -311,7 +311,7 @@ func resultPastTheLimit(t *testing.T, s *site) {
 }
 
 func list(t *testing.T, s *site) {
-	specs, err := s.List(t.Context(), agent.Server{Name: "s", TrustAnnotations: true, Risk: map[string]agent.Risk{"fail": "critical"}})
+	specs, err := s.List(t.Context(), agent.Server{Name: "s", TrustAnnotations: true, Risk: map[string]agent.Risk{"fail": "critical"}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func list(t *testing.T, s *site) {
 
 func listAfterAChange(t *testing.T, s *site) {
 	for _, want := range []bool{false, true} {
-		specs, err := s.List(t.Context(), agent.Server{Name: "s"})
+		specs, err := s.List(t.Context(), agent.Server{Name: "s"}, "")
 		found := false
 		for _, spec := range specs {
 			found = found || spec.Name == "s.new"
@@ -347,7 +347,7 @@ func listAfterAChange(t *testing.T, s *site) {
 }
 
 func listOfManyPages(t *testing.T, s *site) {
-	specs, err := s.List(t.Context(), agent.Server{Name: "s"})
+	specs, err := s.List(t.Context(), agent.Server{Name: "s"}, "")
 	names := map[string]bool{}
 	for _, spec := range specs {
 		names[spec.Name] = true
@@ -364,7 +364,7 @@ func listOfManyPages(t *testing.T, s *site) {
 
 func listFails(want string) func(*testing.T, *site) {
 	return func(t *testing.T, s *site) {
-		if specs, err := s.List(t.Context(), agent.Server{Name: "s"}); err == nil || !strings.Contains(err.Error(), want) {
+		if specs, err := s.List(t.Context(), agent.Server{Name: "s"}, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d tools, %v", len(specs), err)
 		}
 	}

@@ -1,0 +1,6 @@
+//go:build geminilegacy
+
+package config
+
+// legacyLinked: this build has the driver generative-ai-go.
+const legacyLinked = true

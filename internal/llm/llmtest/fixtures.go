@@ -1,0 +1,144 @@
+package llmtest
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/textproto"
+	"path"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// documented are answers of the real services, written down from their public
+// documentation, which each names. A file has the answer's status and headers
+// ("head"), its body, and what a client makes of it ("want").
+//
+//go:embed fixtures
+var documented embed.FS
+
+// documented has a client read the answers of the services, in every way in which
+// they may arrive.
+func (s suite) documented(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(documented, "fixtures/"+s.wire.name()+"/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no fixtures: %v", err)
+	}
+	for _, file := range files {
+		data, err := documented.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := parseFixture(t, txtar.Parse(data))
+		for way, send := range map[string]func(http.ResponseWriter, []byte){"whole": sendWhole, "byte by byte": sendBytes, "gzip": sendGzip} {
+			t.Run(path.Base(file)+"/"+way, func(t *testing.T) {
+				t.Parallel()
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer.serve(w, send) }))
+				defer srv.Close()
+				resp, err := s.open(srv.URL+s.wire.root()).Generate(t.Context(), plain, nil)
+				if diff := cmp.Diff(answer.want, told(resp, err)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// name is the directory of a wire's fixtures.
+func (w Wire) name() string { return [...]string{"openai", "gemini", "geminiarray"}[w] }
+
+func (w Wire) root() string {
+	if w == OpenAI {
+		return "/v1"
+	}
+	return ""
+}
+
+type fixture struct {
+	status int
+	header textproto.MIMEHeader
+	body   []byte
+	want   string
+}
+
+func parseFixture(t *testing.T, archive *txtar.Archive) fixture {
+	t.Helper()
+	part := map[string][]byte{}
+	for _, f := range archive.Files {
+		part[f.Name] = f.Data
+	}
+	status, head, _ := bytes.Cut(part["head"], []byte("\n"))
+	header, err := textproto.NewReader(bufio.NewReader(bytes.NewReader(append(head, '\n')))).ReadMIMEHeader()
+	if err != nil || !bytes.HasPrefix(archive.Comment, []byte("Source: ")) {
+		t.Fatalf("headers: %v; source: %s", err, archive.Comment)
+	}
+	answer := fixture{header: header, body: part["body"], want: string(part["want"])}
+	if answer.status, err = strconv.Atoi(string(status)); err != nil {
+		t.Fatal(err)
+	}
+	if header.Get("Test-Lines") == "CRLF" {
+		answer.body = bytes.ReplaceAll(answer.body, []byte("\n"), []byte("\r\n"))
+	}
+	return answer
+}
+
+func (f fixture) serve(w http.ResponseWriter, send func(http.ResponseWriter, []byte)) {
+	for name, values := range f.header {
+		w.Header()[name] = values
+	}
+	if f.status == http.StatusOK {
+		send(w, f.body)
+		return
+	}
+	w.WriteHeader(f.status)
+	sendWhole(w, f.body) // only a reply comes in pieces
+}
+
+func sendWhole(w http.ResponseWriter, body []byte) { _, _ = w.Write(body) }
+
+func sendBytes(w http.ResponseWriter, body []byte) {
+	for i := range body {
+		_, _ = w.Write(body[i : i+1])
+		_ = http.NewResponseController(w).Flush()
+	}
+}
+
+// sendGzip is for clients that ask for it; net/http does, and unpacks it.
+func sendGzip(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Encoding", "gzip")
+	packed := gzip.NewWriter(w)
+	_, _ = packed.Write(body)
+	_ = packed.Close()
+}
+
+// told is a reply or an error as the fixtures spell it.
+func told(resp llm.Response, err error) string {
+	var failed *llm.Error
+	switch {
+	case errors.As(err, &failed) && failed.RetryAfter > 0:
+		return fmt.Sprintf("%v\nretry after %v\n", err, failed.RetryAfter)
+	case err != nil:
+		return err.Error() + "\n"
+	}
+	resp.ProviderState = nil
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(resp) // strings and numbers: it cannot fail
+	return out.String()
+}

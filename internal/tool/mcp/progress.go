@@ -1,0 +1,50 @@
+package mcp
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// listen passes on what is said of a call's progress, until the call has ended:
+// some servers say more after the result.
+func (p *Pool) listen(call tool.Call) (stop func()) {
+	if call.Progress == nil {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.progress[call.Key] = call.Progress
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.progress, call.Key)
+	}
+}
+
+// heard is told of progress by every session.
+func (p *Pool) heard(_ context.Context, said *mcp.ProgressNotificationClientRequest) {
+	key, _ := said.Params.ProgressToken.(string)
+	p.mu.Lock()
+	tell := p.progress[key]
+	p.mu.Unlock()
+	if tell != nil {
+		tell(progressText(said.Params))
+	}
+}
+
+// progressText is progress in words: "3 of 10: reading".
+func progressText(p *mcp.ProgressNotificationParams) string {
+	number := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	text := number(p.Progress)
+	if p.Total > 0 {
+		text += " of " + number(p.Total)
+	}
+	if p.Message != "" {
+		text += ": " + p.Message
+	}
+	return tool.ValidText(text)
+}

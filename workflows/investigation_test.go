@@ -330,7 +330,7 @@ func TestCutReplyIsPartial(t *testing.T) {
 	if got.Status != agent.StatusCompleted || got.Stages[0].Partial != "it was cut" {
 		t.Errorf("got %+v", got)
 	}
-	if saved := f.saved[0].Stage; saved.Outcome != agent.OutcomePartial || saved.Error != "it was cut" {
+	if saved := f.saved[0].Stage; saved.Outcome != agent.OutcomePartial || saved.Envelope.Partial != "it was cut" {
 		t.Errorf("saved %+v", saved)
 	}
 	if table := statusTable(Status{Stages: got.Stages}); !strings.Contains(table, "completed · partial: it was cut") {

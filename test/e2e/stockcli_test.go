@@ -372,11 +372,14 @@ func (s stock) testStatus(t *testing.T) {
 	}
 	counters := cmp.Options{
 		cmpopts.IgnoreTypes(agent.Usage{}), cmpopts.IgnoreFields(workflows.AgentSummary{}, "Iterations"),
-		cmpopts.IgnoreFields(workflows.StageRun{}, "Started", "Completed", "DurationMS"),
+		cmpopts.IgnoreFields(workflows.StageRun{}, "Started", "Completed", "DurationMS"), cmpopts.IgnoreFields(workflows.Status{}, "By"),
 	}
 	got := query[workflows.Status](s, "status", "status")
 	if diff := cmp.Diff(want, got, counters); diff != "" {
 		t.Errorf("status while it runs (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(got.By, "@") { // whom Temporal names
+		t.Errorf("asked for by %q", got.By)
 	}
 	if got.Usage.ModelCalls != 6 || got.Usage.ToolCalls != 4 {
 		t.Errorf("usage of the first stage: %+v", got.Usage)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
@@ -116,7 +117,7 @@ func TestWorkersOfTwoVersions(t *testing.T) {
 	if result.Report != "the disk is full" || answers.calls.Load() != 1 {
 		t.Errorf("report %q after %d model calls", result.Report, answers.calls.Load())
 	}
-	if left := refusals(t, conn, "c") + refusals(t, conn, result.ID+"/dig/Digger"); left == 0 {
+	if refusals(t, conn, "c")+refusals(t, conn, result.ID+"/dig/Digger") == 0 {
 		t.Error("no attempt was left to another worker")
 	}
 }
@@ -131,9 +132,12 @@ func refusals(t *testing.T, conn client.Client, id string) (n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := event.GetActivityTaskStartedEventAttributes().GetLastFailure()
-		if last.GetApplicationFailureInfo().GetType() == activities.ErrorWorkerCannot && strings.Contains(last.GetMessage(), "newer version") {
-			n++
+		for _, failure := range []*failurepb.Failure{
+			event.GetActivityTaskStartedEventAttributes().GetLastFailure(), event.GetActivityTaskFailedEventAttributes().GetFailure(),
+		} {
+			if failure.GetApplicationFailureInfo().GetType() == activities.ErrorWorkerCannot && strings.Contains(failure.GetMessage(), "newer version") {
+				n++
+			}
 		}
 	}
 	return n

@@ -27,8 +27,8 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 	}
 	stages := []record.Stage{run("plan", 0, "Planner"), run("judge", 1, "Judge"), run("plan#2", 0, "Planner"), run("judge#2", 1, "Judge", "Clerk")}
 	stages[1], stages[2] = stages[2], stages[1] // as the plan has them
-	r := record.Investigation{ID: "inc:1", Chain: "c", Status: agent.StatusCompleted, EndReason: agent.EndMaxPasses, Undelivered: []string{`guide: no agent "Nobody" runs now or later`}, Envelope: record.Envelope{
-		Version: 1, By: "Ada", Pending: []string{"tell"},
+	r := record.Investigation{ID: "inc:1", Chain: "c", Status: agent.StatusCompleted, EndReason: agent.EndMaxPasses, Envelope: record.Envelope{
+		Version: 1, Undelivered: []string{`guide: no agent "Nobody" runs now or later`}, By: "Ada", Pending: []string{"tell"},
 		Bounds: []agent.Bound{{Name: "max_passes", Limit: "2", From: "a.yaml:7"}, {Name: "max_llm_calls", Limit: "10", From: "default"}},
 	}}
 	var out bytes.Buffer

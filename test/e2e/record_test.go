@@ -67,8 +67,16 @@ func TestShapes(t *testing.T) {
 			prepare: func(_ *testing.T, l *lab) { l.replace["Gamma 1"] = llmtest.BadKey() }},
 		{name: "one of two failed", status: agent.StatusCompleted, reason: agent.EndCompleted,
 			prepare: func(_ *testing.T, l *lab) { l.replace["Beta 1"] = llmtest.BadKey() }},
-		{name: "hurried", chain: "hurried", status: agent.StatusTimedOut, reason: agent.EndTimedOut,
-			prepare: func(t *testing.T, l *lab) { l.gates["set"] = tooltest.NewGate(t).Path }},
+		{name: "hurried", chain: "hurried", status: agent.StatusCompleted, reason: agent.EndCompleted, // it has a last word
+			prepare: func(t *testing.T, l *lab) {
+				l.gates["set"] = tooltest.NewGate(t).Path
+				l.replace["Alpha 2"] = llmtest.Text("what I know so far")
+			}},
+		{name: "too late", chain: "hurried", status: agent.StatusTimedOut, reason: agent.EndTimedOut,
+			prepare: func(t *testing.T, l *lab) {
+				l.gates["set"] = tooltest.NewGate(t).Path
+				l.replace["Alpha 2"] = llmtest.BadKey()
+			}},
 		{name: "cancelled", status: agent.StatusCancelled, reason: agent.EndCancelled,
 			prepare: func(_ *testing.T, l *lab) { l.heldAt = "Gamma 1" },
 			steer: func(w *world, l *lab, _ string) {

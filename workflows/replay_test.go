@@ -15,8 +15,9 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// The corpus is recorded from real runs: go test ./test/e2e -run 'Shapes|Continue|Critique' -record,
-// and go test . -run Code -record.
+// The corpus is recorded from real runs: go test ./test/e2e -run 'Shapes|Continue|Critique|OutageOf' -record,
+// and go test . -run Code -record. It was recorded anew on 2026-11-22, before the first release: older
+// histories are void.
 const corpus = "testdata/histories"
 
 // TestReplay runs every recorded history through the code as it is now. A

@@ -195,6 +195,9 @@ func TestOutageOfAProvider(t *testing.T) {
 			tries++
 		}
 	}
+	if *recordHistories {
+		w.record("outage")
+	}
 	if shown := w.must("show", "lab"); tries != 4 || strings.Count(shown, "the model is overloaded") != 4 {
 		t.Errorf("%d tries in the transcript, shown as:\n%s", tries, shown)
 	}

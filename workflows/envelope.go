@@ -70,6 +70,7 @@ func (r *investigationRun) envelope() record.Envelope {
 // have. The runs of stages may be in any order.
 func StatusOf(r record.Investigation, runs []record.Stage) Status {
 	e := r.Envelope
+	runs = standing(e, runs)
 	out := Status{
 		ID: r.ID, Chain: r.Chain, Status: r.Status, EndReason: r.EndReason, By: e.By, Usage: r.Usage, Error: r.Error,
 		Pass: e.Pass, Hops: e.Hops, Bounds: e.Bounds, Answers: e.Answers, Undelivered: e.Undelivered,
@@ -95,6 +96,22 @@ func StatusOf(r record.Investigation, runs []record.Stage) Status {
 	return out
 }
 
+// standing are the runs of stages in the order in which they started, without those
+// that a Temporal reset has undone: others have started in their place, or none.
+func standing(e record.Envelope, runs []record.Stage) (out []record.Stage) {
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b record.Stage) int {
+		return cmp.Or(cmp.Compare(a.Envelope.Order, b.Envelope.Order), a.StartedAt.Compare(b.StartedAt))
+	})
+	for n, s := range runs {
+		replaced := n+1 < len(runs) && s.Envelope.Order > 0 && s.Envelope.Order == runs[n+1].Envelope.Order
+		if !replaced && (!e.Final || s.Envelope.Order <= e.Hops) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 func runOf(s record.Stage) StageRun {
 	run := StageRun{
 		Stage: s.Name, Pass: s.Envelope.Pass, Started: s.StartedAt, Completed: *s.EndedAt, DurationMS: s.EndedAt.Sub(s.StartedAt).Milliseconds(),
@@ -107,13 +124,9 @@ func runOf(s record.Stage) StageRun {
 	return run
 }
 
-// stagesOf are the runs of stages in the order in which they started, each with its
-// own agents, and the stages that have not run.
+// stagesOf are the runs of stages, each with its own agents, and the stages that have
+// not run.
 func stagesOf(r record.Investigation, runs []record.Stage) (out []StageStatus) {
-	runs = slices.Clone(runs)
-	slices.SortStableFunc(runs, func(a, b record.Stage) int {
-		return cmp.Compare(a.Envelope.Order, b.Envelope.Order)
-	})
 	for _, s := range runs {
 		out = append(out, StageStatus{
 			Name: s.Name, Run: s.Envelope.Run, Status: s.Status, Partial: s.Envelope.Partial, Agents: s.Envelope.Agents, Error: s.Error,

@@ -183,6 +183,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 		Error: r.result.Error, Usage: r.state.Usage,
 		Results: append(r.sources(true), r.sources(false)...), // a pass that has come to nothing leaves that of the one before
 	}
+	in.Envelope.Final = true
 	var out activities.FinishOut
 	for refusals := -1; refusals != r.refusals; { // until nobody has come too late
 		refusals, in.Envelope.Undelivered = r.refusals, r.state.Undelivered

@@ -20,8 +20,9 @@ type Envelope struct {
 	By      string `json:"by,omitempty"` // who asked for it
 	// Pending are the stages of the chain that have not run.
 	Pending     []string      `json:"pending,omitempty"`
-	Pass        int           `json:"pass,omitempty"` // from 1
-	Hops        int           `json:"hops,omitempty"` // stages that were started
+	Pass        int           `json:"pass,omitempty"`  // from 1
+	Hops        int           `json:"hops,omitempty"`  // stages that were started
+	Final       bool          `json:"final,omitempty"` // it is that of the end
 	Bounds      []agent.Bound `json:"bounds,omitempty"`
 	Answers     []Note        `json:"answers,omitempty"`
 	Undelivered []string      `json:"undelivered,omitempty"`

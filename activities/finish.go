@@ -145,6 +145,13 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 			return FinishOut{}, fmt.Errorf("record stage %s: %w", stage.Name, err)
 		}
 	}
+	out := FinishOut{Undelivered: unread}
+	if report == "" && owesReport(in) {
+		if in.Status, in.Error = agent.StatusFailed, orText(in.Error, noReport); in.EndReason == agent.EndCompleted {
+			in.EndReason = agent.EndNoReport
+		}
+		out.Failed, out.Error = in.EndReason, in.Error
+	}
 	now, run := time.Now(), activity.GetInfo(ctx).WorkflowExecution
 	err = a.Records.FinishInvestigation(ctx, record.Investigation{
 		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
@@ -154,11 +161,19 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err != nil {
 		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)
 	}
-	if len(report) <= MaxInlineReport {
-		return FinishOut{Report: report, Undelivered: unread}, nil
+	if out.Report = report; len(report) > MaxInlineReport {
+		out.Report = ""
+		out.ReportRef, err = a.Blobs.PutBlob(ctx, []byte(report))
 	}
-	ref, err := a.Blobs.PutBlob(ctx, []byte(report))
-	return FinishOut{ReportRef: ref, Undelivered: unread}, err
+	return out, err
+}
+
+const noReport = "there is no report: no agent has said anything"
+
+// owesReport: an investigation that has completed has a report, unless people ended it
+// at a question.
+func owesReport(in FinishIn) bool {
+	return in.Status == agent.StatusCompleted && in.EndReason != agent.EndDenied && in.EndReason != agent.EndInterruptExpired
 }
 
 func (a *Activities) report(ctx context.Context, in FinishIn) (string, error) {

@@ -300,6 +300,9 @@ type FinishOut struct {
 	Report string `json:"report,omitempty"`
 	// ReportRef names the whole report in the store when it is larger.
 	ReportRef string `json:"report_ref,omitempty"`
+	// Failed is set if the investigation has failed, for want of a report; Error says so.
+	Failed agent.EndReason `json:"failed,omitempty"`
+	Error  string          `json:"error,omitempty"`
 	// Undelivered says what of people's words nobody has read.
 	Undelivered []string `json:"undelivered,omitempty"`
 }

@@ -22,7 +22,7 @@ type bound struct {
 	held func() bool
 	// warn has the work concluded when the time is up, for which it has lastWord
 	// before it is cancelled; nil = it is cancelled at once.
-	warn func(workflow.Context)
+	warn func()
 }
 
 // start returns a context that is cancelled when the time is up. The caller
@@ -49,7 +49,7 @@ func (d *deadline) run(ctx workflow.Context, cancel workflow.CancelFunc, b bound
 		if !again {
 			d.Expired = true
 			if b.warn != nil {
-				b.warn(ctx)
+				b.warn()
 				_ = workflow.Sleep(ctx, lastWord)
 			}
 			cancel()

@@ -124,7 +124,7 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 		}
 		return r.result, err
 	}
-	work, cancel := r.state.Deadline.start(ctx, bound{what: "investigation timeout", held: r.held, warn: r.timeIsUp})
+	work, cancel := r.state.Deadline.start(ctx, bound{what: "investigation timeout", held: r.held, warn: r.signals.timeIsUp})
 	again := r.walk(work)
 	cancel()
 	if again {
@@ -193,6 +193,9 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 		r.signals.settle(cleanup)
 	}
 	r.result.Report, r.result.ReportRef = out.Report, out.ReportRef
+	if out.Failed != "" {
+		r.result.Status, r.result.EndReason, r.result.Error = agent.StatusFailed, out.Failed, out.Error
+	}
 	r.result.Undelivered = append(r.state.Undelivered, out.Undelivered...)
 	r.state.Undelivered = r.result.Undelivered
 	r.result.Stages, r.result.Usage = r.snapshot().Stages, r.state.Usage

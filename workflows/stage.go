@@ -53,7 +53,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.teller.serve(ctx, r.in.Stage.Name)
 	hear(ctx, r.hear)
 	held := func() bool { return r.steering.Paused || !r.waiting().empty() }
-	work, cancel := r.deadline.start(ctx, bound{what: "stage timeout", held: held, warn: r.timeIsUp})
+	work, cancel := r.deadline.start(ctx, bound{what: "stage timeout", held: held, warn: signals.timeIsUp})
 	signals.serve(ctx, r.handle)
 	if r.preProcess(work) {
 		for n, plan := range r.in.Stage.Agents {
@@ -159,11 +159,6 @@ func (r *stageRun) waiting() (out Waiting) {
 		out = out.and(m.waiting)
 	}
 	return out
-}
-
-// timeIsUp has the agents conclude.
-func (r *stageRun) timeIsUp(ctx workflow.Context) {
-	r.handle(ctx, signal{Name: SignalConclude, Late: true})
 }
 
 // judge applies the success policy to the agents' results.

@@ -100,6 +100,9 @@ func (s *signals) serve(ctx workflow.Context, handle func(workflow.Context, sign
 	})
 }
 
+// timeIsUp has the agents conclude, after what people have said before.
+func (s *signals) timeIsUp() { s.queue = append(s.queue, signal{Name: SignalConclude, Late: true}) }
+
 // idle: all that has arrived is handled.
 func (s *signals) idle() bool { return len(s.queue) == 0 && !s.pending() }
 

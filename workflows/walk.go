@@ -70,11 +70,6 @@ func (r *investigationRun) waiting() (out Waiting) {
 	return out
 }
 
-// timeIsUp has all agents conclude, and lets nothing more begin.
-func (r *investigationRun) timeIsUp(ctx workflow.Context) {
-	r.handle(ctx, signal{Name: SignalConclude, Late: true})
-}
-
 // launch starts a stage.
 func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	r.family.afterReset(ctx)

@@ -47,6 +47,7 @@ const (
 	EndTimedOut   EndReason = "timed_out"
 	EndToolFailed EndReason = "tool_failed"
 	EndLLMFailed  EndReason = "llm_failed"
+	EndNoReport   EndReason = "no_report" // no agent has said anything
 
 	EndMaxPasses        EndReason = "max_passes_exceeded"
 	EndMaxLLMCalls      EndReason = "max_llm_calls_exceeded"
@@ -61,7 +62,7 @@ const (
 
 // Failure reports whether the investigation failed; all others are clean ends.
 func (e EndReason) Failure() bool {
-	return e == EndTimedOut || e == EndToolFailed || e == EndLLMFailed || e == EndPolicyViolation || e == EndTerminated
+	return e == EndTimedOut || e == EndToolFailed || e == EndLLMFailed || e == EndNoReport || e == EndPolicyViolation || e == EndTerminated
 }
 
 // Outcome says how a stage's work counts (spec: pipeline, "Outcomes").

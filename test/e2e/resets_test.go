@@ -189,7 +189,7 @@ func (w *world) openWorkflows() (open []string) {
 	for {
 		open = nil
 		page, err := w.client().ListWorkflow(context.Background(), &workflowservice.ListWorkflowExecutionsRequest{
-			Namespace: "default", Query: "ExecutionStatus = 'Running' AND WorkflowType != '" + workflows.TypeReconcile + "'",
+			Namespace: "default", Query: "ExecutionStatus = 'Running' AND WorkflowType NOT IN ('" + workflows.TypeReconcile + "', '" + workflows.TypeFleet + "')",
 		})
 		if err != nil {
 			w.t.Fatal(err)

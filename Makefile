@@ -1,4 +1,4 @@
-.PHONY: test faults throughput
+.PHONY: test faults soak throughput
 
 # Everything that CI runs.
 test:
@@ -17,3 +17,8 @@ endif
 # How many memory calls a second the store takes, through the activity.
 throughput:
 	go test ./test/faults -run '^$$' -bench OwnTools
+
+# Outages as long as they are said to be: a store that is away for ten minutes, a
+# provider for an hour. It takes an hour and a half.
+soak:
+	go test ./test/e2e -count=1 -timeout 3h -run 'TestStallOfSQLite|TestOutageOfAProvider' -soak

@@ -73,7 +73,7 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 		return transcript.Entry{}, err
 	}
 	var entry transcript.Entry
-	err = keep(ctx, func(ctx context.Context) error {
+	err = c.keep(ctx, func(ctx context.Context) error {
 		masked, err := c.masked(ctx, decision.Spec.Name, result)
 		if err == nil {
 			entry, err = c.write(ctx, masked)

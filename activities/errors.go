@@ -188,7 +188,7 @@ func ended(ctx context.Context, err error) error {
 
 // keep writes down what is in hand, whatever has become of ctx, and again while the
 // store is away: a reply is paid for, and what a call did cannot be asked a second time.
-func keep(ctx context.Context, write func(context.Context) error) error {
+func (a *Activities) keep(ctx context.Context, write func(context.Context) error) error {
 	until := time.Now().Add(keepFor)
 	for wait := time.Second; ; wait = min(2*wait, keepTry) {
 		trying, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTry)
@@ -198,6 +198,7 @@ func keep(ctx context.Context, write func(context.Context) error) error {
 		if !away || time.Now().Add(wait).After(until) {
 			return err
 		}
+		a.Logger.Warn("the store is away; what is in hand is kept", "next_try", wait, "error", err)
 		time.Sleep(wait)
 	}
 }

@@ -98,7 +98,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	g.addReply(ctx, reply, tools, compression, summaryUsage(stored))
-	err = keep(ctx, func(ctx context.Context) error {
+	err = g.keep(ctx, func(ctx context.Context) error {
 		stored, err = g.append(ctx)
 		return err
 	})

@@ -51,7 +51,7 @@ func (j *job) journal(ctx context.Context, key transcript.Key, run func(*job) ([
 		step.Rows = append(step.Rows, row)
 	}
 	var entries []transcript.Entry
-	err = keep(ctx, func(ctx context.Context) error {
+	err = j.keep(ctx, func(ctx context.Context) error {
 		entries, err = j.Transcripts.Append(ctx, step)
 		return err
 	})

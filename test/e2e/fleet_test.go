@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,17 +40,18 @@ func TestFleet(t *testing.T) {
 	tests := []struct {
 		name    string
 		disturb func(id string)
+		again   []string // calls that are made twice: whose stream was cut
 	}{
-		{"a worker is killed", f.killWorker},
-		{"the database is killed", f.killDatabase},
+		{"a worker is killed", f.killWorker, []string{"Alpha 2"}},
+		{"the database is killed", f.killDatabase, nil}, // the reply is kept by its worker
+		{"the database stalls", f.stallDatabase, nil},
 	}
 	for _, tt := range tests {
 		got := f.investigate(strings.ReplaceAll(tt.name, " ", "-"), tt.disturb)
 		if diff := cmp.Diff(undisturbed.log, got.log); diff != "" {
 			t.Errorf("%s: transcript (-undisturbed +got):\n%s", tt.name, diff)
 		}
-		again := append(once, "Alpha 2") // whose reply was cut, or could not be kept
-		if diff := cmp.Diff(count(again), count(got.calls)); diff != "" {
+		if diff := cmp.Diff(count(append(once, tt.again...)), count(got.calls)); diff != "" {
 			t.Errorf("%s: model calls (-want +got):\n%s", tt.name, diff)
 		}
 	}
@@ -191,6 +193,16 @@ func (f *fleet) killDatabase(string) {
 	f.point.Load().hold.Release()
 	f.workers[0].says(1, store.ErrUnavailable.Error())
 	f.database.Restart(f.t)
+}
+
+// stallDatabase has the database stand still for longer than heartbeats may, while
+// Alpha's reply comes.
+func (f *fleet) stallDatabase(string) {
+	f.t.Helper()
+	f.database.Stall(f.t, func() {
+		f.point.Load().hold.Release()
+		time.Sleep(15 * time.Second)
+	})
 }
 
 // checkSigned checks that every turn of the model's comes back with the signature

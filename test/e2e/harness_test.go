@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -50,6 +51,17 @@ func run(m *testing.M) int {
 
 // patience is how long a test waits for something that should come at once.
 const patience = 60 * time.Second
+
+// soak makes outages take as long as they are said to, by the real clock.
+var soak = flag.Bool("soak", false, "outages of a store for ten minutes and of a provider for an hour")
+
+// lasting is d, or with -soak the real duration that it stands for.
+func lasting(d, whole time.Duration) time.Duration {
+	if *soak {
+		return whole
+	}
+	return d
+}
 
 // world is one installation: a data folder, a configuration and a model server.
 type world struct {

@@ -164,7 +164,7 @@ func (w *world) beginWith(id string, req agent.Request) client.WorkflowRun {
 // end waits for an investigation's result.
 func (w *world) end(id string) workflows.InvestigationResult {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), lasting(patience, 2*time.Hour))
 	defer cancel()
 	var result workflows.InvestigationResult
 	if err := w.client().GetWorkflow(ctx, id, "").Get(ctx, &result); err != nil {

@@ -152,7 +152,7 @@ func TestStallOfSQLite(t *testing.T) {
 		t.Fatal(err)
 	}
 	pass()
-	time.Sleep(15 * time.Second)
+	time.Sleep(lasting(15*time.Second, 10*time.Minute))
 	if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
@@ -171,8 +171,9 @@ func TestOutageOfAProvider(t *testing.T) {
 	t.Parallel()
 	script := newScript().script()
 	var refusals atomic.Int32
+	began := time.Now()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
-		if who(req) == "Gamma" && refusals.Add(1) <= 4 {
+		if who(req) == "Gamma" && (refusals.Add(1) <= 4 || time.Since(began) < lasting(0, time.Hour)) {
 			return llmtest.Status(503, `{"error":{"message":"the model is overloaded"}}`)
 		}
 		return script(req)
@@ -198,7 +199,7 @@ func TestOutageOfAProvider(t *testing.T) {
 	if *recordHistories {
 		w.record("outage")
 	}
-	if shown := w.must("show", "lab"); tries != 4 || strings.Count(shown, "the model is overloaded") != 4 {
+	if shown := w.must("show", "lab"); tries < 4 || strings.Count(shown, "the model is overloaded") != tries {
 		t.Errorf("%d tries in the transcript, shown as:\n%s", tries, shown)
 	}
 }

@@ -217,6 +217,21 @@ func (s *Server) Kill(t testing.TB) {
 	_ = s.process.Wait()
 }
 
+// Stall stops the server and its connections for as long as meanwhile takes: they stay
+// open, and nothing answers.
+func (s *Server) Stall(t testing.TB, meanwhile func()) {
+	t.Helper()
+	if err := signalTree(s.process.Process, true); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := signalTree(s.process.Process, false); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	meanwhile()
+}
+
 // Restart starts a server that was killed, at the same address. It waits for what
 // that one has left behind to end.
 func (s *Server) Restart(t testing.TB) {

@@ -43,13 +43,30 @@ func killTree(server *os.Process) error {
 	if err := server.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
+	signalChildren(server, syscall.SIGKILL)
+	return server.Kill()
+}
+
+// signalTree has a server and the processes of its connections stand still, or go on.
+func signalTree(server *os.Process, stop bool) error {
+	sig := syscall.SIGCONT
+	if stop {
+		sig = syscall.SIGSTOP
+	}
+	if err := server.Signal(sig); err != nil {
+		return err
+	}
+	signalChildren(server, sig)
+	return nil
+}
+
+func signalChildren(server *os.Process, sig syscall.Signal) {
 	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", server.Pid)) // Linux has it
 	for field := range strings.FieldsSeq(string(children)) {
 		if pid, err := strconv.Atoi(field); err == nil {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+			_ = syscall.Kill(pid, sig) // it may have ended by itself
 		}
 	}
-	return server.Kill()
 }
 
 func substitute() (uid, gid int, other bool) {

@@ -136,10 +136,13 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// cannot is the failure of work that another worker may be able to do. It is tried
-// again for a day, which is longer than any deploy takes.
+// WorkerWait is how long a worker is waited for that can do what others cannot: longer
+// than any deploy takes.
+const WorkerWait = 24 * time.Hour
+
+// cannot is the failure of work that another worker may be able to do.
 func cannot(ctx context.Context, err error) error {
-	if time.Since(activity.GetInfo(ctx).ScheduledTime) > 24*time.Hour {
+	if time.Since(activity.GetInfo(ctx).ScheduledTime) > WorkerWait {
 		return final(ErrorWorkerCannot, err)
 	}
 	return temporal.NewApplicationError(err.Error(), ErrorWorkerCannot)

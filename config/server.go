@@ -18,10 +18,13 @@ type Server struct {
 	// TaskQueue runs the server's tools on the workers of that queue alone.
 	TaskQueue string `yaml:"task_queue" default:"all workers"`
 	// Risk says what a tool may do to the world, by the tool's name.
-	Risk map[string]agent.Risk `yaml:"risk" enum:"risk" default:"what the server says of it"`
-	// Idempotent are tools whose calls may be made again after a crash, though they write or destroy.
-	Idempotent []string `yaml:"idempotent" default:"those that the server says it of"`
-	// TrustAnnotations: what the server says of its tools (readOnlyHint, idempotentHint) counts. Otherwise it may raise a risk, never lower it. A stdio server is a program that runs with the worker's rights; any other may be somebody else's.
+	Risk map[string]agent.Risk `yaml:"risk" enum:"risk" default:"what the server says of it, if it is trusted; else write"`
+	// Idempotent are tools, besides those that a trusted server names, whose calls may be made again after a crash,
+	// though they write or destroy.
+	Idempotent []string `yaml:"idempotent" default:"none"`
+	// TrustAnnotations makes what the server says of its tools (readOnlyHint, idempotentHint) count. Without it, that
+	// may raise a risk, never lower it. A stdio server is a program that runs with the worker's rights; any other may
+	// be somebody else's.
 	TrustAnnotations *bool `yaml:"trust_annotations" default:"true for stdio, false for http and sse"`
 
 	// Summarization shortens large results.

@@ -122,7 +122,7 @@ func (c *cli) view(ctx context.Context, t target, closed <-chan struct{}, verbos
 }
 
 // stopUnless stops a watch that would never end: when Temporal says that the
-// investigation is over, the store knows it too, unless somebody terminated it.
+// investigation is over, the store knows it too, or, if somebody terminated it, not yet.
 func stopUnless(ctx context.Context, stop context.CancelFunc, st *store.Store, id string, closed <-chan struct{}) {
 	select {
 	case <-ctx.Done():

@@ -33,10 +33,11 @@ func (c *cli) statusCommand() *cobra.Command {
 func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
 	conn, err := c.dial(ctx)
 	if err != nil {
-		if saved, known, _ := c.savedStatus(ctx, id); known { // Temporal is not needed for it
+		saved, known, storeErr := c.savedStatus(ctx, id)
+		if known { // Temporal is not needed for it
 			return c.printStatus(saved, nil, asJSON)
 		}
-		return err
+		return errors.Join(err, storeErr)
 	}
 	defer conn.Close()
 	t, err := find(ctx, conn, id)

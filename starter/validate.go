@@ -77,7 +77,7 @@ func (c *cli) printFindings(dir string, findings config.Findings) error {
 		dir = "the built-in configuration"
 	}
 	errs, warnings := tally(findings)
-	_, err := fmt.Fprintf(c.out, "%s: %d errors, %d warnings\n", dir, errs, warnings)
+	_, err := fmt.Fprintf(c.out, "%s: %s, %s\n", dir, terminal.Count(errs, "error"), terminal.Count(warnings, "warning"))
 	return err
 }
 

@@ -74,7 +74,12 @@ func run(cmd *cobra.Command, f flags) error {
 	if findings, ok := errors.AsType[config.Findings](err); ok {
 		return &command.UsageError{Err: findings}
 	}
-	if errors.Is(err, app.ErrNoStore) || errors.Is(err, app.ErrOtherStore) {
+	if errors.Is(err, app.ErrOtherStore) {
+		err = fmt.Errorf("%w. Name theirs with --store, INQUEST_STORE or system.store. If this one takes its place for good, "+
+			"stop the others and start the worker once with --adopt-store: what runs now needs the old one", err)
+		return &command.UsageError{Err: err}
+	}
+	if errors.Is(err, app.ErrNoStore) {
 		return &command.UsageError{Err: err}
 	}
 	if err != nil {

@@ -21,8 +21,8 @@ const HeartbeatTimeout = 12 * time.Second
 // makes a slow store or a busy worker decide again and again, without an end.
 const WorkflowTaskTimeout = 10 * time.Second
 
-// patience is how long what is ours is waited for: the store, Temporal, a worker that
-// can. It is nobody's fault that works on an investigation, and people mend it.
+// patience is how long what is ours is waited for: the store and Temporal. It is nobody's
+// fault that works on an investigation, and people mend it.
 const patience = 7 * 24 * time.Hour
 
 const (
@@ -37,6 +37,15 @@ const (
 	grace            = time.Hour        // for a store that is away while a reply or a result is in hand
 	lastWord         = 2 * time.Minute  // for a conclusion after a bound or a timeout
 	relistAfter      = time.Minute      // a tool server that could not be asked is asked again
+)
+
+// How long a provider is waited for, if the plan does not say, and how.
+const (
+	outageAlone    = 4 * time.Hour
+	outageFallback = time.Minute
+	outageHurried  = time.Minute     // by an agent that was told to conclude
+	longestBackoff = 5 * time.Minute // between two tries
+	longOutage     = 5 * time.Second // a wait from which on people are told
 )
 
 // What a model or a tool server is tried for is counted by the workflow, not by

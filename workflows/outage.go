@@ -49,16 +49,6 @@ type streak struct {
 	hurried time.Time
 }
 
-// How long a provider is waited for, if the plan does not say, and how.
-const (
-	outageAlone    = 4 * time.Hour
-	outageFallback = time.Minute
-	outageWorker   = 24 * time.Hour  // for a worker that can
-	outageHurried  = time.Minute     // by an agent that was told to conclude
-	longestBackoff = 5 * time.Minute // between two tries
-	longOutage     = 5 * time.Second // a wait from which on people are told
-)
-
 // waitOut waits until the next try of the provider that has failed; again is false
 // if it has had all its tries, or all its time.
 func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
@@ -112,7 +102,7 @@ func (r *agentRun) failedTry(ctx workflow.Context, err error) *streak {
 func (r *agentRun) outageLimit(errorType string) time.Duration {
 	switch {
 	case errorType == activities.ErrorWorkerCannot:
-		return outageWorker
+		return activities.WorkerWait
 	case r.in.Agent.Timeouts.Outage > 0:
 		return r.in.Agent.Timeouts.Outage.D()
 	case r.streak.Fallback != "":

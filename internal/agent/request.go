@@ -115,7 +115,7 @@ func (r Request) CheckData(text string, limit int) error {
 	case blank(text) && !r.AllowEmpty:
 		return errors.New(`there is nothing to investigate: give "data", or "allow_empty": true for a chain that needs none`)
 	case limit > 0 && len(text) > limit && !r.Attach:
-		return fmt.Errorf(`"data" is %d bytes, and system.limits.data is %d: give the part that matters, raise the limit, `+
+		return fmt.Errorf(`"data" is %d bytes, and system.limits.data is %d: give the part that matters, raise the limit in the configuration of the workers and of whoever starts it, `+
 			`or give "attach": true (agents are shown the beginning and read the rest in pages)`, len(text), limit)
 	}
 	return nil

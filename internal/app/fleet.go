@@ -49,8 +49,7 @@ func (h *Host) checkFleet(ctx context.Context, queue string) error {
 		h.opts.Logger.Warn("the fleet's store is replaced", "task_queue", queue, "was", theirs.Address, "is", h.Address())
 		return h.Client.TerminateWorkflow(ctx, workflows.FleetID(queue), run, "replaced by the store "+h.Store.ID())
 	}
-	return fmt.Errorf("%w: the workers of task queue %s share %s (store %s), and this one has %s (store %s). Name theirs with --store, INQUEST_STORE or "+
-		"system.store. If this one takes its place for good, stop the others and start the worker once with --adopt-store: what runs now needs the old one",
+	return fmt.Errorf("%w: the workers of task queue %s share %s (store %s), and this one has %s (store %s). Give it theirs, or a task queue of its own",
 		ErrOtherStore, queue, theirs.Address, theirs.ID, h.Address(), h.Store.ID())
 }
 

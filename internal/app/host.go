@@ -62,7 +62,7 @@ const DefaultCachedWorkflows = 1000
 
 // ErrNoStore: nobody says which store the worker shares with the others.
 var ErrNoStore = errors.New("no store is named: give --store, INQUEST_STORE or system.store, the same for all workers and the starter " +
-	"(a postgres:// address, or the path of a SQLite file for the workers of one host)")
+	"(a postgres:// address, or the path of a SQLite file for the workers of one host; beside dev, the path that it prints)")
 
 // Host is a worker with all that it opened.
 type Host struct {

@@ -25,43 +25,49 @@ const (
 )
 
 // attend heartbeats until stop is called, so that a dead worker is noticed, and
-// returns the context to work under. It ends when somebody cancels the activity or
+// returns the context to work under. That ends when somebody cancels the activity or
 // the attempt is over, and never because Temporal does not answer: the SDK's own
 // heartbeat takes a missing answer for a cancellation, so that a stall of two
 // seconds would cut every call that runs. Heartbeats say nothing about progress: a
 // model's stream has an idle timeout, a tool a timeout of its own.
 func (a *Activities) attend(ctx context.Context) (work context.Context, stop func()) {
 	work, cut := context.WithCancelCause(ctx)
+	beating, over := context.WithCancel(context.WithoutCancel(ctx)) // what is cut may still have to write what is in hand
+	stop = func() {
+		over()
+		cut(nil)
+	}
 	if a.Heartbeats == nil {
-		return work, func() { cut(nil) }
+		return work, stop
 	}
 	go func() {
 		ticker := time.NewTicker(beatEvery)
 		defer ticker.Stop()
 		for {
 			select {
-			case <-work.Done():
+			case <-beating.Done():
 				return
 			case <-ticker.C:
 			}
-			if err := a.beat(work, activity.GetInfo(ctx).TaskToken); err != nil {
+			if err := a.beat(beating, activity.GetInfo(ctx).TaskToken, work.Err() == nil); err != nil {
 				cut(err)
-				return
 			}
 		}
 	}()
-	return work, func() { cut(nil) }
+	return work, stop
 }
 
-// beat returns an error only if the attempt has to end.
-func (a *Activities) beat(ctx context.Context, token []byte) error {
+// beat returns an error only if the attempt has to end; first = it was not told before.
+func (a *Activities) beat(ctx context.Context, token []byte, first bool) error {
 	asking, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	err := a.Heartbeats.Beat(asking, token)
 	_, over := errors.AsType[*serviceerror.NotFound](err)
 	switch {
 	case temporal.IsCanceledError(err):
-		activity.RecordHeartbeat(ctx) // the SDK lets only those activities end as cancelled that it knows to be
+		if first {
+			activity.RecordHeartbeat(ctx) // the SDK lets only those activities end as cancelled that it knows to be
+		}
 		return err
 	case over, errors.Is(err, activity.ErrActivityPaused), errors.Is(err, activity.ErrActivityReset):
 		return errReplaced{err}

@@ -59,7 +59,7 @@ var modelErrors = []struct {
 }{
 	{llm.ErrRateLimited, "RateLimited", 0},
 	{llm.ErrUnavailable, "ModelUnavailable", 0},
-	{llm.ErrStalled, "StreamStalled", 0},
+	{llm.ErrStalled, "StreamStalled", paidTries},
 	{llm.ErrTruncated, "ReplyTruncated", paidTries},
 	{llm.ErrMalformed, "ReplyMalformed", paidTries},
 	{errIteration, ErrorModelTimeout, 2},

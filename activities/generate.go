@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,6 +103,9 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		stored, err = g.append(ctx)
 		return err
 	})
+	if err != nil && !errors.Is(err, transcript.ErrStaleRun) && activity.GetInfo(ctx).Attempt >= paidTries {
+		return nil, final(ErrorStore, fmt.Errorf("the reply cannot be kept, and is not paid for once more: %w", err))
+	}
 	return stored, err
 }
 

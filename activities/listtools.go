@@ -3,10 +3,15 @@ package activities
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
+
+// listTimeout is how long a server may take to say what tools it has, of the minute
+// that the activity has.
+const listTimeout = 45 * time.Second
 
 // ListTools asks one MCP server for its tools and keeps the catalogue for the
 // execution. A server that cannot be asked is a catalogue that says so, at the last
@@ -28,7 +33,9 @@ func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 		return ListToolsOut{}, final(ErrorNotFound, fmt.Errorf("agent %s has no server %q", j.agent.Name, in.Server))
 	}
 	catalogue := tool.Catalogue{Server: in.Server}
-	catalogue.Tools, err = a.Servers.List(ctx, server, in.Ref.session())
+	asking, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	catalogue.Tools, err = a.Servers.List(asking, server, in.Ref.session())
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

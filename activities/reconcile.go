@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -18,9 +17,9 @@ type Runs interface {
 	// record's usage and report; EndedAt nil = it runs. One that Temporal does not
 	// know is record.ErrNotFound.
 	Ending(ctx context.Context, workflowID, firstRunID string) (record.Investigation, error)
-	// CancelChildren asks the running children of a workflow to end, whichever of its
-	// runs has started them, except those with the workflow ids to keep.
-	CancelChildren(ctx context.Context, workflowID string, keep []string) error
+	// CancelChildren asks the running children of a workflow to end whose ids begin with
+	// the prefix and a slash, whichever of the workflow's runs started them, but for those to keep.
+	CancelChildren(ctx context.Context, workflowID, prefix string, keep []string) error
 }
 
 // Reopen makes a run that is a reset's the one that counts: the investigation's
@@ -34,7 +33,8 @@ func (a *Activities) Reopen(ctx context.Context, in ReopenIn) error {
 			return storeFailure(err)
 		}
 	}
-	return storeFailure(a.Runs.CancelChildren(ctx, info.WorkflowExecution.ID, in.Children))
+	id := info.WorkflowExecution.ID
+	return storeFailure(a.Runs.CancelChildren(ctx, id, orText(in.Investigation, id), in.Children))
 }
 
 // ReconcileOut counts the investigations whose record was put right.
@@ -55,17 +55,19 @@ func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error
 	if err != nil {
 		return out, storeFailure(err)
 	}
-	var failed []error
 	for _, r := range running {
 		closed, err := a.reconcile(ctx, r)
 		if closed {
 			out.Closed++
 		}
-		if err != nil { // the others are put right all the same
-			failed = append(failed, fmt.Errorf("investigation %s: %w", r.ID, err))
+		if err != nil { // it has its turn again at the next time, and the others now
+			a.Logger.Warn("the record of an investigation could not be put right", "investigation", r.ID, "error", err)
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	return out, storeFailure(errors.Join(failed...))
+	return out, ended(ctx, nil)
 }
 
 func (a *Activities) reconcile(ctx context.Context, r record.Investigation) (closed bool, err error) {
@@ -83,10 +85,13 @@ func (a *Activities) reconcile(ctx context.Context, r record.Investigation) (clo
 	case end.EndedAt == nil || now.Sub(*end.EndedAt) < reconcileGrace:
 		return false, nil
 	}
+	if err := a.Runs.CancelChildren(ctx, r.WorkflowID, r.ID, nil); err != nil {
+		return false, err
+	}
 	r.Status, r.EndReason, r.Error, r.EndedAt = end.Status, end.EndReason, end.Error, end.EndedAt
 	if closed, err = a.Records.CloseInvestigation(ctx, r); !closed {
 		return false, err
 	}
 	a.Logger.Info("an investigation has ended without a word", "investigation", r.ID, "status", r.Status, "error", r.Error)
-	return true, a.Runs.CancelChildren(ctx, r.WorkflowID, nil)
+	return true, nil
 }

@@ -122,6 +122,7 @@ func TestCancelledWhileResolving(t *testing.T) {
 	t.Parallel()
 	f := &fake{resolve: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
 	env := newEnv(t, f)
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(SignalGuide, Guide{Text: "look"}) }, time.Second/2) // it waits for a plan
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)
 	env.ExecuteWorkflow(TypeInvestigation, json.RawMessage(`{"chain":"chain"}`))
 	if _, cancelled := errors.AsType[*temporal.CanceledError](env.GetWorkflowError()); !cancelled {
@@ -129,6 +130,9 @@ func TestCancelledWhileResolving(t *testing.T) {
 	}
 	if len(f.finished) != 1 || f.finished[0].Status != agent.StatusCancelled || f.finished[0].EndReason != agent.EndCancelled {
 		t.Errorf("recorded %+v", f.finished)
+	}
+	if told := f.finished[0].Envelope.Undelivered; len(told) != 1 {
+		t.Errorf("not delivered: %q", told)
 	}
 }
 

@@ -91,6 +91,7 @@ type stageResult struct {
 }
 
 type investigationRun struct {
+	unresolved bool // it ends before there is a plan
 	id         string
 	family     family
 	state      investigationState
@@ -119,6 +120,7 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 		return r.result, err
 	}
 	if err := r.begin(ctx, input); err != nil {
+		r.unresolved = true
 		if ctx.Err() != nil {
 			return r.finish(ctx)
 		}

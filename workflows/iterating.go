@@ -137,6 +137,7 @@ func (r iteratingRun) unlisted() (out []agent.ServerSkeleton) {
 
 // continueAsNew starts the next run of this execution where this one stands.
 func (r iteratingRun) continueAsNew(ctx workflow.Context) error {
+	r.teller.settle(ctx)
 	r.signals.settle(ctx)
 	r.state.Deadline.hold(workflow.Now(ctx))
 	next := r.in

@@ -14,7 +14,11 @@ import (
 // that run. What reaches nobody, and will reach nobody, is in the status.
 func (r *investigationRun) handle(ctx workflow.Context, sig signal) {
 	if sig.Name == SignalGuide { // what it says is masked as the plan says
-		_ = workflow.Await(ctx, func() bool { return r.state.Resolved.Plan != "" })
+		_ = workflow.Await(ctx, func() bool { return r.state.Resolved.Plan != "" || r.unresolved })
+		if r.unresolved {
+			r.undelivered(sig.Name + ": the investigation has ended before it began")
+			return
+		}
 	}
 	switch why := r.refuse(sig); {
 	case why != "":

@@ -13,6 +13,7 @@ import (
 type teller struct {
 	waiting func() Waiting
 	version int  // of what there is to tell
+	said    int  // version that the parent knows, or is about to
 	told    bool // something, in the last message
 }
 
@@ -26,11 +27,11 @@ func (t *teller) serve(ctx workflow.Context, execution string) {
 		return
 	}
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for said := 0; ; {
-			if workflow.Await(ctx, func() bool { return t.version != said }) != nil {
+		for {
+			if workflow.Await(ctx, func() bool { return t.version != t.said }) != nil {
 				return
 			}
-			said = t.version
+			t.said = t.version
 			now := t.waiting()
 			if now.empty() && !t.told {
 				continue
@@ -40,6 +41,13 @@ func (t *teller) serve(ctx workflow.Context, execution string) {
 			_ = workflow.SignalExternalWorkflow(ctx, parent.ID, "", SignalWaiting, now).Get(ctx, nil)
 		}
 	})
+}
+
+// settle waits until the parent has been told the latest, before a run continues as new.
+func (t *teller) settle(ctx workflow.Context) {
+	if workflow.GetInfo(ctx).ParentWorkflowExecution != nil {
+		_ = workflow.Await(ctx, func() bool { return t.said == t.version })
+	}
 }
 
 // empty: nothing is waited for, so that clocks run.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -30,7 +31,8 @@ type runs struct {
 func (r runs) Ending(ctx context.Context, workflowID, firstRunID string) (end record.Investigation, err error) {
 	described, err := r.client.DescribeWorkflowExecution(ctx, workflowID, "")
 	info := described.GetWorkflowExecutionInfo()
-	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone || err == nil && info.GetFirstRunId() != firstRunID {
+	_, gone := errors.AsType[*serviceerror.NotFound](err)
+	if first := info.GetFirstRunId(); gone || first != "" && first != firstRunID { // a server that does not say is believed
 		return end, record.ErrNotFound
 	}
 	if err != nil || info.GetCloseTime() == nil {
@@ -66,8 +68,9 @@ func endingOf(e *historypb.HistoryEvent) (agent.Status, agent.EndReason, string)
 	return agent.StatusFailed, agent.EndToolFailed, "the workflow ended and could not record its end: " + text
 }
 
-// CancelChildren implements activities.Runs.
-func (r runs) CancelChildren(ctx context.Context, workflowID string, keep []string) error {
+// CancelChildren implements activities.Runs. A workflow id that was used again has
+// children of several investigations: the prefix tells them apart.
+func (r runs) CancelChildren(ctx context.Context, workflowID, prefix string, keep []string) error {
 	request := &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: r.namespace, Query: fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", workflowID),
 	}
@@ -78,7 +81,7 @@ func (r runs) CancelChildren(ctx context.Context, workflowID string, keep []stri
 		}
 		for _, info := range page.GetExecutions() {
 			child := info.GetExecution().GetWorkflowId()
-			if slices.Contains(keep, child) {
+			if slices.Contains(keep, child) || !strings.HasPrefix(child, prefix+"/") {
 				continue
 			}
 			err := r.client.CancelWorkflow(ctx, child, "")

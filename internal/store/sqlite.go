@@ -196,8 +196,10 @@ func (db *sqliteFile) explain(err error) error {
 		return fmt.Errorf("the file is not a SQLite database: %w", err)
 	case isCode(err, sqlite3.SQLITE_CORRUPT):
 		return fmt.Errorf("the file is damaged: %w", err)
+	case isCode(err, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+		return fmt.Errorf("%w: the disk is full or fails: %w", ErrUnavailable, err)
 	case isCode(err, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-		return fmt.Errorf("the file and its folder must be writable: %w", err)
+		return fmt.Errorf("%w: the file and its folder must be writable: %w", ErrUnavailable, err)
 	case isCode(err, sqlite3.SQLITE_BUSY):
 		return fmt.Errorf("%w: another process has kept it locked for %s: %w", ErrUnavailable, busyTimeout, err)
 	}

@@ -38,6 +38,7 @@ mcp_servers:
   lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}
   dead: {transport: {type: stdio, command: "{{.E2E_TOOLS}}", args: [dead], env: {TOOLTEST_SECRET: "{{.E2E_TOOL_SECRET}}"}}}
   web:
+    trust_annotations: true # so that a call is made again
     transport: &guarded
       type: http
       url: "{{.E2E_WEB}}/mcp"
@@ -45,6 +46,7 @@ mcp_servers:
       custom_headers: {X-Key: "Basic {{.E2E_HEADER}}", X-Session: "for {{.SESSION_ID}}"}
       session_cleanup_url: "{{.E2E_WEB}}/cleanup/{{.SESSION_ID}}"
   events:
+    trust_annotations: true
     transport: {<<: *guarded, type: sse, url: "{{.E2E_EVENTS}}/mcp", session_cleanup_url: "{{.E2E_EVENTS}}/cleanup/{{.SESSION_ID}}"}
 defaults: {llm_provider: lab-model}
 agents:

@@ -1,0 +1,40 @@
+package activities_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// full is a store whose disk is full for the first appends of replies.
+type full struct {
+	activities.Transcripts
+	times int
+}
+
+func (f *full) AppendReply(ctx context.Context, step transcript.Step) ([]transcript.Entry, int, error) {
+	if f.times--; f.times >= 0 {
+		return nil, 0, fmt.Errorf("%w: the disk is full", record.ErrUnavailable)
+	}
+	return f.Transcripts.AppendReply(ctx, step)
+}
+
+// A reply that cannot be written is kept by its worker until it can be: it is paid for once.
+func TestReplyIsKeptWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.act.Transcripts = &full{b.store, 2}
+	calls := 0
+	b.reply = func(llm.Request) (llm.Response, error) {
+		calls++
+		return llm.Response{Content: "done", Finish: llm.FinishStop}, nil
+	}
+	if out, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil || out.Preview != "done" || calls != 1 {
+		t.Errorf("%d calls: %+v, %v", calls, out, err)
+	}
+}

@@ -135,7 +135,7 @@ func TestResolveIsAJournal(t *testing.T) {
 	if err != nil || again.Plan == first.Plan || r.PlanHash != again.Plan || r.DataHash != again.Data || r.Writer != sameRun {
 		t.Errorf("after a reset: %+v, recorded %+v, %v", again, r, err)
 	}
-	if diff := cmp.Diff([]string{r.WorkflowID + "[]"}, runs.cancelled); diff != "" {
+	if diff := cmp.Diff([]string{r.ID + "[]"}, runs.cancelled); diff != "" {
 		t.Errorf("children cancelled (-want +got):\n%s", diff)
 	}
 }

@@ -52,15 +52,17 @@ type streak struct {
 // waitOut waits until the next try of the provider that has failed; again is false
 // if it has had all its tries, or all its time.
 func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
-	s := r.failedTry(ctx, err)
+	said := trouble(err)
+	s := r.failedTry(ctx, err, said.Provider)
 	limit := activities.Tries(s.ErrorType)
 	if limit > 0 && s.tries[s.ErrorType] >= limit {
 		return false
 	}
 	now := workflow.Now(ctx)
-	wait := max(r.backoff(s.Tries), retryAfter(err))
+	after := said.RetryAfter.D()
+	wait := max(r.backoff(s.Tries), after)
 	left := s.Until.Sub(now)
-	if left <= 0 || retryAfter(err) > left {
+	if left <= 0 || after > left {
 		return false
 	}
 	wait = min(wait, left) // the last try is at the end
@@ -77,7 +79,7 @@ func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
 }
 
 // failedTry adds a try to the provider's streak.
-func (r *agentRun) failedTry(ctx workflow.Context, err error) *streak {
+func (r *agentRun) failedTry(ctx workflow.Context, err error, provider string) *streak {
 	now := workflow.Now(ctx)
 	errorType, message := failure(err)
 	if r.streak == nil {
@@ -87,7 +89,7 @@ func (r *agentRun) failedTry(ctx workflow.Context, err error) *streak {
 	s.Tries++
 	s.tries[errorType]++
 	s.ErrorType, s.Error = errorType, clip(message, 200)
-	s.Provider, s.Model = trouble(err).Provider, r.in.Agent.Model(r.state.Provider)
+	s.Provider, s.Model = provider, r.in.Agent.Model(r.state.Provider)
 	s.Fallback = r.in.Agent.Model(r.state.Provider + 1)
 	s.Until = s.Since.Add(r.outageLimit(errorType))
 	if r.steering.Concluding && s.hurried.IsZero() {
@@ -144,8 +146,6 @@ func trouble(err error) (t activities.Trouble) {
 	}
 	return t
 }
-
-func retryAfter(err error) time.Duration { return trouble(err).RetryAfter.D() }
 
 // tried runs an activity that asks a tool server, again if the server is not there.
 func tried(ctx workflow.Context, run func(last bool) error) error {

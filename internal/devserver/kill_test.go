@@ -5,10 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/devserver"
+	"github.com/inquest-dev/inquest/internal/lifeline"
 )
 
 // dirVariable makes TestHelperServer, in a process of its own, a server on that directory.
@@ -69,6 +71,7 @@ func spawn(t *testing.T, dir string) process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperServer$", "-test.v")
 	cmd.Env = append(os.Environ(), dirVariable+"="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -76,9 +79,14 @@ func spawn(t *testing.T, dir string) process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	untie, err := lifeline.Tie(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+		untie()
 	})
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if address, ok := strings.CutPrefix(lines.Text(), "address "); ok {

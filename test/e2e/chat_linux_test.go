@@ -27,9 +27,7 @@ func (w *world) terminal(args ...string) typist {
 	p.log = &lines{changed: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = w.data, w.env, slave, slave, slave
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := p.cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	untie := p.begin()
 	slave.Close()
 	read := make(chan struct{})
 	go func() {
@@ -45,6 +43,7 @@ func (w *world) terminal(args ...string) typist {
 	}()
 	go func() {
 		_ = p.cmd.Wait()
+		untie()
 		<-read
 		close(p.done)
 	}()

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/lifeline"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/store"
 )
@@ -189,11 +190,10 @@ func (w *world) start(ready, program string, args ...string) *process {
 	p.log = &lines{changed: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = w.data, w.env, p.log, p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := p.cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	untie := p.begin()
 	go func() {
 		_ = p.cmd.Wait()
+		untie()
 		close(p.done)
 	}()
 	w.t.Cleanup(p.kill)
@@ -201,6 +201,19 @@ func (w *world) start(ready, program string, args ...string) *process {
 		w.t.Fatalf("%s did not say %q:\n%s", program, ready, p.log)
 	}
 	return p
+}
+
+// begin starts the process, which ends when the test does, however that ends.
+func (p *process) begin() (untie func()) {
+	p.t.Helper()
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	untie, err := lifeline.Tie(p.cmd)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return untie
 }
 
 // says waits until the process has printed a text so many times.

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/inquest-dev/inquest/internal/lifeline"
 )
 
 const (
@@ -33,6 +35,7 @@ type Server struct {
 	dir      string
 	port     string
 	process  *exec.Cmd
+	untie    func() // from the life of the test
 }
 
 // Start starts a server that ends with the test. If PostgreSQL is not installed,
@@ -142,7 +145,14 @@ func (s *Server) run() (err error) {
 	if err := s.process.Start(); err != nil {
 		return err
 	}
-	return ready(bufio.NewScanner(log))
+	if s.untie, err = lifeline.Tie(s.process); err != nil {
+		return err
+	}
+	if err := ready(bufio.NewScanner(log)); err != nil {
+		s.untie()
+		return err
+	}
+	return nil
 }
 
 // ready returns when the server's log says so, and goes on reading it.
@@ -214,6 +224,7 @@ func (s *Server) Kill(t testing.TB) {
 	if err := killTree(s.process.Process); err != nil {
 		t.Fatal(err)
 	}
+	s.untie()
 	_ = s.process.Wait()
 }
 
@@ -245,6 +256,7 @@ func (s *Server) Restart(t testing.TB) {
 func (s *Server) Close() {
 	if s.process != nil && s.process.Process != nil {
 		_ = killTree(s.process.Process)
+		s.untie()
 		_ = s.process.Wait()
 	}
 	_ = os.RemoveAll(s.dir)

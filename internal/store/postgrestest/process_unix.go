@@ -14,13 +14,15 @@ import (
 // unprivileged are the users that a server of root's tests runs as, the first that exists.
 var unprivileged = [...]string{"postgres", "nobody"}
 
-// ordinaryUser is who runs the server: whoever runs the tests, but never root.
+// ordinaryUser is who runs the server: whoever runs the tests, but never root. It
+// leads a process group of its own.
 func ordinaryUser() *syscall.SysProcAttr {
 	uid, gid, other := substitute()
-	if !other {
-		return nil
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	if other {
+		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
-	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	return attr
 }
 
 // giveAway lets the server have files that the test has made.

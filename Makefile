@@ -1,17 +1,36 @@
-.PHONY: test faults soak throughput
+.PHONY: check lint test race long faults soak throughput
 
 # Everything that CI runs.
-test:
+check: lint test long race
+
+# What can be seen without running anything; workflowcheck is one of the tests.
+lint:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not gofmt-ed: $$unformatted" >&2; exit 1; }
+	go mod tidy -diff
 	go vet ./...
+	@mkdir -p bin
+	go build -C test/tools/staticcheck -o $(CURDIR)/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	bin/staticcheck ./...
+
+test:
 	go test ./...
 
-# A thousand runs in which things go wrong, and every row of the fault matrix;
-# with SEED=42 that run alone, printed: always the same.
+# The packages in which goroutines meet; test/e2e starts programs that are built without.
+race:
+	go test -race -shuffle=on $$(go list ./... | grep -v -e /test/e2e -e /test/bench)
+
+# What takes minutes: large investigations, long stalls, the whole fault matrix.
+long:
+	go test ./test/e2e -count=1 -timeout 40m -long -run '^TestLong'
+	$(MAKE) faults
+
+# Every row of the fault matrix, and a thousand runs in which things go wrong; with
+# SEED=42 that run alone, printed: always the same.
 faults:
 ifdef SEED
 	@go test ./test/faults -count=1 -v -run '^TestSeeds$$' -seed $(SEED)
 else
-	go test ./test/faults -count=1
+	go test ./test/faults -count=1 -seeds 1000
 endif
 
 # How many memory calls a second the store takes, through the activity.

@@ -291,7 +291,8 @@ func TestKillWhilePaused(t *testing.T) {
 }
 
 // Killed while it waits for a provider's Retry-After.
-func TestKillInBackoff(t *testing.T) {
+func TestLongKillInBackoff(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	want, requests := baseline(t)
 	var once sync.Once

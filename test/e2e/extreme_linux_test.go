@@ -79,7 +79,8 @@ func extremeTurns() [][]llmtest.Call {
 
 // What tools may return at worst is a result each: the investigation goes on, its
 // model is sent a part of it and reads the rest, and the worker stays small.
-func TestExtremeResults(t *testing.T) {
+func TestLongExtremeResults(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	turns := extremeTurns()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {

@@ -53,6 +53,16 @@ func run(m *testing.M) int {
 // patience is how long a test waits for something that should come at once.
 const patience = 60 * time.Second
 
+// long runs the tests that take minutes, too: TestLong and the rest of their names.
+var long = flag.Bool("long", false, "run the tests whose names begin with TestLong, too")
+
+func takesLong(t *testing.T) {
+	t.Helper()
+	if !*long {
+		t.Skip("takes minutes: `make long`")
+	}
+}
+
 // soak makes outages take as long as they are said to, by the real clock.
 var soak = flag.Bool("soak", false, "outages of a store for ten minutes and of a provider for an hour")
 

@@ -12,7 +12,8 @@ import (
 
 // An agent that has paused its heartbeats sleeps through the death of everything,
 // says so, and wakes when it said it would: once.
-func TestKillWhileAsleep(t *testing.T) {
+func TestLongKillWhileAsleep(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	awake := make(chan time.Time, 16) // when the model was told that the pause is over
 	w := newWorld(t, sleeper(awake), talkConfig)

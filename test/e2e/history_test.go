@@ -40,7 +40,8 @@ const (
 
 // A history holds decisions and references: what an iteration adds to it depends
 // on neither the size of the conversation nor the number of the iteration.
-func TestHistoryIsSmallAndFlat(t *testing.T) {
+func TestLongHistoryIsSmallAndFlat(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
 		if turn := turnOf(req); turn <= iterations {
@@ -97,7 +98,8 @@ func perIteration(history []*historypb.HistoryEvent) (events, bytes []int) {
 }
 
 // A 1 MB alert, inline and by reference, and a 10 MB tool result kill nothing.
-func TestLargeThings(t *testing.T) {
+func TestLongLargeThings(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
 		if turnOf(req) == 1 {

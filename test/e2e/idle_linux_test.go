@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	conversations = flag.Int("conversations", 150, "how many conversations TestIdleConversations opens")
+	conversations = flag.Int("conversations", 150, "how many conversations TestLongIdleConversations opens")
 	cached        = flag.Int("cached", 20, "how many of them a worker keeps in memory")
 )
 
@@ -54,7 +54,8 @@ func (p *process) weigh() (w weight) {
 
 // Conversations that nobody speaks in hold nothing on a worker but their place in
 // Temporal's cache, which is bounded; one that has lost its place answers as before.
-func TestIdleConversations(t *testing.T) {
+func TestLongIdleConversations(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	k := talks{hold: llmtest.NewHold()}
 	w := newWorld(t, k.script, talkConfig)

@@ -155,7 +155,8 @@ func (w *world) addFallback() {
 }
 
 // An execution that outgrows a history goes on in a new one, and nothing shows.
-func TestContinueAsNew(t *testing.T) {
+func TestLongContinueAsNew(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	const turns = 360 // of 12 events each: Temporal suggests a new run at 4,096
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {

@@ -90,6 +90,7 @@ func TestStallOfTemporal(t *testing.T) {
 // A stall that is longer than heartbeats makes Temporal give the call to another
 // attempt. What the model is told of it is true: nobody knows.
 func TestLongStallOfTemporal(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	gate := tooltest.NewGate(t)
 	s := stalledLab(t, func(l *lab) { l.gates["counter"] = gate.Path })
@@ -218,7 +219,8 @@ func (p *process) pause(d time.Duration) {
 
 // A worker that stands still for longer than its heartbeats may, and comes back, has
 // lost its work to another, and does not spoil what that one has done.
-func TestStallOfAWorker(t *testing.T) {
+func TestLongStallOfAWorker(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	gate := tooltest.NewGate(t)
 	w, _ := newLab(t, func(l *lab) { l.gates["counter"] = gate.Path })

@@ -31,7 +31,8 @@ agents: {Judge: {type: llm}, Again: {type: llm, custom_instructions: Ask for mor
 
 // A chain that goes round and round ends at its bound, and no run of it has a long
 // history: it goes on in a new one.
-func TestManyHops(t *testing.T) {
+func TestLongManyHops(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	const stages, hops = 50, 500
 	config := walkConfig + "agent_chains:\n  long:\n    bounds: {max_passes: 100, max_llm_calls: 10000, max_agent_hops: 500}\n    stages:\n"
@@ -89,7 +90,8 @@ func (w *world) runsOf(workflowID string) (all [][]*historypb.HistoryEvent) {
 
 // Whatever a chain is like and its agents say, every run ends within its bounds,
 // for a reason that there is, and its history can be replayed.
-func TestRandomChains(t *testing.T) {
+func TestLongRandomChains(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	const chains = 12
 	config := walkConfig + "agent_chains:\n"

@@ -36,9 +36,6 @@ func TestFixtures(t *testing.T) {
 	for _, name := range fixtures(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			if legacyLinked && strings.Contains(name, "driver-not-linked") {
-				t.Skip("this build has the driver")
-			}
 			archive, err := txtar.ParseFile(name)
 			if err != nil {
 				t.Fatal(err)

@@ -93,9 +93,6 @@ func (v *validator) native() {
 // warning, because the user has not asked for it.
 func (v *validator) nativeWork(w work) {
 	problem := v.nativeProblem(w)
-	if problem == "" {
-		problem = v.driverProblem(w)
-	}
 	if problem != "" && v.builtIn(w.at) {
 		v.add(SeverityWarning, w.at, "%s", problem)
 	} else if problem != "" {
@@ -113,23 +110,6 @@ func (v *validator) nativeWork(w work) {
 				w.definition, choice.provider, model)
 		}
 	}
-}
-
-// driverProblem says that this build lacks the driver of a provider that the agent
-// is to call. A client calls none.
-func (c *Config) driverProblem(w work) string {
-	if !w.kind.Pattern.Model() || legacyLinked || c.skipCredentials {
-		return ""
-	}
-	for n, to := range c.choices(w.settings) {
-		provider, ok := c.LLMProviders[to.provider]
-		skipped := n > 0 && c.lacksNative(w, to) != ""
-		if ok && !skipped && to.backend == BackendNativeGemini && provider.Driver == DriverGenerativeAI {
-			return fmt.Sprintf("provider %q of agent %q has driver %s, which is not in this build: build with -tags geminilegacy, or leave driver out",
-				to.provider, w.definition, provider.Driver)
-		}
-	}
-	return ""
 }
 
 // lacksNative says why an agent cannot fall back to a provider: it needs native

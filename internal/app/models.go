@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/gemini"
+	"github.com/inquest-dev/inquest/internal/llm/geminilegacy"
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 	"github.com/inquest-dev/inquest/internal/llm/scripted"
 	"github.com/inquest-dev/inquest/internal/sample"
@@ -62,7 +62,7 @@ func (m *models) build(p agent.Provider, idle time.Duration) (llm.Client, error)
 		})
 	case config.ProviderGoogle:
 		if p.Driver == config.DriverGenerativeAI {
-			return legacyGemini(legacyOptions{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger})
+			return geminilegacy.New(geminilegacy.Options{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger})
 		}
 		return gemini.New(gemini.Options{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger})
 	case config.ProviderScripted:
@@ -72,17 +72,6 @@ func (m *models) build(p agent.Provider, idle time.Duration) (llm.Client, error)
 		return scripted.New(p.Model, sample.Model, scripted.Options{Pace: samplePace}), nil
 	}
 	return nil, fmt.Errorf("provider %s: type %q is not supported by this worker", p.Name, p.Type)
-}
-
-// legacyOptions are geminilegacy.Options, field for field: that package is not
-// linked into every build.
-type legacyOptions struct {
-	Name        string
-	BaseURL     string
-	APIKey      func() (string, error)
-	IdleTimeout time.Duration
-	HTTPClient  *http.Client
-	Logger      *slog.Logger
 }
 
 // key reads a provider's key from the environment, at each call: it is kept nowhere.

@@ -298,7 +298,7 @@ func lines[T any](t *testing.T, list []T) []byte {
 type provider struct{ url string }
 
 func (p provider) Client(agent.Provider, agent.Timeouts) (llm.Client, error) {
-	return openai.New(openai.Options{Name: "lab-model", BaseURL: p.url})
+	return openai.New(llm.Options{Name: "lab-model", BaseURL: p.url})
 }
 
 // everyBuiltin are the built-in tools as a worker has them.

@@ -55,16 +55,18 @@ func (m *models) Client(p agent.Provider, timeouts agent.Timeouts) (llm.Client, 
 const samplePace = 12 * time.Millisecond
 
 func (m *models) build(p agent.Provider, idle time.Duration) (llm.Client, error) {
+	opts := llm.Options{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger}
 	switch p.Type {
 	case config.ProviderOpenAI, config.ProviderAzure:
-		return openai.New(openai.Options{
-			Name: p.Name, BaseURL: p.BaseURL, AzureAPIVersion: p.APIVersion, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger,
-		})
+		if p.APIVersion != "" {
+			return openai.NewAzure(opts, p.APIVersion)
+		}
+		return openai.New(opts)
 	case config.ProviderGoogle:
 		if p.Driver == config.DriverGenerativeAI {
-			return geminilegacy.New(geminilegacy.Options{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger})
+			return geminilegacy.New(opts)
 		}
-		return gemini.New(gemini.Options{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger})
+		return gemini.New(opts)
 	case config.ProviderScripted:
 		if p.Model != "sample" {
 			return nil, fmt.Errorf("provider %s: no script named %q; there is: sample", p.Name, p.Model)

@@ -23,7 +23,7 @@ func open(t *testing.T, baseURL string) *gemini.Client {
 
 func openWith(t *testing.T, baseURL string, key func() (string, error)) *gemini.Client {
 	t.Helper()
-	client, err := gemini.New(gemini.Options{Name: "test", BaseURL: baseURL, APIKey: key, IdleTimeout: llmtest.Idle})
+	client, err := gemini.New(llm.Options{Name: "test", BaseURL: baseURL, APIKey: key, IdleTimeout: llmtest.Idle})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,31 +44,10 @@ func TestClientOfNumbers(t *testing.T) {
 	t.Parallel()
 	numbers := &http.Client{Transport: llmtest.EnumsAs("json;enum-encoding=int")}
 	llmtest.RunClient(t, llmtest.Gemini, func(baseURL string) llm.Client {
-		client, err := gemini.New(gemini.Options{Name: "test", BaseURL: baseURL, APIKey: key(secret), IdleTimeout: llmtest.Idle, HTTPClient: numbers})
+		client, err := gemini.New(llm.Options{Name: "test", BaseURL: baseURL, APIKey: key(secret), IdleTimeout: llmtest.Idle, HTTPClient: numbers})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return client
 	})
-}
-
-func TestNewRefuses(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name string
-		opts gemini.Options
-		want string
-	}{
-		{"no name", gemini.Options{}, "gemini client: no name"},
-		{"no key", gemini.Options{Name: "x"}, "gemini client x: no API key"},
-		{"no URL", gemini.Options{Name: "x", APIKey: key(""), BaseURL: "http://u:pa ss@h"}, "gemini client x: base_url is not an http or https URL"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if _, err := gemini.New(tt.opts); err == nil || err.Error() != tt.want {
-				t.Errorf("error = %v, want %q", err, tt.want)
-			}
-		})
-	}
 }

@@ -26,7 +26,7 @@ func open(t *testing.T, baseURL string) *geminilegacy.Client {
 
 func openWith(t *testing.T, baseURL string, client *http.Client) *geminilegacy.Client {
 	t.Helper()
-	opts := geminilegacy.Options{Name: "test", BaseURL: baseURL, APIKey: key(secret), IdleTimeout: llmtest.Idle, HTTPClient: client}
+	opts := llm.Options{Name: "test", BaseURL: baseURL, APIKey: key(secret), IdleTimeout: llmtest.Idle, HTTPClient: client}
 	c, err := geminilegacy.New(opts)
 	if err != nil {
 		t.Fatal(err)

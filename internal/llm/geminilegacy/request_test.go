@@ -47,7 +47,7 @@ func TestKey(t *testing.T) {
 		"not there": func() (string, error) { return "", errors.New("GEMINI_API_KEY is not set") },
 		"not a key": key("two\nlines"),
 	} {
-		client, err := geminilegacy.New(geminilegacy.Options{Name: "test", BaseURL: srv.GeminiURL, APIKey: key})
+		client, err := geminilegacy.New(llm.Options{Name: "test", BaseURL: srv.GeminiURL, APIKey: key})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,27 +41,21 @@ func callOf(ctx context.Context) *call {
 type transport struct {
 	base *url.URL
 	next http.RoundTripper
-	key  func() (string, error)
 }
 
-func newTransport(base *url.URL, opts Options) *transport {
-	next := opts.HTTPClient.Transport
+func newTransport(base string, next http.RoundTripper) (*transport, error) {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	return &transport{base: base, next: next, key: opts.APIKey}
+	u, err := url.Parse(base)
+	return &transport{base: u, next: next}, err
 }
 
 // RoundTrip sends a request. Whatever is not a success is an *llm.Error, redirects
 // too: net/http would take the key's header along to any host.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	call := callOf(req.Context())
-	key, err := t.apiKey()
-	if err != nil {
-		return nil, err
-	}
-	call.key = key
-	resp, err := t.next.RoundTrip(t.direct(req, key))
+	resp, err := t.next.RoundTrip(t.direct(req, call.key))
 	if err != nil {
 		return nil, &llm.Error{Kind: llm.ErrUnavailable, Message: err.Error()}
 	}
@@ -81,21 +75,4 @@ func (t *transport) direct(req *http.Request, key string) *http.Request {
 	out.URL.RawPath = ""
 	out.Header.Set("X-Goog-Api-Key", key)
 	return out
-}
-
-// apiKey reads the key. It refuses one that no header can hold, because net/http
-// would report that like a lost connection.
-func (t *transport) apiKey() (string, error) {
-	key, err := t.key()
-	if err != nil {
-		return "", &llm.Error{Kind: llm.ErrNoKey, Message: err.Error()}
-	}
-	key = strings.TrimSpace(key)
-	switch {
-	case key == "":
-		return "", &llm.Error{Kind: llm.ErrAuth, Message: "there is no API key"}
-	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", &llm.Error{Kind: llm.ErrAuth, Message: "the API key has characters that keys do not have"}
-	}
-	return key, nil
 }

@@ -31,9 +31,8 @@ func azure(t *testing.T, status int, header map[string]string, body string) (*op
 		fmt.Fprint(w, body)
 	}))
 	t.Cleanup(srv.Close)
-	client, err := openai.New(openai.Options{
-		Name: "azure", BaseURL: srv.URL + "/", AzureAPIVersion: "2024-10-21", APIKey: key(secret), IdleTimeout: llmtest.Idle,
-	})
+	opts := llm.Options{Name: "azure", BaseURL: srv.URL + "/", APIKey: key(secret), IdleTimeout: llmtest.Idle}
+	client, err := openai.NewAzure(opts, "2024-10-21")
 	if err != nil {
 		t.Fatal(err)
 	}

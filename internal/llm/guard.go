@@ -1,0 +1,131 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// defaultIdle leaves models the time to think in silence: providers send nothing
+// before the first visible token.
+const defaultIdle = 5 * time.Minute
+
+// Options configure the client of a provider.
+type Options struct {
+	// Name is the provider's name in errors and logs.
+	Name string
+	// BaseURL is the API's root, as the provider's driver wants it; "" = the
+	// provider's own.
+	BaseURL string
+	// APIKey is asked for the key at each call; nil or an empty key for servers
+	// that want none.
+	APIKey func() (string, error)
+	// IdleTimeout is how long the provider may be silent, also before the first
+	// byte; 0 = 5 minutes.
+	IdleTimeout time.Duration
+	HTTPClient  *http.Client // nil = one without a timeout
+	Logger      *slog.Logger // nil = none
+}
+
+// Driver is what the options cannot know of whoever speaks to a provider.
+type Driver struct {
+	Name    string // in errors of the options
+	BaseURL string // where the options have none; "" = they must
+	Keyed   bool   // there is no call without a key
+}
+
+// Guard is what all drivers do around a call: it has the key, ends a call whose
+// provider is silent, and turns what went wrong into an error that is safe to show.
+type Guard struct {
+	Options
+	driver Driver
+}
+
+// NewGuard checks the options and fills in what they leave out.
+func NewGuard(driver Driver, opts Options) (Guard, error) {
+	if opts.Name == "" {
+		return Guard{}, fmt.Errorf("%s client: no name", driver.Name)
+	}
+	if opts.APIKey == nil && driver.Keyed {
+		return Guard{}, fmt.Errorf("%s client %s: no API key", driver.Name, opts.Name)
+	}
+	if opts.APIKey == nil {
+		opts.APIKey = func() (string, error) { return "", nil }
+	}
+	if opts.BaseURL == "" {
+		opts.BaseURL = driver.BaseURL
+	}
+	// The URL stays out of the error: it may hold a credential.
+	if u, err := url.Parse(opts.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return Guard{}, fmt.Errorf("%s client %s: base_url is not an http or https URL", driver.Name, opts.Name)
+	}
+	if opts.IdleTimeout <= 0 {
+		opts.IdleTimeout = defaultIdle
+	}
+	if opts.HTTPClient == nil {
+		opts.HTTPClient = &http.Client{}
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return Guard{Options: opts, driver: driver}, nil
+}
+
+// Call makes one call. What the driver returns is the caller's own ctx.Err(), or an
+// *Error; any other error of its own counts as a request that could not be sent.
+func (g Guard) Call(ctx context.Context, call func(ctx context.Context, key string, idle *Idle) (Response, error)) (Response, error) {
+	key, err := g.key()
+	if err != nil {
+		return Response{}, g.failure(ctx, ctx, err, key)
+	}
+	watched, idle := WatchIdle(ctx, g.IdleTimeout)
+	defer idle.Stop()
+	resp, err := call(watched, key, idle)
+	if err != nil {
+		return Response{}, g.failure(ctx, watched, err, key)
+	}
+	if resp.Finish == FinishRepeating {
+		g.Logger.WarnContext(ctx, "cut a reply that repeated itself", "provider", g.Name, "model", resp.Model)
+	}
+	return resp, nil
+}
+
+// key reads the key. It refuses one that no header can hold, because net/http
+// would report that like a lost connection.
+func (g Guard) key() (string, error) {
+	key, err := g.APIKey()
+	if err != nil {
+		return "", &Error{Kind: ErrNoKey, Message: err.Error()}
+	}
+	key = strings.TrimSpace(key)
+	switch {
+	case key == "" && g.driver.Keyed:
+		return "", &Error{Kind: ErrAuth, Message: "there is no API key"}
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return key, &Error{Kind: ErrAuth, Message: "the API key has characters that keys do not have"}
+	}
+	return key, nil
+}
+
+// failure turns what went wrong into what a client returns.
+func (g Guard) failure(ctx, watched context.Context, err error, key string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var failed *Error
+	if !errors.As(err, &failed) {
+		// Only checks are left, ours and the SDK's: the request was not sent.
+		failed = &Error{Kind: ErrInvalidRequest, Message: err.Error()}
+	}
+	if failed.Status == 0 && errors.Is(context.Cause(watched), ErrStalled) {
+		failed = &Error{Kind: ErrStalled, Message: fmt.Sprintf("nothing arrived for %v", g.IdleTimeout)}
+	}
+	failed.Provider = g.Name
+	failed.Message = Clean(failed.Message, key)
+	return failed
+}

@@ -28,7 +28,7 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 	if err != nil {
 		return OpenConversationOut{}, final(ErrorInvalidRequest, err)
 	}
-	plan, err := a.Planner.Conversation(agent.AgentRequest{Agent: req.Agent, Provider: req.Provider})
+	plan, err := a.Planner.Conversation(agent.AgentRequest(req))
 	if err != nil {
 		return OpenConversationOut{}, final(ErrorInvalidRequest, err)
 	}

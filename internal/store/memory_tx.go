@@ -19,9 +19,6 @@ type memoryTx struct {
 // row makes an id of what belongs to the memory from its number.
 func (m *memoryTx) row(number int64) int64 { return m.id<<32 | number }
 
-// number takes the id of a row apart.
-func number(id int64) int64 { return id & (1<<32 - 1) }
-
 const blockColumns = `label, value, description, char_limit, read_only`
 
 func blockFields(b *memory.Block) []any {

@@ -48,6 +48,7 @@ func newChatBody(req llm.Request) chatBody {
 	if reasoners.MatchString(req.Model) {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
+		//lint:ignore SA1019 servers other than OpenAI's know no other name
 		out.MaxTokens = req.MaxTokens
 	}
 	out.ResponseFormat = responseFormat(req)

@@ -32,17 +32,17 @@ func receiptOf(ctx context.Context, msg jsonrpc.Message) *receipt {
 	if request, ok := msg.(*jsonrpc.Request); ok && request.IsCall() {
 		return receiptIn(ctx)
 	}
-	return receiptIn(nil)
+	return unread()
 }
 
 func receiptIn(ctx context.Context) *receipt {
-	if ctx != nil {
-		if r, ok := ctx.Value(receiptKey{}).(*receipt); ok {
-			return r
-		}
+	if r, ok := ctx.Value(receiptKey{}).(*receipt); ok {
+		return r
 	}
-	return &receipt{giveUp: func(error) {}}
+	return unread()
 }
+
+func unread() *receipt { return &receipt{giveUp: func(error) {}} }
 
 // setSent says whether the server may have seen the request.
 func (r *receipt) setSent(sent bool) {

@@ -84,6 +84,7 @@ func addTools(s *mcp.Server) {
 		return text("%s", strings.Join(slices.Sorted(slices.Values(os.Environ())), "\n")), nil
 	})
 	add(s, "client", readOnly, func(_ context.Context, req *mcp.CallToolRequest, _ nothing) (*result, error) {
+		//lint:ignore SA1019 clients still offer it, and ours must not
 		roots := req.Session.InitializeParams().Capabilities.RootsV2 != nil
 		return text("pid=%d roots=%t key=%v", os.Getpid(), roots, req.Params.Meta[KeyMeta]), nil
 	})

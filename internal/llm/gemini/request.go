@@ -76,7 +76,7 @@ func nativeTool(name llm.NativeTool) (*genai.Tool, error) {
 	case llm.CodeExecution:
 		return &genai.Tool{CodeExecution: &genai.ToolCodeExecution{}}, nil
 	}
-	return nil, fmt.Errorf("no native tool of Gemini is called %q", name)
+	return nil, fmt.Errorf("Gemini has no native tool %q", name)
 }
 
 // declarations leaves the schema of a tool out that takes nothing: Gemini refuses

@@ -70,7 +70,6 @@ func (in geminiRequest) refused(model string) error {
 	}
 	switch newer := strings.HasPrefix(model, "gemini-3"); {
 	case newer && functions && native && !in.ToolConfig.Both:
-		//lint:ignore ST1005 these are the service's own words
 		return errors.New("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.")
 	case newer:
 		return nil

@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -115,6 +119,71 @@ func TestFirstChildAfterAReset(t *testing.T) {
 	if len(f.reopened) != 1 || f.reopened[0].Investigation != "inv" || strings.Join(f.reopened[0].Children, " ") != "inv/kept" {
 		t.Errorf("reopened: %+v", f.reopened)
 	}
+}
+
+// Where nothing is started any more after a reset, what it left behind is made good
+// before the end is recorded, also of a run that was cancelled.
+func TestLastChildBeforeAReset(t *testing.T) {
+	t.Parallel()
+	investigation := func(ctx workflow.Context) error {
+		run := investigationRun{}
+		_, err := run.execute(ctx, requestOf(t, `{"chain":"chain"}`))
+		return err
+	}
+	stage := func(ctx workflow.Context) error {
+		_, err := Stage(ctx, StageInput{Investigation: "inv", Stage: planOf([]string{"default"}).Skeleton().Stages[0]})
+		return err
+	}
+	for name, tt := range map[string]struct {
+		run    func(workflow.Context) error
+		resets bool
+		cancel bool
+		want   string
+	}{
+		"nothing was reset":           {investigation, false, false, "Finish"},
+		"an investigation":            {investigation, true, false, "Reopen Finish"},
+		"one that is then cancelled":  {investigation, true, true, "Reopen Finish"},
+		"a stage":                     {stage, true, false, "Reopen SaveStage"},
+		"a stage that nobody touched": {stage, false, false, "SaveStage"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: planOf([]string{"default"})}
+			env := newEnv(t, f)
+			env.OnActivity(f.Generate, mock.Anything, mock.Anything).After(time.Minute).Return(say("done"), nil)
+			env.RegisterWorkflowWithOptions(func(ctx workflow.Context) error {
+				info := workflow.GetInfo(ctx)
+				workflow.Go(ctx, func(ctx workflow.Context) {
+					if workflow.Sleep(ctx, 20*time.Second) == nil && tt.resets {
+						info.WorkflowExecution.RunID = "the run after the reset"
+					}
+				})
+				return tt.run(ctx)
+			}, workflow.RegisterOptions{Name: "reset"})
+			if tt.cancel {
+				env.RegisterDelayedCallback(env.CancelWorkflow, 30*time.Second)
+			}
+			var ran []string
+			env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+				if slices.Contains([]string{"Reopen", "SaveStage", "Finish"}, info.ActivityType.Name) && info.WorkflowType.Name == "reset" {
+					ran = append(ran, info.ActivityType.Name)
+				}
+			})
+			env.ExecuteWorkflow("reset")
+			if got := strings.Join(ran, " "); got != tt.want {
+				t.Errorf("ran %q, want %q: %v", got, tt.want, env.GetWorkflowError())
+			}
+		})
+	}
+}
+
+// requestOf is a request as Temporal hands it to a workflow.
+func requestOf(t *testing.T, request string) converter.RawValue {
+	payload, err := converter.GetDefaultDataConverter().ToPayload(json.RawMessage(request))
+	if err != nil {
+		t.Error(err)
+	}
+	return converter.NewRawValue(payload)
 }
 
 // Cancelled before there is a plan: the record says so.

@@ -178,6 +178,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(cleanup, func() bool { return workflow.AllHandlersFinished(ctx) })
 	r.signals.settle(cleanup)
+	r.family.afterReset(ctx)
 	r.settle(ctx)
 	in := activities.FinishIn{
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Envelope: r.envelope(), Unsaved: r.state.Unsaved,

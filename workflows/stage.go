@@ -72,6 +72,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	}
 	r.postProcess(ctx)
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
+	r.family.afterReset(ctx)
 	signals.settle(cleanup) // what nobody has read is freed when the stage is saved
 	if err := r.save(cleanup); err != nil {
 		return r.result, err

@@ -28,6 +28,7 @@ type stageChild struct {
 func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 	way := route.Walk{Chain: r.chain(), State: &r.state.Walk}
 	for {
+		r.family.afterReset(ctx)
 		r.signals.settle(ctx)
 		going := !r.state.Steering.Paused && !r.over(ctx)
 		if going {
@@ -72,7 +73,6 @@ func (r *investigationRun) waiting() (out Waiting) {
 
 // launch starts a stage.
 func (r *investigationRun) launch(ctx workflow.Context, n int) {
-	r.family.afterReset(ctx)
 	plan := r.state.Resolved.Skeleton.Stages[n]
 	r.state.Runs[n]++
 	order := 0

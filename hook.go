@@ -17,8 +17,8 @@ import (
 // so does a panic; error_next applies.
 //
 // A hook runs once, but for crashes: when its worker dies, another one runs it
-// again, so what it does has to bear that (HookInput.Key). It has ten minutes, and
-// should listen to its ctx. Several hooks may run at once.
+// again, so what it does has to bear that (HookInput.Key). It has ten minutes,
+// after which the stage fails, and should listen to its ctx. Several hooks may run at once.
 type Hook = hook.Func
 
 // HookInput is what a hook is told, HookOutput what it makes of it.

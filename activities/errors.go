@@ -34,7 +34,8 @@ const (
 	ErrorStore             = "Store" // the store, or whatever else an activity itself works with, has failed
 	// ErrorWorkerCannot: this worker lacks what the work needs, and another may have it.
 	ErrorWorkerCannot = "WorkerCannot"
-	ErrorReplaced     = "Replaced" // Temporal has given the work to another attempt
+	ErrorWorkerDied   = "WorkerDied" // each worker that has tried it
+	ErrorReplaced     = "Replaced"   // Temporal has given the work to another attempt
 	ErrorModelTimeout = "ModelTimeout"
 	ErrorCancelled    = "Cancelled" // of the result of a call that was cut
 )

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/hook"
@@ -127,6 +128,24 @@ type code struct {
 // missing: the program of another worker may have what this one's has not.
 func (c code) missing(ctx context.Context, what string) error {
 	return cannot(ctx, fmt.Errorf("this worker has no %s %q", what, c.name))
+}
+
+// CodeTime is how long a function of the worker's program may take.
+const CodeTime = 10 * time.Minute
+
+// called is what the function returns, within its time: one that hangs once would
+// hang again, so it is not tried a second time.
+func called[T any](ctx context.Context, c code, run func(context.Context) (T, error)) (T, error) {
+	limited, cancel := context.WithTimeout(ctx, CodeTime)
+	defer cancel()
+	out, err := run(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("it did not return within %s: give what it waits for a timeout of its own, or have it done elsewhere", CodeTime)
+	}
+	if err != nil {
+		return out, c.failed(ctx, err)
+	}
+	return out, nil
 }
 
 // failed is the failure of the function.

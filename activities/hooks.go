@@ -67,9 +67,9 @@ func (h hookRun) run(ctx context.Context) ([]transcript.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := run.Call(ctx, input, h.Logger)
+	made, err := called(ctx, h.code, func(ctx context.Context) (map[string]any, error) { return run.Call(ctx, input, h.Logger) })
 	if err != nil {
-		return nil, h.failed(ctx, err)
+		return nil, err
 	}
 	text, err := h.laidOver(ctx, input.Output.Text, made)
 	if err != nil {

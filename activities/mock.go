@@ -36,12 +36,15 @@ func (j *job) mocked(ctx context.Context, in RunMockIn) ([]transcript.Body, erro
 	if err != nil {
 		return nil, err
 	}
-	text, err := run.Call(ctx, input, j.Logger)
-	if err == nil && text == "" {
-		err = errors.New("it returned nothing")
-	}
+	text, err := called(ctx, mock, func(ctx context.Context) (string, error) {
+		text, err := run.Call(ctx, input, j.Logger)
+		if err == nil && text == "" {
+			err = errors.New("it returned nothing")
+		}
+		return text, err
+	})
 	if err != nil {
-		return nil, mock.failed(ctx, err)
+		return nil, err
 	}
 	text, err = mock.shown(ctx, text)
 	return []transcript.Body{{Text: text, Invalid: j.invalid(text)}}, err

@@ -227,7 +227,12 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 	}
 	r.state.Inputs = nil
 	for in.Try = 1; ; in.Try++ {
-		out, err := r.try(ctx, in)
+		var out activities.GenerateOut
+		err := survived(ctx, "model call of "+r.in.Agent.Name, func(n int) (err error) {
+			in.Try += min(n-1, 1)
+			out, err = r.try(ctx, in)
+			return err
+		})
 		if err == nil {
 			r.recovered()
 			return r.replied(out)

@@ -84,7 +84,9 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 	var out activities.CallToolOut
 	err := tried(ctx, func(last bool) error {
 		in.Last = last
-		return workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
+		return survived(ctx, call.Name, func(int) error {
+			return workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
+		})
 	})
 	if err != nil {
 		return b.lost(n, err)

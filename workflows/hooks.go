@@ -64,7 +64,9 @@ func (r *stageRun) runHook(ctx workflow.Context, name string, in activities.RunH
 		return false, err
 	}
 	var out activities.RunHookOut
-	err = workflow.ExecuteActivity(codeOptions(ctx, in.Point+" "+name), act.RunHook, in).Get(ctx, &out)
+	err = survived(ctx, in.Point+" "+name, func(int) error {
+		return workflow.ExecuteActivity(codeOptions(ctx, in.Point+" "+name), act.RunHook, in).Get(ctx, &out)
+	})
 	return out.Changed, err
 }
 

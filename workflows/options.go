@@ -32,11 +32,10 @@ const (
 	queueWait        = time.Minute      // for tools with a task queue of their own: nobody there is a result
 	defaultIteration = 10 * time.Minute // the plan normally says
 	defaultTool      = 2 * time.Minute
-	defaultApproval  = time.Hour        // the plan normally says
-	codeTimeout      = 10 * time.Minute // for hooks and mocks; the stage's own timeout may be shorter
-	grace            = time.Hour        // for a store that is away while a reply or a result is in hand
-	lastWord         = 2 * time.Minute  // for a conclusion after a bound or a timeout
-	relistAfter      = time.Minute      // a tool server that could not be asked is asked again
+	defaultApproval  = time.Hour       // the plan normally says
+	grace            = time.Hour       // for a store that is away while a reply or a result is in hand
+	lastWord         = 2 * time.Minute // for a conclusion after a bound or a timeout
+	relistAfter      = time.Minute     // a tool server that could not be asked is asked again
 )
 
 // How long a provider is waited for, if the plan does not say, and how.
@@ -82,10 +81,10 @@ func storeOptions(ctx workflow.Context, summary string) workflow.Context {
 func codeOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ScheduleToCloseTimeout: patience,
-		StartToCloseTimeout:    codeTimeout,
+		StartToCloseTimeout:    activities.CodeTime + grace, // RunHook and RunMock keep to the function's time themselves
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
-		RetryPolicy:            retry(30 * time.Second),
+		RetryPolicy:            mortal(retry(30 * time.Second)),
 		Summary:                summary,
 	})
 }
@@ -96,7 +95,7 @@ func generateOptions(ctx workflow.Context, t agent.Timeouts, summary string) wor
 		StartToCloseTimeout:    2*orDefault(t.Iteration.D(), defaultIteration) + grace, // Generate keeps to the iteration's time itself
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
-		RetryPolicy:            retry(30 * time.Second),
+		RetryPolicy:            mortal(retry(30 * time.Second)),
 		Summary:                summary,
 	})
 }
@@ -108,7 +107,7 @@ func toolOptions(ctx workflow.Context, t agent.Timeouts, call activities.Call) w
 		StartToCloseTimeout:    orDefault(t.Tool.D(), defaultTool) + grace,
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
-		RetryPolicy:            retry(30 * time.Second),
+		RetryPolicy:            mortal(retry(30 * time.Second)),
 		Summary:                call.Name,
 	}
 	if call.Queue != "" {

@@ -60,7 +60,8 @@ func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
 	}
 	now := workflow.Now(ctx)
 	after := said.RetryAfter.D()
-	wait := max(r.backoff(s.Tries), after)
+	tries := fmt.Sprintf("%s/%s/%d/", r.in.Ref.Investigation, r.in.Ref.Execution, r.state.Iteration)
+	wait := max(backoff(s.Tries, tries), after)
 	left := s.Until.Sub(now)
 	if left <= 0 || after > left {
 		return false
@@ -113,12 +114,12 @@ func (r *agentRun) outageLimit(errorType string) time.Duration {
 	return outageAlone
 }
 
-// backoff is how long to wait after the n-th try (from 1). Agents that share a
-// provider come back at different times.
-func (r *agentRun) backoff(n int) time.Duration {
+// backoff is how long to wait after the n-th try (from 1) of what. Those that share a
+// provider or a worker come back at different times.
+func backoff(n int, what string) time.Duration {
 	wait := min(firstRetry<<min(n-1, 20), longestBackoff)
 	h := fnv.New32a()
-	h.Write([]byte(fmt.Sprintf("%s/%s/%d/%d", r.in.Ref.Investigation, r.in.Ref.Execution, r.state.Iteration, n)))
+	h.Write([]byte(fmt.Sprint(what, n)))
 	return wait + wait/4*time.Duration(h.Sum32()%1024)/1024
 }
 

@@ -162,9 +162,7 @@ func TestBackoffIsSpread(t *testing.T) {
 	t.Parallel()
 	seen := map[time.Duration]bool{}
 	for n := range 100 {
-		in := agentInput(agent.Iterating, 3)
-		in.Ref.Execution += strings.Repeat("x", n)
-		wait := newAgentRun(in).backoff(20)
+		wait := backoff(20, strings.Repeat("x", n))
 		if wait < longestBackoff || wait > longestBackoff*5/4 {
 			t.Errorf("wait %s", wait)
 		}

@@ -38,6 +38,8 @@ func (r *agentRun) iterate(ctx, options workflow.Context, activity, in any) (out
 		return out, err
 	}
 	r.state.Iteration++
-	err = workflow.ExecuteActivity(options, activity, in).Get(ctx, &out)
+	err = survived(ctx, "work of "+r.in.Agent.Name, func(int) error {
+		return workflow.ExecuteActivity(options, activity, in).Get(ctx, &out)
+	})
 	return out, err
 }

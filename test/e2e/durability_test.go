@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	historypb "go.temporal.io/api/history/v1"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
@@ -240,6 +242,10 @@ func TestKillInACallThatIsNotIdempotent(t *testing.T) {
 			w.end("lab")
 			if n := w.effects(); n != 1 {
 				t.Errorf("the call was made %d times", n)
+			}
+			timedOut := func(e *historypb.HistoryEvent) bool { return e.GetActivityTaskTimedOutEventAttributes() != nil }
+			if events := w.history(workflows.InvestigationID("lab", run.GetRunID()) + "/dig/Alpha"); !slices.ContainsFunc(events, timedOut) {
+				t.Error("the workflow was not told that the worker has died: nobody counts how often")
 			}
 			results := 0
 			for _, e := range k.entries(workflows.InvestigationID("lab", run.GetRunID())) {

@@ -1,0 +1,41 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/internal/hook"
+)
+
+// A function that hangs has its time, and then fails for good, whether it listens or not.
+func TestCodeThatHangs(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]func(context.Context){
+		"listens": func(ctx context.Context) { <-ctx.Done() },
+		"is deaf": func(context.Context) { time.Sleep(2 * CodeTime) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				late := hook.Mock(func(ctx context.Context, _ hook.MockInput) (any, error) { wait(ctx); return "late", ctx.Err() })
+				c := code{job: &job{Activities: &Activities{}}, name: "m", errorType: ErrorMock}
+				text, err := called(t.Context(), c, func(ctx context.Context) (string, error) { return late.Call(ctx, hook.MockInput{}, nil) })
+				failed, ok := errors.AsType[*temporal.ApplicationError](err)
+				if !ok || !failed.NonRetryable() || failed.Type() != ErrorMock || !strings.HasPrefix(failed.Message(), "m: it did not return within 10m0s: ") {
+					t.Errorf("got %q, %v", text, err)
+				}
+				if took := time.Since(began); took != CodeTime {
+					t.Errorf("it took %s", took)
+				}
+				time.Sleep(2 * CodeTime) // until it has returned
+			})
+		})
+	}
+}

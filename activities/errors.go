@@ -85,6 +85,10 @@ func Tries(errorType string) int {
 	return 1
 }
 
+// paid: a provider may charge for a call that fails so, because it had begun to work.
+// What it has refused costs nothing.
+func paid(errorType string) bool { return Tries(errorType) > 1 }
+
 // ModelError reports whether an error type is about the model and not about
 // Inquest or a tool.
 func ModelError(errorType string) bool {
@@ -109,14 +113,14 @@ func ContentError(errorType string) bool {
 
 // modelFailure turns a model's error into Temporal's. The workflow decides whether
 // the model is asked again: only it can wait without holding a worker or a clock.
-func modelFailure(err error, provider string) error {
+func modelFailure(err error, said Trouble) error {
 	name := errorType(err)
 	if name == "" {
 		return err
 	}
-	details := Trouble{Provider: provider, RetryAfter: agent.Duration(retryAfter(err))}
+	said.RetryAfter = agent.Duration(retryAfter(err))
 	return temporal.NewApplicationErrorWithOptions(err.Error(), name, temporal.ApplicationErrorOptions{
-		NonRetryable: true, Details: []any{details},
+		NonRetryable: true, Details: []any{said},
 	})
 }
 

@@ -52,6 +52,7 @@ type generation struct {
 	in     GenerateIn
 	rows   []transcript.Row // what this iteration appends
 	unread int              // letters for the agent: before the call, and then after it
+	needs  agent.Usage      // of the call, by estimate
 }
 
 func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcript.Entry, error) {
@@ -83,7 +84,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	}
 	view, compression, err := g.view(stored, blocks)
 	if err != nil {
-		return nil, modelFailure(err, g.provider().Name)
+		return nil, modelFailure(err, Trouble{Provider: g.provider().Name})
 	}
 	exceeded, err := g.admit(ctx, compression.CompressedTokens)
 	if err != nil {
@@ -196,15 +197,19 @@ func (g *generation) stream(ctx context.Context, client llm.Client, request llm.
 // failed turns the error of a call that began then into Temporal's, and puts it into
 // the transcript: people see it there while the next call is waited for.
 func (g *generation) failed(ctx context.Context, began time.Time, err error) error {
-	provider := g.provider()
-	failure := modelFailure(ended(ctx, err), provider.Name)
-	name := errorType(err)
+	provider, name := g.provider(), errorType(err)
+	spent := g.spent(name)
+	failure := modelFailure(ended(ctx, err), Trouble{Provider: provider.Name, Usage: spent})
 	if name == "" || ctx.Err() != nil {
 		return failure
 	}
 	row := transcript.Row{Key: transcript.TryKey(g.in.Iteration, g.in.Try), Kind: transcript.KindTry, At: began, Body: transcript.Body{
 		Text: clipped(err.Error()), ErrorType: name, Provider: provider.Name, Model: provider.Model, ElapsedMS: time.Since(began).Milliseconds(),
 	}}
+	if spent != (agent.Usage{}) {
+		row.Usage = &spent
+		row.Text += fmt.Sprintf(" (counted as %d tokens: the provider may charge for it)", spent.Tokens())
+	}
 	step := transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: []transcript.Row{row}}
 	if _, err := g.Transcripts.Append(ctx, step); err != nil {
 		g.Logger.Warn("a failed model call is not in the transcript", "execution", g.ref.Execution, "error", err)

@@ -165,6 +165,8 @@ type Trouble struct {
 	Provider string `json:"provider,omitempty"` // its name
 	// RetryAfter is how long the provider asks to be left alone.
 	RetryAfter agent.Duration `json:"retry_after,omitempty"`
+	// Usage is what the provider may charge for the call all the same, by estimate.
+	Usage agent.Usage `json:"usage,omitzero"`
 }
 
 // Call is a tool call that a reply asks for. Its arguments are in the transcript.

@@ -106,7 +106,7 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 	case err != nil && asking.Err() != nil:
 		return final(ErrorTimeout, err)
 	case err != nil:
-		return modelFailure(err, provider.Name)
+		return modelFailure(err, Trouble{Provider: provider.Name})
 	}
 	body.Model, body.Finish = orText(reply.Model, provider.Model), string(reply.Finish)
 	body.Usage = usage(reply, token.Messages(provider.Model, request.Messages), provider.Prices)

@@ -237,6 +237,7 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 			r.recovered()
 			return r.replied(out)
 		}
+		r.state.Usage = r.state.Usage.Add(trouble(err).Usage)
 		if ctx.Err() == nil && (r.waitOut(ctx, err) || r.fallBack(&in, err)) {
 			continue
 		}

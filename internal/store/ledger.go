@@ -113,11 +113,14 @@ func extensions(ctx context.Context, q querier, investigation string) (sum agent
 	return sum, err
 }
 
-// charge writes what an entry took to the ledger: a reply in place of its reservation.
+// charge writes what an entry took to the ledger: a reply, or a try that failed, in
+// place of its reservation. The call that comes after such a try has to be admitted.
 func charge(ctx context.Context, q querier, e transcript.Entry) error {
 	key := fmt.Sprintf("%s/%d/%d/%s", e.Execution, e.Iteration, e.Position, e.Writer.RunID)
 	if e.Kind == transcript.KindReply {
 		key = replyKey(e.Execution, e.Iteration, e.Writer.RunID)
+	}
+	if e.Kind == transcript.KindReply || e.Kind == transcript.KindTry {
 		if err := release(ctx, q, e.Scope); err != nil {
 			return err
 		}

@@ -125,7 +125,8 @@ type Body struct {
 	Size int    `json:"size,omitempty"`
 	// Artifacts name blobs of the parts that are not text.
 	Artifacts []string `json:"artifacts,omitempty"`
-	// Of a reply or a summary: why the model stopped, who answered, and what it took.
+	// Of a reply or a summary: why the model stopped, who answered, and what it took; of
+	// a try: who was asked, and what it may have taken.
 	Finish   string       `json:"finish,omitempty"`
 	Provider string       `json:"provider,omitempty"`
 	Model    string       `json:"model,omitempty"`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // modelCall is the call of an iteration that needs 100 tokens for a cent.
@@ -72,6 +73,14 @@ var reservationEnds = map[string]func(*testing.T, Store){
 	"reservation of a call that has failed": func(t *testing.T, s Store) {
 		same(t, "the next call", must(s.Admit(t.Context(), modelCall(scope.Execution, 2, oneCall)))(t), agent.EndReason(""))
 		mustAppend(t, s, step("r1", reply("r1", key(2, 0), agent.Usage{}))) // it cost nothing
+	},
+	"reservation of a try that may have been paid": func(t *testing.T, s Store) {
+		failed := reply("r1", transcript.TryKey(1, 1), agent.Usage{InputTokens: 100})
+		failed.Kind = transcript.KindTry
+		mustAppend(t, s, step("r1", failed))
+		same(t, "usage", must(s.Usage(t.Context(), scope.Investigation))(t), agent.Usage{InputTokens: 100})
+		tokens := agent.Bounds{MaxTokens: 199}
+		same(t, "the next try", must(s.Admit(t.Context(), modelCall(scope.Execution, 1, tokens)))(t), agent.EndBudget)
 	},
 	"reservation of a run that was reset": func(t *testing.T, s Store) {
 		again := modelCall(scope.Execution, 1, oneCall)

@@ -1,0 +1,69 @@
+package activities_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// A call that a provider had begun to answer counts for what was reserved for it, and the
+// next try of it needs room of its own; what a provider has refused costs nothing.
+func TestFailedCallsAreCharged(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		kind  error
+		spent bool
+	}{
+		"stalled":      {llm.ErrStalled, true},
+		"truncated":    {llm.ErrTruncated, true},
+		"malformed":    {llm.ErrMalformed, true},
+		"rate limited": {llm.ErrRateLimited, false},
+		"away":         {llm.ErrUnavailable, false},
+		"refused":      {llm.ErrInvalidRequest, false},
+		"no account":   {llm.ErrQuotaExhausted, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			try := func(bound int) (b *bench, said activities.Trouble) {
+				b = shop(t, 0, func(p *agent.Plan) {
+					p.Bounds = agent.Bounds{MaxTokens: bound, MaxLLMCalls: 1}
+					p.Stages[0].Agents[0].Providers = []agent.Provider{{Name: "p", Model: "gpt-4o", Prices: agent.Prices{Input: 1}}}
+				})
+				b.act.Ledger = b.store
+				b.reply = func(llm.Request) (llm.Response, error) { return llm.Response{}, &llm.Error{Kind: tt.kind, Provider: "p"} }
+				_, err := b.generate(activities.GenerateIn{Iteration: 1, Try: 1})
+				if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Details(&said) != nil {
+					t.Fatalf("got %v", err)
+				}
+				return b, said
+			}
+			b, said := try(1_000_000)
+			ledger, err := b.store.Usage(t.Context(), "shop")
+			if err != nil || ledger != said.Usage || said.Usage.ModelCalls != 0 || (said.Usage.CostUSD > 0) != tt.spent || (said.Usage.InputTokens > 0) != tt.spent {
+				t.Errorf("the ledger has %+v, the workflow is told %+v, %v", ledger, said.Usage, err)
+			}
+			entries, err := b.store.Entries(t.Context(), b.here())
+			if err != nil || len(entries) != 1 || strings.Contains(entries[0].Text, "tokens: the provider may charge for it") != tt.spent {
+				t.Errorf("the transcript says %+v, %v", entries, err)
+			}
+			b.reply = func(llm.Request) (llm.Response, error) { return llm.Response{Content: "done", Finish: llm.FinishStop}, nil }
+			if out, err := b.generate(activities.GenerateIn{Iteration: 1, Try: 2}); err != nil || out.Exceeded != "" || out.Preview != "done" {
+				t.Errorf("with room for another try: %+v, %v", out, err)
+			}
+			if !tt.spent {
+				return
+			}
+			b, _ = try(said.Usage.InputTokens * 3 / 2)
+			if out, err := b.generate(activities.GenerateIn{Iteration: 1, Try: 2}); err != nil || out.Exceeded != agent.EndBudget || len(b.requests) != 1 {
+				t.Errorf("without: %+v, %v; the model was asked %d times", out, err, len(b.requests))
+			}
+		})
+	}
+}

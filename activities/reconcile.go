@@ -3,6 +3,10 @@ package activities
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -13,6 +17,9 @@ import (
 
 // Runs are the workflows in Temporal.
 type Runs interface {
+	// Open are the investigations that run, by workflow id, with the id of their last run:
+	// as far as Temporal's list knows, which is late by a moment.
+	Open(ctx context.Context) (runs map[string]string, err error)
 	// Ending says how a workflow ended that began with a first run, without the
 	// record's usage and report; EndedAt nil = it runs. One that Temporal does not
 	// know is record.ErrNotFound.
@@ -46,28 +53,56 @@ type ReconcileOut struct {
 // put right: one that has just ended may be about to do it.
 const reconcileGrace = 10 * time.Second
 
+const (
+	reconcileTime = 45 * time.Second // of one turn, within the activity's timeout
+	reconcileSide = 8                // how many are asked about side by side
+)
+
 // Reconcile puts records right that say that an investigation runs whose workflow
 // has ended, and could not say so: somebody terminated it, or Temporal has lost it.
 func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
-	running, err := a.Records.Running(ctx)
+	silent, err := a.silent(ctx)
 	if err != nil {
-		return out, storeFailure(err)
+		return out, storeFailure(ended(ctx, err))
 	}
-	for _, r := range running {
-		closed, err := a.reconcile(ctx, r)
-		if closed {
-			out.Closed++
-		}
-		if err != nil { // it has its turn again at the next time, and the others now
-			a.Logger.Warn("the record of an investigation could not be put right", "investigation", r.ID, "error", err)
-		}
-		if ctx.Err() != nil {
-			break
-		}
+	working, cancel := context.WithTimeout(ctx, reconcileTime)
+	defer cancel()
+	var group sync.WaitGroup
+	var closed, next atomic.Int64
+	for range reconcileSide {
+		group.Go(func() {
+			for n := next.Add(1); n <= int64(len(silent)) && working.Err() == nil; n = next.Add(1) {
+				done, err := a.reconcile(working, silent[n-1])
+				if done {
+					closed.Add(1)
+				}
+				if err != nil { // it has its turn again at the next time, and the others now
+					a.Logger.Warn("the record of an investigation could not be put right", "investigation", silent[n-1].ID, "error", err)
+				}
+			}
+		})
 	}
-	return out, ended(ctx, nil)
+	group.Wait()
+	return ReconcileOut{Closed: int(closed.Load())}, ended(ctx, nil)
+}
+
+// silent are the investigations that are recorded as running and are not on Temporal's list,
+// or not with the run that began them. They come in no order: each has its turn some
+// time, also where one turn does not suffice for all.
+func (a *Activities) silent(ctx context.Context) ([]record.Investigation, error) {
+	recorded, err := a.Records.Running(ctx)
+	if err != nil || len(recorded) == 0 {
+		return nil, err
+	}
+	open, err := a.Runs.Open(ctx)
+	if err != nil { // then each is asked about
+		a.Logger.Warn("the running investigations could not be listed", "error", err)
+	}
+	silent := slices.DeleteFunc(recorded, func(r record.Investigation) bool { return open[r.WorkflowID] == r.RunID && r.RunID != "" })
+	rand.Shuffle(len(silent), func(i, j int) { silent[i], silent[j] = silent[j], silent[i] })
+	return silent, nil
 }
 
 func (a *Activities) reconcile(ctx context.Context, r record.Investigation) (closed bool, err error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,13 +19,30 @@ import (
 // temporalRuns is what Temporal says of workflows, and is asked to cancel.
 type temporalRuns struct {
 	endings   map[string]record.Investigation // by workflow id
+	open      map[string]string               // run ids of those on its list, by workflow id
 	failing   string                          // the workflow that it cannot tell of
+	hanging   string                          // the one of which it does not tell before it has told of all others
+	others    sync.WaitGroup
+	mu        sync.Mutex
 	cancelled []string
 }
 
-func (r *temporalRuns) Ending(_ context.Context, workflowID, _ string) (record.Investigation, error) {
-	if workflowID == r.failing {
+func (r *temporalRuns) Open(context.Context) (map[string]string, error) {
+	if r.open == nil {
+		return nil, errors.New("visibility is away")
+	}
+	return r.open, nil
+}
+
+func (r *temporalRuns) Ending(ctx context.Context, workflowID, _ string) (record.Investigation, error) {
+	switch workflowID {
+	case r.failing:
+		r.others.Done()
 		return record.Investigation{}, errors.New("deadline exceeded")
+	case r.hanging:
+		r.others.Wait()
+	default:
+		r.others.Done()
 	}
 	end, known := r.endings[workflowID]
 	if !known {
@@ -34,6 +52,8 @@ func (r *temporalRuns) Ending(_ context.Context, workflowID, _ string) (record.I
 }
 
 func (r *temporalRuns) CancelChildren(_ context.Context, _, prefix string, keep []string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.cancelled = append(r.cancelled, fmt.Sprint(prefix, keep))
 	return nil
 }
@@ -48,6 +68,9 @@ func TestReconcile(t *testing.T) {
 		want agent.Status
 		why  string
 	}{
+		"is listed":       {nil, time.Hour, agent.StatusRunning, ""},
+		"used again":      {nil, time.Hour, agent.StatusTerminated, "its workflow is gone from Temporal"},
+		"takes its time":  {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusTerminated, by},
 		"runs":            {&record.Investigation{}, time.Hour, agent.StatusRunning, ""},
 		"terminated":      {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusTerminated, by},
 		"just terminated": {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(0)}, time.Hour, agent.StatusRunning, ""},
@@ -56,7 +79,11 @@ func TestReconcile(t *testing.T) {
 		"cannot be asked": {&record.Investigation{Status: agent.StatusTerminated, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusRunning, ""},
 	}
 	b := newBench(t)
-	runs := &temporalRuns{endings: map[string]record.Investigation{"inv": {}}, failing: "cannot be asked"}
+	runs := &temporalRuns{
+		endings: map[string]record.Investigation{"inv": {}}, failing: "cannot be asked", hanging: "takes its time",
+		open: map[string]string{"is listed": "1", "used again": "2", "": ""},
+	}
+	runs.others.Add(len(tests) - 1) // and the bench's own, and not the one that is listed, nor the one that hangs
 	b.act.Runs = runs
 	for name, tt := range tests {
 		if tt.end != nil {
@@ -81,7 +108,7 @@ func TestReconcile(t *testing.T) {
 		}
 	}
 	slices.Sort(runs.cancelled)
-	if diff := cmp.Diff([]string{"terminated:1[]", "vanished:1[]"}, runs.cancelled); diff != "" {
+	if diff := cmp.Diff([]string{"takes its time:1[]", "terminated:1[]", "used again:1[]", "vanished:1[]"}, runs.cancelled); diff != "" {
 		t.Errorf("children cancelled (-want +got):\n%s", diff)
 	}
 }

@@ -37,7 +37,9 @@ func TestFailedCallsAreCharged(t *testing.T) {
 					p.Stages[0].Agents[0].Providers = []agent.Provider{{Name: "p", Model: "gpt-4o", Prices: agent.Prices{Input: 1}}}
 				})
 				b.act.Ledger = b.store
-				b.reply = func(llm.Request) (llm.Response, error) { return llm.Response{}, &llm.Error{Kind: tt.kind, Provider: "p"} }
+				b.reply = func(llm.Request) (llm.Response, error) {
+					return llm.Response{}, &llm.Error{Kind: tt.kind, Provider: "p"}
+				}
 				_, err := b.generate(activities.GenerateIn{Iteration: 1, Try: 1})
 				if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Details(&said) != nil {
 					t.Fatalf("got %v", err)
@@ -53,7 +55,9 @@ func TestFailedCallsAreCharged(t *testing.T) {
 			if err != nil || len(entries) != 1 || strings.Contains(entries[0].Text, "tokens: the provider may charge for it") != tt.spent {
 				t.Errorf("the transcript says %+v, %v", entries, err)
 			}
-			b.reply = func(llm.Request) (llm.Response, error) { return llm.Response{Content: "done", Finish: llm.FinishStop}, nil }
+			b.reply = func(llm.Request) (llm.Response, error) {
+				return llm.Response{Content: "done", Finish: llm.FinishStop}, nil
+			}
 			if out, err := b.generate(activities.GenerateIn{Iteration: 1, Try: 2}); err != nil || out.Exceeded != "" || out.Preview != "done" {
 				t.Errorf("with room for another try: %+v, %v", out, err)
 			}

@@ -46,7 +46,7 @@ calls may finish, and what does not finish goes on in another worker.`,
 	}
 	cmd.Flags().StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
 	cmd.Flags().StringVar(&f.store, "store", os.Getenv("INQUEST_STORE"), "path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: system.store of the configuration) [INQUEST_STORE]")
-	cmd.Flags().BoolVar(&f.adoptStore, "adopt-store", false, "take over a SQLite store that was moved here from another host, or whose host has a new name; make this store the fleet's in the place of another one")
+	cmd.Flags().BoolVar(&f.adoptStore, "adopt-store", false, "take over a SQLite store that was moved here from another host, or whose host has a new name, or that was another Temporal namespace's; make this store the fleet's in the place of another one")
 	cmd.Flags().StringVar(&f.taskQueue, "task-queue", workflows.TaskQueue, "task queue to serve; on one that MCP servers name as theirs (task_queue), only their tools are run: such a worker needs no model's key")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")

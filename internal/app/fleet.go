@@ -24,6 +24,9 @@ var ErrOtherStore = errors.New("this worker has another store than the fleet")
 func (h *Host) joinFleet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
+	if err := h.joinNamespace(ctx); err != nil {
+		return err
+	}
 	queue := cmp.Or(h.opts.TaskQueue, workflows.TaskQueue)
 	if len(h.ServersAlone()) > 0 || h.opts.TemporaryStore {
 		return h.checkFleet(ctx, queue)
@@ -37,6 +40,16 @@ func (h *Host) joinFleet(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// joinNamespace refuses a store that is another namespace's.
+func (h *Host) joinNamespace(ctx context.Context) error {
+	name := cmp.Or(h.opts.Temporal.Namespace, client.DefaultNamespace)
+	id, err := namespaceID(ctx, h.Client, name)
+	if err != nil {
+		return err
+	}
+	return h.Store.Join(ctx, id, name, h.opts.AdoptStore)
 }
 
 // checkFleet compares the mark of a queue, if there is one, with the host's store.

@@ -32,7 +32,8 @@ type HostOptions struct {
 	Store        string
 	DefaultStore string
 	// AdoptStore takes over a SQLite file that another host has marked (see
-	// store.Options), and makes the store the fleet's in the place of another one.
+	// store.Options) or that was another namespace's, and makes the store the fleet's in the
+	// place of another one.
 	AdoptStore bool
 	// TemporaryStore: the store ends with the process, so it is nobody else's.
 	TemporaryStore bool

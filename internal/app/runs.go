@@ -11,6 +11,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -24,6 +25,43 @@ import (
 type runs struct {
 	client    client.Client
 	namespace string
+}
+
+// Open implements activities.Runs.
+func (r runs) Open(ctx context.Context) (map[string]string, error) {
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: r.namespace, PageSize: listPage,
+		Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", workflows.TypeInvestigation),
+	}
+	open := map[string]string{}
+	err := r.list(ctx, request, func(info *workflowpb.WorkflowExecutionInfo) error {
+		open[info.GetExecution().GetWorkflowId()] = info.GetExecution().GetRunId()
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the running investigations: %w", err)
+	}
+	return open, nil
+}
+
+const listPage = 1000
+
+// list calls take with each workflow that a request asks for, until it returns an error.
+func (r runs) list(ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest, take func(*workflowpb.WorkflowExecutionInfo) error) error {
+	for {
+		page, err := r.client.ListWorkflow(ctx, request)
+		if err != nil {
+			return err
+		}
+		for _, info := range page.GetExecutions() {
+			if err := take(info); err != nil {
+				return err
+			}
+		}
+		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return nil
+		}
+	}
 }
 
 // Ending implements activities.Runs. A workflow's last run says how it ended; if
@@ -74,25 +112,21 @@ func (r runs) CancelChildren(ctx context.Context, workflowID, prefix string, kee
 	request := &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: r.namespace, Query: fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", workflowID),
 	}
-	for {
-		page, err := r.client.ListWorkflow(ctx, request)
-		if err != nil {
-			return fmt.Errorf("list the children of %s: %w", workflowID, err)
-		}
-		for _, info := range page.GetExecutions() {
-			child := info.GetExecution().GetWorkflowId()
-			if slices.Contains(keep, child) || !strings.HasPrefix(child, prefix+"/") {
-				continue
-			}
-			err := r.client.CancelWorkflow(ctx, child, "")
-			if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
-				return fmt.Errorf("cancel %s: %w", child, err)
-			}
-		}
-		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+	err := r.list(ctx, request, func(info *workflowpb.WorkflowExecutionInfo) error {
+		child := info.GetExecution().GetWorkflowId()
+		if slices.Contains(keep, child) || !strings.HasPrefix(child, prefix+"/") {
 			return nil
 		}
+		err := r.client.CancelWorkflow(ctx, child, "")
+		if _, ended := errors.AsType[*serviceerror.NotFound](err); ended {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("cancel the children of %s: %w", workflowID, err)
 	}
+	return nil
 }
 
 // scheduleReconcile makes the Temporal Schedule that puts records right. One that is

@@ -94,11 +94,11 @@ func knownAttributes(ctx context.Context, c client.Client, namespace string, wan
 	return true
 }
 
-// checkNamespace makes a worker that cannot work say so at once.
-func checkNamespace(ctx context.Context, c client.Client, namespace string) error {
-	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+// namespaceID makes a worker that cannot work say so at once.
+func namespaceID(ctx context.Context, c client.Client, namespace string) (id string, err error) {
+	described, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	if err != nil {
-		return fmt.Errorf("namespace %s: %w", namespace, err)
+		return "", fmt.Errorf("namespace %s: %w", namespace, err)
 	}
-	return nil
+	return described.GetNamespaceInfo().GetId(), nil
 }

@@ -93,7 +93,7 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	opts.Reconcile = cmp.Or(opts.Reconcile, DefaultReconcile)
 	setup, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
-	if err := checkNamespace(setup, opts.Client, opts.Namespace); err != nil {
+	if _, err := namespaceID(setup, opts.Client, opts.Namespace); err != nil {
 		return nil, err
 	}
 	w := &Worker{fatal: make(chan error, 1)}

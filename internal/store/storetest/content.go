@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -101,4 +102,20 @@ func testReopen(t *testing.T, open opener) {
 		t.Errorf("append by the old run: %v", err)
 	}
 	same(t, "next step", briefs(mustAppend(t, s, step("r2", row("r2", key(3, 0))))), []brief{{4, key(3, 0), "r2", false}})
+}
+
+// A store is that of the namespace that was first, unless another one takes it over.
+func testNamespace(t *testing.T, open opener) {
+	first, second, ctx := open(), open(), t.Context()
+	ok(t, first.Join(ctx, "1", "prod", false))
+	ok(t, second.Join(ctx, "1", "renamed", false))
+	err := second.Join(ctx, "2", "prod", false)
+	if err == nil || !strings.Contains(err.Error(), `that of namespace "prod" (id 1), and you work for namespace "prod" (id 2)`) {
+		t.Errorf("another namespace: %v", err)
+	}
+	ok(t, second.Join(ctx, "2", "prod", true))
+	ok(t, first.Join(ctx, "2", "prod", false))
+	if first.Join(ctx, "1", "prod", false) == nil {
+		t.Error("the old namespace came back")
+	}
 }

@@ -20,6 +20,7 @@ import (
 type Store interface {
 	Close() error
 	ID() string
+	Join(ctx context.Context, id, name string, adopt bool) error
 	SaveProgramTools(ctx context.Context, specs []tool.Spec) error
 	ProgramTools(ctx context.Context) ([]tool.Spec, error)
 
@@ -79,6 +80,7 @@ const patience = 30 * time.Second
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	tests := map[string]func(*testing.T, opener){
 		"append and read":              testAppendAndRead,
+		"one namespace":                testNamespace,
 		"reply of an iteration":        testReply,
 		"call of a reply":              testLookupCall,
 		"what is known of a reply":     testLookupReply,

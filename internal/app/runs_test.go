@@ -1,0 +1,113 @@
+package app
+
+import (
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/inquest-dev/inquest/internal/devserver"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// aTemporal is a real one, in this process.
+func aTemporal(t *testing.T) client.Options {
+	t.Helper()
+	server, err := devserver.Start(t.Context(), devserver.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	return client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+}
+
+func dial(t *testing.T, opts client.Options) client.Client {
+	t.Helper()
+	c, err := client.DialContext(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// What runs is asked for all at once.
+func TestOpenInvestigations(t *testing.T) {
+	t.Parallel()
+	c := dial(t, aTemporal(t))
+	want := map[string]string{}
+	for id, kind := range map[string]string{"a": workflows.TypeInvestigation, "b": workflows.TypeInvestigation, "c": workflows.TypeInvestigation, "fleet": workflows.TypeFleet} {
+		run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: workflows.TaskQueue}, kind, map[string]string{"chain": "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind == workflows.TypeInvestigation && id != "c" {
+			want[id] = run.GetRunID()
+		}
+	}
+	if err := c.TerminateWorkflow(t.Context(), "c", "", "test"); err != nil {
+		t.Fatal(err)
+	}
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) { // the list is late
+		got, err := runs{c, client.DefaultNamespace}.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		diff := cmp.Diff(want, got)
+		if diff == "" {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+// Workers of two namespaces, or of two Temporals, do not share a store.
+func TestStoreOfAnotherNamespace(t *testing.T) {
+	t.Parallel()
+	here, there := aTemporal(t), aTemporal(t)
+	_, err := dial(t, here).WorkflowService().RegisterNamespace(t.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: "other", WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := here
+	other.Namespace = "other"
+	content, err := store.Open(t.Context(), store.At(filepath.Join(t.TempDir(), "store.db")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { content.Close() })
+	join := func(where client.Options, adopt bool) error {
+		h := Host{Client: dial(t, client.Options{HostPort: where.HostPort, Logger: where.Logger}), Store: content, opts: HostOptions{Temporal: where, AdoptStore: adopt}}
+		for { // a namespace that was just registered is not known everywhere
+			err := h.joinNamespace(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "is not found") {
+				return err
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	for n, tt := range []struct {
+		where client.Options
+		adopt bool
+		fails string
+	}{
+		{here, false, ""}, {here, false, ""}, {other, false, `this one is that of namespace "default" (id `},
+		{there, false, "--adopt-store"}, {there, true, ""}, {here, false, "one namespace of one Temporal"},
+	} {
+		if err := join(tt.where, tt.adopt); tt.fails == "" && err != nil || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -12,9 +13,9 @@ import (
 
 // Heartbeats tells Temporal that an attempt of an activity is alive.
 type Heartbeats interface {
-	// Beat returns a *temporal.CanceledError if the activity was cancelled, and a
+	// Beat says what the attempt waits for, "" = nothing, to those who look at it. It returns a *temporal.CanceledError if the activity was cancelled, and a
 	// *serviceerror.NotFound if the attempt is over for Temporal.
-	Beat(ctx context.Context, taskToken []byte) error
+	Beat(ctx context.Context, taskToken []byte, waits string) error
 }
 
 const (
@@ -31,7 +32,7 @@ const (
 // seconds would cut every call that runs. Heartbeats say nothing about progress: a
 // model's stream has an idle timeout, a tool a timeout of its own.
 func (a *Activities) attend(ctx context.Context) (work context.Context, stop func()) {
-	work, cut := context.WithCancelCause(ctx)
+	work, cut := context.WithCancelCause(context.WithValue(ctx, waitingKey{}, new(atomic.Bool)))
 	beating, over := context.WithCancel(context.WithoutCancel(ctx)) // what is cut may still have to write what is in hand
 	stop = func() {
 		over()
@@ -49,7 +50,7 @@ func (a *Activities) attend(ctx context.Context) (work context.Context, stop fun
 				return
 			case <-ticker.C:
 			}
-			if err := a.beat(beating, activity.GetInfo(ctx).TaskToken, work.Err() == nil); err != nil {
+			if err := a.beat(beating, activity.GetInfo(ctx).TaskToken, waits(work), work.Err() == nil); err != nil {
 				cut(err)
 			}
 		}
@@ -58,10 +59,10 @@ func (a *Activities) attend(ctx context.Context) (work context.Context, stop fun
 }
 
 // beat returns an error only if the attempt has to end; first = it was not told before.
-func (a *Activities) beat(ctx context.Context, token []byte, first bool) error {
+func (a *Activities) beat(ctx context.Context, token []byte, waits string, first bool) error {
 	asking, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
-	err := a.Heartbeats.Beat(asking, token)
+	err := a.Heartbeats.Beat(asking, token, waits)
 	_, over := errors.AsType[*serviceerror.NotFound](err)
 	switch {
 	case temporal.IsCanceledError(err):
@@ -73,6 +74,23 @@ func (a *Activities) beat(ctx context.Context, token []byte, first bool) error {
 		return errReplaced{err}
 	}
 	return nil
+}
+
+// waitingKey is that of a flag in an activity's context: what is in hand waits for the store.
+type waitingKey struct{}
+
+func setWaiting(ctx context.Context, waiting bool) {
+	if flag, ok := ctx.Value(waitingKey{}).(*atomic.Bool); ok {
+		flag.Store(waiting)
+	}
+}
+
+// waits is what the activity waits for, as the type of an error.
+func waits(ctx context.Context) string {
+	if flag, ok := ctx.Value(waitingKey{}).(*atomic.Bool); ok && flag.Load() {
+		return ErrorStore
+	}
+	return ""
 }
 
 // errReplaced is the cause of a context whose attempt is over for Temporal: another

@@ -198,6 +198,7 @@ func ended(ctx context.Context, err error) error {
 // store is away: a reply is paid for, and what a call did cannot be asked a second time.
 func (a *Activities) keep(ctx context.Context, write func(context.Context) error) error {
 	until := time.Now().Add(keepFor)
+	defer setWaiting(ctx, false)
 	for wait := time.Second; ; wait = min(2*wait, keepTry) {
 		trying, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTry)
 		err := write(trying)
@@ -206,6 +207,7 @@ func (a *Activities) keep(ctx context.Context, write func(context.Context) error
 		if !away || time.Now().Add(wait).After(until) {
 			return err
 		}
+		setWaiting(ctx, true)
 		a.Logger.Warn("the store is away; what is in hand is kept", "next_try", wait, "error", err)
 		time.Sleep(wait)
 	}

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -24,11 +25,23 @@ func (f *full) AppendReply(ctx context.Context, step transcript.Step) ([]transcr
 	return f.Transcripts.AppendReply(ctx, step)
 }
 
+// teller counts the heartbeats that say that the store is waited for.
+type teller struct{ waits atomic.Int32 }
+
+func (t *teller) Beat(_ context.Context, _ []byte, waits string) error {
+	if waits == activities.ErrorStore {
+		t.waits.Add(1)
+	}
+	return nil
+}
+
 // A reply that cannot be written is kept by its worker until it can be: it is paid for once.
 func TestReplyIsKeptWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.act.Transcripts = &full{b.store, 2}
+	told := &teller{}
+	b.act.Heartbeats = told
 	calls := 0
 	b.reply = func(llm.Request) (llm.Response, error) {
 		calls++
@@ -36,5 +49,8 @@ func TestReplyIsKeptWhileTheStoreIsAway(t *testing.T) {
 	}
 	if out, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil || out.Preview != "done" || calls != 1 {
 		t.Errorf("%d calls: %+v, %v", calls, out, err)
+	}
+	if told.waits.Load() == 0 { // three seconds, and two heartbeats
+		t.Error("nobody is told what it waits for")
 	}
 }

@@ -50,6 +50,7 @@ func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
 		if err := t.ask(ctx, &status); err != nil {
 			return err
 		}
+		addTroubles(&status, t.troubles(ctx))
 		return c.printStatus(status, t.agents(ctx, status), asJSON)
 	}
 	if !gone {

@@ -343,6 +343,9 @@ type Status struct {
 	// Outages are providers that are waited for, Asleep agents that have paused.
 	Outages []Outage `json:"outages,omitempty"`
 	Asleep  []Asleep `json:"asleep,omitempty"`
+	// Troubles are activities that wait for something of ours. Only Temporal knows them: whoever
+	// asks it adds them to what the query says.
+	Troubles []Trouble `json:"troubles,omitempty"`
 	// Questions wait for people's answers.
 	Questions []Interrupt `json:"questions,omitempty"`
 	// Answers are the newest, as the agents are told them.
@@ -361,6 +364,19 @@ type Status struct {
 	Errors      []StageError `json:"errors,omitempty"`
 	Undelivered []string     `json:"undelivered,omitempty"`
 	Error       string       `json:"error,omitempty"`
+}
+
+// Trouble is an activity that fails again and again, or waits, for something of ours.
+type Trouble struct {
+	Workflow  string `json:"workflow"` // the id
+	Activity  string `json:"activity"` // the type
+	ErrorType string `json:"error_type"`
+	// Error is what a worker lacks that cannot do it. Errors of the store are for the
+	// workers' logs: they may name what is nobody else's business.
+	Error   string    `json:"error,omitempty"`
+	Since   time.Time `json:"since"` // that the activity is tried
+	Attempt int       `json:"attempt"`
+	Next    time.Time `json:"next,omitzero"` // attempt; zero: one runs, or waits for a worker
 }
 
 // Output is what a stage hands on.

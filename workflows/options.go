@@ -21,9 +21,9 @@ const HeartbeatTimeout = 12 * time.Second
 // makes a slow store or a busy worker decide again and again, without an end.
 const WorkflowTaskTimeout = 10 * time.Second
 
-// patience is how long what is ours is waited for: the store and Temporal. It is nobody's
+// Patience is how long what is ours is waited for: the store and Temporal. It is nobody's
 // fault that works on an investigation, and people mend it.
-const patience = 7 * 24 * time.Hour
+const Patience = 7 * 24 * time.Hour
 
 const (
 	firstRetry       = time.Second // also after a crash, so never longer
@@ -68,7 +68,7 @@ func retry(longest time.Duration) *temporal.RetryPolicy {
 
 func storeOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ScheduleToCloseTimeout: patience,
+		ScheduleToCloseTimeout: Patience,
 		StartToCloseTimeout:    storeTimeout,
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true, // what it writes is written before the workflow goes on
@@ -80,7 +80,7 @@ func storeOptions(ctx workflow.Context, summary string) workflow.Context {
 // codeOptions are for functions of the worker's program.
 func codeOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ScheduleToCloseTimeout: patience,
+		ScheduleToCloseTimeout: Patience,
 		StartToCloseTimeout:    activities.CodeTime + grace, // RunHook and RunMock keep to the function's time themselves
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
@@ -91,7 +91,7 @@ func codeOptions(ctx workflow.Context, summary string) workflow.Context {
 
 func generateOptions(ctx workflow.Context, t agent.Timeouts, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ScheduleToCloseTimeout: patience,
+		ScheduleToCloseTimeout: Patience,
 		StartToCloseTimeout:    2*orDefault(t.Iteration.D(), defaultIteration) + grace, // Generate keeps to the iteration's time itself
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
@@ -103,7 +103,7 @@ func generateOptions(ctx workflow.Context, t agent.Timeouts, summary string) wor
 func toolOptions(ctx workflow.Context, t agent.Timeouts, call activities.Call) workflow.Context {
 	options := workflow.ActivityOptions{
 		TaskQueue:              call.Queue,
-		ScheduleToCloseTimeout: patience,
+		ScheduleToCloseTimeout: Patience,
 		StartToCloseTimeout:    orDefault(t.Tool.D(), defaultTool) + grace,
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
@@ -137,7 +137,7 @@ func ownToolOptions(ctx workflow.Context, summary string) workflow.Context {
 func listOptions(ctx workflow.Context, t agent.Timeouts, server agent.ServerSkeleton) workflow.Context {
 	options := workflow.ActivityOptions{
 		TaskQueue:              server.TaskQueue,
-		ScheduleToCloseTimeout: patience,
+		ScheduleToCloseTimeout: Patience,
 		StartToCloseTimeout:    listTimeout,
 		HeartbeatTimeout:       HeartbeatTimeout,
 		RetryPolicy:            retry(30 * time.Second),

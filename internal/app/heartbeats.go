@@ -11,6 +11,9 @@ import (
 type heartbeats struct{ client client.Client }
 
 // Beat implements activities.Heartbeats.
-func (h heartbeats) Beat(ctx context.Context, taskToken []byte) error {
+func (h heartbeats) Beat(ctx context.Context, taskToken []byte, waits string) error {
+	if waits != "" {
+		return h.client.RecordActivityHeartbeat(ctx, taskToken, waits)
+	}
 	return h.client.RecordActivityHeartbeat(ctx, taskToken)
 }

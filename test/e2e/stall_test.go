@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -153,7 +154,20 @@ func TestStallOfSQLite(t *testing.T) {
 		t.Fatal(err)
 	}
 	pass()
-	time.Sleep(lasting(15*time.Second, 10*time.Minute))
+	began := time.Now()
+	var status workflows.Status
+	for deadline := began.Add(15 * time.Second); !strings.HasPrefix(status.WaitingFor, "the store, since "); {
+		if time.Now().After(deadline) {
+			t.Fatalf("nobody is told that the store is waited for: %+v", status)
+		}
+		if err := json.Unmarshal([]byte(w.must("status", "lab", "--json")), &status); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(status.Troubles) == 0 || status.Troubles[0].ErrorType != "Store" || !strings.Contains(w.must("status", "lab"), "waiting for the store, since ") {
+		t.Errorf("status: %+v", status)
+	}
+	time.Sleep(lasting(15*time.Second, 10*time.Minute) - time.Since(began))
 	if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}

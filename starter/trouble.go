@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// troubles asks Temporal which activities of an investigation wait for the store, or for a
+// worker that can do them: the workflows do not know it, and the store may be what is away.
+func (t target) troubles(ctx context.Context) []workflows.Trouble {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	const below = 2 // stages, and their agents
+	out := troubles(ctx, t.client, t.workflow, below)
+	slices.SortFunc(out, func(a, b workflows.Trouble) int { return a.Since.Compare(b.Since) })
+	return out
+}
+
+func troubles(ctx context.Context, conn client.Client, workflowID string, below int) (out []workflows.Trouble) {
+	found, err := conn.DescribeWorkflowExecution(ctx, workflowID, "")
+	if err != nil {
+		return nil // it may just have ended
+	}
+	for _, a := range found.GetPendingActivities() {
+		if trouble, ok := troubleOf(a); ok {
+			trouble.Workflow = workflowID
+			out = append(out, trouble)
+		}
+	}
+	for _, child := range found.GetPendingChildren() {
+		if below > 0 {
+			out = append(out, troubles(ctx, conn, child.GetWorkflowId(), below-1)...)
+		}
+	}
+	return out
+}
+
+// recentStart is how long an attempt may run and still be taken for one that fails as the one
+// before it did: what touches the store alone takes no longer.
+const recentStart = time.Minute
+
+func troubleOf(a *workflowpb.PendingActivityInfo) (t workflows.Trouble, ok bool) {
+	t = workflows.Trouble{Activity: a.GetActivityType().GetName(), Attempt: int(a.GetAttempt()), Since: a.GetScheduledTime().AsTime()}
+	if end := a.GetExpirationTime(); end != nil {
+		t.Since = end.AsTime().Add(-workflows.Patience)
+	}
+	if next := a.GetNextAttemptScheduleTime(); next != nil {
+		t.Next = next.AsTime()
+	}
+	failure := a.GetLastFailure()
+	t.ErrorType = failure.GetApplicationFailureInfo().GetType()
+	if a.GetState() == enumspb.PENDING_ACTIVITY_STATE_STARTED {
+		began := a.GetLastStartedTime().AsTime()
+		switch {
+		case a.GetLastHeartbeatTime().AsTime().After(began) && waits(a) != "":
+			t.ErrorType = waits(a)
+		case time.Since(began) > recentStart:
+			return t, false
+		}
+	}
+	if t.ErrorType == activities.ErrorWorkerCannot {
+		t.Error = failure.GetMessage()
+	}
+	return t, t.ErrorType == activities.ErrorStore || t.ErrorType == activities.ErrorWorkerCannot
+}
+
+// waits is what the attempt that runs says it waits for.
+func waits(a *workflowpb.PendingActivityInfo) (errorType string) {
+	_ = converter.GetDefaultDataConverter().FromPayloads(a.GetHeartbeatDetails(), &errorType) // there may be none
+	return errorType
+}
+
+// addTroubles makes a status say what is waited for besides people.
+func addTroubles(s *workflows.Status, all []workflows.Trouble) {
+	s.Troubles = all
+	words := present([]string{
+		troubleLine("the store", all, activities.ErrorStore), troubleLine("a worker that can do it", all, activities.ErrorWorkerCannot),
+	})
+	if people := s.Status == agent.StatusPaused || len(s.Waiting)+len(s.Questions) > 0; people && len(words) > 0 {
+		words = append([]string{s.WaitingFor}, words...)
+	}
+	s.WaitingFor = cmp.Or(strings.Join(words, "; and for "), s.WaitingFor)
+}
+
+// troubleLine says what the activities wait for whose errors are of a type; "" = there are none.
+func troubleLine(what string, all []workflows.Trouble, errorType string) string {
+	all = slices.DeleteFunc(slices.Clone(all), func(t workflows.Trouble) bool { return t.ErrorType != errorType })
+	if len(all) == 0 {
+		return ""
+	}
+	t := all[0]
+	text := fmt.Sprintf("%s, since %s (%s of %s", what, atClock(t.Since), t.Activity, t.Workflow)
+	if len(all) > 1 {
+		text += fmt.Sprintf(" and %d more", len(all)-1)
+	}
+	text += fmt.Sprintf(", attempt %d", t.Attempt)
+	if t.Error != "" {
+		text += ": " + t.Error
+	}
+	if !t.Next.IsZero() {
+		text += ", next at " + atClock(t.Next)
+	}
+	return text + ")"
+}
+
+func atClock(t time.Time) string { return t.UTC().Format("15:04:05 MST") }

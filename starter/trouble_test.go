@@ -1,0 +1,98 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+const (
+	backingOff = enumspb.PENDING_ACTIVITY_STATE_SCHEDULED
+	atWork     = enumspb.PENDING_ACTIVITY_STATE_STARTED
+)
+
+// What Temporal says of pending activities becomes what people are told; the text of a
+// store's error is not among it.
+func TestTroubles(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	pending := func(state enumspb.PendingActivityState, errorType string, started time.Duration, heartbeat string) *workflowpb.PendingActivityInfo {
+		a := &workflowpb.PendingActivityInfo{
+			ActivityType: &commonpb.ActivityType{Name: "Generate"}, State: state, Attempt: 7, ScheduledTime: timestamppb.New(now),
+			ExpirationTime: timestamppb.New(now.Add(workflows.Patience - time.Hour)),
+		}
+		if errorType != "" {
+			a.LastFailure = &failurepb.Failure{Message: "postgres://inquest:s3cret@db: refused", FailureInfo: &failurepb.Failure_ApplicationFailureInfo{
+				ApplicationFailureInfo: &failurepb.ApplicationFailureInfo{Type: errorType},
+			}}
+		}
+		if errorType == "WorkerCannot" {
+			a.LastFailure.Message = `this worker has no hook "h"`
+		}
+		if state == atWork {
+			a.LastStartedTime = timestamppb.New(now.Add(-started))
+		} else if errorType != "" {
+			a.NextAttemptScheduleTime = timestamppb.New(now.Add(time.Minute))
+		}
+		if heartbeat != "" {
+			a.HeartbeatDetails, a.LastHeartbeatTime = payloads(heartbeat), timestamppb.New(now)
+		}
+		return a
+	}
+	for name, tt := range map[string]struct {
+		activity *workflowpb.PendingActivityInfo
+		says     string // "" = nothing is wrong
+	}{
+		"begins":                {pending(backingOff, "", 0, ""), ""},
+		"works":                 {pending(atWork, "", time.Second, ""), ""},
+		"the store is away":     {pending(backingOff, "Store", 0, ""), "the store, since SINCE (Generate of w, attempt 7, next at NEXT)"},
+		"it is tried":           {pending(atWork, "Store", time.Second, ""), "the store, since SINCE (Generate of w, attempt 7)"},
+		"it is back":            {pending(atWork, "Store", 5*time.Minute, ""), ""},
+		"what is in hand waits": {pending(atWork, "", 5*time.Minute, "Store"), "the store, since SINCE (Generate of w, attempt 7)"},
+		"an attempt before did": {pending(backingOff, "WorkerStopping", 0, "Store"), ""},
+		"another worker is waited for": {pending(backingOff, "WorkerCannot", 0, ""),
+			`a worker that can do it, since SINCE (Generate of w, attempt 7: this worker has no hook "h", next at NEXT)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var all []workflows.Trouble
+			if trouble, ok := troubleOf(tt.activity); ok {
+				trouble.Workflow = "w"
+				all = append(all, trouble)
+			}
+			s := workflows.Status{Status: agent.StatusRunning, WaitingFor: "the agents of stage dig"}
+			addTroubles(&s, all)
+			want := strings.NewReplacer("SINCE", atClock(now.Add(-time.Hour)), "NEXT", atClock(now.Add(time.Minute))).Replace(tt.says)
+			if want == "" {
+				want = "the agents of stage dig"
+			}
+			if diff := cmp.Diff(want, s.WaitingFor); diff != "" {
+				t.Errorf("waits for (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// People that are waited for are named first, and one kind of trouble is told once.
+func TestTroublesBesidePeople(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 17, 14, 0, 9, 0, time.UTC)
+	s := workflows.Status{Status: agent.StatusPaused, WaitingFor: "a person: signal resume or conclude"}
+	store := workflows.Trouble{Workflow: "w", Activity: "Finish", ErrorType: "Store", Since: at, Attempt: 2}
+	addTroubles(&s, []workflows.Trouble{store, store, {Workflow: "w", Activity: "RunHook", ErrorType: "WorkerCannot", Since: at, Attempt: 1}})
+	want := "a person: signal resume or conclude; and for the store, since 14:00:09 UTC (Finish of w and 1 more, attempt 2); " +
+		"and for a worker that can do it, since 14:00:09 UTC (RunHook of w, attempt 1)"
+	if diff := cmp.Diff(want, s.WaitingFor); diff != "" || len(s.Troubles) != 3 {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

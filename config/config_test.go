@@ -176,7 +176,7 @@ func TestVariablesKeepStructure(t *testing.T) {
 
 func (fs Findings) failures() (out Findings) {
 	for _, f := range fs {
-		if f.Severity != SeverityWarning {
+		if !f.Accepted() {
 			out = append(out, f)
 		}
 	}

@@ -14,6 +14,7 @@ type Severity string
 const (
 	SeverityCritical Severity = "critical" // a file cannot be read
 	SeverityError    Severity = "error"    // the configuration is refused
+	SeverityDanger   Severity = "danger"   // accepted, but what it allows can do harm
 	SeverityWarning  Severity = "warning"  // accepted, but worth a look
 )
 
@@ -37,8 +38,8 @@ func (f Finding) String() string {
 	case f.File != "":
 		parts = append(parts, f.File)
 	}
-	if f.Severity == SeverityWarning {
-		parts = append(parts, "warning")
+	if f.Accepted() {
+		parts = append(parts, string(f.Severity))
 	}
 	if f.Path != "" {
 		parts = append(parts, f.Path)
@@ -46,7 +47,13 @@ func (f Finding) String() string {
 	return strings.Join(append(parts, f.Message), ": ")
 }
 
-// Findings is everything that is wrong with a configuration, sorted by file and line.
+// Accepted reports whether a configuration with the finding can be used.
+func (f Finding) Accepted() bool {
+	return f.Severity == SeverityDanger || f.Severity == SeverityWarning
+}
+
+// Findings is everything that is wrong with a configuration: what is dangerous
+// first, and then by file and line.
 type Findings []Finding
 
 // Error lists all findings, one per line.
@@ -58,9 +65,19 @@ func (fs Findings) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Failed reports whether the configuration is refused: something worse than a warning was found.
+// Failed reports whether the configuration is refused: something was found that is not accepted.
 func (fs Findings) Failed() bool {
-	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity != SeverityWarning })
+	return slices.ContainsFunc(fs, func(f Finding) bool { return !f.Accepted() })
+}
+
+// Count is how many findings have a severity.
+func (fs Findings) Count(severity Severity) (n int) {
+	for _, f := range fs {
+		if f.Severity == severity {
+			n++
+		}
+	}
+	return n
 }
 
 const maxFindings = 200
@@ -73,7 +90,7 @@ func (fs Findings) capped() Findings {
 		return fs
 	}
 	worst := func(f Finding) int {
-		return slices.Index([]Severity{SeverityCritical, SeverityError, SeverityWarning}, f.Severity)
+		return slices.Index([]Severity{SeverityCritical, SeverityError, SeverityDanger, SeverityWarning}, f.Severity)
 	}
 	slices.SortStableFunc(fs, func(a, b Finding) int { return cmp.Compare(worst(a), worst(b)) })
 	more := Finding{Severity: fs[maxFindings].Severity, Message: fmt.Sprintf("and %d more findings", len(fs)-maxFindings)}
@@ -83,9 +100,15 @@ func (fs Findings) capped() Findings {
 }
 
 func (fs Findings) sort() {
+	later := func(f Finding) int {
+		if f.Severity == SeverityDanger {
+			return 0
+		}
+		return 1
+	}
 	slices.SortStableFunc(fs, func(a, b Finding) int {
 		return cmp.Or(
-			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(later(a), later(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
 }

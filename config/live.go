@@ -76,7 +76,7 @@ func (l *Live) reload(ctx context.Context, files snapshot) {
 	next, findings := Check(l.opts.Source)
 	for _, f := range findings {
 		level := slog.LevelError
-		if f.Severity == SeverityWarning {
+		if f.Accepted() {
 			level = slog.LevelWarn
 		}
 		l.opts.Logger.Log(ctx, level, "configuration", "finding", f.String())

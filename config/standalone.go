@@ -18,6 +18,16 @@ func (c *Config) AgentPlan(name string) (agent.AgentPlan, error) {
 	return (&resolver{Config: c, seen: map[string]bool{}}).agent(w), nil
 }
 
+// OwnAgents names the definitions that the user has written, sorted.
+func (c *Config) OwnAgents() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		if !c.report.builtIn(entryPath("agents", name)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // standalone is an agent that works outside of any chain.
 func (c *Config) standalone(name string) (work, error) {
 	def, ok := c.Agents[name]

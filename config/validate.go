@@ -10,6 +10,7 @@ import (
 type validator struct {
 	*Config
 	*report
+	unaskedBy map[string]bool // see unasked
 }
 
 // validate checks everything; each type checks itself.

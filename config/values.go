@@ -36,6 +36,7 @@ func (v *validator) values(p path, value reflect.Value, f field) {
 }
 
 func (v *validator) value(p path, value reflect.Value, f field) {
+	v.hazards(p, value, f)
 	switch {
 	case value.Kind() == reflect.String:
 		v.word(p, value.String(), vocabularyOf(f.enum))

@@ -34,7 +34,8 @@ func (c *cli) root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "starter", Short: "Start, watch and steer investigations", Long: rootHelp,
 		SilenceErrors: true, SilenceUsage: true, Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { app.WarnOfPassword(cmd) },
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &command.UsageError{Err: err} })
 	set := cmd.PersistentFlags()

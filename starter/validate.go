@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,23 +16,24 @@ import (
 
 func (c *cli) validateCommand() *cobra.Command {
 	var dir string
-	var credentials, asJSON bool
+	var credentials, strict, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "validate [DIR]",
 		Short: "Check a configuration and print all that is wrong with it",
 		Long: `Check a configuration (a directory with *.yaml, or one file) and print all that is
-wrong with it, and what its agents may do without asking a person. Without one, what
-is built in is checked.`,
+wrong with it, what is dangerous first, and what its agents may do without asking a
+person. Without one, what is built in is checked.`,
 		Args: atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			return c.validate(dir, credentials, asJSON)
+			return c.validate(dir, credentials, strict, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "config", c.getenv("INQUEST_CONFIG"), "directory or file with the configuration [INQUEST_CONFIG]")
 	cmd.Flags().BoolVar(&credentials, "credentials", false, "also ask for the providers' keys, as workers do")
+	cmd.Flags().BoolVar(&strict, "strict", false, "refuse what is dangerous, too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	return cmd
 }
@@ -44,7 +47,7 @@ type verified struct {
 	Unattended []unattended `json:"unattended"`
 }
 
-func (c *cli) validate(dir string, credentials, asJSON bool) error {
+func (c *cli) validate(dir string, credentials, strict, asJSON bool) error {
 	store, err := c.storePath()
 	if err != nil {
 		return err
@@ -52,16 +55,18 @@ func (c *cli) validate(dir string, credentials, asJSON bool) error {
 	cfg, findings := config.Check(config.Source{
 		Dir: dir, Env: command.Env(filepath.Dir(store)), SkipCredentials: !credentials,
 	})
+	findings = append(c.storeDangers(cfg), findings...)
+	refused := findings.Failed() || strict && findings.Count(config.SeverityDanger) > 0
 	var free []unattended
 	if !findings.Failed() {
 		free = unattendedIn(cfg)
 	}
 	if asJSON {
-		err = c.printJSON(verified{dir, !findings.Failed(), append(config.Findings{}, findings...), append([]unattended{}, free...)})
+		err = c.printJSON(verified{dir, !refused, append(config.Findings{}, findings...), append([]unattended{}, free...)})
 	} else {
 		err = errors.Join(c.printFindings(dir, findings), c.printUnattended(free))
 	}
-	if err == nil && findings.Failed() {
+	if err == nil && refused {
 		err = usagef("the configuration is refused")
 	}
 	return err
@@ -76,16 +81,11 @@ func (c *cli) printFindings(dir string, findings config.Findings) error {
 	if dir == "" {
 		dir = "the built-in configuration"
 	}
-	errs, warnings := tally(findings)
-	_, err := fmt.Fprintf(c.out, "%s: %s, %s\n", dir, terminal.Count(errs, "error"), terminal.Count(warnings, "warning"))
-	return err
-}
-
-func tally(findings config.Findings) (errs, warnings int) {
-	for _, f := range findings {
-		if f.Severity == config.SeverityWarning {
-			warnings++
-		}
+	dangers, warnings := findings.Count(config.SeverityDanger), findings.Count(config.SeverityWarning)
+	counts := []string{terminal.Count(len(findings)-dangers-warnings, "error"), terminal.Count(warnings, "warning")}
+	if dangers > 0 {
+		counts = slices.Insert(counts, 0, terminal.Count(dangers, "danger"))
 	}
-	return len(findings) - warnings, warnings
+	_, err := fmt.Fprintf(c.out, "%s: %s\n", dir, strings.Join(counts, ", "))
+	return err
 }

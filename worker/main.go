@@ -61,6 +61,7 @@ calls may finish, and what does not finish goes on in another worker.`,
 }
 
 func run(cmd *cobra.Command, f flags) error {
+	app.WarnOfPassword(cmd)
 	opts, err := options(cmd, f)
 	if err != nil {
 		return err

@@ -98,7 +98,11 @@ func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 		return nil, err
 	}
 	for _, finding := range live.Current().Warnings() {
-		opts.Logger.Debug("configuration", "finding", finding.String())
+		level := slog.LevelDebug
+		if finding.Severity == config.SeverityDanger {
+			level = slog.LevelWarn
+		}
+		opts.Logger.Log(ctx, level, "configuration", "finding", finding.String())
 	}
 	if opts.Embedding == nil {
 		if err := PrepareSample(opts.Data); err != nil {

@@ -34,6 +34,19 @@ func IsDSN(target string) bool {
 	return strings.HasPrefix(target, "postgres://") || strings.HasPrefix(target, "postgresql://")
 }
 
+// HasPassword reports whether an address has a password in it, or may have.
+func HasPassword(target string) bool {
+	if !IsDSN(target) {
+		return false
+	}
+	u, ok := parseDSN(target)
+	if !ok {
+		return true
+	}
+	_, set := u.User.Password()
+	return set || u.Query().Has("password")
+}
+
 // String names the store for people: the path, or the address without its
 // password and settings.
 func (o Options) String() string {

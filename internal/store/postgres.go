@@ -49,6 +49,12 @@ func openPostgres(ctx context.Context, opts Options) (database, error) {
 	if err != nil {
 		return database{}, err
 	}
+	switch secrecy, err := secrecyOf(config); {
+	case err != nil:
+		return database{}, err
+	case secrecy != Verified:
+		opts.Logger.WarnContext(ctx, "the store's connections are not safe: "+string(secrecy), "store", opts.String())
+	}
 	db := &postgres{config: config, pool: sql.OpenDB(pipelining{stdlib.GetConnector(*config)}), news: newNews(), logger: opts.Logger}
 	db.pool.SetMaxOpenConns(connections)
 	db.pool.SetMaxIdleConns(connections)

@@ -78,6 +78,11 @@ func Unattended(config agent.ToolConfig) (risks []agent.Risk) {
 	return risks
 }
 
+// Asks reports whether an agent may call tools of a risk and has to ask a person.
+func Asks(config agent.ToolConfig, risk agent.Risk) bool {
+	return admits(config.Access, risk) && newRules(config).approval(risk)
+}
+
 // limits are what the configuration says of one tool. Both spellings may have
 // permissions; then both hold.
 func (r rules) limits(name, wire string) (all limits) {

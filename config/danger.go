@@ -1,0 +1,246 @@
+package config
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/braces"
+	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// hazard is something that a configuration may say, and that can do harm.
+type hazard struct {
+	fields   []string // of the Go types: Type.Field; none = all texts
+	when     func(v *validator, p path, value reflect.Value) bool
+	severity Severity
+	what     string // it does
+	instead  string
+}
+
+// hazards are all that is known of. What is allowed on purpose stays allowed: only
+// validate --strict refuses it.
+var hazards = []hazard{
+	{[]string{"ToolConfig.ConfirmDestructive"}, destroysUnasked, SeverityDanger,
+		"agents destroy without asking a person", "leave it out, and exempt single tools by the risk of their server"},
+	{[]string{"Shell.Enabled"}, runsAnything, SeverityDanger,
+		"agents run any command as the worker's user, and nobody is asked", "list the commands in allow, or have risk: high ask a person"},
+	{[]string{"Shell.Allow"}, oneOf(interpreters), SeverityDanger,
+		"this command starts others, so the list allows everything", "allow the commands that are needed"},
+	{[]string{"Server.TrustAnnotations"}, trustsNetwork, SeverityDanger,
+		"a server on the network says itself which of its calls need no person", "leave it out, and give the risk of single tools"},
+
+	{[]string{"Transport.VerifySSL"}, isFalse, SeverityDanger,
+		"whoever is on the way can answer as the server, and reads the tokens", "have the system trust the server's authority (SSL_CERT_FILE)"},
+	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, inTheClear, SeverityDanger,
+		"what is sent, tokens too, can be read and changed on the way", "https"},
+
+	{[]string{"AlertMasking.Enabled", "DataMasking.Enabled"}, isFalse, SeverityDanger,
+		"secrets go to the model, into the store and to whoever reads it", "leave it on, and choose patterns"},
+	{[]string{"Limits.Data"}, overADataLimit, SeverityDanger,
+		"each model call carries that much, so whoever sends an alert says what it costs", "1 MB at most, and attach what is larger"},
+
+	{[]string{"Transport.Env", "Transport.BearerToken", "Transport.CustomHeaders", "Postgres.DSN"}, plainSecret, SeverityDanger,
+		"a secret stands in the file", "a variable, {{.NAME}}"},
+	{nil, vendorToken, SeverityDanger,
+		"a key or token of a well-known form stands here", "a variable where secrets belong: env, bearer_token, custom_headers"},
+	{[]string{"Transport.Args"}, secretArgument, SeverityDanger,
+		"everybody on the host can read the arguments of a process", "env"},
+	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, namedSecret, SeverityDanger,
+		"a secret in a URL is in the logs of everybody on the way", "bearer_token or custom_headers"},
+	{[]string{"Transport.URL", "Transport.SessionCleanupURL", "Provider.BaseURL"}, variableInQuery, SeverityWarning,
+		"a variable in a URL's query: a secret there is in the logs of everybody on the way", "bearer_token or custom_headers, for secrets"},
+	{toldToModels, namedSecret, SeverityDanger,
+		"a secret is told to the model, and kept in the store", "leave it out"},
+	{toldToModels, hasVariable, SeverityWarning,
+		"a variable's value is told to the model, and kept in the store", "no secrets here"},
+}
+
+// toldToModels are texts that prompts are made of.
+var toldToModels = []string{"Agent.CustomInstructions", "Server.Instructions", "Defaults.Runbook", "Chain.Runbook", "MemoryBlock.Value"}
+
+// interpreters are commands that run others.
+var interpreters = strings.Fields("sh bash dash zsh ksh busybox env xargs find awk gawk perl python python3 ruby node php lua ssh sudo su nohup timeout watch")
+
+const (
+	muchData     = 1 << 20 // bytes
+	sampleSecret = "q8Zr2LxW0pT7vN4k"
+)
+
+// secret and vendors find secrets as they are found in all that is masked:
+// by their names, and by well-known forms alone.
+var (
+	secret  = maskerOf([]string{"security"}, nil)
+	vendors = maskerOf(nil, []string{"github_token", "slack_token", "aws_access_key", "gcp_key", "private_key"})
+)
+
+func maskerOf(groups, patterns []string) func(text string) bool {
+	all, _ := mask.Expand(groups, patterns)
+	m, err := mask.New(agent.Masking{Patterns: all})
+	return func(text string) bool {
+		masked, maskErr := m.Text(context.Background(), text)
+		return err == nil && maskErr == nil && masked != text
+	}
+}
+
+// hazards reports the hazards of a value that somebody wrote.
+func (v *validator) hazards(p path, value reflect.Value, f field) {
+	if v.builtIn(p) || value.IsZero() && value.Kind() == reflect.String {
+		return
+	}
+	for _, h := range hazards {
+		here := slices.Contains(h.fields, f.owner+"."+f.name) || h.fields == nil && value.Kind() == reflect.String
+		if here && h.when(v, p, value) {
+			v.add(h.severity, p, "%s; instead: %s", h.what, h.instead)
+		}
+	}
+}
+
+func isFalse(_ *validator, _ path, value reflect.Value) bool { return !value.Bool() }
+
+func oneOf(words []string) func(*validator, path, reflect.Value) bool {
+	return func(_ *validator, _ path, value reflect.Value) bool { return slices.Contains(words, value.String()) }
+}
+
+func overADataLimit(_ *validator, _ path, value reflect.Value) bool { return value.Int() > muchData }
+
+// inTheClear: loopback never leaves the host.
+func inTheClear(_ *validator, _ path, value reflect.Value) bool {
+	u, err := url.Parse(braces.Action.ReplaceAllString(value.String(), "x"))
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+func trustsNetwork(v *validator, p path, value reflect.Value) bool {
+	s := v.serverOf(p)
+	return value.Bool() && s != nil && (s.Transport.Type == TransportHTTP || s.Transport.Type == TransportSSE)
+}
+
+// serverOf is the server that p is within; nil if there is none.
+func (v *validator) serverOf(p path) *Server {
+	for name, s := range v.MCPServers {
+		if entryPath("mcp_servers", name).text == p.entry {
+			return s
+		}
+	}
+	return nil
+}
+
+func destroysUnasked(v *validator, p path, value reflect.Value) bool {
+	return !value.Bool() && v.unasked()[p.text]
+}
+
+func runsAnything(v *validator, p path, value reflect.Value) bool {
+	return value.Bool() && v.unasked()[p.text]
+}
+
+// unasked are the paths of the settings by which agents, in chains and on their
+// own, destroy or run any command without asking.
+func (v *validator) unasked() map[string]bool {
+	if v.unaskedBy != nil {
+		return v.unaskedBy
+	}
+	v.unaskedBy = map[string]bool{}
+	for _, w := range v.everyWork() {
+		free, shell := tool.Unattended(w.ToolConfig.plan()), w.Shell
+		runs := value(shell.Enabled) && slices.Contains(w.kind.Tools, agent.ToolShell)
+		if slices.Contains(free, agent.RiskDestructive) && (runs || len(w.Servers) > 0 || len(v.toolIDs(w.definition)) > 0) {
+			v.unaskedBy[w.origin("tool_config.confirm_destructive").at.text] = true
+		}
+		if runs && len(shell.Allow) == 0 && slices.Contains(free, shell.Risk) {
+			v.unaskedBy[w.origin("shell.enabled").at.text] = true
+		}
+	}
+	return v.unaskedBy
+}
+
+// everyWork is that of all agents: in chains, and as they are in a conversation.
+func (v *validator) everyWork() (all []work) {
+	for chain := range v.AgentChains {
+		for i := range v.AgentChains[chain].Stages {
+			all = append(all, v.allWork(chain, i)...)
+		}
+	}
+	for name := range v.Agents {
+		if w, err := v.standalone(name); err == nil {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// written is a text as it stands in the file: with its variables.
+func (v *validator) written(p path, value reflect.Value) string {
+	if text, ok := v.templates[p.text]; ok {
+		return text
+	}
+	return value.String()
+}
+
+func hasVariable(v *validator, p path, value reflect.Value) bool {
+	return v.names(p, value) != nil && !namedSecret(v, p, value)
+}
+
+func variableInQuery(v *validator, p path, value reflect.Value) bool {
+	_, query, _ := strings.Cut(v.written(p, value), "?")
+	return len(variableNames(query)) > 0 && !namedSecret(v, p, value)
+}
+
+// namedSecret: the text has a variable, or a key before one, that is named as secrets are.
+func namedSecret(v *validator, p path, value reflect.Value) bool {
+	text := v.written(p, value)
+	if secret(braces.Action.ReplaceAllString(text, sampleSecret)) && v.names(p, value) != nil {
+		return true
+	}
+	return slices.ContainsFunc(v.names(p, value), func(name string) bool { return secret(name + "=" + sampleSecret) })
+}
+
+// secretArgument: an argument is a secret by itself, or by the option before it.
+func secretArgument(v *validator, p path, value reflect.Value) bool {
+	text := v.written(p, value)
+	n, err := strconv.Atoi(strings.TrimSuffix(p.text[strings.LastIndexByte(p.text, '[')+1:], "]"))
+	if s := v.serverOf(p); err == nil && n > 0 && s != nil {
+		if option := s.Transport.Args[n-1]; strings.HasPrefix(option, "-") && !strings.Contains(option, "=") {
+			text = option + " " + text
+		}
+	}
+	return secret(braces.Action.ReplaceAllString(text, sampleSecret)) || namedSecret(v, p, value)
+}
+
+// plainSecret: the text says a secret itself, and not by a variable.
+func plainSecret(v *validator, p path, value reflect.Value) bool {
+	key, text := p.name, value.String()
+	if key == "bearer_token" {
+		return variableNames(text) == nil
+	}
+	literal := braces.Action.ReplaceAllString(text, "")
+	return secret(key+": "+text) && secret(key+": "+literal) || secret(text) && secret(literal)
+}
+
+func vendorToken(v *validator, p path, value reflect.Value) bool {
+	return vendors(v.written(p, value))
+}
+
+// names are those of the variables in a text.
+func (v *validator) names(p path, value reflect.Value) []string {
+	return variableNames(v.written(p, value))
+}
+
+// variableNames leaves out what we set ourselves.
+func variableNames(text string) (names []string) {
+	for _, m := range braces.Action.FindAllStringSubmatch(text, -1) {
+		if m[1] != "" && m[1] != sessionID {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}

@@ -1,0 +1,44 @@
+package config
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestEveryHazardHasAFixture: TestEveryRuleHasAFixture sees the format of hazards only.
+func TestEveryHazardHasAFixture(t *testing.T) {
+	t.Parallel()
+	fixture, err := os.ReadFile("testdata/rules/dangers.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hazards {
+		if said := string(h.severity) + ": "; !strings.Contains(string(fixture), h.what+"; instead: "+h.instead) || !strings.Contains(string(fixture), said) {
+			t.Errorf("no fixture has %q", h.what)
+		}
+	}
+	for _, field := range fieldsOfHazards() {
+		if !fieldExists(field) {
+			t.Errorf("%s is no field of the configuration", field)
+		}
+	}
+}
+
+func fieldsOfHazards() (all []string) {
+	for _, h := range hazards {
+		all = append(all, h.fields...)
+	}
+	return all
+}
+
+func fieldExists(name string) bool {
+	for _, s := range schemas() {
+		for _, f := range s.fields {
+			if f.owner+"."+f.name == name {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// ErrCleartext: an address beyond this host leaves it to whoever is on the way
+// whether there is TLS.
+var ErrCleartext = errors.New("the database is on another host, and nothing says that the connection has to be encrypted: " +
+	"give the address sslmode=verify-full (and sslrootcert=FILE for an authority of your own), or sslmode=disable where the network is trusted")
+
+// Secrecy says who can listen to the connections to a database.
+type Secrecy string
+
+// Kinds of secrecy, the worst first.
+const (
+	Clear      Secrecy = "all that is stored can be read on the way to the database (sslmode=disable)"
+	Unverified Secrecy = "whoever is on the way can answer as the database, whose certificate is not checked (sslmode=require)"
+	Verified   Secrecy = "" // or within this host
+)
+
+// SecrecyOf says what an address, the PG… variables and a service file make of the
+// connections. The error is ErrCleartext, or says what is wrong with the address.
+func SecrecyOf(dsn string) (Secrecy, error) {
+	config, err := configure(dsn)
+	if err != nil {
+		return Verified, err
+	}
+	return secrecyOf(config)
+}
+
+// secrecyOf looks at all that the driver would try. Only sslmode=prefer, which is the
+// default, and allow make it try a host both with and without TLS.
+func secrecyOf(config *pgx.ConnConfig) (Secrecy, error) {
+	tries := append([]*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
+	clear, encrypted, worst := map[string]bool{}, map[string]bool{}, Verified
+	for _, try := range tries {
+		switch {
+		case local(try.Host):
+			continue
+		case try.TLSConfig == nil:
+			clear[try.Host], worst = true, Clear
+		default:
+			encrypted[try.Host] = true
+			if worst == Verified && !verifies(try.TLSConfig) {
+				worst = Unverified
+			}
+		}
+		if clear[try.Host] && encrypted[try.Host] {
+			return worst, ErrCleartext
+		}
+	}
+	return worst, nil
+}
+
+// verifies: the driver checks authorities by itself where names may differ (verify-ca).
+func verifies(c *tls.Config) bool { return !c.InsecureSkipVerify || c.VerifyPeerCertificate != nil }
+
+// local reports whether connections to a host, or a socket, stay on this one.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return filepath.IsAbs(host) || host == "localhost" || ip != nil && ip.IsLoopback()
+}

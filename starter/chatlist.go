@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -23,7 +24,7 @@ type openThread struct {
 // listChats lists the conversations that are open, newest first, as Temporal knows
 // them: nobody is asked, for there may be thousands.
 func (c *cli) listChats(ctx context.Context, conn client.Client, f chatFlags) error {
-	open, err := openThreads(ctx, conn, f)
+	open, err := openThreads(ctx, conn, c.keys, f)
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (c *cli) listChats(ctx context.Context, conn client.Client, f chatFlags) er
 	return w.Flush()
 }
 
-func openThreads(ctx context.Context, conn client.Client, f chatFlags) (open []openThread, err error) {
+func openThreads(ctx context.Context, conn client.Client, keys payload.Keys, f chatFlags) (open []openThread, err error) {
 	request := &workflowservice.ListWorkflowExecutionsRequest{
 		Query: "WorkflowType = '" + workflows.TypeConversation + "' AND ExecutionStatus = 'Running'",
 	}
@@ -48,7 +49,7 @@ func openThreads(ctx context.Context, conn client.Client, f chatFlags) (open []o
 			return nil, fmt.Errorf("list the conversations: %w", err)
 		}
 		for _, info := range page.GetExecutions() {
-			o := openThread{Thread: info.GetExecution().GetWorkflowId(), Agent: agentOf(info), Since: info.GetStartTime().AsTime()}
+			o := openThread{Thread: info.GetExecution().GetWorkflowId(), Agent: agentOf(info, keys), Since: info.GetStartTime().AsTime()}
 			if f.agent != "" && o.Agent != f.agent {
 				continue
 			}

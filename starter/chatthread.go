@@ -11,9 +11,9 @@ import (
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -48,7 +48,7 @@ func (s *chatSession) describe(ctx context.Context) (t target, name string, err 
 		return t, "", err
 	}
 	t = targetOf(s.conn, found)
-	if name = agentOf(found); name == "" && t.running() { // it has only just begun
+	if name = agentOf(found, s.keys); name == "" && t.running() { // it has only just begun
 		var status workflows.ConversationStatus
 		_ = t.query(ctx, workflows.QueryStatus, &status)
 		name = status.Agent
@@ -57,9 +57,9 @@ func (s *chatSession) describe(ctx context.Context) (t target, name string, err 
 }
 
 // agentOf is the agent of a conversation, as Temporal knows it.
-func agentOf(info *workflowpb.WorkflowExecutionInfo) (name string) {
+func agentOf(info *workflowpb.WorkflowExecutionInfo, keys payload.Keys) (name string) {
 	if memo := info.GetMemo().GetFields()[workflows.MemoAgent]; memo != nil {
-		_ = converter.GetDefaultDataConverter().FromPayload(memo, &name)
+		_ = keys.Converter(nil).FromPayload(memo, &name)
 	}
 	return name
 }

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -29,6 +30,7 @@ type cli struct {
 	in       io.Reader
 	out, err io.Writer
 	getenv   func(string) string
+	keys     payload.Keys // of the last dial
 	flags
 }
 

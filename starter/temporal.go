@@ -43,6 +43,10 @@ func (c *cli) dial(ctx context.Context) (client.Client, error) {
 		opts.HostPort = client.DefaultHostPort
 	}
 	opts.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	if c.keys, err = payload.LoadKeys(c.getenv); err != nil {
+		return nil, usagef("%w", err)
+	}
+	c.keys.Protect(&opts)
 	opts.ExternalStorage = payload.Reading(offloaded{c})
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

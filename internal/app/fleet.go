@@ -10,7 +10,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -79,11 +78,7 @@ func (h *Host) fleetStore(ctx context.Context, queue string) (memo workflows.Fle
 	if info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return memo, "", nil
 	}
-	data := h.opts.Temporal.DataConverter
-	if data == nil {
-		data = converter.GetDefaultDataConverter()
-	}
-	if err := data.FromPayload(info.GetMemo().GetFields()[workflows.FleetStore], &memo); err != nil {
+	if err := h.opts.Temporal.DataConverter.FromPayload(info.GetMemo().GetFields()[workflows.FleetStore], &memo); err != nil {
 		return memo, "", fmt.Errorf("read the fleet's mark: %w", err)
 	}
 	return memo, info.GetExecution().GetRunId(), nil

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -71,6 +72,7 @@ type Host struct {
 	Store   *store.Store
 	Config  *config.Live
 	opts    HostOptions
+	keys    payload.Keys
 	where   store.Options
 	hup     chan os.Signal
 	worker  *Worker
@@ -135,7 +137,7 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	h.worker, err = StartWorker(ctx, WorkerOptions{
 		Client: h.Client, Namespace: h.opts.Temporal.Namespace,
 		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0,
-		Config: h.Config, Store: h.Store, Tools: code.Tools, Hooks: code.Hooks, Mocks: code.Mocks,
+		Config: h.Config, Store: h.Store, Keys: h.keys, Tools: code.Tools, Hooks: code.Hooks, Mocks: code.Mocks,
 		MaxCalls: cmp.Or(h.opts.MaxCalls, h.Config.Current().Queue.Calls()), Drain: h.Drain(),
 		DeploymentVersion: h.opts.DeploymentVersion, Reconcile: h.opts.Reconcile, Logger: h.opts.Logger,
 	})
@@ -187,6 +189,10 @@ func (h *Host) storeOptions(opts HostOptions) (store.Options, error) {
 }
 
 func (h *Host) connect(ctx context.Context) (err error) {
+	if h.keys, err = payload.LoadKeys(os.Getenv); err != nil {
+		return &command.UsageError{Err: err}
+	}
+	h.keys.Protect(&h.opts.Temporal)
 	opts := h.opts
 	if h.where, err = h.storeOptions(opts); err != nil {
 		return err

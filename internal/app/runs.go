@@ -14,6 +14,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -25,6 +26,7 @@ import (
 type runs struct {
 	client    client.Client
 	namespace string
+	data      converter.DataConverter // reads what is encrypted
 }
 
 // Open implements activities.Runs.
@@ -82,6 +84,9 @@ func (r runs) Ending(ctx context.Context, workflowID, firstRunID string) (end re
 	last, err := history.Next()
 	if err != nil {
 		return end, fmt.Errorf("read how %s ended: %w", workflowID, err)
+	}
+	if failure := last.GetWorkflowExecutionFailedEventAttributes().GetFailure(); failure != nil {
+		converter.DecodeCommonFailureAttributes(r.data, failure)
 	}
 	end.Status, end.EndReason, end.Error = endingOf(last)
 	return end, nil

@@ -16,7 +16,10 @@ import (
 )
 
 // requests reads what workflows were started with.
-type requests struct{ client client.Client }
+type requests struct {
+	client client.Client
+	data   converter.DataConverter // reads what is encrypted
+}
 
 // Inputs returns the arguments of a run and the identity of the client that started
 // it, from its first event.
@@ -28,7 +31,11 @@ func (r requests) Inputs(ctx context.Context, workflowID, runID string) (inputs 
 	}
 	started := event.GetWorkflowExecutionStartedEventAttributes()
 	for _, payload := range started.GetInput().GetPayloads() {
-		inputs = append(inputs, payload.GetData())
+		var raw converter.RawValue
+		if err := r.data.FromPayload(payload, &raw); err != nil {
+			return nil, "", fmt.Errorf("read the first event: %w", err)
+		}
+		inputs = append(inputs, raw.Payload().GetData())
 	}
 	return inputs, started.GetIdentity(), nil
 }
@@ -50,7 +57,7 @@ func (r requests) Message(ctx context.Context, workflowID, runID, updateID strin
 			continue
 		}
 		var message workflows.Message
-		if err := converter.GetDefaultDataConverter().FromPayloads(request.GetInput().GetArgs(), &message); err != nil {
+		if err := r.data.FromPayloads(request.GetInput().GetArgs(), &message); err != nil {
 			return "", fmt.Errorf("read update %s: %w", updateID, err)
 		}
 		return message.Text, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/hook"
+	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
@@ -33,6 +34,8 @@ type WorkerOptions struct {
 	ToolsOnly bool
 	Config    Configuration
 	Store     *store.Store
+	// Keys read what the client has encrypted; the client has them, too.
+	Keys payload.Keys
 	// Servers reaches the MCP servers; nil = as the configuration says.
 	Servers tool.Caller
 	// Tools are written in Go, beside our own.
@@ -132,9 +135,10 @@ func register(w worker.Worker, act *activities.Activities, toolsOnly bool) {
 }
 
 func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.Sessions) *activities.Activities {
+	data := opts.Keys.Converter(nil)
 	return &activities.Activities{
 		Sessions: sessions, Heartbeats: heartbeats{opts.Client},
-		Requests: requests{opts.Client}, Runs: runs{opts.Client, opts.Namespace}, Planner: opts.Config,
+		Requests: requests{opts.Client, data}, Runs: runs{opts.Client, opts.Namespace, data}, Planner: opts.Config,
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store, code: opts.Tools},

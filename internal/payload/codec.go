@@ -1,0 +1,138 @@
+package payload
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	commonpb "go.temporal.io/api/common/v1"
+	failurepb "go.temporal.io/api/failure/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"google.golang.org/protobuf/proto"
+)
+
+// An encrypted payload is as Temporal's own samples have it: the whole payload in
+// AES-GCM, behind its nonce. These are in histories: never to be changed.
+const (
+	encodingEncrypted = "binary/encrypted"
+	metadataKeyID     = "encryption-key-id"
+)
+
+// ErrLocked: a payload is encrypted with a key that is not at hand.
+var ErrLocked = errors.New("this is encrypted")
+
+// Protect has a Temporal client encrypt what it sends, messages of failures too, and
+// decrypt what it gets. Without keys, it says of what is encrypted which key it takes.
+func (k Keys) Protect(opts *client.Options) {
+	opts.DataConverter = k.Converter(opts.DataConverter)
+	if opts.FailureConverter == nil {
+		plain := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+			DataConverter: opts.DataConverter, EncodeCommonAttributes: k.Encrypting(),
+		})
+		opts.FailureConverter = failures{plain, opts.DataConverter}
+	}
+}
+
+// Converter is a data converter that encrypts; parent nil = the default one.
+func (k Keys) Converter(parent converter.DataConverter) converter.DataConverter {
+	if parent == nil {
+		parent = converter.GetDefaultDataConverter()
+	}
+	return converter.NewCodecDataConverter(parent, k.Codec())
+}
+
+// Codec is the codec alone, for who reads payloads as they are.
+func (k Keys) Codec() converter.PayloadCodec { return codec{k} }
+
+// codec is a converter.PayloadCodec.
+type codec struct{ Keys }
+
+// Encode implements converter.PayloadCodec.
+func (c codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return each(payloads, c.seal)
+}
+
+// Decode implements converter.PayloadCodec. What was not encrypted, because a stock
+// client sent it or there were no keys yet, stays as it is.
+func (c codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return each(payloads, c.open)
+}
+
+func each(payloads []*commonpb.Payload, change func(*commonpb.Payload) (*commonpb.Payload, error)) ([]*commonpb.Payload, error) {
+	out := make([]*commonpb.Payload, len(payloads))
+	for i, p := range payloads {
+		var err error
+		if out[i], err = change(p); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func encrypted(p *commonpb.Payload) bool {
+	return string(p.GetMetadata()[converter.MetadataEncoding]) == encodingEncrypted
+}
+
+// seal encrypts a payload, unless it is.
+func (c codec) seal(p *commonpb.Payload) (*commonpb.Payload, error) {
+	if !c.Encrypting() || encrypted(p) {
+		return p, nil
+	}
+	plain, err := proto.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encrypt a payload: %w", err)
+	}
+	sealer := c.ciphers[c.first]
+	nonce := make([]byte, sealer.NonceSize(), sealer.NonceSize()+len(plain)+sealer.Overhead())
+	if _, err := rand.Read(nonce); err != nil {
+		return nil, fmt.Errorf("encrypt a payload: %w", err)
+	}
+	return &commonpb.Payload{
+		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encodingEncrypted), metadataKeyID: []byte(c.first)},
+		Data:     sealer.Seal(nonce, nonce, plain, nil),
+	}, nil
+}
+
+// open decrypts a payload that is encrypted.
+func (c codec) open(p *commonpb.Payload) (*commonpb.Payload, error) {
+	if !encrypted(p) {
+		return p, nil
+	}
+	id, data := string(p.GetMetadata()[metadataKeyID]), p.GetData()
+	sealer, known := c.ciphers[id]
+	if !known {
+		return nil, fmt.Errorf("%w with the key %q, which this program has not: set %s or %s, as the workers have it", ErrLocked, id, VariableKeys, VariableKeysFile)
+	}
+	if len(data) < sealer.NonceSize() {
+		return nil, fmt.Errorf("%w with the key %q, and cut", ErrLocked, id)
+	}
+	plain, err := sealer.Open(nil, data[:sealer.NonceSize()], data[sealer.NonceSize():], nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w with another key of the name %q, or was changed", ErrLocked, id)
+	}
+	out := &commonpb.Payload{}
+	if err := proto.Unmarshal(plain, out); err != nil {
+		return nil, fmt.Errorf("read what was encrypted with the key %q: %w", id, err)
+	}
+	return out, nil
+}
+
+// failures is a converter.FailureConverter that says so where it cannot read a failure.
+type failures struct {
+	converter.FailureConverter
+	data converter.DataConverter
+}
+
+// FailureToError implements converter.FailureConverter.
+func (f failures) FailureToError(failure *failurepb.Failure) error {
+	var said any
+	if sealed := failure.GetEncodedAttributes(); encrypted(sealed) {
+		if err := f.data.FromPayload(sealed, &said); errors.Is(err, ErrLocked) {
+			failure = proto.CloneOf(failure)
+			failure.Message, failure.EncodedAttributes = err.Error(), nil
+		}
+	}
+	return f.FailureConverter.FailureToError(failure)
+}

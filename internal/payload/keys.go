@@ -1,0 +1,122 @@
+package payload
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// The variables that hold keys. There is no flag: others read command lines.
+const (
+	VariableKeys     = "INQUEST_ENCRYPTION_KEYS"      // id:key, several parted by blanks or commas
+	VariableKeysFile = "INQUEST_ENCRYPTION_KEYS_FILE" // a file with the same, one a line
+)
+
+const (
+	keySize     = 32 // bytes: AES-256
+	unencrypted = "none"
+)
+
+// Keys encrypt and decrypt what Temporal keeps. The first one encrypts, all decrypt;
+// "none" as the first encrypts nothing yet, or no more. The zero value has no keys.
+type Keys struct {
+	first   string
+	ciphers map[string]cipher.AEAD // by id
+}
+
+var keyID = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// LoadKeys reads the keys that the environment names; none are no error.
+func LoadKeys(getenv func(string) string) (Keys, error) {
+	text, file := getenv(VariableKeys), getenv(VariableKeysFile)
+	switch {
+	case text != "" && file != "":
+		return Keys{}, fmt.Errorf("%s and %s are both set: keys come from one of them", VariableKeys, VariableKeysFile)
+	case file != "":
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return Keys{}, fmt.Errorf("%s: %w", VariableKeysFile, err)
+		}
+		keys, err := ParseKeys(string(data))
+		if err == nil && keys.first == "" {
+			err = errors.New("no key is in it")
+		}
+		if err != nil {
+			return Keys{}, fmt.Errorf("%s %s: %w", VariableKeysFile, file, err)
+		}
+		return keys, nil
+	}
+	keys, err := ParseKeys(text)
+	if err != nil {
+		return Keys{}, fmt.Errorf("%s: %w", VariableKeys, err)
+	}
+	return keys, nil
+}
+
+// ParseKeys reads id:key, several parted by blanks, commas or lines. A line that
+// begins with # is a comment. Errors name ids, never keys.
+func ParseKeys(text string) (Keys, error) {
+	keys := Keys{ciphers: map[string]cipher.AEAD{}}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }) {
+			if err := keys.add(word); err != nil {
+				return Keys{}, err
+			}
+		}
+	}
+	return keys, nil
+}
+
+func (k *Keys) add(word string) error {
+	if word == unencrypted && k.first == "" {
+		k.first = unencrypted
+		return nil
+	}
+	id, encoded, ok := strings.Cut(word, ":")
+	if !ok || !keyID.MatchString(id) {
+		return errors.New("a key is written id:key; the id has at most 64 of A-Z a-z 0-9 _ . -, " +
+			"and the key is 32 bytes in base64 (openssl rand -base64 32)")
+	}
+	if _, taken := k.ciphers[id]; taken {
+		return fmt.Errorf("the key %s is there twice", id)
+	}
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(key) != keySize { // what is wrong could quote it
+		return fmt.Errorf("the key %s is not %d bytes in base64 (openssl rand -base64 32)", id, keySize)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return fmt.Errorf("the key %s: %w", id, err)
+	}
+	sealer, err := cipher.NewGCM(block)
+	if err != nil {
+		return fmt.Errorf("the key %s: %w", id, err)
+	}
+	if k.first == "" {
+		k.first = id
+	}
+	k.ciphers[id] = sealer
+	return nil
+}
+
+// Encrypting reports whether there is a key that encrypts.
+func (k Keys) Encrypting() bool { return k.first != "" && k.first != unencrypted }
+
+// Any reports whether there is a key at all.
+func (k Keys) Any() bool { return len(k.ciphers) > 0 }
+
+// String keeps the keys to itself.
+func (k Keys) String() string {
+	if k.first == "" {
+		return "no keys"
+	}
+	return fmt.Sprintf("%d keys, %s encrypts", len(k.ciphers), k.first)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/payload"
+)
+
+const variableCodecToken = "INQUEST_CODEC_TOKEN"
+
+func (c *cli) codecCommand() *cobra.Command {
+	var listen string
+	var origins, hosts []string
+	cmd := &cobra.Command{
+		Use: "codec", Short: "Let the Temporal UI and CLI read what workers have encrypted", Args: exactly(),
+		Long: `Serve a codec endpoint: the Temporal UI and CLI have it decrypt what they show, and
+encrypt what they send. It has the workers' keys (` + payload.VariableKeys + ` or
+` + payload.VariableKeysFile + `), and serves whoever knows its token: ` + variableCodecToken + `, or
+one of its own making, which it prints.
+
+  temporal workflow show --workflow-id ID --codec-endpoint http://127.0.0.1:8234 --codec-auth "Bearer TOKEN"
+
+The UI sends no token of its own: give it the endpoint http://127.0.0.1:8234/TOKEN.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.serveCodec(cmd, listen, origins, hosts) },
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8234", "host:port to listen on")
+	cmd.Flags().StringSliceVar(&origins, "ui-origin", []string{"http://127.0.0.1:8233", "http://localhost:8233"}, "origins of the Temporal UIs whose pages may ask")
+	cmd.Flags().StringSliceVar(&hosts, "host", nil, "names that the endpoint goes by, besides localhost")
+	return cmd
+}
+
+func (c *cli) serveCodec(cmd *cobra.Command, listen string, origins, hosts []string) error {
+	keys, err := payload.LoadKeys(c.getenv)
+	if err == nil && !keys.Any() {
+		err = fmt.Errorf("there are no keys: set %s or %s, as the workers have it", payload.VariableKeys, payload.VariableKeysFile)
+	}
+	if err != nil {
+		return usagef("%w", err)
+	}
+	token := c.getenv(variableCodecToken)
+	if token == "" {
+		token = rand.Text()
+		fmt.Fprintf(c.out, "token %s\n", token)
+	}
+	handler, err := payload.Endpoint(payload.EndpointOptions{
+		Keys: keys, Storage: payload.Reading(offloaded{c}), Token: token, Origins: origins, Hosts: hosts,
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return usagef("--listen: %w", err)
+	}
+	if address, ok := listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {
+		c.say("warning: %s is not a loopback address: what it decrypts goes over the network in the clear", listener.Addr())
+	}
+	fmt.Fprintf(c.out, "codec endpoint http://%s\n", listener.Addr())
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	go func() {
+		<-cmd.Context().Done()
+		_ = server.Close()
+	}()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the codec endpoint: %w", err)
+	}
+	return cmd.Context().Err()
+}

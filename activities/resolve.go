@@ -120,7 +120,7 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (agent
 		plan.Attach()
 	}
 	r.Envelope = record.Envelope{
-		Version: record.EnvelopeVersion, By: cmp.Or(req.By, from), Bounds: plan.Bounds.InForce(plan.Timeout, agent.Extension{}, 0),
+		Version: record.EnvelopeVersion, By: cmp.Or(req.By, agent.CleanBy(from)), Bounds: plan.Bounds.InForce(plan.Timeout, agent.Extension{}, 0),
 	}
 	r.DataHash, err = a.keepData(ctx, plan, text)
 	return plan, err

@@ -25,7 +25,7 @@ func WriteAgent(src Source, name string, entry json.RawMessage) (file string, er
 		return "", err
 	}
 	file = filepath.Join(src.Dir, "agents-"+strings.Map(fileRune, name)+".yaml")
-	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("write the agent %s: %w", name, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 // approvals are an agent's calls that wait, or have waited, for a person.
@@ -53,13 +54,10 @@ func (a *approvals) check(d Decide) error {
 	if a.find(d.CallID) == nil {
 		return fmt.Errorf("no call %q waits for a decision", d.CallID)
 	}
-	if len(d.By) > maxBy {
-		return fmt.Errorf("\"by\" is longer than %d bytes", maxBy)
-	}
 	if len(d.Reason) > maxReason {
 		return fmt.Errorf("the reason is longer than %d bytes", maxReason)
 	}
-	return nil
+	return agent.CheckBy(d.By)
 }
 
 // maxReason bounds why a call is approved or denied, in bytes.

@@ -121,6 +121,7 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 	refused := map[string]*string{}
 	env.RegisterDelayedCallback(func() {
 		refused["long name"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: strings.Repeat("x", 70_000)})
+		refused["turned name"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: "Ada\u202eboB"})
 		refused["long reason"] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, Reason: strings.Repeat("x", maxReason+1)})
 		refused["unknown"] = decide(t, env, Decide{CallID: "c9_0", Approved: &yes})
 		refused["no answer"] = decide(t, env, Decide{CallID: "c1_0"})
@@ -130,6 +131,7 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
 	for what, want := range map[string]string{
 		"long name": `"by" is longer than 200 bytes`, "long reason": "the reason is longer than 1000 bytes",
+		"turned name": `"by" has control or invisible characters`,
 		"unknown": `no call "c9_0" waits`, "no answer": `"approved" is missing`, "the first": "", "twice": `decided already: approved by Ada`,
 	} {
 		if got := *refused[what]; (got == "") != (want == "") || !strings.Contains(got, want) {
@@ -155,7 +157,7 @@ func TestManyDenials(t *testing.T) {
 			env := guarded(t, f)
 			env.RegisterDelayedCallback(func() {
 				for n := range out.Calls {
-					decide(t, env, Decide{CallID: fmt.Sprintf("c1_%d", n), Approved: &no, By: reason[:maxBy], Reason: reason})
+					decide(t, env, Decide{CallID: fmt.Sprintf("c1_%d", n), Approved: &no, By: reason[:agent.MaxBy], Reason: reason})
 				}
 			}, time.Minute)
 			env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))

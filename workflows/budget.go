@@ -38,7 +38,7 @@ func (r *investigationRun) checkExtension(e ExtendBudget) error {
 	case e.Duration > 0 && r.state.Deadline.Remaining == 0:
 		return errors.New("the chain has no time limit")
 	}
-	return nil
+	return agent.CheckBy(e.By)
 }
 
 // extend raises bounds. The model calls read theirs in the store.

@@ -136,9 +136,6 @@ func (i *interrupt) note() activities.Note {
 // maxAnswer bounds an answer, in bytes of JSON: it goes into the input of every later stage.
 const maxAnswer = 8 << 10
 
-// maxBy bounds the name of who says something, in bytes.
-const maxBy = 200
-
 // maxNotes bounds the answers that a stage is told, in bytes of JSON: they are in the
 // inputs of activities.
 const maxNotes = 24 << 10
@@ -208,8 +205,9 @@ func (r *investigationRun) checkAnswer(a Answer) error {
 		return fmt.Errorf("no question %q waits for an answer", a.ID)
 	case jsonSize(a.words()) > maxAnswer:
 		return fmt.Errorf("the answer is longer than %d bytes (as JSON, where a special character has up to six)", maxAnswer)
-	case len(a.By) > maxBy:
-		return fmt.Errorf("\"by\" is longer than %d bytes", maxBy)
+	}
+	if err := agent.CheckBy(a.By); err != nil {
+		return err
 	}
 	return kinds[route.Ask(i.Kind)].check(a)
 }

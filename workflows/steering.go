@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 // Steering is what people have asked for and what children that start later
@@ -149,6 +150,7 @@ func parseSignal(name string, raw json.RawMessage) signal {
 		}
 		sig.Agent, sig.By, sig.Minutes = p.Agent, p.By, p.clamped()
 	}
+	sig.By = agent.CleanBy(sig.By)
 	return sig
 }
 
@@ -163,8 +165,8 @@ func (s signal) refusal() string {
 	if len(s.Guide.Text) > MaxGuide {
 		return fmt.Sprintf("guide: %d bytes are more than the %d that a signal may carry", len(s.Guide.Text), MaxGuide)
 	}
-	if len(s.Guide.By) > maxBy {
-		return fmt.Sprintf("guide: \"by\" is longer than %d bytes", maxBy)
+	if err := agent.CheckBy(s.Guide.By); err != nil {
+		return "guide: " + err.Error()
 	}
 	return ""
 }

@@ -32,7 +32,7 @@ func (r *conversationRun) check(m Message) error {
 	case r.turn != nil:
 		return fmt.Errorf("a turn is running: the agent answers %s", orText(r.turn.author, "somebody"))
 	}
-	return nil
+	return agent.CheckBy(m.Author)
 }
 
 // answered is what came of a turn.

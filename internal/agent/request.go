@@ -98,14 +98,14 @@ func (r Request) Validate() error {
 		errs = append(errs, errors.New(`"data" is not valid UTF-8`))
 	}
 	short := []struct{ name, value string }{
-		{"chain", r.Chain}, {"alert_type", r.AlertType}, {"data_ref", r.DataRef}, {"provider", r.Provider}, {"by", r.By},
+		{"chain", r.Chain}, {"alert_type", r.AlertType}, {"data_ref", r.DataRef}, {"provider", r.Provider},
 	}
 	for _, field := range short {
 		if len(field.value) > maxField {
 			errs = append(errs, fmt.Errorf("%q is longer than %d bytes", field.name, maxField))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, CheckBy(r.By))...)
 }
 
 // CheckData says what is wrong with the text of a request's data: a model is paid

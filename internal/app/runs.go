@@ -97,7 +97,7 @@ func endingOf(e *historypb.HistoryEvent) (agent.Status, agent.EndReason, string)
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
 		by := e.GetWorkflowExecutionTerminatedEventAttributes()
-		text := "terminated by " + by.GetIdentity()
+		text := "terminated by " + agent.CleanBy(by.GetIdentity())
 		if by.GetReason() != "" {
 			text += ": " + by.GetReason()
 		}

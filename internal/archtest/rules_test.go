@@ -68,4 +68,5 @@ var ourLimits = limits{advised: 400, file: 500, function: 80}
 var backgrounds = map[string]string{
 	"internal/command/command.go": "the body that the mains share",
 	"internal/devserver/log.go":   "the server's logger knows no contexts",
+	"config/danger.go":            "texts of a configuration are searched at once",
 }

@@ -48,6 +48,9 @@ type data struct {
 // openData creates the database if it is absent and refuses one that this server cannot read.
 func openData(ctx context.Context, dir string) (*data, error) {
 	d := &data{dir: dir, sql: sqlConfig(filepath.Join(dir, "temporal.db"))}
+	if err := makeFile(filepath.Join(dir, "temporal.db")); err != nil {
+		return nil, fmt.Errorf("make the database: %w", err)
+	}
 	db, err := d.connect()
 	if err != nil {
 		return nil, err
@@ -60,6 +63,19 @@ func openData(ctx context.Context, dir string) (*data, error) {
 		return nil, fmt.Errorf("database %s: %w", filepath.Join(dir, "temporal.db"), err)
 	}
 	return d, d.ensureNamespace()
+}
+
+// makeFile makes a file that only its owner reads: SQLite would let others. It never
+// opens one that exists: closing it again would drop SQLite's locks.
+func makeFile(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 func (d *data) connect() (*sql.DB, error) {

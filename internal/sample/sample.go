@@ -36,7 +36,7 @@ func Extract(dir string) error {
 		}
 		target := filepath.Join(dir, filepath.FromSlash(path))
 		if d.IsDir() {
-			return os.MkdirAll(target, 0o755)
+			return os.MkdirAll(target, 0o700)
 		}
 		return extractFile(path, target)
 	})
@@ -69,7 +69,7 @@ func writeAtomic(target string, data []byte) (err error) {
 		}
 	}()
 	_, err = bytes.NewReader(data).WriteTo(tmp)
-	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+	if err := errors.Join(err, tmp.Close()); err != nil { // 0600, as CreateTemp makes it
 		return err
 	}
 	return os.Rename(tmp.Name(), target)

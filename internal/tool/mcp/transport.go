@@ -37,8 +37,8 @@ type Transport struct {
 	CustomHeaders map[string]string
 	// VerifySSL = false accepts any certificate, from this server only; nil = true.
 	VerifySSL *bool
-	// SessionCleanupURL gets a DELETE, with the same headers, when a session is
-	// over for good; "" = none. It is the operator's word, so it may be on another host.
+	// SessionCleanupURL gets a DELETE when a session is over for good; "" = none. It
+	// may be on another host, which is sent neither the token nor the headers.
 	SessionCleanupURL string
 }
 

@@ -102,7 +102,9 @@ func (w *web) cleanup(ctx context.Context) error {
 	if err != nil {
 		return errors.New("its session_cleanup_url is no URL")
 	}
-	w.dress(req)
+	if origin(req.URL) == w.origin {
+		w.dress(req) // another host is told of the session, and of no secret
+	}
 	resp, err := (&http.Client{Transport: w.base, CheckRedirect: noRedirect}).Do(req)
 	if err != nil {
 		return withoutURL(err)

@@ -186,6 +186,29 @@ func TestHeadersGoToNoOtherHost(t *testing.T) {
 	}
 }
 
+// The address for clean-ups may be on another host, which learns that a session is
+// over and no secret.
+func TestCleanupElsewhereHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	other := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
+	pool := webPool(t, server, tooltest.WebOptions{}, func(opts *mcp.Options, tr *mcp.Transport) {
+		withSecrets(opts, tr)
+		tr.SessionCleanupURL = strings.Replace(other.URL, "/mcp", "/cleanup/{{.SESSION_ID}}", 1)
+	})
+	callAs(t, pool, "a")
+	pool.Close()
+	seen := other.Seen("DELETE")
+	if len(seen) != 1 || seen[0].Path != "/cleanup/a" {
+		t.Fatalf("cleanup: %v", seen)
+	}
+	for name, values := range seen[0].Header {
+		if strings.Contains(strings.Join(values, " "), "sesame") {
+			t.Errorf("the other host was sent %s: %v", name, values)
+		}
+	}
+}
+
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	for protocol, opts := range protocols {

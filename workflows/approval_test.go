@@ -132,7 +132,7 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 	for what, want := range map[string]string{
 		"long name": `"by" is longer than 200 bytes`, "long reason": "the reason is longer than 1000 bytes",
 		"turned name": `"by" has control or invisible characters`,
-		"unknown": `no call "c9_0" waits`, "no answer": `"approved" is missing`, "the first": "", "twice": `decided already: approved by Ada`,
+		"unknown":     `no call "c9_0" waits`, "no answer": `"approved" is missing`, "the first": "", "twice": `decided already: approved by Ada`,
 	} {
 		if got := *refused[what]; (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", what, got, want)

@@ -2,7 +2,9 @@
 package compose
 
 import (
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,19 +13,84 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
+
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 )
+
+var passwords = []string{"POSTGRES_PASSWORD=p", "TEMPORAL_DB_PASSWORD=it's/@", "INQUEST_DB_PASSWORD=p@ss/word'"}
 
 func load(t *testing.T) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{"../../docker-compose.temporal.yml"}, cli.WithEnv([]string{"POSTGRES_PASSWORD=p"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	project, err := options.LoadProject(t.Context()) // against the schema of the specification
+	project, err := loadWith(t, passwords)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return project
+}
+
+func loadWith(t *testing.T, env []string) (*types.Project, error) {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{"../../docker-compose.temporal.yml"}, cli.WithEnv(env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return options.LoadProject(t.Context()) // against the schema of the specification
+}
+
+// No password has a default, and none stands in an address, where "@" and "/" would break it.
+func TestPasswordsAreDemanded(t *testing.T) {
+	t.Parallel()
+	for i := range passwords {
+		name, _, _ := strings.Cut(passwords[i], "=")
+		if _, err := loadWith(t, slices.Delete(slices.Clone(passwords), i, i+1)); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+	for _, s := range load(t).Services {
+		for name, value := range s.Environment {
+			if value != nil && strings.Contains(*value, "://") && strings.Contains(*value, "p@ss") {
+				t.Errorf("%s: %s holds a password", s.Name, name)
+			}
+		}
+	}
+}
+
+// The roles are made by a real PostgreSQL from the file's own script. Ours is no
+// superuser, opens its store, and reads nothing of Temporal's; nor does Temporal's of ours.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	server, project := postgrestest.Start(t), load(t)
+	admin, err := url.Parse(server.DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := project.Configs["roles"].Content
+	if !strings.Contains(script, "-U postgres ") {
+		t.Fatalf("the script is\n%s", script)
+	}
+	script = strings.Replace(script, "-U postgres ", "-U inquest ", 1) // the test's superuser, who makes room
+	script = strings.NewReplacer("ROLE inquest", "ROLE ours", "OWNER inquest", "OWNER ours").Replace(script)
+	run := exec.Command("sh", "-ec", script)
+	run.Env = append(os.Environ(), append(passwords, "PGHOST="+admin.Hostname(), "PGPORT="+admin.Port(), "PGPASSWORD="+server.Password)...)
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	address := func(user, password, database string) string {
+		u := url.URL{Scheme: "postgres", User: url.UserPassword(user, password), Host: admin.Host, Path: "/" + database}
+		return u.String()
+	}
+	s, err := store.Open(t.Context(), store.At(address("ours", "p@ss/word'", "inquest")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	for _, other := range []string{address("temporal", "it's/@", "inquest"), address("ours", "p@ss/word'", "postgres"), address("ours", "p", "inquest")} {
+		if s, err := store.Open(t.Context(), store.At(other)); err == nil {
+			s.Close()
+			t.Errorf("a store can be opened by %s", store.At(other))
+		}
+	}
 }
 
 func TestComposeFile(t *testing.T) {

@@ -167,7 +167,37 @@ func (r *manual) markdown() string {
 		}
 	}
 	maskingNames(&out)
+	dangers(&out)
 	return out.String()
+}
+
+// dangers describes what validate warns of.
+func dangers(out *strings.Builder) {
+	out.WriteString("\n## What is dangerous\n\n" +
+		"A configuration is to be trusted like code: whoever writes one runs commands as the workers' user. `starter validate` says first " +
+		"what of it can do harm; `--strict` refuses what is a danger. PostgreSQL is looked at, too: beyond the host without `sslmode` it is refused.\n\n" +
+		"| where | | what it does | instead |\n|---|---|---|---|\n")
+	for _, h := range hazards {
+		var keys []string
+		for _, field := range h.fields {
+			if key := "`" + keyOf(field) + "`"; !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s |\n", cmp.Or(strings.Join(keys, ", "), "any text"), h.severity, h.what, h.instead)
+	}
+}
+
+// keyOf is where a Go field, Type.Field, stands first; "" = nowhere.
+func keyOf(name string) string {
+	for _, p := range places() {
+		for key, f := range p.schema.fields {
+			if f.owner+"."+f.name == name {
+				return strings.TrimPrefix(p.at+"."+key, ".")
+			}
+		}
+	}
+	return ""
 }
 
 // maskingNames describes what data_masking may name.

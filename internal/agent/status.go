@@ -1,13 +1,20 @@
 package agent
 
+import "slices"
+
 // Status says where an execution, a stage or an investigation stands.
 type Status string
 
-// The statuses. Everything but pending, running and paused is an end.
+// The statuses. Everything but Open and pending is an end.
 const (
-	StatusPending   Status = "pending"
-	StatusRunning   Status = "running"
-	StatusPaused    Status = "paused"
+	StatusPending         Status = "pending"
+	StatusRunning         Status = "running"
+	StatusWaitingApproval Status = "waiting_approval" // of a tool call, by a person
+	StatusWaitingAnswer   Status = "waiting_answer"   // of a person, to a question
+	StatusPaused          Status = "paused"           // by a person
+	StatusWaitingProvider Status = "waiting_provider" // of a model, that is away
+	StatusAsleep          Status = "asleep"           // an agent has paused its heartbeats
+
 	StatusCompleted Status = "completed"
 	StatusFailed    Status = "failed"
 	StatusTimedOut  Status = "timed_out"
@@ -15,11 +22,23 @@ const (
 	StatusSkipped   Status = "skipped"
 	// StatusTerminated: Temporal ended it, and it had no say.
 	StatusTerminated Status = "terminated"
+	// StatusRefused: the request was not accepted, and nothing was done.
+	StatusRefused Status = "refused"
 )
+
+// Open are the statuses of what is under way, at work or waiting.
+func Open() []Status {
+	return []Status{StatusRunning, StatusWaitingApproval, StatusWaitingAnswer, StatusPaused, StatusWaitingProvider, StatusAsleep}
+}
+
+// Ends are the statuses of investigations that have ended.
+func Ends() []Status {
+	return []Status{StatusCompleted, StatusFailed, StatusTimedOut, StatusCancelled, StatusTerminated, StatusRefused}
+}
 
 // Closed reports whether s is an end.
 func (s Status) Closed() bool {
-	return s != StatusPending && s != StatusRunning && s != StatusPaused && s != ""
+	return s != StatusPending && s != "" && !slices.Contains(Open(), s)
 }
 
 // StopReason says why an execution stopped (spec: agents, "Iterating pattern" 9).

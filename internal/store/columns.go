@@ -131,11 +131,16 @@ func (c endColumn) Scan(src any) error {
 
 // insertInto writes the INSERT of one row with all of its columns.
 func insertInto(table, columns string) string {
-	var values strings.Builder
-	for i := range strings.Split(columns, ",") {
-		fmt.Fprintf(&values, ", $%d", i+1)
+	return `INSERT INTO ` + table + ` (` + columns + `) VALUES (` + places(strings.Count(columns, ",")+1) + `) `
+}
+
+// places writes n placeholders from $1 on.
+func places(n int) string {
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, ", $%d", i+1)
 	}
-	return `INSERT INTO ` + table + ` (` + columns + `) VALUES (` + values.String()[2:] + `) `
+	return list.String()[2:]
 }
 
 // overwrite writes the assignments of an upsert that takes the new row's columns.

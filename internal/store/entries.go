@@ -71,8 +71,8 @@ func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry
 			return err
 		}
 	}
-	if e.Usage != nil {
-		return charge(ctx, q, e)
+	if took, any := took(e); any {
+		return charge(ctx, q, e, took)
 	}
 	return nil
 }

@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	"database/sql"
+	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
 )
 
 // OpenPipelined opens a pool of one connection as the store has them.
@@ -14,6 +16,19 @@ func OpenPipelined(config *pgx.ConnConfig) *sql.DB {
 	db := sql.OpenDB(pipelining{stdlib.GetConnector(*config)})
 	db.SetMaxOpenConns(1)
 	return db
+}
+
+// MigrateTo makes the tables as they were at a version.
+func MigrateTo(ctx context.Context, db *sql.DB, dialect goose.Dialect, version int64) error {
+	files, err := fs.Sub(migrations, map[goose.Dialect]string{goose.DialectSQLite3: "migrations/sqlite", goose.DialectPostgres: "migrations/postgres"}[dialect])
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true))
+	if err == nil {
+		_, err = provider.UpTo(ctx, version)
+	}
+	return err
 }
 
 // ReadTwice reads the number of an investigation's last entry twice in one

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 
@@ -31,7 +32,9 @@ func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) 
 	const begin = `chain, alert_type, plan_hash, data_hash, ` + reopened
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(begin) +
 		` WHERE investigations.writer <> excluded.writer OR investigations.plan_hash = ''`
-	return s.writeInvestigation(ctx, "start", r, query, investigationFields(&r)...)
+	return s.writeInvestigation(ctx, "start", r, func(q querier) (sql.Result, error) {
+		return q.ExecContext(ctx, query, investigationFields(&r)...)
+	})
 }
 
 // reopened are the columns that make a record say that its investigation runs again.
@@ -42,7 +45,9 @@ const reopened = `status, end_reason, error, ended_at, writer`
 // that Temporal has reset.
 func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
 	const query = `UPDATE investigations SET status = $2, end_reason = '', error = '', ended_at = NULL, writer = $3 WHERE id = $1`
-	return s.writeInvestigation(ctx, "reopen", record.Investigation{ID: id, Writer: run}, query, id, agent.StatusRunning, run)
+	return s.writeInvestigation(ctx, "reopen", record.Investigation{ID: id, Writer: run}, func(q querier) (sql.Result, error) {
+		return q.ExecContext(ctx, query, id, agent.StatusRunning, run)
+	})
 }
 
 // SaveEnvelope sets the envelope of an investigation that has not ended.
@@ -58,15 +63,34 @@ func (s *Store) SaveEnvelope(ctx context.Context, id string, envelope record.Env
 }
 
 // FinishInvestigation sets how an investigation ended: status, end reason, error,
-// report, usage, envelope and ended_at. Doing it again changes nothing.
+// report, usage, envelope and ended_at. Doing it again changes nothing. The usage is
+// what the ledger was charged with, as it was shown while the investigation ran.
 func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation) error {
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(investigationEnd)
-	return s.writeInvestigation(ctx, "finish", r, query, investigationFields(&r)...)
+	return s.writeInvestigation(ctx, "finish", r, func(q querier) (sql.Result, error) {
+		used, err := charged(ctx, q, []string{r.ID})
+		if err != nil {
+			return nil, err
+		}
+		if u, known := used[r.ID]; known {
+			r.Usage = u
+		}
+		return q.ExecContext(ctx, query, investigationFields(&r)...)
+	})
+}
+
+// SetStatus says what an investigation that has not ended waits for, or that it runs,
+// as its workflow's run knows it.
+func (s *Store) SetStatus(ctx context.Context, id, run string, status agent.Status) error {
+	const query = `UPDATE investigations SET status = $2 WHERE id = $1 AND ended_at IS NULL`
+	return s.writeInvestigation(ctx, "set the status of", record.Investigation{ID: id, Writer: run}, func(q querier) (sql.Result, error) {
+		return q.ExecContext(ctx, query, id, status)
+	})
 }
 
 // writeInvestigation writes a record, unless its writer is a run that was replaced:
 // that gets ErrStaleRun.
-func (s *Store) writeInvestigation(ctx context.Context, what string, r record.Investigation, query string, args ...any) error {
+func (s *Store) writeInvestigation(ctx context.Context, what string, r record.Investigation, write func(querier) (sql.Result, error)) error {
 	err := s.writeRecords(ctx, r.ID, func(q querier) error {
 		if r.Writer != "" {
 			// The investigation's own runs stand beside those of its executions.
@@ -75,7 +99,7 @@ func (s *Store) writeInvestigation(ctx context.Context, what string, r record.In
 				return err
 			}
 		}
-		_, err := q.ExecContext(ctx, query, args...)
+		_, err := write(q)
 		return err
 	})
 	if err != nil {
@@ -84,10 +108,13 @@ func (s *Store) writeInvestigation(ctx context.Context, what string, r record.In
 	return nil
 }
 
-// Running returns the investigations whose records say that they run, oldest first.
+// Running returns the investigations whose records say that they have not ended, oldest first.
 func (s *Store) Running(ctx context.Context) ([]record.Investigation, error) {
-	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE status = $1 ORDER BY started_at, id`
-	all, err := selectAll(ctx, s.db.reader, investigationFields, query, agent.StatusRunning)
+	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE ended_at IS NULL ORDER BY started_at, id`
+	all, err := selectAll(ctx, s.db.reader, investigationFields, query)
+	if err == nil {
+		err = soFar(ctx, s.db.reader, all)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list running investigations: %w", s.db.explain(err))
 	}
@@ -99,13 +126,15 @@ func (s *Store) Running(ctx context.Context) ([]record.Investigation, error) {
 // the record has been written since r was read, by whichever run.
 func (s *Store) CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error) {
 	err = s.writeRecords(ctx, r.ID, func(q querier) error {
-		if r.Usage, err = charged(ctx, q, r.ID); err != nil {
+		used, err := charged(ctx, q, []string{r.ID})
+		if err != nil {
 			return err
 		}
+		r.Usage = used[r.ID]
 		const query = `UPDATE investigations SET status = $2, end_reason = $3, error = $4, usage = $5, ended_at = $6
-			WHERE id = $1 AND writer = $7 AND status = $8`
+			WHERE id = $1 AND writer = $7 AND ended_at IS NULL`
 		closed, err = changed(q.ExecContext(ctx, query,
-			r.ID, r.Status, r.EndReason, textColumn{&r.Error}, asJSON(&r.Usage), endColumn{&r.EndedAt}, r.Writer, agent.StatusRunning))
+			r.ID, r.Status, r.EndReason, textColumn{&r.Error}, asJSON(&r.Usage), endColumn{&r.EndedAt}, r.Writer))
 		if err != nil || !closed {
 			return err
 		}
@@ -144,8 +173,17 @@ func (s *Store) Investigation(ctx context.Context, id string) (record.Investigat
 
 func investigationOf(ctx context.Context, q querier, id string) (r record.Investigation, err error) {
 	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE id = $1`
-	err = q.QueryRowContext(ctx, query, id).Scan(investigationFields(&r)...)
-	return r, notFound(err)
+	return oneSoFar(ctx, q, query, id)
+}
+
+// oneSoFar reads the record that a query selects; see soFar.
+func oneSoFar(ctx context.Context, q querier, query string, args ...any) (record.Investigation, error) {
+	one := make([]record.Investigation, 1)
+	err := q.QueryRowContext(ctx, query, args...).Scan(investigationFields(&one[0])...)
+	if err == nil {
+		err = soFar(ctx, q, one)
+	}
+	return one[0], notFound(err)
 }
 
 // Request returns the data of the request of the investigation with that id; nil
@@ -163,9 +201,8 @@ func (s *Store) Request(ctx context.Context, id string) ([]byte, error) {
 func (s *Store) FindInvestigation(ctx context.Context, workflowID string) (r record.Investigation, err error) {
 	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE workflow_id = $1 OR id = $1
 		ORDER BY id = $1 DESC, started_at DESC, id DESC LIMIT 1`
-	err = s.db.reader.QueryRowContext(ctx, query, workflowID).Scan(investigationFields(&r)...)
-	if err != nil {
-		return r, fmt.Errorf("find investigation %s: %w", workflowID, s.db.explain(notFound(err)))
+	if r, err = oneSoFar(ctx, s.db.reader, query, workflowID); err != nil {
+		return r, fmt.Errorf("find investigation %s: %w", workflowID, s.db.explain(err))
 	}
 	return r, nil
 }
@@ -192,6 +229,9 @@ func (s *Store) Investigations(ctx context.Context, f Filter) ([]record.Investig
 	}
 	query.WriteString(` ORDER BY started_at DESC, id DESC` + limitTo(f.Limit))
 	all, err := selectAll(ctx, s.db.reader, investigationFields, query.String(), args...)
+	if err == nil {
+		err = soFar(ctx, s.db.reader, all)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list investigations: %w", s.db.explain(err))
 	}

@@ -2,11 +2,10 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -14,8 +13,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// usageColumns are a usage's, as sums that are exact.
-const usageColumns = `model_calls, tool_calls, input_tokens, output_tokens, cost`
+// usageColumns are a usage's, as sums that are exact; usageSums adds them up.
+const (
+	usageColumns = `model_calls, tool_calls, input_tokens, output_tokens, cost`
+	usageSums    = `CAST(SUM(model_calls) AS BIGINT), CAST(SUM(tool_calls) AS BIGINT), CAST(SUM(input_tokens) AS BIGINT),
+		CAST(SUM(output_tokens) AS BIGINT), CAST(SUM(cost) AS BIGINT)`
+)
 
 func usageFields(u *agent.Usage) []any {
 	return []any{&u.ModelCalls, &u.ToolCalls, &u.InputTokens, &u.OutputTokens, costColumn{&u.CostUSD}}
@@ -23,19 +26,67 @@ func usageFields(u *agent.Usage) []any {
 
 // Usage returns what an investigation's ledger has been charged with. It counts what
 // was superseded, too: it was paid for.
-func (s *Store) Usage(ctx context.Context, investigation string) (sum agent.Usage, err error) {
-	if sum, err = charged(ctx, s.db.reader, investigation); err != nil {
-		return agent.Usage{}, fmt.Errorf("read ledger of %s: %w", investigation, s.db.explain(err))
-	}
-	return sum, nil
+func (s *Store) Usage(ctx context.Context, investigation string) (agent.Usage, error) {
+	all, err := s.Usages(ctx, []string{investigation})
+	return all[investigation], err
 }
 
-func charged(ctx context.Context, q querier, investigation string) (sum agent.Usage, err error) {
-	const query = `SELECT ` + usageColumns + ` FROM ledger_sums WHERE investigation = $1`
-	if err = q.QueryRowContext(ctx, query, investigation).Scan(usageFields(&sum)...); errors.Is(err, sql.ErrNoRows) {
-		err = nil
+// Usages is Usage for many investigations or conversations, by their ids. Those that
+// have been charged with nothing are absent.
+func (s *Store) Usages(ctx context.Context, ids []string) (map[string]agent.Usage, error) {
+	all, err := charged(ctx, s.db.reader, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read ledgers of %d investigations: %w", len(ids), s.db.explain(err))
 	}
-	return sum, err
+	return all, nil
+}
+
+// askedAtOnce is how many investigations one query is about. A query for fewer repeats
+// one of them, so that its text, which is kept prepared, is always the same.
+const askedAtOnce = 100
+
+func charged(ctx context.Context, q querier, ids []string) (map[string]agent.Usage, error) {
+	query := `SELECT investigation, ` + usageSums + ` FROM execution_sums WHERE investigation IN (` + places(askedAtOnce) + `) GROUP BY investigation`
+	type sum struct {
+		id   string
+		used agent.Usage
+	}
+	out := map[string]agent.Usage{}
+	for some := range slices.Chunk(ids, askedAtOnce) {
+		args := make([]any, askedAtOnce)
+		for n := range args {
+			args[n] = some[min(n, len(some)-1)]
+		}
+		sums, err := selectAll(ctx, q, func(s *sum) []any { return append([]any{&s.id}, usageFields(&s.used)...) }, query, args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range sums {
+			out[s.id] = s.used
+		}
+	}
+	return out, nil
+}
+
+// soFar puts into the records of investigations that have not ended what they have been
+// charged with until now.
+func soFar(ctx context.Context, q querier, records []record.Investigation) error {
+	var open []string
+	for _, r := range records {
+		if r.EndedAt == nil {
+			open = append(open, r.ID)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	used, err := charged(ctx, q, open)
+	for n, r := range records {
+		if u, known := used[r.ID]; known {
+			records[n].Usage = u
+		}
+	}
+	return err
 }
 
 // Admit reserves what a model call needs in an investigation's ledger, before it
@@ -77,7 +128,7 @@ func (s *Store) Admit(ctx context.Context, a record.Admission) (exceeded agent.E
 // claimed is what an investigation has been charged with, and what is reserved for
 // the calls of its other executions.
 func claimed(ctx context.Context, q querier, investigation, execution string) (sum agent.Usage, err error) {
-	all, err := selectAll(ctx, q, usageFields, `SELECT `+usageColumns+` FROM ledger_sums WHERE investigation = $1
+	all, err := selectAll(ctx, q, usageFields, `SELECT `+usageColumns+` FROM execution_sums WHERE investigation = $1
 		UNION ALL SELECT `+usageColumns+` FROM ledger_reserved WHERE investigation = $1 AND execution <> $2`, investigation, execution)
 	for _, u := range all {
 		sum = sum.Add(u)
@@ -113,9 +164,21 @@ func extensions(ctx context.Context, q querier, investigation string) (sum agent
 	return sum, err
 }
 
+// took is what an entry adds to the ledger. A reply adds the calls that it asks for,
+// unless it concludes: nobody makes those.
+func took(e transcript.Entry) (u agent.Usage, any bool) {
+	if e.Usage != nil {
+		u = *e.Usage
+	}
+	if e.Kind == transcript.KindReply && !e.Forced {
+		u.ToolCalls += len(e.Calls)
+	}
+	return u, e.Usage != nil || u.ToolCalls > 0
+}
+
 // charge writes what an entry took to the ledger: a reply, or a try that failed, in
 // place of its reservation. The call that comes after such a try has to be admitted.
-func charge(ctx context.Context, q querier, e transcript.Entry) error {
+func charge(ctx context.Context, q querier, e transcript.Entry, took agent.Usage) error {
 	key := fmt.Sprintf("%s/%d/%d/%s", e.Execution, e.Iteration, e.Position, e.Writer.RunID)
 	if e.Kind == transcript.KindReply {
 		key = replyKey(e.Execution, e.Iteration, e.Writer.RunID)
@@ -127,11 +190,12 @@ func charge(ctx context.Context, q querier, e transcript.Entry) error {
 	}
 	if _, err := q.ExecContext(ctx, insertInto("ledger", "investigation, key, provider, model, usage")+
 		`ON CONFLICT (investigation, key) `+overwrite("provider, model, usage"),
-		e.Investigation, key, e.Provider, textColumn{&e.Model}, asJSON(e.Usage)); err != nil {
+		e.Investigation, key, e.Provider, textColumn{&e.Model}, asJSON(&took)); err != nil {
 		return err
 	}
-	_, err := q.ExecContext(ctx, insertInto("ledger_sums", "investigation, "+usageColumns)+
-		`ON CONFLICT (investigation) DO UPDATE SET `+plus("ledger_sums", usageColumns), append([]any{e.Investigation}, usageFields(e.Usage)...)...)
+	_, err := q.ExecContext(ctx, insertInto("execution_sums", "investigation, execution, "+usageColumns)+
+		`ON CONFLICT (investigation, execution) DO UPDATE SET `+plus("execution_sums", usageColumns),
+		append([]any{e.Investigation, e.Execution}, usageFields(&took)...)...)
 	return err
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pressly/goose/v3"
+
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 	"github.com/inquest-dev/inquest/internal/store/storetest"
@@ -41,6 +43,7 @@ func TestPostgres(t *testing.T) {
 		"schema of its own": testPostgresSchema,
 		"snapshot":          func(t *testing.T, s *postgrestest.Server) { testSnapshot(t, s.Database(t, "snapshot")) },
 		"reservations":      func(t *testing.T, s *postgrestest.Server) { testReservations(t, s.Database(t, "reservations")) },
+		"upgrade":           func(t *testing.T, s *postgrestest.Server) { testUpgrade(t, "pgx", s.Database(t, "upgrade"), goose.DialectPostgres) },
 		"news":              testPostgresNews,
 		"lost within":       testPostgresLostWithin,
 		"pipeline":          testPostgresPipeline,

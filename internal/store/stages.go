@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -54,21 +57,32 @@ func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []
 	return nil
 }
 
+// saveExecutions writes executions. The usage of one that has ended is what the ledger
+// was charged with, as it was shown while the execution ran.
 func saveExecutions(ctx context.Context, q querier, executions []record.Execution) error {
 	query := insertInto("executions", executionColumns) + `ON CONFLICT (investigation, name) ` + overwrite(executionColumns)
 	for _, r := range executions {
-		if _, err := q.ExecContext(ctx, query, executionFields(&r)...); err != nil {
-			return fmt.Errorf("execution %s: %w", r.Name, err)
-		}
-		if !r.Status.Closed() {
-			continue
-		}
 		scope := transcript.Scope{Investigation: r.Investigation, Execution: r.Name}
-		if err := errors.Join(dropLive(ctx, q, scope), release(ctx, q, scope)); err != nil {
+		if r.Status.Closed() {
+			if err := errors.Join(usageOf(ctx, q, scope, &r.Usage), dropLive(ctx, q, scope), release(ctx, q, scope)); err != nil {
+				return fmt.Errorf("execution %s: %w", r.Name, err)
+			}
+		}
+		if _, err := q.ExecContext(ctx, query, executionFields(&r)...); err != nil {
 			return fmt.Errorf("execution %s: %w", r.Name, err)
 		}
 	}
 	return nil
+}
+
+// usageOf reads what an execution was charged with; without a charge, u stays.
+func usageOf(ctx context.Context, q querier, scope transcript.Scope, u *agent.Usage) error {
+	const query = `SELECT ` + usageColumns + ` FROM execution_sums WHERE investigation = $1 AND execution = $2`
+	err := q.QueryRowContext(ctx, query, scope.Investigation, scope.Execution).Scan(usageFields(u)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
 }
 
 // StartExecution writes the record of an execution that begins. One that exists
@@ -114,5 +128,35 @@ func (s *Store) Executions(ctx context.Context, investigation string) ([]record.
 
 func executionsOf(ctx context.Context, q querier, investigation string) ([]record.Execution, error) {
 	const query = `SELECT ` + executionColumns + ` FROM executions WHERE investigation = $1 ORDER BY started_at, name`
-	return selectAll(ctx, q, executionFields, query, investigation)
+	executions, err := selectAll(ctx, q, executionFields, query, investigation)
+	if err != nil || !slices.ContainsFunc(executions, func(r record.Execution) bool { return r.EndedAt == nil }) {
+		return executions, err
+	}
+	return executions, workSoFar(ctx, q, investigation, executions)
+}
+
+// workSoFar puts into the records of executions that have not ended how far they have
+// come: their usage, and the iteration of which there is a trace.
+func workSoFar(ctx context.Context, q querier, investigation string, executions []record.Execution) error {
+	const query = `SELECT x.name,
+			COALESCE((SELECT MAX(iteration) FROM entries WHERE superseded = 0 AND investigation = x.investigation AND execution = x.name), 0),
+			COALESCE((SELECT iteration FROM live WHERE investigation = x.investigation AND execution = x.name), 0),
+			COALESCE(model_calls, 0), COALESCE(tool_calls, 0), COALESCE(input_tokens, 0), COALESCE(output_tokens, 0), COALESCE(cost, 0)
+		FROM executions x LEFT JOIN execution_sums s ON s.investigation = x.investigation AND s.execution = x.name
+		WHERE x.investigation = $1 AND x.ended_at IS NULL`
+	type work struct {
+		name       string
+		done, live int
+		used       agent.Usage
+	}
+	fields := func(w *work) []any { return append([]any{&w.name, &w.done, &w.live}, usageFields(&w.used)...) }
+	all, err := selectAll(ctx, q, fields, query, investigation)
+	for _, w := range all {
+		for n := range executions {
+			if r := &executions[n]; r.Name == w.name && r.EndedAt == nil {
+				r.Iterations, r.Usage = max(w.done, w.live), w.used
+			}
+		}
+	}
+	return err
 }

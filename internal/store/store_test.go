@@ -1,10 +1,14 @@
 package store_test
 
 import (
+	"database/sql"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/pressly/goose/v3"
+
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -35,6 +39,38 @@ func testSnapshot(t *testing.T, target string) {
 	first, second, err := s.ReadTwice(t.Context(), scope.Investigation, func() { write(2) })
 	if err != nil || first != 1 || second != 1 {
 		t.Errorf("the last entry is %d and then %d, error %v", first, second, err)
+	}
+}
+
+func TestSQLiteUpgrade(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inquest.db")
+	testUpgrade(t, "sqlite", path, goose.DialectSQLite3)
+}
+
+// What was charged before there were sums by execution is in them.
+func testUpgrade(t *testing.T, driver, target string, dialect goose.Dialect) {
+	db, err := sql.Open(driver, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := store.MigrateTo(t.Context(), db, dialect, 8); err != nil {
+		t.Fatal(err)
+	}
+	for n, body := range []string{
+		`{"calls": [{}, {}], "usage": {"model_calls": 1, "input_tokens": 100, "output_tokens": 10, "cost_usd": 0.1}}`,
+		`{"calls": [{}, {}]}`,
+		`{"calls": [{}, {}], "forced": true, "usage": {"model_calls": 1, "input_tokens": 7, "cost_usd": 0.2}}`,
+	} {
+		const old = `INSERT INTO entries VALUES ('inv', 'triage/analyst', $1, 0, $1, $1, 'reply', 0, 'run', 'activity', 0, $2)`
+		if _, err := db.ExecContext(t.Context(), old, n+1, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := agent.Usage{ModelCalls: 2, ToolCalls: 4, InputTokens: 107, OutputTokens: 10, CostUSD: 0.3}
+	if got, err := open(t, target).Usage(t.Context(), "inv"); err != nil || got != want {
+		t.Errorf("after the upgrade: %+v, %v; want %+v", got, err, want)
 	}
 }
 

@@ -73,6 +73,7 @@ func testFollow(t *testing.T, open opener) {
 	same(t, "record", next(t, updates), store.Update{Record: &r})
 	stage, execution := stageOf(r.ID), executionOf(r.ID)
 	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}))
+	execution.Iterations = 1
 	same(t, "stage", next(t, updates), store.Update{Record: &r, Stages: []record.Stage{stage}, Executions: []record.Execution{execution}})
 }
 

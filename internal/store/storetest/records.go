@@ -138,6 +138,34 @@ func testCloseInvestigation(t *testing.T, open opener) {
 	same(t, "live", must(s.Live(ctx, "lost"))(t), []transcript.Live(nil))
 }
 
+// What an investigation waits for is its status until it ends, and the newest run's to say.
+func testSetStatus(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	r := investigation("inv/run", "inv", 1)
+	r.Writer = "r1"
+	ok(t, s.StartInvestigation(ctx, r))
+	ok(t, s.SetStatus(ctx, r.ID, "r1", agent.StatusWaitingApproval))
+	r.Status = agent.StatusWaitingApproval
+	same(t, "it waits", must(s.Investigation(ctx, r.ID))(t), r)
+	same(t, "it is listed", must(s.Investigations(ctx, store.Filter{Status: agent.StatusWaitingApproval}))(t), []record.Investigation{r})
+	same(t, "it is at work no more", must(s.Investigations(ctx, store.Filter{Status: agent.StatusRunning}))(t), []record.Investigation(nil))
+	same(t, "it has not ended", must(s.Running(ctx))(t), []record.Investigation{r})
+
+	ok(t, s.SetStatus(ctx, r.ID, "r2", agent.StatusPaused))
+	if err := s.SetStatus(ctx, r.ID, "r1", agent.StatusRunning); !errors.Is(err, store.ErrStaleRun) {
+		t.Errorf("by a run that was replaced: %v", err)
+	}
+	r.Status = agent.StatusPaused
+	same(t, "by a run that goes on", must(s.Investigation(ctx, r.ID))(t), r)
+
+	terminated := finished(r, agent.StatusTerminated)
+	if closed := must(s.CloseInvestigation(ctx, terminated))(t); !closed {
+		t.Error("one that waits cannot be closed")
+	}
+	ok(t, s.SetStatus(ctx, r.ID, "r2", agent.StatusAsleep))
+	same(t, "after the end", must(s.Investigation(ctx, r.ID))(t).Status, agent.StatusTerminated)
+}
+
 func testFindAndList(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	old, recent := investigation("w/1", "w", 1), investigation("w/2", "w", 3)

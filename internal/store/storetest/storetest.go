@@ -49,6 +49,7 @@ type Store interface {
 	SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error
 	FinishInvestigation(ctx context.Context, r record.Investigation) error
 	ReopenInvestigation(ctx context.Context, id, run string) error
+	SetStatus(ctx context.Context, id, run string, status agent.Status) error
 	Running(ctx context.Context) ([]record.Investigation, error)
 	CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error)
 	SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error
@@ -61,6 +62,7 @@ type Store interface {
 	Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error)
 	Extend(ctx context.Context, investigation, key string, by agent.Extension) error
 	Usage(ctx context.Context, investigation string) (agent.Usage, error)
+	Usages(ctx context.Context, ids []string) (map[string]agent.Usage, error)
 	Size(ctx context.Context) (int64, error)
 	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
 
@@ -101,6 +103,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"continue as new":              testContinueAsNew,
 		"executions are apart":         testExecutionsApart,
 		"ledger":                       testLedger,
+		"usage so far":                 testUsageSoFar,
+		"usage of many":                testUsageOfMany,
 		"admission":                    testAdmission,
 		"admission at once":            testAdmissionAtOnce,
 		"cost adds up":                 testCostAddsUp,
@@ -122,6 +126,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"investigation records":        testInvestigationRecords,
 		"investigation resets":         testInvestigationResets,
 		"closed for who could not":     testCloseInvestigation,
+		"what is waited for":           testSetStatus,
 		"find and list":                testFindAndList,
 		"stage records":                testStageRecords,
 		"late stage":                   testLateStage,

@@ -118,6 +118,13 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 	return out, nil
 }
 
+// SaveStatus records what an investigation waits for. It touches only our own store, so
+// it may run as a local activity.
+func (a *Activities) SaveStatus(ctx context.Context, in SaveStatusIn) error {
+	run := activity.GetInfo(ctx).WorkflowExecution.RunID
+	return storeFailure(ended(ctx, a.Records.SetStatus(ctx, in.Investigation, run, in.Status)))
+}
+
 // Finish closes the investigation's record. The report is the result of the last
 // stage that has one, however the investigation ended.
 func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error) {
@@ -161,6 +168,11 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err != nil {
 		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)
 	}
+	stored, err := a.Records.Investigation(ctx, in.Investigation)
+	if err != nil {
+		return FinishOut{}, err
+	}
+	out.Usage = stored.Usage
 	if out.Report = report; len(report) > MaxInlineReport {
 		out.Report = ""
 		out.ReportRef, err = a.Blobs.PutBlob(ctx, []byte(report))

@@ -282,6 +282,15 @@ type ExecutionSummary struct {
 	Error      string           `json:"error,omitempty"`
 }
 
+// NameSaveStatus is the name of the local activity SaveStatus.
+const NameSaveStatus = "SaveStatus"
+
+// SaveStatusIn records what an investigation waits for, or that it runs.
+type SaveStatusIn struct {
+	Investigation string       `json:"investigation"`
+	Status        agent.Status `json:"status"`
+}
+
 // FinishIn closes an investigation's record.
 type FinishIn struct {
 	Investigation string          `json:"investigation"`
@@ -305,6 +314,7 @@ type FinishOut struct {
 	// Failed is set if the investigation has failed, for want of a report; Error says so.
 	Failed agent.EndReason `json:"failed,omitempty"`
 	Error  string          `json:"error,omitempty"`
+	Usage  agent.Usage     `json:"usage"` // of the whole investigation, as its record says
 	// Undelivered says what of people's words nobody has read.
 	Undelivered []string `json:"undelivered,omitempty"`
 }

@@ -40,6 +40,8 @@ func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, err
 	out, err := a.resolve(ctx, &r)
 	if refusal, ok := errors.AsType[*temporal.ApplicationError](err); ok && refusal.NonRetryable() {
 		a.keepRefusal(ctx, r, refusal.Message())
+		known := ResolveOut{SearchAttributes: a.SearchAttributes, Skeleton: agent.Skeleton{Chain: r.Chain, AlertType: r.AlertType}}
+		err = temporal.NewNonRetryableApplicationError(refusal.Message(), refusal.Type(), nil, known)
 	}
 	return out, storeFailure(ended(ctx, err))
 }
@@ -47,7 +49,7 @@ func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, err
 // keepRefusal records an investigation that never began. Without the record, it
 // is only in Temporal's list: that is no reason to try again.
 func (a *Activities) keepRefusal(ctx context.Context, r record.Investigation, why string) {
-	r.Status, r.Error, r.EndedAt = agent.StatusFailed, "the request was refused: "+why, &r.StartedAt
+	r.Status, r.Error, r.EndedAt = agent.StatusRefused, why, &r.StartedAt
 	if err := a.Records.FinishInvestigation(ctx, r); err != nil {
 		a.Logger.Warn("a refused request has no record", "investigation", r.ID, "error", err)
 	}

@@ -46,10 +46,10 @@ func TestResolveLeavesARecord(t *testing.T) {
 		says   string
 	}{
 		"accepted":      {`{"chain":"lab","data":"x"}`, "lab", agent.StatusRunning, ""},
-		"no request":    {`["lab"]`, "", agent.StatusFailed, "the request was refused: the input is not a request (it is of the JSON type array)"},
-		"unknown chain": {`{"chain":"lob"}`, "lob", agent.StatusFailed, `the request was refused: no chain named "lob"; there are: lab`},
-		"no data":       {`{"chain":"lab"}`, "lab", agent.StatusFailed, "the request was refused: there is nothing to investigate"},
-		"unknown data":  {`{"chain":"lab","data_ref":"y"}`, "lab", agent.StatusFailed, `the request was refused: data_ref "y" is not in this worker's store`},
+		"no request":    {`["lab"]`, "", agent.StatusRefused, "the input is not a request (it is of the JSON type array)"},
+		"unknown chain": {`{"chain":"lob"}`, "lob", agent.StatusRefused, `no chain named "lob"; there are: lab`},
+		"no data":       {`{"chain":"lab"}`, "lab", agent.StatusRefused, "there is nothing to investigate"},
+		"unknown data":  {`{"chain":"lab","data_ref":"y"}`, "lab", agent.StatusRefused, `data_ref "y" is not in this worker's store`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +57,7 @@ func TestResolveLeavesARecord(t *testing.T) {
 			b.act.Requests, b.act.Planner = inbox(tt.input), inbox("")
 			_, err := b.env.ExecuteActivity(b.act.Resolve, activities.ResolveIn{Investigation: "w:1", RunID: "run"})
 			refused, ok := errors.AsType[*temporal.ApplicationError](err)
-			if ok != (tt.status == agent.StatusFailed) || ok && refused.Type() != activities.ErrorInvalidRequest {
+			if ok != (tt.status == agent.StatusRefused) || ok && refused.Type() != activities.ErrorInvalidRequest {
 				t.Errorf("Resolve: %v", err)
 			}
 			r, err := b.store.Investigation(t.Context(), "w:1")

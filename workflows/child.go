@@ -45,12 +45,13 @@ func currentRun(ctx workflow.Context) (id string) {
 
 // afterReset makes good what a reset has left behind, before anything else is started
 // or recorded: the record says that the investigation runs, and children that this run
-// knows nothing of are told to end. It costs nothing where nothing was reset.
-func (f *family) afterReset(ctx workflow.Context) {
+// knows nothing of are told to end. It costs nothing where nothing was reset, and
+// reports whether something was.
+func (f *family) afterReset(ctx workflow.Context) bool {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	run := currentRun(ctx)
 	if run == f.run {
-		return
+		return false
 	}
 	f.run = run
 	in := activities.ReopenIn{}
@@ -65,6 +66,7 @@ func (f *family) afterReset(ctx workflow.Context) {
 	if err := workflow.ExecuteActivity(storeOptions(ctx, "after a reset"), act.Reopen, in).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Warn("after a reset", "error", err)
 	}
+	return true
 }
 
 // start starts a child that ends with a workflow's cancellation.

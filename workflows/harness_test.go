@@ -52,6 +52,8 @@ type fake struct {
 	reopened  []activities.ReopenIn
 	posted    []activities.PostIn
 	unread    []string // what Finish finds in the mail
+	told      []agent.Status
+	noStatus  func(local bool) error
 }
 
 func (f *fake) Reopen(_ context.Context, in activities.ReopenIn) error {
@@ -112,6 +114,16 @@ func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) (activiti
 		return activities.SaveStageOut{}, nil
 	}
 	return f.output(in.Stage.Name), nil
+}
+
+func (f *fake) SaveStatus(ctx context.Context, in activities.SaveStatusIn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.told = append(f.told, in.Status)
+	if f.noStatus != nil {
+		return f.noStatus(activity.GetInfo(ctx).IsLocalActivity)
+	}
+	return nil
 }
 
 func (f *fake) Finish(_ context.Context, in activities.FinishIn) (activities.FinishOut, error) {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -43,6 +44,7 @@ type investigationState struct {
 	Unsaved     []record.Stage    `json:"unsaved,omitempty"` // those that did not come to save themselves
 	Undelivered []string          `json:"undelivered,omitempty"`
 	Shown       *attributes       `json:"shown,omitempty"`
+	Told        agent.Status      `json:"told,omitempty"` // to the record
 }
 
 // attributes are the search attributes that change while an investigation runs.
@@ -126,6 +128,7 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 		}
 		return r.result, err
 	}
+	r.tellStatus(ctx)
 	work, cancel := r.state.Deadline.start(ctx, bound{what: "investigation timeout", held: r.held, warn: r.signals.timeIsUp})
 	again := r.walk(work)
 	cancel()
@@ -156,6 +159,7 @@ func (r *investigationRun) begin(ctx workflow.Context, input converter.RawValue)
 			return err
 		}
 		errorType, message := failure(err)
+		r.state.Resolved = refusal(err)
 		return r.refused(ctx, message, errorType)
 	}
 	for _, stage := range r.state.Resolved.Skeleton.Stages {
@@ -168,9 +172,17 @@ func (r *investigationRun) begin(ctx workflow.Context, input converter.RawValue)
 
 // refused is the failure of an investigation that never began.
 func (r *investigationRun) refused(ctx workflow.Context, message, errorType string) error {
-	r.result.Status, r.result.Error = agent.StatusFailed, message
-	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
+	r.result.Status, r.result.Error = agent.StatusRefused, message
+	r.show(ctx)
 	return temporal.NewNonRetryableApplicationError(message, errorType, nil)
+}
+
+// refusal is what Resolve knows of a request that it refuses.
+func refusal(err error) (known activities.ResolveOut) {
+	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok && refused.HasDetails() {
+		_ = refused.Details(&known) // without it, the investigation is in Temporal's list all the same
+	}
+	return known
 }
 
 // finish closes the investigation: what was done is kept however it ended.
@@ -178,7 +190,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(cleanup, func() bool { return workflow.AllHandlersFinished(ctx) })
 	r.signals.settle(cleanup)
-	r.family.afterReset(ctx)
+	r.afterReset(ctx)
 	r.settle(ctx)
 	in := activities.FinishIn{
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Envelope: r.envelope(), Unsaved: r.state.Unsaved,
@@ -195,7 +207,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 		}
 		r.signals.settle(cleanup)
 	}
-	r.result.Report, r.result.ReportRef = out.Report, out.ReportRef
+	r.result.Report, r.result.ReportRef, r.state.Usage = out.Report, out.ReportRef, cmp.Or(out.Usage, r.state.Usage)
 	if out.Failed != "" {
 		r.result.Status, r.result.EndReason, r.result.Error = agent.StatusFailed, out.Failed, out.Error
 	}
@@ -255,7 +267,7 @@ func (r *investigationRun) continueAsNew(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, Investigation, converter.NewRawValue(state))
 }
 
-// The search attributes, upserted at stage boundaries only.
+// The search attributes, upserted when a stage begins or what is waited for changes.
 var (
 	attributeChain     = temporal.NewSearchAttributeKeyKeyword(activities.AttributeChain)
 	attributeStage     = temporal.NewSearchAttributeKeyKeyword(activities.AttributeStage)
@@ -281,7 +293,7 @@ func (r *investigationRun) show(ctx workflow.Context) {
 // changedAttributes are those that differ from what was shown last: each upsert
 // is an event, and work for the server.
 func (r *investigationRun) changedAttributes() (changed []temporal.SearchAttributeUpdate) {
-	now := attributes{Status: r.result.Status}
+	now := attributes{Status: r.status()}
 	if !r.result.Status.Closed() && len(r.running) > 0 {
 		now.Stage = r.running[0].plan.Name
 	}

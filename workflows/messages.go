@@ -335,7 +335,7 @@ type Status struct {
 	// Stages are the newest 200 runs of stages in the order in which they started,
 	// and then those that have not run.
 	Stages []StageStatus `json:"stages,omitempty"`
-	Usage  agent.Usage   `json:"usage"` // of the stages that ended
+	Usage  agent.Usage   `json:"usage,omitzero"` // of the stages that ended; absent = not known
 	// WaitingFor says whom or what the investigation waits for.
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Waiting are the tool calls that a person has to decide.

@@ -26,8 +26,9 @@ const WorkflowTaskTimeout = 10 * time.Second
 const Patience = 7 * 24 * time.Hour
 
 const (
-	firstRetry       = time.Second // also after a crash, so never longer
-	storeTimeout     = time.Minute // for activities that touch only the store
+	firstRetry       = time.Second     // also after a crash, so never longer
+	storeTimeout     = time.Minute     // for activities that touch only the store
+	statusTimeout    = 3 * time.Second // within a workflow task
 	listTimeout      = time.Minute
 	queueWait        = time.Minute      // for tools with a task queue of their own: nobody there is a result
 	defaultIteration = 10 * time.Minute // the plan normally says
@@ -130,6 +131,15 @@ func ownToolOptions(ctx workflow.Context, summary string) workflow.Context {
 		StartToCloseTimeout:    storeTimeout,
 		ScheduleToCloseTimeout: 5 * storeTimeout,
 		RetryPolicy:            policy,
+		Summary:                summary,
+	})
+}
+
+// statusOptions are for what lists tell: one try within the workflow task, which waits for it.
+func statusOptions(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		ScheduleToCloseTimeout: statusTimeout,
+		RetryPolicy:            limited(1, retry(firstRetry)),
 		Summary:                summary,
 	})
 }

@@ -31,17 +31,18 @@ func (r *investigationRun) snapshot() Status {
 		Usage: r.state.Usage, Envelope: r.envelope(),
 	}, append(slices.Clone(r.state.Ran), r.runningStages()...))
 	waiting := r.waiting()
+	out.Status = r.status()
 	out.Waiting, out.Outages, out.Asleep = waiting.Approvals, waiting.Outages, waiting.Asleep
 	out.Questions, out.Budget = r.questions(), r.budget()
 	switch {
-	case r.result.Status.Closed():
-	case r.state.Steering.Paused:
-		out.Status, out.WaitingFor = agent.StatusPaused, "a person: signal resume or conclude"
-	case len(out.Questions) > 0:
-		out.WaitingFor = fmt.Sprintf("a person: answer %d question(s)", len(out.Questions))
-	case len(out.Waiting) > 0:
+	case out.Status.Closed():
+	case out.Status == agent.StatusWaitingApproval:
 		out.WaitingFor = fmt.Sprintf("a person: approve or deny %d tool call(s)", len(out.Waiting))
-	case len(out.Outages) > 0:
+	case out.Status == agent.StatusWaitingAnswer:
+		out.WaitingFor = fmt.Sprintf("a person: answer %d question(s)", len(out.Questions))
+	case out.Status == agent.StatusPaused:
+		out.WaitingFor = "a person: signal resume or conclude"
+	case out.Status == agent.StatusWaitingProvider:
 		out.WaitingFor = out.Outages[0].String()
 	case len(r.state.Stages) == 0:
 		out.WaitingFor = "the chain to be resolved"
@@ -61,7 +62,7 @@ func (r *investigationRun) runningStages() (out []record.Stage) {
 		}
 		for _, a := range s.plan.Agents {
 			stage.Envelope.Agents = append(stage.Envelope.Agents, AgentSummary{
-				Name: a.Name, Status: agent.StatusRunning, Model: a.Model(0),
+				Name: a.Name, Status: mostUrgent(s.waiting.of(a.Name), 0, r.state.Steering.Paused), Model: a.Model(0),
 				WorkflowID: childID(r.id, executionName(s.plan.Name, a.Name)),
 			})
 		}

@@ -28,7 +28,7 @@ type stageChild struct {
 func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 	way := route.Walk{Chain: r.chain(), State: &r.state.Walk}
 	for {
-		r.family.afterReset(ctx)
+		r.afterReset(ctx)
 		r.signals.settle(ctx)
 		going := !r.state.Steering.Paused && !r.over(ctx)
 		if going {
@@ -69,6 +69,13 @@ func (r *investigationRun) waiting() (out Waiting) {
 		out = out.and(s.waiting)
 	}
 	return out
+}
+
+// afterReset makes good what a reset has left behind.
+func (r *investigationRun) afterReset(ctx workflow.Context) {
+	if r.family.afterReset(ctx) {
+		r.state.Told = agent.StatusRunning // as the record says now
+	}
 }
 
 // launch starts a stage.

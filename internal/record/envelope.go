@@ -52,7 +52,7 @@ type AgentSummary struct {
 	StopReason agent.StopReason `json:"stop_reason,omitempty"`
 	Model      string           `json:"model,omitempty"`
 	Iterations int              `json:"iterations,omitempty"`
-	Usage      agent.Usage      `json:"usage"`
+	Usage      agent.Usage      `json:"usage,omitzero"` // absent = not known
 	Error      string           `json:"error,omitempty"`
 	// WorkflowID answers the query "status" while the agent runs.
 	WorkflowID string `json:"workflow_id,omitempty"`

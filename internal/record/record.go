@@ -24,7 +24,7 @@ type Investigation struct {
 	Error      string          `json:"error,omitempty"`
 	// Report is the final result: that of the last stage that has one.
 	Report    string      `json:"report,omitempty"`
-	Usage     agent.Usage `json:"usage"`
+	Usage     agent.Usage `json:"usage,omitzero"` // until now; absent = not known
 	Envelope  Envelope    `json:"envelope,omitzero"`
 	StartedAt time.Time   `json:"started_at"`
 	EndedAt   *time.Time  `json:"ended_at,omitempty"`
@@ -71,8 +71,8 @@ type Execution struct {
 	Status        agent.Status     `json:"status"`
 	StopReason    agent.StopReason `json:"stop_reason,omitempty"`
 	Forced        bool             `json:"forced_conclusion,omitempty"`
-	Iterations    int              `json:"iterations"`
-	Usage         agent.Usage      `json:"usage"`
+	Iterations    int              `json:"iterations,omitempty"` // until now, as is Usage
+	Usage         agent.Usage      `json:"usage,omitzero"`
 	Error         string           `json:"error,omitempty"`
 	StartedAt     time.Time        `json:"started_at"`
 	EndedAt       *time.Time       `json:"ended_at,omitempty"`

@@ -43,11 +43,13 @@ func TestPostgres(t *testing.T) {
 		"schema of its own": testPostgresSchema,
 		"snapshot":          func(t *testing.T, s *postgrestest.Server) { testSnapshot(t, s.Database(t, "snapshot")) },
 		"reservations":      func(t *testing.T, s *postgrestest.Server) { testReservations(t, s.Database(t, "reservations")) },
-		"upgrade":           func(t *testing.T, s *postgrestest.Server) { testUpgrade(t, "pgx", s.Database(t, "upgrade"), goose.DialectPostgres) },
-		"news":              testPostgresNews,
-		"lost within":       testPostgresLostWithin,
-		"pipeline":          testPostgresPipeline,
-		"pipeline undone":   testPostgresPipelineUndone,
+		"upgrade": func(t *testing.T, s *postgrestest.Server) {
+			testUpgrade(t, "pgx", s.Database(t, "upgrade"), goose.DialectPostgres)
+		},
+		"news":            testPostgresNews,
+		"lost within":     testPostgresLostWithin,
+		"pipeline":        testPostgresPipeline,
+		"pipeline undone": testPostgresPipelineUndone,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

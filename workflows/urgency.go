@@ -1,0 +1,91 @@
+package workflows
+
+import (
+	"cmp"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// mostUrgent is the status of what is under way: of all that it waits for, the most urgent.
+// What a person has to do comes first, and of that what expires; what ends by itself is last.
+// One agent that waits is enough, whatever the others do beside it.
+func mostUrgent(w Waiting, questions int, paused bool) agent.Status {
+	for _, row := range []struct {
+		waits  bool
+		status agent.Status
+	}{
+		{len(w.Approvals) > 0, agent.StatusWaitingApproval},
+		{questions > 0, agent.StatusWaitingAnswer},
+		{paused, agent.StatusPaused},
+		{len(w.Outages) > 0, agent.StatusWaitingProvider},
+		{len(w.Asleep) > 0, agent.StatusAsleep},
+	} {
+		if row.waits {
+			return row.status
+		}
+	}
+	return agent.StatusRunning
+}
+
+// of is what one agent of those that wait waits for.
+func (w Waiting) of(name string) (out Waiting) {
+	for _, a := range w.Approvals {
+		if a.Agent == name {
+			out.Approvals = append(out.Approvals, a)
+		}
+	}
+	for _, o := range w.Outages {
+		if o.Agent == name {
+			out.Outages = append(out.Outages, o)
+		}
+	}
+	for _, a := range w.Asleep {
+		if a.Agent == name {
+			out.Asleep = append(out.Asleep, a)
+		}
+	}
+	return out
+}
+
+// status is how the investigation ended, or what it waits for now.
+func (r *investigationRun) status() agent.Status {
+	if r.result.Status.Closed() {
+		return r.result.Status
+	}
+	return mostUrgent(r.waiting(), len(r.questions()), r.state.Steering.Paused)
+}
+
+// tellStatus says in lists what the investigation waits for, whenever that has changed: by
+// the search attribute in Temporal's, by the record in ours. Only this workflow knows it:
+// questions and pauses are nowhere else, and a transcript does not tell a call that waits for
+// a person from one that was denied, or waits for its worker. So it is written down once, by
+// who knows it. A change costs two events, the upsert and the marker of a local activity.
+func (r *investigationRun) tellStatus(ctx workflow.Context) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	told := func() agent.Status { return cmp.Or(r.state.Told, agent.StatusRunning) } // as Resolve has recorded it
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for workflow.Await(ctx, func() bool { return !r.result.Status.Closed() && r.status() != told() }) == nil {
+			now := r.status()
+			r.show(ctx)
+			r.recordStatus(ctx, now)
+			r.state.Told = now
+		}
+	})
+}
+
+// recordStatus waits for a store that is away, as all that is recorded does; the status may be
+// another one by then, and is recorded next.
+func (r *investigationRun) recordStatus(ctx workflow.Context, status agent.Status) {
+	const summary = "what is waited for"
+	in := activities.SaveStatusIn{Investigation: r.id, Status: status}
+	err := workflow.ExecuteLocalActivity(statusOptions(ctx, summary), activities.NameSaveStatus, in).Get(ctx, nil)
+	if err != nil {
+		err = workflow.ExecuteActivity(storeOptions(ctx, summary), activities.NameSaveStatus, in).Get(ctx, nil)
+	}
+	if err != nil {
+		workflow.GetLogger(ctx).Warn("status not recorded", "status", status, "error", err)
+	}
+}

@@ -54,6 +54,7 @@ type fake struct {
 	unread    []string // what Finish finds in the mail
 	told      []agent.Status
 	noStatus  func(local bool) error
+	listed    bool // there are search attributes
 }
 
 func (f *fake) Reopen(_ context.Context, in activities.ReopenIn) error {
@@ -103,7 +104,7 @@ func (f *fake) Resolve(ctx context.Context, _ activities.ResolveIn) (activities.
 	if f.resolve != nil {
 		return activities.ResolveOut{}, f.resolve(ctx)
 	}
-	return activities.ResolveOut{Plan: "plan", Skeleton: f.plan.Skeleton()}, nil
+	return activities.ResolveOut{Plan: "plan", Skeleton: f.plan.Skeleton(), SearchAttributes: f.listed}, nil
 }
 
 func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) (activities.SaveStageOut, error) {

@@ -1,0 +1,179 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+func TestMostUrgent(t *testing.T) {
+	t.Parallel()
+	asleep, outage, approval := []Asleep{{Agent: "A"}}, []Outage{{Agent: "B"}}, []Approval{{Agent: "C"}}
+	tests := map[agent.Status]struct {
+		waiting   Waiting
+		questions int
+		paused    bool
+	}{
+		agent.StatusRunning:         {},
+		agent.StatusAsleep:          {waiting: Waiting{Asleep: asleep}},
+		agent.StatusWaitingProvider: {waiting: Waiting{Asleep: asleep, Outages: outage}},
+		agent.StatusPaused:          {waiting: Waiting{Asleep: asleep, Outages: outage}, paused: true},
+		agent.StatusWaitingAnswer:   {waiting: Waiting{Asleep: asleep, Outages: outage}, paused: true, questions: 1},
+		agent.StatusWaitingApproval: {waiting: Waiting{Asleep: asleep, Outages: outage, Approvals: approval}, paused: true, questions: 1},
+	}
+	for want, tt := range tests {
+		if got := mostUrgent(tt.waiting, tt.questions, tt.paused); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if !slices.Contains(agent.Open(), want) || want.Closed() {
+			t.Errorf("%s is an end", want)
+		}
+	}
+}
+
+// shownStatuses are the values that InquestStatus takes.
+func shownStatuses(env *testsuite.TestWorkflowEnvironment) *[]agent.Status {
+	var shown []agent.Status
+	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Run(func(args mock.Arguments) {
+		if value, set := args.Get(0).(temporal.SearchAttributes).GetKeyword(attributeStatus); set {
+			shown = append(shown, agent.Status(value))
+		}
+	})
+	return &shown
+}
+
+// Two agents run side by side. A's call waits for a person, B sleeps and then waits for
+// its provider; somebody pauses it all, and at the end the stage has a question.
+func TestWaitingIsAStatus(t *testing.T) {
+	t.Parallel()
+	yes := true
+	f := &fake{
+		plan: planOf([]string{"default", "default"}), listed: true,
+		output: outputs(t, map[string]string{"s1": `{"outcome":"confirm"}`}),
+		ownTools: func(activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {
+			return activities.CallOwnToolsOut{Pause: 60}, nil
+		},
+	}
+	env := newEnv(t, f)
+	shown, start := shownStatuses(env), env.Now()
+	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		switch {
+		case in.Ref.Execution == "s1/A" && in.Iteration == 1:
+			return askApproval("a"), nil
+		case in.Ref.Execution == "s1/B" && in.Iteration == 1:
+			out := ask(agent.ToolPauseHeartbeats)
+			out.Calls[0].Own = true
+			return out, nil
+		case in.Ref.Execution == "s1/B" && env.Now().Sub(start) < 80*time.Minute:
+			return activities.GenerateOut{}, away("ModelUnavailable", 0)
+		}
+		return say("x"), nil
+	}
+	var got []string
+	for minute, do := range map[time.Duration]func(Status){
+		5: func(now Status) {
+			err := env.UpdateWorkflowByID(now.Waiting[0].WorkflowID, UpdateDecide, "", &testsuite.TestUpdateCallback{
+				OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(any, error) {},
+			}, Decide{CallID: now.Waiting[0].CallID, Approved: &yes})
+			if err != nil {
+				t.Error(err)
+			}
+		},
+		15:  func(Status) { env.SignalWorkflow(SignalPause, nil) },
+		20:  func(Status) { env.SignalWorkflow(SignalResume, nil) },
+		70:  func(Status) {},
+		100: func(Status) { answer(t, env, Answer{Approved: &yes}, "") },
+	} {
+		env.RegisterDelayedCallback(func() {
+			now := statusOf(t, env)
+			words := []string{string(now.Status), string(f.told[len(f.told)-1]), string((*shown)[len(*shown)-1])}
+			for _, a := range now.Stages[0].Agents {
+				words = append(words, a.Name+" "+string(a.Status))
+			}
+			got = append(got, strings.Join(words, ", "))
+			do(now)
+		}, minute*time.Minute)
+	}
+	result := investigate(t, env)
+	want := []string{
+		"waiting_approval, waiting_approval, waiting_approval, A waiting_approval, B asleep",
+		"asleep, asleep, asleep, A running, B asleep", // that A has ended is not known yet
+		"paused, paused, paused, A paused, B paused",
+		"waiting_provider, waiting_provider, waiting_provider, A running, B waiting_provider",
+		"waiting_answer, waiting_answer, waiting_answer, A completed, B completed",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("its status, the record's, the search attribute's, and the agents' (-want +got):\n%s", diff)
+	}
+	if last := f.told[len(f.told)-1]; result.Status != agent.StatusCompleted || last != agent.StatusRunning || (*shown)[len(*shown)-1] != agent.StatusCompleted {
+		t.Errorf("at the end: %s, told %v, shown %v", result.Status, f.told, *shown)
+	}
+	for n := 1; n < len(f.told); n++ {
+		if f.told[n] == f.told[n-1] {
+			t.Errorf("told twice: %v", f.told)
+		}
+	}
+}
+
+// A status that the store cannot take within the workflow task is recorded all the same.
+func TestStatusOutlivesAStore(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"})}
+	f.noStatus = func(local bool) error {
+		if local {
+			return errors.New("the store is away")
+		}
+		return nil
+	}
+	env := newEnv(t, f)
+	f.model = script(askApproval("a"), say("x"))
+	var during []agent.Status
+	env.RegisterDelayedCallback(func() {
+		during = slices.Clone(f.told)
+		env.SignalWorkflow(SignalConclude, nil)
+	}, time.Minute)
+	if got := investigate(t, env); got.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", got)
+	}
+	if want := []agent.Status{agent.StatusWaitingApproval, agent.StatusWaitingApproval}; !slices.Equal(during, want) {
+		t.Errorf("told %v, want %v", during, want)
+	}
+}
+
+// A request that was refused says so in Temporal's list, too.
+func TestRefusedIsAStatus(t *testing.T) {
+	t.Parallel()
+	for name, listed := range map[string]bool{"with search attributes": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{resolve: func(context.Context) error {
+				known := activities.ResolveOut{SearchAttributes: listed, Skeleton: agent.Skeleton{Chain: "lob"}}
+				return temporal.NewNonRetryableApplicationError(`no chain "lob"`, activities.ErrorInvalidRequest, nil, known)
+			}}
+			env := newEnv(t, f)
+			shown := shownStatuses(env)
+			env.ExecuteWorkflow(TypeInvestigation, map[string]string{"chain": "lob"})
+			if status := statusOf(t, env); status.Status != agent.StatusRefused || status.Chain != "lob" || status.Error != `no chain "lob"` {
+				t.Errorf("status %+v", status)
+			}
+			var want []agent.Status
+			if listed {
+				want = []agent.Status{agent.StatusRefused}
+			}
+			if !slices.Equal(*shown, want) || len(f.told) > 0 {
+				t.Errorf("shown %v, want %v; told %v", *shown, want, f.told)
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
@@ -34,7 +35,7 @@ func (c *cli) follow(ctx context.Context, t target, verbose bool) error {
 		return err
 	}
 	close(closed)
-	if !<-shown && !out.refused {
+	if !<-shown && out.Status != agent.StatusRefused {
 		if err := c.fetchReport(ctx, &out); err != nil {
 			return err
 		}

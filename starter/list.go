@@ -17,9 +17,14 @@ import (
 )
 
 // statuses are those that an investigation can have.
-var statuses = []agent.Status{
-	agent.StatusRunning, agent.StatusCompleted, agent.StatusFailed, agent.StatusTimedOut, agent.StatusCancelled,
-	agent.StatusTerminated,
+func statuses() []agent.Status { return append(agent.Open(), agent.Ends()...) }
+
+// completeStatuses proposes them.
+func completeStatuses(*cobra.Command, []string, string) (words []string, _ cobra.ShellCompDirective) {
+	for _, s := range statuses() {
+		words = append(words, string(s))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (c *cli) listCommand() *cobra.Command {
@@ -35,7 +40,8 @@ func (c *cli) listCommand() *cobra.Command {
 			return c.list(cmd.Context(), filter, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&status, "status", "", fmt.Sprintf("only those with this status: %v", statuses))
+	cmd.Flags().StringVar(&status, "status", "", fmt.Sprintf("only those with this status: %v", statuses()))
+	_ = cmd.RegisterFlagCompletionFunc("status", completeStatuses)
 	cmd.Flags().StringVar(&filter.Chain, "chain", "", "only those of this chain")
 	cmd.Flags().IntVar(&filter.Limit, "limit", 20, "at most so many; 0 = all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print records as JSON, without reports")
@@ -43,8 +49,8 @@ func (c *cli) listCommand() *cobra.Command {
 }
 
 func (c *cli) list(ctx context.Context, filter store.Filter, asJSON bool) error {
-	if filter.Status != "" && !slices.Contains(statuses, filter.Status) {
-		return usagef("--status %q: use one of %v", filter.Status, statuses)
+	if filter.Status != "" && !slices.Contains(statuses(), filter.Status) {
+		return usagef("--status %q: use one of %v", filter.Status, statuses())
 	}
 	if filter.Limit < 0 {
 		return usagef("--limit %d: give 1 or more, or 0 for all", filter.Limit)
@@ -66,7 +72,7 @@ func (c *cli) investigations(ctx context.Context, filter store.Filter) (all []re
 		if here = st != nil; !here {
 			return nil
 		}
-		all, err = st.Investigations(ctx, filter)
+		all, err = c.stored(ctx, st, filter)
 		return err
 	})
 	if err != nil || here {
@@ -92,12 +98,23 @@ func withoutReports(all []record.Investigation) []record.Investigation {
 
 func (c *cli) printTable(all []record.Investigation) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\tTOKENS")
+	fmt.Fprintln(w, "ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\t"+usageTitles)
 	for _, r := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", terminal.CleanLine(r.ID), r.Status, cmp.Or(terminal.CleanLine(r.Chain), "-"),
-			r.StartedAt.Local().Format(time.DateTime), took(r), r.Usage.InputTokens+r.Usage.OutputTokens)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.CleanLine(r.ID), r.Status, cmp.Or(terminal.CleanLine(r.Chain), "-"),
+			r.StartedAt.Local().Format(time.DateTime), took(r), usageCells(r.Usage))
 	}
 	return w.Flush()
+}
+
+// usageTitles are the columns of a usage: tokens, calls of models, calls of tools, and their price.
+const usageTitles = "TOKENS\tCALLS\tTOOLS\tCOST"
+
+// usageCells are those columns' cells; "-" is what is not known.
+func usageCells(u agent.Usage) string {
+	if u == (agent.Usage{}) {
+		return "-\t-\t-\t-"
+	}
+	return fmt.Sprintf("%d\t%d\t%d\t%s", u.Tokens(), u.ModelCalls, u.ToolCalls, terminal.Cost(u))
 }
 
 func took(r record.Investigation) string {

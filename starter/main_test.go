@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/exec"
@@ -64,7 +65,8 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fill PATH [WORKFLOW] makes a store with investigations in it, the workflow's as one that runs.
+// fill PATH [WORKFLOW[=STATUS]] makes a store with investigations in it, the workflow's as one that
+// has not ended: one reply was charged, which has asked for two calls.
 func fill(ts *testscript.TestScript, _ bool, args []string) {
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})
@@ -74,10 +76,9 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 		st.SaveProgramTools(ctx, []tool.Spec{{Name: "open_ticket", Description: "Opens a ticket", Risk: agent.RiskWrite}}),
 		save(ctx, st, "lost", agent.StatusFailed, agent.EndLLMFailed, "no model answered"),
 	))
-	for _, workflowID := range args[1:] {
-		ts.Check(st.StartInvestigation(ctx, record.Investigation{
-			ID: workflows.InvestigationID(workflowID, runID), WorkflowID: workflowID, RunID: runID, Status: agent.StatusRunning, StartedAt: time.Now(),
-		}))
+	for _, arg := range args[1:] {
+		workflowID, status, _ := strings.Cut(arg, "=")
+		ts.Check(begin(ctx, st, workflowID, agent.Status(cmp.Or(status, string(agent.StatusRunning)))))
 	}
 	ts.Check(st.Close())
 }
@@ -96,6 +97,26 @@ func large(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	ts.Check(writeFile(ts.MkAbs(args[0]), strings.Repeat("x", n)))
+}
+
+// begin writes an investigation that has not ended.
+func begin(ctx context.Context, st *store.Store, workflowID string, status agent.Status) error {
+	r := record.Investigation{
+		ID: workflows.InvestigationID(workflowID, runID), WorkflowID: workflowID, RunID: runID, Status: agent.StatusRunning, StartedAt: time.Now(),
+	}
+	e := record.Execution{
+		Investigation: r.ID, Name: "collect/LogAgent", Stage: "collect", Agent: "LogAgent", Model: "gpt-4o",
+		Status: agent.StatusRunning, StartedAt: r.StartedAt,
+	}
+	reply := transcript.Row{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{
+		Text: "I look.", Calls: make([]transcript.Call, 2), Usage: &agent.Usage{InputTokens: 700, OutputTokens: 9, ModelCalls: 1, CostUSD: 0.012},
+	}}
+	begun := errors.Join(st.StartInvestigation(ctx, r), st.StartExecution(ctx, e), st.SetStatus(ctx, r.ID, runID, status))
+	_, err := st.Append(ctx, transcript.Step{
+		Scope:  transcript.Scope{Investigation: r.ID, Execution: e.Name},
+		Writer: transcript.Writer{RunID: runID, ActivityID: "1"}, Rows: []transcript.Row{reply},
+	})
+	return errors.Join(begun, err)
 }
 
 // save writes an investigation the way that workers do: as it runs, and its end.

@@ -72,10 +72,10 @@ func steps(status workflows.Status, agents map[string]workflows.AgentStatus) []s
 // doing says how far an agent is.
 func doing(a workflows.AgentSummary, agents map[string]workflows.AgentStatus) string {
 	if now, ok := agents[a.WorkflowID]; ok {
-		return fmt.Sprintf("iteration %d of %d · %s", now.Iteration, now.MaxIterations, now.Doing)
+		return fmt.Sprintf("iteration %d of %d · %s · %s", now.Iteration, now.MaxIterations, now.Doing, terminal.Usage(a.Usage))
 	}
-	if a.Status.Closed() {
-		return fmt.Sprintf("%s · %s", terminal.Count(a.Iterations, "iteration"), terminal.Tokens(a.Usage))
+	if a.Status.Closed() || a.Iterations > 0 {
+		return fmt.Sprintf("%s · %s", terminal.Count(a.Iterations, "iteration"), terminal.Usage(a.Usage))
 	}
 	return ""
 }
@@ -86,7 +86,7 @@ func (t target) agents(ctx context.Context, status workflows.Status) map[string]
 	for _, stage := range status.Stages {
 		for _, a := range stage.Agents {
 			var now workflows.AgentStatus
-			if a.Status == agent.StatusRunning && a.WorkflowID != "" && query(ctx, t.client, a.WorkflowID, "", workflows.QueryStatus, &now) == nil {
+			if !a.Status.Closed() && a.WorkflowID != "" && query(ctx, t.client, a.WorkflowID, "", workflows.QueryStatus, &now) == nil {
 				out[a.WorkflowID] = now
 			}
 		}

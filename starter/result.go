@@ -15,10 +15,7 @@ import (
 )
 
 // outcome is how an investigation ended.
-type outcome struct {
-	workflows.InvestigationResult
-	refused bool // its request was not accepted: nothing was done
-}
+type outcome struct{ workflows.InvestigationResult }
 
 // await waits until Temporal says that the investigation has ended.
 func (t target) await(ctx context.Context) (outcome, error) {
@@ -54,7 +51,9 @@ func ended(err error) (outcome, error) {
 		if !failed.HasDetails() || failed.Details(&out.InvestigationResult) != nil || out.ID == "" {
 			out.InvestigationResult = bare(agent.StatusFailed, failed.Message())
 		}
-		out.refused = failed.Type() == activities.ErrorInvalidRequest
+		if failed.Type() == activities.ErrorInvalidRequest {
+			out.Status = agent.StatusRefused
+		}
 	case cancelled != nil:
 		if !cancelled.HasDetails() || cancelled.Details(&out.InvestigationResult) != nil || out.ID == "" {
 			out.InvestigationResult = bare(agent.StatusCancelled, "")
@@ -78,7 +77,7 @@ func (o outcome) verdict() error {
 	switch {
 	case o.Status == agent.StatusCompleted:
 		return nil
-	case o.refused:
+	case o.Status == agent.StatusRefused:
 		return usagef("the request was refused: %s", o.Error)
 	case o.Error == "":
 		return fmt.Errorf("investigation %s: %s", o.ID, o.Status)

@@ -32,10 +32,12 @@ func (c *cli) show(ctx context.Context, id string, asJSON bool) error {
 			return err
 		}
 		id = ""
-		if asJSON {
+		one := []record.Investigation{r}
+		c.correct(ctx, one)
+		if r = one[0]; asJSON {
 			return c.showJSON(ctx, st, r)
 		}
-		if err := terminal.Show(ctx, st, r.ID, c.options(true)); err != nil {
+		if err := terminal.Show(ctx, corrected{st, r}, r.ID, c.options(true)); err != nil {
 			return err
 		}
 		c.printOpen(r.ID, c.openQuestions(ctx, r))
@@ -50,6 +52,17 @@ func (c *cli) show(ctx context.Context, id string, asJSON bool) error {
 		c.sayNoStore()
 	}
 	return c.showRemote(ctx, id, asJSON)
+}
+
+// corrected is a store that says of one investigation what Temporal knows better.
+type corrected struct {
+	*store.Store
+	record record.Investigation
+}
+
+// Investigation implements terminal.Records.
+func (c corrected) Investigation(context.Context, string) (record.Investigation, error) {
+	return c.record, nil
 }
 
 // whole is an investigation as JSON.
@@ -113,7 +126,11 @@ func (c *cli) showRemote(ctx context.Context, id string, asJSON bool) error {
 		if err := t.ask(ctx, &status); err != nil {
 			return err
 		}
-		return c.printStatus(status, t.agents(ctx, status), asJSON)
+		agents := t.agents(ctx, status)
+		if err := c.withNumbers(ctx, &status, agents); err != nil {
+			return err
+		}
+		return c.printStatus(status, agents, asJSON)
 	}
 	out, err := t.await(ctx)
 	if err != nil {

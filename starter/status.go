@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -33,7 +34,7 @@ func (c *cli) statusCommand() *cobra.Command {
 func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
 	conn, err := c.dial(ctx)
 	if err != nil {
-		saved, known, storeErr := c.savedStatus(ctx, id)
+		saved, known, storeErr := c.savedStatus(ctx, nil, id)
 		if known { // Temporal is not needed for it
 			return c.printStatus(saved, nil, asJSON)
 		}
@@ -51,12 +52,16 @@ func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
 			return err
 		}
 		addTroubles(&status, t.troubles(ctx))
-		return c.printStatus(status, t.agents(ctx, status), asJSON)
+		agents := t.agents(ctx, status)
+		if err := c.withNumbers(ctx, &status, agents); err != nil {
+			return err
+		}
+		return c.printStatus(status, agents, asJSON)
 	}
 	if !gone {
 		id = t.id()
 	}
-	saved, known, storeErr := c.savedStatus(ctx, id)
+	saved, known, storeErr := c.savedStatus(ctx, conn, id)
 	switch {
 	case storeErr != nil:
 		return storeErr
@@ -81,11 +86,16 @@ func (t target) ask(ctx context.Context, status *workflows.Status) error {
 	return err
 }
 
-// savedStatus is the status of an investigation that has ended, from the store.
-func (c *cli) savedStatus(ctx context.Context, id string) (out workflows.Status, known bool, err error) {
+// savedStatus is the status of an investigation that has ended, from the store; nobody
+// but Temporal may know yet that somebody has terminated it.
+func (c *cli) savedStatus(ctx context.Context, conn client.Client, id string) (out workflows.Status, known bool, err error) {
 	err = c.withStore(ctx, func(st *store.Store) error {
 		r, found, err := saved(ctx, st, id)
-		if err != nil || !found || !r.Status.Closed() {
+		one := []record.Investigation{r}
+		if err == nil && found && goesOn(r) && conn != nil {
+			err = correctBy(ctx, conn, one)
+		}
+		if r = one[0]; err != nil || !found || !r.Status.Closed() {
 			return err
 		}
 		known = true
@@ -110,12 +120,14 @@ func statusFrom(r record.Investigation, stages []record.Stage, executions []reco
 			}
 		}
 	}
-	return workflows.StatusOf(r, stages)
+	out := workflows.StatusOf(r, stages)
+	number(&out, executions)
+	return out
 }
 
 func summaryOf(e record.Execution) workflows.AgentSummary {
 	return workflows.AgentSummary{
-		Name: strings.TrimPrefix(e.Name, e.Stage+"/"), Status: e.Status, StopReason: e.StopReason, Model: e.Model,
+		Name: agentName(e), Status: e.Status, StopReason: e.StopReason, Model: e.Model,
 		Iterations: e.Iterations, Usage: e.Usage, Error: e.Error,
 	}
 }
@@ -131,7 +143,7 @@ func (c *cli) printStatus(s workflows.Status, agents map[string]workflows.AgentS
 	if asJSON {
 		return c.printJSON(s)
 	}
-	words := []string{s.ID, s.Chain, string(s.Status), string(s.EndReason), terminal.Tokens(s.Usage)}
+	words := []string{s.ID, s.Chain, string(s.Status), string(s.EndReason), terminal.Usage(s.Usage)}
 	if s.By != "" {
 		words = append(words, "asked for by "+s.By)
 	}

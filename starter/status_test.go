@@ -36,18 +36,18 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 	if err := c.printStatus(statusFrom(r, stages, nil), nil, false); err != nil {
 		t.Fatal(err)
 	}
-	const want = `inc:1 · c · completed · max_passes_exceeded · 0 in, 0 out tokens · asked for by Ada
+	const want = `inc:1 · c · completed · max_passes_exceeded · - tokens · asked for by Ada
 ! guide: no agent "Nobody" runs now or later
 bounds: max_passes 2 (a.yaml:7) · max_llm_calls 10 (default)
 plan       completed     
-  Planner  completed  m  1 iteration · 0 in, 0 out tokens
+  Planner  completed  m  1 iteration · - tokens
 judge      completed     
-  Judge    completed  m  1 iteration · 0 in, 0 out tokens
+  Judge    completed  m  1 iteration · - tokens
 plan#2     completed     
-  Planner  completed  m  1 iteration · 0 in, 0 out tokens
+  Planner  completed  m  1 iteration · - tokens
 judge#2    completed     
-  Judge    completed  m  1 iteration · 0 in, 0 out tokens
-  Clerk    completed  m  1 iteration · 0 in, 0 out tokens
+  Judge    completed  m  1 iteration · - tokens
+  Clerk    completed  m  1 iteration · - tokens
 tell       skipped       
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -193,11 +194,15 @@ func (f *fakeTemporal) run(execution *commonpb.WorkflowExecution) (*fakeRun, err
 }
 
 func (f *fakeTemporal) info(r *fakeRun) *workflowpb.WorkflowExecutionInfo {
-	return &workflowpb.WorkflowExecutionInfo{
+	info := &workflowpb.WorkflowExecutionInfo{
 		Execution: &commonpb.WorkflowExecution{WorkflowId: r.id, RunId: runID}, FirstRunId: runID,
 		Type: &commonpb.WorkflowType{Name: r.typeName}, Status: r.status, HistoryLength: 2,
 		SearchAttributes: &commonpb.SearchAttributes{IndexedFields: map[string]*commonpb.Payload{"InquestChain": payloads(r.request.Chain).Payloads[0]}},
 	}
+	if r.status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		info.CloseTime = timestamppb.Now()
+	}
+	return info
 }
 
 func (f *fakeTemporal) DescribeWorkflowExecution(_ context.Context, in *workflowservice.DescribeWorkflowExecutionRequest) (*workflowservice.DescribeWorkflowExecutionResponse, error) {

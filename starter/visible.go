@@ -60,8 +60,9 @@ func visibleRecord(conn client.Client, info *workflowpb.WorkflowExecutionInfo) r
 		Chain: keyword(attributes[activities.AttributeChain]), AlertType: keyword(attributes[activities.AttributeAlertType]),
 		StartedAt: info.GetStartTime().AsTime(),
 	}
-	if said := agent.Status(keyword(attributes[activities.AttributeStatus])); said.Closed() && r.Status != agent.StatusRunning {
-		r.Status = said // Temporal cannot tell failed from timed out
+	// Temporal cannot tell failed from timed out, nor what is waited for; what was ended by force could not say so.
+	if said := agent.Status(keyword(attributes[activities.AttributeStatus])); said != "" && said.Closed() == r.Status.Closed() {
+		r.Status = said
 	}
 	if info.GetCloseTime() != nil {
 		end := info.GetCloseTime().AsTime()

@@ -359,8 +359,8 @@ func (r *agentRun) stopped(ctx workflow.Context, err error) AgentResult {
 // note says what the agent is doing, in its status and in the Temporal UI.
 func (r *agentRun) note(ctx workflow.Context, doing string) {
 	r.doing = doing
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("iteration %d of at most %d · %s · %d tokens so far\n%s",
-		max(r.state.Iteration-r.before, 1), r.in.Agent.MaxIterations, doing, r.state.Usage.InputTokens+r.state.Usage.OutputTokens,
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("iteration %d of at most %d · %s · %s tokens so far\n%s",
+		max(r.state.Iteration-r.before, 1), r.in.Agent.MaxIterations, doing, tokens(r.state.Usage),
 		approvalList(r.approvals.open())+notDelivered(r.refused)))
 }
 

@@ -419,7 +419,7 @@ type AgentStatus struct {
 	MaxIterations int          `json:"max_iterations"`
 	Model         string       `json:"model"`
 	Doing         string       `json:"doing,omitempty"`
-	Usage         agent.Usage  `json:"usage"`
+	Usage         agent.Usage  `json:"usage,omitzero"` // absent = not known
 	Waiting       []Approval   `json:"waiting,omitempty"`
 	Outage        *Outage      `json:"outage,omitempty"` // nil: none that lasts
 	// PausedUntil is when an agent goes on that has paused its heartbeats.

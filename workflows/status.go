@@ -3,6 +3,7 @@ package workflows
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,16 +115,16 @@ func statusTable(s Status) string {
 	}
 	for _, stage := range s.Stages {
 		var names []string
-		tokens := 0
+		var used agent.Usage
 		for _, a := range stage.Agents {
 			names = append(names, fmt.Sprintf("%s (%s)", a.Name, a.Status))
-			tokens += a.Usage.InputTokens + a.Usage.OutputTokens
+			used = used.Add(a.Usage)
 		}
 		status := string(stage.Status)
 		if stage.Partial != "" {
 			status += " · partial: " + stage.Partial
 		}
-		b.WriteString(fmt.Sprintf("| %s | %s | %s | %d |\n", stage.Name, status, strings.Join(names, ", "), tokens))
+		b.WriteString(fmt.Sprintf("| %s | %s | %s | %s |\n", stage.Name, status, strings.Join(names, ", "), tokens(used)))
 	}
 	b.WriteString(notDelivered(s.Undelivered))
 	return clip(b.String(), 16<<10)
@@ -148,7 +149,19 @@ func agentTable(agents []AgentSummary) string {
 	var b strings.Builder
 	b.WriteString("| agent | status | model | iterations | tokens |\n|---|---|---|---|---|\n")
 	for _, a := range agents {
-		b.WriteString(fmt.Sprintf("| %s | %s | %s | %d | %d |\n", a.Name, a.Status, a.Model, a.Iterations, a.Usage.InputTokens+a.Usage.OutputTokens))
+		iterations := "-"
+		if a.Iterations > 0 {
+			iterations = strconv.Itoa(a.Iterations)
+		}
+		b.WriteString(fmt.Sprintf("| %s | %s | %s | %s | %s |\n", a.Name, a.Status, a.Model, iterations, tokens(a.Usage)))
 	}
 	return clip(b.String(), 16<<10)
+}
+
+// tokens are those of a usage; of what runs, only the agents themselves know them.
+func tokens(u agent.Usage) string {
+	if u == (agent.Usage{}) {
+		return "-"
+	}
+	return strconv.Itoa(u.Tokens())
 }

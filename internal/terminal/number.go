@@ -36,14 +36,35 @@ func duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Tokens writes what model calls took: "1,234 in, 56 out tokens".
+// Tokens writes what model calls took: "1,234 in, 56 out tokens"; "- tokens" = not known.
 func Tokens(u agent.Usage) string {
+	if u == (agent.Usage{}) {
+		return "- tokens"
+	}
 	return fmt.Sprintf("%s in, %s out tokens", number(u.InputTokens), number(u.OutputTokens))
 }
 
-// Usage writes all that was counted.
+// Usage writes all that was counted, and its price if that is known.
 func Usage(u agent.Usage) string {
-	return fmt.Sprintf("%s · %s · %s", Tokens(u), Count(u.ModelCalls, "model call"), Count(u.ToolCalls, "tool call"))
+	if u == (agent.Usage{}) {
+		return Tokens(u)
+	}
+	text := fmt.Sprintf("%s · %s · %s", Tokens(u), Count(u.ModelCalls, "model call"), Count(u.ToolCalls, "tool call"))
+	if u.CostUSD > 0 {
+		text += " · " + Cost(u)
+	}
+	return text
+}
+
+// Cost writes a price: "$0.0123"; "-" = no prices are configured.
+func Cost(u agent.Usage) string {
+	switch {
+	case u.CostUSD <= 0:
+		return "-"
+	case u.CostUSD < 0.0001:
+		return "<$0.0001"
+	}
+	return fmt.Sprintf("$%.4f", u.CostUSD)
 }
 
 // Count writes a number of things: "1 iteration", "2 iterations".

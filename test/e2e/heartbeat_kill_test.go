@@ -68,7 +68,7 @@ func (w *world) sleepsUntil(id string) time.Time {
 		return strings.Contains(status.Doing, "heartbeats paused")
 	})
 	want := "heartbeats paused until " + status.PausedUntil.UTC().Format(time.RFC3339) + "; wakes on resume-heartbeats, guide or conclude"
-	if status.Doing != want || status.Status != agent.StatusRunning {
+	if status.Doing != want || status.Status != agent.StatusAsleep {
 		w.t.Errorf("the agent, %s, says %q, want %q", status.Status, status.Doing, want)
 	}
 	return status.PausedUntil

@@ -81,7 +81,7 @@ func (w *world) stands(id string, pass, hops int) {
 	w.t.Helper()
 	var status workflows.Status
 	w.decode(&status, "status", id, "--json")
-	if status.Pass != pass || status.Hops != hops || status.Status != agent.StatusRunning {
+	if status.Pass != pass || status.Hops != hops || status.Status.Closed() {
 		w.t.Errorf("%s: pass %d, %d hops, %s; want pass %d, %d hops", id, status.Pass, status.Hops, status.Status, pass, hops)
 	}
 }

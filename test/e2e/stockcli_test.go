@@ -709,12 +709,12 @@ func (s stock) testRefused(t *testing.T) {
 			if n := attempts(s.history(id)); n > 1 {
 				t.Errorf("%d attempts were made", n)
 			}
-			if status := query[workflows.Status](s, id, "status"); status.Status != agent.StatusFailed || status.Error != failure.Message {
+			if status := query[workflows.Status](s, id, "status"); status.Status != agent.StatusRefused || status.Error != failure.Message {
 				t.Errorf("status of the failed workflow: %+v", status)
 			}
 			text, _, _ := s.program(s.path, "", "workflow", "result", "--workflow-id", id)
 			t.Log(text)
-			if shown := s.must("show", id); !strings.Contains(shown, "the request was refused") {
+			if shown := s.must("show", id); !strings.Contains(shown, "· refused") {
 				t.Errorf("starter shows:\n%s", shown)
 			}
 		})

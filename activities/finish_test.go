@@ -5,6 +5,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // What has completed has a report. Where there is none, the record and the workflow
@@ -30,5 +31,41 @@ func TestNothingWasFoundOut(t *testing.T) {
 				t.Errorf("recorded %+v, %v", r, err)
 			}
 		})
+	}
+}
+
+// What an investigation waits for is recorded until it ends; then the record, the result and
+// the last reading before the end have the same numbers.
+func TestStatusAndUsageToTheEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if _, err := b.env.ExecuteActivity(b.act.SaveStatus, activities.SaveStatusIn{Investigation: "inv", Status: agent.StatusWaitingAnswer}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.store.Append(t.Context(), transcript.Step{
+		Scope: transcript.Scope{Investigation: "inv", Execution: "s/A"}, Writer: transcript.Writer{RunID: "a", ActivityID: "1"},
+		Rows: []transcript.Row{{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{
+			Text: "done", Calls: make([]transcript.Call, 2), Usage: &agent.Usage{ModelCalls: 1, InputTokens: 7, CostUSD: 0.5},
+		}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := b.store.Investigation(t.Context(), "inv")
+	want := agent.Usage{ModelCalls: 1, ToolCalls: 2, InputTokens: 7, CostUSD: 0.5}
+	if err != nil || last.Status != agent.StatusWaitingAnswer || last.Usage != want {
+		t.Fatalf("while it waits: %+v, %v", last, err)
+	}
+	in := activities.FinishIn{
+		Investigation: "inv", Status: agent.StatusCompleted, EndReason: agent.EndCompleted, Usage: agent.Usage{ModelCalls: 9},
+		Results: []activities.Source{{Stage: "s", Execution: "s/A"}},
+	}
+	value, err := b.env.ExecuteActivity(b.act.Finish, in)
+	var out activities.FinishOut
+	if err != nil || value.Get(&out) != nil || out.Usage != want {
+		t.Errorf("the result: %+v, %v", out, err)
+	}
+	if r, err := b.store.Investigation(t.Context(), "inv"); err != nil || r.Status != agent.StatusCompleted || r.Usage != want {
+		t.Errorf("the record: %+v, %v", r, err)
 	}
 }

@@ -54,11 +54,15 @@ func TestResolveLeavesARecord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.act.Requests, b.act.Planner = inbox(tt.input), inbox("")
+			b.act.Requests, b.act.Planner, b.act.SearchAttributes = inbox(tt.input), inbox(""), true
 			_, err := b.env.ExecuteActivity(b.act.Resolve, activities.ResolveIn{Investigation: "w:1", RunID: "run"})
 			refused, ok := errors.AsType[*temporal.ApplicationError](err)
 			if ok != (tt.status == agent.StatusRefused) || ok && refused.Type() != activities.ErrorInvalidRequest {
 				t.Errorf("Resolve: %v", err)
+			}
+			var known activities.ResolveOut // by which the workflow says in Temporal's list what it was
+			if ok && (refused.Details(&known) != nil || !known.SearchAttributes || known.Skeleton.Chain != tt.chain) {
+				t.Errorf("the refusal says %+v", known)
 			}
 			r, err := b.store.Investigation(t.Context(), "w:1")
 			if err != nil {

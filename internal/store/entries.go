@@ -71,7 +71,7 @@ func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry
 			return err
 		}
 	}
-	if took, any := took(e); any {
+	if took, something := took(e); something {
 		return charge(ctx, q, e, took)
 	}
 	return nil

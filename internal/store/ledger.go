@@ -166,7 +166,7 @@ func extensions(ctx context.Context, q querier, investigation string) (sum agent
 
 // took is what an entry adds to the ledger. A reply adds the calls that it asks for,
 // unless it concludes: nobody makes those.
-func took(e transcript.Entry) (u agent.Usage, any bool) {
+func took(e transcript.Entry) (u agent.Usage, something bool) {
 	if e.Usage != nil {
 		u = *e.Usage
 	}

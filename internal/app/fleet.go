@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -26,20 +27,52 @@ func (h *Host) joinFleet(ctx context.Context) error {
 	if err := h.joinNamespace(ctx); err != nil {
 		return err
 	}
-	queue := cmp.Or(h.opts.TaskQueue, workflows.TaskQueue)
-	if len(h.ServersAlone()) > 0 || h.opts.TemporaryStore {
-		return h.checkFleet(ctx, queue)
-	}
-	for _, q := range append([]string{queue}, h.Config.Current().TaskQueues()...) {
+	for _, q := range h.fleetQueues() {
 		if err := h.checkFleet(ctx, q); err != nil {
 			return err
 		}
-		if err := h.markFleet(ctx, q, queue); err != nil {
-			return err
+		if h.marksFleet() {
+			if err := h.markFleet(ctx, q, h.fleetQueues()[0]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
+
+// marksFleet: the host runs investigations, with a store that lasts.
+func (h *Host) marksFleet() bool { return !h.opts.TemporaryStore && len(h.ServersAlone()) == 0 }
+
+// fleetQueues are the task queues whose marks have to name the host's store, its own first.
+func (h *Host) fleetQueues() []string {
+	queues := []string{cmp.Or(h.opts.TaskQueue, workflows.TaskQueue)}
+	if h.marksFleet() {
+		queues = append(queues, h.Config.Current().TaskQueues()...)
+	}
+	return queues
+}
+
+// watchFleet returns the error of a host whose store is not the fleet's any more, or has never
+// been: a worker that runs tools alone may have been there before the first mark.
+func (h *Host) watchFleet(ctx context.Context, every time.Duration) error {
+	for ticker := time.NewTicker(every); ; {
+		select {
+		case <-ctx.Done():
+			ticker.Stop()
+			return nil
+		case <-ticker.C:
+		}
+		for _, q := range h.fleetQueues() {
+			theirs, _, err := h.fleetStore(ctx, q)
+			if err == nil && theirs.ID != "" && theirs.ID != h.Store.ID() { // a Temporal that does not answer says nothing
+				return h.otherStore(q, theirs)
+			}
+		}
+	}
+}
+
+// fleetWatch is how soon a worker finds out that the fleet has another store.
+const fleetWatch = time.Minute
 
 // joinNamespace refuses a store that is another namespace's.
 func (h *Host) joinNamespace(ctx context.Context) error {
@@ -61,6 +94,10 @@ func (h *Host) checkFleet(ctx context.Context, queue string) error {
 		h.opts.Logger.Warn("the fleet's store is replaced", "task_queue", queue, "was", theirs.Address, "is", h.Address())
 		return h.Client.TerminateWorkflow(ctx, workflows.FleetID(queue), run, "replaced by the store "+h.Store.ID())
 	}
+	return h.otherStore(queue, theirs)
+}
+
+func (h *Host) otherStore(queue string, theirs workflows.FleetMemo) error {
 	return fmt.Errorf("%w: the workers of task queue %s share %s (store %s), and this one has %s (store %s). Give it theirs, or a task queue of its own",
 		ErrOtherStore, queue, theirs.Address, theirs.ID, h.Address(), h.Store.ID())
 }

@@ -141,6 +141,13 @@ func (h *Host) Start(ctx context.Context) (err error) {
 		MaxCalls: cmp.Or(h.opts.MaxCalls, h.Config.Current().Queue.Calls()), Drain: h.Drain(),
 		DeploymentVersion: h.opts.DeploymentVersion, Reconcile: h.opts.Reconcile, Logger: h.opts.Logger,
 	})
+	if err == nil {
+		go func() {
+			if err := h.watchFleet(watch, fleetWatch); err != nil {
+				h.worker.fail(err)
+			}
+		}()
+	}
 	return err
 }
 

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -68,6 +70,35 @@ func TestOpenInvestigations(t *testing.T) {
 		if time.Now().After(until) {
 			t.Fatalf("(-want +got):\n%s", diff)
 		}
+	}
+}
+
+// A worker that was there before the fleet's mark stops when it finds that it has another store.
+func TestStoreThatTurnsOutToBeAnother(t *testing.T) {
+	t.Parallel()
+	where := aTemporal(t)
+	host := func(name string) *Host {
+		content, err := store.Open(t.Context(), store.At(filepath.Join(t.TempDir(), name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { content.Close() })
+		return &Host{Client: dial(t, where), Store: content, where: store.At(name), opts: HostOptions{TemporaryStore: true, TaskQueue: "tools"}}
+	}
+	early, fleet := host("early.db"), host("fleet.db")
+	ctx, cancel := context.WithCancel(t.Context())
+	found, kept := make(chan error, 1), make(chan error, 1)
+	go func() { found <- early.watchFleet(ctx, 10*time.Millisecond) }()
+	go func() { kept <- fleet.watchFleet(ctx, 10*time.Millisecond) }()
+	if err := fleet.markFleet(t.Context(), "tools", workflows.TaskQueue); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-found; !errors.Is(err, ErrOtherStore) || !strings.Contains(err.Error(), "fleet.db") {
+		t.Errorf("the early worker: %v", err)
+	}
+	cancel()
+	if err := <-kept; err != nil {
+		t.Errorf("a worker of the fleet: %v", err)
 	}
 }
 

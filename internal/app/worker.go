@@ -106,7 +106,7 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	}
 	w.worker = worker.New(opts.Client, opts.TaskQueue, worker.Options{
 		WorkerStopTimeout:                  opts.Drain,
-		OnFatalError:                       func(err error) { w.fatal <- err },
+		OnFatalError:                       w.fail,
 		DeploymentOptions:                  deployment(opts.DeploymentVersion),
 		MaxConcurrentActivityExecutionSize: opts.MaxCalls,
 		DisableWorkflowWorker:              opts.ToolsOnly,
@@ -174,6 +174,14 @@ func transports(c Configuration) func(server string) (mcp.Transport, error) {
 			URL: t.URL, BearerToken: t.BearerToken, CustomHeaders: t.CustomHeaders, VerifySSL: t.VerifySSL,
 			SessionCleanupURL: t.SessionCleanupURL,
 		}, nil
+	}
+}
+
+// fail makes Wait return an error, if it is the first.
+func (w *Worker) fail(err error) {
+	select {
+	case w.fatal <- err:
+	default:
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 
 // Heartbeats tells Temporal that an attempt of an activity is alive.
 type Heartbeats interface {
-	// Beat says what the attempt waits for, "" = nothing, to those who look at it. It returns a *temporal.CanceledError if the activity was cancelled, and a
+	// Beat says what the attempt waits for, "" = nothing, to those who look at it. It
+	// returns a *temporal.CanceledError if the activity was cancelled, and a
 	// *serviceerror.NotFound if the attempt is over for Temporal.
 	Beat(ctx context.Context, taskToken []byte, waits string) error
 }

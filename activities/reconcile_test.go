@@ -70,7 +70,7 @@ func TestReconcile(t *testing.T) {
 	}{
 		"is listed":       {nil, time.Hour, agent.StatusRunning, ""},
 		"used again":      {nil, time.Hour, agent.StatusTerminated, "its workflow is gone from Temporal"},
-		"takes its time":  {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusTerminated, by},
+		"takes its time":  {&record.Investigation{Status: agent.StatusFailed, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusFailed, ""},
 		"runs":            {&record.Investigation{}, time.Hour, agent.StatusRunning, ""},
 		"terminated":      {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusTerminated, by},
 		"just terminated": {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(0)}, time.Hour, agent.StatusRunning, ""},

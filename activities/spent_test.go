@@ -48,7 +48,7 @@ func TestFailedCallsAreCharged(t *testing.T) {
 			}
 			b, said := try(1_000_000)
 			ledger, err := b.store.Usage(t.Context(), "shop")
-			if err != nil || ledger != said.Usage || said.Usage.ModelCalls != 0 || (said.Usage.CostUSD > 0) != tt.spent || (said.Usage.InputTokens > 0) != tt.spent {
+			if err != nil || ledger != said.Usage || ledger.ModelCalls != 0 || (ledger.CostUSD > 0) != tt.spent || (ledger.InputTokens > 0) != tt.spent {
 				t.Errorf("the ledger has %+v, the workflow is told %+v, %v", ledger, said.Usage, err)
 			}
 			entries, err := b.store.Entries(t.Context(), b.here())
@@ -65,7 +65,8 @@ func TestFailedCallsAreCharged(t *testing.T) {
 				return
 			}
 			b, _ = try(said.Usage.InputTokens * 3 / 2)
-			if out, err := b.generate(activities.GenerateIn{Iteration: 1, Try: 2}); err != nil || out.Exceeded != agent.EndBudget || len(b.requests) != 1 {
+			out, err := b.generate(activities.GenerateIn{Iteration: 1, Try: 2})
+			if err != nil || out.Exceeded != agent.EndBudget || len(b.requests) != 1 {
 				t.Errorf("without: %+v, %v; the model was asked %d times", out, err, len(b.requests))
 			}
 		})

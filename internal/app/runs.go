@@ -31,7 +31,7 @@ type runs struct {
 
 // Open implements activities.Runs.
 func (r runs) Open(ctx context.Context) (map[string]string, error) {
-	request := &workflowservice.ListWorkflowExecutionsRequest{
+	request := &listing{
 		Namespace: r.namespace, PageSize: listPage,
 		Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", workflows.TypeInvestigation),
 	}
@@ -48,8 +48,10 @@ func (r runs) Open(ctx context.Context) (map[string]string, error) {
 
 const listPage = 1000
 
+type listing = workflowservice.ListWorkflowExecutionsRequest
+
 // list calls take with each workflow that a request asks for, until it returns an error.
-func (r runs) list(ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest, take func(*workflowpb.WorkflowExecutionInfo) error) error {
+func (r runs) list(ctx context.Context, request *listing, take func(*workflowpb.WorkflowExecutionInfo) error) error {
 	for {
 		page, err := r.client.ListWorkflow(ctx, request)
 		if err != nil {
@@ -114,7 +116,7 @@ func endingOf(e *historypb.HistoryEvent) (agent.Status, agent.EndReason, string)
 // CancelChildren implements activities.Runs. A workflow id that was used again has
 // children of several investigations: the prefix tells them apart.
 func (r runs) CancelChildren(ctx context.Context, workflowID, prefix string, keep []string) error {
-	request := &workflowservice.ListWorkflowExecutionsRequest{
+	request := &listing{
 		Namespace: r.namespace, Query: fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", workflowID),
 	}
 	err := r.list(ctx, request, func(info *workflowpb.WorkflowExecutionInfo) error {

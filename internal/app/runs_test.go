@@ -46,16 +46,19 @@ func TestOpenInvestigations(t *testing.T) {
 	t.Parallel()
 	c := dial(t, aTemporal(t))
 	want := map[string]string{}
-	for id, kind := range map[string]string{"a": workflows.TypeInvestigation, "b": workflows.TypeInvestigation, "c": workflows.TypeInvestigation, "fleet": workflows.TypeFleet} {
-		run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: workflows.TaskQueue}, kind, map[string]string{"chain": "c"})
+	for id, kind := range map[string]string{
+		"a": workflows.TypeInvestigation, "b": workflows.TypeInvestigation, "ended": workflows.TypeInvestigation, "fleet": workflows.TypeFleet,
+	} {
+		options := client.StartWorkflowOptions{ID: id, TaskQueue: workflows.TaskQueue}
+		run, err := c.ExecuteWorkflow(t.Context(), options, kind, map[string]string{"chain": "c"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kind == workflows.TypeInvestigation && id != "c" {
+		if kind == workflows.TypeInvestigation && id != "ended" {
 			want[id] = run.GetRunID()
 		}
 	}
-	if err := c.TerminateWorkflow(t.Context(), "c", "", "test"); err != nil {
+	if err := c.TerminateWorkflow(t.Context(), "ended", "", "test"); err != nil {
 		t.Fatal(err)
 	}
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) { // the list is late
@@ -120,7 +123,7 @@ func TestStoreOfAnotherNamespace(t *testing.T) {
 	}
 	t.Cleanup(func() { content.Close() })
 	join := func(where client.Options, adopt bool) error {
-		h := Host{Client: dial(t, client.Options{HostPort: where.HostPort, Logger: where.Logger}), Store: content, opts: HostOptions{Temporal: where, AdoptStore: adopt}}
+		h := Host{Client: dial(t, where), Store: content, opts: HostOptions{Temporal: where, AdoptStore: adopt}}
 		for { // a namespace that was just registered is not known everywhere
 			err := h.joinNamespace(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "is not found") {
@@ -137,7 +140,8 @@ func TestStoreOfAnotherNamespace(t *testing.T) {
 		{here, false, ""}, {here, false, ""}, {other, false, `this one is that of namespace "default" (id `},
 		{there, false, "--adopt-store"}, {there, true, ""}, {here, false, "one namespace of one Temporal"},
 	} {
-		if err := join(tt.where, tt.adopt); tt.fails == "" && err != nil || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
+		err := join(tt.where, tt.adopt)
+		if (err != nil) != (tt.fails != "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
 			t.Errorf("%d: %v", n, err)
 		}
 	}

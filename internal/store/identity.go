@@ -35,8 +35,8 @@ func (s *Store) Join(ctx context.Context, id, name string, adopt bool) error {
 		return nil
 	case !adopt:
 		return fmt.Errorf("%w: this one is that of namespace %q (id %s), and you work for namespace %q (id %s); name a store of its own; "+
-			"if it takes the other one's place for good, start the worker once with --adopt-store: what runs in the other one then counts as terminated",
-			ErrOtherNamespace, known, theirs, name, id)
+			"if it takes the other one's place for good, start the worker once with --adopt-store: what runs in the other one then counts "+
+			"as terminated", ErrOtherNamespace, known, theirs, name, id)
 	}
 	s.logger.Warn("the store is another namespace's now: what runs in the old one counts as terminated", "was", stored, "is", id+" "+name)
 	_, err = s.db.writer.ExecContext(ctx, `UPDATE meta SET value = $1 WHERE key = $2`, id+" "+name, key)

@@ -51,7 +51,7 @@ func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
 		if err := t.ask(ctx, &status); err != nil {
 			return err
 		}
-		addTroubles(&status, t.troubles(ctx))
+		addTroubles(&status, c.troubles(ctx, t))
 		agents := t.agents(ctx, status)
 		if err := c.withNumbers(ctx, &status, agents); err != nil {
 			return err

@@ -3,46 +3,52 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
 // troubles asks Temporal which activities of an investigation wait for the store, or for a
 // worker that can do them: the workflows do not know it, and the store may be what is away.
-func (t target) troubles(ctx context.Context) []workflows.Trouble {
+func (c *cli) troubles(ctx context.Context, t target) []workflows.Trouble {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	const below = 2 // stages, and their agents
-	out := troubles(ctx, t.client, t.workflow, below)
+	out := sealed{c.keys}.troubles(ctx, t.client, t.workflow, below)
 	slices.SortFunc(out, func(a, b workflows.Trouble) int { return a.Since.Compare(b.Since) })
 	return out
 }
 
-func troubles(ctx context.Context, conn client.Client, workflowID string, below int) (out []workflows.Trouble) {
+// sealed reads what Temporal says of activities, which may be encrypted.
+type sealed struct{ payload.Keys }
+
+func (s sealed) troubles(ctx context.Context, conn client.Client, workflowID string, below int) (out []workflows.Trouble) {
 	found, err := conn.DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil {
 		return nil // it may just have ended
 	}
 	for _, a := range found.GetPendingActivities() {
-		if trouble, ok := troubleOf(a); ok {
+		if trouble, ok := s.trouble(a); ok {
 			trouble.Workflow = workflowID
 			out = append(out, trouble)
 		}
 	}
 	for _, child := range found.GetPendingChildren() {
 		if below > 0 {
-			out = append(out, troubles(ctx, conn, child.GetWorkflowId(), below-1)...)
+			out = append(out, s.troubles(ctx, conn, child.GetWorkflowId(), below-1)...)
 		}
 	}
 	return out
@@ -52,7 +58,7 @@ func troubles(ctx context.Context, conn client.Client, workflowID string, below 
 // before it did: what touches the store alone takes no longer.
 const recentStart = time.Minute
 
-func troubleOf(a *workflowpb.PendingActivityInfo) (t workflows.Trouble, ok bool) {
+func (s sealed) trouble(a *workflowpb.PendingActivityInfo) (t workflows.Trouble, ok bool) {
 	t = workflows.Trouble{Activity: a.GetActivityType().GetName(), Attempt: int(a.GetAttempt()), Since: a.GetScheduledTime().AsTime()}
 	if end := a.GetExpirationTime(); end != nil {
 		t.Since = end.AsTime().Add(-workflows.Patience)
@@ -60,27 +66,37 @@ func troubleOf(a *workflowpb.PendingActivityInfo) (t workflows.Trouble, ok bool)
 	if next := a.GetNextAttemptScheduleTime(); next != nil {
 		t.Next = next.AsTime()
 	}
-	failure := a.GetLastFailure()
-	t.ErrorType = failure.GetApplicationFailureInfo().GetType()
+	t.ErrorType = a.GetLastFailure().GetApplicationFailureInfo().GetType()
 	if a.GetState() == enumspb.PENDING_ACTIVITY_STATE_STARTED {
 		began := a.GetLastStartedTime().AsTime()
 		switch {
-		case a.GetLastHeartbeatTime().AsTime().After(began) && waits(a) != "":
-			t.ErrorType = waits(a)
+		case a.GetLastHeartbeatTime().AsTime().After(began) && s.waits(a) != "":
+			t.ErrorType = s.waits(a)
 		case time.Since(began) > recentStart:
 			return t, false
 		}
 	}
 	if t.ErrorType == activities.ErrorWorkerCannot {
-		t.Error = failure.GetMessage()
+		t.Error = s.message(a.GetLastFailure())
 	}
 	return t, t.ErrorType == activities.ErrorStore || t.ErrorType == activities.ErrorWorkerCannot
 }
 
 // waits is what the attempt that runs says it waits for.
-func waits(a *workflowpb.PendingActivityInfo) (errorType string) {
-	_ = converter.GetDefaultDataConverter().FromPayloads(a.GetHeartbeatDetails(), &errorType) // there may be none
+func (s sealed) waits(a *workflowpb.PendingActivityInfo) (errorType string) {
+	_ = s.Converter(nil).FromPayloads(a.GetHeartbeatDetails(), &errorType) // there may be none
 	return errorType
+}
+
+// message is a failure's own, without what it is wrapped in.
+func (s sealed) message(failure *failurepb.Failure) string {
+	var read client.Options
+	s.Protect(&read)
+	err := read.FailureConverter.FailureToError(failure)
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return failed.Message()
+	}
+	return ""
 }
 
 // addTroubles makes a status say what is waited for besides people.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 	"time"
@@ -8,11 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
-	failurepb "go.temporal.io/api/failure/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -25,19 +28,33 @@ const (
 // store's error is not among it.
 func TestTroubles(t *testing.T) {
 	t.Parallel()
+	keys, err := payload.ParseKeys("k1:" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, keys := range map[string]payload.Keys{"plain": {}, "encrypted": keys} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testTroubles(t, keys)
+		})
+	}
+}
+
+func testTroubles(t *testing.T, keys payload.Keys) {
 	now := time.Now()
 	pending := func(state enumspb.PendingActivityState, errorType string, started time.Duration, heartbeat string) *workflowpb.PendingActivityInfo {
 		a := &workflowpb.PendingActivityInfo{
 			ActivityType: &commonpb.ActivityType{Name: "Generate"}, State: state, Attempt: 7, ScheduledTime: timestamppb.New(now),
 			ExpirationTime: timestamppb.New(now.Add(workflows.Patience - time.Hour)),
 		}
-		if errorType != "" {
-			a.LastFailure = &failurepb.Failure{Message: "postgres://inquest:s3cret@db: refused", FailureInfo: &failurepb.Failure_ApplicationFailureInfo{
-				ApplicationFailureInfo: &failurepb.ApplicationFailureInfo{Type: errorType},
-			}}
-		}
+		var worker client.Options
+		keys.Protect(&worker)
+		text := "postgres://inquest:s3cret@db: refused"
 		if errorType == "WorkerCannot" {
-			a.LastFailure.Message = `this worker has no hook "h"`
+			text = `this worker has no hook "h"`
+		}
+		if errorType != "" {
+			a.LastFailure = worker.FailureConverter.ErrorToFailure(temporal.NewApplicationError(text, errorType))
 		}
 		if state == atWork {
 			a.LastStartedTime = timestamppb.New(now.Add(-started))
@@ -45,7 +62,8 @@ func TestTroubles(t *testing.T) {
 			a.NextAttemptScheduleTime = timestamppb.New(now.Add(time.Minute))
 		}
 		if heartbeat != "" {
-			a.HeartbeatDetails, a.LastHeartbeatTime = payloads(heartbeat), timestamppb.New(now)
+			a.HeartbeatDetails, _ = worker.DataConverter.ToPayloads(heartbeat)
+			a.LastHeartbeatTime = timestamppb.New(now)
 		}
 		return a
 	}
@@ -66,7 +84,7 @@ func TestTroubles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var all []workflows.Trouble
-			if trouble, ok := troubleOf(tt.activity); ok {
+			if trouble, ok := (sealed{keys}).trouble(tt.activity); ok {
 				trouble.Workflow = "w"
 				all = append(all, trouble)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -28,7 +29,7 @@ func aTemporal(t *testing.T) client.Options {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	return client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+	return client.Options{HostPort: server.Address(), DataConverter: converter.GetDefaultDataConverter(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
 }
 
 func dial(t *testing.T, opts client.Options) client.Client {
@@ -86,7 +87,7 @@ func TestStoreThatTurnsOutToBeAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { content.Close() })
-		return &Host{Client: dial(t, where), Store: content, where: store.At(name), opts: HostOptions{TemporaryStore: true, TaskQueue: "tools"}}
+		return &Host{Client: dial(t, where), Store: content, where: store.At(name), opts: HostOptions{Temporal: where, TemporaryStore: true, TaskQueue: "tools"}}
 	}
 	early, fleet := host("early.db"), host("fleet.db")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -53,7 +54,7 @@ func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
 		}
 		addTroubles(&status, c.troubles(ctx, t))
 		agents := t.agents(ctx, status)
-		if err := c.withNumbers(ctx, &status, agents); err != nil {
+		if err := c.numbersAtHand(ctx, &status, agents); err != nil {
 			return err
 		}
 		return c.printStatus(status, agents, asJSON)
@@ -75,6 +76,18 @@ func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
 		return err
 	}
 	return c.printStatus(out.status(), nil, asJSON)
+}
+
+// numbersAtHand is withNumbers for a status that people ask for because the store is away.
+func (c *cli) numbersAtHand(ctx context.Context, status *workflows.Status, agents map[string]workflows.AgentStatus) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := c.withNumbers(ctx, status, agents)
+	if _, wrong := errors.AsType[*command.UsageError](err); err == nil || wrong {
+		return err
+	}
+	c.say("the numbers are those that Temporal knows: %v", err)
+	return nil
 }
 
 // ask is a query of an investigation that runs, with an error that says why it stays unanswered.

@@ -1,0 +1,45 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// Temporal's own CLI starts an investigation and reads its result by the codec
+// endpoint; without it, it is shown nothing.
+func TestStockCLIByCodec(t *testing.T) {
+	cli := buildCLI(t)
+	t.Parallel()
+	plain, _ := newLab(t, nil)
+	w := plain.with("INQUEST_ENCRYPTION_KEYS=k1:b2xkIG9sZCBvbGQgb2xkIG9sZCBvbGQgb2xkIG9sZCE=", "INQUEST_CODEC_TOKEN=sesame")
+	w.dev()
+	codec := w.start("codec endpoint ", "starter", "codec", "--listen", "127.0.0.1:0")
+	_, address, _ := strings.Cut(strings.TrimSpace(codec.log.String()), "codec endpoint ")
+	temporal := func(by []string, args ...string) string {
+		out, errs, code := plain.program(cli, "", append(append(args, "--address", w.address), by...)...)
+		if code != 0 {
+			t.Fatalf("temporal %v: exit code %d\n%s%s", args, code, out, errs)
+		}
+		return out
+	}
+	endpoint := []string{"--codec-endpoint", address, "--codec-auth", "Bearer sesame"}
+	temporal(endpoint, "workflow", "start", "--type", "Investigation", "--task-queue", "inquest", "--workflow-id", "one",
+		"--input", `{"alert_type": "lab", "data": "persimmon"}`)
+	if out := temporal(endpoint, "workflow", "result", "--workflow-id", "one"); !strings.Contains(out, "the report of gamma") {
+		t.Errorf("by the endpoint, the result is\n%s", out)
+	}
+	if out := temporal(endpoint, "workflow", "show", "--workflow-id", "one", "--output", "json"); !strings.Contains(out, "persimmon") {
+		t.Errorf("by the endpoint, the history is\n%s", out)
+	}
+	for _, command := range [][]string{{"workflow", "show", "--workflow-id", "one", "--output", "json"}, {"workflow", "describe", "--workflow-id", "one"}} {
+		out := temporal(nil, command...)
+		for _, word := range []string{"persimmon", "cGVyc2ltbW9u", "report of gamma"} {
+			if strings.Contains(out, word) {
+				t.Errorf("without the endpoint, temporal %v says %q:\n%s", command, word, out)
+			}
+		}
+	}
+	if out := w.must("show", "one"); !strings.Contains(out, "the report of gamma") {
+		t.Errorf("starter shows\n%s", out)
+	}
+}

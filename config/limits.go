@@ -54,12 +54,21 @@ type Shell struct {
 	Enabled *bool `yaml:"enabled"`
 	// Allow lists the commands that may be run, by their bare names.
 	Allow []string `yaml:"allow" default:"all commands"`
+	// AllowOptions says which options the commands in allow may have: those that start no
+	// other program and write no file, as far as that is known (docs/shell.md), or all.
+	AllowOptions string `yaml:"allow_options" enum:"allowed options" default:"checked"`
 	// Timeout bounds one command.
 	Timeout agent.Duration `yaml:"timeout"`
 	// MaxOutput is where the output of a command is cut.
 	MaxOutput *int `yaml:"max_output" min:"1" unit:"bytes"`
-	// Dir is where commands run.
-	Dir string `yaml:"dir" default:"the system's folder for temporary files"`
+	// Dir is where commands run, and their home: nobody else may write there.
+	Dir string `yaml:"dir" default:"a new folder for each command, removed afterwards"`
+	// Confine has commands write nowhere but in their folder. Where that cannot be had (it
+	// needs Linux 6.2), required refuses them.
+	Confine agent.Confinement `yaml:"confine" enum:"confinement" default:"never"`
+	// Network lets commands open sockets. Where it cannot be taken from them (it needs Linux
+	// on amd64 or arm64), false refuses them.
+	Network *bool `yaml:"network" default:"true"`
 	// Risk is what commands may do to the world.
 	Risk agent.Risk `yaml:"risk" enum:"risk"`
 }
@@ -69,6 +78,9 @@ func (s Shell) validate(p path, v *validator) {
 		if command == "" || strings.ContainsAny(command, " \t\r\n/") {
 			v.errorf(p.key("allow").index(i), "must be the bare name of a command, got %q", command)
 		}
+	}
+	if !v.builtIn(p) {
+		s.warn(p, v)
 	}
 }
 
@@ -84,7 +96,8 @@ func (c *Config) shell(s Shell) *agent.Shell {
 		return nil
 	}
 	return &agent.Shell{
-		Allow: s.Allow, Timeout: s.Timeout, MaxOutput: value(s.MaxOutput), Dir: s.Dir, Risk: s.Risk,
+		Allow: s.Allow, AllOptions: s.AllowOptions == optionsAll, Timeout: s.Timeout, MaxOutput: value(s.MaxOutput), Dir: s.Dir, Risk: s.Risk,
+		Confine: s.Confine, Offline: s.offline(),
 		Masking: c.Defaults.AlertMasking.plan(),
 	}
 }

@@ -42,6 +42,10 @@ func vocabularyOf(name string) vocabulary {
 			string(agent.RiskReadOnly), string(agent.RiskWrite), string(agent.RiskDestructive),
 			string(agent.RiskLow), string(agent.RiskMedium), string(agent.RiskHigh), string(agent.RiskCritical), string(agent.RiskUnknown),
 		}}
+	case "allowed options":
+		return vocabulary{words: []string{optionsChecked, optionsAll}}
+	case "confinement":
+		return vocabulary{words: []string{string(agent.ConfineNever), string(agent.ConfineIfPossible), string(agent.ConfineRequired)}}
 	case "access level":
 		return vocabulary{words: []string{string(agent.AccessNone), string(agent.AccessRead), string(agent.AccessWrite), string(agent.AccessAll)}}
 	case "masking group":

@@ -46,7 +46,7 @@ after a kill -9. Nothing listens on other than loopback addresses by default.`,
 	set.BoolVar(&f.adoptStore, "adopt-store", false, "take over a store that was moved here from another host, or whose host has a new name, or that was another Temporal namespace's; make this store the fleet's in the place of another one")
 	set.DurationVar(&f.reconcile, "reconcile", 0, fmt.Sprintf("how often the records of investigations that somebody terminated are put right (default: %s)", app.DefaultReconcile))
 	cmd.Flags().BoolVar(&f.noWorker, "no-worker", false, "run Temporal and its UI only; start worker processes yourself")
-	cmd.AddCommand(demoCommand(&f), app.SampleCommand())
+	cmd.AddCommand(demoCommand(&f), app.SampleCommand(), app.KeeperCommand())
 	return cmd
 }
 

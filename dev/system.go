@@ -46,7 +46,8 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 	}
 	sys.host, err = app.StartHost(cmd.Context(), app.HostOptions{
 		Temporal: client.Options{HostPort: sys.server.Address(), Namespace: devserver.Namespace},
-		Data:     data, Config: f.config, DefaultStore: sys.storePath, AdoptStore: f.adoptStore, Reconcile: f.reconcile, DefaultDrain: drain, Logger: logger,
+		Data:     data, Config: f.config, DefaultStore: sys.storePath, AdoptStore: f.adoptStore, Reconcile: f.reconcile, DefaultDrain: drain,
+		Keeper: app.Keeper(), Logger: logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, sys.stop())

@@ -47,7 +47,7 @@ func (c *cli) root() *cobra.Command {
 	cmd.AddCommand(
 		c.runCommand(), c.watchCommand(), c.listCommand(), c.showCommand(), c.statusCommand(),
 		c.guideCommand(), c.pauseCommand(), c.resumeCommand(), c.concludeCommand(), c.cancelCommand(),
-		c.chatCommand(), c.approvalsCommand(), c.decideCommand(), c.inboxCommand(), c.answerCommand(), c.extendCommand(), c.memoryCommand(), c.agentCommand(), c.agentTypesCommand(), c.toolsCommand(), c.toolCommand(), app.SampleCommand(),
+		c.chatCommand(), c.approvalsCommand(), c.decideCommand(), c.inboxCommand(), c.answerCommand(), c.extendCommand(), c.memoryCommand(), c.agentCommand(), c.agentTypesCommand(), c.toolsCommand(), c.toolCommand(), app.SampleCommand(), app.KeeperCommand(),
 		c.validateCommand(), c.configCommand(), c.chainCommand(), c.codecCommand(), versionCommand(),
 	)
 	return cmd

@@ -67,7 +67,9 @@ func (c *cli) toolboxOf(ctx context.Context, cfg *config.Config) (*app.Toolbox, 
 	if err != nil {
 		c.say("warning: the tools of the workers' program are not known: %v", err)
 	}
-	return app.NewToolbox(app.ToolboxOptions{Config: cfg, Rates: rates{c}, Elsewhere: elsewhere, Logger: slog.New(slog.DiscardHandler)}), nil
+	return app.NewToolbox(app.ToolboxOptions{
+		Config: cfg, Rates: rates{c}, Keeper: app.Keeper(), Elsewhere: elsewhere, Logger: slog.New(slog.DiscardHandler),
+	}), nil
 }
 
 // programTools are the tools in Go of the workers' program, if their store is here.

@@ -52,7 +52,14 @@ func (c *cli) tools(ctx context.Context, f toolsFlags) error {
 	if kind != "" && !slices.Contains(toolTypes, kind) {
 		return usagef("--type %q: use one of %v", f.kind, toolTypes)
 	}
-	box, err := c.toolbox(ctx, f.config)
+	cfg, err := c.loadConfig(f.config)
+	if err != nil {
+		return err
+	}
+	for _, lacking := range cfg.Unkept() {
+		c.say("warning: the shell, here: %v", lacking)
+	}
+	box, err := c.toolboxOf(ctx, cfg)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ calls may finish, and what does not finish goes on in another worker.`,
 	cmd.Flags().DurationVar(&f.reconcile, "reconcile", app.DefaultReconcile, "how often the records of investigations that somebody terminated are put right, by a Temporal Schedule that is made if there is none")
 	cmd.Flags().StringVar(&f.deploymentVersion, "deployment-version", "", "build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work before it is promoted (temporal worker deployment set-current-version)")
 	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
-	cmd.AddCommand(app.SampleCommand())
+	cmd.AddCommand(app.SampleCommand(), app.KeeperCommand())
 	return cmd
 }
 
@@ -115,7 +115,7 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 		}
 		opts.Data = filepath.Dir(f.store)
 	}
-	opts.Store, opts.Config = f.store, f.config
+	opts.Store, opts.Config, opts.Keeper = f.store, f.config, app.Keeper()
 	opts.AdoptStore, opts.CachedWorkflows, opts.Reconcile = f.adoptStore, f.cachedWorkflows, f.reconcile
 	opts.MaxCalls, opts.TaskQueue, opts.Drain, opts.DeploymentVersion = f.maxCalls, f.taskQueue, f.drain, f.deploymentVersion
 	return opts, checkNumbers(cmd, f)

@@ -277,14 +277,31 @@ const (
 // Shell limits the shell tool of an agent; an agent without one has no shell.
 type Shell struct {
 	// Allow lists the commands that may be run; empty = all.
-	Allow     []string `json:"allow,omitempty"`
-	Timeout   Duration `json:"timeout"`
-	MaxOutput int      `json:"max_output"` // bytes
-	Dir       string   `json:"dir,omitempty"`
-	Risk      Risk     `json:"risk"`
+	Allow []string `json:"allow,omitempty"`
+	// AllOptions: the options of the commands in Allow are not checked.
+	AllOptions bool     `json:"all_options,omitempty"`
+	Timeout    Duration `json:"timeout"`
+	MaxOutput  int      `json:"max_output"` // bytes
+	// Dir is where commands run; "" = in a new folder each.
+	Dir  string `json:"dir,omitempty"`
+	Risk Risk   `json:"risk"`
+	// Confine says whether commands may write in their folder only; "" = they are not confined.
+	Confine Confinement `json:"confine,omitempty"`
+	// Offline: commands have no network.
+	Offline bool `json:"offline,omitempty"`
 	// Masking is what is masked in the results of commands; nil = nothing.
 	Masking *Masking `json:"masking,omitempty"`
 }
+
+// Confinement says what becomes of a command where it cannot be confined.
+type Confinement string
+
+// The confinements.
+const (
+	ConfineNever      Confinement = "never"
+	ConfineIfPossible Confinement = "if_possible"
+	ConfineRequired   Confinement = "required"
+)
 
 // Compression bounds the view of a conversation that a model is sent
 // (spec: conversation, "Compression").

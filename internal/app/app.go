@@ -4,10 +4,12 @@ package app
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/sample"
+	"github.com/inquest-dev/inquest/internal/sandbox"
 )
 
 // PrepareSample puts the files of the sample incident where its chain expects them.
@@ -28,4 +30,28 @@ func SampleCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "folder of the sample incident")
 	return cmd
+}
+
+// KeeperCommand is what the shell of an agent runs, this program once more: it
+// keeps a command, and all that comes of it, from outliving the call.
+func KeeperCommand() *cobra.Command {
+	var rules sandbox.Rules
+	cmd := &cobra.Command{
+		Use: keeperName, Hidden: true, Args: cobra.ExactArgs(1),
+		Run: func(_ *cobra.Command, args []string) { os.Exit(sandbox.Keep(args[0], rules)) }, // the command's own exit code
+	}
+	cmd.Flags().StringVar(&rules.Write, "write", "", "the only folder where it may write")
+	cmd.Flags().BoolVar(&rules.Offline, "offline", false, "it may open no socket")
+	return cmd
+}
+
+const keeperName = "keep-command"
+
+// Keeper is the command line of KeeperCommand, for programs that have it. It is the
+// program that runs, also when its file has been replaced.
+func Keeper() []string {
+	if !sandbox.CanKeep {
+		return nil
+	}
+	return []string{"/proc/self/exe", keeperName}
 }

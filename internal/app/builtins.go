@@ -15,6 +15,7 @@ import (
 type builtins struct {
 	results builtin.Results
 	code    []builtin.Tool // that the program has brought along
+	keeper  []string       // see builtin.Shell
 }
 
 // tools are the built-in tools that there are for an agent; which of them it is
@@ -22,7 +23,7 @@ type builtins struct {
 func (b builtins) tools(plan agent.AgentPlan) []builtin.Tool {
 	tools := []builtin.Tool{builtin.ReadResult(b.results), builtin.PauseHeartbeats()}
 	if plan.Shell != nil {
-		tools = append(tools, builtin.Shell(*plan.Shell))
+		tools = append(tools, builtin.Shell(*plan.Shell, b.keeper...))
 	}
 	return append(tools, b.code...)
 }

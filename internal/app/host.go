@@ -53,6 +53,8 @@ type HostOptions struct {
 	CachedWorkflows int
 	// Reconcile: see WorkerOptions.
 	Reconcile time.Duration
+	// Keeper: see WorkerOptions.
+	Keeper []string
 	// Embedding: the host is a part of another program; nil = it is one of ours.
 	Embedding *Embedding
 	Logger    *slog.Logger
@@ -106,6 +108,9 @@ func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 		}
 		opts.Logger.Log(ctx, level, "configuration", "finding", finding.String())
 	}
+	for _, lacking := range live.Current().Unkept() {
+		opts.Logger.Warn("the shell of agents is not what the configuration asks for", "reason", lacking)
+	}
 	if opts.Embedding == nil {
 		if err := PrepareSample(opts.Data); err != nil {
 			return nil, err
@@ -137,7 +142,8 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	h.worker, err = StartWorker(ctx, WorkerOptions{
 		Client: h.Client, Namespace: h.opts.Temporal.Namespace,
 		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0,
-		Config: h.Config, Store: h.Store, Keys: h.keys, Tools: code.Tools, Hooks: code.Hooks, Mocks: code.Mocks,
+		Config: h.Config, Store: h.Store, Keys: h.keys, Tools: code.Tools, Keeper: h.opts.Keeper,
+		Hooks: code.Hooks, Mocks: code.Mocks,
 		MaxCalls: cmp.Or(h.opts.MaxCalls, h.Config.Current().Queue.Calls()), Drain: h.Drain(),
 		DeploymentVersion: h.opts.DeploymentVersion, Reconcile: h.opts.Reconcile, Logger: h.opts.Logger,
 	})

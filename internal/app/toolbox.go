@@ -23,6 +23,8 @@ type ToolboxOptions struct {
 	Config ToolConfiguration
 	// Rates keeps the rate limits of agents; nil = nobody does.
 	Rates Rates
+	// Keeper: see WorkerOptions.
+	Keeper []string
 	// Elsewhere are tools of the workers' program, which cannot run here.
 	Elsewhere []tool.Spec
 	Logger    *slog.Logger
@@ -57,7 +59,7 @@ type Toolbox struct {
 // NewToolbox returns a toolbox that has not reached any server yet. Close it.
 func NewToolbox(opts ToolboxOptions) *Toolbox {
 	return &Toolbox{
-		config: opts.Config, rates: opts.Rates, policy: tool.NewPolicy(opts.Logger), builtins: builtins{results: noResults{}, code: elsewhere(opts.Elsewhere)},
+		config: opts.Config, rates: opts.Rates, policy: tool.NewPolicy(opts.Logger), builtins: builtins{results: noResults{}, code: elsewhere(opts.Elsewhere), keeper: opts.Keeper},
 		pool: mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger}),
 	}
 }

@@ -40,6 +40,8 @@ type WorkerOptions struct {
 	Servers tool.Caller
 	// Tools are written in Go, beside our own.
 	Tools []builtin.Tool
+	// Keeper starts this program as KeeperCommand; nil = it has no such command.
+	Keeper []string
 	// Hooks and Mocks are written in Go, too, and named by stages and their agents.
 	Hooks map[string]hook.Func
 	Mocks map[string]hook.Mock
@@ -141,7 +143,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Requests: requests{opts.Client, data}, Runs: runs{opts.Client, opts.Namespace, data}, Planner: opts.Config,
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
-		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store, code: opts.Tools},
+		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers, Builtins: builtins{results: opts.Store, code: opts.Tools, keeper: opts.Keeper},
 		Hooks: opts.Hooks, Mocks: opts.Mocks,
 		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),
 		SearchAttributes: !opts.ToolsOnly && registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),

@@ -25,17 +25,24 @@ var never = []string{
 // depth of nesting, by kilobytes for every parenthesis.
 const maxChecked = 8 << 10
 
+// list is an allow-list.
+type list struct {
+	names []string
+	all   bool // options are not checked
+}
+
 // allowed parses a command line as a POSIX shell does and refuses it unless
-// every command in it, however deeply nested, is one of the names. Whatever is
+// every command in it, however deeply nested, is one of the names, with options
+// that do no more than the name says. Whatever is
 // not known to be harmless is refused. What it returns is the parsed line,
 // printed anew and checked again: what was checked is what is run, where shells
 // disagree about a spelling ("((x))" is a subshell to one and arithmetic to
 // another).
-func allowed(names []string, command string) (string, error) {
+func (l list) allowed(command string) (string, error) {
 	if len(command) > maxChecked {
 		return "", fmt.Errorf("it is longer than %d bytes", maxChecked)
 	}
-	file, err := check(names, command)
+	file, err := l.check(command)
 	if err != nil {
 		return "", err
 	}
@@ -43,32 +50,32 @@ func allowed(names []string, command string) (string, error) {
 	if err := syntax.NewPrinter().Print(&out, file); err != nil {
 		return "", fmt.Errorf("it cannot be printed: %w", err)
 	}
-	_, err = check(names, out.String())
+	_, err = l.check(out.String())
 	return out.String(), err
 }
 
-func check(names []string, command string) (*syntax.File, error) {
+func (l list) check(command string) (*syntax.File, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(command), "")
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be parsed: %w", err)
 	}
 	syntax.Walk(file, func(node syntax.Node) bool {
 		if err == nil {
-			err = checkNode(names, node)
+			err = l.checkNode(node)
 		}
 		return err == nil
 	})
 	return file, err
 }
 
-func checkNode(names []string, node syntax.Node) error {
+func (l list) checkNode(node syntax.Node) error {
 	switch n := node.(type) {
 	case nil, *syntax.File, *syntax.Stmt, *syntax.BinaryCmd, *syntax.Block, *syntax.Subshell, *syntax.IfClause,
 		*syntax.WhileClause, *syntax.CaseClause, *syntax.CaseItem, *syntax.CmdSubst, *syntax.WordIter,
 		*syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.Comment:
 		return nil // only what they hold matters, and that is walked too
 	case *syntax.CallExpr:
-		return checkCall(names, n)
+		return l.checkCall(n)
 	case *syntax.ForClause:
 		return checkLoop(n)
 	case *syntax.Redirect:

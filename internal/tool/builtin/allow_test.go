@@ -176,7 +176,7 @@ func TestAllowListHoldsInBash(t *testing.T) {
 	for name, line := range bashTricks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checked, err := allowed(allowList, line)
+			checked, err := list{names: allowList}.allowed(line)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -228,12 +228,12 @@ func FuzzAllowList(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		checked, err := allowed(allowList, line)
+		checked, err := list{names: allowList}.allowed(line)
 		if err != nil {
 			return
 		}
-		before, _ := check(allowList, line)
-		after, err := check(allowList, checked)
+		before, _ := list{names: allowList}.check(line)
+		after, err := list{names: allowList}.check(checked)
 		if err != nil {
 			t.Fatalf("%q became %q: %v", line, checked, err)
 		}

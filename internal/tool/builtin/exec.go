@@ -2,33 +2,44 @@ package builtin
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/sandbox"
 )
 
 // drain is how long what a command printed last may take to arrive after it has
 // ended. Only a process that left its group can use it up.
 const drain = 500 * time.Millisecond
 
-// execute runs a command line and returns once it and its process group are gone.
-func execute(ctx context.Context, command, dir string, out io.Writer) error {
+// job is a command line with where and how it is to run.
+type job struct {
+	line, dir string
+	rules     sandbox.Rules
+	keeper    []string // see Shell
+}
+
+// execute runs a job and returns once it and its processes are gone: all of them if
+// there is a keeper, else its process group.
+func (j job) execute(ctx context.Context, out io.Writer) error {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer reader.Close()
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Dir, cmd.Env = dir, environment(dir)
-	cmd.Stdout, cmd.Stderr = writer, writer
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return killGroup(cmd.Process) }
-	err = cmd.Start()
+	cmd, err := j.command(ctx)
+	if err == nil {
+		cmd.Dir, cmd.Env = j.dir, environment(j.dir)
+		cmd.Stdout, cmd.Stderr = writer, writer
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		err = j.start(cmd)
+	}
 	writer.Close()
 	if err != nil {
 		return err
@@ -45,28 +56,41 @@ func execute(ctx context.Context, command, dir string, out io.Writer) error {
 	return err
 }
 
+// command is the keeper, which is told to end by closing its input, or the shell itself.
+func (j job) command(ctx context.Context) (*exec.Cmd, error) {
+	if len(j.keeper) == 0 {
+		cmd := exec.CommandContext(ctx, "sh", "-c", j.line)
+		cmd.Cancel = func() error { return killGroup(cmd.Process) }
+		return cmd, nil
+	}
+	args := slices.Concat(j.keeper[1:], j.rules.Flags(), []string{"--", j.line})
+	cmd := exec.CommandContext(ctx, j.keeper[0], args...)
+	cmd.Args[0] = os.Args[0] // some programs go by what they are called
+	lifeline, err := cmd.StdinPipe()
+	cmd.Cancel, cmd.WaitDelay = func() error { return lifeline.Close() }, keeperPatience
+	return cmd, err
+}
+
+// keeperPatience is how long a keeper has to end a command; then it is ended itself.
+const keeperPatience = 5 * time.Second
+
+func (j job) start(cmd *exec.Cmd) error {
+	if len(j.keeper) > 0 {
+		return cmd.Start() // it keeps the rules
+	}
+	return sandbox.Start(cmd, j.rules)
+}
+
 // killGroup ends a process and everything in its group.
 func killGroup(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// exitCode tells a command's own end from a failure to run it. A command that
-// was ended by a signal has the code that a shell gives it.
-func exitCode(err error) (code int, exited bool) {
-	if err == nil {
-		return 0, true
-	}
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok {
-		return 0, false
-	}
-	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal()), true
-	}
-	return exit.ExitCode(), true
-}
-
 // environment is all that a command sees: none of the worker's secrets.
 func environment(dir string) []string {
-	env := []string{"PATH=" + searchPath(os.Getenv("PATH")), "HOME=" + dir}
+	env := []string{
+		"PATH=" + searchPath(os.Getenv("PATH")), "HOME=" + dir, "TMPDIR=" + dir,
+		// A repository within another one's files brings its own programs along.
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.bareRepository", "GIT_CONFIG_VALUE_0=explicit",
+	}
 	for _, name := range []string{"LANG", "TZ"} {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)

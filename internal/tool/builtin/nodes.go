@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/inquest-dev/inquest/internal/programs"
 )
 
-func checkCall(names []string, call *syntax.CallExpr) error {
+func (l list) checkCall(call *syntax.CallExpr) error {
 	if len(call.Assigns) > 0 {
 		return fmt.Errorf("the assignment to %q is not allowed", call.Assigns[0].Name.Value)
 	}
@@ -19,10 +21,12 @@ func checkCall(names []string, call *syntax.CallExpr) error {
 		return errors.New("a command's name must be written out, without quotes or expansions")
 	case strings.ContainsAny(name, `/\`):
 		return fmt.Errorf("%q: a command's name cannot hold a slash or a backslash", name)
-	case slices.Contains(never, name) || !slices.Contains(names, name):
+	case slices.Contains(never, name) || !slices.Contains(l.names, name):
 		return fmt.Errorf("%q is not an allowed command", name)
+	case l.all:
+		return nil
 	}
-	return nil
+	return programs.Check(name, arguments(call.Args[1:]))
 }
 
 // checkLoop refuses to loop over a variable that means something to the shell.

@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/sandbox"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -26,18 +26,19 @@ const (
 const shellSchema = `{"type":"object","properties":{"command":{"type":"string","description":"The command line to run with sh -c"}},"required":["command"]}`
 
 // Shell is the tool that runs commands, within the limits (spec: agents,
-// "shell"). Commands run with sh -c in limits.Dir, which is also their home;
-// without one they run in the directory for temporary files, because the
-// worker's own may hold its configuration. They see none of the worker's
-// environment but PATH, LANG and TZ, and nothing that they start in their
-// process group outlives them.
+// "shell"). Commands run with sh -c in limits.Dir, which is also their home; without
+// one, each in a new folder that is removed afterwards. They see none of the worker's
+// environment but PATH, LANG and TZ, and nothing that they start outlives them.
 //
-// An allow-list is about names: a program on it that starts others (env, find,
-// xargs, awk, sh) opens the door to all.
-func Shell(limits agent.Shell) Tool {
+// keeper is the command line that makes this program the keeper of a command
+// (sandbox.Keep), where that can be; without one, what leaves a command's process
+// group outlives it.
+//
+// An allow-list is about names and about the options of programs that package
+// programs knows: what others do with their options is theirs.
+func Shell(limits agent.Shell, keeper ...string) Tool {
 	limits.Timeout = cmp.Or(limits.Timeout, agent.Duration(defaultTimeout))
 	limits.MaxOutput = cmp.Or(limits.MaxOutput, defaultMaxOutput)
-	limits.Dir = cmp.Or(limits.Dir, os.TempDir())
 	return Tool{
 		Spec: tool.Spec{
 			Name:        agent.ToolShell,
@@ -46,21 +47,37 @@ func Shell(limits agent.Shell) Tool {
 			Risk:        cmp.Or(limits.Risk, agent.RiskWrite),
 			RiskFrom:    tool.SourceConfiguration,
 		},
-		Run: shell{limits}.run,
+		Run: shell{limits, keeper}.run,
 	}
 }
 
 func describe(limits agent.Shell) string {
 	text := fmt.Sprintf("Runs a command line with sh -c and returns what it prints. It may take %s and print %d bytes; it gets no input.", limits.Timeout, limits.MaxOutput)
+	if limits.Dir == "" {
+		text += " It starts in an empty folder of its own, which is removed afterwards."
+	}
+	if r, err := rulesOf(limits, "its folder"); err == nil && r.Write != "" {
+		text += " It can write in its folder only."
+	}
+	if limits.Offline {
+		text += " It has no network."
+	}
 	if len(limits.Allow) == 0 {
 		return text
 	}
 	allow := slices.Compact(slices.Sorted(slices.Values(limits.Allow)))
-	return text + fmt.Sprintf(" Only these commands are allowed: %s. Pipes, lists, conditions, loops and $(…) are; "+
+	text += fmt.Sprintf(" Only these commands are allowed: %s. Pipes, lists, conditions, loops and $(…) are; "+
 		"assignments, functions, arithmetic, here-documents and output to files are not.", strings.Join(allow, ", "))
+	if !limits.AllOptions {
+		text += " Nor are options that start programs or write files."
+	}
+	return text
 }
 
-type shell struct{ limits agent.Shell }
+type shell struct {
+	limits agent.Shell
+	keeper []string
+}
 
 func (s shell) run(ctx context.Context, call tool.Call) tool.Result {
 	command, refusal := parseCommand(call.Arguments)
@@ -68,17 +85,45 @@ func (s shell) run(ctx context.Context, call tool.Call) tool.Result {
 		return *refusal
 	}
 	if len(s.limits.Allow) > 0 {
-		checked, err := allowed(s.limits.Allow, command)
+		checked, err := list{s.limits.Allow, s.limits.AllOptions}.allowed(command)
 		if err != nil {
 			return tool.Failure(tool.ErrorPermissionDenied, "Command refused: "+tool.ValidText(err.Error()))
 		}
 		command = guard + checked
 	}
+	dir, remove, err := openFolder(s.limits.Dir)
+	if err != nil {
+		return unavailable(err)
+	}
+	defer remove()
+	rules, err := rulesOf(s.limits, dir)
+	if err != nil {
+		return unavailable(err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Timeout.D())
 	defer cancel()
 	out := &output{limit: s.limits.MaxOutput}
-	err := execute(ctx, command, s.limits.Dir, out)
+	err = job{line: command, dir: dir, rules: rules, keeper: s.keeper}.execute(ctx, out)
 	return s.result(ctx, out, err)
+}
+
+func unavailable(err error) tool.Result {
+	return tool.Failure(tool.ErrorUnavailable, "Command could not be run: "+err.Error())
+}
+
+// rulesOf are the rules of a command that runs in dir. The error says which of them
+// cannot be kept here.
+func rulesOf(limits agent.Shell, dir string) (r sandbox.Rules, err error) {
+	r.Offline = limits.Offline
+	switch limits.Confine {
+	case agent.ConfineRequired:
+		r.Write = dir
+	case agent.ConfineIfPossible:
+		if sandbox.Confinement() == nil {
+			r.Write = dir
+		}
+	}
+	return r, r.Check()
 }
 
 func parseCommand(args json.RawMessage) (string, *tool.Result) {
@@ -105,14 +150,14 @@ func parseCommand(args json.RawMessage) (string, *tool.Result) {
 // result words what came of the command. A ctx that ended comes first: the exit
 // code is then only that of our own kill.
 func (s shell) result(ctx context.Context, out *output, err error) tool.Result {
-	code, exited := exitCode(err)
+	code, exited := sandbox.ExitCode(err)
 	switch {
 	case err != nil && ctx.Err() == context.DeadlineExceeded:
 		return tool.Failure(tool.ErrorTimeout, headed(fmt.Sprintf("Command timed out after %s:", s.limits.Timeout), out.String()))
 	case err != nil && ctx.Err() != nil:
 		return tool.Failure(tool.ErrorOutcomeUnknown, headed("Command was interrupted:", out.String()))
 	case !exited:
-		return tool.Failure(tool.ErrorUnavailable, "Command could not be run: "+err.Error())
+		return unavailable(err)
 	case code != 0:
 		return tool.Failure(tool.ErrorTool, headed(fmt.Sprintf("Command failed with exit code %d:", code), out.String()))
 	case out.total == 0:

@@ -76,7 +76,7 @@ func TestShellSeesNoSecret(t *testing.T) {
 	got := Shell(agent.Shell{Dir: dir}).Run(t.Context(), command("env; pwd"))
 	for line := range strings.Lines(got.Content) {
 		name, _, _ := strings.Cut(line, "=")
-		if !strings.Contains(" PATH HOME LANG TZ PWD OLDPWD SHLVL _ ", " "+name+" ") && line != dir+"\n" {
+		if !strings.Contains(" PATH HOME TMPDIR LANG TZ GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 PWD OLDPWD SHLVL _ ", " "+name+" ") && line != dir+"\n" {
 			t.Errorf("the command sees %q", line)
 		}
 	}

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/programs"
+	"github.com/inquest-dev/inquest/internal/sandbox"
+)
+
+// What allow_options may be.
+const (
+	optionsChecked = "checked"
+	optionsAll     = "all"
+)
+
+// warn says what is dangerous about the shell, and what this host cannot keep of it.
+func (s Shell) warn(p path, v *validator) {
+	options := cmp.Or(s.AllowOptions, v.Defaults.Shell.AllowOptions)
+	for i, command := range s.Allow {
+		if text, _ := programs.Warning(command, options == optionsAll); text != "" {
+			v.add(SeverityWarning, p.key("allow").index(i), "%s", text)
+		}
+	}
+	if err := sandbox.CheckFolder(s.Dir); s.Dir != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
+		v.add(SeverityWarning, p.key("dir"), "commands are refused here: %v", err)
+	}
+	for key, err := range s.unkept() {
+		v.add(SeverityWarning, p.key(key), "%v", err)
+	}
+}
+
+// unkept says which of its rules this host cannot keep, by their keys.
+func (s Shell) unkept() map[string]error {
+	lacking := map[string]error{}
+	if s.Confine == agent.ConfineIfPossible || s.Confine == agent.ConfineRequired {
+		lacking["confine"] = sandbox.Confinement()
+	}
+	if s.offline() {
+		lacking["network"] = sandbox.Offline()
+	}
+	maps.DeleteFunc(lacking, func(_ string, err error) bool { return err == nil })
+	return lacking
+}
+
+func (s Shell) offline() bool { return s.Network != nil && !*s.Network }
+
+// Unkept says what the shells of a configuration ask for and this host cannot do:
+// there, commands are not confined, or refused if that is required.
+func (c *Config) Unkept() (lacking []error) {
+	shells := []Shell{c.Defaults.Shell}
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		shells = append(shells, c.Agents[name].Shell)
+	}
+	for _, s := range shells {
+		for _, key := range slices.Sorted(maps.Keys(s.unkept())) {
+			err := s.unkept()[key]
+			if !slices.ContainsFunc(lacking, func(other error) bool { return other.Error() == err.Error() }) {
+				lacking = append(lacking, err)
+			}
+		}
+	}
+	return lacking
+}

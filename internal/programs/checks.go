@@ -1,0 +1,148 @@
+package programs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+var sortOptions = options{
+	short: "bdfgiMhnRrVcCmsuzk:S:t:",
+	long: "ignore-leading-blanks dictionary-order fold-case general-numeric-sort ignore-nonprinting month-sort human-numeric-sort " +
+		"numeric-sort random-sort reverse sort= version-sort check merge stable unique zero-terminated key= field-separator= buffer-size= parallel= debug",
+}
+
+func sort(args []Arg) error {
+	_, _, err := sortOptions.parse(args)
+	return err
+}
+
+var uniqOptions = options{
+	short: "cdDiuzf:s:w:",
+	long:  "count repeated all-repeated group unique ignore-case zero-terminated skip-fields= skip-chars= check-chars=",
+}
+
+func uniq(args []Arg) error {
+	_, operands, err := uniqOptions.parse(args)
+	if err != nil {
+		return err
+	}
+	if len(operands) > 1 || len(operands) == 1 && !operands[0].Known {
+		return errors.New("it may have one operand, written out: it writes to a second one")
+	}
+	return nil
+}
+
+var shufOptions = options{short: "ezrn:i:", long: "echo zero-terminated repeat head-count= input-range="}
+
+func shuf(args []Arg) error {
+	_, _, err := shufOptions.parse(args)
+	return err
+}
+
+// find has a language of its own, of which some words act.
+func find(args []Arg) error {
+	for _, arg := range args {
+		if arg.option() && !arg.Known {
+			return errors.New("each argument must be written out, or begin with ./ or /")
+		}
+		for _, acts := range []string{"-exec", "-ok", "-delete", "-fprint", "-fls"} {
+			if strings.HasPrefix(arg.Text, acts) {
+				return refused(arg.Text)
+			}
+		}
+	}
+	return nil
+}
+
+var tarOptions = options{
+	short: "tvzjJaxOf:C:",
+	long: "list verbose gzip bzip2 xz zstd auto-compress extract get to-stdout file= directory= wildcards no-wildcards exclude= " +
+		"numeric-owner full-time utc force-local",
+}
+
+func tar(args []Arg) error {
+	args = slices.Clone(args)
+	if len(args) > 0 && args[0].Known && !strings.HasPrefix(args[0].Text, "-") { // tar tf FILE
+		if at := strings.IndexAny(args[0].Text, "fC"); at >= 0 && at < len(args[0].Text)-1 {
+			return errors.New("write its options with a hyphen")
+		}
+		args[0].Text = "-" + args[0].Text
+	}
+	opts, _, err := tarOptions.parse(args)
+	if err != nil {
+		return err
+	}
+	for _, opt := range opts {
+		if (opt.name == "f" || opt.name == "file") && (!opt.value.Known || strings.Contains(opt.value.Text, ":")) {
+			return errors.New("an archive's name must be written out and have no colon: it starts a program for host:file")
+		}
+	}
+	if has(opts, "x", "extract", "get") && !has(opts, "O", "to-stdout") {
+		return errors.New("the option -x writes files: add -O")
+	}
+	return nil
+}
+
+var curlOptions = options{
+	short: "sSfLIivkG46gN0#m:X:A:e:u:r:H:d:",
+	long: "silent show-error fail fail-with-body location head include verbose insecure get ipv4 ipv6 globoff no-buffer compressed http1.1 http2 " +
+		"max-time= connect-timeout= request= user-agent= referer= user= range= header= data= data-urlencode= data-raw= json= url= retry= retry-delay= max-redirs=",
+}
+
+func curl(args []Arg) error {
+	_, _, err := curlOptions.parse(args)
+	return err
+}
+
+// gitReads are the commands of git that only read.
+var gitReads = strings.Fields("log show diff status blame annotate grep shortlog describe rev-parse rev-list ls-files ls-tree cat-file merge-base " +
+	"name-rev for-each-ref show-ref diff-tree diff-index diff-files whatchanged count-objects version")
+
+// gitOptions go before the command; -C is as harmless as the folder it names.
+var gitOptions = options{short: "PC:", long: "no-pager no-optional-locks no-replace-objects literal-pathspecs glob-pathspecs icase-pathspecs version"}
+
+func git(args []Arg) error {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i].Text == "-C":
+			i++
+		case args[i].option():
+		case args[i].Known && slices.Contains(gitReads, args[i].Text):
+			if _, _, err := gitOptions.parse(args[:i]); err != nil {
+				return err
+			}
+			return gitArguments(args[i].Text, args[i+1:])
+		default:
+			return fmt.Errorf("only these of its commands are allowed: %s", strings.Join(gitReads, ", "))
+		}
+	}
+	_, _, err := gitOptions.parse(args)
+	return err
+}
+
+func gitArguments(command string, args []Arg) error {
+	d := deny{long: "output ext-diff textconv filters open-files-in-pager exec-path upload-pack receive-pack show-signature paginate help"}
+	if command == "grep" {
+		d.short = "O"
+	}
+	return d.check(args)
+}
+
+// kubectlActs are the commands of kubectl that start programs or write files.
+var kubectlActs = strings.Fields("exec run debug cp attach edit plugin proxy port-forward config kustomize dump rsh rsync")
+
+// kubectl checks every word, as its options may go before its command.
+func kubectl(args []Arg) error {
+	d := deny{long: "kubeconfig profile-output cache-dir kuberc"}
+	if err := d.check(args); err != nil {
+		return err
+	}
+	for _, arg := range args {
+		if slices.Contains(kubectlActs, arg.Text) {
+			return fmt.Errorf("the command %s is not allowed", arg.Text)
+		}
+	}
+	return nil
+}

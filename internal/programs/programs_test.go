@@ -1,0 +1,126 @@
+package programs
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// words are arguments; € stands for an expansion, ␣ for a space.
+func words(line string) (args []Arg) {
+	for word := range strings.FieldsSeq(line) {
+		text, _, open := strings.Cut(word, "€")
+		args = append(args, Arg{Text: strings.ReplaceAll(text, "␣", " "), Known: !open})
+	}
+	return args
+}
+
+// dangerous are calls that start programs, write files, or may.
+var dangerous = []string{
+	"env id", "xargs", "awk BEGIN{system(\"id\")}", "gawk -f x", "python3 x", "python3.12 x", "perl -e x", "bash -c id", "busybox id", "vi -c !id",
+	"less x", "man x", "ssh h", "docker run x", "timeout 1 id", "nohup id", "make", "psql", "tcpdump -z id", "sudo id", "watch id", "wget x", "ip netns exec x id",
+
+	"sed -i s/a/b/ f", "sed -ni p f", "sed -i.bak p f", "sed --in-place p f", "sed --in-pl p f", "sed --in p f", "sed -n --in-place=.bak p f", "sed p f -i",
+	"sed e␣id", "sed 1e␣id", "sed 1,2e␣id", "sed /x/e␣id", "sed $!e", "sed s/x/id/e", "sed s/x/id/ge", "sed s,x,id,e", "sed s/x/id/pe;p", "sed s/x/y/w␣f", "sed s/x/y/gw␣f",
+	"sed w␣f", "sed Wf", "sed 1w␣/tmp/f", "sed {p;e␣id}", "sed p;e␣id", "sed -e p -e e␣id", "sed -n -e e␣id", "sed -np;e", "sed --expression=e␣id", "sed --exp=e␣id",
+	"sed -f script f", "sed --file=script f", "sed -nf script f", "sed r␣f", "sed a\\", "sed i␣x", "sed c␣x", "sed #n\ne", "sed y/a/b/e", "sed s/[/]/e␣id␣/]/", "sed s|a\\|e␣id|b|e",
+	"sed bx}s/a;e␣id/b/", "sed bx␣}e", "sed :a}s/x;e␣id;/y/", "sed s/a/b\\\ne␣id/", "sed -e s/a/b\\ -e e␣id/", "sed €", "sed -€x p", "sed p €x", "sed -e €x", "sed -e p€x f", "sed \\ce␣idce",
+
+	"tar -cf x y", "tar cf x y", "tar -xf x", "tar xf x", "tar -xvf x", "tar --extract -f x", "tar -tf h:x", "tar tf h:x", "tar --file=h:x -t", "tar -t -f x -f h:x", "tar tfv h:x",
+	"tar -tf x --checkpoint=1 --checkpoint-action=exec=id", "tar -tf x --checkpoint-act=exec=id", "tar -xOf x --to-command=id", "tar -xOf x --to-comm=id", "tar -xf x --to-command id",
+	"tar -I id -tf x", "tar -Iid -tf x", "tar -tIid -f x", "tar --use-compress-program=id -tf x", "tar --use-comp id -tf x", "tar -tf x --rsh-command=id", "tar -tf x --rmt-command=id",
+	"tar -tf x -F id", "tar -tf x --info-script=id", "tar -tf x --new-volume-script=id", "tar -rf x y", "tar -uf x y", "tar -Af x y", "tar --delete -f x y", "tar -tf x --index-file=y", "tar -tf €x", "tar €x",
+	"tar -T list -tf x", "tar -tf x --files-from=l",
+
+	"find . -exec id ;", "find . -execdir id ;", "find . -ok id ;", "find . -okdir id ;", "find . -delete", "find . -fprint f", "find . -fprint0 f", "find . -fprintf f x", "find . -fls f",
+	"find . -name €x", "find €x", "find . -- -exec id ;", "find . ( -exec id ; )",
+
+	"sort -o f", "sort -of", "sort -no f", "sort -nof x", "sort --output=f", "sort --output f", "sort --out=f", "sort --o f", "sort x -o f", "sort --compress-program=id", "sort --compress-prog id",
+	"sort -S1 --compress id", "sort -T /d", "sort -T/d", "sort --temp=/d", "sort €x", "sort -€x", "sort x €y", "sort -k €x",
+	"uniq a b", "uniq -c a b", "uniq a -c b", "uniq -- a b", "uniq a €b", "uniq €a", "uniq a€b", "shuf -o f", "shuf -eo f x", "shuf --output=f", "shuf --random-source=f",
+
+	"git -c alias.x=!id x", "git -calias.x=!id x", "git --config-env=alias.x=Y x", "git --exec-path=. status", "git --git-dir=x status", "git -p log", "git --paginate log", "git config --global a b",
+	"git x", "git clone ext::id", "git fetch --upload-pack=id", "git ls-remote --upload-pack=id .", "git ls-remote ext::id", "git push --receive-pack=id", "git archive --exec=id", "git archive -o f HEAD",
+	"git log --output=f", "git diff --output=f", "git diff --outp=f", "git show --outpu f", "git diff --ext-diff", "git log --ext-d", "git log --textconv", "git grep -O x", "git grep -Oid x", "git grep -nOid x",
+	"git grep --open-files-in-pager=id x", "git grep --open x", "git bisect run id", "git rebase -x id", "git difftool -x id", "git submodule foreach id", "git help log", "git log --help", "git commit -m x",
+	"git -C d -c x=y status", "git -C d x", "git log €x", "git €x", "git log --show-signature", "git checkout x", "git hook run x", "git cat-file --filters x", "git --work-tree=x status", "git apply x", "git var -l",
+
+	"curl -o f u", "curl -of u", "curl -sof u", "curl -sSLo f u", "curl -O u", "curl -sO u", "curl --output f u", "curl --output=f u", "curl --outp f u", "curl --remote-name u", "curl -OJ u", "curl -K f", "curl --config f",
+	"curl -c f u", "curl --cookie-jar f u", "curl -D f u", "curl --dump-header f u", "curl --trace f u", "curl --trace-ascii f u", "curl --stderr f u", "curl --libcurl f u", "curl -T f u", "curl -w %output{f} u",
+	"curl --hsts f u", "curl --etag-save f u", "curl --unix-socket s u", "curl €x",
+
+	"kubectl exec p -- id", "kubectl -n x exec p -- id", "kubectl run x --image=y", "kubectl debug n", "kubectl cp a b:c", "kubectl edit x", "kubectl attach p", "kubectl config set x y",
+	"kubectl --kubeconfig=f get p", "kubectl --kubeconfig f get p", "kubectl get p --kubeconfig=f", "kubectl cluster-info dump --output-directory=x", "kubectl get --profile-output=x", "kubectl kustomize x", "kubectl €x",
+	"rg --pre id x", "rg --pre=id x", "rg --hostname-bin=id x", "fd -x id", "fd -Hx id", "fd -X id", "fd --exec id", "fd --exec-batch id", "tree -o f", "tree -ao f",
+	"journalctl --vacuum-time=1s", "journalctl --rotate", "journalctl --cursor-file=f", "journalctl --vacuum-s=1",
+}
+
+// TestRefuses: abbreviations, clusters and attached values included.
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	for _, line := range dangerous {
+		name, rest, _ := strings.Cut(line, " ")
+		if err := Check(name, words(rest)); err == nil {
+			t.Errorf("%q passes", line)
+		}
+	}
+}
+
+func TestAllows(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"ls -o", "grep -e x -o y", "mytool --exec id", "tee f",
+		"sed", "sed p", "sed -n 1,5p f", "sed -n $p", "sed -ne 1p f", "sed -n -e 1p -e 3p -- €x", "sed s/a/b/ -- f €x", "sed s/a/b/gI;s|x|y|2p f", "sed /^#/d;/^$/d f", "sed -E s/(a|b)[^0-9]+/\\1/g f",
+		"sed -n /a/,/b/p f", "sed :a;N;$!ba;s/\\n/␣/g f", "sed {s/a/b/;p} f", "sed y/abc/xyz/ f", "sed -u $!N;P;D f", "sed 10q f", "sed --expression=p f", "sed s/[[:space:]]*$// f", "sed /x/I!d f", "sed s/é/e/ f",
+		"tar tf x", "tar -tvf x", "tar tzvf x.tgz", "tar -tf x --wildcards a", "tar -xOf x member", "tar xOf x member", "tar --list --file=x", "tar -C d -tf x",
+		"find . -name x -type f -mtime -1 -print", "find / -maxdepth 2 ( -name a -o -name b ) -size +1M -ls", "find ./a€x -printf %s",
+		"sort -rn -k2,2 f", "sort -t, -k1 -u", "sort --reverse --key=2 -- €x", "sort /var/log/€x", "uniq -c", "uniq -c f", "uniq -f2 --count f", "shuf -n 3 f", "shuf -en1 a b",
+		"git log --oneline -n 5", "git -C d status -s", "git --no-pager diff a..b -- f", "git show HEAD:f", "git blame -L 1,5 f", "git grep -n x", "git log --output-indicator-new=x", "git -P log -- €x", "git --version",
+		"curl -sS -m 5 -H A:b http://h/€x", "curl -sfL u", "curl -I u", "curl -X POST -d x u", "curl --max-time 5 --silent u",
+		"kubectl get pods -n x -o json", "kubectl -n x logs p --tail=5", "kubectl describe pod p", "kubectl get pods --output yaml", "rg -n x", "rg --pretty x", "fd -H a", "tree -L 2", "journalctl -u x --since today -n 50",
+	} {
+		name, rest, _ := strings.Cut(line, " ")
+		if err := Check(name, words(rest)); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
+
+// GNU sed itself says of a script, in its sandbox, whether it runs commands or
+// reads or writes files: what we let through it must let through as well.
+func FuzzSedScript(f *testing.F) {
+	path, err := exec.LookPath("sed")
+	if err != nil || exec.Command(path, "--sandbox", "p", os.DevNull).Run() != nil {
+		f.Skip("no GNU sed here")
+	}
+	for _, line := range dangerous {
+		if script, ok := strings.CutPrefix(line, "sed "); ok {
+			f.Add(strings.ReplaceAll(script, "␣", " "))
+		}
+	}
+	f.Add("s/a/b/g;p;:a;N;$!ba;y/a/b/")
+	f.Fuzz(func(t *testing.T, script string) {
+		if strings.ContainsRune(script, 0) || sed([]Arg{{Text: "-e", Known: true}, {Text: script, Known: true}}) != nil {
+			return
+		}
+		out, _ := exec.Command(path, "--sandbox", "-n", "-e", script, os.DevNull).CombinedOutput()
+		if strings.Contains(string(out), "sandbox") {
+			t.Errorf("%q: %s", script, out)
+		}
+	})
+}
+
+// Every program that is known is in the documentation, with what it does.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/shell.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range Table() {
+		if row := "| " + strings.Join(p.Names, ", ") + " | " + p.Does + " |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/shell.md lacks the row\n%s", row)
+		}
+	}
+}

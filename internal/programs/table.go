@@ -1,0 +1,54 @@
+package programs
+
+import "strings"
+
+// table is what is known. Names that are not here are run as they are.
+var table = []Program{
+	starts("starts the program that it is given", `env genv xargs gxargs nice nohup timeout stdbuf setsid setarch ionice chrt taskset
+		time watch parallel flock script unbuffer expect at batch crontab systemd-run start-stop-daemon run-parts cpulimit
+		faketime fakeroot strace ltrace gdb perf valgrind ldd entr dbus-run-session`),
+	starts("starts the program that it is given, as another user or in another place", "sudo doas su runuser chroot unshare nsenter setpriv ip"),
+	starts("runs any command line", "sh bash dash ash zsh ksh mksh fish csh tcsh busybox toybox screen tmux"),
+	starts("runs any program in its language", `awk gawk mawk nawk perl python pypy ruby node nodejs deno bun php lua luajit tclsh guile
+		java jshell R Rscript julia dc m4 gnuplot osascript`),
+	starts("runs what a file or an option says", "make gmake cmake ninja gcc cc g++ clang go cargo npm npx yarn pip gem bundle mvn gradle"),
+	starts("starts programs from within (!command, :!command), and writes files", "vi vim view nvim ed ex emacs nano less more man most pg info ftp mail mailx"),
+	starts("starts programs (ProxyCommand, -S, -e), here and on other hosts", "ssh scp sftp rsync autossh sshpass rsh"),
+	starts("starts programs and connects to anything (-e, -c, EXEC:)", "nc ncat netcat socat telnet openssl"),
+	starts(`starts programs (\!, .shell, \copy … program) and writes files`, "psql mysql mariadb sqlite sqlite3 mongo mongosh"),
+	starts("starts programs in containers, with the host's files if asked to", "docker podman nerdctl crictl ctr lxc"),
+	starts("starts programs (plugins, hooks, templates)", "helm terraform tofu ansible ansible-playbook aws gcloud az"),
+	starts("starts programs when it installs, and by options", "apt apt-get dpkg rpm yum dnf apk snap brew"),
+	starts("starts programs by options (-z, -TT, --use-askpass, --exec), and writes files", "tcpdump zip wget gpg"),
+
+	writes("writes what it reads to a file", "tee sponge dd"),
+	writes("makes, replaces or deletes files", `cp mv rm rmdir ln mkdir mktemp mkfifo mknod touch truncate install split csplit shred unlink patch
+		chmod chown chgrp setfacl unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd 7z cpio xxd yq`),
+
+	checked(sed, "runs commands (e, s///e) and writes files (w, s///w, -i)", "sed gsed"),
+	checked(tar, "starts programs (--to-command, --checkpoint-action, -I, host:file) and writes files (-x, -c)", "tar gtar bsdtar"),
+	checked(find, "starts programs (-exec, -ok), deletes (-delete) and writes files (-fprint, -fls)", "find gfind"),
+	checked(sort, "writes files (-o) and starts programs (--compress-program)", "sort gsort"),
+	checked(uniq, "writes to its second operand", "uniq guniq"),
+	checked(shuf, "writes files (-o)", "shuf gshuf"),
+	checked(git, "starts programs (-c, --exec-path, --upload-pack, ext::, aliases, hooks, grep -O, --ext-diff) and writes files (--output)", "git"),
+	checked(curl, "writes files (-o, -O, -c, -D, --trace) and takes options from files (-K)", "curl"),
+	checked(kubectl, "starts programs (exec, run, debug, cp, edit, plugins, --kubeconfig) and writes files", "kubectl oc"),
+	checked(deny{long: "pre hostname-bin"}.check, "starts programs (--pre, --hostname-bin)", "rg"),
+	checked(deny{short: "xX", long: "exec exec-batch"}.check, "starts programs (-x, -X)", "fd fdfind"),
+	checked(deny{short: "o"}.check, "writes files (-o)", "tree"),
+	checked(deny{long: "vacuum-size vacuum-time vacuum-files rotate flush cursor-file setup-keys update-catalog"}.check,
+		"deletes and writes files (--vacuum-time, --rotate, --cursor-file)", "journalctl"),
+}
+
+func starts(does, names string) Program {
+	return Program{Names: strings.Fields(names), Kind: Starts, Does: does}
+}
+
+func writes(does, names string) Program {
+	return Program{Names: strings.Fields(names), Kind: Writes, Does: does}
+}
+
+func checked(check func([]Arg) error, does, names string) Program {
+	return Program{Names: strings.Fields(names), Kind: Checked, Does: does, check: check}
+}

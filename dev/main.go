@@ -21,6 +21,7 @@ func main() { os.Exit(command.Main(root())) }
 
 type flags struct {
 	listen, ui, data, config, logLevel string
+	uiHosts                            []string
 	noWorker, adoptStore               bool
 	reconcile                          time.Duration
 }
@@ -40,6 +41,7 @@ after a kill -9. Nothing listens on other than loopback addresses by default.`,
 	set := cmd.PersistentFlags()
 	set.StringVar(&f.listen, "listen", "127.0.0.1:7233", "address of Temporal (port 0: any free one)")
 	set.StringVar(&f.ui, "ui", "127.0.0.1:8233", "address of the Temporal UI (port 0: any free one)")
+	set.StringSliceVar(&f.uiHosts, "ui-host", nil, "a name that browsers reach the UI by, besides localhost and its addresses; others are refused, as web pages could choose them")
 	set.StringVar(&f.data, "data", "", "folder for all data (default: inquest in the user's cache folder)")
 	set.StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
 	set.StringVar(&f.logLevel, "log-level", "warn", "debug, info, warn or error")

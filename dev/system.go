@@ -36,7 +36,7 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 	}
 	sys := &system{storePath: command.StorePath(data)}
 	sys.server, err = devserver.Start(cmd.Context(), devserver.Options{
-		Dir: filepath.Join(data, "temporal"), Listen: f.listen, UI: f.ui, Logger: logger,
+		Dir: filepath.Join(data, "temporal"), Listen: f.listen, UI: f.ui, UINames: f.uiHosts, Logger: logger,
 	})
 	if err != nil {
 		return nil, err

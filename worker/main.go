@@ -56,7 +56,7 @@ calls may finish, and what does not finish goes on in another worker.`,
 	cmd.Flags().DurationVar(&f.reconcile, "reconcile", app.DefaultReconcile, "how often the records of investigations that somebody terminated are put right, by a Temporal Schedule that is made if there is none")
 	cmd.Flags().StringVar(&f.deploymentVersion, "deployment-version", "", "build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work before it is promoted (temporal worker deployment set-current-version)")
 	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
-	cmd.AddCommand(app.SampleCommand(), app.KeeperCommand())
+	cmd.AddCommand(app.SampleCommand(), app.KeeperCommand(), guardCommand())
 	return cmd
 }
 

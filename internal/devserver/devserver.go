@@ -33,6 +33,10 @@ type Options struct {
 	Listen string // host:port of the frontend, e.g. 127.0.0.1:7233; port 0 picks a free one
 	UI     string // host:port of the UI; "" means no UI, port 0 picks a free one
 
+	// UINames are names that browsers know the UI by, besides localhost and its
+	// addresses. Requests with another one are refused (see webguard).
+	UINames []string
+
 	// Logger gets the server's warnings and errors while it runs; what it says while it starts and stops, which is
 	// much and means little, and its information come at debug level. Nil discards all.
 	Logger *slog.Logger
@@ -95,7 +99,7 @@ func (s *Server) start(ctx context.Context, dir string, opts Options) error {
 		return err
 	}
 	if s.addr.ui != nil {
-		if s.ui, err = startUI(ctx, s.addr.ui, s.Address()); err != nil {
+		if s.ui, err = startUI(s.addr.ui, s.Address(), opts.UINames); err != nil {
 			return err
 		}
 	}

@@ -1,60 +1,90 @@
 package devserver
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"net/http"
+	"time"
 
-	uiserver "github.com/temporalio/ui-server/v2/server"
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+	"github.com/temporalio/ui-server/v2/server/api"
+	"github.com/temporalio/ui-server/v2/server/auth"
 	uiconfig "github.com/temporalio/ui-server/v2/server/config"
-	uioptions "github.com/temporalio/ui-server/v2/server/server_options"
+	"github.com/temporalio/ui-server/v2/server/csrf"
+	"github.com/temporalio/ui-server/v2/server/headers"
+	"github.com/temporalio/ui-server/v2/server/route"
+	uiassets "github.com/temporalio/ui-server/v2/ui"
+
+	"github.com/inquest-dev/inquest/internal/webguard"
 )
 
-// ui is the Temporal UI, the very one that a cluster has.
+// ui is the Temporal UI, the very one that a cluster has, behind our guard.
 type ui struct {
-	server *uiserver.Server
+	server *http.Server
 	done   chan struct{}
 }
 
-// startUI returns once the UI listens.
-func startUI(ctx context.Context, addr *net.TCPAddr, frontend string) (*ui, error) {
-	host := addr.IP.String()
-	if addr.IP.To4() == nil {
-		host = "[" + host + "]" // the UI puts host and port together as they are
-	}
-	u := &ui{done: make(chan struct{}), server: uiserver.NewServer(uioptions.WithConfigProvider(&uiconfig.Config{
-		Host:                host,
-		Port:                addr.Port,
+// startUI returns once the UI listens. names are those that it is known by, besides
+// localhost and its addresses.
+func startUI(addr *net.TCPAddr, frontend string, names []string) (*ui, error) {
+	handler, err := uiHandler(&uiconfig.Config{
 		TemporalGRPCAddress: frontend,
 		DefaultNamespace:    Namespace,
 		EnableUI:            true,
 		CORS:                uiconfig.CORS{CookieInsecure: true}, // plain HTTP
 		DisableNewsFetch:    true,
 		HideLogs:            true,
-	}))}
-	go func() {
-		defer close(u.done)
-		_ = u.server.Start() // nil whatever happens: the UI ends the process on any other error than its own end
-	}()
-	if err := waitForListener(ctx, dialAddress(addr)); err != nil {
-		u.stop()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build the Temporal UI: %w", err)
+	}
+	listener, err := net.ListenTCP("tcp", addr)
+	if err != nil {
 		return nil, fmt.Errorf("start the Temporal UI: %w", err)
 	}
+	u := &ui{done: make(chan struct{}), server: &http.Server{Handler: webguard.Handler(handler, names...), ReadHeaderTimeout: 10 * time.Second}}
+	go func() {
+		defer close(u.done)
+		_ = u.server.Serve(listener) // until stop
+	}()
 	return u, nil
 }
 
-func (u *ui) stop() {
-	u.server.Stop()
-	<-u.done
+// uiHandler is made of the UI's parts as its own NewServer makes it. That one opens
+// the listener itself, and on a port behind our guard's any web page could go around
+// it. There are no CORS headers, as no other origin is allowed.
+func uiHandler(cfg *uiconfig.Config) (http.Handler, error) {
+	provider, err := uiconfig.NewConfigProviderWithRefresh(fixedConfig{cfg})
+	if err != nil {
+		return nil, err
+	}
+	assets, err := uiassets.Assets()
+	if err != nil {
+		return nil, err
+	}
+	if assets, err = fs.Sub(assets, "local"); err != nil {
+		return nil, err
+	}
+	e := echo.New()
+	secure := !cfg.CORS.CookieInsecure
+	e.Use(middleware.Recover(), middleware.Gzip(), middleware.Secure(), csrf.EnsureTokenCookie(secure), middleware.CSRFWithConfig(csrf.MiddlewareConfig(provider, secure)))
+	route.SetHealthRoute(e)
+	forward := []api.Middleware{headers.WithForwardHeaders([]string{auth.AuthorizationExtrasHeader, "Caller-Type"})}
+	err = errors.Join(route.SetAPIRoutes(e, provider, forward), route.SetUIRoutes(e, cfg.PublicPath, assets, provider))
+	route.SetRenderRoute(e, "/")
+	return e, err
 }
 
-func waitForListener(ctx context.Context, address string) error {
-	var d net.Dialer
-	return poll(ctx, func() error {
-		conn, err := d.DialContext(ctx, "tcp", address)
-		if err != nil {
-			return err
-		}
-		return conn.Close()
-	})
+// fixedConfig is a configuration that does not change.
+type fixedConfig struct{ cfg *uiconfig.Config }
+
+// GetConfig returns it.
+func (f fixedConfig) GetConfig() (*uiconfig.Config, error) { return f.cfg, nil }
+
+func (u *ui) stop() {
+	_ = u.server.Close()
+	<-u.done
 }

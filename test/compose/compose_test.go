@@ -96,7 +96,7 @@ func TestRoles(t *testing.T) {
 func TestComposeFile(t *testing.T) {
 	t.Parallel()
 	project := load(t)
-	want := []string{"namespace", "postgresql", "schema", "temporal", "ui", "worker-1", "worker-2"}
+	want := []string{"guard", "namespace", "postgresql", "schema", "temporal", "ui", "worker-1", "worker-2"}
 	if got := project.ServiceNames(); !slices.Equal(got, want) {
 		t.Errorf("services %v, want %v", got, want)
 	}
@@ -115,6 +115,9 @@ func TestComposeFile(t *testing.T) {
 			t.Errorf("%s: the image %s is not pinned", s.Name, s.Image)
 		}
 	}
+	if published := project.Services["ui"].Ports; len(published) > 0 {
+		t.Errorf("the UI is published beside its guard: %v", published)
+	}
 	if len(project.Services["postgresql"].Volumes) == 0 || len(project.Volumes) == 0 {
 		t.Error("PostgreSQL keeps its data in no volume")
 	}
@@ -123,13 +126,15 @@ func TestComposeFile(t *testing.T) {
 // The workers' flags are those that the program has.
 func TestWorkersFlagsExist(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../../worker/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, arg := range load(t).Services["worker-1"].Command {
-		if flag, ok := strings.CutPrefix(arg, "--"); ok && !strings.Contains(string(source), `"`+flag+`"`) {
-			t.Errorf("worker has no flag --%s", flag)
+	for service, file := range map[string]string{"worker-1": "main.go", "guard": "guard.go"} {
+		source, err := os.ReadFile("../../worker/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, arg := range load(t).Services[service].Command {
+			if flag, ok := strings.CutPrefix(arg, "--"); ok && !strings.Contains(string(source), `"`+flag+`"`) {
+				t.Errorf("%s: worker has no flag --%s", service, flag)
+			}
 		}
 	}
 }

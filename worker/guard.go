@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/webguard"
+)
+
+// guardCommand is for a Temporal UI that is no part of dev, which has the guard built in.
+func guardCommand() *cobra.Command {
+	var listen, to string
+	var names []string
+	cmd := &cobra.Command{
+		Use:   "guard",
+		Short: "Keep foreign web pages from a Temporal UI",
+		Long: `Keep foreign web pages from a Temporal UI that asks nobody who they are: pass on
+requests to localhost, an address of this host, or one of the names, and refuse others,
+as well as those that pages of other origins make. The UI itself must not be published.`,
+		Args: command.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			target, err := url.Parse(to)
+			if err != nil || target.Host == "" {
+				return &command.UsageError{Err: fmt.Errorf("--to %q: give the UI's URL", to)}
+			}
+			return guard(cmd.Context(), listen, webguard.Proxy(target, names...))
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8233", "address to serve")
+	cmd.Flags().StringVar(&to, "to", "", "URL of the UI")
+	cmd.Flags().StringSliceVar(&names, "name", nil, "a name that browsers reach it by, besides localhost and its addresses")
+	return cmd
+}
+
+// guard serves until ctx ends.
+func guard(ctx context.Context, listen string, handler http.Handler) error {
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return &command.UsageError{Err: fmt.Errorf("--listen: %w", err)}
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

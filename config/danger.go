@@ -31,8 +31,6 @@ var hazards = []hazard{
 		"agents destroy without asking a person", "leave it out, and exempt single tools by the risk of their server"},
 	{[]string{"Shell.Enabled"}, runsAnything, SeverityDanger,
 		"agents run any command as the worker's user, and nobody is asked", "list the commands in allow, or have risk: high ask a person"},
-	{[]string{"Shell.Allow"}, oneOf(interpreters), SeverityDanger,
-		"this command starts others, so the list allows everything", "allow the commands that are needed"},
 	{[]string{"Server.TrustAnnotations"}, trustsNetwork, SeverityDanger,
 		"a server on the network says itself which of its calls need no person", "leave it out, and give the risk of single tools"},
 
@@ -64,9 +62,6 @@ var hazards = []hazard{
 
 // toldToModels are texts that prompts are made of.
 var toldToModels = []string{"Agent.CustomInstructions", "Server.Instructions", "Defaults.Runbook", "Chain.Runbook", "MemoryBlock.Value"}
-
-// interpreters are commands that run others.
-var interpreters = strings.Fields("sh bash dash zsh ksh busybox env xargs find awk gawk perl python python3 ruby node php lua ssh sudo su nohup timeout watch")
 
 const (
 	muchData     = 1 << 20 // bytes
@@ -103,10 +98,6 @@ func (v *validator) hazards(p path, value reflect.Value, f field) {
 }
 
 func isFalse(_ *validator, _ path, value reflect.Value) bool { return !value.Bool() }
-
-func oneOf(words []string) func(*validator, path, reflect.Value) bool {
-	return func(_ *validator, _ path, value reflect.Value) bool { return slices.Contains(words, value.String()) }
-}
 
 func overADataLimit(_ *validator, _ path, value reflect.Value) bool { return value.Int() > muchData }
 

@@ -22,12 +22,17 @@ const (
 func (s Shell) warn(p path, v *validator) {
 	options := cmp.Or(s.AllowOptions, v.Defaults.Shell.AllowOptions)
 	for i, command := range s.Allow {
-		if text, _ := programs.Warning(command, options == optionsAll); text != "" {
-			v.add(SeverityWarning, p.key("allow").index(i), "%s", text)
+		text, open := programs.Warning(command, options == optionsAll)
+		severity := SeverityWarning
+		if open {
+			severity = SeverityDanger
+		}
+		if text != "" {
+			v.add(severity, p.key("allow").index(i), "%s; instead: allow the commands that are needed (docs/shell.md)", text)
 		}
 	}
 	if err := sandbox.CheckFolder(s.Dir); s.Dir != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
-		v.add(SeverityWarning, p.key("dir"), "commands are refused here: %v", err)
+		v.add(SeverityDanger, p.key("dir"), "commands are refused here: %v", err)
 	}
 	for key, err := range s.unkept() {
 		v.add(SeverityWarning, p.key(key), "%v", err)

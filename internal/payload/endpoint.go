@@ -3,12 +3,13 @@ package payload
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 
 	"go.temporal.io/sdk/converter"
+
+	"github.com/inquest-dev/inquest/internal/webguard"
 )
 
 // EndpointOptions say whom a codec endpoint serves.
@@ -39,7 +40,7 @@ func Endpoint(opts EndpointOptions) (http.Handler, error) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
 		switch {
-		case !opts.serves(r.Host):
+		case !webguard.Known(r, opts.Hosts...):
 			http.Error(w, "this name is not served", http.StatusForbidden)
 		case origin != "" && !slices.Contains(opts.Origins, origin):
 			http.Error(w, "this origin is not served", http.StatusForbidden)
@@ -63,16 +64,6 @@ func allow(w http.ResponseWriter, origin string) {
 	w.Header().Set("Vary", "Origin")
 	w.Header().Set("Access-Control-Allow-Methods", http.MethodPost)
 	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Namespace, Authorization-Extras")
-}
-
-// serves refuses names that only point here (DNS rebinding).
-func (o EndpointOptions) serves(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	ip := net.ParseIP(strings.Trim(name, "[]"))
-	return name == "localhost" || ip != nil && ip.IsLoopback() || slices.Contains(o.Hosts, name)
 }
 
 func (o EndpointOptions) knows(r *http.Request) bool {

@@ -18,9 +18,8 @@ import (
 // one of the names. Requests that a page of another origin makes are refused, too.
 func Handler(next http.Handler, names ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 		switch {
-		case !allowed(r.Host, local, names):
+		case !Known(r, names...):
 			http.Error(w, "This server is not known by that name: use localhost, or tell it the name that you use.", http.StatusForbidden)
 		case !sameOrigin(r):
 			http.Error(w, "Pages of other origins are not served.", http.StatusForbidden)
@@ -28,6 +27,12 @@ func Handler(next http.Handler, names ...string) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// Known reports whether a request names a host of ours, as Handler has it.
+func Known(r *http.Request, names ...string) bool {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return allowed(r.Host, local, names)
 }
 
 // allowed reports whether a Host header is one of ours. local is where the request

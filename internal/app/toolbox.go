@@ -59,7 +59,8 @@ type Toolbox struct {
 // NewToolbox returns a toolbox that has not reached any server yet. Close it.
 func NewToolbox(opts ToolboxOptions) *Toolbox {
 	return &Toolbox{
-		config: opts.Config, rates: opts.Rates, policy: tool.NewPolicy(opts.Logger), builtins: builtins{results: noResults{}, code: elsewhere(opts.Elsewhere), keeper: opts.Keeper},
+		config: opts.Config, rates: opts.Rates, policy: tool.NewPolicy(opts.Logger),
+		builtins: builtins{results: noResults{}, code: elsewhere(opts.Elsewhere), keeper: opts.Keeper},
 		pool: mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger}),
 	}
 }

@@ -45,7 +45,8 @@ func startUI(addr *net.TCPAddr, frontend string, names []string) (*ui, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the Temporal UI: %w", err)
 	}
-	u := &ui{done: make(chan struct{}), server: &http.Server{Handler: webguard.Handler(handler, names...), ReadHeaderTimeout: 10 * time.Second}}
+	server := &http.Server{Handler: webguard.Handler(handler, names...), ReadHeaderTimeout: 10 * time.Second}
+	u := &ui{server: server, done: make(chan struct{})}
 	go func() {
 		defer close(u.done)
 		_ = u.server.Serve(listener) // until stop
@@ -70,7 +71,8 @@ func uiHandler(cfg *uiconfig.Config) (http.Handler, error) {
 	}
 	e := echo.New()
 	secure := !cfg.CORS.CookieInsecure
-	e.Use(middleware.Recover(), middleware.Gzip(), middleware.Secure(), csrf.EnsureTokenCookie(secure), middleware.CSRFWithConfig(csrf.MiddlewareConfig(provider, secure)))
+	e.Use(middleware.Recover(), middleware.Gzip(), middleware.Secure(),
+		csrf.EnsureTokenCookie(secure), middleware.CSRFWithConfig(csrf.MiddlewareConfig(provider, secure)))
 	route.SetHealthRoute(e)
 	forward := []api.Middleware{headers.WithForwardHeaders([]string{auth.AuthorizationExtrasHeader, "Caller-Type"})}
 	err = errors.Join(route.SetAPIRoutes(e, provider, forward), route.SetUIRoutes(e, cfg.PublicPath, assets, provider))

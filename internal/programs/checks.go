@@ -10,7 +10,8 @@ import (
 var sortOptions = options{
 	short: "bdfgiMhnRrVcCmsuzk:S:t:",
 	long: "ignore-leading-blanks dictionary-order fold-case general-numeric-sort ignore-nonprinting month-sort human-numeric-sort " +
-		"numeric-sort random-sort reverse sort= version-sort check merge stable unique zero-terminated key= field-separator= buffer-size= parallel= debug",
+		"numeric-sort random-sort reverse sort= version-sort check merge stable unique zero-terminated key= field-separator= " +
+		"buffer-size= parallel= debug",
 }
 
 func sort(args []Arg) error {
@@ -87,8 +88,9 @@ func tar(args []Arg) error {
 
 var curlOptions = options{
 	short: "sSfLIivkG46gN0#m:X:A:e:u:r:H:d:",
-	long: "silent show-error fail fail-with-body location head include verbose insecure get ipv4 ipv6 globoff no-buffer compressed http1.1 http2 " +
-		"max-time= connect-timeout= request= user-agent= referer= user= range= header= data= data-urlencode= data-raw= json= url= retry= retry-delay= max-redirs=",
+	long: "silent show-error fail fail-with-body location head include verbose insecure get ipv4 ipv6 globoff no-buffer compressed " +
+		"http1.1 http2 max-time= connect-timeout= request= user-agent= referer= user= range= header= data= data-urlencode= data-raw= " +
+		"json= url= retry= retry-delay= max-redirs=",
 }
 
 func curl(args []Arg) error {
@@ -97,11 +99,14 @@ func curl(args []Arg) error {
 }
 
 // gitReads are the commands of git that only read.
-var gitReads = strings.Fields("log show diff status blame annotate grep shortlog describe rev-parse rev-list ls-files ls-tree cat-file merge-base " +
-	"name-rev for-each-ref show-ref diff-tree diff-index diff-files whatchanged count-objects version")
+var gitReads = strings.Fields("log show diff status blame annotate grep shortlog describe rev-parse rev-list ls-files ls-tree cat-file " +
+	"merge-base name-rev for-each-ref show-ref diff-tree diff-index diff-files whatchanged count-objects version")
 
 // gitOptions go before the command; -C is as harmless as the folder it names.
-var gitOptions = options{short: "PC:", long: "no-pager no-optional-locks no-replace-objects literal-pathspecs glob-pathspecs icase-pathspecs version"}
+var gitOptions = options{
+	short: "PC:",
+	long:  "no-pager no-optional-locks no-replace-objects literal-pathspecs glob-pathspecs icase-pathspecs version",
+}
 
 func git(args []Arg) error {
 	for i := 0; i < len(args); i++ {

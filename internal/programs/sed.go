@@ -34,7 +34,8 @@ func sed(args []Arg) error {
 		text = append(text, script.Text)
 	}
 	if !sedScript.MatchString(strings.Join(text, "\n")) {
-		return errors.New("its script may hold the commands s y p d D P g G h H n N x l q Q z = b t T : only, addresses, and s without the flags e and w")
+		return errors.New("its script may hold only addresses, braces, the commands y p d D P g G h H n N x l q Q z = b t T : " +
+			"and s without the flags e and w")
 	}
 	return nil
 }

@@ -12,7 +12,10 @@ import (
 // files there that programs obey, or a new one, which remove takes away.
 func openFolder(configured string) (dir string, remove func(), err error) {
 	if configured != "" {
-		return configured, func() {}, sandbox.CheckFolder(configured)
+		if dir, err = filepath.Abs(configured); err != nil {
+			return "", nil, err
+		}
+		return dir, func() {}, sandbox.CheckFolder(dir)
 	}
 	dir, err = os.MkdirTemp("", "inquest-shell-")
 	return dir, func() { removeAll(dir) }, err

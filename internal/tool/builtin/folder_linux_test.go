@@ -42,3 +42,16 @@ func TestShellRefusesAHomeOfOthers(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// A folder may be named relative to where the worker runs.
+func TestShellInARelativeFolder(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(filepath.Dir(dir))
+	limits := agent.Shell{Dir: filepath.Base(dir), Confine: agent.ConfineIfPossible}
+	for _, keeper := range [][]string{nil, keeper} {
+		got := Shell(limits, keeper...).Run(t.Context(), command("echo x >f && pwd && echo $HOME"))
+		if got.Content != dir+"\n"+dir+"\n" {
+			t.Errorf("keeper %v: got %+v", keeper, got)
+		}
+	}
+}

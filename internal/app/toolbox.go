@@ -61,7 +61,7 @@ func NewToolbox(opts ToolboxOptions) *Toolbox {
 	return &Toolbox{
 		config: opts.Config, rates: opts.Rates, policy: tool.NewPolicy(opts.Logger),
 		builtins: builtins{results: noResults{}, code: elsewhere(opts.Elsewhere), keeper: opts.Keeper},
-		pool: mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger}),
+		pool:     mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger}),
 	}
 }
 

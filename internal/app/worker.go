@@ -145,7 +145,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers,
 		Builtins: builtins{results: opts.Store, code: opts.Tools, keeper: opts.Keeper},
-		Hooks: opts.Hooks, Mocks: opts.Mocks,
+		Hooks:    opts.Hooks, Mocks: opts.Mocks,
 		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),
 		SearchAttributes: !opts.ToolsOnly && registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,

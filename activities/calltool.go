@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
+
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -157,13 +159,16 @@ func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.R
 		Body: transcript.Body{Call: &c.call, Decision: c.in.Decision.said()}, At: time.Now(),
 	}
 	if decision.Spec.Class() == tool.NonIdempotent {
-		if err := c.append(ctx, intent); err != nil {
+		if err := c.claim(ctx, intent); err != nil {
 			return tool.Result{}, err
 		}
 		return c.execute(ctx, decision)
 	}
 	written := make(chan error, 1)
-	late := time.AfterFunc(quick, func() { written <- c.append(ctx, intent) })
+	late := time.AfterFunc(quick, func() {
+		_, err := c.append(ctx, intent)
+		written <- err
+	})
 	result, err := c.execute(ctx, decision)
 	if late.Stop() {
 		c.intent = &intent // it goes with the result
@@ -234,9 +239,18 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	return result, nil
 }
 
-func (c *toolCall) append(ctx context.Context, row transcript.Row) error {
-	_, err := c.Transcripts.Append(ctx, transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}})
+// claim writes the intent of a call that must not run twice. One that another attempt
+// has written, while this one stood still, is that attempt's call.
+func (c *toolCall) claim(ctx context.Context, intent transcript.Row) error {
+	stored, err := c.append(ctx, intent)
+	if err == nil && stored[0].Writer != c.writer {
+		return temporal.NewApplicationError("another attempt has begun the call", ErrorReplaced)
+	}
 	return err
+}
+
+func (c *toolCall) append(ctx context.Context, row transcript.Row) ([]transcript.Entry, error) {
+	return c.Transcripts.Append(ctx, transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}})
 }
 
 func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.Entry, error) {

@@ -24,7 +24,7 @@ type job struct {
 func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 	info := activity.GetInfo(ctx)
 	j := &job{Activities: a, ref: ref}
-	j.writer = transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: info.ActivityID}
+	j.writer = transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: fmt.Sprintf("%s/%d", info.ActivityID, info.Attempt)}
 	plan, err := a.plan(ctx, ref.Plan)
 	if err != nil {
 		return nil, err

@@ -95,10 +95,10 @@ type Entry struct {
 	Body
 }
 
-// Writer names the workflow run and activity that wrote an entry.
+// Writer names the workflow run and the attempt of an activity that wrote an entry.
 type Writer struct {
 	RunID      string `json:"run_id"`
-	ActivityID string `json:"activity_id"`
+	ActivityID string `json:"activity_id"` // "<id>/<attempt>"
 }
 
 // Body is what an entry says. Which fields are set depends on its kind.

@@ -86,7 +86,7 @@ type Records interface {
 	SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error
 	FinishInvestigation(ctx context.Context, inv record.Investigation) error
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
-	StartExecution(ctx context.Context, exec record.Execution) error
+	StartExecution(ctx context.Context, exec record.Execution, run string) error
 	SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error
 	ReopenInvestigation(ctx context.Context, id, run string) error
 	// SetStatus says what an investigation waits for that has not ended.

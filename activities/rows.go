@@ -237,7 +237,7 @@ func usage(reply llm.Response, input int, prices agent.Prices) *agent.Usage {
 
 // begin records that the execution runs, with the provider that it asks first.
 func (j *job) begin(ctx context.Context, provider agent.Provider) error {
-	if err := j.Records.StartExecution(ctx, j.execution(provider)); err != nil {
+	if err := j.Records.StartExecution(ctx, j.execution(provider), j.writer.RunID); err != nil {
 		return fmt.Errorf("record execution %s: %w", j.ref.Execution, err)
 	}
 	return nil

@@ -42,9 +42,10 @@ func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) 
 const reopened = `status, end_reason, error, ended_at, writer`
 
 // ReopenInvestigation makes the record say that a run goes on with the investigation
-// that Temporal has reset.
+// that Temporal has reset. If that run itself has ended it, who says so is too late.
 func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
-	const query = `UPDATE investigations SET status = $2, end_reason = '', error = '', ended_at = NULL, writer = $3 WHERE id = $1`
+	const query = `UPDATE investigations SET status = $2, end_reason = '', error = '', ended_at = NULL, writer = $3
+		WHERE id = $1 AND (writer <> $3 OR ended_at IS NULL)`
 	return s.writeInvestigation(ctx, "reopen", record.Investigation{ID: id, Writer: run}, func(q querier) (sql.Result, error) {
 		return q.ExecContext(ctx, query, id, agent.StatusRunning, run)
 	})

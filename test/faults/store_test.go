@@ -114,8 +114,8 @@ func (j journal) FinishInvestigation(ctx context.Context, inv record.Investigati
 	return err
 }
 
-func (j journal) StartExecution(ctx context.Context, exec record.Execution) error {
-	_, err := writing(ctx, j.faults, writeFails, "execution", transcript.Key{}, nothing(func() error { return j.Store.StartExecution(ctx, exec) }))
+func (j journal) StartExecution(ctx context.Context, exec record.Execution, run string) error {
+	_, err := writing(ctx, j.faults, writeFails, "execution", transcript.Key{}, nothing(func() error { return j.Store.StartExecution(ctx, exec, run) }))
 	return err
 }
 

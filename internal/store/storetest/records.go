@@ -84,6 +84,9 @@ func testInvestigationResets(t *testing.T, open opener) {
 
 	ended = finished(again, agent.StatusCompleted)
 	ok(t, s.FinishInvestigation(ctx, ended))
+	ok(t, s.ReopenInvestigation(ctx, first.ID, "r2"))
+	ended.StartedAt = first.StartedAt
+	same(t, "reopened late by the run that has ended it", must(s.Investigation(ctx, first.ID))(t), ended)
 	ok(t, s.ReopenInvestigation(ctx, first.ID, "r3"))
 	want.Writer = "r3"
 	same(t, "reset to after its plan", must(s.Investigation(ctx, first.ID))(t), want)
@@ -216,7 +219,7 @@ func testStageRecords(t *testing.T, open opener) {
 	first.Name, first.Index = "zero", 0
 	early.Name, early.StartedAt = "triage/early", at(1).UTC()
 
-	ok(t, s.StartExecution(ctx, execution))
+	ok(t, s.StartExecution(ctx, execution, "r1"))
 	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution, early}))
 	ok(t, s.SaveStage(ctx, first, nil))
 	same(t, "stages", must(s.Stages(ctx, "inv"))(t), []record.Stage{first, stage})
@@ -233,8 +236,30 @@ func testStageRecords(t *testing.T, open opener) {
 	same(t, "stages at the end", must(s.Stages(ctx, "inv"))(t), []record.Stage{first, ended})
 	same(t, "executions at the end", must(s.Executions(ctx, "inv"))(t), []record.Execution{early, closed})
 
-	ok(t, s.StartExecution(ctx, execution))
+	ok(t, s.StartExecution(ctx, execution, "r1"))
 	same(t, "executions after a restart", must(s.Executions(ctx, "inv"))(t), []record.Execution{early, execution})
+}
+
+// Who has stood still since before its execution went on, and says after its end that
+// it begins, changes nothing. A run that has written nothing yet begins it anew.
+func testLateStart(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	execution, end := executionOf("inv"), at(7).UTC()
+	scope := transcript.Scope{Investigation: "inv", Execution: execution.Name}
+	rows := []transcript.Row{{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply}}
+	must(s.Append(ctx, transcript.Step{Scope: scope, Writer: transcript.Writer{RunID: "r1", ActivityID: "1"}, Rows: rows}))(t)
+	closed := execution
+	closed.Status, closed.EndedAt = agent.StatusCompleted, &end
+	ok(t, s.SaveStage(ctx, stageOf("inv"), []record.Execution{closed}))
+	for _, tt := range []struct {
+		run  string
+		want agent.Status
+	}{{"r1", agent.StatusCompleted}, {"r2", agent.StatusRunning}} {
+		ok(t, s.StartExecution(ctx, execution, tt.run))
+		if got := must(s.Executions(ctx, "inv"))(t); got[0].Status != tt.want {
+			t.Errorf("after a start by %s: %s", tt.run, got[0].Status)
+		}
+	}
 }
 
 // A stage's run that was reset may say late how it ended: the later end stands.

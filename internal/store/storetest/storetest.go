@@ -53,7 +53,7 @@ type Store interface {
 	Running(ctx context.Context) ([]record.Investigation, error)
 	CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error)
 	SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error
-	StartExecution(ctx context.Context, r record.Execution) error
+	StartExecution(ctx context.Context, r record.Execution, run string) error
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
 	FindInvestigation(ctx context.Context, workflowID string) (record.Investigation, error)
 	Investigations(ctx context.Context, f store.Filter) ([]record.Investigation, error)
@@ -130,6 +130,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"find and list":                testFindAndList,
 		"stage records":                testStageRecords,
 		"late stage":                   testLateStage,
+		"late start":                   testLateStart,
 		"begun by another run":         testBegun,
 		"random runs":                  testRandomRuns,
 		"reserve":                      testReserve,

@@ -19,7 +19,7 @@ func testUsageSoFar(t *testing.T, open opener) {
 	other.Name, silent.Name = "triage/other", "triage/silent"
 	ok(t, s.StartInvestigation(ctx, r))
 	for _, e := range []record.Execution{one, other, silent} {
-		ok(t, s.StartExecution(ctx, e))
+		ok(t, s.StartExecution(ctx, e, "r1"))
 	}
 	calls := func(row transcript.Row, n int) transcript.Row {
 		row.Calls = make([]transcript.Call, n)

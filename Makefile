@@ -30,14 +30,14 @@ faults:
 ifdef SEED
 	@go test ./test/faults -count=1 -v -run '^TestSeeds$$' -seed $(SEED)
 else
-	go test ./test/faults -count=1 -seeds 1000
+	go test ./test/faults -count=1 -seeds 1000 -every
 endif
 
 # How many memory calls a second the store takes, through the activity.
 throughput:
 	go test ./test/faults -run '^$$' -bench OwnTools
 
-# Outages as long as they are said to be: a store that is away for ten minutes, a
-# provider for an hour. It takes an hour and a half.
+# Outages as long as they are said to be: a store that is away for ten minutes, SQLite
+# or PostgreSQL, a provider for an hour. It takes an hour and a half.
 soak:
-	go test ./test/e2e -count=1 -timeout 3h -run 'TestStallOfSQLite|TestOutageOfAProvider' -soak
+	go test ./test/e2e -count=1 -timeout 3h -run 'TestStallOfSQLite|TestFleet|TestOutageOfAProvider' -soak

@@ -122,8 +122,10 @@ func (c checker) checkReplies() {
 		if c.row.Pattern.Model() {
 			want = 1 + lost
 		}
-		if paid := c.paid[[2]any{c.execution, reply.Iteration}]; paid != want {
-			c.problem("%s: iteration %d was answered %d times, %d of them could not be written", c.execution, reply.Iteration, paid, lost)
+		late := c.stragglers(reply.Iteration)
+		if paid := c.paid[[2]any{c.execution, reply.Iteration}]; paid < want || paid > want+late {
+			c.problem("%s: iteration %d was answered %d times, %d of them could not be written, %d attempts stood still",
+				c.execution, reply.Iteration, paid, lost, late)
 		}
 	}
 }
@@ -134,6 +136,16 @@ func (c checker) lostReplies(iteration int) (n int) {
 	defer c.faults.mu.Unlock()
 	for _, what := range c.hit[c.execution] {
 		if strings.HasPrefix(what, fmt.Sprintf("write append %d/0 in %d/0 ", iteration, iteration)) {
+			n++
+		}
+	}
+	return n
+}
+
+// stragglers is how many attempts at an iteration's model call stood still.
+func (c checker) stragglers(iteration int) (n int) {
+	for _, s := range c.stood {
+		if s.activity == "Generate" && s.execution == c.execution && s.iteration == iteration {
 			n++
 		}
 	}
@@ -152,6 +164,8 @@ func (c checker) checkCall(iteration, n int, call transcript.Call, result transc
 		c.problem("%s is not the agent's: %s %s, done %d times", where, result.Status, result.ErrorType, done)
 	case call.Name == "lab.once" && (done > 1 || success && done != 1):
 		c.problem("%s was done %d times, and the result is %s", where, done, result.Status)
+	case call.Name == "lab.once" && done > 0 && !success && result.ErrorType != tool.ErrorOutcomeUnknown:
+		c.problem("%s was done, and the model was told %s: %s", where, result.ErrorType, result.Text)
 	case strings.HasPrefix(call.Name, "lab.") && success && done == 0:
 		c.problem("%s was never done", where)
 	case !success && result.ErrorType == "":

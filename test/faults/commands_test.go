@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -123,14 +124,16 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	if a.run.moment != nil {
 		a.run.moment(at, info.ActivityType.Name, nil)
 	}
-	if a.run.strike(ctx, crash, "before "+info.ActivityType.Name, transcript.Key{}) != nil {
-		return nil, temporal.NewHeartbeatTimeoutError()
-	}
-	out, err := a.Next.ExecuteActivity(ctx, in)
-	if err == nil && a.run.strike(ctx, crash, "after "+info.ActivityType.Name, transcript.Key{}) != nil {
-		return nil, temporal.NewHeartbeatTimeoutError()
-	}
-	return out, err
+	return a.run.attempted(ctx, at, info.ActivityType.Name, func(ctx context.Context) (any, error) {
+		if a.run.strike(ctx, crash, "before "+info.ActivityType.Name, transcript.Key{}) != nil {
+			return nil, temporal.NewHeartbeatTimeoutError()
+		}
+		out, err := a.Next.ExecuteActivity(ctx, in)
+		if err == nil && a.run.strike(ctx, crash, "after "+info.ActivityType.Name, transcript.Key{}) != nil {
+			return nil, temporal.NewHeartbeatTimeoutError()
+		}
+		return out, err
+	})
 }
 
 type entrance struct {
@@ -159,6 +162,11 @@ func (d *decisions) ExecuteActivity(ctx workflow.Context, name string, args ...a
 	d.run.record(ctx, "activity "+name, options.Summary, options.TaskQueue, args)
 	// The environment measures heartbeats by the real clock: a busy machine is not what is tested.
 	ctx = workflow.WithHeartbeatTimeout(ctx, time.Hour)
+	if d.run.outage != nil { // it takes StartToClose for that of all attempts, and no limit of attempts for ten
+		endless := *options.RetryPolicy
+		endless.MaximumAttempts = math.MaxInt32
+		ctx = workflow.WithRetryPolicy(workflow.WithStartToCloseTimeout(ctx, options.ScheduleToCloseTimeout), endless)
+	}
 	return d.Next.ExecuteActivity(ctx, name, args...)
 }
 

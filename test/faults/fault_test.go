@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -23,6 +24,7 @@ const (
 	toolFails   kind = "tool"   // an MCP server
 	modelFails  kind = "model"
 	crash       kind = "crash" // of the worker, before an activity or after it
+	stall       kind = "stall" // of the worker, for longer than its heartbeats allow: see straggler
 )
 
 // profile is how often what goes wrong. The rate of each run is taken from its range.
@@ -45,6 +47,8 @@ var profiles = []profile{
 	{name: "mixed", rates: map[kind][2]float64{
 		readFails: {0.1, 0.1}, writeFails: {0.1, 0.1}, memoryFails: {0.1, 0.1}, toolFails: {0.1, 0.1}, modelFails: {0.1, 0.1}, crash: {0.1, 0.1},
 	}, lasting: 0.02},
+	{name: "stalls", rates: map[kind][2]float64{stall: {0.02, 0.1}}},
+	{name: "stalls and crashes", rates: map[kind][2]float64{stall: {0.05, 0.05}, crash: {0.1, 0.1}, toolFails: {0.05, 0.05}}},
 }
 
 // number is a hash of its arguments: all that is left to chance is such a number,
@@ -89,10 +93,13 @@ type faults struct {
 	profile
 	mu  sync.Mutex
 	hit map[string][]string // by execution: what went wrong, in order
+	stalling
+	outage *outage
+	now    func() time.Time // by the clock of workflows
 }
 
 func newFaults(seed uint64, p profile) *faults {
-	return &faults{seed: seed, profile: p, hit: map[string][]string{}}
+	return &faults{seed: seed, profile: p, hit: map[string][]string{}, stalling: stalling{points: map[string]bool{}}}
 }
 
 // failure is what goes wrong, where.
@@ -103,14 +110,16 @@ func (f failure) Error() string { return "injected: " + f.what }
 // strike returns an error if the operation is to fail: by the hash of seed,
 // execution, iteration, position, operation and attempt.
 func (f *faults) strike(ctx context.Context, k kind, operation string, key transcript.Key) error {
-	span := f.rates[k]
-	if span[1] == 0 && f.always != operation {
+	f.stand(ctx, operation, key)
+	if err := f.away(ctx, k, operation, key); err != nil {
+		return err
+	}
+	if f.rates[k][1] == 0 && f.always != operation {
 		return nil
 	}
 	p := placeOf(ctx)
-	rate := span[0] + (span[1]-span[0])*float64(pick(1000, f.seed, "rate", k))/1000
 	site := []any{f.seed, p.execution, p.iteration, p.position, k, operation, key.Iteration, key.Position}
-	failing := chance(rate, append(site, p.attempt)...)
+	failing := chance(f.rate(k), append(site, p.attempt)...)
 	if operation == inMemory && chance(f.lasting, append(site, "always")...) || operation == f.always {
 		failing = true
 	}
@@ -122,6 +131,12 @@ func (f *faults) strike(ctx context.Context, k kind, operation string, key trans
 	defer f.mu.Unlock()
 	f.hit[p.execution] = append(f.hit[p.execution], what)
 	return failure{what}
+}
+
+// rate is how often what goes wrong in this run.
+func (f *faults) rate(k kind) float64 {
+	span := f.rates[k]
+	return span[0] + (span[1]-span[0])*float64(pick(1000, f.seed, "rate", k))/1000
 }
 
 // log is all that went wrong, in an order that does not depend on what ran at the same time.

@@ -1,11 +1,13 @@
 // Package faults proves what agents of each type do when things go wrong: the
 // fault matrix of the specification (agents, "Fault matrix"). The workflows, the
 // activities and the store are the real ones; what fails is put between them, by
-// hashes of a seed, so that a seed is one run, always the same.
+// hashes of a seed, so that a seed is one run, always the same. Besides, at every kind
+// of point of one run, attempts stand still until others have done their work
+// (TestStragglers), and parts of the world are away for a while (TestOutages).
 //
 //	make faults SEED=42     that run, printed
 //	go test ./test/faults   two hundred of them, and each row of the matrix by itself
-//	make faults             a thousand
+//	make faults             a thousand, and every stall and outage at every point
 package faults
 
 import (
@@ -20,6 +22,7 @@ import (
 var (
 	oneSeed = flag.Int64("seed", -1, "run this seed alone, and print it")
 	seeds   = flag.Int("seeds", 200, "how many seeds are run")
+	every   = flag.Bool("every", false, "stalls and outages of every kind at every point, not one at each")
 )
 
 // cast is what a seed is about: a type, the others that work beside it, and what

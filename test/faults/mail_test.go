@@ -37,6 +37,7 @@ func newOffice(t *testing.T, s *store.Store, id string, seed uint64, p profile, 
 	o := &office{
 		run: newRun(s, id, seed, p), t: t, seen: map[string]map[string][]int{}, posted: map[string]time.Time{}, to: map[string]string{},
 	}
+	o.hears = o.reads
 	o.plan = agent.Plan{Chain: "c"}
 	for n, members := range stages {
 		stage := agent.StagePlan{Name: fmt.Sprintf("s%d", n+1), SuccessPolicy: agent.SuccessAny}
@@ -66,7 +67,7 @@ func (o *office) say(to, agent, text string) {
 	}
 }
 
-// said waits until words are in the mail.
+// said waits until words are in the mail, or read already.
 func (o *office) said(texts ...string) {
 	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(time.Millisecond) {
 		unread, err := o.store.Unread(context.WithoutCancel(o.t.Context()), o.investigation())
@@ -75,7 +76,7 @@ func (o *office) said(texts ...string) {
 			return
 		}
 		lies := func(text string) bool {
-			return slices.ContainsFunc(unread, func(l transcript.Letter) bool { return l.Text == text })
+			return slices.ContainsFunc(unread, func(l transcript.Letter) bool { return l.Text == text }) || len(o.quoted(text)) > 0
 		}
 		if !slices.ContainsFunc(texts, func(text string) bool { return !lies(text) }) {
 			return
@@ -161,8 +162,8 @@ func TestWordsUnderLoad(t *testing.T) {
 	}
 }
 
-// shaky is a world in which crashes and a failing store get in the way of words.
-var shaky = profile{name: "shaky", rates: map[kind][2]float64{readFails: {0, 0.1}, writeFails: {0, 0.1}, crash: {0, 0.2}}}
+// shaky is a world in which crashes, stalls and a failing store get in the way of words.
+var shaky = profile{name: "shaky", rates: map[kind][2]float64{readFails: {0, 0.1}, writeFails: {0, 0.1}, crash: {0, 0.2}, stall: {0, 0.05}}}
 
 // crowd has so many things said.
 func (o *office) crowd(each int) {
@@ -179,9 +180,6 @@ func (o *office) crowd(each int) {
 		o.to[text] = who
 	}
 	o.moment = func(at place, activity string, req *llm.Request) {
-		if req != nil {
-			o.reads(at, *req)
-		}
 		mu.Lock()
 		defer mu.Unlock()
 		to := []string{""}
@@ -244,7 +242,8 @@ func (o *office) checkReaders(text string, where map[string]int, all []transcrip
 	for execution, iteration := range where {
 		stage, name, _ := strings.Cut(execution, "/")
 		stages[stage], agents[name] = true, true
-		if seen := o.seen[text][execution]; len(seen) == 0 || seen[0] != iteration {
+		// What stands still may tell of a text late, in an iteration that is long over.
+		if seen := o.seen[text][execution]; !slices.Contains(seen, iteration) || len(o.stood) == 0 && seen[0] != iteration {
 			o.t.Errorf("%s: %s has read %q in iteration %d, and was told in %v", o.id, execution, text, iteration, seen)
 		}
 	}
@@ -309,9 +308,6 @@ func TestWordsAreReadOrReported(t *testing.T) {
 			o := newOffice(t, s, "words "+name, 1, profiles[0], tt.stages...)
 			var once sync.Once
 			o.moment = func(at place, activity string, req *llm.Request) {
-				if req != nil {
-					o.reads(at, *req)
-				}
 				if activity != tt.words.activity || at.execution != tt.words.execution {
 					return
 				}

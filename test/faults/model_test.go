@@ -10,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -29,12 +30,24 @@ type provider struct {
 func (p provider) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	at := placeOf(ctx)
 	if err := p.strike(ctx, modelFails, p.Name, transcript.Key{}); err != nil {
-		return llm.Response{}, &llm.Error{Kind: p.failure(at), Provider: p.Name, Message: err.Error()}
+		kind := p.failure(at)
+		if errors.Is(err, record.ErrUnavailable) {
+			kind = llm.ErrUnavailable
+		}
+		return llm.Response{}, &llm.Error{Kind: kind, Provider: p.Name, Message: err.Error()}
 	}
-	if p.moment != nil {
-		p.moment(at, "", &req)
+	if p.hears != nil {
+		p.hears(at, req)
+	}
+	if _, late := stragglerOf(ctx); late { // it asks from what was so before
+		p.pay(at)
 	} else {
-		p.asked(ctx, at, req)
+		if p.moment != nil {
+			p.moment(at, "", &req)
+		}
+		if len(p.agents) > 0 {
+			p.asked(ctx, at, req)
+		}
 	}
 	reply := p.reply(at, req)
 	if p.says != nil {
@@ -132,10 +145,7 @@ func (r *run) asked(ctx context.Context, at place, req llm.Request) {
 	if !known || !a.row.Pattern.Model() {
 		r.problem("%s asks a model", at.execution)
 	}
-	r.mu.Lock()
-	r.paid[[2]any{at.execution, at.iteration}]++
-	r.times = append(r.times, r.env.Now())
-	r.mu.Unlock()
+	r.pay(at)
 	var offered []string
 	for _, t := range req.Tools {
 		offered = append(offered, t.Name)
@@ -155,17 +165,49 @@ func (r *run) asked(ctx context.Context, at place, req llm.Request) {
 			}
 		}
 	}
+	entries, err := r.store.Entries(ctx, r.scope(at.execution))
+	if err != nil {
+		r.problem("read entries: %v", err)
+	}
+	r.checkTold(at, req, entries)
 	if system := req.Messages[0].Content; a.row.Remembers() {
-		entries, err := r.store.Entries(ctx, r.scope(at.execution))
-		if err != nil {
-			r.problem("read entries: %v", err)
-		}
 		for label, value := range remembered(a, entries).blocks {
 			if block := "<value>" + value + "</value></" + label + ">"; !strings.Contains(system, block) {
 				r.problem("%s, iteration %d: the prompt has not %s", at.execution, at.iteration, block)
 			}
 		}
 	}
+}
+
+// checkTold: what the model is told of its calls are their results, which are checked
+// against the tool server's own log when all is over.
+func (r *run) checkTold(at place, req llm.Request, entries []transcript.Entry) {
+	var told []string
+	for _, m := range req.Messages {
+		if m.Role == agent.ToolRole {
+			told = append(told, m.Content)
+		}
+	}
+	for _, e := range entries {
+		if e.Kind != transcript.KindResult {
+			continue
+		}
+		if len(told) == 0 || !strings.Contains(told[0], e.Text) {
+			r.problem("%s, iteration %d: the model is told %.1q of %s, whose result is %q", at.execution, at.iteration, told, e.Call.ID, e.Text)
+			return
+		}
+		told = told[1:]
+	}
+	if len(told) > 0 {
+		r.problem("%s, iteration %d: the model is told of calls that have no result: %q", at.execution, at.iteration, told)
+	}
+}
+
+func (r *run) pay(at place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.paid[[2]any{at.execution, at.iteration}]++
+	r.times = append(r.times, r.env.Now())
 }
 
 // listed: the agent's server could be asked for its tools.

@@ -55,6 +55,8 @@ type run struct {
 	// moment is told of each attempt at an activity, before it, and of each request
 	// to a model; nil = nobody is.
 	moment func(at place, activity string, req *llm.Request)
+	// hears is told of each request, also of one whose attempt has stood still; nil = nobody is.
+	hears func(at place, req llm.Request)
 }
 
 func openStore(t testing.TB) *store.Store {
@@ -141,10 +143,17 @@ func (r *run) prepare() {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	r.env = suite.NewTestWorkflowEnvironment()
-	r.env.SetWorkerOptions(temporalworker.Options{Interceptors: []interceptor.WorkerInterceptor{&intercept{run: r}}})
+	r.env.SetWorkerOptions(temporalworker.Options{
+		Interceptors:             []interceptor.WorkerInterceptor{&intercept{run: r}},
+		DeadlockDetectionTimeout: time.Minute, // a busy machine is not what is tested
+	})
 	r.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: r.id})
 	r.env.SetStartTime(r.start) // no earlier than now: local activities have real deadlines, too
 	r.env.SetTestTimeout(time.Minute)
+	r.now = r.env.Now
+	if r.outage != nil { // all clocks are false ones
+		r.env.SetTestTimeout(1000 * time.Hour)
+	}
 	workflows.Register(r.env)
 	r.env.RegisterActivity(r.activities())
 }
@@ -155,13 +164,14 @@ func (r *run) activities() *activities.Activities {
 	quiet := slog.New(slog.DiscardHandler)
 	return &activities.Activities{
 		Requests: r, Planner: r, Models: r, Servers: r.lab, Builtins: workerTools{failing},
-		Transcripts: failing, Mail: failing, Records: failing, Blobs: r.store, Memories: failing, Limits: r.store, Ledger: r.store,
+		Transcripts: failing, Mail: failing, Records: failing, Blobs: failing, Memories: failing, Limits: r.store, Ledger: failing,
 		Policy: tool.NewPolicy(quiet), Logger: quiet, Mocks: map[string]hook.Mock{"planner": r.hand},
 	}
 }
 
-// play runs it to its end.
+// play runs it to its end, and to that of all that stood still meanwhile.
 func (r *run) play() {
+	defer r.wake(func(*straggler) bool { return true })
 	r.prepare()
 	if r.talking {
 		r.talk()

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -122,6 +123,18 @@ func (j journal) StartExecution(ctx context.Context, exec record.Execution, run 
 func (j journal) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error {
 	_, err := writing(ctx, j.faults, writeFails, "stage", transcript.Key{}, nothing(func() error { return j.Store.SaveStage(ctx, stage, execs) }))
 	return err
+}
+
+func (j journal) PutBlob(ctx context.Context, data []byte) (string, error) {
+	return writing(ctx, j.faults, writeFails, "put blob", transcript.Key{}, func() (string, error) { return j.Store.PutBlob(ctx, data) })
+}
+
+func (j journal) Blob(ctx context.Context, hash string) ([]byte, error) {
+	return reading(ctx, j.faults, "blob", transcript.Key{}, func() ([]byte, error) { return j.Store.Blob(ctx, hash) })
+}
+
+func (j journal) Admit(ctx context.Context, a record.Admission) (agent.EndReason, error) {
+	return writing(ctx, j.faults, writeFails, "admit", transcript.Key{}, func() (agent.EndReason, error) { return j.Store.Admit(ctx, a) })
 }
 
 func (j journal) Blocks(ctx context.Context, agent string, configured []memory.Block) ([]memory.Block, error) {

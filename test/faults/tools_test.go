@@ -49,7 +49,9 @@ func (l *lab) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	l.done[path.Dir(call.Key)]++
 	l.mu.Unlock()
 	if err := l.strike(ctx, toolFails, "gone after", transcript.Key{}); err != nil {
-		return tool.Failure(tool.ErrorUnavailable, err.Error()), nil
+		result := tool.Failure(tool.ErrorUnavailable, err.Error())
+		result.Sent = true
+		return result, nil
 	}
 	if err := l.strike(ctx, toolFails, "broken", transcript.Key{}); err != nil {
 		return tool.Result{}, err

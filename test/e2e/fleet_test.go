@@ -192,6 +192,7 @@ func (f *fleet) killDatabase(string) {
 	f.database.Kill(f.t)
 	f.point.Load().hold.Release()
 	f.workers[0].says(1, store.ErrUnavailable.Error())
+	time.Sleep(lasting(0, 10*time.Minute))
 	f.database.Restart(f.t)
 }
 

@@ -376,15 +376,23 @@ func (s stallable) Read(b []byte) (int, error) {
 
 // stall holds back, for so long, what is sent in either direction.
 func (p *proxy) stall(d time.Duration) {
+	resume := p.freeze()
+	time.Sleep(d)
+	resume()
+}
+
+// freeze holds back what is sent in either direction until it is resumed.
+func (p *proxy) freeze() (resume func()) {
 	resumed := make(chan struct{})
 	p.mu.Lock()
 	p.stalled = resumed
 	p.mu.Unlock()
-	time.Sleep(d)
-	p.mu.Lock()
-	p.stalled = nil
-	p.mu.Unlock()
-	close(resumed)
+	return func() {
+		p.mu.Lock()
+		p.stalled = nil
+		p.mu.Unlock()
+		close(resumed)
+	}
 }
 
 func (p *proxy) await() {

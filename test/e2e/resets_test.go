@@ -26,12 +26,6 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// resetPoints is how many resets TestResetWhileRunning makes, and resetSeed which.
-const (
-	resetPoints = 20
-	resetSeed   = 11
-)
-
 // newUnhurriedLab is a lab whose model takes its time.
 func newUnhurriedLab(t *testing.T) *world {
 	t.Helper()
@@ -44,13 +38,25 @@ func newUnhurriedLab(t *testing.T) *world {
 // reply, and nothing is left running.
 func TestResetWhileRunning(t *testing.T) {
 	t.Parallel()
+	resetWhileRunning(t, 5, 11)
+}
+
+// The same at more points, and at others each time.
+func TestLongResetWhileRunning(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	resetWhileRunning(t, 20, anySeed())
+}
+
+func resetWhileRunning(t *testing.T, points int, seed uint64) {
+	t.Logf("seed %d", seed)
 	w := newUnhurriedLab(t)
 	w.dev()
 	t.Run("points", func(t *testing.T) {
-		for n := range resetPoints {
+		for n := range points {
 			t.Run(fmt.Sprint(n), func(t *testing.T) {
 				t.Parallel()
-				r := resetting{w.of(t), rand.New(rand.NewPCG(resetSeed, uint64(n))), fmt.Sprintf("lab-%d", n)}
+				r := resetting{w.of(t), rand.New(rand.NewPCG(seed, uint64(n))), fmt.Sprintf("lab-%d", n)}
 				r.run()
 			})
 		}

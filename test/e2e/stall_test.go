@@ -222,13 +222,21 @@ func TestOutageOfAProvider(t *testing.T) {
 // pause stops a process for a while, as a host does that is out of breath.
 func (p *process) pause(d time.Duration) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		p.t.Fatal(err)
-	}
+	resume := p.freeze()
 	time.Sleep(d)
-	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		p.t.Fatal(err)
+	resume()
+}
+
+// freeze stops a process until it is resumed.
+func (p *process) freeze() (resume func()) {
+	p.t.Helper()
+	signal := func(s syscall.Signal) {
+		if err := p.cmd.Process.Signal(s); err != nil {
+			p.t.Errorf("%s: %v", s, err)
+		}
 	}
+	signal(syscall.SIGSTOP)
+	return func() { signal(syscall.SIGCONT) }
 }
 
 // A worker that stands still for longer than its heartbeats may, and comes back, has

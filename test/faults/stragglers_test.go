@@ -86,7 +86,8 @@ func (f *faults) toStand(s *straggler, operation string, key transcript.Key) boo
 		return false
 	}
 	f.stood, f.asleep = append(f.stood, s), append(f.asleep, s)
-	f.hit[s.execution] = append(f.hit[s.execution], fmt.Sprintf("%s at %s in %d/%d attempt %d until %s", stall, point, s.iteration, s.position, s.attempt, s.until))
+	what := fmt.Sprintf("%s at %s in %d/%d attempt %d until %s", stall, point, s.iteration, s.position, s.attempt, s.until)
+	f.hit[s.execution] = append(f.hit[s.execution], what)
 	return true
 }
 

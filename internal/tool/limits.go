@@ -45,11 +45,6 @@ func least[N int | time.Duration](l limits, bound func(agent.Permission) N) (out
 	return out
 }
 
-// arguments reports whether anything is said about arguments.
-func (l limits) arguments() bool {
-	return l.results() > 0 || slices.ContainsFunc(l, func(p agent.Permission) bool { return len(p.Allowed) > 0 })
-}
-
 // apply caps the arguments, in place, and refuses those that are not allowed.
 func (l limits) apply(spec Spec, args map[string]any) error {
 	if most := l.results(); most > 0 {
@@ -65,17 +60,16 @@ func (l limits) apply(spec Spec, args map[string]any) error {
 	return nil
 }
 
-// encode writes arguments out again: of a key that was there twice, a server
-// might have read the one that was not checked.
+// encode writes the arguments that the call is made with.
 func (l limits) encode(args map[string]any) (json.RawMessage, error) {
 	for key, value := range args {
 		if _, number := value.(json.Number); l.results() > 0 && strings.EqualFold(key, maxResults) && !number {
 			return nil, &Refusal{ErrorInvalidArguments, fmt.Sprintf("arguments: %s must be a number, at most %d", maxResults, l.results())}
 		}
 	}
-	text, err := json.Marshal(args)
+	text, err := canonical(args)
 	if err != nil {
-		return nil, &Refusal{ErrorInvalidArguments, fmt.Sprintf("arguments cannot be written as JSON: %v", err)}
+		return nil, &Refusal{ErrorInvalidArguments, err.Error()}
 	}
 	return text, nil
 }

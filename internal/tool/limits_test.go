@@ -37,7 +37,7 @@ func TestMaxResults(t *testing.T) {
 	for name, tc := range map[string]struct{ schema, args, want, err string }{
 		"less":                         {integer, `{"max_results":3}`, `{"max_results":3}`, ""},
 		"as many":                      {integer, `{"max_results":10}`, `{"max_results":10}`, ""},
-		"more":                         {integer, `{"max_results":11,"q":"<a>"}`, `{"max_results":10,"q":"\u003ca\u003e"}`, ""},
+		"more":                         {integer, `{"max_results":11,"q":"<a>"}`, `{"max_results":10,"q":"<a>"}`, ""},
 		"more than any float":          {integer, `{"max_results":1` + strings.Repeat("0", 400) + `}`, ``, "out of range"},
 		"with an exponent":             {integer, `{"max_results":1e3}`, `{"max_results":10}`, ""},
 		"zero":                         {integer, `{"max_results":0}`, `{"max_results":10}`, ""},
@@ -52,7 +52,7 @@ func TestMaxResults(t *testing.T) {
 		"broken schema":                {broken, `{}`, `{"max_results":10}`, ""},
 		"text":                         {integer, `{"max_results":"50"}`, ``, "got string, want integer"},
 		"text, no schema":              {``, `{"max_results":"50"}`, ``, "max_results must be a number, at most 10"},
-		"twice":                        {integer, `{"max_results":99,"max_results":3}`, `{"max_results":3}`, ""},
+		"twice":                        {integer, `{"max_results":99,"max_results":3}`, ``, "twice in one object"},
 		"another case":                 {integer, `{"max_results":3,"Max_Results":99}`, `{"Max_Results":10,"max_results":3}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,8 +100,6 @@ func TestAllowedPatterns(t *testing.T) {
 		"list with a list":     {[]string{"*"}, `{"ns":["dev",[]]}`, false},
 		"empty list":           {[]string{"*"}, `{"ns":[]}`, false},
 		"object":               {[]string{"*"}, `{"ns":{"a":"dev"}}`, false},
-		"twice, the last":      {[]string{"dev"}, `{"ns":"dev","ns":"prod"}`, false},
-		"twice, the first":     {[]string{"dev"}, `{"ns":"prod","ns":"dev"}`, true}, // and only that is sent
 		"another case":         {[]string{"dev"}, `{"ns":"dev","NS":"prod"}`, false},
 		"another case alone":   {[]string{"dev"}, `{"NS":"dev"}`, false},
 		"escaped":              {[]string{"dev"}, `{"n\u0073":"\u0064ev"}`, true},

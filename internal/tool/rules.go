@@ -30,6 +30,8 @@ func setOf(names []string) map[string]bool {
 func (r rules) refusal(spec Spec, wire string) *Refusal {
 	listed := func(names map[string]bool) bool { return names[spec.Name] || names[wire] }
 	switch {
+	case spec.Unusable != "":
+		return denied("Tool %s cannot be used: %s", spec.Name, spec.Unusable)
 	case listed(r.disabled):
 		return denied("Tool %s is disabled for this agent", spec.Name)
 	case r.config.Enabled != nil && !listed(r.enabled):

@@ -12,8 +12,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
+// usable is a schema that arguments can be checked against.
+type usable struct {
+	document any
+	compiled *jsonschema.Schema
+}
+
 // schema returns the compiled schema; nil if it cannot be used.
-func (v *Validator) schema(schema json.RawMessage) *jsonschema.Schema {
+func (v *Validator) schema(schema json.RawMessage) *usable {
 	if len(schema) == 0 {
 		return nil
 	}
@@ -31,9 +37,9 @@ func (v *Validator) schema(schema json.RawMessage) *jsonschema.Schema {
 	return compiled
 }
 
-// CheckSchema says why a JSON schema cannot be used: it is none, refers to another
-// document, or has a pattern that Go does not know. The checks of a Validator let
-// everything through such a schema.
+// CheckSchema says why a JSON schema cannot be used: it is none, is past a limit,
+// refers to another document, or has a pattern that Go does not know. The checks of a
+// Validator let everything through such a schema.
 func CheckSchema(schema json.RawMessage) error {
 	_, err := compile(schema)
 	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
@@ -52,13 +58,16 @@ func CheckSchema(schema json.RawMessage) error {
 }
 
 // compile returns nil and why, for a schema that cannot be used.
-func compile(schema json.RawMessage) (compiled *jsonschema.Schema, err error) {
+func compile(schema json.RawMessage) (_ *usable, err error) {
 	// The schema is a stranger's and the compiler has panics of its own.
 	defer func() {
 		if recover() != nil {
-			compiled, err = nil, errors.New("it cannot be compiled")
+			err = errors.New("it cannot be compiled")
 		}
 	}()
+	if err := CheckBounds(schema); err != nil {
+		return nil, fmt.Errorf("it %w", err)
+	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
 		return nil, err
@@ -69,7 +78,14 @@ func compile(schema json.RawMessage) (compiled *jsonschema.Schema, err error) {
 	if err := compiler.AddResource(schemaURL, document); err != nil {
 		return nil, err
 	}
-	return compiler.Compile(schemaURL)
+	compiled, err := compiler.Compile(schemaURL)
+	if err == nil {
+		err = selfContained(document)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &usable{document, compiled}, nil
 }
 
 // schemaURL names the schema to the compiler; nothing is ever loaded from it.
@@ -87,13 +103,16 @@ const maxViolations = 10
 
 // check says what violates the schema. A panic of the library is the schema's
 // fault, and counts as a schema that cannot be used.
-func check(schema *jsonschema.Schema, object map[string]any) (err error) {
+func check(schema *usable, object map[string]any) (err error) {
+	if !affordable(schema.document, object) {
+		return errEffort
+	}
 	defer func() {
 		if recover() != nil {
 			err = nil
 		}
 	}()
-	invalid, ok := errors.AsType[*jsonschema.ValidationError](schema.Validate(object))
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](schema.compiled.Validate(object))
 	if !ok {
 		return nil
 	}
@@ -122,7 +141,11 @@ func violations(err *jsonschema.ValidationError, lines []string) (_ []string, us
 		return nil, false
 	}
 	if len(err.Causes) == 0 {
-		return append(lines, Clip(ValidText(err.Error()), maxViolation)), true
+		text := "" // of those that nobody is told
+		if len(lines) < maxViolations {
+			text = Clip(ValidText(err.Error()), maxViolation)
+		}
+		return append(lines, text), true
 	}
 	for _, cause := range err.Causes {
 		if lines, usable = violations(cause, lines); !usable {

@@ -31,7 +31,8 @@ type attached struct {
 // Decision is a call that may be made.
 type Decision struct {
 	Spec Spec
-	// Arguments satisfy the schema, with the caps of the configuration applied.
+	// Arguments satisfy the schema, with the caps of the configuration applied, and are
+	// canonical: keys sorted, no white space.
 	Arguments json.RawMessage
 	// Timeout caps the call; 0 = the agent's timeout for tools.
 	Timeout time.Duration
@@ -63,6 +64,15 @@ func (s *Set) restrict(tools []*attached, rules rules) {
 
 // Offered are the tools that a model is told of: those that Decide may allow.
 func (s *Set) Offered() []Spec { return slices.Clone(s.offered) }
+
+// Spec is the tool of a name, in either spelling, that there is for the agent.
+func (s *Set) Spec(name string) (spec Spec, ok bool) {
+	tool, ok := s.attached[name]
+	if ok {
+		spec = tool.spec
+	}
+	return spec, ok
+}
 
 // NeedsApproval reports whether a person decides on each call of a tool.
 func (s *Set) NeedsApproval(name string) bool {
@@ -102,9 +112,6 @@ func (s *Set) arguments(tool *attached, text string) (json.RawMessage, error) {
 	}
 	if err := s.validator.check(tool.spec.Schema, args.object); err != nil {
 		return nil, &Refusal{ErrorInvalidArguments, err.Error()}
-	}
-	if !tool.limits.arguments() {
-		return args.text, nil
 	}
 	return tool.limits.encode(args.object)
 }

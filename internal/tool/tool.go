@@ -26,6 +26,22 @@ type Spec struct {
 	Idempotent bool `json:"idempotent,omitempty"`
 	// Own: it touches only our own store, so it runs where the workflow does.
 	Own bool `json:"own,omitempty"`
+	// Unusable says why the tool cannot be used: a limit that what its server says of it is past.
+	Unusable string `json:"unusable,omitempty"`
+}
+
+// Definition is what the tool is, as a hash: another one means that its server says
+// something else of it.
+func (s Spec) Definition() string {
+	text, _ := json.Marshal([]any{s.Name, s.Description, string(s.Schema), s.Unusable})
+	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
+// Digest is what a person approves: these arguments of a tool that is so defined.
+func (d Decision) Digest() string {
+	server, own := Split(d.Spec.Name)
+	text, _ := json.Marshal([]string{server, own, string(d.Arguments), d.Spec.Definition()})
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 // Catalogue is what one server offers to one execution.

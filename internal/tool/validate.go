@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,7 @@ import (
 // remembers compiled schemas. It is safe for concurrent use.
 type Validator struct {
 	mu       sync.Mutex
-	compiled map[[sha256.Size]byte]*jsonschema.Schema // nil: a schema that cannot be used
+	compiled map[[sha256.Size]byte]*usable // nil: a schema that cannot be used
 }
 
 // maxCompiled bounds the memory of a validator, in schemas.
@@ -24,7 +25,7 @@ const maxCompiled = 1000
 
 // NewValidator returns a validator that has compiled nothing yet.
 func NewValidator() *Validator {
-	return &Validator{compiled: map[[sha256.Size]byte]*jsonschema.Schema{}}
+	return &Validator{compiled: map[[sha256.Size]byte]*usable{}}
 }
 
 // ValidateArguments returns a model's arguments as a JSON object that satisfies
@@ -67,7 +68,17 @@ type arguments struct {
 	object map[string]any
 }
 
+// maxArguments bounds what a model may write for a call, in bytes: several times what
+// fits into the longest reply.
+const maxArguments = 1 << 20
+
 func parseArguments(args string) (arguments, error) {
+	switch {
+	case len(args) > maxArguments:
+		return arguments{}, fmt.Errorf("arguments are longer than %d KB", maxArguments>>10)
+	case tooDeep(args):
+		return arguments{}, fmt.Errorf("arguments are nested deeper than %d levels", maxDepth)
+	}
 	args = strings.TrimSpace(ValidText(args))
 	if args == "" {
 		args = "{}"
@@ -81,6 +92,9 @@ func parseObject(args string) (map[string]any, error) {
 	if err != nil {
 		return nil, syntaxError(args, err)
 	}
+	if key, twice := repeated(json.NewDecoder(strings.NewReader(args))); twice {
+		return nil, fmt.Errorf("arguments have the key %q twice in one object", Clip(key, maxNameShown))
+	}
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("arguments must be a JSON object, not %s: %q", kindOf(value), Clip(args, maxNameShown))
@@ -89,6 +103,43 @@ func parseObject(args string) (map[string]any, error) {
 		return nil, fmt.Errorf("arguments: the number at '%s' is out of range", Clip(at, maxNameShown))
 	}
 	return object, nil
+}
+
+// repeated finds a key that an object has twice, in text that is valid JSON: of such
+// a key a person may be shown one value while the server takes the other.
+func repeated(decoder *json.Decoder) (key string, twice bool) {
+	open, err := decoder.Token()
+	if delim, ok := open.(json.Delim); err != nil || !ok || delim != '{' && delim != '[' {
+		return "", false
+	}
+	seen := map[string]bool{}
+	for decoder.More() {
+		if open == json.Delim('{') {
+			token, _ := decoder.Token()
+			key, _ := token.(string)
+			if seen[key] {
+				return key, true
+			}
+			seen[key] = true
+		}
+		if key, twice := repeated(decoder); twice {
+			return key, true
+		}
+	}
+	_, _ = decoder.Token()
+	return "", false
+}
+
+// canonical writes arguments in the one way that is compared, shown and called with:
+// keys sorted, no white space, each number as the model wrote it.
+func canonical(object map[string]any) (json.RawMessage, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(object); err != nil {
+		return nil, fmt.Errorf("arguments cannot be written as JSON: %w", err)
+	}
+	return bytes.TrimRight(text.Bytes(), "\n"), nil
 }
 
 // syntaxError says where the text stops being JSON.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -44,6 +45,12 @@ func TestValidateArguments(t *testing.T) {
 		"local reference":    {`{"$defs":{"s":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/s"}}}`, `{"a":1}`, ``, "at '/a': got number, want string"},
 		"draft 7":            {`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"s":{"type":"string"}},"properties":{"a":{"$ref":"#/definitions/s"}}}`, `{"a":1}`, ``, "at '/a'"},
 		"exclusive or":       {`{"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{}`, ``, "missing property 'a'"},
+		"a key twice":        {`{}`, `{"ns":"dev","ns":"prod"}`, ``, `the key "ns" twice in one object`},
+		"twice, spelt apart": {`{}`, `{"a":[{"ns":1,"n\u0073":2}]}`, ``, `the key "ns" twice in one object`},
+		"in two objects":     {`{}`, `{"a":{"ns":1},"b":{"ns":2},"ns":3}`, `{"a":{"ns":1},"b":{"ns":2},"ns":3}`, ""},
+		"too deep":           {`{}`, `{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, ``, "nested deeper than 64 levels"},
+		"too long":           {`{}`, `{"a":"` + strings.Repeat("x", 1<<20) + `"}`, ``, "longer than 1024 KB"},
+		"brackets in a text": {`{}`, `{"a":"\"` + strings.Repeat("[", 100) + `"}`, `{"a":"\"` + strings.Repeat("[", 100) + `"}`, ""},
 		"refers to itself":   {`{"properties":{"a":{"$ref":"#"}}}`, `{"a":{"a":{}}}`, `{"a":{"a":{}}}`, ""},
 		"nothing but itself": {`{"$ref":"#"}`, `{"a":1}`, `{"a":1}`, ""},
 	} {
@@ -78,6 +85,53 @@ func TestValidatorIsShared(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// A schema that is small, and legal, and takes for ever: the call is refused at once.
+func TestEffortIsBounded(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat(`{"a":`, 60) + "{}" + strings.Repeat("}", 60)
+	for name, tc := range map[string]struct{ schema, args string }{
+		"twice at every level": {`{"properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`, deep},
+		"by a name":            {`{"$defs":{"x":{"$anchor":"x","properties":{"a":{"anyOf":[{"$ref":"#x"},{"$ref":"#x"}]}}}},"$ref":"#x"}`, deep},
+		"as properties":        {`{"properties":{"a":{"$ref":"#"}},"patternProperties":{".":{"$ref":"#"}}}`, deep},
+		"as dependencies, failing": {`{"$schema":"http://json-schema.org/draft-07/schema#","not":{"$ref":"#/definitions/d"},"definitions":{"d":{"dependencies":
+			{"a":{"properties":{"a":{"$ref":"#/definitions/d"}}},"A":{"properties":{"a":{"$ref":"#/definitions/d"}}}},"properties":{"a":{"$ref":"#/definitions/d"}},"required":["z"]}}}`, deep},
+		"a large pattern":  {`{"properties":{"a":{"pattern":"(x?){900}y"}}}`, `{"a":"` + strings.Repeat("x", 1_000_000) + `"}`},
+		"many long names":  {`{"patternProperties":{"(a|b){900}$":true,"(c|d){900}$":true}}`, `{"` + strings.Repeat("x", 500_000) + `":1}`},
+		"circles together": {`{"allOf":[{"$ref":"#"},{"$ref":"#"}]}`, `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			_, err := tool.NewValidator().ValidateArguments(json.RawMessage(tc.schema), tc.args)
+			if err == nil || !strings.Contains(err.Error(), "too much work") || time.Since(began) > 5*time.Second {
+				t.Errorf("after %s: %v", time.Since(began), err)
+			}
+		})
+	}
+}
+
+// What real tools ask for is checked, however it is put together.
+func TestEffortOfRealSchemas(t *testing.T) {
+	t.Parallel()
+	const tree = `{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"filter":{"anyOf":[
+		{"type":"object","properties":{"and":{"type":"array","items":{"$ref":"#/definitions/filter"}}},"required":["and"],"additionalProperties":false},
+		{"type":"object","properties":{"or":{"type":"array","items":{"$ref":"#/definitions/filter"}}},"required":["or"],"additionalProperties":false},
+		{"type":"object","properties":{"field":{"type":"string"},"is":{}},"required":["field"],"additionalProperties":false}]}},
+		"properties":{"filter":{"$ref":"#/definitions/filter"},"text":{"type":"string"}}}`
+	filter := `{"field":1}`
+	for range 5 {
+		filter = `{"and":[` + filter + `,{"or":[{"field":"b"},{"field":"c"}]}]}`
+	}
+	_, err := tool.NewValidator().ValidateArguments(json.RawMessage(tree), `{"filter":`+filter+`}`)
+	if err == nil || !strings.Contains(err.Error(), "got number, want string") {
+		t.Errorf("a filter of ten levels: %v", err)
+	}
+	long := `{"text":"` + strings.Repeat(`line of a file\n`, 60_000) + `"}`
+	if _, err := tool.NewValidator().ValidateArguments(json.RawMessage(tree), long); err != nil {
+		t.Errorf("a file of 900 KB: %v", err)
+	}
 }
 
 // Whatever a server and a model write: no panic, and what passes is an object

@@ -1,0 +1,174 @@
+package tool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp/syntax"
+
+	"github.com/inquest-dev/inquest/internal/visible"
+)
+
+// Limits of what a server may say of its tools. A tool past one of them cannot be
+// used, and why is said wherever tools are listed; the server's others can.
+const (
+	maxName        = 128       // bytes; what MCP recommends. Models are told 64 of them
+	maxDescription = 16 << 10  // bytes; about 4,000 tokens, in every model call
+	maxSchema      = 64 << 10  // bytes; a compiled schema takes about 50 times as much
+	maxOffer       = 256 << 10 // bytes of a server's descriptions and schemas; about 64,000 tokens, in every model call
+	maxDepth       = 64        // levels of a schema and of arguments; compiling and checking are quadratic in them
+	maxExpanded    = 10_000    // values of a schema with its references followed; what "$ref" doubles, 20 times over, is a million
+	maxPattern     = 10_000    // instructions of a schema's patterns; (a{1000}){1000} would be a million
+)
+
+// Bounded are the tools that a server lists, in its order. Those past a limit say why
+// they cannot be used, and nothing else.
+func Bounded(specs []Spec) []Spec {
+	total := 0
+	for n := range specs {
+		spec := &specs[n]
+		why := spec.excess()
+		if total += len(spec.Description) + len(spec.Schema); why == "" && total > maxOffer {
+			why = fmt.Sprintf("with it, the server's tools take more than %d KB", maxOffer>>10)
+		}
+		if why != "" {
+			total -= len(spec.Description) + len(spec.Schema)
+			*spec = Spec{Name: Clip(spec.Name, maxName), Unusable: why, Risk: spec.Risk, RiskFrom: spec.RiskFrom}
+		}
+	}
+	return specs
+}
+
+// excess says which limit a tool is past; "" = none.
+func (s Spec) excess() string {
+	_, own := Split(s.Name)
+	switch {
+	case own == "":
+		return "it has no name"
+	case len(s.Name) > maxName:
+		return fmt.Sprintf("its name is longer than %d bytes", maxName)
+	case visible.Hides(s.Name):
+		return "its name has characters that nobody sees"
+	case len(s.Description) > maxDescription:
+		return fmt.Sprintf("its description is longer than %d KB", maxDescription>>10)
+	}
+	if err := CheckBounds(s.Schema); err != nil {
+		return "its schema " + err.Error()
+	}
+	return ""
+}
+
+// CheckBounds says which limit a JSON schema is past: "is longer than …".
+func CheckBounds(schema json.RawMessage) error {
+	if len(schema) > maxSchema {
+		return fmt.Errorf("is longer than %d KB", maxSchema>>10)
+	}
+	if tooDeep(string(schema)) {
+		return fmt.Errorf("is nested deeper than %d levels", maxDepth)
+	}
+	var document any
+	if json.Unmarshal(schema, &document) != nil {
+		return nil // the compiler says what is wrong
+	}
+	e := expansion{root: document, known: map[string]int{}}
+	if e.of(document) > maxExpanded {
+		return fmt.Errorf("refers to itself so often that it has more than %d parts", maxExpanded)
+	}
+	if e.patterns > maxPattern {
+		return errors.New("has patterns that are too large")
+	}
+	return nil
+}
+
+// tooDeep reports whether a JSON text is nested deeper than may be.
+func tooDeep(text string) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// expansion counts the values of a schema as if each reference in it were what it
+// refers to. One that goes round in a circle counts once: what it costs depends on
+// the arguments, and is counted with them (see effort).
+type expansion struct {
+	root     any
+	known    map[string]int // by reference; 0 = being counted
+	patterns int
+}
+
+func (e *expansion) of(value any) (sum int) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			sum = min(sum+e.of(item), maxExpanded+1)
+		}
+	case map[string]any:
+		for key, item := range value {
+			sum = min(sum+e.of(item), maxExpanded+1)
+			switch key {
+			case "$ref", "$dynamicRef", "$recursiveRef":
+				ref, _ := item.(string)
+				sum = min(sum+e.target(ref), maxExpanded+1)
+			case "pattern":
+				pattern, _ := item.(string)
+				e.patterns = min(e.patterns+patternSize(pattern), maxPattern+1)
+			case "patternProperties":
+				properties, _ := item.(map[string]any)
+				for pattern := range properties {
+					e.patterns = min(e.patterns+patternSize(pattern), maxPattern+1)
+				}
+			}
+		}
+	}
+	return sum + 1
+}
+
+func (e *expansion) target(ref string) int {
+	if count, ok := e.known[ref]; ok {
+		return count
+	}
+	e.known[ref] = 0
+	target, _ := find(e.root, ref)
+	e.known[ref] = e.of(target)
+	return e.known[ref]
+}
+
+// patternSize is about how many instructions a pattern compiles to.
+func patternSize(pattern string) int {
+	if len(pattern) > maxPattern {
+		return maxPattern + 1
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0 // it is not compiled either
+	}
+	return instructions(parsed)
+}
+
+func instructions(re *syntax.Regexp) int {
+	sum := 1
+	if re.Op == syntax.OpLiteral {
+		sum = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		sum = min(sum+instructions(sub), maxPattern+1)
+	}
+	if re.Op == syntax.OpRepeat {
+		sum *= max(re.Min, re.Max, 1)
+	}
+	return min(sum, maxPattern+1)
+}

@@ -1,0 +1,94 @@
+// Package visible makes characters visible that deceive who reads a text: those that
+// nobody sees, and those that look like others. They become their code points, as in
+// JSON: \u200b.
+package visible
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// Hides reports whether a text has characters that nobody sees.
+func Hides(text string) bool { return strings.IndexFunc(text, unseen) >= 0 }
+
+// unseen: the character moves, hides or reorders what is around it, or is blank
+// without being a space.
+func unseen(r rune) bool {
+	const brailleBlank = 0x2800
+	return !unicode.IsPrint(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) ||
+		unicode.Is(unicode.Variation_Selector, r) || r == brailleBlank
+}
+
+// Text writes the code points of what nobody sees, and of letters in words of more than
+// one alphabet that look like ASCII: the о of gооgle.com, but none of Привет.
+func Text(text string) string {
+	var out strings.Builder
+	for text != "" {
+		n := strings.IndexFunc(text, func(r rune) bool { return !inWord(r) })
+		if n < 0 {
+			n = len(text)
+		}
+		word(&out, text[:n])
+		text = text[n:]
+		n = strings.IndexFunc(text, inWord)
+		if n < 0 {
+			n = len(text)
+		}
+		for _, r := range text[:n] {
+			write(&out, r, unseen(r) || alike(r))
+		}
+		text = text[n:]
+	}
+	return out.String()
+}
+
+// Name is Text for what is a name: no letter in it that is not ASCII goes unmarked.
+func Name(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		write(&out, r, r > unicode.MaxASCII || unseen(r))
+	}
+	return out.String()
+}
+
+// inWord: names of hosts and files count as one word.
+func inWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("._-@", r)
+}
+
+func word(out *strings.Builder, text string) {
+	latin := strings.IndexFunc(text, func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) }) >= 0
+	for _, r := range text {
+		write(out, r, unseen(r) || latin && foreign(r) || alike(r))
+	}
+}
+
+// foreign: a letter of an alphabet that has letters which look like ASCII.
+func foreign(r rune) bool {
+	const ipaBegins, ipaEnds = 0x250, 0x2af
+	return unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu) ||
+		r >= ipaBegins && r <= ipaEnds
+}
+
+// alike: it is made to look like an ASCII character, wherever it stands.
+func alike(r rune) bool {
+	const wide, mathBegins, mathEnds = 0xff01 - '!', 0x1d400, 0x1d7ff
+	if ascii := r - wide; ascii > 0 && ascii <= unicode.MaxASCII { // of punctuation, Chinese has much that is wide
+		return unicode.IsLetter(ascii) || unicode.IsDigit(ascii) || strings.ContainsRune("./@", ascii)
+	}
+	return r >= mathBegins && r <= mathEnds || strings.ContainsRune("\u2024\u2044\u2215\u29f8\u2236\ua789\u01c3\u2010\u2011\u2212", r)
+}
+
+func write(out *strings.Builder, r rune, marked bool) {
+	switch {
+	case !marked:
+		out.WriteRune(r)
+	case r > 0xffff:
+		high, low := utf16.EncodeRune(r)
+		fmt.Fprintf(out, `\u%04x\u%04x`, high, low)
+	default:
+		fmt.Fprintf(out, `\u%04x`, r)
+	}
+}

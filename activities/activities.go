@@ -78,6 +78,8 @@ type Transcripts interface {
 	SetLive(ctx context.Context, live transcript.Live) error
 	SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error
 	Catalogues(ctx context.Context, scope transcript.Scope) (hashes []string, err error)
+	// LastOffer is what a server offered when it was last asked, by any execution.
+	LastOffer(ctx context.Context, server string) (tool.Catalogue, error)
 }
 
 // Records keeps the picture that outlives Temporal's retention.

@@ -69,6 +69,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 			return nil, err
 		}
 	}
+	g.addNotices(stored)
 	if err := g.addMail(ctx); err != nil {
 		return nil, err
 	}

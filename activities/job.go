@@ -19,6 +19,8 @@ type job struct {
 	agent  agent.AgentPlan
 	row    agent.Type
 	writer transcript.Writer
+	// listed is what the agent's servers offer, as offered has read it.
+	listed []tool.Catalogue
 }
 
 func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
@@ -44,20 +46,22 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 // executing. missing says which servers have none to offer, and why. It takes the
 // hashes of what the execution's servers offer.
 func (j *job) offered(ctx context.Context, hashes []string) (tools *tool.Set, missing map[string]string, err error) {
-	missing = map[string]string{}
-	for _, server := range j.agent.Servers {
-		missing[server.Name] = "its tools could not be listed"
-	}
-	var catalogues []tool.Catalogue
+	missing, j.listed = map[string]string{}, nil
 	for _, hash := range hashes {
 		c, err := j.offers.get(ctx, j.Blobs, "tool catalogue", hash)
 		if err != nil {
 			return nil, nil, err
 		}
 		missing[c.Server] = c.Error
-		catalogues = append(catalogues, c)
+		j.listed = append(j.listed, c)
 	}
-	return j.Policy.Tools(j.row, j.agent, catalogues, j.Builtins.Specs(j.agent)), missing, nil
+	for _, server := range j.agent.Servers {
+		if _, known := missing[server.Name]; !known {
+			missing[server.Name] = "its tools could not be listed"
+			j.listed = append(j.listed, tool.Catalogue{Server: server.Name, Error: missing[server.Name]})
+		}
+	}
+	return j.Policy.Tools(j.row, j.agent, j.listed, j.Builtins.Specs(j.agent)), missing, nil
 }
 
 // offeredNow is offered for who does not know the hashes.

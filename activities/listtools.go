@@ -2,11 +2,14 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/visible"
 )
 
 // listTimeout is how long a server may take to say what tools it has, of the minute
@@ -32,6 +35,10 @@ func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 	if !ok {
 		return ListToolsOut{}, final(ErrorNotFound, fmt.Errorf("agent %s has no server %q", j.agent.Name, in.Server))
 	}
+	masker, err := a.maskers.get(j.agent.MaskingOf(in.Server, nil))
+	if err != nil {
+		return ListToolsOut{}, final(ErrorMasking, err)
+	}
 	catalogue := tool.Catalogue{Server: in.Server}
 	asking, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -40,15 +47,73 @@ func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 	case err == nil:
 	case ctx.Err() != nil:
 		return ListToolsOut{}, err
-	case !in.Last:
-		return ListToolsOut{}, final(ErrorServerUnavailable, err)
 	default:
-		catalogue.Error = err.Error()
+		catalogue.Error, catalogue.Words = whyUnlisted(err), MaskWords(ctx, masker, err.Error())
+		if !in.Last {
+			return ListToolsOut{}, final(ErrorServerUnavailable, fmt.Errorf("%s: %s: %s", in.Server, catalogue.Error, catalogue.Words))
+		}
+	}
+	MaskTools(ctx, masker, catalogue.Tools)
+	if err := j.compare(ctx, &catalogue); err != nil {
+		return ListToolsOut{}, err
 	}
 	if err := a.Transcripts.SaveCatalogue(ctx, in.Ref.scope(), catalogue); err != nil {
 		return ListToolsOut{}, fmt.Errorf("keep the tools of %s: %w", in.Server, err)
 	}
 	return ListToolsOut{Tools: len(catalogue.Tools), Error: preview(catalogue.Error)}, nil
+}
+
+// whyUnlisted is in words of ours: a model is told, in its prompt, and history is.
+func whyUnlisted(err error) string {
+	if failed, ok := errors.AsType[*tool.ServerError](err); ok {
+		return failed.Why
+	}
+	return "its tools could not be listed"
+}
+
+// compare notes what a server says otherwise than when it was last asked, for whomever.
+func (j *job) compare(ctx context.Context, catalogue *tool.Catalogue) error {
+	if catalogue.Error != "" {
+		return nil
+	}
+	last, err := j.Transcripts.LastOffer(ctx, catalogue.Server)
+	if err != nil {
+		return err
+	}
+	for _, line := range tool.Changes(last.Tools, catalogue.Tools) {
+		j.Logger.Warn("an MCP server says something else than before", "server", catalogue.Server, "change", line)
+		catalogue.Changed = append(catalogue.Changed, line)
+	}
+	return nil
+}
+
+// maxNoticed bounds the lines of a notice.
+const maxNoticed = 20
+
+// notices are what people should know of the agent's servers, in the transcript: which
+// could not be asked, what has changed, which tools cannot be used.
+func (j *job) notices() (texts []string) {
+	for _, c := range j.listed {
+		var lines []string
+		if c.Error != "" {
+			lines = append(lines, fmt.Sprintf("Server %s is not available: %s. It said: %s", c.Server, c.Error, orText(c.Words, "nothing")))
+		}
+		for _, line := range c.Changed {
+			lines = append(lines, fmt.Sprintf("Server %s says something else than before: %s", c.Server, line))
+		}
+		for _, spec := range c.Tools {
+			if spec.Unusable != "" {
+				lines = append(lines, fmt.Sprintf("Tool %s cannot be used: %s", visible.Name(spec.Name), spec.Unusable))
+			}
+		}
+		if more := len(lines) - maxNoticed; more > 0 {
+			lines = append(lines[:maxNoticed], fmt.Sprintf("and %d more of server %s", more, c.Server))
+		}
+		if len(lines) > 0 {
+			texts = append(texts, strings.Join(lines, "\n"))
+		}
+	}
+	return texts
 }
 
 func (j *job) server(name string) (agent.Server, bool) {

@@ -85,13 +85,48 @@ func (j *job) masked(ctx context.Context, name string, result tool.Result) (tool
 func (j *job) shown(ctx context.Context, call transcript.Call) string {
 	text := call.Arguments
 	masker, err := j.maskers.get(j.agent.MaskingOf(call.Name, j.plan.AlertMasking))
-	if err == nil && masker != nil {
-		text, err = masker.Text(context.WithoutCancel(ctx), text)
+	if err == nil {
+		text, err = maskText(ctx, masker, text)
 	}
 	if err != nil {
 		return "(they cannot be masked, and are not shown)"
 	}
 	return tool.Clip(tool.ValidText(text), maxArguments)
+}
+
+// maxWords bounds a server's own words, in bytes.
+const maxWords = 1000
+
+// MaskWords are a server's own words as they may be stored, and shown to people.
+func MaskWords(ctx context.Context, masker *mask.Masker, text string) string {
+	text, err := maskText(ctx, masker, tool.ValidText(text))
+	if err != nil {
+		return "(its words cannot be masked, and are not shown)"
+	}
+	return tool.Clip(text, maxWords)
+}
+
+// MaskTools masks what of tools is prose: their descriptions, and those in their schemas.
+func MaskTools(ctx context.Context, masker *mask.Masker, specs []tool.Spec) {
+	describe := func(text string) string {
+		masked, err := maskText(ctx, masker, text)
+		if err != nil {
+			return "(this cannot be masked, and is not shown)"
+		}
+		return masked
+	}
+	for n := range specs {
+		specs[n].Description = describe(specs[n].Description)
+		specs[n].Schema = tool.MapProse(specs[n].Schema, describe)
+	}
+}
+
+// maskText masks a text that is kept whatever becomes of ctx; nil masks nothing.
+func maskText(ctx context.Context, masker *mask.Masker, text string) (string, error) {
+	if masker == nil {
+		return text, nil
+	}
+	return masker.Text(context.WithoutCancel(ctx), text)
 }
 
 // MaskResult masks a result, if there is a masker. The error is ctx's.

@@ -22,6 +22,16 @@ func (g *generation) add(kind transcript.Kind, body transcript.Body) {
 	g.rows = append(g.rows, transcript.Row{Key: key, Kind: kind, Body: body})
 }
 
+// addNotices tells people of the agent's servers what the transcript does not say yet.
+func (g *generation) addNotices(stored []transcript.Entry) {
+	for _, text := range g.notices() {
+		said := func(e transcript.Entry) bool { return e.Kind == transcript.KindNotice && e.Text == text }
+		if !slices.ContainsFunc(stored, said) {
+			g.add(transcript.KindNotice, transcript.Body{Text: text})
+		}
+	}
+}
+
 // addTask begins the conversation: the system prompt and the task. What earlier
 // stages found is written into it once, and read from the transcript after that.
 func (g *generation) addTask(ctx context.Context, missing map[string]string) error {

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/output"
@@ -38,14 +36,12 @@ func (j *job) planCalls(ctx context.Context, prior []Source) (bodies []transcrip
 	if err != nil {
 		return nil, err
 	}
-	tools, missing, err := j.offeredNow(ctx)
+	tools, _, err := j.offeredNow(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, server := range slices.Sorted(maps.Keys(missing)) {
-		if missing[server] != "" {
-			bodies = append(bodies, transcript.Body{Text: fmt.Sprintf("Server %s is not available: %s", server, missing[server])})
-		}
+	for _, text := range j.notices() {
+		bodies = append(bodies, transcript.Body{Text: text})
 	}
 	reply := transcript.Body{}
 	for n, s := range steps {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -167,11 +168,25 @@ func (b *Toolbox) catalogues(ctx context.Context, servers []agent.Server) (all [
 	for n, server := range servers {
 		group.Go(func() {
 			all[n].Server = server.Name
-			all[n].Tools, errs[n] = b.pool.List(ctx, server, "")
+			all[n].Tools, errs[n] = b.list(ctx, server)
 		})
 	}
 	group.Wait()
 	return all, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// list asks a server for its tools. What it says is masked as its results are.
+func (b *Toolbox) list(ctx context.Context, server agent.Server) ([]tool.Spec, error) {
+	masker, err := maskerOf(server.Masking)
+	if err != nil {
+		return nil, err
+	}
+	specs, err := b.pool.List(ctx, server, "")
+	if failed, ok := errors.AsType[*tool.ServerError](err); ok {
+		return nil, fmt.Errorf("MCP server %s is not available: %s. It said: %s", server.Name, failed.Why, activities.MaskWords(ctx, masker, err.Error()))
+	}
+	activities.MaskTools(ctx, masker, specs)
+	return specs, err
 }
 
 // serverOf finds the server of a tool among those of a user, in either spelling

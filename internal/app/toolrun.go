@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -78,13 +79,19 @@ func (c *ToolCall) Make(ctx context.Context) (tool.Result, error) {
 	if err != nil {
 		return result, err
 	}
-	var masker *mask.Masker
-	if masking := c.user.plan.MaskingOf(c.Spec.Name, nil); masking != nil {
-		if masker, err = mask.New(*masking); err != nil {
-			return tool.Result{}, fmt.Errorf("mask the result of %s: %w", c.Spec.Name, err)
-		}
+	masker, err := maskerOf(c.user.plan.MaskingOf(c.Spec.Name, nil))
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("mask the result of %s: %w", c.Spec.Name, err)
 	}
 	return activities.MaskResult(ctx, masker, c.Spec.Name, result)
+}
+
+// maskerOf is the masker of a masking; nil masks nothing.
+func maskerOf(masking *agent.Masking) (*mask.Masker, error) {
+	if masking == nil {
+		return nil, nil
+	}
+	return mask.New(*masking)
 }
 
 func (c *ToolCall) run(ctx context.Context, call tool.Call) (tool.Result, error) {

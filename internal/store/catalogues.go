@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -10,12 +12,18 @@ import (
 )
 
 // SaveCatalogue keeps what a server offers to an execution, in place of what was
-// kept before. Equal catalogues share one blob.
+// kept before; if it could be asked, also as what it offered last. Equal catalogues
+// share one blob.
 func (s *Store) SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error {
 	body, err := json.Marshal(catalogue)
 	if err == nil {
 		err = s.write(ctx, "", func(q querier) error {
-			return insertCatalogue(ctx, q, scope, catalogue.Server, body)
+			if err := insertCatalogue(ctx, q, scope, catalogue.Server, body); err != nil || catalogue.Error != "" {
+				return err
+			}
+			_, err := q.ExecContext(ctx, insertInto("offers", "server, hash")+`ON CONFLICT (server) `+overwrite("hash")+
+				` WHERE offers.hash <> excluded.hash`, catalogue.Server, blobHash(body))
+			return err
 		})
 	}
 	if err != nil {
@@ -32,6 +40,24 @@ func insertCatalogue(ctx context.Context, q querier, scope transcript.Scope, ser
 	_, err := q.ExecContext(ctx, insertInto("catalogues", "investigation, execution, server, hash")+
 		`ON CONFLICT (investigation, execution, server) `+overwrite("hash"), scope.Investigation, scope.Execution, server, hash)
 	return err
+}
+
+// LastOffer is what a server offered when it was last asked, by any execution; the zero
+// value if it never was.
+func (s *Store) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
+	const query = `SELECT data FROM blobs JOIN offers ON offers.hash = blobs.hash WHERE server = $1`
+	var body []byte
+	err = s.db.reader.QueryRowContext(ctx, query, server).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return offer, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &offer)
+	}
+	if err != nil {
+		return offer, fmt.Errorf("read what %s offered last: %w", server, s.db.explain(err))
+	}
+	return offer, nil
 }
 
 // Catalogues returns the hashes of the blobs that were saved for an execution,

@@ -98,6 +98,40 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("the schema refers to another document: %s", url)
 }
 
+// MapProse rewrites what a schema says to its reader, and nothing that it asks for.
+func MapProse(schema json.RawMessage, rewrite func(string) string) json.RawMessage {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil || !mapProse(document, rewrite) {
+		return schema
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(document) != nil {
+		return schema
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+func mapProse(part any, rewrite func(string) string) (changed bool) {
+	switch part := part.(type) {
+	case []any:
+		for _, item := range part {
+			changed = mapProse(item, rewrite) || changed
+		}
+	case map[string]any:
+		for key, item := range part {
+			text, isText := item.(string)
+			if isText && (key == "description" || key == "title" || key == "$comment") {
+				part[key] = rewrite(text)
+				changed = changed || part[key] != text
+			}
+			changed = mapProse(item, rewrite) || changed
+		}
+	}
+	return changed
+}
+
 // maxViolations bounds how many of them the model is told at once.
 const maxViolations = 10
 

@@ -48,9 +48,24 @@ func (d Decision) Digest() string {
 type Catalogue struct {
 	Server string `json:"server"`
 	Tools  []Spec `json:"tools,omitempty"`
-	// Error says why the server could not be asked; then there are no tools.
+	// Error says why the server could not be asked, in words of ours; then there are no tools.
 	Error string `json:"error,omitempty"`
+	// Words are the server's own about it, masked: for people, and for no model.
+	Words string `json:"words,omitempty"`
+	// Changed says what the server says otherwise than when it was last asked.
+	Changed []string `json:"changed,omitempty"`
 }
+
+// ServerError is why a server cannot be asked for its tools.
+type ServerError struct {
+	Why string // in words of ours
+	Err error  // with the server's own
+}
+
+func (e *ServerError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error with the server's words.
+func (e *ServerError) Unwrap() error { return e.Err }
 
 // Call is one call of a tool.
 type Call struct {

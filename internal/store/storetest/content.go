@@ -48,6 +48,7 @@ func testCatalogues(t *testing.T, open opener) {
 	other := scope
 	other.Execution = "triage/other"
 
+	same(t, "an offer of a server that was never asked", must(s.LastOffer(ctx, "k8s"))(t), tool.Catalogue{})
 	ok(t, s.SaveCatalogue(ctx, scope, k8s))
 	ok(t, s.SaveCatalogue(ctx, other, k8s))
 	ok(t, s.SaveCatalogue(ctx, scope, down))
@@ -57,6 +58,11 @@ func testCatalogues(t *testing.T, open opener) {
 	ok(t, s.SaveCatalogue(ctx, scope, down))
 	same(t, "catalogues, one saved again", catalogues(t, s, scope), []tool.Catalogue{down, k8s})
 	same(t, "catalogues of another", catalogues(t, s, other), []tool.Catalogue{k8s})
+
+	newer := tool.Catalogue{Server: "k8s", Tools: []tool.Spec{{Name: "k8s.delete"}}}
+	ok(t, s.SaveCatalogue(ctx, other, newer))
+	ok(t, s.SaveCatalogue(ctx, scope, tool.Catalogue{Server: "k8s", Error: "refused"}))
+	same(t, "the last offer", must(s.LastOffer(ctx, "k8s"))(t), newer)
 }
 
 func catalogues(t *testing.T, s Store, scope transcript.Scope) (out []tool.Catalogue) {

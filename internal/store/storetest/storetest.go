@@ -44,6 +44,7 @@ type Store interface {
 	Blob(ctx context.Context, hash string) ([]byte, error)
 	SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error
 	Catalogues(ctx context.Context, scope transcript.Scope) (hashes []string, err error)
+	LastOffer(ctx context.Context, server string) (tool.Catalogue, error)
 
 	StartInvestigation(ctx context.Context, r record.Investigation) error
 	SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error

@@ -41,6 +41,38 @@ func (s *session) worded(name string, err error) (tool.Result, error) {
 	return tool.Failure(tool.ErrorTool, s.shown(text)), nil
 }
 
+// why says in words of ours why a server could not be asked. Nothing in them is the
+// server's: they stand among our own, in a model's prompt.
+func why(err error) string {
+	refused, _ := errors.AsType[*statusError](err)
+	answer, _ := errors.AsType[*jsonrpc.Error](err)
+	for _, row := range []struct {
+		is  bool
+		why string
+	}{
+		{errors.Is(err, errStart), "it cannot be started"},
+		{errors.Is(err, errTooLarge), "what it says is too long"},
+		{errors.Is(err, errTooMany), "it lists too much"},
+		{refused != nil, "it refuses"},
+		{errors.Is(err, errUnreachable), "it cannot be reached"},
+		{errors.Is(err, errLate), "it does not answer in time"},
+		{errors.Is(err, context.DeadlineExceeded), "it does not answer in time"},
+		{errors.Is(err, context.Canceled), "nobody waited for its answer"},
+		{errors.Is(err, errEnded), "it has ended"},
+		{errors.Is(err, mcp.ErrConnectionClosed), "it has ended"},
+		{errors.Is(err, errCut), "the connection broke off"},
+		{answer != nil, "it answers with an error"},
+	} {
+		switch {
+		case row.is && refused != nil:
+			return fmt.Sprintf("%s (%d)", row.why, refused.code)
+		case row.is:
+			return row.why
+		}
+	}
+	return "its answer cannot be read"
+}
+
 // unavailable is a failure that may be over when the call is made again.
 func (s *session) unavailable(format string, args ...any) tool.Result {
 	return tool.Failure(tool.ErrorUnavailable, s.shown(fmt.Sprintf(format, args...)))

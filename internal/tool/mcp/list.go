@@ -13,9 +13,10 @@ import (
 )
 
 // What a server's list may hold. A list past it is an error, not a shorter list:
-// nobody would notice the tools that are missing.
+// nobody would notice the tools that are missing. What a single tool may be, and all of
+// them together, is for tool.Bounded.
 const (
-	maxTools = 1000
+	maxTools = 1000 // no model tells so many apart
 	maxPages = 100
 )
 
@@ -35,7 +36,7 @@ func (s *session) list(ctx context.Context, server agent.Server) ([]tool.Spec, e
 		cursor = page.NextCursor
 		switch {
 		case len(specs) > maxTools || cursor != "" && len(seen) >= maxPages:
-			return nil, fmt.Errorf("list tools of MCP server %s: more than %d tools or %d pages", s.server, maxTools, maxPages)
+			return nil, fmt.Errorf("list tools of MCP server %s: %w", s.server, errTooMany)
 		case cursor == "":
 			return specs, nil
 		case seen[cursor]:

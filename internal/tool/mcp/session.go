@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -78,7 +77,7 @@ func (s *session) run(ctx context.Context, client *mcp.Client, opts Options) {
 func (s *session) open(ctx context.Context, client *mcp.Client, opts Options, logger *slog.Logger) (err error) {
 	s.wire, err = openWire(s.transport, s.secrets, s.stopped, opts, logger)
 	if err != nil {
-		return s.secrets.redactError(fmt.Errorf("start MCP server %s: %w", s.server, err))
+		return s.secrets.redactError(fmt.Errorf("%w %s: %w", errStart, s.server, err))
 	}
 	go func() {
 		select {
@@ -89,8 +88,7 @@ func (s *session) open(ctx context.Context, client *mcp.Client, opts Options, lo
 	}()
 	if err := s.connect(ctx, client); err != nil {
 		s.wire.fail(err)
-		text := fmt.Sprintf("start MCP server %s: %v%s", s.server, err, s.wire.lastWords())
-		return errors.New(s.secrets.redact(text))
+		return s.secrets.redactError(fmt.Errorf("start MCP server %s: %w%s", s.server, err, s.wire.lastWords()))
 	}
 	go func() {
 		s.client.Wait()
@@ -105,7 +103,7 @@ func (s *session) open(ctx context.Context, client *mcp.Client, opts Options, lo
 func (s *session) connect(ctx context.Context, client *mcp.Client) (err error) {
 	ctx, receipt := withReceipt(ctx)
 	timeout := cmp.Or(s.transport.Timeout, defaultStartTimeout)
-	late := fmt.Errorf("no answer to initialize within %s", timeout)
+	late := fmt.Errorf("%w within %s", errLate, timeout)
 	timer := time.AfterFunc(timeout, func() {
 		receipt.giveUp(late)
 		s.wire.fail(late)

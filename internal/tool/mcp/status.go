@@ -11,6 +11,7 @@ import (
 
 // statusError is an answer that is no answer.
 type statusError struct {
+	code   int
 	status string // "503 Service Unavailable"
 	text   string // what the server says about it, without secrets
 }
@@ -27,7 +28,7 @@ func (e *statusError) Error() string {
 // many servers say 400 and "no valid session ID".
 func (w *web) refused(resp *http.Response, body []byte, receipt *receipt) error {
 	status := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	err := &statusError{status, plain(w.secrets.redact(explanation(body)))} // before half a secret is clipped off
+	err := &statusError{resp.StatusCode, status, plain(w.secrets.redact(explanation(body)))} // before half a secret is clipped off
 	lower := strings.ToLower(tool.Clip(string(body), maxErrorText))
 	lost := resp.StatusCode == http.StatusNotFound ||
 		resp.StatusCode == http.StatusBadRequest && strings.Contains(lower, "session")

@@ -31,6 +31,9 @@ var (
 	errCut         = errors.New("the connection broke off before the answer")
 	errNoJSON      = errors.New("it is no valid JSON")
 	errUnreachable = errors.New("it cannot be reached")
+	errStart       = errors.New("start MCP server")
+	errLate        = errors.New("no answer to initialize")
+	errTooMany     = fmt.Errorf("more than %d tools or %d pages", maxTools, maxPages)
 )
 
 // openWire starts a process, or gets ready for HTTP. stopped aborts what is

@@ -1,0 +1,52 @@
+package tool
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Changes says what a server says otherwise than before, a line for each tool; nothing
+// of one that was not asked before. A server that was trusted may have been replaced.
+func Changes(before, now []Spec) (lines []string) {
+	if len(before) == 0 {
+		return nil
+	}
+	for _, spec := range now {
+		old, known := named(before, spec.Name)
+		switch was, is := old.Definition(), spec.Definition(); {
+		case !known:
+			lines = append(lines, fmt.Sprintf("%s is new (%.8s)", spec.Name, is))
+		case was != is:
+			lines = append(lines, fmt.Sprintf("%s has another %s (%.8s, it was %.8s)", spec.Name, strings.Join(differences(old, spec), " and "), is, was))
+		}
+	}
+	for _, spec := range before {
+		if _, there := named(now, spec.Name); !there {
+			lines = append(lines, fmt.Sprintf("%s is gone (%.8s)", spec.Name, spec.Definition()))
+		}
+	}
+	return lines
+}
+
+func named(specs []Spec, name string) (Spec, bool) {
+	n := slices.IndexFunc(specs, func(s Spec) bool { return s.Name == name })
+	if n < 0 {
+		return Spec{}, false
+	}
+	return specs[n], true
+}
+
+func differences(a, b Spec) (what []string) {
+	if a.Description != b.Description {
+		what = append(what, "description")
+	}
+	if !bytes.Equal(a.Schema, b.Schema) {
+		what = append(what, "schema")
+	}
+	if a.Unusable != b.Unusable {
+		what = append(what, "size")
+	}
+	return what
+}

@@ -31,7 +31,7 @@ func (a *Activities) CallTool(ctx context.Context, in CallToolIn) (CallToolOut, 
 	if err != nil {
 		return CallToolOut{}, storeFailure(ended(ctx, err))
 	}
-	return CallToolOut{Status: entry.Status, ErrorType: entry.ErrorType, Pause: entry.Pause}, nil
+	return CallToolOut{Status: entry.Status, ErrorType: entry.ErrorType, Pause: entry.Pause, Approve: c.anew}, nil
 }
 
 // toolCall is one call of a reply.
@@ -43,6 +43,8 @@ type toolCall struct {
 	reply transcript.Entry
 	// intent is not written yet; it goes with the result.
 	intent *transcript.Row
+	// anew is what a person has to approve instead of what was approved; nil = that is the call.
+	anew *Approve
 }
 
 func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
@@ -63,6 +65,9 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 		return transcript.Entry{}, err
 	case refusal != nil:
 		return c.write(ctx, refusal.Result())
+	case decision.NeedsApproval && decision.Digest() != c.in.Decision.digest():
+		c.anew, err = c.approve(ctx, c.call, decision, maxShown)
+		return transcript.Entry{}, err
 	case memory.IsTool(decision.Spec.Name):
 		entries, err := c.remember(ctx, []*toolCall{c})
 		if err != nil {
@@ -156,7 +161,7 @@ func outcomeUnknown(name, why string) tool.Result {
 func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.Result, error) {
 	intent := transcript.Row{
 		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall,
-		Body: transcript.Body{Call: &c.call, Decision: c.in.Decision.said()}, At: time.Now(),
+		Body: transcript.Body{Call: &c.call, Decision: c.in.Decision.said(), Digest: c.in.Decision.digest()}, At: time.Now(),
 	}
 	if decision.Spec.Class() == tool.NonIdempotent {
 		if err := c.claim(ctx, intent); err != nil {

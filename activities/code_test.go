@@ -299,7 +299,8 @@ func TestToolPlan(t *testing.T) {
 		{"tool":"lab.write","step_id":7}, {"tool":"lab.none","parameters":null}, {"tool":"lab__read","parameters":{"n":2}}]}`)}
 	planned, err := twice[activities.GenerateOut](b, b.act.PlanCalls, activities.PlanCallsIn{Ref: b.ref, Prior: prior})
 	want := []activities.Call{
-		{Name: "lab.read"}, {Name: "lab.read"}, {Name: "lab.write", Approve: &activities.Approve{ID: "c1_2", Risk: agent.RiskWrite}}, {Name: "lab.none"}, {Name: "lab.read"},
+		{Name: "lab.read"}, {Name: "lab.read"}, {Name: "lab.write", Approve: &activities.Approve{ID: "c1_2", Risk: agent.RiskWrite, Arguments: "{}",
+			Digest: tool.Decision{Spec: labTools[1], Arguments: json.RawMessage("{}")}.Digest()}}, {Name: "lab.none"}, {Name: "lab.read"},
 	}
 	if diff := cmp.Diff(want, planned.Calls); diff != "" || err != nil {
 		t.Fatalf("%v (-want +got):\n%s", err, diff)

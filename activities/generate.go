@@ -38,10 +38,13 @@ func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 	if err == nil && entries == nil {
 		entries, err = g.run(ctx, known)
 	}
+	var out GenerateOut
+	if err == nil {
+		out, err = g.judged(ctx, entries)
+	}
 	if err != nil {
 		return GenerateOut{}, storeFailure(ended(ctx, err))
 	}
-	out := generateOut(entries)
 	out.Unread = g.unread > 0
 	return out, nil
 }
@@ -100,7 +103,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	if err != nil {
 		return nil, err
 	}
-	g.addReply(ctx, reply, tools, compression, summaryUsage(stored))
+	g.addReply(reply, tools, compression, summaryUsage(stored))
 	err = g.keep(ctx, func(ctx context.Context) error {
 		stored, err = g.append(ctx)
 		return err
@@ -282,9 +285,6 @@ func generateOut(entries []transcript.Entry) GenerateOut {
 		if e.SummaryUsage != nil {
 			out.Usage = out.Usage.Add(*e.SummaryUsage)
 		}
-		for _, call := range e.Calls {
-			out.Calls = append(out.Calls, callOut(call))
-		}
 	}
 	return out
 }
@@ -312,18 +312,6 @@ func notWhole(e transcript.Entry) string {
 		return "the model's reply repeated itself and was cut"
 	}
 	return ""
-}
-
-// maxArguments is how much of a call's arguments a person is shown, in bytes.
-const maxArguments = 300
-
-// callOut is what the workflow needs of a call.
-func callOut(call transcript.Call) Call {
-	out := Call{Name: call.Name, Queue: call.Queue, Own: call.Own}
-	if call.Approval {
-		out.Approve = &Approve{ID: call.ID, Risk: call.Risk, Arguments: call.Shown}
-	}
-	return out
 }
 
 // previewRunes bounds the preview that goes into history.

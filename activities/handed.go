@@ -20,12 +20,12 @@ import (
 
 // once is an activity whose one step, that of an iteration, is what run says: notices,
 // and a reply. It returns the step's entries, also those that are there already.
-func (a *Activities) once(ctx context.Context, ref Ref, iteration int, run func(*job) ([]transcript.Body, error)) ([]transcript.Entry, error) {
+func (a *Activities) once(ctx context.Context, ref Ref, iteration int, run func(*job) ([]transcript.Body, error)) (*job, []transcript.Entry, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
 	j, err := a.job(ctx, ref)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	key := transcript.Key{Iteration: iteration}
 	entries, err := j.Transcripts.Lookup(ctx, ref.scope(), key, j.writer)
@@ -33,9 +33,9 @@ func (a *Activities) once(ctx context.Context, ref Ref, iteration int, run func(
 		entries, err = j.journal(ctx, key, run)
 	}
 	if err != nil {
-		return nil, storeFailure(ended(ctx, err))
+		return nil, nil, storeFailure(ended(ctx, err))
 	}
-	return entries, nil
+	return j, entries, nil
 }
 
 func (j *job) journal(ctx context.Context, key transcript.Key, run func(*job) ([]transcript.Body, error)) ([]transcript.Entry, error) {

@@ -40,7 +40,7 @@ type RunHookOut struct {
 // RunHook runs a function of the worker's program before or after a stage's agents.
 // One that has written what came of it is not run again.
 func (a *Activities) RunHook(ctx context.Context, in RunHookIn) (RunHookOut, error) {
-	entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) {
+	_, entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) {
 		h := hookRun{code{j, j.stage().PreProcess, ErrorHook}, in}
 		if in.Point == PostProcess {
 			h.name = j.stage().PostProcess

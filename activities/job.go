@@ -21,6 +21,7 @@ type job struct {
 	writer transcript.Writer
 	// listed is what the agent's servers offer, as offered has read it.
 	listed []tool.Catalogue
+	tools  *tool.Set // what offered has made of it; nil = it was not asked
 }
 
 func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
@@ -61,7 +62,8 @@ func (j *job) offered(ctx context.Context, hashes []string) (tools *tool.Set, mi
 			j.listed = append(j.listed, tool.Catalogue{Server: server.Name, Error: missing[server.Name]})
 		}
 	}
-	return j.Policy.Tools(j.row, j.agent, j.listed, j.Builtins.Specs(j.agent)), missing, nil
+	j.tools = j.Policy.Tools(j.row, j.agent, j.listed, j.Builtins.Specs(j.agent))
+	return j.tools, missing, nil
 }
 
 // offeredNow is offered for who does not know the hashes.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/tool"
-	"github.com/inquest-dev/inquest/internal/visible"
 )
 
 // listTimeout is how long a server may take to say what tools it has, of the minute
@@ -103,7 +103,7 @@ func (j *job) notices() (texts []string) {
 		}
 		for _, spec := range c.Tools {
 			if spec.Unusable != "" {
-				lines = append(lines, fmt.Sprintf("Tool %s cannot be used: %s", visible.Name(spec.Name), spec.Unusable))
+				lines = append(lines, fmt.Sprintf("Tool %s cannot be used: %s", reveal.Name(spec.Name), spec.Unusable))
 			}
 		}
 		if more := len(lines) - maxNoticed; more > 0 {

@@ -13,7 +13,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/tool"
-	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // maskers keeps compiled maskings: an investigation's calls need the same ones.
@@ -78,20 +77,6 @@ func (j *job) masked(ctx context.Context, name string, result tool.Result) (tool
 	}
 	result, err = MaskResult(ctx, masker, name, result)
 	return result, ended(ctx, err)
-}
-
-// shown is the beginning of a call's arguments, as people are shown it: masked as
-// the tool's results are. They are part of a reply, which is kept whatever becomes of ctx.
-func (j *job) shown(ctx context.Context, call transcript.Call) string {
-	text := call.Arguments
-	masker, err := j.maskers.get(j.agent.MaskingOf(call.Name, j.plan.AlertMasking))
-	if err == nil {
-		text, err = maskText(ctx, masker, text)
-	}
-	if err != nil {
-		return "(they cannot be masked, and are not shown)"
-	}
-	return tool.Clip(tool.ValidText(text), maxArguments)
 }
 
 // maxWords bounds a server's own words, in bytes.

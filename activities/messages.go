@@ -183,7 +183,12 @@ type Call struct {
 type Approve struct {
 	ID        string     `json:"id"` // of the call, unique within the execution
 	Risk      agent.Risk `json:"risk,omitempty"`
-	Arguments string     `json:"arguments,omitempty"` // the first 300 bytes
+	Arguments string     `json:"arguments,omitempty"` // canonical, masked and marked: see package reveal
+	// Ref names all of the arguments in the store, Size bytes, where they are longer.
+	Ref  string `json:"ref,omitempty"`
+	Size int    `json:"size,omitempty"`
+	// Digest is that of the call: see tool.Decision.
+	Digest string `json:"digest"`
 }
 
 // Decision is what a person said about a call.
@@ -192,6 +197,16 @@ type Decision struct {
 	By       string    `json:"by,omitempty"` // "" = nobody
 	Reason   string    `json:"reason,omitempty"`
 	At       time.Time `json:"at"`
+	// Digest is that of the call that was decided. No other one is made.
+	Digest string `json:"digest,omitempty"`
+}
+
+// digest is that of the call that was decided; "" = nobody did.
+func (d *Decision) digest() string {
+	if d == nil {
+		return ""
+	}
+	return d.Digest
 }
 
 // said is the decision as the transcript keeps it.
@@ -234,6 +249,8 @@ type CallToolOut struct {
 	ErrorType string `json:"error_type,omitempty"`
 	// Pause is for how many minutes the agent asked to pause its heartbeats; 0 = it did not.
 	Pause int `json:"pause,omitempty"`
+	// Approve is set if the call was not made: it is not the one that was approved.
+	Approve *Approve `json:"approve,omitempty"`
 }
 
 // NameCallOwnTools is the name of the local activity CallOwnTools.

@@ -19,7 +19,7 @@ type RunMockIn struct {
 // RunMock has a function of the worker's program work in an agent's place. What it
 // returns is the agent's final text.
 func (a *Activities) RunMock(ctx context.Context, in RunMockIn) (GenerateOut, error) {
-	entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) { return j.mocked(ctx, in) })
+	_, entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) { return j.mocked(ctx, in) })
 	return generateOut(entries), err
 }
 
@@ -66,7 +66,7 @@ type ServeIn struct {
 // Serve is all that an agent of the pattern service does: its output is empty, and
 // what its stage hands on is up to the stage's hooks.
 func (a *Activities) Serve(ctx context.Context, in ServeIn) (GenerateOut, error) {
-	entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) {
+	_, entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) {
 		body := transcript.Body{Text: "{}"}
 		if j.stage().PostProcess == "" { // which checks what comes of it
 			body.Invalid = j.invalid(body.Text)

@@ -94,7 +94,7 @@ func (j *job) remember(ctx context.Context, calls []*toolCall) ([]transcript.Ent
 		result, err := c.recall(ctx, tools, tx)
 		return transcript.Body{
 			Text: result.Content, Call: &c.call, Status: string(result.Status), ErrorType: result.ErrorType, Size: len(result.Content),
-			Decision: c.in.Decision.said(),
+			Decision: c.in.Decision.said(), Digest: c.in.Decision.digest(),
 		}, err
 	})
 }
@@ -102,7 +102,8 @@ func (j *job) remember(ctx context.Context, calls []*toolCall) ([]transcript.Ent
 // recall makes one call of a memory tool.
 func (c *toolCall) recall(ctx context.Context, tools *tool.Set, tx memory.Tx) (tool.Result, error) {
 	decision, refusal := c.judge(tools)
-	if refusal != nil && refusal.Type != tool.ErrorInvalidArguments { // the tools have their own words for those
+	ownWords := refusal != nil && refusal.Type == tool.ErrorInvalidArguments && !tools.NeedsApproval(decision.Spec.Name)
+	if refusal != nil && !ownWords { // the tools have their own words for arguments, but nobody approves those that are wrong
 		return refusal.Result(), nil
 	}
 	return memory.Call(ctx, tx, decision.Spec.Name, c.call.Arguments)

@@ -39,7 +39,7 @@ type stepResult struct {
 
 // PlanResult joins what came of the steps into the agent's final text.
 func (a *Activities) PlanResult(ctx context.Context, in PlanResultIn) (GenerateOut, error) {
-	entries, err := a.once(ctx, in.Ref, 2, func(j *job) ([]transcript.Body, error) { return j.planResult(ctx, in) })
+	_, entries, err := a.once(ctx, in.Ref, 2, func(j *job) ([]transcript.Body, error) { return j.planResult(ctx, in) })
 	return generateOut(entries), err
 }
 

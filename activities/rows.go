@@ -184,7 +184,7 @@ func (g *generation) addInputs(ctx context.Context) error {
 
 // addReply writes down a reply: its calls get ids of ours and what the catalogue
 // says of them, so that nothing depends on what a provider calls them.
-func (g *generation) addReply(ctx context.Context, reply llm.Response, tools *tool.Set, compression *transcript.Compression, summaries *agent.Usage) {
+func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *transcript.Compression, summaries *agent.Usage) {
 	body := transcript.Body{
 		Text: reply.Content, Thinking: reply.Thinking, Finish: string(reply.Finish), Provider: g.provider().Name,
 		Model: reply.Model, Usage: usage(reply, compression.CompressedTokens, g.provider().Prices), SummaryUsage: summaries, Compression: compression,
@@ -200,32 +200,23 @@ func (g *generation) addReply(ctx context.Context, reply llm.Response, tools *to
 		reply.ToolCalls = reply.ToolCalls[:maxCalls]
 	}
 	for n, call := range reply.ToolCalls {
-		body.Calls = append(body.Calls, g.asked(ctx, tools, g.in.Iteration, n, call.Name, call.Arguments))
+		body.Calls = append(body.Calls, g.asked(tools, g.in.Iteration, n, call.Name, call.Arguments))
 	}
-	if len(body.Calls) == 0 {
-		if g.row.Prompt == prompt.Action {
-			body.Text, body.ActionsExecuted = prompt.ActionsExecuted(body.Text)
-		}
-		body.Invalid = g.invalid(body.Text)
+	if len(body.Calls) == 0 && g.row.Prompt == prompt.Action {
+		body.Text, body.ActionsExecuted = prompt.ActionsExecuted(body.Text)
 	}
 	g.add(transcript.KindReply, body)
 }
 
-// asked is the n-th call of an iteration's reply, with what the catalogue says of it.
-func (j *job) asked(ctx context.Context, tools *tool.Set, iteration, n int, name, arguments string) transcript.Call {
-	row := transcript.Call{ID: fmt.Sprintf("c%d_%d", iteration, n), Name: name, Arguments: arguments}
-	if decision, err := tools.Decide(name, arguments); decision.Spec.Name != "" {
-		spec := decision.Spec
-		row.Name, row.Risk, row.Class = spec.Name, spec.Risk, string(spec.Class())
-		if err == nil {
-			row.Queue = j.queue(spec.Name) // any worker can say no
-			row.Approval, row.Own = decision.NeedsApproval, spec.Own
-		}
-		if row.Approval {
-			row.Shown = j.shown(ctx, row)
-		}
+// asked is the n-th call of an iteration's reply, with what the catalogue says of the
+// tool. Nothing looks at the arguments yet: see judged.
+func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string) transcript.Call {
+	call := transcript.Call{ID: fmt.Sprintf("c%d_%d", iteration, n), Name: name, Arguments: arguments}
+	if spec, known := tools.Spec(name); known {
+		call.Name, call.Risk, call.Class = spec.Name, spec.Risk, string(spec.Class())
+		call.Queue, call.Own = j.queue(spec.Name), spec.Own
 	}
-	return row
+	return call
 }
 
 // usage is what the provider says the call took, or else our own count; input is

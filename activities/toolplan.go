@@ -24,8 +24,12 @@ type PlanCallsIn struct {
 // PlanCalls writes the steps of an earlier stage's plan down as the calls of a
 // reply, under the same policy; the workflow then has them made as a model's are.
 func (a *Activities) PlanCalls(ctx context.Context, in PlanCallsIn) (GenerateOut, error) {
-	entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) { return j.planCalls(ctx, in.Prior) })
-	return generateOut(entries), err
+	j, entries, err := a.once(ctx, in.Ref, 1, func(j *job) ([]transcript.Body, error) { return j.planCalls(ctx, in.Prior) })
+	if err != nil {
+		return GenerateOut{}, err
+	}
+	out, err := j.judged(ctx, entries)
+	return out, storeFailure(ended(ctx, err))
 }
 
 func (j *job) planCalls(ctx context.Context, prior []Source) (bodies []transcript.Body, err error) {
@@ -45,7 +49,7 @@ func (j *job) planCalls(ctx context.Context, prior []Source) (bodies []transcrip
 	}
 	reply := transcript.Body{}
 	for n, s := range steps {
-		reply.Calls = append(reply.Calls, j.asked(ctx, tools, 1, n, s.Tool, s.arguments()))
+		reply.Calls = append(reply.Calls, j.asked(tools, 1, n, s.Tool, s.arguments()))
 	}
 	return append(bodies, reply), nil
 }

@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -27,6 +28,19 @@ func (ownBuiltins) Call(ctx context.Context, _ agent.AgentPlan, call tool.Call) 
 	return builtin.PauseHeartbeats().Run(ctx, call), nil
 }
 
+// decided calls the n-th tool of the first reply after a decision.
+func (b *bench) decided(n int, d *activities.Decision) (out activities.CallToolOut) {
+	b.t.Helper()
+	value, err := b.env.ExecuteActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1, Call: n, Decision: d})
+	if err == nil {
+		err = value.Get(&out)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
 func (b *bench) callAs(iteration, n int, d *activities.Decision) transcript.Entry {
 	b.t.Helper()
 	if _, err := b.env.ExecuteActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: iteration, Call: n, Decision: d}); err != nil {
@@ -50,10 +64,13 @@ func TestACallThatNeedsApproval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	digest := func(args string) string {
+		return tool.Decision{Spec: labTools[0], Arguments: json.RawMessage(args)}.Digest()
+	}
 	want := []activities.Call{
-		{Name: "lab.read", Approve: &activities.Approve{ID: "c1_0", Risk: agent.RiskReadOnly, Arguments: `{"n":1}`}},
+		{Name: "lab.read", Approve: &activities.Approve{ID: "c1_0", Risk: agent.RiskReadOnly, Arguments: `{"n":1}`, Digest: digest(`{"n":1}`)}},
 		{Name: "lab.read"}, // nobody is asked about a call that cannot be made
-		{Name: "lab.read", Approve: &activities.Approve{ID: "c1_2", Risk: agent.RiskReadOnly, Arguments: `{"n":2}`}},
+		{Name: "lab.read", Approve: &activities.Approve{ID: "c1_2", Risk: agent.RiskReadOnly, Arguments: `{"n":2}`, Digest: digest(`{"n":2}`)}},
 	}
 	if diff := cmp.Diff(want, out.Calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -64,14 +81,19 @@ func TestACallThatNeedsApproval(t *testing.T) {
 	if e := b.callAs(1, 1, nil); e.ErrorType != tool.ErrorInvalidArguments {
 		t.Errorf("bad arguments: %+v", e.Body)
 	}
-	if e := b.callAs(1, 2, &activities.Decision{Approved: true, By: "Ada"}); e.Status != "success" || len(b.calls) != 1 {
+	if out := b.decided(2, &activities.Decision{Approved: true, By: "Ada", Digest: digest(`{"n":1}`)}); len(b.calls) != 0 {
+		t.Errorf("approved was another call: %+v, %d calls made", out, len(b.calls))
+	} else if diff := cmp.Diff(want[2].Approve, out.Approve); diff != "" {
+		t.Errorf("asked anew (-want +got):\n%s", diff)
+	}
+	if e := b.callAs(1, 2, &activities.Decision{Approved: true, By: "Ada", Digest: digest(`{"n":2}`)}); e.Status != "success" || len(b.calls) != 1 {
 		t.Errorf("approved: %+v, %d calls made", e.Body, len(b.calls))
 	}
 	entries, err := b.store.Entries(t.Context(), b.scope())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if intent := entries[len(entries)-2]; intent.Kind != transcript.KindCall || intent.Decision != "approved by Ada" {
+	if intent := entries[len(entries)-2]; intent.Kind != transcript.KindCall || intent.Decision != "approved by Ada" || intent.Digest != digest(`{"n":2}`) {
 		t.Errorf("the transcript says %+v", intent)
 	}
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -13,6 +16,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/inquest-dev/inquest/internal/reveal"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -58,7 +63,7 @@ func (c *cli) approvalsOf(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	return c.printWaiting(all, asJSON)
+	return errors.Join(c.whole(ctx, all), c.printWaiting(all, asJSON))
 }
 
 func waitingIn(t target, status workflows.Status) []waitingCall {
@@ -70,7 +75,7 @@ func (c *cli) approvals(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	return c.printWaiting(all, asJSON)
+	return errors.Join(c.whole(ctx, all), c.printWaiting(all, asJSON))
 }
 
 // askOne asks an investigation that runs for what of its status is wanted.
@@ -170,9 +175,57 @@ func (c *cli) printWaiting(all []waitingCall, asJSON bool) error {
 	fmt.Fprintln(w, "ID\tCALL\tTOOL\tRISK\tARGUMENTS\tEXPIRES IN")
 	for _, call := range all {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.CleanLine(call.ID), terminal.CleanLine(call.Call),
-			terminal.CleanLine(call.Tool), call.Risk, shorten(call.Arguments), expiresIn(call.Expires))
+			terminal.CleanLine(reveal.Name(call.Tool)), call.Risk, size(call.Approval), expiresIn(call.Expires))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, call := range all {
+		fmt.Fprintf(c.out, "\n%s %s\n  digest %s\n%s\n", terminal.CleanLine(call.Call), terminal.CleanLine(reveal.Name(call.Tool)),
+			call.Digest, indented(call.Approval))
+	}
+	return nil
+}
+
+// size is how much a person has to read of a call, which stands below the table.
+func size(a workflows.Approval) string { return fmt.Sprintf("%d bytes", max(a.Size, len(a.Arguments))) }
+
+// whole puts the arguments that are too long for a status in the place of their
+// beginnings, from the store.
+func (c *cli) whole(ctx context.Context, all []waitingCall) error {
+	long := func(call waitingCall) bool { return call.ArgumentsRef != "" }
+	if !slices.ContainsFunc(all, long) {
+		return nil
+	}
+	return c.withStore(ctx, func(st *store.Store) error {
+		if st == nil {
+			c.sayNoStore()
+			return nil
+		}
+		for n, call := range all {
+			if !long(call) {
+				continue
+			}
+			text, err := st.Blob(ctx, call.ArgumentsRef)
+			if err != nil {
+				c.say("starter: the arguments of %s: %v", call.Call, err)
+				continue
+			}
+			all[n].Arguments = string(text)
+		}
+		return nil
+	})
+}
+
+// indented are the arguments of a call, a line for each key; they are never cut in silence.
+func indented(a workflows.Approval) string {
+	const margin = "  "
+	var text bytes.Buffer
+	if json.Indent(&text, []byte(reveal.JSON(a.Arguments)), margin, "  ") != nil {
+		text.Reset()
+		text.WriteString(reveal.JSON(a.Arguments))
+	}
+	return margin + terminal.Clean(text.String()) + cutNotice(a)
 }
 
 // maxShown is how much of a text fits into a table, in characters.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 // decideFlags are those of the command decide.
 type decideFlags struct {
 	approve, deny, json bool
-	reason, by          string
+	reason, by, digest  string
 }
 
 func (c *cli) decideCommand() *cobra.Command {
@@ -29,7 +30,9 @@ func (c *cli) decideCommand() *cobra.Command {
 		Short: "Approve or deny a tool call that waits for a person",
 		Long: `Approve or deny a tool call that waits for a person. CALL is as approvals prints
 it, <execution>/<call>, or its last part alone if only one call has it. A call is
-decided once; a denied one is not made, and the agent is told the reason.`,
+decided once; a denied one is not made, and the agent is told the reason. With
+--digest, as approvals prints it, only the call is decided that was seen there: where
+another one has taken its place, the decision is refused.`,
 		Example: `  starter decide lab dig/Alpha/c1_0 --approve
   starter decide lab c1_1 --deny --reason "not on a Friday"`,
 		Args: exactly("ID", "CALL"),
@@ -42,6 +45,7 @@ decided once; a denied one is not made, and the agent is told the reason.`,
 	set.BoolVar(&f.deny, "deny", false, "do not have it made")
 	set.StringVar(&f.reason, "reason", "", "why; the agent is told")
 	set.StringVar(&f.by, "by", userName(), "who decides")
+	set.StringVar(&f.digest, "digest", "", "digest of the call that was seen")
 	set.BoolVar(&f.json, "json", false, "print the decision as JSON")
 	return cmd
 }
@@ -121,7 +125,7 @@ func (t target) decide(ctx context.Context, a workflows.Approval, f decideFlags)
 	defer cancel()
 	handle, err := t.client.UpdateWorkflow(sending, client.UpdateWorkflowOptions{
 		WorkflowID: a.WorkflowID, UpdateName: workflows.UpdateDecide, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{workflows.Decide{CallID: a.CallID, Approved: &f.approve, By: f.by, Reason: f.reason}},
+		Args: []any{workflows.Decide{CallID: a.CallID, Approved: &f.approve, By: f.by, Reason: f.reason, Digest: cmp.Or(f.digest, a.Digest)}},
 	})
 	if err == nil {
 		err = handle.Get(sending, &out)

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -71,7 +73,16 @@ func (c *cli) printQuestions(all []question, asJSON bool) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.CleanLine(q.ID), terminal.CleanLine(q.Name), q.Kind,
 			terminal.CleanLine(q.Stage), shorten(q.Text), expiresIn(q.Expires))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, q := range all {
+		if len([]rune(terminal.CleanLine(q.Text))) > maxShown || len(q.Data) > 0 { // the table has not all of it
+			fmt.Fprintf(c.out, "\n%s\n  %s\n%s\n", terminal.CleanLine(q.Name), strings.ReplaceAll(terminal.Clean(reveal.Text(q.Text)), "\n", "\n  "),
+				indented(workflows.Approval{Arguments: string(q.Data)}))
+		}
+	}
+	return nil
 }
 
 // printOpen prints the questions of an investigation, and how to answer them.

@@ -5,14 +5,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
 // waitingLine says that a call waits for a person, and how to decide it.
 func waitingLine(id string, a workflows.Approval) string {
-	return terminal.CleanLine(fmt.Sprintf("%s asks to call %s %s (risk %s); it is denied at %s. Decide: starter decide %s %s --approve (or --deny --reason …)",
-		a.Execution, a.Tool, shorten(a.Arguments), a.Risk, a.Expires.Local().Format(time.TimeOnly), shellWord(id), shellWord(callName(a))))
+	return terminal.CleanLine(fmt.Sprintf("%s asks to call %s %s%s (risk %s, digest %s); it is denied at %s. Decide: starter decide %s %s --approve (or --deny --reason …)",
+		a.Execution, reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, a.Expires.Local().Format(time.TimeOnly), shellWord(id), shellWord(callName(a))))
+}
+
+// cutNotice says that there is more of the arguments than is in a status.
+func cutNotice(a workflows.Approval) string {
+	if a.Size <= len(a.Arguments) {
+		return ""
+	}
+	return fmt.Sprintf("… (the first %d of %d bytes: `starter approvals` shows all, where the workers' store is)", len(a.Arguments), a.Size)
 }
 
 // questionLine says that a question waits for a person, and how to answer it.

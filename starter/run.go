@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 
@@ -16,6 +18,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -150,8 +153,13 @@ func (c *cli) printStarted(t target, asJSON bool) error {
 
 // printJSON prints v, indented, without spelling out <, > and &.
 func (c *cli) printJSON(v any) error {
-	enc := json.NewEncoder(c.out)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(c.out, reveal.Unseen(text.String())) // as JSON escapes: the same document
+	return err
 }

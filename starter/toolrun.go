@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
@@ -93,7 +94,8 @@ func (c *cli) approve(call *app.ToolCall, f toolRunFlags) error {
 	if file, ok := c.in.(*os.File); f.args == "-" || !ok || !terminal.IsTerminal(file) {
 		return usagef("a call of %s needs approval (risk %s): add --yes", name, call.Spec.Risk)
 	}
-	fmt.Fprintf(c.err, "Call %s %s (risk %s)? [y/N] ", terminal.CleanLine(name), shorten(string(call.Arguments)), call.Spec.Risk)
+	fmt.Fprintf(c.err, "Call %s %s (risk %s)? [y/N] ", terminal.CleanLine(reveal.Name(name)),
+		terminal.CleanLine(reveal.JSON(string(call.Arguments))), call.Spec.Risk)
 	line, err := bufio.NewReader(c.in).ReadString('\n')
 	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
 		return nil

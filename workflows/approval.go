@@ -51,8 +51,12 @@ func (a *approvals) check(d Decide) error {
 	if how, ok := a.decided[d.CallID]; ok {
 		return fmt.Errorf("call %q was decided already: %s", d.CallID, how)
 	}
-	if a.find(d.CallID) == nil {
+	waiting := a.find(d.CallID)
+	if waiting == nil {
 		return fmt.Errorf("no call %q waits for a decision", d.CallID)
+	}
+	if d.Digest != "" && d.Digest != waiting.Digest {
+		return fmt.Errorf("the call %q that waits is another one than you have seen: its digest is %s", d.CallID, waiting.Digest)
 	}
 	if len(d.Reason) > maxReason {
 		return fmt.Errorf("the reason is longer than %d bytes", maxReason)
@@ -75,32 +79,39 @@ func (a *approvals) settle(p *approval, d activities.Decision) {
 // serveDecisions registers the update that approves and denies calls.
 func (r *agentRun) serveDecisions(ctx workflow.Context) error {
 	decide := func(ctx workflow.Context, d Decide) (activities.Decision, error) {
-		out := activities.Decision{Approved: *d.Approved, By: d.By, Reason: d.Reason, At: workflow.Now(ctx)}
-		r.settle(ctx, r.approvals.find(d.CallID), out)
+		call := r.approvals.find(d.CallID)
+		out := activities.Decision{Approved: *d.Approved, By: d.By, Reason: d.Reason, At: workflow.Now(ctx), Digest: call.Digest}
+		r.settle(ctx, call, out)
 		return out, nil
 	}
 	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDecide, decide, workflow.UpdateHandlerOptions{
 		Validator:   r.approvals.check,
-		Description: `Approve or deny a tool call that waits. Input: {"call_id": "…", "approved": true or false, "by": "…", "reason": "…"}`,
+		Description: `Approve or deny a tool call that waits. Input: {"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}`,
 	})
 }
 
 // ask lists a reply's calls that need a person. All of them wait at once.
 func (r *agentRun) ask(ctx workflow.Context, calls []activities.Call) []*approval {
 	asked := make([]*approval, len(calls))
-	expires := workflow.Now(ctx).Add(orDefault(r.in.Agent.ApprovalTimeout.D(), defaultApproval))
 	for n, call := range calls {
-		if call.Approve == nil {
-			continue
+		if call.Approve != nil {
+			asked[n] = r.askFor(ctx, call.Name, *call.Approve)
 		}
-		asked[n] = &approval{Approval: Approval{
-			CallID: call.Approve.ID, Tool: call.Name, Risk: call.Approve.Risk, Arguments: call.Approve.Arguments,
-			Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID, Expires: expires,
-		}}
-		r.approvals.pending = append(r.approvals.pending, asked[n])
-		r.teller.changed()
 	}
 	r.noteCalls(ctx)
+	return asked
+}
+
+// askFor lists one call that needs a person, also one that waited before as another.
+func (r *agentRun) askFor(ctx workflow.Context, name string, call activities.Approve) *approval {
+	asked := &approval{Approval: Approval{
+		CallID: call.ID, Tool: name, Risk: call.Risk, Arguments: call.Arguments, ArgumentsRef: call.Ref, Size: call.Size, Digest: call.Digest,
+		Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
+		Expires: workflow.Now(ctx).Add(orDefault(r.in.Agent.ApprovalTimeout.D(), defaultApproval)),
+	}}
+	delete(r.approvals.decided, call.ID)
+	r.approvals.pending = append(r.approvals.pending, asked)
+	r.teller.changed()
 	return asked
 }
 

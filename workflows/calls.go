@@ -71,14 +71,26 @@ func (b *batch) own() (own []int) {
 // run runs one call, once a person has approved it if one has to.
 func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call activities.Call) *activities.Input {
 	in := activities.CallToolIn{Ref: b.in.Ref, Iteration: b.state.Iteration, Call: n}
-	if b.asked[n] != nil {
-		in.Decision = b.await(ctx, b.asked[n])
-		if !in.Decision.Approved {
-			return denied(in, call)
+	for {
+		if b.asked[n] != nil {
+			in.Decision = b.await(ctx, b.asked[n])
+			if !in.Decision.Approved {
+				return denied(in, call)
+			}
 		}
+		lost, anew := b.make(ctx, slots, in, call)
+		if anew == nil {
+			return lost
+		}
+		b.asked[n] = b.askFor(ctx, call.Name, *anew) // what was approved is not what would be made
+		b.noteCalls(ctx)
 	}
+}
+
+// make makes one call. anew is what a person has to approve first.
+func (b *batch) make(ctx workflow.Context, slots workflow.Semaphore, in activities.CallToolIn, call activities.Call) (lost *activities.Input, anew *activities.Approve) {
 	if slots.Acquire(ctx, 1) != nil {
-		return nil
+		return nil, nil
 	}
 	defer slots.Release(1)
 	var out activities.CallToolOut
@@ -89,10 +101,10 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 		})
 	})
 	if err != nil {
-		return b.lost(n, err)
+		return b.lost(in.Call, err), nil
 	}
 	b.pause(ctx, out.Pause)
-	return nil
+	return nil, out.Approve
 }
 
 // runOwn runs the calls that touch only our own store.

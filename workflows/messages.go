@@ -169,6 +169,9 @@ type Decide struct {
 	Approved *bool  `json:"approved"`
 	By       string `json:"by,omitempty"`
 	Reason   string `json:"reason,omitempty"`
+	// Digest is that of the call that the person has seen. A decision about another one is refused; "" = it
+	// is about whichever waits.
+	Digest string `json:"digest,omitempty"`
 }
 
 // Approval is a tool call that waits for a person.
@@ -176,9 +179,14 @@ type Approval struct {
 	CallID    string     `json:"call_id"` // unique within the execution
 	Tool      string     `json:"tool"`
 	Risk      agent.Risk `json:"risk,omitempty"`
-	Arguments string     `json:"arguments,omitempty"` // the beginning of them
-	Agent     string     `json:"agent"`
-	Execution string     `json:"execution"`
+	Arguments string     `json:"arguments,omitempty"` // canonical JSON, masked, with deceiving characters marked
+	// ArgumentsRef names all of the arguments in the store, Size bytes, where they are longer.
+	ArgumentsRef string `json:"arguments_ref,omitempty"`
+	Size         int    `json:"size,omitempty"`
+	// Digest is that of the call: its server, tool, definition and arguments.
+	Digest    string `json:"digest,omitempty"`
+	Agent     string `json:"agent"`
+	Execution string `json:"execution"`
 	// WorkflowID takes the update "decide".
 	WorkflowID string    `json:"workflow_id"`
 	Expires    time.Time `json:"expires"` // then it counts as denied

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
 // teller tells a workflow's parent what it waits for, one message after the other,
@@ -80,10 +82,22 @@ func hear(ctx workflow.Context, keep func(Waiting)) {
 func approvalList(waiting []Approval) string {
 	var b strings.Builder
 	for _, a := range waiting {
-		b.WriteString(fmt.Sprintf("\n**approve?** %s %s · risk %s · until %s · update `%s` of workflow `%s`, call_id `%s`\n",
-			verbatim(a.Tool, 100), verbatim(a.Arguments, 300), a.Risk, a.Expires.UTC().Format(time.RFC3339), UpdateDecide, a.WorkflowID, a.CallID))
+		b.WriteString(fmt.Sprintf("\n**approve?** %s %s%s · digest `%s` · risk %s · until %s · update `%s` of workflow `%s`, call_id `%s`\n",
+			verbatim(reveal.Name(a.Tool), 300), verbatim(a.Arguments, maxArgumentsNoted), a.more(maxArgumentsNoted), a.Digest, a.Risk, a.Expires.UTC().Format(time.RFC3339), UpdateDecide, a.WorkflowID, a.CallID))
 	}
 	return b.String()
+}
+
+// maxArgumentsNoted is how much of a call's arguments stands in the details of a
+// workflow, in bytes: Temporal takes 20 KB, and several calls may wait.
+const maxArgumentsNoted = 2000
+
+// more says how much of the arguments is not among the first n bytes; "" = nothing.
+func (a Approval) more(n int) string {
+	if size := max(a.Size, len(a.Arguments)); size > min(n, len(a.Arguments)) {
+		return fmt.Sprintf(" (the beginning of %d bytes; `starter approvals` shows all)", size)
+	}
+	return ""
 }
 
 // outageList says in Markdown which providers are waited for.

@@ -3,21 +3,28 @@ package terminal
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
 // Clean makes text from outside (models, tools, servers) harmless to print:
 // control characters, which could move the cursor, change the terminal's state
-// or hide what is there, become visible signs, as do the characters that turn
-// the direction of writing; invalid UTF-8 becomes U+FFFD. Line feeds and tabs stay.
+// or hide what is there, become visible signs; of those that nobody sees or that turn
+// the direction of writing, the code points are shown; invalid UTF-8 becomes U+FFFD.
+// Line feeds and tabs stay.
 func Clean(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return strings.Map(visible, strings.ToValidUTF8(text, string(utf8.RuneError)))
+	text = strings.Map(sign, strings.ToValidUTF8(text, string(utf8.RuneError)))
+	if strings.IndexFunc(text, reveal.Hidden) < 0 {
+		return text
+	}
+	return reveal.Unseen(text)
 }
 
 // controlPictures is where Unicode has a sign for each control character.
 const controlPictures = 0x2400
 
-func visible(r rune) rune {
+func sign(r rune) rune {
 	switch {
 	case r == '\n' || r == '\t':
 		return r
@@ -25,15 +32,8 @@ func visible(r rune) rune {
 		return controlPictures + r
 	case r == 0x7f:
 		return '␡'
-	case r >= 0x80 && r < 0xa0, turns(r), r == 0x2028, r == 0x2029:
-		return utf8.RuneError
 	}
 	return r
-}
-
-// turns reports whether a character changes the direction of the text after it.
-func turns(r rune) bool {
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
 }
 
 // CleanLine is Clean for what has to stay on one line.

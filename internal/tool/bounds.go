@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"regexp/syntax"
 
-	"github.com/inquest-dev/inquest/internal/visible"
+	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
 // Limits of what a server may say of its tools. A tool past one of them cannot be
@@ -47,7 +47,7 @@ func (s Spec) excess() string {
 		return "it has no name"
 	case len(s.Name) > maxName:
 		return fmt.Sprintf("its name is longer than %d bytes", maxName)
-	case visible.Hides(s.Name):
+	case reveal.Hides(s.Name):
 		return "its name has characters that nobody sees"
 	case len(s.Description) > maxDescription:
 		return fmt.Sprintf("its description is longer than %d KB", maxDescription>>10)

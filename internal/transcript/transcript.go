@@ -120,6 +120,8 @@ type Body struct {
 	Pause int `json:"pause,omitempty"`
 	// Decision is what a person said about a call, in words.
 	Decision string `json:"decision,omitempty"`
+	// Digest is that of the call that was decided: see tool.Decision.
+	Digest string `json:"digest,omitempty"`
 	// Blob names the whole of a text that was too large to stand here; Size is its length in bytes.
 	Blob string `json:"blob,omitempty"`
 	Size int    `json:"size,omitempty"`
@@ -154,10 +156,6 @@ type Call struct {
 	Risk      agent.Risk `json:"risk,omitempty"`
 	Class     string     `json:"class,omitempty"` // tool.Idempotency
 	Queue     string     `json:"queue,omitempty"`
-	// Approval: a person has to approve the call before it is made.
-	Approval bool `json:"approval,omitempty"`
-	// Shown is the beginning of the arguments, masked, for who has to approve.
-	Shown string `json:"shown,omitempty"`
 	// Own: the tool touches only our own store.
 	Own bool `json:"own,omitempty"`
 }

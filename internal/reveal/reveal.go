@@ -1,9 +1,10 @@
-// Package visible makes characters visible that deceive who reads a text: those that
+// Package reveal makes characters visible that deceive who reads a text: those that
 // nobody sees, and those that look like others. They become their code points, as in
 // JSON: \u200b.
-package visible
+package reveal
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
@@ -19,6 +20,22 @@ func unseen(r rune) bool {
 	const brailleBlank = 0x2800
 	return !unicode.IsPrint(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) ||
 		unicode.Is(unicode.Variation_Selector, r) || r == brailleBlank
+}
+
+// Hidden reports whether a character takes no room, or is blank without being a space.
+// One that only says how the character before it is drawn is none.
+func Hidden(r rune) bool {
+	const drawnAsEmoji = 0xfe0f
+	return unseen(r) && !unicode.Is(unicode.Zs, r) && r != drawnAsEmoji
+}
+
+// Unseen writes the code points of what is hidden in a text, for reading.
+func Unseen(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		write(&out, r, Hidden(r))
+	}
+	return out.String()
 }
 
 // Text writes the code points of what nobody sees, and of letters in words of more than
@@ -51,6 +68,41 @@ func Name(text string) string {
 		write(&out, r, r > unicode.MaxASCII || unseen(r))
 	}
 	return out.String()
+}
+
+// JSON is Text for a JSON document, which stays the same one, and Name for its keys.
+func JSON(text string) string {
+	if !json.Valid([]byte(text)) {
+		return Text(text)
+	}
+	var out strings.Builder
+	for {
+		begin := strings.IndexByte(text, '"')
+		if begin < 0 {
+			return out.String() + text
+		}
+		out.WriteString(text[:begin])
+		end := begin + 1
+		for ; text[end] != '"'; end++ {
+			if text[end] == '\\' {
+				end++
+			}
+		}
+		mark := Text
+		if strings.HasPrefix(strings.TrimLeft(text[end+1:], " \t\r\n"), ":") {
+			mark = Name
+		}
+		for n, part := range strings.Split(text[begin:end+1], `\`) { // the n of \n is in no word
+			if n > 0 && part != "" {
+				out.WriteString(`\` + part[:1])
+				part = part[1:]
+			} else if n > 0 {
+				out.WriteByte('\\')
+			}
+			out.WriteString(mark(part))
+		}
+		text = text[end+1:]
+	}
 }
 
 // inWord: names of hosts and files count as one word.

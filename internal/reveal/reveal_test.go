@@ -1,12 +1,14 @@
-package visible_test
+package reveal_test
 
 import (
 	"encoding/json"
+	"reflect"
+	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/inquest-dev/inquest/internal/visible"
+	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
 func TestText(t *testing.T) {
@@ -29,12 +31,27 @@ func TestText(t *testing.T) {
 		"x\ufe0f":                          `x\ufe0f`,
 		"\xff":                             "\uFFFD",
 	} {
-		if got := visible.Text(text); got != want {
+		if got := reveal.Text(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
-	if got := visible.Name("s.r\u0435ad\u200b"); got != `s.r\u0435ad\u200b` {
+	if got := reveal.Name("s.r\u0435ad\u200b"); got != `s.r\u0435ad\u200b` {
 		t.Errorf("a name is %q", got)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"a":"x","nаme":["а b","gоogle.com"]}`: `{"a":"x","n\u0430me":["а b","g\u043eogle.com"]}`,
+		`{"a":"1\nпривет\\n\"​"}`:               `{"a":"1\nпривет\\n\"\u200b"}`,
+		`{"п": 1}`:                              `{"\u043f": 1}`,
+		"not JSON ​":                            `not JSON \u200b`,
+		`"C:\\\\"`:                              `"C:\\\\"`,
+	} {
+		if got := reveal.JSON(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
 	}
 }
 
@@ -44,19 +61,20 @@ func FuzzText(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		marked, name := visible.Text(text), visible.Name(text)
-		if visible.Hides(marked) || visible.Hides(name) || !utf8.ValidString(marked) {
-			t.Errorf("%q is %q and as a name %q", text, marked, name)
+		shown, name := reveal.Text(text), reveal.Name(text)
+		if reveal.Hides(shown) || reveal.Hides(name) || !utf8.ValidString(shown) {
+			t.Errorf("%q is %q and as a name %q", text, shown, name)
 		}
 		for _, r := range name {
 			if r > unicode.MaxASCII && r != utf8.RuneError {
 				t.Errorf("the name %q has %q", name, r)
 			}
 		}
+		document := reveal.JSON(text)
 		var before, after any
-		if json.Unmarshal([]byte(text), &before) == nil && utf8.ValidString(text) {
-			if err := json.Unmarshal([]byte(marked), &after); err != nil && !visible.Hides(text) {
-				t.Errorf("JSON %q is %q: %v", text, marked, err)
+		if utf8.ValidString(text) && json.Unmarshal([]byte(text), &before) == nil && !strings.ContainsAny(text, "\u2028\u2029\u00a0\u3000") {
+			if err := json.Unmarshal([]byte(document), &after); err != nil || reveal.Hides(document) || !reflect.DeepEqual(before, after) {
+				t.Errorf("JSON %q is %q: %v", text, document, err)
 			}
 		}
 	})

@@ -1,0 +1,85 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/reveal"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// judged is what the workflow needs of a reply that is in the transcript: also whether
+// it is what was asked for, and which of its calls a person has to approve. Only now does
+// anybody look into what the model wrote. Whatever comes of that, the reply is there, and
+// is not paid for once more.
+func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateOut, error) {
+	out := generateOut(entries)
+	n := slices.IndexFunc(entries, func(e transcript.Entry) bool { return e.Kind == transcript.KindReply })
+	if n < 0 {
+		return out, nil
+	}
+	reply := entries[n]
+	if len(reply.Calls) == 0 {
+		out.Invalid = j.invalid(reply.Text)
+		return out, nil
+	}
+	if j.tools == nil {
+		if _, _, err := j.offeredNow(ctx); err != nil {
+			return out, err
+		}
+	}
+	for _, call := range reply.Calls {
+		judged, err := j.judgedCall(ctx, call, maxShownTogether/len(reply.Calls))
+		if err != nil {
+			return out, err
+		}
+		out.Calls = append(out.Calls, judged)
+	}
+	return out, nil
+}
+
+// How much of the arguments of calls that a person approves goes into history, in
+// bytes: of one call, and of those of a reply together. The whole is in the store.
+const (
+	maxShown         = 4 << 10
+	maxShownTogether = 16 << 10
+)
+
+// judgedCall is what the workflow needs of a call. Of one that is refused, any worker
+// can say so, and nobody is asked about it.
+func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (Call, error) {
+	decision, err := j.tools.Decide(call.Name, call.Arguments)
+	if err != nil {
+		return Call{Name: call.Name}, nil
+	}
+	out := Call{Name: call.Name, Queue: call.Queue, Own: call.Own}
+	if decision.NeedsApproval {
+		out.Approve, err = j.approve(ctx, call, decision, min(limit, maxShown))
+	}
+	return out, err
+}
+
+// approve is what a person is shown of a call: all of it, as it would be made, without
+// secrets, and with marks where characters deceive.
+func (j *job) approve(ctx context.Context, call transcript.Call, decision tool.Decision, limit int) (*Approve, error) {
+	text := string(decision.Arguments)
+	masker, err := j.maskers.get(j.agent.MaskingOf(decision.Spec.Name, j.plan.AlertMasking))
+	if err == nil {
+		text, err = maskText(ctx, masker, text)
+	}
+	if err != nil {
+		text = "(they cannot be masked, and are not shown)"
+	}
+	text = reveal.JSON(text)
+	out := &Approve{ID: call.ID, Risk: call.Risk, Arguments: text, Digest: decision.Digest()}
+	if len(text) <= limit {
+		return out, nil
+	}
+	out.Arguments, out.Size = tool.Clip(text, limit), len(text)
+	if out.Ref, err = j.Blobs.PutBlob(ctx, []byte(text)); err != nil {
+		return nil, fmt.Errorf("keep the arguments of %s: %w", call.Name, err)
+	}
+	return out, nil
+}

@@ -27,7 +27,7 @@ import (
 func risky(investigation string) []workflows.Approval {
 	call := func(execution, id, tool, arguments string, left time.Duration) workflows.Approval {
 		return workflows.Approval{
-			CallID: id, Tool: tool, Risk: agent.RiskHigh, Arguments: arguments, Agent: "LogAgent", Execution: execution,
+			CallID: id, Tool: tool, Risk: agent.RiskHigh, Arguments: arguments, Digest: "d1" + strings.TrimPrefix(id, "c1_"), Agent: "LogAgent", Execution: execution,
 			WorkflowID: investigation + "/" + execution, Expires: time.Now().Add(left),
 		}
 	}
@@ -63,10 +63,15 @@ func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context, in *workflowse
 		reply.Outcome.Value = &updatepb.Outcome_Failure{Failure: temporal.GetDefaultFailureConverter().ErrorToFailure(refused)}
 		return reply, nil
 	}
+	if want := "d1" + strings.TrimPrefix(d.CallID, "c1_"); d.Digest != want {
+		refused := temporal.NewApplicationError(fmt.Sprintf("the call %q that waits is another one than you have seen: its digest is %s", d.CallID, want), "")
+		reply.Outcome.Value = &updatepb.Outcome_Failure{Failure: temporal.GetDefaultFailureConverter().ErrorToFailure(refused)}
+		return reply, nil
+	}
 	if run.decided == nil {
 		run.decided = map[string]activities.Decision{}
 	}
-	run.decided[key] = activities.Decision{Approved: *d.Approved, By: d.By, Reason: d.Reason}
+	run.decided[key] = activities.Decision{Approved: *d.Approved, By: d.By, Reason: d.Reason, Digest: d.Digest}
 	reply.Outcome.Value = &updatepb.Outcome_Success{Success: payloads(run.decided[key])}
 	return reply, nil
 }

@@ -68,7 +68,7 @@ func (c *cli) toolboxOf(ctx context.Context, cfg *config.Config) (*app.Toolbox, 
 		c.say("warning: the tools of the workers' program are not known: %v", err)
 	}
 	return app.NewToolbox(app.ToolboxOptions{
-		Config: cfg, Rates: rates{c}, Keeper: app.Keeper(), Elsewhere: elsewhere, Logger: slog.New(slog.DiscardHandler),
+		Config: cfg, Rates: rates{c}, Offers: offers{c}, Keeper: app.Keeper(), Elsewhere: elsewhere, Logger: slog.New(slog.DiscardHandler),
 	}), nil
 }
 
@@ -98,6 +98,20 @@ func (r rates) Reserve(ctx context.Context, res ratelimit.Reservation) (wait tim
 		return err
 	})
 	return wait, err
+}
+
+// offers are those that the workers' store knows.
+type offers struct{ cli *cli }
+
+// LastOffer is what a server offered last; nothing where there is no store.
+func (o offers) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
+	err = o.cli.withStore(ctx, func(st *store.Store) error {
+		if st != nil {
+			offer, err = st.LastOffer(ctx, server)
+		}
+		return err
+	})
+	return offer, err
 }
 
 // toolError marks what is wrong with the command line.

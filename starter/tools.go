@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -31,7 +32,8 @@ func (c *cli) toolsCommand() *cobra.Command {
 here, and those that are built in. With --agent, only what that agent is offered,
 by its definition: servers that chains and stages add are not known here. RISK FROM
 says whose word the risk is, ASKS whether a person decides on each call. A server that
-cannot be reached is a warning.`,
+cannot be reached is a warning, and so are a tool that cannot be used, and what a
+server says otherwise than when an execution of the workers' store last asked it.`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.tools(cmd.Context(), f) },
 	}
@@ -87,7 +89,7 @@ func (c *cli) printTools(tools []app.ToolInfo) error {
 	for _, t := range tools {
 		asks := map[bool]string{true: "a person", false: "nobody"}[t.NeedsApproval]
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			terminal.CleanLine(t.Name), t.Type, t.Risk, t.RiskFrom, t.Idempotency, asks, shorten(t.Description))
+			terminal.CleanLine(reveal.Name(t.Name)), t.Type, t.Risk, t.RiskFrom, t.Idempotency, asks, shorten(t.Description))
 	}
 	return w.Flush()
 }

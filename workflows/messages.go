@@ -169,8 +169,8 @@ type Decide struct {
 	Approved *bool  `json:"approved"`
 	By       string `json:"by,omitempty"`
 	Reason   string `json:"reason,omitempty"`
-	// Digest is that of the call that the person has seen. A decision about another one is refused; "" = it
-	// is about whichever waits.
+	// Digest is that of the call that the person has seen. A decision about another one
+	// is refused; "" = it is about whichever waits.
 	Digest string `json:"digest,omitempty"`
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
@@ -29,6 +30,13 @@ type ToolboxOptions struct {
 	// Elsewhere are tools of the workers' program, which cannot run here.
 	Elsewhere []tool.Spec
 	Logger    *slog.Logger
+	// Offers knows what servers offered when an execution last asked them; nil = nobody does.
+	Offers Offers
+}
+
+// Offers is what servers offered; a *store.Store is.
+type Offers interface {
+	LastOffer(ctx context.Context, server string) (tool.Catalogue, error)
 }
 
 // Rates keeps places in the sliding windows of agents and tools; a *store.Store does.
@@ -55,12 +63,13 @@ type Toolbox struct {
 	policy   *tool.Policy
 	builtins builtins
 	rates    Rates
+	offers   Offers
 }
 
 // NewToolbox returns a toolbox that has not reached any server yet. Close it.
 func NewToolbox(opts ToolboxOptions) *Toolbox {
 	return &Toolbox{
-		config: opts.Config, rates: opts.Rates, policy: tool.NewPolicy(opts.Logger),
+		config: opts.Config, rates: opts.Rates, offers: opts.Offers, policy: tool.NewPolicy(opts.Logger),
 		builtins: builtins{results: noResults{}, code: elsewhere(opts.Elsewhere), keeper: opts.Keeper},
 		pool:     mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger}),
 	}
@@ -120,15 +129,17 @@ func (b *Toolbox) user(name string) (user, error) {
 }
 
 // List returns the tools that the policy offers to an agent, "" for all tools, of
-// one type, "" for both. Servers that could not be asked are in unreached.
-func (b *Toolbox) List(ctx context.Context, agentName string, kind ToolType) (tools []ToolInfo, unreached []error, err error) {
+// one type, "" for both. Servers that could not be asked, tools that cannot be used, and
+// what a server says otherwise than before are in troubles.
+func (b *Toolbox) List(ctx context.Context, agentName string, kind ToolType) (tools []ToolInfo, troubles []error, err error) {
 	u, err := b.user(agentName)
 	if err != nil {
 		return nil, nil, err
 	}
 	var catalogues []tool.Catalogue
 	if kind != ToolCode {
-		catalogues, unreached = b.catalogues(ctx, u.plan.Servers)
+		catalogues, troubles = b.catalogues(ctx, u.plan.Servers)
+		troubles = append(troubles, b.troubles(ctx, catalogues)...)
 	}
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
@@ -149,7 +160,29 @@ func (b *Toolbox) List(ctx context.Context, agentName string, kind ToolType) (to
 			tools = append(tools, info)
 		}
 	}
-	return tools, unreached, nil
+	return tools, troubles, nil
+}
+
+// troubles are what people should know of tools that were listed.
+func (b *Toolbox) troubles(ctx context.Context, catalogues []tool.Catalogue) (all []error) {
+	for _, c := range catalogues {
+		for _, spec := range c.Tools {
+			if spec.Unusable != "" {
+				all = append(all, fmt.Errorf("tool %s cannot be used: %s", reveal.Name(spec.Name), spec.Unusable))
+			}
+		}
+		if b.offers == nil || len(c.Tools) == 0 {
+			continue
+		}
+		last, err := b.offers.LastOffer(ctx, c.Server)
+		if err != nil {
+			all = append(all, fmt.Errorf("what server %s offered before is not known: %w", c.Server, err))
+		}
+		for _, line := range tool.Changes(last.Tools, c.Tools) {
+			all = append(all, fmt.Errorf("server %s says something else than an execution was told: %s", c.Server, reveal.Text(line)))
+		}
+	}
+	return all
 }
 
 func (b *Toolbox) set(u user, catalogues []tool.Catalogue) *tool.Set {

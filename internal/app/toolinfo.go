@@ -32,6 +32,8 @@ type ToolInfo struct {
 	Risk        agent.Risk       `json:"risk"`
 	RiskFrom    tool.Source      `json:"risk_from"`
 	Idempotency tool.Idempotency `json:"idempotency"`
+	// Definition is a hash of what the tool's server says of it.
+	Definition string `json:"definition"`
 	// NeedsApproval: a person decides on each call.
 	NeedsApproval bool `json:"needs_approval"`
 }
@@ -54,6 +56,7 @@ func describe(spec tool.Spec) ToolInfo {
 		Name: spec.Name, Type: ToolCode, Module: builtinModule, Description: spec.Description,
 		Parameters: parameters(spec.Schema), InputSchema: spec.Schema,
 		Risk: cmp.Or(spec.Risk, agent.RiskUnknown), RiskFrom: cmp.Or(spec.RiskFrom, tool.SourceProgram), Idempotency: spec.Class(),
+		Definition: spec.Definition(),
 	}
 	if server, _ := tool.Split(spec.Name); server != "" {
 		info.Type, info.Server, info.Module = ToolMCP, server, ""

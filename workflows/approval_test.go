@@ -215,3 +215,35 @@ func statusOf(t *testing.T, env *testsuite.TestWorkflowEnvironment) (s Status) {
 	}
 	return s
 }
+
+// What runs is what was approved: a decision about another call is refused, and where
+// the call would be another one than was approved, people are asked anew.
+func TestApprovalOfAnotherCall(t *testing.T) {
+	t.Parallel()
+	yes := true
+	asked := askApproval("a")
+	asked.Calls[0].Approve.Digest = "d1"
+	f := &fake{model: script(asked, say("x"))}
+	f.tool = func(in activities.CallToolIn) (activities.CallToolOut, error) {
+		if in.Decision.Digest == "d2" {
+			return activities.CallToolOut{Status: "success"}, nil
+		}
+		return activities.CallToolOut{Approve: &activities.Approve{ID: "c1_0", Digest: "d2", Arguments: "{}"}}, nil
+	}
+	env := newEnv(t, f)
+	refused := map[string]*string{}
+	for at, digest := range map[int]string{1: "d2", 2: "d1", 3: "d1", 4: "d2"} {
+		env.RegisterDelayedCallback(func() {
+			refused[fmt.Sprint(at)] = decide(t, env, Decide{CallID: "c1_0", Approved: &yes, By: "Ada", Digest: digest})
+		}, time.Duration(at)*time.Minute)
+	}
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || len(f.called) != 2 {
+		t.Fatalf("%d calls were tried; %+v", len(f.called), got)
+	}
+	for at, want := range map[string]string{"1": "its digest is d1", "2": "", "3": "its digest is d2", "4": ""} {
+		if got := *refused[at]; (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("decision %s: refused with %q, want %q", at, got, want)
+		}
+	}
+}

@@ -139,8 +139,8 @@ func write(out *strings.Builder, r rune, marked bool) {
 		out.WriteRune(r)
 	case r > 0xffff:
 		high, low := utf16.EncodeRune(r)
-		fmt.Fprintf(out, `\u%04x\u%04x`, high, low)
+		out.WriteString(fmt.Sprintf(`\u%04x\u%04x`, high, low))
 	default:
-		fmt.Fprintf(out, `\u%04x`, r)
+		out.WriteString(fmt.Sprintf(`\u%04x`, r))
 	}
 }

@@ -94,7 +94,7 @@ func testPostgresOpenAtOnce(t *testing.T, server *postgrestest.Server) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("%d entries, error %v", len(entries), err)
 	}
-	if n := strings.Count(log.String(), `msg="store migrated" version=1`); n != 1 {
+	if n := strings.Count(log.String(), `msg="store migrated" version=1`+"\n"); n != 1 {
 		t.Errorf("migrated %d times:\n%s", n, &log)
 	}
 }

@@ -38,6 +38,7 @@ func TestDescribe(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			tt.want.Definition = tt.spec.Definition()
 			if diff := cmp.Diff(tt.want, describe(tt.spec)); diff != "" {
 				t.Error(diff)
 			}

@@ -80,7 +80,7 @@ func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
 
 // numbersAtHand is withNumbers for a status that people ask for because the store is away.
 func (c *cli) numbersAtHand(ctx context.Context, status *workflows.Status, agents map[string]workflows.AgentStatus) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	err := c.withNumbers(ctx, status, agents)
 	if _, wrong := errors.AsType[*command.UsageError](err); err == nil || wrong {

@@ -156,7 +156,7 @@ func TestStallOfSQLite(t *testing.T) {
 	pass()
 	began := time.Now()
 	var status workflows.Status
-	for deadline := began.Add(15 * time.Second); !strings.HasPrefix(status.WaitingFor, "the store, since "); {
+	for deadline := began.Add(patience); !strings.HasPrefix(status.WaitingFor, "the store, since "); {
 		if time.Now().After(deadline) {
 			t.Fatalf("nobody is told that the store is waited for: %+v", status)
 		}

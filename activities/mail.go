@@ -55,6 +55,44 @@ func (a *Activities) post(ctx context.Context, in PostIn) error {
 	}, in.Stages)
 }
 
+// NoticeIn puts what people should know into an investigation's transcript.
+type NoticeIn struct {
+	Investigation string `json:"investigation"`
+	Plan          string `json:"plan"`
+	// Source is the workflow that says it, as in a transcript.Letter: "" is the
+	// investigation. Ordinal counts what it has said so.
+	Source  string `json:"source,omitempty"`
+	Ordinal int    `json:"ordinal"`
+	Text    string `json:"text"`
+}
+
+// Notice puts what people should know into the transcript, masked.
+func (a *Activities) Notice(ctx context.Context, in NoticeIn) error {
+	ctx, stop := a.attend(ctx)
+	defer stop()
+	return storeFailure(ended(ctx, a.notice(ctx, in)))
+}
+
+func (a *Activities) notice(ctx context.Context, in NoticeIn) error {
+	plan, err := a.plan(ctx, in.Plan)
+	if err != nil {
+		return err
+	}
+	text, err := a.maskData(ctx, plan, "guidance", in.Text)
+	if err != nil {
+		return err
+	}
+	info := activity.GetInfo(ctx)
+	_, err = a.Transcripts.Append(ctx, transcript.Step{
+		Scope:  transcript.Scope{Investigation: in.Investigation, Execution: in.Source},
+		Writer: transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: info.ActivityID},
+		Rows: []transcript.Row{{
+			Key: transcript.Key{Iteration: in.Ordinal}, Kind: transcript.KindNotice, Body: transcript.Body{Text: text},
+		}},
+	})
+	return err
+}
+
 // addMail writes down what people have said to the agent, if there is something.
 func (g *generation) addMail(ctx context.Context) error {
 	if g.unread == 0 {

@@ -111,6 +111,7 @@ const (
 	InputRepair    InputKind = "repair"    // the last reply is not what the contract asks for: Text says why
 	InputMessage   InputKind = "message"   // a person's turn in a conversation: Text, or else Update and Run; By
 	InputHeartbeat InputKind = "heartbeat" // nobody has spoken in a conversation for a while
+	InputNotice    InputKind = "notice"    // what people should know and the model is not told: Text
 	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text
 )
 

@@ -174,6 +174,12 @@ func (g *generation) addInputs(ctx context.Context) error {
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Repair(input.Text)})
 		case InputAwake:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Awake})
+		case InputNotice:
+			text, err := g.maskData(ctx, g.plan, "guidance", input.Text)
+			if err != nil {
+				return err
+			}
+			g.add(transcript.KindNotice, transcript.Body{Text: text})
 		case InputFallback:
 			text := fmt.Sprintf("The model failed (%s: %s); %s takes over.", input.ErrorType, input.Text, g.provider().Model)
 			g.add(transcript.KindFallback, transcript.Body{Text: text, ErrorType: input.ErrorType})

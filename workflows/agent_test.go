@@ -218,7 +218,8 @@ func TestGuidanceForAnAgentItself(t *testing.T) {
 	env := newEnv(t, f)
 	var status AgentStatus
 	f.model = func(activities.GenerateIn) (activities.GenerateOut, error) {
-		env.SignalWorkflow(SignalGuide, Guide{Text: "look at the database", Agent: "B", By: "Ada"})
+		env.SignalWorkflow(SignalGuide, Guide{Text: "look at the database", Agent: "A", By: "Ada"})
+		env.SignalWorkflow(SignalGuide, Guide{Text: "x", Agent: "B"})
 		env.SignalWorkflow(SignalGuide, Guide{Text: strings.Repeat("x", MaxGuide+1)})
 		env.SignalWorkflow(SignalGuide, "and at the disks")
 		return say("x"), nil
@@ -234,7 +235,8 @@ func TestGuidanceForAnAgentItself(t *testing.T) {
 		t.Errorf("posted (-want +got):\n%s", diff)
 	}
 	value, err := env.QueryWorkflow(QueryStatus)
-	if err != nil || value.Get(&status) != nil || len(status.Undelivered) != 1 || !strings.Contains(status.Undelivered[0], "16384") {
+	if err != nil || value.Get(&status) != nil || len(status.Undelivered) != 2 ||
+		!strings.Contains(status.Undelivered[0], "this is agent A") || !strings.Contains(status.Undelivered[1], "16384") {
 		t.Errorf("status %+v, %v", status, err)
 	}
 }

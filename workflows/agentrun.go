@@ -45,7 +45,8 @@ type agentRun struct {
 	steering Steering
 	signals  *signals
 	doing    string
-	refused  []string // why letters could not be taken
+	refused  []string // why signals came to nothing
+	noticed  notices
 
 	approvals approvals
 	streak    *streak // of failed model calls; nil = the last one was answered
@@ -97,7 +98,9 @@ func (r *agentRun) bounded(ctx workflow.Context, what string, loop func(workflow
 	work, cancel := r.state.Deadline.start(ctx, bound{what: what, held: r.held})
 	defer cancel()
 	if !r.turns { // a conversation serves them itself
-		r.signals.serve(work, r.handle)
+		if err := r.signals.serve(work, r); err != nil {
+			return AgentResult{}, err
+		}
 	}
 	result, err := loop(work)
 	if err == nil || workflow.IsContinueAsNewError(err) {
@@ -162,34 +165,56 @@ func (r *agentRun) waiting() Waiting {
 	return w
 }
 
+// refuse says why a signal cannot be for the agent.
+func (r *agentRun) refuse(sig signal) string {
+	stage, _, _ := strings.Cut(r.in.Ref.Execution, "/")
+	switch {
+	case sig.Agent != "" && sig.Agent != r.in.Agent.Name, sig.Stage != "" && sig.Stage != stage:
+		return fmt.Sprintf("%s: this is agent %s of stage %s", sig.Name, r.in.Agent.Name, stage)
+	case sig.heartbeats() && !r.in.Agent.Heartbeats:
+		return sig.Name + ": the agent's type has no heartbeats"
+	}
+	return ""
+}
+
 // handle takes in a signal.
-func (r *agentRun) handle(ctx workflow.Context, sig signal) {
+func (r *agentRun) handle(ctx workflow.Context, sig signal) (t Taken, why string) {
 	switch sig.Name {
 	case SignalGuide:
-		r.guide(ctx, sig)
-	case SignalPauseHeartbeats, SignalResumeHeartbeats:
-		r.handleHeartbeats(ctx, sig)
+		why = r.guide(ctx, sig)
+	case SignalPauseHeartbeats:
+		r.sleepFor(ctx, sig.Minutes)
+	case SignalResumeHeartbeats:
+		r.wake()
 	default:
 		r.steering.apply(sig)
 	}
+	return Taken{For: []string{r.in.Ref.Execution}}, why
 }
 
 // guide puts what somebody says to the agent itself into the mail.
-func (r *agentRun) guide(ctx workflow.Context, sig signal) {
-	why := sig.refusal()
+func (r *agentRun) guide(ctx workflow.Context, sig signal) (why string) {
+	r.state.Letters++
+	sig.Agent = r.in.Agent.Name
+	why = sig.post(ctx, activities.PostIn{
+		Investigation: r.in.Ref.Investigation, Plan: r.in.Ref.Plan, Source: r.in.Ref.Execution, Ordinal: r.state.Letters,
+		Stages: []string{strings.TrimSuffix(r.in.Ref.Execution, "/"+sig.Agent)},
+	})
 	if why == "" {
-		r.state.Letters++
-		sig.Agent = r.in.Agent.Name
-		why = sig.post(ctx, activities.PostIn{
-			Investigation: r.in.Ref.Investigation, Plan: r.in.Ref.Plan, Source: r.in.Ref.Execution, Ordinal: r.state.Letters,
-			Stages: []string{strings.TrimSuffix(r.in.Ref.Execution, "/"+sig.Agent)},
-		})
+		r.wake()
 	}
-	if why != "" {
-		r.refused = newest(append(r.refused, fit(why, maxWhy)), maxErrors)
-		return
+	return why
+}
+
+// undelivered keeps why a signal came to nothing, and has it in the transcript, before
+// the next model call.
+func (r *agentRun) undelivered(ctx workflow.Context, why string) {
+	r.refused = newest(append(r.refused, why), maxErrors)
+	if r.noticed < maxNotices {
+		r.noticed++
+		r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputNotice, Text: "not delivered: " + why})
 	}
-	r.wake()
+	r.note(ctx, r.doing)
 }
 
 // maxHeard bounds how often an agent goes on because somebody spoke: what comes

@@ -84,10 +84,10 @@ func (r *agentRun) serveDecisions(ctx workflow.Context) error {
 		r.settle(ctx, call, out)
 		return out, nil
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDecide, decide, workflow.UpdateHandlerOptions{
-		Validator:   r.approvals.check,
-		Description: `Approve or deny a tool call that waits. Input: {"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}`,
-	})
+	return update[Decide, activities.Decision]{
+		UpdateDecide, "Approve or deny a tool call that waits.",
+		`{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}`, reading[Decide], r.approvals.check, decide,
+	}.serve(ctx)
 }
 
 // ask lists a reply's calls that need a person. All of them wait at once.

@@ -11,11 +11,10 @@ import (
 
 // serveExtensions registers the update that raises bounds.
 func (r *investigationRun) serveExtensions(ctx workflow.Context) error {
-	options := workflow.UpdateHandlerOptions{
-		Validator:   r.checkExtension,
-		Description: `Raise the bounds. Input: {"llm_calls": n, "tokens": n, "cost_usd": n, "duration": "1h", "by": "…"}, at least one of them.`,
-	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateExtendBudget, r.extend, options)
+	return update[ExtendBudget, Budget]{
+		UpdateExtendBudget, "Raise the bounds, at least one of them.",
+		`{"llm_calls": n, "tokens": n, "cost_usd": n, "duration": "1h", "by": "…"}`, reading[ExtendBudget], r.checkExtension, r.extend,
+	}.serve(ctx)
 }
 
 func (r *investigationRun) checkExtension(e ExtendBudget) error {

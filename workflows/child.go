@@ -21,6 +21,13 @@ type child struct {
 	workflow.Future
 	id      string
 	started workflow.Future
+	outbox  []*letter // of signals; the first is being delivered
+}
+
+// letter is a signal on its way to a child.
+type letter struct {
+	signal
+	settled, taken bool
 }
 
 // family starts the children of a workflow, and knows whether it was reset.
@@ -117,13 +124,31 @@ func (c *child) begin(ctx, detached workflow.Context, workflowType, input any) (
 	}
 }
 
-// signal reports whether the child took the signal. One that is about to start gets
-// it once it has.
+// signal has the child take a signal, after those before it, and reports whether it
+// did. One that is about to start gets it once it has: nobody waits for that, since its
+// id may be taken for long.
 func (c *child) signal(ctx workflow.Context, sig signal) bool {
-	if c.started.Get(ctx, nil) != nil || c.IsReady() {
+	if c.IsReady() {
 		return false
 	}
-	return workflow.SignalExternalWorkflow(ctx, c.id, "", sig.Name, sig.payload()).Get(ctx, nil) == nil
+	l := &letter{signal: sig}
+	if c.outbox = append(c.outbox, l); len(c.outbox) == 1 {
+		workflow.Go(ctx, c.deliver)
+	}
+	if !c.started.IsReady() {
+		return true
+	}
+	return workflow.Await(ctx, func() bool { return l.settled }) == nil && l.taken
+}
+
+// deliver empties the outbox.
+func (c *child) deliver(ctx workflow.Context) {
+	ended := c.started.Get(ctx, nil) != nil
+	for ; len(c.outbox) > 0; c.outbox = c.outbox[1:] {
+		l := c.outbox[0]
+		l.taken = !ended && !c.IsReady() && workflow.SignalExternalWorkflow(ctx, c.id, "", l.Name, l.payload()).Get(ctx, nil) == nil
+		l.settled = true
+	}
 }
 
 // How long an id may be taken by a child of a run that was reset: such a child ends

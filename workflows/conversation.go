@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -86,11 +87,10 @@ func (r *conversationRun) serve(ctx workflow.Context) error {
 // listen registers everything that reaches a conversation, before it first waits.
 func (r *conversationRun) listen(ctx workflow.Context) error {
 	r.closing = workflow.GetSignalChannelWithOptions(ctx, SignalClose, workflow.SignalChannelOptions{Description: "End the conversation after the running turn."})
-	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateSend, r.send, workflow.UpdateHandlerOptions{
-		Validator:   r.check,
-		Description: `Say something and get the reply. Input: {"text": "…", "author": "…"}; one turn at a time.`,
-	})
-	if err != nil {
+	send := update[Message, Reply]{
+		UpdateSend, "Say something and get the reply; one turn at a time.", `{"text": "…", "author": "…"}`, reading[Message], r.check, r.send,
+	}
+	if err := send.serve(ctx); err != nil {
 		return err
 	}
 	options := workflow.QueryHandlerOptions{Description: "Where the conversation stands."}
@@ -119,10 +119,9 @@ func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) e
 	ref := activities.Ref{Investigation: r.id, Execution: executionName(ConversationStage, skeleton.Name), Plan: r.state.Opened.Plan}
 	a := &agentRun{in: AgentInput{Ref: ref, Agent: skeleton}, state: r.state.Agent, turns: true, before: r.state.Agent.Iteration}
 	a.steering.Paused = r.state.Paused
-	a.signals = listen(ctx)
-	a.signals.serve(ctx, a.handle)
+	a.signals = listen(ctx, SignalClose)
 	r.agent = a
-	return a.serveDecisions(ctx)
+	return errors.Join(a.signals.serve(ctx, a), a.serveDecisions(ctx))
 }
 
 // resolve asks for the plan that the conversation is held by.

@@ -51,6 +51,7 @@ type fake struct {
 	joined    []activities.PlanResultIn
 	reopened  []activities.ReopenIn
 	posted    []activities.PostIn
+	noticed   []activities.NoticeIn
 	unread    []string // what Finish finds in the mail
 	told      []agent.Status
 	noStatus  func(local bool) error
@@ -66,6 +67,13 @@ func (f *fake) Post(_ context.Context, in activities.PostIn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.posted = append(f.posted, in)
+	return nil
+}
+
+func (f *fake) Notice(_ context.Context, in activities.NoticeIn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.noticed = append(f.noticed, in)
 	return nil
 }
 

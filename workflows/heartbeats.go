@@ -53,18 +53,6 @@ func (r *agentRun) sleep(ctx workflow.Context) error {
 	return nil
 }
 
-// handleHeartbeats takes in a signal about heartbeats; a type without them ignores it.
-func (r *agentRun) handleHeartbeats(ctx workflow.Context, sig signal) {
-	switch {
-	case !r.in.Agent.Heartbeats:
-		workflow.GetLogger(ctx).Warn("the agent's type has no heartbeats: signal ignored", "signal", sig.Name, "execution", r.in.Ref.Execution)
-	case sig.Name == SignalPauseHeartbeats:
-		r.sleepFor(ctx, sig.Minutes)
-	default:
-		r.wake()
-	}
-}
-
 // clamped is how long the pause lasts, in minutes: from 1 to 60, 2 if nothing usable is said.
 func (p PauseHeartbeats) clamped() int {
 	if p.Minutes == nil {

@@ -31,7 +31,7 @@ func TestPauseHeartbeats(t *testing.T) {
 		"is spoken to":         {minute: 5, do: signal(SignalGuide, Guide{Text: "x"}), want: 5 * time.Minute, inputs: ",awake"},
 		"is paused again":      {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":60}`)), want: 65 * time.Minute, inputs: ",awake"},
 		"paused for too long":  {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":6000}`)), want: 65 * time.Minute, inputs: ",awake"},
-		"paused for no number": {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":"x"}`)), want: 7 * time.Minute, inputs: ",awake"},
+		"paused for no number": {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":"x"}`)), want: 30 * time.Minute, inputs: ",notice+awake"},
 		"is told to conclude":  {minute: 5, do: signal(SignalConclude, nil), want: 5 * time.Minute, inputs: ",awake+conclude"},
 	}
 	for name, tt := range tests {
@@ -82,7 +82,7 @@ func TestHeartbeatSignalsOfATypeWithout(t *testing.T) {
 	}
 	began := env.Now()
 	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
-	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || env.Now().Sub(began) > time.Minute {
+	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || env.Now().Sub(began) > time.Minute || len(got.Undelivered) != 1 {
 		t.Errorf("after %s: %+v", env.Now().Sub(began), got)
 	}
 }

@@ -174,10 +174,10 @@ func (r *investigationRun) serveAnswers(ctx workflow.Context) error {
 		i.answer, i.Answered = &a, true
 		return i.Interrupt, nil
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateAnswer, take, workflow.UpdateHandlerOptions{
-		Validator:   r.checkAnswer,
-		Description: `Answer a question. Input: {"id": "…", "text": "…" or "approved": true or false or "decision": "…", "by": "…"}; without id, the only one.`,
-	})
+	return update[Answer, Interrupt]{
+		UpdateAnswer, "Answer a question; without id, the only one.",
+		`{"id": "…", "text": "…" or "approved": true or false or "decision": "…", "data": …, "by": "…"}`, reading[Answer], r.checkAnswer, take,
+	}.serve(ctx)
 }
 
 // asked is the question that an answer is for: one that waits.

@@ -39,6 +39,7 @@ type investigationState struct {
 	Usage       agent.Usage       `json:"usage"`
 	Steering    Steering          `json:"steering"`
 	Letters     int               `json:"letters,omitempty"` // that people have written to agents
+	Notices     notices           `json:"notices,omitempty"`
 	Deadline    deadline          `json:"deadline"`
 	Ran         []record.Stage    `json:"ran,omitempty"`     // the newest 200, in the order in which they ended
 	Unsaved     []record.Stage    `json:"unsaved,omitempty"` // those that did not come to save themselves
@@ -109,11 +110,13 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 	r.id = InvestigationID(info.WorkflowExecution.ID, info.FirstRunID)
 	r.family = newFamily(ctx, r.id)
 	r.result = InvestigationResult{ID: r.id, Status: agent.StatusRunning}
-	r.signals = listen(ctx)
+	r.signals = listen(ctx, SignalWaiting)
 	if err := r.answerQueries(ctx); err != nil {
 		return r.result, err
 	}
-	r.signals.serve(ctx, r.handle)
+	if err := r.signals.serve(ctx, r); err != nil {
+		return r.result, err
+	}
 	hear(ctx, func(w Waiting) { r.hear(ctx, w) })
 	if err := r.serveAnswers(ctx); err != nil {
 		return r.result, err

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/mock"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -275,16 +277,18 @@ func TestSignalsDoNotOvertake(t *testing.T) {
 	env := newEnv(t, &fake{})
 	var handled []string
 	for n, name := range []string{SignalConclude, SignalPause, SignalResume, SignalGuide, SignalPause} {
-		env.RegisterDelayedCallback(func() { env.SignalWorkflow(name, nil) }, time.Duration(n+1)*time.Second)
+		var input any
+		if name == SignalGuide {
+			input = "x"
+		}
+		env.RegisterDelayedCallback(func() { env.SignalWorkflow(name, input) }, time.Duration(n+1)*time.Second)
 	}
 	env.RegisterDelayedCallback(env.CancelWorkflow, 3*time.Second) // which ends nothing here
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		s := listen(ctx)
-		s.serve(ctx, func(ctx workflow.Context, sig signal) {
-			handled = append(handled, sig.Name)
-			_ = workflow.Sleep(ctx, time.Minute)
-			handled = append(handled, "done")
-		})
+		if err := s.serve(ctx, slow{&handled}); err != nil {
+			return err
+		}
 		rest, _ := workflow.NewDisconnectedContext(ctx)
 		if err := workflow.Sleep(rest, 10*time.Second); err != nil {
 			return err
@@ -298,24 +302,58 @@ func TestSignalsDoNotOvertake(t *testing.T) {
 	}
 }
 
+// slow takes a minute for everything.
+type slow struct{ handled *[]string }
+
+func (s slow) refuse(signal) string { return "" }
+
+func (s slow) handle(ctx workflow.Context, sig signal) (Taken, string) {
+	*s.handled = append(*s.handled, sig.Name)
+	_ = workflow.Sleep(ctx, time.Minute)
+	*s.handled = append(*s.handled, "done")
+	return Taken{}, ""
+}
+
+func (s slow) undelivered(_ workflow.Context, why string) { *s.handled = append(*s.handled, why) }
+
 func TestParseSignal(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, signal, raw string
 		want              signal
+		wrong             string
 	}{
-		{"guide", SignalGuide, `{"text":"t","agent":"A","by":"b"}`, signal{Name: SignalGuide, Guide: Guide{"t", "A", "b"}, Agent: "A", By: "b"}},
-		{"guide as text", SignalGuide, `"t"`, signal{Name: SignalGuide, Guide: Guide{Text: "t"}}},
-		{"guide that cannot be read", SignalGuide, `[1]`, signal{Name: SignalGuide}},
-		{"conclude without payload", SignalConclude, ``, signal{Name: SignalConclude}},
-		{"conclude one", SignalConclude, `{"agent":"A"}`, signal{Name: SignalConclude, Agent: "A"}},
-		{"pause with a payload", SignalPause, `{"x":1}`, signal{Name: SignalPause}},
+		{"guide", SignalGuide, `{"text":"t","stage":"s","agent":"A","by":"b"}`, signal{Text: "t", Stage: "s", Agent: "A", By: "b"}, ""},
+		{"guide as text", SignalGuide, `"t"`, signal{Text: "t"}, ""},
+		{"guide as a list", SignalGuide, `[1]`, signal{}, `guide: it cannot be of type array; the input is {"text": "…"`},
+		{"guide with a wrong field", SignalGuide, `{"txt":"t"}`, signal{}, `guide: unknown field "txt"; the input is`},
+		{"guide with a wrong type", SignalGuide, `{"text":1234}`, signal{}, `guide: "text" cannot be of type number;`},
+		{"guide that is no JSON", SignalGuide, `{"text"`, signal{}, `guide: it is not JSON;`},
+		{"conclude without payload", SignalConclude, ``, signal{}, ""},
+		{"conclude from the UI without a payload", SignalConclude, `""`, signal{}, ""},
+		{"conclude one", SignalConclude, `{"agent":"A"}`, signal{Agent: "A"}, ""},
+		{"conclude one, misspelt", SignalConclude, `{"agnt":"A"}`, signal{}, `conclude: unknown field "agnt"; the input is {"stage"`},
+		{"pause", SignalPause, `{"by":"b"}`, signal{By: "b"}, ""},
+		{"pause one", SignalPause, `{"agent":"A"}`, signal{}, `pause: unknown field "agent"; the input is {"by": "…"}, or nothing`},
+		{"minutes that are no number", SignalPauseHeartbeats, `{"minutes":"x"}`, signal{Minutes: 2}, `pause-heartbeats: "minutes" cannot be of type string;`},
+		{"too many minutes", SignalPauseHeartbeats, `{"minutes":6000}`, signal{Minutes: 60}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, parseSignal(tt.signal, json.RawMessage(tt.raw))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+			var value converter.RawValue
+			if tt.raw != "" {
+				payload := &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(tt.raw)}
+				value = converter.NewRawValue(payload)
+			}
+			got, err := parseSignal(tt.signal, value)
+			if tt.wrong == "" {
+				tt.want.Name = tt.signal
+				if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+					t.Errorf("%v (-want +got):\n%s", err, diff)
+				}
+			} else if err == nil || !strings.HasPrefix(err.Error(), tt.wrong) {
+				t.Errorf("got %v, want %s", err, tt.wrong)
 			}
 		})
 	}

@@ -24,16 +24,17 @@ const TypeReconcile = "Reconcile"
 // ReconcileSchedule is the Temporal Schedule that starts it, made by the workers of a task queue.
 func ReconcileSchedule(taskQueue string) string { return "inquest-reconcile-" + taskQueue }
 
-// Signals of a running investigation. All but guidance travel down to its stages and
-// agents; sent to one of those, they are for it alone.
+// Signals of a running investigation, each of which is an update of the same name and
+// input, too: that is refused, or says whom it is for (Taken). All but guidance travel
+// down to its stages and agents; sent to one of those, they are for it alone.
 const (
-	SignalPause    = "pause"    // no payload: no further model call until resume
-	SignalResume   = "resume"   // no payload
+	SignalPause    = "pause"    // By, or no payload: no further model call until resume
+	SignalResume   = "resume"   // By, or no payload
 	SignalConclude = "conclude" // Conclude: finish now with what is known
 	SignalGuide    = "guide"    // Guide: words for the agents' mail, put before the next model call
 
 	SignalPauseHeartbeats  = "pause-heartbeats"  // PauseHeartbeats: agents that have heartbeats sleep
-	SignalResumeHeartbeats = "resume-heartbeats" // Conclude (agent, by), or no payload: they go on at once
+	SignalResumeHeartbeats = "resume-heartbeats" // Conclude (stage, agent, by), or no payload: they go on at once
 )
 
 // UpdateDecide approves or denies a tool call of an agent: Decide in, the decision out.
@@ -48,17 +49,26 @@ const (
 	QueryResult = "result" // InvestigationResult
 )
 
+// Taken answers an update of what can be signalled, too.
+type Taken struct {
+	// For are the executions at work that it is for; of guidance with none, the next that
+	// asks its model.
+	For []string `json:"for,omitempty"`
+}
+
 // Guide is a person's words to the agents.
 type Guide struct {
 	Text string `json:"text"`
-	// Agent names one agent; empty = all that run now, else the next.
+	// Stage and Agent name one run of a stage, one agent; empty = all that run now, else the next.
+	Stage string `json:"stage,omitempty"`
 	Agent string `json:"agent,omitempty"`
 	By    string `json:"by,omitempty"`
 }
 
-// Conclude asks one agent, or with no agent the whole investigation, to finish
-// now with what is known.
+// Conclude asks one stage, one agent, or with neither the whole investigation, to
+// finish now with what is known.
 type Conclude struct {
+	Stage string `json:"stage,omitempty"`
 	Agent string `json:"agent,omitempty"`
 	By    string `json:"by,omitempty"`
 	// Late: nobody asked for it, the time of the stage or the investigation is up.
@@ -69,8 +79,14 @@ type Conclude struct {
 type PauseHeartbeats struct {
 	// Minutes are clamped to 1–60; without them, 2.
 	Minutes *int   `json:"minutes,omitempty"`
+	Stage   string `json:"stage,omitempty"`
 	Agent   string `json:"agent,omitempty"`
 	By      string `json:"by,omitempty"`
+}
+
+// By says who pauses or resumes.
+type By struct {
+	By string `json:"by,omitempty"`
 }
 
 // UpdateAnswer answers a question of an investigation: Answer in, Interrupt out.
@@ -198,6 +214,8 @@ type Waiting struct {
 	Approvals []Approval `json:"approvals,omitempty"`
 	Outages   []Outage   `json:"outages,omitempty"`
 	Asleep    []Asleep   `json:"asleep,omitempty"`
+	// Ended are the agents of a stage that have, while others of it are at work.
+	Ended []string `json:"ended,omitempty"`
 }
 
 // Asleep is an agent that has paused its heartbeats.

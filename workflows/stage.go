@@ -32,7 +32,8 @@ type stageRun struct {
 	agents   []*member
 	result   StageResult
 	teller   teller
-	letters  int      // that people have written to the stage itself
+	letters  int // that people have written to the stage itself
+	notices  notices
 	refused  []string // why some could not be taken
 }
 
@@ -48,13 +49,15 @@ type member struct {
 
 func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.started = workflow.Now(ctx)
-	signals := listen(ctx)
+	signals := listen(ctx, SignalWaiting)
 	r.teller = teller{waiting: r.waiting}
 	r.teller.serve(ctx, r.in.Stage.Name)
 	hear(ctx, r.hear)
 	held := func() bool { return r.steering.Paused || !r.waiting().empty() }
 	work, cancel := r.deadline.start(ctx, bound{what: "stage timeout", held: held, warn: signals.timeIsUp})
-	signals.serve(ctx, r.handle)
+	if err := signals.serve(ctx, r); err != nil {
+		return r.result, err
+	}
 	if r.preProcess(work) {
 		for n, plan := range r.in.Stage.Agents {
 			r.agents = append(r.agents, r.launch(work, n, plan, nil))
@@ -159,7 +162,20 @@ func (r *stageRun) waiting() (out Waiting) {
 	for _, m := range r.agents {
 		out = out.and(m.waiting)
 	}
+	if out.Ended = r.ended(); len(out.Ended) == len(r.agents) {
+		out.Ended = nil // the stage itself says how they ended
+	}
 	return out
+}
+
+// ended are the agents that have.
+func (r *stageRun) ended() (names []string) {
+	for _, m := range r.agents {
+		if m.closed {
+			names = append(names, m.plan.Name)
+		}
+	}
+	return names
 }
 
 // judge applies the success policy to the agents' results.
@@ -227,6 +243,7 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 	}
 	joined := r.launch(ctx, agent.SynthesisIndex, *r.in.Stage.Synthesis, peers)
 	r.agents = append(r.agents, joined)
+	r.teller.changed()
 	r.wait(ctx, []*member{joined})
 	if joined.result.Status == agent.StatusCompleted {
 		r.result.Result, r.result.Outcome, r.result.Partial = joined.ref.Execution, joined.result.Outcome, joined.result.Partial
@@ -242,43 +259,68 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 	r.result.Error = fmt.Sprintf("%s %s: %s", joined.plan.Name, joined.result.Status, joined.result.Error)
 }
 
+// refuse says why a signal cannot be for the stage or its agents.
+func (r *stageRun) refuse(sig signal) string {
+	switch {
+	case sig.Stage != "" && sig.Stage != r.in.Stage.Name:
+		return fmt.Sprintf("%s: this is stage %s", sig.Name, r.in.Stage.Name)
+	case sig.Agent != "" && !hasAgent(r.in.Stage, sig.Agent):
+		return fmt.Sprintf("%s: the stage has no agent %q", sig.Name, sig.Agent)
+	case sig.Agent != "" && slices.Contains(r.ended(), sig.Agent):
+		return fmt.Sprintf("%s: agent %s has ended", sig.Name, sig.Agent)
+	}
+	return ""
+}
+
 // handle takes in a signal that is for the stage, and passes it on to the agents that run.
-func (r *stageRun) handle(ctx workflow.Context, sig signal) {
+func (r *stageRun) handle(ctx workflow.Context, sig signal) (t Taken, why string) {
 	if sig.Name == SignalGuide {
-		r.guide(ctx, sig)
-		return
+		return r.guide(ctx, sig)
 	}
 	if sig.Agent == "" {
 		r.steering.apply(sig)
 	}
-	heartbeats := sig.Name == SignalPauseHeartbeats || sig.Name == SignalResumeHeartbeats
-	for _, m := range r.agents {
-		if m.closed || sig.Agent != "" && sig.Agent != m.plan.Name || heartbeats && !maySleep(m.plan) {
-			continue
+	for _, m := range r.concerned(sig) {
+		if m.child.signal(ctx, sig) {
+			t.For = append(t.For, m.ref.Execution)
 		}
-		m.child.signal(ctx, sig)
 	}
+	return t, ""
+}
+
+// concerned are the agents at work that a signal is for.
+func (r *stageRun) concerned(sig signal) (out []*member) {
+	for _, m := range r.agents {
+		if !m.closed && (sig.Agent == "" || sig.Agent == m.plan.Name) && (!sig.heartbeats() || maySleep(m.plan)) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // guide puts what somebody says to the stage itself into the mail.
-func (r *stageRun) guide(ctx workflow.Context, sig signal) {
-	why := sig.refusal()
-	switch {
-	case why != "":
-	case sig.Agent != "" && !hasAgent(r.in.Stage, sig.Agent):
-		why = fmt.Sprintf("guide: the stage has no agent %q", sig.Agent)
-	default:
-		r.letters++
-		why = sig.post(ctx, activities.PostIn{
-			Investigation: r.in.Investigation, Plan: r.in.Plan, Source: r.in.Stage.Name, Ordinal: r.letters, Stages: []string{r.in.Stage.Name},
-		})
-	}
+func (r *stageRun) guide(ctx workflow.Context, sig signal) (t Taken, why string) {
+	r.letters++
+	why = sig.post(ctx, activities.PostIn{
+		Investigation: r.in.Investigation, Plan: r.in.Plan, Source: r.in.Stage.Name, Ordinal: r.letters, Stages: []string{r.in.Stage.Name},
+	})
 	if why != "" {
-		r.refused = newest(append(r.refused, fit(why, maxWhy)), maxErrors)
-		r.note(ctx)
-		return
+		return t, why
 	}
-	r.handle(ctx, sig.wake())
+	for _, m := range r.concerned(sig) {
+		if readsMail(m.plan) {
+			t.For = append(t.For, m.ref.Execution)
+		}
+	}
+	_, why = r.handle(ctx, sig.wake())
+	return t, why
+}
+
+// undelivered keeps why a signal came to nothing.
+func (r *stageRun) undelivered(ctx workflow.Context, why string) {
+	r.refused = newest(append(r.refused, why), maxErrors)
+	r.note(ctx)
+	r.notices.post(ctx, activities.NoticeIn{Investigation: r.in.Investigation, Plan: r.in.Plan, Source: r.in.Stage.Name}, why)
 }
 
 // save records how the stage and its executions ended.

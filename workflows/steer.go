@@ -11,66 +11,91 @@ import (
 )
 
 // handle takes in a signal of the investigation and sends it down to the stages
-// that run. What reaches nobody, and will reach nobody, is in the status.
-func (r *investigationRun) handle(ctx workflow.Context, sig signal) {
+// that run.
+func (r *investigationRun) handle(ctx workflow.Context, sig signal) (t Taken, why string) {
+	defer func() { workflow.SetCurrentDetails(ctx, statusTable(r.snapshot())) }()
 	if sig.Name == SignalGuide { // what it says is masked as the plan says
-		_ = workflow.Await(ctx, func() bool { return r.state.Resolved.Plan != "" || r.unresolved })
-		if r.unresolved {
-			r.undelivered(sig.Name + ": the investigation has ended before it began")
-			return
+		r.awaitPlan(ctx)
+		if why := r.refuse(sig); why != "" {
+			return t, why
 		}
+		return r.guide(ctx, sig)
 	}
-	switch why := r.refuse(sig); {
-	case why != "":
-		r.undelivered(why)
-	case sig.Name == SignalGuide:
-		r.guide(ctx, sig)
-	default:
-		if sig.Agent == "" {
-			r.state.Steering.apply(sig)
-		}
-		if !r.forward(ctx, sig) && sig.Agent != "" {
-			r.undelivered(fmt.Sprintf("%s: agent %s is not running", sig.Name, sig.Agent))
-		}
+	if sig.everybody() {
+		r.state.Steering.apply(sig)
 	}
-	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
+	for _, c := range r.concerned(sig) {
+		t.For = append(t.For, c.execution)
+	}
+	if !r.forward(ctx, sig) && !sig.everybody() {
+		return t, fmt.Sprintf("%s: %s is not running", sig.Name, sig.target())
+	}
+	return t, ""
+}
+
+// awaitPlan waits until there is a plan, or it is clear that there will be none.
+func (r *investigationRun) awaitPlan(ctx workflow.Context) {
+	_ = workflow.Await(ctx, func() bool { return r.state.Resolved.Plan != "" || r.unresolved })
 }
 
 // guide puts a person's words into the mail: for the stages that run, else for the
 // next one; for one agent, wherever it is next. Agents that sleep are woken.
-func (r *investigationRun) guide(ctx workflow.Context, sig signal) {
+func (r *investigationRun) guide(ctx workflow.Context, sig signal) (t Taken, why string) {
 	r.state.Letters++
 	in := activities.PostIn{Investigation: r.id, Plan: r.state.Resolved.Plan, Ordinal: r.state.Letters}
+	if sig.Stage != "" {
+		in.Stages = []string{sig.Stage}
+	}
 	for _, s := range r.running {
-		if s.result == nil && sig.Agent == "" {
+		if s.result == nil && sig.everybody() {
 			in.Stages = append(in.Stages, s.plan.Name)
 		}
 	}
 	if why := sig.post(ctx, in); why != "" {
-		r.undelivered(why)
-		return
+		return t, why
 	}
-	if slices.ContainsFunc(r.running, func(s *stageChild) bool { return slices.ContainsFunc(s.plan.Agents, maySleep) }) {
+	sleeps := false
+	for _, c := range r.concerned(sig) {
+		if sleeps = sleeps || maySleep(c.agent); readsMail(c.agent) {
+			t.For = append(t.For, c.execution)
+		}
+	}
+	if sleeps {
 		r.forward(ctx, sig.wake())
 	}
+	return t, ""
 }
 
 // maySleep: it pauses its heartbeats, and is woken.
 func maySleep(a agent.AgentSkeleton) bool { return a.Heartbeats }
 
-// undelivered keeps why a signal found nobody, for the status and the record.
-func (r *investigationRun) undelivered(why string) {
+// readsMail: it asks a model, which is told what people say.
+func readsMail(a agent.AgentSkeleton) bool {
+	return !a.Mock && (a.Pattern == agent.Iterating || a.Pattern == agent.SingleShot)
+}
+
+// undelivered keeps why a signal came to nothing, for the status and the record, and
+// has it in the transcript.
+func (r *investigationRun) undelivered(ctx workflow.Context, why string) {
+	r.keepUndelivered(why)
+	workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
+	if r.awaitPlan(ctx); !r.unresolved && !r.result.Status.Closed() {
+		r.state.Notices.post(ctx, activities.NoticeIn{Investigation: r.id, Plan: r.state.Resolved.Plan}, why)
+	}
+}
+
+func (r *investigationRun) keepUndelivered(why string) {
 	r.state.Undelivered = newest(append(r.state.Undelivered, fit(why, maxWhy)), maxErrors)
 	r.refusals++
 }
 
-// maxWhy bounds a line about a signal that found nobody, in bytes of JSON.
+// maxWhy bounds a line about a signal that came to nothing, in bytes of JSON.
 const maxWhy = 500
 
 // forward sends a signal to the stages that run, if it is for them.
 func (r *investigationRun) forward(ctx workflow.Context, sig signal) (delivered bool) {
 	for _, s := range r.running {
-		if s.result != nil || sig.Agent != "" && !hasAgent(s.plan, sig.Agent) {
+		if s.result != nil || !sig.concerns(s.plan) {
 			continue
 		}
 		delivered = s.child.signal(ctx, sig) || delivered
@@ -78,31 +103,96 @@ func (r *investigationRun) forward(ctx workflow.Context, sig signal) (delivered 
 	return delivered
 }
 
-// refuse says why a signal cannot be delivered now or later.
-func (r *investigationRun) refuse(sig signal) string {
-	if why := sig.refusal(); why != "" {
-		return why
-	}
-	if r.result.Status.Closed() {
-		return sig.Name + ": the investigation has ended"
-	}
-	if sig.Agent == "" || len(r.state.Stages) == 0 {
-		return ""
-	}
-	if !slices.ContainsFunc(r.left(), func(s agent.StageSkeleton) bool { return hasAgent(s, sig.Agent) }) {
-		return fmt.Sprintf("%s: no agent %q runs now or later", sig.Name, sig.Agent)
-	}
-	return ""
+// everybody: the signal is for all of an investigation.
+func (s signal) everybody() bool { return s.Stage == "" && s.Agent == "" }
+
+// concerns: the signal is for the stage, or an agent of it.
+func (s signal) concerns(stage agent.StageSkeleton) bool {
+	return (s.Stage == "" || s.Stage == stage.Name) && (s.Agent == "" || hasAgent(stage, s.Agent))
 }
 
-// left are the stages that run now or may run later: in a chain that goes back, all.
-func (r *investigationRun) left() (out []agent.StageSkeleton) {
-	for n, s := range r.state.Resolved.Skeleton.Stages {
-		if r.chain().Routed() || !r.state.Stages[n].Status.Closed() {
-			out = append(out, s)
+// heartbeats: the signal is for agents that have them.
+func (s signal) heartbeats() bool {
+	return s.Name == SignalPauseHeartbeats || s.Name == SignalResumeHeartbeats
+}
+
+// target names whom the signal is for.
+func (s signal) target() string {
+	switch {
+	case s.Agent == "":
+		return "stage " + s.Stage
+	case s.Stage == "":
+		return "agent " + s.Agent
+	}
+	return fmt.Sprintf("agent %s of stage %s", s.Agent, s.Stage)
+}
+
+// concerned is an agent at work that a signal is for.
+type concerned struct {
+	execution string
+	agent     agent.AgentSkeleton
+}
+
+// concerned are the agents at work that a signal is for. A synthesis is, once all
+// that it joins have ended.
+func (r *investigationRun) concerned(sig signal) (out []concerned) {
+	for _, s := range r.running {
+		if s.result != nil || !sig.concerns(s.plan) {
+			continue
+		}
+		agents := s.plan.Agents
+		if s.plan.Synthesis != nil && len(s.waiting.Ended) >= len(agents) {
+			agents = []agent.AgentSkeleton{*s.plan.Synthesis}
+		}
+		for _, a := range agents {
+			if (sig.Agent == "" || sig.Agent == a.Name) && !slices.Contains(s.waiting.Ended, a.Name) && (!sig.heartbeats() || maySleep(a)) {
+				out = append(out, concerned{executionName(s.plan.Name, a.Name), a})
+			}
 		}
 	}
 	return out
+}
+
+// refuse says why a signal can be delivered neither now nor later.
+func (r *investigationRun) refuse(sig signal) string {
+	switch {
+	case r.unresolved:
+		return sig.Name + ": the investigation has ended before it began"
+	case r.result.Status.Closed():
+		return sig.Name + ": the investigation has ended"
+	case sig.everybody() && !sig.heartbeats(), len(r.state.Stages) == 0, len(r.concerned(sig)) > 0:
+		return ""
+	case sig.everybody():
+		return sig.Name + ": no agent at work has heartbeats"
+	}
+	runs, later := r.places(sig)
+	switch {
+	case later && sig.Name == SignalGuide:
+		return ""
+	case runs && sig.heartbeats():
+		return fmt.Sprintf("%s: %s is not at work, or has no heartbeats", sig.Name, sig.target())
+	case runs:
+		return fmt.Sprintf("%s: %s has ended", sig.Name, sig.target())
+	case later:
+		return fmt.Sprintf("%s: %s is not running", sig.Name, sig.target())
+	case sig.Agent == "":
+		return fmt.Sprintf("%s: no stage %q runs now or later", sig.Name, sig.Stage)
+	}
+	return fmt.Sprintf("%s: no agent %q runs now or later", sig.Name, sig.Agent)
+}
+
+// places are where a signal's target has its place: in a stage that runs, or in one that
+// may start. A run of a stage that has been before gets a name of its own.
+func (r *investigationRun) places(sig signal) (runs, later bool) {
+	for _, s := range r.running {
+		runs = runs || s.result == nil && sig.concerns(s.plan)
+		later = later || s.plan.Synthesis != nil && sig.Agent == s.plan.Synthesis.Name && sig.concerns(s.plan)
+	}
+	for n, s := range r.state.Resolved.Skeleton.Stages {
+		again := r.state.Runs[n] > 0 && r.chain().Routed() && sig.Stage == ""
+		later = later || sig.concerns(s) && (r.state.Runs[n] == 0 || again)
+	}
+	return runs, later
 }
 
 func hasAgent(stage agent.StageSkeleton, name string) bool {
@@ -110,4 +200,22 @@ func hasAgent(stage agent.StageSkeleton, name string) bool {
 		return true
 	}
 	return slices.ContainsFunc(stage.Agents, func(a agent.AgentSkeleton) bool { return a.Name == name })
+}
+
+// notices counts what a workflow has put into the transcript itself.
+type notices int
+
+// maxNotices bounds them: who sends a thousand wrong signals reads no more.
+const maxNotices = 50
+
+// post puts a line into the transcript, for people. Where it cannot, there is the status.
+func (n *notices) post(ctx workflow.Context, in activities.NoticeIn, text string) {
+	if *n >= maxNotices {
+		return
+	}
+	*n++
+	in.Ordinal, in.Text = int(*n), "not delivered: "+text
+	if err := workflow.ExecuteActivity(storeOptions(ctx, "notice"), act.Notice, in).Get(ctx, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("a notice is not in the transcript", "error", err)
+	}
 }

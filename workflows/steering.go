@@ -1,10 +1,14 @@
 package workflows
 
 import (
-	"encoding/json"
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -19,13 +23,14 @@ type Steering struct {
 	Late       bool `json:"late,omitempty"` // it concludes because its time is up
 }
 
-// A signal is what people ask for. All but guidance, which goes into the mail, is
-// sent on from an investigation to its agents.
+// A signal is what people ask for, by a signal or an update. All but guidance, which
+// goes into the mail, is sent on from an investigation to its agents.
 type signal struct {
-	Name  string
-	Guide Guide  // of SignalGuide
-	Agent string // whom it is for; "" = everybody
-	By    string
+	Name string
+	Text string // of SignalGuide
+	// Stage and Agent are whom it is for; "" = everybody.
+	Stage, Agent string
+	By           string
 	// Minutes are of SignalPauseHeartbeats, clamped.
 	Minutes int
 	Late    bool // of SignalConclude
@@ -35,9 +40,9 @@ type signal struct {
 func (s signal) payload() any {
 	switch s.Name {
 	case SignalConclude, SignalResumeHeartbeats:
-		return Conclude{Agent: s.Agent, By: s.By, Late: s.Late}
+		return Conclude{Stage: s.Stage, Agent: s.Agent, By: s.By, Late: s.Late}
 	case SignalPauseHeartbeats:
-		return PauseHeartbeats{Minutes: &s.Minutes, Agent: s.Agent, By: s.By}
+		return PauseHeartbeats{Minutes: &s.Minutes, Stage: s.Stage, Agent: s.Agent, By: s.By}
 	}
 	return nil
 }
@@ -54,58 +59,142 @@ func (s *Steering) apply(sig signal) {
 	}
 }
 
-// signals receives the steering signals of one workflow. One coroutine handles them,
-// one after the other: none overtakes another one that waits for a child or the store.
-type signals struct {
-	channels []workflow.ReceiveChannel
-	queue    []signal // the first is being handled
+// steered is a workflow that people steer.
+type steered interface {
+	// refuse says why a signal cannot be used now; "" = it can.
+	refuse(signal) string
+	// handle takes in a signal, or says why it came to nothing.
+	handle(workflow.Context, signal) (t Taken, why string)
+	// undelivered tells people why a signal came to nothing.
+	undelivered(ctx workflow.Context, why string)
 }
 
-var descriptions = map[string]string{
-	SignalPause:            "No further model call until resume. Running calls finish.",
-	SignalResume:           "Go on after a pause.",
-	SignalConclude:         `Finish now with what is known. Input: nothing, or {"agent": "…", "by": "…"} for one agent only.`,
-	SignalPauseHeartbeats:  `Agents that have heartbeats sleep after their running calls. Input: {"minutes": 1–60, "agent": "…"}.`,
-	SignalResumeHeartbeats: `Agents whose heartbeats are paused go on at once. Input: nothing, or {"agent": "…"}.`,
-	SignalGuide:            `Put words before the agents' next model call. Input: {"text": "…", "agent": "…", "by": "…"}; without agent, all that run now, else the next.`,
+// signals receives what steers one workflow. One coroutine handles it, one after the
+// other: none overtakes another one that waits for a child or the store.
+type signals struct {
+	channels []workflow.ReceiveChannel
+	known    []string
+	queue    []*arrival // the first is being handled
+	updates  int        // that wait for their answer
 }
+
+// arrival is a signal or an update in the queue.
+type arrival struct {
+	signal
+	update bool
+	why    string // it came to nothing
+	taken  Taken
+	done   bool
+}
+
+// ErrorNotTaken is the type of the error of an update that was valid, but came to nothing.
+const ErrorNotTaken = "NotTaken"
+
+// steers say what each signal does, with an example of its input, and how it is read.
+var steers = map[string]struct {
+	does, input string
+	read        func(converter.RawValue) (signal, error)
+}{
+	SignalPause:            {"No further model call until resume. Running calls finish.", `{"by": "…"}, or nothing`, readBy},
+	SignalResume:           {"Go on after a pause.", `{"by": "…"}, or nothing`, readBy},
+	SignalConclude:         {"Finish now with what is known: all, or one stage or agent.", concludeInput, readConclude},
+	SignalPauseHeartbeats:  {"Agents that have heartbeats sleep after their running calls.", `{"minutes": 1–60, "stage": "…", "agent": "…", "by": "…"}, or nothing`, readPause},
+	SignalResumeHeartbeats: {"Agents whose heartbeats are paused go on at once.", concludeInput, readConclude},
+	SignalGuide: {"Put words before the agents' next model call; without stage and agent, of all that run now, else of the next.",
+		`{"text": "…", "stage": "…", "agent": "…", "by": "…"}`, readGuide},
+}
+
+const concludeInput = `{"stage": "…", "agent": "…", "by": "…"}, or nothing`
+
+// steerNames are the names of all that steers. Of signals that arrive at once, words
+// come first: what else is asked for may end who is to read them.
+var steerNames = []string{SignalGuide, SignalPause, SignalResume, SignalConclude, SignalPauseHeartbeats, SignalResumeHeartbeats}
 
 // MaxGuide bounds the text of a guide signal, in bytes: it is in the history, and in
 // a model call beside others.
 const MaxGuide = 16 << 10
 
-// listen registers the signals, with their descriptions.
-func listen(ctx workflow.Context) *signals {
-	s := &signals{}
-	// Of those that arrive at once, words come first: what else is asked for may end who is to read them.
-	for _, name := range []string{SignalGuide, SignalPause, SignalResume, SignalConclude, SignalPauseHeartbeats, SignalResumeHeartbeats} {
-		options := workflow.SignalChannelOptions{Description: descriptions[name]}
+// listen registers the signals, with their descriptions. Others are the names of what
+// the workflow itself receives.
+func listen(ctx workflow.Context, others ...string) *signals {
+	s := &signals{known: append(others, steerNames...)}
+	for _, name := range steerNames {
+		options := workflow.SignalChannelOptions{Description: steers[name].does + " Input: " + steers[name].input}
 		s.channels = append(s.channels, workflow.GetSignalChannelWithOptions(ctx, name, options))
 	}
 	return s
 }
 
-// serve hands every signal to handle, whatever becomes of ctx, until the workflow ends.
-func (s *signals) serve(ctx workflow.Context, handle func(workflow.Context, signal)) {
+// serve hands everything to w, whatever becomes of ctx, until the workflow ends.
+func (s *signals) serve(ctx workflow.Context, w steered) error {
+	for _, name := range steerNames {
+		if err := s.serveUpdate(ctx, name, w); err != nil {
+			return err
+		}
+	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.Await(ctx, s.pending) == nil {
-			s.receive()
+		for workflow.Await(ctx, func() bool { return s.pending() || len(s.unknown(ctx)) > 0 }) == nil {
+			s.receive(ctx)
 		}
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for workflow.Await(ctx, func() bool { return len(s.queue) > 0 }) == nil {
-			handle(ctx, s.queue[0])
+			a := s.queue[0]
+			if a.why = cmp.Or(a.why, a.refusal(), w.refuse(a.signal)); a.why == "" {
+				a.taken, a.why = w.handle(ctx, a.signal)
+			}
+			if a.why != "" && !a.update {
+				w.undelivered(ctx, fit(a.why, maxWhy))
+			}
+			a.done = true
 			s.queue = s.queue[1:]
 		}
 	})
+	return nil
+}
+
+// serveUpdate registers what can be signalled as an update, which answers.
+func (s *signals) serveUpdate(ctx workflow.Context, name string, w steered) error {
+	read := func(value converter.RawValue) (signal, error) {
+		sig, err := steers[name].read(value)
+		sig.Name = name
+		return sig, err
+	}
+	check := func(sig signal) error {
+		if why := cmp.Or(sig.refusal(), w.refuse(sig)); why != "" {
+			return errors.New(why)
+		}
+		return nil
+	}
+	return update[signal, Taken]{name, steers[name].does, steers[name].input, read, check, s.answer}.serve(ctx)
+}
+
+// answer puts an update into the queue, behind what came before it, and waits until it
+// is handled.
+func (s *signals) answer(ctx workflow.Context, sig signal) (Taken, error) {
+	s.updates++
+	defer func() { s.updates-- }()
+	s.receive(ctx)
+	a := &arrival{signal: sig, update: true}
+	s.queue = append(s.queue, a)
+	wait, _ := workflow.NewDisconnectedContext(ctx)
+	if err := workflow.Await(wait, func() bool { return a.done }); err != nil {
+		return Taken{}, err
+	}
+	if a.why != "" {
+		return Taken{}, temporal.NewNonRetryableApplicationError(fit(a.why, maxWhy), ErrorNotTaken, nil)
+	}
+	return a.taken, nil
 }
 
 // timeIsUp has the agents conclude, after what people have said before.
-func (s *signals) timeIsUp() { s.queue = append(s.queue, signal{Name: SignalConclude, Late: true}) }
+func (s *signals) timeIsUp() {
+	s.queue = append(s.queue, &arrival{signal: signal{Name: SignalConclude, Late: true}})
+}
 
-// idle: all that has arrived is handled.
-func (s *signals) idle() bool { return len(s.queue) == 0 && !s.pending() }
+// idle: all that has arrived is handled, and answered.
+func (s *signals) idle() bool { return len(s.queue)+s.updates == 0 && !s.pending() }
 
 // settle waits until all that has arrived is handled, whatever becomes of ctx.
 func (s *signals) settle(ctx workflow.Context) {
@@ -117,63 +206,94 @@ func (s *signals) pending() bool {
 	return slices.ContainsFunc(s.channels, func(c workflow.ReceiveChannel) bool { return c.Len() > 0 })
 }
 
+// unknown are the names of signals that have arrived and that nobody receives.
+func (s *signals) unknown(ctx workflow.Context) (names []string) {
+	for _, name := range workflow.GetUnhandledSignalNames(ctx) {
+		if !slices.Contains(s.known, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // receive puts what has arrived into the queue.
-func (s *signals) receive() {
+func (s *signals) receive(ctx workflow.Context) {
 	for _, channel := range s.channels {
-		var raw json.RawMessage
-		for channel.ReceiveAsync(&raw) {
-			s.queue = append(s.queue, parseSignal(channel.Name(), raw))
-			raw = nil
+		var value converter.RawValue
+		for channel.ReceiveAsync(&value) {
+			a := &arrival{}
+			var err error
+			if a.signal, err = parseSignal(channel.Name(), value); err != nil {
+				a.why = err.Error()
+			}
+			s.queue, value = append(s.queue, a), converter.RawValue{}
+		}
+	}
+	for _, name := range s.unknown(ctx) {
+		for channel := workflow.GetSignalChannel(ctx, name); channel.ReceiveAsync(new(converter.RawValue)); {
+			why := fmt.Sprintf("%s: there is no such signal; there are %s", clip(name, 40), strings.Join(s.known, ", "))
+			s.queue = append(s.queue, &arrival{why: why})
 		}
 	}
 }
 
-// parseSignal reads a signal's payload. One that cannot be read leaves its
-// fields empty: a signal cannot be refused and must not stop an investigation.
-// A guide that is only a text is taken as its text.
-func parseSignal(name string, raw json.RawMessage) signal {
-	sig := signal{Name: name}
-	switch name {
-	case SignalGuide:
-		if json.Unmarshal(raw, &sig.Guide.Text) != nil {
-			_ = json.Unmarshal(raw, &sig.Guide)
-		}
-		sig.Agent, sig.By = sig.Guide.Agent, sig.Guide.By
-	case SignalConclude, SignalResumeHeartbeats:
-		var c Conclude
-		_ = json.Unmarshal(raw, &c)
-		sig.Agent, sig.By, sig.Late = c.Agent, c.By, c.Late
-	case SignalPauseHeartbeats:
-		var p PauseHeartbeats
-		if json.Unmarshal(raw, &p) != nil {
-			p.Minutes = nil
-		}
-		sig.Agent, sig.By, sig.Minutes = p.Agent, p.By, p.clamped()
+// parseSignal reads the input of a signal or an update. The error says what is wrong
+// with it, and what would be right.
+func parseSignal(name string, value converter.RawValue) (signal, error) {
+	sig, err := steers[name].read(value)
+	if sig.Name = name; err != nil {
+		return sig, wrongInput(name, steers[name].input, err)
 	}
-	sig.By = agent.CleanBy(sig.By)
-	return sig
+	return sig, nil
 }
 
-// refusal says why a signal cannot be used; "" = it can.
+func readBy(value converter.RawValue) (signal, error) {
+	var in By
+	err := readInput(value, &in)
+	return signal{By: in.By}, err
+}
+
+func readConclude(value converter.RawValue) (signal, error) {
+	var in Conclude
+	err := readInput(value, &in)
+	return signal{Stage: in.Stage, Agent: in.Agent, By: in.By, Late: in.Late}, err
+}
+
+func readPause(value converter.RawValue) (signal, error) {
+	var in PauseHeartbeats
+	err := readInput(value, &in)
+	return signal{Stage: in.Stage, Agent: in.Agent, By: in.By, Minutes: in.clamped()}, err
+}
+
+// readGuide takes what is only a text as its text.
+func readGuide(value converter.RawValue) (signal, error) {
+	var in Guide
+	if readInput(value, &in.Text) == nil {
+		return signal{Text: in.Text}, nil
+	}
+	in = Guide{}
+	err := readInput(value, &in)
+	return signal{Text: in.Text, Stage: in.Stage, Agent: in.Agent, By: in.By}, err
+}
+
+// refusal says why a signal cannot be used, whatever the workflow does; "" = it can.
 func (s signal) refusal() string {
-	if s.Name != SignalGuide {
-		return ""
+	switch {
+	case s.Name == SignalGuide && strings.TrimSpace(s.Text) == "":
+		return "guide: no text; the input is " + steers[SignalGuide].input
+	case len(s.Text) > MaxGuide:
+		return fmt.Sprintf("guide: %d bytes are more than the %d that guidance may have", len(s.Text), MaxGuide)
 	}
-	if s.Guide.Text == "" {
-		return `guide: no text: give {"text": "…"}`
-	}
-	if len(s.Guide.Text) > MaxGuide {
-		return fmt.Sprintf("guide: %d bytes are more than the %d that a signal may carry", len(s.Guide.Text), MaxGuide)
-	}
-	if err := agent.CheckBy(s.Guide.By); err != nil {
-		return "guide: " + err.Error()
+	if err := agent.CheckBy(s.By); err != nil {
+		return s.Name + ": " + err.Error()
 	}
 	return ""
 }
 
 // post puts what a guide says into the mail. why says that it cannot.
 func (s signal) post(ctx workflow.Context, in activities.PostIn) (why string) {
-	in.Agent, in.By, in.Text = s.Agent, s.By, []byte(s.Guide.Text)
+	in.Agent, in.By, in.Text = s.Agent, s.By, []byte(s.Text)
 	if err := workflow.ExecuteActivity(storeOptions(ctx, "guidance"), act.Post, in).Get(ctx, nil); err != nil {
 		_, message := failure(err)
 		return "guide: " + message
@@ -182,4 +302,6 @@ func (s signal) post(ctx workflow.Context, in activities.PostIn) (why string) {
 }
 
 // wake is what a guide asks of agents that sleep.
-func (s signal) wake() signal { return signal{Name: SignalResumeHeartbeats, Agent: s.Agent, By: s.By} }
+func (s signal) wake() signal {
+	return signal{Name: SignalResumeHeartbeats, Stage: s.Stage, Agent: s.Agent, By: s.By}
+}

@@ -35,10 +35,11 @@ func (t *teller) serve(ctx workflow.Context, execution string) {
 			}
 			t.said = t.version
 			now := t.waiting()
-			if now.empty() && !t.told {
+			something := !now.empty() || len(now.Ended) > 0
+			if !something && !t.told {
 				continue
 			}
-			t.told = !now.empty()
+			t.told = something
 			now.Execution = execution
 			_ = workflow.SignalExternalWorkflow(ctx, parent.ID, "", SignalWaiting, now).Get(ctx, nil)
 		}

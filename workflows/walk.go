@@ -160,7 +160,7 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 	r.state.Stages[s.index].Status = result.Status
 	r.state.Usage = r.state.Usage.Add(result.Usage)
 	for _, why := range result.Undelivered {
-		r.undelivered(why)
+		r.keepUndelivered(why) // it is in their transcript
 	}
 	if result.Result != "" {
 		source := activities.Source{Stage: s.plan.Name, Execution: result.Result}

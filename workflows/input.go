@@ -1,0 +1,90 @@
+package workflows
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+)
+
+// update is a request that a workflow refuses or answers.
+type update[In, Out any] struct {
+	name  string
+	does  string
+	input string // an example of it
+	read  func(converter.RawValue) (In, error)
+	check func(In) error
+	take  func(workflow.Context, In) (Out, error)
+}
+
+// reading reads an input strictly. The SDK's own decoder lets unknown fields pass, and
+// refuses the rest in Go's words.
+func reading[In any](value converter.RawValue) (in In, err error) {
+	err = readInput(value, &in)
+	return in, err
+}
+
+// serve registers the update.
+func (u update[In, Out]) serve(ctx workflow.Context) error {
+	validate := func(value converter.RawValue) error {
+		in, err := u.read(value)
+		if err != nil {
+			return wrongInput(u.name, u.input, err)
+		}
+		if err := u.check(in); err != nil {
+			return errors.New(fit(err.Error(), maxWhy))
+		}
+		return nil
+	}
+	take := func(ctx workflow.Context, value converter.RawValue) (out Out, err error) {
+		in, err := u.read(value)
+		if err != nil {
+			return out, err
+		}
+		return u.take(ctx, in)
+	}
+	options := workflow.UpdateHandlerOptions{Validator: validate, Description: u.does + " Input: " + u.input}
+	return workflow.SetUpdateHandlerWithOptions(ctx, u.name, take, options)
+}
+
+// wrongInput says what is wrong with an input, and what would be right.
+func wrongInput(name, input string, err error) error {
+	return fmt.Errorf("%s: %w; the input is %s", name, err, input)
+}
+
+// readInput reads what a person has sent. None leaves into as it is. The error names
+// fields, never what is in them.
+func readInput(value converter.RawValue, into any) error {
+	var raw json.RawMessage
+	if payload := value.Payload(); payload != nil {
+		if err := converter.GetDefaultDataConverter().FromPayload(payload, &raw); err != nil {
+			return errors.New("it is not JSON")
+		}
+	}
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case len(raw) == 0 || string(raw) == "null" || string(raw) == `""`: // the Temporal UI sends an empty text for nothing
+		return nil
+	case !json.Valid(raw):
+		return errors.New("it is not JSON")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		what := "it"
+		if wrong.Field != "" {
+			what = fmt.Sprintf("%q", clip(wrong.Field, 40))
+		}
+		kind, _, _ := strings.Cut(wrong.Value, " ") // of a number, its digits come after it
+		return fmt.Errorf("%s cannot be of type %s", what, kind)
+	}
+	if err != nil {
+		return errors.New(clip(strings.TrimPrefix(err.Error(), "json: "), 100)) // unknown field "…"
+	}
+	return nil
+}

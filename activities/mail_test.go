@@ -3,6 +3,7 @@ package activities_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -27,10 +28,16 @@ func (b *bench) told(text string) (calls []int) {
 // bound gives the plan bounds.
 func (b *bench) bound(bounds agent.Bounds) {
 	b.t.Helper()
+	b.change(func(plan *agent.Plan) { plan.Bounds = bounds })
+}
+
+// change changes the plan.
+func (b *bench) change(how func(*agent.Plan)) {
+	b.t.Helper()
 	var plan agent.Plan
 	body, err := b.store.Blob(b.t.Context(), b.ref.Plan)
 	err = errors.Join(err, json.Unmarshal(body, &plan))
-	plan.Bounds = bounds
+	how(&plan)
 	body, marshal := json.Marshal(plan)
 	hash, put := b.store.PutBlob(b.t.Context(), body)
 	b.ref.Plan = hash
@@ -129,5 +136,40 @@ func TestShownArgumentsAreMasked(t *testing.T) {
 	}
 	if shown := out.Calls[0].Approve.Arguments; strings.Contains(shown, "hunter") || !strings.Contains(shown, "[MASKED") {
 		t.Errorf("shown is %s", shown)
+	}
+}
+
+// What a workflow has to say itself is in the transcript once, masked; after a reset
+// the run that goes on says it anew.
+func TestNotice(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.change(func(plan *agent.Plan) {
+		plan.AlertMasking = &agent.Masking{Custom: []agent.MaskPattern{{Pattern: "hunter.", Replacement: "[MASKED]"}}}
+	})
+	for range 2 { // an activity is tried again
+		for _, source := range []string{"", "s"} {
+			in := activities.NoticeIn{Investigation: "inv", Plan: b.ref.Plan, Source: source, Ordinal: 1, Text: `not delivered: unknown field "hunter2"`}
+			if _, err := b.env.ExecuteActivity(b.act.Notice, in); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := b.generate(activities.GenerateIn{Iteration: 1, Inputs: []activities.Input{{Kind: activities.InputNotice, Text: "not delivered: hunter2"}}}); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := b.store.After(t.Context(), "inv", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		if e.Kind == transcript.KindNotice {
+			got = append(got, e.Execution+": "+e.Text)
+		}
+	}
+	want := []string{`: not delivered: unknown field "[MASKED]"`, `s: not delivered: unknown field "[MASKED]"`, "s/A: not delivered: [MASKED]"}
+	if !slices.Equal(got, want) || strings.Contains(fmt.Sprint(b.requests[0].Messages), "not delivered") {
+		t.Errorf("noticed %q, want %q; the model was told %v", got, want, b.requests[0].Messages)
 	}
 }

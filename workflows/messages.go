@@ -215,7 +215,7 @@ type Waiting struct {
 	Outages   []Outage   `json:"outages,omitempty"`
 	Asleep    []Asleep   `json:"asleep,omitempty"`
 	// Ended are the agents of a stage that have, while others of it are at work.
-	Ended []string `json:"ended,omitempty"`
+	Ended []AgentSummary `json:"ended,omitempty"`
 }
 
 // Asleep is an agent that has paused its heartbeats.

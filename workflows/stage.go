@@ -168,14 +168,15 @@ func (r *stageRun) waiting() (out Waiting) {
 	return out
 }
 
-// ended are the agents that have.
-func (r *stageRun) ended() (names []string) {
-	for _, m := range r.agents {
-		if m.closed {
-			names = append(names, m.plan.Name)
+// ended are the agents that have, in short: their parent gets the rest with the stage.
+func (r *stageRun) ended() (out []AgentSummary) {
+	for _, s := range r.summaries() {
+		if s.Status != agent.StatusRunning {
+			s.Error = ""
+			out = append(out, s)
 		}
 	}
-	return names
+	return out
 }
 
 // judge applies the success policy to the agents' results.
@@ -266,7 +267,8 @@ func (r *stageRun) refuse(sig signal) string {
 		return fmt.Sprintf("%s: this is stage %s", sig.Name, r.in.Stage.Name)
 	case sig.Agent != "" && !hasAgent(r.in.Stage, sig.Agent):
 		return fmt.Sprintf("%s: the stage has no agent %q", sig.Name, sig.Agent)
-	case sig.Agent != "" && slices.Contains(r.ended(), sig.Agent):
+	}
+	if _, ended := (Waiting{Ended: r.ended()}).ended(sig.Agent); ended {
 		return fmt.Sprintf("%s: agent %s has ended", sig.Name, sig.Agent)
 	}
 	return ""

@@ -61,11 +61,15 @@ func (r *investigationRun) runningStages() (out []record.Stage) {
 			Name: s.plan.Name, Index: s.index, Status: agent.StatusRunning, StartedAt: s.started,
 			Envelope: record.StageEnvelope{Order: s.in.Order, Run: s.in.Run, Pass: s.in.Pass},
 		}
-		for _, a := range s.plan.Agents {
-			stage.Envelope.Agents = append(stage.Envelope.Agents, AgentSummary{
-				Name: a.Name, Status: mostUrgent(s.waiting.of(a.Name), 0, r.state.Steering.Paused), Model: a.Model(0),
-				WorkflowID: childID(r.id, executionName(s.plan.Name, a.Name)),
-			})
+		for _, a := range s.agents() {
+			summary, ended := s.waiting.ended(a.Name)
+			if !ended {
+				summary = AgentSummary{
+					Name: a.Name, Status: mostUrgent(s.waiting.of(a.Name), 0, r.state.Steering.Paused), Model: a.Model(0),
+					WorkflowID: childID(r.id, executionName(s.plan.Name, a.Name)),
+				}
+			}
+			stage.Envelope.Agents = append(stage.Envelope.Agents, summary)
 		}
 		out = append(out, stage)
 	}

@@ -133,19 +133,15 @@ type concerned struct {
 	agent     agent.AgentSkeleton
 }
 
-// concerned are the agents at work that a signal is for. A synthesis is, once all
-// that it joins have ended.
+// concerned are the agents at work that a signal is for.
 func (r *investigationRun) concerned(sig signal) (out []concerned) {
 	for _, s := range r.running {
 		if s.result != nil || !sig.concerns(s.plan) {
 			continue
 		}
-		agents := s.plan.Agents
-		if s.plan.Synthesis != nil && len(s.waiting.Ended) >= len(agents) {
-			agents = []agent.AgentSkeleton{*s.plan.Synthesis}
-		}
-		for _, a := range agents {
-			if (sig.Agent == "" || sig.Agent == a.Name) && !slices.Contains(s.waiting.Ended, a.Name) && (!sig.heartbeats() || maySleep(a)) {
+		for _, a := range s.agents() {
+			_, ended := s.waiting.ended(a.Name)
+			if !ended && (sig.Agent == "" || sig.Agent == a.Name) && (!sig.heartbeats() || maySleep(a)) {
 				out = append(out, concerned{executionName(s.plan.Name, a.Name), a})
 			}
 		}

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,15 @@ func (t *teller) settle(ctx workflow.Context) {
 
 // empty: nothing is waited for, so that clocks run.
 func (w Waiting) empty() bool { return len(w.Approvals)+len(w.Outages)+len(w.Asleep) == 0 }
+
+// ended is how an agent ended that has.
+func (w Waiting) ended(name string) (AgentSummary, bool) {
+	n := slices.IndexFunc(w.Ended, func(a AgentSummary) bool { return a.Name == name })
+	if n < 0 {
+		return AgentSummary{}, false
+	}
+	return w.Ended[n], true
+}
 
 // and joins what two children wait for.
 func (w Waiting) and(other Waiting) Waiting {

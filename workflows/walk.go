@@ -24,6 +24,15 @@ type stageChild struct {
 	result  *StageResult // nil while it runs
 }
 
+// agents are those of the stage that have begun: a synthesis does once all that it
+// joins have ended.
+func (s *stageChild) agents() []agent.AgentSkeleton {
+	if all := s.plan.Agents; s.plan.Synthesis == nil || len(s.waiting.Ended) < len(all) {
+		return all
+	}
+	return append(slices.Clone(s.plan.Agents), *s.plan.Synthesis)
+}
+
 // walk runs the stages of the chain, as its rules say. again asks for a new run to go on in.
 func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 	way := route.Walk{Chain: r.chain(), State: &r.state.Walk}

@@ -22,6 +22,10 @@ func (v *view) entry(e transcript.Entry) {
 	if v.hold(e) {
 		return
 	}
+	if e.Execution == "" { // the investigation itself says it
+		v.p.full(yellow, "! "+CleanLine(e.Text))
+		return
+	}
 	v.enter(e.Execution)
 	l := v.lane(e.Execution)
 	if e.Superseded {

@@ -59,3 +59,19 @@ func TestNotices(t *testing.T) {
 		}
 	})
 }
+
+// What an investigation says itself belongs to no stage and no agent.
+func TestNoticeOfTheInvestigation(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	v := newView(Options{Out: &out})
+	v.take(store.Update{Entries: []transcript.Entry{
+		{Seq: 1, Scope: transcript.Scope{Execution: "dig/A"}, Kind: transcript.KindNotice, Body: transcript.Body{Text: "one"}},
+		{Seq: 2, Kind: transcript.KindNotice, Body: transcript.Body{Text: "not delivered: guide: x"}},
+		{Seq: 3, Scope: transcript.Scope{Execution: "dig/A"}, Kind: transcript.KindNotice, Body: transcript.Body{Text: "two"}},
+	}})
+	want := "dig/A │ ! one\n! not delivered: guide: x\ndig/A │ ! two\n"
+	if _, got, _ := strings.Cut(out.String(), "──\n"); got != want {
+		t.Errorf("printed %q, want %q", out.String(), want)
+	}
+}

@@ -1,0 +1,171 @@
+package workflows
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// answer is what came of an update.
+type updated struct{ said *string }
+
+func (u updated) Accept()          {}
+func (u updated) Reject(err error) { *u.said = "refused: " + err.Error() }
+func (u updated) Complete(out any, err error) {
+	body, _ := json.Marshal(out)
+	if *u.said = string(body); err != nil {
+		*u.said = "failed: " + err.Error()
+	}
+}
+
+// Updates steer as signals do, and say whom they are for, or why not.
+func TestUpdatesAnswer(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ update, input, want string }{
+		"guide all":             {SignalGuide, `{"text":"x"}`, `{"for":["s1/A","s1/B"]}`},
+		"guide with a text":     {SignalGuide, `"x"`, `{"for":["s1/A","s1/B"]}`},
+		"guide one":             {SignalGuide, `{"text":"x","agent":"B"}`, `{"for":["s1/B"]}`},
+		"guide a stage":         {SignalGuide, `{"text":"x","stage":"s1"}`, `{"for":["s1/A","s1/B"]}`},
+		"guide a later stage":   {SignalGuide, `{"text":"x","stage":"s2"}`, `{}`},
+		"guide a later agent":   {SignalGuide, `{"text":"x","agent":"Late"}`, `{}`},
+		"guide a later joiner":  {SignalGuide, `{"text":"x","agent":"Syn"}`, `{}`},
+		"guide one that ended":  {SignalGuide, `{"text":"x","agent":"C"}`, `refused: guide: agent C has ended`},
+		"guide nobody":          {SignalGuide, `{"text":"x","agent":"Z"}`, `refused: guide: no agent "Z" runs now or later`},
+		"guide no stage":        {SignalGuide, `{"text":"x","stage":"s9"}`, `refused: guide: no stage "s9" runs now or later`},
+		"guide without a word":  {SignalGuide, `{"text":" \n"}`, `refused: guide: no text; the input is {"text": "…"`},
+		"guide too much":        {SignalGuide, `{"text":"` + strings.Repeat("x", MaxGuide+1) + `"}`, `refused: guide: 16385 bytes are more than the 16384`},
+		"guide, misspelt":       {SignalGuide, `{"txt":"x"}`, `refused: guide: unknown field "txt"; the input is`},
+		"conclude all":          {SignalConclude, `{"by":"Ada"}`, `{"for":["s1/A","s1/B"]}`},
+		"conclude one":          {SignalConclude, `{"agent":"A"}`, `{"for":["s1/A"]}`},
+		"conclude later":        {SignalConclude, `{"agent":"Late"}`, `refused: conclude: agent Late is not running`},
+		"conclude one of both":  {SignalConclude, `{"stage":"s2","agent":"A"}`, `refused: conclude: no agent "A" runs now or later`},
+		"pause":                 {SignalPause, ``, `{"for":["s1/A","s1/B"]}`},
+		"pause one":             {SignalPause, `{"agent":"A"}`, `refused: pause: unknown field "agent"`},
+		"pause heartbeats":      {SignalPauseHeartbeats, `{"minutes":3}`, `refused: pause-heartbeats: no agent at work has heartbeats`},
+		"decide in one word":    {UpdateAnswer, `"yes"`, `refused: answer: it cannot be of type string; the input is {"id"`},
+		"raise what is unknown": {UpdateExtendBudget, `{"tokns":1}`, `refused: extend_budget: unknown field "tokns"; the input is`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: planOf([]string{"default", "default", "default", "synthesis"}, []string{"default"})}
+			f.plan.Stages[1].Agents[0].Name = "Late"
+			env := newEnv(t, f)
+			said := "nothing"
+			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				if in.Iteration > 1 || in.Ref.Execution != "s1/A" && in.Ref.Execution != "s1/B" {
+					return say("x"), nil
+				}
+				return ask("a"), nil
+			}
+			f.tool = func(activities.CallToolIn) (activities.CallToolOut, error) {
+				return activities.CallToolOut{}, nil
+			}
+			env.OnActivity("CallTool", mock.Anything, mock.Anything).After(time.Hour).Return(f.tool)
+			env.RegisterDelayedCallback(func() {
+				var args []any
+				if tt.input != "" {
+					args = append(args, json.RawMessage(tt.input))
+				}
+				env.UpdateWorkflow(tt.update, "", updated{&said}, args...)
+			}, time.Minute)
+			env.RegisterDelayedCallback(func() { env.SignalWorkflow(SignalResume, nil) }, 2*time.Hour)
+			got := investigate(t, env)
+			if !strings.HasPrefix(said, tt.want) || strings.HasPrefix(tt.want, "{") && said != tt.want {
+				t.Errorf("said %s, want %s", said, tt.want)
+			}
+			if len(got.Undelivered)+len(f.noticed) != 0 || got.Status != agent.StatusCompleted {
+				t.Errorf("%s, undelivered %q", got.Status, got.Undelivered)
+			}
+		})
+	}
+}
+
+// Signals that cannot be used are in the status, the record and the transcript, and
+// nowhere else; a flood of them is cut.
+func TestWrongSignalsAreSaid(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"})}
+	env := newEnv(t, f)
+	f.model = func(activities.GenerateIn) (activities.GenerateOut, error) {
+		env.SignalWorkflow("gide", map[string]string{"text": "x"})
+		env.SignalWorkflow(SignalGuide, []byte{0xff, 0})
+		env.SignalWorkflow(SignalConclude, map[string]string{"agnt": "A"})
+		for range 60 {
+			env.SignalWorkflow(SignalPause, 1)
+		}
+		return say("x"), nil
+	}
+	got := investigate(t, env)
+	if got.Status != agent.StatusCompleted || len(got.Undelivered) != maxErrors || len(f.noticed) != maxNotices {
+		t.Fatalf("%s, %d undelivered, %d noticed", got.Status, len(got.Undelivered), len(f.noticed))
+	}
+	all := fmt.Sprint(f.noticed)
+	for _, want := range []string{
+		`not delivered: gide: there is no such signal; there are `, `not delivered: guide: it is not JSON; the input is {"text"`,
+		`not delivered: conclude: unknown field "agnt"; the input is`, `not delivered: pause: it cannot be of type number; the input is`,
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("noticed %s\nwant %s", all, want)
+		}
+	}
+	if diff := cmp.Diff(activities.NoticeIn{Investigation: got.ID, Plan: "plan", Ordinal: 1, Text: f.noticed[0].Text}, f.noticed[0]); diff != "" {
+		t.Errorf("notice (-want +got):\n%s", diff)
+	}
+}
+
+// A child that waits for its id keeps no signal from its siblings, and gets its own in order.
+func TestSignalsOfAChildThatWaits(t *testing.T) {
+	t.Parallel()
+	env := newEnv(t, &fake{})
+	const free = 20 * time.Minute
+	var early, late []string
+	var earlyAt time.Time
+	hears := func(heard *[]string, at *time.Time) func(workflow.Context, any) error {
+		return func(ctx workflow.Context, _ any) error {
+			for range 2 {
+				var said Conclude
+				workflow.GetSignalChannel(ctx, SignalConclude).Receive(ctx, &said)
+				*heard = append(*heard, said.By)
+			}
+			*at = workflow.Now(ctx)
+			return nil
+		}
+	}
+	var lateAt time.Time
+	env.RegisterWorkflow(straggler)
+	env.RegisterWorkflowWithOptions(hears(&early, &earlyAt), workflow.RegisterOptions{Name: "early"})
+	env.RegisterWorkflowWithOptions(hears(&late, &lateAt), workflow.RegisterOptions{Name: "late"})
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		old := workflow.ExecuteChildWorkflow(childOptions(ctx, childID("inv", "taken"), ""), straggler, free)
+		if err := old.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+			return err
+		}
+		f := newFamily(ctx, "inv")
+		waits, beside := f.start(ctx, "taken", "", "late", nil), f.start(ctx, "beside", "", "early", nil)
+		for _, by := range []string{"first", "second"} {
+			for _, c := range []*child{waits, beside} {
+				if !c.signal(ctx, signal{Name: SignalConclude, By: by}) {
+					t.Errorf("%s: %s did not take it", c.id, by)
+				}
+			}
+		}
+		_ = beside.Get(ctx, nil)
+		return waits.Get(ctx, nil)
+	})
+	if err := env.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]string{{"first", "second"}, {"first", "second"}}, [][]string{early, late}); diff != "" || lateAt.Sub(earlyAt) < free/2 {
+		t.Errorf("at %s and %s (-want +got):\n%s", earlyAt, lateAt, diff)
+	}
+}

@@ -109,9 +109,14 @@ func (c *cli) update(ctx context.Context, id, name, what, look string, in, out a
 	if err != nil {
 		return err
 	}
+	return t.update(ctx, name, what, look, in, out)
+}
+
+// update has the workflow take an update; the error says why it did not.
+func (t target) update(ctx context.Context, name, what, look string, in, out any) error {
 	sending, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	handle, err := conn.UpdateWorkflow(sending, client.UpdateWorkflowOptions{
+	handle, err := t.client.UpdateWorkflow(sending, client.UpdateWorkflowOptions{
 		WorkflowID: t.workflow, UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{in},
 	})
 	if err == nil {

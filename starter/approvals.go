@@ -72,10 +72,11 @@ func waitingIn(t target, status workflows.Status) []waitingCall {
 
 func (c *cli) approvals(ctx context.Context, asJSON bool) error {
 	all, err := askRunning(ctx, c, waitingIn)
-	if err != nil {
+	if err != nil && len(all) == 0 { // an empty table would say that nothing waits
 		return err
 	}
-	return errors.Join(c.whole(ctx, all), c.printWaiting(all, asJSON))
+	whole := c.whole(ctx, all)
+	return errors.Join(whole, c.printWaiting(all, asJSON), err)
 }
 
 // askOne asks an investigation that runs for what of its status is wanted.
@@ -96,8 +97,8 @@ func askOne[T any](ctx context.Context, c *cli, id string, wanted func(target, w
 	return wanted(t, status), nil
 }
 
-// askRunning asks every investigation that runs. Those that do not answer are
-// reported, and hide nothing of the others.
+// askRunning asks every investigation that runs. Those that do not answer hide nothing
+// of the others; the error names them.
 func askRunning[T any](ctx context.Context, c *cli, wanted func(target, workflows.Status) []T) (all []T, err error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
@@ -108,14 +109,23 @@ func askRunning[T any](ctx context.Context, c *cli, wanted func(target, workflow
 	if err != nil {
 		return nil, err
 	}
+	var silent []error
 	for n, answer := range askAll(ctx, running) {
-		if answer.err != nil && ctx.Err() == nil {
-			c.say("starter: %v", answer.err)
+		if answer.err != nil {
+			silent = append(silent, answer.err)
 		}
 		all = append(all, wanted(running[n], answer.status)...)
 	}
-	return all, ctx.Err()
+	if len(silent) == 0 || ctx.Err() != nil {
+		return all, ctx.Err()
+	}
+	advice := fmt.Errorf("%d of %d running investigations could not be asked what waits in them: start a worker for them, and ask again",
+		len(silent), len(running))
+	return all, errors.Join(append(silent[:min(len(silent), maxSilent)], advice)...)
 }
+
+// maxSilent bounds the investigations that are named because they do not answer.
+const maxSilent = 10
 
 // runningNow lists the investigations that run.
 func runningNow(ctx context.Context, conn client.Client) ([]target, error) {

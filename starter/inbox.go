@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,10 +30,10 @@ func (c *cli) inboxCommand() *cobra.Command {
 			} else {
 				all, err = askRunning(cmd.Context(), c, questionsIn)
 			}
-			if err != nil {
+			if err != nil && len(all) == 0 { // an empty table would say that nothing waits
 				return err
 			}
-			return c.printQuestions(all, asJSON)
+			return errors.Join(c.printQuestions(all, asJSON), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the questions as JSON")

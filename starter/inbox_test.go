@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	updatepb "go.temporal.io/api/update/v1"
@@ -52,6 +53,14 @@ func (f *fakeTemporal) updateInvestigation(in *workflowservice.UpdateWorkflowExe
 			return refuse("a bound can be raised, not lowered")
 		}
 		return succeed(workflows.Budget{Tokens: 1000 + e.Tokens})
+	}
+	switch input.GetName() {
+	case workflows.SignalGuide, workflows.SignalPause, workflows.SignalResume, workflows.SignalConclude: // it knows one agent
+		run.signals = append(run.signals, "update "+input.GetName()+" "+string(data))
+		if strings.Contains(string(data), `"agent":`) && !strings.Contains(string(data), `"agent":"LogAgent"`) {
+			return refuse(input.GetName() + ": no agent runs now or later")
+		}
+		return succeed(workflows.Taken{For: []string{"collect/LogAgent"}})
 	}
 	var a workflows.Answer
 	if err := json.Unmarshal(data, &a); err != nil {

@@ -83,12 +83,12 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(st.Close())
 }
 
-// signals FILE writes what the investigation "inv" was sent.
-func signals(ts *testscript.TestScript, _ bool, _ []string) {
+// signals WORKFLOW writes what the investigation was sent.
+func signals(ts *testscript.TestScript, _ bool, args []string) {
 	fake := ts.Value("fake").(*fakeTemporal)
 	fake.mu.Lock()
 	defer fake.mu.Unlock()
-	_, err := ts.Stdout().Write([]byte(strings.Join(fake.runs["inv"].signals, "\n") + "\n"))
+	_, err := ts.Stdout().Write([]byte(strings.Join(fake.runs[args[0]].signals, "\n") + "\n"))
 	ts.Check(err)
 }
 

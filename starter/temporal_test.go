@@ -44,18 +44,17 @@ type fakeTemporal struct {
 }
 
 type fakeRun struct {
-	id          string
-	typeName    string
-	request     agent.Request
-	queue       string
-	status      enumspb.WorkflowExecutionStatus
-	closing     *historypb.HistoryEvent
-	closed      chan struct{}
-	signals     []string
-	undelivered []string
-	waiting     []workflows.Approval
-	questions   []workflows.Interrupt
-	decided     map[string]activities.Decision // by call id
+	id        string
+	typeName  string
+	request   agent.Request
+	queue     string
+	status    enumspb.WorkflowExecutionStatus
+	closing   *historypb.HistoryEvent
+	closed    chan struct{}
+	signals   []string
+	waiting   []workflows.Approval
+	questions []workflows.Interrupt
+	decided   map[string]activities.Decision // by call id
 }
 
 // runID is that of every run: its tail makes the investigation ids.
@@ -241,7 +240,6 @@ func (f *fakeTemporal) GetWorkflowExecutionHistory(ctx context.Context, in *work
 	return &workflowservice.GetWorkflowExecutionHistoryResponse{History: &historypb.History{Events: []*historypb.HistoryEvent{run.closing}}}, nil
 }
 
-// SignalWorkflowExecution knows one agent, LogAgent.
 func (f *fakeTemporal) SignalWorkflowExecution(_ context.Context, in *workflowservice.SignalWorkflowExecutionRequest) (*workflowservice.SignalWorkflowExecutionResponse, error) {
 	run, err := f.run(in.GetWorkflowExecution())
 	if err != nil {
@@ -250,10 +248,7 @@ func (f *fakeTemporal) SignalWorkflowExecution(_ context.Context, in *workflowse
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	data := string(in.GetInput().GetPayloads()[0].GetData())
-	run.signals = append(run.signals, in.GetSignalName()+" "+data)
-	if strings.Contains(data, `"agent":`) && !strings.Contains(data, `"agent":"LogAgent"`) {
-		run.undelivered = append(run.undelivered, in.GetSignalName()+": no agent runs now or later")
-	}
+	run.signals = append(run.signals, "signal "+in.GetSignalName()+" "+data)
 	return &workflowservice.SignalWorkflowExecutionResponse{}, nil
 }
 
@@ -287,7 +282,7 @@ func (f *fakeTemporal) QueryWorkflow(_ context.Context, in *workflowservice.Quer
 		return &workflowservice.QueryWorkflowResponse{QueryResult: payloads(workflows.Status{ID: run.investigation()})}, nil
 	}
 	return &workflowservice.QueryWorkflowResponse{QueryResult: payloads(workflows.Status{
-		ID: run.investigation(), Chain: run.request.Chain, Status: agent.StatusRunning, WaitingFor: "stage collect", Undelivered: run.undelivered, Waiting: run.waiting, Questions: run.questions,
+		ID: run.investigation(), Chain: run.request.Chain, Status: agent.StatusRunning, WaitingFor: "stage collect", Waiting: run.waiting, Questions: run.questions,
 		Stages: []workflows.StageStatus{
 			{Name: "collect", Status: agent.StatusRunning, Agents: []workflows.AgentSummary{
 				{Name: "LogAgent", Status: agent.StatusRunning, Model: "gpt-4o", WorkflowID: fmt.Sprintf("%s/collect/LogAgent", run.investigation())},

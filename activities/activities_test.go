@@ -203,10 +203,9 @@ func TestInputsAreInTheConversation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.post("look at the disks")
-	if _, err := b.generate(activities.GenerateIn{Iteration: 1, Conclude: true, Provider: 1, Inputs: []activities.Input{
-		{Kind: activities.InputFallback, ErrorType: "RateLimited", Text: "too many"},
-		{Kind: activities.InputLimit},
-	}}); err != nil {
+	if _, err := b.generate(activities.GenerateIn{
+		Iteration: 1, Conclude: true, Provider: 1, Inputs: []activities.Input{{Kind: activities.InputLimit}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	req := b.requests[0]

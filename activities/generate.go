@@ -59,18 +59,9 @@ type generation struct {
 }
 
 func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcript.Entry, error) {
-	stored, err := g.open(ctx, known.Log)
+	stored, tools, err := g.prepare(ctx, known)
 	if err != nil {
 		return nil, err
-	}
-	tools, missing, err := g.offered(ctx, known.Catalogues)
-	if err != nil {
-		return nil, err
-	}
-	if !begun(stored) {
-		if err := g.addTask(ctx, missing); err != nil {
-			return nil, err
-		}
 	}
 	g.addNotices(stored)
 	if err := g.addMail(ctx); err != nil {
@@ -114,6 +105,48 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	return stored, err
 }
 
+// prepare returns the log and the tools. An agent whose log is empty is told who it is.
+func (g *generation) prepare(ctx context.Context, known transcript.Known) ([]transcript.Entry, *tool.Set, error) {
+	stored, err := g.open(ctx, known.Log)
+	if err != nil {
+		return nil, nil, err
+	}
+	tools, missing, err := g.offered(ctx, known.Catalogues)
+	if err == nil && !begun(stored) {
+		err = g.addTask(ctx, missing)
+	}
+	return stored, tools, err
+}
+
+// Unanswered writes down what the first call of an agent has asked, which no model has
+// answered and none will. Mail is left to others.
+func (a *Activities) Unanswered(ctx context.Context, in UnansweredIn) error {
+	ctx, stop := a.attend(ctx)
+	defer stop()
+	j, err := a.job(ctx, in.Call.Ref)
+	if err != nil {
+		return err
+	}
+	known, err := a.Transcripts.LookupReply(ctx, in.Call.Ref.scope(), in.Call.Iteration, j.writer)
+	if err == nil && known.Step == nil {
+		g := generation{job: j, in: in.Call}
+		err = g.unanswered(ctx, known, in.Why)
+	}
+	return storeFailure(ended(ctx, err))
+}
+
+func (g *generation) unanswered(ctx context.Context, known transcript.Known, why string) error {
+	_, _, err := g.prepare(ctx, known)
+	if err == nil {
+		err = g.addInputs(ctx)
+	}
+	if err == nil {
+		g.add(transcript.KindNotice, transcript.Body{Text: "No model has answered this call: " + clipped(why)})
+		_, err = g.append(ctx)
+	}
+	return err
+}
+
 func (g *generation) append(ctx context.Context) (entries []transcript.Entry, err error) {
 	entries, g.unread, err = g.Transcripts.AppendReply(ctx,
 		transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: g.rows, Recall: g.recalledBy()})
@@ -126,13 +159,16 @@ func begun(stored []transcript.Entry) bool {
 	return slices.ContainsFunc(stored, func(e transcript.Entry) bool { return e.Kind == transcript.KindSystem })
 }
 
-// open records what has to be there before the call: that the execution runs, and
-// results that the workflow decided, with which it returns the log.
+// open records what has to be there before the call: that the execution runs, which
+// provider has failed, and results that the workflow decided, with which it returns the log.
 func (g *generation) open(ctx context.Context, log []transcript.Entry) ([]transcript.Entry, error) {
 	if g.in.Iteration == 1 && !g.plan.Conversation {
 		if err := g.begin(ctx, g.provider()); err != nil {
 			return nil, err
 		}
+	}
+	if err := g.appendHop(ctx); err != nil {
+		return nil, err
 	}
 	some, err := g.appendResults(ctx, g.in.Inputs)
 	if err != nil || !some {
@@ -142,6 +178,22 @@ func (g *generation) open(ctx context.Context, log []transcript.Entry) ([]transc
 		return nil, fmt.Errorf("read transcript: %w", err)
 	}
 	return log, nil
+}
+
+// appendHop records that this provider takes over from the one before it: now, because
+// its reply may be long in coming.
+func (g *generation) appendHop(ctx context.Context) error {
+	if g.in.Fallback == nil {
+		return nil
+	}
+	text := fmt.Sprintf("The model failed (%s: %s); %s takes over.", g.in.Fallback.ErrorType, g.in.Fallback.Error, g.provider().Model)
+	row := transcript.Row{Key: transcript.HopKey(g.in.Iteration, g.in.Fallback.Try), Kind: transcript.KindFallback, Body: transcript.Body{
+		Text: text, ErrorType: g.in.Fallback.ErrorType, Provider: g.provider().Name, Model: g.provider().Model,
+	}}
+	if _, err := g.Transcripts.Append(ctx, transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: []transcript.Row{row}}); err != nil {
+		return fmt.Errorf("record that %s takes over: %w", g.provider().Name, err)
+	}
+	return nil
 }
 
 // tools are the tools that the model is told of.

@@ -79,6 +79,8 @@ type GenerateIn struct {
 	// Try numbers the calls that are made for the iteration, whichever provider they
 	// ask; from 1.
 	Try int `json:"try,omitempty"`
+	// Fallback says how the provider before this one failed, if this is the first try of this one.
+	Fallback *Failure `json:"fallback,omitempty"`
 	// Conclude asks for a conclusion without tools.
 	Conclude bool `json:"conclude,omitempty"`
 	// Reserve: the call is made although a bound of the investigation is reached.
@@ -91,6 +93,19 @@ type GenerateIn struct {
 	// Earlier are results of earlier passes, Notes what people answered; also for the first call.
 	Earlier []Source `json:"earlier,omitempty"`
 	Notes   []Note   `json:"notes,omitempty"`
+}
+
+// Failure says how a model call failed.
+type Failure struct {
+	ErrorType string `json:"error_type"`
+	Error     string `json:"error"`
+	Try       int    `json:"try"`
+}
+
+// UnansweredIn has written down what an agent's first call has asked.
+type UnansweredIn struct {
+	Call GenerateIn `json:"call"`
+	Why  string     `json:"why"` // nobody has answered
 }
 
 // Note is a question and its answer.
@@ -106,7 +121,6 @@ const (
 	InputLimit     InputKind = "limit"     // conclude: the iterations are used up
 	InputConclude  InputKind = "conclude"  // conclude: a person asked for it
 	InputBound     InputKind = "bound"     // conclude: a bound or the agent's time; Text is the stop reason
-	InputFallback  InputKind = "fallback"  // the provider before this one failed: Text says how
 	InputAwake     InputKind = "awake"     // the agent's pause of its heartbeats is over
 	InputRepair    InputKind = "repair"    // the last reply is not what the contract asks for: Text says why
 	InputMessage   InputKind = "message"   // a person's turn in a conversation: Text, or else Update and Run; By

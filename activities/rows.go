@@ -180,9 +180,6 @@ func (g *generation) addInputs(ctx context.Context) error {
 				return err
 			}
 			g.add(transcript.KindNotice, transcript.Body{Text: text})
-		case InputFallback:
-			text := fmt.Sprintf("The model failed (%s: %s); %s takes over.", input.ErrorType, input.Text, g.provider().Model)
-			g.add(transcript.KindFallback, transcript.Body{Text: text, ErrorType: input.ErrorType})
 		}
 	}
 	return nil

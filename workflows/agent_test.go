@@ -120,8 +120,63 @@ func TestFallbackUsesUpNoIteration(t *testing.T) {
 	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || got.Iterations != 1 {
 		t.Errorf("got %+v", got)
 	}
-	if f.inputs() != ",fallback" || f.generated[1].Provider != 1 || f.generated[1].Iteration != 1 {
-		t.Errorf("second call: %+v", f.generated[1])
+	hop := activities.Failure{ErrorType: "CredentialsRefused", Error: "no key", Try: 1}
+	if second := f.generated[1]; second.Fallback == nil || *second.Fallback != hop || second.Provider != 1 || second.Iteration != 1 || len(f.unheard) != 0 {
+		t.Errorf("second call: %+v", second)
+	}
+}
+
+// What an agent has asked is written down if nobody has ever answered it, however it ends.
+func TestUnansweredFirstCall(t *testing.T) {
+	t.Parallel()
+	refused := temporal.NewNonRetryableApplicationError("no key", "CredentialsRefused", nil)
+	tests := map[string]struct {
+		first  []error // replies; nil = one that asks for a tool
+		change func(*AgentInput)
+		do     func(*testsuite.TestWorkflowEnvironment)
+		want   string
+	}{
+		"all providers fail": {first: []error{refused, refused}, want: "no key"},
+		"timed out":          {change: func(in *AgentInput) { in.Agent.Timeouts.Agent = agent.Duration(time.Minute) }, want: "the agent did not finish within 1m0s"},
+		"cancelled":          {do: (*testsuite.TestWorkflowEnvironment).CancelWorkflow, want: "cancelled"},
+		"the second call":    {first: []error{nil, refused, refused}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{}
+			env := newEnv(t, f)
+			f.model = func(activities.GenerateIn) (activities.GenerateOut, error) {
+				if err := tt.first[len(f.generated)-1]; err != nil {
+					return activities.GenerateOut{}, err
+				}
+				return ask("a"), nil
+			}
+			if tt.first == nil {
+				env.OnActivity(f.Generate, mock.Anything, mock.Anything).After(time.Hour).Return(f.Generate) // it hangs
+			}
+			if tt.do != nil {
+				env.RegisterDelayedCallback(func() { tt.do(env) }, 30*time.Second)
+			}
+			in := agentInput(agent.Iterating, 3)
+			in.Agent.Models = []string{"m", "n"}
+			if tt.change != nil {
+				tt.change(&in)
+			}
+			env.ExecuteWorkflow(IteratingAgent, in)
+			if !env.IsWorkflowCompleted() || env.GetWorkflowError() == nil {
+				t.Fatalf("ended with %v", env.GetWorkflowError())
+			}
+			if tt.want == "" {
+				if len(f.unheard) != 0 {
+					t.Errorf("written down: %+v", f.unheard)
+				}
+				return
+			}
+			if len(f.unheard) != 1 || f.unheard[0].Why != tt.want || f.unheard[0].Call.Iteration != 1 {
+				t.Errorf("written down: %+v, want %s", f.unheard, tt.want)
+			}
+		})
 	}
 }
 

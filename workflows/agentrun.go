@@ -53,6 +53,7 @@ type agentRun struct {
 	sleeping  bool
 	reserve   bool // it has no more than its last word
 	teller    teller
+	asked     bool // a model, at least once
 	turns     bool // it works turn by turn, in a conversation
 	before    int  // iterations of earlier turns
 }
@@ -263,12 +264,37 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 			return r.replied(out)
 		}
 		r.state.Usage = r.state.Usage.Add(trouble(err).Usage)
-		if ctx.Err() == nil && (r.waitOut(ctx, err) || r.fallBack(&in, err)) {
+		if ctx.Err() == nil && r.tryAgain(ctx, &in, err) {
 			continue
 		}
 		r.recovered()
+		r.unanswered(ctx, in, err)
 		r.state.Inputs = append(in.Inputs, r.state.Inputs...) // nobody has read them
 		return out, err
+	}
+}
+
+// tryAgain waits until the model is asked once more, or has the next provider asked.
+func (r *agentRun) tryAgain(ctx workflow.Context, in *activities.GenerateIn, err error) bool {
+	if r.waitOut(ctx, err) {
+		in.Fallback = nil
+		return true
+	}
+	return ctx.Err() == nil && r.fallBack(in, err)
+}
+
+// unanswered has what an agent has asked written down if nobody has ever answered it,
+// nor will: else its transcript would have no word of it.
+func (r *agentRun) unanswered(ctx workflow.Context, in activities.GenerateIn, err error) {
+	if r.turns || !r.asked || r.state.Model != "" {
+		return
+	}
+	result := r.stopped(ctx, err)
+	cleanup, _ := workflow.NewDisconnectedContext(ctx)
+	cleanup = workflow.WithScheduleToCloseTimeout(storeOptions(cleanup, "what was asked"), lastWord)
+	asked := activities.UnansweredIn{Call: in, Why: fit(orText(result.Error, string(result.StopReason)), maxWhy)}
+	if err := workflow.ExecuteActivity(cleanup, act.Unanswered, asked).Get(cleanup, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("what was asked is not in the transcript", "execution", r.in.Ref.Execution, "error", err)
 	}
 }
 
@@ -277,6 +303,7 @@ func (r *agentRun) try(ctx workflow.Context, in activities.GenerateIn) (out acti
 	if err := r.hold(ctx); err != nil {
 		return out, err
 	}
+	r.asked = true
 	in.Provider = r.state.Provider
 	model := r.in.Agent.Model(in.Provider)
 	if r.streak == nil {
@@ -303,7 +330,7 @@ func (r *agentRun) fallBack(in *activities.GenerateIn, err error) bool {
 		return false
 	}
 	errorType, message := failure(err)
-	in.Inputs = append(in.Inputs, activities.Input{Kind: activities.InputFallback, ErrorType: errorType, Text: clip(message, 500)})
+	in.Fallback = &activities.Failure{ErrorType: errorType, Error: clip(message, 500), Try: in.Try}
 	r.state.Provider++
 	r.recovered()
 	return true

@@ -52,6 +52,7 @@ type fake struct {
 	reopened  []activities.ReopenIn
 	posted    []activities.PostIn
 	noticed   []activities.NoticeIn
+	unheard   []activities.UnansweredIn
 	unread    []string // what Finish finds in the mail
 	told      []agent.Status
 	noStatus  func(local bool) error
@@ -74,6 +75,13 @@ func (f *fake) Notice(_ context.Context, in activities.NoticeIn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.noticed = append(f.noticed, in)
+	return nil
+}
+
+func (f *fake) Unanswered(_ context.Context, in activities.UnansweredIn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unheard = append(f.unheard, in)
 	return nil
 }
 

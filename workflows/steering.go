@@ -232,7 +232,7 @@ func (s *signals) receive(ctx workflow.Context) {
 	}
 	for _, name := range s.unknown(ctx) {
 		for channel := workflow.GetSignalChannel(ctx, name); channel.ReceiveAsync(new(converter.RawValue)); {
-			why := fmt.Sprintf("%s: there is no such signal; there are %s", clip(name, 40), strings.Join(s.known, ", "))
+			why := fmt.Sprintf("%s: there is no such signal; there are %s", clip(name, 40), strings.Join(steerNames, ", "))
 			s.queue = append(s.queue, &arrival{why: why})
 		}
 	}

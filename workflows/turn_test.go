@@ -169,7 +169,7 @@ func TestLeftBehind(t *testing.T) {
 		{Kind: activities.InputMessage, Text: "a", Update: "u", Run: "r"},
 		{Kind: activities.InputResult, Text: "c"},
 		{Kind: activities.InputConclude}, {Kind: activities.InputNudge}, {Kind: activities.InputHeartbeat},
-		{Kind: activities.InputFallback}, {Kind: activities.InputLimit},
+		{Kind: activities.InputNotice}, {Kind: activities.InputLimit},
 	}
 	byReference := activities.Input{Kind: activities.InputMessage, Update: "u", Run: "r"}
 	for errorType, want := range map[string][]activities.Input{

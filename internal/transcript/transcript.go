@@ -50,7 +50,11 @@ const (
 
 // TryKey is the key of an iteration's n-th model call that failed (from 1). It
 // comes before the iteration's own rows, which are written with its reply.
-func TryKey(iteration, n int) Key { return Key{iteration, n - callBase} }
+func TryKey(iteration, n int) Key { return Key{iteration, 2*n - callBase} }
+
+// HopKey is the key of what says that another provider takes over after the n-th
+// model call.
+func HopKey(iteration, n int) Key { return Key{iteration, 2*n + 1 - callBase} }
 
 // CallKey is the key of the intent of an iteration's n-th call (from 0).
 func CallKey(iteration, n int) Key { return Key{iteration, callBase + rowsPerCall*n} }

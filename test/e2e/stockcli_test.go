@@ -20,6 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -38,6 +39,7 @@ func TestStockCLI(t *testing.T) {
 	t.Run("pause", s.testPause)
 	t.Run("conclude", s.testConclude)
 	t.Run("undelivered", s.testUndelivered)
+	t.Run("updates", s.testUpdates)
 	t.Run("cancel", s.testCancel)
 	t.Run("refused", s.testRefused)
 	t.Run("conversation", s.testConversation)
@@ -582,21 +584,79 @@ func (s stock) testUndelivered(t *testing.T) {
 	s.signalCLI(id, "guide", `{"text":"look","agent":"Nobody"}`)
 	s.signalCLI(id, "guide", `{"txt":"look"}`)
 	s.signalCLI(id, "guide", "")
+	s.signalCLI(id, "gide", `{"text":"look"}`)
+	wrong := []string{"Gamma is not running", `"Nobody"`, `unknown field "txt"; the input is {"text"`, "no text", "gide: there is no such signal; there are guide"}
 	var status workflows.Status
-	eventually(t, "four signals are undelivered", func() bool {
+	eventually(t, "five signals are undelivered", func() bool {
 		status = query[workflows.Status](s, "undelivered", "status")
-		return len(status.Undelivered) == 4
+		return len(status.Undelivered) == len(wrong)
 	})
-	for n, want := range []string{"Gamma is not running", `"Nobody"`, "no text", "no text"} {
+	for n, want := range wrong {
 		if !strings.Contains(status.Undelivered[n], want) {
 			t.Errorf("undelivered %q, want %q in it", status.Undelivered[n], want)
 		}
 	}
-	if details := s.cli("metadata", "--workflow-id", "undelivered"); strings.Count(details, "not delivered:") != 4 {
+	if details := s.cli("metadata", "--workflow-id", "undelivered"); strings.Count(details, "not delivered:") != len(wrong) {
 		t.Errorf("the current details do not show what was not delivered:\n%s", details)
+	}
+	for n, entry := range s.entries(id)[:len(wrong)] { // the agents have said nothing yet
+		if entry.Execution != "" || entry.Kind != transcript.KindNotice || !strings.Contains(entry.Text, wrong[n]) {
+			t.Errorf("the transcript has %+v, want a notice of %q", entry, wrong[n])
+		}
 	}
 	hold.Release()
 	s.completed("undelivered")
+}
+
+// What can be signalled is an update, too, which says for whom it was taken, or why not.
+func (s stock) testUpdates(t *testing.T) {
+	t.Parallel()
+	s = s.in(t)
+	hold, last := s.hold("updates", "Alpha 1", "Beta 1"), s.hold("updates", "Alpha 2")
+	id := s.startLab("updates")
+	hold.Wait(t)
+	update := func(name, input string) (string, int) {
+		args := []string{"workflow", "update", "execute", "--workflow-id", "updates", "--name", name, "-o", "json"}
+		if input != "" {
+			args = append(args, "--input", input)
+		}
+		out, errs, code := s.program(s.path, "", args...)
+		return out + errs, code
+	}
+	for _, tt := range []struct {
+		name, input, want string
+		code              int
+	}{
+		{"guide", `{"text":"look at the disks","agent":"Beta","by":"Ada"}`, `"dig/Beta"`, 0},
+		{"guide", `{"text":"look","agent":"Nobody"}`, `guide: no agent "Nobody" runs now or later`, 1},
+		{"guide", `{"text":"look","stage":"nowhere"}`, `guide: no stage "nowhere" runs now or later`, 1},
+		{"guide", `{"txt":"look"}`, `guide: unknown field "txt"; the input is {"text"`, 1},
+		{"pause", ``, `"dig/Alpha"`, 0},
+		{"resume", `{"by":"Ada"}`, `"dig/Beta"`, 0},
+		{"conclude", `{"agent":"Gamma"}`, `conclude: agent Gamma is not running`, 1},
+		{"decide", `{}`, `unknown update decide`, 1},
+	} {
+		if out, code := update(tt.name, tt.input); code != tt.code || !strings.Contains(out, tt.want) {
+			t.Errorf("%s %s: exit code %d, %s\nwant %s", tt.name, tt.input, code, out, tt.want)
+		}
+	}
+	if out, errs, code := s.starter("", "guide", "updates", "again", "--agent", "Alpha"); code != 0 || !strings.Contains(out, id+": guide taken, for dig/Alpha") {
+		t.Errorf("starter guide: exit code %d, %s%s", code, out, errs)
+	}
+	if status := query[workflows.Status](s, "updates", "status"); len(status.Undelivered) != 0 || status.Status != agent.StatusRunning {
+		t.Errorf("status %+v", status)
+	}
+	hold.Release()
+	s.closing(id + "/dig/Beta")
+	eventually(t, "Beta's end is known", func() bool {
+		out, code := update("guide", `{"text":"look","agent":"Beta"}`)
+		return code == 1 && strings.Contains(out, "guide: agent Beta has ended")
+	})
+	last.Release()
+	s.completed("updates")
+	if asked := s.asks("updates")["Beta 2"]; !strings.Contains(asked.Last().Text(), "look at the disks") {
+		t.Errorf("Beta was told %s", asked.Last().Text())
+	}
 }
 
 // Cancel stops the whole tree; what was done is kept and can be asked for.

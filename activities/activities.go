@@ -49,6 +49,8 @@ type Activities struct {
 	plans   kept[agent.Plan]
 	offers  kept[tool.Catalogue]
 	maskers maskers
+
+	troubles troubles
 }
 
 // Requests reads what a workflow was started with, from its first event.

@@ -26,11 +26,11 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 	}
 	req, err := agent.ParseConversationRequest(inputs...)
 	if err != nil {
-		return OpenConversationOut{}, final(ErrorInvalidRequest, err)
+		return OpenConversationOut{}, refusal(err)
 	}
 	plan, err := a.Planner.Conversation(agent.AgentRequest(req))
 	if err != nil {
-		return OpenConversationOut{}, final(ErrorInvalidRequest, err)
+		return OpenConversationOut{}, refusal(err)
 	}
 	hash, err := a.keepPlan(ctx, plan)
 	if err != nil {

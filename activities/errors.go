@@ -120,8 +120,18 @@ func modelFailure(err error, said Trouble) error {
 	}
 	said.RetryAfter = agent.Duration(retryAfter(err))
 	return temporal.NewApplicationErrorWithOptions(err.Error(), name, temporal.ApplicationErrorOptions{
-		NonRetryable: true, Details: []any{said},
+		NonRetryable: true, Details: []any{said}, Category: expected,
 	})
+}
+
+// expected is the category of failures that are nobody's mistake here: of providers,
+// which are logged once (troubles), and of requests, which their authors are told. The
+// SDK would log each as an error of the worker's.
+const expected = temporal.ApplicationErrorCategoryBenign
+
+// refusal is the failure of a request that cannot be done.
+func refusal(err error) error {
+	return temporal.NewApplicationErrorWithOptions(err.Error(), ErrorInvalidRequest, temporal.ApplicationErrorOptions{NonRetryable: true, Category: expected})
 }
 
 // errorType is the stable type of a model's error; "" = it is none.

@@ -228,6 +228,7 @@ func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm
 	if err != nil {
 		return reply, g.failed(ctx, began, err)
 	}
+	g.troubles.answered(g.Logger, provider)
 	reply.Model = orText(reply.Model, provider.Model)
 	return reply, nil
 }
@@ -259,6 +260,7 @@ func (g *generation) failed(ctx context.Context, began time.Time, err error) err
 	if name == "" || ctx.Err() != nil {
 		return failure
 	}
+	g.troubles.failed(g.Logger, provider, name, err)
 	row := transcript.Row{Key: transcript.TryKey(g.in.Iteration, g.in.Try), Kind: transcript.KindTry, At: began, Body: transcript.Body{
 		Text: clipped(err.Error()), ErrorType: name, Provider: provider.Name, Model: provider.Model, ElapsedMS: time.Since(began).Milliseconds(),
 	}}

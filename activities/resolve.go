@@ -100,23 +100,23 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (agent
 	}
 	req, err := agent.ParseRequest(inputs...)
 	if err != nil {
-		return agent.Plan{}, final(ErrorInvalidRequest, err)
+		return agent.Plan{}, refusal(err)
 	}
 	r.Chain, r.AlertType = req.Chain, req.AlertType
 	plan, err := a.Planner.Plan(agent.PlanRequest{Chain: req.Chain, AlertType: req.AlertType, Provider: req.Provider, Runbook: req.Runbook, UseMocks: req.UseMock})
 	if err != nil {
-		return plan, final(ErrorInvalidRequest, err)
+		return plan, refusal(err)
 	}
 	r.Chain, r.AlertType = plan.Chain, plan.AlertType
 	if size := jsonSize(ResolveOut{Skeleton: plan.Skeleton()}); size > maxSkeleton {
-		return plan, final(ErrorInvalidRequest, fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", plan.Chain, size, maxSkeleton))
+		return plan, refusal(fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", plan.Chain, size, maxSkeleton))
 	}
 	text, err := a.data(ctx, req)
 	if err != nil {
 		return plan, err
 	}
 	if err := req.CheckData(text, plan.MaxData); err != nil {
-		return plan, final(ErrorInvalidRequest, err)
+		return plan, refusal(err)
 	}
 	if plan.MaxData > 0 && len(text) > plan.MaxData {
 		plan.Attach()
@@ -135,7 +135,7 @@ func (a *Activities) data(ctx context.Context, req agent.Request) (string, error
 	}
 	body, err := a.Blobs.Blob(ctx, req.DataRef)
 	if errors.Is(err, record.ErrNotFound) {
-		return "", final(ErrorInvalidRequest, fmt.Errorf("data_ref %q is not in this worker's store", req.DataRef))
+		return "", refusal(fmt.Errorf("data_ref %q is not in this worker's store", req.DataRef))
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the request's data: %w", err)

@@ -144,11 +144,12 @@ func TestLookoutAsksOnlyWhileItHasTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waiting []workflows.Approval
 		var questions []workflows.Interrupt
+		var outages []workflows.Outage
 		asked, hops := 0, 0
 		l := newLookout(make(feed), target{})
 		l.ask = func(context.Context) (workflows.Status, error) {
 			asked++
-			return workflows.Status{Waiting: waiting, Questions: questions, Hops: hops}, nil
+			return workflows.Status{Waiting: waiting, Questions: questions, Outages: outages, Hops: hops}, nil
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -156,7 +157,7 @@ func TestLookoutAsksOnlyWhileItHasTo(t *testing.T) {
 		var told []string
 		go func() {
 			for line := range l.tell {
-				told = append(told, line)
+				told = append(told, line.Text)
 			}
 		}()
 		defer close(l.tell)
@@ -183,8 +184,18 @@ func TestLookoutAsksOnlyWhileItHasTo(t *testing.T) {
 		pass(ended, 3*lookSoon, 5) // the investigation has not taken it in yet
 		questions, hops = asking()[:1], 1
 		pass(store.Update{}, time.Hour, 6)
-		for n, want := range []string{"", "starter decide w:0123456789ab collect/LogAgent/c1_1 --approve", "starter answer w:0123456789ab q1 --text"} {
-			if len(told) != 3 || !strings.Contains(told[n], want) {
+		failed := entry(transcript.KindTry, transcript.Body{Text: "gpt: rate limited"})
+		pass(failed, lookSoon, 7)
+		pass(failed, 3*lookSoon, 9) // a wait that is short is not told
+		outages = []workflows.Outage{{Execution: "collect/LogAgent", Provider: "gpt", Error: "rate limited", Tries: 4, Next: time.Now().Add(time.Minute)}}
+		pass(store.Update{}, time.Minute, 10)
+		outages[0].Tries, outages[0].Next = 5, time.Now().Add(time.Minute)
+		pass(failed, time.Hour, 11) // each try is asked about once
+		for n, want := range []string{
+			"", "starter decide w:0123456789ab collect/LogAgent/c1_1 --approve", "starter answer w:0123456789ab q1 --text",
+			"collect/LogAgent waits for gpt: rate limited, since", "5 tries, next at",
+		} {
+			if len(told) != 5 || !strings.Contains(told[n], want) {
 				t.Errorf("told %q, want %q", told, want)
 			}
 		}

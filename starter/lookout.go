@@ -14,14 +14,15 @@ import (
 )
 
 // lookout tells who watches an investigation which calls and questions wait for a
-// person. The store does not say so. The investigation does, but is asked only
+// person, and which providers are waited for. The store does not say so. The investigation does, but is asked only
 // while there is a riddle: a reply has asked for calls that have neither begun,
 // nor been answered, nor wait as far as is known; or a stage has ended that the
-// investigation had not taken in, and it may have put a question.
+// investigation had not taken in, and it may have put a question; or a model call has
+// failed, and when it is made again is not known yet.
 type lookout struct {
 	terminal.Source
 	ask     func(context.Context) (workflows.Status, error)
-	tell    chan string
+	tell    chan terminal.Notice
 	stirred chan struct{} // holds one: there are new calls
 
 	mu      sync.Mutex
@@ -29,6 +30,7 @@ type lookout struct {
 	waiting map[string]bool // those that waited when the investigation was asked last
 	ended   int             // runs of stages, as the store says
 	taken   int             // those that the investigation had taken in when it was asked last
+	failing map[string]bool // executions whose last model call failed, and that are not known to wait
 }
 
 const (
@@ -38,8 +40,8 @@ const (
 
 func newLookout(src terminal.Source, t target) *lookout {
 	return &lookout{
-		Source: src, tell: make(chan string), stirred: make(chan struct{}, 1),
-		open: map[string]bool{}, waiting: map[string]bool{},
+		Source: src, tell: make(chan terminal.Notice), stirred: make(chan struct{}, 1),
+		open: map[string]bool{}, waiting: map[string]bool{}, failing: map[string]bool{},
 		ask: func(ctx context.Context) (status workflows.Status, err error) {
 			err = t.query(ctx, workflows.QueryStatus, &status)
 			return status, err
@@ -66,7 +68,13 @@ func (l *lookout) note(entries []transcript.Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range entries {
+		delete(l.failing, e.Execution)
 		switch e.Kind {
+		case transcript.KindTry:
+			if !e.Superseded {
+				l.failing[e.Execution] = true
+				l.stir()
+			}
 		case transcript.KindReply:
 			l.noteReply(e)
 		case transcript.KindCall, transcript.KindResult:
@@ -115,7 +123,7 @@ func (l *lookout) stir() {
 func (l *lookout) puzzled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended > l.taken {
+	if l.ended > l.taken || len(l.failing) > 0 {
 		return true
 	}
 	for name := range l.open {
@@ -148,7 +156,7 @@ func (l *lookout) look(ctx context.Context, investigation string) {
 	}
 }
 
-// report tells of the calls and questions that have come to wait. An investigation that does
+// report tells of what has come to wait. An investigation that does
 // not answer is asked again.
 func (l *lookout) report(ctx context.Context, investigation string, told map[string]bool) {
 	status, err := l.ask(ctx)
@@ -156,18 +164,23 @@ func (l *lookout) report(ctx context.Context, investigation string, told map[str
 		return
 	}
 	l.know(status)
-	var lines []string
+	var lines []terminal.Notice
 	for _, a := range status.Waiting {
-		lines = append(lines, waitingLine(investigation, a))
+		lines = append(lines, terminal.Notice{Text: waitingLine(investigation, a)})
 	}
 	for _, q := range status.Questions {
-		lines = append(lines, questionLine(investigation, q))
+		lines = append(lines, terminal.Notice{Text: questionLine(investigation, q)})
+	}
+	for _, o := range status.Outages {
+		if o.Next.After(time.Now()) { // else it is being asked
+			lines = append(lines, terminal.Notice{Text: outageLine(o), Trouble: o.Execution, Next: o.Next})
+		}
 	}
 	for _, line := range lines {
-		if told[line] {
+		if told[line.Text] {
 			continue
 		}
-		told[line] = true
+		told[line.Text] = true
 		select {
 		case l.tell <- line:
 		case <-ctx.Done():
@@ -179,6 +192,11 @@ func (l *lookout) know(status workflows.Status) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.taken = takenIn(status)
+	for _, o := range status.Outages {
+		if o.Next.After(time.Now()) {
+			delete(l.failing, o.Execution)
+		}
+	}
 	clear(l.waiting)
 	for _, a := range status.Waiting {
 		l.waiting[callName(a)] = true

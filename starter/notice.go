@@ -24,6 +24,9 @@ func cutNotice(a workflows.Approval) string {
 	return fmt.Sprintf("… (the first %d of %d bytes: `starter approvals` shows all, where the workers' store is)", len(a.Arguments), a.Size)
 }
 
+// outageLine says that an agent waits for its model's provider.
+func outageLine(o workflows.Outage) string { return o.Execution + " waits for " + o.String() }
+
 // questionLine says that a question waits for a person, and how to answer it.
 func questionLine(id string, q workflows.Interrupt) string {
 	how := map[string]string{

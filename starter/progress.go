@@ -63,6 +63,9 @@ func steps(status workflows.Status, agents map[string]workflows.AgentStatus) []s
 	for _, q := range status.Questions {
 		out = append(out, step{q.ID, questionLine(status.ID, q)})
 	}
+	for _, o := range status.Outages {
+		out = append(out, step{"trouble of " + o.Execution, outageLine(o)})
+	}
 	if status.Status == agent.StatusPaused {
 		out = append(out, step{"", "paused: waiting for " + status.WaitingFor})
 	}

@@ -15,6 +15,7 @@ import (
 // Outage is a model's provider that an agent waits for.
 type Outage struct {
 	Agent     string    `json:"agent"`
+	Execution string    `json:"execution,omitempty"`
 	Provider  string    `json:"provider,omitempty"`
 	Model     string    `json:"model"`
 	ErrorType string    `json:"error_type"` // of the last try
@@ -31,10 +32,10 @@ type Outage struct {
 func (o Outage) String() string {
 	text := fmt.Sprintf("%s: %s, since %s, %d tries, next at %s, gives up at %s",
 		orText(o.Provider, o.Model), o.Error, clock(o.Since), o.Tries, clock(o.Next), clock(o.Until))
-	if o.Fallback != "" {
-		text += ", then asks " + o.Fallback
+	if o.Fallback == "" {
+		return text + ", no fallback"
 	}
-	return text
+	return text + ", then asks " + o.Fallback
 }
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
@@ -84,7 +85,7 @@ func (r *agentRun) failedTry(ctx workflow.Context, err error, provider string) *
 	now := workflow.Now(ctx)
 	errorType, message := failure(err)
 	if r.streak == nil {
-		r.streak = &streak{tries: map[string]int{}, Outage: Outage{Agent: r.in.Agent.Name, Since: now}}
+		r.streak = &streak{tries: map[string]int{}, Outage: Outage{Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, Since: now}}
 	}
 	s := r.streak
 	s.Tries++

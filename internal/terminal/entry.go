@@ -26,8 +26,14 @@ func (v *view) entry(e transcript.Entry) {
 		v.p.full(yellow, "! "+CleanLine(e.Text))
 		return
 	}
+	if _, known := v.trouble[e.Execution]; known && e.Kind == transcript.KindTry && !v.verbose {
+		return // the notice says it, and more
+	}
 	v.enter(e.Execution)
 	l := v.lane(e.Execution)
+	if e.Kind != transcript.KindTry {
+		v.overcome(l, e)
+	}
 	if e.Superseded {
 		v.p.print(l, noticeBlock, fmt.Sprintf("superseded (Temporal was reset): %s of iteration %d", e.Kind, e.Iteration))
 	}

@@ -35,7 +35,7 @@ func (feed) After(context.Context, string, int64, int) ([]transcript.Entry, erro
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		src, notices := make(feed), make(chan string)
+		src, notices := make(feed), make(chan Notice)
 		var out strings.Builder
 		ctx, stop := context.WithCancel(t.Context())
 		go Watch(ctx, src, "w", Options{Out: &out, Width: 80, Notices: notices})
@@ -45,7 +45,7 @@ func TestNotices(t *testing.T) {
 			synctest.Wait()
 		}
 		say("one two ")
-		notices <- "decide\x1b now"
+		notices <- Notice{Text: "decide\x1b now"}
 		synctest.Wait()
 		say("one two three ")
 		stop()

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// printer writes lines. Only appending, it never moves the cursor, so that what
-// is on the screen stays readable whatever is written at the same time.
+// printer writes lines. Only appending, it never moves the cursor, the last line
+// excepted, so that what is on the screen stays readable whatever is written at the
+// same time.
 type printer struct {
 	out   io.Writer
 	err   error // the first one; nothing is written after it
@@ -16,6 +17,9 @@ type printer struct {
 	width int   // 0 = lines of any length
 	pad   int   // width of the names
 	open  *lane // whose line has been begun and not ended
+	// last returns the last line of a terminal, which goes when another is written; nil = none.
+	last  func() string
+	shown bool // the last line is on the screen
 }
 
 // lane is one agent's share of the screen: all of its lines begin with its name.
@@ -150,7 +154,29 @@ func (p *printer) full(s style, text string) {
 	}
 }
 
+// restore writes the last line anew, unless there is a line that goes on.
+func (p *printer) restore() {
+	if p.last == nil || p.width == 0 || p.open != nil {
+		return
+	}
+	text := p.last()
+	p.clear()
+	if text != "" {
+		p.write(p.paint(yellow, clip(text, p.width-2)))
+		p.shown = true
+	}
+}
+
+// clear takes the last line off the screen.
+func (p *printer) clear() {
+	if p.shown {
+		p.shown = false
+		p.write("\r\x1b[K")
+	}
+}
+
 func (p *printer) write(text string) {
+	p.clear()
 	if p.err == nil {
 		_, p.err = io.WriteString(p.out, text)
 	}

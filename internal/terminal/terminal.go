@@ -6,6 +6,7 @@ package terminal
 import (
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -20,7 +21,17 @@ type Options struct {
 	// Verbose prints tool calls and results whole, and prompts, instead of their first lines.
 	Verbose bool
 	// Notices are lines that Watch prints between the investigation's own; nil = none.
-	Notices <-chan string
+	Notices <-chan Notice
+}
+
+// Notice is something that the transcript does not say.
+type Notice struct {
+	Text string
+	// Trouble is the execution whose model's provider is waited for. Its next notice
+	// takes the place of this one, and so does the end of the trouble, which the
+	// transcript says. Next is when it is asked again.
+	Trouble string
+	Next    time.Time
 }
 
 // defaultWidth is used where a terminal does not say how wide it is.

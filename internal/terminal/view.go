@@ -31,6 +31,7 @@ type view struct {
 	calls   map[string]time.Time // when a call began
 	several map[string]bool      // calls that are one of several of a reply
 	told    map[string]bool      // stages and executions whose end has been printed
+	trouble map[string]Notice    // by execution: the provider that is waited for
 }
 
 func newView(opts Options) *view {
@@ -44,6 +45,7 @@ func newView(opts Options) *view {
 		calls:   map[string]time.Time{},
 		several: map[string]bool{},
 		told:    map[string]bool{},
+		trouble: map[string]Notice{},
 	}
 }
 
@@ -52,6 +54,11 @@ func (v *view) take(u store.Update) {
 	if u.Record != nil {
 		v.record, v.stages, v.executions = *u.Record, u.Stages, u.Executions
 		v.known(u.Executions)
+	}
+	for _, e := range u.Executions {
+		if e.Status.Closed() {
+			delete(v.trouble, e.Name)
+		}
 	}
 	struck := map[string]int{}
 	for _, e := range u.Entries {

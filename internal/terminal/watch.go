@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -28,6 +29,7 @@ func Watch(ctx context.Context, src Source, investigation string, opts Options) 
 	err := src.Follow(ctx, investigation, 0, func(u store.Update) error {
 		v.mu.Lock()
 		defer v.mu.Unlock()
+		defer v.p.restore()
 		return v.update(ctx, src, investigation, u)
 	})
 	silence()
@@ -58,15 +60,23 @@ func (v *view) update(ctx context.Context, src Source, investigation string, u s
 }
 
 // listen prints notices until silence is called.
-func (v *view) listen(notices <-chan string) (silence func()) {
+func (v *view) listen(notices <-chan Notice) (silence func()) {
 	over := make(chan struct{})
 	var listening sync.WaitGroup
 	listening.Go(func() {
 		for {
+			var second <-chan time.Time // to count down
+			if v.counting() {
+				second = time.After(time.Second)
+			}
 			select {
-			case text := <-notices:
+			case n := <-notices:
 				v.mu.Lock()
-				v.p.full(yellow, "! "+CleanLine(text))
+				v.notice(n)
+				v.mu.Unlock()
+			case <-second:
+				v.mu.Lock()
+				v.p.restore()
 				v.mu.Unlock()
 			case <-over:
 				return
@@ -76,5 +86,7 @@ func (v *view) listen(notices <-chan string) (silence func()) {
 	return func() {
 		close(over)
 		listening.Wait()
+		v.p.last = nil
+		v.p.clear()
 	}
 }

@@ -1,0 +1,53 @@
+package activities
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// troubles are the providers that do not answer this worker. Each call that fails is in
+// its agent's transcript; the log has one line when a provider's trouble begins, and
+// one when it ends.
+type troubles struct {
+	mu    sync.Mutex
+	since map[string]time.Time // by provider and model
+	calls map[string]int       // that have failed since
+}
+
+// failed takes in a call that failed. What a model refuses because of what it was told
+// is no trouble of its provider's.
+func (t *troubles) failed(log *slog.Logger, p agent.Provider, errorType string, err error) {
+	if ContentError(errorType) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := p.Name + "/" + p.Model
+	if t.since == nil {
+		t.since, t.calls = map[string]time.Time{}, map[string]int{}
+	}
+	t.calls[key]++
+	if _, known := t.since[key]; known {
+		return
+	}
+	t.since[key] = time.Now()
+	log.Warn("a model's provider is in trouble", "provider", p.Name, "model", p.Model, "error_type", errorType, "error", clipped(err.Error()))
+}
+
+// answered takes in a call that was answered.
+func (t *troubles) answered(log *slog.Logger, p agent.Provider) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := p.Name + "/" + p.Model
+	began, known := t.since[key]
+	if !known {
+		return
+	}
+	log.Info("a model's provider answers again",
+		"provider", p.Name, "model", p.Model, "after", time.Since(began).Round(time.Second), "failed_calls", t.calls[key])
+	delete(t.since, key)
+	delete(t.calls, key)
+}

@@ -1,0 +1,96 @@
+package terminal
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// troubled shows an agent that waits for its provider, for two tries, and goes on.
+func troubled(t *testing.T, width int) (out string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		src, notices := make(feed), make(chan Notice)
+		var text strings.Builder
+		ctx, stop := context.WithCancel(t.Context())
+		go Watch(ctx, src, "w", Options{Out: &text, Width: width, Notices: notices})
+		seq := int64(0)
+		say := func(execution string, kind transcript.Kind, body transcript.Body) {
+			seq++
+			e := transcript.Entry{Seq: seq, Scope: transcript.Scope{Execution: execution}, Kind: kind, Body: body}
+			src <- store.Update{Entries: []transcript.Entry{e}}
+			synctest.Wait()
+		}
+		waits := func(tries string) {
+			notices <- Notice{Text: "dig/A waits for gpt: rate limited, " + tries, Trouble: "dig/A", Next: time.Now().Add(3 * time.Second)}
+			synctest.Wait()
+		}
+		say("dig/A", transcript.KindTry, transcript.Body{Text: "gpt: rate limited"})
+		waits("4 tries")
+		time.Sleep(1500 * time.Millisecond)
+		say("dig/A", transcript.KindTry, transcript.Body{Text: "gpt: rate limited"})
+		waits("5 tries")
+		say("dig/B", transcript.KindNotice, transcript.Body{Text: "beside"})
+		say("dig/A", transcript.KindReply, transcript.Body{Text: "found", Provider: "gpt"})
+		stop()
+		synctest.Wait()
+		out = text.String()
+	})
+	_, out, _ = strings.Cut(out, "─\n")
+	return out
+}
+
+// Elsewhere than on a terminal, the trouble of a provider is a line for each change.
+func TestTroubleInAPipe(t *testing.T) {
+	t.Parallel()
+	want := `dig/A │ ! gpt: rate limited · model call failed after 0.0 s
+! dig/A waits for gpt: rate limited, 4 tries
+! dig/A waits for gpt: rate limited, 5 tries
+dig/B │ ! beside
+dig/A │ ! gpt answers again
+dig/A │ found
+dig/A │ · iteration 0
+`
+	if diff := cmp.Diff(want, troubled(t, 0)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// On a terminal it is a line when it begins, and then the last one, which is written
+// anew each second, and goes in the end.
+func TestTroubleOnATerminal(t *testing.T) {
+	t.Parallel()
+	out := troubled(t, 70)
+	const last = "! next try in 3s · dig/A waits for gpt: rate limited, 5 tries"
+	want := `dig/A │ ! gpt: rate limited · model call failed after 0.0 s
+! dig/A waits for gpt: rate limited, 4 tries
+dig/B │ ! beside
+dig/A │ ! gpt answers again
+dig/A │ found
+dig/A │ · iteration 0
+`
+	if screen := screenOf(out); screen != want {
+		t.Errorf("the screen (-want +got):\n%s", cmp.Diff(want, screen))
+	}
+	until, _, _ := strings.Cut(out, "gpt answers again")
+	if !strings.Contains(out, "\r\x1b[K! next try in 2s · dig/A waits for gpt: rate limited, 4 tries") || strings.Count(until, last) < 2 {
+		t.Errorf("the last line is not written anew:\n%q", out)
+	}
+}
+
+// screenOf is what a terminal shows of the bytes: "\r\x1b[K" empties a line.
+func screenOf(out string) string {
+	lines := strings.Split(out, "\n")
+	for n, line := range lines {
+		lines[n] = line[strings.LastIndex(line, "\x1b[K")+1:]
+		lines[n] = strings.TrimPrefix(lines[n], "[K")
+	}
+	return strings.Join(lines, "\n")
+}

@@ -53,7 +53,7 @@ func (u update[In, Out]) serve(ctx workflow.Context) error {
 
 // wrongInput says what is wrong with an input, and what would be right.
 func wrongInput(name, input string, err error) error {
-	return fmt.Errorf("%s: %w; the input is %s", name, err, input)
+	return fmt.Errorf("%s: %v; the input is %s", name, err, input) // flat: Temporal's CLI prints causes, too
 }
 
 // readInput reads what a person has sent. None leaves into as it is. The error names

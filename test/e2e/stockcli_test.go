@@ -621,7 +621,7 @@ func (s stock) testUpdates(t *testing.T) {
 			args = append(args, "--input", input)
 		}
 		out, errs, code := s.program(s.path, "", args...)
-		return out + errs, code
+		return strings.ReplaceAll(out+errs, `\"`, `"`), code
 	}
 	for _, tt := range []struct {
 		name, input, want string

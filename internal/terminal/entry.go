@@ -31,7 +31,7 @@ func (v *view) entry(e transcript.Entry) {
 	}
 	v.enter(e.Execution)
 	l := v.lane(e.Execution)
-	if e.Kind != transcript.KindTry {
+	if e.Kind == transcript.KindReply || e.Kind == transcript.KindFallback { // the prompt comes with the reply
 		v.overcome(l, e)
 	}
 	if e.Superseded {

@@ -38,6 +38,7 @@ func troubled(t *testing.T, width int) (out string) {
 		say("dig/A", transcript.KindTry, transcript.Body{Text: "gpt: rate limited"})
 		waits("5 tries")
 		say("dig/B", transcript.KindNotice, transcript.Body{Text: "beside"})
+		say("dig/A", transcript.KindSystem, transcript.Body{Text: "you dig"})
 		say("dig/A", transcript.KindReply, transcript.Body{Text: "found", Provider: "gpt"})
 		stop()
 		synctest.Wait()

@@ -108,9 +108,9 @@ func TestWaitingIsAStatus(t *testing.T) {
 	result := investigate(t, env)
 	want := []string{
 		"waiting_approval, waiting_approval, waiting_approval, A waiting_approval, B asleep",
-		"asleep, asleep, asleep, A running, B asleep", // that A has ended is not known yet
-		"paused, paused, paused, A paused, B paused",
-		"waiting_provider, waiting_provider, waiting_provider, A running, B waiting_provider",
+		"asleep, asleep, asleep, A completed, B asleep",
+		"paused, paused, paused, A completed, B paused",
+		"waiting_provider, waiting_provider, waiting_provider, A completed, B waiting_provider",
 		"waiting_answer, waiting_answer, waiting_answer, A completed, B completed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

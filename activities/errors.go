@@ -131,7 +131,8 @@ const expected = temporal.ApplicationErrorCategoryBenign
 
 // refusal is the failure of a request that cannot be done.
 func refusal(err error) error {
-	return temporal.NewApplicationErrorWithOptions(err.Error(), ErrorInvalidRequest, temporal.ApplicationErrorOptions{NonRetryable: true, Category: expected})
+	options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: expected}
+	return temporal.NewApplicationErrorWithOptions(err.Error(), ErrorInvalidRequest, options)
 }
 
 // errorType is the stable type of a model's error; "" = it is none.

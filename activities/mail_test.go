@@ -155,7 +155,8 @@ func TestNotice(t *testing.T) {
 			}
 		}
 	}
-	if _, err := b.generate(activities.GenerateIn{Iteration: 1, Inputs: []activities.Input{{Kind: activities.InputNotice, Text: "not delivered: hunter2"}}}); err != nil {
+	notice := activities.Input{Kind: activities.InputNotice, Text: "not delivered: hunter2"}
+	if _, err := b.generate(activities.GenerateIn{Iteration: 1, Inputs: []activities.Input{notice}}); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := b.store.After(t.Context(), "inv", 0, 0)

@@ -117,7 +117,8 @@ func (c *cli) signal(ctx context.Context, t target, name string, in any) error {
 	if err != nil {
 		return fmt.Errorf("send %s to %s: %w", name, t.id(), err)
 	}
-	_, err = fmt.Fprintf(c.out, "%s sent to %s as a signal, since no worker answers now: `starter status %[2]s` will say if it comes to nothing\n", name, t.id())
+	_, err = fmt.Fprintf(c.out, "%s sent to %s as a signal, since no worker answers now: `starter status %[2]s` will say if it comes to nothing\n",
+		name, t.id())
 	return err
 }
 

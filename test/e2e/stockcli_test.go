@@ -585,7 +585,8 @@ func (s stock) testUndelivered(t *testing.T) {
 	s.signalCLI(id, "guide", `{"txt":"look"}`)
 	s.signalCLI(id, "guide", "")
 	s.signalCLI(id, "gide", `{"text":"look"}`)
-	wrong := []string{"Gamma is not running", `"Nobody"`, `unknown field "txt"; the input is {"text"`, "no text", "gide: there is no such signal; there are guide"}
+	wrong := []string{"Gamma is not running", `"Nobody"`, `unknown field "txt"; the input is {"text"`, "no text",
+		"gide: there is no such signal; there are guide"}
 	var status workflows.Status
 	eventually(t, "five signals are undelivered", func() bool {
 		status = query[workflows.Status](s, "undelivered", "status")
@@ -640,7 +641,8 @@ func (s stock) testUpdates(t *testing.T) {
 			t.Errorf("%s %s: exit code %d, %s\nwant %s", tt.name, tt.input, code, out, tt.want)
 		}
 	}
-	if out, errs, code := s.starter("", "guide", "updates", "again", "--agent", "Alpha"); code != 0 || !strings.Contains(out, id+": guide taken, for dig/Alpha") {
+	out, errs, code := s.starter("", "guide", "updates", "again", "--agent", "Alpha")
+	if code != 0 || !strings.Contains(out, id+": guide taken, for dig/Alpha") {
 		t.Errorf("starter guide: exit code %d, %s%s", code, out, errs)
 	}
 	if status := query[workflows.Status](s, "updates", "status"); len(status.Undelivered) != 0 || status.Status != agent.StatusRunning {

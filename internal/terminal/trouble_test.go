@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -25,7 +27,12 @@ func troubled(t *testing.T, width int) (out string) {
 		say := func(execution string, kind transcript.Kind, body transcript.Body) {
 			seq++
 			e := transcript.Entry{Seq: seq, Scope: transcript.Scope{Execution: execution}, Kind: kind, Body: body}
-			src <- store.Update{Entries: []transcript.Entry{e}}
+			u := store.Update{Entries: []transcript.Entry{e}}
+			if kind == transcript.KindReply { // it is the last, and its end is known with it
+				u.Record = &record.Investigation{Status: agent.StatusRunning}
+				u.Executions = []record.Execution{{Name: execution, Stage: "dig", Status: agent.StatusCompleted}}
+			}
+			src <- u
 			synctest.Wait()
 		}
 		waits := func(tries string) {

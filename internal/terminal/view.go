@@ -55,11 +55,6 @@ func (v *view) take(u store.Update) {
 		v.record, v.stages, v.executions = *u.Record, u.Stages, u.Executions
 		v.known(u.Executions)
 	}
-	for _, e := range u.Executions {
-		if e.Status.Closed() {
-			delete(v.trouble, e.Name)
-		}
-	}
 	struck := map[string]int{}
 	for _, e := range u.Entries {
 		switch {
@@ -72,6 +67,11 @@ func (v *view) take(u store.Update) {
 			v.entry(e)
 		}
 		v.last = max(v.last, e.Seq)
+	}
+	for _, e := range u.Executions {
+		if e.Status.Closed() {
+			delete(v.trouble, e.Name)
+		}
 	}
 	if v.live && u.Live != nil {
 		v.tails(u.Live)

@@ -41,7 +41,8 @@ func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, err
 	if refusal, ok := errors.AsType[*temporal.ApplicationError](err); ok && refusal.NonRetryable() {
 		a.keepRefusal(ctx, r, refusal.Message())
 		known := ResolveOut{SearchAttributes: a.SearchAttributes, Skeleton: agent.Skeleton{Chain: r.Chain, AlertType: r.AlertType}}
-		err = temporal.NewNonRetryableApplicationError(refusal.Message(), refusal.Type(), nil, known)
+		options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: refusal.Category(), Details: []any{known}}
+		err = temporal.NewApplicationErrorWithOptions(refusal.Message(), refusal.Type(), options)
 	}
 	return out, storeFailure(ended(ctx, err))
 }

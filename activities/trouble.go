@@ -46,7 +46,7 @@ func (t *troubles) answered(log *slog.Logger, p agent.Provider) {
 	if !known {
 		return
 	}
-	log.Info("a model's provider answers again",
+	log.Warn("a model's provider answers again",
 		"provider", p.Name, "model", p.Model, "after", time.Since(began).Round(time.Second), "failed_calls", t.calls[key])
 	delete(t.since, key)
 	delete(t.calls, key)

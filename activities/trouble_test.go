@@ -37,7 +37,7 @@ func TestTroubleIsLoggedOnce(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	want := []string{
 		`level=WARN msg="a model's provider is in trouble" provider=p model=gpt-4o error_type=RateLimited`,
-		`level=INFO msg="a model's provider answers again" provider=p model=gpt-4o after=0s failed_calls=2`,
+		`level=WARN msg="a model's provider answers again" provider=p model=gpt-4o after=0s failed_calls=2`,
 		`level=WARN msg="a model's provider is in trouble" provider=p model=gpt-4o error_type=CredentialsRefused`,
 	}
 	if len(lines) != len(want) {

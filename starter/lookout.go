@@ -173,7 +173,7 @@ func (l *lookout) report(ctx context.Context, investigation string, told map[str
 	}
 	for _, o := range status.Outages {
 		if o.Next.After(time.Now()) { // else it is being asked
-			lines = append(lines, terminal.Notice{Text: outageLine(o), Trouble: o.Execution, Next: o.Next})
+			lines = append(lines, terminal.Notice{Text: outageLine(o), Trouble: o.Execution, Next: o.Next, Tries: o.Tries})
 		}
 	}
 	for _, line := range lines {

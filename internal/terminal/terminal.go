@@ -29,9 +29,10 @@ type Notice struct {
 	Text string
 	// Trouble is the execution whose model's provider is waited for. Its next notice
 	// takes the place of this one, and so does the end of the trouble, which the
-	// transcript says. Next is when it is asked again.
+	// transcript says. Next is when it is asked again, after so many Tries.
 	Trouble string
 	Next    time.Time
+	Tries   int
 }
 
 // defaultWidth is used where a terminal does not say how wide it is.

@@ -46,7 +46,7 @@ func (v *view) countdown() string {
 		others = fmt.Sprintf(" (%d more)", more)
 	}
 	left := max(time.Until(first.Next), 0).Round(time.Second)
-	return fmt.Sprintf("! next try in %s%s · %s", left, others, CleanLine(first.Text))
+	return fmt.Sprintf("! try %d in %s%s · %s", first.Tries+1, left, others, CleanLine(first.Text))
 }
 
 // overcome ends the trouble of an entry's execution, if it has one.

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,15 +36,16 @@ func troubled(t *testing.T, width int) (out string) {
 			src <- u
 			synctest.Wait()
 		}
-		waits := func(tries string) {
-			notices <- Notice{Text: "dig/A waits for gpt: rate limited, " + tries, Trouble: "dig/A", Next: time.Now().Add(3 * time.Second)}
+		waits := func(tries int) {
+			text := fmt.Sprintf("dig/A waits for gpt: rate limited, %d tries", tries)
+			notices <- Notice{Text: text, Trouble: "dig/A", Next: time.Now().Add(3 * time.Second), Tries: tries}
 			synctest.Wait()
 		}
 		say("dig/A", transcript.KindTry, transcript.Body{Text: "gpt: rate limited"})
-		waits("4 tries")
+		waits(4)
 		time.Sleep(1500 * time.Millisecond)
 		say("dig/A", transcript.KindTry, transcript.Body{Text: "gpt: rate limited"})
-		waits("5 tries")
+		waits(5)
 		say("dig/B", transcript.KindNotice, transcript.Body{Text: "beside"})
 		say("dig/A", transcript.KindSystem, transcript.Body{Text: "you dig"})
 		say("dig/A", transcript.KindReply, transcript.Body{Text: "found", Provider: "gpt"})
@@ -76,7 +78,7 @@ dig/A │ · iteration 0
 func TestTroubleOnATerminal(t *testing.T) {
 	t.Parallel()
 	out := troubled(t, 70)
-	const last = "! next try in 3s · dig/A waits for gpt: rate limited, 5 tries"
+	const last = "! try 6 in 3s · dig/A waits for gpt: rate limited, 5 tries"
 	want := `dig/A │ ! gpt: rate limited · model call failed after 0.0 s
 ! dig/A waits for gpt: rate limited, 4 tries
 dig/B │ ! beside
@@ -88,7 +90,7 @@ dig/A │ · iteration 0
 		t.Errorf("the screen (-want +got):\n%s", cmp.Diff(want, screen))
 	}
 	until, _, _ := strings.Cut(out, "gpt answers again")
-	if !strings.Contains(out, "\r\x1b[K! next try in 2s · dig/A waits for gpt: rate limited, 4 tries") || strings.Count(until, last) < 2 {
+	if !strings.Contains(out, "\r\x1b[K! try 5 in 2s · dig/A waits for gpt: rate limited, 4 tries") || strings.Count(until, last) < 2 {
 		t.Errorf("the last line is not written anew:\n%q", out)
 	}
 }

@@ -53,11 +53,11 @@ func TestProviderTrouble(t *testing.T) {
 	if said := line.FindAllStringSubmatch(pipe.log.String(), -1); len(said) != 2 || said[0][1] != "1" || said[1][1] != "2" {
 		t.Errorf("the pipe was told\n%s", pipe.log)
 	}
-	if text := screen.log.String(); strings.Count(text, "\r\x1b[K! next try in ") < 5 || strings.Count(text, "tries, next at") < 5 {
+	if text := screen.log.String(); strings.Count(text, "\r\x1b[K! try 2 in ") < 3 || strings.Count(text, "\r\x1b[K! try 3 in ") < 3 {
 		t.Errorf("the terminal was told\n%q", text)
 	}
-	w.mustFail(1, "CredentialsRefused", "run", "--chain", "nobody", "--data", "x", "--workflow-id", "nobody")
-	w.mustFail(1, `"nope"`, "run", "--chain", "nope", "--data", "x")
+	w.mustFail(1, "locked: credentials refused", "run", "--chain", "nobody", "--data", "x", "--workflow-id", "nobody")
+	w.mustFail(2, `no chain named "nope"`, "run", "--chain", "nope", "--data", "x")
 	log := dev.log.String()
 	if strings.Contains(log, "level=ERROR") || strings.Count(log, "in trouble") != 3 || strings.Count(log, "answers again") != 1 {
 		t.Errorf("the worker's log:\n%s", log)

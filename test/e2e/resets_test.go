@@ -269,10 +269,10 @@ func TestTerminated(t *testing.T) {
 	if r.ID != id || r.EndReason != agent.EndTerminated || !strings.HasPrefix(r.Error, "terminated by ") || !strings.HasSuffix(r.Error, ": stuck") || r.EndedAt == nil {
 		t.Errorf("recorded %+v", r)
 	}
-	executions, err := w.open().Executions(t.Context(), id)
-	if err != nil || slices.ContainsFunc(executions, func(e record.Execution) bool { return !e.Status.Closed() }) {
-		t.Errorf("executions %+v, %v", executions, err)
-	}
+	eventually(t, "the store says so of its agents", func() bool {
+		executions, err := w.open().Executions(t.Context(), id)
+		return err == nil && !slices.ContainsFunc(executions, func(e record.Execution) bool { return !e.Status.Closed() })
+	})
 	if open := w.openWorkflows(); len(open) > 0 {
 		t.Errorf("left running: %q", open)
 	}

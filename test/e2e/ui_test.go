@@ -42,7 +42,7 @@ func TestUI(t *testing.T) {
 	b.shows("RUNNING", "chain and configuration", "dig")
 	b.shot("running")
 	alpha := id + "/dig/Alpha"
-	b.signal("disk-full", "guide", `{"text":"look at the disks"}`, "Put words before the agents' next model call.")
+	b.signal("disk-full", "guide", `{"text":"look at the disks"}`, "Put words before the agents' next model call; without stage and agent, of all that run now")
 	eventually(t, "what was said is in the mail", func() bool { return stock{world: w}.posted("disk-full") })
 	b.signal("disk-full", "pause", "", "No further model call until resume.")
 	eventually(t, "Alpha is paused", func() bool { return w.agentStatus(alpha).Status == agent.StatusPaused })
@@ -96,7 +96,7 @@ func TestUIRefuses(t *testing.T) {
 	b.shows("FAILED", `no chain has the alert type \"lob\"; there are: kubernetes, lab, sample-incident`)
 	b.shot("refused")
 	b.open("typo", "User Metadata")
-	b.shows("failed", `no chain has the alert type "lob"`)
+	b.shows("refused", `no chain has the alert type "lob"`)
 	b.shot("refused-details")
 }
 

@@ -58,9 +58,12 @@ func (r *run) decided() string {
 }
 
 // inAnyOrder sorts what belongs to calls of one reply that run side by side: which of
-// them ends first, and so is tried again first, is up to the machine.
+// them ends first, and so is tried again first, is up to the machine. So is which agent
+// of a stage ends first: what the stage says of that meanwhile is left out.
 func inAnyOrder(lines []string) []string {
-	out := slices.Clone(lines)
+	out := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		return strings.HasPrefix(line, "signal waiting") && strings.Contains(line, `"ended":[{`)
+	})
 	aside := func(line string) bool {
 		return strings.HasPrefix(line, "activity CallTool") || strings.HasPrefix(line, "activity ListTools") || strings.HasPrefix(line, "timer Sleep")
 	}

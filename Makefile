@@ -38,6 +38,7 @@ throughput:
 	go test ./test/faults -run '^$$' -bench OwnTools
 
 # Outages as long as they are said to be: a store that is away for ten minutes, SQLite
-# or PostgreSQL, a provider for an hour. It takes an hour and a half.
+# or PostgreSQL, a provider for an hour; stalls and resets at every point, and a thousand
+# words while workers are killed. It takes an hour and a half.
 soak:
-	go test ./test/e2e -count=1 -timeout 3h -run 'TestStallOfSQLite|TestFleet|TestOutageOfAProvider' -soak
+	go test ./test/e2e -count=1 -timeout 3h -run 'TestSoak|TestStallOfSQLite|TestFleet|TestOutageOfAProvider' -soak

@@ -63,8 +63,16 @@ func takesLong(t *testing.T) {
 	}
 }
 
-// soak makes outages take as long as they are said to, by the real clock.
-var soak = flag.Bool("soak", false, "outages of a store for ten minutes and of a provider for an hour")
+// soak makes outages take as long as they are said to, by the real clock, and runs the
+// tests that try every point there is.
+var soak = flag.Bool("soak", false, "outages of a store for ten minutes and of a provider for an hour; run TestSoak…, too")
+
+func soaks(t *testing.T) {
+	t.Helper()
+	if !*soak {
+		t.Skip("takes very long: `make soak`")
+	}
+}
 
 // lasting is d, or with -soak the real duration that it stands for.
 func lasting(d, whole time.Duration) time.Duration {

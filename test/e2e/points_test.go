@@ -136,8 +136,8 @@ func TestStallsAtEveryKindOfPoint(t *testing.T) {
 
 // Where it stalls for longer than heartbeats may, others take over, and what the model
 // is told is still true.
-func TestLongStallsAtEveryKindOfPoint(t *testing.T) {
-	takesLong(t)
+func TestSoakStallsAtEveryKindOfPoint(t *testing.T) {
+	soaks(t)
 	t.Parallel()
 	stallAtPoints(t, anySeed(), (*world).behindAWire, func(kind string, random *rand.Rand) []time.Duration {
 		longest := []time.Duration{5 * time.Second, 30 * time.Second}[random.IntN(2)]
@@ -149,8 +149,8 @@ func TestLongStallsAtEveryKindOfPoint(t *testing.T) {
 }
 
 // Where a worker stands still, and goes on when the other has its work: the same.
-func TestLongStallsOfWorkersAtEveryKindOfPoint(t *testing.T) {
-	takesLong(t)
+func TestSoakStallsOfWorkersAtEveryKindOfPoint(t *testing.T) {
+	soaks(t)
 	t.Parallel()
 	stallAtPoints(t, anySeed(), (*world).inTurns, func(string, *rand.Rand) []time.Duration { return []time.Duration{16 * time.Second} })
 }

@@ -42,8 +42,8 @@ func TestResetWhileRunning(t *testing.T) {
 }
 
 // The same at more points, and at others each time.
-func TestLongResetWhileRunning(t *testing.T) {
-	takesLong(t)
+func TestSoakResetWhileRunning(t *testing.T) {
+	soaks(t)
 	t.Parallel()
 	resetWhileRunning(t, 20, anySeed())
 }

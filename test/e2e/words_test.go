@@ -38,8 +38,8 @@ func TestWordsUnderLoadWithKills(t *testing.T) {
 }
 
 // The same with a thousand words, and another seed each time.
-func TestLongWordsUnderLoadWithKills(t *testing.T) {
-	takesLong(t)
+func TestSoakWordsUnderLoadWithKills(t *testing.T) {
+	soaks(t)
 	t.Parallel()
 	c := crowd{cases: 50, words: 1000, kills: 20, lasts: 2 * time.Minute, every: 3 * time.Second, pace: time.Second, seed: anySeed()}
 	c.test(t)

@@ -44,10 +44,10 @@ func TestJSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"a":"x","nаme":["а b","gоogle.com"]}`: `{"a":"x","n\u0430me":["а b","g\u043eogle.com"]}`,
-		`{"a":"1\nпривет\\n\"​"}`:               `{"a":"1\nпривет\\n\"\u200b"}`,
-		`{"п": 1}`:                              `{"\u043f": 1}`,
-		"not JSON ​":                            `not JSON \u200b`,
-		`"C:\\\\"`:                              `"C:\\\\"`,
+		"{\"a\":\"1\\nпривет\\\\n\\\"\u200b\"}": `{"a":"1\nпривет\\n\"\u200b"}`,
+		`{"п": 1}`:        `{"\u043f": 1}`,
+		"not JSON \u200b": `not JSON \u200b`,
+		`"C:\\\\"`:        `"C:\\\\"`,
 	} {
 		if got := reveal.JSON(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)

@@ -72,7 +72,7 @@ func (l list) checkNode(node syntax.Node) error {
 	switch n := node.(type) {
 	case nil, *syntax.File, *syntax.Stmt, *syntax.BinaryCmd, *syntax.Block, *syntax.Subshell, *syntax.IfClause,
 		*syntax.WhileClause, *syntax.CaseClause, *syntax.CaseItem, *syntax.CmdSubst, *syntax.WordIter,
-		*syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.Comment:
+		*syntax.Lit, *syntax.SglQuoted, *syntax.Comment:
 		return nil // only what they hold matters, and that is walked too
 	case *syntax.CallExpr:
 		return l.checkCall(n)
@@ -81,7 +81,9 @@ func (l list) checkNode(node syntax.Node) error {
 	case *syntax.Redirect:
 		return checkRedirect(n)
 	case *syntax.Word:
-		return checkQuotes(n.Parts)
+		return errors.Join(checkQuotes(n.Parts), checkArithmetic(n.Parts))
+	case *syntax.DblQuoted:
+		return checkArithmetic(n.Parts)
 	case *syntax.ParamExp:
 		return checkParameter(n)
 	case *syntax.FuncDecl:

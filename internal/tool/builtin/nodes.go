@@ -3,6 +3,7 @@ package builtin
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -42,7 +43,8 @@ func checkLoop(loop *syntax.ForClause) error {
 }
 
 // checkRedirect lets files be read, output be dropped or joined, and no more:
-// bash opens network connections by name (/dev/tcp/host/port).
+// bash opens network connections by name (/dev/tcp/host/port), after it has
+// expanded the name (/de{v..v}/tcp, ~+/tcp).
 func checkRedirect(r *syntax.Redirect) error {
 	target := r.Word.Lit()
 	switch r.Op {
@@ -55,7 +57,7 @@ func checkRedirect(r *syntax.Redirect) error {
 			return nil
 		}
 	case syntax.RdrIn:
-		if target == "/dev/null" || target != "" && !strings.Contains(target, `\`) && !strings.Contains(target, "/dev/") {
+		if target == "/dev/null" || target != "" && !strings.ContainsAny(target, `\{*?[~`) && !strings.Contains(target, "/dev/") {
 			return nil
 		}
 	}
@@ -80,14 +82,40 @@ func checkQuotes(parts []syntax.WordPart) error {
 	return nil
 }
 
+// checkArithmetic refuses $[…], which bash takes for arithmetic.
+func checkArithmetic(parts []syntax.WordPart) error {
+	var text strings.Builder
+	for _, part := range parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			text.WriteString(lit.Value)
+		} else {
+			text.WriteByte(' ')
+		}
+	}
+	if strings.Contains(escaped.ReplaceAllString(text.String(), ""), "$[") {
+		return errors.New(`$[ is not allowed: write \$[ for the text`)
+	}
+	return nil
+}
+
+var escaped = regexp.MustCompile(`(?s)\\.`)
+
 // checkParameter lets values be read, with a default or without a prefix or
-// suffix, but not be set.
+// suffix, but not be set. Single quotes in it quote nothing if it stands between
+// double quotes: a shell runs what they hold ("${x:-'$(id)'}").
 func checkParameter(p *syntax.ParamExp) error {
 	plain := !p.Excl && !p.Width && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0
-	if plain && (p.Exp == nil || slices.Contains(harmless, p.Exp.Op)) {
+	if plain && (p.Exp == nil || slices.Contains(harmless, p.Exp.Op) && !singleQuotes(p.Exp.Word)) {
 		return nil
 	}
 	return fmt.Errorf("this expansion of %q is not allowed", p.Param.Value)
+}
+
+func singleQuotes(word *syntax.Word) bool {
+	return word != nil && slices.ContainsFunc(word.Parts, func(part syntax.WordPart) bool {
+		_, quoted := part.(*syntax.SglQuoted)
+		return quoted
+	})
 }
 
 var harmless = []syntax.ParExpOperator{

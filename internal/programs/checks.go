@@ -65,7 +65,10 @@ var tarOptions = options{
 
 func tar(args []Arg) error {
 	args = slices.Clone(args)
-	if len(args) > 0 && args[0].Known && !strings.HasPrefix(args[0].Text, "-") { // tar tf FILE
+	if len(args) > 0 && !args[0].Known {
+		return errors.New("its first argument must be written out: it holds options, with a hyphen or without")
+	}
+	if len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") { // tar tf FILE
 		if at := strings.IndexAny(args[0].Text, "fC"); at >= 0 && at < len(args[0].Text)-1 {
 			return errors.New("write its options with a hyphen")
 		}
@@ -135,19 +138,54 @@ func gitArguments(command string, args []Arg) error {
 	return d.check(args)
 }
 
-// kubectlActs are the commands of kubectl that start programs or write files.
-var kubectlActs = strings.Fields("exec run debug cp attach edit plugin proxy port-forward config kustomize dump rsh rsync")
+// kubectlReads are the commands of kubectl that only read, kubectlPairs those of
+// which only some of their own commands do.
+var (
+	kubectlReads = strings.Fields("get describe logs top explain version api-resources api-versions events")
+	kubectlPairs = map[string][]string{
+		"auth":    {"can-i", "whoami"},
+		"rollout": {"status", "history"},
+		"config":  {"view", "get-contexts", "current-context"},
+	}
+)
 
-// kubectl checks every word, as its options may go before its command.
+// kubectlOptions go before the command. All take a value: kubectl itself takes the
+// word after an option that it does not know for the value.
+var kubectlOptions = options{
+	short: "n:s:v:",
+	long:  "namespace= context= cluster= user= as= as-group= server= token= request-timeout= v=",
+}
+
 func kubectl(args []Arg) error {
-	d := deny{long: "kubeconfig profile-output cache-dir kuberc"}
+	d := deny{long: "kubeconfig kuberc kustomize cache-dir profile-output log-file log-dir"}
 	if err := d.check(args); err != nil {
 		return err
 	}
 	for _, arg := range args {
-		if slices.Contains(kubectlActs, arg.Text) {
-			return fmt.Errorf("the command %s is not allowed", arg.Text)
+		if strings.HasPrefix(arg.Text, "-") && strings.HasPrefix(strings.TrimLeft(arg.Text, "-ARfhpw"), "k") {
+			return refused("-k") // it runs git
 		}
 	}
-	return nil
+	for i, arg := range args {
+		if _, _, err := kubectlOptions.parse(args[:i]); err == nil && !arg.option() {
+			return kubectlCommand(args[i:])
+		}
+	}
+	_, _, err := kubectlOptions.parse(args)
+	return err
+}
+
+func kubectlCommand(args []Arg) error {
+	second := ""
+	if len(args) > 1 && args[1].Known {
+		second = args[1].Text
+	}
+	switch name := args[0].Text; {
+	case !args[0].Known:
+		return errors.New("its command must be written out")
+	case slices.Contains(kubectlReads, name), slices.Contains(kubectlPairs[name], second), name == "cluster-info" && len(args) == 1:
+		return nil
+	}
+	return fmt.Errorf("only these of its commands are allowed: %s, cluster-info alone, auth can-i, auth whoami, rollout status, "+
+		"rollout history, config view, config get-contexts, config current-context", strings.Join(kubectlReads, ", "))
 }

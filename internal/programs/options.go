@@ -89,7 +89,7 @@ func (o options) cluster(text string, rest []Arg) (opts []given, _ []Arg, err er
 
 // withValue takes the next word as a value. The shell must not make several of it, or none.
 func (o options) withValue(name string, rest []Arg) ([]given, []Arg, error) {
-	if len(rest) == 0 || !rest[0].Known && rest[0].Text == "" {
+	if len(rest) == 0 || !rest[0].Known && (rest[0].Text == "" || rest[0].Many) {
 		return nil, nil, fmt.Errorf("the value of %s must be written out", name)
 	}
 	return []given{{name, rest[0]}}, rest[1:], nil
@@ -98,7 +98,8 @@ func (o options) withValue(name string, rest []Arg) ([]given, []Arg, error) {
 func refused(option string) error { return fmt.Errorf("the option %s is not allowed", option) }
 
 // deny refuses a few options of a program with many. Their abbreviations are
-// refused as well, and letters in whatever cluster they are.
+// refused as well, and letters in whatever cluster they are. It looks behind "--",
+// too, which may be the value of an option.
 type deny struct {
 	short string // letters
 	long  string // names
@@ -110,11 +111,12 @@ func (d deny) check(args []Arg) error {
 		case !arg.option():
 			continue
 		case !arg.Known:
-			return errOpen
+			return errors.New("this argument must be written out, or begin with ./ or /: it could be an option")
 		case arg.Text == "--":
-			return nil
+			continue
 		case strings.HasPrefix(arg.Text, "--"):
 			name, _, _ := strings.Cut(arg.Text[2:], "=")
+			name = strings.ReplaceAll(name, "_", "-") // kubectl takes either
 			for full := range strings.FieldsSeq(d.long) {
 				if strings.HasPrefix(full, name) {
 					return refused("--" + full)

@@ -28,7 +28,8 @@ type Program struct {
 	Kind  Kind
 	// Does says what it can be made to do.
 	Does string
-	// check refuses what is dangerous in its arguments; it belongs to Checked.
+	// check refuses what is dangerous in its arguments. All that are Checked have one; of those
+	// that are known for writing it refuses what starts programs.
 	check func(args []Arg) error
 }
 
@@ -39,6 +40,8 @@ type Arg struct {
 	Text string
 	// Known: the word holds no expansion, so the program gets Text.
 	Known bool
+	// Many: the shell may make several words of it (a{b,c}), each with the same beginning.
+	Many bool
 }
 
 // option reports whether a program may take the word for an option.
@@ -68,7 +71,7 @@ func Check(name string, args []Arg) error {
 	switch {
 	case ok && p.Kind == Starts:
 		return fmt.Errorf("%s is refused: it %s. An operator can allow that (allow_options: all)", name, p.Does)
-	case ok && p.Kind == Checked:
+	case ok && p.check != nil:
 		if err := p.check(args); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -7,11 +7,12 @@ import (
 	"testing"
 )
 
-// words are arguments; € stands for an expansion, ␣ for a space.
+// words are arguments; € stands for an expansion, ¢ for one that may be several words, ␣ for a space.
 func words(line string) (args []Arg) {
 	for word := range strings.FieldsSeq(line) {
-		text, _, open := strings.Cut(word, "€")
-		args = append(args, Arg{Text: strings.ReplaceAll(text, "␣", " "), Known: !open})
+		many := strings.Contains(word, "¢")
+		text, _, open := strings.Cut(strings.ReplaceAll(word, "¢", "€"), "€")
+		args = append(args, Arg{Text: strings.ReplaceAll(text, "␣", " "), Known: !open, Many: many})
 	}
 	return args
 }
@@ -31,7 +32,7 @@ var dangerous = []string{
 	"tar -tf x --checkpoint=1 --checkpoint-action=exec=id", "tar -tf x --checkpoint-act=exec=id", "tar -xOf x --to-command=id", "tar -xOf x --to-comm=id", "tar -xf x --to-command id",
 	"tar -I id -tf x", "tar -Iid -tf x", "tar -tIid -f x", "tar --use-compress-program=id -tf x", "tar --use-comp id -tf x", "tar -tf x --rsh-command=id", "tar -tf x --rmt-command=id",
 	"tar -tf x -F id", "tar -tf x --info-script=id", "tar -tf x --new-volume-script=id", "tar -rf x y", "tar -uf x y", "tar -Af x y", "tar --delete -f x y", "tar -tf x --index-file=y", "tar -tf €x", "tar €x",
-	"tar -T list -tf x", "tar -tf x --files-from=l",
+	"tar cf€ /tmp/o sh␣-c␣id /etc/hostname", "tar c€f x", "tar xf€ y", "tar t€ x", "tar -T list -tf x", "tar -tf x --files-from=l",
 
 	"find . -exec id ;", "find . -execdir id ;", "find . -ok id ;", "find . -okdir id ;", "find . -delete", "find . -fprint f", "find . -fprint0 f", "find . -fprintf f x", "find . -fls f",
 	"find . -name €x", "find €x", "find . -- -exec id ;", "find . ( -exec id ; )",
@@ -53,6 +54,19 @@ var dangerous = []string{
 	"kubectl exec p -- id", "kubectl -n x exec p -- id", "kubectl run x --image=y", "kubectl debug n", "kubectl cp a b:c", "kubectl edit x", "kubectl attach p", "kubectl config set x y",
 	"kubectl --kubeconfig=f get p", "kubectl --kubeconfig f get p", "kubectl get p --kubeconfig=f", "kubectl cluster-info dump --output-directory=x", "kubectl get --profile-output=x", "kubectl kustomize x", "kubectl €x",
 	"rg --pre id x", "rg --pre=id x", "rg --hostname-bin=id x", "fd -x id", "fd -Hx id", "fd -X id", "fd --exec id", "fd --exec-batch id", "tree -o f", "tree -ao f",
+	"git grep -e -- -Oid -e hello", "git diff --no-index --src-prefix -- --output=f a b", "git log -- €x", "kubectl get pods -n -- --kubeconfig=f", "rg -e -- --pre=sh x",
+	"tree -P -- -o f", "journalctl -t -- --vacuum-time=1s", "fd -e -- -x id", "tree -R -L 1", "tree -aR",
+
+	"kubectl ex€ pod -- id", "kubectl get€ pod", "kubectl apply -f x", "kubectl create ns x", "kubectl replace -f x", "kubectl patch p x", "kubectl set image x y=z", "kubectl delete pod x", "kubectl scale x",
+	"kubectl -n get -n x delete pod", "kubectl --help delete get", "kubectl -n get delete pod", "kubectl -v 5 delete pod x", "kubectl rollout undo x", "kubectl rollout", "kubectl rollout €x", "kubectl auth reconcile",
+	"kubectl config use-context x", "kubectl cluster-info dump", "kubectl cluster-info -n x dump", "kubectl auth␣can-i", "kubectl -n e¢ get pods", "kubectl get -k x", "kubectl get -Ak x", "kubectl get --kustomize=x",
+	"kubectl get pods --cache_dir=x", "kubectl get pods --profile=cpu", "kubectl get pods --log-file=x", "kubectl x", "oc extract x --to=y", "oc image extract x", "oc adm must-gather", "oc rsh p", "oc new-app x",
+
+	"split --filter=id f", "split --filter id f", "split --filt=id f", "split -l 1 -- f --filter=id", "split €x", "install -s --strip-program=sh a b", "install --strip-p sh a b", "cpio -o --rsh-command=id", "cpio -t",
+	"patch -e f", "patch -p1e f", "patch --ed f", "patch -g 1 f", "patch --get=1 f", "patch --ge 1 f",
+
+	"sed -l w␣f p", "sed -l 5 p f", "sed -nl w␣f p", "sed --line-length 1¢ p", "uniq -f 1¢ f", "uniq --skip-fields 1¢ f", "git -C d¢ log", "tar -tC d¢ -f x",
+
 	"journalctl --vacuum-time=1s", "journalctl --rotate", "journalctl --cursor-file=f", "journalctl --vacuum-s=1",
 }
 
@@ -76,8 +90,11 @@ func TestAllows(t *testing.T) {
 		"tar tf x", "tar -tvf x", "tar tzvf x.tgz", "tar -tf x --wildcards a", "tar -xOf x member", "tar xOf x member", "tar --list --file=x", "tar -C d -tf x",
 		"find . -name x -type f -mtime -1 -print", "find / -maxdepth 2 ( -name a -o -name b ) -size +1M -ls", "find ./a€x -printf %s",
 		"sort -rn -k2,2 f", "sort -t, -k1 -u", "sort --reverse --key=2 -- €x", "sort /var/log/€x", "uniq -c", "uniq -c f", "uniq -f2 --count f", "shuf -n 3 f", "shuf -en1 a b",
-		"git log --oneline -n 5", "git -C d status -s", "git --no-pager diff a..b -- f", "git show HEAD:f", "git blame -L 1,5 f", "git grep -n x", "git log --output-indicator-new=x", "git -P log -- €x", "git --version",
+		"git log --oneline -n 5", "git -C d status -s", "git --no-pager diff a..b -- f", "git show HEAD:f", "git blame -L 1,5 f", "git grep -n x", "git log --output-indicator-new=x", "git -P log -- ./€x", "git --version",
 		"curl -sS -m 5 -H A:b http://h/€x", "curl -sfL u", "curl -I u", "curl -X POST -d x u", "curl --max-time 5 --silent u",
+		"kubectl --namespace=x get pods", "kubectl -nx --context c get pods -o jsonpath={.items[*].kind}", "kubectl get pods -nkube-system -lapp=kafka", "kubectl rollout status deploy/x", "kubectl -n x rollout history deploy/x",
+		"kubectl auth can-i list pods", "kubectl cluster-info", "kubectl -v 5 top node", "kubectl logs pod/€x", "kubectl config view", "kubectl version", "oc get routes", "split -l 5 f", "install -m 644 a b", "patch -p1 -i f",
+		"sort -k 1€ f", "curl -d a€ u", "git log -- a --", "git grep -n -- x",
 		"kubectl get pods -n x -o json", "kubectl -n x logs p --tail=5", "kubectl describe pod p", "kubectl get pods --output yaml", "rg -n x", "rg --pretty x", "fd -H a", "tree -L 2", "journalctl -u x --since today -n 50",
 	} {
 		name, rest, _ := strings.Cut(line, " ")

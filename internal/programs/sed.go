@@ -7,7 +7,7 @@ import (
 )
 
 var sedOptions = options{
-	short: "nErsuzl:e:",
+	short: "nErsuze:",
 	long:  "quiet silent regexp-extended separate unbuffered null-data posix sandbox line-length= expression=",
 }
 

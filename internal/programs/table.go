@@ -19,11 +19,14 @@ var table = []Program{
 	starts("starts programs in containers, with the host's files if asked to", "docker podman nerdctl crictl ctr lxc"),
 	starts("starts programs (plugins, hooks, templates)", "helm terraform tofu ansible ansible-playbook aws gcloud az"),
 	starts("starts programs when it installs, and by options", "apt apt-get dpkg rpm yum dnf apk snap brew"),
-	starts("starts programs by options (-z, -TT, --use-askpass, --exec), and writes files", "tcpdump zip wget gpg"),
+	starts("starts programs by options (-z, -TT, --use-askpass, --exec, --rsh-command), and writes files", "tcpdump zip wget gpg cpio"),
 
 	writes("writes what it reads to a file", "tee sponge dd"),
-	writes("makes, replaces or deletes files", `cp mv rm rmdir ln mkdir mktemp mkfifo mknod touch truncate install split csplit shred unlink patch
-		chmod chown chgrp setfacl unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd 7z cpio xxd yq`),
+	writes("makes, replaces or deletes files", `cp mv rm rmdir ln mkdir mktemp mkfifo mknod touch truncate csplit shred unlink
+		chmod chown chgrp setfacl unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd 7z xxd yq`),
+	writes("writes files; what starts programs is refused (--filter)", "split gsplit").but(deny{long: "filter"}),
+	writes("copies files; what starts programs is refused (--strip-program)", "install ginstall").but(deny{long: "strip-program"}),
+	writes("changes files; what starts programs is refused (-e, -g)", "patch gpatch").but(deny{short: "eg", long: "ed get"}),
 
 	checked(sed, "runs commands (e, s///e) and writes files (w, s///w, -i)", "sed gsed"),
 	checked(tar, "starts programs (--to-command, --checkpoint-action, -I, host:file) and writes files (-x, -c)", "tar gtar bsdtar"),
@@ -33,10 +36,10 @@ var table = []Program{
 	checked(shuf, "writes files (-o)", "shuf gshuf"),
 	checked(git, "starts programs (-c, --exec-path, --upload-pack, ext::, aliases, hooks, grep -O, --ext-diff) and writes files (--output)", "git"),
 	checked(curl, "writes files (-o, -O, -c, -D, --trace) and takes options from files (-K)", "curl"),
-	checked(kubectl, "starts programs (exec, run, debug, cp, edit, plugins, --kubeconfig) and writes files", "kubectl oc"),
+	checked(kubectl, "starts programs (exec, run, debug, cp, edit, plugins, --kubeconfig), changes the cluster and writes files", "kubectl oc"),
 	checked(deny{long: "pre hostname-bin"}.check, "starts programs (--pre, --hostname-bin)", "rg"),
 	checked(deny{short: "xX", long: "exec exec-batch"}.check, "starts programs (-x, -X)", "fd fdfind"),
-	checked(deny{short: "o"}.check, "writes files (-o)", "tree"),
+	checked(deny{short: "oR"}.check, "writes files (-o, -R)", "tree"),
 	checked(deny{long: "vacuum-size vacuum-time vacuum-files rotate flush cursor-file setup-keys update-catalog"}.check,
 		"deletes and writes files (--vacuum-time, --rotate, --cursor-file)", "journalctl"),
 }
@@ -47,6 +50,12 @@ func starts(does, names string) Program {
 
 func writes(does, names string) Program {
 	return Program{Names: strings.Fields(names), Kind: Writes, Does: does}
+}
+
+// but refuses some options of a program that may be run otherwise.
+func (p Program) but(d deny) Program {
+	p.check = d.check
+	return p
 }
 
 func checked(check func([]Arg) error, does, names string) Program {

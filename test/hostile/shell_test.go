@@ -16,7 +16,7 @@ import (
 const canary = "#!/bin/sh\necho x >CANARY/sang-$$\n"
 
 // shellList is what the attacks may use.
-var shellList = strings.Fields("ls cat grep head tail wc sort uniq cut echo printf test [ cd true false git tar sed jq find shuf curl kubectl rg fd tree awk env xargs")
+var shellList = strings.Fields("ls cat grep head tail wc sort uniq cut echo printf test [ cd true false git tar sed jq find shuf curl kubectl rg fd tree awk env xargs split install cpio patch")
 
 // Attacks by lines: none is run. The program that they try to start is canary, the
 // file that they try to write is written. F is a text file, REPO a git repository,
@@ -208,6 +208,10 @@ tar -rf T F
 tar --delete -f T F
 tar -tf T --index-file=written
 tar -cf /dev/null F --checkpoint=1 --checkpoint-action=exec=canary
+tar "cf${HOME+I}" written canary F
+tar "c${x}f" written F
+tar xf* T
+tar t{I,}f canary T
 git -c alias.x='!canary' x
 git -calias.x=!canary x
 git -c core.pager=canary -p -C REPO log
@@ -248,6 +252,9 @@ git init written
 git help log
 git -C REPO commit --allow-empty -m x
 for o in --output=written; do git -C REPO log $o; done
+git -C REPO grep -e -- -Ocanary -e a
+git diff --no-index --src-prefix -- --output=written F T
+git -C c{.,lone} log
 find . -exec canary {} \;
 find . -execdir canary {} \;
 find . -exec canary {} +
@@ -279,6 +286,7 @@ uniq F written
 uniq -c F written
 uniq - written
 uniq -- F written
+uniq -f 1{,written} F
 for o in 'F written'; do uniq $o; done
 shuf -o written F
 shuf -eowritten F
@@ -294,11 +302,28 @@ curl --stderr written file:///nowhere
 kubectl exec p -- canary
 kubectl --kubeconfig=config get pods
 kubectl -n x run y --image=z
+kubectl "ex${HOME+ec}" pod -- canary
+kubectl get pods -n -- --kubeconfig=config
+kubectl -n e{1,xec} get pods -- canary
+kubectl apply -f F
+kubectl get pods --cache_dir=written
 rg --pre canary a
 rg --pre=canary a
 fd -x canary
 fd -Hx canary
+rg -e -- --pre=canary a
 tree -o written
+tree -P -- -o written
+tree -R -L 1
+split --filter=canary F
+split --filt canary F
+install -s --strip-program=canary F written
+cpio -o --rsh-command=canary -F h:x
+patch -e F script
+sed -l 'w written' F
+echo "${x:-'$(canary)'}"
+for x in 'a[$(canary)]'; do echo $[x]; done
+cat < /de{v..v}/tcp/127.0.0.1/1
 `), "\n")
 
 // TestShellAllowList: each attack is refused before it starts, and a canary and a
@@ -328,6 +353,8 @@ func TestShellAttacksAreReal(t *testing.T) {
 		`tar -tf T --checkpoint=1 --checkpoint-act exec=canary`, `tar -xf T --to-comm=canary`, `tar -tIcanary -f T`, `tar cf written F`,
 		`git -c alias.x='!canary' x`, `git -C REPO grep -nOcanary a`, `git -C REPO diff --output=../written HEAD~1`, `git -c diff.external=canary -C REPO diff HEAD~1`,
 		`find . -exec canary {} \;`, `find F -delete`, `find . -fprint written`, `sort -rowritten F`, `sort --outp=written F`, `uniq F written`, `shuf -o written F`,
+		`tar "cf${HOME+I}" written canary F`, `git -C REPO grep -e -- -Ocanary -e a`, `git diff --no-index --src-prefix -- --output=written F script`,
+		`split --filter=canary F`, "install -s --strip-program=canary F written",
 		`env canary`, `echo canary | xargs env`, `awk 'BEGIN{system("canary")}'`,
 	} {
 		dir := lab.folder(t)

@@ -17,21 +17,23 @@ func arguments(words []*syntax.Word) (args []programs.Arg) {
 }
 
 // argument takes a word's quotes off. Of a word with expansions it keeps the
-// beginning before the first; one that can become several words has none.
+// beginning before the first; one that can become any words has none.
 func argument(word *syntax.Word) programs.Arg {
 	arg, quoted := programs.Arg{Known: true}, false
 	for _, part := range word.Parts {
-		if text, known, single := unquote(part); !single {
+		text, known, single := unquote(part)
+		if !single {
 			return programs.Arg{}
-		} else if arg.Known {
+		}
+		if arg.Known {
 			arg.Text, arg.Known = arg.Text+text, known
 		}
-		if _, lit := part.(*syntax.Lit); !lit {
-			quoted = true
-		}
+		_, lit := part.(*syntax.Lit)
+		quoted = quoted || !lit
+		arg.Many = arg.Many || lit && !known
 	}
 	if !quoted && strings.HasPrefix(arg.Text, "~") {
-		return programs.Arg{Text: "~"} // a folder
+		return programs.Arg{Text: "~", Many: arg.Many} // a folder
 	}
 	return arg
 }

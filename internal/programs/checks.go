@@ -25,7 +25,7 @@ var uniqOptions = options{
 }
 
 func uniq(args []Arg) error {
-	_, operands, err := uniqOptions.parse(args)
+	_, operands, err := uniqOptions.parseFirst(args)
 	if err != nil {
 		return err
 	}

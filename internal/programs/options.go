@@ -54,6 +54,20 @@ func (o options) parse(args []Arg) (opts []given, operands []Arg, err error) {
 	return opts, operands, nil
 }
 
+// parseFirst refuses options behind operands as well. Programs of BSD and macOS take
+// those for operands: a script (sed), a file to write to (uniq).
+func (o options) parseFirst(args []Arg) ([]given, []Arg, error) {
+	for i, arg := range args {
+		_, before, err := o.parse(args[:i])
+		if err == nil && len(before) > 0 && arg.option() && !slices.ContainsFunc(args[:i+1], Arg.ends) {
+			return nil, nil, errors.New("its options must stand before its operands")
+		}
+	}
+	return o.parse(args)
+}
+
+func (a Arg) ends() bool { return a.Known && a.Text == "--" }
+
 func (o options) longOption(text string, rest []Arg) ([]given, []Arg, error) {
 	name, value, attached := strings.Cut(text[2:], "=")
 	known := strings.Fields(o.long)

@@ -65,7 +65,7 @@ var dangerous = []string{
 	"split --filter=id f", "split --filter id f", "split --filt=id f", "split -l 1 -- f --filter=id", "split €x", "install -s --strip-program=sh a b", "install --strip-p sh a b", "cpio -o --rsh-command=id", "cpio -t",
 	"patch -e f", "patch -p1e f", "patch --ed f", "patch -g 1 f", "patch --get=1 f", "patch --ge 1 f",
 
-	"sed -l w␣f p", "sed -l 5 p f", "sed -nl w␣f p", "sed --line-length 1¢ p", "uniq -f 1¢ f", "uniq --skip-fields 1¢ f", "git -C d¢ log", "tar -tC d¢ -f x",
+	"sed w␣f -e p", "sed w␣f -e p g", "sed w␣f -- -e", "uniq f -c", "sed -l w␣f p", "sed -l 5 p f", "sed -nl w␣f p", "sed --line-length 1¢ p", "uniq -f 1¢ f", "uniq --skip-fields 1¢ f", "git -C d¢ log", "tar -tC d¢ -f x",
 
 	"journalctl --vacuum-time=1s", "journalctl --rotate", "journalctl --cursor-file=f", "journalctl --vacuum-s=1",
 }

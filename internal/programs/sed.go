@@ -13,7 +13,7 @@ var sedOptions = options{
 
 // sed refuses scripts with more in them than is known to be harmless.
 func sed(args []Arg) error {
-	opts, operands, err := sedOptions.parse(args)
+	opts, operands, err := sedOptions.parseFirst(args)
 	if err != nil {
 		return err
 	}

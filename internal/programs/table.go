@@ -36,7 +36,7 @@ var table = []Program{
 	checked(shuf, "writes files (-o)", "shuf gshuf"),
 	checked(git, "starts programs (-c, --exec-path, --upload-pack, ext::, aliases, hooks, grep -O, --ext-diff) and writes files (--output)", "git"),
 	checked(curl, "writes files (-o, -O, -c, -D, --trace) and takes options from files (-K)", "curl"),
-	checked(kubectl, "starts programs (exec, run, debug, cp, edit, plugins, --kubeconfig), changes the cluster and writes files", "kubectl oc"),
+	checked(kubectl, "starts programs (exec, run, cp, edit, plugins, --kubeconfig), changes the cluster and writes files", "kubectl oc"),
 	checked(deny{long: "pre hostname-bin"}.check, "starts programs (--pre, --hostname-bin)", "rg"),
 	checked(deny{short: "xX", long: "exec exec-batch"}.check, "starts programs (-x, -X)", "fd fdfind"),
 	checked(deny{short: "oR"}.check, "writes files (-o, -R)", "tree"),

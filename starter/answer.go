@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -88,44 +87,30 @@ func (c *cli) readAnswer(f answerFlags) (a workflows.Answer, err error) {
 
 func (c *cli) answer(ctx context.Context, id string, a workflows.Answer, asJSON bool) error {
 	var out workflows.Interrupt
-	if err := c.update(ctx, id, workflows.UpdateAnswer, "the answer", "starter inbox", a, &out); err != nil {
+	r := request{name: workflows.UpdateAnswer, what: "the answer", look: "starter inbox", in: a, asJSON: asJSON}
+	done, err := c.update(ctx, id, r, &out)
+	if !done {
 		return err
 	}
 	if asJSON {
 		return c.printJSON(out)
 	}
-	_, err := fmt.Fprintln(c.out, terminal.CleanLine(fmt.Sprintf("%s: %s of stage %s is answered", id, out.ID, out.Stage)))
+	_, err = fmt.Fprintln(c.out, terminal.CleanLine(fmt.Sprintf("%s: %s of stage %s is answered", id, out.ID, out.Stage)))
 	return err
 }
 
-// update has an investigation take an update, which may be refused.
-func (c *cli) update(ctx context.Context, id, name, what, look string, in, out any) error {
+// update sends an investigation that runs a request.
+func (c *cli) update(ctx context.Context, id string, r request, out any) (done bool, err error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer conn.Close()
 	t, err := findRunning(ctx, conn, id)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return t.update(ctx, name, what, look, in, out)
-}
-
-// update has the workflow take an update; the error says why it did not.
-func (t target) update(ctx context.Context, name, what, look string, in, out any) error {
-	sending, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	handle, err := t.client.UpdateWorkflow(sending, client.UpdateWorkflowOptions{
-		WorkflowID: t.workflow, UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{in},
-	})
-	if err == nil {
-		err = handle.Get(sending, out)
-	}
-	if err != nil && ctx.Err() == nil {
-		return notTaken(what, look, err)
-	}
-	return err
+	return c.send(ctx, t, r, out)
 }
 
 func (c *cli) extendCommand() *cobra.Command {
@@ -143,13 +128,15 @@ func (c *cli) extendCommand() *cobra.Command {
 				return usagef("nothing to raise: give --llm-calls, --tokens, --cost or --duration")
 			}
 			var budget workflows.Budget
-			if err := c.update(cmd.Context(), args[0], workflows.UpdateExtendBudget, "the extension", "starter status", e, &budget); err != nil {
+			r := request{name: workflows.UpdateExtendBudget, what: "the extension", look: "starter status", in: e, asJSON: asJSON}
+			done, err := c.update(cmd.Context(), args[0], r, &budget)
+			if !done {
 				return err
 			}
 			if asJSON {
 				return c.printJSON(budget)
 			}
-			_, err := fmt.Fprintf(c.out, "%s: extended\n", terminal.CleanLine(args[0]))
+			_, err = fmt.Fprintf(c.out, "%s: extended\n", terminal.CleanLine(args[0]))
 			return err
 		},
 	}

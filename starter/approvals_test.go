@@ -11,9 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	updatepb "go.temporal.io/api/update/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/temporal"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -41,6 +44,12 @@ func risky(investigation string) []workflows.Approval {
 // UpdateWorkflowExecution is the update "decide" of the agents of a run. What was
 // decided stays in the status for a moment, as it does in the real one.
 func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context, in *workflowservice.UpdateWorkflowExecutionRequest) (*workflowservice.UpdateWorkflowExecutionResponse, error) {
+	if strings.Contains(in.GetRequest().GetInput().GetArgs().String(), slowStore) {
+		return &workflowservice.UpdateWorkflowExecutionResponse{
+			UpdateRef: &updatepb.UpdateRef{WorkflowExecution: in.GetWorkflowExecution(), UpdateId: in.GetRequest().GetMeta().GetUpdateId()},
+			Stage:     enumspb.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_ACCEPTED,
+		}, nil
+	}
 	if in.GetRequest().GetInput().GetName() != workflows.UpdateDecide {
 		return f.updateInvestigation(in)
 	}
@@ -74,6 +83,13 @@ func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context, in *workflowse
 	run.decided[key] = activities.Decision{Approved: *d.Approved, By: d.By, Reason: d.Reason, Digest: d.Digest}
 	reply.Outcome.Value = &updatepb.Outcome_Success{Success: payloads(run.decided[key])}
 	return reply, nil
+}
+
+// slowStore is in what a workflow takes and has no result for.
+const slowStore = "slow store"
+
+func (f *fakeTemporal) PollWorkflowExecutionUpdate(context.Context, *workflowservice.PollWorkflowExecutionUpdateRequest) (*workflowservice.PollWorkflowExecutionUpdateResponse, error) {
+	return nil, status.Error(codes.DeadlineExceeded, "context deadline exceeded")
 }
 
 // writes is a writer that calls itself.

@@ -3,14 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -79,8 +75,9 @@ func (c *cli) decide(ctx context.Context, id, call string, f decideFlags) error 
 	if err != nil {
 		return err
 	}
-	decision, err := t.decide(ctx, waiting, f)
-	if err != nil {
+	var decision activities.Decision
+	done, err := c.send(ctx, t, f.request(waiting), &decision)
+	if !done {
 		return err
 	}
 	return c.printDecided(decided{ID: t.workflow, Call: callName(waiting), Tool: waiting.Tool, Decision: decision}, f.json)
@@ -118,37 +115,13 @@ func choices(waiting []workflows.Approval) string {
 	return "there are: " + strings.Join(names, ", ")
 }
 
-// decide has an agent take the decision. The agent has the last word: somebody
+// request asks an agent to take the decision. The agent has the last word: somebody
 // else may have decided meanwhile.
-func (t target) decide(ctx context.Context, a workflows.Approval, f decideFlags) (out activities.Decision, err error) {
-	sending, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	handle, err := t.client.UpdateWorkflow(sending, client.UpdateWorkflowOptions{
-		WorkflowID: a.WorkflowID, UpdateName: workflows.UpdateDecide, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{workflows.Decide{CallID: a.CallID, Approved: &f.approve, By: f.by, Reason: f.reason, Digest: cmp.Or(f.digest, a.Digest)}},
-	})
-	if err == nil {
-		err = handle.Get(sending, &out)
+func (f decideFlags) request(a workflows.Approval) request {
+	return request{
+		workflow: a.WorkflowID, name: workflows.UpdateDecide, what: "the decision about " + callName(a), look: "starter approvals", asJSON: f.json,
+		in: workflows.Decide{CallID: a.CallID, Approved: &f.approve, By: f.by, Reason: f.reason, Digest: cmp.Or(f.digest, a.Digest)},
 	}
-	if err != nil && ctx.Err() == nil {
-		err = notTaken("the decision about "+callName(a), "starter approvals", err)
-	}
-	return out, err
-}
-
-// notTaken says why an update was not taken; look is the command that says how
-// things stand.
-func notTaken(what, look string, err error) error {
-	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-		return fmt.Errorf("%s was refused: %s", what, refused.Message())
-	}
-	if _, ended := errors.AsType[*serviceerror.NotFound](err); ended {
-		return fmt.Errorf("%s comes too late: nobody waits for it any more", what)
-	}
-	if _, late := errors.AsType[*client.WorkflowUpdateServiceTimeoutOrCanceledError](err); late {
-		return fmt.Errorf("no worker has taken %s within %s; `%s` says how things stand", what, callTimeout, look)
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }
 
 func (c *cli) printDecided(d decided, asJSON bool) error {

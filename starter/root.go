@@ -26,7 +26,8 @@ what Temporal knows: how it goes, and the report.
 
 An ID is a workflow id, or an investigation id (a workflow id, ":" and 12 characters).
 
-Exit codes: 0 done (run, watch: the investigation completed), 1 failed (or it
+Exit codes: 0 done (run, watch: the investigation completed; guide, decide, answer and
+the like: taken, also where the result waits, which --json says as "waits"), 1 failed (or it
 failed, timed out, was cancelled or terminated), 2 wrong flags, input or configuration,
 130 after Ctrl-C, which never stops an investigation.`
 

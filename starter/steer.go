@@ -92,7 +92,8 @@ func (c *cli) steer(ctx context.Context, id, name string, in any) error {
 		return c.signal(ctx, t, name, in)
 	}
 	var taken workflows.Taken
-	if err := t.update(ctx, name, name, "starter status", in, &taken); err != nil {
+	done, err := c.send(ctx, t, request{name: name, what: name, look: "starter status", in: in}, &taken)
+	if !done {
 		return err
 	}
 	whom := "no agent is at work now"

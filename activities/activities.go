@@ -42,6 +42,8 @@ type Activities struct {
 	Policy      *tool.Policy
 	// Store is the identity of the store behind them.
 	Store string
+	// Belongs refuses a store that another namespace has adopted; nil: none does, as in tests.
+	Belongs func(ctx context.Context) error
 	// SearchAttributes: the worker registered them at start.
 	SearchAttributes bool
 	Logger           *slog.Logger

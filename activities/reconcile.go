@@ -96,6 +96,11 @@ func (a *Activities) silent(ctx context.Context) ([]record.Investigation, error)
 	if err != nil || len(recorded) == 0 {
 		return nil, err
 	}
+	if a.Belongs != nil { // asked when the list is read: those that another namespace adds to it are not on it
+		if err := a.Belongs(ctx); err != nil {
+			return nil, cannot(ctx, err)
+		}
+	}
 	open, err := a.Runs.Open(ctx)
 	if err != nil { // then each is asked about
 		a.Logger.Warn("the running investigations could not be listed", "error", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -110,6 +111,24 @@ func TestReconcile(t *testing.T) {
 	slices.Sort(runs.cancelled)
 	if diff := cmp.Diff([]string{"takes its time:1[]", "terminated:1[]", "used again:1[]", "vanished:1[]"}, runs.cancelled); diff != "" {
 		t.Errorf("children cancelled (-want +got):\n%s", diff)
+	}
+}
+
+// The workers of a namespace do not know the workflows of another one that has adopted the store.
+func TestReconcileOfAnAdoptedStore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.act.Runs = &temporalRuns{}
+	r := record.Investigation{ID: "w:1", WorkflowID: "w", RunID: "1", Status: agent.StatusRunning, StartedAt: time.Now().Add(-time.Hour), Writer: "1"}
+	if err := b.store.StartInvestigation(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	b.act.Belongs = func(context.Context) error { return errors.New("it is another namespace's") }
+	if _, err := b.env.ExecuteActivity(b.act.Reconcile); err == nil || !strings.Contains(err.Error(), "another namespace's") {
+		t.Errorf("reconcile: %v", err)
+	}
+	if r, err := b.store.Investigation(t.Context(), "w:1"); err != nil || r.Status != agent.StatusRunning {
+		t.Errorf("the investigation is %s, %v", r.Status, err)
 	}
 }
 

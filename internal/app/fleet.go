@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -20,24 +22,29 @@ var ErrOtherStore = errors.New("this worker has another store than the fleet")
 
 // joinFleet refuses a store that is not the fleet's. The first worker that runs
 // investigations leaves a mark with Temporal, for its task queue and for those of
-// its MCP servers; one that runs tools alone looks for the mark of its queue.
-func (h *Host) joinFleet(ctx context.Context) error {
+// its MCP servers; one that runs tools alone looks for the mark of its queue. Nothing
+// is written before all marks are read: the store may be meant for another namespace.
+func (h *Host) joinFleet(ctx context.Context) (queues []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
-	if err := h.joinNamespace(ctx); err != nil {
-		return err
-	}
-	for _, q := range h.fleetQueues() {
+	queues = h.fleetQueues()
+	for _, q := range queues {
 		if err := h.checkFleet(ctx, q); err != nil {
-			return err
-		}
-		if h.marksFleet() {
-			if err := h.markFleet(ctx, q, h.fleetQueues()[0]); err != nil {
-				return err
-			}
+			return nil, err
 		}
 	}
-	return nil
+	if err := h.joinNamespace(ctx); err != nil {
+		return nil, err
+	}
+	if !h.marksFleet() {
+		return queues, nil
+	}
+	for _, q := range queues {
+		if err := h.markFleet(ctx, q, queues[0]); err != nil {
+			return nil, err
+		}
+	}
+	return queues, nil
 }
 
 // marksFleet: the host runs investigations, with a store that lasts.
@@ -53,8 +60,10 @@ func (h *Host) fleetQueues() []string {
 }
 
 // watchFleet returns the error of a host whose store is not the fleet's any more, or has never
-// been: a worker that runs tools alone may have been there before the first mark.
-func (h *Host) watchFleet(ctx context.Context, every time.Duration) error {
+// been: a worker that runs tools alone may have been there before the first mark. It takes
+// the queues that the host has joined; one that a reload adds ends nothing.
+func (h *Host) watchFleet(ctx context.Context, joined []string, every time.Duration) error {
+	told := map[string]bool{}
 	for ticker := time.NewTicker(every); ; {
 		select {
 		case <-ctx.Done():
@@ -62,10 +71,22 @@ func (h *Host) watchFleet(ctx context.Context, every time.Duration) error {
 			return nil
 		case <-ticker.C:
 		}
-		for _, q := range h.fleetQueues() {
+		if err := h.belongs(ctx); errors.Is(err, store.ErrOtherNamespace) {
+			return err
+		}
+		queues := slices.Concat(joined, h.fleetQueues())
+		slices.Sort(queues)
+		for _, q := range slices.Compact(queues) {
 			theirs, _, err := h.fleetStore(ctx, q)
-			if err == nil && theirs.ID != "" && theirs.ID != h.Store.ID() { // a Temporal that does not answer says nothing
+			if err != nil || theirs.ID == "" || theirs.ID == h.Store.ID() { // a Temporal that does not answer says nothing
+				continue
+			}
+			if slices.Contains(joined, q) {
 				return h.otherStore(q, theirs)
+			}
+			if !told[q] {
+				h.opts.Logger.Error("the configuration names a task queue of another fleet", "error", h.otherStore(q, theirs))
+				told[q] = true
 			}
 		}
 	}
@@ -76,12 +97,26 @@ const fleetWatch = time.Minute
 
 // joinNamespace refuses a store that is another namespace's.
 func (h *Host) joinNamespace(ctx context.Context) error {
-	name := cmp.Or(h.opts.Temporal.Namespace, client.DefaultNamespace)
-	id, err := namespaceID(ctx, h.Client, name)
+	id, name, err := h.namespace(ctx)
 	if err != nil {
 		return err
 	}
 	return h.Store.Join(ctx, id, name, h.opts.AdoptStore)
+}
+
+// belongs refuses a store that another namespace has adopted.
+func (h *Host) belongs(ctx context.Context) error {
+	id, name, err := h.namespace(ctx)
+	if err != nil {
+		return err
+	}
+	return h.Store.Belongs(ctx, id, name)
+}
+
+func (h *Host) namespace(ctx context.Context) (id, name string, err error) {
+	name = cmp.Or(h.opts.Temporal.Namespace, client.DefaultNamespace)
+	id, err = namespaceID(ctx, h.Client, name)
+	return id, name, err
 }
 
 // checkFleet compares the mark of a queue, if there is one, with the host's store.

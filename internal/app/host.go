@@ -132,7 +132,8 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	if h.opts.Embedding == nil { // the cache is the process's
 		worker.SetStickyWorkflowCacheSize(cmp.Or(h.opts.CachedWorkflows, DefaultCachedWorkflows))
 	}
-	if err := h.joinFleet(ctx); err != nil {
+	joined, err := h.joinFleet(ctx)
+	if err != nil {
 		return err
 	}
 	code := h.opts.embedding()
@@ -149,7 +150,7 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	})
 	if err == nil {
 		go func() {
-			if err := h.watchFleet(watch, fleetWatch); err != nil {
+			if err := h.watchFleet(watch, joined, fleetWatch); err != nil {
 				h.worker.fail(err)
 			}
 		}()

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/devserver"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
@@ -92,8 +95,8 @@ func TestStoreThatTurnsOutToBeAnother(t *testing.T) {
 	early, fleet := host("early.db"), host("fleet.db")
 	ctx, cancel := context.WithCancel(t.Context())
 	found, kept := make(chan error, 1), make(chan error, 1)
-	go func() { found <- early.watchFleet(ctx, 10*time.Millisecond) }()
-	go func() { kept <- fleet.watchFleet(ctx, 10*time.Millisecond) }()
+	go func() { found <- early.watchFleet(ctx, []string{"tools"}, 10*time.Millisecond) }()
+	go func() { kept <- fleet.watchFleet(ctx, []string{"tools"}, 10*time.Millisecond) }()
 	if err := fleet.markFleet(t.Context(), "tools", workflows.TaskQueue); err != nil {
 		t.Fatal(err)
 	}
@@ -145,5 +148,103 @@ func TestStoreOfAnotherNamespace(t *testing.T) {
 		if (err != nil) != (tt.fails != "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
 			t.Errorf("%d: %v", n, err)
 		}
+	}
+	// Those of a namespace whose store another one adopts stop.
+	h := Host{Client: dial(t, there), Store: content, opts: HostOptions{Temporal: there, TemporaryStore: true, AdoptStore: true}}
+	found := make(chan error, 1)
+	go func() { found <- h.watchFleet(t.Context(), nil, 10*time.Millisecond) }()
+	if err := join(here, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-found; !errors.Is(err, store.ErrOtherNamespace) {
+		t.Errorf("a worker whose store is adopted: %v", err)
+	}
+}
+
+// A worker that is refused leaves no note in its store: it may have been started in another
+// namespace than it was meant for.
+func TestRefusedWorkerLeavesNoNote(t *testing.T) {
+	t.Parallel()
+	where := aTemporal(t)
+	host := func(content *store.Store) *Host {
+		return &Host{Client: dial(t, where), Store: content, opts: HostOptions{Temporal: where, TemporaryStore: true, TaskQueue: "q"}}
+	}
+	fresh := aStore(t)
+	if err := host(aStore(t)).markFleet(t.Context(), "q", "q"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := host(fresh).joinFleet(t.Context()); !errors.Is(err, ErrOtherStore) {
+		t.Fatalf("the worker is not refused: %v", err)
+	}
+	if err := fresh.Join(t.Context(), "right", "prod", false); err != nil {
+		t.Errorf("the right namespace is refused: %v", err)
+	}
+}
+
+func aStore(t *testing.T) *store.Store {
+	t.Helper()
+	content, err := store.Open(t.Context(), store.At(filepath.Join(t.TempDir(), "store.db")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { content.Close() })
+	return content
+}
+
+// told are the lines of a log.
+type told chan string
+
+func (l told) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+// A task queue of another fleet that a reload brings in is logged once, and ends nothing.
+func TestReloadNamesQueueOfAnotherFleet(t *testing.T) {
+	t.Parallel()
+	where, dir, log, reload := aTemporal(t), t.TempDir(), make(told, 1000), make(chan os.Signal)
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
+	opts := HostOptions{Temporal: where, TaskQueue: "mine", Config: dir, Data: t.TempDir(), Logger: logger}
+	live, err := config.NewLive(config.LiveOptions{Source: opts.source(), Reload: reload, Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go live.Watch(t.Context())
+	h := &Host{Client: dial(t, where), Store: aStore(t), Config: live, opts: opts}
+	other := &Host{Client: h.Client, Store: aStore(t), opts: HostOptions{Temporal: where}}
+	if err := other.markFleet(t.Context(), "theirs", "theirs"); err != nil {
+		t.Fatal(err)
+	}
+	joined, err := h.joinFleet(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(chan error, 1)
+	go func() { found <- h.watchFleet(t.Context(), joined, 10*time.Millisecond) }()
+
+	text := "mcp_servers: {far: {transport: {type: http, url: 'http://far.example'}, task_queue: theirs}}\n"
+	if err := os.WriteFile(filepath.Join(dir, "inquest.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reload <- syscall.SIGHUP
+	select {
+	case line := <-log:
+		if !strings.Contains(line, "task queue of another fleet") || !strings.Contains(line, "theirs") {
+			t.Errorf("logged: %s", line)
+		}
+	case err := <-found:
+		t.Fatalf("the reload ends the worker: %v", err)
+	}
+	if err := h.Client.TerminateWorkflow(t.Context(), workflows.FleetID("mine"), "", "test"); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.markFleet(t.Context(), "mine", "mine"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-found; !errors.Is(err, ErrOtherStore) || !strings.Contains(err.Error(), "task queue mine") {
+		t.Errorf("the queue that was joined: %v", err)
+	}
+	if len(log) > 0 {
+		t.Errorf("logged again: %s", <-log)
 	}
 }

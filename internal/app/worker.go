@@ -98,7 +98,8 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	opts.Reconcile = cmp.Or(opts.Reconcile, DefaultReconcile)
 	setup, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
-	if _, err := namespaceID(setup, opts.Client, opts.Namespace); err != nil {
+	namespace, err := namespaceID(setup, opts.Client, opts.Namespace)
+	if err != nil {
 		return nil, err
 	}
 	w := &Worker{fatal: make(chan error, 1)}
@@ -114,7 +115,9 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 		DisableWorkflowWorker:              opts.ToolsOnly,
 		Interceptors:                       []interceptor.WorkerInterceptor{&workflows.Guard{}},
 	})
-	register(w.worker, newActivities(setup, opts, w.pool), opts.ToolsOnly)
+	act := newActivities(setup, opts, w.pool)
+	act.Belongs = func(ctx context.Context) error { return opts.Store.Belongs(ctx, namespace, opts.Namespace) }
+	register(w.worker, act, opts.ToolsOnly)
 	if err := w.worker.Start(); err != nil {
 		w.pool.Close()
 		return nil, fmt.Errorf("start the worker: %w", err)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,29 +25,49 @@ func (s *Store) identify(ctx context.Context) (id string, err error) {
 // take the other's investigations for terminated. A namespace's id is Temporal's, random and
 // the same wherever the namespace is moved to; its name is for people. adopt takes the store over.
 func (s *Store) Join(ctx context.Context, id, name string, adopt bool) error {
-	const key = "namespace"
-	stored, err := s.note(ctx, key, id+" "+name)
+	stored, err := s.note(ctx, namespaceKey, id+" "+name)
 	if err != nil {
 		return fmt.Errorf("read whose store it is: %w", err)
 	}
-	theirs, known, _ := strings.Cut(stored, " ")
-	switch {
-	case theirs == id:
+	if err := otherNamespace(stored, id, name); err == nil || !adopt {
+		return err
+	}
+	s.logger.Warn("the store is another namespace's now: what runs in the old one counts as terminated", "was", stored, "is", id+" "+name)
+	_, err = s.db.writer.ExecContext(ctx, `UPDATE meta SET value = $1 WHERE key = $2`, id+" "+name, namespaceKey)
+	return s.db.explain(err)
+}
+
+// Belongs refuses a store that is another namespace's by now; one that is nobody's yet is not.
+func (s *Store) Belongs(ctx context.Context, id, name string) error {
+	var stored string
+	err := s.db.reader.QueryRowContext(ctx, readNote, namespaceKey).Scan(&stored)
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil
-	case !adopt:
+	}
+	if err != nil {
+		return fmt.Errorf("read whose store it is: %w", s.db.explain(err))
+	}
+	return otherNamespace(stored, id, name)
+}
+
+func otherNamespace(stored, id, name string) error {
+	theirs, known, _ := strings.Cut(stored, " ")
+	if theirs != id {
 		return fmt.Errorf("%w: this one is that of namespace %q (id %s), and you work for namespace %q (id %s); name a store of its own; "+
 			"if it takes the other one's place for good, start the worker once with --adopt-store: what runs in the other one then counts "+
 			"as terminated", ErrOtherNamespace, known, theirs, name, id)
 	}
-	s.logger.Warn("the store is another namespace's now: what runs in the old one counts as terminated", "was", stored, "is", id+" "+name)
-	_, err = s.db.writer.ExecContext(ctx, `UPDATE meta SET value = $1 WHERE key = $2`, id+" "+name, key)
-	return s.db.explain(err)
+	return nil
 }
+
+const (
+	namespaceKey = "namespace"
+	readNote     = `SELECT value FROM meta WHERE key = $1`
+)
 
 // note reads what the store says of itself, which the first one who asks makes.
 func (s *Store) note(ctx context.Context, key, first string) (value string, err error) {
-	const read = `SELECT value FROM meta WHERE key = $1`
-	if err := s.db.reader.QueryRowContext(ctx, read, key).Scan(&value); err == nil {
+	if err := s.db.reader.QueryRowContext(ctx, readNote, key).Scan(&value); err == nil {
 		return value, nil
 	}
 	err = inTx(ctx, s.db.writer, nil, func(q querier) error {
@@ -54,7 +75,7 @@ func (s *Store) note(ctx context.Context, key, first string) (value string, err 
 		if _, err := q.ExecContext(ctx, add, key, first); err != nil {
 			return err
 		}
-		return q.QueryRowContext(ctx, read, key).Scan(&value)
+		return q.QueryRowContext(ctx, readNote, key).Scan(&value)
 	})
 	return value, s.db.explain(err)
 }

@@ -113,6 +113,8 @@ func testReopen(t *testing.T, open opener) {
 // A store is that of the namespace that was first, unless another one takes it over.
 func testNamespace(t *testing.T, open opener) {
 	first, second, ctx := open(), open(), t.Context()
+	ok(t, first.Belongs(ctx, "1", "prod")) // it is nobody's, and stays so
+	ok(t, first.Belongs(ctx, "2", "prod"))
 	ok(t, first.Join(ctx, "1", "prod", false))
 	ok(t, second.Join(ctx, "1", "renamed", false))
 	err := second.Join(ctx, "2", "prod", false)
@@ -121,6 +123,10 @@ func testNamespace(t *testing.T, open opener) {
 	}
 	ok(t, second.Join(ctx, "2", "prod", true))
 	ok(t, first.Join(ctx, "2", "prod", false))
+	ok(t, first.Belongs(ctx, "2", "renamed"))
+	if err := first.Belongs(ctx, "1", "prod"); !errors.Is(err, store.ErrOtherNamespace) {
+		t.Errorf("the namespace that it was: %v", err)
+	}
 	if first.Join(ctx, "1", "prod", false) == nil {
 		t.Error("the old namespace came back")
 	}

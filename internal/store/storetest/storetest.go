@@ -21,6 +21,7 @@ type Store interface {
 	Close() error
 	ID() string
 	Join(ctx context.Context, id, name string, adopt bool) error
+	Belongs(ctx context.Context, id, name string) error
 	SaveProgramTools(ctx context.Context, specs []tool.Spec) error
 	ProgramTools(ctx context.Context) ([]tool.Spec, error)
 

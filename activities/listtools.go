@@ -76,6 +76,9 @@ func (j *job) compare(ctx context.Context, catalogue *tool.Catalogue) error {
 	if catalogue.Error != "" {
 		return nil
 	}
+	if noted, err := j.noted(ctx, catalogue); noted || err != nil {
+		return err
+	}
 	last, err := j.Transcripts.LastOffer(ctx, catalogue.Server)
 	if err != nil {
 		return err
@@ -85,6 +88,27 @@ func (j *job) compare(ctx context.Context, catalogue *tool.Catalogue) error {
 		catalogue.Changed = append(catalogue.Changed, line)
 	}
 	return nil
+}
+
+// noted: this execution has kept the same tools before, and what had changed then is still
+// to be said: the attempt that kept them may have died before it could answer.
+func (j *job) noted(ctx context.Context, now *tool.Catalogue) (bool, error) {
+	hashes, err := j.Transcripts.Catalogues(ctx, j.ref.scope())
+	if err != nil {
+		return false, err
+	}
+	for _, hash := range hashes {
+		kept, err := j.offers.get(ctx, j.Blobs, "tool catalogue", hash)
+		if err != nil {
+			return false, err
+		}
+		same := kept.Error == "" && len(kept.Tools) == len(now.Tools) && len(tool.Changes(kept.Tools, now.Tools)) == 0
+		if kept.Server == now.Server && same {
+			now.Changed = kept.Changed
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // maxNoticed bounds the lines of a notice.

@@ -119,7 +119,8 @@ func choices(waiting []workflows.Approval) string {
 // else may have decided meanwhile.
 func (f decideFlags) request(a workflows.Approval) request {
 	return request{
-		workflow: a.WorkflowID, name: workflows.UpdateDecide, what: "the decision about " + callName(a), look: "starter approvals", asJSON: f.json,
+		workflow: a.WorkflowID, name: workflows.UpdateDecide,
+		what: "the decision about " + callName(a), look: "starter approvals", asJSON: f.json,
 		in: workflows.Decide{CallID: a.CallID, Approved: &f.approve, By: f.by, Reason: f.reason, Digest: cmp.Or(f.digest, a.Digest)},
 	}
 }

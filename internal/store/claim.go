@@ -69,22 +69,25 @@ func (c claim) ask(ctx context.Context, q querier) *sql.Row {
 // enforce makes the claim good, or returns ErrStaleRun. It needs the write lock.
 // What the run has stored is not changed by it.
 func (c claim) enforce(ctx context.Context, q querier) (standing, error) {
+	st, err := c.present(ctx, q)
+	if err == nil && st.displace {
+		err = c.supersede(ctx, q)
+	}
+	return st, err
+}
+
+// present is enforce for what is no step: nothing is struck out.
+func (c claim) present(ctx context.Context, q querier) (standing, error) {
 	st, err := c.standing(ctx, q)
-	if err != nil {
+	switch {
+	case err != nil:
 		return st, err
-	}
-	if st.stale() {
+	case st.stale():
 		return st, ErrStaleRun
+	case st.known:
+		return st, nil
 	}
-	if !st.known {
-		if err := c.register(ctx, q); err != nil {
-			return st, err
-		}
-	}
-	if st.displace {
-		return st, c.supersede(ctx, q)
-	}
-	return st, nil
+	return st, c.register(ctx, q)
 }
 
 // register makes the run the newest one. What a run before it was about to say is void.

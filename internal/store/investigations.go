@@ -94,9 +94,10 @@ func (s *Store) SetStatus(ctx context.Context, id, run string, status agent.Stat
 func (s *Store) writeInvestigation(ctx context.Context, what string, r record.Investigation, write func(querier) (sql.Result, error)) error {
 	err := s.writeRecords(ctx, r.ID, func(q querier) error {
 		if r.Writer != "" {
-			// The investigation's own runs stand beside those of its executions.
+			// The investigation's own runs stand beside those of its executions. What it has
+			// told people stays, whichever run has told it.
 			own := claim{transcript.Scope{Investigation: r.ID}, transcript.Key{}, r.Writer}
-			if _, err := own.enforce(ctx, q); err != nil {
+			if _, err := own.present(ctx, q); err != nil {
 				return err
 			}
 		}

@@ -169,6 +169,37 @@ func testSetStatus(t *testing.T, open opener) {
 	same(t, "after the end", must(s.Investigation(ctx, r.ID))(t).Status, agent.StatusTerminated)
 }
 
+// What an investigation has told people outlives its run: it may be in the history that a
+// later one goes on from. A run that tells something else in its place strikes it out.
+func testNoticesOfRuns(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	r := investigation("inv/run", "inv", 1)
+	r.Writer = "r1"
+	ok(t, s.StartInvestigation(ctx, r))
+	own := transcript.Scope{Investigation: r.ID}
+	notice := func(run string, n int) {
+		told := step(run, row(run, key(n, 0)))
+		told.Scope = own
+		must(s.Append(ctx, told))(t)
+	}
+	notice("r1", 1)
+	notice("r1", 2)
+	kept := []brief{{1, key(1, 0), "r1", false}, {2, key(2, 0), "r1", false}}
+	finish := finished(r, agent.StatusCompleted)
+	finish.Writer = "r4"
+	for name, write := range map[string]func() error{
+		"r2 says what it waits for": func() error { return s.SetStatus(ctx, r.ID, "r2", agent.StatusPaused) },
+		"r3 reopens the record":     func() error { return s.ReopenInvestigation(ctx, r.ID, "r3") },
+		"r4 ends":                   func() error { return s.FinishInvestigation(ctx, finish) },
+	} {
+		ok(t, write())
+		same(t, name, briefs(must(s.Entries(ctx, own))(t)), kept)
+	}
+	notice("r5", 3)
+	notice("r6", 2)
+	same(t, "a reset's run tells another second one", briefs(must(s.Entries(ctx, own))(t)), []brief{kept[0], {4, key(2, 0), "r6", false}})
+}
+
 func testFindAndList(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	old, recent := investigation("w/1", "w", 1), investigation("w/2", "w", 3)

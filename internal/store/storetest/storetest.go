@@ -129,6 +129,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"investigation resets":         testInvestigationResets,
 		"closed for who could not":     testCloseInvestigation,
 		"what is waited for":           testSetStatus,
+		"notices of other runs stay":   testNoticesOfRuns,
 		"find and list":                testFindAndList,
 		"stage records":                testStageRecords,
 		"late stage":                   testLateStage,

@@ -254,7 +254,7 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 	r.state.Inputs = nil
 	for in.Try = 1; ; in.Try++ {
 		var out activities.GenerateOut
-		err := survived(ctx, "model call of "+r.in.Agent.Name, func(n int) (err error) {
+		err := survived(ctx, "model call of "+r.in.Agent.Name, 0, func(n int) (err error) {
 			in.Try += min(n-1, 1)
 			out, err = r.try(ctx, in)
 			return err
@@ -276,6 +276,9 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 
 // tryAgain waits until the model is asked once more, or has the next provider asked.
 func (r *agentRun) tryAgain(ctx workflow.Context, in *activities.GenerateIn, err error) bool {
+	if errorType, _ := failure(err); errorType == activities.ErrorWorkerDied {
+		return false // no provider is to blame
+	}
 	if r.waitOut(ctx, err) {
 		in.Fallback = nil
 		return true

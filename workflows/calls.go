@@ -96,7 +96,7 @@ func (b *batch) make(ctx workflow.Context, slots workflow.Semaphore, in activiti
 	var out activities.CallToolOut
 	err := tried(ctx, func(last bool) error {
 		in.Last = last
-		return survived(ctx, call.Name, func(int) error {
+		return survived(ctx, call.Name, in.Call, func(int) error {
 			return workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
 		})
 	})

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
@@ -14,31 +15,45 @@ import (
 // heartbeatTimeout is what Temporal calls the failure of an activity whose worker has died.
 const heartbeatTimeout = "TemporalTimeout:Heartbeat"
 
-// maxDeaths is how many workers, one after the other, one activity may take with it: the
-// waits between them, ten minutes in all, let the calls that died beside it end meanwhile.
-const maxDeaths = 10
+// A call is given up once so many workers have died in the midst of it, one after the other,
+// and the first of these deaths is so long ago. Calls that died beside the one that is to blame
+// have met a moment without it by then, unless they take longer than the waits between its tries.
+const (
+	maxDeaths = 10
+	minDying  = time.Hour
+)
 
 // survived runs an activity until its worker survives it, the n-th time (from 1). Temporal
 // would go on for as long as outages are waited for, with whatever it is that uses up a
-// worker's memory each time.
-func survived(ctx workflow.Context, what string, run func(n int) error) error {
+// worker's memory each time. call tells those apart that a workflow makes at once.
+func survived(ctx workflow.Context, what string, call int, run func(n int) error) error {
+	key := fmt.Sprintf("%s/%s/%d/", workflow.GetInfo(ctx).WorkflowExecution.ID, what, call)
+	var first time.Time
 	for n := 1; ; n++ {
 		err := run(n)
 		if !died(err) {
 			return err
 		}
-		if n == maxDeaths {
+		now := workflow.Now(ctx)
+		if n == 1 {
+			first = now
+		}
+		if n >= maxDeaths && now.Sub(first) >= minDying {
 			return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 				"%s: %d workers, one after the other, have died or stopped answering in the midst of it. Look in their logs for what ended them "+
 					"(out of memory, for one), and give them more of it, or this call less to do", what, n), activities.ErrorWorkerDied, nil)
 		}
-		wait := backoff(n, workflow.GetInfo(ctx).WorkflowExecution.ID+what)
-		timer := workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: fmt.Sprintf("%s: again, after %d workers have died", what, n)})
+		summary := fmt.Sprintf("%s: again, after %d workers have died", what, n)
+		timer := workflow.NewTimerWithOptions(ctx, apart(n, key), workflow.TimerOptions{Summary: summary})
 		if err := timer.Get(ctx, nil); err != nil {
 			return err
 		}
 	}
 }
+
+// apart is how long to wait after the n-th death: anything up to twice what a provider would be
+// waited for, so that calls that died together do not come back together for ever.
+func apart(n int, what string) time.Duration { return part(2*doubled(n), n, what) }
 
 // died: the activity's worker has not been heard of for HeartbeatTimeout.
 func died(err error) bool {

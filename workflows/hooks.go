@@ -64,7 +64,7 @@ func (r *stageRun) runHook(ctx workflow.Context, name string, in activities.RunH
 		return false, err
 	}
 	var out activities.RunHookOut
-	err = survived(ctx, in.Point+" "+name, func(int) error {
+	err = survived(ctx, in.Point+" "+name, 0, func(int) error {
 		return workflow.ExecuteActivity(codeOptions(ctx, in.Point+" "+name), act.RunHook, in).Get(ctx, &out)
 	})
 	return out.Changed, err

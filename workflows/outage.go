@@ -118,10 +118,17 @@ func (r *agentRun) outageLimit(errorType string) time.Duration {
 // backoff is how long to wait after the n-th try (from 1) of what. Those that share a
 // provider or a worker come back at different times.
 func backoff(n int, what string) time.Duration {
-	wait := min(firstRetry<<min(n-1, 20), longestBackoff)
+	wait := doubled(n)
+	return wait + part(wait/4, n, what)
+}
+
+func doubled(n int) time.Duration { return min(firstRetry<<min(n-1, 20), longestBackoff) }
+
+// part is a part of d that depends on n and what alone.
+func part(d time.Duration, n int, what string) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(fmt.Sprint(what, n)))
-	return wait + wait/4*time.Duration(h.Sum32()%1024)/1024
+	return d * time.Duration(h.Sum32()%1024) / 1024
 }
 
 // recovered ends a streak: the provider has answered, or another one is asked.

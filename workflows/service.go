@@ -38,7 +38,7 @@ func (r *agentRun) iterate(ctx, options workflow.Context, activity, in any) (out
 		return out, err
 	}
 	r.state.Iteration++
-	err = survived(ctx, "work of "+r.in.Agent.Name, func(int) error {
+	err = survived(ctx, "work of "+r.in.Agent.Name, 0, func(int) error {
 		return workflow.ExecuteActivity(options, activity, in).Get(ctx, &out)
 	})
 	return out, err

@@ -71,6 +71,10 @@ func newAgentRun(in AgentInput) *agentRun {
 // execute runs the pattern's loop under the agent's deadline, its signals served.
 func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (AgentResult, error)) (AgentResult, error) {
 	r.signals = listen(ctx)
+	if r.steering.Sleep > 0 {
+		r.sleepFor(ctx, r.steering.Sleep)
+		r.steering.Sleep = 0 // in this run, not in the next one
+	}
 	options := workflow.QueryHandlerOptions{Description: "What the agent is doing."}
 	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, r.status, options); err != nil {
 		return AgentResult{}, err

@@ -32,7 +32,8 @@ type stageRun struct {
 	agents   []*member
 	result   StageResult
 	teller   teller
-	letters  int // that people have written to the stage itself
+	early    []signal // that came before the agents
+	letters  int      // that people have written to the stage itself
 	notices  notices
 	refused  []string // why some could not be taken
 }
@@ -62,6 +63,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 		for n, plan := range r.in.Stage.Agents {
 			r.agents = append(r.agents, r.launch(work, n, plan, nil))
 		}
+		r.early = nil
 		r.wait(ctx, r.agents)
 		r.judge()
 	}
@@ -93,9 +95,18 @@ func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton,
 		Investigation: r.in.Investigation, Execution: executionName(r.in.Stage.Name, plan.Name),
 		Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index, Agent: n,
 	}}
+	steering := r.steering
+	for _, sig := range r.early {
+		if !sig.isFor(plan) {
+			continue
+		}
+		if steering.apply(sig); sig.heartbeats() {
+			steering.Sleep = sig.Minutes
+		}
+	}
 	input := AgentInput{
 		Ref: m.ref, Agent: plan, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
-		Steering: r.steering, Reserve: r.result.Bound != "",
+		Steering: steering, Reserve: r.result.Bound != "",
 	}
 	summary := strings.TrimSuffix(plan.Name+" · "+plan.Model(0), " · ")
 	m.child = r.family.start(ctx, m.ref.Execution, summary, patterns[plan.Pattern], input)
@@ -267,6 +278,8 @@ func (r *stageRun) refuse(sig signal) string {
 		return fmt.Sprintf("%s: this is stage %s", sig.Name, r.in.Stage.Name)
 	case sig.Agent != "" && !hasAgent(r.in.Stage, sig.Agent):
 		return fmt.Sprintf("%s: the stage has no agent %q", sig.Name, sig.Agent)
+	case sig.Name != SignalGuide && joins(r.in.Stage, sig.Agent) && len(r.agents) <= len(r.in.Stage.Agents):
+		return fmt.Sprintf("%s: agent %s has not begun", sig.Name, sig.Agent)
 	}
 	if _, ended := (Waiting{Ended: r.ended()}).ended(sig.Agent); ended {
 		return fmt.Sprintf("%s: agent %s has ended", sig.Name, sig.Agent)
@@ -287,13 +300,32 @@ func (r *stageRun) handle(ctx workflow.Context, sig signal) (t Taken, why string
 			t.For = append(t.For, m.ref.Execution)
 		}
 	}
+	for _, plan := range r.toCome() {
+		if sig.isFor(plan) {
+			t.For = append(t.For, executionName(r.in.Stage.Name, plan.Name))
+		}
+	}
+	if len(r.toCome()) > 0 {
+		r.early = append(r.early, sig)
+	}
+	if sig.Agent != "" && len(t.For) == 0 {
+		return t, fmt.Sprintf("%s: agent %s is not at work, or cannot do that", sig.Name, sig.Agent)
+	}
 	return t, ""
+}
+
+// toCome are the agents that start once the stage's hook has ended.
+func (r *stageRun) toCome() []agent.AgentSkeleton {
+	if r.result.Status != "" {
+		return nil
+	}
+	return r.in.Stage.Agents[len(r.agents):]
 }
 
 // concerned are the agents at work that a signal is for.
 func (r *stageRun) concerned(sig signal) (out []*member) {
 	for _, m := range r.agents {
-		if !m.closed && (sig.Agent == "" || sig.Agent == m.plan.Name) && (!sig.heartbeats() || maySleep(m.plan)) {
+		if !m.closed && sig.isFor(m.plan) {
 			out = append(out, m)
 		}
 	}
@@ -314,8 +346,8 @@ func (r *stageRun) guide(ctx workflow.Context, sig signal) (t Taken, why string)
 			t.For = append(t.For, m.ref.Execution)
 		}
 	}
-	_, why = r.handle(ctx, sig.wake())
-	return t, why
+	r.handle(ctx, sig.wake()) // those that sleep
+	return t, ""
 }
 
 // undelivered keeps why a signal came to nothing.

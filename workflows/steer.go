@@ -111,6 +111,11 @@ func (s signal) concerns(stage agent.StageSkeleton) bool {
 	return (s.Stage == "" || s.Stage == stage.Name) && (s.Agent == "" || hasAgent(stage, s.Agent))
 }
 
+// isFor: the signal is for the agent.
+func (s signal) isFor(a agent.AgentSkeleton) bool {
+	return (s.Agent == "" || s.Agent == a.Name) && (!s.heartbeats() || maySleep(a))
+}
+
 // heartbeats: the signal is for agents that have them.
 func (s signal) heartbeats() bool {
 	return s.Name == SignalPauseHeartbeats || s.Name == SignalResumeHeartbeats
@@ -141,7 +146,7 @@ func (r *investigationRun) concerned(sig signal) (out []concerned) {
 		}
 		for _, a := range s.agents() {
 			_, ended := s.waiting.ended(a.Name)
-			if !ended && (sig.Agent == "" || sig.Agent == a.Name) && (!sig.heartbeats() || maySleep(a)) {
+			if !ended && sig.isFor(a) {
 				out = append(out, concerned{executionName(s.plan.Name, a.Name), a})
 			}
 		}
@@ -165,6 +170,8 @@ func (r *investigationRun) refuse(sig signal) string {
 	switch {
 	case later && sig.Name == SignalGuide:
 		return ""
+	case r.toJoin(sig):
+		return fmt.Sprintf("%s: %s has not begun", sig.Name, sig.target())
 	case runs && sig.heartbeats():
 		return fmt.Sprintf("%s: %s is not at work, or has no heartbeats", sig.Name, sig.target())
 	case runs:
@@ -182,7 +189,7 @@ func (r *investigationRun) refuse(sig signal) string {
 func (r *investigationRun) places(sig signal) (runs, later bool) {
 	for _, s := range r.running {
 		runs = runs || s.result == nil && sig.concerns(s.plan)
-		later = later || s.plan.Synthesis != nil && sig.Agent == s.plan.Synthesis.Name && sig.concerns(s.plan)
+		later = later || joins(s.plan, sig.Agent) && sig.concerns(s.plan)
 	}
 	for n, s := range r.state.Resolved.Skeleton.Stages {
 		again := r.state.Runs[n] > 0 && r.chain().Routed() && sig.Stage == ""
@@ -191,11 +198,20 @@ func (r *investigationRun) places(sig signal) (runs, later bool) {
 	return runs, later
 }
 
+// toJoin: the signal is for an agent that joins the work of others once they have ended.
+func (r *investigationRun) toJoin(sig signal) bool {
+	return slices.ContainsFunc(r.running, func(s *stageChild) bool {
+		return s.result == nil && sig.concerns(s.plan) && joins(s.plan, sig.Agent) && len(s.waiting.Ended) < len(s.plan.Agents)
+	})
+}
+
+// joins: the agent joins the work of the stage's others.
+func joins(stage agent.StageSkeleton, name string) bool {
+	return stage.Synthesis != nil && stage.Synthesis.Name == name
+}
+
 func hasAgent(stage agent.StageSkeleton, name string) bool {
-	if stage.Synthesis != nil && stage.Synthesis.Name == name {
-		return true
-	}
-	return slices.ContainsFunc(stage.Agents, func(a agent.AgentSkeleton) bool { return a.Name == name })
+	return joins(stage, name) || slices.ContainsFunc(stage.Agents, func(a agent.AgentSkeleton) bool { return a.Name == name })
 }
 
 // notices counts what a workflow has put into the transcript itself.

@@ -47,6 +47,7 @@ func TestUpdatesAnswer(t *testing.T) {
 		"conclude all":          {SignalConclude, `{"by":"Ada"}`, `{"for":["s1/A","s1/B"]}`},
 		"conclude one":          {SignalConclude, `{"agent":"A"}`, `{"for":["s1/A"]}`},
 		"conclude later":        {SignalConclude, `{"agent":"Late"}`, `refused: conclude: agent Late is not running`},
+		"conclude a joiner":     {SignalConclude, `{"agent":"Syn"}`, `refused: conclude: agent Syn has not begun`},
 		"conclude one of both":  {SignalConclude, `{"stage":"s2","agent":"A"}`, `refused: conclude: no agent "A" runs now or later`},
 		"pause":                 {SignalPause, ``, `{"for":["s1/A","s1/B"]}`},
 		"pause one":             {SignalPause, `{"agent":"A"}`, `refused: pause: unknown field "agent"`},
@@ -85,6 +86,48 @@ func TestUpdatesAnswer(t *testing.T) {
 			}
 			if len(got.Undelivered)+len(f.noticed) != 0 || got.Status != agent.StatusCompleted {
 				t.Errorf("%s, undelivered %q", got.Status, got.Undelivered)
+			}
+		})
+	}
+}
+
+// What is asked of agents while their stage's hook runs reaches them, and them alone.
+func TestSignalsBeforeTheAgents(t *testing.T) {
+	t.Parallel()
+	const hook = 10 * time.Minute
+	tests := map[string]struct {
+		update, input, want string
+		concludes           string // whose first call is told to
+		woken               time.Duration
+	}{
+		"conclude one":        {SignalConclude, `{"agent":"A"}`, `{"for":["s1/A"]}`, "s1/A", hook},
+		"sleep, one":          {SignalPauseHeartbeats, `{"agent":"A","minutes":30}`, `{"for":["s1/A"]}`, "", hook + 30*time.Minute},
+		"sleep, all":          {SignalPauseHeartbeats, `{"minutes":30}`, `{"for":["s1/A"]}`, "", hook + 30*time.Minute},
+		"sleep, who does not": {SignalPauseHeartbeats, `{"agent":"B","minutes":30}`, "refused: pause-heartbeats: ", "", hook},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: planOf([]string{"memgpt_agent", "default"})}
+			f.plan.Stages[0].PreProcess = "h"
+			env := newEnv(t, f)
+			start, said, concludes, began := env.Now(), "nothing", "", map[string]time.Duration{}
+			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				if began[in.Ref.Execution] = env.Now().Sub(start).Round(time.Minute); in.Conclude {
+					concludes += in.Ref.Execution
+				}
+				return say("x"), nil
+			}
+			env.OnActivity("RunHook", mock.Anything, mock.Anything).After(hook).Return(activities.RunHookOut{}, nil)
+			env.RegisterDelayedCallback(func() {
+				env.UpdateWorkflow(tt.update, "", updated{&said}, json.RawMessage(tt.input))
+			}, time.Minute)
+			got := investigate(t, env)
+			if !strings.HasPrefix(said, tt.want) || got.Status != agent.StatusCompleted || len(got.Undelivered) > 0 {
+				t.Errorf("said %s; %s, undelivered %q", said, got.Status, got.Undelivered)
+			}
+			if concludes != tt.concludes || began["s1/A"] != tt.woken || began["s1/B"] != hook {
+				t.Errorf("%q concludes; began %v", concludes, began)
 			}
 		})
 	}

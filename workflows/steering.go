@@ -20,7 +20,8 @@ import (
 type Steering struct {
 	Paused     bool `json:"paused,omitempty"`
 	Concluding bool `json:"concluding,omitempty"`
-	Late       bool `json:"late,omitempty"` // it concludes because its time is up
+	Late       bool `json:"late,omitempty"`  // it concludes because its time is up
+	Sleep      int  `json:"sleep,omitempty"` // minutes, before the first call of an agent that has heartbeats
 }
 
 // A signal is what people ask for, by a signal or an update. All but guidance, which

@@ -34,6 +34,7 @@ type letter struct {
 type family struct {
 	investigation string
 	run           string // that began, or took over after a reset
+	reopening     bool   // it is being made good
 	children      []*child
 }
 
@@ -58,9 +59,11 @@ func (f *family) afterReset(ctx workflow.Context) bool {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	run := currentRun(ctx)
 	if run == f.run {
+		_ = workflow.Await(ctx, func() bool { return !f.reopening })
 		return false
 	}
-	f.run = run
+	f.run, f.reopening = run, true
+	defer func() { f.reopening = false }()
 	in := activities.ReopenIn{}
 	if workflow.GetInfo(ctx).ParentWorkflowExecution == nil {
 		in.Investigation = f.investigation

@@ -68,6 +68,7 @@ func (r *investigationRun) tellStatus(ctx workflow.Context) {
 	told := func() agent.Status { return cmp.Or(r.state.Told, agent.StatusRunning) } // as Resolve has recorded it
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for workflow.Await(ctx, func() bool { return !r.result.Status.Closed() && r.status() != told() }) == nil {
+			r.afterReset(ctx) // or the record would say that it has ended, whatever it waits for
 			now := r.status()
 			r.show(ctx)
 			r.recordStatus(ctx, now)

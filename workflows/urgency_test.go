@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -148,6 +149,26 @@ func TestStatusOutlivesAStore(t *testing.T) {
 	}
 	if want := []agent.Status{agent.StatusWaitingApproval, agent.StatusWaitingApproval}; !slices.Equal(during, want) {
 		t.Errorf("told %v, want %v", during, want)
+	}
+}
+
+// A reset in the midst of a stage: the record is reopened before it says what is waited for.
+func TestRecordedStatusAfterAReset(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		r := &investigationRun{id: "inv", family: newFamily(ctx, "inv"), signals: listen(ctx)}
+		r.result.Status, r.family.run = agent.StatusRunning, "the run before"
+		r.tellStatus(ctx)
+		r.state.Steering.Paused = true
+		return workflow.Sleep(ctx, time.Minute)
+	})
+	if err := env.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.reopened) != 1 || f.reopened[0].Investigation != "inv" || !slices.Equal(f.told, []agent.Status{agent.StatusPaused}) {
+		t.Errorf("reopened %+v, told %v", f.reopened, f.told)
 	}
 }
 

@@ -96,7 +96,7 @@ type Records interface {
 	SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error
 	ReopenInvestigation(ctx context.Context, id, run string) error
 	// SetStatus says what an investigation waits for that has not ended.
-	SetStatus(ctx context.Context, id, run string, status agent.Status) error
+	SetStatus(ctx context.Context, id, run string, status agent.Status, seq int) error
 	// Running are the investigations that run, or ended without a word.
 	Running(ctx context.Context) ([]record.Investigation, error)
 	// CloseInvestigation says how one of those ended, unless it has said so meanwhile.

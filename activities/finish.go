@@ -121,8 +121,13 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 // SaveStatus records what an investigation waits for. It touches only our own store, so
 // it may run as a local activity.
 func (a *Activities) SaveStatus(ctx context.Context, in SaveStatusIn) error {
-	run := activity.GetInfo(ctx).WorkflowExecution.RunID
-	return storeFailure(ended(ctx, a.Records.SetStatus(ctx, in.Investigation, run, in.Status)))
+	info := activity.GetInfo(ctx)
+	if !info.IsLocalActivity {
+		work, stop := a.attend(ctx)
+		defer stop()
+		ctx = work
+	}
+	return storeFailure(ended(ctx, a.Records.SetStatus(ctx, in.Investigation, info.WorkflowExecution.RunID, in.Status, in.Seq)))
 }
 
 // Finish closes the investigation's record. The report is the result of the last

@@ -39,7 +39,7 @@ func TestNothingWasFoundOut(t *testing.T) {
 func TestStatusAndUsageToTheEnd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	if _, err := b.env.ExecuteActivity(b.act.SaveStatus, activities.SaveStatusIn{Investigation: "inv", Status: agent.StatusWaitingAnswer}); err != nil {
+	if _, err := b.env.ExecuteActivity(b.act.SaveStatus, activities.SaveStatusIn{Investigation: "inv", Status: agent.StatusWaitingAnswer, Seq: 1}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := b.store.Append(t.Context(), transcript.Step{

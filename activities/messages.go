@@ -321,6 +321,7 @@ const NameSaveStatus = "SaveStatus"
 type SaveStatusIn struct {
 	Investigation string       `json:"investigation"`
 	Status        agent.Status `json:"status"`
+	Seq           int          `json:"seq"` // counts what the investigation has said so
 }
 
 // FinishIn closes an investigation's record.

@@ -55,6 +55,7 @@ type fake struct {
 	unheard   []activities.UnansweredIn
 	unread    []string // what Finish finds in the mail
 	told      []agent.Status
+	tellings  []int // of told, their numbers
 	noStatus  func(local bool) error
 	listed    bool // there are search attributes
 }
@@ -136,7 +137,7 @@ func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) (activiti
 func (f *fake) SaveStatus(ctx context.Context, in activities.SaveStatusIn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told = append(f.told, in.Status)
+	f.told, f.tellings = append(f.told, in.Status), append(f.tellings, in.Seq)
 	if f.noStatus != nil {
 		return f.noStatus(activity.GetInfo(ctx).IsLocalActivity)
 	}

@@ -46,6 +46,7 @@ type investigationState struct {
 	Undelivered []string          `json:"undelivered,omitempty"`
 	Shown       *attributes       `json:"shown,omitempty"`
 	Told        agent.Status      `json:"told,omitempty"` // to the record
+	Tellings    int               `json:"tellings,omitempty"`
 }
 
 // attributes are the search attributes that change while an investigation runs.

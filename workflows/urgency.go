@@ -81,7 +81,8 @@ func (r *investigationRun) tellStatus(ctx workflow.Context) {
 // another one by then, and is recorded next.
 func (r *investigationRun) recordStatus(ctx workflow.Context, status agent.Status) {
 	const summary = "what is waited for"
-	in := activities.SaveStatusIn{Investigation: r.id, Status: status}
+	r.state.Tellings++
+	in := activities.SaveStatusIn{Investigation: r.id, Status: status, Seq: r.state.Tellings}
 	err := workflow.ExecuteLocalActivity(statusOptions(ctx, summary), activities.NameSaveStatus, in).Get(ctx, nil)
 	if err != nil {
 		err = workflow.ExecuteActivity(storeOptions(ctx, summary), activities.NameSaveStatus, in).Get(ctx, nil)

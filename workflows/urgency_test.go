@@ -121,8 +121,8 @@ func TestWaitingIsAStatus(t *testing.T) {
 		t.Errorf("at the end: %s, told %v, shown %v", result.Status, f.told, *shown)
 	}
 	for n := 1; n < len(f.told); n++ {
-		if f.told[n] == f.told[n-1] {
-			t.Errorf("told twice: %v", f.told)
+		if f.told[n] == f.told[n-1] || f.tellings[n] != n+1 {
+			t.Errorf("told %v, as %v", f.told, f.tellings)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func investigationFields(r *record.Investigation) []any {
 func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) error {
 	const begin = `chain, alert_type, plan_hash, data_hash, ` + reopened
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(begin) +
-		` WHERE investigations.writer <> excluded.writer OR investigations.plan_hash = ''`
+		`, status_seq = 0 WHERE investigations.writer <> excluded.writer OR investigations.plan_hash = ''`
 	return s.writeInvestigation(ctx, "start", r, func(q querier) (sql.Result, error) {
 		return q.ExecContext(ctx, query, investigationFields(&r)...)
 	})
@@ -44,7 +44,7 @@ const reopened = `status, end_reason, error, ended_at, writer`
 // ReopenInvestigation makes the record say that a run goes on with the investigation
 // that Temporal has reset. If that run itself has ended it, who says so is too late.
 func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
-	const query = `UPDATE investigations SET status = $2, end_reason = '', error = '', ended_at = NULL, writer = $3
+	const query = `UPDATE investigations SET status = $2, end_reason = '', error = '', ended_at = NULL, writer = $3, status_seq = 0
 		WHERE id = $1 AND (writer <> $3 OR ended_at IS NULL)`
 	return s.writeInvestigation(ctx, "reopen", record.Investigation{ID: id, Writer: run}, func(q querier) (sql.Result, error) {
 		return q.ExecContext(ctx, query, id, agent.StatusRunning, run)
@@ -81,11 +81,11 @@ func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation)
 }
 
 // SetStatus says what an investigation that has not ended waits for, or that it runs,
-// as its workflow's run knows it.
-func (s *Store) SetStatus(ctx context.Context, id, run string, status agent.Status) error {
-	const query = `UPDATE investigations SET status = $2 WHERE id = $1 AND ended_at IS NULL`
+// as its workflow's run knows it. seq counts what it has said so, and later words stand.
+func (s *Store) SetStatus(ctx context.Context, id, run string, status agent.Status, seq int) error {
+	const query = `UPDATE investigations SET status = $2, status_seq = $3 WHERE id = $1 AND ended_at IS NULL AND status_seq < $3`
 	return s.writeInvestigation(ctx, "set the status of", record.Investigation{ID: id, Writer: run}, func(q querier) (sql.Result, error) {
-		return q.ExecContext(ctx, query, id, status)
+		return q.ExecContext(ctx, query, id, status, seq)
 	})
 }
 

@@ -51,7 +51,7 @@ type Store interface {
 	SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error
 	FinishInvestigation(ctx context.Context, r record.Investigation) error
 	ReopenInvestigation(ctx context.Context, id, run string) error
-	SetStatus(ctx context.Context, id, run string, status agent.Status) error
+	SetStatus(ctx context.Context, id, run string, status agent.Status, seq int) error
 	Running(ctx context.Context) ([]record.Investigation, error)
 	CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error)
 	SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error

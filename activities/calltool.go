@@ -59,7 +59,7 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	if err != nil {
 		return transcript.Entry{}, err
 	}
-	decision, refusal, err := c.decide(c.offered(ctx, known.Catalogues))
+	decision, refusal, err := c.decide(ctx, known.Catalogues)
 	switch {
 	case err != nil:
 		return transcript.Entry{}, err
@@ -67,6 +67,9 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 		return c.write(ctx, refusal.Result())
 	case decision.NeedsApproval && decision.Digest() != c.in.Decision.digest():
 		c.anew, err = c.approve(ctx, c.call, decision, maxShown)
+		if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
+			return c.write(ctx, refusal.Result())
+		}
 		return transcript.Entry{}, err
 	case memory.IsTool(decision.Spec.Name):
 		entries, err := c.remember(ctx, []*toolCall{c})
@@ -109,20 +112,25 @@ func (c *toolCall) read(ctx context.Context, entries []transcript.Entry) (begun 
 }
 
 // decide asks the policy, once more: what was offered may not be what is called.
-func (c *toolCall) decide(tools *tool.Set, _ map[string]string, err error) (tool.Decision, *tool.Refusal, error) {
+func (c *toolCall) decide(ctx context.Context, catalogues []string) (tool.Decision, *tool.Refusal, error) {
+	tools, _, err := c.offered(ctx, catalogues)
 	if err != nil {
 		return tool.Decision{}, nil, err
 	}
-	decision, refusal := c.judge(tools)
+	decision, refusal := c.judge(ctx, tools)
 	return decision, refusal, nil
 }
 
-func (c *toolCall) judge(tools *tool.Set) (tool.Decision, *tool.Refusal) {
+func (c *toolCall) judge(ctx context.Context, tools *tool.Set) (tool.Decision, *tool.Refusal) {
 	decision, err := tools.Decide(c.call.Name, c.call.Arguments)
 	if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
 		return decision, refusal
 	}
 	if decision.NeedsApproval && (c.in.Decision == nil || !c.in.Decision.Approved) {
+		_, _, err := c.shown(ctx, decision)
+		if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
+			return decision, refusal // this is why nobody was asked
+		}
 		text := fmt.Sprintf("Tool %s needs a person's approval, and there is none.", decision.Spec.Name)
 		return decision, &tool.Refusal{Type: tool.ErrorPermissionDenied, Message: text}
 	}

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -58,22 +59,22 @@ func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (
 	if decision.NeedsApproval {
 		out.Approve, err = j.approve(ctx, call, decision, min(limit, maxShown))
 	}
+	if _, refused := errors.AsType[*tool.Refusal](err); refused {
+		return Call{Name: call.Name}, nil
+	}
 	return out, err
 }
 
 // approve is what a person is shown of a call: all of it, as it would be made, without
-// secrets, and with marks where characters deceive.
+// secrets, and with marks where characters deceive. The error is a *tool.Refusal if too
+// much of it would be hidden.
 func (j *job) approve(ctx context.Context, call transcript.Call, decision tool.Decision, limit int) (*Approve, error) {
-	text := string(decision.Arguments)
-	masker, err := j.maskers.get(j.agent.MaskingOf(decision.Spec.Name, j.plan.AlertMasking))
-	if err == nil {
-		text, err = maskText(ctx, masker, text)
-	}
+	text, hidden, err := j.shown(ctx, decision)
 	if err != nil {
-		text = "(they cannot be masked, and are not shown)"
+		return nil, err
 	}
 	text = reveal.JSON(text)
-	out := &Approve{ID: call.ID, Risk: call.Risk, Arguments: text, Digest: decision.Digest()}
+	out := &Approve{ID: call.ID, Risk: call.Risk, Arguments: text, Hidden: hidden, Digest: decision.Digest()}
 	if len(text) <= limit {
 		return out, nil
 	}
@@ -82,4 +83,19 @@ func (j *job) approve(ctx context.Context, call transcript.Call, decision tool.D
 		return nil, fmt.Errorf("keep the arguments of %s: %w", call.Name, err)
 	}
 	return out, nil
+}
+
+// shown are a call's arguments without secrets, and how many bytes of them are hidden.
+// The error is a *tool.Refusal.
+func (j *job) shown(ctx context.Context, decision tool.Decision) (text string, hidden int, err error) {
+	name, whole := decision.Spec.Name, string(decision.Arguments)
+	masker, err := j.maskers.get(j.agent.MaskingOf(name, j.plan.AlertMasking))
+	if err == nil {
+		text, err = maskText(ctx, masker, whole)
+	}
+	if err != nil {
+		return "", 0, notToBeSeen(name, "Its arguments cannot be masked")
+	}
+	secret := hiddenIn(whole, text)
+	return text, len(secret), refuseHidden(name, secret)
 }

@@ -202,6 +202,8 @@ type Approve struct {
 	// Ref names all of the arguments in the store, Size bytes, where they are longer.
 	Ref  string `json:"ref,omitempty"`
 	Size int    `json:"size,omitempty"`
+	// Hidden is how many bytes of the arguments are masked.
+	Hidden int `json:"hidden,omitempty"`
 	// Digest is that of the call: see tool.Decision.
 	Digest string `json:"digest"`
 }

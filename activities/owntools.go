@@ -101,7 +101,7 @@ func (j *job) remember(ctx context.Context, calls []*toolCall) ([]transcript.Ent
 
 // recall makes one call of a memory tool.
 func (c *toolCall) recall(ctx context.Context, tools *tool.Set, tx memory.Tx) (tool.Result, error) {
-	decision, refusal := c.judge(tools)
+	decision, refusal := c.judge(ctx, tools)
 	ownWords := refusal != nil && refusal.Type == tool.ErrorInvalidArguments && !tools.NeedsApproval(decision.Spec.Name)
 	if refusal != nil && !ownWords { // the tools have their own words for arguments, but nobody approves those that are wrong
 		return refusal.Result(), nil

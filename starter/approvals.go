@@ -191,14 +191,20 @@ func (c *cli) printWaiting(all []waitingCall, asJSON bool) error {
 		return err
 	}
 	for _, call := range all {
-		fmt.Fprintf(c.out, "\n%s %s\n  digest %s\n%s\n", terminal.CleanLine(call.Call), terminal.CleanLine(reveal.Name(call.Tool)),
+		fmt.Fprintf(c.out, "\n%s%s %s\n  digest %s\n%s\n", call.HiddenNote(), terminal.CleanLine(call.Call), terminal.CleanLine(reveal.Name(call.Tool)),
 			call.Digest, indented(call.Approval))
 	}
 	return nil
 }
 
 // size is how much a person has to read of a call, which stands below the table.
-func size(a workflows.Approval) string { return fmt.Sprintf("%d bytes", max(a.Size, len(a.Arguments))) }
+func size(a workflows.Approval) string {
+	text := fmt.Sprintf("%d bytes", max(a.Size, len(a.Arguments)))
+	if a.Hidden > 0 {
+		text += fmt.Sprintf(", %d hidden", a.Hidden)
+	}
+	return text
+}
 
 // whole puts the arguments that are too long for a status in the place of their
 // beginnings, from the store.

@@ -105,8 +105,8 @@ func (r *agentRun) ask(ctx workflow.Context, calls []activities.Call) []*approva
 // askFor lists one call that needs a person, also one that waited before as another.
 func (r *agentRun) askFor(ctx workflow.Context, name string, call activities.Approve) *approval {
 	asked := &approval{Approval: Approval{
-		CallID: call.ID, Tool: name, Risk: call.Risk, Arguments: call.Arguments, ArgumentsRef: call.Ref, Size: call.Size, Digest: call.Digest,
-		Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
+		CallID: call.ID, Tool: name, Risk: call.Risk, Arguments: call.Arguments, ArgumentsRef: call.Ref, Size: call.Size, Hidden: call.Hidden,
+		Digest: call.Digest, Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
 		Expires: workflow.Now(ctx).Add(orDefault(r.in.Agent.ApprovalTimeout.D(), defaultApproval)),
 	}}
 	delete(r.approvals.decided, call.ID)

@@ -199,6 +199,8 @@ type Approval struct {
 	// ArgumentsRef names all of the arguments in the store, Size bytes, where they are longer.
 	ArgumentsRef string `json:"arguments_ref,omitempty"`
 	Size         int    `json:"size,omitempty"`
+	// Hidden is how many bytes of the arguments are masked: who approves does not see them.
+	Hidden int `json:"hidden,omitempty"`
 	// Digest is that of the call: its server, tool, definition and arguments.
 	Digest    string `json:"digest,omitempty"`
 	Agent     string `json:"agent"`

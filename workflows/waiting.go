@@ -93,10 +93,18 @@ func hear(ctx workflow.Context, keep func(Waiting)) {
 func approvalList(waiting []Approval) string {
 	var b strings.Builder
 	for _, a := range waiting {
-		b.WriteString(fmt.Sprintf("\n**approve?** %s %s%s · digest `%s` · risk %s · until %s · update `%s` of workflow `%s`, call_id `%s`\n",
-			verbatim(reveal.Name(a.Tool), 300), verbatim(a.Arguments, maxArgumentsNoted), a.more(maxArgumentsNoted), a.Digest, a.Risk, a.Expires.UTC().Format(time.RFC3339), UpdateDecide, a.WorkflowID, a.CallID))
+		b.WriteString(fmt.Sprintf("\n**approve?** %s%s %s%s · digest `%s` · risk %s · until %s · update `%s` of workflow `%s`, call_id `%s`\n",
+			a.HiddenNote(), verbatim(reveal.Name(a.Tool), 300), verbatim(a.Arguments, maxArgumentsNoted), a.more(maxArgumentsNoted), a.Digest, a.Risk, a.Expires.UTC().Format(time.RFC3339), UpdateDecide, a.WorkflowID, a.CallID))
 	}
 	return b.String()
+}
+
+// HiddenNote tells who approves a call how much of it is hidden; "" = nothing.
+func (a Approval) HiddenNote() string {
+	if a.Hidden == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(%d bytes of the arguments are hidden: masked) ", a.Hidden)
 }
 
 // maxArgumentsNoted is how much of a call's arguments stands in the details of a

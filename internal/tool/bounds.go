@@ -70,7 +70,7 @@ func CheckBounds(schema json.RawMessage) error {
 	if json.Unmarshal(schema, &document) != nil {
 		return nil // the compiler says what is wrong
 	}
-	e := expansion{root: document, known: map[string]int{}}
+	e := expansion{refs: referencesOf(document), known: map[string]int{}}
 	if e.of(document) > maxExpanded {
 		return fmt.Errorf("refers to itself so often that it has more than %d parts", maxExpanded)
 	}
@@ -105,7 +105,7 @@ func tooDeep(text string) bool {
 // refers to. One that goes round in a circle counts once: what it costs depends on
 // the arguments, and is counted with them (see effort).
 type expansion struct {
-	root     any
+	refs     references
 	known    map[string]int // by reference; 0 = being counted
 	patterns int
 }
@@ -142,8 +142,7 @@ func (e *expansion) target(ref string) int {
 		return count
 	}
 	e.known[ref] = 0
-	target, _ := find(e.root, ref)
-	e.known[ref] = e.of(target)
+	e.known[ref] = e.of(e.refs.find(ref))
 	return e.known[ref]
 }
 

@@ -19,15 +19,15 @@ const maxNested = 1000
 // schemas apply that may. The library that checks cannot be stopped, and a schema
 // that refers to itself twice doubles the work with every level of the arguments.
 type effort struct {
-	root     any
+	refs     references
 	left     int
 	patterns map[string]int // their sizes
 }
 
 // affordable reports whether a check of a value takes at most maxEffort.
-func affordable(schema, value any) bool {
-	e := effort{root: schema, left: maxEffort, patterns: map[string]int{}}
-	e.spend(schema, value, 0)
+func affordable(refs references, value any) bool {
+	e := effort{refs: refs, left: maxEffort, patterns: map[string]int{}}
+	e.spend(refs.root, value, 0)
 	return e.left >= 0
 }
 
@@ -36,7 +36,7 @@ func (e *effort) spend(schema, value any, nested int) {
 	if e.left--; !ok || e.left < 0 || nested > maxNested {
 		return
 	}
-	e.left -= length(value) / 64
+	e.left -= length(value)/64 + len(object)/16
 	e.inPlace(object, value, nested+1)
 	switch value := value.(type) {
 	case map[string]any:
@@ -55,8 +55,7 @@ func (e *effort) inPlace(object map[string]any, value any, nested int) {
 		switch key {
 		case "$ref", "$dynamicRef", "$recursiveRef":
 			ref, _ := part.(string)
-			target, _ := find(e.root, ref)
-			e.spend(target, value, nested)
+			e.spend(e.refs.known[ref], value, nested) // all are known since the schema was compiled
 		case "allOf", "anyOf", "oneOf":
 			parts, _ := part.([]any)
 			for _, part := range parts {

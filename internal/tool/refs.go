@@ -9,27 +9,50 @@ import (
 	"strings"
 )
 
-// find returns what a reference within a schema refers to: "#", "#/$defs/x" or "#name".
-func find(root any, ref string) (target any, ok bool) {
+// references finds what a schema refers to within itself, each reference once: to look
+// for one takes as long as the schema is large.
+type references struct {
+	root  any
+	named map[string]any // by anchor; nil = several parts have the name
+	known map[string]any // by reference
+}
+
+func referencesOf(root any) references {
+	r := references{root: root, named: map[string]any{}, known: map[string]any{}}
+	r.anchors(root)
+	return r
+}
+
+// find returns what a reference refers to: "#", "#/$defs/x" or "#name"; nil = nothing.
+func (r references) find(ref string) any {
+	target, known := r.known[ref]
+	if !known {
+		target = r.lookFor(ref)
+		r.known[ref] = target
+	}
+	return target
+}
+
+func (r references) lookFor(ref string) any {
 	pointer, local := strings.CutPrefix(ref, "#")
 	if decoded, err := url.PathUnescape(pointer); err == nil {
 		pointer = decoded
 	}
 	switch {
 	case !local:
-		return nil, false
+		return nil
 	case pointer == "":
-		return root, true
+		return r.root
 	case pointer[0] != '/':
-		return anchored(root, pointer)
+		return r.named[pointer]
 	}
-	target = root
+	target, ok := r.root, true
 	for token := range strings.SplitSeq(pointer[1:], "/") {
 		if target, ok = child(target, strings.NewReplacer("~1", "/", "~0", "~").Replace(token)); !ok {
-			return nil, false
+			return nil
 		}
 	}
-	return target, true
+	return target
 }
 
 func child(of any, token string) (any, bool) {
@@ -46,62 +69,75 @@ func child(of any, token string) (any, bool) {
 	return nil, false
 }
 
-// anchored is the part of a schema that has a name.
-func anchored(schema any, name string) (any, bool) {
-	switch schema := schema.(type) {
+// anchors notes the parts of a schema that have names.
+func (r references) anchors(part any) {
+	switch part := part.(type) {
 	case map[string]any:
-		if schema["$anchor"] == name || schema["$dynamicAnchor"] == name || schema["$id"] == "#"+name {
-			return schema, true
-		}
-		for _, part := range schema {
-			if found, ok := anchored(part, name); ok {
-				return found, true
+		for _, name := range namesOf(part) {
+			if _, twice := r.named[name]; twice {
+				r.named[name] = nil // nobody could say which one is meant
+				continue
 			}
+			r.named[name] = part
+		}
+		for _, value := range part {
+			r.anchors(value)
 		}
 	case []any:
-		for _, part := range schema {
-			if found, ok := anchored(part, name); ok {
-				return found, true
-			}
+		for _, value := range part {
+			r.anchors(value)
 		}
 	}
-	return nil, false
+}
+
+// namesOf lists what a part of a schema is called, each name once.
+func namesOf(part map[string]any) []string {
+	anchor, _ := part["$anchor"].(string)
+	dynamic, _ := part["$dynamicAnchor"].(string)
+	id, _ := part["$id"].(string)
+	id, named := strings.CutPrefix(id, "#")
+	if !named {
+		id = ""
+	}
+	names := []string{anchor, dynamic, id}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
 var errOtherNames = errors.New("it refers to parts of itself as if they were other documents")
 
 // selfContained refuses a schema with references that find does not follow, or with
 // documents of their own within it: nobody could say what a check would take.
-func selfContained(root any) error {
-	document, _ := root.(map[string]any)
+func selfContained(refs references) error {
+	document, _ := refs.root.(map[string]any)
 	id := "$id"
 	if draft, _ := document["$schema"].(string); strings.Contains(draft, "draft-04") {
 		id = "id"
 	}
 	outermost := maps.Clone(document)
 	delete(outermost, id)
-	if !closed(root, outermost, id) {
+	if !refs.closed(outermost, id) {
 		return errOtherNames
 	}
 	return nil
 }
 
-func closed(root, part any, id string) bool {
+func (r references) closed(part any, id string) bool {
 	switch part := part.(type) {
 	case map[string]any:
 		for key, value := range part {
 			text, isText := value.(string)
-			if key == id && isText && !strings.HasPrefix(text, "#") || !closed(root, value, id) {
+			if key == id && isText && !strings.HasPrefix(text, "#") || !r.closed(value, id) {
 				return false
 			}
 			if isText && (key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef") {
-				if _, found := find(root, text); !found {
+				if r.find(text) == nil {
 					return false
 				}
 			}
 		}
 	case []any:
-		return !slices.ContainsFunc(part, func(item any) bool { return !closed(root, item, id) })
+		return !slices.ContainsFunc(part, func(item any) bool { return !r.closed(item, id) })
 	}
 	return true
 }

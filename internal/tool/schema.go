@@ -14,7 +14,7 @@ import (
 
 // usable is a schema that arguments can be checked against.
 type usable struct {
-	document any
+	refs     references
 	compiled *jsonschema.Schema
 }
 
@@ -79,13 +79,14 @@ func compile(schema json.RawMessage) (_ *usable, err error) {
 		return nil, err
 	}
 	compiled, err := compiler.Compile(schemaURL)
+	refs := referencesOf(document)
 	if err == nil {
-		err = selfContained(document)
+		err = selfContained(refs)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &usable{document, compiled}, nil
+	return &usable{refs, compiled}, nil
 }
 
 // schemaURL names the schema to the compiler; nothing is ever loaded from it.
@@ -138,7 +139,7 @@ const maxViolations = 10
 // check says what violates the schema. A panic of the library is the schema's
 // fault, and counts as a schema that cannot be used.
 func check(schema *usable, object map[string]any) (err error) {
-	if !affordable(schema.document, object) {
+	if !affordable(schema.refs, object) {
 		return errEffort
 	}
 	defer func() {

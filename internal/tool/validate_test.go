@@ -2,6 +2,7 @@ package tool_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -107,6 +108,34 @@ func TestEffortIsBounded(t *testing.T) {
 			_, err := tool.NewValidator().ValidateArguments(json.RawMessage(tc.schema), tc.args)
 			if err == nil || !strings.Contains(err.Error(), "too much work") || time.Since(began) > 5*time.Second {
 				t.Errorf("after %s: %v", time.Since(began), err)
+			}
+		})
+	}
+}
+
+// To say what a check would take must not take long itself, whatever comes of it.
+func TestEffortIsToldSoon(t *testing.T) {
+	t.Parallel()
+	refs := strings.Repeat(`{"$ref":"#x"},`, 1900)
+	others, keys := "", ""
+	for n := range 1500 {
+		others += fmt.Sprintf(`{"$ref":"#y%d"},{"$anchor":"y%d"},`, n, n)
+	}
+	for n := range 6000 {
+		keys += fmt.Sprintf(`"k%d":1,`, n)
+	}
+	ones := func(n int) string { return `{"l":[1` + strings.Repeat(",1", n-1) + `]}` }
+	for name, tc := range map[string]struct{ schema, args string }{
+		"a name that two have": {`{"properties":{"l":{"items":{"allOf":[` + refs + `{}]}}},"z":[[[{"$anchor":"x"}]]],"$defs":{"z":{"$anchor":"x"}}}`, ones(50)},
+		"a name, at the end":   {`{"properties":{"l":{"items":{"allOf":[` + refs + `{"$anchor":"x"}]}}}}`, ones(50)},
+		"many anchors":         {`{"properties":{"l":{"items":{"allOf":[` + others + `{}]}}}}`, ones(50)},
+		"an item of many keys": {`{"properties":{"l":{"items":{` + keys + `"type":"integer"}}}}`, ones(150_000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			_, err := tool.NewValidator().ValidateArguments(json.RawMessage(tc.schema), tc.args)
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("after %s: %v", took, err)
 			}
 		})
 	}

@@ -261,6 +261,22 @@ func TestAServerThatChangesItsTools(t *testing.T) {
 	if strings.Contains(got, "evil.example") {
 		t.Errorf("the server's words: %s", got)
 	}
+	safe := read
+	safe.Risk, safe.RiskFrom = agent.RiskReadOnly, tool.SourceAnnotation
+	wild := safe
+	wild.Risk = agent.RiskDestructive
+	if got := notice("two/B", wild); !strings.Contains(got, "lab.read has another description and risk: destructive (annotation), it was") {
+		t.Errorf("another risk: %s", got)
+	}
+	if got := notice("two/C", safe); !strings.Contains(got, "lab.read has another risk: read_only (annotation), it was destructive (annotation),") {
+		t.Errorf("a lower risk: %s", got)
+	}
+	if got := notice("two/D"); !strings.Contains(got, "lab.read is gone") {
+		t.Errorf("nothing is offered: %q", got)
+	}
+	if got := notice("two/E", pulled, tool.Spec{Name: "lab.big", Unusable: "x"}); !strings.Contains(got, "lab.read is new") || !strings.Contains(got, "lab.big is new") {
+		t.Errorf("something is offered after nothing: %q", got)
+	}
 	if got := notice("three/A", pulled); strings.Contains(got, "lab.read has") || !strings.Contains(got, "lab.big is gone") {
 		t.Errorf("the next execution: %q", got)
 	}

@@ -83,7 +83,7 @@ func (j *job) compare(ctx context.Context, catalogue *tool.Catalogue) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range tool.Changes(last.Tools, catalogue.Tools) {
+	for _, line := range tool.Changes(last, catalogue.Tools) {
 		j.Logger.Warn("an MCP server says something else than before", "server", catalogue.Server, "change", line)
 		catalogue.Changed = append(catalogue.Changed, line)
 	}
@@ -123,7 +123,7 @@ func (j *job) notices() (texts []string) {
 			lines = append(lines, fmt.Sprintf("Server %s is not available: %s. It said: %s", c.Server, c.Error, orText(c.Words, "nothing")))
 		}
 		for _, line := range c.Changed {
-			lines = append(lines, fmt.Sprintf("Server %s says something else than before: %s", c.Server, line))
+			lines = append(lines, fmt.Sprintf("Server %s says something else than before: %s", c.Server, reveal.Text(line)))
 		}
 		for _, spec := range c.Tools {
 			if spec.Unusable != "" {

@@ -171,14 +171,14 @@ func (b *Toolbox) troubles(ctx context.Context, catalogues []tool.Catalogue) (al
 				all = append(all, fmt.Errorf("tool %s cannot be used: %s", reveal.Name(spec.Name), spec.Unusable))
 			}
 		}
-		if b.offers == nil || len(c.Tools) == 0 {
+		if b.offers == nil || c.Error != "" {
 			continue
 		}
 		last, err := b.offers.LastOffer(ctx, c.Server)
 		if err != nil {
 			all = append(all, fmt.Errorf("what server %s offered before is not known: %w", c.Server, err))
 		}
-		for _, line := range tool.Changes(last.Tools, c.Tools) {
+		for _, line := range tool.Changes(last, c.Tools) {
 			all = append(all, fmt.Errorf("server %s says something else than an execution was told: %s", c.Server, reveal.Text(line)))
 		}
 	}
@@ -201,7 +201,9 @@ func (b *Toolbox) catalogues(ctx context.Context, servers []agent.Server) (all [
 	for n, server := range servers {
 		group.Go(func() {
 			all[n].Server = server.Name
-			all[n].Tools, errs[n] = b.list(ctx, server)
+			if all[n].Tools, errs[n] = b.list(ctx, server); errs[n] != nil {
+				all[n].Error = errs[n].Error()
+			}
 		})
 	}
 	group.Wait()

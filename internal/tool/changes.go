@@ -9,8 +9,9 @@ import (
 
 // Changes says what a server says otherwise than before, a line for each tool; nothing
 // of one that was not asked before. A server that was trusted may have been replaced.
-func Changes(before, now []Spec) (lines []string) {
-	if len(before) == 0 {
+func Changes(last Catalogue, now []Spec) (lines []string) {
+	before := last.Tools
+	if last.Server == "" { // one that offered nothing has a name
 		return nil
 	}
 	for _, spec := range now {
@@ -47,6 +48,9 @@ func differences(a, b Spec) (what []string) {
 	}
 	if a.Unusable != b.Unusable {
 		what = append(what, "size")
+	}
+	if was, is := a.saidRisk(), b.saidRisk(); was != is {
+		what = append(what, fmt.Sprintf("risk: %s, it was %s,", is, was))
 	}
 	return what
 }

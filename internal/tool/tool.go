@@ -33,8 +33,20 @@ type Spec struct {
 // Definition is what the tool is, as a hash: another one means that its server says
 // something else of it.
 func (s Spec) Definition() string {
-	text, _ := json.Marshal([]any{s.Name, s.Description, string(s.Schema), s.Unusable})
+	text, _ := json.Marshal([]any{s.Name, s.Description, string(s.Schema), s.Unusable, s.saidRisk()})
 	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
+// saidRisk is what the server says of the risk: not what the configuration does.
+func (s Spec) saidRisk() string {
+	risk := "configured"
+	if s.RiskFrom != SourceConfiguration {
+		risk = fmt.Sprintf("%s (%s)", shownRisk(s.Risk), s.RiskFrom)
+	}
+	if s.Idempotent {
+		risk += ", idempotent"
+	}
+	return risk
 }
 
 // Digest is what a person approves: these arguments of a tool that is so defined.

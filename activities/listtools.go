@@ -102,7 +102,7 @@ func (j *job) noted(ctx context.Context, now *tool.Catalogue) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		same := kept.Error == "" && len(kept.Tools) == len(now.Tools) && len(tool.Changes(kept.Tools, now.Tools)) == 0
+		same := kept.Error == "" && len(kept.Tools) == len(now.Tools) && len(tool.Changes(kept, now.Tools)) == 0
 		if kept.Server == now.Server && same {
 			now.Changed = kept.Changed
 			return true, nil

@@ -107,7 +107,7 @@ func TestProgressTellsWhatWaits(t *testing.T) {
 	ctx, interrupt := context.WithTimeout(t.Context(), time.Minute)
 	defer interrupt()
 	out := writes(func(text string) {
-		if strings.Contains(text, "Decide: starter decide w:0123456789ab collect/LogAgent/c1_1 --approve") {
+		if strings.Contains(text, "Decide: starter decide w:0123456789ab collect/LogAgent/c1_1 --digest d11 --approve") {
 			told = true
 			interrupt()
 		}
@@ -116,6 +116,24 @@ func TestProgressTellsWhatWaits(t *testing.T) {
 	code := run(ctx, args, cli{in: strings.NewReader(""), out: out, err: io.Discard, getenv: func(string) string { return "" }})
 	if code != exitInterrupted || !told {
 		t.Errorf("exit code %d, told: %t", code, told)
+	}
+}
+
+// What a person is told to type names the call that he is shown, and says first what of
+// it he does not see.
+func TestWaitingLine(t *testing.T) {
+	t.Parallel()
+	a := workflows.Approval{CallID: "c1_0", Tool: "k8s.restart", Arguments: `{"token":"[MASKED_TOKEN]"}`, Hidden: 14, Execution: "dig/Alpha",
+		Digest: strings.Repeat("0123456789abcdef", 4)}
+	line := waitingLine("lab", a)
+	if !strings.HasPrefix(line, "(14 bytes of the arguments are hidden: masked) dig/Alpha asks") ||
+		!strings.Contains(line, "starter decide lab dig/Alpha/c1_0 --digest 0123456789ab --approve (") {
+		t.Error(line)
+	}
+	for given, want := range map[string]string{a.Digest[:12]: a.Digest, a.Digest[:11]: a.Digest[:11], "fedcba987654": "fedcba987654", "": a.Digest, a.Digest: a.Digest} {
+		if got := wholeDigest(given, a.Digest); got != want {
+			t.Errorf("%q is taken for %q", given, got)
+		}
 	}
 }
 
@@ -208,7 +226,7 @@ func TestLookoutAsksOnlyWhileItHasTo(t *testing.T) {
 		outages[0].Tries, outages[0].Next = 5, time.Now().Add(time.Minute)
 		pass(failed, time.Hour, 11) // each try is asked about once
 		for n, want := range []string{
-			"", "starter decide w:0123456789ab collect/LogAgent/c1_1 --approve", "starter answer w:0123456789ab q1 --text",
+			"", "starter decide w:0123456789ab collect/LogAgent/c1_1 --digest d11 --approve", "starter answer w:0123456789ab q1 --text",
 			"collect/LogAgent waits for gpt: rate limited, since", "5 tries, next at",
 		} {
 			if len(told) != 5 || !strings.Contains(told[n], want) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -28,8 +27,9 @@ func (c *cli) decideCommand() *cobra.Command {
 it, <execution>/<call>, or its last part alone if only one call has it. A call is
 decided once; a denied one is not made, and the agent is told the reason. With
 --digest, as approvals prints it, only the call is decided that was seen there: where
-another one has taken its place, the decision is refused.`,
-		Example: `  starter decide lab dig/Alpha/c1_0 --approve
+another one has taken its place, the decision is refused. Its first 12 characters
+are enough.`,
+		Example: `  starter decide lab dig/Alpha/c1_0 --digest 5f2c09ab77d1 --approve
   starter decide lab c1_1 --deny --reason "not on a Friday"`,
 		Args: exactly("ID", "CALL"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.decide(cmd.Context(), args[0], args[1], f) },
@@ -41,7 +41,7 @@ another one has taken its place, the decision is refused.`,
 	set.BoolVar(&f.deny, "deny", false, "do not have it made")
 	set.StringVar(&f.reason, "reason", "", "why; the agent is told")
 	set.StringVar(&f.by, "by", userName(), "who decides")
-	set.StringVar(&f.digest, "digest", "", "digest of the call that was seen")
+	set.StringVar(&f.digest, "digest", "", "digest of the call that was seen, or its first 12 characters")
 	set.BoolVar(&f.json, "json", false, "print the decision as JSON")
 	return cmd
 }
@@ -75,12 +75,22 @@ func (c *cli) decide(ctx context.Context, id, call string, f decideFlags) error 
 	if err != nil {
 		return err
 	}
+	f.digest = wholeDigest(f.digest, waiting.Digest)
 	var decision activities.Decision
 	done, err := c.send(ctx, t, f.request(waiting), &decision)
 	if !done {
 		return err
 	}
 	return c.printDecided(decided{ID: t.workflow, Call: callName(waiting), Tool: waiting.Tool, Decision: decision}, f.json)
+}
+
+// wholeDigest is the digest that is meant: of what waits now if the beginning of it is
+// given, or nothing.
+func wholeDigest(given, waiting string) string {
+	if given == "" || len(given) >= shortDigest && strings.HasPrefix(waiting, given) {
+		return waiting
+	}
+	return given
 }
 
 // pick finds the call among those that wait, by its whole name or by its id.
@@ -121,7 +131,7 @@ func (f decideFlags) request(a workflows.Approval) request {
 	return request{
 		workflow: a.WorkflowID, name: workflows.UpdateDecide,
 		what: "the decision about " + callName(a), look: "starter approvals", asJSON: f.json,
-		in: workflows.Decide{CallID: a.CallID, Approved: &f.approve, By: f.by, Reason: f.reason, Digest: cmp.Or(f.digest, a.Digest)},
+		in: workflows.Decide{CallID: a.CallID, Approved: &f.approve, By: f.by, Reason: f.reason, Digest: f.digest},
 	}
 }
 

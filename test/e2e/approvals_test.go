@@ -26,7 +26,7 @@ var approvalConfig = strings.NewReplacer(
 ).Replace(labConfig)
 
 // decideCommand is what a person who watches is told to type.
-var decideCommand = regexp.MustCompile(`lab\.(\w+) .*Decide: starter (decide \S+ \S+ --approve)`)
+var decideCommand = regexp.MustCompile(`lab\.(\w+) .*Decide: starter (decide \S+ \S+ --digest \S+ --approve)`)
 
 // TestApprovals decides calls in every way, with the death of everything in between.
 func TestApprovals(t *testing.T) {

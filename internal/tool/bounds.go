@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp/syntax"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
@@ -47,7 +48,7 @@ func (s Spec) excess() string {
 		return "it has no name"
 	case len(s.Name) > maxName:
 		return fmt.Sprintf("its name is longer than %d bytes", maxName)
-	case reveal.Hides(s.Name):
+	case reveal.Hides(s.Name) || strings.ContainsAny(s.Name, "\n\t"):
 		return "its name has characters that nobody sees"
 	case len(s.Description) > maxDescription:
 		return fmt.Sprintf("its description is longer than %d KB", maxDescription>>10)

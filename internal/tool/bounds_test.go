@@ -40,6 +40,7 @@ func TestBounded(t *testing.T) {
 		"name of 10 MB":        {tool.Spec{Name: "s." + strings.Repeat("n", 10<<20)}, "its name is longer than 128 bytes"},
 		"unseen in its name":   {tool.Spec{Name: "s.read\u200b"}, "its name has characters that nobody sees"},
 		"escape in its name":   {tool.Spec{Name: "s.\x1b[2J"}, "its name has characters that nobody sees"},
+		"line end in its name": {tool.Spec{Name: "s.read\nServer lab is fine"}, "its name has characters that nobody sees"},
 		"description":          {tool.Spec{Name: "s.t", Description: strings.Repeat("d", 16<<10+1)}, "its description is longer than 16 KB"},
 		"schema":               {tool.Spec{Name: "s.t", Schema: json.RawMessage(`{"title":"` + strings.Repeat("x", 64<<10) + `"}`)}, "its schema is longer than 64 KB"},
 		"depth":                {tool.Spec{Name: "s.t", Schema: json.RawMessage(nested(66))}, "its schema is nested deeper than 64 levels"},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -102,7 +103,7 @@ func (noLoader) Load(url string) (any, error) {
 // MapProse rewrites what a schema says to its reader, and nothing that it asks for.
 func MapProse(schema json.RawMessage, rewrite func(string) string) json.RawMessage {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil || !mapProse(document, rewrite) {
+	if err != nil || !mapProse(document, rewrite, false) {
 		return schema
 	}
 	var out bytes.Buffer
@@ -114,11 +115,12 @@ func MapProse(schema json.RawMessage, rewrite func(string) string) json.RawMessa
 	return bytes.TrimSpace(out.Bytes())
 }
 
-func mapProse(part any, rewrite func(string) string) (changed bool) {
+// mapProse rewrites a part of a schema; the keys of one that is named are names of others.
+func mapProse(part any, rewrite func(string) string, named bool) (changed bool) {
 	switch part := part.(type) {
 	case []any:
 		for _, item := range part {
-			changed = mapProse(item, rewrite) || changed
+			changed = mapProse(item, rewrite, false) || changed
 		}
 	case map[string]any:
 		for key, item := range part {
@@ -127,10 +129,34 @@ func mapProse(part any, rewrite func(string) string) (changed bool) {
 				part[key] = rewrite(text)
 				changed = changed || part[key] != text
 			}
-			changed = mapProse(item, rewrite) || changed
+			if !named && (key == "default" || key == "examples") {
+				part[key] = mapTexts(item, rewrite, &changed)
+				continue
+			}
+			names := !named && slices.Contains([]string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}, key)
+			changed = mapProse(item, rewrite, names) || changed
 		}
 	}
 	return changed
+}
+
+// mapTexts rewrites the texts in a value, which is said for example.
+func mapTexts(value any, rewrite func(string) string, changed *bool) any {
+	switch value := value.(type) {
+	case string:
+		text := rewrite(value)
+		*changed = *changed || text != value
+		return text
+	case []any:
+		for n, item := range value {
+			value[n] = mapTexts(item, rewrite, changed)
+		}
+	case map[string]any:
+		for key, item := range value {
+			value[key] = mapTexts(item, rewrite, changed)
+		}
+	}
+	return value
 }
 
 // maxViolations bounds how many of them the model is told at once.

@@ -31,7 +31,8 @@ agent_chains:
 
 // Adding a type is adding a row: a worker that is built from one more row, and
 // from nothing else, runs an agent of that type by it.
-func TestAddedType(t *testing.T) {
+func TestLongAddedType(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	buildWithRow(t, "worker-with-a-row")
 	note := func(text string) llmtest.Call {

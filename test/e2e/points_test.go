@@ -129,7 +129,8 @@ func (s *stops) reach(kind string) {
 }
 
 // Wherever Temporal stalls: what runs is not cut, and nothing is lost or done twice.
-func TestStallsAtEveryKindOfPoint(t *testing.T) {
+func TestLongStallsAtEveryKindOfPoint(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	stallAtPoints(t, 11, (*world).behindAWire, func(string, *rand.Rand) []time.Duration { return []time.Duration{time.Second} })
 }

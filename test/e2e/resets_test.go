@@ -36,7 +36,8 @@ func newUnhurriedLab(t *testing.T) *world {
 // Whatever is reset while it runs, and to wherever: the investigation completes, its
 // transcript is whole, no call that must not be made twice is made twice for one
 // reply, and nothing is left running.
-func TestResetWhileRunning(t *testing.T) {
+func TestLongResetWhileRunning(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	resetWhileRunning(t, 5, 11)
 }

@@ -31,7 +31,8 @@ type crowd struct {
 // Whatever is said, to whomever and whenever, while workers die: by the model's own
 // log, each whom it was for was told it in exactly one of its turns, or the record says
 // that nobody was.
-func TestWordsUnderLoadWithKills(t *testing.T) {
+func TestLongWordsUnderLoadWithKills(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	c := crowd{cases: 5, words: 60, kills: 2, lasts: 14 * time.Second, every: 2 * time.Second, pace: 80 * time.Millisecond, seed: 11}
 	c.test(t)

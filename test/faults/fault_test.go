@@ -94,8 +94,9 @@ type faults struct {
 	mu  sync.Mutex
 	hit map[string][]string // by execution: what went wrong, in order
 	stalling
-	outage *outage
-	now    func() time.Time // by the clock of workflows
+	outage   *outage
+	now      func() time.Time // by the clock of workflows
+	together bool             // agents work at the same time
 }
 
 func newFaults(seed uint64, p profile) *faults {
@@ -116,6 +117,9 @@ func (f *faults) strike(ctx context.Context, k kind, operation string, key trans
 	}
 	if f.rates[k][1] == 0 && f.always != operation {
 		return nil
+	}
+	if f.together && operation == "blob" {
+		return nil // which of the agents that begin at once reads the plan for all is left to chance
 	}
 	p := placeOf(ctx)
 	site := []any{f.seed, p.execution, p.iteration, p.position, k, operation, key.Iteration, key.Position}

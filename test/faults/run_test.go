@@ -96,6 +96,7 @@ func (r *run) employ(workers ...worker) {
 		stage.Agents = append(stage.Agents, w.plan)
 	}
 	r.plan = agent.Plan{Chain: "c", Conversation: r.talking, Stages: []agent.StagePlan{stage}}
+	r.together = len(stage.Agents) > 1
 	if slices.ContainsFunc(workers, worker.carriesOut) {
 		r.plan.Stages = []agent.StagePlan{planning, stage}
 	}

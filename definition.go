@@ -3,6 +3,7 @@ package inquest
 import (
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
@@ -30,7 +31,7 @@ type (
 	Shell          = config.Shell
 	MemoryBlock    = config.MemoryBlock
 	// Duration is a time.Duration in definitions: inquest.Duration(time.Minute).
-	Duration = agent.Duration
+	Duration = plan.Duration
 )
 
 // Findings is the error of definitions that are refused: everything that is wrong

@@ -12,6 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -48,7 +49,7 @@ type Activities struct {
 	SearchAttributes bool
 	Logger           *slog.Logger
 
-	plans   kept[agent.Plan]
+	plans   kept[plan.Plan]
 	offers  kept[tool.Catalogue]
 	maskers maskers
 
@@ -65,8 +66,8 @@ type Requests interface {
 
 // Planner resolves a request to a plan, from the worker's configuration.
 type Planner interface {
-	Plan(req agent.PlanRequest) (agent.Plan, error)
-	Conversation(req agent.AgentRequest) (agent.Plan, error)
+	Plan(req plan.Request) (plan.Plan, error)
+	Conversation(req plan.ConversationRequest) (plan.Plan, error)
 }
 
 // Transcripts is the journal (internal/store has the exact semantics).
@@ -128,12 +129,12 @@ type Ledger interface {
 	// Admit reserves what a model call needs, or says which bound it would exceed.
 	Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error)
 	// Extend raises an investigation's bounds, once for a key.
-	Extend(ctx context.Context, investigation, key string, by agent.Extension) error
+	Extend(ctx context.Context, investigation, key string, by plan.Extension) error
 }
 
 // Models makes the client for a provider.
 type Models interface {
-	Client(p agent.Provider, timeouts agent.Timeouts) (llm.Client, error)
+	Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, error)
 }
 
 // Sessions are those that MCP servers keep for single executions.
@@ -144,6 +145,6 @@ type Sessions interface {
 
 // Builtins runs the tools that need no server.
 type Builtins interface {
-	Specs(plan agent.AgentPlan) []tool.Spec
-	Call(ctx context.Context, plan agent.AgentPlan, call tool.Call) (tool.Result, error)
+	Specs(plan plan.Agent) []tool.Spec
+	Call(ctx context.Context, plan plan.Agent, call tool.Call) (tool.Result, error)
 }

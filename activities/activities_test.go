@@ -19,6 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -42,7 +43,7 @@ type bench struct {
 	listed   []string // sessions
 }
 
-func (b *bench) Client(agent.Provider, agent.Timeouts) (llm.Client, error) { return b, nil }
+func (b *bench) Client(plan.Provider, plan.Timeouts) (llm.Client, error) { return b, nil }
 
 func (b *bench) Generate(_ context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	b.requests = append(b.requests, req)
@@ -51,7 +52,7 @@ func (b *bench) Generate(_ context.Context, req llm.Request, onDelta func(llm.De
 	return res, err
 }
 
-func (b *bench) List(_ context.Context, _ agent.Server, session string) ([]tool.Spec, error) {
+func (b *bench) List(_ context.Context, _ plan.Server, session string) ([]tool.Spec, error) {
 	b.listed = append(b.listed, session)
 	return labTools, nil
 }
@@ -66,8 +67,8 @@ func (b *bench) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 
 type noBuiltins struct{}
 
-func (noBuiltins) Specs(agent.AgentPlan) []tool.Spec { return nil }
-func (noBuiltins) Call(context.Context, agent.AgentPlan, tool.Call) (tool.Result, error) {
+func (noBuiltins) Specs(plan.Agent) []tool.Spec { return nil }
+func (noBuiltins) Call(context.Context, plan.Agent, tool.Call) (tool.Result, error) {
 	return tool.Result{}, errors.New("there are none")
 }
 
@@ -100,17 +101,17 @@ func newBench(t *testing.T) *bench {
 }
 
 // plan puts an investigation with one agent into the store.
-func (b *bench) plan(changes ...func(*agent.AgentPlan)) {
-	plan := agent.Plan{Chain: "c", Stages: []agent.StagePlan{{Name: "s", Agents: []agent.AgentPlan{{
+func (b *bench) plan(changes ...func(*plan.Agent)) {
+	p := plan.Plan{Chain: "c", Stages: []plan.Stage{{Name: "s", Agents: []plan.Agent{{
 		Name: "A", Definition: "A", Type: "default", LLMBackend: "langchain", MaxIterations: 5,
-		Providers: []agent.Provider{{Name: "p", Model: "gpt-4o"}, {Name: "q", Model: "gpt-4o-mini"}},
-		Servers:   []agent.Server{{Name: "lab"}}, Timeouts: agent.Timeouts{Tool: agent.Duration(time.Second)},
-		Compression: agent.Compression{Enabled: true, Threshold: 0.8, KeepRecentMessages: 4, Strategy: "window"},
+		Providers: []plan.Provider{{Name: "p", Model: "gpt-4o"}, {Name: "q", Model: "gpt-4o-mini"}},
+		Servers:   []plan.Server{{Name: "lab"}}, Timeouts: plan.Timeouts{Tool: plan.Duration(time.Second)},
+		Compression: plan.Compression{Enabled: true, Threshold: 0.8, KeepRecentMessages: 4, Strategy: "window"},
 	}}}}}
 	for _, change := range changes {
-		change(&plan.Stages[0].Agents[0])
+		change(&p.Stages[0].Agents[0])
 	}
-	body, err := json.Marshal(plan)
+	body, err := json.Marshal(p)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -230,13 +231,13 @@ func TestInputsAreInTheConversation(t *testing.T) {
 func TestWhatPeopleSayIsMasked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	var plan agent.Plan
+	var p plan.Plan
 	body, err := b.store.Blob(t.Context(), b.ref.Plan)
 	if err == nil {
-		err = json.Unmarshal(body, &plan)
+		err = json.Unmarshal(body, &p)
 	}
-	plan.AlertMasking = &agent.Masking{Custom: []agent.MaskPattern{{Pattern: "hunter.", Replacement: "[MASKED]"}}}
-	body, marshal := json.Marshal(plan)
+	p.AlertMasking = &plan.Masking{Custom: []plan.MaskPattern{{Pattern: "hunter.", Replacement: "[MASKED]"}}}
+	body, marshal := json.Marshal(p)
 	hash, put := b.store.PutBlob(t.Context(), body)
 	b.ref.Plan = hash
 	b.post("log in with hunter2")
@@ -444,7 +445,7 @@ func TestLargeResultIsCutAndKeptWhole(t *testing.T) {
 func TestActionsExecuted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.plan(func(a *agent.AgentPlan) { a.Type = "action" })
+	b.plan(func(a *plan.Agent) { a.Type = "action" })
 	b.reply = func(req llm.Request) (llm.Response, error) {
 		if !strings.Contains(req.Messages[0].Content, "The last line is one word: YES if you have changed anything, NO if not.") {
 			t.Errorf("the agent is not asked:\n%s", req.Messages[0].Content)
@@ -472,14 +473,14 @@ func TestActionsExecuted(t *testing.T) {
 // What this worker cannot do, another may: it is tried again, elsewhere.
 func TestWorkerCannot(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(plan *agent.Plan){
-		"a newer plan":  func(plan *agent.Plan) { plan.Version = agent.PlanVersion + 1 },
-		"a newer agent": func(plan *agent.Plan) { plan.Stages[0].Agents[0].Type = "oracle" },
+	for name, change := range map[string]func(p *plan.Plan){
+		"a newer plan":  func(p *plan.Plan) { p.Version = plan.Version + 1 },
+		"a newer agent": func(p *plan.Plan) { p.Stages[0].Agents[0].Type = "oracle" },
 	} {
 		b := newBench(t)
-		plan := agent.Plan{Version: agent.PlanVersion, Stages: []agent.StagePlan{{Agents: []agent.AgentPlan{{Name: "A", Type: "default"}}}}}
-		change(&plan)
-		body, err := json.Marshal(plan)
+		p := plan.Plan{Version: plan.Version, Stages: []plan.Stage{{Agents: []plan.Agent{{Name: "A", Type: "default"}}}}}
+		change(&p)
+		body, err := json.Marshal(p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -499,7 +500,7 @@ func TestSkippedFallback(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	const why = `the fallback "o" of agent "A" is skipped: it does not have the agent's native tools`
-	b.plan(func(a *agent.AgentPlan) { a.SkippedFallbacks = []string{why} })
+	b.plan(func(a *plan.Agent) { a.SkippedFallbacks = []string{why} })
 	if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -612,7 +613,7 @@ func TestTokensOfCalls(t *testing.T) {
 func TestSchemaIsAskedFor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.plan(func(a *agent.AgentPlan) { a.Contract.Schema = json.RawMessage(`{"type":"object"}`) })
+	b.plan(func(a *plan.Agent) { a.Contract.Schema = json.RawMessage(`{"type":"object"}`) })
 	b.reply = func(llm.Request) (llm.Response, error) {
 		return llm.Response{Content: "no JSON", Finish: llm.FinishStop}, nil
 	}

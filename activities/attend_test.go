@@ -13,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -52,7 +53,7 @@ func TestHeartbeatsDecideWhatIsCut(t *testing.T) {
 					return tool.Success("done"), nil
 				}
 			}
-			b.plan(func(a *agent.AgentPlan) { a.Timeouts.Tool = agent.Duration(time.Minute) })
+			b.plan(func(a *plan.Agent) { a.Timeouts.Tool = plan.Duration(time.Minute) })
 			b.asks(agent.ToolCall{Name: "lab__write", Arguments: "{}"})
 			out, err := b.callTool(1, 0)
 			if !tt.cut {

@@ -15,6 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/hook"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -22,26 +23,26 @@ import (
 
 // shop is a bench with a plan of three stages: "think" hands on a plan, "run"
 // carries it out, and "end" is up to hooks.
-func shop(t *testing.T, stage int, change func(*agent.Plan)) *bench {
+func shop(t *testing.T, stage int, change func(*plan.Plan)) *bench {
 	t.Helper()
 	b := newBench(t)
-	plan := agent.Plan{
-		Chain: "c", AlertMasking: &agent.Masking{Patterns: []string{"password"}},
-		Stages: []agent.StagePlan{
-			{Name: "think", OutputKey: "plan", Agents: []agent.AgentPlan{{Name: "T", Definition: "T", Type: "llm"}}},
-			{Name: "run", Agents: []agent.AgentPlan{{Name: "R", Definition: "R", Type: "tool_plan", Servers: []agent.Server{{Name: "lab"}}}}},
-			{Name: "end", Agents: []agent.AgentPlan{{Name: "E", Definition: "E", Type: "service"}}, Hooks: agent.Hooks{PreProcess: "h", PostProcess: "h"}},
+	p := plan.Plan{
+		Chain: "c", AlertMasking: &plan.Masking{Patterns: []string{"password"}},
+		Stages: []plan.Stage{
+			{Name: "think", OutputKey: "plan", Agents: []plan.Agent{{Name: "T", Definition: "T", Type: "llm"}}},
+			{Name: "run", Agents: []plan.Agent{{Name: "R", Definition: "R", Type: "tool_plan", Servers: []plan.Server{{Name: "lab"}}}}},
+			{Name: "end", Agents: []plan.Agent{{Name: "E", Definition: "E", Type: "service"}}, Hooks: plan.Hooks{PreProcess: "h", PostProcess: "h"}},
 		},
 	}
 	if change != nil {
-		change(&plan)
+		change(&p)
 	}
-	body, err := json.Marshal(plan)
+	body, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.ref = activities.Ref{Investigation: "shop", Stage: stage, Plan: b.put(string(body)), Data: b.put("it is slow")}
-	b.ref.Execution = plan.Stages[stage].Name + "/" + plan.Stages[stage].Agents[0].Name
+	b.ref.Execution = p.Stages[stage].Name + "/" + p.Stages[stage].Agents[0].Name
 	inv := record.Investigation{ID: "shop", Status: agent.StatusRunning, StartedAt: time.Now()}
 	if err := b.store.StartInvestigation(t.Context(), inv); err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestRunHook(t *testing.T) {
 	tests := []struct {
 		name, point, text string
 		hook              func(hook.Input) (map[string]any, error)
-		contract          agent.Contract
+		contract          plan.Contract
 		want, fails, kind string // the hook's final text, or its error and that one's type
 	}{
 		{name: "nothing", point: activities.PostProcess, text: `{"a":1}`, hook: func(hook.Input) (map[string]any, error) { return nil, nil }},
@@ -133,14 +134,14 @@ func TestRunHook(t *testing.T) {
 			hook: func(hook.Input) (map[string]any, error) {
 				return map[string]any{"x": strings.Repeat("x", 300_000)}, nil
 			}},
-		{name: "against the contract", point: activities.PostProcess, text: `{}`, contract: agent.Contract{Required: []string{"a"}},
+		{name: "against the contract", point: activities.PostProcess, text: `{}`, contract: plan.Contract{Required: []string{"a"}},
 			fails: "agent 'E' output missing required field: a", kind: activities.ErrorInvalidOutput,
 			hook: func(hook.Input) (map[string]any, error) { return map[string]any{"b": 1}, nil }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := shop(t, 2, func(p *agent.Plan) { p.Stages[2].Agents[0].Contract = tt.contract })
+			b := shop(t, 2, func(p *plan.Plan) { p.Stages[2].Agents[0].Contract = tt.contract })
 			runs := 0
 			b.act.Hooks = map[string]hook.Func{"h": func(_ context.Context, in hook.Input) (hook.Output, error) {
 				runs++
@@ -170,7 +171,7 @@ func TestRunHook(t *testing.T) {
 // What a hook and a mock are told.
 func TestWhatCodeIsTold(t *testing.T) {
 	t.Parallel()
-	b := shop(t, 2, func(p *agent.Plan) { p.Stages[2].Agents[0].Mock = "m" })
+	b := shop(t, 2, func(p *plan.Plan) { p.Stages[2].Agents[0].Mock = "m" })
 	prior := []activities.Source{
 		b.handsOn("think#2/T", `{"steps":[],"n":2}`), b.handsOn("run/R", `{"results":[]}`), b.handsOn("end/pre_process:h", `{"ready":true}`),
 	}
@@ -232,7 +233,7 @@ func TestRunMock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := shop(t, 0, func(p *agent.Plan) { p.Stages[0].Agents[0].Mock = "m" })
+			b := shop(t, 0, func(p *plan.Plan) { p.Stages[0].Agents[0].Mock = "m" })
 			b.act.Mocks = map[string]hook.Mock{"m": func(context.Context, hook.MockInput) (any, error) { return tt.returns, tt.err }}
 			out, err := twice[activities.GenerateOut](b, b.act.RunMock, activities.RunMockIn{Ref: b.ref})
 			if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.Type() == activities.ErrorMock && failed.Message() == tt.fails {
@@ -248,7 +249,7 @@ func TestRunMock(t *testing.T) {
 // A worker whose program lacks a function leaves it to another.
 func TestCodeThatThisWorkerLacks(t *testing.T) {
 	t.Parallel()
-	b := shop(t, 2, func(p *agent.Plan) { p.Stages[2].Agents[0].Mock = "m" })
+	b := shop(t, 2, func(p *plan.Plan) { p.Stages[2].Agents[0].Mock = "m" })
 	for what, run := range map[string]func() error{
 		`hook "h"`: func() error {
 			_, err := b.env.ExecuteActivity(b.act.RunHook, activities.RunHookIn{Ref: b.ref, Point: activities.PreProcess})
@@ -276,7 +277,7 @@ func TestServe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := shop(t, 2, func(p *agent.Plan) {
+			b := shop(t, 2, func(p *plan.Plan) {
 				p.Stages[2].PostProcess, p.Stages[2].Agents[0].Contract.Required = tt.hook, []string{"a"}
 			})
 			out, err := twice[activities.GenerateOut](b, b.act.Serve, activities.ServeIn{Ref: b.ref})
@@ -290,8 +291,8 @@ func TestServe(t *testing.T) {
 // A plan becomes calls that are made as a model's are, and a result for each.
 func TestToolPlan(t *testing.T) {
 	t.Parallel()
-	b := shop(t, 1, func(p *agent.Plan) {
-		p.Stages[1].Agents[0].Tools.Permissions = map[string]agent.Permission{"lab.write": {RequiresApproval: true}}
+	b := shop(t, 1, func(p *plan.Plan) {
+		p.Stages[1].Agents[0].Tools.Permissions = map[string]plan.Permission{"lab.write": {RequiresApproval: true}}
 	})
 	old := b.handsOn("think/Old", `{"steps":[`+strings.Repeat(`{"tool":"lab.read","parameters":{"n":9},"step_id":"old"},`, 6)+`{}]}`)
 	prior := []activities.Source{old, b.handsOn("think/T", `{"steps":[

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/output"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 // contract is what the agent's final text has to be.
-func (j *job) contract() agent.Contract {
+func (j *job) contract() plan.Contract {
 	c := j.agent.Contract
 	c.JSON = c.JSON || j.row.JSON || len(c.Required) > 0 || len(c.Schema) > 0
 	return c
@@ -65,11 +65,11 @@ const maxField = 4 << 10
 // outputOf reads from a stage's final text what the chain goes by. A stage that
 // neither routes nor has a contract hands on text: nothing in it steers the chain.
 func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStageOut, err error) {
-	plan, err := a.plan(ctx, in.Plan)
+	p, err := a.plan(ctx, in.Plan)
 	if err != nil || in.Stage.Result == "" {
 		return out, err
 	}
-	stage := plan.Stages[in.Stage.Index]
+	stage := p.Stages[in.Stage.Index]
 	keys := []string{fieldOutcome, fieldQuestion, fieldMessage, fieldData, fieldInterrupt}
 	for _, rule := range stage.Routing.Rules {
 		keys = append(keys, rule.Condition)

@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // OpenConversation reads the request, strictly, and turns it into the plan that
@@ -28,15 +29,15 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 	if err != nil {
 		return OpenConversationOut{}, refusal(err)
 	}
-	plan, err := a.Planner.Conversation(agent.AgentRequest(req))
+	p, err := a.Planner.Conversation(plan.ConversationRequest(req))
 	if err != nil {
 		return OpenConversationOut{}, refusal(err)
 	}
-	hash, err := a.keepPlan(ctx, plan)
+	hash, err := a.keepPlan(ctx, p)
 	if err != nil {
 		return OpenConversationOut{}, err
 	}
-	return OpenConversationOut{Plan: hash, Agent: plan.Skeleton().Stages[0].Agents[0]}, nil
+	return OpenConversationOut{Plan: hash, Agent: p.Skeleton().Stages[0].Agents[0]}, nil
 }
 
 // ReadReply returns the text that a turn ended with. It touches only our own

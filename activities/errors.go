@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -118,7 +118,7 @@ func modelFailure(err error, said Trouble) error {
 	if name == "" {
 		return err
 	}
-	said.RetryAfter = agent.Duration(retryAfter(err))
+	said.RetryAfter = plan.Duration(retryAfter(err))
 	return temporal.NewApplicationErrorWithOptions(err.Error(), name, temporal.ApplicationErrorOptions{
 		NonRetryable: true, Details: []any{said}, Category: expected,
 	})

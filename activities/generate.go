@@ -12,6 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -281,7 +282,7 @@ func clipped(text string) string { return tool.ValidText(tool.Clip(text, maxTryE
 const maxTryError = 1000
 
 // nativeTools are the tools that the provider runs itself.
-func nativeTools(p agent.Provider) (out []llm.NativeTool) {
+func nativeTools(p plan.Provider) (out []llm.NativeTool) {
 	for _, t := range []struct {
 		on   bool
 		name llm.NativeTool
@@ -297,12 +298,12 @@ func nativeTools(p agent.Provider) (out []llm.NativeTool) {
 	return out
 }
 
-func (g *generation) provider() agent.Provider { return g.job.provider(g.in.Provider) }
+func (g *generation) provider() plan.Provider { return g.job.provider(g.in.Provider) }
 
 // provider is the agent's n-th; the zero one if it asks no model.
-func (j *job) provider(n int) agent.Provider {
+func (j *job) provider(n int) plan.Provider {
 	if len(j.agent.Providers) == 0 {
-		return agent.Provider{}
+		return plan.Provider{}
 	}
 	return j.agent.Providers[min(max(n, 0), len(j.agent.Providers)-1)]
 }

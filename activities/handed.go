@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/output"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -178,4 +178,4 @@ func (c code) masked(ctx context.Context, text string) (string, error) {
 const maxCodeError = 1000
 
 // stage is the plan of the stage that the activity works for.
-func (j *job) stage() agent.StagePlan { return j.plan.Stages[j.ref.Stage] }
+func (j *job) stage() plan.Stage { return j.plan.Stages[j.ref.Stage] }

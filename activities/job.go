@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -15,8 +16,8 @@ import (
 type job struct {
 	*Activities
 	ref    Ref
-	plan   agent.Plan
-	agent  agent.AgentPlan
+	plan   plan.Plan
+	agent  plan.Agent
 	row    agent.Type
 	writer transcript.Writer
 	// listed is what the agent's servers offer, as offered has read it.
@@ -28,18 +29,18 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 	info := activity.GetInfo(ctx)
 	j := &job{Activities: a, ref: ref}
 	j.writer = transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: fmt.Sprintf("%s/%d", info.ActivityID, info.Attempt)}
-	plan, err := a.plan(ctx, ref.Plan)
+	p, err := a.plan(ctx, ref.Plan)
 	if err != nil {
 		return nil, err
 	}
 	var ok bool
-	if j.agent, ok = plan.Agent(ref.Stage, ref.Agent); !ok {
+	if j.agent, ok = p.Agent(ref.Stage, ref.Agent); !ok {
 		return nil, final(ErrorNotFound, fmt.Errorf("plan %s has no agent %d in stage %d", ref.Plan, ref.Agent, ref.Stage))
 	}
 	if j.row, ok = agent.LookupType(j.agent.Type); !ok {
 		return nil, cannot(ctx, fmt.Errorf("agent %s has the type %q, which this worker does not know", j.agent.Name, j.agent.Type))
 	}
-	j.plan = plan
+	j.plan = p
 	return j, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
@@ -140,11 +140,11 @@ func (j *job) notices() (texts []string) {
 	return texts
 }
 
-func (j *job) server(name string) (agent.Server, bool) {
+func (j *job) server(name string) (plan.Server, bool) {
 	for _, s := range j.agent.Servers {
 		if s.Name == name {
 			return s, true
 		}
 	}
-	return agent.Server{}, false
+	return plan.Server{}, false
 }

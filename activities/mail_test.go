@@ -11,6 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -26,19 +27,19 @@ func (b *bench) told(text string) (calls []int) {
 }
 
 // bound gives the plan bounds.
-func (b *bench) bound(bounds agent.Bounds) {
+func (b *bench) bound(bounds plan.Bounds) {
 	b.t.Helper()
-	b.change(func(plan *agent.Plan) { plan.Bounds = bounds })
+	b.change(func(p *plan.Plan) { p.Bounds = bounds })
 }
 
 // change changes the plan.
-func (b *bench) change(how func(*agent.Plan)) {
+func (b *bench) change(how func(*plan.Plan)) {
 	b.t.Helper()
-	var plan agent.Plan
+	var p plan.Plan
 	body, err := b.store.Blob(b.t.Context(), b.ref.Plan)
-	err = errors.Join(err, json.Unmarshal(body, &plan))
-	how(&plan)
-	body, marshal := json.Marshal(plan)
+	err = errors.Join(err, json.Unmarshal(body, &p))
+	how(&p)
+	body, marshal := json.Marshal(p)
 	hash, put := b.store.PutBlob(b.t.Context(), body)
 	b.ref.Plan = hash
 	if err = errors.Join(err, marshal, put); err != nil {
@@ -88,7 +89,7 @@ func TestMailThatNoModelSaw(t *testing.T) {
 			b.post("look")
 			if tt.exceeded != "" {
 				b.act.Ledger = b.store
-				b.bound(agent.Bounds{MaxTokens: 1})
+				b.bound(plan.Bounds{MaxTokens: 1})
 			}
 			b.reply = func(llm.Request) (llm.Response, error) { return llm.Response{}, tt.reply }
 			out, err := b.generate(activities.GenerateIn{Iteration: 1})
@@ -122,9 +123,9 @@ func TestMailThatNoModelSaw(t *testing.T) {
 func TestShownArgumentsAreMasked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.plan(func(a *agent.AgentPlan) {
-		a.Servers[0].Masking = &agent.Masking{Custom: []agent.MaskPattern{{Pattern: "hunter.", Replacement: "[MASKED]"}}}
-		a.Tools.Permissions = map[string]agent.Permission{"lab.write": {RequiresApproval: true}}
+	b.plan(func(a *plan.Agent) {
+		a.Servers[0].Masking = &plan.Masking{Custom: []plan.MaskPattern{{Pattern: "hunter.", Replacement: "[MASKED]"}}}
+		a.Tools.Permissions = map[string]plan.Permission{"lab.write": {RequiresApproval: true}}
 	})
 	b.reply = func(llm.Request) (llm.Response, error) {
 		calls := []agent.ToolCall{{Name: "lab__write", Arguments: `{"key":"` + strings.Repeat("x", 280) + `hunter2"}`}}
@@ -144,8 +145,8 @@ func TestShownArgumentsAreMasked(t *testing.T) {
 func TestNotice(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.change(func(plan *agent.Plan) {
-		plan.AlertMasking = &agent.Masking{Custom: []agent.MaskPattern{{Pattern: "hunter.", Replacement: "[MASKED]"}}}
+	b.change(func(p *plan.Plan) {
+		p.AlertMasking = &plan.Masking{Custom: []plan.MaskPattern{{Pattern: "hunter.", Replacement: "[MASKED]"}}}
 	})
 	for range 2 { // an activity is tried again
 		for _, source := range []string{"", "s"} {

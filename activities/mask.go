@@ -10,8 +10,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -25,7 +25,7 @@ type maskers struct {
 const maxMaskers = 64
 
 // get compiles a masking; nil masks nothing, and gives nil.
-func (m *maskers) get(masking *agent.Masking) (*mask.Masker, error) {
+func (m *maskers) get(masking *plan.Masking) (*mask.Masker, error) {
 	if masking == nil || len(masking.Patterns)+len(masking.Custom) == 0 {
 		return nil, nil
 	}
@@ -54,8 +54,8 @@ const requestData = "the request's data"
 
 // maskData masks a text as a request is masked: that itself, what people say, and
 // what hooks and mocks return. Errors call it what.
-func (a *Activities) maskData(ctx context.Context, plan agent.Plan, what, text string) (string, error) {
-	masker, err := a.maskers.get(plan.AlertMasking)
+func (a *Activities) maskData(ctx context.Context, p plan.Plan, what, text string) (string, error) {
+	masker, err := a.maskers.get(p.AlertMasking)
 	if err == nil && masker != nil {
 		text, err = masker.Text(ctx, text)
 	}

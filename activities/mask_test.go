@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/activities"
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -68,7 +68,7 @@ func TestMaskResultIsNotAWeapon(t *testing.T) {
 
 func securityMasker(t *testing.T) *mask.Masker {
 	t.Helper()
-	m, err := mask.New(agent.Masking{Patterns: mask.Groups()["security"]})
+	m, err := mask.New(plan.Masking{Patterns: mask.Groups()["security"]})
 	if err != nil {
 		t.Fatal(err)
 	}

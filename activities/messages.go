@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -20,7 +21,7 @@ type Ref struct {
 	Plan          string `json:"plan"`           // hash of the plan in the store
 	Data          string `json:"data,omitempty"` // hash of the request's data in the store
 	Stage         int    `json:"stage"`
-	Agent         int    `json:"agent"` // agent.SynthesisIndex for the stage's synthesis
+	Agent         int    `json:"agent"` // plan.SynthesisIndex for the stage's synthesis
 }
 
 func (r Ref) scope() transcript.Scope {
@@ -39,9 +40,9 @@ type ResolveIn struct {
 
 // ResolveOut is what an investigation is steered by.
 type ResolveOut struct {
-	Plan     string         `json:"plan"`           // hash of the plan in the store
-	Data     string         `json:"data,omitempty"` // hash of the request's data, masked, in the store
-	Skeleton agent.Skeleton `json:"skeleton"`
+	Plan     string        `json:"plan"`           // hash of the plan in the store
+	Data     string        `json:"data,omitempty"` // hash of the request's data, masked, in the store
+	Skeleton plan.Skeleton `json:"skeleton"`
 	// SearchAttributes: they are registered, so workflows may upsert them.
 	SearchAttributes bool `json:"search_attributes,omitempty"`
 	// By is who asked for the investigation.
@@ -179,7 +180,7 @@ type GenerateOut struct {
 type Trouble struct {
 	Provider string `json:"provider,omitempty"` // its name
 	// RetryAfter is how long the provider asks to be left alone.
-	RetryAfter agent.Duration `json:"retry_after,omitempty"`
+	RetryAfter plan.Duration `json:"retry_after,omitempty"`
 	// Usage is what the provider may charge for the call all the same, by estimate.
 	Usage agent.Usage `json:"usage,omitzero"`
 }
@@ -363,8 +364,8 @@ type OpenConversationIn struct {
 
 // OpenConversationOut is what a conversation is steered by.
 type OpenConversationOut struct {
-	Plan  string              `json:"plan"` // hash of the plan in the store
-	Agent agent.AgentSkeleton `json:"agent"`
+	Plan  string             `json:"plan"` // hash of the plan in the store
+	Agent plan.AgentSkeleton `json:"agent"`
 }
 
 // NameReadReply is the name of the local activity ReadReply.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/hook"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -24,7 +24,7 @@ func (a *Activities) RunMock(ctx context.Context, in RunMockIn) (GenerateOut, er
 }
 
 func (j *job) mocked(ctx context.Context, in RunMockIn) ([]transcript.Body, error) {
-	if err := j.begin(ctx, agent.Provider{}); err != nil {
+	if err := j.begin(ctx, plan.Provider{}); err != nil {
 		return nil, err
 	}
 	mock := code{j, j.agent.Mock, ErrorMock}
@@ -71,7 +71,7 @@ func (a *Activities) Serve(ctx context.Context, in ServeIn) (GenerateOut, error)
 		if j.stage().PostProcess == "" { // which checks what comes of it
 			body.Invalid = j.invalid(body.Text)
 		}
-		return []transcript.Body{body}, j.begin(ctx, agent.Provider{})
+		return []transcript.Body{body}, j.begin(ctx, plan.Provider{})
 	})
 	return generateOut(entries), err
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // maxKept bounds what is kept in memory of each kind; a worker seldom runs more
@@ -36,7 +36,7 @@ func (k *kept[T]) get(ctx context.Context, blobs Blobs, what, hash string) (docu
 	}
 	err = json.Unmarshal(body, &document)
 	switch {
-	case errors.Is(err, agent.ErrNewerPlan):
+	case errors.Is(err, plan.ErrNewer):
 		return document, cannot(ctx, fmt.Errorf("read %s %s: %w", what, hash, err))
 	case err != nil:
 		return document, final(ErrorConfiguration, fmt.Errorf("read %s %s: %w", what, hash, err))
@@ -51,6 +51,6 @@ func (k *kept[T]) get(ctx context.Context, blobs Blobs, what, hash string) (docu
 }
 
 // plan reads a plan by its hash.
-func (a *Activities) plan(ctx context.Context, hash string) (agent.Plan, error) {
+func (a *Activities) plan(ctx context.Context, hash string) (plan.Plan, error) {
 	return a.plans.get(ctx, a.Blobs, "plan", hash)
 }

@@ -8,7 +8,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -30,12 +30,12 @@ func TestPlansAreReadOnce(t *testing.T) {
 	t.Parallel()
 	blobs := &shelf{}
 	a := &Activities{Blobs: blobs}
-	read := func(hash string) agent.Plan {
-		plan, err := a.plan(t.Context(), hash)
-		if err != nil || plan.Chain != hash {
-			t.Fatalf("plan %s: %+v, %v", hash, plan, err)
+	read := func(hash string) plan.Plan {
+		p, err := a.plan(t.Context(), hash)
+		if err != nil || p.Chain != hash {
+			t.Fatalf("plan %s: %+v, %v", hash, p, err)
 		}
-		return plan
+		return p
 	}
 	for range 3 {
 		read("a")

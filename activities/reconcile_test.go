@@ -14,6 +14,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -193,7 +194,7 @@ type reloaded struct {
 	asked   int
 }
 
-func (p *reloaded) Plan(agent.PlanRequest) (agent.Plan, error) {
+func (p *reloaded) Plan(plan.Request) (plan.Plan, error) {
 	p.asked++
-	return agent.Plan{Chain: "lab", Runbook: p.runbook}, nil
+	return plan.Plan{Chain: "lab", Runbook: p.runbook}, nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
@@ -105,23 +106,23 @@ func newOffice(t *testing.T, row agent.Type, talking bool) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := cfg.Plan(agent.PlanRequest{Chain: "lab"})
+	p, err := cfg.Plan(plan.Request{Chain: "lab"})
 	if talking {
-		plan, err = cfg.Conversation(agent.AgentRequest{Agent: "Ada"})
+		p, err = cfg.Conversation(plan.ConversationRequest{Agent: "Ada"})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.begin(plan)
+	o.begin(p)
 	return o
 }
 
 // begin puts into the store what comes before the first request.
-func (o *office) begin(plan agent.Plan) {
+func (o *office) begin(p plan.Plan) {
 	o.t.Helper()
 	o.act.Memories, o.act.Builtins = o.store, everyBuiltin{o.store}
 	o.act.Models = provider{o.server.URL}
-	o.ref = activities.Ref{Investigation: "office", Execution: "s/Ada", Plan: o.keep(plan)}
+	o.ref = activities.Ref{Investigation: "office", Execution: "s/Ada", Plan: o.keep(p)}
 	o.must(o.store.SaveCatalogue(o.t.Context(), o.scope(), tool.Catalogue{Server: "lab", Tools: labTools}))
 	if o.talking {
 		return
@@ -297,31 +298,31 @@ func lines[T any](t *testing.T, list []T) []byte {
 // provider is a model behind the wire format of a real one.
 type provider struct{ url string }
 
-func (p provider) Client(agent.Provider, agent.Timeouts) (llm.Client, error) {
+func (p provider) Client(plan.Provider, plan.Timeouts) (llm.Client, error) {
 	return openai.New(llm.Options{Name: "lab-model", BaseURL: p.url})
 }
 
 // everyBuiltin are the built-in tools as a worker has them.
 type everyBuiltin struct{ results builtin.Results }
 
-func (e everyBuiltin) tools(plan agent.AgentPlan) []builtin.Tool {
+func (e everyBuiltin) tools(p plan.Agent) []builtin.Tool {
 	tools := []builtin.Tool{builtin.ReadResult(e.results), builtin.PauseHeartbeats()}
-	if plan.Shell != nil {
-		tools = append(tools, builtin.Shell(*plan.Shell))
+	if p.Shell != nil {
+		tools = append(tools, builtin.Shell(*p.Shell))
 	}
 	return tools
 }
 
-func (e everyBuiltin) Specs(plan agent.AgentPlan) []tool.Spec {
+func (e everyBuiltin) Specs(p plan.Agent) []tool.Spec {
 	specs := memory.Specs()
-	for _, t := range e.tools(plan) {
+	for _, t := range e.tools(p) {
 		specs = append(specs, t.Spec)
 	}
 	return specs
 }
 
-func (e everyBuiltin) Call(ctx context.Context, plan agent.AgentPlan, call tool.Call) (tool.Result, error) {
-	for _, t := range e.tools(plan) {
+func (e everyBuiltin) Call(ctx context.Context, p plan.Agent, call tool.Call) (tool.Result, error) {
+	for _, t := range e.tools(p) {
 		if t.Spec.Name == call.Name {
 			return t.Run(ctx, call), ctx.Err()
 		}

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -40,7 +41,7 @@ func (a *Activities) Resolve(ctx context.Context, in ResolveIn) (ResolveOut, err
 	out, err := a.resolve(ctx, &r)
 	if refusal, ok := errors.AsType[*temporal.ApplicationError](err); ok && refusal.NonRetryable() {
 		a.keepRefusal(ctx, r, refusal.Message())
-		known := ResolveOut{SearchAttributes: a.SearchAttributes, Skeleton: agent.Skeleton{Chain: r.Chain, AlertType: r.AlertType}}
+		known := ResolveOut{SearchAttributes: a.SearchAttributes, Skeleton: plan.Skeleton{Chain: r.Chain, AlertType: r.AlertType}}
 		options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: refusal.Category(), Details: []any{known}}
 		err = temporal.NewApplicationErrorWithOptions(refusal.Message(), refusal.Type(), options)
 	}
@@ -69,11 +70,11 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 			return ResolveOut{}, err
 		}
 	}
-	plan, err := a.planOf(ctx, r)
+	p, err := a.planOf(ctx, r)
 	if err != nil {
 		return ResolveOut{}, err
 	}
-	if r.PlanHash, err = a.keepPlan(ctx, plan); err != nil {
+	if r.PlanHash, err = a.keepPlan(ctx, p); err != nil {
 		return ResolveOut{}, err
 	}
 	if err := a.Records.StartInvestigation(ctx, *r); err != nil {
@@ -87,46 +88,46 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 
 // resolved is what a run has resolved, as its record says.
 func (a *Activities) resolved(ctx context.Context, r record.Investigation) (ResolveOut, error) {
-	plan, err := a.plan(ctx, r.PlanHash)
+	p, err := a.plan(ctx, r.PlanHash)
 	return ResolveOut{
-		Plan: r.PlanHash, Data: r.DataHash, Skeleton: plan.Skeleton(), SearchAttributes: a.SearchAttributes, By: r.Envelope.By,
+		Plan: r.PlanHash, Data: r.DataHash, Skeleton: p.Skeleton(), SearchAttributes: a.SearchAttributes, By: r.Envelope.By,
 	}, err
 }
 
 // planOf reads the request and resolves it; the request's data are kept for r.
-func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (agent.Plan, error) {
+func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.Plan, error) {
 	inputs, from, err := a.Requests.Inputs(ctx, r.WorkflowID, r.RunID)
 	if err != nil {
-		return agent.Plan{}, fmt.Errorf("read the request of %s: %w", r.WorkflowID, err)
+		return plan.Plan{}, fmt.Errorf("read the request of %s: %w", r.WorkflowID, err)
 	}
 	req, err := agent.ParseRequest(inputs...)
 	if err != nil {
-		return agent.Plan{}, refusal(err)
+		return plan.Plan{}, refusal(err)
 	}
 	r.Chain, r.AlertType = req.Chain, req.AlertType
-	plan, err := a.Planner.Plan(agent.PlanRequest{Chain: req.Chain, AlertType: req.AlertType, Provider: req.Provider, Runbook: req.Runbook, UseMocks: req.UseMock})
+	p, err := a.Planner.Plan(plan.Request{Chain: req.Chain, AlertType: req.AlertType, Provider: req.Provider, Runbook: req.Runbook, UseMocks: req.UseMock})
 	if err != nil {
-		return plan, refusal(err)
+		return p, refusal(err)
 	}
-	r.Chain, r.AlertType = plan.Chain, plan.AlertType
-	if size := jsonSize(ResolveOut{Skeleton: plan.Skeleton()}); size > maxSkeleton {
-		return plan, refusal(fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", plan.Chain, size, maxSkeleton))
+	r.Chain, r.AlertType = p.Chain, p.AlertType
+	if size := jsonSize(ResolveOut{Skeleton: p.Skeleton()}); size > maxSkeleton {
+		return p, refusal(fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", p.Chain, size, maxSkeleton))
 	}
 	text, err := a.data(ctx, req)
 	if err != nil {
-		return plan, err
+		return p, err
 	}
-	if err := req.CheckData(text, plan.MaxData); err != nil {
-		return plan, refusal(err)
+	if err := req.CheckData(text, p.MaxData); err != nil {
+		return p, refusal(err)
 	}
-	if plan.MaxData > 0 && len(text) > plan.MaxData {
-		plan.Attach()
+	if p.MaxData > 0 && len(text) > p.MaxData {
+		p.Attach()
 	}
 	r.Envelope = record.Envelope{
-		Version: record.EnvelopeVersion, By: cmp.Or(req.By, agent.CleanBy(from)), Bounds: plan.Bounds.InForce(plan.Timeout, agent.Extension{}, 0),
+		Version: record.EnvelopeVersion, By: cmp.Or(req.By, agent.CleanBy(from)), Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0),
 	}
-	r.DataHash, err = a.keepData(ctx, plan, text)
-	return plan, err
+	r.DataHash, err = a.keepData(ctx, p, text)
+	return p, err
 }
 
 // data is the text of the request's data, wherever it is.
@@ -146,8 +147,8 @@ func (a *Activities) data(ctx context.Context, req agent.Request) (string, error
 
 // keepData puts the request's data into the store, masked. Data that is there
 // already is masked once more, in case somebody else put it there.
-func (a *Activities) keepData(ctx context.Context, plan agent.Plan, text string) (string, error) {
-	text, err := a.maskData(ctx, plan, requestData, text)
+func (a *Activities) keepData(ctx context.Context, p plan.Plan, text string) (string, error) {
+	text, err := a.maskData(ctx, p, requestData, text)
 	if err != nil {
 		return "", err
 	}
@@ -158,9 +159,9 @@ func (a *Activities) keepData(ctx context.Context, plan agent.Plan, text string)
 	return hash, nil
 }
 
-func (a *Activities) keepPlan(ctx context.Context, plan agent.Plan) (string, error) {
-	plan.Store = a.Store
-	body, err := json.Marshal(plan)
+func (a *Activities) keepPlan(ctx context.Context, p plan.Plan) (string, error) {
+	p.Store = a.Store
+	body, err := json.Marshal(p)
 	if err != nil {
 		return "", fmt.Errorf("write plan: %w", err)
 	}

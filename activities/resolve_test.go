@@ -11,6 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -25,15 +26,15 @@ func (inbox) Message(context.Context, string, string, string) (string, error) {
 	return "", errors.New("there are none")
 }
 
-func (inbox) Plan(req agent.PlanRequest) (agent.Plan, error) {
+func (inbox) Plan(req plan.Request) (plan.Plan, error) {
 	if req.Chain != "lab" {
-		return agent.Plan{}, fmt.Errorf("no chain named %q; there are: lab", req.Chain)
+		return plan.Plan{}, fmt.Errorf("no chain named %q; there are: lab", req.Chain)
 	}
-	return agent.Plan{Chain: "lab", AlertType: "incident"}, nil
+	return plan.Plan{Chain: "lab", AlertType: "incident"}, nil
 }
 
-func (inbox) Conversation(agent.AgentRequest) (agent.Plan, error) {
-	return agent.Plan{}, errors.New("there are none")
+func (inbox) Conversation(plan.ConversationRequest) (plan.Plan, error) {
+	return plan.Plan{}, errors.New("there are none")
 }
 
 // Whoever asks the store learns what became of a request, also of a refused one.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/token"
@@ -224,7 +225,7 @@ func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string) t
 
 // usage is what the provider says the call took, or else our own count; input is
 // that of the messages, in tokens.
-func usage(reply llm.Response, input int, prices agent.Prices) *agent.Usage {
+func usage(reply llm.Response, input int, prices plan.Prices) *agent.Usage {
 	usage := reply.Usage
 	usage.ModelCalls = 1
 	if usage.InputTokens == 0 && usage.OutputTokens == 0 {
@@ -240,7 +241,7 @@ func usage(reply llm.Response, input int, prices agent.Prices) *agent.Usage {
 }
 
 // begin records that the execution runs, with the provider that it asks first.
-func (j *job) begin(ctx context.Context, provider agent.Provider) error {
+func (j *job) begin(ctx context.Context, provider plan.Provider) error {
 	if err := j.Records.StartExecution(ctx, j.execution(provider), j.writer.RunID); err != nil {
 		return fmt.Errorf("record execution %s: %w", j.ref.Execution, err)
 	}
@@ -254,7 +255,7 @@ func (j *job) runOfStage() string {
 }
 
 // execution is the record of an execution that begins.
-func (j *job) execution(provider agent.Provider) record.Execution {
+func (j *job) execution(provider plan.Provider) record.Execution {
 	return record.Execution{
 		Investigation: j.ref.Investigation, Name: j.ref.Execution, Stage: j.runOfStage(),
 		Agent: j.agent.Definition, Type: j.row.Name, LLMBackend: j.agent.LLMBackend, Provider: provider.Name,

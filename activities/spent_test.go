@@ -10,6 +10,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // A call that a provider had begun to answer counts for what was reserved for it, and the
@@ -32,9 +33,9 @@ func TestFailedCallsAreCharged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			try := func(bound int) (b *bench, said activities.Trouble) {
-				b = shop(t, 0, func(p *agent.Plan) {
-					p.Bounds = agent.Bounds{MaxTokens: bound, MaxLLMCalls: 1}
-					p.Stages[0].Agents[0].Providers = []agent.Provider{{Name: "p", Model: "gpt-4o", Prices: agent.Prices{Input: 1}}}
+				b = shop(t, 0, func(p *plan.Plan) {
+					p.Bounds = plan.Bounds{MaxTokens: bound, MaxLLMCalls: 1}
+					p.Stages[0].Agents[0].Providers = []plan.Provider{{Name: "p", Model: "gpt-4o", Prices: plan.Prices{Input: 1}}}
 				})
 				b.act.Ledger = b.store
 				b.reply = func(llm.Request) (llm.Response, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -38,7 +39,7 @@ type desk struct {
 	summariser *summariser
 }
 
-func (d desk) Client(p agent.Provider, _ agent.Timeouts) (llm.Client, error) {
+func (d desk) Client(p plan.Provider, _ plan.Timeouts) (llm.Client, error) {
 	if p.Name == "small" {
 		return d.summariser, nil
 	}
@@ -52,9 +53,9 @@ func newDesk(t *testing.T, sizes ...int) desk {
 		return llm.Response{Content: "it is brief", Model: "small-2", Finish: llm.FinishStop, Usage: agent.Usage{InputTokens: 700, OutputTokens: 30}}, nil
 	}}}
 	d.act.Models = d
-	d.plan(func(a *agent.AgentPlan) {
-		a.Servers[0].Summarization = &agent.Summarization{
-			Threshold: 500, MaxTokens: 100, Provider: &agent.Provider{Name: "small", Model: "small-1"},
+	d.plan(func(a *plan.Agent) {
+		a.Servers[0].Summarization = &plan.Summarization{
+			Threshold: 500, MaxTokens: 100, Provider: &plan.Provider{Name: "small", Model: "small-1"},
 		}
 	})
 	var calls []agent.ToolCall

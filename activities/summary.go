@@ -13,6 +13,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/token"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -34,12 +35,12 @@ const (
 // summary is one that has not been made yet.
 type summary struct {
 	*generation
-	settings agent.Summarization
+	settings plan.Summarization
 	result   transcript.Entry
 }
 
 // provider is the model that makes it.
-func (s summary) provider() agent.Provider {
+func (s summary) provider() plan.Provider {
 	if s.settings.Provider != nil {
 		return *s.settings.Provider
 	}

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/output"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -33,7 +33,7 @@ func (a *Activities) PlanCalls(ctx context.Context, in PlanCallsIn) (GenerateOut
 }
 
 func (j *job) planCalls(ctx context.Context, prior []Source) (bodies []transcript.Body, err error) {
-	if err := j.begin(ctx, agent.Provider{}); err != nil {
+	if err := j.begin(ctx, plan.Provider{}); err != nil {
 		return nil, err
 	}
 	steps, err := j.steps(ctx, prior)

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // troubles are the providers that do not answer this worker. Each call that fails is in
@@ -19,7 +19,7 @@ type troubles struct {
 
 // failed takes in a call that failed. What a model refuses because of what it was told
 // is no trouble of its provider's.
-func (t *troubles) failed(log *slog.Logger, p agent.Provider, errorType string, err error) {
+func (t *troubles) failed(log *slog.Logger, p plan.Provider, errorType string, err error) {
 	if ContentError(errorType) {
 		return
 	}
@@ -38,7 +38,7 @@ func (t *troubles) failed(log *slog.Logger, p agent.Provider, errorType string, 
 }
 
 // answered takes in a call that was answered.
-func (t *troubles) answered(log *slog.Logger, p agent.Provider) {
+func (t *troubles) answered(log *slog.Logger, p plan.Provider) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := p.Name + "/" + p.Model

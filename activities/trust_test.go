@@ -12,6 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -20,11 +21,11 @@ import (
 // ownBuiltins are the tools that touch only the store and the workflow.
 type ownBuiltins struct{}
 
-func (ownBuiltins) Specs(agent.AgentPlan) []tool.Spec {
+func (ownBuiltins) Specs(plan.Agent) []tool.Spec {
 	return append(memory.Specs(), builtin.PauseHeartbeats().Spec)
 }
 
-func (ownBuiltins) Call(ctx context.Context, _ agent.AgentPlan, call tool.Call) (tool.Result, error) {
+func (ownBuiltins) Call(ctx context.Context, _ plan.Agent, call tool.Call) (tool.Result, error) {
 	return builtin.PauseHeartbeats().Run(ctx, call), nil
 }
 
@@ -52,8 +53,8 @@ func (b *bench) callAs(iteration, n int, d *activities.Decision) transcript.Entr
 func TestACallThatNeedsApproval(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.plan(func(a *agent.AgentPlan) {
-		a.Tools.Permissions = map[string]agent.Permission{"lab.read": {RequiresApproval: true}}
+	b.plan(func(a *plan.Agent) {
+		a.Tools.Permissions = map[string]plan.Permission{"lab.read": {RequiresApproval: true}}
 	})
 	b.reply = func(llm.Request) (llm.Response, error) {
 		return llm.Response{Finish: llm.FinishToolCalls, ToolCalls: []agent.ToolCall{
@@ -102,8 +103,8 @@ func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.act.Limits = b.store
-	b.plan(func(a *agent.AgentPlan) {
-		a.Tools.Permissions = map[string]agent.Permission{"lab.read": {RatePerMinute: 2}}
+	b.plan(func(a *plan.Agent) {
+		a.Tools.Permissions = map[string]plan.Permission{"lab.read": {RatePerMinute: 2}}
 	})
 	call := agent.ToolCall{Name: "lab__read", Arguments: `{"n":1}`}
 	b.asks(call, call, call)
@@ -122,7 +123,7 @@ func remembering(t *testing.T, typ string, calls ...agent.ToolCall) *bench {
 	t.Helper()
 	b := newBench(t)
 	b.act.Memories, b.act.Builtins = b.store, ownBuiltins{}
-	b.plan(func(a *agent.AgentPlan) {
+	b.plan(func(a *plan.Agent) {
 		a.Type, a.Servers = typ, nil
 		a.MemoryBlocks = []agent.MemoryBlock{{Label: "human", Value: "Name: Ada", Limit: 100}}
 	})

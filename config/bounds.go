@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Bounds are what a chain may do in one investigation. One that is reached ends
@@ -39,7 +40,7 @@ type Budgets struct {
 	// MaxCostUSD bounds their price.
 	MaxCostUSD *float64 `yaml:"max_cost_usd" above:"0" unit:"US dollars" default:"none"`
 	// MaxDuration bounds the investigation; time in which it waits for people does not count. It then ends with what it has, where the timeout makes it a failure; of the two the shorter holds.
-	MaxDuration agent.Duration `yaml:"max_duration" default:"none"`
+	MaxDuration plan.Duration `yaml:"max_duration" default:"none"`
 }
 
 // bounds are a chain's. One that goes from its first stage to its last needs none.
@@ -76,7 +77,7 @@ func (c *Config) answersOnce(chain string) bool {
 
 // planBounds are the bounds of a chain, its budgets with them, and where each of them
 // comes from: own are the chain's settings.
-func (c *Config) planBounds(name string, own inherited) agent.Bounds {
+func (c *Config) planBounds(name string, own inherited) plan.Bounds {
 	out := c.bounds(name).plan(own.Budgets, own.Timeout)
 	origins := map[string]string{}
 	written := c.AgentChains[name].Bounds
@@ -109,8 +110,8 @@ func (c *Config) planBounds(name string, own inherited) agent.Bounds {
 }
 
 // plan is the bounds of a chain, its budgets with them.
-func (b Bounds) plan(budgets Budgets, timeout agent.Duration) agent.Bounds {
-	out := agent.Bounds{
+func (b Bounds) plan(budgets Budgets, timeout plan.Duration) plan.Bounds {
+	out := plan.Bounds{
 		MaxPasses: value(b.MaxPasses), MaxLLMCalls: value(b.MaxLLMCalls), MaxHops: value(b.MaxAgentHops),
 		MaxTokens: value(budgets.MaxTokensTotal), MaxCost: value(budgets.MaxCostUSD),
 	}
@@ -118,13 +119,13 @@ func (b Bounds) plan(budgets Budgets, timeout agent.Duration) agent.Bounds {
 		out.MaxDuration = budgets.MaxDuration
 	}
 	for _, e := range b.EdgeLimits {
-		out.Edges = append(out.Edges, agent.EdgeLimit{From: e.From, To: e.To, Max: value(e.MaxCount)})
+		out.Edges = append(out.Edges, plan.EdgeLimit{From: e.From, To: e.To, Max: value(e.MaxCount)})
 	}
 	return out
 }
 
 // timeout is how long an investigation may take: of two limits the shorter; 0 = any time.
-func (b Budgets) timeout(timeout agent.Duration) agent.Duration {
+func (b Budgets) timeout(timeout plan.Duration) plan.Duration {
 	if timeout == 0 || b.MaxDuration > 0 && b.MaxDuration < timeout {
 		return b.MaxDuration
 	}

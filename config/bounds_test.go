@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // What bounds a chain that names no bounds, and where each bound comes from.
@@ -60,12 +60,12 @@ func TestBoundsInForce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := c.Plan(agent.PlanRequest{Chain: "c"})
+			p, err := c.Plan(plan.Request{Chain: "c"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, b := range plan.Bounds.InForce(plan.Timeout, agent.Extension{}, 0) {
+			for _, b := range p.Bounds.InForce(p.Timeout, plan.Extension{}, 0) {
 				got = append(got, b.Name+"="+b.Limit+" "+b.From)
 			}
 			if diff := cmp.Diff(tt.want, strings.Join(got, ", ")); diff != "" {

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Chain is a sequence of stages that investigates certain types of alerts.
@@ -26,7 +26,7 @@ type Chain struct {
 	// MCPServers replace those of the agents' definitions.
 	MCPServers []string `yaml:"mcp_servers"`
 	// Timeout bounds the investigation; time paused does not count.
-	Timeout agent.Duration `yaml:"timeout" default:"queue.session_timeout"`
+	Timeout plan.Duration `yaml:"timeout" default:"queue.session_timeout"`
 	// Runbook is what all agents are told to go by.
 	Runbook string `yaml:"runbook"`
 	// Bounds limit what the chain may do in one investigation.

@@ -3,7 +3,7 @@ package config
 import (
 	"slices"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // chart is a chain as its stages lead to each other.
@@ -58,7 +58,7 @@ func (c chart) longest(needs []int) (sum int) {
 	for i, need := range slices.Backward(needs) {
 		for _, e := range c.from(i) {
 			next := slices.Index(c.names, e.To)
-			if e.To == agent.TargetConfirmation {
+			if e.To == plan.TargetConfirmation {
 				next = i + 1 // once people agree
 			}
 			if next > i {
@@ -152,7 +152,7 @@ func (c chart) from(i int) (all []Edge) {
 		add(EdgeDefault, f.DefaultNext)
 	case waited:
 	case c.graph || i+1 == len(c.names):
-		add(EdgeNext, agent.TargetEnd)
+		add(EdgeNext, plan.TargetEnd)
 	default:
 		add(EdgeNext, c.names[i+1])
 	}

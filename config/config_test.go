@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // load loads one file's content with baseEnv and the variables given.
@@ -61,7 +61,7 @@ func TestSkipCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Plan(agent.PlanRequest{Chain: "kubernetes"}); err != nil {
+	if _, err := c.Plan(plan.Request{Chain: "kubernetes"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -146,7 +146,7 @@ mcp_servers:
 		t.Fatal(err)
 	}
 	want := Transport{
-		Type: TransportStdio, Command: "server", Args: []string{"-v"}, Timeout: agent.Duration(30e9),
+		Type: TransportStdio, Command: "server", Args: []string{"-v"}, Timeout: plan.Duration(30e9),
 		Env: map[string]string{"TOKEN": `Bearer s3cret "{{.CMD}}"`, "FOR": "{{.SESSION_ID}}"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -241,8 +241,8 @@ func TestSplittingChangesNothing(t *testing.T) {
 		t.Fatal(findings, more)
 	}
 	for _, chain := range one.Chains() {
-		a, errA := one.Plan(agent.PlanRequest{Chain: chain.Name})
-		b, errB := many.Plan(agent.PlanRequest{Chain: chain.Name})
+		a, errA := one.Plan(plan.Request{Chain: chain.Name})
+		b, errB := many.Plan(plan.Request{Chain: chain.Name})
 		a.Bounds.Origins, b.Bounds.Origins = nil, nil // which are files
 		if diff := cmp.Diff(a, b); diff != "" || errA != nil || errB != nil {
 			t.Errorf("chain %s: %v, %v\n%s", chain.Name, errA, errB, diff)
@@ -276,13 +276,13 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 		for _, chain := range c.Chains() {
-			plan, err := c.Plan(agent.PlanRequest{Chain: chain.Name})
+			p, err := c.Plan(plan.Request{Chain: chain.Name})
 			var refused *PlanError
 			if err != nil && !errors.As(err, &refused) {
 				t.Errorf("plan of %s: %T", chain.Name, err)
 			}
 			if err == nil {
-				checkPlan(t, plan)
+				checkPlan(t, p)
 			}
 		}
 		if shown, err := Show(c, ShowOptions{Secrets: true}); err == nil {
@@ -302,11 +302,11 @@ func FuzzLoad(f *testing.F) {
 }
 
 // checkPlan checks what every plan promises to those who run it.
-func checkPlan(t *testing.T, plan agent.Plan) {
-	if len(plan.Stages) == 0 {
+func checkPlan(t *testing.T, p plan.Plan) {
+	if len(p.Stages) == 0 {
 		t.Error("no stages")
 	}
-	for _, stage := range plan.Stages {
+	for _, stage := range p.Stages {
 		names := map[string]bool{}
 		for _, a := range stage.Agents {
 			names[a.Name] = true

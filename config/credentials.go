@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // credentials checks the key of every provider that a chain uses. Where the
@@ -33,7 +33,7 @@ func (v *validator) credentials() {
 }
 
 // keyProblem says what is wrong with a provider's credentials, never what they are.
-func (c *Config) keyProblem(p agent.Provider) string {
+func (c *Config) keyProblem(p plan.Provider) string {
 	if !variableName.MatchString(p.APIKeyEnv) {
 		return "" // none is needed, or that has been reported
 	}

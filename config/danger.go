@@ -12,6 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/braces"
 	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -77,7 +78,7 @@ var (
 
 func maskerOf(groups, patterns []string) func(text string) bool {
 	all, _ := mask.Expand(groups, patterns)
-	m, err := mask.New(agent.Masking{Patterns: all})
+	m, err := mask.New(plan.Masking{Patterns: all})
 	return func(text string) bool {
 		masked, maskErr := m.Text(context.Background(), text)
 		return err == nil && maskErr == nil && masked != text

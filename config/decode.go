@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 const (
@@ -23,7 +23,7 @@ type decoder struct {
 	budget int
 }
 
-var durationType = reflect.TypeFor[agent.Duration]()
+var durationType = reflect.TypeFor[plan.Duration]()
 
 // value decodes n into dst, which keeps what it has if n is null.
 func (d *decoder) value(n *yaml.Node, p path, dst reflect.Value, late bool) {

@@ -1,6 +1,6 @@
 package config
 
-import "github.com/inquest-dev/inquest/internal/agent"
+import "github.com/inquest-dev/inquest/internal/plan"
 
 // Defaults are what chains and agents inherit from.
 type Defaults struct {
@@ -15,7 +15,7 @@ type Defaults struct {
 	// FallbackProviders are tried in order when the provider fails.
 	FallbackProviders []Fallback `yaml:"fallback_providers" default:"none"`
 	// SuccessPolicy says how many of a stage's agents must succeed.
-	SuccessPolicy agent.SuccessPolicy `yaml:"success_policy" enum:"success policy"`
+	SuccessPolicy plan.SuccessPolicy `yaml:"success_policy" enum:"success policy"`
 	// AlertType is assumed of a request that names neither a chain nor an alert type.
 	AlertType string `yaml:"alert_type" default:"none"`
 	// Runbook is what agents are told to go by, unless the chain or the request has one.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Agent is an agent's definition.
@@ -27,7 +28,7 @@ type Agent struct {
 	// MaxIterations bounds the model calls of one run.
 	MaxIterations *int `yaml:"max_iterations" min:"1" default:"that of the type, else of defaults"`
 	// OnLimit says what happens at the last iteration: conclude with what is known, or fail.
-	OnLimit agent.OnLimit `yaml:"on_limit" enum:"on limit" default:"conclude"`
+	OnLimit plan.OnLimit `yaml:"on_limit" enum:"on limit" default:"conclude"`
 	// Temperature is passed to the model.
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2" default:"the model's own"`
 	// MaxTokens bounds a reply.
@@ -44,7 +45,7 @@ type Agent struct {
 	// MemoryBlocks are what the agent's memory begins with; only some types have one.
 	MemoryBlocks []MemoryBlock `yaml:"memory_blocks" default:"none"`
 	// HeartbeatInterval calls the agent of a conversation whenever nobody has spoken for so long, at least 1m; only some types have heartbeats.
-	HeartbeatInterval agent.Duration `yaml:"heartbeat_interval" default:"none"`
+	HeartbeatInterval plan.Duration `yaml:"heartbeat_interval" default:"none"`
 	// Timeouts are laid over those of defaults.
 	Timeouts Timeouts `yaml:"timeouts"`
 

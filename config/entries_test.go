@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // written and defined are the same entries, in YAML and in Go.
@@ -41,7 +42,7 @@ func defined() Entries {
 			Risk:      map[string]agent.Risk{"get": agent.RiskReadOnly},
 		}},
 		Agents: map[string]*Agent{
-			"A": {MCPServers: []string{"lab"}, ToolIDs: []string{"page"}, CustomInstructions: "Say {{.x}}.", Timeouts: Timeouts{Tool: agent.Duration(5 * time.Second)}},
+			"A": {MCPServers: []string{"lab"}, ToolIDs: []string{"page"}, CustomInstructions: "Say {{.x}}.", Timeouts: Timeouts{Tool: plan.Duration(5 * time.Second)}},
 			"B": {DefaultModel: "mini:large", ToolConfig: ToolConfig{ToolPermissions: map[string]ToolPermission{"page": {Allowed: map[string][]string{"to": {"ops-*"}}}}}},
 		},
 		AgentChains: map[string]*Chain{"c": {
@@ -62,7 +63,7 @@ func defined() Entries {
 // told is what a configuration comes to: plans, and a transport.
 func told(t *testing.T, c *Config) string {
 	t.Helper()
-	plan, err := c.Plan(agent.PlanRequest{AlertType: "a"})
+	p, err := c.Plan(plan.Request{AlertType: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,8 +75,8 @@ func told(t *testing.T, c *Config) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan.Bounds.Origins = nil // files and lines, which a program has not
-	return fmt.Sprintf("%s\n%+v\n%+v", planJSON(t, plan), alone, transport.Env)
+	p.Bounds.Origins = nil // files and lines, which a program has not
+	return fmt.Sprintf("%s\n%+v\n%+v", planJSON(t, p), alone, transport.Env)
 }
 
 func TestEntriesAreTheSameAsYAML(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 var update = flag.Bool("update", false, "write what was found into the fixtures")
@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write what was found into the fixtures"
 //
 //	env       NAME=value lines; -NAME takes away one that baseEnv has
 //	code      hooks=names and mocks=names of what the program has registered
-//	request   field=value lines of the agent.PlanRequest to plan
+//	request   field=value lines of the plan.Request to plan
 //	findings  what Check must say
 //	plan      what Plan must return, as JSON, or its error
 //	show      chain=name: what to show
@@ -101,8 +101,8 @@ func runFixture(t *testing.T, name string, archive *txtar.Archive) {
 }
 
 // planText plans with two configurations, which must not differ.
-func planText(t *testing.T, src Source, c *Config, request agent.PlanRequest) []byte {
-	plan, err := c.Plan(request)
+func planText(t *testing.T, src Source, c *Config, request plan.Request) []byte {
+	first, err := c.Plan(request)
 	if err != nil {
 		if p := (*PlanError)(nil); !errors.As(err, &p) {
 			t.Errorf("Plan returned a %T", err)
@@ -114,17 +114,17 @@ func planText(t *testing.T, src Source, c *Config, request agent.PlanRequest) []
 	if err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff(planJSON(t, plan), planJSON(t, second)); diff != "" {
+	if diff := cmp.Diff(planJSON(t, first), planJSON(t, second)); diff != "" {
 		t.Errorf("two plans of one configuration differ:\n%s", diff)
 	}
-	var back agent.Plan
-	if err := json.Unmarshal([]byte(planJSON(t, plan)), &back); err != nil {
+	var back plan.Plan
+	if err := json.Unmarshal([]byte(planJSON(t, first)), &back); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff(plan, back, sameJSON); diff != "" {
+	if diff := cmp.Diff(first, back, sameJSON); diff != "" {
 		t.Errorf("the plan does not survive JSON:\n%s", diff)
 	}
-	return append(masked.ReplaceAllFunc([]byte(planJSON(t, plan)), oneLine), '\n')
+	return append(masked.ReplaceAllFunc([]byte(planJSON(t, first)), oneLine), '\n')
 }
 
 // sameJSON compares JSON by what it says: the plan's is indented as it is written.
@@ -138,8 +138,8 @@ var masked = regexp.MustCompile(`"patterns": \[[^\]]*\]`)
 
 func oneLine(list []byte) []byte { return []byte(strings.Join(strings.Fields(string(list)), " ")) }
 
-func planJSON(t *testing.T, plan agent.Plan) string {
-	data, err := json.MarshalIndent(plan, "", "  ")
+func planJSON(t *testing.T, p plan.Plan) string {
+	data, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,10 +159,10 @@ var baseEnv = map[string]string{
 	"OPENAI_API_KEY": "sk-test", "INQUEST_EXECUTABLE": "/bin/inquest", "INQUEST_DATA": "/data",
 }
 
-func unpack(t *testing.T, archive *txtar.Archive) (Source, *agent.PlanRequest) {
+func unpack(t *testing.T, archive *txtar.Archive) (Source, *plan.Request) {
 	src, env := Source{}, maps.Clone(baseEnv)
 	dir := t.TempDir()
-	var request *agent.PlanRequest
+	var request *plan.Request
 	for _, f := range archive.Files {
 		switch f.Name {
 		case "findings", "plan", "show", "shown":
@@ -179,7 +179,7 @@ func unpack(t *testing.T, archive *txtar.Archive) (Source, *agent.PlanRequest) {
 			src.Hooks, src.Mocks = strings.Fields(names["hooks"]), strings.Fields(names["mocks"])
 		case "request":
 			fields := lines(f)
-			request = &agent.PlanRequest{
+			request = &plan.Request{
 				Chain: fields["chain"], AlertType: fields["alert_type"], Provider: fields["provider"], Runbook: fields["runbook"],
 				UseMocks: fields["use_mock"] != "",
 			}

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -80,11 +80,11 @@ func (s *Stage) flowPath(p path, key string) path {
 func (c *Config) asks(chain string) bool {
 	return slices.ContainsFunc(c.AgentChains[chain].Stages, func(s *Stage) bool {
 		f, _ := s.flow()
-		plan := agent.StagePlan{OutputKey: f.OutputKey, Routing: f.routing(), Hooks: f.hooks()}
+		stage := plan.Stage{OutputKey: f.OutputKey, Routing: f.routing(), Hooks: f.hooks()}
 		for _, a := range s.Agents {
-			plan.Agents = append(plan.Agents, agent.AgentPlan{Type: c.kind(a.Name).Name, Contract: f.contract()})
+			stage.Agents = append(stage.Agents, plan.Agent{Type: c.kind(a.Name).Name, Contract: f.contract()})
 		}
-		return plan.Steers()
+		return stage.Steers()
 	})
 }
 
@@ -92,8 +92,8 @@ func (c *Config) asks(chain string) bool {
 func (f Flow) outputKey(stage string) string { return cmp.Or(f.OutputKey, stage) }
 
 // contract is what the text must be that stands for the stage.
-func (f Flow) contract() agent.Contract {
-	c := agent.Contract{Required: notEmpty(f.RequiredOutputFields)}
+func (f Flow) contract() plan.Contract {
+	c := plan.Contract{Required: notEmpty(f.RequiredOutputFields)}
 	if isSet(f.OutputSchema) {
 		c.Schema = f.OutputSchema
 	}
@@ -101,19 +101,19 @@ func (f Flow) contract() agent.Contract {
 	return c
 }
 
-func (f Flow) routing() agent.Routing {
-	out := agent.Routing{
+func (f Flow) routing() plan.Routing {
+	out := plan.Routing{
 		DefaultNext: f.DefaultNext, ErrorNext: f.ErrorNext, LoopTarget: f.LoopTarget,
 		Requires: notEmpty(f.Requires), After: notEmpty(f.After), JoinAny: f.Join == JoinAny,
 	}
 	for _, r := range f.RoutingRules {
-		out.Rules = append(out.Rules, agent.Rule{Condition: r.Condition, Value: r.Value, Target: r.Target})
+		out.Rules = append(out.Rules, plan.Rule{Condition: r.Condition, Value: r.Value, Target: r.Target})
 	}
 	return out
 }
 
-func (f Flow) hooks() agent.Hooks {
-	return agent.Hooks{PreProcess: f.PreProcess, PostProcess: f.PostProcess}
+func (f Flow) hooks() plan.Hooks {
+	return plan.Hooks{PreProcess: f.PreProcess, PostProcess: f.PostProcess}
 }
 
 // validateFlow checks what the stage's own keys say; what they name in the chain,

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Graph is a chain as it can be drawn.
@@ -14,9 +14,9 @@ type Graph struct {
 	// Edges lead into the chain, from its stages in order, and from questions to people.
 	Edges []Edge
 	// Timeout bounds the investigation; 0 = none.
-	Timeout    agent.Duration
-	Bounds     agent.Bounds
-	Interrupts agent.Interrupts
+	Timeout    plan.Duration
+	Bounds     plan.Bounds
+	Interrupts plan.Interrupts
 }
 
 // GraphStage is a stage with the definitions of its agents, each as often as it runs.
@@ -60,15 +60,15 @@ func GraphOf(c *Config, name string) (Graph, error) {
 		}
 		g.Stages = append(g.Stages, stage)
 	}
-	g.answers(agent.TargetClarification, g.Interrupts.Clarification)
-	g.answers(agent.TargetConfirmation, g.Interrupts.Confirmation)
+	g.answers(plan.TargetClarification, g.Interrupts.Clarification)
+	g.answers(plan.TargetConfirmation, g.Interrupts.Confirmation)
 	g.answers(agentReview, g.Interrupts.Review)
 	return g, nil
 }
 
 // AgentsOf are the agents of all stages of a chain, resolved; what would keep them
 // from running, a key that is missing, is not looked at.
-func AgentsOf(c *Config, chain string) (agents []agent.AgentPlan) {
+func AgentsOf(c *Config, chain string) (agents []plan.Agent) {
 	r := resolver{Config: c, seen: map[string]bool{}}
 	for i := range c.AgentChains[chain].Stages {
 		agents = append(agents, r.stage(chain, i).All()...)
@@ -78,7 +78,7 @@ func AgentsOf(c *Config, chain string) (agents []agent.AgentPlan) {
 
 // answers adds the ways from a question, if the chain's configuration says that
 // there is one.
-func (g *Graph) answers(kind string, rule agent.Interrupt) {
+func (g *Graph) answers(kind string, rule plan.Interrupt) {
 	var next []string
 	for _, e := range g.Edges {
 		if to := cmp.Or(rule.Resume, e.From); e.To == kind && !slices.Contains(next, to) {
@@ -91,10 +91,10 @@ func (g *Graph) answers(kind string, rule agent.Interrupt) {
 	for _, to := range next {
 		g.Edges = append(g.Edges, Edge{From: kind, To: to, Kind: EdgeAnswer})
 	}
-	if len(next) > 0 && kind == agent.TargetConfirmation {
-		g.Edges = append(g.Edges, Edge{From: kind, To: agent.TargetEnd, Kind: EdgeDenied})
+	if len(next) > 0 && kind == plan.TargetConfirmation {
+		g.Edges = append(g.Edges, Edge{From: kind, To: plan.TargetEnd, Kind: EdgeDenied})
 	}
 	if len(next) > 0 && !rule.Continue {
-		g.Edges = append(g.Edges, Edge{From: kind, To: agent.TargetEnd, Kind: EdgeExpired})
+		g.Edges = append(g.Edges, Edge{From: kind, To: plan.TargetEnd, Kind: EdgeExpired})
 	}
 }

@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // minHeartbeatInterval keeps an agent from talking to itself all the time: every
 // heartbeat is at least one model call.
-const minHeartbeatInterval = agent.Duration(time.Minute)
+const minHeartbeatInterval = plan.Duration(time.Minute)
 
 func (a *Agent) validateHeartbeats(p path, v *validator) {
 	if a.HeartbeatInterval == 0 {

@@ -3,31 +3,31 @@ package config
 import (
 	"reflect"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // settings is everything that is inherited, as one level has it: nil, 0 and ""
 // mean that the level does not set it. The tags are the keys of most levels.
 type settings struct {
-	Provider      string              `yaml:"llm_provider"`
-	Backend       string              `yaml:"llm_backend"`
-	Fallbacks     []Fallback          `yaml:"fallback_providers"` // empty but not nil: none, whatever was inherited
-	Servers       []string            `yaml:"mcp_servers"`
-	MaxIterations *int                `yaml:"max_iterations"`
-	OnLimit       agent.OnLimit       `yaml:"on_limit"`
-	Temperature   *float32            `yaml:"temperature"`
-	MaxTokens     *int                `yaml:"max_tokens"`
-	NativeTools   NativeTools         `yaml:"native_tools"`
-	Compression   Compression         `yaml:"compression"`
-	Shell         Shell               `yaml:"shell"`
-	ToolConfig    ToolConfig          `yaml:"tool_config"`
-	Timeouts      Timeouts            `yaml:"timeouts"`
-	SuccessPolicy agent.SuccessPolicy `yaml:"success_policy"`
-	Runbook       string              `yaml:"runbook"`
-	Timeout       agent.Duration      `yaml:"timeout"` // of the investigation
-	Budgets       Budgets             `yaml:"budgets"`
-	Mock          string              `yaml:"mock"`
-	PromptKey     string              `yaml:"prompt_key"`
+	Provider      string             `yaml:"llm_provider"`
+	Backend       string             `yaml:"llm_backend"`
+	Fallbacks     []Fallback         `yaml:"fallback_providers"` // empty but not nil: none, whatever was inherited
+	Servers       []string           `yaml:"mcp_servers"`
+	MaxIterations *int               `yaml:"max_iterations"`
+	OnLimit       plan.OnLimit       `yaml:"on_limit"`
+	Temperature   *float32           `yaml:"temperature"`
+	MaxTokens     *int               `yaml:"max_tokens"`
+	NativeTools   NativeTools        `yaml:"native_tools"`
+	Compression   Compression        `yaml:"compression"`
+	Shell         Shell              `yaml:"shell"`
+	ToolConfig    ToolConfig         `yaml:"tool_config"`
+	Timeouts      Timeouts           `yaml:"timeouts"`
+	SuccessPolicy plan.SuccessPolicy `yaml:"success_policy"`
+	Runbook       string             `yaml:"runbook"`
+	Timeout       plan.Duration      `yaml:"timeout"` // of the investigation
+	Budgets       Budgets            `yaml:"budgets"`
+	Mock          string             `yaml:"mock"`
+	PromptKey     string             `yaml:"prompt_key"`
 }
 
 // inherit lays levels over each other, lowest first: of every field, the last

@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Interrupts say how a chain waits for people that it has asked something, and
@@ -16,11 +16,11 @@ type Interrupts struct {
 	// AgentReviewResumeStage is the stage that goes on when people have looked at what an agent did.
 	AgentReviewResumeStage string `yaml:"agent_review_resume_stage" default:"the stage that asked"`
 	// ClarificationTimeout is how long the answer to a question is waited for.
-	ClarificationTimeout agent.Duration `yaml:"clarification_timeout" default:"24h"`
+	ClarificationTimeout plan.Duration `yaml:"clarification_timeout" default:"24h"`
 	// ConfirmationTimeout is how long a confirmation is waited for.
-	ConfirmationTimeout agent.Duration `yaml:"confirmation_timeout" default:"1h"`
+	ConfirmationTimeout plan.Duration `yaml:"confirmation_timeout" default:"1h"`
 	// AgentReviewTimeout is how long a review is waited for.
-	AgentReviewTimeout agent.Duration `yaml:"agent_review_timeout" default:"30m"`
+	AgentReviewTimeout plan.Duration `yaml:"agent_review_timeout" default:"30m"`
 	// OnExpiry says what happens when nobody answers in time: the investigation ends, or goes on without an answer.
 	OnExpiry string `yaml:"on_expiry" enum:"on expiry" default:"end"`
 }
@@ -34,18 +34,18 @@ const (
 // complete fills in what is not set.
 func (i Interrupts) complete() Interrupts {
 	standard := Interrupts{
-		ClarificationTimeout: agent.Duration(24 * time.Hour), ConfirmationTimeout: agent.Duration(time.Hour),
-		AgentReviewTimeout: agent.Duration(30 * time.Minute), OnExpiry: OnExpiryEnd,
+		ClarificationTimeout: plan.Duration(24 * time.Hour), ConfirmationTimeout: plan.Duration(time.Hour),
+		AgentReviewTimeout: plan.Duration(30 * time.Minute), OnExpiry: OnExpiryEnd,
 	}
 	all, _ := inherit(standard, i)
 	return all
 }
 
-func (i Interrupts) plan() agent.Interrupts {
-	rule := func(resume string, expires agent.Duration) agent.Interrupt {
-		return agent.Interrupt{Resume: resume, Expires: expires, Continue: i.OnExpiry == OnExpiryContinue}
+func (i Interrupts) plan() plan.Interrupts {
+	rule := func(resume string, expires plan.Duration) plan.Interrupt {
+		return plan.Interrupt{Resume: resume, Expires: expires, Continue: i.OnExpiry == OnExpiryContinue}
 	}
-	return agent.Interrupts{
+	return plan.Interrupts{
 		Clarification: rule(i.ClarificationResumeStage, i.ClarificationTimeout),
 		Confirmation:  rule(i.ConfirmationResumeStage, i.ConfirmationTimeout),
 		Review:        rule(i.AgentReviewResumeStage, i.AgentReviewTimeout),

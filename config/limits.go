@@ -4,24 +4,25 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Timeouts bound an agent's work; 0 = not set.
 type Timeouts struct {
 	// Agent bounds the whole work of one agent; time paused does not count.
-	Agent agent.Duration `yaml:"agent" default:"none"`
+	Agent plan.Duration `yaml:"agent" default:"none"`
 	// Iteration bounds one model call.
-	Iteration agent.Duration `yaml:"iteration"`
+	Iteration plan.Duration `yaml:"iteration"`
 	// Tool bounds one tool call.
-	Tool agent.Duration `yaml:"tool"`
+	Tool plan.Duration `yaml:"tool"`
 	// StreamIdle is how long a model may be silent in the middle of a reply.
-	StreamIdle agent.Duration `yaml:"stream_idle"`
+	StreamIdle plan.Duration `yaml:"stream_idle"`
 	// Queue is how long a tool of a server with a task_queue waits for a worker there;
 	// then the agent is told that nobody came.
-	Queue agent.Duration `yaml:"queue" default:"1m"`
+	Queue plan.Duration `yaml:"queue" default:"1m"`
 	// Outage is how long a provider is waited for that is away or limits the rate, before
 	// the next one is asked or, if there is none, the agent fails; the time does not count.
-	Outage agent.Duration `yaml:"outage" default:"4h; 1m with a fallback provider"`
+	Outage plan.Duration `yaml:"outage" default:"4h; 1m with a fallback provider"`
 }
 
 // Compression bounds the conversation that a model is shown (spec: conversation, "Compression").
@@ -38,8 +39,8 @@ type Compression struct {
 	Strategy string `yaml:"strategy" enum:"compression strategy"`
 }
 
-func (c Compression) plan() agent.Compression {
-	return agent.Compression{
+func (c Compression) plan() plan.Compression {
+	return plan.Compression{
 		Enabled:            value(c.CompressContext),
 		MaxContextTokens:   value(c.MaxContextTokens),
 		Threshold:          value(c.CompressionThreshold),
@@ -58,14 +59,14 @@ type Shell struct {
 	// other program and write no file, as far as that is known (docs/shell.md), or all.
 	AllowOptions string `yaml:"allow_options" enum:"allowed options" default:"checked"`
 	// Timeout bounds one command.
-	Timeout agent.Duration `yaml:"timeout"`
+	Timeout plan.Duration `yaml:"timeout"`
 	// MaxOutput is where the output of a command is cut.
 	MaxOutput *int `yaml:"max_output" min:"1" unit:"bytes"`
 	// Dir is where commands run, and their home: nobody else may write there.
 	Dir string `yaml:"dir" default:"a new folder for each command, removed afterwards"`
 	// Confine has commands write nowhere but in their folder. Where that cannot be had (it
 	// needs Linux 6.2), required refuses them.
-	Confine agent.Confinement `yaml:"confine" enum:"confinement" default:"never"`
+	Confine plan.Confinement `yaml:"confine" enum:"confinement" default:"never"`
 	// Network lets commands open sockets. Where it cannot be taken from them (it needs Linux
 	// on amd64 or arm64), false refuses them.
 	Network *bool `yaml:"network" default:"true"`
@@ -91,11 +92,11 @@ func (s Shell) settings() Shell {
 }
 
 // shell plans the shell; nil unless it is switched on.
-func (c *Config) shell(s Shell) *agent.Shell {
+func (c *Config) shell(s Shell) *plan.Shell {
 	if !value(s.Enabled) {
 		return nil
 	}
-	return &agent.Shell{
+	return &plan.Shell{
 		Allow: s.Allow, AllOptions: s.AllowOptions == optionsAll, Timeout: s.Timeout, MaxOutput: value(s.MaxOutput), Dir: s.Dir, Risk: s.Risk,
 		Confine: s.Confine, Offline: s.offline(),
 		Masking: c.Defaults.AlertMasking.plan(),

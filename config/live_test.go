@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // chainYAML is a chain of one stage by that name.
@@ -45,9 +45,9 @@ func TestLive(t *testing.T) {
 		settle := func() { time.Sleep(3 * DefaultPoll); synctest.Wait() } // the bubble's clock
 		stage := func(want string) {
 			t.Helper()
-			plan, err := live.Plan(agent.PlanRequest{Chain: "c"})
-			if err != nil || plan.Stages[0].Name != want {
-				t.Fatalf("plan %v, %v; want stage %s; log\n%s", plan, err, want, &log)
+			p, err := live.Plan(plan.Request{Chain: "c"})
+			if err != nil || p.Stages[0].Name != want {
+				t.Fatalf("plan %v, %v; want stage %s; log\n%s", p, err, want, &log)
 			}
 		}
 		stage("one")

@@ -3,8 +3,8 @@ package config
 import (
 	"cmp"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // AlertMasking is what is masked before anything is stored or sent to a model: in
@@ -67,7 +67,7 @@ func (c *Config) masking(own DataMasking) (DataMasking, map[string]int) {
 }
 
 // resultMasking plans what is masked in a server's results.
-func (c *Config) resultMasking(server string) *agent.Masking {
+func (c *Config) resultMasking(server string) *plan.Masking {
 	own := c.MCPServers[server].DataMasking
 	if own == nil {
 		return c.Defaults.AlertMasking.plan()
@@ -78,18 +78,18 @@ func (c *Config) resultMasking(server string) *agent.Masking {
 
 // AlertMasking is what is masked in requests; nil = nothing. Who puts a request's
 // data anywhere masks it first.
-func (c *Config) AlertMasking() *agent.Masking { return c.Defaults.AlertMasking.plan() }
+func (c *Config) AlertMasking() *plan.Masking { return c.Defaults.AlertMasking.plan() }
 
 // plan is nil if nothing is masked.
-func (a AlertMasking) plan() *agent.Masking {
+func (a AlertMasking) plan() *plan.Masking {
 	return DataMasking{Enabled: a.Enabled, PatternGroups: []string{a.PatternGroup}}.plan()
 }
 
-func (d DataMasking) plan() *agent.Masking {
+func (d DataMasking) plan() *plan.Masking {
 	if !value(d.Enabled) {
 		return nil
 	}
-	out := &agent.Masking{}
+	out := &plan.Masking{}
 	out.Patterns, _ = mask.Expand(d.PatternGroups, d.Patterns) // the names have been validated
 	for _, c := range d.CustomPatterns {
 		out.Custom = append(out.Custom, c.plan())
@@ -97,8 +97,8 @@ func (d DataMasking) plan() *agent.Masking {
 	return out
 }
 
-func (c CustomPattern) plan() agent.MaskPattern {
-	return agent.MaskPattern{Pattern: c.Pattern, Replacement: cmp.Or(c.Replacement, mask.Replacement), Description: c.Description}
+func (c CustomPattern) plan() plan.MaskPattern {
+	return plan.MaskPattern{Pattern: c.Pattern, Replacement: cmp.Or(c.Replacement, mask.Replacement), Description: c.Description}
 }
 
 // masking is a server's with what it inherits, for people to read; nil = it has none of its own.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // The backends: how a provider is spoken to.
@@ -30,14 +31,14 @@ type NativeTools struct {
 	CodeExecution *bool `yaml:"code_execution" default:"false"` // The model may run code in Google's sandbox.
 }
 
-func (t NativeTools) plan() agent.NativeTools {
-	return agent.NativeTools{
+func (t NativeTools) plan() plan.NativeTools {
+	return plan.NativeTools{
 		GoogleSearch: value(t.GoogleSearch), URLContext: value(t.URLContext), CodeExecution: value(t.CodeExecution),
 	}
 }
 
 // wanted reports whether any of the tools is switched on.
-func (t NativeTools) wanted() bool { return t.plan() != agent.NativeTools{} }
+func (t NativeTools) wanted() bool { return t.plan() != plan.NativeTools{} }
 
 // canonical spells a backend as plans do.
 func canonical(backend string) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // PlanError says why a request has no plan, and what it could have asked for.
@@ -21,16 +22,16 @@ func planError(format string, args ...any) *PlanError {
 // Plan resolves a request to the plan of its chain, everything inherited. The
 // same configuration and request give the same plan, byte for byte. The error
 // is a *PlanError.
-func (c *Config) Plan(req agent.PlanRequest) (agent.Plan, error) {
+func (c *Config) Plan(req plan.Request) (plan.Plan, error) {
 	r := resolver{Config: c, seen: map[string]bool{}, mocked: req.UseMocks}
-	plan, err := r.plan(req)
+	p, err := r.plan(req)
 	if err != nil {
-		return agent.Plan{}, err
+		return plan.Plan{}, err
 	}
 	if len(r.problems) > 0 {
-		return agent.Plan{}, &PlanError{Problems: r.problems}
+		return plan.Plan{}, &PlanError{Problems: r.problems}
 	}
-	return plan, nil
+	return p, nil
 }
 
 // resolver makes one plan.
@@ -42,42 +43,42 @@ type resolver struct {
 	seen     map[string]bool // providers whose key was checked
 }
 
-func (r *resolver) plan(req agent.PlanRequest) (agent.Plan, error) {
+func (r *resolver) plan(req plan.Request) (plan.Plan, error) {
 	if r.report.findings.Failed() {
-		return agent.Plan{}, planError("the configuration has errors:\n%v", r.report.findings)
+		return plan.Plan{}, planError("the configuration has errors:\n%v", r.report.findings)
 	}
 	req.AlertType = cmp.Or(req.AlertType, r.assumedAlertType(req))
 	name, err := r.chainFor(req)
 	if err != nil {
-		return agent.Plan{}, err
+		return plan.Plan{}, err
 	}
 	if r.override, err = r.providerFor(req.Provider); err != nil {
-		return agent.Plan{}, err
+		return plan.Plan{}, err
 	}
 	r.requireVariables(name, req.Provider)
 	own := r.chainSettings(name)
-	plan := agent.Plan{
-		Version: agent.PlanVersion, Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
+	p := plan.Plan{
+		Version: plan.Version, Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
 		Bounds: r.planBounds(name, own), Interrupts: r.interrupts(name).plan(),
 		AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
 	}
 	for i := range r.AgentChains[name].Stages {
-		plan.Stages = append(plan.Stages, r.stage(name, i))
+		p.Stages = append(p.Stages, r.stage(name, i))
 	}
-	r.requirePrices(plan)
-	return plan, nil
+	r.requirePrices(p)
+	return p, nil
 }
 
 // requirePrices finds providers whose calls a budget of money cannot count.
-func (r *resolver) requirePrices(plan agent.Plan) {
-	if plan.Bounds.MaxCost == 0 {
+func (r *resolver) requirePrices(of plan.Plan) {
+	if of.Bounds.MaxCost == 0 {
 		return
 	}
-	for _, stage := range plan.Stages {
+	for _, stage := range of.Stages {
 		for _, a := range stage.All() {
 			for _, p := range a.Providers {
 				problem := fmt.Sprintf("llm_providers.%s has no prices, and the chain a budget of max_cost_usd", p.Name)
-				if p.Type != ProviderScripted && p.Prices == (agent.Prices{}) && !slices.Contains(r.problems, problem) {
+				if p.Type != ProviderScripted && p.Prices == (plan.Prices{}) && !slices.Contains(r.problems, problem) {
 					r.problems = append(r.problems, problem)
 				}
 			}
@@ -85,14 +86,14 @@ func (r *resolver) requirePrices(plan agent.Plan) {
 	}
 }
 
-func (r *resolver) assumedAlertType(req agent.PlanRequest) string {
+func (r *resolver) assumedAlertType(req plan.Request) string {
 	if req.Chain != "" {
 		return ""
 	}
 	return r.Defaults.AlertType
 }
 
-func (r *resolver) chainFor(req agent.PlanRequest) (string, error) {
+func (r *resolver) chainFor(req plan.Request) (string, error) {
 	if req.Chain != "" {
 		if _, ok := r.AgentChains[req.Chain]; !ok {
 			return "", planError("no chain named %q; there are: %s", req.Chain, list(r.AgentChains))
@@ -123,10 +124,10 @@ func (r *resolver) requireVariables(chain, descriptor string) {
 	}
 }
 
-func (r *resolver) stage(chain string, i int) agent.StagePlan {
+func (r *resolver) stage(chain string, i int) plan.Stage {
 	stage := r.AgentChains[chain].Stages[i]
 	flow, _ := stage.flow()
-	out := agent.StagePlan{
+	out := plan.Stage{
 		Name: stage.Name, SuccessPolicy: r.stageSettings(chain, i).SuccessPolicy, Timeout: stage.Timeout,
 		OutputKey: flow.OutputKey, Routing: flow.routing(), Hooks: flow.hooks(),
 	}
@@ -143,13 +144,13 @@ func (r *resolver) stage(chain string, i int) agent.StagePlan {
 	return out
 }
 
-func (r *resolver) agent(w work) agent.AgentPlan {
+func (r *resolver) agent(w work) plan.Agent {
 	s := w.settings
-	out := agent.AgentPlan{
+	out := plan.Agent{
 		Name: w.name, Definition: w.definition, Type: w.kind.Name, Instructions: w.instruct,
 		MaxIterations: value(s.MaxIterations), OnLimit: s.OnLimit,
 		Compression: s.Compression.plan(),
-		Timeouts: agent.Timeouts{
+		Timeouts: plan.Timeouts{
 			Agent: s.Timeouts.Agent, Iteration: s.Timeouts.Iteration,
 			Tool: s.Timeouts.Tool, StreamIdle: s.Timeouts.StreamIdle, Queue: s.Timeouts.Queue, Outage: s.Timeouts.Outage,
 		},
@@ -187,13 +188,13 @@ func (r *resolver) agent(w work) agent.AgentPlan {
 // one that a request names stands alone: falling back to a model nobody asked
 // for would be a surprise. Fallbacks that lack the agent's native tools are
 // skipped, with the reason.
-func (r *resolver) providers(w work) (backend string, all []agent.Provider, skipped []string) {
+func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipped []string) {
 	if o := r.override; o != nil {
 		backend = o.entry.reachableBy(w.Backend)
 		if w.NativeTools.wanted() && backend != BackendNativeGemini {
 			r.problems = append(r.problems, fmt.Sprintf("agent %s uses native tools, which %s does not have", w.name, o.name))
 		}
-		return backend, []agent.Provider{r.checked(o.entry.plan(o.name, backend, w.NativeTools))}, nil
+		return backend, []plan.Provider{r.checked(o.entry.plan(o.name, backend, w.NativeTools))}, nil
 	}
 	if problem := r.nativeProblem(w); problem != "" {
 		r.problems = append(r.problems, w.at.text+": "+problem)
@@ -209,7 +210,7 @@ func (r *resolver) providers(w work) (backend string, all []agent.Provider, skip
 }
 
 // checked notes, once, that a provider lacks its key.
-func (r *resolver) checked(p agent.Provider) agent.Provider {
+func (r *resolver) checked(p plan.Provider) plan.Provider {
 	if !r.seen[p.Name] && !r.skipCredentials {
 		if problem := r.keyProblem(p); problem != "" {
 			r.problems = append(r.problems, problem)

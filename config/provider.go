@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Provider is a model and how it is reached.
@@ -128,11 +128,11 @@ func (pr *Provider) row() providerType {
 }
 
 // plan is the provider as a worker calls it by a backend.
-func (pr *Provider) plan(name, backend string, tools NativeTools) agent.Provider {
+func (pr *Provider) plan(name, backend string, tools NativeTools) plan.Provider {
 	full := pr.complete()
-	out := agent.Provider{
+	out := plan.Provider{
 		Name: name, Type: pr.row().plan, Model: pr.Model, BaseURL: full.BaseURL, APIKeyEnv: full.APIKeyEnv, APIVersion: pr.APIVersion,
-		Prices: agent.Prices{Input: value(pr.Prices.Input), Output: value(pr.Prices.Output)},
+		Prices: plan.Prices{Input: value(pr.Prices.Input), Output: value(pr.Prices.Output)},
 	}
 	if backend == BackendNativeGemini {
 		all, _ := inherit(pr.NativeTools, tools)

@@ -4,16 +4,16 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Queue is what is left of a queue of our own: Temporal is the queue.
 type Queue struct {
 	// SessionTimeout bounds every investigation whose chain has no timeout of its own.
-	SessionTimeout agent.Duration `yaml:"session_timeout" default:"none"`
+	SessionTimeout plan.Duration `yaml:"session_timeout" default:"none"`
 	// GracefulShutdownTimeout is how long a stopping worker lets its running calls finish;
 	// its flag --drain wins.
-	GracefulShutdownTimeout agent.Duration `yaml:"graceful_shutdown_timeout" default:"30s, of dev 3s"`
+	GracefulShutdownTimeout plan.Duration `yaml:"graceful_shutdown_timeout" default:"30s, of dev 3s"`
 	// WorkerCount is how many model and tool calls one worker runs at once; what is
 	// more waits in Temporal, for any worker. The flag --max-calls wins.
 	WorkerCount *int `yaml:"worker_count" min:"1" max:"10000" default:"1000"`
@@ -36,7 +36,7 @@ func (c *Config) ToolsAlone(queue string) bool { return len(c.ServersOf(queue)) 
 // TaskQueues are those that servers name as theirs, sorted.
 func (c *Config) TaskQueues() (queues []string) {
 	for _, s := range c.MCPServers {
-		if s.TaskQueue != "" && s.TaskQueue != agent.MainQueue && !slices.Contains(queues, s.TaskQueue) {
+		if s.TaskQueue != "" && s.TaskQueue != plan.MainQueue && !slices.Contains(queues, s.TaskQueue) {
 			queues = append(queues, s.TaskQueue)
 		}
 	}
@@ -46,7 +46,7 @@ func (c *Config) TaskQueues() (queues []string) {
 
 // ServersOf are the servers whose tools run on a queue that is not the main one, sorted.
 func (c *Config) ServersOf(queue string) (names []string) {
-	if queue == "" || queue == agent.MainQueue {
+	if queue == "" || queue == plan.MainQueue {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 const queuesYAML = `
@@ -34,7 +34,7 @@ func TestWorkersNeedWhatTheyServe(t *testing.T) {
 	}
 	for queue, want := range map[string]string{
 		"":                "KEY HERE NEAR FAR",
-		agent.MainQueue:   "KEY HERE",
+		plan.MainQueue:    "KEY HERE",
 		"tools.near":      "NEAR",
 		"tools.far":       "FAR",
 		"another.install": "KEY HERE",
@@ -60,16 +60,16 @@ func TestPlanWithServersElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := map[string]string{"KEY": "k", "HERE": "server"}
-	c, err := Load(Source{Dir: dir, TaskQueue: agent.MainQueue, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
+	c, err := Load(Source{Dir: dir, TaskQueue: plan.MainQueue, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := c.Plan(agent.PlanRequest{Chain: "c"})
+	p, err := c.Plan(plan.Request{Chain: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	queues := map[string]string{}
-	for _, s := range plan.Stages[0].Agents[0].Servers {
+	for _, s := range p.Stages[0].Agents[0].Servers {
 		queues[s.Name] = s.TaskQueue
 	}
 	if diff := cmp.Diff(map[string]string{"here": "", "near": "tools.near", "far": "tools.far"}, queues); diff != "" {

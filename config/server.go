@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Server is an MCP server, whose tools agents use.
@@ -54,9 +55,9 @@ func (s *Server) validate(p path, v *validator) {
 }
 
 // server plans a server.
-func (c *Config) server(name string) agent.Server {
+func (c *Config) server(name string) plan.Server {
 	s := c.MCPServers[name]
-	return agent.Server{
+	return plan.Server{
 		Name: name, TaskQueue: s.TaskQueue, Instructions: s.Instructions, Masking: c.resultMasking(name),
 		Risk: s.Risk, Idempotent: s.Idempotent, TrustAnnotations: s.trusted(),
 	}

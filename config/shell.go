@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/programs"
 	"github.com/inquest-dev/inquest/internal/sandbox"
 )
@@ -42,7 +42,7 @@ func (s Shell) warn(p path, v *validator) {
 // unkept says which of its rules this host cannot keep, by their keys.
 func (s Shell) unkept() map[string]error {
 	lacking := map[string]error{}
-	if s.Confine == agent.ConfineIfPossible || s.Confine == agent.ConfineRequired {
+	if s.Confine == plan.ConfineIfPossible || s.Confine == plan.ConfineRequired {
 		lacking["confine"] = sandbox.Confinement()
 	}
 	if s.offline() {

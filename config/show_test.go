@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // A configuration that is shown and loaded again is the same one. Rapid makes a
@@ -85,13 +85,13 @@ func facts(c *Config, secrets bool) map[string]any {
 	return all
 }
 
-func planOf(c *Config, chain string) agent.Plan {
-	plan, err := c.Plan(agent.PlanRequest{Chain: chain})
+func planOf(c *Config, chain string) plan.Plan {
+	p, err := c.Plan(plan.Request{Chain: chain})
 	if err != nil {
-		plan.Chain = err.Error()
+		p.Chain = err.Error()
 	}
-	plan.Bounds.Origins = nil // another place, too
-	return plan
+	p.Bounds.Origins = nil // another place, too
+	return p
 }
 
 // withoutRemarks is what is shown, without where it comes from: that is another place.

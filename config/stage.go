@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 const maxAgents = 50 // of one stage, replicas counted
@@ -21,7 +22,7 @@ type Stage struct {
 	// Replicas runs the one agent of the stage so many times, as NAME-1, NAME-2, …
 	Replicas *int `yaml:"replicas" min:"1" max:"50" default:"1"`
 	// SuccessPolicy says how many of the agents must succeed.
-	SuccessPolicy agent.SuccessPolicy `yaml:"success_policy" enum:"success policy"`
+	SuccessPolicy plan.SuccessPolicy `yaml:"success_policy" enum:"success policy"`
 	// MaxIterations bounds the model calls of every agent of the stage.
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
 	// MCPServers replace those of the chain and of the agents' definitions.
@@ -31,7 +32,7 @@ type Stage struct {
 	// Synthesis joins the work of several agents.
 	Synthesis Synthesis `yaml:"synthesis"`
 	// Timeout bounds the stage; time paused does not count.
-	Timeout agent.Duration `yaml:"timeout" default:"none"`
+	Timeout plan.Duration `yaml:"timeout" default:"none"`
 	// Temperature is passed to the model of every agent of the stage.
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
 	// MaxTokens bounds every reply to the agents of the stage.
@@ -75,7 +76,7 @@ type StageAgent struct {
 	// FallbackProviders are tried in order when the provider fails; [] = none.
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
 	// Timeout bounds this agent; time paused does not count.
-	Timeout agent.Duration `yaml:"timeout" default:"timeouts.agent"`
+	Timeout plan.Duration `yaml:"timeout" default:"timeouts.agent"`
 	// Temperature is passed to the model.
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
 	// MaxTokens bounds a reply.

@@ -4,16 +4,16 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // AgentPlan resolves an agent's definition as it is outside of any chain: what
 // chains and stages would add, servers say, it has not. Its providers are not
 // checked. The error is a *PlanError.
-func (c *Config) AgentPlan(name string) (agent.AgentPlan, error) {
+func (c *Config) AgentPlan(name string) (plan.Agent, error) {
 	w, err := c.standalone(name)
 	if err != nil {
-		return agent.AgentPlan{}, err
+		return plan.Agent{}, err
 	}
 	return (&resolver{Config: c, seen: map[string]bool{}}).agent(w), nil
 }
@@ -45,52 +45,52 @@ const conversationTokens = 8000
 
 // Conversation resolves a request for a conversation to its plan: one stage with
 // one agent. The error is a *PlanError.
-func (c *Config) Conversation(req agent.AgentRequest) (plan agent.Plan, err error) {
+func (c *Config) Conversation(req plan.ConversationRequest) (p plan.Plan, err error) {
 	if c.report.findings.Failed() {
-		return plan, planError("the configuration has errors:\n%v", c.report.findings)
+		return p, planError("the configuration has errors:\n%v", c.report.findings)
 	}
 	w, err := c.standalone(req.Agent)
 	if err != nil {
-		return plan, err
+		return p, err
 	}
 	if !w.kind.Pattern.Model() {
-		return plan, planError("agent %s is of type %s, which asks no model: it has nothing to say", req.Agent, w.kind.Name)
+		return p, planError("agent %s is of type %s, which asks no model: it has nothing to say", req.Agent, w.kind.Name)
 	}
 	r := resolver{Config: c, seen: map[string]bool{}}
 	if r.override, err = r.providerFor(req.Provider); err != nil {
-		return plan, err
+		return p, err
 	}
 	own := r.agent(w)
 	if own.Compression.MaxContextTokens == 0 {
 		own.Compression.MaxContextTokens = conversationTokens
 	}
 	if len(r.problems) > 0 {
-		return plan, &PlanError{Problems: r.problems}
+		return p, &PlanError{Problems: r.problems}
 	}
-	stage := agent.StagePlan{SuccessPolicy: agent.SuccessAny, Agents: []agent.AgentPlan{own}}
-	return agent.Plan{
-		Version: agent.PlanVersion, Conversation: true, AlertMasking: c.Defaults.AlertMasking.plan(), Stages: []agent.StagePlan{stage},
+	stage := plan.Stage{SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{own}}
+	return plan.Plan{
+		Version: plan.Version, Conversation: true, AlertMasking: c.Defaults.AlertMasking.plan(), Stages: []plan.Stage{stage},
 	}, nil
 }
 
 // ToolPlan is the plan of nobody in particular, to use tools with: it has every
 // server, and of defaults what is about tools.
-func (c *Config) ToolPlan() agent.AgentPlan {
+func (c *Config) ToolPlan() plan.Agent {
 	s := inheritLevels(level{settings: c.Defaults.settings()}).settings
-	plan := agent.AgentPlan{Shell: c.shell(s.Shell), Tools: s.ToolConfig.plan(), Timeouts: agent.Timeouts{Tool: s.Timeouts.Tool}}
+	p := plan.Agent{Shell: c.shell(s.Shell), Tools: s.ToolConfig.plan(), Timeouts: plan.Timeouts{Tool: s.Timeouts.Tool}}
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
-		plan.Servers = append(plan.Servers, c.server(name))
+		p.Servers = append(p.Servers, c.server(name))
 	}
-	return plan
+	return p
 }
 
 // AgentPlan is Config.AgentPlan of the current configuration.
-func (l *Live) AgentPlan(name string) (agent.AgentPlan, error) { return l.Current().AgentPlan(name) }
+func (l *Live) AgentPlan(name string) (plan.Agent, error) { return l.Current().AgentPlan(name) }
 
 // Conversation is Config.Conversation of the current configuration.
-func (l *Live) Conversation(req agent.AgentRequest) (agent.Plan, error) {
+func (l *Live) Conversation(req plan.ConversationRequest) (plan.Plan, error) {
 	return l.Current().Conversation(req)
 }
 
 // ToolPlan is Config.ToolPlan of the current configuration.
-func (l *Live) ToolPlan() agent.AgentPlan { return l.Current().ToolPlan() }
+func (l *Live) ToolPlan() plan.Agent { return l.Current().ToolPlan() }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // An agent outside of chains has what its definition and defaults give it, and
@@ -31,35 +32,35 @@ agents:
 	type tools struct {
 		Servers []string
 		Shell   bool
-		Config  agent.ToolConfig
+		Config  plan.ToolConfig
 		Timeout time.Duration
 	}
-	of := func(plan agent.AgentPlan) tools {
-		out := tools{Shell: plan.Shell != nil, Config: plan.Tools, Timeout: plan.Timeouts.Tool.D()}
-		for _, server := range plan.Servers {
+	of := func(p plan.Agent) tools {
+		out := tools{Shell: p.Shell != nil, Config: p.Tools, Timeout: p.Timeouts.Tool.D()}
+		for _, server := range p.Servers {
 			if server.Name != "incident" { // the sample's
 				out.Servers = append(out.Servers, server.Name)
 			}
 		}
 		return out
 	}
-	everybody := agent.ToolConfig{
-		Disabled: []string{"a.x"}, Access: agent.AccessAll, ConfirmDestructive: true, ApprovalTimeout: agent.Duration(time.Hour),
+	everybody := plan.ToolConfig{
+		Disabled: []string{"a.x"}, Access: plan.AccessAll, ConfirmDestructive: true, ApprovalTimeout: plan.Duration(time.Hour),
 	}
 	if diff := cmp.Diff(tools{[]string{"a", "b"}, true, everybody, 7 * time.Second}, of(c.ToolPlan())); diff != "" {
 		t.Errorf("of nobody in particular:\n%s", diff)
 	}
-	plan, err := c.AgentPlan("Mender")
+	p, err := c.AgentPlan("Mender")
 	if err != nil {
 		t.Fatal(err)
 	}
 	own := everybody
-	own.Permissions = map[string]agent.Permission{"b.y": {RequiresApproval: true}}
-	if diff := cmp.Diff(tools{[]string{"b"}, false, own, 7 * time.Second}, of(plan)); diff != "" {
+	own.Permissions = map[string]plan.Permission{"b.y": {RequiresApproval: true}}
+	if diff := cmp.Diff(tools{[]string{"b"}, false, own, 7 * time.Second}, of(p)); diff != "" {
 		t.Errorf("of Mender:\n%s", diff)
 	}
-	if plan.Definition != "Mender" || plan.Servers[0].Risk["drop"] != agent.RiskCritical {
-		t.Errorf("plan: %+v", plan)
+	if p.Definition != "Mender" || p.Servers[0].Risk["drop"] != agent.RiskCritical {
+		t.Errorf("plan: %+v", p)
 	}
 	_, err = c.AgentPlan("Mendre")
 	if _, ok := errors.AsType[*PlanError](err); !ok {
@@ -79,7 +80,7 @@ func TestConversationsAskAModel(t *testing.T) {
 		"Runner": "agent Runner is of type tool_plan, which asks no model: it has nothing to say",
 		"Ada":    "",
 	} {
-		if _, err := c.Conversation(agent.AgentRequest{Agent: name}); (err == nil) != (want == "") || err != nil && err.Error() != want {
+		if _, err := c.Conversation(plan.ConversationRequest{Agent: name}); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,6 +1,6 @@
 package config
 
-import "github.com/inquest-dev/inquest/internal/agent"
+import "github.com/inquest-dev/inquest/internal/plan"
 
 // Summarization has a model shorten what a server's tools return, where that is
 // too large for a conversation. The whole stays in the store (spec: tools, "Results").
@@ -69,12 +69,12 @@ func (c *Config) summaryProvider(server string) string {
 
 // summarize plans it for an agent; nil = it is switched off. The provider that a
 // request names is that of summaries too.
-func (r *resolver) summarize(w work, server string) *agent.Summarization {
+func (r *resolver) summarize(w work, server string) *plan.Summarization {
 	s, _ := r.summarization(r.MCPServers[server].Summarization)
 	if !value(s.Enabled) {
 		return nil
 	}
-	out := &agent.Summarization{Threshold: value(s.SizeThresholdTokens), MaxTokens: value(s.SummaryMaxTokenLimit)}
+	out := &plan.Summarization{Threshold: value(s.SizeThresholdTokens), MaxTokens: value(s.SummaryMaxTokenLimit)}
 	if entry := r.LLMProviders[s.LLMProvider]; entry != nil && r.override == nil {
 		backend := canonical(s.LLMBackend)
 		if backend == "" {

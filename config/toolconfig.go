@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // ToolConfig is what agents may do with their tools (spec: tools, "Policy"). A
@@ -18,11 +19,11 @@ type ToolConfig struct {
 	// DisabledTools are tools that the agent has not, whatever else is said.
 	DisabledTools []string `yaml:"disabled_tools" default:"none"`
 	// AccessLevel bounds the risk of the tools: read allows read_only, write allows write, low and medium as well.
-	AccessLevel agent.Access `yaml:"access_level" enum:"access level"`
+	AccessLevel plan.Access `yaml:"access_level" enum:"access level"`
 	// ConfirmDestructive has a person approve every call of a destructive tool.
 	ConfirmDestructive *bool `yaml:"confirm_destructive"`
 	// ApprovalTimeout is how long a call waits for a person before it counts as denied.
-	ApprovalTimeout agent.Duration `yaml:"approval_timeout"`
+	ApprovalTimeout plan.Duration `yaml:"approval_timeout"`
 	// ToolPermissions limit single tools, by name.
 	ToolPermissions map[string]ToolPermission `yaml:"tool_permissions" default:"none"`
 }
@@ -97,24 +98,24 @@ func (v *validator) ownTools() []string {
 	return names
 }
 
-func (t ToolConfig) plan() agent.ToolConfig {
-	out := agent.ToolConfig{
+func (t ToolConfig) plan() plan.ToolConfig {
+	out := plan.ToolConfig{
 		Enabled: t.EnabledTools, Disabled: notEmpty(t.DisabledTools), Access: t.AccessLevel,
 		ConfirmDestructive: value(t.ConfirmDestructive), ApprovalTimeout: t.ApprovalTimeout,
 	}
 	for name, permission := range t.ToolPermissions {
 		if out.Permissions == nil {
-			out.Permissions = map[string]agent.Permission{}
+			out.Permissions = map[string]plan.Permission{}
 		}
 		out.Permissions[name] = permission.plan()
 	}
 	return out
 }
 
-func (t ToolPermission) plan() agent.Permission {
-	out := agent.Permission{
+func (t ToolPermission) plan() plan.Permission {
+	out := plan.Permission{
 		MaxResults:       value(t.MaxResults),
-		Timeout:          agent.Duration(time.Duration(value(t.TimeoutSeconds)) * time.Second),
+		Timeout:          plan.Duration(time.Duration(value(t.TimeoutSeconds)) * time.Second),
 		RatePerMinute:    max(value(t.RateLimitPerMinute), value(t.RateLimit)), // one of them at most is set
 		RequiresApproval: value(t.RequiresApproval),
 	}

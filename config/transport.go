@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/braces"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // The transports of MCP servers.
@@ -35,7 +35,7 @@ type Transport struct {
 	// VerifySSL = false accepts any certificate of an http or sse server: for tests alone.
 	VerifySSL *bool `yaml:"verify_ssl" default:"true"`
 	// Timeout bounds one call.
-	Timeout agent.Duration `yaml:"timeout" default:"the agent's timeouts.tool"`
+	Timeout plan.Duration `yaml:"timeout" default:"the agent's timeouts.tool"`
 	// CustomHeaders are sent to an http or sse server with every request. {{.SESSION_ID}} is the execution's id.
 	CustomHeaders map[string]string `yaml:"custom_headers,late"`
 	// SessionCleanupURL is sent a DELETE when a session is over; {{.SESSION_ID}} is the execution's id. On another host than url it gets no token and no headers.

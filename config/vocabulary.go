@@ -6,6 +6,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // vocabulary is the words that a value may be.
@@ -30,13 +31,13 @@ func vocabularyOf(name string) vocabulary {
 	case "transport":
 		return vocabulary{words: []string{TransportStdio, TransportHTTP, TransportSSE}}
 	case "success policy":
-		return vocabulary{words: []string{string(agent.SuccessAny), string(agent.SuccessAll)}}
+		return vocabulary{words: []string{string(plan.SuccessAny), string(plan.SuccessAll)}}
 	case "join":
 		return vocabulary{words: []string{JoinAll, JoinAny}}
 	case "on expiry":
 		return vocabulary{words: []string{OnExpiryEnd, OnExpiryContinue}}
 	case "on limit":
-		return vocabulary{words: []string{string(agent.OnLimitConclude), string(agent.OnLimitError)}}
+		return vocabulary{words: []string{string(plan.OnLimitConclude), string(plan.OnLimitError)}}
 	case "risk":
 		return vocabulary{words: []string{
 			string(agent.RiskReadOnly), string(agent.RiskWrite), string(agent.RiskDestructive),
@@ -45,9 +46,9 @@ func vocabularyOf(name string) vocabulary {
 	case "allowed options":
 		return vocabulary{words: []string{optionsChecked, optionsAll}}
 	case "confinement":
-		return vocabulary{words: []string{string(agent.ConfineNever), string(agent.ConfineIfPossible), string(agent.ConfineRequired)}}
+		return vocabulary{words: []string{string(plan.ConfineNever), string(plan.ConfineIfPossible), string(plan.ConfineRequired)}}
 	case "access level":
-		return vocabulary{words: []string{string(agent.AccessNone), string(agent.AccessRead), string(agent.AccessWrite), string(agent.AccessAll)}}
+		return vocabulary{words: []string{string(plan.AccessNone), string(plan.AccessRead), string(plan.AccessWrite), string(plan.AccessAll)}}
 	case "masking group":
 		return vocabulary{words: slices.Sorted(maps.Keys(mask.Groups()))}
 	case "masking pattern":

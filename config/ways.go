@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // targets are what routing may name besides stages.
-var targets = []string{agent.TargetEnd, agent.TargetClarification, agent.TargetConfirmation}
+var targets = []string{plan.TargetEnd, plan.TargetClarification, plan.TargetConfirmation}
 
 // validate checks where the chain may go.
 func (c chart) validate(p path, v *validator) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // work is one agent of a stage with everything that it inherits.
@@ -121,7 +122,7 @@ func typeSettings(t agent.Type) settings {
 		s.MaxIterations = &t.MaxIterations
 	}
 	if t.Pattern == agent.Iterating {
-		s.OnLimit = agent.OnLimitConclude
+		s.OnLimit = plan.OnLimitConclude
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 func (c *cli) agentCommand() *cobra.Command {
@@ -58,7 +59,7 @@ func (c *cli) configDir(cmd *cobra.Command, dir *string) {
 }
 
 // remembers reports whether an agent has a memory.
-func remembers(plan agent.AgentPlan) bool {
-	row, _ := agent.LookupType(plan.Type)
+func remembers(p plan.Agent) bool {
+	row, _ := agent.LookupType(p.Type)
 	return row.Remembers()
 }

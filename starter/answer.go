@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -123,7 +123,7 @@ func (c *cli) extendCommand() *cobra.Command {
 		Example: `  starter extend lab --tokens 200000 --duration 30m`,
 		Args:    exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e.Duration = agent.Duration(duration)
+			e.Duration = plan.Duration(duration)
 			if (e == workflows.ExtendBudget{By: e.By}) {
 				return usagef("nothing to raise: give --llm-calls, --tokens, --cost or --duration")
 			}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -45,7 +45,7 @@ type line struct {
 
 func newDrawing(g config.Graph, free []unattended) drawing {
 	d := drawing{Graph: g, free: free, boxes: []box{{id: "start", name: "start"}}}
-	ids := map[string]string{config.Start: "start", agent.TargetEnd: "finish"}
+	ids := map[string]string{config.Start: "start", plan.TargetEnd: "finish"}
 	for i, s := range g.Stages {
 		ids[s.Name] = "s" + strconv.Itoa(i+1)
 		d.boxes = append(d.boxes, box{ids[s.Name], s.Name, boxStage, d.aboutStage(s)})
@@ -161,7 +161,7 @@ func (d drawing) decides(stage string) bool {
 // answered says how a question lets its chain go on.
 func (d drawing) answered(question string) string {
 	label := "answered"
-	if question == agent.TargetConfirmation {
+	if question == plan.TargetConfirmation {
 		label = "approved"
 	}
 	if d.wait(question).Continue {
@@ -174,11 +174,11 @@ func (d drawing) unanswered(question string) string {
 	return "no answer within " + d.wait(question).Expires.String()
 }
 
-func (d drawing) wait(question string) agent.Interrupt {
+func (d drawing) wait(question string) plan.Interrupt {
 	switch question {
-	case agent.TargetClarification:
+	case plan.TargetClarification:
 		return d.Interrupts.Clarification
-	case agent.TargetConfirmation:
+	case plan.TargetConfirmation:
 		return d.Interrupts.Confirmation
 	}
 	return d.Interrupts.Review

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -186,7 +186,7 @@ func (c *cli) printStatus(s workflows.Status, agents map[string]workflows.AgentS
 }
 
 // boundsLine lists bounds, and where each comes from.
-func boundsLine(bounds []agent.Bound) string {
+func boundsLine(bounds []plan.Bound) string {
 	var words []string
 	for _, b := range bounds {
 		word := b.Name + " " + b.Limit

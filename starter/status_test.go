@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -29,7 +30,7 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 	stages[1], stages[2] = stages[2], stages[1] // as the plan has them
 	r := record.Investigation{ID: "inc:1", Chain: "c", Status: agent.StatusCompleted, EndReason: agent.EndMaxPasses, Envelope: record.Envelope{
 		Version: 1, Undelivered: []string{`guide: no agent "Nobody" runs now or later`}, By: "Ada", Pending: []string{"tell"},
-		Bounds: []agent.Bound{{Name: "max_passes", Limit: "2", From: "a.yaml:7"}, {Name: "max_llm_calls", Limit: "10", From: "default"}},
+		Bounds: []plan.Bound{{Name: "max_passes", Limit: "2", From: "a.yaml:7"}, {Name: "max_llm_calls", Limit: "10", From: "default"}},
 	}}
 	var out bytes.Buffer
 	c := &cli{out: &out}

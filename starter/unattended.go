@@ -9,6 +9,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
@@ -34,7 +35,7 @@ func unattendedIn(cfg *config.Config) (all []unattended) {
 	for _, chain := range chains {
 		all = append(all, unattendedOf(cfg, chain.Name)...)
 	}
-	var alone []agent.AgentPlan
+	var alone []plan.Agent
 	for _, name := range cfg.OwnAgents() {
 		a, err := cfg.AgentPlan(name)
 		u, free := unattendedAgent("", a)
@@ -51,7 +52,7 @@ func unattendedOf(cfg *config.Config, chain string) []unattended {
 }
 
 // together names agents that may do the same in one.
-func together(chain string, agents []agent.AgentPlan) (all []unattended) {
+func together(chain string, agents []plan.Agent) (all []unattended) {
 	for _, a := range agents {
 		u, free := unattendedAgent(chain, a)
 		if !free {
@@ -69,7 +70,7 @@ func together(chain string, agents []agent.AgentPlan) (all []unattended) {
 }
 
 // unattendedAgent says it of one agent; false = it does nothing without asking.
-func unattendedAgent(chain string, a agent.AgentPlan) (u unattended, free bool) {
+func unattendedAgent(chain string, a plan.Agent) (u unattended, free bool) {
 	u = unattended{Chain: chain, Agents: []string{a.Definition}, May: tool.Unattended(a.Tools), Tools: toolSources(a)}
 	for name, permission := range a.Tools.Permissions {
 		if permission.RequiresApproval {
@@ -95,7 +96,7 @@ func (u unattended) same(other unattended) bool {
 
 // toolSources are where an agent's tools come from that act on the world: of a
 // server of which only some are enabled, those.
-func toolSources(a agent.AgentPlan) (sources []string) {
+func toolSources(a plan.Agent) (sources []string) {
 	for _, server := range a.Servers {
 		if a.Tools.Enabled == nil {
 			sources = append(sources, server.Name)

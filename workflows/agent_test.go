@@ -15,6 +15,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 func TestIteratingAgent(t *testing.T) {
@@ -22,7 +23,7 @@ func TestIteratingAgent(t *testing.T) {
 	tests := []struct {
 		name    string
 		limit   int
-		onLimit agent.OnLimit
+		onLimit plan.OnLimit
 		model   []activities.GenerateOut
 		want    AgentResult // what is compared: status, stop reason, outcome, error type, forced, iterations
 		inputs  string
@@ -41,11 +42,11 @@ func TestIteratingAgent(t *testing.T) {
 			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopMaxIterations, Outcome: agent.OutcomePartial, Forced: true, Iterations: 3},
 		},
 		{
-			name: "fails at the limit", limit: 2, onLimit: agent.OnLimitError, model: []activities.GenerateOut{ask("a")}, calls: 2, inputs: ",,",
+			name: "fails at the limit", limit: 2, onLimit: plan.OnLimitError, model: []activities.GenerateOut{ask("a")}, calls: 2, inputs: ",,",
 			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError, ErrorType: activities.ErrorIterationLimit, Iterations: 3},
 		},
 		{
-			name: "answers exactly at the limit", limit: 2, onLimit: agent.OnLimitError, model: []activities.GenerateOut{ask("a"), ask("a"), say("x")}, calls: 2, inputs: ",,",
+			name: "answers exactly at the limit", limit: 2, onLimit: plan.OnLimitError, model: []activities.GenerateOut{ask("a"), ask("a"), say("x")}, calls: 2, inputs: ",,",
 			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomeSuccess, Iterations: 3},
 		},
 		{
@@ -97,7 +98,7 @@ func TestIterationLimitText(t *testing.T) {
 	t.Parallel()
 	env := newEnv(t, &fake{model: script(ask("a"))})
 	in := agentInput(agent.Iterating, 1)
-	in.Agent.OnLimit = agent.OnLimitError
+	in.Agent.OnLimit = plan.OnLimitError
 	env.ExecuteWorkflow(IteratingAgent, in)
 	want := "Tool iteration limit (1) exceeded. The agent may be stuck in an infinite loop."
 	if got := agentEnd(t, env).Error; got != want {
@@ -137,7 +138,7 @@ func TestUnansweredFirstCall(t *testing.T) {
 		want   string
 	}{
 		"all providers fail": {first: []error{refused, refused}, want: "no key"},
-		"timed out":          {change: func(in *AgentInput) { in.Agent.Timeouts.Agent = agent.Duration(time.Minute) }, want: "the agent did not finish within 1m0s"},
+		"timed out":          {change: func(in *AgentInput) { in.Agent.Timeouts.Agent = plan.Duration(time.Minute) }, want: "the agent did not finish within 1m0s"},
 		"cancelled":          {do: (*testsuite.TestWorkflowEnvironment).CancelWorkflow, want: "cancelled"},
 		"the second call":    {first: []error{nil, refused, refused}},
 	}
@@ -332,7 +333,7 @@ func TestTimePausedDoesNotCount(t *testing.T) {
 	f := &fake{model: script(ask("a"), say("x"))}
 	env := newEnv(t, f)
 	in := agentInput(agent.Iterating, 3)
-	in.Agent.Timeouts.Agent = agent.Duration(time.Minute)
+	in.Agent.Timeouts.Agent = plan.Duration(time.Minute)
 	in.Steering.Paused = true
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(SignalResume, nil) }, time.Hour)
 	env.ExecuteWorkflow(IteratingAgent, in)
@@ -347,7 +348,7 @@ func TestAgentTimeoutKeepsWhatWasDone(t *testing.T) {
 	env := newEnv(t, f)
 	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
 	in := agentInput(agent.Iterating, 3)
-	in.Agent.Timeouts.Agent = agent.Duration(time.Minute)
+	in.Agent.Timeouts.Agent = plan.Duration(time.Minute)
 	env.ExecuteWorkflow(IteratingAgent, in)
 	got := agentEnd(t, env)
 	if got.Status != agent.StatusTimedOut || got.StopReason != agent.StopTimedOut || got.Usage.ModelCalls != 2+maxNudges {
@@ -362,7 +363,7 @@ func TestAgentTimeoutIsConcluded(t *testing.T) {
 	env := newEnv(t, f)
 	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
 	in := agentInput(agent.Iterating, 3)
-	in.Agent.Timeouts.Agent = agent.Duration(time.Minute)
+	in.Agent.Timeouts.Agent = plan.Duration(time.Minute)
 	env.ExecuteWorkflow(IteratingAgent, in)
 	got := agentEnd(t, env)
 	if got.Status != agent.StatusCompleted || got.StopReason != agent.StopTimedOut || got.Outcome != agent.OutcomePartial || got.Preview != "what is known" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // askApproval asks for tools whose calls a person has to approve: c1_0, c1_1, …
@@ -82,7 +83,7 @@ func TestApproval(t *testing.T) {
 				env.RegisterDelayedCallback(func() { do(t, env) }, at)
 			}
 			in := agentInput(agent.Iterating, 3)
-			in.Agent.Timeouts.Agent = agent.Duration(time.Minute) // waiting for people does not count
+			in.Agent.Timeouts.Agent = plan.Duration(time.Minute) // waiting for people does not count
 			env.ExecuteWorkflow(IteratingAgent, in)
 			if got := agentEnd(t, env); got.Status != agent.StatusCompleted {
 				t.Fatalf("got %+v", got)
@@ -173,7 +174,7 @@ func TestApprovalIsSeenInTheInvestigation(t *testing.T) {
 	t.Parallel()
 	yes := true
 	f := &fake{plan: planOf([]string{"default"})}
-	f.plan.Timeout, f.plan.Stages[0].Timeout = agent.Duration(time.Minute), agent.Duration(time.Minute)
+	f.plan.Timeout, f.plan.Stages[0].Timeout = plan.Duration(time.Minute), plan.Duration(time.Minute)
 	f.model = script(askApproval("a"), say("x"))
 	env := newEnv(t, f)
 	var during, after Status

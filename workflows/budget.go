@@ -7,6 +7,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // serveExtensions registers the update that raises bounds.
@@ -22,7 +23,7 @@ func (r *investigationRun) checkExtension(e ExtendBudget) error {
 	switch {
 	case e.LLMCalls < 0 || e.Tokens < 0 || e.CostUSD < 0 || e.Duration < 0:
 		return errors.New("a bound can be raised, not lowered")
-	case e.Extension == agent.Extension{} && e.Duration == 0:
+	case e.Extension == plan.Extension{} && e.Duration == 0:
 		return errors.New(`nothing to raise: give "llm_calls", "tokens", "cost_usd" or "duration"`)
 	case r.result.Status.Closed() || r.state.Walk.End != "":
 		return errors.New("the investigation is over")
@@ -42,7 +43,7 @@ func (r *investigationRun) checkExtension(e ExtendBudget) error {
 
 // extend raises bounds. The model calls read theirs in the store.
 func (r *investigationRun) extend(ctx workflow.Context, e ExtendBudget) (Budget, error) {
-	if e.Extension != (agent.Extension{}) {
+	if e.Extension != (plan.Extension{}) {
 		in := activities.ExtendBudgetIn{Investigation: r.id, Key: workflow.GetCurrentUpdateInfo(ctx).ID, By: e.Extension}
 		if err := workflow.ExecuteActivity(storeOptions(ctx, "budget"), act.ExtendBudget, in).Get(ctx, nil); err != nil {
 			return Budget{}, err

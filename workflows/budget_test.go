@@ -12,6 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // bounded is a model that may be asked so often.
@@ -59,10 +60,10 @@ func agentThat(s StageStatus, stopped agent.StopReason) string {
 func TestExtendBudget(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}, []string{"default"})}
-	f.plan.Bounds = agent.Bounds{MaxTokens: 100, MaxDuration: agent.Duration(time.Hour)}
+	f.plan.Bounds = plan.Bounds{MaxTokens: 100, MaxDuration: plan.Duration(time.Hour)}
 	f.plan.Timeout = f.plan.Bounds.MaxDuration
-	f.plan.Stages[0].Routing.DefaultNext = agent.TargetClarification // it waits, and its clock stands still
-	f.plan.Interrupts.Clarification = agent.Interrupt{Resume: "s2", Expires: agent.Duration(24 * time.Hour)}
+	f.plan.Stages[0].Routing.DefaultNext = plan.TargetClarification // it waits, and its clock stands still
+	f.plan.Interrupts.Clarification = plan.Interrupt{Resume: "s2", Expires: plan.Duration(24 * time.Hour)}
 	env := newEnv(t, f)
 	var said []string
 	refused := func(err error) { said = append(said, err.Error()) }
@@ -94,7 +95,7 @@ func TestExtendBudget(t *testing.T) {
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(f.extended) != 1 || f.extended[0].By != (agent.Extension{Tokens: 50}) || got.EndReason != agent.EndCompleted {
+	if len(f.extended) != 1 || f.extended[0].By != (plan.Extension{Tokens: 50}) || got.EndReason != agent.EndCompleted {
 		t.Errorf("extended by %+v; %+v", f.extended, got)
 	}
 }
@@ -109,7 +110,7 @@ func TestBudgetOfTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fake{plan: planOf([]string{"default"})}
-			f.plan.Bounds.MaxDuration = agent.Duration(time.Hour)
+			f.plan.Bounds.MaxDuration = plan.Duration(time.Hour)
 			f.plan.Timeout = f.plan.Bounds.MaxDuration
 			env := newEnv(t, f)
 			env.OnActivity("Generate", mock.Anything, mock.Anything).After(90*time.Minute).Return(say("late"), nil)
@@ -132,7 +133,7 @@ func TestEnvelope(t *testing.T) {
 		return activities.SaveStageOut{Output: activities.Output{Value: json.RawMessage(`{"of":"` + stage + `"}`)}, Fields: map[string]json.RawMessage{"of": json.RawMessage(`"` + stage + `"`)}}
 	}}
 	f.plan.Stages[0].OutputKey = "first"
-	f.plan.Stages[1].Routing.Rules = []agent.Rule{{Condition: "of", Value: json.RawMessage(`"s2"`), Target: "s2"}}
+	f.plan.Stages[1].Routing.Rules = []plan.Rule{{Condition: "of", Value: json.RawMessage(`"s2"`), Target: "s2"}}
 	env := newEnv(t, f)
 	investigated(t, env)
 	value, err := env.QueryWorkflow(QueryStatus)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 func (f *fake) RunHook(_ context.Context, in activities.RunHookIn) (activities.RunHookOut, error) {
@@ -94,8 +95,8 @@ func TestHooks(t *testing.T) {
 			t.Parallel()
 			f := &fake{hook: tt.hook, model: script(tt.model)}
 			env := newEnv(t, f)
-			in := stageInput(tt.agents, agent.SuccessAny, len(tt.agents) > 1)
-			in.Stage.Hooks = agent.Hooks{PreProcess: "enrich", PostProcess: "check"}
+			in := stageInput(tt.agents, plan.SuccessAny, len(tt.agents) > 1)
+			in.Stage.Hooks = plan.Hooks{PreProcess: "enrich", PostProcess: "check"}
 			in.Prior = []activities.Source{{Stage: "r", Execution: "r/R"}}
 			env.ExecuteWorkflow(Stage, in)
 			var got StageResult
@@ -122,12 +123,12 @@ func TestHooksAreHandedOn(t *testing.T) {
 		return activities.RunHookOut{Changed: true}, nil
 	}}
 	env := newEnv(t, f)
-	in := stageInput("AB", agent.SuccessAny, true)
-	in.Stage.Hooks = agent.Hooks{PreProcess: "enrich", PostProcess: "check"}
+	in := stageInput("AB", plan.SuccessAny, true)
+	in.Stage.Hooks = plan.Hooks{PreProcess: "enrich", PostProcess: "check"}
 	in.Notes = []activities.Note{{Question: "Which?", Answer: "this", By: "Ada"}}
 	env.ExecuteWorkflow(Stage, in)
 	ref := func(execution string) activities.Ref {
-		return activities.Ref{Investigation: "inv", Execution: execution, Plan: "plan", Agent: agent.SynthesisIndex}
+		return activities.Ref{Investigation: "inv", Execution: execution, Plan: "plan", Agent: plan.SynthesisIndex}
 	}
 	prior := []activities.Source{{Stage: "s", Execution: before}}
 	want := []activities.RunHookIn{
@@ -162,8 +163,8 @@ func TestHooksAreHeld(t *testing.T) {
 			t.Parallel()
 			f := &fake{}
 			env := newEnv(t, f)
-			in := stageInput("A", agent.SuccessAny, false)
-			in.Stage.Hooks, in.Stage.Timeout = agent.Hooks{PreProcess: "enrich"}, agent.Duration(tt.timeout)
+			in := stageInput("A", plan.SuccessAny, false)
+			in.Stage.Hooks, in.Stage.Timeout = plan.Hooks{PreProcess: "enrich"}, plan.Duration(tt.timeout)
 			in.Steering.Paused = tt.signal == SignalResume
 			if !in.Steering.Paused {
 				env.OnActivity(f.RunHook, mock.Anything, mock.Anything).After(time.Hour).Return(activities.RunHookOut{}, nil)
@@ -199,8 +200,8 @@ func TestAPostProcessFailsAfterTheStageTimeout(t *testing.T) {
 	slow := mock.MatchedBy(func(in activities.GenerateIn) bool { return in.Ref.Execution == "s/A" })
 	env.OnActivity(f.Generate, mock.Anything, slow).After(time.Hour).Return(say("late"), nil)
 	env.OnActivity(f.Generate, mock.Anything, mock.Anything).Return(say("x"), nil)
-	in := stageInput("AB", agent.SuccessAny, false)
-	in.Stage.Hooks, in.Stage.Timeout = agent.Hooks{PostProcess: "check"}, agent.Duration(time.Minute)
+	in := stageInput("AB", plan.SuccessAny, false)
+	in.Stage.Hooks, in.Stage.Timeout = plan.Hooks{PostProcess: "check"}, plan.Duration(time.Minute)
 	env.ExecuteWorkflow(Stage, in)
 	var got StageResult
 	endOf(t, env, &got)

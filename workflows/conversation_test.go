@@ -13,6 +13,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // talk is a conversation under test: what is said, when, and what came of it.
@@ -24,7 +25,7 @@ type talk struct {
 	failed  []string
 }
 
-func newTalk(t *testing.T, a agent.AgentSkeleton) *talk {
+func newTalk(t *testing.T, a plan.AgentSkeleton) *talk {
 	t.Helper()
 	a.Name, a.Models, a.MaxIterations = "Memo", []string{"m"}, 3
 	if a.Pattern == "" {
@@ -62,7 +63,7 @@ func (c *talk) hold(t *testing.T, closing time.Duration) {
 
 func TestConversation(t *testing.T) {
 	t.Parallel()
-	c := newTalk(t, agent.AgentSkeleton{})
+	c := newTalk(t, plan.AgentSkeleton{})
 	c.f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
 		if in.Iteration == 1 {
 			return ask("a"), nil
@@ -108,7 +109,7 @@ func TestConversation(t *testing.T) {
 
 func TestOneTurnAtATime(t *testing.T) {
 	t.Parallel()
-	c := newTalk(t, agent.AgentSkeleton{})
+	c := newTalk(t, plan.AgentSkeleton{})
 	c.f.model = script(askApproval("a"), say("x")) // the first turn waits an hour for a person
 	c.say(time.Minute, "first")
 	c.say(2*time.Minute, "second")
@@ -121,7 +122,7 @@ func TestOneTurnAtATime(t *testing.T) {
 
 func TestATurnThatFailsIsNotTheLast(t *testing.T) {
 	t.Parallel()
-	c := newTalk(t, agent.AgentSkeleton{})
+	c := newTalk(t, plan.AgentSkeleton{})
 	c.f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
 		if in.Iteration == 1 {
 			return activities.GenerateOut{}, temporal.NewNonRetryableApplicationError("no key", "CredentialsRefused", nil)
@@ -145,7 +146,7 @@ func TestATurnThatFailsIsNotTheLast(t *testing.T) {
 
 func TestAConversationThatCannotOpen(t *testing.T) {
 	t.Parallel()
-	c := newTalk(t, agent.AgentSkeleton{})
+	c := newTalk(t, plan.AgentSkeleton{})
 	c.f.cannotOpen = temporal.NewNonRetryableApplicationError(`no agent named "Memo"`, activities.ErrorInvalidRequest, nil)
 	c.say(0, "hello")
 	c.ExecuteWorkflow(TypeConversation, json.RawMessage(`{"agent":"Memo"}`))
@@ -157,7 +158,7 @@ func TestAConversationThatCannotOpen(t *testing.T) {
 
 func TestHeartbeatsInAConversation(t *testing.T) {
 	t.Parallel()
-	c := newTalk(t, agent.AgentSkeleton{Heartbeats: true, HeartbeatInterval: agent.Duration(time.Hour)})
+	c := newTalk(t, plan.AgentSkeleton{Heartbeats: true, HeartbeatInterval: plan.Duration(time.Hour)})
 	c.f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
 		if in.Iteration == 2 {
 			out := ask("pause_heartbeats")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // A worker that dies in the midst of a call is nobody's fault; a call that takes each
@@ -23,10 +24,10 @@ func TestWorkersThatDie(t *testing.T) {
 	t.Parallel()
 	const always = 1000
 	hooked, mocked, backed := planOf([]string{"default"}), planOf([]string{"default"}), planOf([]string{"default"})
-	backed.Stages[0].Agents[0].Providers = append(backed.Stages[0].Agents[0].Providers, agent.Provider{Model: "other"})
+	backed.Stages[0].Agents[0].Providers = append(backed.Stages[0].Agents[0].Providers, plan.Provider{Model: "other"})
 	hooked.Stages[0].PreProcess, mocked.Stages[0].Agents[0].Mock = "h", "m"
 	tests := map[string]struct {
-		plan     agent.Plan
+		plan     plan.Plan
 		activity string // whose workers die
 		deaths   int
 		status   agent.Status

@@ -12,6 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // guarded is an environment that checks arguments, as workers do.
@@ -43,7 +44,7 @@ func TestArgumentsThatAreTooLarge(t *testing.T) {
 		t.Parallel()
 		f := &fake{}
 		env := guarded(t, f)
-		in := stageInput("AB", agent.SuccessAny, false)
+		in := stageInput("AB", plan.SuccessAny, false)
 		in.Stage.Agents[0].Models = []string{strings.Repeat("m", MaxChildArguments)}
 		env.ExecuteWorkflow(Stage, in)
 		var got StageResult

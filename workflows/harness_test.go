@@ -16,6 +16,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // fake answers the activities by script. Only what a model or a tool would say
@@ -25,7 +26,7 @@ type fake struct {
 	// model answers a Generate; the default says "done".
 	model func(in activities.GenerateIn) (activities.GenerateOut, error)
 	tool  func(in activities.CallToolIn) (activities.CallToolOut, error)
-	plan  agent.Plan
+	plan  plan.Plan
 	// ownTools answers the calls that touch only our own store.
 	ownTools func(in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error)
 	// output is what a stage hands on.
@@ -34,7 +35,7 @@ type fake struct {
 	hook    func(in activities.RunHookIn) (activities.RunHookOut, error)
 	planned []activities.Call
 	// speaker is the agent of a conversation.
-	speaker    agent.AgentSkeleton
+	speaker    plan.AgentSkeleton
 	cannotOpen error
 	resolve    func(context.Context) error
 
@@ -219,17 +220,17 @@ func script(replies ...activities.GenerateOut) func(activities.GenerateIn) (acti
 func agentInput(pattern agent.Pattern, iterations int) AgentInput {
 	return AgentInput{
 		Ref:   activities.Ref{Investigation: "inv", Execution: "stage/A", Plan: "plan"},
-		Agent: agent.AgentSkeleton{Name: "A", Pattern: pattern, Models: []string{"m"}, MaxIterations: iterations},
+		Agent: plan.AgentSkeleton{Name: "A", Pattern: pattern, Models: []string{"m"}, MaxIterations: iterations},
 	}
 }
 
 // planOf is a plan with one stage for each list of agent types.
-func planOf(stages ...[]string) agent.Plan {
-	plan := agent.Plan{Chain: "chain"}
+func planOf(stages ...[]string) plan.Plan {
+	p := plan.Plan{Chain: "chain"}
 	for i, types := range stages {
-		stage := agent.StagePlan{Name: fmt.Sprintf("s%d", i+1), SuccessPolicy: agent.SuccessAny}
+		stage := plan.Stage{Name: fmt.Sprintf("s%d", i+1), SuccessPolicy: plan.SuccessAny}
 		for n, typ := range types {
-			a := agent.AgentPlan{Name: string(rune('A' + n)), Type: typ, MaxIterations: 3, Providers: []agent.Provider{{Model: "m"}}}
+			a := plan.Agent{Name: string(rune('A' + n)), Type: typ, MaxIterations: 3, Providers: []plan.Provider{{Model: "m"}}}
 			if typ == "synthesis" {
 				a.Name = "Syn"
 				stage.Synthesis = &a
@@ -237,7 +238,7 @@ func planOf(stages ...[]string) agent.Plan {
 			}
 			stage.Agents = append(stage.Agents, a)
 		}
-		plan.Stages = append(plan.Stages, stage)
+		p.Stages = append(p.Stages, stage)
 	}
-	return plan
+	return p
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // preProcess runs the hook before the stage's agents; ok = they may start. What it
@@ -53,7 +54,7 @@ func (r *stageRun) postProcess(ctx workflow.Context) {
 func (r *stageRun) hookRef(execution string) activities.Ref {
 	ref := activities.Ref{Investigation: r.in.Investigation, Execution: execution, Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index}
 	if r.in.Stage.Synthesis != nil {
-		ref.Agent = agent.SynthesisIndex
+		ref.Agent = plan.SynthesisIndex
 	}
 	return ref
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
@@ -17,7 +18,7 @@ import (
 type interrupt struct {
 	Interrupt
 	index  int // of the stage that asked
-	rule   agent.Interrupt
+	rule   plan.Interrupt
 	answer *Answer
 	closed bool // answered, expired, or nobody waits any more
 }
@@ -74,7 +75,7 @@ const maxAsked = 100
 // maxQuestion bounds a question, in bytes of JSON: it is in the status.
 const maxQuestion = 4 << 10
 
-func (r *investigationRun) rule(kind route.Ask) agent.Interrupt {
+func (r *investigationRun) rule(kind route.Ask) plan.Interrupt {
 	rules := r.state.Resolved.Skeleton.Interrupts
 	switch kind {
 	case route.Confirmation:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/route"
 )
@@ -34,8 +35,8 @@ type investigationState struct {
 	Results     []stageResult     `json:"results,omitempty"`
 	Answers     []activities.Note `json:"answers,omitempty"`
 	Asked       int               `json:"asked,omitempty"` // questions so far
-	Extended    agent.Extension   `json:"extended,omitzero"`
-	Longer      agent.Duration    `json:"longer,omitempty"` // by so much the time was extended
+	Extended    plan.Extension    `json:"extended,omitzero"`
+	Longer      plan.Duration     `json:"longer,omitempty"` // by so much the time was extended
 	Usage       agent.Usage       `json:"usage"`
 	Steering    Steering          `json:"steering"`
 	Letters     int               `json:"letters,omitempty"` // that people have written to agents

@@ -18,6 +18,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 func investigate(t *testing.T, env *testsuite.TestWorkflowEnvironment) (result InvestigationResult) {
@@ -98,7 +99,7 @@ func TestEndsThatKeepWhatWasDone(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := &fake{plan: planOf([]string{"default"}, []string{"default"})}
-			f.plan.Timeout = agent.Duration(tt.limit)
+			f.plan.Timeout = plan.Duration(tt.limit)
 			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
 				if in.Ref.Execution == "s2/A" {
 					return ask("slow"), nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // IteratingAgent is one execution of an agent that loops over model calls and
@@ -37,7 +38,7 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 		switch {
 		case r.steering.Concluding:
 			return r.concludeNow(ctx)
-		case r.spent() && r.in.Agent.OnLimit != agent.OnLimitError:
+		case r.spent() && r.in.Agent.OnLimit != plan.OnLimitError:
 			return r.conclude(ctx, activities.Input{Kind: activities.InputLimit}, agent.StopMaxIterations)
 		case !r.turns && workflow.GetInfo(ctx).GetContinueAsNewSuggested():
 			return AgentResult{}, r.continueAsNew(ctx)
@@ -113,7 +114,7 @@ func (r iteratingRun) listTools(ctx workflow.Context) {
 }
 
 // list has one server's catalogue put into the store; false if it is not there.
-func (r iteratingRun) list(ctx workflow.Context, server agent.ServerSkeleton) (listed bool) {
+func (r iteratingRun) list(ctx workflow.Context, server plan.ServerSkeleton) (listed bool) {
 	var out activities.ListToolsOut
 	err := tried(ctx, func(last bool) error {
 		in := activities.ListToolsIn{Ref: r.in.Ref, Server: server.Name, Last: last}
@@ -126,7 +127,7 @@ func (r iteratingRun) list(ctx workflow.Context, server agent.ServerSkeleton) (l
 }
 
 // unlisted are the servers that could not be asked for their tools.
-func (r iteratingRun) unlisted() (out []agent.ServerSkeleton) {
+func (r iteratingRun) unlisted() (out []plan.ServerSkeleton) {
 	for _, server := range r.in.Agent.Servers {
 		if slices.Contains(r.state.Unlisted, server.Name) {
 			out = append(out, server)

@@ -6,11 +6,12 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // TaskQueue is where workflows, model calls and the tools of the main group run.
-const TaskQueue = agent.MainQueue
+const TaskQueue = plan.MainQueue
 
 // TypeConversation is the workflow type of a durable thread with an agent.
 const TypeConversation = "Conversation"
@@ -108,9 +109,9 @@ const UpdateExtendBudget = "extend_budget"
 // ExtendBudget is what is added to the bounds of an investigation. What has no
 // bound gets none.
 type ExtendBudget struct {
-	agent.Extension
-	Duration agent.Duration `json:"duration,omitempty"`
-	By       string         `json:"by,omitempty"`
+	plan.Extension
+	Duration plan.Duration `json:"duration,omitempty"`
+	By       string        `json:"by,omitempty"`
 }
 
 // Budget is what bounds an investigation; 0 = nothing does.
@@ -246,11 +247,11 @@ const maxID = 800
 
 // StageInput starts a stage.
 type StageInput struct {
-	Investigation string              `json:"investigation"`
-	Plan          string              `json:"plan"`
-	Data          string              `json:"data,omitempty"` // see activities.Ref
-	Index         int                 `json:"index"`
-	Stage         agent.StageSkeleton `json:"stage"`
+	Investigation string             `json:"investigation"`
+	Plan          string             `json:"plan"`
+	Data          string             `json:"data,omitempty"` // see activities.Ref
+	Index         int                `json:"index"`
+	Stage         plan.StageSkeleton `json:"stage"`
 	// Prior are the results of the stages before this one, Earlier those of earlier
 	// passes, and Notes what people answered.
 	Prior    []activities.Source `json:"prior,omitempty"`
@@ -295,7 +296,7 @@ type AgentSummary = record.AgentSummary
 // AgentInput starts an execution.
 type AgentInput struct {
 	Ref      activities.Ref      `json:"ref"`
-	Agent    agent.AgentSkeleton `json:"agent"`
+	Agent    plan.AgentSkeleton  `json:"agent"`
 	Prior    []activities.Source `json:"prior,omitempty"`
 	Earlier  []activities.Source `json:"earlier,omitempty"`
 	Notes    []activities.Note   `json:"notes,omitempty"`
@@ -380,10 +381,10 @@ type Status struct {
 	Answers []activities.Note `json:"answers,omitempty"`
 	// Bounds are those in force, and where they come from; Budget is what is left of
 	// them to raise while the investigation runs.
-	Bounds []agent.Bound `json:"bounds,omitempty"`
-	Budget *Budget       `json:"budget,omitempty"` // nil: nothing bounds it
-	Pass   int           `json:"pass,omitempty"`   // from 1
-	Hops   int           `json:"hops,omitempty"`   // stages that were started
+	Bounds []plan.Bound `json:"bounds,omitempty"`
+	Budget *Budget      `json:"budget,omitempty"` // nil: nothing bounds it
+	Pass   int          `json:"pass,omitempty"`   // from 1
+	Hops   int          `json:"hops,omitempty"`   // stages that were started
 	// Outputs are what the stages of this pass hand on, by their output keys.
 	Outputs map[string]Output `json:"outputs,omitempty"`
 	// History are the newest 200 stages that have ended, in that order, and Errors

@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Every timeout and retry policy of Inquest is in this file.
@@ -90,7 +90,7 @@ func codeOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-func generateOptions(ctx workflow.Context, t agent.Timeouts, summary string) workflow.Context {
+func generateOptions(ctx workflow.Context, t plan.Timeouts, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ScheduleToCloseTimeout: Patience,
 		StartToCloseTimeout:    2*orDefault(t.Iteration.D(), defaultIteration) + grace, // Generate keeps to the iteration's time itself
@@ -101,7 +101,7 @@ func generateOptions(ctx workflow.Context, t agent.Timeouts, summary string) wor
 	})
 }
 
-func toolOptions(ctx workflow.Context, t agent.Timeouts, call activities.Call) workflow.Context {
+func toolOptions(ctx workflow.Context, t plan.Timeouts, call activities.Call) workflow.Context {
 	options := workflow.ActivityOptions{
 		TaskQueue:              call.Queue,
 		ScheduleToCloseTimeout: Patience,
@@ -144,7 +144,7 @@ func statusOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-func listOptions(ctx workflow.Context, t agent.Timeouts, server agent.ServerSkeleton) workflow.Context {
+func listOptions(ctx workflow.Context, t plan.Timeouts, server plan.ServerSkeleton) workflow.Context {
 	options := workflow.ActivityOptions{
 		TaskQueue:              server.TaskQueue,
 		ScheduleToCloseTimeout: Patience,

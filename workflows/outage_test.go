@@ -11,12 +11,13 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // away is a provider's error as Generate returns it.
 func away(errorType string, after time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions("p: "+errorType, errorType, temporal.ApplicationErrorOptions{
-		NonRetryable: true, Details: []any{activities.Trouble{Provider: "p", RetryAfter: agent.Duration(after)}},
+		NonRetryable: true, Details: []any{activities.Trouble{Provider: "p", RetryAfter: plan.Duration(after)}},
 	})
 }
 
@@ -34,7 +35,7 @@ func waitsOut(t *testing.T, change func(*AgentInput), fail func(since time.Durat
 	f := &fake{}
 	env := newEnv(t, f)
 	in := agentInput(agent.Iterating, 3)
-	in.Agent.Timeouts.Agent = agent.Duration(10 * time.Minute)
+	in.Agent.Timeouts.Agent = plan.Duration(10 * time.Minute)
 	if change != nil {
 		change(&in)
 	}
@@ -218,8 +219,8 @@ func TestConcludeDuringAnOutage(t *testing.T) {
 func TestOutageIsNobodysTime(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}
-	f.plan.Timeout = agent.Duration(30 * time.Minute)
-	f.plan.Stages[0].Timeout = agent.Duration(20 * time.Minute)
+	f.plan.Timeout = plan.Duration(30 * time.Minute)
+	f.plan.Stages[0].Timeout = plan.Duration(20 * time.Minute)
 	env := newEnv(t, f)
 	start := env.Now()
 	f.model = func(activities.GenerateIn) (activities.GenerateOut, error) {
@@ -255,7 +256,7 @@ func TestTimeIsUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fake{plan: planOf([]string{"default"}, []string{"default"})}
-			f.plan.Timeout = agent.Duration(10 * time.Minute)
+			f.plan.Timeout = plan.Duration(10 * time.Minute)
 			f.plan.Stages[0].Agents[0].MaxIterations = 100
 			env := newEnv(t, f)
 			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -40,7 +41,7 @@ type stageRun struct {
 
 // member is an agent of the stage and its execution.
 type member struct {
-	plan    agent.AgentSkeleton
+	plan    plan.AgentSkeleton
 	ref     activities.Ref
 	child   *child
 	result  AgentResult
@@ -60,8 +61,8 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 		return r.result, err
 	}
 	if r.preProcess(work) {
-		for n, plan := range r.in.Stage.Agents {
-			r.agents = append(r.agents, r.launch(work, n, plan, nil))
+		for n, p := range r.in.Stage.Agents {
+			r.agents = append(r.agents, r.launch(work, n, p, nil))
 		}
 		r.early = nil
 		r.wait(ctx, r.agents)
@@ -89,15 +90,15 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 }
 
 // launch starts an execution. What people asked for before it started goes with it.
-func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton, peers []activities.Peer) *member {
+func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, peers []activities.Peer) *member {
 	r.family.afterReset(ctx)
-	m := &member{plan: plan, ref: activities.Ref{
-		Investigation: r.in.Investigation, Execution: executionName(r.in.Stage.Name, plan.Name),
+	m := &member{plan: p, ref: activities.Ref{
+		Investigation: r.in.Investigation, Execution: executionName(r.in.Stage.Name, p.Name),
 		Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index, Agent: n,
 	}}
 	steering := r.steering
 	for _, sig := range r.early {
-		if !sig.isFor(plan) {
+		if !sig.isFor(p) {
 			continue
 		}
 		if steering.apply(sig); sig.heartbeats() {
@@ -105,11 +106,11 @@ func (r *stageRun) launch(ctx workflow.Context, n int, plan agent.AgentSkeleton,
 		}
 	}
 	input := AgentInput{
-		Ref: m.ref, Agent: plan, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
+		Ref: m.ref, Agent: p, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
 		Steering: steering, Reserve: r.result.Bound != "",
 	}
-	summary := strings.TrimSuffix(plan.Name+" · "+plan.Model(0), " · ")
-	m.child = r.family.start(ctx, m.ref.Execution, summary, patterns[plan.Pattern], input)
+	summary := strings.TrimSuffix(p.Name+" · "+p.Model(0), " · ")
+	m.child = r.family.start(ctx, m.ref.Execution, summary, patterns[p.Pattern], input)
 	return m
 }
 
@@ -205,7 +206,7 @@ func (r *stageRun) judge() {
 	if len(done) > 0 {
 		r.result.Result, r.result.Bound = done[0].ref.Execution, done[len(done)-1].result.Bound
 	}
-	if len(done) == len(r.agents) || len(done) > 0 && r.in.Stage.SuccessPolicy != agent.SuccessAll {
+	if len(done) == len(r.agents) || len(done) > 0 && r.in.Stage.SuccessPolicy != plan.SuccessAll {
 		r.result.Status, r.result.Outcome, r.result.Partial = agent.StatusCompleted, done[0].result.Outcome, done[0].result.Partial
 		return
 	}
@@ -253,7 +254,7 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 			Execution: m.ref.Execution, Agent: m.plan.Name, Status: m.result.Status, Error: clip(m.result.Error, 500),
 		})
 	}
-	joined := r.launch(ctx, agent.SynthesisIndex, *r.in.Stage.Synthesis, peers)
+	joined := r.launch(ctx, plan.SynthesisIndex, *r.in.Stage.Synthesis, peers)
 	r.agents = append(r.agents, joined)
 	r.teller.changed()
 	r.wait(ctx, []*member{joined})
@@ -300,9 +301,9 @@ func (r *stageRun) handle(ctx workflow.Context, sig signal) (t Taken, why string
 			t.For = append(t.For, m.ref.Execution)
 		}
 	}
-	for _, plan := range r.toCome() {
-		if sig.isFor(plan) {
-			t.For = append(t.For, executionName(r.in.Stage.Name, plan.Name))
+	for _, p := range r.toCome() {
+		if sig.isFor(p) {
+			t.For = append(t.For, executionName(r.in.Stage.Name, p.Name))
 		}
 	}
 	if len(r.toCome()) > 0 {
@@ -315,7 +316,7 @@ func (r *stageRun) handle(ctx workflow.Context, sig signal) (t Taken, why string
 }
 
 // toCome are the agents that start once the stage's hook has ended.
-func (r *stageRun) toCome() []agent.AgentSkeleton {
+func (r *stageRun) toCome() []plan.AgentSkeleton {
 	if r.result.Status != "" {
 		return nil
 	}

@@ -11,18 +11,19 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // stageInput is a stage with one agent for each letter.
-func stageInput(names string, policy agent.SuccessPolicy, synthesis bool) StageInput {
-	in := StageInput{Investigation: "inv", Plan: "plan", Stage: agent.StageSkeleton{Name: "s", SuccessPolicy: policy}}
+func stageInput(names string, policy plan.SuccessPolicy, synthesis bool) StageInput {
+	in := StageInput{Investigation: "inv", Plan: "plan", Stage: plan.StageSkeleton{Name: "s", SuccessPolicy: policy}}
 	for _, name := range names {
-		in.Stage.Agents = append(in.Stage.Agents, agent.AgentSkeleton{
+		in.Stage.Agents = append(in.Stage.Agents, plan.AgentSkeleton{
 			Name: string(name), Pattern: agent.Iterating, Models: []string{"m"}, MaxIterations: 3,
 		})
 	}
 	if synthesis {
-		in.Stage.Synthesis = &agent.AgentSkeleton{Name: "Syn", Pattern: agent.SingleShot, Models: []string{"m"}, MaxIterations: 1}
+		in.Stage.Synthesis = &plan.AgentSkeleton{Name: "Syn", Pattern: agent.SingleShot, Models: []string{"m"}, MaxIterations: 1}
 	}
 	return in
 }
@@ -33,18 +34,18 @@ func TestStagePolicy(t *testing.T) {
 		name      string
 		agents    string
 		fail      string // agents whose model refuses
-		policy    agent.SuccessPolicy
+		policy    plan.SuccessPolicy
 		synthesis bool
 		status    agent.Status
 		result    string
 	}{
-		{"one agent", "A", "", agent.SuccessAny, false, agent.StatusCompleted, "s/A"},
-		{"one agent fails", "A", "A", agent.SuccessAny, false, agent.StatusFailed, ""},
-		{"any of two", "AB", "A", agent.SuccessAny, true, agent.StatusCompleted, "s/Syn"},
-		{"all of two", "AB", "A", agent.SuccessAll, true, agent.StatusFailed, "s/B"},
-		{"all succeed", "AB", "", agent.SuccessAll, true, agent.StatusCompleted, "s/Syn"},
-		{"none succeeds", "AB", "AB", agent.SuccessAny, true, agent.StatusFailed, ""},
-		{"synthesis fails", "AB", "Syn", agent.SuccessAny, true, agent.StatusFailed, "s/A"},
+		{"one agent", "A", "", plan.SuccessAny, false, agent.StatusCompleted, "s/A"},
+		{"one agent fails", "A", "A", plan.SuccessAny, false, agent.StatusFailed, ""},
+		{"any of two", "AB", "A", plan.SuccessAny, true, agent.StatusCompleted, "s/Syn"},
+		{"all of two", "AB", "A", plan.SuccessAll, true, agent.StatusFailed, "s/B"},
+		{"all succeed", "AB", "", plan.SuccessAll, true, agent.StatusCompleted, "s/Syn"},
+		{"none succeeds", "AB", "AB", plan.SuccessAny, true, agent.StatusFailed, ""},
+		{"synthesis fails", "AB", "Syn", plan.SuccessAny, true, agent.StatusFailed, "s/A"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,7 +79,7 @@ func TestSynthesisSeesEveryAgent(t *testing.T) {
 		return say("x"), nil
 	}}
 	env := newEnv(t, f)
-	env.ExecuteWorkflow(Stage, stageInput("AB", agent.SuccessAny, true))
+	env.ExecuteWorkflow(Stage, stageInput("AB", plan.SuccessAny, true))
 	want := []activities.Peer{
 		{Execution: "s/A", Agent: "A", Status: agent.StatusFailed, Error: "refused"},
 		{Execution: "s/B", Agent: "B", Status: agent.StatusCompleted},
@@ -98,8 +99,8 @@ func TestStageTimeoutKeepsTheAgentsThatFinished(t *testing.T) {
 	}}
 	env := newEnv(t, f)
 	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
-	in := stageInput("AB", agent.SuccessAny, false)
-	in.Stage.Timeout = agent.Duration(time.Minute)
+	in := stageInput("AB", plan.SuccessAny, false)
+	in.Stage.Timeout = plan.Duration(time.Minute)
 	env.ExecuteWorkflow(Stage, in)
 	var got StageResult
 	endOf(t, env, &got)
@@ -114,7 +115,7 @@ func TestUniformEndIsKept(t *testing.T) {
 	env := newEnv(t, f)
 	env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(time.Hour).Return(activities.CallToolOut{}, nil)
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
-	env.ExecuteWorkflow(Stage, stageInput("AB", agent.SuccessAny, true))
+	env.ExecuteWorkflow(Stage, stageInput("AB", plan.SuccessAny, true))
 	var got StageResult
 	endOf(t, env, &got)
 	if got.Status != agent.StatusCancelled || len(f.saved) != 1 {
@@ -143,7 +144,7 @@ func TestGuidanceForAStageItself(t *testing.T) {
 		env.SignalWorkflow(SignalGuide, Guide{Text: "x", Agent: "Z"})
 		env.SignalWorkflow(SignalGuide, Guide{Text: "x"})
 	}, 5*time.Minute)
-	in := stageInput("A", agent.SuccessAny, false)
+	in := stageInput("A", plan.SuccessAny, false)
 	in.Stage.Agents[0].Heartbeats = true
 	env.ExecuteWorkflow(Stage, in)
 	want := []activities.PostIn{{Investigation: "inv", Plan: "plan", Source: "s", Ordinal: 1, Stages: []string{"s"}, Text: []byte("x")}}

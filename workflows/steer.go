@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // handle takes in a signal of the investigation and sends it down to the stages
@@ -67,10 +68,10 @@ func (r *investigationRun) guide(ctx workflow.Context, sig signal) (t Taken, why
 }
 
 // maySleep: it pauses its heartbeats, and is woken.
-func maySleep(a agent.AgentSkeleton) bool { return a.Heartbeats }
+func maySleep(a plan.AgentSkeleton) bool { return a.Heartbeats }
 
 // readsMail: it asks a model, which is told what people say.
-func readsMail(a agent.AgentSkeleton) bool {
+func readsMail(a plan.AgentSkeleton) bool {
 	return !a.Mock && (a.Pattern == agent.Iterating || a.Pattern == agent.SingleShot)
 }
 
@@ -107,12 +108,12 @@ func (r *investigationRun) forward(ctx workflow.Context, sig signal) (delivered 
 func (s signal) everybody() bool { return s.Stage == "" && s.Agent == "" }
 
 // concerns: the signal is for the stage, or an agent of it.
-func (s signal) concerns(stage agent.StageSkeleton) bool {
+func (s signal) concerns(stage plan.StageSkeleton) bool {
 	return (s.Stage == "" || s.Stage == stage.Name) && (s.Agent == "" || hasAgent(stage, s.Agent))
 }
 
 // isFor: the signal is for the agent.
-func (s signal) isFor(a agent.AgentSkeleton) bool {
+func (s signal) isFor(a plan.AgentSkeleton) bool {
 	return (s.Agent == "" || s.Agent == a.Name) && (!s.heartbeats() || maySleep(a))
 }
 
@@ -135,7 +136,7 @@ func (s signal) target() string {
 // concerned is an agent at work that a signal is for.
 type concerned struct {
 	execution string
-	agent     agent.AgentSkeleton
+	agent     plan.AgentSkeleton
 }
 
 // concerned are the agents at work that a signal is for.
@@ -206,12 +207,12 @@ func (r *investigationRun) toJoin(sig signal) bool {
 }
 
 // joins: the agent joins the work of the stage's others.
-func joins(stage agent.StageSkeleton, name string) bool {
+func joins(stage plan.StageSkeleton, name string) bool {
 	return stage.Synthesis != nil && stage.Synthesis.Name == name
 }
 
-func hasAgent(stage agent.StageSkeleton, name string) bool {
-	return joins(stage, name) || slices.ContainsFunc(stage.Agents, func(a agent.AgentSkeleton) bool { return a.Name == name })
+func hasAgent(stage plan.StageSkeleton, name string) bool {
+	return joins(stage, name) || slices.ContainsFunc(stage.Agents, func(a plan.AgentSkeleton) bool { return a.Name == name })
 }
 
 // notices counts what a workflow has put into the transcript itself.

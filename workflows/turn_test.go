@@ -14,10 +14,11 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // hourly is an agent that is called when nobody has spoken for an hour.
-var hourly = agent.AgentSkeleton{Heartbeats: true, HeartbeatInterval: agent.Duration(time.Hour)}
+var hourly = plan.AgentSkeleton{Heartbeats: true, HeartbeatInterval: plan.Duration(time.Hour)}
 
 // at records when the model is called, in minutes after the beginning.
 func (c *talk) at() *[]int {
@@ -79,7 +80,7 @@ func (c *talk) signalAt(at time.Duration, name string, payload any) {
 func TestNoHeartbeatsInATurn(t *testing.T) {
 	t.Parallel()
 	c := newTalk(t, hourly)
-	c.f.speaker.ApprovalTimeout = agent.Duration(5 * time.Hour)
+	c.f.speaker.ApprovalTimeout = plan.Duration(5 * time.Hour)
 	c.f.model = script(askApproval("a"), say("x"))
 	timers := 0
 	c.SetOnTimerScheduledListener(func(string, time.Duration) { timers++ })
@@ -95,7 +96,7 @@ func TestNoHeartbeatsInATurn(t *testing.T) {
 // without another turn, and a pause is still one.
 func TestConversationContinuesAsNew(t *testing.T) {
 	t.Parallel()
-	c := newTalk(t, agent.AgentSkeleton{})
+	c := newTalk(t, plan.AgentSkeleton{})
 	c.say(time.Minute, "first")
 	c.signalAt(time.Hour, SignalPause, nil)
 	c.signalAt(time.Hour, SignalGuide, Guide{Text: "be brief"})
@@ -114,8 +115,8 @@ func TestConversationContinuesAsNew(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	next := newTalk(t, agent.AgentSkeleton{})
-	next.f.speaker = agent.AgentSkeleton{Name: "another"} // nobody looks at the configuration again
+	next := newTalk(t, plan.AgentSkeleton{})
+	next.f.speaker = plan.AgentSkeleton{Name: "another"} // nobody looks at the configuration again
 	next.SetContinuedExecutionRunID("first")
 	next.say(time.Minute, "first")
 	next.say(2*time.Minute, "second")
@@ -136,7 +137,7 @@ func TestConversationContinuesAsNew(t *testing.T) {
 // A conversation that is closed when it would continue as new is closed.
 func TestClosedWhenItWouldContinue(t *testing.T) {
 	t.Parallel()
-	c := newTalk(t, agent.AgentSkeleton{})
+	c := newTalk(t, plan.AgentSkeleton{})
 	c.f.model = script(askApproval("a"), say("x")) // the turn takes an hour
 	c.say(time.Minute, "hello")
 	c.RegisterDelayedCallback(func() { c.SetContinueAsNewSuggested(true) }, 10*time.Minute)
@@ -150,7 +151,7 @@ func TestClosedWhenItWouldContinue(t *testing.T) {
 // Who has spoken is answered when the conversation is cancelled.
 func TestCancelledInATurn(t *testing.T) {
 	t.Parallel()
-	c := newTalk(t, agent.AgentSkeleton{})
+	c := newTalk(t, plan.AgentSkeleton{})
 	c.f.model = script(askApproval("a"), say("x"))
 	c.say(time.Minute, "hello")
 	c.RegisterDelayedCallback(c.CancelWorkflow, 2*time.Minute)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 func TestMostUrgent(t *testing.T) {
@@ -179,7 +180,7 @@ func TestRefusedIsAStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fake{resolve: func(context.Context) error {
-				known := activities.ResolveOut{SearchAttributes: listed, Skeleton: agent.Skeleton{Chain: "lob"}}
+				known := activities.ResolveOut{SearchAttributes: listed, Skeleton: plan.Skeleton{Chain: "lob"}}
 				return temporal.NewNonRetryableApplicationError(`no chain "lob"`, activities.ErrorInvalidRequest, nil, known)
 			}}
 			env := newEnv(t, f)

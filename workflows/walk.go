@@ -10,13 +10,14 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
 // stageChild is a stage that runs.
 type stageChild struct {
 	index   int
-	plan    agent.StageSkeleton // with the name of this run
+	plan    plan.StageSkeleton // with the name of this run
 	in      StageInput
 	child   *child
 	waiting Waiting // what its agents wait for
@@ -26,7 +27,7 @@ type stageChild struct {
 
 // agents are those of the stage that have begun: a synthesis does once all that it
 // joins have ended.
-func (s *stageChild) agents() []agent.AgentSkeleton {
+func (s *stageChild) agents() []plan.AgentSkeleton {
 	if all := s.plan.Agents; s.plan.Synthesis == nil || len(s.waiting.Ended) < len(all) {
 		return all
 	}
@@ -89,19 +90,19 @@ func (r *investigationRun) afterReset(ctx workflow.Context) {
 
 // launch starts a stage.
 func (r *investigationRun) launch(ctx workflow.Context, n int) {
-	plan := r.state.Resolved.Skeleton.Stages[n]
+	p := r.state.Resolved.Skeleton.Stages[n]
 	r.state.Runs[n]++
 	order := 0
 	for _, runs := range r.state.Runs {
 		order += runs
 	}
 	if r.state.Runs[n] > 1 { // executions and records of each run are their own
-		plan.Name = fmt.Sprintf("%s#%d", plan.Name, r.state.Runs[n])
+		p.Name = fmt.Sprintf("%s#%d", p.Name, r.state.Runs[n])
 	}
 	r.state.Stages[n] = StageStatus{Name: r.state.Stages[n].Name, Status: agent.StatusRunning, Run: r.state.Runs[n]}
-	s := &stageChild{index: n, plan: plan, started: workflow.Now(ctx)}
+	s := &stageChild{index: n, plan: p, started: workflow.Now(ctx)}
 	in := StageInput{
-		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: n, Stage: plan,
+		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: n, Stage: p,
 		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: Steering{Paused: r.state.Steering.Paused},
 		Order: order, Run: r.state.Runs[n], Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(),
 	}
@@ -109,7 +110,7 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	s.in = in
 	r.running = append(r.running, s)
 	r.show(ctx)
-	s.child = r.family.start(ctx, plan.Name, plan.Name, Stage, in)
+	s.child = r.family.start(ctx, p.Name, p.Name, Stage, in)
 	// The stage says how it ended even if we were cancelled meanwhile.
 	wait, _ := workflow.NewDisconnectedContext(ctx)
 	workflow.Go(wait, func(ctx workflow.Context) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // outputs are what the runs of stages hand on, as JSON objects, by their names.
@@ -47,8 +48,8 @@ func TestPipeline(t *testing.T) {
 	one := []string{"default"}
 	tests := []struct {
 		name   string
-		stages func([]agent.StagePlan)
-		bounds agent.Bounds
+		stages func([]plan.Stage)
+		bounds plan.Bounds
 		says   map[string]string
 		want   string // the runs
 		status agent.Status
@@ -56,31 +57,31 @@ func TestPipeline(t *testing.T) {
 	}{
 		{
 			name: "a rule goes back", says: map[string]string{"s3": `{"ok":false}`, "s3#2": `{"ok":true}`},
-			stages: func(s []agent.StagePlan) {
-				s[2].Routing.Rules = []agent.Rule{{Condition: "ok", Value: []byte(`false`), Target: "s2"}}
+			stages: func(s []plan.Stage) {
+				s[2].Routing.Rules = []plan.Rule{{Condition: "ok", Value: []byte(`false`), Target: "s2"}}
 			},
 			want: "s1 s2 s3 s2#2 s3#2", status: agent.StatusCompleted, end: agent.EndCompleted,
 		},
 		{
 			name: "too many passes", says: map[string]string{"s2": `{"outcome":"replan"}`, "s2#2": `{"outcome":"replan"}`},
-			stages: func(s []agent.StagePlan) { s[1].Routing.LoopTarget = "s1" }, bounds: agent.Bounds{MaxPasses: 2},
+			stages: func(s []plan.Stage) { s[1].Routing.LoopTarget = "s1" }, bounds: plan.Bounds{MaxPasses: 2},
 			want: "s1 s2 s1#2 s2#2", status: agent.StatusCompleted, end: agent.EndMaxPasses,
 		},
 		{
 			name: "an end", says: map[string]string{"s1": `{"n":1.0}`},
-			stages: func(s []agent.StagePlan) {
-				s[0].Routing.Rules = []agent.Rule{{Condition: "n", Value: []byte(`1`), Target: "end"}}
+			stages: func(s []plan.Stage) {
+				s[0].Routing.Rules = []plan.Rule{{Condition: "n", Value: []byte(`1`), Target: "end"}}
 			},
 			want: "s1", status: agent.StatusCompleted, end: agent.EndCompleted,
 		},
 		{
 			name:   "in parallel",
-			stages: func(s []agent.StagePlan) { s[2].Routing.Requires = []string{"s1", "s2"} },
+			stages: func(s []plan.Stage) { s[2].Routing.Requires = []string{"s1", "s2"} },
 			want:   "s1 s2 s3", status: agent.StatusCompleted, end: agent.EndCompleted,
 		},
 		{
 			name: "a loop without a target", says: map[string]string{"s1": `{"outcome":"loop_back"}`},
-			stages: func([]agent.StagePlan) {}, want: "s1", status: agent.StatusFailed, end: agent.EndPolicyViolation,
+			stages: func([]plan.Stage) {}, want: "s1", status: agent.StatusFailed, end: agent.EndPolicyViolation,
 		},
 	}
 	for _, tt := range tests {
@@ -177,24 +178,24 @@ func TestInterrupts(t *testing.T) {
 	tests := []struct {
 		name   string
 		says   string // what s1 hands on
-		rules  agent.Interrupts
+		rules  plan.Interrupts
 		answer *Answer // after 20 minutes
 		want   string
 		end    agent.EndReason
 	}{
-		{"clarified", `{"outcome":"clarify","question":"which cluster?"}`, agent.Interrupts{}, &Answer{Text: "eu-1", By: "Ada"}, "s1 s1#2 s2", agent.EndCompleted},
-		{"resumes elsewhere", `{"outcome":"clarify"}`, agent.Interrupts{Clarification: agent.Interrupt{Resume: "s2"}}, &Answer{ID: "q1", Text: "eu-1"}, "s1 s2", agent.EndCompleted},
-		{"confirmed", `{"outcome":"confirm"}`, agent.Interrupts{Confirmation: agent.Interrupt{Resume: "s2"}}, &Answer{Approved: &yes}, "s1 s2", agent.EndCompleted},
-		{"not confirmed", `{"outcome":"confirm"}`, agent.Interrupts{}, &Answer{Approved: &no}, "s1", agent.EndDenied},
-		{"reviewed", `{"outcome":"confirm","interrupt":"agent_review"}`, agent.Interrupts{Review: agent.Interrupt{Resume: "s2"}}, &Answer{Decision: "fine"}, "s1 s2", agent.EndCompleted},
-		{"nobody answers", `{"outcome":"clarify"}`, agent.Interrupts{}, nil, "s1", agent.EndInterruptExpired},
-		{"nobody has to answer", `{"outcome":"clarify"}`, agent.Interrupts{Clarification: agent.Interrupt{Continue: true}}, nil, "s1 s1#2 s2", agent.EndCompleted},
+		{"clarified", `{"outcome":"clarify","question":"which cluster?"}`, plan.Interrupts{}, &Answer{Text: "eu-1", By: "Ada"}, "s1 s1#2 s2", agent.EndCompleted},
+		{"resumes elsewhere", `{"outcome":"clarify"}`, plan.Interrupts{Clarification: plan.Interrupt{Resume: "s2"}}, &Answer{ID: "q1", Text: "eu-1"}, "s1 s2", agent.EndCompleted},
+		{"confirmed", `{"outcome":"confirm"}`, plan.Interrupts{Confirmation: plan.Interrupt{Resume: "s2"}}, &Answer{Approved: &yes}, "s1 s2", agent.EndCompleted},
+		{"not confirmed", `{"outcome":"confirm"}`, plan.Interrupts{}, &Answer{Approved: &no}, "s1", agent.EndDenied},
+		{"reviewed", `{"outcome":"confirm","interrupt":"agent_review"}`, plan.Interrupts{Review: plan.Interrupt{Resume: "s2"}}, &Answer{Decision: "fine"}, "s1 s2", agent.EndCompleted},
+		{"nobody answers", `{"outcome":"clarify"}`, plan.Interrupts{}, nil, "s1", agent.EndInterruptExpired},
+		{"nobody has to answer", `{"outcome":"clarify"}`, plan.Interrupts{Clarification: plan.Interrupt{Continue: true}}, nil, "s1 s1#2 s2", agent.EndCompleted},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := &fake{plan: planOf([]string{"default"}, []string{"default"}), output: outputs(t, map[string]string{"s1": tt.says})}
-			f.plan.Interrupts, f.plan.Timeout = tt.rules, agent.Duration(time.Minute) // waiting for people does not count
+			f.plan.Interrupts, f.plan.Timeout = tt.rules, plan.Duration(time.Minute) // waiting for people does not count
 			env := newEnv(t, f)
 			env.RegisterDelayedCallback(func() {
 				if s := statusOf(t, env); len(s.Questions) != 1 || !strings.Contains(s.WaitingFor, "answer 1 question") {

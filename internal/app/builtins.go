@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
@@ -20,10 +20,10 @@ type builtins struct {
 
 // tools are the built-in tools that there are for an agent; which of them it is
 // offered is the policy's to say.
-func (b builtins) tools(plan agent.AgentPlan) []builtin.Tool {
+func (b builtins) tools(p plan.Agent) []builtin.Tool {
 	tools := []builtin.Tool{builtin.ReadResult(b.results), builtin.PauseHeartbeats()}
-	if plan.Shell != nil {
-		tools = append(tools, builtin.Shell(*plan.Shell, b.keeper...))
+	if p.Shell != nil {
+		tools = append(tools, builtin.Shell(*p.Shell, b.keeper...))
 	}
 	return append(tools, b.code...)
 }
@@ -34,17 +34,17 @@ func (b builtins) has(name string) bool {
 }
 
 // Specs lists them, and the tools of the memory, whose calls are the store's to journal.
-func (b builtins) Specs(plan agent.AgentPlan) []tool.Spec {
+func (b builtins) Specs(p plan.Agent) []tool.Spec {
 	var specs []tool.Spec
-	for _, t := range b.tools(plan) {
+	for _, t := range b.tools(p) {
 		specs = append(specs, t.Spec)
 	}
 	return append(specs, memory.Specs()...)
 }
 
 // Call runs one of them.
-func (b builtins) Call(ctx context.Context, plan agent.AgentPlan, call tool.Call) (tool.Result, error) {
-	for _, t := range b.tools(plan) {
+func (b builtins) Call(ctx context.Context, p plan.Agent, call tool.Call) (tool.Result, error) {
+	for _, t := range b.tools(p) {
 		if t.Spec.Name != call.Name {
 			continue
 		}

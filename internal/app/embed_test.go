@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
@@ -31,11 +32,11 @@ func TestEmbeddedConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := c.Plan(agent.PlanRequest{Chain: "c"})
+	p, err := c.Plan(plan.Request{Chain: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	clerk := plan.Stages[0].Agents[0]
+	clerk := p.Stages[0].Agents[0]
 	row, _ := agent.LookupType(clerk.Type)
 	var names []string
 	for _, spec := range tool.NewPolicy(nil).Tools(row, clerk, nil, builtins{code: opts.embedding().Tools}.Specs(clerk)).Offered() {
@@ -46,7 +47,7 @@ func TestEmbeddedConfiguration(t *testing.T) {
 	}
 
 	// Our sample's server is one of our programs: another one is never started in its place.
-	_, err = c.Plan(agent.PlanRequest{AlertType: "sample-incident"})
+	_, err = c.Plan(plan.Request{AlertType: "sample-incident"})
 	if err == nil || !strings.Contains(err.Error(), "variable INQUEST_EXECUTABLE is not set") {
 		t.Errorf("got %v", err)
 	}

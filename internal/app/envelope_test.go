@@ -21,6 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -38,7 +39,7 @@ type words struct {
 	said int
 }
 
-func (w *words) Client(agent.Provider, agent.Timeouts) (llm.Client, error) { return w, nil }
+func (w *words) Client(plan.Provider, plan.Timeouts) (llm.Client, error) { return w, nil }
 
 func (w *words) Generate(context.Context, llm.Request, func(llm.Delta)) (llm.Response, error) {
 	text := w.all[min(w.said, len(w.all)-1)]
@@ -84,7 +85,7 @@ func TestRecordSaysWhatTheQueryDid(t *testing.T) {
 		"says it has not": {stages: stages(stage("dig", config.Flow{}, "J")), says: []string{`{"outcome":"error","message":"nothing found"}`}, want: "failed tool_failed dig"},
 		"times out": {
 			stages: stages(stage("dig", config.Flow{}, "W"), stage("tell", config.Flow{}, "W")), slow: true,
-			change: func(c *config.Chain) { c.Timeout = agent.Duration(time.Minute) }, want: "timed_out timed_out dig tell",
+			change: func(c *config.Chain) { c.Timeout = plan.Duration(time.Minute) }, want: "timed_out timed_out dig tell",
 		},
 		"is cancelled": {
 			stages: stages(stage("dig", config.Flow{}, "W", "W"), stage("tell", config.Flow{}, "W")), slow: true,

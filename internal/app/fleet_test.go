@@ -22,6 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/devserver"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -44,7 +45,7 @@ func (o *older) Blob(ctx context.Context, hash string) ([]byte, error) {
 // oracle answers for all agents of a worker.
 type oracle struct{ calls atomic.Int32 }
 
-func (m *oracle) Client(agent.Provider, agent.Timeouts) (llm.Client, error) { return m, nil }
+func (m *oracle) Client(plan.Provider, plan.Timeouts) (llm.Client, error) { return m, nil }
 
 func (m *oracle) Generate(context.Context, llm.Request, func(llm.Delta)) (llm.Response, error) {
 	m.calls.Add(1)

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/gemini"
 	"github.com/inquest-dev/inquest/internal/llm/geminilegacy"
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 	"github.com/inquest-dev/inquest/internal/llm/scripted"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/sample"
 )
 
@@ -26,7 +26,7 @@ type models struct {
 }
 
 type clientKey struct {
-	provider agent.Provider
+	provider plan.Provider
 	idle     time.Duration
 }
 
@@ -36,7 +36,7 @@ func newModels(env config.Env, logger *slog.Logger) *models {
 
 // Client returns the client of a provider, which is the same one for every
 // model that the provider has.
-func (m *models) Client(p agent.Provider, timeouts agent.Timeouts) (llm.Client, error) {
+func (m *models) Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := clientKey{provider: p, idle: timeouts.StreamIdle.D()}
@@ -54,7 +54,7 @@ func (m *models) Client(p agent.Provider, timeouts agent.Timeouts) (llm.Client, 
 // samplePace is how fast the scripted model speaks: so that a person can follow.
 const samplePace = 12 * time.Millisecond
 
-func (m *models) build(p agent.Provider, idle time.Duration) (llm.Client, error) {
+func (m *models) build(p plan.Provider, idle time.Duration) (llm.Client, error) {
 	opts := llm.Options{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger}
 	switch p.Type {
 	case config.ProviderOpenAI, config.ProviderAzure:
@@ -77,7 +77,7 @@ func (m *models) build(p agent.Provider, idle time.Duration) (llm.Client, error)
 }
 
 // key reads a provider's key from the environment, at each call: it is kept nowhere.
-func (m *models) key(p agent.Provider) func() (string, error) {
+func (m *models) key(p plan.Provider) func() (string, error) {
 	return func() (string, error) {
 		if p.APIKeyEnv == "" {
 			return "", nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -50,9 +51,9 @@ type Rates interface {
 type ToolConfiguration interface {
 	Configuration
 	// AgentPlan resolves an agent's definition outside of any chain.
-	AgentPlan(name string) (agent.AgentPlan, error)
+	AgentPlan(name string) (plan.Agent, error)
 	// ToolPlan is the plan of nobody in particular, with every server.
-	ToolPlan() agent.AgentPlan
+	ToolPlan() plan.Agent
 }
 
 // Toolbox lists and runs tools outside of investigations, for people and programs,
@@ -109,23 +110,23 @@ func (noResults) Request(context.Context, string) ([]byte, error) { return nil, 
 // may use all that the configuration switches on.
 type user struct {
 	row  agent.Type
-	plan agent.AgentPlan
+	plan plan.Agent
 }
 
 // user finds an agent by its name; "" = nobody in particular. The error is a
 // *config.PlanError.
 func (b *Toolbox) user(name string) (user, error) {
 	if name == "" {
-		plan := b.config.ToolPlan()
+		p := b.config.ToolPlan()
 		row := agent.Type{Tools: []string{agent.ToolShell}}
 		for _, t := range b.builtins.code {
 			row.Tools = append(row.Tools, t.Spec.Name)
 		}
-		return user{row, plan}, nil
+		return user{row, p}, nil
 	}
-	plan, err := b.config.AgentPlan(name)
-	row, _ := agent.LookupType(plan.Type)
-	return user{row, plan}, err
+	p, err := b.config.AgentPlan(name)
+	row, _ := agent.LookupType(p.Type)
+	return user{row, p}, err
 }
 
 // List returns the tools that the policy offers to an agent, "" for all tools, of
@@ -193,7 +194,7 @@ func (b *Toolbox) set(u user, catalogues []tool.Catalogue) *tool.Set {
 const askPatience = 30 * time.Second
 
 // catalogues asks servers for their tools, all at once.
-func (b *Toolbox) catalogues(ctx context.Context, servers []agent.Server) (all []tool.Catalogue, unreached []error) {
+func (b *Toolbox) catalogues(ctx context.Context, servers []plan.Server) (all []tool.Catalogue, unreached []error) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	all, errs := make([]tool.Catalogue, len(servers)), make([]error, len(servers))
@@ -211,7 +212,7 @@ func (b *Toolbox) catalogues(ctx context.Context, servers []agent.Server) (all [
 }
 
 // list asks a server for its tools. What it says is masked as its results are.
-func (b *Toolbox) list(ctx context.Context, server agent.Server) ([]tool.Spec, error) {
+func (b *Toolbox) list(ctx context.Context, server plan.Server) ([]tool.Spec, error) {
 	masker, err := maskerOf(server.Masking)
 	if err != nil {
 		return nil, err
@@ -226,11 +227,11 @@ func (b *Toolbox) list(ctx context.Context, server agent.Server) ([]tool.Spec, e
 
 // serverOf finds the server of a tool among those of a user, in either spelling
 // of the tool's name.
-func (u user) serverOf(name string) (agent.Server, bool) {
+func (u user) serverOf(name string) (plan.Server, bool) {
 	for _, s := range u.plan.Servers {
 		if strings.HasPrefix(name, s.Name+".") || strings.HasPrefix(name, tool.WireName(s.Name+".")) {
 			return s, true
 		}
 	}
-	return agent.Server{}, false
+	return plan.Server{}, false
 }

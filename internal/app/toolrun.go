@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/activities"
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
@@ -87,7 +87,7 @@ func (c *ToolCall) Make(ctx context.Context) (tool.Result, error) {
 }
 
 // maskerOf is the masker of a masking; nil masks nothing.
-func maskerOf(masking *agent.Masking) (*mask.Masker, error) {
+func maskerOf(masking *plan.Masking) (*mask.Masker, error) {
 	if masking == nil {
 		return nil, nil
 	}

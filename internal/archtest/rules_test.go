@@ -24,6 +24,8 @@ var (
 var importRules = []importRule{
 	{in: []string{"internal/agent/..."}, only: []string{"std"},
 		why: "the vocabulary uses the standard library only"},
+	{in: []string{"internal/plan/..."}, only: []string{"std", "internal/agent"},
+		why: "a plan knows the vocabulary and nothing else"},
 	{in: []string{"workflows/..."}, never: []string{"internal/llm/...", "internal/tool/...", "internal/store/...", "internal/prompt/...", "config/...", "internal/app/..."},
 		why: "workflows decide and do no I/O"},
 	{in: []string{"activities/..."}, never: append([]string{"config/...", "workflows/...", "internal/app/..."}, adapters...),

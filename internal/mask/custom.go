@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Replacement is what a pattern of the configuration writes if it does not say.
@@ -23,12 +23,12 @@ type custom struct {
 }
 
 // Check says why a pattern of the configuration cannot be used; nil = it can.
-func Check(p agent.MaskPattern) error {
+func Check(p plan.MaskPattern) error {
 	_, err := compile(p)
 	return err
 }
 
-func compile(p agent.MaskPattern) (custom, error) {
+func compile(p plan.MaskPattern) (custom, error) {
 	if p.Pattern == "" {
 		return custom{}, errors.New("it is empty")
 	}

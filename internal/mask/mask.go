@@ -24,7 +24,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // ErrNotMasked: the text could not be masked, and must not be used.
@@ -47,7 +47,7 @@ type Masker struct {
 
 // New makes a masker. The error names every pattern that is unknown, and every
 // one that is not a regular expression.
-func New(m agent.Masking) (*Masker, error) {
+func New(m plan.Masking) (*Masker, error) {
 	out := &Masker{}
 	var errs []error
 	for _, name := range m.Patterns {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 var update = flag.Bool("update", false, "write what was masked into testdata")
@@ -108,9 +108,9 @@ func TestExpand(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	_, err := mask.New(agent.Masking{
+	_, err := mask.New(plan.Masking{
 		Patterns: []string{"password", "pasword"},
-		Custom:   []agent.MaskPattern{{Pattern: "a+"}, {Pattern: "(a"}, {Pattern: ""}, {Pattern: "a*"}},
+		Custom:   []plan.MaskPattern{{Pattern: "a+"}, {Pattern: "(a"}, {Pattern: ""}, {Pattern: "a*"}},
 	})
 	want := []string{
 		`unknown masking pattern "pasword"`, "custom masking pattern 2: error parsing regexp: missing closing ): `(a`",
@@ -130,7 +130,7 @@ func message(err error) string {
 
 func newMasker(t testing.TB, names ...string) *mask.Masker {
 	t.Helper()
-	m, err := mask.New(agent.Masking{Patterns: names})
+	m, err := mask.New(plan.Masking{Patterns: names})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // fragments are what the scanners look at, whole and in pieces.
@@ -26,11 +26,11 @@ var fragments = []string{
 func TestIdempotent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		custom := rapid.SliceOfN(rapid.SampledFrom([]agent.MaskPattern{
+		custom := rapid.SliceOfN(rapid.SampledFrom([]plan.MaskPattern{
 			{Pattern: `[A-Z]{4,}`}, {Pattern: `\S+@\S+`, Replacement: "***"}, {Pattern: `(x.)\w*`, Replacement: "${1}[MASKED_X]"},
 			{Pattern: `: .{4}`, Replacement: ": [MASKED]"}, {Pattern: `(?s)".*?"`, Replacement: `"-"`}, {Pattern: `a`, Replacement: "aa"},
 		}), 0, 2).Draw(r, "custom")
-		m, err := mask.New(agent.Masking{Patterns: rapid.SliceOf(rapid.SampledFrom(mask.Names())).Draw(r, "patterns"), Custom: custom})
+		m, err := mask.New(plan.Masking{Patterns: rapid.SliceOf(rapid.SampledFrom(mask.Names())).Draw(r, "patterns"), Custom: custom})
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -49,22 +49,22 @@ func TestCustom(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
-		patterns []agent.MaskPattern
+		patterns []plan.MaskPattern
 		in, want string
 	}{
-		{"default replacement", []agent.MaskPattern{{Pattern: `\d{3}-\d{4}`}}, "call 555-1234 now", "call [MASKED] now"},
-		{"group", []agent.MaskPattern{{Pattern: `(employee: )\w+`, Replacement: "${1}[MASKED_EMPLOYEE]"}}, "employee: bob1", "employee: [MASKED_EMPLOYEE]"},
-		{"matches its own marker", []agent.MaskPattern{{Pattern: `[A-Z_]{6,}`}}, "ID ABCDEFG, [MASKED_TOKEN]", "ID [MASKED], [MASKED_TOKEN]"},
-		{"matches the beginning of its marker", []agent.MaskPattern{{Pattern: `id: .{4}`, Replacement: "id: [MASKED]"}}, "id: abcd", "id: [MASKED]"},
-		{"before the built-in ones", []agent.MaskPattern{{Pattern: `S-\w+`, Replacement: "[MASKED_SERIAL]"}}, "password: S-12", "password: [MASKED_SERIAL]"},
-		{"in JSON, a number", []agent.MaskPattern{{Pattern: `^\d{9}$`}}, `{"n":123456789,"m":5}`, `{"n":"[MASKED]","m":5}`},
-		{"in JSON, a key and its value", []agent.MaskPattern{{Pattern: `"ssn": *"\d+"`, Replacement: `"ssn":"[MASKED]"`}}, `{"ssn":"12","m":5}`, `{"ssn":"[MASKED]","m":5}`},
-		{"several lines", []agent.MaskPattern{{Pattern: `(?s)<<.*?>>`}}, "a <<b\nc>> d", "a [MASKED] d"},
+		{"default replacement", []plan.MaskPattern{{Pattern: `\d{3}-\d{4}`}}, "call 555-1234 now", "call [MASKED] now"},
+		{"group", []plan.MaskPattern{{Pattern: `(employee: )\w+`, Replacement: "${1}[MASKED_EMPLOYEE]"}}, "employee: bob1", "employee: [MASKED_EMPLOYEE]"},
+		{"matches its own marker", []plan.MaskPattern{{Pattern: `[A-Z_]{6,}`}}, "ID ABCDEFG, [MASKED_TOKEN]", "ID [MASKED], [MASKED_TOKEN]"},
+		{"matches the beginning of its marker", []plan.MaskPattern{{Pattern: `id: .{4}`, Replacement: "id: [MASKED]"}}, "id: abcd", "id: [MASKED]"},
+		{"before the built-in ones", []plan.MaskPattern{{Pattern: `S-\w+`, Replacement: "[MASKED_SERIAL]"}}, "password: S-12", "password: [MASKED_SERIAL]"},
+		{"in JSON, a number", []plan.MaskPattern{{Pattern: `^\d{9}$`}}, `{"n":123456789,"m":5}`, `{"n":"[MASKED]","m":5}`},
+		{"in JSON, a key and its value", []plan.MaskPattern{{Pattern: `"ssn": *"\d+"`, Replacement: `"ssn":"[MASKED]"`}}, `{"ssn":"12","m":5}`, `{"ssn":"[MASKED]","m":5}`},
+		{"several lines", []plan.MaskPattern{{Pattern: `(?s)<<.*?>>`}}, "a <<b\nc>> d", "a [MASKED] d"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m, err := mask.New(agent.Masking{Patterns: []string{"password"}, Custom: tt.patterns})
+			m, err := mask.New(plan.Masking{Patterns: []string{"password"}, Custom: tt.patterns})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,23 +78,23 @@ func TestCustom(t *testing.T) {
 // A pattern that matches what it writes costs the lines that it finds, and no more.
 func TestWithheld(t *testing.T) {
 	t.Parallel()
-	doubles := agent.MaskPattern{Pattern: "b", Replacement: "bb"}
+	doubles := plan.MaskPattern{Pattern: "b", Replacement: "bb"}
 	tests := []struct {
 		name, in, want string
-		pattern        agent.MaskPattern
+		pattern        plan.MaskPattern
 	}{
 		{"a line", "one\r\nb secret\r\npassword: x\r\n", "one\r\n[MASKED_LINE]\r\npassword: [MASKED_PASSWORD]\r\n", doubles},
 		{"the only line", "b secret", "[MASKED_LINE]", doubles},
 		{"in JSON, a text", `{"a":"one","x":"one\nb secret\ntwo","n":[1,"b"]}`, `{"a":"one","x":"one\n[MASKED_LINE]\ntwo","n":[1,"[MASKED_LINE]"]}`, doubles},
-		{"in JSON, a number", `{"a":15}`, `{"a":"[MASKED_LINE]"}`, agent.MaskPattern{Pattern: "5", Replacement: "55"}},
-		{"in JSON, its structure", `{"a":1}`, `[MASKED_LINE]`, agent.MaskPattern{Pattern: `\{`, Replacement: "{{"}},
-		{"a pattern of line ends", "a\nb\n", "[MASKED_LINE]", agent.MaskPattern{Pattern: `\n`, Replacement: "\n\n"}},
-		{"a pattern that explodes", "b\na", "[MASKED_LINE]\na", agent.MaskPattern{Pattern: "b", Replacement: strings.Repeat("b", 1000)}},
+		{"in JSON, a number", `{"a":15}`, `{"a":"[MASKED_LINE]"}`, plan.MaskPattern{Pattern: "5", Replacement: "55"}},
+		{"in JSON, its structure", `{"a":1}`, `[MASKED_LINE]`, plan.MaskPattern{Pattern: `\{`, Replacement: "{{"}},
+		{"a pattern of line ends", "a\nb\n", "[MASKED_LINE]", plan.MaskPattern{Pattern: `\n`, Replacement: "\n\n"}},
+		{"a pattern that explodes", "b\na", "[MASKED_LINE]\na", plan.MaskPattern{Pattern: "b", Replacement: strings.Repeat("b", 1000)}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m, err := mask.New(agent.Masking{Patterns: []string{"password"}, Custom: []agent.MaskPattern{tt.pattern}})
+			m, err := mask.New(plan.Masking{Patterns: []string{"password"}, Custom: []plan.MaskPattern{tt.pattern}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +151,7 @@ func TestJSON(t *testing.T) {
 // A pattern that cuts through the structure leaves a text in JSON.
 func TestJSONStaysValid(t *testing.T) {
 	t.Parallel()
-	m, err := mask.New(agent.Masking{Custom: []agent.MaskPattern{{Pattern: `"a":"b",?`}}})
+	m, err := mask.New(plan.Masking{Custom: []plan.MaskPattern{{Pattern: `"a":"b",?`}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Nudge answers a reply that had neither text nor tool calls.
@@ -19,7 +20,7 @@ func Repair(problem string) string {
 }
 
 // Contract says at the end of a system prompt what the final text has to be; "" = anything.
-func Contract(c agent.Contract) string {
+func Contract(c plan.Contract) string {
 	if !c.Asks() {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // EnvelopeVersion is that of the envelopes that this program writes. Fields are only
@@ -19,13 +20,13 @@ type Envelope struct {
 	Version int    `json:"version"`
 	By      string `json:"by,omitempty"` // who asked for it
 	// Pending are the stages of the chain that have not run.
-	Pending     []string      `json:"pending,omitempty"`
-	Pass        int           `json:"pass,omitempty"`  // from 1
-	Hops        int           `json:"hops,omitempty"`  // stages that were started
-	Final       bool          `json:"final,omitempty"` // it is that of the end
-	Bounds      []agent.Bound `json:"bounds,omitempty"`
-	Answers     []Note        `json:"answers,omitempty"`
-	Undelivered []string      `json:"undelivered,omitempty"`
+	Pending     []string     `json:"pending,omitempty"`
+	Pass        int          `json:"pass,omitempty"`  // from 1
+	Hops        int          `json:"hops,omitempty"`  // stages that were started
+	Final       bool         `json:"final,omitempty"` // it is that of the end
+	Bounds      []plan.Bound `json:"bounds,omitempty"`
+	Answers     []Note       `json:"answers,omitempty"`
+	Undelivered []string     `json:"undelivered,omitempty"`
 	// Outputs are the runs of stages that hand on what they made, in the last pass.
 	Outputs []string `json:"outputs,omitempty"`
 }

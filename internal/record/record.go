@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Investigation is the record of one investigation.
@@ -17,7 +18,7 @@ type Investigation struct {
 	RunID      string          `json:"run_id"` // the first run's
 	Chain      string          `json:"chain"`
 	AlertType  string          `json:"alert_type,omitempty"`
-	PlanHash   string          `json:"plan_hash"`           // blob of the agent.Plan
+	PlanHash   string          `json:"plan_hash"`           // blob of the plan.Plan
 	DataHash   string          `json:"data_hash,omitempty"` // blob of the request's data
 	Status     agent.Status    `json:"status"`
 	EndReason  agent.EndReason `json:"end_reason,omitempty"`
@@ -55,7 +56,7 @@ type Admission struct {
 	RunID                    string // of the workflow
 	Provider, Model          string
 	Needs                    agent.Usage // at least
-	Bounds                   agent.Bounds
+	Bounds                   plan.Bounds
 }
 
 // Execution is the record of one agent's work in a stage.

@@ -2,6 +2,7 @@ package route
 
 import (
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Finish takes in how a stage ended, and returns the question that the chain now
@@ -72,7 +73,7 @@ func orReason(why, otherwise agent.EndReason) agent.EndReason {
 }
 
 // matching is the target of the first rule that holds.
-func matching(rules []agent.Rule, r Result) (target string, ok bool) {
+func matching(rules []plan.Rule, r Result) (target string, ok bool) {
 	for _, rule := range rules {
 		if value, there := r.Fields[rule.Condition]; there && Equal(value, rule.Value) {
 			return rule.Target, true
@@ -84,12 +85,12 @@ func matching(rules []agent.Rule, r Result) (target string, ok bool) {
 // follow goes from a stage to a target.
 func (w Walk) follow(from int, target string) Ask {
 	switch target {
-	case agent.TargetEnd:
+	case plan.TargetEnd:
 		w.finish(agent.EndCompleted)
 		return ""
-	case agent.TargetClarification:
+	case plan.TargetClarification:
 		return Clarification
-	case agent.TargetConfirmation:
+	case plan.TargetConfirmation:
 		return Confirmation
 	}
 	to := w.index(target)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
@@ -14,14 +15,14 @@ import (
 // "a>b" answers what a stage has asked, and goes on at another, or with "a>" at itself.
 func TestResume(t *testing.T) {
 	t.Parallel()
-	line := []agent.StageSkeleton{stage("a", agent.Routing{}), stage("b", agent.Routing{}), stage("c", agent.Routing{})}
-	graph := []agent.StageSkeleton{
-		stage("a", agent.Routing{LoopTarget: "a"}), stage("b", agent.Routing{}), stage("c", agent.Routing{Requires: []string{"b"}}),
-		stage("d", agent.Routing{Requires: []string{"c"}}), stage("e", agent.Routing{After: []string{"a"}}),
+	line := []plan.StageSkeleton{stage("a", plan.Routing{}), stage("b", plan.Routing{}), stage("c", plan.Routing{})}
+	graph := []plan.StageSkeleton{
+		stage("a", plan.Routing{LoopTarget: "a"}), stage("b", plan.Routing{}), stage("c", plan.Routing{Requires: []string{"b"}}),
+		stage("d", plan.Routing{Requires: []string{"c"}}), stage("e", plan.Routing{After: []string{"a"}}),
 	}
 	for _, tt := range []struct {
 		name   string
-		stages []agent.StageSkeleton
+		stages []plan.StageSkeleton
 		steps  string
 		want   string // what starts at first and after each step
 		end    agent.EndReason

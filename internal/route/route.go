@@ -8,12 +8,13 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Chain is a chain that is walked: what does not change of it.
 type Chain struct {
-	Stages []agent.StageSkeleton
-	Bounds agent.Bounds
+	Stages []plan.StageSkeleton
+	Bounds plan.Bounds
 }
 
 // State is where a walk stands. The zero value is its beginning.
@@ -69,21 +70,21 @@ type Walk struct {
 
 // graph reports whether stages wait for stages that they name.
 func (c Chain) graph() bool {
-	return slices.ContainsFunc(c.Stages, func(s agent.StageSkeleton) bool {
+	return slices.ContainsFunc(c.Stages, func(s plan.StageSkeleton) bool {
 		return len(s.Routing.Requires)+len(s.Routing.After) > 0
 	})
 }
 
 // Routed reports whether the chain may go another way than from its first stage to its last.
 func (c Chain) Routed() bool {
-	return slices.ContainsFunc(c.Stages, func(s agent.StageSkeleton) bool {
+	return slices.ContainsFunc(c.Stages, func(s plan.StageSkeleton) bool {
 		r := s.Routing
 		return len(r.Rules) > 0 || r.DefaultNext != "" || r.ErrorNext != "" || r.LoopTarget != ""
 	})
 }
 
 func (c Chain) index(name string) int {
-	return slices.IndexFunc(c.Stages, func(s agent.StageSkeleton) bool { return s.Name == name })
+	return slices.IndexFunc(c.Stages, func(s plan.StageSkeleton) bool { return s.Name == name })
 }
 
 // Number is the number of the present pass, from 1.

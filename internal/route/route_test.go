@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
@@ -39,12 +40,12 @@ func FuzzEqual(f *testing.F) {
 	})
 }
 
-func stage(name string, routing agent.Routing) agent.StageSkeleton {
-	return agent.StageSkeleton{Name: name, Routing: routing}
+func stage(name string, routing plan.Routing) plan.StageSkeleton {
+	return plan.StageSkeleton{Name: name, Routing: routing}
 }
 
-func rule(key, value, target string) agent.Rule {
-	return agent.Rule{Condition: key, Value: json.RawMessage(value), Target: target}
+func rule(key, value, target string) plan.Rule {
+	return plan.Rule{Condition: key, Value: json.RawMessage(value), Target: target}
 }
 
 // walk runs a chain; results say, by stage, how its first, second, … run ends.
@@ -85,21 +86,21 @@ func ends(outcome agent.Outcome) route.Result { return route.Result{Outcome: out
 
 func TestWalk(t *testing.T) {
 	t.Parallel()
-	abc := []agent.StageSkeleton{stage("a", agent.Routing{}), stage("b", agent.Routing{}), stage("c", agent.Routing{})}
-	loop := []agent.StageSkeleton{
-		stage("plan", agent.Routing{}), stage("do", agent.Routing{ErrorNext: "report"}),
-		stage("judge", agent.Routing{Rules: []agent.Rule{rule("ok", `false`, "do")}, LoopTarget: "plan", DefaultNext: "report"}),
-		stage("other", agent.Routing{}), stage("report", agent.Routing{}),
+	abc := []plan.StageSkeleton{stage("a", plan.Routing{}), stage("b", plan.Routing{}), stage("c", plan.Routing{})}
+	loop := []plan.StageSkeleton{
+		stage("plan", plan.Routing{}), stage("do", plan.Routing{ErrorNext: "report"}),
+		stage("judge", plan.Routing{Rules: []plan.Rule{rule("ok", `false`, "do")}, LoopTarget: "plan", DefaultNext: "report"}),
+		stage("other", plan.Routing{}), stage("report", plan.Routing{}),
 	}
-	graph := []agent.StageSkeleton{
-		stage("a", agent.Routing{}), stage("b", agent.Routing{ErrorNext: "end"}), stage("c", agent.Routing{Requires: []string{"a", "b"}}),
-		stage("d", agent.Routing{Requires: []string{"a", "b"}, JoinAny: true}), stage("e", agent.Routing{After: []string{"c"}, Rules: []agent.Rule{rule("again", `true`, "c")}}),
+	graph := []plan.StageSkeleton{
+		stage("a", plan.Routing{}), stage("b", plan.Routing{ErrorNext: "end"}), stage("c", plan.Routing{Requires: []string{"a", "b"}}),
+		stage("d", plan.Routing{Requires: []string{"a", "b"}, JoinAny: true}), stage("e", plan.Routing{After: []string{"c"}, Rules: []plan.Rule{rule("again", `true`, "c")}}),
 	}
 	soft := slices.Clone(graph)
 	soft[1].Routing.ErrorNext = "b" // once more
 	after := slices.Clone(graph)
 	after[4].Routing.After = []string{"b", "c"}
-	limited := agent.Bounds{Edges: []agent.EdgeLimit{{From: "do", To: "judge", Max: 1}}}
+	limited := plan.Bounds{Edges: []plan.EdgeLimit{{From: "do", To: "judge", Max: 1}}}
 	tests := []struct {
 		name    string
 		chain   route.Chain
@@ -118,9 +119,9 @@ func TestWalk(t *testing.T) {
 		{"a rule", route.Chain{Stages: loop}, map[string][]route.Result{"judge": {says("ok", `false`)}}, "plan do judge do judge report", agent.EndCompleted},
 		{"a loop", route.Chain{Stages: loop}, map[string][]route.Result{"judge": {ends(agent.OutcomeLoopBack)}}, "plan do judge plan do judge report", agent.EndCompleted},
 		{"error next", route.Chain{Stages: loop}, map[string][]route.Result{"do": {ends(agent.OutcomeError)}}, "plan do report", agent.EndCompleted},
-		{"too many passes", route.Chain{Stages: loop, Bounds: agent.Bounds{MaxPasses: 2}}, map[string][]route.Result{"judge": {says("ok", `false`), says("ok", `false`)}}, "plan do judge do judge", agent.EndMaxPasses},
-		{"too many hops", route.Chain{Stages: loop, Bounds: agent.Bounds{MaxHops: 3}}, nil, "plan do judge", agent.EndMaxHops},
-		{"an edge too often", route.Chain{Stages: loop, Bounds: agent.Bounds{Edges: []agent.EdgeLimit{{From: "judge", To: "do", Max: 1}}}}, map[string][]route.Result{"judge": {says("ok", `false`), says("ok", `false`)}}, "plan do judge do judge", agent.EndMaxLoop},
+		{"too many passes", route.Chain{Stages: loop, Bounds: plan.Bounds{MaxPasses: 2}}, map[string][]route.Result{"judge": {says("ok", `false`), says("ok", `false`)}}, "plan do judge do judge", agent.EndMaxPasses},
+		{"too many hops", route.Chain{Stages: loop, Bounds: plan.Bounds{MaxHops: 3}}, nil, "plan do judge", agent.EndMaxHops},
+		{"an edge too often", route.Chain{Stages: loop, Bounds: plan.Bounds{Edges: []plan.EdgeLimit{{From: "judge", To: "do", Max: 1}}}}, map[string][]route.Result{"judge": {says("ok", `false`), says("ok", `false`)}}, "plan do judge do judge", agent.EndMaxLoop},
 		{"an implicit edge too often", route.Chain{Stages: loop, Bounds: limited}, map[string][]route.Result{"judge": {says("ok", `false`)}}, "plan do judge do", agent.EndMaxLoop},
 		{"a graph after an outcome of its own", route.Chain{Stages: after}, map[string][]route.Result{"b": {ends("odd")}}, "a+b d+e", agent.EndCompleted},
 		{"a graph in which nothing has succeeded", route.Chain{Stages: after}, map[string][]route.Result{"a": {ends("odd")}, "b": {ends("odd")}}, "a+b e", agent.EndCompleted},

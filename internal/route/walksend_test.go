@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/route"
 )
 
@@ -19,7 +20,7 @@ import (
 func TestWalksEnd(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		d := drive{chain: drawChain(t), state: &route.State{}, left: -1, went: map[agent.EdgeLimit]int{}}
+		d := drive{chain: drawChain(t), state: &route.State{}, left: -1, went: map[plan.EdgeLimit]int{}}
 		for steps := 0; d.step(t); steps++ {
 			if steps > 200 {
 				t.Fatalf("it does not end: %+v", *d.state)
@@ -33,7 +34,7 @@ func TestWalksEnd(t *testing.T) {
 			t.Fatalf("ended with %+v", state)
 		}
 		for _, limit := range bounds.Edges {
-			most := max(state.Edges[limit.From+" "+limit.To], d.went[agent.EdgeLimit{From: limit.From, To: limit.To}])
+			most := max(state.Edges[limit.From+" "+limit.To], d.went[plan.EdgeLimit{From: limit.From, To: limit.To}])
 			if most > limit.Max && state.End != agent.EndMaxLoop {
 				t.Fatalf("%+v was gone %d times: %+v", limit, most, state)
 			}
@@ -46,18 +47,18 @@ func name(i int) string { return fmt.Sprintf("s%d", i) }
 func drawChain(t *rapid.T) route.Chain {
 	n := rapid.IntRange(1, 6).Draw(t, "stages")
 	some := rapid.Custom(func(t *rapid.T) string { return name(rapid.IntRange(0, n-1).Draw(t, "stage")) })
-	target := rapid.OneOf(rapid.SampledFrom([]string{"", agent.TargetEnd, agent.TargetClarification, agent.TargetConfirmation}), some)
-	c := route.Chain{Bounds: agent.Bounds{MaxPasses: rapid.IntRange(1, 4).Draw(t, "passes"), MaxHops: rapid.IntRange(1, 30).Draw(t, "hops")}}
-	limit := rapid.Custom(func(t *rapid.T) agent.EdgeLimit {
-		return agent.EdgeLimit{From: some.Draw(t, "from"), To: some.Draw(t, "to"), Max: rapid.IntRange(1, 3).Draw(t, "max")}
+	target := rapid.OneOf(rapid.SampledFrom([]string{"", plan.TargetEnd, plan.TargetClarification, plan.TargetConfirmation}), some)
+	c := route.Chain{Bounds: plan.Bounds{MaxPasses: rapid.IntRange(1, 4).Draw(t, "passes"), MaxHops: rapid.IntRange(1, 30).Draw(t, "hops")}}
+	limit := rapid.Custom(func(t *rapid.T) plan.EdgeLimit {
+		return plan.EdgeLimit{From: some.Draw(t, "from"), To: some.Draw(t, "to"), Max: rapid.IntRange(1, 3).Draw(t, "max")}
 	})
-	way := func(limit agent.EdgeLimit) string { return limit.From + " " + limit.To }
+	way := func(limit plan.EdgeLimit) string { return limit.From + " " + limit.To }
 	c.Bounds.Edges = rapid.SliceOfNDistinct(limit, 0, 3, way).Draw(t, "limits")
 	graph := rapid.Bool().Draw(t, "graph")
 	for i := range n {
-		routing := agent.Routing{DefaultNext: target.Draw(t, "next"), ErrorNext: target.Draw(t, "error"), LoopTarget: target.Draw(t, "loop")}
+		routing := plan.Routing{DefaultNext: target.Draw(t, "next"), ErrorNext: target.Draw(t, "error"), LoopTarget: target.Draw(t, "loop")}
 		if to := target.Draw(t, "rule"); to != "" {
-			routing.Rules = []agent.Rule{rule("x", `1`, to)}
+			routing.Rules = []plan.Rule{rule("x", `1`, to)}
 		}
 		if graph && i > 0 {
 			before := rapid.SliceOfNDistinct(rapid.Map(rapid.IntRange(0, i-1), name), 0, min(i, 2), rapid.ID[string])
@@ -75,7 +76,7 @@ type drive struct {
 	state           *route.State
 	running, asking []int
 	left            int // the stage that the chain has just left; -1 = none, or by an answer
-	went            map[agent.EdgeLimit]int
+	went            map[plan.EdgeLimit]int
 }
 
 // step starts what is ready, and then ends a stage or answers one; false = there is none.
@@ -91,7 +92,7 @@ func (d *drive) step(t *rapid.T) bool {
 		}
 		d.running = append(d.running, n)
 		if d.left >= 0 {
-			d.went[agent.EdgeLimit{From: name(d.left), To: name(n)}]++
+			d.went[plan.EdgeLimit{From: name(d.left), To: name(n)}]++
 		}
 	}
 	if d.state.End != "" {
@@ -130,7 +131,7 @@ func (d *drive) end(t *rapid.T, w route.Walk, i int) {
 }
 
 func routed(w route.Walk) bool {
-	return slices.ContainsFunc(w.Chain.Stages, func(s agent.StageSkeleton) bool { return len(s.Routing.Requires)+len(s.Routing.After) > 0 })
+	return slices.ContainsFunc(w.Chain.Stages, func(s plan.StageSkeleton) bool { return len(s.Routing.Requires)+len(s.Routing.After) > 0 })
 }
 
 // answer answers one of the questions, now and then with a denial.

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/internal/transcript"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // lab runs the sample chain on the files in dir: the real prompts, the real tools
@@ -131,7 +133,7 @@ func (l lab) call(t *testing.T, call agent.ToolCall) string {
 		t.Fatalf("arguments of %s: %v", call.Name, err)
 	}
 	if call.Name == "shell" {
-		shell := builtin.Shell(agent.Shell{Allow: []string{"grep"}, Dir: l.dir})
+		shell := builtin.Shell(plan.Shell{Allow: []string{"grep"}, Dir: l.dir})
 		return shell.Run(t.Context(), tool.Call{Name: call.Name, Arguments: json.RawMessage(call.Arguments)}).Content
 	}
 	res, err := l.session.CallTool(t.Context(), &mcp.CallToolParams{Name: strings.TrimPrefix(call.Name, "incident__"), Arguments: args})

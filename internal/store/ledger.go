@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -143,7 +144,7 @@ func release(ctx context.Context, q querier, scope transcript.Scope) error {
 }
 
 // Extend raises the bounds of an investigation, once for a key.
-func (s *Store) Extend(ctx context.Context, investigation, key string, by agent.Extension) error {
+func (s *Store) Extend(ctx context.Context, investigation, key string, by plan.Extension) error {
 	err := s.write(ctx, investigation, func(q querier) error {
 		_, err := q.ExecContext(ctx, insertInto("extensions", "investigation, key, extension")+`ON CONFLICT (investigation, key) DO NOTHING`,
 			investigation, key, asJSON(&by))
@@ -155,8 +156,8 @@ func (s *Store) Extend(ctx context.Context, investigation, key string, by agent.
 	return nil
 }
 
-func extensions(ctx context.Context, q querier, investigation string) (sum agent.Extension, err error) {
-	all, err := selectAll(ctx, q, func(e *agent.Extension) []any { return []any{asJSON(e)} },
+func extensions(ctx context.Context, q querier, investigation string) (sum plan.Extension, err error) {
+	all, err := selectAll(ctx, q, func(e *plan.Extension) []any { return []any{asJSON(e)} },
 		`SELECT extension FROM extensions WHERE investigation = $1`, investigation)
 	for _, e := range all {
 		sum = sum.Add(e)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -96,7 +97,7 @@ func TestBoundedTogether(t *testing.T) {
 // Nobody is offered a tool that cannot be used, and who calls it is told why.
 func TestUnusableTool(t *testing.T) {
 	t.Parallel()
-	set := tool.NewPolicy(nil).Tools(agent.Type{}, agent.AgentPlan{Servers: []agent.Server{{Name: "s"}}},
+	set := tool.NewPolicy(nil).Tools(agent.Type{}, plan.Agent{Servers: []plan.Server{{Name: "s"}}},
 		[]tool.Catalogue{{Server: "s", Tools: []tool.Spec{{Name: "s.bad", Unusable: "its schema is longer than 64 KB"}, {Name: "s.good"}}}}, nil)
 	if offered := set.Offered(); len(offered) != 1 || offered[0].Name != "s.good" {
 		t.Errorf("offered: %+v", offered)
@@ -112,7 +113,7 @@ func TestDigest(t *testing.T) {
 	t.Parallel()
 	spec := tool.Spec{Name: "s.t", Description: "reads", Schema: json.RawMessage(`{"type":"object"}`)}
 	digest := func(spec tool.Spec, args string) string {
-		set := tool.NewPolicy(nil).Tools(agent.Type{}, agent.AgentPlan{Servers: []agent.Server{{Name: "s"}}},
+		set := tool.NewPolicy(nil).Tools(agent.Type{}, plan.Agent{Servers: []plan.Server{{Name: "s"}}},
 			[]tool.Catalogue{{Server: "s", Tools: []tool.Spec{spec}}}, nil)
 		decision, err := set.Decide(spec.Name, args)
 		if err != nil {

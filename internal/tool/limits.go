@@ -10,33 +10,33 @@ import (
 	"strings"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // limits are the permissions of one tool, all of which hold.
-type limits []agent.Permission
+type limits []plan.Permission
 
 // maxResults is the parameter that a permission caps.
 const maxResults = "max_results"
 
 func (l limits) approval() bool {
-	return slices.ContainsFunc(l, func(p agent.Permission) bool { return p.RequiresApproval })
+	return slices.ContainsFunc(l, func(p plan.Permission) bool { return p.RequiresApproval })
 }
 
 func (l limits) timeout() time.Duration {
-	return least(l, func(p agent.Permission) time.Duration { return p.Timeout.D() })
+	return least(l, func(p plan.Permission) time.Duration { return p.Timeout.D() })
 }
 
 func (l limits) rate() int {
-	return least(l, func(p agent.Permission) int { return p.RatePerMinute })
+	return least(l, func(p plan.Permission) int { return p.RatePerMinute })
 }
 
 func (l limits) results() int {
-	return least(l, func(p agent.Permission) int { return p.MaxResults })
+	return least(l, func(p plan.Permission) int { return p.MaxResults })
 }
 
 // least is the smallest bound that is set; 0 = none is.
-func least[N int | time.Duration](l limits, bound func(agent.Permission) N) (out N) {
+func least[N int | time.Duration](l limits, bound func(plan.Permission) N) (out N) {
 	for _, p := range l {
 		if n := bound(p); n > 0 && (out == 0 || n < out) {
 			out = n

@@ -10,19 +10,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 // one tool, x.t, with a schema and permissions.
-func single(schema string, config agent.ToolConfig) *tool.Set {
-	plan := attached("x")
-	plan.Tools = config
+func single(schema string, config plan.ToolConfig) *tool.Set {
+	p := attached("x")
+	p.Tools = config
 	spec := tool.Spec{Name: "x.t", Risk: agent.RiskWrite, Schema: json.RawMessage(schema)}
-	return tool.NewPolicy(nil).Tools(agent.Type{}, plan, []tool.Catalogue{{Server: "x", Tools: []tool.Spec{spec}}}, nil)
+	return tool.NewPolicy(nil).Tools(agent.Type{}, p, []tool.Catalogue{{Server: "x", Tools: []tool.Spec{spec}}}, nil)
 }
 
-func limited(p agent.Permission) agent.ToolConfig {
-	return agent.ToolConfig{Permissions: map[string]agent.Permission{"x.t": p}}
+func limited(p plan.Permission) plan.ToolConfig {
+	return plan.ToolConfig{Permissions: map[string]plan.Permission{"x.t": p}}
 }
 
 func TestMaxResults(t *testing.T) {
@@ -57,7 +58,7 @@ func TestMaxResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := single(tc.schema, limited(agent.Permission{MaxResults: 10})).Decide("x.t", tc.args)
+			got, err := single(tc.schema, limited(plan.Permission{MaxResults: 10})).Decide("x.t", tc.args)
 			if string(got.Arguments) != tc.want || (err == nil) != (tc.err == "") {
 				t.Errorf("got %s, %v", got.Arguments, err)
 			}
@@ -107,7 +108,7 @@ func TestAllowedPatterns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			set := single("", limited(agent.Permission{Allowed: map[string][]string{"ns": tc.patterns}}))
+			set := single("", limited(plan.Permission{Allowed: map[string][]string{"ns": tc.patterns}}))
 			got, err := set.Decide("x__t", tc.args)
 			if (err == nil) != tc.allowed {
 				t.Fatalf("got %+v, %v", got, err)
@@ -128,9 +129,9 @@ func TestAllowedPatterns(t *testing.T) {
 
 func TestDecisionCarriesLimits(t *testing.T) {
 	t.Parallel()
-	loose := agent.Permission{MaxResults: 9, Timeout: agent.Duration(time.Minute), RatePerMinute: 5, Allowed: map[string][]string{"ns": {"a*"}}}
-	tight := agent.Permission{MaxResults: 3, Timeout: agent.Duration(time.Second), RequiresApproval: true, Allowed: map[string][]string{"ns": {"*b"}}}
-	both := agent.ToolConfig{Permissions: map[string]agent.Permission{"x.t": loose, "x__t": tight}}
+	loose := plan.Permission{MaxResults: 9, Timeout: plan.Duration(time.Minute), RatePerMinute: 5, Allowed: map[string][]string{"ns": {"a*"}}}
+	tight := plan.Permission{MaxResults: 3, Timeout: plan.Duration(time.Second), RequiresApproval: true, Allowed: map[string][]string{"ns": {"*b"}}}
+	both := plan.ToolConfig{Permissions: map[string]plan.Permission{"x.t": loose, "x__t": tight}}
 	got, err := single("", both).Decide("x.t", `{"ns":"ab","max_results":5}`)
 	want := tool.Decision{
 		Spec: tool.Spec{Name: "x.t", Risk: agent.RiskWrite, Schema: json.RawMessage{}}, Arguments: json.RawMessage(`{"max_results":3,"ns":"ab"}`),
@@ -154,7 +155,7 @@ func TestDecisionCarriesLimits(t *testing.T) {
 // A call that needs a person and cannot be made anyway is refused at once.
 func TestBadArgumentsComeBeforeApproval(t *testing.T) {
 	t.Parallel()
-	set := single(getSchema, limited(agent.Permission{RequiresApproval: true}))
+	set := single(getSchema, limited(plan.Permission{RequiresApproval: true}))
 	got, err := set.Decide("x.t", `{"ns":7}`)
 	if refusal(t, err).Type != tool.ErrorInvalidArguments || got.Spec.Name != "x.t" || got.NeedsApproval || got.Arguments != nil {
 		t.Errorf("got %+v, %v", got, err)

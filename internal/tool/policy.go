@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Policy is the one decision about tools. It is made when tools are offered to
@@ -29,25 +30,25 @@ func NewPolicy(logger *slog.Logger) *Policy {
 // tools that are not our own, then the tools of its attached servers, in the
 // plan's order and by name within a server. It depends on its arguments alone, and so does their order. Names are
 // unique, in both spellings.
-func (p *Policy) Tools(typ agent.Type, plan agent.AgentPlan, catalogues []Catalogue, builtins []Spec) *Set {
+func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, builtins []Spec) *Set {
 	offer := offer{log: p.log, named: map[string]*attached{}}
 	for _, name := range typ.Tools {
-		if name == agent.ToolShell && plan.Shell == nil {
+		if name == agent.ToolShell && own.Shell == nil {
 			continue // off unless the configuration switches it on
 		}
 		offer.builtin(name, builtins)
 	}
-	for _, name := range plan.ToolIDs {
+	for _, name := range own.ToolIDs {
 		offer.builtin(name, builtins)
 	}
-	if typ.Pattern == agent.Iterating && (len(plan.Servers)+len(plan.ToolIDs) > 0 || plan.Attached) {
+	if typ.Pattern == agent.Iterating && (len(own.Servers)+len(own.ToolIDs) > 0 || own.Attached) {
 		offer.builtin(agent.ToolReadResult, builtins) // only those have results that are not shown whole
 	}
-	for _, server := range plan.Servers {
+	for _, server := range own.Servers {
 		offer.server(server.Name, catalogues)
 	}
 	set := &Set{validator: p.validator, attached: offer.named, builtins: builtins}
-	set.restrict(offer.tools, newRules(plan.Tools))
+	set.restrict(offer.tools, newRules(own.Tools))
 	return set
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -33,11 +34,11 @@ func catalogue(server string, names ...string) tool.Catalogue {
 	return c
 }
 
-func attached(servers ...string) (plan agent.AgentPlan) {
+func attached(servers ...string) (p plan.Agent) {
 	for _, name := range servers {
-		plan.Servers = append(plan.Servers, agent.Server{Name: name})
+		p.Servers = append(p.Servers, plan.Server{Name: name})
 	}
-	return plan
+	return p
 }
 
 func names(specs []tool.Spec) (out []string) {
@@ -50,11 +51,11 @@ func names(specs []tool.Spec) (out []string) {
 func TestOffered(t *testing.T) {
 	t.Parallel()
 	withShell := attached("loki")
-	withShell.Shell = &agent.Shell{}
-	withCode := agent.AgentPlan{ToolIDs: []string{"page", "ticket", "unregistered"}}
+	withShell.Shell = &plan.Shell{}
+	withCode := plan.Agent{ToolIDs: []string{"page", "ticket", "unregistered"}}
 	for name, tc := range map[string]struct {
 		typ        agent.Type
-		plan       agent.AgentPlan
+		plan       plan.Agent
 		catalogues []tool.Catalogue
 		want       []string
 		reported   string
@@ -91,9 +92,9 @@ func TestOffered(t *testing.T) {
 func TestDecideRefusesNames(t *testing.T) {
 	t.Parallel()
 	catalogues := []tool.Catalogue{catalogue("loki", "loki.query", "loki.labels", "loki.drop"), catalogue("k8s", "k8s.get_pods")}
-	plan := attached("loki", "k8s")
-	plan.Tools.Disabled = []string{"loki.drop"}
-	set := tool.NewPolicy(nil).Tools(agent.Type{}, plan, catalogues, append(builtins, tool.Spec{Name: "recall"}))
+	p := attached("loki", "k8s")
+	p.Tools.Disabled = []string{"loki.drop"}
+	set := tool.NewPolicy(nil).Tools(agent.Type{}, p, catalogues, append(builtins, tool.Spec{Name: "recall"}))
 	for name, want := range map[string]tool.Result{
 		"ticket":       tool.Failure(tool.ErrorPermissionDenied, "Tool ticket is not allowed for this agent."),
 		"shell":        tool.Failure(tool.ErrorPermissionDenied, "Tool shell is not allowed for this agent."),
@@ -112,7 +113,7 @@ func TestDecideRefusesNames(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	_, err := tool.NewPolicy(nil).Tools(agent.Type{}, plan, nil, nil).Decide(strings.Repeat("x", 1_000_000), "")
+	_, err := tool.NewPolicy(nil).Tools(agent.Type{}, p, nil, nil).Decide(strings.Repeat("x", 1_000_000), "")
 	if len(err.Error()) > 200 || !strings.Contains(err.Error(), "no tools are available") {
 		t.Errorf("got %v", err)
 	}

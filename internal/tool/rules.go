@@ -5,16 +5,17 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // rules are what the configuration says of an agent's tools, by name, in either
 // spelling.
 type rules struct {
-	config            agent.ToolConfig
+	config            plan.ToolConfig
 	enabled, disabled map[string]bool
 }
 
-func newRules(config agent.ToolConfig) rules {
+func newRules(config plan.ToolConfig) rules {
 	return rules{config: config, enabled: setOf(config.Enabled), disabled: setOf(config.Disabled)}
 }
 
@@ -45,13 +46,13 @@ func (r rules) refusal(spec Spec, wire string) *Refusal {
 
 // admits reports whether an access level is enough for a risk. A level that is
 // not in the list admits nothing, and a risk that is not needs them all.
-func admits(access agent.Access, risk agent.Risk) bool {
+func admits(access plan.Access, risk agent.Risk) bool {
 	switch access {
-	case agent.AccessAll, "":
+	case plan.AccessAll, "":
 		return true
-	case agent.AccessWrite:
+	case plan.AccessWrite:
 		return slices.Contains([]agent.Risk{agent.RiskReadOnly, agent.RiskLow, agent.RiskMedium, agent.RiskWrite}, risk)
-	case agent.AccessRead:
+	case plan.AccessRead:
 		return risk == agent.RiskReadOnly
 	}
 	return false
@@ -70,7 +71,7 @@ func (r rules) approval(risk agent.Risk) bool {
 
 // Unattended are the risks of the calls that an agent makes without asking a
 // person, unless a tool's own permissions say otherwise.
-func Unattended(config agent.ToolConfig) (risks []agent.Risk) {
+func Unattended(config plan.ToolConfig) (risks []agent.Risk) {
 	rules := newRules(config)
 	for _, risk := range []agent.Risk{agent.RiskReadOnly, agent.RiskWrite, agent.RiskDestructive} {
 		if admits(config.Access, risk) && !rules.approval(risk) {
@@ -81,7 +82,7 @@ func Unattended(config agent.ToolConfig) (risks []agent.Risk) {
 }
 
 // Asks reports whether an agent may call tools of a risk and has to ask a person.
-func Asks(config agent.ToolConfig, risk agent.Risk) bool {
+func Asks(config plan.ToolConfig, risk agent.Risk) bool {
 	return admits(config.Access, risk) && newRules(config).approval(risk)
 }
 

@@ -9,38 +9,39 @@ import (
 	"unicode/utf8"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 // fifty tools on five servers, with the schema and the restrictions of a real one.
-func fifty() (agent.AgentPlan, []tool.Catalogue) {
+func fifty() (plan.Agent, []tool.Catalogue) {
 	const schema = `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["namespace"],"additionalProperties":false,"properties":{
 		"namespace":{"type":"string","description":"The namespace to look into","minLength":1},"selector":{"type":"string","description":"A label selector"},
 		"since":{"type":"string","pattern":"^[0-9]+[smhd]$"},"fields":{"type":"array","items":{"type":"string"}},
 		"max_results":{"type":"integer","minimum":1,"maximum":1000,"default":100}}}`
-	plan := agent.AgentPlan{Tools: agent.ToolConfig{Access: agent.AccessWrite, Permissions: map[string]agent.Permission{}}}
+	p := plan.Agent{Tools: plan.ToolConfig{Access: plan.AccessWrite, Permissions: map[string]plan.Permission{}}}
 	var catalogues []tool.Catalogue
 	for s := range 5 {
 		c := tool.Catalogue{Server: fmt.Sprintf("server%d", s)}
-		plan.Servers = append(plan.Servers, agent.Server{Name: c.Server})
+		p.Servers = append(p.Servers, plan.Server{Name: c.Server})
 		for n := range 10 {
 			name := fmt.Sprintf("%s.tool_number_%d", c.Server, n)
 			c.Tools = append(c.Tools, tool.Spec{Name: name, Risk: agent.RiskReadOnly, Schema: json.RawMessage(schema)})
-			plan.Tools.Permissions[name] = agent.Permission{
-				MaxResults: 100, Timeout: agent.Duration(time.Minute), RatePerMinute: 30,
+			p.Tools.Permissions[name] = plan.Permission{
+				MaxResults: 100, Timeout: plan.Duration(time.Minute), RatePerMinute: 30,
 				Allowed: map[string][]string{"namespace": {"prod-*", "staging-??", "dev"}},
 			}
 		}
 		catalogues = append(catalogues, c)
 	}
-	return plan, catalogues
+	return p, catalogues
 }
 
 // A decision with every kind of limit, of 50 tools: 10 µs on an EPYC of 2024; it
 // is to stay below 20.
 func BenchmarkDecide(b *testing.B) {
-	plan, catalogues := fifty()
-	set := tool.NewPolicy(nil).Tools(agent.Type{}, plan, catalogues, nil)
+	p, catalogues := fifty()
+	set := tool.NewPolicy(nil).Tools(agent.Type{}, p, catalogues, nil)
 	for b.Loop() {
 		if _, err := set.Decide("server3__tool_number_7", `{"namespace":"dev","selector":"app=web","since":"15m","max_results":5000}`); err != nil {
 			b.Fatal(err)
@@ -50,10 +51,10 @@ func BenchmarkDecide(b *testing.B) {
 
 // What it takes to make the set, once for each call of a tool or model: 57 µs.
 func BenchmarkTools(b *testing.B) {
-	plan, catalogues := fifty()
+	p, catalogues := fifty()
 	policy := tool.NewPolicy(nil)
 	for b.Loop() {
-		if set := policy.Tools(agent.Type{}, plan, catalogues, nil); len(set.Offered()) != 50 {
+		if set := policy.Tools(agent.Type{}, p, catalogues, nil); len(set.Offered()) != 50 {
 			b.Fatal("not all are offered")
 		}
 	}
@@ -67,7 +68,7 @@ func FuzzDecide(f *testing.F) {
 	f.Add("shell", `{"ns":`, `{"properties":[]}`, "")
 	f.Add("x.t", `{"ns":"\ud800"}`, `{"$ref":"#"}`, "*\xff*")
 	f.Fuzz(func(t *testing.T, name, args, schema, pattern string) {
-		config := limited(agent.Permission{MaxResults: 7, Allowed: map[string][]string{"ns": {pattern}}})
+		config := limited(plan.Permission{MaxResults: 7, Allowed: map[string][]string{"ns": {pattern}}})
 		got, err := single(schema, config).Decide(name, args)
 		if err != nil {
 			if r := refusal(t, err); !utf8.ValidString(r.Message) && utf8.ValidString(pattern) {

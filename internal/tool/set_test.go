@@ -11,12 +11,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 // row is one row of the truth table: a tool k8s.get of some risk, and its agent.
 type row struct {
-	plan agent.AgentPlan
+	plan plan.Agent
 	risk agent.Risk
 }
 
@@ -34,7 +35,7 @@ var risks = []agent.Risk{
 }
 
 // admitted is how many of the risks an access level admits.
-var admitted = map[agent.Access]int{agent.AccessNone: 0, agent.AccessRead: 1, agent.AccessWrite: 4, agent.AccessAll: 10, "": 10, "odd": 0}
+var admitted = map[plan.Access]int{plan.AccessNone: 0, plan.AccessRead: 1, plan.AccessWrite: 4, plan.AccessAll: 10, "": 10, "odd": 0}
 
 // dimensions are in the order in which they are decided; the last needs arguments.
 func dimensions() [][]option {
@@ -42,7 +43,7 @@ func dimensions() [][]option {
 	nothing := func(*row) {}
 	return [][]option{
 		{
-			{"attached", func(r *row) { r.plan.Servers = []agent.Server{{Name: "k8s"}} }, ""},
+			{"attached", func(r *row) { r.plan.Servers = []plan.Server{{Name: "k8s"}} }, ""},
 			{"not attached", nothing, "Unknown tool"},
 		}, {
 			{"not disabled", func(r *row) { r.plan.Tools.Disabled = []string{"k8s", "k8s.g*", "get"} }, ""},
@@ -59,10 +60,10 @@ func dimensions() [][]option {
 		{
 			{"no permissions", nothing, ""},
 			{"confirm", func(r *row) { r.plan.Tools.ConfirmDestructive = true }, ""},
-			{"approval", permit(agent.Permission{RequiresApproval: true}), ""},
-			{"cap", permit(agent.Permission{MaxResults: 10}), ""},
-			{"allowed", permit(agent.Permission{Allowed: map[string][]string{"ns": {"dev-*"}}}), ""},
-			{"not allowed", permit(agent.Permission{Allowed: map[string][]string{"ns": {"prod-*"}}}), "Tool k8s.get is not allowed with this value"},
+			{"approval", permit(plan.Permission{RequiresApproval: true}), ""},
+			{"cap", permit(plan.Permission{MaxResults: 10}), ""},
+			{"allowed", permit(plan.Permission{Allowed: map[string][]string{"ns": {"dev-*"}}}), ""},
+			{"not allowed", permit(plan.Permission{Allowed: map[string][]string{"ns": {"prod-*"}}}), "Tool k8s.get is not allowed with this value"},
 		},
 	}
 }
@@ -82,8 +83,8 @@ func accessAndRisk() (all []option) {
 	return all
 }
 
-func permit(p agent.Permission) func(*row) {
-	return func(r *row) { r.plan.Tools.Permissions = map[string]agent.Permission{"k8s.get": p} }
+func permit(p plan.Permission) func(*row) {
+	return func(r *row) { r.plan.Tools.Permissions = map[string]plan.Permission{"k8s.get": p} }
 }
 
 // Every option of every dimension with every other: the first in the order of
@@ -169,9 +170,9 @@ func TestOnlyOfferedToolsAreExecuted(t *testing.T) {
 	word := rapid.StringMatching(`[ab._é]{0,4}`)
 	rapid.Check(t, func(t *rapid.T) {
 		servers := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab_]{1,4}`), 0, 3, rapid.ID).Draw(t, "servers")
-		plan := attached(servers...)
+		p := attached(servers...)
 		if rapid.Bool().Draw(t, "shell") {
-			plan.Shell = &agent.Shell{}
+			p.Shell = &plan.Shell{}
 		}
 		var catalogues []tool.Catalogue
 		for _, server := range append(servers, "stranger") {
@@ -188,12 +189,12 @@ func TestOnlyOfferedToolsAreExecuted(t *testing.T) {
 			catalogues = append(catalogues, c)
 		}
 		registered := rapid.SampledFrom([]string{"ticket", "page", "a__b", "unregistered"})
-		plan.ToolIDs = rapid.SliceOfDistinct(registered, rapid.ID).Draw(t, "tool ids")
+		p.ToolIDs = rapid.SliceOfDistinct(registered, rapid.ID).Draw(t, "tool ids")
 		called := rapid.OneOf(word, rapid.Just("shell"), registered, rapid.SampledFrom(allNames(catalogues)))
-		plan.Tools = toolConfig(called).Draw(t, "config")
-		set := policy.Tools(withTool, plan, catalogues, builtins)
+		p.Tools = toolConfig(called).Draw(t, "config")
+		set := policy.Tools(withTool, p, catalogues, builtins)
 		offered := set.Offered()
-		if diff := cmp.Diff(offered, policy.Tools(withTool, plan, catalogues, builtins).Offered()); diff != "" {
+		if diff := cmp.Diff(offered, policy.Tools(withTool, p, catalogues, builtins).Offered()); diff != "" {
 			t.Fatal(diff)
 		}
 		isOffered := map[string]string{}
@@ -204,11 +205,11 @@ func TestOnlyOfferedToolsAreExecuted(t *testing.T) {
 					t.Fatalf("%s is offered as %s, and found as %q (%v)", spec.Name, name, got.Spec.Name, err)
 				}
 			}
-			if server, own := tool.Split(spec.Name); server == "" && own != agent.ToolShell && !slices.Contains(plan.ToolIDs, own) {
-				t.Fatalf("%s is offered, but not among %v", own, plan.ToolIDs)
+			if server, own := tool.Split(spec.Name); server == "" && own != agent.ToolShell && !slices.Contains(p.ToolIDs, own) {
+				t.Fatalf("%s is offered, but not among %v", own, p.ToolIDs)
 			}
-			if isListed(plan.Tools.Disabled, spec.Name) || plan.Tools.Enabled != nil && !isListed(plan.Tools.Enabled, spec.Name) {
-				t.Fatalf("%s is offered in spite of %+v", spec.Name, plan.Tools)
+			if isListed(p.Tools.Disabled, spec.Name) || p.Tools.Enabled != nil && !isListed(p.Tools.Enabled, spec.Name) {
+				t.Fatalf("%s is offered in spite of %+v", spec.Name, p.Tools)
 			}
 		}
 		name := called.Draw(t, "called")
@@ -219,17 +220,17 @@ func TestOnlyOfferedToolsAreExecuted(t *testing.T) {
 	})
 }
 
-func toolConfig(name *rapid.Generator[string]) *rapid.Generator[agent.ToolConfig] {
-	return rapid.Custom(func(t *rapid.T) agent.ToolConfig {
-		config := agent.ToolConfig{
+func toolConfig(name *rapid.Generator[string]) *rapid.Generator[plan.ToolConfig] {
+	return rapid.Custom(func(t *rapid.T) plan.ToolConfig {
+		config := plan.ToolConfig{
 			Disabled: rapid.SliceOfN(name, 0, 2).Draw(t, "disabled"),
-			Access:   rapid.SampledFrom([]agent.Access{"", agent.AccessAll, agent.AccessWrite, agent.AccessRead, agent.AccessNone}).Draw(t, "access"),
+			Access:   rapid.SampledFrom([]plan.Access{"", plan.AccessAll, plan.AccessWrite, plan.AccessRead, plan.AccessNone}).Draw(t, "access"),
 		}
 		if rapid.Bool().Draw(t, "restricted") {
 			config.Enabled = append([]string{}, rapid.SliceOfN(name, 0, 5).Draw(t, "enabled")...)
 		}
-		allowed := agent.Permission{Allowed: map[string][]string{"ns": {"[", "?"}}, MaxResults: 1}
-		config.Permissions = map[string]agent.Permission{name.Draw(t, "permission"): allowed}
+		allowed := plan.Permission{Allowed: map[string][]string{"ns": {"[", "?"}}, MaxResults: 1}
+		config.Permissions = map[string]plan.Permission{name.Draw(t, "permission"): allowed}
 		return config
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Spec describes a tool, as its server or our registry lists it.
@@ -98,7 +99,7 @@ type Call struct {
 // Caller lists and runs tools: an MCP pool, or the built-in tools.
 type Caller interface {
 	// List returns the tools of one server, every page of them.
-	List(ctx context.Context, server agent.Server, session string) ([]Spec, error)
+	List(ctx context.Context, server plan.Server, session string) ([]Spec, error)
 	// Call runs a tool. Whatever the tool or its server does wrong is a Result;
 	// the error is for a ctx that ended.
 	Call(ctx context.Context, call Call) (Result, error)

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -42,7 +43,7 @@ func startToolServer(ctx context.Context) (*toolServer, error) {
 }
 
 // List implements tool.Caller.
-func (t *toolServer) List(ctx context.Context, server agent.Server, _ string) ([]tool.Spec, error) {
+func (t *toolServer) List(ctx context.Context, server plan.Server, _ string) ([]tool.Spec, error) {
 	page, err := t.client.ListTools(ctx, nil)
 	if err != nil {
 		return nil, err

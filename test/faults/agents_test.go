@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -42,7 +43,7 @@ const standardIterations = 20
 // worker is an agent of a run.
 type worker struct {
 	row  agent.Type
-	plan agent.AgentPlan
+	plan plan.Agent
 }
 
 // newWorker makes an agent of a type. Its memory is its own: the definition's name
@@ -52,16 +53,16 @@ func newWorker(row agent.Type, name, owner string) worker {
 	if limit == 0 {
 		limit = standardIterations
 	}
-	w := worker{row: row, plan: agent.AgentPlan{
-		Name: name, Definition: owner + "/" + name, Type: row.Name, LLMBackend: "langchain", MaxIterations: limit, OnLimit: agent.OnLimitConclude,
-		Compression: agent.Compression{Enabled: true, Threshold: 0.8, KeepRecentMessages: 4, Strategy: "window"},
-		Timeouts:    agent.Timeouts{Tool: agent.Duration(time.Minute), Agent: agent.Duration(100 * time.Hour)},
+	w := worker{row: row, plan: plan.Agent{
+		Name: name, Definition: owner + "/" + name, Type: row.Name, LLMBackend: "langchain", MaxIterations: limit, OnLimit: plan.OnLimitConclude,
+		Compression: plan.Compression{Enabled: true, Threshold: 0.8, KeepRecentMessages: 4, Strategy: "window"},
+		Timeouts:    plan.Timeouts{Tool: plan.Duration(time.Minute), Agent: plan.Duration(100 * time.Hour)},
 	}}
 	if row.Pattern.Model() {
-		w.plan.Providers = []agent.Provider{{Name: "first", Model: "gpt-4o"}, {Name: "second", Model: "gpt-4o-mini"}}
+		w.plan.Providers = []plan.Provider{{Name: "first", Model: "gpt-4o"}, {Name: "second", Model: "gpt-4o-mini"}}
 	}
 	if row.Pattern.Tools() {
-		w.plan.Servers = []agent.Server{{Name: "lab"}}
+		w.plan.Servers = []plan.Server{{Name: "lab"}}
 	}
 	if slices.Contains(row.Tools, "core_memory_append") {
 		w.plan.MemoryBlocks = []agent.MemoryBlock{
@@ -73,7 +74,7 @@ func newWorker(row agent.Type, name, owner string) worker {
 
 // shell switches the shell on.
 func (w *worker) shell() {
-	w.plan.Shell = &agent.Shell{Allow: []string{"echo"}, Timeout: agent.Duration(time.Minute), MaxOutput: 1000, Risk: agent.RiskReadOnly}
+	w.plan.Shell = &plan.Shell{Allow: []string{"echo"}, Timeout: plan.Duration(time.Minute), MaxOutput: 1000, Risk: agent.RiskReadOnly}
 }
 
 // effective is what the specification says that the agent is offered: its type's
@@ -102,7 +103,7 @@ func (w worker) effective() (names []string) {
 	for _, name := range all {
 		switch {
 		case slices.Contains(config.Disabled, name), config.Enabled != nil && !slices.Contains(config.Enabled, tool.WireName(name)):
-		case config.Access == agent.AccessRead && risks[name] != "read_only", config.Access == agent.AccessNone:
+		case config.Access == plan.AccessRead && risks[name] != "read_only", config.Access == plan.AccessNone:
 		default:
 			names = append(names, name)
 		}

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
@@ -43,7 +44,7 @@ func cast(s *store.Store, id string, seed uint64) *run {
 			workers[n].shell()
 		}
 		if chance(0.2, seed, "reads only", n) {
-			workers[n].plan.Tools.Access = agent.AccessRead
+			workers[n].plan.Tools.Access = plan.AccessRead
 		}
 	}
 	r.employ(workers...)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
@@ -38,9 +39,9 @@ func newOffice(t *testing.T, s *store.Store, id string, seed uint64, p profile, 
 		run: newRun(s, id, seed, p), t: t, seen: map[string]map[string][]int{}, posted: map[string]time.Time{}, to: map[string]string{},
 	}
 	o.hears = o.reads
-	o.plan = agent.Plan{Chain: "c"}
+	o.plan = plan.Plan{Chain: "c"}
 	for n, members := range stages {
-		stage := agent.StagePlan{Name: fmt.Sprintf("s%d", n+1), SuccessPolicy: agent.SuccessAny}
+		stage := plan.Stage{Name: fmt.Sprintf("s%d", n+1), SuccessPolicy: plan.SuccessAny}
 		for member := range strings.FieldsSeq(members) {
 			name, row, _ := strings.Cut(strings.TrimPrefix(member, "+"), ":")
 			w := newWorker(rowOf(t, row), name, id)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
@@ -78,7 +79,7 @@ func TestOffered(t *testing.T) {
 	for name, change := range map[string]func(*worker){
 		"as it is":         func(*worker) {},
 		"with a shell":     (*worker).shell,
-		"that reads":       func(w *worker) { w.shell(); w.plan.Tools.Access = agent.AccessRead },
+		"that reads":       func(w *worker) { w.shell(); w.plan.Tools.Access = plan.AccessRead },
 		"without two":      func(w *worker) { w.plan.Tools.Disabled = []string{"core_memory_append", "lab.set"} },
 		"with three":       func(w *worker) { w.shell(); w.plan.Tools.Enabled = []string{"shell", "pause_heartbeats", "lab__read"} },
 		"with none":        func(w *worker) { w.plan.Tools.Enabled = []string{} },

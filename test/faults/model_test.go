@@ -10,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -18,13 +19,13 @@ import (
 // Client is every provider's: a model whose replies are hashes of the seed, of who
 // asks and of how often it was asked. One that is asked for the same reply again,
 // because the first was lost, says something else, as real ones do.
-func (r *run) Client(p agent.Provider, _ agent.Timeouts) (llm.Client, error) {
+func (r *run) Client(p plan.Provider, _ plan.Timeouts) (llm.Client, error) {
 	return provider{r, p}, nil
 }
 
 type provider struct {
 	*run
-	agent.Provider
+	plan.Provider
 }
 
 func (p provider) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {

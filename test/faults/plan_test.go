@@ -12,15 +12,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // planning is the earlier stage that says what agents without a model are to call:
 // a mock works in it.
-var planning = agent.StagePlan{
-	Name: "before", OutputKey: "plan", SuccessPolicy: agent.SuccessAny,
-	Agents: []agent.AgentPlan{{Name: "planner", Definition: "planner", Type: "llm", MaxIterations: 1, Mock: "planner"}},
+var planning = plan.Stage{
+	Name: "before", OutputKey: "plan", SuccessPolicy: plan.SuccessAny,
+	Agents: []plan.Agent{{Name: "planner", Definition: "planner", Type: "llm", MaxIterations: 1, Mock: "planner"}},
 }
 
 // carriesOut: the agent has the calls of a plan made.
@@ -52,11 +53,11 @@ func (r *run) hand(context.Context, hook.MockInput) (any, error) {
 		Tool       string          `json:"tool"`
 		Parameters json.RawMessage `json:"parameters"`
 	}
-	plan := map[string][]step{}
+	p := map[string][]step{}
 	for _, call := range r.planned() {
-		plan["steps"] = append(plan["steps"], step{call.Name, json.RawMessage(call.Arguments)})
+		p["steps"] = append(p["steps"], step{call.Name, json.RawMessage(call.Arguments)})
 	}
-	return plan, nil
+	return p, nil
 }
 
 // checkUnasked: an agent that asks no model has its last word all the same.

@@ -22,6 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -36,7 +37,7 @@ type run struct {
 	lab     *lab
 	id      string    // of the workflow
 	start   time.Time // by the environment's clock
-	plan    agent.Plan
+	plan    plan.Plan
 	talking bool
 	agents  map[string]worker // by execution
 	commands
@@ -82,7 +83,7 @@ func newRun(s *store.Store, id string, seed uint64, p profile) *run {
 // employ makes the plan: the agents work in parallel, and if there are several a
 // synthesis joins what they found. In a conversation there is one, and no task.
 func (r *run) employ(workers ...worker) {
-	stage := agent.StagePlan{Name: "work", SuccessPolicy: agent.SuccessAny}
+	stage := plan.Stage{Name: "work", SuccessPolicy: plan.SuccessAny}
 	if r.talking {
 		stage.Name = workflows.ConversationStage
 	}
@@ -95,10 +96,10 @@ func (r *run) employ(workers ...worker) {
 		}
 		stage.Agents = append(stage.Agents, w.plan)
 	}
-	r.plan = agent.Plan{Chain: "c", Conversation: r.talking, Stages: []agent.StagePlan{stage}}
+	r.plan = plan.Plan{Chain: "c", Conversation: r.talking, Stages: []plan.Stage{stage}}
 	r.together = len(stage.Agents) > 1
 	if slices.ContainsFunc(workers, worker.carriesOut) {
-		r.plan.Stages = []agent.StagePlan{planning, stage}
+		r.plan.Stages = []plan.Stage{planning, stage}
 	}
 }
 
@@ -133,10 +134,10 @@ func (r *run) Message(context.Context, string, string, string) (string, error) {
 }
 
 // Plan resolves every request to the run's.
-func (r *run) Plan(agent.PlanRequest) (agent.Plan, error) { return r.plan, nil }
+func (r *run) Plan(plan.Request) (plan.Plan, error) { return r.plan, nil }
 
 // Conversation is the same.
-func (r *run) Conversation(agent.AgentRequest) (agent.Plan, error) { return r.plan, nil }
+func (r *run) Conversation(plan.ConversationRequest) (plan.Plan, error) { return r.plan, nil }
 
 // prepare makes the environment: its clock stands still while activities run, and
 // jumps to what comes next when nothing does.

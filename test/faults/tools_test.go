@@ -9,6 +9,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -29,7 +30,7 @@ type lab struct {
 	done map[string]int
 }
 
-func (l *lab) List(ctx context.Context, _ agent.Server, _ string) ([]tool.Spec, error) {
+func (l *lab) List(ctx context.Context, _ plan.Server, _ string) ([]tool.Spec, error) {
 	if err := l.strike(ctx, toolFails, "list", transcript.Key{}); err != nil {
 		return nil, err
 	}
@@ -62,24 +63,24 @@ func (l *lab) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 // workerTools are the tools that need no server, as a worker has them.
 type workerTools struct{ results builtin.Results }
 
-func (w workerTools) tools(plan agent.AgentPlan) []builtin.Tool {
+func (w workerTools) tools(p plan.Agent) []builtin.Tool {
 	tools := []builtin.Tool{builtin.ReadResult(w.results), builtin.PauseHeartbeats()}
-	if plan.Shell != nil {
-		tools = append(tools, builtin.Shell(*plan.Shell))
+	if p.Shell != nil {
+		tools = append(tools, builtin.Shell(*p.Shell))
 	}
 	return tools
 }
 
-func (w workerTools) Specs(plan agent.AgentPlan) []tool.Spec {
+func (w workerTools) Specs(p plan.Agent) []tool.Spec {
 	specs := memory.Specs()
-	for _, t := range w.tools(plan) {
+	for _, t := range w.tools(p) {
 		specs = append(specs, t.Spec)
 	}
 	return specs
 }
 
-func (w workerTools) Call(ctx context.Context, plan agent.AgentPlan, call tool.Call) (tool.Result, error) {
-	for _, t := range w.tools(plan) {
+func (w workerTools) Call(ctx context.Context, p plan.Agent, call tool.Call) (tool.Result, error) {
+	for _, t := range w.tools(p) {
 		if t.Spec.Name == call.Name {
 			return t.Run(ctx, call), ctx.Err()
 		}

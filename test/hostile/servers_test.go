@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
@@ -206,7 +206,7 @@ func (s server) suffer(t *testing.T, transport mcp.Transport) {
 	began, before := time.Now(), memory()
 	ctx, cancel := context.WithTimeout(t.Context(), maxTime)
 	defer cancel()
-	specs, err := pool.List(ctx, agent.Server{Name: "evil"}, "")
+	specs, err := pool.List(ctx, plan.Server{Name: "evil"}, "")
 	s.checkList(t, specs, err, transport.Type)
 	if s.class == "" {
 		result, err := pool.Call(ctx, tool.Call{Name: "evil.good", Arguments: json.RawMessage(`{}`), Key: "k"})
@@ -314,7 +314,7 @@ func endless(t *testing.T, transport mcp.Transport) {
 	pool := mcp.New(mcp.Options{Transport: func(string) (mcp.Transport, error) { return transport, nil }, MessageLimit: maxOfOne})
 	defer pool.Close()
 	began, before := time.Now(), memory()
-	_, err := pool.List(t.Context(), agent.Server{Name: "evil"}, "")
+	_, err := pool.List(t.Context(), plan.Server{Name: "evil"}, "")
 	failed, ok := errors.AsType[*tool.ServerError](err)
 	if !ok || failed.Why != late && failed.Why != "what it says is too long" || time.Since(began) > maxTime/2 || memory() > before+maxMemory {
 		t.Errorf("after %s: %v", time.Since(began), err)

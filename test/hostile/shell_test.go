@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
@@ -332,7 +333,7 @@ func TestShellAllowList(t *testing.T) {
 	lab := newShellLab(t)
 	dir := lab.folder(t)
 	for _, line := range attackLines() {
-		got := lab.run(t, agent.Shell{Allow: shellList, Dir: dir}, line)
+		got := lab.run(t, plan.Shell{Allow: shellList, Dir: dir}, line)
 		if got.ErrorType != tool.ErrorPermissionDenied {
 			t.Errorf("%s: not refused: %+v", line, got)
 		}
@@ -358,7 +359,7 @@ func TestShellAttacksAreReal(t *testing.T) {
 		`env canary`, `echo canary | xargs env`, `awk 'BEGIN{system("canary")}'`,
 	} {
 		dir := lab.folder(t)
-		got := lab.run(t, agent.Shell{Allow: shellList, AllOptions: true, Dir: dir}, line)
+		got := lab.run(t, plan.Shell{Allow: shellList, AllOptions: true, Dir: dir}, line)
 		if lab.harm(t, dir) == "" {
 			t.Errorf("%s does no harm: %+v", line, got)
 		}
@@ -374,7 +375,7 @@ func TestShellStillWorks(t *testing.T) {
 		`git -C REPO log --oneline -n 2`, `git --no-pager -C REPO diff --stat HEAD~1`, `git -C REPO grep -n a`, `find . -name F -type f -size -10k`, `find . -maxdepth 1 -name "F*" -print`,
 		`for f in ./*; do sed -n 1p -- "$f"; done`, `sort F 2>/dev/null`, `if [ -f F ]; then wc -l F; fi`, `uniq F`, `shuf -n 1 F`, `cut -c1 F | sort -u`,
 	} {
-		for _, limits := range []agent.Shell{{Allow: shellList, Dir: dir}, {Allow: shellList, Dir: dir, Confine: agent.ConfineIfPossible}} {
+		for _, limits := range []plan.Shell{{Allow: shellList, Dir: dir}, {Allow: shellList, Dir: dir, Confine: plan.ConfineIfPossible}} {
 			if got := lab.run(t, limits, line); got.Status != tool.StatusSuccess {
 				t.Errorf("%s: %+v", line, got)
 			}
@@ -409,7 +410,7 @@ func newShellLab(t *testing.T) shellLab {
 	write(t, filepath.Join(lab.files, "F"), "a\nb\nb\n", 0o644)
 	write(t, filepath.Join(lab.files, "script"), "1e canary\nw written\n", 0o644)
 	setup := `tar -cf T F && git init -q REPO && cd REPO && echo a >a && git add a && git -c user.name=n -c user.email=e commit -qm one && echo aa >a && git -c user.name=n -c user.email=e commit -qam two`
-	if got := lab.run(t, agent.Shell{Dir: lab.files}, setup); got.Status != tool.StatusSuccess {
+	if got := lab.run(t, plan.Shell{Dir: lab.files}, setup); got.Status != tool.StatusSuccess {
 		t.Fatalf("%+v", got)
 	}
 	return lab
@@ -432,7 +433,7 @@ func (l shellLab) folder(t *testing.T) string {
 	return dir
 }
 
-func (l shellLab) run(t *testing.T, limits agent.Shell, line string) tool.Result {
+func (l shellLab) run(t *testing.T, limits plan.Shell, line string) tool.Result {
 	t.Helper()
 	args, err := json.Marshal(map[string]string{"command": line})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 )
@@ -118,7 +119,7 @@ func TestEverything(t *testing.T) {
 }
 
 func everything(t *testing.T, pool *mcp.Pool) {
-	specs, err := pool.List(t.Context(), agent.Server{Name: "s", TrustAnnotations: true}, "")
+	specs, err := pool.List(t.Context(), plan.Server{Name: "s", TrustAnnotations: true}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // modelCall is the call of an iteration that needs 100 tokens for a cent.
-func modelCall(execution string, iteration int, bounds agent.Bounds) record.Admission {
+func modelCall(execution string, iteration int, bounds plan.Bounds) record.Admission {
 	return record.Admission{
 		Investigation: scope.Investigation, Execution: execution, Iteration: iteration, RunID: "r1", Provider: "p", Model: "m",
 		Needs: agent.Usage{ModelCalls: 1, InputTokens: 100, CostUSD: 0.01}, Bounds: bounds,
@@ -21,30 +22,30 @@ func modelCall(execution string, iteration int, bounds agent.Bounds) record.Admi
 
 func testAdmission(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
-	admit := func(execution string, iteration int, bounds agent.Bounds) agent.EndReason {
+	admit := func(execution string, iteration int, bounds plan.Bounds) agent.EndReason {
 		t.Helper()
 		return must(s.Admit(ctx, modelCall(execution, iteration, bounds)))(t)
 	}
 	one, other := scope.Execution, "stage/other"
 	same(t, "a second call of one", []agent.EndReason{"", agent.EndMaxLLMCalls},
-		[]agent.EndReason{admit(one, 1, agent.Bounds{MaxLLMCalls: 1}), admit(other, 1, agent.Bounds{MaxLLMCalls: 1})})
-	same(t, "the first call, again", admit(one, 1, agent.Bounds{MaxLLMCalls: 1}), agent.EndReason(""))
+		[]agent.EndReason{admit(one, 1, plan.Bounds{MaxLLMCalls: 1}), admit(other, 1, plan.Bounds{MaxLLMCalls: 1})})
+	same(t, "the first call, again", admit(one, 1, plan.Bounds{MaxLLMCalls: 1}), agent.EndReason(""))
 
 	// The reply is charged in place of its reservation.
 	mustAppend(t, s, step("r1", reply("r1", key(1, 0), agent.Usage{ModelCalls: 1, InputTokens: 150, OutputTokens: 50, CostUSD: 0.03})))
 	same(t, "usage", must(s.Usage(ctx, scope.Investigation))(t), agent.Usage{ModelCalls: 1, InputTokens: 150, OutputTokens: 50, CostUSD: 0.03})
-	same(t, "more tokens than there are", admit(other, 1, agent.Bounds{MaxTokens: 299}), agent.EndBudget)
-	same(t, "more money than there is", admit(other, 1, agent.Bounds{MaxCost: 0.039}), agent.EndBudget)
+	same(t, "more tokens than there are", admit(other, 1, plan.Bounds{MaxTokens: 299}), agent.EndBudget)
+	same(t, "more money than there is", admit(other, 1, plan.Bounds{MaxCost: 0.039}), agent.EndBudget)
 	same(t, "refusals take nothing", must(s.Usage(ctx, scope.Investigation))(t).ModelCalls, 1)
 
 	for range 2 { // the update is handled again after a crash
-		ok(t, s.Extend(ctx, scope.Investigation, "u1", agent.Extension{LLMCalls: 1, Tokens: 1, CostUSD: 0.002}))
+		ok(t, s.Extend(ctx, scope.Investigation, "u1", plan.Extension{LLMCalls: 1, Tokens: 1, CostUSD: 0.002}))
 	}
-	ok(t, s.Extend(ctx, "another", "u1", agent.Extension{LLMCalls: 9}))
+	ok(t, s.Extend(ctx, "another", "u1", plan.Extension{LLMCalls: 9}))
 	same(t, "extended, and used up", []agent.EndReason{"", agent.EndMaxLLMCalls, agent.EndBudget},
 		[]agent.EndReason{
-			admit(other, 1, agent.Bounds{MaxLLMCalls: 1, MaxTokens: 299, MaxCost: 0.039}),
-			admit(one, 2, agent.Bounds{MaxLLMCalls: 1}), admit(one, 2, agent.Bounds{MaxTokens: 398}),
+			admit(other, 1, plan.Bounds{MaxLLMCalls: 1, MaxTokens: 299, MaxCost: 0.039}),
+			admit(one, 2, plan.Bounds{MaxLLMCalls: 1}), admit(one, 2, plan.Bounds{MaxTokens: 398}),
 		})
 }
 
@@ -56,7 +57,7 @@ func testAdmissionAtOnce(t *testing.T, open opener) {
 	var group sync.WaitGroup
 	for n := range 40 {
 		group.Go(func() {
-			call := modelCall(fmt.Sprint("stage/", n), 1, agent.Bounds{MaxLLMCalls: most})
+			call := modelCall(fmt.Sprint("stage/", n), 1, plan.Bounds{MaxLLMCalls: most})
 			if exceeded, err := handles[n%2].Admit(t.Context(), call); err != nil {
 				t.Error(err)
 			} else if exceeded == "" {
@@ -79,7 +80,7 @@ var reservationEnds = map[string]func(*testing.T, Store){
 		failed.Kind = transcript.KindTry
 		mustAppend(t, s, step("r1", failed))
 		same(t, "usage", must(s.Usage(t.Context(), scope.Investigation))(t), agent.Usage{InputTokens: 100})
-		tokens := agent.Bounds{MaxTokens: 199}
+		tokens := plan.Bounds{MaxTokens: 199}
 		same(t, "the next try", must(s.Admit(t.Context(), modelCall(scope.Execution, 1, tokens)))(t), agent.EndBudget)
 	},
 	"reservation of a run that was reset": func(t *testing.T, s Store) {
@@ -94,7 +95,7 @@ var reservationEnds = map[string]func(*testing.T, Store){
 	},
 }
 
-var oneCall = agent.Bounds{MaxLLMCalls: 1}
+var oneCall = plan.Bounds{MaxLLMCalls: 1}
 
 func testReservationEnds(end func(*testing.T, Store)) func(*testing.T, opener) {
 	return func(t *testing.T, open opener) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -62,7 +63,7 @@ type Store interface {
 	Stages(ctx context.Context, investigation string) ([]record.Stage, error)
 	Executions(ctx context.Context, investigation string) ([]record.Execution, error)
 	Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error)
-	Extend(ctx context.Context, investigation, key string, by agent.Extension) error
+	Extend(ctx context.Context, investigation, key string, by plan.Extension) error
 	Usage(ctx context.Context, investigation string) (agent.Usage, error)
 	Usages(ctx context.Context, ids []string) (map[string]agent.Usage, error)
 	Size(ctx context.Context) (int64, error)

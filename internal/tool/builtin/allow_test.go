@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -152,7 +152,7 @@ func TestAllowListRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			got := Shell(agent.Shell{Allow: allowList, Dir: dir}).Run(t.Context(), command(line))
+			got := Shell(plan.Shell{Allow: allowList, Dir: dir}).Run(t.Context(), command(line))
 			if got.ErrorType != tool.ErrorPermissionDenied || !strings.HasPrefix(got.Content, "Command refused: ") {
 				t.Errorf("%s: %+v", line, got)
 			}
@@ -227,7 +227,7 @@ func TestAllowListAllows(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
-			got := Shell(agent.Shell{Allow: allowList, Dir: dir}).Run(t.Context(), command(line))
+			got := Shell(plan.Shell{Allow: allowList, Dir: dir}).Run(t.Context(), command(line))
 			if got.Status != tool.StatusSuccess || got.Content != want {
 				t.Errorf("got %+v, want %q", got, want)
 			}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -20,7 +20,7 @@ func TestShellHasAFolderOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", temporary)
-	got := Shell(agent.Shell{}).Run(t.Context(), command(
+	got := Shell(plan.Shell{}).Run(t.Context(), command(
 		`pwd; echo $HOME; echo $TMPDIR; stat -c %a .; git config user.name; mkdir -p a/b; touch a/b/c; chmod 500 a/b; chmod 0 a`))
 	lines := strings.Split(got.Content, "\n")
 	if len(lines) != 5 || lines[0] != lines[1] || lines[1] != lines[2] || filepath.Dir(lines[0]) != temporary || lines[3] != "700" {
@@ -37,7 +37,7 @@ func TestShellRefusesAHomeOfOthers(t *testing.T) {
 	if err := os.Chmod(dir, os.ModeSticky|0o777); err != nil {
 		t.Fatal(err)
 	}
-	got := Shell(agent.Shell{Dir: dir}).Run(t.Context(), command("true"))
+	got := Shell(plan.Shell{Dir: dir}).Run(t.Context(), command("true"))
 	if got.ErrorType != tool.ErrorUnavailable || !strings.Contains(got.Content, "others may write in "+dir) {
 		t.Errorf("got %+v", got)
 	}
@@ -47,7 +47,7 @@ func TestShellRefusesAHomeOfOthers(t *testing.T) {
 func TestShellInARelativeFolder(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(filepath.Dir(dir))
-	limits := agent.Shell{Dir: filepath.Base(dir), Confine: agent.ConfineIfPossible}
+	limits := plan.Shell{Dir: filepath.Base(dir), Confine: plan.ConfineIfPossible}
 	for _, keeper := range [][]string{nil, keeper} {
 		got := Shell(limits, keeper...).Run(t.Context(), command("echo x >f && pwd && echo $HOME"))
 		if got.Content != dir+"\n"+dir+"\n" {

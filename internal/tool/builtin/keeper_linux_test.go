@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/sandbox"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
@@ -41,9 +41,9 @@ func TestKeptShell(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
-			limits := agent.Shell{Timeout: agent.Duration(20 * time.Second)}
+			limits := plan.Shell{Timeout: plan.Duration(20 * time.Second)}
 			if want.ErrorType == tool.ErrorTimeout {
-				limits.Timeout = agent.Duration(2 * time.Second)
+				limits.Timeout = plan.Duration(2 * time.Second)
 			}
 			if diff := cmp.Diff(want, Shell(limits, keeper...).Run(t.Context(), command(line))); diff != "" {
 				t.Error(diff)
@@ -73,9 +73,9 @@ func TestShellKillsWhatLeftItsGroup(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			line := fmt.Sprintf(fugitive, path) + strings.ReplaceAll(tc.rest, "%s", path)
-			limits := agent.Shell{Timeout: agent.Duration(20 * time.Second)}
+			limits := plan.Shell{Timeout: plan.Duration(20 * time.Second)}
 			if tc.want == tool.ErrorTimeout {
-				limits.Timeout = agent.Duration(3 * time.Second)
+				limits.Timeout = plan.Duration(3 * time.Second)
 			}
 			done := make(chan tool.Result, 1)
 			go func() { done <- Shell(limits, keeper...).Run(ctx, command(line)) }()
@@ -105,7 +105,7 @@ func TestConfinedShell(t *testing.T) {
 	}
 	outside := filepath.Join(t.TempDir(), "written")
 	for _, keeper := range [][]string{nil, keeper} {
-		limits := agent.Shell{Confine: agent.ConfineRequired, Offline: true}
+		limits := plan.Shell{Confine: plan.ConfineRequired, Offline: true}
 		got := Shell(limits, keeper...).Run(t.Context(), command("echo x >"+outside+"; echo y >inside; cat inside; exec 3<>/dev/null; mktemp >/dev/null && echo z"))
 		if _, err := os.Stat(outside); err == nil || !strings.HasSuffix(got.Content, "y\nz\n") || got.Status != tool.StatusSuccess {
 			t.Errorf("keeper %v: %v, %+v", keeper, err, got)

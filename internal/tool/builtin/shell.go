@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/sandbox"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
@@ -36,8 +37,8 @@ const shellSchema = `{"type":"object","properties":{"command":{"type":"string","
 //
 // An allow-list is about names and about the options of programs that package
 // programs knows: what others do with their options is theirs.
-func Shell(limits agent.Shell, keeper ...string) Tool {
-	limits.Timeout = cmp.Or(limits.Timeout, agent.Duration(defaultTimeout))
+func Shell(limits plan.Shell, keeper ...string) Tool {
+	limits.Timeout = cmp.Or(limits.Timeout, plan.Duration(defaultTimeout))
 	limits.MaxOutput = cmp.Or(limits.MaxOutput, defaultMaxOutput)
 	return Tool{
 		Spec: tool.Spec{
@@ -51,7 +52,7 @@ func Shell(limits agent.Shell, keeper ...string) Tool {
 	}
 }
 
-func describe(limits agent.Shell) string {
+func describe(limits plan.Shell) string {
 	text := fmt.Sprintf("Runs a command line with sh -c and returns what it prints. It may take %s and print %d bytes; it gets no input.", limits.Timeout, limits.MaxOutput)
 	if limits.Dir == "" {
 		text += " It starts in an empty folder of its own, which is removed afterwards."
@@ -75,7 +76,7 @@ func describe(limits agent.Shell) string {
 }
 
 type shell struct {
-	limits agent.Shell
+	limits plan.Shell
 	keeper []string
 }
 
@@ -113,12 +114,12 @@ func unavailable(err error) tool.Result {
 
 // rulesOf are the rules of a command that runs in dir. The error says which of them
 // cannot be kept here.
-func rulesOf(limits agent.Shell, dir string) (r sandbox.Rules, err error) {
+func rulesOf(limits plan.Shell, dir string) (r sandbox.Rules, err error) {
 	r.Offline = limits.Offline
 	switch limits.Confine {
-	case agent.ConfineRequired:
+	case plan.ConfineRequired:
 		r.Write = dir
-	case agent.ConfineIfPossible:
+	case plan.ConfineIfPossible:
 		if sandbox.Confinement() == nil {
 			r.Write = dir
 		}

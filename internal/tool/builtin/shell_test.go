@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -27,7 +28,7 @@ func withArguments(args string) tool.Call { return tool.Call{Arguments: json.Raw
 
 func TestShell(t *testing.T) {
 	t.Parallel()
-	limits := agent.Shell{Timeout: agent.Duration(20 * time.Second), MaxOutput: 10, Dir: t.TempDir()}
+	limits := plan.Shell{Timeout: plan.Duration(20 * time.Second), MaxOutput: 10, Dir: t.TempDir()}
 	missing := tool.Failure(tool.ErrorInvalidArguments, "Error: missing required parameter 'command'")
 	for name, tc := range map[string]struct {
 		call tool.Call
@@ -61,7 +62,7 @@ func TestShell(t *testing.T) {
 func TestShellRefusesArgumentsThatAreNoCommand(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{`{"command":7}`, `[]`, `{`, `"x"`} {
-		if got := Shell(agent.Shell{}).Run(t.Context(), withArguments(args)); got.ErrorType != tool.ErrorInvalidArguments {
+		if got := Shell(plan.Shell{}).Run(t.Context(), withArguments(args)); got.ErrorType != tool.ErrorInvalidArguments {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
@@ -73,7 +74,7 @@ func TestShellSeesNoSecret(t *testing.T) {
 	t.Setenv("PATH", "relative::.:"+os.Getenv("PATH"))
 	t.Setenv("TZ", "UTC")
 	dir := t.TempDir()
-	got := Shell(agent.Shell{Dir: dir}).Run(t.Context(), command("env; pwd"))
+	got := Shell(plan.Shell{Dir: dir}).Run(t.Context(), command("env; pwd"))
 	for line := range strings.Lines(got.Content) {
 		name, _, _ := strings.Cut(line, "=")
 		if !strings.Contains(" PATH HOME TMPDIR LANG TZ GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 PWD OLDPWD SHLVL _ ", " "+name+" ") && line != dir+"\n" {
@@ -134,7 +135,7 @@ const family = `sh -c 'echo $$ >"$0"; sleep 1000' %[1]s & sh -c '(echo $$ >"$0";
 func TestShellTimeoutKillsGrandchildren(t *testing.T) {
 	t.Parallel()
 	path, pids := started(t)
-	limits := agent.Shell{Timeout: agent.Duration(time.Second), Dir: t.TempDir()}
+	limits := plan.Shell{Timeout: plan.Duration(time.Second), Dir: t.TempDir()}
 	got := Shell(limits).Run(t.Context(), command("echo so far; "+fmt.Sprintf(family, path)))
 	if diff := cmp.Diff(tool.Failure(tool.ErrorTimeout, "Command timed out after 1s:\nso far\n"), got); diff != "" {
 		t.Error(diff)
@@ -150,7 +151,7 @@ func TestShellCancelKillsGrandchildren(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan tool.Result)
 	go func() {
-		done <- Shell(agent.Shell{Dir: t.TempDir()}).Run(ctx, command(fmt.Sprintf(family, path)))
+		done <- Shell(plan.Shell{Dir: t.TempDir()}).Run(ctx, command(fmt.Sprintf(family, path)))
 	}()
 	family := pids(2)
 	cancel()
@@ -171,7 +172,7 @@ func TestShellEndsWhatRunsInTheBackground(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begin := time.Now()
-			got := Shell(agent.Shell{Dir: t.TempDir()}).Run(t.Context(), command(line))
+			got := Shell(plan.Shell{Dir: t.TempDir()}).Run(t.Context(), command(line))
 			var pid int
 			if _, err := fmt.Sscanln(got.Content, &pid); err != nil || time.Since(begin) > 15*time.Second {
 				t.Fatalf("%v after %v: %+v", err, time.Since(begin), got)
@@ -187,7 +188,7 @@ func TestShellEndsWhatRunsInTheBackground(t *testing.T) {
 func TestShellKeepsNoEndlessOutput(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	limits := agent.Shell{Timeout: agent.Duration(time.Second), MaxOutput: 1000, Dir: t.TempDir()}
+	limits := plan.Shell{Timeout: plan.Duration(time.Second), MaxOutput: 1000, Dir: t.TempDir()}
 	got := Shell(limits).Run(t.Context(), command("yes"))
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20 {
@@ -206,7 +207,7 @@ func TestShellKeepsLargeOutput(t *testing.T) {
 		fmt.Fprintln(&lines, n)
 	}
 	for size, tail := range map[int]string{lines.Len(): "", lines.Len() - 1: fmt.Sprintf("...\n[truncated, %d total bytes]", lines.Len())} {
-		got := Shell(agent.Shell{MaxOutput: size, Dir: t.TempDir()}).Run(t.Context(), command("seq 0 19999"))
+		got := Shell(plan.Shell{MaxOutput: size, Dir: t.TempDir()}).Run(t.Context(), command("seq 0 19999"))
 		if want := lines.String()[:size] + tail; got.Status != tool.StatusSuccess || got.Content != want {
 			t.Errorf("kept at most %d: %s, %d bytes, want %d", size, got.Status, len(got.Content), len(want))
 		}
@@ -215,7 +216,7 @@ func TestShellKeepsLargeOutput(t *testing.T) {
 
 func TestShellWithoutItsDirectory(t *testing.T) {
 	t.Parallel()
-	got := Shell(agent.Shell{Dir: filepath.Join(t.TempDir(), "gone")}).Run(t.Context(), command("true"))
+	got := Shell(plan.Shell{Dir: filepath.Join(t.TempDir(), "gone")}).Run(t.Context(), command("true"))
 	if got.ErrorType != tool.ErrorUnavailable {
 		t.Errorf("got %+v", got)
 	}
@@ -223,11 +224,11 @@ func TestShellWithoutItsDirectory(t *testing.T) {
 
 func TestShellSpec(t *testing.T) {
 	t.Parallel()
-	spec := Shell(agent.Shell{Allow: []string{"ls", "cat", "ls"}}).Spec
+	spec := Shell(plan.Shell{Allow: []string{"ls", "cat", "ls"}}).Spec
 	if spec.Name != "shell" || spec.Risk != agent.RiskWrite || !strings.Contains(spec.Description, "Only these commands are allowed: cat, ls.") {
 		t.Errorf("got %+v", spec)
 	}
-	if got := Shell(agent.Shell{Risk: agent.RiskReadOnly}).Spec.Class(); got != tool.Safe {
+	if got := Shell(plan.Shell{Risk: agent.RiskReadOnly}).Spec.Class(); got != tool.Safe {
 		t.Errorf("class %s", got)
 	}
 	if _, err := tool.NewValidator().ValidateArguments(spec.Schema, `{"command":7}`); err == nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
@@ -64,7 +64,7 @@ func TestSessionsOfExecutions(t *testing.T) {
 			server.Wait("DELETE", 2)
 		}, map[string]string{"a": whole, "b": whole}},
 		"listed for it first": {func(*mcp.Options, *mcp.Transport) {}, func(t *testing.T, pool *mcp.Pool, server *tooltest.Web) {
-			if _, err := pool.List(t.Context(), agent.Server{Name: "s"}, "a"); err != nil {
+			if _, err := pool.List(t.Context(), plan.Server{Name: "s"}, "a"); err != nil {
 				t.Error(err)
 			}
 			callAs(t, pool, "a")
@@ -177,7 +177,7 @@ func TestListWithASessionOfItsOwn(t *testing.T) {
 	server := tooltest.ServeWeb(t, tooltest.WebOptions{})
 	pool := webPool(t, server, tooltest.WebOptions{}, withSecrets)
 	for range 2 {
-		if _, err := pool.List(t.Context(), agent.Server{Name: "s"}, ""); err != nil {
+		if _, err := pool.List(t.Context(), plan.Server{Name: "s"}, ""); err != nil {
 			t.Error(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
 )
@@ -54,7 +55,7 @@ func TestHints(t *testing.T) {
 		for _, risk := range configured {
 			for _, repeatable := range []bool{false, true} {
 				t.Run(fmt.Sprintf("trusted=%t risk=%s repeatable=%t", trusted, risk, repeatable), func(t *testing.T) {
-					server := agent.Server{Name: "s", TrustAnnotations: trusted, Risk: map[string]agent.Risk{}}
+					server := plan.Server{Name: "s", TrustAnnotations: trusted, Risk: map[string]agent.Risk{}}
 					for name := range hinted {
 						if risk != "" {
 							server.Risk[name] = risk

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -21,7 +22,7 @@ const (
 )
 
 // list asks for every page of the server's tools.
-func (s *session) list(ctx context.Context, server agent.Server) ([]tool.Spec, error) {
+func (s *session) list(ctx context.Context, server plan.Server) ([]tool.Spec, error) {
 	var specs []tool.Spec
 	seen := map[string]bool{}
 	for cursor := ""; ; {
@@ -56,7 +57,7 @@ func (s *session) page(ctx context.Context, cursor string) (*mcp.ListToolsResult
 }
 
 // specOf describes a tool as the rest of Inquest sees it.
-func specOf(server agent.Server, t *mcp.Tool) tool.Spec {
+func specOf(server plan.Server, t *mcp.Tool) tool.Spec {
 	spec := tool.Spec{Name: server.Name + "." + tool.ValidText(t.Name), Description: tool.ValidText(t.Description), Schema: schemaOf(t)}
 	spec.Risk, spec.RiskFrom = riskOf(server, t)
 	hinted := server.TrustAnnotations && t.Annotations != nil && t.Annotations.IdempotentHint
@@ -68,7 +69,7 @@ func specOf(server agent.Server, t *mcp.Tool) tool.Spec {
 // its word counts; if not, it may raise the risk only. A hint that is absent says
 // nothing: MCP's own default for destructiveHint would make every tool without
 // annotations a destructive one.
-func riskOf(server agent.Server, t *mcp.Tool) (agent.Risk, tool.Source) {
+func riskOf(server plan.Server, t *mcp.Tool) (agent.Risk, tool.Source) {
 	configured, ok := server.Risk[t.Name]
 	hints := t.Annotations
 	switch {

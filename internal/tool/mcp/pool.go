@@ -13,7 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -84,7 +84,7 @@ func New(opts Options) *Pool {
 // List returns the tools of a server, every page of them, as they are now, for an
 // execution ("" = none). A session that has died is replaced once. The error is a
 // *tool.ServerError.
-func (p *Pool) List(ctx context.Context, server agent.Server, execution string) ([]tool.Spec, error) {
+func (p *Pool) List(ctx context.Context, server plan.Server, execution string) ([]tool.Spec, error) {
 	specs, err := p.list(ctx, server, execution)
 	if err != nil {
 		return nil, &tool.ServerError{Why: why(err), Err: err}
@@ -92,7 +92,7 @@ func (p *Pool) List(ctx context.Context, server agent.Server, execution string) 
 	return tool.Bounded(specs), nil
 }
 
-func (p *Pool) list(ctx context.Context, server agent.Server, execution string) ([]tool.Spec, error) {
+func (p *Pool) list(ctx context.Context, server plan.Server, execution string) ([]tool.Spec, error) {
 	for attempt := 1; ; attempt++ {
 		s, err := p.session(ctx, server.Name, cmp.Or(execution, p.unnamed))
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
@@ -127,7 +127,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 			if got.ErrorType != tool.ErrorUnavailable || !strings.Contains(got.Content, tc.want) || strings.Contains(got.Content, "sesame") {
 				t.Errorf("got %+v", got)
 			}
-			if _, err := pool.List(t.Context(), agent.Server{Name: "s"}, ""); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := pool.List(t.Context(), plan.Server{Name: "s"}, ""); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("list: %v", err)
 			}
 		})

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
@@ -187,7 +188,7 @@ func concurrentCallsShare(t *testing.T, s *site) {
 func afterARestart(t *testing.T, s *site) {
 	for range 2 { // first a session that was never used since
 		for name, again := range map[string]func() error{
-			"list": func() error { _, err := s.List(t.Context(), agent.Server{Name: "s"}, ""); return err },
+			"list": func() error { _, err := s.List(t.Context(), plan.Server{Name: "s"}, ""); return err },
 			"call": func() error {
 				if got := call(t, s, "s.echo", `{"text":"x"}`); got.Content != "x" {
 					return errors.New(got.Content)
@@ -250,7 +251,7 @@ func neverAnswers(t *testing.T, s *site) {
 	if got := call(t, s, "s.echo", `{}`); got.ErrorType != tool.ErrorUnavailable || !strings.HasPrefix(got.Content, want) {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := s.List(t.Context(), agent.Server{Name: "s"}, ""); err == nil || !strings.HasPrefix(err.Error(), want) {
+	if _, err := s.List(t.Context(), plan.Server{Name: "s"}, ""); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("list: %v", err)
 	}
 }
@@ -311,7 +312,7 @@ func resultPastTheLimit(t *testing.T, s *site) {
 }
 
 func list(t *testing.T, s *site) {
-	specs, err := s.List(t.Context(), agent.Server{Name: "s", TrustAnnotations: true, Risk: map[string]agent.Risk{"fail": "critical"}}, "")
+	specs, err := s.List(t.Context(), plan.Server{Name: "s", TrustAnnotations: true, Risk: map[string]agent.Risk{"fail": "critical"}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +335,7 @@ func list(t *testing.T, s *site) {
 
 func listAfterAChange(t *testing.T, s *site) {
 	for _, want := range []bool{false, true} {
-		specs, err := s.List(t.Context(), agent.Server{Name: "s"}, "")
+		specs, err := s.List(t.Context(), plan.Server{Name: "s"}, "")
 		found := false
 		for _, spec := range specs {
 			found = found || spec.Name == "s.new"
@@ -347,7 +348,7 @@ func listAfterAChange(t *testing.T, s *site) {
 }
 
 func listOfManyPages(t *testing.T, s *site) {
-	specs, err := s.List(t.Context(), agent.Server{Name: "s"}, "")
+	specs, err := s.List(t.Context(), plan.Server{Name: "s"}, "")
 	names := map[string]bool{}
 	for _, spec := range specs {
 		names[spec.Name] = true
@@ -364,7 +365,7 @@ func listOfManyPages(t *testing.T, s *site) {
 
 func listFails(want string) func(*testing.T, *site) {
 	return func(t *testing.T, s *site) {
-		if specs, err := s.List(t.Context(), agent.Server{Name: "s"}, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if specs, err := s.List(t.Context(), plan.Server{Name: "s"}, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d tools, %v", len(specs), err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
@@ -100,7 +100,7 @@ func TestListIsAskedForAgain(t *testing.T) {
 					fault = func(http.ResponseWriter, *http.Request, http.Handler) { server.Disconnect() }
 				}
 				server.Misbehave("tools/list", fault)
-				if specs, err := pool.List(t.Context(), agent.Server{Name: "s"}, ""); err != nil || len(specs) == 0 {
+				if specs, err := pool.List(t.Context(), plan.Server{Name: "s"}, ""); err != nil || len(specs) == 0 {
 					t.Errorf("%d tools, %v", len(specs), err)
 				}
 			}
@@ -310,7 +310,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 				for _, method := range []string{"initialize", "tools/call", "tools/list"} {
 					server.Misbehave(method, fault)
 					result, err := pool.Call(t.Context(), tool.Call{Name: "s.echo", Arguments: []byte(`{"text":"x"}`)})
-					_, listErr := pool.List(t.Context(), agent.Server{Name: "s"}, "")
+					_, listErr := pool.List(t.Context(), plan.Server{Name: "s"}, "")
 					told = append(told, result, err, listErr)
 				}
 				pool.Close()

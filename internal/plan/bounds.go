@@ -1,8 +1,10 @@
-package agent
+package plan
 
 import (
 	"strconv"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 // Extension raises the bounds of a running investigation.
@@ -36,13 +38,13 @@ func (b Bounds) LimitCalls() bool { return b.MaxLLMCalls > 0 || b.MaxTokens > 0 
 
 // Exceeded is the bound that an investigation would pass which has used so much
 // and needs so much more; "" = none.
-func (b Bounds) Exceeded(used, needs Usage) EndReason {
+func (b Bounds) Exceeded(used, needs agent.Usage) agent.EndReason {
 	all := used.Add(needs)
 	switch {
 	case b.MaxLLMCalls > 0 && all.ModelCalls > b.MaxLLMCalls:
-		return EndMaxLLMCalls
+		return agent.EndMaxLLMCalls
 	case b.MaxTokens > 0 && all.Tokens() > b.MaxTokens, b.MaxCost > 0 && all.CostUSD > b.MaxCost:
-		return EndBudget
+		return agent.EndBudget
 	}
 	return ""
 }

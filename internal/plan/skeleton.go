@@ -1,4 +1,6 @@
-package agent
+package plan
+
+import "github.com/inquest-dev/inquest/internal/agent"
 
 // Skeleton is the part of a plan that workflows steer by. The plan itself stays
 // in the store: it is named by its hash.
@@ -11,7 +13,7 @@ type Skeleton struct {
 	Stages     []StageSkeleton `json:"stages"`
 }
 
-// StageSkeleton is the part of a StagePlan that workflows steer by.
+// StageSkeleton is the part of a Stage that workflows steer by.
 type StageSkeleton struct {
 	Name          string          `json:"name"`
 	SuccessPolicy SuccessPolicy   `json:"success_policy"`
@@ -23,11 +25,11 @@ type StageSkeleton struct {
 	Hooks
 }
 
-// AgentSkeleton is the part of an AgentPlan that workflows steer by.
+// AgentSkeleton is the part of an Agent that workflows steer by.
 type AgentSkeleton struct {
-	Name    string  `json:"name"`
-	Pattern Pattern `json:"pattern"`
-	Mock    bool    `json:"mock,omitempty"` // a function works in its place
+	Name    string        `json:"name"`
+	Pattern agent.Pattern `json:"pattern"`
+	Mock    bool          `json:"mock,omitempty"` // a function works in its place
 	// Models name the agent's providers in the order in which they are tried.
 	Models           []string         `json:"models"`
 	MaxIterations    int              `json:"max_iterations"`
@@ -36,7 +38,7 @@ type AgentSkeleton struct {
 	Heartbeats       bool             `json:"heartbeats,omitempty"`
 	Servers          []ServerSkeleton `json:"servers,omitempty"`
 	Timeouts         Timeouts         `json:"timeouts"`
-	// HeartbeatInterval: see AgentPlan.
+	// HeartbeatInterval: see Agent.
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
 	// ApprovalTimeout is how long a call waits for a person.
 	ApprovalTimeout Duration `json:"approval_timeout,omitempty"`
@@ -65,7 +67,7 @@ func (p Plan) Skeleton() Skeleton {
 	return out
 }
 
-func (s StagePlan) skeleton() StageSkeleton {
+func (s Stage) skeleton() StageSkeleton {
 	out := StageSkeleton{Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout, OutputKey: s.OutputKey, Routing: s.Routing, Hooks: s.Hooks}
 	for _, a := range s.Agents {
 		out.Agents = append(out.Agents, a.skeleton())
@@ -77,8 +79,8 @@ func (s StagePlan) skeleton() StageSkeleton {
 	return out
 }
 
-func (a AgentPlan) skeleton() AgentSkeleton {
-	row, _ := LookupType(a.Type)
+func (a Agent) skeleton() AgentSkeleton {
+	row, _ := agent.LookupType(a.Type)
 	out := AgentSkeleton{
 		Name: a.Name, Pattern: row.Pattern, Mock: a.Mock != "", MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
 		ThinkingFallback: row.ThinkingFallback, Heartbeats: row.Heartbeats, HeartbeatInterval: a.HeartbeatInterval, Timeouts: a.Timeouts, ApprovalTimeout: a.Tools.ApprovalTimeout,
@@ -97,9 +99,9 @@ const SynthesisIndex = -1
 
 // Agent returns the plan of a stage's n-th agent (SynthesisIndex: its synthesis);
 // ok is false if the plan has no such agent.
-func (p Plan) Agent(stage, n int) (AgentPlan, bool) {
+func (p Plan) Agent(stage, n int) (Agent, bool) {
 	if stage < 0 || stage >= len(p.Stages) {
-		return AgentPlan{}, false
+		return Agent{}, false
 	}
 	s := p.Stages[stage]
 	switch {
@@ -108,5 +110,5 @@ func (p Plan) Agent(stage, n int) (AgentPlan, bool) {
 	case n >= 0 && n < len(s.Agents):
 		return s.Agents[n], true
 	}
-	return AgentPlan{}, false
+	return Agent{}, false
 }

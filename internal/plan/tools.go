@@ -1,4 +1,4 @@
-package agent
+package plan
 
 // ToolConfig is what an agent may do with its tools (spec: tools, "Policy").
 // The zero value restricts nothing.

@@ -1,4 +1,4 @@
-package agent
+package plan
 
 import "encoding/json"
 

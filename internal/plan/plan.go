@@ -1,0 +1,164 @@
+// Package plan is a chain, fully resolved: what the configuration makes of a request,
+// what the store keeps of it, and the part of it that workflows steer by.
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Plan is a chain, fully resolved: every inheritance applied, every default
+// filled in. It is recorded once, at the start, and nothing later looks at live
+// configuration. It holds no secret: only names of environment variables.
+type Plan struct {
+	// Version is the Version of the program that has made the plan.
+	Version   int    `json:"version"`
+	Chain     string `json:"chain"`
+	AlertType string `json:"alert_type,omitempty"`
+	Runbook   string `json:"runbook,omitempty"`
+	// Store is the identity of the store that holds what the plan is for: in any
+	// other one, there is no such plan.
+	Store string `json:"store,omitempty"`
+	// Conversation: the plan of a conversation. Its one stage has one agent, and
+	// there is no task: people say what they want.
+	Conversation bool `json:"conversation,omitempty"`
+	// AlertMasking is what is masked in the request's data; nil = nothing.
+	AlertMasking *Masking `json:"alert_masking,omitempty"`
+	// MaxData is how large the request's data may be without being attached, in bytes; 0 = any size.
+	MaxData int `json:"max_data,omitempty"`
+	// Timeout bounds the investigation; time paused does not count. 0 = none.
+	Timeout    Duration   `json:"timeout,omitempty"`
+	Bounds     Bounds     `json:"bounds,omitzero"`
+	Interrupts Interrupts `json:"interrupts,omitzero"`
+	Stages     []Stage    `json:"stages"`
+}
+
+// Version is that of the plans of this program. It grows with every change that
+// a program from before must not overlook: a restriction that it would not keep to,
+// a kind of stage that it would run in another way.
+const Version = 1
+
+// ErrNewer: a plan was made by a newer program than this one.
+var ErrNewer = errors.New("the plan is of a newer version")
+
+// UnmarshalJSON reads a plan, leniently, unless it is of a newer version: then the
+// rest of it may mean anything.
+func (p *Plan) UnmarshalJSON(data []byte) error {
+	var head struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	if head.Version > Version {
+		return fmt.Errorf("%w: %d, and this program knows %d", ErrNewer, head.Version, Version)
+	}
+	type plain Plan
+	return json.Unmarshal(data, (*plain)(p))
+}
+
+// StageOf is the stage that a run is one of: of "dig" and "dig#2" it is "dig".
+func (p Plan) StageOf(run string) (Stage, bool) {
+	name, _, _ := strings.Cut(run, "#")
+	i := slices.IndexFunc(p.Stages, func(s Stage) bool { return s.Name == name })
+	if i < 0 {
+		return Stage{}, false
+	}
+	return p.Stages[i], true
+}
+
+// Attach has all agents read the request's data in pages.
+func (p *Plan) Attach() {
+	for i := range p.Stages {
+		for n := range p.Stages[i].Agents {
+			p.Stages[i].Agents[n].Attached = true
+		}
+		if p.Stages[i].Synthesis != nil {
+			p.Stages[i].Synthesis.Attached = true
+		}
+	}
+}
+
+// MainQueue is the task queue that workers serve unless they are told otherwise.
+const MainQueue = "inquest"
+
+// SuccessPolicy says how many of a stage's agents must succeed.
+type SuccessPolicy string
+
+// The success policies of a stage.
+const (
+	SuccessAny SuccessPolicy = "any"
+	SuccessAll SuccessPolicy = "all"
+)
+
+// Stage is one step of a plan.
+type Stage struct {
+	Name          string        `json:"name"`
+	SuccessPolicy SuccessPolicy `json:"success_policy"`
+	Timeout       Duration      `json:"timeout,omitempty"`
+	// Agents run in parallel; replicas are already spelled out (Name-1 … Name-N).
+	Agents []Agent `json:"agents"`
+	// Synthesis joins the work of several agents; nil for a single one.
+	Synthesis *Agent `json:"synthesis,omitempty"`
+	// OutputKey names the stage's output for other stages; "" = the stage's name.
+	OutputKey string  `json:"output_key,omitempty"`
+	Routing   Routing `json:"routing,omitzero"`
+	Hooks
+}
+
+// Hooks name functions of the workers' program that work on a stage; "" = none.
+type Hooks struct {
+	PreProcess  string `json:"pre_process,omitempty"`  // before the agents
+	PostProcess string `json:"post_process,omitempty"` // on what the stage hands on
+}
+
+// Key is what the stage hands on under.
+func (s Stage) Key() string { return cmp.Or(s.OutputKey, s.Name) }
+
+// All are the agents of the stage, the synthesis last.
+func (s Stage) All() []Agent {
+	if s.Synthesis == nil {
+		return s.Agents
+	}
+	return append(slices.Clone(s.Agents), *s.Synthesis)
+}
+
+// Steers reports whether what the stage hands on decides where its chain goes.
+func (s Stage) Steers() bool {
+	r := s.Routing
+	if len(r.Rules) > 0 || r.DefaultNext != "" || r.LoopTarget != "" || s.OutputKey != "" || s.PostProcess != "" {
+		return true
+	}
+	for _, a := range s.Agents {
+		row, _ := agent.LookupType(a.Type)
+		if row.JSON || a.Contract.Asks() {
+			return true
+		}
+	}
+	return s.Synthesis != nil && s.Synthesis.Contract.Asks()
+}
+
+// ConversationRequest asks for the plan of a conversation with one agent.
+type ConversationRequest struct {
+	Agent    string
+	Provider string // as in Request
+}
+
+// Request asks for the plan of one investigation.
+type Request struct {
+	// Chain names the chain; empty = the one that AlertType belongs to.
+	Chain     string
+	AlertType string
+	// Provider replaces the model of every agent: the name of an llm_providers
+	// entry, or "provider:model"; empty = as configured.
+	Provider string
+	Runbook  string
+	// UseMocks has the agents' mocks work in their place, where there are any.
+	UseMocks bool
+}

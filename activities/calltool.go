@@ -221,7 +221,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	}
 	call := tool.Call{
 		Name: spec.Name, Arguments: decision.Arguments, Session: c.ref.session(),
-		Investigation: c.ref.Investigation, Execution: c.ref.Execution,
+		Investigation: c.ref.Investigation, Execution: c.ref.Execution, Iteration: c.in.Iteration,
 		Key: c.key(),
 	}
 	live := newLive(c.job, c.in.Iteration+1, 0) // where the model's next words will stand

@@ -92,6 +92,8 @@ type Call struct {
 	// Investigation and Execution say who calls: built-in tools work on their own
 	// caller's things alone.
 	Investigation, Execution string
+	// Iteration is that of the reply that asks for the call; its calls run side by side.
+	Iteration int
 	// Progress is told how far the call is, if the tool says it; nil = nobody is.
 	Progress func(text string)
 }

@@ -106,7 +106,7 @@ func TestEffortIsBounded(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
 			_, err := tool.NewValidator().ValidateArguments(json.RawMessage(tc.schema), tc.args)
-			if err == nil || !strings.Contains(err.Error(), "too much work") || time.Since(began) > 5*time.Second {
+			if err == nil || !strings.Contains(err.Error(), "too much work") || time.Since(began) > 20*time.Second {
 				t.Errorf("after %s: %v", time.Since(began), err)
 			}
 		})
@@ -134,7 +134,7 @@ func TestEffortIsToldSoon(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			_, err := tool.NewValidator().ValidateArguments(json.RawMessage(tc.schema), tc.args)
-			if took := time.Since(began); took > time.Second {
+			if took := time.Since(began); took > 10*time.Second {
 				t.Errorf("after %s: %v", took, err)
 			}
 		})

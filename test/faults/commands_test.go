@@ -38,8 +38,9 @@ func (c *commands) record(ctx workflow.Context, what string, args ...any) {
 }
 
 // hashes of plans, when something happened and how long it took, and what a clipped
-// text has behind that, differ between two runs of one seed.
-var incidental = regexp.MustCompile(`time_ms\\?":(\d*(?:[^"\\…]|\\.)*…|\d+)|"plan":"[^"]*"|"[a-z_]+_at":"[^"]*"|20\d\d-\d\d-\d\dT[^"]*`)
+// text has behind that, differ between two runs of one seed; so does the estimate of
+// what was sent to a model, if such a number was a part of it.
+var incidental = regexp.MustCompile(`input_tokens\\?":\d+|time_ms\\?":(\d*(?:[^"\\…]|\\.)*…|\d+)|"plan":"[^"]*"|"[a-z_]+_at":"[^"]*"|20\d\d-\d\d-\d\dT[^"]*`)
 
 // text is all of them, workflow by workflow.
 func (r *run) decided() string {

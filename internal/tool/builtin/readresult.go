@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -110,6 +111,9 @@ func (r reader) text(ctx context.Context, call tool.Call, ref string) (string, *
 	if err != nil {
 		return "", unreadable(err)
 	}
+	// The model has not seen what the calls beside this one return; whether they have
+	// ended is left to chance.
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e transcript.Entry) bool { return e.Iteration >= call.Iteration })
 	key, ok := transcript.ParseRef(ref)
 	for _, e := range entries {
 		if !ok || e.Kind != transcript.KindResult || e.Key != key {

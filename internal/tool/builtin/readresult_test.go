@@ -68,7 +68,7 @@ func results(texts ...string) journal {
 
 func read(t *testing.T, j journal, args string) tool.Result {
 	t.Helper()
-	return ReadResult(j).Run(t.Context(), tool.Call{Investigation: "inv", Execution: "s/A", Arguments: json.RawMessage(args)})
+	return ReadResult(j).Run(t.Context(), tool.Call{Investigation: "inv", Execution: "s/A", Iteration: 5, Arguments: json.RawMessage(args)})
 }
 
 func TestReadResult(t *testing.T) {
@@ -154,10 +154,22 @@ func unnumbered(text, grep string) string {
 	return out.String()
 }
 
+// What the calls of the same reply return, the model cannot know of yet: it would be
+// told of them or not, as the calls happen to end.
+func TestReadResultReadsEarlierResultsOnly(t *testing.T) {
+	t.Parallel()
+	j := results("first", "beside")
+	got := ReadResult(j).Run(t.Context(), tool.Call{Investigation: "inv", Execution: "s/A", Iteration: 2, Arguments: json.RawMessage(`{"ref":"2/0"}`)})
+	want := tool.Failure(tool.ErrorInvalidArguments, `There is no result "2/0". Your results: 1/0 (lab.read, 5 bytes).`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestReadResultReadsItsOwnExecutionOnly(t *testing.T) {
 	t.Parallel()
 	j := results("secret of another")
-	got := ReadResult(j).Run(t.Context(), tool.Call{Investigation: "inv", Execution: "s/B", Arguments: json.RawMessage(`{"ref":"1/0"}`)})
+	got := ReadResult(j).Run(t.Context(), tool.Call{Investigation: "inv", Execution: "s/B", Iteration: 5, Arguments: json.RawMessage(`{"ref":"1/0"}`)})
 	if want := tool.Failure(tool.ErrorInvalidArguments, `There is no result "1/0". You have no results yet.`); !cmp.Equal(want, got) {
 		t.Error(cmp.Diff(want, got))
 	}

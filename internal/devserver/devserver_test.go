@@ -57,8 +57,8 @@ func TestServes(t *testing.T) {
 	t.Run("timer and search attribute", func(t *testing.T) {
 		took := runTagged(t, c, "tagged")
 		t.Logf("a timer of 1ms and a new search attribute took %v", took)
-		if took > time.Second {
-			t.Errorf("a timer of 1ms and a new search attribute took %v, want under 1s", took)
+		if took > 5*time.Second {
+			t.Errorf("a timer of 1ms and a new search attribute took %v, want under 5s (a task that fails waits 10)", took)
 		}
 	})
 	t.Run("ui", func(t *testing.T) {

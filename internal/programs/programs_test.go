@@ -63,7 +63,7 @@ var dangerous = []string{
 	"kubectl get pods --cache_dir=x", "kubectl get pods --profile=cpu", "kubectl get pods --log-file=x", "kubectl x", "oc extract x --to=y", "oc image extract x", "oc adm must-gather", "oc rsh p", "oc new-app x",
 
 	"split --filter=id f", "split --filter id f", "split --filt=id f", "split -l 1 -- f --filter=id", "split €x", "install -s --strip-program=sh a b", "install --strip-p sh a b", "cpio -o --rsh-command=id", "cpio -t",
-	"patch -e f", "patch -p1e f", "patch --ed f", "patch -g 1 f", "patch --get=1 f", "patch --ge 1 f",
+	"patch -p1 -i f", "gpatch f", "rg -z x", "rg -nz x", "rg --search-zip x",
 
 	"sed w␣f -e p", "sed w␣f -e p g", "sed w␣f -- -e", "uniq f -c", "sed -l w␣f p", "sed -l 5 p f", "sed -nl w␣f p", "sed --line-length 1¢ p", "uniq -f 1¢ f", "uniq --skip-fields 1¢ f", "git -C d¢ log", "tar -tC d¢ -f x",
 
@@ -93,7 +93,7 @@ func TestAllows(t *testing.T) {
 		"git log --oneline -n 5", "git -C d status -s", "git --no-pager diff a..b -- f", "git show HEAD:f", "git blame -L 1,5 f", "git grep -n x", "git log --output-indicator-new=x", "git -P log -- ./€x", "git --version",
 		"curl -sS -m 5 -H A:b http://h/€x", "curl -sfL u", "curl -I u", "curl -X POST -d x u", "curl --max-time 5 --silent u",
 		"kubectl --namespace=x get pods", "kubectl -nx --context c get pods -o jsonpath={.items[*].kind}", "kubectl get pods -nkube-system -lapp=kafka", "kubectl rollout status deploy/x", "kubectl -n x rollout history deploy/x",
-		"kubectl auth can-i list pods", "kubectl cluster-info", "kubectl -v 5 top node", "kubectl logs pod/€x", "kubectl config view", "kubectl version", "oc get routes", "split -l 5 f", "install -m 644 a b", "patch -p1 -i f",
+		"kubectl auth can-i list pods", "kubectl cluster-info", "kubectl -v 5 top node", "kubectl logs pod/€x", "kubectl config view", "kubectl version", "oc get routes", "split -l 5 f", "install -m 644 a b",
 		"sort -k 1€ f", "curl -d a€ u", "git log -- a --", "git grep -n -- x",
 		"kubectl get pods -n x -o json", "kubectl -n x logs p --tail=5", "kubectl describe pod p", "kubectl get pods --output yaml", "rg -n x", "rg --pretty x", "fd -H a", "tree -L 2", "journalctl -u x --since today -n 50",
 	} {

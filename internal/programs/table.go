@@ -18,6 +18,7 @@ var table = []Program{
 	starts(`starts programs (\!, .shell, \copy … program) and writes files`, "psql mysql mariadb sqlite sqlite3 mongo mongosh"),
 	starts("starts programs in containers, with the host's files if asked to", "docker podman nerdctl crictl ctr lxc"),
 	starts("starts programs (plugins, hooks, templates)", "helm terraform tofu ansible ansible-playbook aws gcloud az"),
+	starts("starts ed when a patch is a script for it, and changes files", "patch gpatch"),
 	starts("starts programs when it installs, and by options", "apt apt-get dpkg rpm yum dnf apk snap brew"),
 	starts("starts programs by options (-z, -TT, --use-askpass, --exec, --rsh-command), and writes files", "tcpdump zip wget gpg cpio"),
 
@@ -26,7 +27,6 @@ var table = []Program{
 		chmod chown chgrp setfacl unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd 7z xxd yq`),
 	writes("writes files; what starts programs is refused (--filter)", "split gsplit").but(deny{long: "filter"}),
 	writes("copies files; what starts programs is refused (--strip-program)", "install ginstall").but(deny{long: "strip-program"}),
-	writes("changes files; what starts programs is refused (-e, -g)", "patch gpatch").but(deny{short: "eg", long: "ed get"}),
 
 	checked(sed, "runs commands (e, s///e) and writes files (w, s///w, -i)", "sed gsed"),
 	checked(tar, "starts programs (--to-command, --checkpoint-action, -I, host:file) and writes files (-x, -c)", "tar gtar bsdtar"),
@@ -37,7 +37,7 @@ var table = []Program{
 	checked(git, "starts programs (-c, --exec-path, --upload-pack, ext::, aliases, hooks, grep -O, --ext-diff) and writes files (--output)", "git"),
 	checked(curl, "writes files (-o, -O, -c, -D, --trace) and takes options from files (-K)", "curl"),
 	checked(kubectl, "starts programs (exec, run, cp, edit, plugins, --kubeconfig), changes the cluster and writes files", "kubectl oc"),
-	checked(deny{long: "pre hostname-bin"}.check, "starts programs (--pre, --hostname-bin)", "rg"),
+	checked(deny{short: "z", long: "pre hostname-bin search-zip"}.check, "starts programs (--pre, --hostname-bin, -z)", "rg"),
 	checked(deny{short: "xX", long: "exec exec-batch"}.check, "starts programs (-x, -X)", "fd fdfind"),
 	checked(deny{short: "oR"}.check, "writes files (-o, -R)", "tree"),
 	checked(deny{long: "vacuum-size vacuum-time vacuum-files rotate flush cursor-file setup-keys update-catalog"}.check,

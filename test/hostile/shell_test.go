@@ -321,6 +321,8 @@ split --filt canary F
 install -s --strip-program=canary F written
 cpio -o --rsh-command=canary -F h:x
 patch -e F script
+patch F script
+rg -z canary a
 sed -l 'w written' F
 echo "${x:-'$(canary)'}"
 for x in 'a[$(canary)]'; do echo $[x]; done

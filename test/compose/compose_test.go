@@ -111,7 +111,7 @@ func TestComposeFile(t *testing.T) {
 				t.Errorf("%s publishes %s on %q: not on loopback", s.Name, port.Published, port.HostIP)
 			}
 		}
-		if s.Image != "" && s.Build == nil && (!strings.Contains(s.Image, ":") || strings.HasSuffix(s.Image, ":latest")) {
+		if s.Image != "" && s.Build == nil && !pinned.MatchString(s.Image) {
 			t.Errorf("%s: the image %s is not pinned", s.Name, s.Image)
 		}
 	}
@@ -139,6 +139,9 @@ func TestWorkersFlagsExist(t *testing.T) {
 	}
 }
 
+// pinned is an image of an exact version and its digest.
+var pinned = regexp.MustCompile(`^[a-z./-]+:[0-9]+\.[0-9]+[0-9a-z.-]*@sha256:[0-9a-f]{64}$`)
+
 var copied = regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`)
 
 // What the Dockerfile copies is there, and what it builds is a program.
@@ -153,6 +156,11 @@ func TestDockerfile(t *testing.T) {
 			if _, err := os.Stat(filepath.Join("../..", name)); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+	for _, match := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(string(body), -1) {
+		if !pinned.MatchString(match[1]) {
+			t.Errorf("the image %s is not pinned", match[1])
 		}
 	}
 	for _, program := range []string{"worker", "starter"} {

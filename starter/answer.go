@@ -86,10 +86,8 @@ func (c *cli) readAnswer(f answerFlags) (a workflows.Answer, err error) {
 }
 
 func (c *cli) answer(ctx context.Context, id string, a workflows.Answer, asJSON bool) error {
-	var out workflows.Interrupt
-	r := request{name: workflows.UpdateAnswer, what: "the answer", look: "starter inbox", in: a, asJSON: asJSON}
-	done, err := c.update(ctx, id, r, &out)
-	if !done {
+	out, err := c.client().Answer(ctx, id, a)
+	if answered, err := c.asked(ctx, err, "the answer", "starter inbox", asJSON); !answered {
 		return err
 	}
 	if asJSON {
@@ -97,20 +95,6 @@ func (c *cli) answer(ctx context.Context, id string, a workflows.Answer, asJSON 
 	}
 	_, err = fmt.Fprintln(c.out, terminal.CleanLine(fmt.Sprintf("%s: %s of stage %s is answered", id, out.ID, out.Stage)))
 	return err
-}
-
-// update sends an investigation that runs a request.
-func (c *cli) update(ctx context.Context, id string, r request, out any) (done bool, err error) {
-	conn, err := c.dial(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer conn.Close()
-	t, err := findRunning(ctx, conn, id)
-	if err != nil {
-		return false, err
-	}
-	return c.send(ctx, t, r, out)
 }
 
 func (c *cli) extendCommand() *cobra.Command {
@@ -127,10 +111,8 @@ func (c *cli) extendCommand() *cobra.Command {
 			if (e == workflows.ExtendBudget{By: e.By}) {
 				return usagef("nothing to raise: give --llm-calls, --tokens, --cost or --duration")
 			}
-			var budget workflows.Budget
-			r := request{name: workflows.UpdateExtendBudget, what: "the extension", look: "starter status", in: e, asJSON: asJSON}
-			done, err := c.update(cmd.Context(), args[0], r, &budget)
-			if !done {
+			budget, err := c.client().Extend(cmd.Context(), args[0], e)
+			if answered, err := c.asked(cmd.Context(), err, "the extension", "starter status", asJSON); !answered {
 				return err
 			}
 			if asJSON {

@@ -13,9 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
 
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -50,13 +49,10 @@ type waitingCall struct {
 func waitingCalls(id string, all []workflows.Approval) []waitingCall {
 	out := make([]waitingCall, 0, len(all))
 	for _, a := range all {
-		out = append(out, waitingCall{ID: id, Call: callName(a), Approval: a})
+		out = append(out, waitingCall{ID: id, Call: client.CallName(a), Approval: a})
 	}
 	return out
 }
-
-// callName tells a call from all others of its investigation.
-func callName(a workflows.Approval) string { return a.Execution + "/" + a.CallID }
 
 func (c *cli) approvalsOf(ctx context.Context, id string, asJSON bool) error {
 	all, err := askOne(ctx, c, id, waitingIn)
@@ -66,8 +62,8 @@ func (c *cli) approvalsOf(ctx context.Context, id string, asJSON bool) error {
 	return errors.Join(c.whole(ctx, all), c.printWaiting(all, asJSON))
 }
 
-func waitingIn(t target, status workflows.Status) []waitingCall {
-	return waitingCalls(t.workflow, status.Waiting)
+func waitingIn(t client.Handle, status workflows.Status) []waitingCall {
+	return waitingCalls(t.Workflow, status.Waiting)
 }
 
 func (c *cli) approvals(ctx context.Context, asJSON bool) error {
@@ -80,18 +76,13 @@ func (c *cli) approvals(ctx context.Context, asJSON bool) error {
 }
 
 // askOne asks an investigation that runs for what of its status is wanted.
-func askOne[T any](ctx context.Context, c *cli, id string, wanted func(target, workflows.Status) []T) ([]T, error) {
-	conn, err := c.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	t, err := findRunning(ctx, conn, id)
+func askOne[T any](ctx context.Context, c *cli, id string, wanted func(client.Handle, workflows.Status) []T) ([]T, error) {
+	t, err := c.client().FindRunning(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var status workflows.Status
-	if err := t.ask(ctx, &status); err != nil {
+	if err := t.Ask(ctx, &status); err != nil {
 		return nil, err
 	}
 	return wanted(t, status), nil
@@ -99,13 +90,8 @@ func askOne[T any](ctx context.Context, c *cli, id string, wanted func(target, w
 
 // askRunning asks every investigation that runs. Those that do not answer hide nothing
 // of the others; the error names them.
-func askRunning[T any](ctx context.Context, c *cli, wanted func(target, workflows.Status) []T) (all []T, err error) {
-	conn, err := c.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	running, err := runningNow(ctx, conn)
+func askRunning[T any](ctx context.Context, c *cli, wanted func(client.Handle, workflows.Status) []T) (all []T, err error) {
+	running, err := c.client().Running(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,26 +113,6 @@ func askRunning[T any](ctx context.Context, c *cli, wanted func(target, workflow
 // maxSilent bounds the investigations that are named because they do not answer.
 const maxSilent = 10
 
-// runningNow lists the investigations that run.
-func runningNow(ctx context.Context, conn client.Client) ([]target, error) {
-	var out []target
-	request := &workflowservice.ListWorkflowExecutionsRequest{
-		Query: "WorkflowType = '" + investigationType + "' AND ExecutionStatus = 'Running'",
-	}
-	for {
-		page, err := listPage(ctx, conn, request)
-		if err != nil {
-			return nil, fmt.Errorf("list the investigations that run: %w", err)
-		}
-		for _, info := range page.GetExecutions() {
-			out = append(out, targetOf(conn, info))
-		}
-		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
-			return out, nil
-		}
-	}
-}
-
 // answered is what an investigation says when it is asked for its status.
 type answered struct {
 	status workflows.Status
@@ -158,7 +124,7 @@ type answered struct {
 const askedAtOnce = 8
 
 // askAll asks investigations for their status, in their order.
-func askAll(ctx context.Context, running []target) []answered {
+func askAll(ctx context.Context, running []client.Handle) []answered {
 	out := make([]answered, len(running))
 	slots := make(chan struct{}, askedAtOnce)
 	var group sync.WaitGroup
@@ -166,7 +132,7 @@ func askAll(ctx context.Context, running []target) []answered {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			out[n].err = t.ask(ctx, &out[n].status)
+			out[n].err = t.Ask(ctx, &out[n].status)
 		})
 	}
 	group.Wait()

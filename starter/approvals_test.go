@@ -20,6 +20,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -130,11 +131,6 @@ func TestWaitingLine(t *testing.T) {
 		!strings.Contains(line, "starter decide lab dig/Alpha/c1_0 --digest 0123456789ab --approve (") {
 		t.Error(line)
 	}
-	for given, want := range map[string]string{a.Digest[:12]: a.Digest, a.Digest[:11]: a.Digest[:11], "fedcba987654": "fedcba987654", "": a.Digest, a.Digest: a.Digest} {
-		if got := wholeDigest(given, a.Digest); got != want {
-			t.Errorf("%q is taken for %q", given, got)
-		}
-	}
 }
 
 func TestShellWord(t *testing.T) {
@@ -180,7 +176,7 @@ func TestLookoutAsksOnlyWhileItHasTo(t *testing.T) {
 		var questions []workflows.Interrupt
 		var outages []workflows.Outage
 		asked, hops := 0, 0
-		l := newLookout(make(feed), target{})
+		l := newLookout(make(feed), client.Handle{})
 		l.ask = func(context.Context) (workflows.Status, error) {
 			asked++
 			return workflows.Status{Waiting: waiting, Questions: questions, Outages: outages, Hops: hops}, nil

@@ -2,14 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
-
-	"github.com/inquest-dev/inquest/workflows"
 )
 
 func (c *cli) cancelCommand() *cobra.Command {
@@ -25,41 +20,18 @@ func (c *cli) cancelCommand() *cobra.Command {
 }
 
 func (c *cli) cancel(ctx context.Context, id string, wait bool) error {
-	conn, err := c.dial(ctx)
+	h, err := c.client().Cancel(ctx, id)
 	if err != nil {
 		return err
-	}
-	defer conn.Close()
-	t, err := findRunning(ctx, conn, id)
-	if err != nil {
-		return err
-	}
-	asking, stop := context.WithTimeout(ctx, callTimeout)
-	defer stop()
-	err = conn.CancelWorkflow(asking, t.workflow, "")
-	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
-		return fmt.Errorf("investigation %s has ended", t.id())
-	}
-	if err != nil {
-		return fmt.Errorf("cancel %s: %w", t.id(), err)
 	}
 	if !wait {
-		_, err = fmt.Fprintf(c.out, "cancellation of %s asked for\n", t.id())
+		_, err = fmt.Fprintf(c.out, "cancellation of %s asked for\n", h.ID())
 		return err
 	}
-	out, err := c.patiently(ctx, t)
+	out, err := c.await(ctx, h)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "%s: %s\n", t.id(), out.Status)
+	_, err = fmt.Fprintf(c.out, "%s: %s\n", h.ID(), out.Status)
 	return err
-}
-
-// findRunning finds an investigation, or a conversation, that can still be steered.
-func findRunning(ctx context.Context, conn client.Client, id string) (target, error) {
-	t, err := findOne(ctx, conn, id, investigationType, workflows.TypeConversation)
-	if err == nil && !t.running() {
-		return t, fmt.Errorf("investigation %s has ended (%s)", t.id(), statusOf(t.status))
-	}
-	return t, err
 }

@@ -2,14 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/sdk/client"
 
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
@@ -77,19 +79,19 @@ func (c *cli) chat(ctx context.Context, f chatFlags) error {
 	if err != nil {
 		return err
 	}
-	conn, err := c.dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
+	c.quiet = f.json
 	switch {
 	case f.list:
-		return c.listChats(ctx, conn, f)
+		return c.listChats(ctx, f)
 	case f.close:
-		return closeChat(ctx, conn, f.thread)
+		err := c.client().CloseThread(ctx, f.thread)
+		if errors.Is(err, record.ErrNotFound) {
+			return fmt.Errorf("no conversation %s is open", f.thread)
+		}
+		return err
 	}
 	return c.withStore(ctx, func(st *store.Store) error {
-		s, err := c.openChat(ctx, conn, st, f)
+		s, err := c.openChat(ctx, st, f)
 		if err != nil {
 			return err
 		}
@@ -122,10 +124,10 @@ func (c *cli) firstWords(f chatFlags) (text string, typing *os.File, err error) 
 
 // openChat finds the conversation, if there is one already, and takes over Ctrl-C:
 // what is asked of Temporal is not to end with the first one.
-func (c *cli) openChat(ctx context.Context, conn client.Client, st *store.Store, f chatFlags) (*chatSession, error) {
-	s := &chatSession{cli: c, conn: conn, store: st, flags: f, interrupts: make(chan os.Signal, 2)}
+func (c *cli) openChat(ctx context.Context, st *store.Store, f chatFlags) (*chatSession, error) {
+	s := &chatSession{cli: c, store: st, flags: f, interrupts: make(chan os.Signal, 2)}
 	if s.flags.thread == "" {
-		s.flags.thread = randomID("chat-" + f.agent)
+		s.flags.thread = client.RandomID("chat-" + f.agent)
 	}
 	if err := s.join(ctx); err != nil {
 		return nil, err
@@ -136,3 +138,24 @@ func (c *cli) openChat(ctx context.Context, conn client.Client, st *store.Store,
 
 // errLeft is how a person leaves who does not wait for the reply.
 var errLeft = fmt.Errorf("left: %w", context.Canceled)
+
+// join looks whether the conversation is open, and with whom.
+func (s *chatSession) join(ctx context.Context) error {
+	h, name, err := s.client().FindThread(ctx, s.flags.thread)
+	gone := errors.Is(err, record.ErrNotFound)
+	switch {
+	case err != nil && !gone:
+		return err
+	case (gone || !h.Running()) && s.flags.agent == "":
+		return usagef("no conversation %s is open: --agent says with whom to begin one", s.flags.thread)
+	case gone || !h.Running():
+		return nil
+	case s.flags.agent != "" && name != "" && name != s.flags.agent:
+		return usagef("the conversation %s is with %s, not with %s: give another --thread", s.flags.thread, name, s.flags.agent)
+	}
+	if s.flags.provider != "" {
+		s.tell("the conversation is open already: it goes on with the model that it was begun with")
+	}
+	s.thread, s.name, s.known = h, name, true
+	return nil
+}

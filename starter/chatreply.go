@@ -10,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -39,11 +40,11 @@ func (s *chatSession) fetchText(ctx context.Context, reply *workflows.Reply) err
 	if reply.TextRef == "" {
 		return nil
 	}
-	if s.store == nil {
+	text, err := s.client().Blob(ctx, reply.TextRef)
+	if errors.Is(err, client.ErrNoStore) {
 		s.say("the reply is larger than %d KB and only in the store, which is not here (--store)", activities.MaxInlineReport>>10)
 		return nil
 	}
-	text, err := s.store.Blob(ctx, reply.TextRef)
 	reply.Text = string(text)
 	return err
 }

@@ -71,7 +71,7 @@ func (s *chatSession) past(ctx context.Context) ([]transcript.Entry, error) {
 	if !s.known || s.store == nil {
 		return nil, nil
 	}
-	entries, err := s.store.After(ctx, s.thread.id(), 0, 0)
+	entries, err := s.store.After(ctx, s.thread.ID(), 0, 0)
 	if n := len(entries); n > 0 {
 		s.shown = entries[n-1].Seq
 	}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
-	"time"
 
-	"go.temporal.io/sdk/client"
-
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
@@ -16,13 +14,12 @@ import (
 // chatSession is a conversation as one person has it on the screen.
 type chatSession struct {
 	*cli
-	conn       client.Client
 	store      *store.Store // nil = not on this machine
 	flags      chatFlags
-	thread     target // as it was when it was looked at last
-	known      bool   // there was a thread
-	name       string // of the agent
-	shown      int64  // sequence number of the last entry on the screen
+	thread     client.Handle // as it was when it was looked at last
+	known      bool          // there was a thread
+	name       string        // of the agent
+	shown      int64         // sequence number of the last entry on the screen
 	interrupts chan os.Signal
 }
 
@@ -60,14 +57,14 @@ func (s *chatSession) introduce() {
 func (s *chatSession) turn(ctx context.Context, text string) (workflows.Reply, error) {
 	asking, leave := context.WithCancel(ctx)
 	defer leave()
-	silence := time.AfterFunc(patience, func() { s.explainQueue(asking) })
-	defer silence.Stop()
 	accepted, over := make(chan struct{}), make(chan struct{})
 	var reply workflows.Reply
 	var err error
 	go func() {
 		defer close(over)
-		reply, err = s.exchange(asking, text, func() { silence.Stop(); close(accepted) })
+		reply, err = s.client().Say(asking, client.Words{
+			Thread: s.flags.thread, Text: text, By: s.flags.by, Agent: s.flags.agent, Provider: s.flags.provider,
+		}, func() { close(accepted) })
 	}()
 	shown := make(chan bool, 1)
 	go func() { shown <- s.show(asking, text, accepted, over) }()
@@ -91,21 +88,21 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over <-ch
 	case <-over:
 		return false
 	}
-	t, name, err := s.describe(ctx)
+	h, name, err := s.client().FindThread(ctx, s.flags.thread)
 	if err != nil {
 		return false
 	}
-	if s.known && t.id() != s.thread.id() { // it was closed, and this is another one
+	if s.known && h.ID() != s.thread.ID() { // it was closed, and this is another one
 		s.shown = 0
 	}
-	s.thread, s.name, s.known = t, name, true
+	s.thread, s.name, s.known = h, name, true
 	if s.store == nil || s.flags.json {
 		s.tellWaiting(ctx, over)
 		return false
 	}
-	watched, opts := newLookout(s.store, t), s.options(s.flags.verbose)
+	watched, opts := newLookout(s.store, h), s.options(s.flags.verbose)
 	opts.Notices = watched.tell
-	last, err := terminal.WatchTurn(ctx, watched, terminal.Turn{Conversation: t.id(), After: s.shown, Said: text, Over: over}, opts)
+	last, err := terminal.WatchTurn(ctx, watched, terminal.Turn{Conversation: h.ID(), After: s.shown, Said: text, Over: over}, opts)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.say("starter: %v", err)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -30,7 +28,7 @@ func (s *chatSession) wait(ctx context.Context, accepted, over <-chan struct{}) 
 			s.say("\nNot waiting any more; what the agent has taken on goes on:\n  starter chat --thread %s", shellWord(s.flags.thread))
 			return errLeft
 		}
-		err := s.conn.SignalWorkflow(ctx, s.flags.thread, "", workflows.SignalConclude, workflows.Conclude{By: s.flags.by})
+		err := s.client().Conclude(ctx, s.flags.thread, s.flags.by)
 		if err != nil {
 			s.say("starter: ask the agent to conclude: %v", err)
 			continue
@@ -44,7 +42,7 @@ func (s *chatSession) tellWaiting(ctx context.Context, over <-chan struct{}) {
 	told := map[string]bool{}
 	for !isClosed(over) && ctx.Err() == nil {
 		var status workflows.ConversationStatus
-		if s.thread.query(ctx, workflows.QueryStatus, &status) == nil {
+		if s.thread.Ask(ctx, &status) == nil {
 			for _, a := range status.Waiting {
 				if line := waitingLine(s.flags.thread, a); !told[line] {
 					told[line] = true
@@ -55,17 +53,16 @@ func (s *chatSession) tellWaiting(ctx context.Context, over <-chan struct{}) {
 		select {
 		case <-over:
 		case <-ctx.Done():
-		case <-time.After(askEvery):
+		case <-time.After(time.Second):
 		}
 	}
 }
 
-// explainQueue says why nothing begins.
-func (s *chatSession) explainQueue(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	pollers, err := s.conn.DescribeTaskQueue(ctx, s.taskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
-	if err == nil && len(pollers.GetPollers()) == 0 {
-		s.tell("no worker polls task queue %s yet; waiting", s.taskQueue)
+func isClosed(over <-chan struct{}) bool {
+	select {
+	case <-over:
+		return true
+	default:
+		return false
 	}
 }

@@ -50,7 +50,7 @@ func (c *cli) serveCodec(cmd *cobra.Command, listen string, origins, hosts []str
 		fmt.Fprintf(c.out, "token %s\n", token)
 	}
 	handler, err := payload.Endpoint(payload.EndpointOptions{
-		Keys: keys, Storage: payload.Reading(offloaded{c}), Token: token, Origins: origins, Hosts: hosts,
+		Keys: keys, Storage: payload.Reading(c.client()), Token: token, Origins: origins, Hosts: hosts,
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -21,7 +22,7 @@ type choice struct {
 
 // completeWaiting proposes the investigations that wait for people, and then what
 // such an investigation waits for.
-func (c *cli) completeWaiting(waiting func(target, workflows.Status) []choice) completions {
+func (c *cli) completeWaiting(waiting func(client.Handle, workflows.Status) []choice) completions {
 	return func(cmd *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 		defer cancel()
@@ -42,16 +43,16 @@ func (c *cli) completeWaiting(waiting func(target, workflows.Status) []choice) c
 	}
 }
 
-func questionChoices(t target, status workflows.Status) (out []choice) {
+func questionChoices(t client.Handle, status workflows.Status) (out []choice) {
 	for _, q := range status.Questions {
-		out = append(out, choice{t.workflow, q.ID, q.Kind + ": " + shorten(q.Question)})
+		out = append(out, choice{t.Workflow, q.ID, q.Kind + ": " + shorten(q.Question)})
 	}
 	return out
 }
 
-func callChoices(t target, status workflows.Status) (out []choice) {
+func callChoices(t client.Handle, status workflows.Status) (out []choice) {
 	for _, a := range status.Waiting {
-		out = append(out, choice{t.workflow, callName(a), shorten(a.Tool)})
+		out = append(out, choice{t.Workflow, client.CallName(a), shorten(a.Tool)})
 	}
 	return out
 }

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -46,96 +46,21 @@ are enough.`,
 	return cmd
 }
 
-// decided is the answer of decide as JSON.
-type decided struct {
-	ID   string `json:"id"`
-	Call string `json:"call"`
-	Tool string `json:"tool"`
-	activities.Decision
-}
-
 func (c *cli) decide(ctx context.Context, id, call string, f decideFlags) error {
 	if f.approve == f.deny {
 		return usagef("exactly one of --approve and --deny is needed")
 	}
-	conn, err := c.dial(ctx)
-	if err != nil {
+	d, err := c.client().Decide(ctx, id, workflows.Decide{CallID: call, Approved: &f.approve, By: f.by, Reason: f.reason, Digest: f.digest})
+	if several, ok := errors.AsType[*client.CallError](err); ok && several.Several {
+		return usagef("%w", err)
+	}
+	if answered, err := c.asked(ctx, err, "the decision about "+d.Call, "starter approvals", f.json); !answered {
 		return err
 	}
-	defer conn.Close()
-	t, err := findRunning(ctx, conn, id)
-	if err != nil {
-		return err
-	}
-	var status workflows.Status
-	if err := t.ask(ctx, &status); err != nil {
-		return err
-	}
-	waiting, err := pick(status, call)
-	if err != nil {
-		return err
-	}
-	f.digest = wholeDigest(f.digest, waiting.Digest)
-	var decision activities.Decision
-	done, err := c.send(ctx, t, f.request(waiting), &decision)
-	if !done {
-		return err
-	}
-	return c.printDecided(decided{ID: t.workflow, Call: callName(waiting), Tool: waiting.Tool, Decision: decision}, f.json)
+	return c.printDecided(d, f.json)
 }
 
-// wholeDigest is the digest that is meant: of what waits now if the beginning of it is
-// given, or nothing.
-func wholeDigest(given, waiting string) string {
-	if given == "" || len(given) >= shortDigest && strings.HasPrefix(waiting, given) {
-		return waiting
-	}
-	return given
-}
-
-// pick finds the call among those that wait, by its whole name or by its id.
-func pick(status workflows.Status, call string) (workflows.Approval, error) {
-	var found []workflows.Approval
-	for _, a := range status.Waiting {
-		if callName(a) == call {
-			return a, nil
-		}
-		if a.CallID == call {
-			found = append(found, a)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return workflows.Approval{}, fmt.Errorf("no call %q of %s waits for a decision; %s", call, status.ID, choices(status.Waiting))
-	case 1:
-		return found[0], nil
-	}
-	return workflows.Approval{}, usagef("%d calls are called %s; %s", len(found), call, choices(found))
-}
-
-// choices lists calls as decide takes them.
-func choices(waiting []workflows.Approval) string {
-	if len(waiting) == 0 {
-		return "none does"
-	}
-	var names []string
-	for _, a := range waiting {
-		names = append(names, fmt.Sprintf("%s (%s)", callName(a), a.Tool))
-	}
-	return "there are: " + strings.Join(names, ", ")
-}
-
-// request asks an agent to take the decision. The agent has the last word: somebody
-// else may have decided meanwhile.
-func (f decideFlags) request(a workflows.Approval) request {
-	return request{
-		workflow: a.WorkflowID, name: workflows.UpdateDecide,
-		what: "the decision about " + callName(a), look: "starter approvals", asJSON: f.json,
-		in: workflows.Decide{CallID: a.CallID, Approved: &f.approve, By: f.by, Reason: f.reason, Digest: f.digest},
-	}
-}
-
-func (c *cli) printDecided(d decided, asJSON bool) error {
+func (c *cli) printDecided(d client.Decided, asJSON bool) error {
 	if asJSON {
 		return c.printJSON(d)
 	}

@@ -4,183 +4,185 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"strings"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
-
+	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
-const (
-	patience  = 10 * time.Second       // after which people are told that no worker does anything
-	lookEvery = 250 * time.Millisecond // for a record that is not there yet
-	// pauseBetween attempts to reach a Temporal that is away.
-	pauseBetween = 5 * time.Second
-)
-
-// follow shows an investigation until it has ended. Temporal says when that is,
-// and how it ended; what is shown until then comes from the store.
-func (c *cli) follow(ctx context.Context, t target, verbose bool) error {
-	watching, stop := context.WithCancel(ctx)
-	defer stop()
-	closed, shown := make(chan struct{}), make(chan bool, 1)
-	go func() { shown <- c.view(watching, t, closed, verbose) }()
-	out, err := c.patiently(ctx, t)
-	if err != nil {
-		stop()
-		<-shown
-		return err
+// follow shows an investigation until it has ended: by what the store says, or without it
+// line by line by what the investigation says itself.
+func (c *cli) follow(ctx context.Context, h client.Handle, verbose bool) error {
+	src := &followed{cli: c, handle: h, told: map[string]string{}}
+	watched, opts := newLookout(src, h), c.options(verbose)
+	opts.Notices = watched.tell
+	_, err := terminal.Watch(ctx, watched, h.ID(), opts)
+	out, shown := src.out, src.left && err == nil
+	if src.left && ctx.Err() == nil {
+		if err != nil {
+			c.say("starter: %v", err)
+		}
+		out, err = c.client().Await(ctx, h)
 	}
-	close(closed)
-	if !<-shown && out.Status != agent.StatusRefused {
+	if err != nil {
+		return notWatching(ctx, h, err)
+	}
+	if !shown && out.Status != agent.StatusRefused {
 		if err := c.fetchReport(ctx, &out); err != nil {
 			return err
 		}
-		if err := terminal.End(out.record(), c.options(verbose)); err != nil {
+		if err := terminal.End(endOf(out), c.options(verbose)); err != nil {
 			return err
 		}
 	}
-	return out.verdict()
+	return verdict(out.ID, out.Status, out.Error)
 }
 
-func (c *cli) options(verbose bool) terminal.Options {
-	opts := terminal.Detect(c.out, c.getenv)
-	opts.Verbose = verbose
-	return opts
+// followed is an investigation as the client follows it, for the terminal.
+type followed struct {
+	*cli
+	handle client.Handle
+	out    client.Result     // of one that has ended before all was shown
+	left   bool              // the terminal has shown the end, or cannot
+	told   map[string]string // by what it is about, without a store
 }
 
-// patiently awaits the end, and says so if nothing begins.
-func (c *cli) patiently(ctx context.Context, t target) (outcome, error) {
-	silence := time.AfterFunc(patience, func() { c.explainSilence(ctx, t) })
-	defer silence.Stop()
-	out, err := t.await(ctx)
-	for unavailable(err) && ctx.Err() == nil {
-		c.say("Temporal does not answer; waiting")
-		select {
-		case <-ctx.Done():
-		case <-time.After(pauseBetween):
-			out, err = t.await(ctx)
+// Follow implements terminal.Source.
+func (f *followed) Follow(ctx context.Context, _ string, after int64, fn func(store.Update) error) (err error) {
+	f.out, err = f.client().Follow(ctx, f.handle, after, func(e client.Event) error {
+		switch {
+		case e.Update != nil:
+			err := fn(*e.Update)
+			f.left = err != nil
+			return err
+		case e.Status != nil:
+			f.progress(*e.Status)
+		case errors.Is(e.Blind, client.ErrNoStore):
+			f.sayNoStore()
+		case errors.Is(e.Blind, client.ErrOtherStore):
+			f.say("%v (--store); showing what Temporal knows", e.Blind)
+		default:
+			f.say("starter: %v; showing what Temporal knows", explain(e.Blind))
+		}
+		return nil
+	})
+	return err
+}
+
+// After implements terminal.Source.
+func (f *followed) After(ctx context.Context, id string, seq int64, limit int) (entries []transcript.Entry, err error) {
+	err = f.withStore(ctx, func(st *store.Store) error {
+		entries, err = st.After(ctx, id, seq, limit)
+		return err
+	})
+	return entries, err
+}
+
+// progress prints a line for each stage or agent that has come further.
+func (f *followed) progress(status client.Status) {
+	for _, step := range steps(status) {
+		if f.told[step.name] != step.text {
+			f.told[step.name] = step.text
+			fmt.Fprintln(f.cli.out, terminal.CleanLine(step.text))
 		}
 	}
+}
+
+// step is one line of progress.
+type step struct{ name, text string }
+
+func steps(status client.Status) (out []step) {
+	for _, stage := range status.Stages {
+		if stage.Status == agent.StatusPending {
+			continue
+		}
+		out = append(out, step{stage.Name, fmt.Sprintf("stage %s: %s", stage.Name, stage.Status)})
+		for _, a := range stage.Agents {
+			name := stage.Name + "/" + a.Name
+			out = append(out, step{name, name + ": " + strings.Join(present([]string{string(a.Status), doing(a, status.Agents)}), " · ")})
+		}
+	}
+	for _, a := range status.Waiting {
+		out = append(out, step{client.CallName(a), waitingLine(status.ID, a)})
+	}
+	for _, q := range status.Questions {
+		out = append(out, step{q.ID, questionLine(status.ID, q)})
+	}
+	for _, o := range status.Outages {
+		out = append(out, step{"trouble of " + o.Execution, outageLine(o)})
+	}
+	if status.Status.Status == agent.StatusPaused {
+		out = append(out, step{"", "paused: waiting for " + status.WaitingFor})
+	}
+	return out
+}
+
+// doing says how far an agent is.
+func doing(a workflows.AgentSummary, agents map[string]workflows.AgentStatus) string {
+	if now, ok := agents[a.WorkflowID]; ok {
+		return fmt.Sprintf("iteration %d of %d · %s · %s", now.Iteration, now.MaxIterations, now.Doing, terminal.Usage(a.Usage))
+	}
+	if a.Status.Closed() || a.Iterations > 0 {
+		return fmt.Sprintf("%s · %s", terminal.Count(a.Iterations, "iteration"), terminal.Usage(a.Usage))
+	}
+	return ""
+}
+
+// await waits for the end.
+func (c *cli) await(ctx context.Context, h client.Handle) (client.Result, error) {
+	out, err := c.client().Await(ctx, h)
+	return out, notWatching(ctx, h, err)
+}
+
+// notWatching says to who presses Ctrl-C how to come back.
+func notWatching(ctx context.Context, h client.Handle, err error) error {
 	if ctx.Err() != nil {
-		return out, fmt.Errorf("\nNot watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s", t.id())
+		return fmt.Errorf("\nNot watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s", h.ID())
 	}
-	return out, err
+	return err
 }
 
-// unavailable reports whether Temporal could not be asked, which may pass: the
-// client has tried for a minute by itself.
-func unavailable(err error) bool {
-	_, away := errors.AsType[*serviceerror.Unavailable](err)
-	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
-	return away || late
-}
-
-// notBegun is the length of a history before a worker has taken the first task.
-const notBegun = 2
-
-func (c *cli) explainSilence(ctx context.Context, t target) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	found, err := t.client.DescribeWorkflowExecution(ctx, t.workflow, t.current)
-	if err != nil || found.GetWorkflowExecutionInfo().GetHistoryLength() > notBegun {
-		return
+// fetchReport reads a report that was too large for the result.
+func (c *cli) fetchReport(ctx context.Context, out *client.Result) error {
+	if out.Report != "" || out.ReportRef == "" {
+		return nil
 	}
-	queue := found.GetExecutionConfig().GetTaskQueue().GetName()
-	pollers, err := t.client.DescribeTaskQueue(ctx, queue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
-	if err == nil && len(pollers.GetPollers()) == 0 {
-		c.say("no worker polls task queue %s yet; waiting", queue)
-		return
-	}
-	c.say("no worker has taken the investigation from task queue %s yet; waiting", queue)
-}
-
-// view shows an investigation until it has ended, from the store if it is there
-// and otherwise by what Temporal tells. It reports whether the end was shown too.
-func (c *cli) view(ctx context.Context, t target, closed <-chan struct{}, verbose bool) (ended bool) {
-	st, err := c.locate(ctx, t, closed)
-	if err != nil && ctx.Err() == nil {
-		c.say("starter: %v; showing what Temporal knows", err)
-	}
-	if st == nil {
-		c.progress(ctx, t, closed)
-		return false
-	}
-	defer st.Close()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	go stopUnless(ctx, stop, st, t.id(), closed)
-	watched, opts := newLookout(st, t), c.options(verbose)
-	opts.Notices = watched.tell
-	_, err = terminal.Watch(ctx, watched, t.id(), opts)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		c.say("starter: %v", err)
-	}
-	return err == nil
-}
-
-// stopUnless stops a watch that would never end: when Temporal says that the
-// investigation is over, the store knows it too, or, if somebody terminated it, not yet.
-func stopUnless(ctx context.Context, stop context.CancelFunc, st *store.Store, id string, closed <-chan struct{}) {
-	select {
-	case <-ctx.Done():
-	case <-closed:
-		if r, err := st.Investigation(ctx, id); err != nil || !r.Status.Closed() {
-			stop()
-		}
-	}
-}
-
-// locate returns the store as soon as it knows the investigation, and nil when it
-// is clear that it will not: the investigation has a plan, or has ended, without
-// a record in it.
-func (c *cli) locate(ctx context.Context, t target, closed <-chan struct{}) (st *store.Store, err error) {
-	for ctx.Err() == nil {
-		resolved := isClosed(closed) || c.resolved(ctx, t)
-		if st == nil {
-			if st, err = c.openStore(ctx); err != nil {
-				return nil, err
-			}
-		}
-		if st != nil {
-			if _, err := st.Investigation(ctx, t.id()); err == nil {
-				return st, nil
-			}
-		}
-		if resolved {
-			c.sayElsewhere(st != nil, closed)
-			break
-		}
-		select {
-		case <-ctx.Done():
-		case <-closed:
-		case <-time.After(lookEvery):
-		}
-	}
-	if st == nil {
-		return nil, ctx.Err()
-	}
-	return nil, errors.Join(ctx.Err(), st.Close())
-}
-
-// sayElsewhere tells why less is shown than there might be.
-func (c *cli) sayElsewhere(haveStore bool, closed <-chan struct{}) {
+	report, err := c.client().Blob(ctx, out.ReportRef)
 	switch {
-	case !haveStore:
-		c.sayNoStore()
-	case !isClosed(closed):
-		c.say("this store does not know the investigation: its workers use another one (--store); showing what Temporal knows")
+	case errors.Is(err, client.ErrNoStore):
+		c.say("the report is larger than %d KB and only in the store, which is not here (--store)", activities.MaxInlineReport>>10)
+		return nil
+	case errors.Is(err, record.ErrNotFound):
+		c.say("the report is larger than %d KB and not in this store: the workers use another one (--store)", activities.MaxInlineReport>>10)
+		return nil
+	}
+	out.Report = string(report)
+	return err
+}
+
+// endOf is a result as a record, for printing.
+func endOf(out client.Result) record.Investigation {
+	return record.Investigation{
+		ID: out.ID, Status: out.Status, EndReason: out.EndReason, Error: out.Error, Report: out.Report, Usage: out.Usage,
+		Envelope: record.Envelope{Undelivered: out.Undelivered},
 	}
 }
 
-func isClosed(closed <-chan struct{}) bool {
-	select {
-	case <-closed:
-		return true
-	default:
-		return false
+// verdict is the error of an investigation that did not complete.
+func verdict(id string, status agent.Status, message string) error {
+	switch {
+	case status == agent.StatusCompleted:
+		return nil
+	case status == agent.StatusRefused:
+		return usagef("the request was refused: %s", message)
+	case message == "":
+		return fmt.Errorf("investigation %s: %s", id, status)
 	}
+	return fmt.Errorf("investigation %s: %s: %s", id, status, message)
 }

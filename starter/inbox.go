@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
@@ -53,9 +54,9 @@ type question struct {
 	Expires time.Time `json:"expires"`
 }
 
-func questionsIn(t target, status workflows.Status) (out []question) {
+func questionsIn(t client.Handle, status workflows.Status) (out []question) {
 	for _, q := range status.Questions {
-		out = append(out, question{ID: t.workflow, Name: q.ID, Text: q.Question, Data: q.Data, Kind: q.Kind, Stage: q.Stage, Expires: q.Expires})
+		out = append(out, question{ID: t.Workflow, Name: q.ID, Text: q.Question, Data: q.Data, Kind: q.Kind, Stage: q.Stage, Expires: q.Expires})
 	}
 	return out
 }

@@ -55,36 +55,25 @@ func (c *cli) list(ctx context.Context, filter store.Filter, asJSON bool) error 
 	if filter.Limit < 0 {
 		return usagef("--limit %d: give 1 or more, or 0 for all", filter.Limit)
 	}
-	all, err := c.investigations(ctx, filter)
+	l, err := c.client().List(ctx, filter)
+	if l.Remote {
+		c.sayNoStore()
+	}
 	if err != nil {
 		return err
 	}
+	c.sayStale(ctx, l.Stale)
 	if asJSON {
-		return c.printJSON(withoutReports(all))
+		return c.printJSON(withoutReports(l.All))
 	}
-	return c.printTable(all)
+	return c.printTable(l.All)
 }
 
-// investigations come from the store, or without one from Temporal.
-func (c *cli) investigations(ctx context.Context, filter store.Filter) (all []record.Investigation, err error) {
-	here := false
-	err = c.withStore(ctx, func(st *store.Store) error {
-		if here = st != nil; !here {
-			return nil
-		}
-		all, err = c.stored(ctx, st, filter)
-		return err
-	})
-	if err != nil || here {
-		return all, err
+// sayStale says that Temporal might know better.
+func (c *cli) sayStale(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		c.say("Temporal does not answer: an investigation that somebody has terminated may not say so yet")
 	}
-	c.sayNoStore()
-	conn, err := c.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	return visible(ctx, conn, filter)
 }
 
 // withoutReports keeps a list small; it is never null in JSON.

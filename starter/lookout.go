@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -26,7 +27,7 @@ type lookout struct {
 	stirred chan struct{} // holds one: there are new calls
 
 	mu      sync.Mutex
-	open    map[string]bool // calls without an intent or a result, by callName
+	open    map[string]bool // calls without an intent or a result, by client.CallName
 	waiting map[string]bool // those that waited when the investigation was asked last
 	ended   int             // runs of stages, as the store says
 	taken   int             // those that the investigation had taken in when it was asked last
@@ -38,12 +39,12 @@ const (
 	lookRarely = 5 * time.Second
 )
 
-func newLookout(src terminal.Source, t target) *lookout {
+func newLookout(src terminal.Source, t client.Handle) *lookout {
 	return &lookout{
 		Source: src, tell: make(chan terminal.Notice), stirred: make(chan struct{}, 1),
 		open: map[string]bool{}, waiting: map[string]bool{}, failing: map[string]bool{},
 		ask: func(ctx context.Context) (status workflows.Status, err error) {
-			err = t.query(ctx, workflows.QueryStatus, &status)
+			err = t.Ask(ctx, &status)
 			return status, err
 		},
 	}
@@ -199,7 +200,7 @@ func (l *lookout) know(status workflows.Status) {
 	}
 	clear(l.waiting)
 	for _, a := range status.Waiting {
-		l.waiting[callName(a)] = true
+		l.waiting[client.CallName(a)] = true
 	}
 }
 

@@ -4,15 +4,19 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
-	"github.com/inquest-dev/inquest/internal/payload"
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -25,23 +29,26 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}))
 }
 
-// cli is one call of the program.
+// cli is one call of the program: what all its commands share.
 type cli struct {
 	in       io.Reader
 	out, err io.Writer
 	getenv   func(string) string
-	keys     payload.Keys // of the last dial
 	flags
+	client func() *client.Client // of the system that the flags name
+	quiet  bool                  // nothing but JSON is wanted
 }
 
 // run executes the command line and returns the exit code.
 func run(ctx context.Context, args []string, c cli) int {
+	c.client = sync.OnceValue(func() *client.Client { return client.New(c.system()) })
 	cmd := c.root()
 	cmd.SetArgs(args)
 	cmd.SetIn(c.in)
 	cmd.SetOut(c.out)
 	cmd.SetErr(c.err)
-	return c.exitCode(ctx, cmd.ExecuteContext(ctx))
+	err := cmd.ExecuteContext(ctx)
+	return c.exitCode(ctx, errors.Join(err, c.client().Close()))
 }
 
 func (c *cli) exitCode(ctx context.Context, err error) int {
@@ -54,6 +61,7 @@ func (c *cli) exitCode(ctx context.Context, err error) int {
 		}
 		return exitInterrupted
 	}
+	err = explain(err)
 	c.say("starter: %v", err)
 	if _, wrong := errors.AsType[*command.UsageError](err); wrong {
 		return command.ExitUsage
@@ -61,9 +69,43 @@ func (c *cli) exitCode(ctx context.Context, err error) int {
 	return command.ExitFailed
 }
 
+// explain says how errors of the client are mended on the command line.
+func explain(err error) error {
+	if folder, ok := errors.AsType[*client.FolderError](err); ok {
+		return usagef("--store %s is a folder: give the path of the SQLite file in it", folder.Path)
+	}
+	if _, wrong := errors.AsType[*client.TypeError](err); wrong {
+		return usagef("%w", err)
+	}
+	if _, away := errors.AsType[*client.UnreachableError](err); away {
+		return fmt.Errorf("%w\nStart one with `go run ./dev`, or say where yours is with --address or TEMPORAL_ADDRESS.", err)
+	}
+	return err
+}
+
 // say tells people something that is not the command's output.
 func (c *cli) say(format string, args ...any) {
 	fmt.Fprintln(c.err, terminal.Clean(fmt.Sprintf(format, args...)))
+}
+
+// printJSON prints v, indented, without spelling out <, > and &.
+func (c *cli) printJSON(v any) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(c.out, reveal.Unseen(text.String())) // as JSON escapes: the same document
+	return err
+}
+
+// options are those of what is shown on this terminal.
+func (c *cli) options(verbose bool) terminal.Options {
+	opts := terminal.Detect(c.out, c.getenv)
+	opts.Verbose = verbose
+	return opts
 }
 
 // usagef is an error in what the user wrote.

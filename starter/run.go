@@ -1,25 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/reveal"
-	"github.com/inquest-dev/inquest/workflows"
+	"github.com/inquest-dev/inquest/internal/client"
 )
 
 // runFlags are those of the command run.
@@ -37,7 +27,7 @@ func (c *cli) runCommand() *cobra.Command {
   kubectl describe pod web-1 | starter run --chain kubernetes --data -
   starter run --chain triage --data "checkout is slow" --json`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.start(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), f) },
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.chain, "chain", "", "chain to run")
@@ -56,110 +46,69 @@ func (c *cli) runCommand() *cobra.Command {
 	return cmd
 }
 
-// start starts an investigation and follows it, unless it is told not to.
-func (c *cli) start(ctx context.Context, f runFlags) error {
-	req, err := c.request(ctx, f)
+// run starts an investigation and follows it, unless it is told not to.
+func (c *cli) run(ctx context.Context, f runFlags) error {
+	s, err := c.request(f)
 	if err != nil {
 		return err
 	}
-	conn, err := c.dial(ctx)
+	h, err := c.client().Start(ctx, s)
 	if err != nil {
+		return notStarted(err)
+	}
+	switch {
+	case f.detach && f.json:
+		return c.printJSON(map[string]string{"workflow_id": h.Workflow, "run_id": h.First, "id": h.ID()})
+	case f.detach:
+		_, err := fmt.Fprintln(c.out, h.Workflow)
 		return err
-	}
-	defer conn.Close()
-	t, err := c.execute(ctx, conn, f.workflowID, req)
-	if err != nil {
-		return err
-	}
-	if f.detach {
-		return c.printStarted(t, f.json)
-	}
-	if f.json {
-		return c.awaitJSON(ctx, t)
-	}
-	c.say("investigation %s", t.id())
-	return c.follow(ctx, t, f.verbose)
-}
-
-// execute starts the workflow; an id that is in use is an error.
-func (c *cli) execute(ctx context.Context, conn client.Client, id string, req agent.Request) (target, error) {
-	if id == "" {
-		id = newID(req)
-	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	run, err := conn.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                                       id,
-		TaskQueue:                                c.taskQueue,
-		WorkflowTaskTimeout:                      workflows.WorkflowTaskTimeout,
-		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
-		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            summary(req),
-	}, investigationType, req)
-	if _, taken := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); taken {
-		return target{}, fmt.Errorf("an investigation with the workflow id %s is running: watch it with `starter watch %[1]s`, or give another --workflow-id", id)
-	}
-	if err != nil {
-		return target{}, fmt.Errorf("start investigation %s: %w", id, err)
-	}
-	return target{
-		client: conn, workflow: run.GetID(), first: run.GetRunID(), current: run.GetRunID(),
-		status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
-	}, nil
-}
-
-// newID is a workflow id that people can read: the chain's or alert type's name and a random part.
-func newID(req agent.Request) string {
-	name := req.Chain
-	if name == "" {
-		name = req.AlertType
-	}
-	return randomID(name)
-}
-
-// randomID is a name and 8 random characters.
-func randomID(name string) string {
-	var random [4]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return strings.Map(idRune, name) + "-" + hex.EncodeToString(random[:])
-}
-
-// idRune keeps what needs no quoting in shells and addresses.
-func idRune(r rune) rune {
-	if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' || r == '.' {
-		return r
-	}
-	return '-'
-}
-
-// summary is what Temporal's UI shows of the investigation in its list.
-func summary(req agent.Request) string {
-	var words []string
-	for _, word := range []string{req.Chain, req.AlertType} {
-		if word != "" {
-			words = append(words, word)
+	case f.json:
+		out, err := c.await(ctx, h)
+		if err == nil {
+			err = c.fetchReport(ctx, &out)
 		}
+		if err != nil {
+			return err
+		}
+		return errors.Join(c.printJSON(out), verdict(out.ID, out.Status, out.Error))
 	}
-	return strings.Join(words, " · ")
+	c.say("investigation %s", h.ID())
+	return c.follow(ctx, h, f.verbose)
 }
 
-func (c *cli) printStarted(t target, asJSON bool) error {
-	if !asJSON {
-		_, err := fmt.Fprintln(c.out, t.workflow)
-		return err
+// request is the request that the flags describe.
+func (c *cli) request(f runFlags) (s client.Start, err error) {
+	s.Workflow = f.workflowID
+	s.Request = agent.Request{
+		Chain: f.chain, AlertType: f.alertType, Provider: f.provider, UseMock: f.mock, AllowEmpty: f.allowEmpty, Attach: f.attach, By: f.by,
 	}
-	return c.printJSON(map[string]string{"workflow_id": t.workflow, "run_id": t.first, "id": t.id()})
+	if f.chain == "" && f.alertType == "" {
+		return s, usagef("--chain or --alert-type is needed")
+	}
+	if s.Request.Runbook, err = c.text("--runbook", f.runbook); err != nil {
+		return s, err
+	}
+	if s.Data, err = c.text("--data", f.data); err != nil {
+		return s, err
+	}
+	cfg, err := c.loadConfig(c.getenv("INQUEST_CONFIG"))
+	if err == nil {
+		s.Masking, s.MaxData = cfg.AlertMasking(), cfg.MaxData()
+	}
+	return s, err
 }
 
-// printJSON prints v, indented, without spelling out <, > and &.
-func (c *cli) printJSON(v any) error {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
+// notStarted says what to write instead.
+func notStarted(err error) error {
+	if wrong, ok := errors.AsType[*client.RequestError](err); ok {
+		return usagef("%s", strings.NewReplacer(`"chain"`, "--chain", `"alert_type"`, "--alert-type", `"provider"`, "--provider", `"data"`, "--data",
+			`"allow_empty": true`, "--allow-empty", `"attach": true`, "--attach").Replace(wrong.Error()))
 	}
-	_, err := io.WriteString(c.out, reveal.Unseen(text.String())) // as JSON escapes: the same document
+	if _, large := errors.AsType[*client.TooLargeError](err); large {
+		return usagef("%w: where the workers' store is at hand (--store), data of any size is passed by reference", err)
+	}
+	if taken, ok := errors.AsType[*client.TakenError](err); ok {
+		return fmt.Errorf("%w: watch it with `starter watch %s`, or give another --workflow-id", err, taken.Workflow)
+	}
 	return err
 }

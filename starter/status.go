@@ -2,20 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/sdk/client"
 
-	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
-	"github.com/inquest-dev/inquest/workflows"
 )
 
 func (c *cli) statusCommand() *cobra.Command {
@@ -30,133 +25,22 @@ func (c *cli) statusCommand() *cobra.Command {
 	return cmd
 }
 
-// status asks an investigation that runs. That of one that has ended comes from
-// its record, since it may have no worker left to ask, or from its result.
 func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
-	conn, err := c.dial(ctx)
-	if err != nil {
-		saved, known, storeErr := c.savedStatus(ctx, nil, id)
-		if known { // Temporal is not needed for it
-			return c.printStatus(saved, nil, asJSON)
-		}
-		return errors.Join(err, storeErr)
-	}
-	defer conn.Close()
-	t, err := find(ctx, conn, id)
-	gone := errors.Is(err, record.ErrNotFound)
-	if err != nil && !gone {
-		return err
-	}
-	if !gone && t.running() {
-		var status workflows.Status
-		if err := t.ask(ctx, &status); err != nil {
-			return err
-		}
-		addTroubles(&status, c.troubles(ctx, t))
-		agents := t.agents(ctx, status)
-		if err := c.numbersAtHand(ctx, &status, agents); err != nil {
-			return err
-		}
-		return c.printStatus(status, agents, asJSON)
-	}
-	if !gone {
-		id = t.id()
-	}
-	saved, known, storeErr := c.savedStatus(ctx, conn, id)
-	switch {
-	case storeErr != nil:
-		return storeErr
-	case known:
-		return c.printStatus(saved, nil, asJSON)
-	case gone:
-		return err
-	}
-	out, err := t.await(ctx)
+	s, err := c.client().Status(ctx, id)
 	if err != nil {
 		return err
 	}
-	return c.printStatus(out.status(), nil, asJSON)
-}
-
-// numbersAtHand is withNumbers for a status that people ask for because the store is away.
-func (c *cli) numbersAtHand(ctx context.Context, status *workflows.Status, agents map[string]workflows.AgentStatus) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	err := c.withNumbers(ctx, status, agents)
-	if _, wrong := errors.AsType[*command.UsageError](err); err == nil || wrong {
-		return err
+	if s.Stale != nil {
+		c.say("the numbers are those that Temporal knows: %v", s.Stale)
 	}
-	c.say("the numbers are those that Temporal knows: %v", err)
-	return nil
+	return c.printStatus(s, asJSON)
 }
 
-// ask is a query of an investigation that runs, with an error that says why it stays unanswered.
-func (t target) ask(ctx context.Context, status *workflows.Status) error {
-	err := t.query(ctx, workflows.QueryStatus, status)
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s is running, but no worker answers for it: %w", t.id(), err)
-	}
-	return err
-}
-
-// savedStatus is the status of an investigation that has ended, from the store; nobody
-// but Temporal may know yet that somebody has terminated it.
-func (c *cli) savedStatus(ctx context.Context, conn client.Client, id string) (out workflows.Status, known bool, err error) {
-	err = c.withStore(ctx, func(st *store.Store) error {
-		r, found, err := saved(ctx, st, id)
-		one := []record.Investigation{r}
-		if err == nil && found && goesOn(r) && conn != nil {
-			err = correctBy(ctx, conn, one)
-		}
-		if r = one[0]; err != nil || !found || !r.Status.Closed() {
-			return err
-		}
-		known = true
-		stages, err := st.Stages(ctx, r.ID)
-		if err != nil {
-			return err
-		}
-		executions, err := st.Executions(ctx, r.ID)
-		out = statusFrom(r, stages, executions)
-		return err
-	})
-	return out, known && err == nil, err
-}
-
-// statusFrom composes the status as the investigation itself did. Records of before
-// envelopes name no agents: those are in the executions.
-func statusFrom(r record.Investigation, stages []record.Stage, executions []record.Execution) workflows.Status {
-	for n := range stages {
-		for _, e := range executions {
-			if e.Stage == stages[n].Name && stages[n].Envelope.Version == 0 {
-				stages[n].Envelope.Agents = append(stages[n].Envelope.Agents, summaryOf(e))
-			}
-		}
-	}
-	out := workflows.StatusOf(r, stages)
-	number(&out, executions)
-	return out
-}
-
-func summaryOf(e record.Execution) workflows.AgentSummary {
-	return workflows.AgentSummary{
-		Name: agentName(e), Status: e.Status, StopReason: e.StopReason, Model: e.Model,
-		Iterations: e.Iterations, Usage: e.Usage, Error: e.Error,
-	}
-}
-
-// status is the outcome as a status.
-func (o outcome) status() workflows.Status {
-	return workflows.Status{
-		ID: o.ID, Status: o.Status, EndReason: o.EndReason, Stages: o.Stages, Usage: o.Usage, Error: o.Error, Undelivered: o.Undelivered,
-	}
-}
-
-func (c *cli) printStatus(s workflows.Status, agents map[string]workflows.AgentStatus, asJSON bool) error {
+func (c *cli) printStatus(s client.Status, asJSON bool) error {
 	if asJSON {
-		return c.printJSON(s)
+		return c.printJSON(s.Status)
 	}
-	words := []string{s.ID, s.Chain, string(s.Status), string(s.EndReason), terminal.Usage(s.Usage)}
+	words := []string{s.ID, s.Chain, string(s.Status.Status), string(s.EndReason), terminal.Usage(s.Usage)}
 	if s.By != "" {
 		words = append(words, "asked for by "+s.By)
 	}
@@ -179,7 +63,7 @@ func (c *cli) printStatus(s workflows.Status, agents map[string]workflows.AgentS
 		fmt.Fprintf(w, "%s\t%s\t\t%s\n", terminal.CleanLine(stage.Name), stage.Status, terminal.CleanLine(why))
 		for _, a := range stage.Agents {
 			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", terminal.CleanLine(a.Name), a.Status, terminal.CleanLine(a.Model),
-				terminal.CleanLine(strings.Join(present([]string{doing(a, agents), a.Error}), " · ")))
+				terminal.CleanLine(strings.Join(present([]string{doing(a, s.Agents), a.Error}), " · ")))
 		}
 	}
 	return w.Flush()

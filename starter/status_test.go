@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
@@ -34,7 +35,7 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 	}}
 	var out bytes.Buffer
 	c := &cli{out: &out}
-	if err := c.printStatus(statusFrom(r, stages, nil), nil, false); err != nil {
+	if err := c.printStatus(client.Status{Status: client.StatusOf(r, stages, nil)}, false); err != nil {
 		t.Fatal(err)
 	}
 	const want = `inc:1 · c · completed · max_passes_exceeded · - tokens · asked for by Ada

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/user"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/api/serviceerror"
 
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
@@ -75,51 +73,25 @@ func (c *cli) plainSteer(use, short, name string) *cobra.Command {
 	}
 }
 
-// steer has an investigation that runs take in what people ask for. A worker that is
-// there is asked to take it, and answers; without one, a signal waits for it. Never
-// both: an update that nobody has answered may yet be taken.
+// steer has an investigation that runs take in what people ask for.
 func (c *cli) steer(ctx context.Context, id, name string, in any) error {
-	conn, err := c.dial(ctx)
-	if err != nil {
+	s, err := c.client().Steer(ctx, id, name, in)
+	if answered, err := c.asked(ctx, err, name, "starter status", false); !answered {
 		return err
 	}
-	defer conn.Close()
-	t, err := findRunning(ctx, conn, id)
-	if err != nil {
-		return err
-	}
-	if err := t.query(ctx, workflows.QueryStatus, new(workflows.Status)); err != nil {
-		return c.signal(ctx, t, name, in)
-	}
-	var taken workflows.Taken
-	done, err := c.send(ctx, t, request{name: name, what: name, look: "starter status", in: in}, &taken)
-	if !done {
+	if s.Left {
+		_, err = fmt.Fprintf(c.out, "%s sent to %s as a signal, since no worker answers now: `starter status %[2]s` will say if it comes to nothing\n",
+			name, s.ID())
 		return err
 	}
 	whom := "no agent is at work now"
 	switch {
-	case len(taken.For) > 0:
-		whom = "for " + strings.Join(taken.For, ", ")
+	case len(s.For) > 0:
+		whom = "for " + strings.Join(s.For, ", ")
 	case name == workflows.SignalGuide:
 		whom = "for the next agent that asks its model"
 	}
-	_, err = fmt.Fprintln(c.out, terminal.CleanLine(fmt.Sprintf("%s: %s taken, %s", t.id(), name, whom)))
-	return err
-}
-
-// signal leaves a signal with Temporal.
-func (c *cli) signal(ctx context.Context, t target, name string, in any) error {
-	sending, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	err := t.client.SignalWorkflow(sending, t.workflow, "", name, in)
-	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
-		return fmt.Errorf("investigation %s has ended", t.id())
-	}
-	if err != nil {
-		return fmt.Errorf("send %s to %s: %w", name, t.id(), err)
-	}
-	_, err = fmt.Fprintf(c.out, "%s sent to %s as a signal, since no worker answers now: `starter status %[2]s` will say if it comes to nothing\n",
-		name, t.id())
+	_, err = fmt.Fprintln(c.out, terminal.CleanLine(fmt.Sprintf("%s: %s taken, %s", s.ID(), name, whom)))
 	return err
 }
 

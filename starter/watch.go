@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -25,53 +24,25 @@ func (c *cli) watchCommand() *cobra.Command {
 
 // watch needs Temporal only for an investigation that has not ended.
 func (c *cli) watch(ctx context.Context, id string, verbose bool) error {
-	done, err := c.watchEnded(ctx, id, verbose)
-	if done || err != nil {
-		return err
-	}
-	conn, err := c.dial(ctx)
+	st, err := c.client().Store(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	t, err := find(ctx, conn, id)
+	if st != nil {
+		r, err := st.FindInvestigation(ctx, id)
+		switch {
+		case err == nil && r.Status.Closed():
+			if r, err = terminal.Watch(ctx, st, r.ID, c.options(verbose)); err != nil {
+				return err
+			}
+			return verdict(r.ID, r.Status, r.Error)
+		case err != nil && !errors.Is(err, record.ErrNotFound):
+			return err
+		}
+	}
+	h, err := c.client().Find(ctx, id)
 	if err != nil {
 		return err
 	}
-	return c.follow(ctx, t, verbose)
-}
-
-// watchEnded shows an investigation that the store knows to have ended.
-func (c *cli) watchEnded(ctx context.Context, id string, verbose bool) (done bool, err error) {
-	err = c.withStore(ctx, func(st *store.Store) error {
-		r, known, err := saved(ctx, st, id)
-		if err != nil || !known || !r.Status.Closed() {
-			return err
-		}
-		done = true
-		if r, err = terminal.Watch(ctx, st, r.ID, c.options(verbose)); err != nil {
-			return err
-		}
-		return verdict(r)
-	})
-	return done, err
-}
-
-// saved finds the record of an investigation by its id or its workflow's.
-func saved(ctx context.Context, st *store.Store, id string) (r record.Investigation, known bool, err error) {
-	if st == nil {
-		return r, false, nil
-	}
-	r, err = st.FindInvestigation(ctx, id)
-	if errors.Is(err, record.ErrNotFound) {
-		return r, false, nil
-	}
-	return r, err == nil, err
-}
-
-// verdict is the error of a record of an investigation that did not complete.
-func verdict(r record.Investigation) error {
-	var out outcome
-	out.ID, out.Status, out.Error = r.ID, r.Status, r.Error
-	return out.verdict()
+	return c.follow(ctx, h, verbose)
 }

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -235,6 +236,12 @@ const idTail = 12
 // used again gives another one, a Temporal reset the same one (design: rule 1).
 func InvestigationID(workflowID, firstRunID string) string {
 	return workflowID + ":" + firstRunID[max(0, len(firstRunID)-idTail):]
+}
+
+// WorkflowOf takes the workflow id out of an investigation's id; ok = it looks like one.
+func WorkflowOf(id string) (workflowID string, ok bool) {
+	i := strings.LastIndexByte(id, ':')
+	return id[:max(i, 0)], i > 0 && len(id)-i-1 == idTail
 }
 
 // childID is the workflow id of a stage ("<stage>") or an execution ("<stage>/<agent>").

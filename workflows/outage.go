@@ -31,14 +31,15 @@ type Outage struct {
 // String says it to people.
 func (o Outage) String() string {
 	text := fmt.Sprintf("%s: %s, since %s, %d tries, next at %s, gives up at %s",
-		orText(o.Provider, o.Model), o.Error, clock(o.Since), o.Tries, clock(o.Next), clock(o.Until))
+		orText(o.Provider, o.Model), o.Error, Clock(o.Since), o.Tries, Clock(o.Next), Clock(o.Until))
 	if o.Fallback == "" {
 		return text + ", no fallback"
 	}
 	return text + ", then asks " + o.Fallback
 }
 
-func clock(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
+// Clock is a time of day for people.
+func Clock(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
 
 // streak is the tries of one provider that have failed one after the other.
 type streak struct {

@@ -11,62 +11,35 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
-	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	system "github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
 // runs are the workflows in Temporal.
 type runs struct {
-	client    client.Client
-	namespace string
-	data      converter.DataConverter // reads what is encrypted
+	client client.Client
+	data   converter.DataConverter // reads what is encrypted
 }
 
 // Open implements activities.Runs.
 func (r runs) Open(ctx context.Context) (map[string]string, error) {
-	request := &listing{
-		Namespace: r.namespace, PageSize: listPage,
-		Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", workflows.TypeInvestigation),
-	}
 	open := map[string]string{}
-	err := r.list(ctx, request, func(info *workflowpb.WorkflowExecutionInfo) error {
+	for info, err := range system.Executions(ctx, r.client, system.RunningOf(workflows.TypeInvestigation), listPage) {
+		if err != nil {
+			return nil, fmt.Errorf("list the running investigations: %w", err)
+		}
 		open[info.GetExecution().GetWorkflowId()] = info.GetExecution().GetRunId()
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the running investigations: %w", err)
 	}
 	return open, nil
 }
 
 const listPage = 1000
-
-type listing = workflowservice.ListWorkflowExecutionsRequest
-
-// list calls take with each workflow that a request asks for, until it returns an error.
-func (r runs) list(ctx context.Context, request *listing, take func(*workflowpb.WorkflowExecutionInfo) error) error {
-	for {
-		page, err := r.client.ListWorkflow(ctx, request)
-		if err != nil {
-			return err
-		}
-		for _, info := range page.GetExecutions() {
-			if err := take(info); err != nil {
-				return err
-			}
-		}
-		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
-			return nil
-		}
-	}
-}
 
 // Ending implements activities.Runs. A workflow's last run says how it ended; if
 // that is of another first run, the id was used again, and nobody can tell any more.
@@ -116,22 +89,15 @@ func endingOf(e *historypb.HistoryEvent) (agent.Status, agent.EndReason, string)
 // CancelChildren implements activities.Runs. A workflow id that was used again has
 // children of several investigations: the prefix tells them apart.
 func (r runs) CancelChildren(ctx context.Context, workflowID, prefix string, keep []string) error {
-	request := &listing{
-		Namespace: r.namespace, Query: fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", workflowID),
-	}
-	err := r.list(ctx, request, func(info *workflowpb.WorkflowExecutionInfo) error {
+	query := fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", workflowID)
+	for info, err := range system.Executions(ctx, r.client, query, 0) {
 		child := info.GetExecution().GetWorkflowId()
-		if slices.Contains(keep, child) || !strings.HasPrefix(child, prefix+"/") {
-			return nil
+		if err == nil && !slices.Contains(keep, child) && strings.HasPrefix(child, prefix+"/") {
+			err = r.client.CancelWorkflow(ctx, child, "")
 		}
-		err := r.client.CancelWorkflow(ctx, child, "")
-		if _, ended := errors.AsType[*serviceerror.NotFound](err); ended {
-			return nil
+		if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
+			return fmt.Errorf("cancel the children of %s: %w", workflowID, err)
 		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("cancel the children of %s: %w", workflowID, err)
 	}
 	return nil
 }

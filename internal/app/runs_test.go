@@ -66,7 +66,7 @@ func TestOpenInvestigations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) { // the list is late
-		got, err := runs{client: c, namespace: client.DefaultNamespace}.Open(t.Context())
+		got, err := runs{client: c}.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -143,7 +143,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 	data := opts.Keys.Converter(nil)
 	return &activities.Activities{
 		Sessions: sessions, Heartbeats: heartbeats{opts.Client},
-		Requests: requests{opts.Client, data}, Runs: runs{opts.Client, opts.Namespace, data}, Planner: opts.Config,
+		Requests: requests{opts.Client, data}, Runs: runs{opts.Client, data}, Planner: opts.Config,
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers,

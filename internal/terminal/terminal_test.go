@@ -69,7 +69,8 @@ func TestShow(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			if err := Show(t.Context(), &recorded{updates: tt.updates}, investigation, Options{Out: &out}); err != nil {
+			all := merged(tt.updates)
+			if err := Show(*all.Record, all.Stages, all.Executions, all.Entries, Options{Out: &out}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, tt.name, out.String())
@@ -147,18 +148,6 @@ func (r *recorded) After(_ context.Context, _ string, seq int64, limit int) ([]t
 }
 
 func (r *recorded) final() record.Investigation { return *merged(r.updates).Record }
-
-func (r *recorded) Investigation(context.Context, string) (record.Investigation, error) {
-	return r.final(), nil
-}
-
-func (r *recorded) Stages(context.Context, string) ([]record.Stage, error) {
-	return merged(r.updates).Stages, nil
-}
-
-func (r *recorded) Executions(context.Context, string) ([]record.Execution, error) {
-	return merged(r.updates).Executions, nil
-}
 
 // merged is what a store holds after the updates.
 func merged(updates []store.Update) store.Update {

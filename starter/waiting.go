@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
@@ -13,19 +14,15 @@ import (
 // waitingLine says that a call waits for a person, and how to decide it.
 func waitingLine(id string, a workflows.Approval) string {
 	return terminal.CleanLine(fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it is denied at %s. Decide: starter decide %s %s%s --approve (or --deny --reason …)",
-		a.HiddenNote(), a.Execution, reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, a.Expires.Local().Format(time.TimeOnly), shellWord(id), shellWord(callName(a)), digestFlag(a)))
+		a.HiddenNote(), a.Execution, reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, a.Expires.Local().Format(time.TimeOnly), shellWord(id), shellWord(client.CallName(a)), digestFlag(a)))
 }
-
-// shortDigest is how much of a digest decide takes for the whole, in characters, and is
-// told a person.
-const shortDigest = 12
 
 // digestFlag has decide refuse another call than the one that is shown.
 func digestFlag(a workflows.Approval) string {
 	if a.Digest == "" {
 		return ""
 	}
-	return " --digest " + shellWord(a.Digest[:min(len(a.Digest), shortDigest)])
+	return " --digest " + shellWord(a.Digest[:min(len(a.Digest), client.ShortDigest)])
 }
 
 // cutNotice says that there is more of the arguments than is in a status.

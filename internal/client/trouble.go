@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	failurepb "go.temporal.io/api/failure/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -23,11 +23,11 @@ import (
 
 // troubles asks Temporal which activities of an investigation wait for the store, or for a
 // worker that can do them: the workflows do not know it, and the store may be what is away.
-func (c *cli) troubles(ctx context.Context, t target) []workflows.Trouble {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+func (c *Client) troubles(ctx context.Context, h Handle) []workflows.Trouble {
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	const below = 2 // stages, and their agents
-	out := sealed{c.keys}.troubles(ctx, t.client, t.workflow, below)
+	out := sealed{c.keys}.troubles(ctx, h.conn, h.Workflow, below)
 	slices.SortFunc(out, func(a, b workflows.Trouble) int { return a.Since.Compare(b.Since) })
 	return out
 }
@@ -35,7 +35,7 @@ func (c *cli) troubles(ctx context.Context, t target) []workflows.Trouble {
 // sealed reads what Temporal says of activities, which may be encrypted.
 type sealed struct{ payload.Keys }
 
-func (s sealed) troubles(ctx context.Context, conn client.Client, workflowID string, below int) (out []workflows.Trouble) {
+func (s sealed) troubles(ctx context.Context, conn sdk.Client, workflowID string, below int) (out []workflows.Trouble) {
 	found, err := conn.DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil {
 		return nil // it may just have ended
@@ -90,7 +90,7 @@ func (s sealed) waits(a *workflowpb.PendingActivityInfo) (errorType string) {
 
 // message is a failure's own, without what it is wrapped in.
 func (s sealed) message(failure *failurepb.Failure) string {
-	var read client.Options
+	var read sdk.Options
 	s.Protect(&read)
 	err := read.FailureConverter.FailureToError(failure)
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
@@ -102,9 +102,8 @@ func (s sealed) message(failure *failurepb.Failure) string {
 // addTroubles makes a status say what is waited for besides people.
 func addTroubles(s *workflows.Status, all []workflows.Trouble) {
 	s.Troubles = all
-	words := present([]string{
-		troubleLine("the store", all, activities.ErrorStore), troubleLine("a worker that can do it", all, activities.ErrorWorkerCannot),
-	})
+	words := []string{troubleLine("the store", all, activities.ErrorStore), troubleLine("a worker that can do it", all, activities.ErrorWorkerCannot)}
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
 	if people := s.Status == agent.StatusPaused || len(s.Waiting)+len(s.Questions) > 0; people && len(words) > 0 {
 		words = append([]string{s.WaitingFor}, words...)
 	}
@@ -118,7 +117,7 @@ func troubleLine(what string, all []workflows.Trouble, errorType string) string 
 		return ""
 	}
 	t := all[0]
-	text := fmt.Sprintf("%s, since %s (%s of %s", what, atClock(t.Since), t.Activity, t.Workflow)
+	text := fmt.Sprintf("%s, since %s (%s of %s", what, workflows.Clock(t.Since), t.Activity, t.Workflow)
 	if len(all) > 1 {
 		text += fmt.Sprintf(" and %d more", len(all)-1)
 	}
@@ -127,9 +126,7 @@ func troubleLine(what string, all []workflows.Trouble, errorType string) string 
 		text += ": " + t.Error
 	}
 	if !t.Next.IsZero() {
-		text += ", next at " + atClock(t.Next)
+		text += ", next at " + workflows.Clock(t.Next)
 	}
 	return text + ")"
 }
-
-func atClock(t time.Time) string { return t.UTC().Format("15:04:05 MST") }

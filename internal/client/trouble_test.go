@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"encoding/base64"
@@ -10,7 +10,7 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -47,7 +47,7 @@ func testTroubles(t *testing.T, keys payload.Keys) {
 			ActivityType: &commonpb.ActivityType{Name: "Generate"}, State: state, Attempt: 7, ScheduledTime: timestamppb.New(now),
 			ExpirationTime: timestamppb.New(now.Add(workflows.Patience - time.Hour)),
 		}
-		var worker client.Options
+		var worker sdk.Options
 		keys.Protect(&worker)
 		text := "postgres://inquest:s3cret@db: refused"
 		if errorType == "WorkerCannot" {
@@ -90,7 +90,7 @@ func testTroubles(t *testing.T, keys payload.Keys) {
 			}
 			s := workflows.Status{Status: agent.StatusRunning, WaitingFor: "the agents of stage dig"}
 			addTroubles(&s, all)
-			want := strings.NewReplacer("SINCE", atClock(now.Add(-time.Hour)), "NEXT", atClock(now.Add(time.Minute))).Replace(tt.says)
+			want := strings.NewReplacer("SINCE", workflows.Clock(now.Add(-time.Hour)), "NEXT", workflows.Clock(now.Add(time.Minute))).Replace(tt.says)
 			if want == "" {
 				want = "the agents of stage dig"
 			}

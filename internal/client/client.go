@@ -1,0 +1,173 @@
+// Package client is for whoever uses the system: the command line, the API, Go
+// programs. It starts, finds, follows and steers investigations and conversations. It
+// alone joins Temporal, which knows what runs, and the workers' store, which keeps what
+// was said.
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	sdk "go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/inquest-dev/inquest/internal/payload"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+const (
+	dialTimeout = 5 * time.Second
+	// CallTimeout is how long Temporal, or a worker that is to take a request, may take.
+	CallTimeout  = 10 * time.Second
+	queryTimeout = 3 * time.Second // a workflow answers at once, if there is a worker
+)
+
+// Options say where the system is.
+type Options struct {
+	// Temporal says how Temporal is reached, and which keys decrypt what it keeps. It is
+	// called before the first connection.
+	Temporal func() (sdk.Options, payload.Keys, error)
+	// TaskQueue is that of the workers.
+	TaskQueue string
+	// Store is the workers' store: the path of its SQLite file, or a postgres:// address.
+	// Until the file is there, the client does without; it never makes one.
+	Store string
+	// Tell is told, in words for people, what a call waits for that takes long; nil = nobody is.
+	Tell func(text string)
+}
+
+// Client uses one system. It connects when it has to: what has ended is read from the
+// store alone. Its methods may be called by any number of goroutines.
+type Client struct {
+	opts Options
+
+	dialing sync.Mutex
+	conn    sdk.Client
+	keys    payload.Keys
+
+	opening sync.Mutex
+	store   *store.Store
+}
+
+// New returns a client, which has to be closed.
+func New(opts Options) *Client {
+	if opts.Tell == nil {
+		opts.Tell = func(string) {}
+	}
+	return &Client{opts: opts}
+}
+
+// Close ends the connections.
+func (c *Client) Close() error {
+	if c.conn != nil {
+		c.conn.Close()
+	}
+	if c.store == nil {
+		return nil
+	}
+	return c.store.Close()
+}
+
+// ErrNoStore: what is asked for is in the workers' store, which is not here.
+var ErrNoStore = errors.New("it is in the workers' store, which is not here (--store)")
+
+// FolderError is the path of a folder where that of a store should be.
+type FolderError struct{ Path string }
+
+func (e *FolderError) Error() string {
+	return e.Path + " is a folder, not the SQLite file of a store"
+}
+
+// UnreachableError: no Temporal answers.
+type UnreachableError struct {
+	Address string
+	Err     error
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("Temporal at %s does not answer: %v", e.Address, e.Err)
+}
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// Store opens the workers' store, which ends with the client; nil if it is not here.
+func (c *Client) Store(ctx context.Context) (*store.Store, error) {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	if c.store != nil || c.opts.Store == "" {
+		return c.store, nil
+	}
+	if !store.IsDSN(c.opts.Store) {
+		info, err := os.Stat(c.opts.Store)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("open store: %w", err)
+		case info.IsDir():
+			return nil, &FolderError{c.opts.Store}
+		}
+	}
+	st, err := store.Open(ctx, store.At(c.opts.Store))
+	c.store = st
+	return st, err
+}
+
+// Blob reads what was too large for Temporal. The error is ErrNoStore where there is no
+// store, and record.ErrNotFound where the workers use another one.
+func (c *Client) Blob(ctx context.Context, hash string) ([]byte, error) {
+	st, err := c.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if st == nil {
+		return nil, ErrNoStore
+	}
+	return st.Blob(ctx, hash)
+}
+
+// temporal connects to Temporal.
+func (c *Client) temporal(ctx context.Context) (sdk.Client, error) {
+	c.dialing.Lock()
+	defer c.dialing.Unlock()
+	if c.conn != nil {
+		return c.conn, nil
+	}
+	opts, keys, err := c.opts.Temporal()
+	if err != nil {
+		return nil, err
+	}
+	opts.HostPort = cmp.Or(opts.HostPort, sdk.DefaultHostPort)
+	if opts.Logger == nil {
+		opts.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	}
+	keys.Protect(&opts)
+	opts.ExternalStorage = payload.Reading(c)
+	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	conn, err := sdk.DialContext(dialing, opts)
+	switch {
+	case err == nil:
+		c.conn, c.keys = conn, keys
+		return conn, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, &UnreachableError{opts.HostPort, err}
+}
+
+// wait waits for d, and reports whether nothing else has ended the wait.
+func wait(ctx context.Context, d time.Duration, over <-chan struct{}) bool {
+	select {
+	case <-ctx.Done():
+	case <-over:
+	case <-time.After(d):
+		return true
+	}
+	return false
+}

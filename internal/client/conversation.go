@@ -1,0 +1,189 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	sdk "go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// Thread is a conversation that is open.
+type Thread struct {
+	Thread string    `json:"thread"` // its workflow id
+	Agent  string    `json:"agent,omitempty"`
+	Since  time.Time `json:"since"` // of its present run
+	// Usage is what it has used so far; absent = not known.
+	Usage agent.Usage `json:"usage,omitzero"`
+	id    string      // of the conversation, if it is still in its first run
+}
+
+// Threads lists the conversations that are open, newest first, as Temporal knows them:
+// nobody is asked, for there may be thousands. agent "" = with any; limit 0 = all.
+func (c *Client) Threads(ctx context.Context, agent string, limit int) (open []Thread, err error) {
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for info, err := range Executions(ctx, conn, RunningOf(workflows.TypeConversation), 0) {
+		if err != nil {
+			return nil, fmt.Errorf("list the conversations: %w", err)
+		}
+		h := handleOf(conn, info)
+		t := Thread{Thread: h.Workflow, Agent: c.agentOf(info), Since: info.GetStartTime().AsTime(), id: h.ID()}
+		if agent != "" && t.Agent != agent {
+			continue
+		}
+		open, ids = append(open, t), append(ids, t.id)
+		if len(open) == limit {
+			break
+		}
+	}
+	st, err := c.Store(ctx)
+	if err != nil || st == nil || len(open) == 0 {
+		return open, err
+	}
+	used, err := st.Usages(ctx, ids)
+	for n := range open {
+		open[n].Usage = used[open[n].id]
+	}
+	return open, err
+}
+
+// agentOf is the agent of a conversation, as Temporal knows it.
+func (c *Client) agentOf(info *workflowpb.WorkflowExecutionInfo) (name string) {
+	if memo := info.GetMemo().GetFields()[workflows.MemoAgent]; memo != nil {
+		_ = c.keys.Converter(nil).FromPayload(memo, &name)
+	}
+	return name
+}
+
+// FindThread finds the conversation that a thread id stands for now, open or not, and its
+// agent. The error is record.ErrNotFound if there has never been one.
+func (c *Client) FindThread(ctx context.Context, thread string) (h Handle, agent string, err error) {
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return h, "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	found, err := describe(ctx, conn, thread, workflows.TypeConversation)
+	if err != nil {
+		return h, "", err
+	}
+	h = handleOf(conn, found)
+	if agent = c.agentOf(found); agent == "" && h.Running() { // it has only just begun
+		var status workflows.ConversationStatus
+		_ = h.Ask(ctx, &status)
+		agent = status.Agent
+	}
+	return h, agent, nil
+}
+
+// Words are what a person says in a conversation.
+type Words struct {
+	Thread, Text, By string
+	// Agent and Provider begin the conversation, if it is not open; Agent "" = it is.
+	Agent, Provider string
+}
+
+// Say says something and waits for the reply, as long as it takes. accepted is called when a
+// worker has taken the message; nil = nobody is. However often Temporal goes away meanwhile,
+// the message is said once: its id tells.
+func (c *Client) Say(ctx context.Context, w Words, accepted func()) (reply workflows.Reply, err error) {
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return reply, err
+	}
+	silence := time.AfterFunc(patience, func() {
+		ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+		defer cancel()
+		c.explainQueue(ctx, conn, c.opts.TaskQueue)
+	})
+	defer silence.Stop()
+	id := "said-" + rand.Text()
+	var handle sdk.WorkflowUpdateHandle
+	err = c.persist(ctx, func() error {
+		handle, err = c.send(ctx, conn, id, w)
+		return err
+	})
+	if err != nil {
+		return reply, err
+	}
+	silence.Stop()
+	if accepted != nil {
+		accepted()
+	}
+	err = c.persist(ctx, func() error { return handle.Get(ctx, &reply) })
+	return reply, err
+}
+
+// send says something to the conversation that is open, or to a new one.
+func (c *Client) send(ctx context.Context, conn sdk.Client, id string, w Words) (sdk.WorkflowUpdateHandle, error) {
+	update := sdk.UpdateWorkflowOptions{
+		UpdateID: id, WorkflowID: w.Thread, UpdateName: workflows.UpdateSend, WaitForStage: sdk.WorkflowUpdateStageAccepted,
+		Args: []any{workflows.Message{Text: w.Text, Author: w.By}},
+	}
+	if w.Agent == "" {
+		return conn.UpdateWorkflow(ctx, update)
+	}
+	start := conn.NewWithStartWorkflowOperation(sdk.StartWorkflowOptions{
+		ID:                       w.Thread,
+		TaskQueue:                c.opts.TaskQueue,
+		WorkflowTaskTimeout:      workflows.WorkflowTaskTimeout,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            "conversation with " + w.Agent,
+		StaticDetails:            fmt.Sprintf("Begun by %s. Go on with `starter chat --thread %s`.", w.By, w.Thread),
+	}, workflows.TypeConversation, agent.ConversationRequest{Agent: w.Agent, Provider: w.Provider})
+	return conn.UpdateWithStartWorkflow(ctx, sdk.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: update})
+}
+
+// persist calls Temporal again for as long as it does not answer.
+func (c *Client) persist(ctx context.Context, call func() error) error {
+	for {
+		err := call()
+		_, late := errors.AsType[*sdk.WorkflowUpdateServiceTimeoutOrCanceledError](err)
+		if ctx.Err() != nil || !late && !unavailable(err) {
+			return err
+		}
+		if !late {
+			c.opts.Tell("Temporal does not answer; waiting")
+		}
+		wait(ctx, lookEvery, nil)
+	}
+}
+
+// Conclude asks the agent of a conversation to come to an end of its turn.
+func (c *Client) Conclude(ctx context.Context, thread, by string) error {
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return err
+	}
+	return conn.SignalWorkflow(ctx, thread, "", workflows.SignalConclude, workflows.Conclude{By: by})
+}
+
+// CloseThread ends a conversation that is open, after the running turn. The error is
+// record.ErrNotFound if none is.
+func (c *Client) CloseThread(ctx context.Context, thread string) error {
+	h, _, err := c.FindThread(ctx, thread)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	err = h.conn.SignalWorkflow(ctx, thread, "", workflows.SignalClose, nil)
+	if _, ended := errors.AsType[*serviceerror.NotFound](err); ended {
+		return fmt.Errorf("conversation %s: %w", thread, record.ErrNotFound)
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	sdk "go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// Handle is an investigation or a conversation as Temporal knows it.
+type Handle struct {
+	Workflow string // its id
+	First    string // id of its first run
+
+	conn    sdk.Client
+	current string // id of the run that Temporal has described
+	status  enumspb.WorkflowExecutionStatus
+}
+
+// ID is the investigation's.
+func (h Handle) ID() string { return workflows.InvestigationID(h.Workflow, h.First) }
+
+// Running reports whether it had not ended when it was found.
+func (h Handle) Running() bool { return h.status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING }
+
+// Ask asks the workflow for its status, which needs a worker.
+func (h Handle) Ask(ctx context.Context, status any) error {
+	err := query(ctx, h.conn, h.Workflow, h.current, status)
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%s is running, but no worker answers for it: %w", h.ID(), err)
+	}
+	return err
+}
+
+func query(ctx context.Context, conn sdk.Client, workflowID, runID string, status any) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	value, err := conn.QueryWorkflow(ctx, workflowID, runID, workflows.QueryStatus)
+	if err != nil {
+		return fmt.Errorf("query %s of %s: %w", workflows.QueryStatus, workflowID, err)
+	}
+	return value.Get(status)
+}
+
+// EndedError: what has ended cannot be steered.
+type EndedError struct {
+	ID     string
+	Status agent.Status // "" = not known
+}
+
+func (e *EndedError) Error() string {
+	if e.Status == "" {
+		return fmt.Sprintf("investigation %s has ended", e.ID)
+	}
+	return fmt.Sprintf("investigation %s has ended (%s)", e.ID, e.Status)
+}
+
+// TypeError: the id is that of a workflow of another type.
+type TypeError struct {
+	Workflow, Type string
+	Wanted         []string
+}
+
+func (e *TypeError) Error() string {
+	words := strings.ToLower(strings.Join(e.Wanted, " or a "))
+	return fmt.Sprintf("%s is a workflow of type %s, not %s", e.Workflow, e.Type, strings.Replace("a "+words, "a i", "an i", 1))
+}
+
+// Find asks Temporal for an investigation by its id or its workflow's. The error is
+// record.ErrNotFound if Temporal does not know it.
+func (c *Client) Find(ctx context.Context, id string) (Handle, error) {
+	return c.find(ctx, id, workflows.TypeInvestigation)
+}
+
+// FindRunning finds an investigation, or a conversation, that can still be steered.
+func (c *Client) FindRunning(ctx context.Context, id string) (Handle, error) {
+	h, err := c.find(ctx, id, workflows.TypeInvestigation, workflows.TypeConversation)
+	if err == nil && !h.Running() {
+		return h, &EndedError{h.ID(), statusOf(h.status)}
+	}
+	return h, err
+}
+
+func (c *Client) find(ctx context.Context, id string, types ...string) (Handle, error) {
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return Handle{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	found, err := describe(ctx, conn, id, types...)
+	workflowID, isID := workflows.WorkflowOf(id)
+	if !errors.Is(err, record.ErrNotFound) || !isID {
+		return handleOf(conn, found), err
+	}
+	found, err = describe(ctx, conn, workflowID, types...)
+	h := handleOf(conn, found)
+	if err == nil && h.ID() != id {
+		return h, fmt.Errorf("%s: %w in Temporal: that workflow id has been used again, by %s", id, record.ErrNotFound, h.ID())
+	}
+	return h, err
+}
+
+// describe asks Temporal for the last workflow that has an id; it must be of one of the types.
+func describe(ctx context.Context, conn sdk.Client, workflowID string, types ...string) (*workflowpb.WorkflowExecutionInfo, error) {
+	found, err := conn.DescribeWorkflowExecution(ctx, workflowID, "")
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
+		return nil, fmt.Errorf("%s %s: %w in Temporal", strings.ToLower(types[0]), workflowID, record.ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask Temporal for %s: %w", workflowID, err)
+	}
+	info := found.GetWorkflowExecutionInfo()
+	if name := info.GetType().GetName(); !slices.Contains(types, name) {
+		return nil, &TypeError{workflowID, name, types}
+	}
+	return info, nil
+}
+
+func handleOf(conn sdk.Client, info *workflowpb.WorkflowExecutionInfo) Handle {
+	h := Handle{
+		Workflow: info.GetExecution().GetWorkflowId(), First: info.GetFirstRunId(),
+		conn: conn, current: info.GetExecution().GetRunId(), status: info.GetStatus(),
+	}
+	if h.First == "" { // older servers do not say
+		h.First = h.current
+	}
+	return h
+}
+
+// statusOf is a workflow's status as an investigation's.
+func statusOf(status enumspb.WorkflowExecutionStatus) agent.Status {
+	switch status {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
+		return agent.StatusRunning
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return agent.StatusCompleted
+	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
+		return agent.StatusCancelled
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+		return agent.StatusTerminated
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
+		return agent.StatusTimedOut
+	}
+	return agent.StatusFailed
+}

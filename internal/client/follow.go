@@ -1,0 +1,171 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+const (
+	lookEvery = 250 * time.Millisecond // for a record that is not there yet
+	askEvery  = time.Second            // an investigation for its status, without a store
+)
+
+// Event is something that Follow tells; one of its fields is set.
+type Event struct {
+	// Update is what is new in the store.
+	Update *store.Update
+	// Blind is why there are no updates from here on: ErrNoStore, ErrOtherStore, or an error
+	// of the store.
+	Blind error
+	// Status is where the investigation stands now, without a store.
+	Status *Status
+}
+
+// ErrOtherStore: the store that is here is not that of the investigation's workers.
+var ErrOtherStore = errors.New("this store does not know the investigation: its workers use another one")
+
+// Follow calls fn with what is there of an investigation, its entries after the given
+// sequence number, and then with what happens, until it has ended. Temporal says when that is,
+// and how it ended; what is told until then comes from the store, or without one from the
+// investigation itself. An error of fn ends it, and is returned as it is.
+func (c *Client) Follow(ctx context.Context, h Handle, after int64, fn func(Event) error) (out Result, err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	over := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		var err error
+		if out, err = c.Await(ctx, h); err != nil {
+			stop(err)
+			return
+		}
+		close(over)
+	})
+	if err = c.tell(ctx, h, after, over, fn); err != nil && ctx.Err() == nil {
+		stop(err)
+	}
+	group.Wait()
+	return out, context.Cause(ctx)
+}
+
+// tell calls fn until the investigation is over.
+func (c *Client) tell(ctx context.Context, h Handle, after int64, over <-chan struct{}, fn func(Event) error) error {
+	st, err := c.locate(ctx, h, over)
+	if st != nil {
+		f := following{store: st, id: h.ID(), last: after, fn: fn}
+		if err = f.follow(ctx, over); err == nil || ctx.Err() != nil || f.refused != nil {
+			return err
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		err = fn(Event{Blind: err})
+	}
+	for err == nil && ctx.Err() == nil && !isClosed(over) {
+		var s Status
+		if h.Ask(ctx, &s.Status) == nil {
+			s.Agents = h.agents(ctx, s.Status)
+			err = fn(Event{Status: &s})
+		}
+		if err == nil {
+			wait(ctx, askEvery, over)
+		}
+	}
+	return err
+}
+
+// locate returns the store as soon as it knows the investigation, and nil when it
+// is clear that it will not: the investigation has a plan, or has ended, without
+// a record in it. The error says why, but not of one that has ended anyway.
+func (c *Client) locate(ctx context.Context, h Handle, over <-chan struct{}) (*store.Store, error) {
+	for {
+		ended := isClosed(over)
+		var status workflows.Status
+		resolved := ended || h.Ask(ctx, &status) == nil && status.Chain != "" // the record was made before the plan
+		st, err := c.Store(ctx)
+		if err != nil || ctx.Err() != nil {
+			return nil, err
+		}
+		if st != nil {
+			if _, err := st.Investigation(ctx, h.ID()); err == nil {
+				return st, nil
+			}
+		}
+		switch {
+		case resolved && st == nil:
+			return nil, ErrNoStore
+		case ended:
+			return nil, nil
+		case resolved:
+			return nil, ErrOtherStore
+		}
+		wait(ctx, lookEvery, over)
+	}
+}
+
+// following is what Follow has told from the store.
+type following struct {
+	store   *store.Store
+	id      string
+	last    int64 // the highest sequence number
+	closed  bool  // the record says that the investigation has ended
+	fn      func(Event) error
+	refused error // of fn
+}
+
+// errTold ends following: there is nothing to come.
+var errTold = errors.New("all has been told")
+
+// follow tells what the store knows, until that is all that will be: when Temporal says that
+// the investigation is over, the store knows it too, or, if somebody terminated it, not yet.
+func (f *following) follow(ctx context.Context, over <-chan struct{}) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-watching.Done():
+		case <-over:
+			if r, err := f.store.Investigation(watching, f.id); err != nil || !r.Status.Closed() {
+				stop()
+			}
+		}
+	}()
+	err := f.store.Follow(watching, f.id, f.last, func(u store.Update) error { return f.take(watching, u) })
+	if errors.Is(err, errTold) || ctx.Err() == nil && watching.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (f *following) take(ctx context.Context, u store.Update) error {
+	if f.refused = f.fn(Event{Update: &u}); f.refused != nil {
+		return f.refused
+	}
+	for _, e := range u.Entries {
+		f.last = max(f.last, e.Seq)
+	}
+	if u.Record != nil {
+		f.closed = u.Record.Status.Closed()
+	}
+	if !f.closed {
+		return nil
+	}
+	more, err := f.store.After(ctx, f.id, f.last, 1) // an update may not hold all entries
+	if err == nil && len(more) == 0 {
+		return errTold
+	}
+	return err
+}
+
+func isClosed(over <-chan struct{}) bool {
+	select {
+	case <-over:
+		return true
+	default:
+		return false
+	}
+}

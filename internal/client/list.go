@@ -1,0 +1,216 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// Listing is a list of investigations, newest first.
+type Listing struct {
+	All []record.Investigation
+	// Remote: there is no store here, and the list is Temporal's, which knows less.
+	Remote bool
+	// Stale is why Temporal could not be asked which have been terminated; nil = it was.
+	Stale error
+}
+
+// List lists investigations as the store knows them, or without one Temporal.
+func (c *Client) List(ctx context.Context, filter store.Filter) (l Listing, err error) {
+	st, err := c.Store(ctx)
+	switch {
+	case err != nil:
+		return l, err
+	case st == nil:
+		l.Remote = true
+		l.All, err = c.visible(ctx, filter)
+		return l, err
+	}
+	// Somebody may have terminated some that could not say so, and the workers see to that only now and then.
+	wide, lost := filter, filter.Status == agent.StatusTerminated || filter.Status == agent.StatusTimedOut
+	if lost || slices.Contains(agent.Open(), filter.Status) {
+		wide.Limit = 0
+	}
+	l.All, err = st.Investigations(ctx, wide)
+	if err == nil && lost {
+		var open []record.Investigation
+		open, err = st.Running(ctx)
+		l.All = append(l.All, open...)
+	}
+	if err != nil {
+		return l, err
+	}
+	l.Stale = c.correct(ctx, l.All)
+	l.All = slices.DeleteFunc(l.All, func(r record.Investigation) bool { return !matches(r, filter) })
+	slices.SortStableFunc(l.All, func(a, b record.Investigation) int { return b.StartedAt.Compare(a.StartedAt) })
+	if filter.Limit > 0 {
+		l.All = l.All[:min(filter.Limit, len(l.All))]
+	}
+	return l, nil
+}
+
+func matches(r record.Investigation, filter store.Filter) bool {
+	return (filter.Status == "" || r.Status == filter.Status) && (filter.Chain == "" || r.Chain == filter.Chain)
+}
+
+// Executions lists the workflows that a query of Temporal's visibility selects, page by page.
+func Executions(ctx context.Context, conn sdk.Client, query string, pageSize int32) iter.Seq2[*workflowpb.WorkflowExecutionInfo, error] {
+	page := func(token []byte) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+		defer cancel()
+		return conn.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: pageSize, NextPageToken: token})
+	}
+	return func(yield func(*workflowpb.WorkflowExecutionInfo, error) bool) {
+		for token := []byte(nil); ; {
+			found, err := page(token)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, info := range found.GetExecutions() {
+				if !yield(info, nil) {
+					return
+				}
+			}
+			if token = found.GetNextPageToken(); len(token) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// RunningOf is the query that selects the workflows of a type that run.
+func RunningOf(workflowType string) string {
+	return "WorkflowType = '" + workflowType + "' AND ExecutionStatus = 'Running'"
+}
+
+// Running lists the investigations that run.
+func (c *Client) Running(ctx context.Context) (all []Handle, err error) {
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for info, err := range Executions(ctx, conn, RunningOf(workflows.TypeInvestigation), 0) {
+		if err != nil {
+			return nil, fmt.Errorf("list the investigations that run: %w", err)
+		}
+		all = append(all, handleOf(conn, info))
+	}
+	return all, nil
+}
+
+// visible lists the investigations that Temporal knows. It selects by itself:
+// the search attributes may not be registered, and then no query may name them.
+func (c *Client) visible(ctx context.Context, filter store.Filter) (all []record.Investigation, err error) {
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for info, err := range Executions(ctx, conn, "WorkflowType = '"+workflows.TypeInvestigation+"'", 0) {
+		if err != nil {
+			return nil, fmt.Errorf("list the investigations in Temporal: %w", err)
+		}
+		r := visibleRecord(info)
+		if !matches(r, filter) || info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
+			continue
+		}
+		if all = append(all, r); len(all) == filter.Limit {
+			break
+		}
+	}
+	return all, nil
+}
+
+func visibleRecord(info *workflowpb.WorkflowExecutionInfo) record.Investigation {
+	h := handleOf(nil, info)
+	attributes := info.GetSearchAttributes().GetIndexedFields()
+	r := record.Investigation{
+		ID: h.ID(), WorkflowID: h.Workflow, RunID: h.First, Status: statusOf(h.status),
+		Chain: keyword(attributes[activities.AttributeChain]), AlertType: keyword(attributes[activities.AttributeAlertType]),
+		StartedAt: info.GetStartTime().AsTime(),
+	}
+	// Temporal cannot tell failed from timed out, nor what is waited for; what was ended by force could not say so.
+	if said := agent.Status(keyword(attributes[activities.AttributeStatus])); said != "" && said.Closed() == r.Status.Closed() {
+		r.Status = said
+	}
+	if info.GetCloseTime() != nil {
+		end := info.GetCloseTime().AsTime()
+		r.EndedAt = &end
+	}
+	return r
+}
+
+func keyword(payload *commonpb.Payload) (text string) {
+	if payload != nil && converter.GetDefaultDataConverter().FromPayload(payload, &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// correctTimeout is how long Temporal may take to be found; what the store says is shown without it.
+const correctTimeout = 2 * time.Second
+
+// correct puts records right that say that an investigation goes on: Temporal, whose list has
+// the last run of a workflow first, may know better. It is asked once for many.
+func (c *Client) correct(ctx context.Context, all []record.Investigation) error {
+	const askedAtOnce = 50
+	open := slices.DeleteFunc(slices.Clone(all), func(r record.Investigation) bool { return r.EndedAt != nil })
+	if len(open) == 0 {
+		return nil
+	}
+	dialing, cancel := context.WithTimeout(ctx, correctTimeout)
+	defer cancel()
+	conn, err := c.temporal(dialing)
+	if err != nil {
+		return err
+	}
+	last := map[string]*workflowpb.WorkflowExecutionInfo{} // by workflow id
+	for some := range slices.Chunk(open, askedAtOnce) {
+		var ids []string
+		for _, r := range some {
+			ids = append(ids, strconv.Quote(r.WorkflowID))
+		}
+		query := fmt.Sprintf("WorkflowType = '%s' AND WorkflowId IN (%s)", workflows.TypeInvestigation, strings.Join(ids, ", "))
+		for info, err := range Executions(ctx, conn, query, 0) {
+			if err != nil {
+				return fmt.Errorf("ask Temporal how investigations stand: %w", err)
+			}
+			if id := info.GetExecution().GetWorkflowId(); last[id] == nil {
+				last[id] = info
+			}
+		}
+	}
+	for n := range all {
+		correctOne(&all[n], last[all[n].WorkflowID])
+	}
+	return nil
+}
+
+// correctOne says in a record how its workflow was ended by force. One that has ended by
+// itself is about to say so, and one that ended before the record began is another one.
+func correctOne(r *record.Investigation, last *workflowpb.WorkflowExecutionInfo) {
+	status := statusOf(last.GetStatus())
+	if last == nil || r.EndedAt != nil || status != agent.StatusTerminated && status != agent.StatusTimedOut {
+		return
+	}
+	if end := last.GetCloseTime().AsTime(); end.After(r.StartedAt) {
+		r.Status, r.EndReason, r.EndedAt = status, agent.EndReason(status), &end
+	}
+}

@@ -1,0 +1,124 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+const (
+	patience = 10 * time.Second // after which people are told that no worker does anything
+	// pauseBetween attempts to reach a Temporal that is away.
+	pauseBetween = 5 * time.Second
+)
+
+// Result is how an investigation ended.
+type Result = workflows.InvestigationResult
+
+// Await waits until Temporal says that the investigation has ended, as long as it takes. An
+// investigation that did not complete is no error: its Status says so.
+func (c *Client) Await(ctx context.Context, h Handle) (Result, error) {
+	silence := time.AfterFunc(patience, func() { c.explainSilence(ctx, h) })
+	defer silence.Stop()
+	for {
+		out, err := h.result(ctx)
+		if ctx.Err() != nil || !unavailable(err) {
+			return out, err
+		}
+		c.opts.Tell("Temporal does not answer; waiting")
+		wait(ctx, pauseBetween, nil)
+	}
+}
+
+// unavailable reports whether Temporal could not be asked, which may pass: the
+// client has tried for a minute by itself.
+func unavailable(err error) bool {
+	_, away := errors.AsType[*serviceerror.Unavailable](err)
+	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	return away || late
+}
+
+func (h Handle) result(ctx context.Context) (out Result, err error) {
+	err = h.conn.GetWorkflow(ctx, h.Workflow, h.First).Get(ctx, &out)
+	if ctx.Err() != nil {
+		return out, ctx.Err()
+	}
+	if err != nil {
+		out, err = ended(err)
+	}
+	if err != nil {
+		return out, fmt.Errorf("wait for %s: %w", h.ID(), err)
+	}
+	out.ID = h.ID()
+	return out, nil
+}
+
+// ended reads the result of an investigation that did not complete: it is in the
+// details of the error, unless the investigation had no chance to say anything.
+func ended(err error) (out Result, _ error) {
+	closed, _ := errors.AsType[*temporal.WorkflowExecutionError](err)
+	if closed == nil {
+		return out, err
+	}
+	failed, _ := errors.AsType[*temporal.ApplicationError](err)
+	cancelled, _ := errors.AsType[*temporal.CanceledError](err)
+	timeout, _ := errors.AsType[*temporal.TimeoutError](err)
+	terminated, _ := errors.AsType[*temporal.TerminatedError](err)
+	switch {
+	case failed != nil:
+		if !failed.HasDetails() || failed.Details(&out) != nil || out.ID == "" {
+			out = Result{Status: agent.StatusFailed, Error: failed.Message()}
+		}
+		if failed.Type() == activities.ErrorInvalidRequest {
+			out.Status = agent.StatusRefused
+		}
+	case cancelled != nil:
+		if !cancelled.HasDetails() || cancelled.Details(&out) != nil || out.ID == "" {
+			out = Result{Status: agent.StatusCancelled}
+		}
+	case timeout != nil:
+		out = Result{Status: agent.StatusTimedOut, Error: timeout.Error()}
+	case terminated != nil:
+		out = Result{Status: agent.StatusTerminated, Error: terminated.Error()}
+	default:
+		out = Result{Status: agent.StatusFailed, Error: closed.Unwrap().Error()}
+	}
+	return out, nil
+}
+
+// notBegun is the length of a history before a worker has taken the first task.
+const notBegun = 2
+
+// explainSilence tells why nothing begins.
+func (c *Client) explainSilence(ctx context.Context, h Handle) {
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	found, err := h.conn.DescribeWorkflowExecution(ctx, h.Workflow, h.current)
+	if err != nil || found.GetWorkflowExecutionInfo().GetHistoryLength() > notBegun {
+		return
+	}
+	queue := found.GetExecutionConfig().GetTaskQueue().GetName()
+	if !c.explainQueue(ctx, h.conn, queue) {
+		c.opts.Tell(fmt.Sprintf("no worker has taken the investigation from task queue %s yet; waiting", queue))
+	}
+}
+
+// explainQueue tells that no worker is there, if so.
+func (c *Client) explainQueue(ctx context.Context, conn sdk.Client, queue string) bool {
+	pollers, err := conn.DescribeTaskQueue(ctx, queue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil || len(pollers.GetPollers()) > 0 {
+		return false
+	}
+	c.opts.Tell(fmt.Sprintf("no worker polls task queue %s yet; waiting", queue))
+	return true
+}

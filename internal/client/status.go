@@ -1,0 +1,252 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// Status is where an investigation stands.
+type Status struct {
+	workflows.Status
+	// Agents says what the agents that run do, by their workflow ids.
+	Agents map[string]workflows.AgentStatus
+	// Stale is why the numbers are not those of the store; nil = they are.
+	Stale error
+	// Result is that of an investigation that has ended and that the store does not know.
+	Result *Result
+}
+
+// Status asks an investigation that runs. That of one that has ended comes from
+// its record, since it may have no worker left to ask, or from its result.
+func (c *Client) Status(ctx context.Context, id string) (Status, error) {
+	if _, err := c.temporal(ctx); err != nil {
+		saved, known, storeErr := c.savedStatus(ctx, id, false)
+		if known { // Temporal is not needed for it
+			return saved, nil
+		}
+		return Status{}, errors.Join(err, storeErr)
+	}
+	h, err := c.Find(ctx, id)
+	gone := errors.Is(err, record.ErrNotFound)
+	switch {
+	case err != nil && !gone:
+		return Status{}, err
+	case !gone && h.Running():
+		return c.ask(ctx, h)
+	case !gone:
+		id = h.ID()
+	}
+	saved, known, storeErr := c.savedStatus(ctx, id, true)
+	switch {
+	case known || storeErr != nil:
+		return saved, storeErr
+	case gone:
+		return Status{}, err
+	}
+	out, err := c.Await(ctx, h)
+	return Status{Result: &out, Status: workflows.Status{
+		ID: out.ID, Status: out.Status, EndReason: out.EndReason, Stages: out.Stages, Usage: out.Usage, Error: out.Error, Undelivered: out.Undelivered,
+	}}, err
+}
+
+// ask composes the status of an investigation that runs: what it says itself, what Temporal
+// knows of its activities, its agents of themselves, and the store of what they have used.
+func (c *Client) ask(ctx context.Context, h Handle) (s Status, err error) {
+	if err := h.Ask(ctx, &s.Status); err != nil {
+		return s, err
+	}
+	addTroubles(&s.Status, c.troubles(ctx, h))
+	s.Agents = h.agents(ctx, s.Status)
+	reading, cancel := context.WithTimeout(ctx, queryTimeout) // the store may be why somebody asks
+	defer cancel()
+	known := false
+	if known, s.Stale = c.number(reading, &s.Status); errors.As(s.Stale, new(*FolderError)) {
+		return s, s.Stale
+	}
+	for n := range s.Stages {
+		for m := range s.Stages[n].Agents {
+			a := &s.Stages[n].Agents[m]
+			now, asked := s.Agents[a.WorkflowID]
+			a.Iterations = max(a.Iterations, now.Iteration)
+			if asked && !known {
+				a.Usage, s.Usage = now.Usage, s.Usage.Add(now.Usage)
+			}
+		}
+	}
+	return s, nil
+}
+
+// agents asks the agents that run what they do, by their workflow ids.
+func (h Handle) agents(ctx context.Context, status workflows.Status) map[string]workflows.AgentStatus {
+	out := map[string]workflows.AgentStatus{}
+	for _, stage := range status.Stages {
+		for _, a := range stage.Agents {
+			var now workflows.AgentStatus
+			if !a.Status.Closed() && a.WorkflowID != "" && query(ctx, h.conn, a.WorkflowID, "", &now) == nil {
+				out[a.WorkflowID] = now
+			}
+		}
+	}
+	return out
+}
+
+// number puts into a status what the store knows to have been used.
+func (c *Client) number(ctx context.Context, status *workflows.Status) (known bool, err error) {
+	st, err := c.Store(ctx)
+	if err != nil {
+		return false, err
+	}
+	r, known, err := saved(ctx, st, status.ID)
+	if err != nil || !known {
+		return known, err
+	}
+	executions, err := st.Executions(ctx, r.ID)
+	status.Usage = r.Usage
+	number(status, executions)
+	return true, err
+}
+
+// saved finds the record of an investigation by its id or its workflow's.
+func saved(ctx context.Context, st *store.Store, id string) (r record.Investigation, known bool, err error) {
+	if st == nil {
+		return r, false, nil
+	}
+	r, err = st.FindInvestigation(ctx, id)
+	if errors.Is(err, record.ErrNotFound) {
+		return r, false, nil
+	}
+	return r, err == nil, err
+}
+
+// savedStatus is the status of an investigation that has ended, from the store; nobody
+// but Temporal may know yet that somebody has terminated it.
+func (c *Client) savedStatus(ctx context.Context, id string, reachable bool) (s Status, known bool, err error) {
+	st, err := c.Store(ctx)
+	if err != nil {
+		return s, false, err
+	}
+	r, known, err := saved(ctx, st, id)
+	if err != nil || !known {
+		return s, false, err
+	}
+	one := []record.Investigation{r}
+	if reachable {
+		err = c.correct(ctx, one)
+	}
+	if r = one[0]; err != nil || !r.Status.Closed() {
+		return s, false, err
+	}
+	stages, err := st.Stages(ctx, r.ID)
+	if err != nil {
+		return s, false, err
+	}
+	executions, err := st.Executions(ctx, r.ID)
+	return Status{Status: StatusOf(r, stages, executions)}, err == nil, err
+}
+
+// StatusOf composes the status as the investigation itself did. Records of before
+// envelopes name no agents: those are in the executions.
+func StatusOf(r record.Investigation, stages []record.Stage, executions []record.Execution) workflows.Status {
+	for n := range stages {
+		for _, e := range executions {
+			if e.Stage == stages[n].Name && stages[n].Envelope.Version == 0 {
+				stages[n].Envelope.Agents = append(stages[n].Envelope.Agents, summaryOf(e))
+			}
+		}
+	}
+	out := workflows.StatusOf(r, stages)
+	number(&out, executions)
+	return out
+}
+
+// number gives each agent of a status the numbers of its execution. An execution of a stage
+// that runs may be of an agent that the status does not know yet: the one that joins the others' work.
+func number(status *workflows.Status, executions []record.Execution) {
+	for s := range status.Stages {
+		stage := &status.Stages[s]
+		for _, e := range executions {
+			if e.Stage != stage.Name {
+				continue
+			}
+			named := false
+			for n := range stage.Agents {
+				if a := &stage.Agents[n]; a.Name == agentName(e) {
+					named, a.Iterations, a.Usage = true, e.Iterations, e.Usage
+				}
+			}
+			if !named && !stage.Status.Closed() {
+				stage.Agents = append(stage.Agents, summaryOf(e))
+			}
+		}
+	}
+}
+
+func summaryOf(e record.Execution) workflows.AgentSummary {
+	return workflows.AgentSummary{
+		Name: agentName(e), Status: e.Status, StopReason: e.StopReason, Model: e.Model,
+		Iterations: e.Iterations, Usage: e.Usage, Error: e.Error,
+	}
+}
+
+// agentName is an agent's name in its stage: replicas have numbers.
+func agentName(e record.Execution) string { return strings.TrimPrefix(e.Name, e.Stage+"/") }
+
+// Whole is all that there is of an investigation.
+type Whole struct {
+	Investigation record.Investigation `json:"investigation"`
+	Stages        []record.Stage       `json:"stages"`
+	Executions    []record.Execution   `json:"executions"`
+	Entries       []transcript.Entry   `json:"entries"`
+	// Status is that of an investigation that has ended.
+	Status *workflows.Status `json:"status,omitempty"`
+	// Questions wait for people. The store does not know them: Unasked is why the
+	// investigation could not be asked.
+	Questions []workflows.Interrupt `json:"questions,omitempty"`
+	Unasked   error                 `json:"-"`
+	// Stale is why Temporal could not be asked whether it was terminated; nil = it was.
+	Stale error `json:"-"`
+}
+
+// Whole reads an investigation from the store. The error is ErrNoStore where there is
+// none, and record.ErrNotFound where the store does not know it.
+func (c *Client) Whole(ctx context.Context, id string) (w Whole, err error) {
+	st, err := c.Store(ctx)
+	if err != nil {
+		return w, err
+	}
+	if st == nil {
+		return w, ErrNoStore
+	}
+	if w.Investigation, err = st.FindInvestigation(ctx, id); err != nil {
+		return w, err
+	}
+	one := []record.Investigation{w.Investigation}
+	w.Stale = c.correct(ctx, one)
+	w.Investigation = one[0]
+	id = w.Investigation.ID
+	var errs [3]error
+	w.Stages, errs[0] = st.Stages(ctx, id)
+	w.Executions, errs[1] = st.Executions(ctx, id)
+	w.Entries, errs[2] = st.After(ctx, id, 0, 0)
+	if err := errors.Join(errs[:]...); err != nil {
+		return w, err
+	}
+	if w.Investigation.Status.Closed() {
+		status := StatusOf(w.Investigation, w.Stages, w.Executions)
+		w.Status = &status
+		return w, nil
+	}
+	var status workflows.Status
+	h, err := c.FindRunning(ctx, id)
+	if err == nil {
+		err = h.Ask(ctx, &status)
+	}
+	w.Questions, w.Unasked = status.Questions, err
+	return w, nil
+}

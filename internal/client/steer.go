@@ -1,0 +1,233 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/api/serviceerror"
+	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// UpdateError says why there is no answer to what people have asked a workflow for.
+type UpdateError struct {
+	Handle Handle // of the investigation
+	Kind   UpdateKind
+	Err    error
+}
+
+// UpdateKind is what became of a request.
+type UpdateKind int
+
+const (
+	// Failed: Temporal could not be asked.
+	Failed UpdateKind = iota
+	// Refused: the workflow has said no; Err is what it said.
+	Refused
+	// TooLate: nobody waits for it any more.
+	TooLate
+	// NotTaken: no worker has taken it in time. One may yet.
+	NotTaken
+	// Pending: a worker has taken it, and the result waits, for the store it may be. It
+	// counts: who took it for lost would send it twice.
+	Pending
+)
+
+func (e *UpdateError) Error() string {
+	return fmt.Sprintf("%s of %s: %v", [...]string{"update", "refused update", "late update", "update not taken", "pending update"}[e.Kind], e.Handle.ID(), e.Err)
+}
+func (e *UpdateError) Unwrap() error { return e.Err }
+
+// update has a workflow take a request: the investigation's, or that of one of its agents.
+func update[Out any](ctx context.Context, h Handle, workflow, name string, in any) (out Out, err error) {
+	taking, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	handle, err := h.conn.UpdateWorkflow(taking, sdk.UpdateWorkflowOptions{
+		WorkflowID: cmp.Or(workflow, h.Workflow), UpdateName: name, WaitForStage: sdk.WorkflowUpdateStageAccepted, Args: []any{in},
+	})
+	if err == nil {
+		waiting, cancel := context.WithTimeout(ctx, CallTimeout)
+		defer cancel()
+		if err = handle.Get(waiting, &out); late(err) {
+			return out, &UpdateError{h, Pending, errors.Join(err, ctx.Err())}
+		}
+	}
+	if err == nil || ctx.Err() != nil {
+		return out, err
+	}
+	refused, no := errors.AsType[*temporal.ApplicationError](err)
+	_, ended := errors.AsType[*serviceerror.NotFound](err)
+	switch {
+	case no:
+		return out, &UpdateError{h, Refused, errors.New(refused.Message())}
+	case ended:
+		return out, &UpdateError{h, TooLate, err}
+	case late(err):
+		return out, &UpdateError{h, NotTaken, err}
+	}
+	return out, &UpdateError{h, Failed, err}
+}
+
+// late: Temporal has not told the result in time. The SDK puts every error of a poll so.
+func late(err error) bool {
+	_, ended := errors.AsType[*serviceerror.NotFound](err)
+	_, late := errors.AsType[*sdk.WorkflowUpdateServiceTimeoutOrCanceledError](err)
+	return late && !ended
+}
+
+// Steered says what became of a signal.
+type Steered struct {
+	Handle
+	workflows.Taken
+	// Left: no worker answers now, and the signal waits with Temporal for one.
+	Left bool
+}
+
+// Steer has an investigation that runs take in a signal (workflows.SignalGuide …) and its
+// input. A worker that is there is asked to take it, and answers; without one, a signal
+// waits for it. Never both: an update that nobody has answered may yet be taken.
+func (c *Client) Steer(ctx context.Context, id, name string, in any) (s Steered, err error) {
+	if s.Handle, err = c.FindRunning(ctx, id); err != nil {
+		return s, err
+	}
+	if s.Ask(ctx, new(workflows.Status)) == nil {
+		s.Taken, err = update[workflows.Taken](ctx, s.Handle, "", name, in)
+		return s, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	s.Left = true
+	return s, s.sent(s.conn.SignalWorkflow(ctx, s.Workflow, "", name, in), "send "+name+" to")
+}
+
+// sent is the error of what was sent to a workflow without an answer.
+func (h Handle) sent(err error, what string) error {
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
+		return &EndedError{ID: h.ID()}
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", what, h.ID(), err)
+	}
+	return nil
+}
+
+// Cancel asks for the end of an investigation; what it has finished is kept.
+func (c *Client) Cancel(ctx context.Context, id string) (Handle, error) {
+	h, err := c.FindRunning(ctx, id)
+	if err != nil {
+		return h, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	return h, h.sent(h.conn.CancelWorkflow(ctx, h.Workflow, ""), "cancel")
+}
+
+// Answer answers a question that an investigation has put to people.
+func (c *Client) Answer(ctx context.Context, id string, a workflows.Answer) (out workflows.Interrupt, err error) {
+	h, err := c.FindRunning(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	return update[workflows.Interrupt](ctx, h, "", workflows.UpdateAnswer, a)
+}
+
+// Extend raises the bounds of an investigation.
+func (c *Client) Extend(ctx context.Context, id string, e workflows.ExtendBudget) (out workflows.Budget, err error) {
+	h, err := c.FindRunning(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	return update[workflows.Budget](ctx, h, "", workflows.UpdateExtendBudget, e)
+}
+
+// Decided is a tool call that somebody has approved or denied.
+type Decided struct {
+	ID   string `json:"id"`   // the workflow's
+	Call string `json:"call"` // see CallName
+	Tool string `json:"tool"`
+	activities.Decision
+}
+
+// CallName tells a call that waits from all others of its investigation.
+func CallName(a workflows.Approval) string { return a.Execution + "/" + a.CallID }
+
+// ShortDigest is how much of a digest is enough to name the call, in characters.
+const ShortDigest = 12
+
+// CallError: no call that waits, or more than one, goes by that name.
+type CallError struct {
+	ID, Call string
+	Several  bool
+	Waiting  []workflows.Approval // that might have been meant
+}
+
+func (e *CallError) Error() string {
+	there := "none does"
+	if len(e.Waiting) > 0 {
+		var names []string
+		for _, a := range e.Waiting {
+			names = append(names, fmt.Sprintf("%s (%s)", CallName(a), a.Tool))
+		}
+		there = "there are: " + strings.Join(names, ", ")
+	}
+	if e.Several {
+		return fmt.Sprintf("%d calls are called %s; %s", len(e.Waiting), e.Call, there)
+	}
+	return fmt.Sprintf("no call %q of %s waits for a decision; %s", e.Call, e.ID, there)
+}
+
+// Decide approves or denies a tool call that waits; d.CallID is its CallName, or its last part
+// alone if only one has it. The agent has the last word: somebody else may have decided meanwhile.
+func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out Decided, err error) {
+	h, err := c.FindRunning(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	var status workflows.Status
+	if err := h.Ask(ctx, &status); err != nil {
+		return out, err
+	}
+	a, err := pick(status, d.CallID)
+	if err != nil {
+		return out, err
+	}
+	d.CallID, d.Digest = a.CallID, wholeDigest(d.Digest, a.Digest)
+	out = Decided{ID: h.Workflow, Call: CallName(a), Tool: a.Tool}
+	out.Decision, err = update[activities.Decision](ctx, h, a.WorkflowID, workflows.UpdateDecide, d)
+	return out, err
+}
+
+// pick finds the call among those that wait, by its whole name or by its id.
+func pick(status workflows.Status, call string) (workflows.Approval, error) {
+	var found []workflows.Approval
+	for _, a := range status.Waiting {
+		if CallName(a) == call {
+			return a, nil
+		}
+		if a.CallID == call {
+			found = append(found, a)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return workflows.Approval{}, &CallError{ID: status.ID, Call: call, Waiting: status.Waiting}
+	case 1:
+		return found[0], nil
+	}
+	return workflows.Approval{}, &CallError{ID: status.ID, Call: call, Several: true, Waiting: found}
+}
+
+// wholeDigest is the digest that is meant: of what waits now if the beginning of it is
+// given, or nothing.
+func wholeDigest(given, waiting string) string {
+	if given == "" || len(given) >= ShortDigest && strings.HasPrefix(waiting, given) {
+		return waiting
+	}
+	return given
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"cmp"
+	"context"
+
+	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/payload"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// system is where the flags say that the system is.
+func (c *cli) system() client.Options {
+	path, _ := c.storePath() // sayNoStore says why there is none
+	return client.Options{Temporal: c.temporal, TaskQueue: c.taskQueue, Store: path, Tell: func(text string) {
+		if !c.quiet {
+			c.say("%s", text)
+		}
+	}}
+}
+
+// temporal is how Temporal is reached.
+func (c *cli) temporal() (sdk.Options, payload.Keys, error) {
+	opts, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{ConfigFileProfile: c.profile})
+	if err != nil {
+		return opts, payload.Keys{}, usagef("Temporal client configuration: %w", err)
+	}
+	opts.HostPort, opts.Namespace = cmp.Or(c.address, opts.HostPort), cmp.Or(c.namespace, opts.Namespace)
+	keys, err := payload.LoadKeys(c.getenv)
+	if err != nil {
+		return opts, keys, usagef("%w", err)
+	}
+	return opts, keys, nil
+}
+
+// storePath is where the workers' store is, or would be: a file, or an address.
+func (c *cli) storePath() (string, error) {
+	if c.store != "" {
+		return c.store, nil
+	}
+	return command.DefaultStore()
+}
+
+// withStore calls fn with the workers' store, or nil where there is none.
+func (c *cli) withStore(ctx context.Context, fn func(*store.Store) error) error {
+	st, err := c.client().Store(ctx)
+	if err != nil {
+		return err
+	}
+	return fn(st)
+}
+
+// sayNoStore tells why less is shown than there might be.
+func (c *cli) sayNoStore() {
+	path, err := c.storePath()
+	if err != nil {
+		c.say("%v", err)
+	}
+	c.say("no store at %s: showing what Temporal knows (--store says where the workers' store is)", store.At(path))
+}

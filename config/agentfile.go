@@ -1,11 +1,15 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"gopkg.in/yaml.v3"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // An agent travels between configurations as its entry in JSON, as it was written:
@@ -15,25 +19,7 @@ import (
 // they say nothing. If they cannot be read, the error is Findings.
 func AgentEntry(dir, name string) (json.RawMessage, error) {
 	r := newReport()
-	var found any
-	for _, f := range readSource(dir, r) {
-		if f.name == dotenvName || !f.usable(r) {
-			continue
-		}
-		root, err := parse(f.data)
-		if errors.Is(err, errEmpty) {
-			continue
-		}
-		if err != nil {
-			line, message := yamlError(err)
-			r.unreadable(f.name, line, "%s", message)
-			continue
-		}
-		d := decoder{report: r, file: f, budget: maxNodes}
-		if entry := d.child(d.child(root, "agents"), name); entry != nil {
-			found = d.plain(entry)
-		}
-	}
+	found := lookUp(slices.DeleteFunc(readFiles(dir, dotenvName, r), isDotenv), r, "agents", name)
 	if r.findings.Failed() {
 		return nil, r.findings
 	}
@@ -47,45 +33,49 @@ func AgentEntry(dir, name string) (json.RawMessage, error) {
 	return body, nil
 }
 
-// child is what a mapping has under a key; nil if it has nothing, or is none.
-func (d *decoder) child(n *yaml.Node, key string) *yaml.Node {
-	if n == nil {
-		return nil
+// WriteAgent adds an agent's entry to a configuration, as a file of its own, and
+// returns the file's path. The error is Findings if the configuration would be
+// refused with it; then nothing is written.
+func WriteAgent(src Source, name string, entry json.RawMessage) (file string, err error) {
+	text, err := agentYAML(name, entry)
+	if err != nil {
+		return "", err
 	}
-	if n = follow(n); n.Kind != yaml.MappingNode {
-		return nil
+	file = filepath.Join(src.Dir, "agents-"+strings.Map(fileRune, name)+".yaml")
+	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("write the agent %s: %w", name, err)
 	}
-	for _, p := range d.pairs(n, 0) {
-		if p.key.Value == key {
-			return follow(p.value)
-		}
+	_, err = out.Write(text)
+	if err = errors.Join(err, out.Close()); err == nil {
+		_, err = Load(src)
 	}
-	return nil
+	if err != nil {
+		return "", errors.Join(err, os.Remove(file))
+	}
+	return file, nil
 }
 
-// plain is a value as encoding/json knows it.
-func (d *decoder) plain(n *yaml.Node) any {
-	n = follow(n)
-	if !d.spend(n) {
-		return nil
+// fileRune keeps what every file system takes in a name.
+func fileRune(r rune) rune {
+	if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+		return '-'
 	}
-	switch n.Kind {
-	case yaml.MappingNode:
-		out := map[string]any{}
-		for _, p := range d.pairs(n, 0) {
-			out[p.key.Value] = d.plain(p.value)
-		}
-		return out
-	case yaml.SequenceNode:
-		out := []any{}
-		for _, item := range n.Content {
-			out = append(out, d.plain(item))
-		}
-		return out
+	return r
+}
+
+func agentYAML(name string, entry json.RawMessage) ([]byte, error) {
+	decoder := json.NewDecoder(bytes.NewReader(entry))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, fmt.Errorf("read the definition of %s: %w", name, err)
 	}
-	var out any
-	if n.ShortTag() == "!!timestamp" || n.Decode(&out) != nil {
-		return n.Value
+	if _, ok := value.(map[string]any); !ok {
+		return nil, fmt.Errorf("the definition of %s is no JSON object", name)
 	}
-	return out
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("something follows the definition of %s", name)
+	}
+	return encode(map[string]any{"agents": map[string]any{name: value}})
 }

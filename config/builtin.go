@@ -3,7 +3,6 @@ package config
 import (
 	"embed"
 	"maps"
-	"strings"
 )
 
 //go:embed builtin/*.yaml
@@ -33,7 +32,7 @@ func (c *Config) adopt(base *Config) {
 	c.AgentChains = adopt(base.AgentChains, c.AgentChains)
 	c.MCPServers = adopt(base.MCPServers, c.MCPServers)
 	c.LLMProviders = adopt(base.LLMProviders, c.LLMProviders)
-	c.report.adopt(base.report)
+	c.report.adopt(base.report, "defaults")
 }
 
 func adopt[T any](base, own map[string]T) map[string]T {
@@ -43,30 +42,4 @@ func adopt[T any](base, own map[string]T) map[string]T {
 	}
 	maps.Copy(all, own)
 	return all
-}
-
-// adopt adds what is known of built-in entries that are still in use.
-func (r *report) adopt(base *report) {
-	r.findings = append(r.findings, base.findings...)
-	replaced := func(text, entry string) bool {
-		if strings.HasPrefix(entry, "defaults.") {
-			entry = text // these are inherited one by one
-		}
-		where, ok := r.at[entry]
-		return ok && !where.builtIn
-	}
-	for _, u := range base.unset {
-		if !replaced(u.path.text, u.path.entry) {
-			r.unset = append(r.unset, u)
-		}
-	}
-	for text, where := range base.at {
-		if replaced(text, where.entry) {
-			continue
-		}
-		r.at[text] = where
-		if template, ok := base.templates[text]; ok {
-			r.templates[text] = template
-		}
-	}
 }

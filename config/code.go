@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/spell"
+
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
@@ -26,7 +28,7 @@ func (v *validator) hook(p path, name string) {
 	case v.skipCredentials:
 		v.add(SeverityWarning, p, "a hook is a function of the workers' program: whether it has %q cannot be checked here", name)
 	default:
-		v.errorf(p, "this program has no registered hook %q%s; there are: %s", name, didYouMean(name, v.hooks), registered(v.hooks))
+		v.errorf(p, "this program has no registered hook %q%s; there are: %s", name, spell.DidYouMean(name, v.hooks), registered(v.hooks))
 	}
 }
 
@@ -34,14 +36,14 @@ func (v *validator) hook(p path, name string) {
 func (v *validator) mock(p path, name string) {
 	if name != "" && !slices.Contains(v.mocks, name) && !v.skipCredentials {
 		v.add(SeverityWarning, p, "this program has no registered mock %q%s: the agent works itself; there are: %s",
-			name, didYouMean(name, v.mocks), registered(v.mocks))
+			name, spell.DidYouMean(name, v.mocks), registered(v.mocks))
 	}
 }
 
 // prompt checks the name of a prompt; "" is none.
 func (v *validator) prompt(p path, name string) {
 	if _, ok := v.Prompts[name]; name != "" && !ok {
-		v.add(v.unknown(), p, "no prompt named %q%s; there are: %s", name, didYouMean(name, slices.Collect(maps.Keys(v.Prompts))), list(v.Prompts))
+		v.add(v.unknown(), p, "no prompt named %q%s; there are: %s", name, spell.DidYouMean(name, slices.Collect(maps.Keys(v.Prompts))), list(v.Prompts))
 	}
 }
 

@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // Config is a configuration: the user's entries, and the built-in ones that
 // the user has not replaced. It is read-only once loaded.
 type Config struct {
@@ -21,6 +23,7 @@ type Config struct {
 	Queue Queue `yaml:"queue"`
 
 	_ struct{} `later:"fallback_lists label_maps"`
+	_ struct{} `removed:"iteration_strategy" instead:"use type and llm_backend"`
 
 	env             Env
 	skipCredentials bool
@@ -30,9 +33,6 @@ type Config struct {
 	report          *report
 	chainOf         map[string]string // by alert type
 }
-
-// Env looks a variable up; false = it is not set.
-type Env func(name string) (string, bool)
 
 // Source says where a configuration comes from.
 type Source struct {
@@ -68,21 +68,36 @@ func Load(src Source) (*Config, error) {
 // warnings too. The configuration is never nil, but what was refused in it is missing.
 func Check(src Source) (*Config, Findings) {
 	r := newReport()
-	return check(src, readSource(src.Dir, r), r)
+	return check(src, readFiles(src.Dir, dotenvName, r), r)
 }
 
 // check decodes the user's files, adds what is built in, and validates the whole.
 func check(src Source, files []file, r *report) (*Config, Findings) {
 	env := withDotenv(src.Env, files, r)
-	c := decodeFiles(files, env, r)
+	c := read(files, env, r)
 	c.define(src.Entries)
-	c.adopt(decodeFiles(builtInFiles(), env, newReport()))
+	c.adopt(read(builtInFiles(), env, newReport()))
 	c.taskQueue, c.tools, c.hooks, c.mocks = src.TaskQueue, src.Tools, src.Hooks, src.Mocks
 	c.skipCredentials = src.SkipCredentials || c.ToolsAlone(src.TaskQueue)
 	c.defineModels()
 	c.validate()
 	r.findings = r.findings.capped()
 	return c, r.findings
+}
+
+// read is what files say, without what is built in.
+func read(files []file, env Env, r *report) *Config {
+	c := &Config{env: env, report: r}
+	decode(c, slices.DeleteFunc(slices.Clone(files), isDotenv), variables{lookup: env, kept: sessionID}, r)
+	return c
+}
+
+// sessionID is known only when a tool is called, so its template is left.
+const sessionID = "SESSION_ID"
+
+// expand puts variables in the place of {{.NAME}}, and names those that are not set.
+func (c *Config) expand(text string) (expanded string, missing []string, err error) {
+	return variables{lookup: c.env, kept: sessionID}.expand(text)
 }
 
 // Warnings is what Load accepted but would rather have seen otherwise.

@@ -168,13 +168,13 @@ func TestVariablesKeepStructure(t *testing.T) {
 			r.Errorf("%q became %q", value, c.Defaults.Runbook)
 		}
 		line := 3 + strings.Count(scalar, "\n")
-		if i := len(findings.failures()) - 1; i != 0 || findings.failures()[0].Line != line {
+		if i := len(failures(findings)) - 1; i != 0 || failures(findings)[0].Line != line {
 			r.Errorf("findings %v, want one on line %d", findings, line)
 		}
 	})
 }
 
-func (fs Findings) failures() (out Findings) {
+func failures(fs Findings) (out Findings) {
 	for _, f := range fs {
 		if !f.Accepted() {
 			out = append(out, f)
@@ -331,8 +331,8 @@ func TestFindingsAreCapped(t *testing.T) {
 	}
 	_, err := load(t, yaml.String(), nil)
 	var findings Findings
-	if !errors.As(err, &findings) || len(findings) != maxFindings+1 || len(findings.failures()) != maxFindings+1 {
-		t.Fatalf("%d findings, %d failures", len(findings), len(findings.failures()))
+	if !errors.As(err, &findings) || len(findings) != maxFindings+1 || len(failures(findings)) != maxFindings+1 {
+		t.Fatalf("%d findings, %d failures", len(findings), len(failures(findings)))
 	}
 	last := Finding{Severity: SeverityError, Message: "and 801 more findings"}
 	if diff := cmp.Diff(last, findings[maxFindings]); diff != "" || findings[0].Line != 2 {

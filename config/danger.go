@@ -172,10 +172,7 @@ func (v *validator) everyWork() (all []work) {
 
 // written is a text as it stands in the file: with its variables.
 func (v *validator) written(p path, value reflect.Value) string {
-	if text, ok := v.templates[p.text]; ok {
-		return text
-	}
-	return value.String()
+	return v.template(p, value.String())
 }
 
 func hasVariable(v *validator, p path, value reflect.Value) bool {

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 const (
@@ -14,16 +12,15 @@ const (
 	maxMerges = 20      // "<<" within "<<"
 )
 
-// decoder turns the YAML of one file into our types, as the tags of the types
+// decoder turns the YAML of one file into Go values, as the tags of their types
 // say: see schema. It notes where everything was written.
 type decoder struct {
 	*report
 	file   file
-	env    Env
+	vars   variables
+	root   reflect.Type // of the whole file
 	budget int
 }
-
-var durationType = reflect.TypeFor[plan.Duration]()
 
 // value decodes n into dst, which keeps what it has if n is null.
 func (d *decoder) value(n *yaml.Node, p path, dst reflect.Value, late bool) {
@@ -71,7 +68,7 @@ func (d *decoder) structure(n *yaml.Node, p path, dst reflect.Value) {
 		} else if instead, ok := keys.unused[name]; ok {
 			d.add(SeverityWarning, at, "does nothing here: %s", instead)
 		} else if !slices.Contains(keys.later, name) || !nothing(pair.value) {
-			d.fail(at, "%s", keys.refusal(at))
+			d.fail(at, "%s", keys.refusal(at, d.root))
 		}
 	}
 }

@@ -69,17 +69,20 @@ func newManual(t *testing.T) *manual {
 			parsed = append(parsed, file)
 		}
 	}
-	r := &manual{T: t, comments: map[string]string{}, builtIn: map[string]any{}, places: places()}
+	r := &manual{T: t, comments: map[string]string{}, builtIn: map[string]any{}, places: places(reflect.TypeFor[Config]())}
 	for _, file := range parsed {
 		r.readComments(file)
 	}
 	if r.pkg, err = doc.NewFromFiles(files, parsed, "config"); err != nil {
 		t.Fatal(err)
 	}
-	c := decodeFiles(builtInFiles(), lookupIn(baseEnv), newReport())
-	s := &shower{view: &view{source: c}}
-	s.node(path{}.key("defaults"), reflect.ValueOf(c.Defaults), field{})
-	for _, v := range s.values {
+	c := read(builtInFiles(), lookupIn(baseEnv), newReport())
+	s := shower{report: c.report, origin: func(p path) origin { return origin{at: p} }}
+	_, values, err := s.show(Config{Defaults: c.Defaults})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range values {
 		r.builtIn[v.Path] = v.Value
 	}
 	return r
@@ -127,13 +130,13 @@ func (r *manual) comment(p place, key string) string {
 	return text
 }
 
-func (p place) tag(key string) reflect.StructTag {
+func tagOf(p place, key string) reflect.StructTag {
 	return p.typ.FieldByIndex(p.schema.fields[key].index).Tag
 }
 
 // standard is what holds if nothing is said.
 func (r *manual) standard(p place, key string) string {
-	if text := p.tag(key).Get("default"); text != "" {
+	if text := tagOf(p, key).Get("default"); text != "" {
 		return text
 	}
 	for _, same := range r.places {
@@ -190,7 +193,7 @@ func dangers(out *strings.Builder) {
 
 // keyOf is where a Go field, Type.Field, stands first; "" = nowhere.
 func keyOf(name string) string {
-	for _, p := range places() {
+	for _, p := range places(reflect.TypeFor[Config]()) {
 		for key, f := range p.schema.fields {
 			if f.owner+"."+f.name == name {
 				return strings.TrimPrefix(p.at+"."+key, ".")
@@ -246,7 +249,7 @@ func (r *manual) value(p place, key string) string {
 		t = t.Elem()
 	}
 	text := typeText(t, f)
-	if unit := p.tag(key).Get("unit"); unit != "" {
+	if unit := tagOf(p, key).Get("unit"); unit != "" {
 		text += " (" + unit + ")"
 	}
 	if f.late {
@@ -257,7 +260,7 @@ func (r *manual) value(p place, key string) string {
 
 func typeText(t reflect.Type, f field) string {
 	switch {
-	case t == durationType:
+	case isDuration(t):
 		return "duration (`90s`, `1h30m`; a number is seconds)"
 	case t == jsonType:
 		return "any value"

@@ -13,27 +13,63 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// decodeFiles decodes files into one configuration: their sections merge.
-func decodeFiles(files []file, env Env, r *report) *Config {
-	c := &Config{env: env, report: r}
+// decode decodes files into what a pointer points to, whose tags say what may be there:
+// the files' sections merge.
+func decode(into any, files []file, vars variables, r *report) {
+	dst := reflect.ValueOf(into).Elem()
 	for _, f := range files {
-		if f.name == dotenvName || !f.usable(r) {
-			continue
+		if root := f.parse(r); root != nil {
+			d := decoder{report: r, file: f, vars: vars, root: dst.Type(), budget: maxNodes}
+			d.value(root, path{}, dst, false)
 		}
-		root, err := parse(f.data)
-		if errors.Is(err, errEmpty) {
-			r.warnFile(f.name, "%v", err)
-			continue
-		}
-		if err != nil {
-			line, message := yamlError(err)
-			r.unreadable(f.name, line, "%s", message)
-			continue
-		}
-		d := decoder{report: r, file: f, env: env, budget: maxNodes}
-		d.value(root, path{}, reflect.ValueOf(c).Elem(), false)
 	}
-	return c
+}
+
+// lookUp returns what files say at a path, as it is written: as encoding/json has it,
+// templates as text. Nil = they say nothing.
+func lookUp(files []file, r *report, keys ...string) (found any) {
+	for _, f := range files {
+		d := decoder{report: r, file: f, budget: maxNodes}
+		n, p := f.parse(r), path{}
+		for _, key := range keys {
+			n, p = d.child(n, key), p.key(key)
+		}
+		if n != nil {
+			found = d.any(n, p, 0)
+		}
+	}
+	return found
+}
+
+// child is what a mapping has under a key; nil if it has nothing, or is none.
+func (d *decoder) child(n *yaml.Node, key string) *yaml.Node {
+	if n == nil {
+		return nil
+	}
+	if n = follow(n); n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for _, p := range d.pairs(n, 0) {
+		if p.key.Value == key {
+			return follow(p.value)
+		}
+	}
+	return nil
+}
+
+// parse returns nil if there is nothing to decode, which is reported.
+func (f file) parse(r *report) *yaml.Node {
+	if !f.usable(r) {
+		return nil
+	}
+	root, err := parse(f.data)
+	if errors.Is(err, errEmpty) {
+		r.warnFile(f.name, "%v", err)
+	} else if err != nil {
+		line, message := yamlError(err)
+		r.unreadable(f.name, line, "%s", message)
+	}
+	return root
 }
 
 var (

@@ -8,6 +8,8 @@ import (
 
 const dotenvName = ".env"
 
+func isDotenv(f file) bool { return f.name == dotenvName }
+
 // withDotenv adds the variables of a .env among the files to the environment,
 // which wins. A nil environment is an empty one.
 func withDotenv(env Env, files []file, r *report) Env {
@@ -16,7 +18,7 @@ func withDotenv(env Env, files []file, r *report) Env {
 	}
 	added := map[string]string{}
 	for _, f := range files {
-		if f.name == dotenvName && f.usable(r) {
+		if isDotenv(f) && f.usable(r) {
 			added = parseDotenv(f, r)
 		}
 	}

@@ -101,6 +101,9 @@ func (f Flow) contract() plan.Contract {
 	return c
 }
 
+// isSet reports whether a value is there, and not null.
+func isSet(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
+
 func (f Flow) routing() plan.Routing {
 	out := plan.Routing{
 		DefaultNext: f.DefaultNext, ErrorNext: f.ErrorNext, LoopTarget: f.LoopTarget,

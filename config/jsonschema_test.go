@@ -60,7 +60,7 @@ func (r *manual) definition(p place) section {
 
 func schemaFor(t reflect.Type, f field) section {
 	switch {
-	case t == durationType:
+	case isDuration(t):
 		return section{"type": []string{"string", "integer"}}
 	case t == jsonType:
 		return section{}

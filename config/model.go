@@ -22,7 +22,7 @@ func (c *Config) defineModels() {
 			continue
 		}
 		c.LLMProviders[model] = entry
-		c.report.at[entryPath("llm_providers", model).text] = c.report.position(p)
+		c.report.alias(entryPath("llm_providers", model), p)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// place is a mapping of the configuration whose keys we know.
+// place is a mapping whose keys we know.
 type place struct {
 	at     string // agents.<name>.shell; "" = the top
 	typ    reflect.Type
@@ -15,8 +15,8 @@ type place struct {
 // key is what a key of the place is called from the top.
 func (p place) key(name string) string { return strings.TrimPrefix(p.at+"."+name, ".") }
 
-// places lists all places, each before those within it, in the order of the types.
-func places() []place { return placesIn("", reflect.TypeFor[Config]()) }
+// places lists all places of what root holds, each before those within it, in the order of the types.
+func places(root reflect.Type) []place { return placesIn("", root) }
 
 func placesIn(at string, t reflect.Type) []place {
 	switch t.Kind() {
@@ -41,9 +41,9 @@ func placesIn(at string, t reflect.Type) []place {
 const maxPlaces = 3 // that a hint names
 
 // elsewhere says where a key that is unknown here may stand.
-func elsewhere(key string) string {
+func elsewhere(key string, root reflect.Type) string {
 	var found []string
-	for _, p := range places() {
+	for _, p := range places(root) {
 		if _, ok := p.schema.fields[key]; ok {
 			found = append(found, p.key(key))
 		}

@@ -22,7 +22,7 @@ func (c *Config) Transport(server string) (Transport, error) {
 	}
 	t := s.Transport.complete()
 	t.Args = slices.Clone(t.Args)
-	e := expansion{env: c.env}
+	e := expansion{Config: c}
 	t.Env = e.each("env", t.Env)
 	t.CustomHeaders = e.each("custom_headers", t.CustomHeaders)
 	t.BearerToken = e.text("bearer_token", t.BearerToken)
@@ -47,12 +47,12 @@ func (t Transport) complete() Transport {
 
 // expansion expands late values, up to the first that cannot be.
 type expansion struct {
-	env Env
+	*Config
 	err error
 }
 
 func (e *expansion) text(what, template string) string {
-	text, missing, err := expand(template, e.env)
+	text, missing, err := e.expand(template)
 	switch {
 	case e.err != nil:
 	case err != nil:

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -71,8 +73,11 @@ func (r *report) unreadable(file string, line int, format string, args ...any) {
 // fail reports that the value at p cannot be used; what follows from that is not reported.
 func (r *report) fail(p path, format string, args ...any) {
 	r.errorf(p, format, args...)
-	r.broken[p.text] = true
+	r.silence(p)
 }
+
+// silence: nothing more is said of the value at p.
+func (r *report) silence(p path) { r.broken[p.text] = true }
 
 // warnFile reports something odd about a whole file.
 func (r *report) warnFile(file, format string, args ...any) {
@@ -102,3 +107,60 @@ func (r *report) position(p path) position {
 
 // builtIn reports whether the entry at p is ours and the user has not replaced it.
 func (r *report) builtIn(p path) bool { return r.position(p).builtIn }
+
+// written reports whether something was written at p itself.
+func (r *report) written(p path) bool {
+	_, ok := r.at[p.text]
+	return ok
+}
+
+// note says where the value at p was written, if no file says so.
+func (r *report) note(p path, file string, line int) {
+	r.at[p.text] = position{file: file, line: line, entry: p.entry}
+}
+
+// alias has what is at p come from where at was written.
+func (r *report) alias(p, at path) { r.at[p.text] = r.position(at) }
+
+// entries are the paths of the entries that the user wrote.
+func (r *report) entries() map[string]bool {
+	all := map[string]bool{}
+	for text, where := range r.at {
+		if text == where.entry && !where.builtIn {
+			all[text] = true
+		}
+	}
+	return all
+}
+
+// template is what was written at p: text, if that had no variables.
+func (r *report) template(p path, text string) string {
+	return cmp.Or(r.templates[p.text], text)
+}
+
+// adopt adds what is known of built-in entries that are still in use: those that the
+// user has not replaced. The values of the section merged are replaced one by one.
+func (r *report) adopt(base *report, merged string) {
+	r.findings = append(r.findings, base.findings...)
+	replaced := func(text, entry string) bool {
+		if strings.HasPrefix(entry, merged+".") {
+			entry = text
+		}
+		where, ok := r.at[entry]
+		return ok && !where.builtIn
+	}
+	for _, u := range base.unset {
+		if !replaced(u.path.text, u.path.entry) {
+			r.unset = append(r.unset, u)
+		}
+	}
+	for text, where := range base.at {
+		if replaced(text, where.entry) {
+			continue
+		}
+		r.at[text] = where
+		if template, ok := base.templates[text]; ok {
+			r.templates[text] = template
+		}
+	}
+}

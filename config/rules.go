@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/spell"
 )
 
 // Rules that several types share. An empty value is one that is not set.
@@ -89,7 +91,7 @@ func (v *validator) reachable(p path, provider, backend string) {
 func reference[T any](v *validator, p path, kind, name string, there map[string]T) bool {
 	_, ok := there[name]
 	if !ok {
-		v.errorf(p, "no %s named %q%s", kind, name, didYouMean(name, slices.Collect(maps.Keys(there))))
+		v.errorf(p, "no %s named %q%s", kind, name, spell.DidYouMean(name, slices.Collect(maps.Keys(there))))
 	}
 	return ok
 }

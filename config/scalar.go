@@ -28,7 +28,7 @@ func (d *decoder) scalar(n *yaml.Node, p path, dst reflect.Value, late bool) {
 
 // expand is the text of n with its variables in it, and those that are not set.
 func (d *decoder) expand(n *yaml.Node, p path) (text string, missing []string, ok bool) {
-	text, missing, err := expand(n.Value, d.env)
+	text, missing, err := d.vars.expand(n.Value)
 	if err != nil {
 		d.fail(p, "%v", err)
 		return "", nil, false
@@ -51,7 +51,7 @@ func (d *decoder) assign(n *yaml.Node, text string, p path, dst reflect.Value) {
 	switch {
 	case dst.Kind() == reflect.String:
 		dst.SetString(text)
-	case dst.Type() == durationType:
+	case isDuration(dst.Type()):
 		length, ok := parseDuration(text)
 		if !ok {
 			d.fail(p, "must be a positive duration such as 30s or 5m, got %q", n.Value)
@@ -78,6 +78,11 @@ func kindName(kind reflect.Kind) string {
 		return "a number"
 	}
 	return "a whole number"
+}
+
+// isDuration reports whether a type is a time.Duration that is written as text.
+func isDuration(t reflect.Type) bool {
+	return t.Kind() == reflect.Int64 && t.Implements(reflect.TypeFor[interface{ D() time.Duration }]())
 }
 
 const maxSeconds = 10 * 365 * 24 * 3600

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/inquest-dev/inquest/internal/spell"
 )
 
 // The tags of the types are the schema. They are read by the decoder, by the
@@ -17,17 +19,20 @@ import (
 //	yaml:"key"         the key; ",late" = text that keeps its templates until it is used, and may be
 //	                   secret; ",template" = text with variables that are not the environment's;
 //	                   "a_<x>_b" = every key of this form, of a mapping by what stands for <x>
-//	enum:"vocabulary"  the words that are allowed: see vocabularyOf
+//	enum:"vocabulary"  the words that are allowed: who checks says which
 //	min, above, max    bounds of a number: one of min and above, which is exclusive, and perhaps max
 //	default, unit      for people: what holds if nothing is said, and what is counted
 //	yaml:",inline"     on an embedded type: its keys are keys of the type around it
 //	later:"a b"        on a blank field: keys that are known and refused
 //	unused:"a b"       on a blank field: keys that are accepted and do nothing; instead:"…" says why
+//	removed:"a b"      on a blank field of the type of a whole file: keys that older files have
+//	                   anywhere, and that are refused; instead:"…" says why
 type schema struct {
-	fields map[string]field
-	order  []string          // the keys of fields, as the type has them
-	later  []string          // known keys that nothing honours yet
-	unused map[string]string // keys that do nothing, and what to use instead
+	fields  map[string]field
+	order   []string          // the keys of fields, as the type has them
+	later   []string          // known keys that nothing honours yet
+	unused  map[string]string // keys that do nothing, and what to use instead
+	removed map[string]string
 }
 
 type field struct {
@@ -44,40 +49,29 @@ type field struct {
 // bounds limit a number; nil = no limit.
 type bounds struct{ min, above, max *float64 }
 
-// removed are keys that older configurations have, and what to use instead.
-var removed = map[string]string{"iteration_strategy": "use type and llm_backend"}
+// schemas keeps what schemaOf has read: tags never change.
+var schemas sync.Map // reflect.Type → schema
 
-// schemas are the schemas of all types that the configuration is made of.
-var schemas = sync.OnceValue(func() map[reflect.Type]schema {
-	all := map[reflect.Type]schema{}
-	collectSchemas(reflect.TypeFor[Config](), all)
-	collectSchemas(reflect.TypeFor[settings](), all)
-	collectSchemas(reflect.TypeFor[Flow](), all)
-	return all
-})
-
-func collectSchemas(t reflect.Type, all map[reflect.Type]schema) {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice:
-		collectSchemas(t.Elem(), all)
-	case reflect.Struct:
-		all[t] = readSchema(t)
-		for _, f := range all[t].fields {
-			collectSchemas(t.FieldByIndex(f.index).Type, all)
-		}
+// schemaOf is the schema of a struct type.
+func schemaOf(t reflect.Type) schema {
+	if known, ok := schemas.Load(t); ok {
+		return known.(schema)
 	}
+	s := readSchema(t)
+	schemas.Store(t, s)
+	return s
 }
 
-func schemaOf(t reflect.Type) schema { return schemas()[t] }
-
-// readSchema reads the tags of a struct type.
 func readSchema(t reflect.Type) schema {
-	s := schema{fields: map[string]field{}, unused: map[string]string{}}
+	s := schema{fields: map[string]field{}, unused: map[string]string{}, removed: map[string]string{}}
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
 		s.later = append(s.later, strings.Fields(tag.Get("later"))...)
 		for _, key := range strings.Fields(tag.Get("unused")) {
 			s.unused[key] = tag.Get("instead")
+		}
+		for _, key := range strings.Fields(tag.Get("removed")) {
+			s.removed[key] = tag.Get("instead")
 		}
 		switch name, option, _ := strings.Cut(tag.Get("yaml"), ","); {
 		case option == "inline":
@@ -132,22 +126,22 @@ func (b bounds) problem(key string, n float64) string {
 	return fmt.Sprintf("%s must be at least %v", key, *least)
 }
 
-// refusal says why a key that is not a field is refused at this place.
-func (s schema) refusal(p path) string {
-	if instead, ok := removed[p.name]; ok {
+// refusal says why a key that is not a field is refused at this place of what root holds.
+func (s schema) refusal(p path, root reflect.Type) string {
+	if instead, ok := schemaOf(root).removed[p.name]; ok {
 		return "removed: " + instead
 	}
 	if slices.Contains(s.later, p.name) {
 		return "not supported yet"
 	}
-	hint := didYouMean(p.name, slices.Concat(slices.Collect(maps.Keys(s.fields)), s.later, slices.Collect(maps.Keys(s.unused))))
+	hint := spell.DidYouMean(p.name, slices.Concat(slices.Collect(maps.Keys(s.fields)), s.later, slices.Collect(maps.Keys(s.unused))))
 	for _, name := range s.order {
 		if f := s.fields[name]; f.open != nil && strings.HasPrefix(p.name, f.open.before) {
 			hint = "; a key of this form is " + name
 		}
 	}
 	if hint == "" {
-		hint = elsewhere(p.name)
+		hint = elsewhere(p.name, root)
 	}
 	return fmt.Sprintf("unknown key %q%s", p.name, hint)
 }

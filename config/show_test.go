@@ -55,7 +55,7 @@ func checkShown(r *rapid.T) {
 func reload(r *rapid.T, text string) *Config {
 	c, findings := check(Source{Env: lookupIn(generatedEnv)}, []file{{name: "a.yaml", data: []byte(text)}}, newReport())
 	if findings.Failed() {
-		r.Fatalf("%v in\n%s", findings.failures(), text)
+		r.Fatalf("%v in\n%s", failures(findings), text)
 	}
 	return c
 }

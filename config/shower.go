@@ -1,13 +1,13 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 
 	"gopkg.in/yaml.v3"
 
@@ -17,10 +17,30 @@ import (
 // hidden stands for text that may be secret.
 const hidden = "[hidden]"
 
-// shower turns a view into YAML.
+// Shown is one value, and where it comes from.
+type Shown struct {
+	Path  string `json:"path"`
+	Value any    `json:"value"` // text, a number, a truth value, a list of texts, or what JSON has
+	From  From   `json:"from"`
+}
+
+// shower writes a value as YAML that is decoded to the same value. Behind every part
+// of it stands where that comes from. Values with variables are written with them.
 type shower struct {
-	*view
-	values []Shown
+	*report                   // of what was decoded
+	origin  func(path) origin // of the value at a path
+	secrets bool              // late texts are written whole, and not their variables alone
+	values  []Shown
+}
+
+// show returns the YAML of a struct, and its values in that order.
+func (s shower) show(value any) ([]byte, []Shown, error) {
+	root := s.node(path{}, reflect.ValueOf(value), field{})
+	if root == nil {
+		return []byte("{}\n"), nil, nil
+	}
+	out, err := write(root)
+	return out, s.values, err
 }
 
 // node is the YAML of a value; nil if it is not set.
@@ -118,8 +138,7 @@ func (s *shower) texts(out *yaml.Node, p path, value reflect.Value) *yaml.Node {
 	texts := make([]string, value.Len())
 	for i := range texts {
 		texts[i] = s.written(p.index(i), value.Index(i).String(), false)
-		item := &yaml.Node{}
-		item.SetString(texts[i])
+		item := textNode(texts[i])
 		item.Style = yaml.DoubleQuotedStyle
 		out.Content = append(out.Content, item)
 	}
@@ -127,16 +146,46 @@ func (s *shower) texts(out *yaml.Node, p path, value reflect.Value) *yaml.Node {
 	return out
 }
 
+// json is the YAML of a JSON value. The whole of it has one remark.
+func (s *shower) json(p path, raw json.RawMessage) *yaml.Node {
+	if len(raw) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return nil // the validator has refused it
+	}
+	value = s.unexpanded(p, value)
+	out := node(value, yaml.FlowStyle)
+	out.LineComment = s.note(p, value)
+	return out
+}
+
+// unexpanded is a value with its texts as they were written.
+func (s *shower) unexpanded(p path, value any) any {
+	switch value := value.(type) {
+	case string:
+		return s.written(p, value, false)
+	case []any:
+		for i := range value {
+			value[i] = s.unexpanded(p.index(i), value[i])
+		}
+	case map[string]any:
+		for key := range value {
+			value[key] = s.unexpanded(p.key(key), value[key])
+		}
+	}
+	return value
+}
+
 // written is the text as it was written: with its variables, if it has any.
 func (s *shower) written(p path, text string, late bool) string {
-	template, ok := s.source.report.templates[s.origin(p).at.text]
-	switch {
-	case late && !s.secrets:
+	if late && !s.secrets {
 		return veil(text)
-	case ok:
-		return template
 	}
-	return text
+	return s.template(s.origin(p).at, text)
 }
 
 // veil hides all of a late text but its variables.
@@ -157,18 +206,15 @@ func veil(text string) string {
 }
 
 func (s *shower) scalar(p path, value reflect.Value, f field) *yaml.Node {
-	text := s.written(p, fmt.Sprint(value.Interface()), f.secret)
-	_, template := s.source.report.templates[s.origin(p).at.text]
+	plain := fmt.Sprint(value.Interface())
+	text, length := s.written(p, plain, f.secret), isDuration(value.Type())
 	switch {
-	case value.Type() == durationType && value.IsZero(), value.Kind() == reflect.String && text == "":
+	case length && value.IsZero(), value.Kind() == reflect.String && text == "":
 		return nil
-	case template, value.Kind() == reflect.String, value.Type() == durationType:
+	case text != plain, value.Kind() == reflect.String, length:
 		return s.text(p, text)
 	}
-	out := &yaml.Node{}
-	if out.Encode(value.Interface()) != nil {
-		return nil // numbers and truth values can be encoded
-	}
+	out := node(value.Interface(), 0)
 	out.LineComment = s.note(p, value.Interface())
 	return out
 }
@@ -179,32 +225,10 @@ func (s *shower) text(p path, text string) *yaml.Node {
 	return out
 }
 
-// textNode is a text in the style in which it is read again as it is.
-func textNode(text string) *yaml.Node {
-	out := &yaml.Node{}
-	out.SetString(text)
-	switch {
-	case out.Style == yaml.LiteralStyle && !plainLines(text),
-		out.Style != yaml.LiteralStyle && strings.ContainsFunc(text, odd),
-		text == "<<": // which is a merge
-		out.Style = yaml.DoubleQuotedStyle
-	}
-	return out
-}
-
-// odd reports whether a character is better written as an escape sequence.
-func odd(r rune) bool { return !unicode.IsPrint(r) }
-
-// plainLines reports whether a text can be written line by line and read again.
-func plainLines(text string) bool {
-	body := strings.TrimSuffix(text, "\n")
-	return body != "" && strings.TrimSpace(body) == body && !strings.ContainsFunc(strings.ReplaceAll(body, "\n", ""), odd)
-}
-
 // note keeps the value for Explain, and returns the remark about it.
 func (s *shower) note(p path, value any) string {
 	o := s.origin(p)
-	from := s.source.report.where(o)
+	from := s.where(o)
 	s.values = append(s.values, Shown{Path: p.text, Value: value, From: from})
 	remark := from.String()
 	if o.rule == "" && o.at.text != p.text {

@@ -69,7 +69,7 @@ func (t StoreTarget) String() string {
 // Store says which store the configuration asks for, variables expanded from
 // the environment as it is now. An error names the variable, never a value.
 func (c *Config) Store() (StoreTarget, error) {
-	dsn, missing, err := expand(c.System.Store.Postgres.DSN, c.env)
+	dsn, missing, err := c.expand(c.System.Store.Postgres.DSN)
 	switch {
 	case err != nil:
 		return StoreTarget{}, fmt.Errorf("system.store.postgres.dsn: %w", err)

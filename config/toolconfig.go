@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/spell"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
@@ -82,9 +84,9 @@ func (v *validator) tool(p path, name string) {
 	case name == "":
 		v.errorf(p, "the name of a tool is required")
 	case ofServer && !slices.Contains(servers, server):
-		v.add(SeverityWarning, p, "no MCP server of the tool %q: there is none named %q%s", name, server, didYouMean(server, servers))
+		v.add(SeverityWarning, p, "no MCP server of the tool %q: there is none named %q%s", name, server, spell.DidYouMean(server, servers))
 	case !ofServer && !slices.Contains(v.ownTools(), name):
-		v.add(SeverityWarning, p, "no built-in tool %q%s; a server's tool is named server.tool", name, didYouMean(name, v.ownTools()))
+		v.add(SeverityWarning, p, "no built-in tool %q%s; a server's tool is named server.tool", name, spell.DidYouMean(name, v.ownTools()))
 	}
 }
 

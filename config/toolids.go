@@ -1,6 +1,10 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/spell"
+)
 
 // validateTools checks tool_ids. Clients run none of these tools, and so cannot
 // know them: what a worker refuses, they warn of.
@@ -13,7 +17,7 @@ func (a *Agent) validateTools(p path, v *validator) {
 		case slices.Index(a.ToolIDs, name) < i:
 			v.errorf(at, "the tool %q is named twice", name)
 		case !slices.Contains(v.tools, name):
-			v.add(v.unknown(), at, "this program has no registered tool %q%s; there are: %s", name, didYouMean(name, v.tools), registered(v.tools))
+			v.add(v.unknown(), at, "this program has no registered tool %q%s; there are: %s", name, spell.DidYouMean(name, v.tools), registered(v.tools))
 		}
 	}
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 )
 
@@ -18,7 +17,7 @@ func (c *Config) validate() {
 	v := &validator{Config: c, report: c.report}
 	v.alertTypes()
 	v.variables()
-	v.values(path{}, reflect.ValueOf(c).Elem(), field{})
+	checker{report: v.report, words: vocabularyOf, also: v.hazards}.check(c)
 	c.Defaults.validate(path{}.key("defaults"), v)
 	each(c.Agents, "agents", v)
 	each(c.AgentChains, "agent_chains", v)
@@ -86,7 +85,7 @@ func (v *validator) variables() {
 		}
 	}
 	for _, u := range v.unset {
-		v.broken[u.path.text] = true // what follows from a missing value is not reported
+		v.silence(u.path) // what follows from a missing value is not reported
 	}
 }
 

@@ -1,66 +1,144 @@
 package config
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
+	"unicode"
+
+	"gopkg.in/yaml.v3"
 )
 
-// values checks what the tags of the types say of values: words and numbers.
-// A value that is not set is not checked.
-func (v *validator) values(p path, value reflect.Value, f field) {
-	switch value.Kind() {
-	case reflect.Pointer:
-		if !value.IsNil() {
-			v.values(p, value.Elem(), f)
-		}
-	case reflect.Struct:
-		keys := schemaOf(value.Type())
-		for _, name := range keys.order {
-			inner := keys.fields[name]
-			for key, value := range inner.keys(name, value.FieldByIndex(inner.index)) {
-				v.values(p.key(key), value, inner)
+// Values of any shape are kept as the JSON that says the same as their YAML. There is
+// one way from YAML, decoder.any, and one to it, node.
+
+var jsonType = reflect.TypeFor[json.RawMessage]()
+
+const maxDepth = 50 // of lists and mappings within one another in such a value
+
+// json decodes any YAML, null too.
+func (d *decoder) json(n *yaml.Node, p path, dst reflect.Value) {
+	if text, err := json.Marshal(d.any(n, p, 0)); err == nil { // it is made of what JSON has
+		dst.SetBytes(text)
+	}
+}
+
+// any is n as encoding/json has it. In the place of what cannot be used, which is
+// reported, there is nil.
+func (d *decoder) any(n *yaml.Node, p path, depth int) any {
+	n = follow(n)
+	switch {
+	case !d.spend(n):
+		return nil
+	case depth > maxDepth:
+		d.fail(p, "more than %d lists and mappings within one another", maxDepth)
+		return nil
+	case n.Kind == yaml.MappingNode:
+		out := map[string]any{}
+		for _, pair := range d.pairs(n, 0) {
+			if at := p.key(pair.key.Value); d.enter(at, pair.key) {
+				out[pair.key.Value] = d.any(pair.value, at, depth+1)
 			}
 		}
-	case reflect.Map:
-		for entries := value.MapRange(); entries.Next(); {
-			v.values(p.key(entries.Key().String()), entries.Value(), f)
+		return out
+	case n.Kind == yaml.SequenceNode:
+		out := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			out[i] = d.any(item, p.index(i), depth+1)
 		}
-	case reflect.Slice:
-		for i := range value.Len() {
-			v.values(p.index(i), value.Index(i), f)
+		return out
+	}
+	return d.anyScalar(n, p)
+}
+
+// anyScalar is text, a number, a truth value or nil. What has variables in it is
+// text, whatever their values look like.
+func (d *decoder) anyScalar(n *yaml.Node, p path) any {
+	text, missing, ok := d.expand(n, p)
+	d.lacks(p, missing)
+	switch tag := n.ShortTag(); {
+	case !ok || tag == "!!null":
+		return nil
+	case tag == "!!str", tag == "!!timestamp", text != n.Value:
+		return text
+	case (tag == "!!int" || tag == "!!float") && json.Valid([]byte(text)) && !strings.ContainsAny(text, "eE"):
+		return json.Number(text) // in full, however long it is
+	case tag == "!!bool", tag == "!!int", tag == "!!float":
+		var value any
+		_ = n.Decode(&value) // its tag says that it can be
+		if f, ok := value.(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
+			break
+		}
+		return value
+	}
+	d.fail(p, "JSON has no such value: %q", n.Value)
+	return nil
+}
+
+// node is the YAML that decodes to a value of JSON: lists are of a style, mappings
+// stand on several lines.
+func node(value any, lists yaml.Style) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.ScalarNode}
+	switch value := value.(type) {
+	case nil:
+		out.Value = "null"
+	case json.Number:
+		out.Value = value.String()
+	case string:
+		return textNode(value)
+	case []any:
+		out.Kind, out.Style = yaml.SequenceNode, lists
+		for _, item := range value {
+			out.Content = append(out.Content, node(item, lists))
+		}
+	case map[string]any:
+		out.Kind = yaml.MappingNode
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			out.Content = append(out.Content, textNode(key), node(value[key], lists))
+		}
+		if len(value) == 0 {
+			out.Style = yaml.FlowStyle
 		}
 	default:
-		v.value(p, value, f)
+		_ = out.Encode(value) // numbers and truth values can be encoded
 	}
+	return out
 }
 
-func (v *validator) value(p path, value reflect.Value, f field) {
-	v.hazards(p, value, f)
+// encode writes a value of JSON as YAML.
+func encode(value any) ([]byte, error) { return write(node(value, 0)) }
+
+func write(root *yaml.Node) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	err := encoder.Encode(root)
+	return out.Bytes(), errors.Join(err, encoder.Close())
+}
+
+// textNode is a text in the style in which it is read again as it is.
+func textNode(text string) *yaml.Node {
+	out := &yaml.Node{}
+	out.SetString(text)
 	switch {
-	case value.Kind() == reflect.String:
-		v.word(p, value.String(), vocabularyOf(f.enum))
-	case value.CanInt():
-		v.number(p, float64(value.Int()), f.bounds)
-	case value.CanFloat():
-		// A float32 is compared as it was written.
-		short, _ := strconv.ParseFloat(strconv.FormatFloat(value.Float(), 'g', -1, value.Type().Bits()), 64)
-		v.number(p, short, f.bounds)
+	case out.Style == yaml.LiteralStyle && !plainLines(text),
+		out.Style != yaml.LiteralStyle && strings.ContainsFunc(text, odd),
+		text == "<<": // which is a merge
+		out.Style = yaml.DoubleQuotedStyle
 	}
+	return out
 }
 
-func (v *validator) number(p path, n float64, b bounds) {
-	if problem := b.problem(p.name, n); problem != "" {
-		v.errorf(p, "%s", problem)
-	}
-}
+// odd reports whether a character is better written as an escape sequence.
+func odd(r rune) bool { return !unicode.IsPrint(r) }
 
-func (v *validator) word(p path, word string, allowed vocabulary) {
-	switch {
-	case word == "" || len(allowed.words) == 0 || allowed.has(word):
-	case allowed.planned != nil && allowed.planned(word):
-		v.errorf(p, "%q is not supported yet", word)
-	default:
-		v.errorf(p, "must be one of %s, got %q%s", strings.Join(allowed.words, ", "), word, didYouMean(word, allowed.words))
-	}
+// plainLines reports whether a text can be written line by line and read again.
+func plainLines(text string) bool {
+	body := strings.TrimSuffix(text, "\n")
+	return body != "" && strings.TrimSpace(body) == body && !strings.ContainsFunc(strings.ReplaceAll(body, "\n", ""), odd)
 }

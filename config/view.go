@@ -15,8 +15,7 @@ type view struct {
 	Config
 	source *Config
 	// from says where values come from that were not written where they stand.
-	from    map[string]origin
-	secrets bool
+	from map[string]origin
 }
 
 // view is one chain and all that it uses; without a name, everything that the
@@ -30,11 +29,7 @@ func (c *Config) view(chain string) *view {
 	shown := map[string]bool{}
 	if chain == "" {
 		v.Defaults, v.System, v.Queue = c.Defaults, c.System, c.Queue
-		for text, where := range c.report.at {
-			if text == where.entry && !where.builtIn {
-				shown[text] = true
-			}
-		}
+		shown = c.report.entries()
 	}
 	for name := range c.AgentChains {
 		if name == chain || chain == "" && shown[entryPath("agent_chains", name).text] {

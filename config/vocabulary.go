@@ -9,14 +9,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// vocabulary is the words that a value may be.
-type vocabulary struct {
-	words   []string
-	aliases []string // accepted too
-	// planned reports whether a word is known and nothing honours it yet; nil = no word is.
-	planned func(word string) bool
-}
-
 // vocabularyOf is the vocabulary that an enum tag names.
 func vocabularyOf(name string) vocabulary {
 	switch name {
@@ -79,9 +71,4 @@ func providerTypeNames() (v vocabulary) {
 		return ok
 	}
 	return v
-}
-
-// has reports whether the word is allowed.
-func (v vocabulary) has(word string) bool {
-	return slices.Contains(v.words, word) || slices.Contains(v.aliases, word)
 }

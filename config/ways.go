@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/spell"
+
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -67,7 +69,7 @@ func (c chart) validateTarget(p path, v *validator, i int, target string) {
 	case target == "" || slices.Contains(targets, target):
 	case to < 0:
 		v.errorf(p, "no stage named %q%s; a target is a stage or one of %s", target,
-			didYouMean(target, slices.Concat(c.names, targets)), strings.Join(targets, ", "))
+			spell.DidYouMean(target, slices.Concat(c.names, targets)), strings.Join(targets, ", "))
 	case c.graph && to > i:
 		v.errorf(p, "%q is further on, and a chain with requires or after goes there by itself: a target is a stage before, or one of %s",
 			target, strings.Join(targets, ", "))
@@ -97,7 +99,7 @@ func (v *validator) stage(p path, name string, c chart) bool {
 	case name == "":
 		v.errorf(p, "a stage is required")
 	case !known:
-		v.errorf(p, "the chain has no stage %q%s", name, didYouMean(name, c.names))
+		v.errorf(p, "the chain has no stage %q%s", name, spell.DidYouMean(name, c.names))
 	}
 	return known && name != ""
 }

@@ -2,6 +2,13 @@ package config
 
 import "fmt"
 
+// origin says where a value comes from: from a place of the configuration, or,
+// if rule is not "", from a rule.
+type origin struct {
+	at   path
+	rule string
+}
+
 // From says where a value comes from.
 type From struct {
 	// Path is where the value was written: defaults.llm_provider. "" if it was not.
@@ -27,6 +34,7 @@ func (f From) String() string {
 	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }
 
+// where says for people where a value comes from.
 func (r *report) where(o origin) From {
 	if o.rule != "" {
 		return From{DefaultOf: o.rule}

@@ -11,15 +11,15 @@ import (
 
 const maxFileSize = 10 << 20 // bytes
 
-// file is a file of a configuration, read but not yet understood.
+// file is a file that has been read and not yet been understood.
 type file struct {
 	name    string
 	data    []byte
-	builtIn bool
+	builtIn bool // it is the program's own
 }
 
-// readSource reads the files of a directory, or one file. dir "" has none.
-func readSource(dir string, r *report) []file {
+// readFiles reads every *.yaml of a directory and the file named besides, or one file. dir "" has none.
+func readFiles(dir, besides string, r *report) []file {
 	if dir == "" {
 		return nil
 	}
@@ -29,13 +29,12 @@ func readSource(dir string, r *report) []file {
 		r.unreadable(dir, 0, "%v", cause(err))
 		return nil
 	case info.IsDir():
-		return readDir(dir, r)
+		return readDir(dir, besides, r)
 	}
 	return readFile(dir, filepath.Base(dir), r)
 }
 
-// readDir reads every *.yaml of a directory, and its .env.
-func readDir(dir string, r *report) []file {
+func readDir(dir, besides string, r *report) []file {
 	entries, err := os.ReadDir(dir) // sorted by name
 	if err != nil {
 		r.unreadable(dir, 0, "%v", cause(err))
@@ -45,7 +44,7 @@ func readDir(dir string, r *report) []file {
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case e.IsDir():
-		case name == dotenvName, filepath.Ext(name) == ".yaml":
+		case name == besides, filepath.Ext(name) == ".yaml":
 			files = append(files, readFile(filepath.Join(dir, name), name, r)...)
 		case filepath.Ext(name) == ".yml":
 			r.warnFile(name, "not read: only *.yaml is")

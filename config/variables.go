@@ -6,18 +6,27 @@ import (
 	"github.com/inquest-dev/inquest/internal/braces"
 )
 
-// sessionID is known only when a tool is called, so its template is left.
-const sessionID = "SESSION_ID"
+// Env looks a variable up; false = it is not set.
+type Env func(name string) (string, bool)
+
+// variables are what {{.NAME}} stands for.
+type variables struct {
+	lookup Env    // nil: every text stays as it is
+	kept   string // the name of a variable that is left as it is
+}
 
 var errTemplate = errors.New(`not a template: only {{.NAME}} may stand in double braces; for the braces themselves write {{"{{"}}`)
 
 // expand puts variables in the place of {{.NAME}}, and names those that are
 // not set. Their values are taken as they are.
-func expand(text string, env Env) (expanded string, missing []string, err error) {
+func (v variables) expand(text string) (expanded string, missing []string, err error) {
+	if v.lookup == nil {
+		return text, nil, nil
+	}
 	expanded, err = braces.Expand(text, func(name, whole string) (string, error) {
-		value, ok := env(name)
+		value, ok := v.lookup(name)
 		switch {
-		case name == sessionID:
+		case name == v.kept:
 			value = whole
 		case !ok:
 			missing = append(missing, name)

@@ -1,0 +1,55 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+)
+
+// clone is a copy that shares nothing with a value of the types that are decoded. What
+// YAML cannot say, nil in a list or a mapping, is reported, and an empty one stands in
+// its place; without a report it is copied too.
+func clone[T any](value T, p path, r *report) T {
+	return copier{r}.element(p, reflect.ValueOf(value)).Interface().(T)
+}
+
+type copier struct{ *report }
+
+func (c copier) copy(p path, v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	switch kind := v.Kind(); {
+	case kind == reflect.Struct:
+		for i := range v.NumField() {
+			if t := v.Type().Field(i); t.IsExported() {
+				at := p
+				if key, _, _ := strings.Cut(t.Tag.Get("yaml"), ","); key != "" { // "" = inline
+					at = p.key(key)
+				}
+				out.Field(i).Set(c.copy(at, v.Field(i)))
+			}
+		}
+	case kind == reflect.Pointer && !v.IsNil():
+		out.Set(reflect.New(v.Type().Elem()))
+		out.Elem().Set(c.copy(p, v.Elem()))
+	case kind == reflect.Slice && !v.IsNil():
+		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			out.Index(i).Set(c.element(p.index(i), v.Index(i)))
+		}
+	case kind == reflect.Map && !v.IsNil():
+		out.Set(reflect.MakeMap(v.Type()))
+		for key, value := range v.Seq2() {
+			out.SetMapIndex(key, c.element(p.key(key.String()), value))
+		}
+	}
+	return out
+}
+
+// element copies a member of a list or a mapping.
+func (c copier) element(p path, v reflect.Value) reflect.Value {
+	if c.report != nil && v.Kind() == reflect.Pointer && v.IsNil() {
+		c.fail(p, "must not be nil")
+		return reflect.New(v.Type().Elem())
+	}
+	return c.copy(p, v)
+}

@@ -1,0 +1,22 @@
+package spell
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// DidYouMean names the candidate that is closest to what was written, if one is close: "; did you
+// mean …?".
+func DidYouMean(written string, candidates []string) string {
+	best, least := "", max(1, min(3, len(written)/3))+1
+	for _, c := range slices.Sorted(slices.Values(candidates)) {
+		if d := Distance(strings.ToLower(written), strings.ToLower(c)); d < least {
+			best, least = c, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}

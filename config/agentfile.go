@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // An agent travels between configurations as its entry in JSON, as it was written:
@@ -18,10 +20,10 @@ import (
 // AgentEntry returns what the files of a configuration say of an agent; nil if
 // they say nothing. If they cannot be read, the error is Findings.
 func AgentEntry(dir, name string) (json.RawMessage, error) {
-	r := newReport()
-	found := lookUp(slices.DeleteFunc(readFiles(dir, dotenvName, r), isDotenv), r, "agents", name)
-	if r.findings.Failed() {
-		return nil, r.findings
+	r := strict.NewReport()
+	found := strict.LookUp(slices.DeleteFunc(strict.ReadFiles(dir, dotenvName, r), isDotenv), r, "agents", name)
+	if r.Findings.Failed() {
+		return nil, r.Findings
 	}
 	if found == nil {
 		return nil, nil
@@ -77,5 +79,5 @@ func agentYAML(name string, entry json.RawMessage) ([]byte, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("something follows the definition of %s", name)
 	}
-	return encode(map[string]any{"agents": map[string]any{name: value}})
+	return strict.Encode(map[string]any{"agents": map[string]any{name: value}})
 }

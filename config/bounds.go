@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // Bounds are what a chain may do in one investigation. One that is reached ends
@@ -54,7 +55,7 @@ func (c *Config) bounds(name string) Bounds {
 	if chart.loops() && c.answersOnce(name) {
 		standard.MaxLLMCalls = new(10)
 	}
-	all, _ := inherit(standard, chart.Bounds)
+	all, _ := strict.Inherit(standard, chart.Bounds)
 	return all
 }
 
@@ -81,16 +82,16 @@ func (c *Config) planBounds(name string, own inherited) plan.Bounds {
 	out := c.bounds(name).plan(own.Budgets, own.Timeout)
 	origins := map[string]string{}
 	written := c.AgentChains[name].Bounds
-	at := entryPath("agent_chains", name).key("bounds")
+	at := strict.EntryPath("agent_chains", name).Key("bounds")
 	for _, row := range []struct {
 		key         string
 		force, mine bool
-		origin      origin
+		origin      strict.Origin
 	}{
-		{"max_passes", out.MaxPasses > 0, written.MaxPasses != nil, origin{at: at.key("max_passes")}},
-		{"max_llm_calls", out.MaxLLMCalls > 0, written.MaxLLMCalls != nil, origin{at: at.key("max_llm_calls")}},
-		{"max_agent_hops", out.MaxHops > 0, written.MaxAgentHops != nil, origin{at: at.key("max_agent_hops")}},
-		{"edge_limits", len(out.Edges) > 0, true, origin{at: at.key("edge_limits")}},
+		{"max_passes", out.MaxPasses > 0, written.MaxPasses != nil, strict.Origin{At: at.Key("max_passes")}},
+		{"max_llm_calls", out.MaxLLMCalls > 0, written.MaxLLMCalls != nil, strict.Origin{At: at.Key("max_llm_calls")}},
+		{"max_agent_hops", out.MaxHops > 0, written.MaxAgentHops != nil, strict.Origin{At: at.Key("max_agent_hops")}},
+		{"edge_limits", len(out.Edges) > 0, true, strict.Origin{At: at.Key("edge_limits")}},
 		{"max_tokens_total", out.MaxTokens > 0, true, own.origin("budgets.max_tokens_total")},
 		{"max_cost_usd", out.MaxCost > 0, true, own.origin("budgets.max_cost_usd")},
 		{"max_duration", out.MaxDuration > 0, true, own.origin("budgets.max_duration")},
@@ -98,7 +99,7 @@ func (c *Config) planBounds(name string, own inherited) plan.Bounds {
 	} {
 		switch {
 		case row.force && row.mine:
-			origins[row.key] = c.report.where(row.origin).String()
+			origins[row.key] = c.report.Where(row.origin).String()
 		case row.force:
 			origins[row.key] = "default"
 		}
@@ -135,11 +136,11 @@ func (b Budgets) timeout(timeout plan.Duration) plan.Duration {
 func (b Bounds) validate(p path, v *validator, c chart) {
 	edges := c.edges()
 	for i, e := range b.EdgeLimits {
-		at := p.key("edge_limits").index(i)
-		known := v.stage(at.key("from"), e.From, c)
-		known = v.stage(at.key("to"), e.To, c) && known
+		at := p.Key("edge_limits").Index(i)
+		known := v.stage(at.Key("from"), e.From, c)
+		known = v.stage(at.Key("to"), e.To, c) && known
 		if e.MaxCount == nil {
-			v.errorf(at.key("max_count"), "a max_count is required")
+			v.Errorf(at.Key("max_count"), "a max_count is required")
 		}
 		same := func(other EdgeLimit) bool { return other.From == e.From && other.To == e.To }
 		way := func(way Edge) bool { return way.From == e.From && way.To == e.To }
@@ -147,11 +148,11 @@ func (b Bounds) validate(p path, v *validator, c chart) {
 		switch {
 		case !known: // reported already
 		case slices.IndexFunc(b.EdgeLimits, same) < i:
-			v.errorf(at, "the way from %q to %q is limited twice", e.From, e.To)
+			v.Errorf(at, "the way from %q to %q is limited twice", e.From, e.To)
 		case !slices.ContainsFunc(edges, way):
-			v.add(SeverityWarning, at, "the chain has no way from %q to %q", e.From, e.To)
+			v.Add(SeverityWarning, at, "the chain has no way from %q to %q", e.From, e.To)
 		case !slices.ContainsFunc(edges, jump):
-			v.errorf(at, "%q starts because it waits for %q, which is no jump: in a chain with requires or after only jumps can be limited", e.To, e.From)
+			v.Errorf(at, "%q starts because it waits for %q, which is no jump: in a chain with requires or after only jumps can be limited", e.To, e.From)
 		}
 	}
 }
@@ -159,11 +160,11 @@ func (b Bounds) validate(p path, v *validator, c chart) {
 // tightBounds warns of bounds that one pass through a chain may reach, if every agent
 // uses what it has.
 func (v *validator) tightBounds() {
-	if v.findings.Failed() {
+	if v.Findings.Failed() {
 		return // what is missing needs nothing
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.AgentChains)) {
-		p, b, chart := entryPath("agent_chains", name), v.bounds(name), v.AgentChains[name].chart()
+		p, b, chart := strict.EntryPath("agent_chains", name), v.bounds(name), v.AgentChains[name].chart()
 		calls, hops := make([]int, len(chart.names)), make([]int, len(chart.names))
 		var list []string
 		for i, stage := range chart.names {
@@ -171,11 +172,11 @@ func (v *validator) tightBounds() {
 			list = append(list, fmt.Sprintf("%s %d", stage, calls[i]))
 		}
 		if most, need := value(b.MaxLLMCalls), chart.longest(calls); most > 0 && most < need {
-			v.add(SeverityWarning, p.key("bounds").key("max_llm_calls"), "%d model calls may not be enough for one pass through the chain, whose agents may make %d (%s)",
+			v.Add(SeverityWarning, p.Key("bounds").Key("max_llm_calls"), "%d model calls may not be enough for one pass through the chain, whose agents may make %d (%s)",
 				most, need, strings.Join(list, ", "))
 		}
 		if most, need := value(b.MaxAgentHops), chart.longest(hops); most > 0 && most < need {
-			v.add(SeverityWarning, p.key("bounds").key("max_agent_hops"), "%d stages are not enough for one pass through the chain, which has %d", most, need)
+			v.Add(SeverityWarning, p.Key("bounds").Key("max_agent_hops"), "%d stages are not enough for one pass through the chain, which has %d", most, need)
 		}
 	}
 }

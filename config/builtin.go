@@ -3,22 +3,24 @@ package config
 import (
 	"embed"
 	"maps"
+
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 //go:embed builtin/*.yaml
 var builtIn embed.FS
 
 // builtInFiles are the files that every configuration starts from.
-func builtInFiles() []file {
+func builtInFiles() []strict.File {
 	entries, err := builtIn.ReadDir("builtin")
 	if err != nil {
 		return nil // an embedded directory that compiled is there
 	}
-	var files []file
+	var files []strict.File
 	for _, e := range entries {
 		name := "builtin/" + e.Name()
 		if data, err := builtIn.ReadFile(name); err == nil {
-			files = append(files, file{name: name, data: data, builtIn: true})
+			files = append(files, strict.File{Name: name, Data: data, BuiltIn: true})
 		}
 	}
 	return files
@@ -27,12 +29,12 @@ func builtInFiles() []file {
 // adopt adds what is built in to what the user wrote: an entry of the user's
 // replaces one of the same name whole; defaults are inherited one by one.
 func (c *Config) adopt(base *Config) {
-	c.Defaults, _ = inherit(base.Defaults, c.Defaults)
+	c.Defaults, _ = strict.Inherit(base.Defaults, c.Defaults)
 	c.Agents = adopt(base.Agents, c.Agents)
 	c.AgentChains = adopt(base.AgentChains, c.AgentChains)
 	c.MCPServers = adopt(base.MCPServers, c.MCPServers)
 	c.LLMProviders = adopt(base.LLMProviders, c.LLMProviders)
-	c.report.adopt(base.report, "defaults")
+	c.report.Adopt(base.report, "defaults")
 }
 
 func adopt[T any](base, own map[string]T) map[string]T {

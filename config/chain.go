@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // Chain is a sequence of stages that investigates certain types of alerts.
@@ -41,18 +42,18 @@ type Chain struct {
 
 func (c *Chain) validate(p path, v *validator) {
 	v.name(p)
-	v.provider(p.key("llm_provider"), c.LLMProvider)
-	v.fallbacks(p.key("fallback_providers"), c.FallbackProviders)
-	v.servers(p.key("mcp_servers"), c.MCPServers)
+	v.provider(p.Key("llm_provider"), c.LLMProvider)
+	v.fallbacks(p.Key("fallback_providers"), c.FallbackProviders)
+	v.servers(p.Key("mcp_servers"), c.MCPServers)
 	if len(c.Stages) == 0 {
-		v.errorf(p.key("stages"), "at least one stage is required")
+		v.Errorf(p.Key("stages"), "at least one stage is required")
 	}
 	names := map[string]int{}
 	for i, s := range c.Stages {
-		at := p.key("stages").index(i)
+		at := p.Key("stages").Index(i)
 		s.validate(at, v)
 		if first, taken := names[s.Name]; taken && s.Name != "" {
-			v.errorf(at.key("name"), "the name %q is taken by stages[%d]", s.Name, first)
+			v.Errorf(at.Key("name"), "the name %q is taken by stages[%d]", s.Name, first)
 			continue
 		}
 		names[s.Name] = i
@@ -84,7 +85,7 @@ func (c *Config) Chains() []ChainInfo {
 		chain := c.AgentChains[name]
 		info := ChainInfo{
 			Name: name, Description: chain.Description, Stages: []string{},
-			BuiltIn: c.report.builtIn(entryPath("agent_chains", name)),
+			BuiltIn: c.report.BuiltIn(strict.EntryPath("agent_chains", name)),
 		}
 		for _, alertType := range chain.AlertTypes {
 			if c.chainOf[alertType] == name {

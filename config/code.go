@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/spell"
-
 	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/spell"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // What a configuration names of the workers' program, clients cannot check: what a
@@ -26,16 +26,16 @@ func (v *validator) hook(p path, name string) {
 	switch {
 	case name == "" || slices.Contains(v.hooks, name):
 	case v.skipCredentials:
-		v.add(SeverityWarning, p, "a hook is a function of the workers' program: whether it has %q cannot be checked here", name)
+		v.Add(SeverityWarning, p, "a hook is a function of the workers' program: whether it has %q cannot be checked here", name)
 	default:
-		v.errorf(p, "this program has no registered hook %q%s; there are: %s", name, spell.DidYouMean(name, v.hooks), registered(v.hooks))
+		v.Errorf(p, "this program has no registered hook %q%s; there are: %s", name, spell.DidYouMean(name, v.hooks), registered(v.hooks))
 	}
 }
 
 // mock checks the name of a mock; "" is none. Without it, the agent works itself.
 func (v *validator) mock(p path, name string) {
 	if name != "" && !slices.Contains(v.mocks, name) && !v.skipCredentials {
-		v.add(SeverityWarning, p, "this program has no registered mock %q%s: the agent works itself; there are: %s",
+		v.Add(SeverityWarning, p, "this program has no registered mock %q%s: the agent works itself; there are: %s",
 			name, spell.DidYouMean(name, v.mocks), registered(v.mocks))
 	}
 }
@@ -43,17 +43,17 @@ func (v *validator) mock(p path, name string) {
 // prompt checks the name of a prompt; "" is none.
 func (v *validator) prompt(p path, name string) {
 	if _, ok := v.Prompts[name]; name != "" && !ok {
-		v.add(v.unknown(), p, "no prompt named %q%s; there are: %s", name, spell.DidYouMean(name, slices.Collect(maps.Keys(v.Prompts))), list(v.Prompts))
+		v.Add(v.unknown(), p, "no prompt named %q%s; there are: %s", name, spell.DidYouMean(name, slices.Collect(maps.Keys(v.Prompts))), list(v.Prompts))
 	}
 }
 
 // prompts checks the texts themselves.
 func (v *validator) prompts() {
 	for _, name := range slices.Sorted(maps.Keys(v.Prompts)) {
-		p := entryPath("prompts", name)
+		p := strict.EntryPath("prompts", name)
 		v.name(p)
 		if err := prompt.Check(v.Prompts[name]); err != nil {
-			v.errorf(p, "%v", err)
+			v.Errorf(p, "%v", err)
 		}
 	}
 }

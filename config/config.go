@@ -1,6 +1,10 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/strict"
+)
 
 // Config is a configuration: the user's entries, and the built-in ones that
 // the user has not replaced. It is read-only once loaded.
@@ -30,7 +34,7 @@ type Config struct {
 	taskQueue       string   // of the worker that it is for; "" = it is for nobody in particular
 	tools           []string // registered in Go, and so are
 	hooks, mocks    []string
-	report          *report
+	report          *strict.Report
 	chainOf         map[string]string // by alert type
 }
 
@@ -67,28 +71,28 @@ func Load(src Source) (*Config, error) {
 // Check reads a configuration and says everything there is to say about it,
 // warnings too. The configuration is never nil, but what was refused in it is missing.
 func Check(src Source) (*Config, Findings) {
-	r := newReport()
-	return check(src, readFiles(src.Dir, dotenvName, r), r)
+	r := strict.NewReport()
+	return check(src, strict.ReadFiles(src.Dir, dotenvName, r), r)
 }
 
 // check decodes the user's files, adds what is built in, and validates the whole.
-func check(src Source, files []file, r *report) (*Config, Findings) {
+func check(src Source, files []strict.File, r *strict.Report) (*Config, Findings) {
 	env := withDotenv(src.Env, files, r)
 	c := read(files, env, r)
 	c.define(src.Entries)
-	c.adopt(read(builtInFiles(), env, newReport()))
+	c.adopt(read(builtInFiles(), env, strict.NewReport()))
 	c.taskQueue, c.tools, c.hooks, c.mocks = src.TaskQueue, src.Tools, src.Hooks, src.Mocks
 	c.skipCredentials = src.SkipCredentials || c.ToolsAlone(src.TaskQueue)
 	c.defineModels()
 	c.validate()
-	r.findings = r.findings.capped()
-	return c, r.findings
+	r.Findings = r.Findings.Capped()
+	return c, r.Findings
 }
 
 // read is what files say, without what is built in.
-func read(files []file, env Env, r *report) *Config {
+func read(files []strict.File, env Env, r *strict.Report) *Config {
 	c := &Config{env: env, report: r}
-	decode(c, slices.DeleteFunc(slices.Clone(files), isDotenv), variables{lookup: env, kept: sessionID}, r)
+	strict.Decode(c, slices.DeleteFunc(slices.Clone(files), isDotenv), strict.Variables{Lookup: env, Kept: sessionID}, r)
 	return c
 }
 
@@ -97,11 +101,11 @@ const sessionID = "SESSION_ID"
 
 // expand puts variables in the place of {{.NAME}}, and names those that are not set.
 func (c *Config) expand(text string) (expanded string, missing []string, err error) {
-	return variables{lookup: c.env, kept: sessionID}.expand(text)
+	return strict.Variables{Lookup: c.env, Kept: sessionID}.Expand(text)
 }
 
 // Warnings is what Load accepted but would rather have seen otherwise.
-func (c *Config) Warnings() Findings { return c.report.findings }
+func (c *Config) Warnings() Findings { return c.report.Findings }
 
 // LookupEnv looks a variable up in the environment that the configuration was
 // loaded with, its .env file included: for keys, at the moment of their use.

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // load loads one file's content with baseEnv and the variables given.
@@ -73,7 +74,7 @@ func TestRefusedFiles(t *testing.T) {
 		bomb += fmt.Sprintf("  m%d: {transport: {command: x, args: *l}}\n", i)
 	}
 	tests := map[string]struct{ yaml, want string }{
-		"huge":         {"# " + strings.Repeat("x", maxFileSize), "larger than 10 MB"},
+		"huge":         {"# " + strings.Repeat("x", strict.MaxFileSize), "larger than 10 MB"},
 		"alias bomb":   {bomb, "more than 200000 values"},
 		"merge bomb":   {"agents:\n  A: &a {<<: &l [*a, *a, *a, *l, *l, *l]}\n", "more than"},
 		"deep nesting": {"agents: " + strings.Repeat("[", 20000), "exceeded max depth"},
@@ -161,9 +162,9 @@ func TestVariablesKeepStructure(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		value := rapid.StringN(1, 50, -1).Draw(r, "value")
 		scalar := rapid.SampledFrom([]string{`{{.V}}`, `"{{.V}}"`, `'{{ .V }}'`, "|-\n    {{.V}}"}).Draw(r, "scalar")
-		files := []file{{name: "a.yaml", data: []byte("defaults:\n  runbook: " + scalar + "\n  max_iteration: 5\n")}}
+		files := []strict.File{{Name: "a.yaml", Data: []byte("defaults:\n  runbook: " + scalar + "\n  max_iteration: 5\n")}}
 		env := lookupIn(map[string]string{"V": value, "OPENAI_API_KEY": "k"})
-		c, findings := check(Source{Env: env}, files, newReport())
+		c, findings := check(Source{Env: env}, files, strict.NewReport())
 		if c.Defaults.Runbook != value {
 			r.Errorf("%q became %q", value, c.Defaults.Runbook)
 		}
@@ -196,9 +197,9 @@ func TestInherit(t *testing.T) {
 	})
 	rapid.Check(t, func(r *rapid.T) {
 		a, b, c := level.Draw(r, "a"), level.Draw(r, "b"), level.Draw(r, "c")
-		all, from := inherit(a, b, c)
-		lower, _ := inherit(a, b)
-		twice, _ := inherit(lower, c)
+		all, from := strict.Inherit(a, b, c)
+		lower, _ := strict.Inherit(a, b)
+		twice, _ := strict.Inherit(lower, c)
 		if diff := cmp.Diff(all, twice); diff != "" {
 			r.Errorf("not associative:\n%s", diff)
 		}
@@ -225,18 +226,18 @@ func TestSplittingChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := archive.Files[0].Data
-	var parts []file
+	var parts []strict.File
 	for line := range bytes.Lines(whole) {
 		if line[0] != ' ' {
-			parts = append([]file{{name: string(line) + ".yaml"}}, parts...) // in another order, too
+			parts = append([]strict.File{{Name: string(line) + ".yaml"}}, parts...) // in another order, too
 		}
-		parts[0].data = append(parts[0].data, line...)
+		parts[0].Data = append(parts[0].Data, line...)
 	}
 	if len(parts) < 4 {
 		t.Fatalf("only %d parts", len(parts))
 	}
-	one, findings := check(Source{Env: lookupIn(baseEnv)}, []file{{name: "a.yaml", data: whole}}, newReport())
-	many, more := check(Source{Env: lookupIn(baseEnv)}, parts, newReport())
+	one, findings := check(Source{Env: lookupIn(baseEnv)}, []strict.File{{Name: "a.yaml", Data: whole}}, strict.NewReport())
+	many, more := check(Source{Env: lookupIn(baseEnv)}, parts, strict.NewReport())
 	if findings.Failed() || more.Failed() {
 		t.Fatal(findings, more)
 	}
@@ -265,11 +266,11 @@ func FuzzLoad(f *testing.F) {
 		}
 	}
 	for _, entry := range builtInFiles() {
-		f.Add(entry.data, []byte("A='b'\nC=${A}"))
+		f.Add(entry.Data, []byte("A='b'\nC=${A}"))
 	}
 	f.Fuzz(func(t *testing.T, yaml, dotenv []byte) {
-		files := []file{{name: dotenvName, data: dotenv}, {name: "a.yaml", data: yaml}}
-		c, findings := check(Source{Env: lookupIn(baseEnv)}, files, newReport())
+		files := []strict.File{{Name: dotenvName, Data: dotenv}, {Name: "a.yaml", Data: yaml}}
+		c, findings := check(Source{Env: lookupIn(baseEnv)}, files, strict.NewReport())
 		for _, finding := range findings {
 			if finding.Message == "" || !utf8.ValidString(finding.String()) {
 				t.Errorf("finding %+v", finding)
@@ -286,8 +287,8 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 		if shown, err := Show(c, ShowOptions{Secrets: true}); err == nil {
-			again := []file{{name: dotenvName, data: dotenv}, {name: "a.yaml", data: shown}}
-			if _, more := check(Source{Env: lookupIn(baseEnv)}, again, newReport()); more.Failed() {
+			again := []strict.File{{Name: dotenvName, Data: dotenv}, {Name: "a.yaml", Data: shown}}
+			if _, more := check(Source{Env: lookupIn(baseEnv)}, again, strict.NewReport()); more.Failed() {
 				t.Errorf("shown, it is refused: %v\n%s", more, shown)
 			}
 		} else if !findings.Failed() {
@@ -331,11 +332,11 @@ func TestFindingsAreCapped(t *testing.T) {
 	}
 	_, err := load(t, yaml.String(), nil)
 	var findings Findings
-	if !errors.As(err, &findings) || len(findings) != maxFindings+1 || len(failures(findings)) != maxFindings+1 {
+	if !errors.As(err, &findings) || len(findings) != strict.MaxFindings+1 || len(failures(findings)) != strict.MaxFindings+1 {
 		t.Fatalf("%d findings, %d failures", len(findings), len(failures(findings)))
 	}
 	last := Finding{Severity: SeverityError, Message: "and 801 more findings"}
-	if diff := cmp.Diff(last, findings[maxFindings]); diff != "" || findings[0].Line != 2 {
+	if diff := cmp.Diff(last, findings[strict.MaxFindings]); diff != "" || findings[0].Line != 2 {
 		t.Errorf("first %v, last:\n%s", findings[0], diff)
 	}
 }

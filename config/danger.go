@@ -13,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/braces"
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -86,14 +87,14 @@ func maskerOf(groups, patterns []string) func(text string) bool {
 }
 
 // hazards reports the hazards of a value that somebody wrote.
-func (v *validator) hazards(p path, value reflect.Value, f field) {
-	if v.builtIn(p) || value.IsZero() && value.Kind() == reflect.String {
+func (v *validator) hazards(p path, value reflect.Value, f strict.Field) {
+	if v.BuiltIn(p) || value.IsZero() && value.Kind() == reflect.String {
 		return
 	}
 	for _, h := range hazards {
-		here := slices.Contains(h.fields, f.owner+"."+f.name) || h.fields == nil && value.Kind() == reflect.String
+		here := slices.Contains(h.fields, f.Owner+"."+f.Name) || h.fields == nil && value.Kind() == reflect.String
 		if here && h.when(v, p, value) {
-			v.add(h.severity, p, "%s; instead: %s", h.what, h.instead)
+			v.Add(h.severity, p, "%s; instead: %s", h.what, h.instead)
 		}
 	}
 }
@@ -120,7 +121,7 @@ func trustsNetwork(v *validator, p path, value reflect.Value) bool {
 // serverOf is the server that p is within; nil if there is none.
 func (v *validator) serverOf(p path) *Server {
 	for name, s := range v.MCPServers {
-		if entryPath("mcp_servers", name).text == p.entry {
+		if strict.EntryPath("mcp_servers", name).Text == p.Entry {
 			return s
 		}
 	}
@@ -128,11 +129,11 @@ func (v *validator) serverOf(p path) *Server {
 }
 
 func destroysUnasked(v *validator, p path, value reflect.Value) bool {
-	return !value.Bool() && v.unasked()[p.text]
+	return !value.Bool() && v.unasked()[p.Text]
 }
 
 func runsAnything(v *validator, p path, value reflect.Value) bool {
-	return value.Bool() && v.unasked()[p.text]
+	return value.Bool() && v.unasked()[p.Text]
 }
 
 // unasked are the paths of the settings by which agents, in chains and on their
@@ -146,10 +147,10 @@ func (v *validator) unasked() map[string]bool {
 		free, shell := tool.Unattended(w.ToolConfig.plan()), w.Shell
 		runs := value(shell.Enabled) && slices.Contains(w.kind.Tools, agent.ToolShell)
 		if slices.Contains(free, agent.RiskDestructive) && (runs || len(w.Servers) > 0 || len(v.toolIDs(w.definition)) > 0) {
-			v.unaskedBy[w.origin("tool_config.confirm_destructive").at.text] = true
+			v.unaskedBy[w.origin("tool_config.confirm_destructive").At.Text] = true
 		}
 		if runs && len(shell.Allow) == 0 && slices.Contains(free, shell.Risk) {
-			v.unaskedBy[w.origin("shell.enabled").at.text] = true
+			v.unaskedBy[w.origin("shell.enabled").At.Text] = true
 		}
 	}
 	return v.unaskedBy
@@ -172,7 +173,7 @@ func (v *validator) everyWork() (all []work) {
 
 // written is a text as it stands in the file: with its variables.
 func (v *validator) written(p path, value reflect.Value) string {
-	return v.template(p, value.String())
+	return v.Template(p, value.String())
 }
 
 func hasVariable(v *validator, p path, value reflect.Value) bool {
@@ -196,7 +197,7 @@ func namedSecret(v *validator, p path, value reflect.Value) bool {
 // secretArgument: an argument is a secret by itself, or by the option before it.
 func secretArgument(v *validator, p path, value reflect.Value) bool {
 	text := v.written(p, value)
-	n, err := strconv.Atoi(strings.TrimSuffix(p.text[strings.LastIndexByte(p.text, '[')+1:], "]"))
+	n, err := strconv.Atoi(strings.TrimSuffix(p.Text[strings.LastIndexByte(p.Text, '[')+1:], "]"))
 	if s := v.serverOf(p); err == nil && n > 0 && s != nil {
 		if option := s.Transport.Args[n-1]; strings.HasPrefix(option, "-") && !strings.Contains(option, "=") {
 			text = option + " " + text
@@ -207,7 +208,7 @@ func secretArgument(v *validator, p path, value reflect.Value) bool {
 
 // plainSecret: the text says a secret itself, and not by a variable.
 func plainSecret(v *validator, p path, value reflect.Value) bool {
-	key, text := p.name, value.String()
+	key, text := p.Name, value.String()
 	if key == "bearer_token" {
 		return variableNames(text) == nil
 	}

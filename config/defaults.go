@@ -48,13 +48,13 @@ type Fallback struct {
 }
 
 func (d *Defaults) validate(p path, v *validator) {
-	v.provider(p.key("llm_provider"), d.LLMProvider)
-	v.fallbacks(p.key("fallback_providers"), d.FallbackProviders)
-	d.Shell.validate(p.key("shell"), v)
-	d.ToolConfig.validate(p.key("tool_config"), v)
-	d.Summarization.validate(p.key("summarization"), v)
+	v.provider(p.Key("llm_provider"), d.LLMProvider)
+	v.fallbacks(p.Key("fallback_providers"), d.FallbackProviders)
+	d.Shell.validate(p.Key("shell"), v)
+	d.ToolConfig.validate(p.Key("tool_config"), v)
+	d.Summarization.validate(p.Key("summarization"), v)
 	if _, ok := v.chainOf[d.AlertType]; d.AlertType != "" && !ok {
-		v.errorf(p.key("alert_type"), "no chain has the alert type %q", d.AlertType)
+		v.Errorf(p.Key("alert_type"), "no chain has the alert type %q", d.AlertType)
 	}
 }
 

@@ -56,15 +56,15 @@ type Agent struct {
 
 func (a *Agent) validate(p path, v *validator) {
 	v.name(p)
-	v.servers(p.key("mcp_servers"), a.MCPServers)
-	a.validateTools(p.key("tool_ids"), v)
-	a.Shell.validate(p.key("shell"), v)
-	a.ToolConfig.validate(p.key("tool_config"), v)
-	a.validateMemory(p.key("memory_blocks"), v)
-	a.validateHeartbeats(p.key("heartbeat_interval"), v)
+	v.servers(p.Key("mcp_servers"), a.MCPServers)
+	a.validateTools(p.Key("tool_ids"), v)
+	a.Shell.validate(p.Key("shell"), v)
+	a.ToolConfig.validate(p.Key("tool_config"), v)
+	a.validateMemory(p.Key("memory_blocks"), v)
+	a.validateHeartbeats(p.Key("heartbeat_interval"), v)
 	row, ok := agent.LookupType(a.Type)
 	if ok && value(a.Shell.Enabled) && !slices.Contains(row.Tools, agent.ToolShell) {
-		v.errorf(p.key("shell").key("enabled"), "an agent of type %q has no shell", row.Name)
+		v.Errorf(p.Key("shell").Key("enabled"), "an agent of type %q has no shell", row.Name)
 	}
 }
 

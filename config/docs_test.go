@@ -19,6 +19,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // TestDocs checks docs/config.md and docs/config.schema.json, which are made
@@ -49,7 +50,7 @@ type manual struct {
 	pkg      *doc.Package
 	builtIn  map[string]any // values of defaults, by path
 	comments map[string]string
-	places   []place
+	places   []strict.Place
 }
 
 func newManual(t *testing.T) *manual {
@@ -69,16 +70,16 @@ func newManual(t *testing.T) *manual {
 			parsed = append(parsed, file)
 		}
 	}
-	r := &manual{T: t, comments: map[string]string{}, builtIn: map[string]any{}, places: places(reflect.TypeFor[Config]())}
+	r := &manual{T: t, comments: map[string]string{}, builtIn: map[string]any{}, places: strict.Places(reflect.TypeFor[Config]())}
 	for _, file := range parsed {
 		r.readComments(file)
 	}
 	if r.pkg, err = doc.NewFromFiles(files, parsed, "config"); err != nil {
 		t.Fatal(err)
 	}
-	c := read(builtInFiles(), lookupIn(baseEnv), newReport())
-	s := shower{report: c.report, origin: func(p path) origin { return origin{at: p} }}
-	_, values, err := s.show(Config{Defaults: c.Defaults})
+	c := read(builtInFiles(), lookupIn(baseEnv), strict.NewReport())
+	s := strict.Writer{Report: c.report, Origin: func(p path) strict.Origin { return strict.Origin{At: p} }}
+	_, values, err := s.Write(Config{Defaults: c.Defaults})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +119,8 @@ func sentence(text string) string {
 }
 
 // comment is what the code says of a key, without the name that Go has for it.
-func (r *manual) comment(p place, key string) string {
-	name, owner := p.schema.fields[key].name, p.schema.fields[key].owner
+func (r *manual) comment(p strict.Place, key string) string {
+	name, owner := p.Schema.Fields[key].Name, p.Schema.Fields[key].Owner
 	text := r.comments[owner+"."+name]
 	if text == "" {
 		r.Errorf("%s.%s has no comment", owner, name)
@@ -130,22 +131,22 @@ func (r *manual) comment(p place, key string) string {
 	return text
 }
 
-func tagOf(p place, key string) reflect.StructTag {
-	return p.typ.FieldByIndex(p.schema.fields[key].index).Tag
+func tagOf(p strict.Place, key string) reflect.StructTag {
+	return p.Typ.FieldByIndex(p.Schema.Fields[key].Index).Tag
 }
 
 // standard is what holds if nothing is said.
-func (r *manual) standard(p place, key string) string {
+func (r *manual) standard(p strict.Place, key string) string {
 	if text := tagOf(p, key).Get("default"); text != "" {
 		return text
 	}
 	for _, same := range r.places {
-		if value, ok := r.builtIn[same.key(key)]; ok && same.typ == p.typ {
+		if value, ok := r.builtIn[same.Key(key)]; ok && same.Typ == p.Typ {
 			return fmt.Sprint(value)
 		}
 	}
-	_, inherited := schemaOf(reflect.TypeFor[settings]()).fields[key]
-	if inherited && strings.Contains(p.at, "<name>") && p.schema.fields[key].name != "Provider" {
+	_, inherited := strict.SchemaOf(reflect.TypeFor[settings]()).Fields[key]
+	if inherited && strings.Contains(p.At, "<name>") && p.Schema.Fields[key].Name != "Provider" {
 		return "inherited"
 	}
 	return "–"
@@ -164,8 +165,8 @@ func (r *manual) markdown() string {
 		"For editors there is a JSON schema: `# yaml-language-server: $schema=docs/config.schema.json`.\n")
 	var types []reflect.Type
 	for _, p := range r.places {
-		if !slices.Contains(types, p.typ) {
-			types = append(types, p.typ)
+		if !slices.Contains(types, p.Typ) {
+			types = append(types, p.Typ)
 			r.section(&out, p)
 		}
 	}
@@ -193,10 +194,10 @@ func dangers(out *strings.Builder) {
 
 // keyOf is where a Go field, Type.Field, stands first; "" = nowhere.
 func keyOf(name string) string {
-	for _, p := range places(reflect.TypeFor[Config]()) {
-		for key, f := range p.schema.fields {
-			if f.owner+"."+f.name == name {
-				return strings.TrimPrefix(p.at+"."+key, ".")
+	for _, p := range strict.Places(reflect.TypeFor[Config]()) {
+		for key, f := range p.Schema.Fields {
+			if f.Owner+"."+f.Name == name {
+				return strings.TrimPrefix(p.At+"."+key, ".")
 			}
 		}
 	}
@@ -217,52 +218,52 @@ func maskingNames(out *strings.Builder) {
 }
 
 // section describes the keys of a type, and where they may stand.
-func (r *manual) section(out *strings.Builder, p place) {
+func (r *manual) section(out *strings.Builder, p strict.Place) {
 	var at []string
 	for _, same := range r.places {
-		if same.typ == p.typ && same.at != "" {
-			at = append(at, "`"+same.at+"`")
+		if same.Typ == p.Typ && same.At != "" {
+			at = append(at, "`"+same.At+"`")
 		}
 	}
 	title, about := "The top", "What a file may hold."
 	if len(at) > 0 {
-		title, about = strings.Join(at, ", "), r.comments[p.typ.Name()]
+		title, about = strings.Join(at, ", "), r.comments[p.Typ.Name()]
 	}
 	fmt.Fprintf(out, "\n### %s\n\n%s\n\n| key | value | default | |\n|---|---|---|---|\n", title, about)
-	for _, key := range p.schema.order {
+	for _, key := range p.Schema.Order {
 		row := []string{"`" + key + "`", r.value(p, key), r.standard(p, key), r.comment(p, key)}
 		fmt.Fprintf(out, "| %s |\n", strings.Join(row, " | "))
 	}
-	if len(p.schema.later) > 0 {
-		fmt.Fprintf(out, "\nNot supported yet, and refused: `%s`.\n", strings.Join(p.schema.later, "`, `"))
+	if len(p.Schema.Later) > 0 {
+		fmt.Fprintf(out, "\nNot supported yet, and refused: `%s`.\n", strings.Join(p.Schema.Later, "`, `"))
 	}
-	for _, key := range slices.Sorted(maps.Keys(p.schema.unused)) {
-		fmt.Fprintf(out, "\n`%s` is accepted and does nothing: %s.\n", key, p.schema.unused[key])
+	for _, key := range slices.Sorted(maps.Keys(p.Schema.Unused)) {
+		fmt.Fprintf(out, "\n`%s` is accepted and does nothing: %s.\n", key, p.Schema.Unused[key])
 	}
 }
 
 // value says what may stand behind a key.
-func (r *manual) value(p place, key string) string {
-	f := p.schema.fields[key]
-	t := p.typ.FieldByIndex(f.index).Type
-	if f.open != nil {
+func (r *manual) value(p strict.Place, key string) string {
+	f := p.Schema.Fields[key]
+	t := p.Typ.FieldByIndex(f.Index).Type
+	if f.Open != nil {
 		t = t.Elem()
 	}
 	text := typeText(t, f)
 	if unit := tagOf(p, key).Get("unit"); unit != "" {
 		text += " (" + unit + ")"
 	}
-	if f.late {
+	if f.Late {
 		text += ", expanded when it is used"
 	}
 	return text
 }
 
-func typeText(t reflect.Type, f field) string {
+func typeText(t reflect.Type, f strict.Field) string {
 	switch {
-	case isDuration(t):
+	case strict.IsDuration(t):
 		return "duration (`90s`, `1h30m`; a number is seconds)"
-	case t == jsonType:
+	case t == strict.JSONType:
 		return "any value"
 	case t.Kind() == reflect.Pointer:
 		return typeText(t.Elem(), f)
@@ -274,24 +275,24 @@ func typeText(t reflect.Type, f field) string {
 		return "list: " + typeText(t.Elem(), f)
 	case t.Kind() == reflect.Bool:
 		return "true or false"
-	case t.Kind() == reflect.String && f.enum != "":
-		v := vocabularyOf(f.enum)
-		return "`" + strings.Join(append(slices.Clone(v.words), withoutEmpty(v.aliases)...), "`, `") + "`"
+	case t.Kind() == reflect.String && f.Enum != "":
+		v := vocabularyOf(f.Enum)
+		return "`" + strings.Join(append(slices.Clone(v.Words), withoutEmpty(v.Aliases)...), "`, `") + "`"
 	case t.Kind() == reflect.String:
 		return "text"
 	}
-	return kindName(t.Kind()) + boundsText(f.bounds)
+	return strict.KindName(t.Kind()) + boundsText(f.Bounds)
 }
 
 func withoutEmpty(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
 }
 
-func boundsText(b bounds) (text string) {
+func boundsText(b strict.Bounds) (text string) {
 	for _, bound := range []struct {
 		sign string
 		n    *float64
-	}{{" ≥ ", b.min}, {" > ", b.above}, {" ≤ ", b.max}} {
+	}{{" ≥ ", b.Min}, {" > ", b.Above}, {" ≤ ", b.Max}} {
 		if bound.n != nil {
 			text += fmt.Sprintf("%s%v", bound.sign, *bound.n)
 		}

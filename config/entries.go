@@ -3,6 +3,8 @@ package config
 import (
 	"maps"
 	"slices"
+
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // Entries are what a program defines in Go, beside the files of a configuration
@@ -22,7 +24,7 @@ const InGo = "Go"
 
 // Clone is a copy that shares nothing with the entries.
 func (e Entries) Clone() Entries {
-	return clone(e, path{}, nil)
+	return strict.Clone(e, path{}, nil)
 }
 
 // define adds a program's entries to those of the files.
@@ -34,18 +36,18 @@ func (c *Config) define(e Entries) {
 	c.Prompts = define(c.report, "prompts", c.Prompts, e.Prompts)
 }
 
-func define[T any](r *report, section string, all, own map[string]T) map[string]T {
+func define[T any](r *strict.Report, section string, all, own map[string]T) map[string]T {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		p := entryPath(section, name)
-		if r.written(p) {
-			r.errorf(p, "is defined in Go as well")
+		p := strict.EntryPath(section, name)
+		if r.Written(p) {
+			r.Errorf(p, "is defined in Go as well")
 			continue
 		}
-		r.note(p, InGo, 0)
+		r.Note(p, InGo, 0)
 		if all == nil {
 			all = map[string]T{}
 		}
-		all[name] = clone(own[name], p, r)
+		all[name] = strict.Clone(own[name], p, r)
 	}
 	return all
 }

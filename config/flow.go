@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -63,17 +64,17 @@ const maxRuleValue = 4 << 10
 // of its one agent: those at level 1.
 func (s *Stage) flow() (Flow, map[string]int) {
 	if len(s.Agents) != 1 {
-		return inherit(s.Flow)
+		return strict.Inherit(s.Flow)
 	}
-	return inherit(s.Flow, s.Agents[0].Flow)
+	return strict.Inherit(s.Flow, s.Agents[0].Flow)
 }
 
 // flowPath is where a key of the stage's flow is written.
 func (s *Stage) flowPath(p path, key string) path {
 	if _, from := s.flow(); from[key] == 1 {
-		p = p.key("agents").index(0)
+		p = p.Key("agents").Index(0)
 	}
-	return p.key(key)
+	return p.Key(key)
 }
 
 // asks reports whether what a stage of the chain hands on may be a question to people.
@@ -127,31 +128,31 @@ func (s *Stage) validateFlow(p path, v *validator) {
 	fields := s.flowPath(p, "required_output_fields")
 	for i, name := range f.RequiredOutputFields {
 		if name == "" {
-			v.errorf(fields.index(i), "the name of a field is required")
+			v.Errorf(fields.Index(i), "the name of a field is required")
 		}
 	}
 	f.validateSchema(s.flowPath(p, "output_schema"), v)
 	for i, r := range f.RoutingRules {
-		r.validate(s.flowPath(p, "routing_rules").index(i), v)
+		r.validate(s.flowPath(p, "routing_rules").Index(i), v)
 	}
 	v.hook(s.flowPath(p, "pre_process"), f.PreProcess)
 	v.hook(s.flowPath(p, "post_process"), f.PostProcess)
 	if f.Join != "" && len(f.Requires) == 0 {
-		v.errorf(s.flowPath(p, "join"), "join is for a stage with requires, and this one has none")
+		v.Errorf(s.flowPath(p, "join"), "join is for a stage with requires, and this one has none")
 	}
 }
 
 // validateFlowPlaces finds keys on the entries of agents that may not be there.
 func (s *Stage) validateFlowPlaces(p path, v *validator) {
-	_, onStage := inherit(s.Flow)
+	_, onStage := strict.Inherit(s.Flow)
 	for i, a := range s.Agents {
-		_, onAgent := inherit(a.Flow)
+		_, onAgent := strict.Inherit(a.Flow)
 		for key := range onAgent {
-			at := p.key("agents").index(i).key(key)
+			at := p.Key("agents").Index(i).Key(key)
 			if _, both := onStage[key]; both {
-				v.errorf(at, "%s is written on the stage as well: only one of them may be there", key)
+				v.Errorf(at, "%s is written on the stage as well: only one of them may be there", key)
 			} else if len(s.Agents) > 1 {
-				v.errorf(at, "in a stage with several agents %s is written on the stage", key)
+				v.Errorf(at, "in a stage with several agents %s is written on the stage", key)
 			}
 		}
 	}
@@ -161,27 +162,27 @@ func (f Flow) validateSchema(p path, v *validator) {
 	switch {
 	case !isSet(f.OutputSchema):
 	case !bytes.HasPrefix(bytes.TrimSpace(f.OutputSchema), []byte("{")):
-		v.errorf(p, "a JSON schema is a mapping")
+		v.Errorf(p, "a JSON schema is a mapping")
 	default:
 		if err := tool.CheckSchema(f.OutputSchema); err != nil {
-			v.errorf(p, "not a JSON schema: %v", err)
+			v.Errorf(p, "not a JSON schema: %v", err)
 		}
 	}
 }
 
 func (r RoutingRule) validate(p path, v *validator) {
 	if r.Condition == "" {
-		v.errorf(p.key("condition"), "a condition is required: a key of the stage's result")
+		v.Errorf(p.Key("condition"), "a condition is required: a key of the stage's result")
 	}
 	switch {
 	case len(r.Value) == 0:
-		v.errorf(p.key("value"), "a value is required; null is one")
+		v.Errorf(p.Key("value"), "a value is required; null is one")
 	case !json.Valid(r.Value):
-		v.errorf(p.key("value"), "not JSON, which it must be in Go")
+		v.Errorf(p.Key("value"), "not JSON, which it must be in Go")
 	case len(r.Value) > maxRuleValue:
-		v.errorf(p.key("value"), "a value has at most %d bytes as JSON, this one has %d", maxRuleValue, len(r.Value))
+		v.Errorf(p.Key("value"), "a value has at most %d bytes as JSON, this one has %d", maxRuleValue, len(r.Value))
 	}
 	if r.Target == "" {
-		v.errorf(p.key("target"), "a target is required")
+		v.Errorf(p.Key("target"), "a target is required")
 	}
 }

@@ -16,9 +16,9 @@ func (a *Agent) validateHeartbeats(p path, v *validator) {
 		return
 	}
 	if row, ok := agent.LookupType(a.Type); ok && !row.Heartbeats {
-		v.errorf(p, "an agent of type %q has no heartbeats", row.Name)
+		v.Errorf(p, "an agent of type %q has no heartbeats", row.Name)
 	}
 	if a.HeartbeatInterval < minHeartbeatInterval {
-		v.errorf(p, "must be 1m or longer, got %s", a.HeartbeatInterval)
+		v.Errorf(p, "must be 1m or longer, got %s", a.HeartbeatInterval)
 	}
 }

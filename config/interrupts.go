@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // Interrupts say how a chain waits for people that it has asked something, and
@@ -37,7 +38,7 @@ func (i Interrupts) complete() Interrupts {
 		ClarificationTimeout: plan.Duration(24 * time.Hour), ConfirmationTimeout: plan.Duration(time.Hour),
 		AgentReviewTimeout: plan.Duration(30 * time.Minute), OnExpiry: OnExpiryEnd,
 	}
-	all, _ := inherit(standard, i)
+	all, _ := strict.Inherit(standard, i)
 	return all
 }
 
@@ -55,7 +56,7 @@ func (i Interrupts) plan() plan.Interrupts {
 func (i Interrupts) validate(p path, v *validator, c chart) {
 	for key, name := range i.resumeStages() {
 		if name != "" {
-			v.stage(p.key(key), name, c)
+			v.stage(p.Key(key), name, c)
 		}
 	}
 }

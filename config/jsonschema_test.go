@@ -13,6 +13,8 @@ import (
 	"golang.org/x/tools/txtar"
 	"gopkg.in/yaml.v3"
 	"pgregory.net/rapid"
+
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // jsonSchema is the schema of a configuration's file, for editors. It knows less
@@ -20,7 +22,7 @@ import (
 func (r *manual) jsonSchema() string {
 	defs := section{"template": section{"type": "string", "pattern": `\{\{`, "description": "a value with {{.VARIABLE}} in it"}}
 	for _, p := range r.places {
-		defs[p.typ.Name()] = r.definition(p)
+		defs[p.Typ.Name()] = r.definition(p)
 	}
 	top := maps.Clone(defs["Config"].(section))
 	delete(defs, "Config")
@@ -35,20 +37,20 @@ func (r *manual) jsonSchema() string {
 	return out.String()
 }
 
-func (r *manual) definition(p place) section {
+func (r *manual) definition(p strict.Place) section {
 	properties, patterns := section{}, section{}
-	for _, key := range p.schema.order {
-		f := p.schema.fields[key]
-		property := schemaFor(p.typ.FieldByIndex(f.index).Type, f)
-		if f.open != nil {
-			property = schemaFor(p.typ.FieldByIndex(f.index).Type.Elem(), f)
-			patterns["^"+f.open.before+".+"+f.open.after+"$"] = property
+	for _, key := range p.Schema.Order {
+		f := p.Schema.Fields[key]
+		property := schemaFor(p.Typ.FieldByIndex(f.Index).Type, f)
+		if f.Open != nil {
+			property = schemaFor(p.Typ.FieldByIndex(f.Index).Type.Elem(), f)
+			patterns["^"+f.Open.Before+".+"+f.Open.After+"$"] = property
 		} else {
 			properties[key] = property
 		}
 		property["description"] = r.comment(p, key)
 	}
-	for key, instead := range p.schema.unused {
+	for key, instead := range p.Schema.Unused {
 		properties[key] = section{"description": "does nothing: " + instead, "deprecated": true}
 	}
 	out := section{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
@@ -58,11 +60,11 @@ func (r *manual) definition(p place) section {
 	return out
 }
 
-func schemaFor(t reflect.Type, f field) section {
+func schemaFor(t reflect.Type, f strict.Field) section {
 	switch {
-	case isDuration(t):
+	case strict.IsDuration(t):
 		return section{"type": []string{"string", "integer"}}
-	case t == jsonType:
+	case t == strict.JSONType:
 		return section{}
 	case t.Kind() == reflect.Pointer:
 		return schemaFor(t.Elem(), f)
@@ -72,17 +74,17 @@ func schemaFor(t reflect.Type, f field) section {
 		return section{"type": "object", "additionalProperties": schemaFor(t.Elem(), f)}
 	case t.Kind() == reflect.Slice:
 		return section{"type": "array", "items": schemaFor(t.Elem(), f)}
-	case t.Kind() == reflect.String && f.enum == "":
+	case t.Kind() == reflect.String && f.Enum == "":
 		return section{"type": "string"}
 	}
 	return section{"anyOf": []section{scalarSchema(t, f), {"$ref": "#/$defs/template"}}}
 }
 
-func scalarSchema(t reflect.Type, f field) section {
+func scalarSchema(t reflect.Type, f strict.Field) section {
 	switch t.Kind() {
 	case reflect.String:
-		v := vocabularyOf(f.enum)
-		return section{"enum": append(v.words, v.aliases...)}
+		v := vocabularyOf(f.Enum)
+		return section{"enum": append(v.Words, v.Aliases...)}
 	case reflect.Bool:
 		return section{"type": "boolean"}
 	}
@@ -90,7 +92,7 @@ func scalarSchema(t reflect.Type, f field) section {
 	if t.Kind() != reflect.Int {
 		out["type"] = "number"
 	}
-	for key, bound := range map[string]*float64{"minimum": f.bounds.min, "exclusiveMinimum": f.bounds.above, "maximum": f.bounds.max} {
+	for key, bound := range map[string]*float64{"minimum": f.Bounds.Min, "exclusiveMinimum": f.Bounds.Above, "maximum": f.Bounds.Max} {
 		if bound != nil {
 			out[key] = *bound
 		}
@@ -121,8 +123,8 @@ func TestJSONSchema(t *testing.T) {
 		return schema.Validate(value)
 	}
 	for _, f := range builtInFiles() {
-		if err := accepts(f.data); err != nil {
-			t.Errorf("%s: %v", f.name, err)
+		if err := accepts(f.Data); err != nil {
+			t.Errorf("%s: %v", f.Name, err)
 		}
 	}
 	rapid.Check(t, func(r *rapid.T) {

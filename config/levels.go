@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // settings is everything that is inherited, as one level has it: nil, 0 and ""
@@ -51,19 +52,19 @@ func inheritLevels(levels ...level) inherited {
 		all[i] = l.settings
 	}
 	out := inherited{levels: levels}
-	out.settings, out.from = inherit(all...)
+	out.settings, out.from = strict.Inherit(all...)
 	return out
 }
 
 // origin says where a setting comes from.
-func (in inherited) origin(key string) origin {
+func (in inherited) origin(key string) strict.Origin {
 	i, ok := in.from[key]
 	if !ok {
-		return origin{}
+		return strict.Origin{}
 	}
 	l := in.levels[i]
 	if name, ok := l.keys[key]; ok {
 		key = name
 	}
-	return origin{at: l.at.dotted(key), rule: l.rule}
+	return strict.Origin{At: l.at.Dotted(key), Rule: l.rule}
 }

@@ -77,10 +77,10 @@ type Shell struct {
 func (s Shell) validate(p path, v *validator) {
 	for i, command := range s.Allow {
 		if command == "" || strings.ContainsAny(command, " \t\r\n/") {
-			v.errorf(p.key("allow").index(i), "must be the bare name of a command, got %q", command)
+			v.Errorf(p.Key("allow").Index(i), "must be the bare name of a command, got %q", command)
 		}
 	}
-	if !v.builtIn(p) {
+	if !v.BuiltIn(p) {
 		s.warn(p, v)
 	}
 }

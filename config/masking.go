@@ -5,6 +5,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // AlertMasking is what is masked before anything is stored or sent to a model: in
@@ -47,11 +48,11 @@ func (d *DataMasking) validate(p path, v *validator) {
 		return
 	}
 	for i, c := range d.CustomPatterns {
-		at := p.key("custom_patterns").index(i).key("pattern")
+		at := p.Key("custom_patterns").Index(i).Key("pattern")
 		if c.Pattern == "" {
-			v.errorf(at, "a pattern is required")
+			v.Errorf(at, "a pattern is required")
 		} else if err := mask.Check(c.plan()); err != nil {
-			v.errorf(at, "cannot be used: %v", err)
+			v.Errorf(at, "cannot be used: %v", err)
 		}
 	}
 }
@@ -63,7 +64,7 @@ func (c *Config) masking(own DataMasking) (DataMasking, map[string]int) {
 	if own.PatternGroups == nil && own.Patterns == nil {
 		defaults.PatternGroups = []string{c.Defaults.AlertMasking.PatternGroup}
 	}
-	return inherit(builtIn, defaults, own)
+	return strict.Inherit(builtIn, defaults, own)
 }
 
 // resultMasking plans what is masked in a server's results.
@@ -110,9 +111,9 @@ func (v *view) masking(p path, own *DataMasking) *DataMasking {
 	for key, level := range from {
 		switch level {
 		case 0:
-			v.from[p.key(key).text] = origin{rule: "data_masking"}
+			v.from[p.Key(key).Text] = strict.Origin{Rule: "data_masking"}
 		case 1:
-			v.from[p.key(key).text] = origin{at: path{}.key("defaults").key("alert_masking").key("pattern_group")}
+			v.from[p.Key(key).Text] = strict.Origin{At: path{}.Key("defaults").Key("alert_masking").Key("pattern_group")}
 		}
 	}
 	return &all

@@ -20,22 +20,22 @@ type MemoryBlock struct {
 func (a *Agent) validateMemory(p path, v *validator) {
 	row, ok := agent.LookupType(a.Type)
 	if ok && len(a.MemoryBlocks) > 0 && !row.Remembers() {
-		v.errorf(p, "an agent of type %q has no memory", row.Name)
+		v.Errorf(p, "an agent of type %q has no memory", row.Name)
 	}
 	if n := len(a.MemoryBlocks); n > agent.MaxMemoryBlocks {
-		v.errorf(p, "at most %d memory blocks are possible, got %d", agent.MaxMemoryBlocks, n)
+		v.Errorf(p, "at most %d memory blocks are possible, got %d", agent.MaxMemoryBlocks, n)
 	}
 	labels := map[string]bool{}
 	for i, b := range a.MemoryBlocks {
-		label := p.index(i).key("label")
+		label := p.Index(i).Key("label")
 		if problem := b.plan().LabelProblem(); problem != "" {
-			v.errorf(label, "%s", problem)
+			v.Errorf(label, "%s", problem)
 		} else if labels[b.Label] {
-			v.errorf(label, "there are two memory blocks with the label %q", b.Label)
+			v.Errorf(label, "there are two memory blocks with the label %q", b.Label)
 		}
 		labels[b.Label] = true
 		if b.plan().Limit > 0 && b.plan().SizeProblem() != "" { // a limit below is a finding of its own
-			v.errorf(p.index(i).key("value"), "%s", b.plan().SizeProblem())
+			v.Errorf(p.Index(i).Key("value"), "%s", b.plan().SizeProblem())
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // defineModels gives the models that agents only describe ("openai:gpt-4o")
@@ -18,28 +20,28 @@ func (c *Config) defineModels() {
 		}
 		entry, err := c.described(model)
 		if err != nil {
-			c.report.fail(p, "%v", err)
+			c.report.Fail(p, "%v", err)
 			continue
 		}
 		c.LLMProviders[model] = entry
-		c.report.alias(entryPath("llm_providers", model), p)
+		c.report.Alias(strict.EntryPath("llm_providers", model), p)
 	}
 }
 
 // modelOf is the model that an agent names, or that its role has, and where that is written.
 func (c *Config) modelOf(name string) (model string, at path) {
-	a, p := c.Agents[name], entryPath("agents", name)
+	a, p := c.Agents[name], strict.EntryPath("agents", name)
 	if a.ModelRole == "" {
-		return a.DefaultModel, p.key("default_model")
+		return a.DefaultModel, p.Key("default_model")
 	}
 	model, known := c.Defaults.ModelRoles[a.ModelRole]
 	switch {
 	case a.DefaultModel != "":
-		c.report.fail(p.key("model_role"), "the agent has a default_model as well: only one of them may be there")
+		c.report.Fail(p.Key("model_role"), "the agent has a default_model as well: only one of them may be there")
 	case !known:
-		c.report.fail(p.key("model_role"), "defaults.model_roles has no %q; there are: %s", a.ModelRole, list(c.Defaults.ModelRoles))
+		c.report.Fail(p.Key("model_role"), "defaults.model_roles has no %q; there are: %s", a.ModelRole, list(c.Defaults.ModelRoles))
 	}
-	return model, path{}.key("defaults").key("model_roles").key(a.ModelRole)
+	return model, path{}.Key("defaults").Key("model_roles").Key(a.ModelRole)
 }
 
 // described is the provider that a descriptor stands for: provider:model, or a

@@ -5,6 +5,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // The backends: how a provider is spoken to.
@@ -94,20 +95,20 @@ func (v *validator) native() {
 // warning, because the user has not asked for it.
 func (v *validator) nativeWork(w work) {
 	problem := v.nativeProblem(w)
-	if problem != "" && v.builtIn(w.at) {
-		v.add(SeverityWarning, w.at, "%s", problem)
+	if problem != "" && v.BuiltIn(w.at) {
+		v.Add(SeverityWarning, w.at, "%s", problem)
 	} else if problem != "" {
-		v.errorf(w.at, "%s", problem)
+		v.Errorf(w.at, "%s", problem)
 	}
 	if !w.kind.Pattern.Model() {
 		return
 	}
 	for n, choice := range v.choices(w.settings) {
 		if problem := v.lacksNative(w, choice); n > 0 && problem != "" {
-			v.add(SeverityWarning, w.at, "%s", problem)
+			v.Add(SeverityWarning, w.at, "%s", problem)
 		}
 		if model, back := v.standsBack(w, choice); back {
-			v.add(SeverityWarning, w.at, "the native tools of agent %q stand back at provider %q: %s does not take them beside other tools, newer models do",
+			v.Add(SeverityWarning, w.at, "the native tools of agent %q stand back at provider %q: %s does not take them beside other tools, newer models do",
 				w.definition, choice.provider, model)
 		}
 	}
@@ -134,7 +135,7 @@ func (c *Config) standsBack(w work, at choice) (model string, back bool) {
 	if !ok || at.backend != BackendNativeGemini || !w.kind.Pattern.Tools() {
 		return "", false
 	}
-	native, _ := inherit(provider.NativeTools, w.NativeTools)
+	native, _ := strict.Inherit(provider.NativeTools, w.NativeTools)
 	functions := len(w.Servers) + len(w.kind.Tools) + len(c.Agents[w.definition].ToolIDs)
 	return provider.Model, native.wanted() && functions > 0 && !agent.MixesTools(provider.Model)
 }
@@ -142,7 +143,7 @@ func (c *Config) standsBack(w work, at choice) (model string, back bool) {
 func (c *Config) nativeProblem(w work) string {
 	provider, ok := c.LLMProviders[w.Provider]
 	ok = ok && w.kind.Pattern.Model()
-	where := func(key string) From { return c.report.where(w.origin(key)) }
+	where := func(key string) From { return c.report.Where(w.origin(key)) }
 	switch {
 	case !ok: // reported already
 	case w.Backend == BackendNativeGemini && !provider.native():

@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // PlanError says why a request has no plan, and what it could have asked for.
@@ -44,8 +45,8 @@ type resolver struct {
 }
 
 func (r *resolver) plan(req plan.Request) (plan.Plan, error) {
-	if r.report.findings.Failed() {
-		return plan.Plan{}, planError("the configuration has errors:\n%v", r.report.findings)
+	if r.report.Findings.Failed() {
+		return plan.Plan{}, planError("the configuration has errors:\n%v", r.report.Findings)
 	}
 	req.AlertType = cmp.Or(req.AlertType, r.assumedAlertType(req))
 	name, err := r.chainFor(req)
@@ -116,10 +117,10 @@ func (r *resolver) chainFor(req plan.Request) (string, error) {
 func (r *resolver) requireVariables(chain, descriptor string) {
 	used := r.uses(chain)
 	provider, _, _ := strings.Cut(descriptor, ":")
-	used[entryPath("llm_providers", provider).text] = true
-	for _, u := range r.report.unset {
-		if used[u.path.entry] && r.served(u.path) {
-			r.problems = append(r.problems, fmt.Sprintf("%s: variable %s is not set", u.path.text, u.name))
+	used[strict.EntryPath("llm_providers", provider).Text] = true
+	for _, u := range r.report.Unset {
+		if used[u.Path.Entry] && r.served(u.Path) {
+			r.problems = append(r.problems, fmt.Sprintf("%s: variable %s is not set", u.Path.Text, u.Name))
 		}
 	}
 }
@@ -197,7 +198,7 @@ func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipp
 		return backend, []plan.Provider{r.checked(o.entry.plan(o.name, backend, w.NativeTools))}, nil
 	}
 	if problem := r.nativeProblem(w); problem != "" {
-		r.problems = append(r.problems, w.at.text+": "+problem)
+		r.problems = append(r.problems, w.at.Text+": "+problem)
 	}
 	for n, c := range r.choices(w.settings) {
 		if problem := r.lacksNative(w, c); n > 0 && problem != "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // Provider is a model and how it is reached.
@@ -49,20 +50,20 @@ var (
 )
 
 func (pr *Provider) validate(p path, v *validator) {
-	if name := p.name; !pr.described && !providerName.MatchString(name) {
-		v.errorf(p, "a provider's name has at most 64 of A-Z a-z 0-9 _ . -, got %q", name)
+	if name := p.Name; !pr.described && !providerName.MatchString(name) {
+		v.Errorf(p, "a provider's name has at most 64 of A-Z a-z 0-9 _ . -, got %q", name)
 	}
 	if pr.Type == "" {
-		v.errorf(p.key("type"), "a type is required")
+		v.Errorf(p.Key("type"), "a type is required")
 	}
 	if pr.Model == "" {
-		v.errorf(p.key("model"), "a model is required")
+		v.Errorf(p.Key("model"), "a model is required")
 	}
 	if pr.APIKeyEnv != "" && !variableName.MatchString(pr.APIKeyEnv) { // it may be a key: not shown
-		v.errorf(p.key("api_key_env"), "must be the name of an environment variable, not a key")
+		v.Errorf(p.Key("api_key_env"), "must be the name of an environment variable, not a key")
 	}
 	if pr.BaseURL != "" && !plainURL(pr.BaseURL) { // it may hold a password: not shown
-		v.errorf(p.key("base_url"), "must be an http or https URL without user and password")
+		v.Errorf(p.Key("base_url"), "must be an http or https URL without user and password")
 	}
 	pr.validateAzure(p, v)
 	pr.validateGoogle(p, v)
@@ -71,22 +72,22 @@ func (pr *Provider) validate(p path, v *validator) {
 func (pr *Provider) validateAzure(p path, v *validator) {
 	switch azure := pr.Type == ProviderAzure; {
 	case azure && pr.BaseURL == "":
-		v.errorf(p.key("base_url"), "a provider of type azure needs the URL of its resource")
+		v.Errorf(p.Key("base_url"), "a provider of type azure needs the URL of its resource")
 	case azure && pr.APIVersion == "" && !strings.HasSuffix(strings.TrimSuffix(pr.BaseURL, "/"), "/openai/v1"):
-		v.errorf(p.key("api_version"), "a provider of type azure needs an API version, unless its base_url ends in /openai/v1")
+		v.Errorf(p.Key("api_version"), "a provider of type azure needs an API version, unless its base_url ends in /openai/v1")
 	case !azure && pr.APIVersion != "":
-		v.errorf(p.key("api_version"), "only a provider of type azure has an API version")
+		v.Errorf(p.Key("api_version"), "only a provider of type azure has an API version")
 	}
 }
 
 func (pr *Provider) validateGoogle(p path, v *validator) {
 	switch wanted := pr.NativeTools.wanted(); {
 	case pr.Driver != "" && !pr.native():
-		v.errorf(p.key("driver"), "only a provider of type google has a driver")
+		v.Errorf(p.Key("driver"), "only a provider of type google has a driver")
 	case wanted && !pr.native():
-		v.errorf(p.key("native_tools"), "only a provider of type google has native tools")
+		v.Errorf(p.Key("native_tools"), "only a provider of type google has native tools")
 	case wanted && pr.Driver == DriverGenerativeAI:
-		v.errorf(p.key("native_tools"), "driver %s has no native tools: use %s", DriverGenerativeAI, DriverGenAI)
+		v.Errorf(p.Key("native_tools"), "driver %s has no native tools: use %s", DriverGenerativeAI, DriverGenAI)
 	}
 }
 
@@ -135,7 +136,7 @@ func (pr *Provider) plan(name, backend string, tools NativeTools) plan.Provider 
 		Prices: plan.Prices{Input: value(pr.Prices.Input), Output: value(pr.Prices.Output)},
 	}
 	if backend == BackendNativeGemini {
-		all, _ := inherit(pr.NativeTools, tools)
+		all, _ := strict.Inherit(pr.NativeTools, tools)
 		out.Type, out.BaseURL, out.Driver, out.NativeTools = ProviderGoogle, pr.BaseURL, full.Driver, all.plan()
 	}
 	return out

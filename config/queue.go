@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // Queue is what is left of a queue of our own: Temporal is the queue.
@@ -64,7 +65,7 @@ func (c *Config) served(p path) bool {
 		return true
 	}
 	for name, server := range c.MCPServers {
-		if entryPath("mcp_servers", name).text == p.entry && server.TaskQueue != "" {
+		if strict.EntryPath("mcp_servers", name).Text == p.Entry && server.TaskQueue != "" {
 			return server.TaskQueue == c.taskQueue
 		}
 	}

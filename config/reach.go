@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // Transport says how to reach an MCP server: complete, and what may be secret
@@ -15,9 +17,9 @@ func (c *Config) Transport(server string) (Transport, error) {
 	if !ok {
 		return Transport{}, fmt.Errorf("no MCP server named %q; there are: %s", server, list(c.MCPServers))
 	}
-	for _, u := range c.report.unset {
-		if u.path.entry == entryPath("mcp_servers", server).text {
-			return Transport{}, fmt.Errorf("MCP server %q: %s: variable %s is not set", server, u.path.text, u.name)
+	for _, u := range c.report.Unset {
+		if u.Path.Entry == strict.EntryPath("mcp_servers", server).Text {
+			return Transport{}, fmt.Errorf("MCP server %q: %s: variable %s is not set", server, u.Path.Text, u.Name)
 		}
 	}
 	t := s.Transport.complete()

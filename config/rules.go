@@ -39,16 +39,16 @@ func nameProblem(name string) string {
 
 // name checks the name of the entry at p.
 func (v *validator) name(p path) {
-	if problem := nameProblem(p.name); problem != "" {
-		v.errorf(p, "%s", problem)
+	if problem := nameProblem(p.Name); problem != "" {
+		v.Errorf(p, "%s", problem)
 	}
 }
 
 func (v *validator) requiredName(p path, name string) {
 	if name == "" {
-		v.errorf(p, "a name is required")
+		v.Errorf(p, "a name is required")
 	} else if problem := nameProblem(name); problem != "" {
-		v.errorf(p, "%s", problem)
+		v.Errorf(p, "%s", problem)
 	}
 }
 
@@ -65,8 +65,8 @@ func (v *validator) provider(p path, name string) {
 
 func (v *validator) servers(p path, names []string) {
 	for i, name := range names {
-		if reference(v, p.index(i), "MCP server", name, v.MCPServers) && slices.Index(names, name) < i {
-			v.errorf(p.index(i), "the MCP server %q is named twice", name)
+		if reference(v, p.Index(i), "MCP server", name, v.MCPServers) && slices.Index(names, name) < i {
+			v.Errorf(p.Index(i), "the MCP server %q is named twice", name)
 		}
 	}
 }
@@ -74,24 +74,24 @@ func (v *validator) servers(p path, names []string) {
 func (v *validator) fallbacks(p path, all []Fallback) {
 	for i, f := range all {
 		if f.Provider == "" {
-			v.errorf(p.index(i).key("provider"), "a provider is required")
+			v.Errorf(p.Index(i).Key("provider"), "a provider is required")
 		}
-		v.provider(p.index(i).key("provider"), f.Provider)
-		v.reachable(p.index(i).key("backend"), f.Provider, f.Backend)
+		v.provider(p.Index(i).Key("provider"), f.Provider)
+		v.reachable(p.Index(i).Key("backend"), f.Provider, f.Backend)
 	}
 }
 
 // reachable checks that the backend at p can reach a provider, where both are known.
 func (v *validator) reachable(p path, provider, backend string) {
 	if pr := v.LLMProviders[provider]; pr != nil && canonical(backend) == BackendNativeGemini && !pr.native() {
-		v.errorf(p, "%s needs a provider of type google; %q is of type %q", backend, provider, pr.Type)
+		v.Errorf(p, "%s needs a provider of type google; %q is of type %q", backend, provider, pr.Type)
 	}
 }
 
 func reference[T any](v *validator, p path, kind, name string, there map[string]T) bool {
 	_, ok := there[name]
 	if !ok {
-		v.errorf(p, "no %s named %q%s", kind, name, spell.DidYouMean(name, slices.Collect(maps.Keys(there))))
+		v.Errorf(p, "no %s named %q%s", kind, name, spell.DidYouMean(name, slices.Collect(maps.Keys(there))))
 	}
 	return ok
 }

@@ -38,18 +38,18 @@ type Server struct {
 var serverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (s *Server) validate(p path, v *validator) {
-	if name := p.name; !serverName.MatchString(name) || strings.Contains(name, "__") {
-		v.errorf(p, "a server's name has at most 64 of A-Z a-z 0-9 _ - and no __, got %q", name)
+	if name := p.Name; !serverName.MatchString(name) || strings.Contains(name, "__") {
+		v.Errorf(p, "a server's name has at most 64 of A-Z a-z 0-9 _ - and no __, got %q", name)
 	}
-	s.Transport.validate(p.key("transport"), v)
-	s.Summarization.validate(p.key("summarization"), v)
-	s.DataMasking.validate(p.key("data_masking"), v)
+	s.Transport.validate(p.Key("transport"), v)
+	s.Summarization.validate(p.Key("summarization"), v)
+	s.DataMasking.validate(p.Key("data_masking"), v)
 	if problem := nameProblem(s.TaskQueue); s.TaskQueue != "" && problem != "" {
-		v.errorf(p.key("task_queue"), "%s", problem)
+		v.Errorf(p.Key("task_queue"), "%s", problem)
 	}
 	for _, tool := range slices.Sorted(maps.Keys(s.Risk)) {
 		if s.Risk[tool] == "" {
-			v.errorf(p.key("risk").key(tool), "a risk is required")
+			v.Errorf(p.Key("risk").Key(tool), "a risk is required")
 		}
 	}
 }

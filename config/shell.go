@@ -28,14 +28,14 @@ func (s Shell) warn(p path, v *validator) {
 			severity = SeverityDanger
 		}
 		if text != "" {
-			v.add(severity, p.key("allow").index(i), "%s; instead: allow the commands that are needed (docs/shell.md)", text)
+			v.Add(severity, p.Key("allow").Index(i), "%s; instead: allow the commands that are needed (docs/shell.md)", text)
 		}
 	}
 	if err := sandbox.CheckFolder(s.Dir); s.Dir != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
-		v.add(SeverityDanger, p.key("dir"), "commands are refused here: %v", err)
+		v.Add(SeverityDanger, p.Key("dir"), "commands are refused here: %v", err)
 	}
 	for key, err := range s.unkept() {
-		v.add(SeverityWarning, p.key(key), "%v", err)
+		v.Add(SeverityWarning, p.Key(key), "%v", err)
 	}
 }
 

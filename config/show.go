@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/strict"
+)
 
 // ShowOptions say what of a configuration is shown.
 type ShowOptions struct {
@@ -27,14 +31,14 @@ func Explain(c *Config, opts ShowOptions) ([]Shown, error) {
 }
 
 func (c *Config) show(opts ShowOptions) ([]byte, []Shown, error) {
-	if c.report.findings.Failed() {
-		return nil, nil, c.report.findings
+	if c.report.Findings.Failed() {
+		return nil, nil, c.report.Findings
 	}
 	if _, ok := c.AgentChains[opts.Chain]; !ok && opts.Chain != "" {
 		return nil, nil, planError("no chain named %q; there are: %s", opts.Chain, list(c.AgentChains))
 	}
 	v := c.view(opts.Chain)
-	text, values, err := shower{report: c.report, origin: v.origin, secrets: opts.Secrets}.show(v.Config)
+	text, values, err := strict.Writer{Report: c.report, Origin: v.origin, Secrets: opts.Secrets}.Write(v.Config)
 	if err != nil {
 		return nil, nil, fmt.Errorf("write the configuration: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // A configuration that is shown and loaded again is the same one. Rapid makes a
@@ -53,7 +54,7 @@ func checkShown(r *rapid.T) {
 }
 
 func reload(r *rapid.T, text string) *Config {
-	c, findings := check(Source{Env: lookupIn(generatedEnv)}, []file{{name: "a.yaml", data: []byte(text)}}, newReport())
+	c, findings := check(Source{Env: lookupIn(generatedEnv)}, []strict.File{{Name: "a.yaml", Data: []byte(text)}}, strict.NewReport())
 	if findings.Failed() {
 		r.Fatalf("%v in\n%s", failures(findings), text)
 	}

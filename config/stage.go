@@ -92,33 +92,33 @@ type StageAgent struct {
 }
 
 func (s *Stage) validate(p path, v *validator) {
-	v.requiredName(p.key("name"), s.Name)
+	v.requiredName(p.Key("name"), s.Name)
 	if slices.Contains(targets, s.Name) {
-		v.errorf(p.key("name"), "%q cannot be the name of a stage: as a target it is something else", s.Name)
+		v.Errorf(p.Key("name"), "%q cannot be the name of a stage: as a target it is something else", s.Name)
 	}
-	v.servers(p.key("mcp_servers"), s.MCPServers)
-	v.fallbacks(p.key("fallback_providers"), s.FallbackProviders)
-	v.mock(p.key("mock"), s.Mock)
-	v.prompt(p.key("prompt_key"), s.PromptKey)
+	v.servers(p.Key("mcp_servers"), s.MCPServers)
+	v.fallbacks(p.Key("fallback_providers"), s.FallbackProviders)
+	v.mock(p.Key("mock"), s.Mock)
+	v.prompt(p.Key("prompt_key"), s.PromptKey)
 	for i, a := range s.Agents {
-		a.validate(p.key("agents").index(i), v)
+		a.validate(p.Key("agents").Index(i), v)
 	}
-	s.Synthesis.validate(p.key("synthesis"), v, len(s.Agents) > 1 || value(s.Replicas) > 1)
+	s.Synthesis.validate(p.Key("synthesis"), v, len(s.Agents) > 1 || value(s.Replicas) > 1)
 	s.validateCount(p, v)
 	s.validateFlow(p, v)
 }
 
 // validateCount checks how many agents there are, and what they are called.
 func (s *Stage) validateCount(p path, v *validator) {
-	agents, replicas := p.key("agents"), p.key("replicas")
+	agents, replicas := p.Key("agents"), p.Key("replicas")
 	switch n := s.Replicas; {
 	case len(s.Agents) == 0:
-		v.errorf(agents, "at least one agent is required")
+		v.Errorf(agents, "at least one agent is required")
 	case len(s.Agents) > maxAgents:
-		v.errorf(agents, "at most %d agents may work in one stage, got %d", maxAgents, len(s.Agents))
+		v.Errorf(agents, "at most %d agents may work in one stage, got %d", maxAgents, len(s.Agents))
 	case n != nil && (*n < 1 || *n > maxAgents): // reported already
 	case value(n) > 1 && len(s.Agents) > 1:
-		v.errorf(replicas, "replicas are for a stage with one agent, this one has %d", len(s.Agents))
+		v.Errorf(replicas, "replicas are for a stage with one agent, this one has %d", len(s.Agents))
 	default:
 		s.validateNames(agents, v)
 	}
@@ -129,7 +129,7 @@ func (s *Stage) validateNames(p path, v *validator) {
 	seen := map[string]bool{}
 	for i, name := range s.names() {
 		if seen[name] {
-			v.errorf(p.index(min(i, len(s.Agents)-1)), "two agents of this stage would be called %q", name)
+			v.Errorf(p.Index(min(i, len(s.Agents)-1)), "two agents of this stage would be called %q", name)
 		}
 		seen[name] = true
 	}
@@ -164,17 +164,17 @@ func (s *Stage) executions() []*StageAgent {
 }
 
 func (s *Synthesis) validate(p path, v *validator, needed bool) {
-	v.provider(p.key("llm_provider"), s.LLMProvider)
-	v.mock(p.key("mock"), s.Mock)
+	v.provider(p.Key("llm_provider"), s.LLMProvider)
+	v.mock(p.Key("mock"), s.Mock)
 	if s.Agent == "" && !needed {
 		return
 	}
 	name := s.agent()
-	if !v.agent(p.key("agent"), name) {
+	if !v.agent(p.Key("agent"), name) {
 		return
 	}
 	if row := v.Agents[name].row(); row.Name != "synthesis" && row.Name != "" {
-		v.errorf(p.key("agent"), "agent %q is of type %q; a synthesis needs one of type \"synthesis\"", name, row.Name)
+		v.Errorf(p.Key("agent"), "agent %q is of type %q; a synthesis needs one of type \"synthesis\"", name, row.Name)
 	}
 }
 
@@ -186,18 +186,18 @@ func (s *Synthesis) agent() string {
 }
 
 func (a *StageAgent) validate(p path, v *validator) {
-	v.provider(p.key("llm_provider"), a.LLMProvider)
-	v.servers(p.key("mcp_servers"), a.MCPServers)
-	v.fallbacks(p.key("fallback_providers"), a.FallbackProviders)
-	v.mock(p.key("mock"), a.Mock)
-	v.prompt(p.key("prompt_key"), a.PromptKey)
+	v.provider(p.Key("llm_provider"), a.LLMProvider)
+	v.servers(p.Key("mcp_servers"), a.MCPServers)
+	v.fallbacks(p.Key("fallback_providers"), a.FallbackProviders)
+	v.mock(p.Key("mock"), a.Mock)
+	v.prompt(p.Key("prompt_key"), a.PromptKey)
 	switch {
 	case a.Name == "":
-		v.errorf(p, "the name of an agent is required")
+		v.Errorf(p, "the name of an agent is required")
 	case v.agent(p, a.Name) && a.Type != "":
 		row, ok := agent.LookupType(a.Type)
 		if own := v.Agents[a.Name].row(); ok && row.Name != own.Name && own.Name != "" {
-			v.errorf(p.key("type"), "agent %q is of type %q; a stage cannot change that", a.Name, own.Name)
+			v.Errorf(p.Key("type"), "agent %q is of type %q; a stage cannot change that", a.Name, own.Name)
 		}
 	}
 }

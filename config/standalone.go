@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // AgentPlan resolves an agent's definition as it is outside of any chain: what
@@ -21,7 +22,7 @@ func (c *Config) AgentPlan(name string) (plan.Agent, error) {
 // OwnAgents names the definitions that the user has written, sorted.
 func (c *Config) OwnAgents() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		if !c.report.builtIn(entryPath("agents", name)) {
+		if !c.report.BuiltIn(strict.EntryPath("agents", name)) {
 			names = append(names, name)
 		}
 	}
@@ -34,7 +35,7 @@ func (c *Config) standalone(name string) (work, error) {
 	if !ok {
 		return work{}, planError("no agent named %q; there are: %s", name, list(c.Agents))
 	}
-	w := work{at: entryPath("agents", name), name: name, definition: name, kind: def.row(), instruct: def.CustomInstructions}
+	w := work{at: strict.EntryPath("agents", name), name: name, definition: name, kind: def.row(), instruct: def.CustomInstructions}
 	w.inherited = inheritLevels(append(c.definitionLevels(name), typeLimits(w.kind))...)
 	return w, nil
 }
@@ -46,8 +47,8 @@ const conversationTokens = 8000
 // Conversation resolves a request for a conversation to its plan: one stage with
 // one agent. The error is a *PlanError.
 func (c *Config) Conversation(req plan.ConversationRequest) (p plan.Plan, err error) {
-	if c.report.findings.Failed() {
-		return p, planError("the configuration has errors:\n%v", c.report.findings)
+	if c.report.Findings.Failed() {
+		return p, planError("the configuration has errors:\n%v", c.report.Findings)
 	}
 	w, err := c.standalone(req.Agent)
 	if err != nil {

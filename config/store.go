@@ -48,7 +48,7 @@ type Postgres struct {
 
 func (s Store) validate(p path, v *validator) {
 	if s.SQLite != "" && s.Postgres.DSN != "" {
-		v.errorf(p, "sqlite and postgres are both given: content is kept in one store")
+		v.Errorf(p, "sqlite and postgres are both given: content is kept in one store")
 	}
 }
 

@@ -1,6 +1,9 @@
 package config
 
-import "github.com/inquest-dev/inquest/internal/plan"
+import (
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
+)
 
 // Summarization has a model shorten what a server's tools return, where that is
 // too large for a conversation. The whole stays in the store (spec: tools, "Results").
@@ -26,21 +29,21 @@ type Summarizer struct {
 }
 
 func (s Summarization) validate(p path, v *validator) {
-	v.provider(p.key("llm_provider"), s.LLMProvider)
+	v.provider(p.Key("llm_provider"), s.LLMProvider)
 	all, _ := v.summarization(s)
 	v.summarizer(p, all.LLMProvider, s.LLMBackend)
 }
 
 func (s Summarizer) validate(p path, v *validator) {
-	v.provider(p.key("llm_provider"), s.LLMProvider)
+	v.provider(p.Key("llm_provider"), s.LLMProvider)
 	v.summarizer(p, s.LLMProvider, s.LLMBackend)
 }
 
 func (v *validator) summarizer(p path, provider, backend string) {
 	if backend != "" && provider == "" {
-		v.errorf(p.key("llm_backend"), "a backend is only for an llm_provider, and there is none")
+		v.Errorf(p.Key("llm_backend"), "a backend is only for an llm_provider, and there is none")
 	}
-	v.reachable(p.key("llm_backend"), provider, backend)
+	v.reachable(p.Key("llm_backend"), provider, backend)
 }
 
 // summarization is a server's with what it inherits. The levels that it tells are
@@ -51,7 +54,7 @@ func (c *Config) summarization(own Summarization) (Summarization, map[string]int
 	if own.LLMProvider != "" {
 		defaults.LLMBackend = "" // it is that of the other provider
 	}
-	return inherit(builtIn, defaults, own)
+	return strict.Inherit(builtIn, defaults, own)
 }
 
 // summaryProvider is the provider that summarises what a server returns; "" = the agent's, or none.
@@ -92,9 +95,9 @@ func (v *view) summarization(p path, own Summarization) Summarization {
 	for key, level := range from {
 		switch level {
 		case 0:
-			v.from[p.key(key).text] = origin{rule: "summarization"}
+			v.from[p.Key(key).Text] = strict.Origin{Rule: "summarization"}
 		case 1:
-			v.from[p.key(key).text] = origin{at: path{}.key("defaults").key("summarization").key(key)}
+			v.from[p.Key(key).Text] = strict.Origin{At: path{}.Key("defaults").Key("summarization").Key(key)}
 		}
 	}
 	return all

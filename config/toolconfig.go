@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/spell"
-
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/spell"
 )
 
 // ToolConfig is what agents may do with their tools (spec: tools, "Policy"). A
@@ -49,11 +48,11 @@ type ToolPermission struct {
 func (t ToolConfig) validate(p path, v *validator) {
 	for key, names := range map[string][]string{"enabled_tools": t.EnabledTools, "disabled_tools": t.DisabledTools} {
 		for i, name := range names {
-			v.tool(p.key(key).index(i), name)
+			v.tool(p.Key(key).Index(i), name)
 		}
 	}
 	for name, permission := range t.ToolPermissions {
-		at := p.key("tool_permissions").key(name)
+		at := p.Key("tool_permissions").Key(name)
 		v.tool(at, name)
 		permission.validate(at, v)
 	}
@@ -61,16 +60,16 @@ func (t ToolConfig) validate(p path, v *validator) {
 
 func (t ToolPermission) validate(p path, v *validator) {
 	if t.RateLimit != nil && t.RateLimitPerMinute != nil {
-		v.errorf(p.key("rate_limit"), "rate_limit is another name of rate_limit_per_minute: only one of them may be there")
+		v.Errorf(p.Key("rate_limit"), "rate_limit is another name of rate_limit_per_minute: only one of them may be there")
 	}
 	for parameter, patterns := range t.Allowed {
-		at := p.key("allowed_" + parameter + "_patterns")
+		at := p.Key("allowed_" + parameter + "_patterns")
 		if len(patterns) == 0 {
-			v.errorf(at, "at least one pattern is required: without any, every call is refused")
+			v.Errorf(at, "at least one pattern is required: without any, every call is refused")
 		}
 		for i, pattern := range patterns {
 			if pattern == "" {
-				v.errorf(at.index(i), "a pattern must not be empty")
+				v.Errorf(at.Index(i), "a pattern must not be empty")
 			}
 		}
 	}
@@ -82,11 +81,11 @@ func (v *validator) tool(p path, name string) {
 	servers := slices.Collect(maps.Keys(v.MCPServers))
 	switch {
 	case name == "":
-		v.errorf(p, "the name of a tool is required")
+		v.Errorf(p, "the name of a tool is required")
 	case ofServer && !slices.Contains(servers, server):
-		v.add(SeverityWarning, p, "no MCP server of the tool %q: there is none named %q%s", name, server, spell.DidYouMean(server, servers))
+		v.Add(SeverityWarning, p, "no MCP server of the tool %q: there is none named %q%s", name, server, spell.DidYouMean(server, servers))
 	case !ofServer && !slices.Contains(v.ownTools(), name):
-		v.add(SeverityWarning, p, "no built-in tool %q%s; a server's tool is named server.tool", name, spell.DidYouMean(name, v.ownTools()))
+		v.Add(SeverityWarning, p, "no built-in tool %q%s; a server's tool is named server.tool", name, spell.DidYouMean(name, v.ownTools()))
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 // know them: what a worker refuses, they warn of.
 func (a *Agent) validateTools(p path, v *validator) {
 	if row := a.row(); len(a.ToolIDs) > 0 && !row.Pattern.Tools() {
-		v.errorf(p, "an agent of type %q has no tools", row.Name)
+		v.Errorf(p, "an agent of type %q has no tools", row.Name)
 	}
 	for i, name := range a.ToolIDs {
-		switch at := p.index(i); {
+		switch at := p.Index(i); {
 		case slices.Index(a.ToolIDs, name) < i:
-			v.errorf(at, "the tool %q is named twice", name)
+			v.Errorf(at, "the tool %q is named twice", name)
 		case !slices.Contains(v.tools, name):
-			v.add(v.unknown(), at, "this program has no registered tool %q%s; there are: %s", name, spell.DidYouMean(name, v.tools), registered(v.tools))
+			v.Add(v.unknown(), at, "this program has no registered tool %q%s; there are: %s", name, spell.DidYouMean(name, v.tools), registered(v.tools))
 		}
 	}
 }

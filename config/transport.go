@@ -47,7 +47,7 @@ func (t Transport) validate(p path, v *validator) {
 	case t.Type == TransportHTTP, t.Type == TransportSSE:
 		t.validateWeb(p, v)
 	case t.Type == "" && t.URL != "" && t.Command == "":
-		v.errorf(p.key("type"), "a server with a url is of type http or sse: which?")
+		v.Errorf(p.Key("type"), "a server with a url is of type http or sse: which?")
 	default:
 		t.validateStdio(p, v)
 	}
@@ -55,11 +55,11 @@ func (t Transport) validate(p path, v *validator) {
 
 func (t Transport) validateStdio(p path, v *validator) {
 	if t.Command == "" {
-		v.errorf(p.key("command"), "a command is required")
+		v.Errorf(p.Key("command"), "a command is required")
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			v.errorf(p.key("env").key(name), "not the name of a variable")
+			v.Errorf(p.Key("env").Key(name), "not the name of a variable")
 		}
 	}
 	v.foreign(p, "a server of type http or sse", map[string]bool{
@@ -74,20 +74,20 @@ var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 func (t Transport) validateWeb(p path, v *validator) {
 	switch {
 	case t.URL == "":
-		v.errorf(p.key("url"), "a url is required")
+		v.Errorf(p.Key("url"), "a url is required")
 	case !plainURL(t.URL): // it may hold a password: not shown
-		v.errorf(p.key("url"), "must be an http or https URL without user and password")
+		v.Errorf(p.Key("url"), "must be an http or https URL without user and password")
 	}
 	if t.SessionCleanupURL != "" && !plainURL(braces.Action.ReplaceAllString(t.SessionCleanupURL, "x")) {
-		v.errorf(p.key("session_cleanup_url"), "must be an http or https URL without user and password")
+		v.Errorf(p.Key("session_cleanup_url"), "must be an http or https URL without user and password")
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.CustomHeaders)) {
-		at := p.key("custom_headers").key(name)
+		at := p.Key("custom_headers").Key(name)
 		switch {
 		case !headerName.MatchString(name):
-			v.errorf(at, "not the name of a header")
+			v.Errorf(at, "not the name of a header")
 		case strings.EqualFold(name, "Authorization") && t.BearerToken != "":
-			v.errorf(at, "bearer_token sets this header already")
+			v.Errorf(at, "bearer_token sets this header already")
 		}
 	}
 	v.foreign(p, "a server of type stdio", map[string]bool{
@@ -99,7 +99,7 @@ func (t Transport) validateWeb(p path, v *validator) {
 func (v *validator) foreign(p path, whose string, set map[string]bool) {
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		if set[key] {
-			v.errorf(p.key(key), "only %s has this", whose)
+			v.Errorf(p.Key(key), "only %s has this", whose)
 		}
 	}
 }

@@ -3,28 +3,30 @@ package config
 import (
 	"maps"
 	"slices"
+
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // validator is what the validate methods of the types report to.
 type validator struct {
 	*Config
-	*report
+	*strict.Report
 	unaskedBy map[string]bool // see unasked
 }
 
 // validate checks everything; each type checks itself.
 func (c *Config) validate() {
-	v := &validator{Config: c, report: c.report}
+	v := &validator{Config: c, Report: c.report}
 	v.alertTypes()
 	v.variables()
-	checker{report: v.report, words: vocabularyOf, also: v.hazards}.check(c)
-	c.Defaults.validate(path{}.key("defaults"), v)
+	strict.Checker{Report: v.Report, Words: vocabularyOf, Also: v.hazards}.Check(c)
+	c.Defaults.validate(path{}.Key("defaults"), v)
 	each(c.Agents, "agents", v)
 	each(c.AgentChains, "agent_chains", v)
 	each(c.MCPServers, "mcp_servers", v)
 	each(c.LLMProviders, "llm_providers", v)
 	v.prompts()
-	c.System.Store.validate(path{}.key("system").key("store"), v)
+	c.System.Store.validate(path{}.Key("system").Key("store"), v)
 	v.native()
 	if !c.skipCredentials {
 		v.credentials()
@@ -34,7 +36,7 @@ func (c *Config) validate() {
 
 func each[T interface{ validate(path, *validator) }](entries map[string]T, section string, v *validator) {
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		entries[name].validate(entryPath(section, name), v)
+		entries[name].validate(strict.EntryPath(section, name), v)
 	}
 }
 
@@ -44,12 +46,12 @@ func (v *validator) alertTypes() {
 	v.chainOf = map[string]string{}
 	for _, ours := range []bool{false, true} {
 		for _, name := range slices.Sorted(maps.Keys(v.AgentChains)) {
-			p := entryPath("agent_chains", name)
-			if v.builtIn(p) != ours {
+			p := strict.EntryPath("agent_chains", name)
+			if v.BuiltIn(p) != ours {
 				continue
 			}
 			for i, alertType := range v.AgentChains[name].AlertTypes {
-				v.alertType(p.key("alert_types").index(i), name, alertType)
+				v.alertType(p.Key("alert_types").Index(i), name, alertType)
 			}
 		}
 	}
@@ -59,11 +61,11 @@ func (v *validator) alertType(p path, chain, alertType string) {
 	owner, taken := v.chainOf[alertType]
 	switch {
 	case alertType == "":
-		v.errorf(p, "an alert type must not be empty")
+		v.Errorf(p, "an alert type must not be empty")
 	case !taken:
 		v.chainOf[alertType] = chain
-	case !v.builtIn(p):
-		v.errorf(p, "the alert type %q already belongs to the chain %q", alertType, owner)
+	case !v.BuiltIn(p):
+		v.Errorf(p, "the alert type %q already belongs to the chain %q", alertType, owner)
 	}
 }
 
@@ -71,28 +73,28 @@ func (v *validator) alertType(p path, chain, alertType string) {
 // warning where nothing the user wrote needs it.
 func (v *validator) variables() {
 	users := v.users()
-	for _, u := range v.unset {
-		if !v.served(u.path) {
+	for _, u := range v.Unset {
+		if !v.served(u.Path) {
 			continue
 		}
-		switch used := len(users[u.path.entry]) > 0 || !optional(u.path); {
-		case used && !v.builtIn(u.path):
-			v.errorf(u.path, "variable %s is not set", u.name)
+		switch used := len(users[u.Path.Entry]) > 0 || !optional(u.Path); {
+		case used && !v.BuiltIn(u.Path):
+			v.Errorf(u.Path, "variable %s is not set", u.Name)
 		case used:
-			v.add(SeverityWarning, u.path, "variable %s is not set", u.name)
+			v.Add(SeverityWarning, u.Path, "variable %s is not set", u.Name)
 		default:
-			v.add(SeverityWarning, u.path, "variable %s is not set (no chain uses this)", u.name)
+			v.Add(SeverityWarning, u.Path, "variable %s is not set (no chain uses this)", u.Name)
 		}
 	}
-	for _, u := range v.unset {
-		v.silence(u.path) // what follows from a missing value is not reported
+	for _, u := range v.Unset {
+		v.Silence(u.Path) // what follows from a missing value is not reported
 	}
 }
 
 // optional reports whether p is within an entry that may be there unused.
 func optional(p path) bool {
 	for _, section := range []string{"agents", "mcp_servers", "llm_providers"} {
-		if parent(p.entry) == section {
+		if strict.Parent(p.Entry) == section {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // view is a part of a configuration with everything that is inherited written
@@ -15,13 +16,13 @@ type view struct {
 	Config
 	source *Config
 	// from says where values come from that were not written where they stand.
-	from map[string]origin
+	from map[string]strict.Origin
 }
 
 // view is one chain and all that it uses; without a name, everything that the
 // user wrote and what that uses.
 func (c *Config) view(chain string) *view {
-	v := &view{source: c, from: map[string]origin{}, Config: Config{
+	v := &view{source: c, from: map[string]strict.Origin{}, Config: Config{
 		AgentChains: map[string]*Chain{}, Agents: map[string]*Agent{},
 		MCPServers: map[string]*Server{}, LLMProviders: map[string]*Provider{}, Prompts: map[string]string{},
 	}}
@@ -29,10 +30,10 @@ func (c *Config) view(chain string) *view {
 	shown := map[string]bool{}
 	if chain == "" {
 		v.Defaults, v.System, v.Queue = c.Defaults, c.System, c.Queue
-		shown = c.report.entries()
+		shown = c.report.Entries()
 	}
 	for name := range c.AgentChains {
-		if name == chain || chain == "" && shown[entryPath("agent_chains", name).text] {
+		if name == chain || chain == "" && shown[strict.EntryPath("agent_chains", name).Text] {
 			maps.Copy(shown, c.uses(name))
 			v.named(name, shown)
 		}
@@ -46,48 +47,48 @@ func (c *Config) view(chain string) *view {
 func (v *view) named(chain string, shown map[string]bool) {
 	own := v.source.chainSettings(chain)
 	for _, choice := range v.source.choices(own.settings) {
-		shown[entryPath("llm_providers", choice.provider).text] = true
+		shown[strict.EntryPath("llm_providers", choice.provider).Text] = true
 	}
 	for name, a := range v.source.Agents {
-		if shown[entryPath("agents", name).text] {
+		if shown[strict.EntryPath("agents", name).Text] {
 			for _, server := range a.MCPServers {
-				shown[entryPath("mcp_servers", server).text] = true
+				shown[strict.EntryPath("mcp_servers", server).Text] = true
 			}
 			model, _, _ := strings.Cut(a.model, ":")
-			shown[entryPath("llm_providers", model).text] = true
+			shown[strict.EntryPath("llm_providers", model).Text] = true
 		}
 	}
 }
 
 func (v *view) addEntries(shown map[string]bool) {
 	for name := range v.source.AgentChains {
-		if p := entryPath("agent_chains", name); shown[p.text] {
+		if p := strict.EntryPath("agent_chains", name); shown[p.Text] {
 			v.AgentChains[name] = v.chain(p, name)
 		}
 	}
 	for name, a := range v.source.Agents {
-		if p := entryPath("agents", name); shown[p.text] {
+		if p := strict.EntryPath("agents", name); shown[p.Text] {
 			v.Agents[name] = v.agent(p, name, a)
 		}
 	}
 	for name, s := range v.source.MCPServers {
-		if p := entryPath("mcp_servers", name); shown[p.text] {
+		if p := strict.EntryPath("mcp_servers", name); shown[p.Text] {
 			full := *s
 			full.Transport = s.Transport.complete()
-			v.completed(p.key("transport"), s.Transport, full.Transport, "transport")
-			full.DataMasking = v.masking(p.key("data_masking"), s.DataMasking)
-			full.Summarization = v.summarization(p.key("summarization"), s.Summarization)
-			shown[entryPath("llm_providers", full.Summarization.LLMProvider).text] = true
+			v.completed(p.Key("transport"), s.Transport, full.Transport, "transport")
+			full.DataMasking = v.masking(p.Key("data_masking"), s.DataMasking)
+			full.Summarization = v.summarization(p.Key("summarization"), s.Summarization)
+			shown[strict.EntryPath("llm_providers", full.Summarization.LLMProvider).Text] = true
 			v.MCPServers[name] = &full
 		}
 	}
 	for name, text := range v.source.Prompts {
-		if shown[entryPath("prompts", name).text] {
+		if shown[strict.EntryPath("prompts", name).Text] {
 			v.Prompts[name] = text
 		}
 	}
 	for name, pr := range v.source.LLMProviders {
-		if p := entryPath("llm_providers", name); shown[p.text] && !pr.described {
+		if p := strict.EntryPath("llm_providers", name); shown[p.Text] && !pr.described {
 			v.LLMProviders[name] = v.provider(p, pr)
 		}
 	}
@@ -101,16 +102,16 @@ func (v *view) inherit(p path, in inherited, keys map[string]string) {
 		if own, ok := keys[key]; ok {
 			name = own
 		}
-		v.from[p.dotted(name).text] = in.origin(key)
+		v.from[p.Dotted(name).Text] = in.origin(key)
 	}
 }
 
 // completed notes which values of a struct are defaults of its type.
 func (v *view) completed(p path, before, after any, kind string) {
 	b, a := reflect.ValueOf(before), reflect.ValueOf(after)
-	for name, f := range schemaOf(b.Type()).fields {
-		if b.FieldByIndex(f.index).IsZero() && !a.FieldByIndex(f.index).IsZero() {
-			v.from[p.key(name).text] = origin{rule: kind}
+	for name, f := range strict.SchemaOf(b.Type()).Fields {
+		if b.FieldByIndex(f.Index).IsZero() && !a.FieldByIndex(f.Index).IsZero() {
+			v.from[p.Key(name).Text] = strict.Origin{Rule: kind}
 		}
 	}
 }
@@ -138,13 +139,13 @@ func (v *view) agent(p path, name string, a *Agent) *Agent {
 	}
 	for i, b := range a.MemoryBlocks {
 		full.MemoryBlocks = append(full.MemoryBlocks, b.complete())
-		v.completed(p.key("memory_blocks").index(i), b, full.MemoryBlocks[i], "memory block")
+		v.completed(p.Key("memory_blocks").Index(i), b, full.MemoryBlocks[i], "memory block")
 	}
 	if slices.Contains(a.row().Tools, agent.ToolShell) {
 		full.Shell = s.Shell
 	}
 	if a.Type == "" {
-		v.from[p.key("type").text] = origin{rule: "agent"}
+		v.from[p.Key("type").Text] = strict.Origin{Rule: "agent"}
 	}
 	return full
 }
@@ -157,14 +158,14 @@ func (v *view) chain(p path, name string) *Chain {
 		FallbackProviders: own.Fallbacks, Timeout: own.Timeout, Runbook: own.Runbook,
 		Bounds: v.source.bounds(name), Budgets: own.Budgets, Interrupts: v.source.interrupts(name),
 	}
-	v.completed(p.key("bounds"), src.Bounds, out.Bounds, "routed chain")
+	v.completed(p.Key("bounds"), src.Bounds, out.Bounds, "routed chain")
 	if src.Bounds.MaxLLMCalls == nil {
-		v.from[p.key("bounds").key("max_llm_calls").text] = origin{rule: "looping chain of single-shot agents"}
+		v.from[p.Key("bounds").Key("max_llm_calls").Text] = strict.Origin{Rule: "looping chain of single-shot agents"}
 	}
-	v.completed(p.key("interrupts"), src.Interrupts, out.Interrupts, "asking chain")
+	v.completed(p.Key("interrupts"), src.Interrupts, out.Interrupts, "asking chain")
 	for i, alertType := range src.AlertTypes {
 		if v.source.chainOf[alertType] == name {
-			v.from[p.key("alert_types").index(len(out.AlertTypes)).text] = origin{at: p.key("alert_types").index(i)}
+			v.from[p.Key("alert_types").Index(len(out.AlertTypes)).Text] = strict.Origin{At: p.Key("alert_types").Index(i)}
 			out.AlertTypes = append(out.AlertTypes, alertType)
 		}
 	}
@@ -177,7 +178,7 @@ func (v *view) chain(p path, name string) *Chain {
 func (v *view) stage(p path, chain string, i int) *Stage {
 	src := v.source.AgentChains[chain].Stages[i]
 	own := v.source.stageSettings(chain, i)
-	v.from[p.key("success_policy").text] = own.origin("success_policy")
+	v.from[p.Key("success_policy").Text] = own.origin("success_policy")
 	out := &Stage{
 		Name: src.Name, Replicas: src.Replicas, SuccessPolicy: own.SuccessPolicy, Timeout: src.Timeout, Flow: v.flow(p, src),
 	}
@@ -197,7 +198,7 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 	if w := synthesis; w != nil {
 		v.inherit(w.at, w.inherited, nil)
 		if src.Synthesis.Agent == "" {
-			v.from[w.at.key("agent").text] = origin{rule: "synthesis"}
+			v.from[w.at.Key("agent").Text] = strict.Origin{Rule: "synthesis"}
 		}
 		out.Synthesis = Synthesis{Agent: w.definition, LLMBackend: w.Backend, LLMProvider: w.Provider, Mock: w.Mock}
 	}
@@ -208,21 +209,21 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 func (v *view) flow(p path, s *Stage) Flow {
 	flow, from := s.flow()
 	for key := range from {
-		v.from[p.key(key).text] = origin{at: s.flowPath(p, key)}
+		v.from[p.Key(key).Text] = strict.Origin{At: s.flowPath(p, key)}
 	}
 	return flow
 }
 
 // origin finds where the value at p comes from: noted for it, or for the whole
 // that it is part of.
-func (v *view) origin(p path) origin {
-	for text := p.text; text != ""; text = parent(text) {
+func (v *view) origin(p path) strict.Origin {
+	for text := p.Text; text != ""; text = strict.Parent(text) {
 		if from, ok := v.from[text]; ok {
-			if from.rule == "" {
-				from.at.text += strings.TrimPrefix(p.text, text)
+			if from.Rule == "" {
+				from.At.Text += strings.TrimPrefix(p.Text, text)
 			}
 			return from
 		}
 	}
-	return origin{at: p}
+	return strict.Origin{At: p}
 }

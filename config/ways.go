@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/spell"
-
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/spell"
 )
 
 // targets are what routing may name besides stages.
@@ -17,19 +16,19 @@ var targets = []string{plan.TargetEnd, plan.TargetClarification, plan.TargetConf
 func (c chart) validate(p path, v *validator) {
 	c.validateOutputs(p, v)
 	for i := range c.names {
-		at := p.key("stages").index(i)
+		at := p.Key("stages").Index(i)
 		c.validateTargets(at, v, i)
 		c.validateWaits(at, v, i)
 	}
-	c.Bounds.validate(p.key("bounds"), v, c)
-	c.Interrupts.validate(p.key("interrupts"), v, c)
+	c.Bounds.validate(p.Key("bounds"), v, c)
+	c.Interrupts.validate(p.Key("interrupts"), v, c)
 	if cycle := c.cycle(); cycle != nil {
-		v.errorf(p.key("stages"), "these stages wait for each other: %s", strings.Join(cycle, " → "))
+		v.Errorf(p.Key("stages"), "these stages wait for each other: %s", strings.Join(cycle, " → "))
 	}
 	reached := c.reached()
 	for i, name := range c.names {
 		if !reached[name] && !c.graph {
-			v.add(SeverityWarning, p.key("stages").index(i), "no way of the chain leads to the stage %q", name)
+			v.Add(SeverityWarning, p.Key("stages").Index(i), "no way of the chain leads to the stage %q", name)
 		}
 	}
 }
@@ -45,8 +44,8 @@ func (c chart) validateOutputs(p path, v *validator) {
 		case !again:
 			taken[key] = i
 		case c.names[first] != c.names[i]:
-			at := p.key("stages").index(i)
-			v.errorf(c.Stages[i].flowPath(at, "output_key"), "the output key %q is that of stages[%d]", key, first)
+			at := p.Key("stages").Index(i)
+			v.Errorf(c.Stages[i].flowPath(at, "output_key"), "the output key %q is that of stages[%d]", key, first)
 		}
 	}
 }
@@ -55,7 +54,7 @@ func (c chart) validateOutputs(p path, v *validator) {
 func (c chart) validateTargets(p path, v *validator, i int) {
 	s, f := c.Stages[i], c.flows[i]
 	for n, r := range f.RoutingRules {
-		c.validateTarget(s.flowPath(p, "routing_rules").index(n).key("target"), v, i, r.Target)
+		c.validateTarget(s.flowPath(p, "routing_rules").Index(n).Key("target"), v, i, r.Target)
 	}
 	for key, target := range map[string]string{"default_next": f.DefaultNext, "error_next": f.ErrorNext, "loop_target": f.LoopTarget} {
 		c.validateTarget(s.flowPath(p, key), v, i, target)
@@ -68,10 +67,10 @@ func (c chart) validateTarget(p path, v *validator, i int, target string) {
 	switch to := slices.Index(c.names, target); {
 	case target == "" || slices.Contains(targets, target):
 	case to < 0:
-		v.errorf(p, "no stage named %q%s; a target is a stage or one of %s", target,
+		v.Errorf(p, "no stage named %q%s; a target is a stage or one of %s", target,
 			spell.DidYouMean(target, slices.Concat(c.names, targets)), strings.Join(targets, ", "))
 	case c.graph && to > i:
-		v.errorf(p, "%q is further on, and a chain with requires or after goes there by itself: a target is a stage before, or one of %s",
+		v.Errorf(p, "%q is further on, and a chain with requires or after goes there by itself: a target is a stage before, or one of %s",
 			target, strings.Join(targets, ", "))
 	}
 }
@@ -80,13 +79,13 @@ func (c chart) validateTarget(p path, v *validator, i int, target string) {
 func (c chart) validateWaits(p path, v *validator, i int) {
 	for key, names := range map[string][]string{"requires": c.flows[i].Requires, "after": c.flows[i].After} {
 		for n, name := range names {
-			at := c.Stages[i].flowPath(p, key).index(n)
+			at := c.Stages[i].flowPath(p, key).Index(n)
 			switch known := v.stage(at, name, c); {
 			case !known: // reported already
 			case name == c.names[i]:
-				v.errorf(at, "the stage %q cannot wait for itself", name)
+				v.Errorf(at, "the stage %q cannot wait for itself", name)
 			case slices.Index(names, name) < n:
-				v.errorf(at, "the stage %q is named twice", name)
+				v.Errorf(at, "the stage %q is named twice", name)
 			}
 		}
 	}
@@ -97,9 +96,9 @@ func (v *validator) stage(p path, name string, c chart) bool {
 	known := slices.Contains(c.names, name)
 	switch {
 	case name == "":
-		v.errorf(p, "a stage is required")
+		v.Errorf(p, "a stage is required")
 	case !known:
-		v.errorf(p, "the chain has no stage %q%s", name, spell.DidYouMean(name, c.names))
+		v.Errorf(p, "the chain has no stage %q%s", name, spell.DidYouMean(name, c.names))
 	}
 	return known && name != ""
 }

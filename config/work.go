@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // work is one agent of a stage with everything that it inherits.
@@ -18,9 +19,9 @@ type work struct {
 // chainLevels are what a chain inherits, and its own settings.
 func (c *Config) chainLevels(name string) []level {
 	return []level{
-		{at: path{}.key("queue"), settings: c.Queue.settings(), keys: map[string]string{"timeout": "session_timeout"}},
-		{at: path{}.key("defaults"), settings: c.Defaults.settings()},
-		{at: entryPath("agent_chains", name), settings: c.AgentChains[name].settings()},
+		{at: path{}.Key("queue"), settings: c.Queue.settings(), keys: map[string]string{"timeout": "session_timeout"}},
+		{at: path{}.Key("defaults"), settings: c.Defaults.settings()},
+		{at: strict.EntryPath("agent_chains", name), settings: c.AgentChains[name].settings()},
 	}
 }
 
@@ -45,7 +46,7 @@ func (c *Config) stageLevel(chain string, i int) level {
 }
 
 func stagePath(chain string, i int) path {
-	return entryPath("agent_chains", chain).key("stages").index(i)
+	return strict.EntryPath("agent_chains", chain).Key("stages").Index(i)
 }
 
 // stageWork is the work of a stage: of its agents, in order, and of joining
@@ -57,12 +58,12 @@ func (c *Config) stageWork(chain string, i int) (agents []work, synthesis *work)
 	}
 	names := stage.names()
 	for n, a := range stage.executions() {
-		p := at.key("agents").index(min(n, len(stage.Agents)-1)) // replicas share one entry
+		p := at.Key("agents").Index(min(n, len(stage.Agents)-1)) // replicas share one entry
 		w := c.work(names[n], a.Name, chain, c.stageLevel(chain, i), own(p, a.settings()))
 		agents = append(agents, w)
 	}
 	if len(agents) > 1 { // the stage's settings are for the agents that investigate
-		name, p := stage.Synthesis.agent(), at.key("synthesis")
+		name, p := stage.Synthesis.agent(), at.Key("synthesis")
 		w := c.work(name, name, chain, own(p, stage.Synthesis.settings()))
 		synthesis = &w
 	}
@@ -97,12 +98,12 @@ func (c *Config) work(name, definition, chain string, above ...level) work {
 func (c *Config) definitionLevels(name string) []level {
 	kind := c.kind(name)
 	levels := []level{
-		{at: path{}.key("defaults"), settings: c.Defaults.settings()},
+		{at: path{}.Key("defaults"), settings: c.Defaults.settings()},
 		{settings: typeSettings(kind), rule: kind.Name},
 	}
 	if def, ok := c.Agents[name]; ok {
 		keys := map[string]string{"llm_provider": "default_model"}
-		levels = append(levels, level{at: entryPath("agents", name), settings: def.settings(), keys: keys})
+		levels = append(levels, level{at: strict.EntryPath("agents", name), settings: def.settings(), keys: keys})
 	}
 	return levels
 }

@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"bytes"
@@ -24,18 +24,18 @@ type Shown struct {
 	From  From   `json:"from"`
 }
 
-// shower writes a value as YAML that is decoded to the same value. Behind every part
+// Writer writes a value as YAML that is decoded to the same value. Behind every part
 // of it stands where that comes from. Values with variables are written with them.
-type shower struct {
-	*report                   // of what was decoded
-	origin  func(path) origin // of the value at a path
-	secrets bool              // late texts are written whole, and not their variables alone
+type Writer struct {
+	*Report                   // of what was decoded
+	Origin  func(Path) Origin // of the value at a path
+	Secrets bool              // late texts are written whole, and not their variables alone
 	values  []Shown
 }
 
-// show returns the YAML of a struct, and its values in that order.
-func (s shower) show(value any) ([]byte, []Shown, error) {
-	root := s.node(path{}, reflect.ValueOf(value), field{})
+// Write returns the YAML of a struct, and its values in that order.
+func (s Writer) Write(value any) ([]byte, []Shown, error) {
+	root := s.node(Path{}, reflect.ValueOf(value), Field{})
 	if root == nil {
 		return []byte("{}\n"), nil, nil
 	}
@@ -44,7 +44,7 @@ func (s shower) show(value any) ([]byte, []Shown, error) {
 }
 
 // node is the YAML of a value; nil if it is not set.
-func (s *shower) node(p path, value reflect.Value, f field) *yaml.Node {
+func (s *Writer) node(p Path, value reflect.Value, f Field) *yaml.Node {
 	switch value.Kind() {
 	case reflect.Pointer:
 		if value.IsNil() {
@@ -64,23 +64,23 @@ func (s *shower) node(p path, value reflect.Value, f field) *yaml.Node {
 	return s.scalar(p, value, f)
 }
 
-func (s *shower) structure(p path, value reflect.Value) *yaml.Node {
+func (s *Writer) structure(p Path, value reflect.Value) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
-	keys := schemaOf(value.Type())
-	for _, name := range keys.order {
-		f := keys.fields[name]
-		for key, value := range f.keys(name, value.FieldByIndex(f.index)) {
-			s.add(out, p.key(key), s.node(p.key(key), value, f))
+	keys := SchemaOf(value.Type())
+	for _, name := range keys.Order {
+		f := keys.Fields[name]
+		for key, value := range f.keys(name, value.FieldByIndex(f.Index)) {
+			s.add(out, p.Key(key), s.node(p.Key(key), value, f))
 		}
 	}
 	return filled(out)
 }
 
-func (s *shower) mapping(p path, value reflect.Value, f field) *yaml.Node {
+func (s *Writer) mapping(p Path, value reflect.Value, f Field) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	entries := textKeys(value)
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		at := p.key(name)
+		at := p.Key(name)
 		node := s.node(at, entries[name], f)
 		if node == nil { // an entry that sets nothing is an entry
 			node = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
@@ -103,18 +103,18 @@ func filled(mapping *yaml.Node) *yaml.Node {
 
 // add adds a key. The remark about a value of several lines stands above it.
 // Structures have none: their values have.
-func (s *shower) add(mapping *yaml.Node, p path, value *yaml.Node) {
+func (s *Writer) add(mapping *yaml.Node, p Path, value *yaml.Node) {
 	if value == nil {
 		return
 	}
-	key := textNode(p.name)
+	key := textNode(p.Name)
 	if value.Style == yaml.LiteralStyle || value.Kind == yaml.MappingNode && value.Style != yaml.FlowStyle {
 		key.HeadComment, value.LineComment = value.LineComment, ""
 	}
 	mapping.Content = append(mapping.Content, key, value)
 }
 
-func (s *shower) sequence(p path, value reflect.Value, f field) *yaml.Node {
+func (s *Writer) sequence(p Path, value reflect.Value, f Field) *yaml.Node {
 	if value.IsNil() {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (s *shower) sequence(p path, value reflect.Value, f field) *yaml.Node {
 		return s.texts(out, p, value)
 	}
 	for i := range value.Len() {
-		node := s.node(p.index(i), value.Index(i), f)
+		node := s.node(p.Index(i), value.Index(i), f)
 		if node == nil {
 			node = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 		}
@@ -133,11 +133,11 @@ func (s *shower) sequence(p path, value reflect.Value, f field) *yaml.Node {
 }
 
 // texts is a list on one line.
-func (s *shower) texts(out *yaml.Node, p path, value reflect.Value) *yaml.Node {
+func (s *Writer) texts(out *yaml.Node, p Path, value reflect.Value) *yaml.Node {
 	out.Style = yaml.FlowStyle
 	texts := make([]string, value.Len())
 	for i := range texts {
-		texts[i] = s.written(p.index(i), value.Index(i).String(), false)
+		texts[i] = s.written(p.Index(i), value.Index(i).String(), false)
 		item := textNode(texts[i])
 		item.Style = yaml.DoubleQuotedStyle
 		out.Content = append(out.Content, item)
@@ -147,7 +147,7 @@ func (s *shower) texts(out *yaml.Node, p path, value reflect.Value) *yaml.Node {
 }
 
 // json is the YAML of a JSON value. The whole of it has one remark.
-func (s *shower) json(p path, raw json.RawMessage) *yaml.Node {
+func (s *Writer) json(p Path, raw json.RawMessage) *yaml.Node {
 	if len(raw) == 0 {
 		return nil
 	}
@@ -164,28 +164,28 @@ func (s *shower) json(p path, raw json.RawMessage) *yaml.Node {
 }
 
 // unexpanded is a value with its texts as they were written.
-func (s *shower) unexpanded(p path, value any) any {
+func (s *Writer) unexpanded(p Path, value any) any {
 	switch value := value.(type) {
 	case string:
 		return s.written(p, value, false)
 	case []any:
 		for i := range value {
-			value[i] = s.unexpanded(p.index(i), value[i])
+			value[i] = s.unexpanded(p.Index(i), value[i])
 		}
 	case map[string]any:
 		for key := range value {
-			value[key] = s.unexpanded(p.key(key), value[key])
+			value[key] = s.unexpanded(p.Key(key), value[key])
 		}
 	}
 	return value
 }
 
 // written is the text as it was written: with its variables, if it has any.
-func (s *shower) written(p path, text string, late bool) string {
-	if late && !s.secrets {
+func (s *Writer) written(p Path, text string, late bool) string {
+	if late && !s.Secrets {
 		return veil(text)
 	}
-	return s.template(s.origin(p).at, text)
+	return s.Template(s.Origin(p).At, text)
 }
 
 // veil hides all of a late text but its variables.
@@ -205,9 +205,9 @@ func veil(text string) string {
 	return out.String()
 }
 
-func (s *shower) scalar(p path, value reflect.Value, f field) *yaml.Node {
+func (s *Writer) scalar(p Path, value reflect.Value, f Field) *yaml.Node {
 	plain := fmt.Sprint(value.Interface())
-	text, length := s.written(p, plain, f.secret), isDuration(value.Type())
+	text, length := s.written(p, plain, f.secret), IsDuration(value.Type())
 	switch {
 	case length && value.IsZero(), value.Kind() == reflect.String && text == "":
 		return nil
@@ -219,20 +219,20 @@ func (s *shower) scalar(p path, value reflect.Value, f field) *yaml.Node {
 	return out
 }
 
-func (s *shower) text(p path, text string) *yaml.Node {
+func (s *Writer) text(p Path, text string) *yaml.Node {
 	out := textNode(text)
 	out.LineComment = s.note(p, text)
 	return out
 }
 
 // note keeps the value for Explain, and returns the remark about it.
-func (s *shower) note(p path, value any) string {
-	o := s.origin(p)
-	from := s.where(o)
-	s.values = append(s.values, Shown{Path: p.text, Value: value, From: from})
+func (s *Writer) note(p Path, value any) string {
+	o := s.Origin(p)
+	from := s.Where(o)
+	s.values = append(s.values, Shown{Path: p.Text, Value: value, From: from})
 	remark := from.String()
-	if o.rule == "" && o.at.text != p.text {
-		remark += " " + o.at.text
+	if o.Rule == "" && o.At.Text != p.Text {
+		remark += " " + o.At.Text
 	}
 	return strings.Map(printable, remark) // a file's name may hold anything
 }
@@ -245,4 +245,4 @@ func printable(r rune) rune {
 }
 
 // structs reports whether the values of a mapping are structures.
-func (f field) structs() bool { return f.enum == "" && !f.late }
+func (f Field) structs() bool { return f.Enum == "" && !f.Late }

@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func (d *decoder) pairs(n *yaml.Node, depth int) []pair {
 		case key.ShortTag() == "!!merge":
 			merged = append(merged, d.merge(value, key.Line, depth+1)...)
 		case key.Kind != yaml.ScalarNode:
-			d.unreadable(d.file.name, key.Line, "a key must be text")
+			d.Unreadable(d.file.Name, key.Line, "a key must be text")
 		default:
 			own = append(own, pair{key, value})
 		}
@@ -36,7 +36,7 @@ func (d *decoder) merge(value *yaml.Node, line, depth int) []pair {
 	switch {
 	case !d.spend(value):
 	case depth > maxMerges:
-		d.unreadable(d.file.name, line, "more than %d << within one another", maxMerges)
+		d.Unreadable(d.file.Name, line, "more than %d << within one another", maxMerges)
 	case value.Kind == yaml.MappingNode:
 		return d.pairs(value, depth)
 	case value.Kind == yaml.SequenceNode:
@@ -46,7 +46,7 @@ func (d *decoder) merge(value *yaml.Node, line, depth int) []pair {
 		}
 		return all
 	default:
-		d.unreadable(d.file.name, line, "<< must name a mapping")
+		d.Unreadable(d.file.Name, line, "<< must name a mapping")
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func withMerged(own, merged []pair) []pair {
 func (d *decoder) spend(n *yaml.Node) bool {
 	d.budget--
 	if d.budget == -1 {
-		d.unreadable(d.file.name, n.Line, "more than %d values, uses of aliases counted", maxNodes)
+		d.Unreadable(d.file.Name, n.Line, "more than %d values, uses of aliases counted", maxNodes)
 	}
 	return d.budget >= 0
 }

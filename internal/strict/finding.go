@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"cmp"
@@ -80,21 +80,21 @@ func (fs Findings) Count(severity Severity) (n int) {
 	return n
 }
 
-const maxFindings = 200
+const MaxFindings = 200
 
-// capped is the findings, sorted. Of very many it keeps the first, the worst
+// Capped is the findings, sorted. Of very many it keeps the first, the worst
 // before warnings, and says how many more there are.
-func (fs Findings) capped() Findings {
+func (fs Findings) Capped() Findings {
 	fs.sort()
-	if len(fs) <= maxFindings {
+	if len(fs) <= MaxFindings {
 		return fs
 	}
 	worst := func(f Finding) int {
 		return slices.Index([]Severity{SeverityCritical, SeverityError, SeverityDanger, SeverityWarning}, f.Severity)
 	}
 	slices.SortStableFunc(fs, func(a, b Finding) int { return cmp.Compare(worst(a), worst(b)) })
-	more := Finding{Severity: fs[maxFindings].Severity, Message: fmt.Sprintf("and %d more findings", len(fs)-maxFindings)}
-	kept := fs[:maxFindings:maxFindings]
+	more := Finding{Severity: fs[MaxFindings].Severity, Message: fmt.Sprintf("and %d more findings", len(fs)-MaxFindings)}
+	kept := fs[:MaxFindings:MaxFindings]
 	kept.sort()
 	return append(kept, more)
 }

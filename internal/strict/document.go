@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"bytes"
@@ -13,26 +13,26 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// decode decodes files into what a pointer points to, whose tags say what may be there:
+// Decode decodes files into what a pointer points to, whose tags say what may be there:
 // the files' sections merge.
-func decode(into any, files []file, vars variables, r *report) {
+func Decode(into any, files []File, vars Variables, r *Report) {
 	dst := reflect.ValueOf(into).Elem()
 	for _, f := range files {
 		if root := f.parse(r); root != nil {
-			d := decoder{report: r, file: f, vars: vars, root: dst.Type(), budget: maxNodes}
-			d.value(root, path{}, dst, false)
+			d := decoder{Report: r, file: f, vars: vars, root: dst.Type(), budget: maxNodes}
+			d.value(root, Path{}, dst, false)
 		}
 	}
 }
 
-// lookUp returns what files say at a path, as it is written: as encoding/json has it,
+// LookUp returns what files say at a path, as it is written: as encoding/json has it,
 // templates as text. Nil = they say nothing.
-func lookUp(files []file, r *report, keys ...string) (found any) {
+func LookUp(files []File, r *Report, keys ...string) (found any) {
 	for _, f := range files {
-		d := decoder{report: r, file: f, budget: maxNodes}
-		n, p := f.parse(r), path{}
+		d := decoder{Report: r, file: f, budget: maxNodes}
+		n, p := f.parse(r), Path{}
 		for _, key := range keys {
-			n, p = d.child(n, key), p.key(key)
+			n, p = d.child(n, key), p.Key(key)
 		}
 		if n != nil {
 			found = d.any(n, p, 0)
@@ -58,16 +58,16 @@ func (d *decoder) child(n *yaml.Node, key string) *yaml.Node {
 }
 
 // parse returns nil if there is nothing to decode, which is reported.
-func (f file) parse(r *report) *yaml.Node {
-	if !f.usable(r) {
+func (f File) parse(r *Report) *yaml.Node {
+	if !f.Usable(r) {
 		return nil
 	}
-	root, err := parse(f.data)
+	root, err := parse(f.Data)
 	if errors.Is(err, errEmpty) {
-		r.warnFile(f.name, "%v", err)
+		r.warnFile(f.Name, "%v", err)
 	} else if err != nil {
 		line, message := yamlError(err)
-		r.unreadable(f.name, line, "%s", message)
+		r.Unreadable(f.Name, line, "%s", message)
 	}
 	return root
 }

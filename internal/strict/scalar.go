@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"reflect"
@@ -10,7 +10,7 @@ import (
 )
 
 // scalar decodes text, a number, a truth value or a duration.
-func (d *decoder) scalar(n *yaml.Node, p path, dst reflect.Value, late bool) {
+func (d *decoder) scalar(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	if !d.want(n, p, yaml.ScalarNode, "one value, not a list or mapping") {
 		return
 	}
@@ -27,34 +27,34 @@ func (d *decoder) scalar(n *yaml.Node, p path, dst reflect.Value, late bool) {
 }
 
 // expand is the text of n with its variables in it, and those that are not set.
-func (d *decoder) expand(n *yaml.Node, p path) (text string, missing []string, ok bool) {
-	text, missing, err := d.vars.expand(n.Value)
+func (d *decoder) expand(n *yaml.Node, p Path) (text string, missing []string, ok bool) {
+	text, missing, err := d.vars.Expand(n.Value)
 	if err != nil {
-		d.fail(p, "%v", err)
+		d.Fail(p, "%v", err)
 		return "", nil, false
 	}
 	if text != n.Value || len(missing) > 0 {
-		d.templates[p.text] = n.Value
+		d.templates[p.Text] = n.Value
 	}
 	return text, missing, true
 }
 
-func (d *decoder) lacks(p path, missing []string) {
+func (d *decoder) lacks(p Path, missing []string) {
 	for _, name := range missing {
-		d.unset = append(d.unset, unset{path: p, name: name})
+		d.Unset = append(d.Unset, UnsetVariable{Path: p, Name: name})
 	}
 }
 
 // assign parses the expanded text of n into dst. What it says quotes the text
 // as it was written: a variable's value may be nobody's business.
-func (d *decoder) assign(n *yaml.Node, text string, p path, dst reflect.Value) {
+func (d *decoder) assign(n *yaml.Node, text string, p Path, dst reflect.Value) {
 	switch {
 	case dst.Kind() == reflect.String:
 		dst.SetString(text)
-	case isDuration(dst.Type()):
+	case IsDuration(dst.Type()):
 		length, ok := parseDuration(text)
 		if !ok {
-			d.fail(p, "must be a positive duration such as 30s or 5m, got %q", n.Value)
+			d.Fail(p, "must be a positive duration such as 30s or 5m, got %q", n.Value)
 			return
 		}
 		dst.SetInt(int64(length))
@@ -65,12 +65,12 @@ func (d *decoder) assign(n *yaml.Node, text string, p path, dst reflect.Value) {
 		}
 		half := dst.CanInt() && scalar.ShortTag() != "!!int" // which would be rounded
 		if half || scalar.ShortTag() == "!!null" || scalar.Decode(dst.Addr().Interface()) != nil {
-			d.fail(p, "must be %s, got %q", kindName(dst.Kind()), n.Value)
+			d.Fail(p, "must be %s, got %q", KindName(dst.Kind()), n.Value)
 		}
 	}
 }
 
-func kindName(kind reflect.Kind) string {
+func KindName(kind reflect.Kind) string {
 	switch kind {
 	case reflect.Bool:
 		return "true or false"
@@ -80,8 +80,8 @@ func kindName(kind reflect.Kind) string {
 	return "a whole number"
 }
 
-// isDuration reports whether a type is a time.Duration that is written as text.
-func isDuration(t reflect.Type) bool {
+// IsDuration reports whether a type is a time.Duration that is written as text.
+func IsDuration(t reflect.Type) bool {
 	return t.Kind() == reflect.Int64 && t.Implements(reflect.TypeFor[interface{ D() time.Duration }]())
 }
 

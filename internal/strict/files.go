@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"errors"
@@ -9,24 +9,24 @@ import (
 	"unicode/utf8"
 )
 
-const maxFileSize = 10 << 20 // bytes
+const MaxFileSize = 10 << 20 // bytes
 
-// file is a file that has been read and not yet been understood.
-type file struct {
-	name    string
-	data    []byte
-	builtIn bool // it is the program's own
+// File is a file that has been read and not yet been understood.
+type File struct {
+	Name    string
+	Data    []byte
+	BuiltIn bool // it is the program's own
 }
 
-// readFiles reads every *.yaml of a directory and the file named besides, or one file. dir "" has none.
-func readFiles(dir, besides string, r *report) []file {
+// ReadFiles reads every *.yaml of a directory and the file named besides, or one file. dir "" has none.
+func ReadFiles(dir, besides string, r *Report) []File {
 	if dir == "" {
 		return nil
 	}
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		r.unreadable(dir, 0, "%v", cause(err))
+		r.Unreadable(dir, 0, "%v", cause(err))
 		return nil
 	case info.IsDir():
 		return readDir(dir, besides, r)
@@ -34,13 +34,13 @@ func readFiles(dir, besides string, r *report) []file {
 	return readFile(dir, filepath.Base(dir), r)
 }
 
-func readDir(dir, besides string, r *report) []file {
+func readDir(dir, besides string, r *Report) []File {
 	entries, err := os.ReadDir(dir) // sorted by name
 	if err != nil {
-		r.unreadable(dir, 0, "%v", cause(err))
+		r.Unreadable(dir, 0, "%v", cause(err))
 		return nil
 	}
-	var files []file
+	var files []File
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case e.IsDir():
@@ -57,28 +57,28 @@ func readDir(dir, besides string, r *report) []file {
 }
 
 // readFile returns the file, or nothing if it cannot be used.
-func readFile(path, name string, r *report) []file {
+func readFile(path, name string, r *Report) []File {
 	f, err := os.Open(path)
 	if err != nil {
-		r.unreadable(name, 0, "%v", cause(err))
+		r.Unreadable(name, 0, "%v", cause(err))
 		return nil
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	data, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
 	if err != nil {
-		r.unreadable(name, 0, "%v", cause(err))
+		r.Unreadable(name, 0, "%v", cause(err))
 		return nil
 	}
-	return []file{{name: name, data: data}}
+	return []File{{Name: name, Data: data}}
 }
 
-// usable reports whether the file's content can be read as text at all.
-func (f file) usable(r *report) bool {
+// Usable reports whether the file's content can be read as text at all.
+func (f File) Usable(r *Report) bool {
 	switch {
-	case len(f.data) > maxFileSize:
-		r.unreadable(f.name, 0, "larger than %d MB", maxFileSize>>20)
-	case !utf8.Valid(f.data):
-		r.unreadable(f.name, 0, "not UTF-8")
+	case len(f.Data) > MaxFileSize:
+		r.Unreadable(f.Name, 0, "larger than %d MB", MaxFileSize>>20)
+	case !utf8.Valid(f.Data):
+		r.Unreadable(f.Name, 0, "not UTF-8")
 	default:
 		return true
 	}

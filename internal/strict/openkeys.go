@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"iter"
@@ -9,7 +9,7 @@ import (
 )
 
 // open is the form of keys of which a part is the user's: allowed_<parameter>_patterns.
-type open struct{ before, after string }
+type open struct{ Before, After string }
 
 // openOf is the form that a tag gives to keys; nil = it names one key.
 func openOf(tag string) *open {
@@ -23,37 +23,37 @@ func openOf(tag string) *open {
 
 // part is the user's part of a key.
 func (o *open) part(key string) (part string, ok bool) {
-	rest, before := strings.CutPrefix(key, o.before)
-	part, after := strings.CutSuffix(rest, o.after)
+	rest, before := strings.CutPrefix(key, o.Before)
+	part, after := strings.CutSuffix(rest, o.After)
 	return part, before && after && part != ""
 }
 
 // find finds the field that a key belongs to, and the part of an open key that
 // is the user's.
-func (s schema) find(key string) (f field, part string, ok bool) {
-	if f, ok := s.fields[key]; ok && f.open == nil {
+func (s Schema) find(key string) (f Field, part string, ok bool) {
+	if f, ok := s.Fields[key]; ok && f.Open == nil {
 		return f, "", true
 	}
-	for _, name := range s.order {
-		if f := s.fields[name]; f.open != nil {
-			if part, ok := f.open.part(key); ok {
+	for _, name := range s.Order {
+		if f := s.Fields[name]; f.Open != nil {
+			if part, ok := f.Open.part(key); ok {
 				return f, part, true
 			}
 		}
 	}
-	return field{}, "", false
+	return Field{}, "", false
 }
 
 // keys are the keys that a field's value is written under: the name in its tag,
 // or those that its mapping holds, sorted.
-func (f field) keys(name string, value reflect.Value) iter.Seq2[string, reflect.Value] {
+func (f Field) keys(name string, value reflect.Value) iter.Seq2[string, reflect.Value] {
 	return func(yield func(string, reflect.Value) bool) {
-		if f.open == nil {
+		if f.Open == nil {
 			yield(name, value)
 			return
 		}
 		for _, part := range slices.Sorted(maps.Keys(textKeys(value))) {
-			if !yield(f.open.before+part+f.open.after, textKeys(value)[part]) {
+			if !yield(f.Open.Before+part+f.Open.After, textKeys(value)[part]) {
 				return
 			}
 		}

@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"strconv"
@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// path leads to a value of the configuration, from the top.
-type path struct {
-	text string
+// Path leads to a value of the configuration, from the top.
+type Path struct {
+	Text string
 	// entry is the path of the named entry that the value is part of
 	// ("agents.LogAgent"): what is replaced, used or refused as a whole.
-	entry string
-	name  string // the last key, in full
+	Entry string
+	Name  string // the last key, in full
 	depth int
 }
 
@@ -25,17 +25,17 @@ func plainKey(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, odd)
 }
 
-// entryPath is the path of a named entry of a section.
-func entryPath(section, name string) path { return path{}.key(section).key(name) }
+// EntryPath is the path of a named entry of a section.
+func EntryPath(section, name string) Path { return Path{}.Key(section).Key(name) }
 
-// key is the path of a mapping's value.
-func (p path) key(name string) path {
+// Key is the path of a mapping's value.
+func (p Path) Key(name string) Path {
 	c := p.child(p.suffix(name))
-	c.name = name
+	c.Name = name
 	return c
 }
 
-func (p path) suffix(name string) string {
+func (p Path) suffix(name string) string {
 	if utf8.RuneCountInString(name) > maxKeyInPath {
 		name = string([]rune(name)[:maxKeyInPath]) + "…"
 	}
@@ -48,28 +48,28 @@ func (p path) suffix(name string) string {
 	return "." + name
 }
 
-// index is the path of a list's item.
-func (p path) index(i int) path { return p.child("[" + strconv.Itoa(i) + "]") }
+// Index is the path of a list's item.
+func (p Path) Index(i int) Path { return p.child("[" + strconv.Itoa(i) + "]") }
 
-func (p path) child(suffix string) path {
-	c := path{text: p.text + suffix, entry: p.entry, depth: p.depth + 1}
+func (p Path) child(suffix string) Path {
+	c := Path{Text: p.Text + suffix, Entry: p.Entry, depth: p.depth + 1}
 	if c.depth <= 2 {
-		c.entry = c.text
+		c.Entry = c.Text
 	}
 	return c
 }
 
-// parent cuts the last element off the text of a path; "" has no parent.
-func parent(text string) string {
+// Parent cuts the last element off the text of a path; "" has no parent.
+func Parent(text string) string {
 	if strings.HasSuffix(text, `"]`) {
 		return text[:max(0, strings.LastIndex(text, `["`))]
 	}
 	return text[:max(0, strings.LastIndexAny(text, ".["))]
 }
 
-// dotted is the path of a value within, by the text that leads there from p:
+// Dotted is the path of a value within, by the text that leads there from p:
 // "compression.strategy".
-func (p path) dotted(text string) path {
-	p.text += "." + text
+func (p Path) Dotted(text string) Path {
+	p.Text += "." + text
 	return p
 }

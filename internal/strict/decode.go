@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"reflect"
@@ -13,19 +13,19 @@ const (
 )
 
 // decoder turns the YAML of one file into Go values, as the tags of their types
-// say: see schema. It notes where everything was written.
+// say: see Schema. It notes where everything was written.
 type decoder struct {
-	*report
-	file   file
-	vars   variables
+	*Report
+	file   File
+	vars   Variables
 	root   reflect.Type // of the whole file
 	budget int
 }
 
 // value decodes n into dst, which keeps what it has if n is null.
-func (d *decoder) value(n *yaml.Node, p path, dst reflect.Value, late bool) {
+func (d *decoder) value(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	n = follow(n)
-	if dst.Type() == jsonType {
+	if dst.Type() == JSONType {
 		d.json(n, p, dst)
 		return
 	}
@@ -50,25 +50,25 @@ func (d *decoder) value(n *yaml.Node, p path, dst reflect.Value, late bool) {
 }
 
 // structure decodes a mapping whose keys we know.
-func (d *decoder) structure(n *yaml.Node, p path, dst reflect.Value) {
+func (d *decoder) structure(n *yaml.Node, p Path, dst reflect.Value) {
 	if !d.want(n, p, yaml.MappingNode, "a mapping of keys to values") {
 		return
 	}
-	keys := schemaOf(dst.Type())
+	keys := SchemaOf(dst.Type())
 	for _, pair := range d.pairs(n, 0) {
 		name := pair.key.Value
-		at := p.key(name)
+		at := p.Key(name)
 		if !d.enter(at, pair.key) {
 			continue
 		}
 		if f, part, ok := keys.find(name); ok && part != "" {
-			d.entry(pair.value, at, dst.FieldByIndex(f.index), part, f.late)
+			d.entry(pair.value, at, dst.FieldByIndex(f.Index), part, f.Late)
 		} else if ok {
-			d.value(pair.value, at, dst.FieldByIndex(f.index), f.late)
-		} else if instead, ok := keys.unused[name]; ok {
-			d.add(SeverityWarning, at, "does nothing here: %s", instead)
-		} else if !slices.Contains(keys.later, name) || !nothing(pair.value) {
-			d.fail(at, "%s", keys.refusal(at, d.root))
+			d.value(pair.value, at, dst.FieldByIndex(f.Index), f.Late)
+		} else if instead, ok := keys.Unused[name]; ok {
+			d.Add(SeverityWarning, at, "does nothing here: %s", instead)
+		} else if !slices.Contains(keys.Later, name) || !nothing(pair.value) {
+			d.Fail(at, "%s", keys.refusal(at, d.root))
 		}
 	}
 }
@@ -79,7 +79,7 @@ func nothing(n *yaml.Node) bool {
 }
 
 // mapping decodes a mapping whose keys are the user's.
-func (d *decoder) mapping(n *yaml.Node, p path, dst reflect.Value, late bool) {
+func (d *decoder) mapping(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	if !d.want(n, p, yaml.MappingNode, "a mapping of names to values") {
 		return
 	}
@@ -87,7 +87,7 @@ func (d *decoder) mapping(n *yaml.Node, p path, dst reflect.Value, late bool) {
 		dst.Set(reflect.MakeMap(dst.Type()))
 	}
 	for _, pair := range d.pairs(n, 0) {
-		at := p.key(pair.key.Value)
+		at := p.Key(pair.key.Value)
 		if d.enter(at, pair.key) {
 			d.entry(pair.value, at, dst, pair.key.Value, late)
 		}
@@ -95,7 +95,7 @@ func (d *decoder) mapping(n *yaml.Node, p path, dst reflect.Value, late bool) {
 }
 
 // entry decodes n as what a mapping has under a key.
-func (d *decoder) entry(n *yaml.Node, p path, dst reflect.Value, key string, late bool) {
+func (d *decoder) entry(n *yaml.Node, p Path, dst reflect.Value, key string, late bool) {
 	if dst.IsNil() {
 		dst.Set(reflect.MakeMap(dst.Type()))
 	}
@@ -103,20 +103,20 @@ func (d *decoder) entry(n *yaml.Node, p path, dst reflect.Value, key string, lat
 }
 
 // sequence decodes a list; an empty one is not nil.
-func (d *decoder) sequence(n *yaml.Node, p path, dst reflect.Value, late bool) {
+func (d *decoder) sequence(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	if !d.want(n, p, yaml.SequenceNode, "a list") {
 		return
 	}
 	dst.Set(reflect.MakeSlice(dst.Type(), 0, len(n.Content)))
 	for i, item := range n.Content {
-		at := p.index(i)
-		d.at[at.text] = position{file: d.file.name, line: item.Line, builtIn: d.file.builtIn, entry: at.entry}
+		at := p.Index(i)
+		d.at[at.Text] = position{file: d.file.Name, line: item.Line, builtIn: d.file.BuiltIn, entry: at.Entry}
 		dst.Set(reflect.Append(dst, d.element(item, at, dst.Type().Elem(), late)))
 	}
 }
 
 // element decodes a member of a map or list. It is never a nil pointer.
-func (d *decoder) element(n *yaml.Node, p path, t reflect.Type, late bool) reflect.Value {
+func (d *decoder) element(n *yaml.Node, p Path, t reflect.Type, late bool) reflect.Value {
 	elem := reflect.New(t).Elem()
 	if t.Kind() == reflect.Pointer {
 		elem.Set(reflect.New(t.Elem()))
@@ -127,31 +127,31 @@ func (d *decoder) element(n *yaml.Node, p path, t reflect.Type, late bool) refle
 
 // enter notes where a key was written. It reports false, and says so, if that
 // was done before, here or in another file. Sections of several files merge.
-func (d *decoder) enter(p path, key *yaml.Node) bool {
-	prev, seen := d.at[p.text]
+func (d *decoder) enter(p Path, key *yaml.Node) bool {
+	prev, seen := d.at[p.Text]
 	if !seen {
-		d.at[p.text] = position{file: d.file.name, line: key.Line, builtIn: d.file.builtIn, entry: p.entry}
+		d.at[p.Text] = position{file: d.file.Name, line: key.Line, builtIn: d.file.BuiltIn, entry: p.Entry}
 		return true
 	}
-	if prev.file != d.file.name && p.depth == 1 {
+	if prev.file != d.file.Name && p.depth == 1 {
 		return true
 	}
-	d.findings = append(d.findings, Finding{
-		Severity: SeverityError, Path: p.text, File: d.file.name, Line: key.Line,
-		Message: duplicate(prev, d.file.name),
+	d.Findings = append(d.Findings, Finding{
+		Severity: SeverityError, Path: p.Text, File: d.file.Name, Line: key.Line,
+		Message: duplicate(prev, d.file.Name),
 	})
 	return false
 }
 
 // want reports whether n is of the kind, and says so if it is not.
-func (d *decoder) want(n *yaml.Node, p path, kind yaml.Kind, what string) bool {
+func (d *decoder) want(n *yaml.Node, p Path, kind yaml.Kind, what string) bool {
 	if n.Kind == kind {
 		return true
 	}
 	if p.depth == 0 {
-		d.unreadable(d.file.name, n.Line, "must be %s", what)
+		d.Unreadable(d.file.Name, n.Line, "must be %s", what)
 		return false
 	}
-	d.fail(p, "must be %s", what)
+	d.Fail(p, "must be %s", what)
 	return false
 }

@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"errors"
@@ -9,24 +9,24 @@ import (
 // Env looks a variable up; false = it is not set.
 type Env func(name string) (string, bool)
 
-// variables are what {{.NAME}} stands for.
-type variables struct {
-	lookup Env    // nil: every text stays as it is
-	kept   string // the name of a variable that is left as it is
+// Variables are what {{.NAME}} stands for.
+type Variables struct {
+	Lookup Env    // nil: every text stays as it is
+	Kept   string // the name of a variable that is left as it is
 }
 
 var errTemplate = errors.New(`not a template: only {{.NAME}} may stand in double braces; for the braces themselves write {{"{{"}}`)
 
-// expand puts variables in the place of {{.NAME}}, and names those that are
+// Expand puts variables in the place of {{.NAME}}, and names those that are
 // not set. Their values are taken as they are.
-func (v variables) expand(text string) (expanded string, missing []string, err error) {
-	if v.lookup == nil {
+func (v Variables) Expand(text string) (expanded string, missing []string, err error) {
+	if v.Lookup == nil {
 		return text, nil, nil
 	}
 	expanded, err = braces.Expand(text, func(name, whole string) (string, error) {
-		value, ok := v.lookup(name)
+		value, ok := v.Lookup(name)
 		switch {
-		case name == v.kept:
+		case name == v.Kept:
 			value = whole
 		case !ok:
 			missing = append(missing, name)

@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"cmp"
@@ -27,48 +27,48 @@ import (
 //	unused:"a b"       on a blank field: keys that are accepted and do nothing; instead:"…" says why
 //	removed:"a b"      on a blank field of the type of a whole file: keys that older files have
 //	                   anywhere, and that are refused; instead:"…" says why
-type schema struct {
-	fields  map[string]field
-	order   []string          // the keys of fields, as the type has them
-	later   []string          // known keys that nothing honours yet
-	unused  map[string]string // keys that do nothing, and what to use instead
+type Schema struct {
+	Fields  map[string]Field
+	Order   []string          // the keys of fields, as the type has them
+	Later   []string          // known keys that nothing honours yet
+	Unused  map[string]string // keys that do nothing, and what to use instead
 	removed map[string]string
 }
 
-type field struct {
-	index  []int  // as reflect's FieldByIndex has it
-	late   bool   // its templates are kept
+type Field struct {
+	Index  []int  // as reflect's FieldByIndex has it
+	Late   bool   // its templates are kept
 	secret bool   // … and what stands between them is nobody's business
-	name   string // of the Go field
-	owner  string // the Go type that declares it
-	enum   string
-	bounds bounds
-	open   *open // nil: the key is what the tag says
+	Name   string // of the Go field
+	Owner  string // the Go type that declares it
+	Enum   string
+	Bounds Bounds
+	Open   *open // nil: the key is what the tag says
 }
 
-// bounds limit a number; nil = no limit.
-type bounds struct{ min, above, max *float64 }
+// Bounds limit a number; nil = no limit.
+type Bounds struct{ Min, Above, Max *float64 }
 
-// schemas keeps what schemaOf has read: tags never change.
+// schemas keeps what SchemaOf has read: tags never change.
 var schemas sync.Map // reflect.Type → schema
 
-// schemaOf is the schema of a struct type.
-func schemaOf(t reflect.Type) schema {
+// SchemaOf is the schema of a struct type.
+func SchemaOf(t reflect.Type) Schema {
 	if known, ok := schemas.Load(t); ok {
-		return known.(schema)
+		return known.(Schema)
 	}
 	s := readSchema(t)
 	schemas.Store(t, s)
 	return s
 }
 
-func readSchema(t reflect.Type) schema {
-	s := schema{fields: map[string]field{}, unused: map[string]string{}, removed: map[string]string{}}
+func readSchema(t reflect.Type) Schema {
+	s := Schema{Fields: map[string]Field{}, Unused: map[string]string{}, removed: map[string]string{}}
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
-		s.later = append(s.later, strings.Fields(tag.Get("later"))...)
+		s.Later = append(s.Later, strings.Fields(tag.Get("later"))...)
 		for _, key := range strings.Fields(tag.Get("unused")) {
-			s.unused[key] = tag.Get("instead")
+			s.Unused[key] = tag.Get("instead")
 		}
 		for _, key := range strings.Fields(tag.Get("removed")) {
 			s.removed[key] = tag.Get("instead")
@@ -77,11 +77,11 @@ func readSchema(t reflect.Type) schema {
 		case option == "inline":
 			s.inline(i, readSchema(t.Field(i).Type))
 		case name != "":
-			s.order = append(s.order, name)
-			s.fields[name] = field{
-				index: []int{i}, name: t.Field(i).Name, owner: t.Name(),
-				late: option == "late" || option == "template", secret: option == "late",
-				enum: tag.Get("enum"), bounds: boundsOf(tag), open: openOf(name),
+			s.Order = append(s.Order, name)
+			s.Fields[name] = Field{
+				Index: []int{i}, Name: t.Field(i).Name, Owner: t.Name(),
+				Late: option == "late" || option == "template", secret: option == "late",
+				Enum: tag.Get("enum"), Bounds: boundsOf(tag), Open: openOf(name),
 			}
 		}
 	}
@@ -89,16 +89,16 @@ func readSchema(t reflect.Type) schema {
 }
 
 // inline adds the keys of the i-th field, which is an embedded type.
-func (s *schema) inline(i int, inner schema) {
-	for _, name := range inner.order {
-		f := inner.fields[name]
-		f.index = append([]int{i}, f.index...)
-		s.order = append(s.order, name)
-		s.fields[name] = f
+func (s *Schema) inline(i int, inner Schema) {
+	for _, name := range inner.Order {
+		f := inner.Fields[name]
+		f.Index = append([]int{i}, f.Index...)
+		s.Order = append(s.Order, name)
+		s.Fields[name] = f
 	}
 }
 
-func boundsOf(tag reflect.StructTag) bounds {
+func boundsOf(tag reflect.StructTag) Bounds {
 	number := func(key string) *float64 {
 		n, err := strconv.ParseFloat(tag.Get(key), 64)
 		if err != nil {
@@ -106,20 +106,20 @@ func boundsOf(tag reflect.StructTag) bounds {
 		}
 		return &n
 	}
-	return bounds{min: number("min"), above: number("above"), max: number("max")}
+	return Bounds{Min: number("min"), Above: number("above"), Max: number("max")}
 }
 
 // problem says why n is out of bounds; "" = it is not. NaN always is.
-func (b bounds) problem(key string, n float64) string {
-	in := (b.min == nil || n >= *b.min) && (b.above == nil || n > *b.above) && (b.max == nil || n <= *b.max)
-	least := cmp.Or(b.min, b.above)
+func (b Bounds) problem(key string, n float64) string {
+	in := (b.Min == nil || n >= *b.Min) && (b.Above == nil || n > *b.Above) && (b.Max == nil || n <= *b.Max)
+	least := cmp.Or(b.Min, b.Above)
 	switch {
 	case in || least == nil:
 		return ""
-	case b.max != nil:
-		return fmt.Sprintf("%s must be between %v and %v", key, *least, *b.max)
-	case b.above != nil:
-		return fmt.Sprintf("%s must be more than %v", key, *b.above)
+	case b.Max != nil:
+		return fmt.Sprintf("%s must be between %v and %v", key, *least, *b.Max)
+	case b.Above != nil:
+		return fmt.Sprintf("%s must be more than %v", key, *b.Above)
 	case *least == 0:
 		return key + " must be non-negative"
 	}
@@ -127,21 +127,21 @@ func (b bounds) problem(key string, n float64) string {
 }
 
 // refusal says why a key that is not a field is refused at this place of what root holds.
-func (s schema) refusal(p path, root reflect.Type) string {
-	if instead, ok := schemaOf(root).removed[p.name]; ok {
+func (s Schema) refusal(p Path, root reflect.Type) string {
+	if instead, ok := SchemaOf(root).removed[p.Name]; ok {
 		return "removed: " + instead
 	}
-	if slices.Contains(s.later, p.name) {
+	if slices.Contains(s.Later, p.Name) {
 		return "not supported yet"
 	}
-	hint := spell.DidYouMean(p.name, slices.Concat(slices.Collect(maps.Keys(s.fields)), s.later, slices.Collect(maps.Keys(s.unused))))
-	for _, name := range s.order {
-		if f := s.fields[name]; f.open != nil && strings.HasPrefix(p.name, f.open.before) {
+	hint := spell.DidYouMean(p.Name, slices.Concat(slices.Collect(maps.Keys(s.Fields)), s.Later, slices.Collect(maps.Keys(s.Unused))))
+	for _, name := range s.Order {
+		if f := s.Fields[name]; f.Open != nil && strings.HasPrefix(p.Name, f.Open.Before) {
 			hint = "; a key of this form is " + name
 		}
 	}
 	if hint == "" {
-		hint = elsewhere(p.name, root)
+		hint = elsewhere(p.Name, root)
 	}
-	return fmt.Sprintf("unknown key %q%s", p.name, hint)
+	return fmt.Sprintf("unknown key %q%s", p.Name, hint)
 }

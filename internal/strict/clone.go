@@ -1,20 +1,20 @@
-package config
+package strict
 
 import (
 	"reflect"
 	"strings"
 )
 
-// clone is a copy that shares nothing with a value of the types that are decoded. What
+// Clone is a copy that shares nothing with a value of the types that are decoded. What
 // YAML cannot say, nil in a list or a mapping, is reported, and an empty one stands in
 // its place; without a report it is copied too.
-func clone[T any](value T, p path, r *report) T {
+func Clone[T any](value T, p Path, r *Report) T {
 	return copier{r}.element(p, reflect.ValueOf(value)).Interface().(T)
 }
 
-type copier struct{ *report }
+type copier struct{ *Report }
 
-func (c copier) copy(p path, v reflect.Value) reflect.Value {
+func (c copier) copy(p Path, v reflect.Value) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	out.Set(v)
 	switch kind := v.Kind(); {
@@ -23,7 +23,7 @@ func (c copier) copy(p path, v reflect.Value) reflect.Value {
 			if t := v.Type().Field(i); t.IsExported() {
 				at := p
 				if key, _, _ := strings.Cut(t.Tag.Get("yaml"), ","); key != "" { // "" = inline
-					at = p.key(key)
+					at = p.Key(key)
 				}
 				out.Field(i).Set(c.copy(at, v.Field(i)))
 			}
@@ -34,21 +34,21 @@ func (c copier) copy(p path, v reflect.Value) reflect.Value {
 	case kind == reflect.Slice && !v.IsNil():
 		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
 		for i := range v.Len() {
-			out.Index(i).Set(c.element(p.index(i), v.Index(i)))
+			out.Index(i).Set(c.element(p.Index(i), v.Index(i)))
 		}
 	case kind == reflect.Map && !v.IsNil():
 		out.Set(reflect.MakeMap(v.Type()))
 		for key, value := range v.Seq2() {
-			out.SetMapIndex(key, c.element(p.key(key.String()), value))
+			out.SetMapIndex(key, c.element(p.Key(key.String()), value))
 		}
 	}
 	return out
 }
 
 // element copies a member of a list or a mapping.
-func (c copier) element(p path, v reflect.Value) reflect.Value {
-	if c.report != nil && v.Kind() == reflect.Pointer && v.IsNil() {
-		c.fail(p, "must not be nil")
+func (c copier) element(p Path, v reflect.Value) reflect.Value {
+	if c.Report != nil && v.Kind() == reflect.Pointer && v.IsNil() {
+		c.Fail(p, "must not be nil")
 		return reflect.New(v.Type().Elem())
 	}
 	return c.copy(p, v)

@@ -1,4 +1,4 @@
-package config
+package strict
 
 import (
 	"bytes"
@@ -17,12 +17,12 @@ import (
 // Values of any shape are kept as the JSON that says the same as their YAML. There is
 // one way from YAML, decoder.any, and one to it, node.
 
-var jsonType = reflect.TypeFor[json.RawMessage]()
+var JSONType = reflect.TypeFor[json.RawMessage]()
 
 const maxDepth = 50 // of lists and mappings within one another in such a value
 
 // json decodes any YAML, null too.
-func (d *decoder) json(n *yaml.Node, p path, dst reflect.Value) {
+func (d *decoder) json(n *yaml.Node, p Path, dst reflect.Value) {
 	if text, err := json.Marshal(d.any(n, p, 0)); err == nil { // it is made of what JSON has
 		dst.SetBytes(text)
 	}
@@ -30,18 +30,18 @@ func (d *decoder) json(n *yaml.Node, p path, dst reflect.Value) {
 
 // any is n as encoding/json has it. In the place of what cannot be used, which is
 // reported, there is nil.
-func (d *decoder) any(n *yaml.Node, p path, depth int) any {
+func (d *decoder) any(n *yaml.Node, p Path, depth int) any {
 	n = follow(n)
 	switch {
 	case !d.spend(n):
 		return nil
 	case depth > maxDepth:
-		d.fail(p, "more than %d lists and mappings within one another", maxDepth)
+		d.Fail(p, "more than %d lists and mappings within one another", maxDepth)
 		return nil
 	case n.Kind == yaml.MappingNode:
 		out := map[string]any{}
 		for _, pair := range d.pairs(n, 0) {
-			if at := p.key(pair.key.Value); d.enter(at, pair.key) {
+			if at := p.Key(pair.key.Value); d.enter(at, pair.key) {
 				out[pair.key.Value] = d.any(pair.value, at, depth+1)
 			}
 		}
@@ -49,7 +49,7 @@ func (d *decoder) any(n *yaml.Node, p path, depth int) any {
 	case n.Kind == yaml.SequenceNode:
 		out := make([]any, len(n.Content))
 		for i, item := range n.Content {
-			out[i] = d.any(item, p.index(i), depth+1)
+			out[i] = d.any(item, p.Index(i), depth+1)
 		}
 		return out
 	}
@@ -58,7 +58,7 @@ func (d *decoder) any(n *yaml.Node, p path, depth int) any {
 
 // anyScalar is text, a number, a truth value or nil. What has variables in it is
 // text, whatever their values look like.
-func (d *decoder) anyScalar(n *yaml.Node, p path) any {
+func (d *decoder) anyScalar(n *yaml.Node, p Path) any {
 	text, missing, ok := d.expand(n, p)
 	d.lacks(p, missing)
 	switch tag := n.ShortTag(); {
@@ -76,7 +76,7 @@ func (d *decoder) anyScalar(n *yaml.Node, p path) any {
 		}
 		return value
 	}
-	d.fail(p, "JSON has no such value: %q", n.Value)
+	d.Fail(p, "JSON has no such value: %q", n.Value)
 	return nil
 }
 
@@ -110,8 +110,8 @@ func node(value any, lists yaml.Style) *yaml.Node {
 	return out
 }
 
-// encode writes a value of JSON as YAML.
-func encode(value any) ([]byte, error) { return write(node(value, 0)) }
+// Encode writes a value of JSON as YAML.
+func Encode(value any) ([]byte, error) { return write(node(value, 0)) }
 
 func write(root *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer

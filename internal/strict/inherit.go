@@ -1,42 +1,42 @@
-package config
+package strict
 
 import "reflect"
 
-// inherit lays levels over each other, lowest first: of every field, the last
+// Inherit lays levels over each other, lowest first: of every field, the last
 // one that is set wins, and of every mapping the last one that has the name. It
 // is the only place where anything is inherited. It tells, for every key that is
 // set, which level won.
-func inherit[T any](levels ...T) (T, map[string]int) {
+func Inherit[T any](levels ...T) (T, map[string]int) {
 	var out T
 	from := map[string]int{}
 	for i, level := range levels {
-		overlay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(level), path{}, func(key path) { from[key.text] = i })
+		overlay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(level), Path{}, func(key Path) { from[key.Text] = i })
 	}
 	return out, from
 }
 
-func overlay(dst, src reflect.Value, at path, won func(key path)) {
-	keys := schemaOf(src.Type())
-	for _, name := range keys.order {
-		i := keys.fields[name].index
+func overlay(dst, src reflect.Value, at Path, won func(key Path)) {
+	keys := SchemaOf(src.Type())
+	for _, name := range keys.Order {
+		i := keys.Fields[name].Index
 		switch field := src.FieldByIndex(i); {
 		case field.Kind() == reflect.Struct:
-			overlay(dst.FieldByIndex(i), field, at.key(name), won)
+			overlay(dst.FieldByIndex(i), field, at.Key(name), won)
 		case field.Kind() == reflect.Map:
-			overlayEntries(dst.FieldByIndex(i), field, at.key(name), won)
+			overlayEntries(dst.FieldByIndex(i), field, at.Key(name), won)
 		case !field.IsZero(): // an empty list is not: it has been written
 			dst.FieldByIndex(i).Set(field)
-			won(at.key(name))
+			won(at.Key(name))
 		}
 	}
 }
 
-func overlayEntries(dst, src reflect.Value, at path, won func(key path)) {
+func overlayEntries(dst, src reflect.Value, at Path, won func(key Path)) {
 	for name, entry := range textKeys(src) {
 		if dst.IsNil() {
 			dst.Set(reflect.MakeMap(dst.Type())) // the levels keep theirs
 		}
 		dst.SetMapIndex(reflect.ValueOf(name), entry)
-		won(at.key(name))
+		won(at.Key(name))
 	}
 }

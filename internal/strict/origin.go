@@ -1,12 +1,12 @@
-package config
+package strict
 
 import "fmt"
 
-// origin says where a value comes from: from a place of the configuration, or,
+// Origin says where a value comes from: from a place of the configuration, or,
 // if rule is not "", from a rule.
-type origin struct {
-	at   path
-	rule string
+type Origin struct {
+	At   Path
+	Rule string
 }
 
 // From says where a value comes from.
@@ -34,11 +34,11 @@ func (f From) String() string {
 	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }
 
-// where says for people where a value comes from.
-func (r *report) where(o origin) From {
-	if o.rule != "" {
-		return From{DefaultOf: o.rule}
+// Where says for people where a value comes from.
+func (r *Report) Where(o Origin) From {
+	if o.Rule != "" {
+		return From{DefaultOf: o.Rule}
 	}
-	at := r.position(o.at)
-	return From{Path: o.at.text, File: at.file, Line: at.line, BuiltIn: at.builtIn}
+	at := r.position(o.At)
+	return From{Path: o.At.Text, File: at.file, Line: at.line, BuiltIn: at.builtIn}
 }

@@ -1,0 +1,23 @@
+package config
+
+import "github.com/inquest-dev/inquest/internal/strict"
+
+// What is found in a configuration, and where values come from.
+type (
+	Severity = strict.Severity
+	Finding  = strict.Finding
+	Findings = strict.Findings
+	From     = strict.From
+	Shown    = strict.Shown
+	Env      = strict.Env
+
+	path = strict.Path
+)
+
+// The severities, worst first.
+const (
+	SeverityCritical = strict.SeverityCritical // a file cannot be read
+	SeverityError    = strict.SeverityError    // the configuration is refused
+	SeverityDanger   = strict.SeverityDanger   // accepted, but what it allows can do harm
+	SeverityWarning  = strict.SeverityWarning  // accepted, but worth a look
+)

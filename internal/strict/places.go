@@ -1,0 +1,59 @@
+package strict
+
+import (
+	"reflect"
+	"strings"
+)
+
+// Place is a mapping whose keys we know.
+type Place struct {
+	At     string // agents.<name>.shell; "" = the top
+	Typ    reflect.Type
+	Schema Schema
+}
+
+// Key is what a key of the place is called from the top.
+func (p Place) Key(name string) string { return strings.TrimPrefix(p.At+"."+name, ".") }
+
+// Places lists all places of what root holds, each before those within it, in the order of the types.
+func Places(root reflect.Type) []Place { return placesIn("", root) }
+
+func placesIn(at string, t reflect.Type) []Place {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return placesIn(at, t.Elem())
+	case reflect.Map:
+		return placesIn(at+".<name>", t.Elem())
+	case reflect.Slice:
+		return placesIn(at+"[]", t.Elem())
+	case reflect.Struct:
+	default:
+		return nil
+	}
+	here := Place{At: at, Typ: t, Schema: SchemaOf(t)}
+	all := []Place{here}
+	for _, name := range here.Schema.Order {
+		all = append(all, placesIn(here.Key(name), t.FieldByIndex(here.Schema.Fields[name].Index).Type)...)
+	}
+	return all
+}
+
+const maxPlaces = 3 // that a hint names
+
+// elsewhere says where a key that is unknown here may stand.
+func elsewhere(key string, root reflect.Type) string {
+	var found []string
+	for _, p := range Places(root) {
+		if _, ok := p.Schema.Fields[key]; ok {
+			found = append(found, p.Key(key))
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	more := ""
+	if len(found) > maxPlaces {
+		found, more = found[:maxPlaces], ", …"
+	}
+	return "; it is known as " + strings.Join(found, ", ") + more
+}

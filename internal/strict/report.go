@@ -1,0 +1,166 @@
+package strict
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// position says where a value was written.
+type position struct {
+	file    string
+	line    int
+	builtIn bool
+	entry   string // of the value's path
+}
+
+// UnsetVariable is a variable that a value needs and the environment does not have.
+// Whether that matters depends on who uses the entry.
+type UnsetVariable struct {
+	Path Path
+	Name string
+}
+
+// Report collects what is found, and where everything was written.
+type Report struct {
+	Findings Findings
+	at       map[string]position // by path
+	Unset    []UnsetVariable
+	// templates are the values that were written with variables, as they were
+	// written: what is shown to people. Late values are not among them.
+	templates map[string]string // by path
+	// broken are the paths without a usable value: nothing more is said of them.
+	broken map[string]bool
+}
+
+func NewReport() *Report {
+	return &Report{at: map[string]position{}, templates: map[string]string{}, broken: map[string]bool{}}
+}
+
+// Errorf reports that the value at p is refused.
+func (r *Report) Errorf(p Path, format string, args ...any) {
+	r.Add(SeverityError, p, format, args...)
+}
+
+func (r *Report) Add(severity Severity, p Path, format string, args ...any) {
+	if r.isBroken(p) {
+		return
+	}
+	where := r.position(p)
+	r.Findings = append(r.Findings, Finding{
+		Severity: severity, Path: p.Text, File: where.file, Line: where.line,
+		Message: clip(fmt.Sprintf(format, args...)),
+	})
+}
+
+const maxMessage = 500 // characters; what a message quotes can be of any size
+
+func clip(message string) string {
+	if utf8.RuneCountInString(message) <= maxMessage {
+		return message
+	}
+	return string([]rune(message)[:maxMessage]) + "…"
+}
+
+// Unreadable reports that a whole file cannot be read. Line 0 = no line is known.
+func (r *Report) Unreadable(file string, line int, format string, args ...any) {
+	r.Findings = append(r.Findings, Finding{
+		Severity: SeverityCritical, File: file, Line: line, Message: clip(fmt.Sprintf(format, args...)),
+	})
+}
+
+// Fail reports that the value at p cannot be used; what follows from that is not reported.
+func (r *Report) Fail(p Path, format string, args ...any) {
+	r.Errorf(p, format, args...)
+	r.Silence(p)
+}
+
+// Silence: nothing more is said of the value at p.
+func (r *Report) Silence(p Path) { r.broken[p.Text] = true }
+
+// warnFile reports something odd about a whole file.
+func (r *Report) warnFile(file, format string, args ...any) {
+	r.Findings = append(r.Findings, Finding{
+		Severity: SeverityWarning, File: file, Message: clip(fmt.Sprintf(format, args...)),
+	})
+}
+
+func (r *Report) isBroken(p Path) bool {
+	for text := p.Text; text != ""; text = Parent(text) {
+		if r.broken[text] {
+			return true
+		}
+	}
+	return false
+}
+
+// position finds where p was written, or else the closest thing around it.
+func (r *Report) position(p Path) position {
+	for text := p.Text; text != ""; text = Parent(text) {
+		if where, ok := r.at[text]; ok {
+			return where
+		}
+	}
+	return position{}
+}
+
+// BuiltIn reports whether the entry at p is ours and the user has not replaced it.
+func (r *Report) BuiltIn(p Path) bool { return r.position(p).builtIn }
+
+// Written reports whether something was written at p itself.
+func (r *Report) Written(p Path) bool {
+	_, ok := r.at[p.Text]
+	return ok
+}
+
+// Note says where the value at p was written, if no file says so.
+func (r *Report) Note(p Path, file string, line int) {
+	r.at[p.Text] = position{file: file, line: line, entry: p.Entry}
+}
+
+// Alias has what is at p come from where at was written.
+func (r *Report) Alias(p, at Path) { r.at[p.Text] = r.position(at) }
+
+// Entries are the paths of the entries that the user wrote.
+func (r *Report) Entries() map[string]bool {
+	all := map[string]bool{}
+	for text, where := range r.at {
+		if text == where.entry && !where.builtIn {
+			all[text] = true
+		}
+	}
+	return all
+}
+
+// Template is what was written at p: text, if that had no variables.
+func (r *Report) Template(p Path, text string) string {
+	return cmp.Or(r.templates[p.Text], text)
+}
+
+// Adopt adds what is known of built-in entries that are still in use: those that the
+// user has not replaced. The values of the section merged are replaced one by one.
+func (r *Report) Adopt(base *Report, merged string) {
+	r.Findings = append(r.Findings, base.Findings...)
+	replaced := func(text, entry string) bool {
+		if strings.HasPrefix(entry, merged+".") {
+			entry = text
+		}
+		where, ok := r.at[entry]
+		return ok && !where.builtIn
+	}
+	for _, u := range base.Unset {
+		if !replaced(u.Path.Text, u.Path.Entry) {
+			r.Unset = append(r.Unset, u)
+		}
+	}
+	for text, where := range base.at {
+		if replaced(text, where.entry) {
+			continue
+		}
+		r.at[text] = where
+		if template, ok := base.templates[text]; ok {
+			r.templates[text] = template
+		}
+	}
+}

@@ -82,16 +82,16 @@ func (c *Config) planBounds(name string, own inherited) plan.Bounds {
 	out := c.bounds(name).plan(own.Budgets, own.Timeout)
 	origins := map[string]string{}
 	written := c.AgentChains[name].Bounds
-	at := strict.EntryPath("agent_chains", name).Key("bounds")
+	at := entryPath("agent_chains", name).Key("bounds")
 	for _, row := range []struct {
 		key         string
 		force, mine bool
-		origin      strict.Origin
+		origin      origin
 	}{
-		{"max_passes", out.MaxPasses > 0, written.MaxPasses != nil, strict.Origin{At: at.Key("max_passes")}},
-		{"max_llm_calls", out.MaxLLMCalls > 0, written.MaxLLMCalls != nil, strict.Origin{At: at.Key("max_llm_calls")}},
-		{"max_agent_hops", out.MaxHops > 0, written.MaxAgentHops != nil, strict.Origin{At: at.Key("max_agent_hops")}},
-		{"edge_limits", len(out.Edges) > 0, true, strict.Origin{At: at.Key("edge_limits")}},
+		{"max_passes", out.MaxPasses > 0, written.MaxPasses != nil, origin{At: at.Key("max_passes")}},
+		{"max_llm_calls", out.MaxLLMCalls > 0, written.MaxLLMCalls != nil, origin{At: at.Key("max_llm_calls")}},
+		{"max_agent_hops", out.MaxHops > 0, written.MaxAgentHops != nil, origin{At: at.Key("max_agent_hops")}},
+		{"edge_limits", len(out.Edges) > 0, true, origin{At: at.Key("edge_limits")}},
 		{"max_tokens_total", out.MaxTokens > 0, true, own.origin("budgets.max_tokens_total")},
 		{"max_cost_usd", out.MaxCost > 0, true, own.origin("budgets.max_cost_usd")},
 		{"max_duration", out.MaxDuration > 0, true, own.origin("budgets.max_duration")},
@@ -164,7 +164,7 @@ func (v *validator) tightBounds() {
 		return // what is missing needs nothing
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.AgentChains)) {
-		p, b, chart := strict.EntryPath("agent_chains", name), v.bounds(name), v.AgentChains[name].chart()
+		p, b, chart := entryPath("agent_chains", name), v.bounds(name), v.AgentChains[name].chart()
 		calls, hops := make([]int, len(chart.names)), make([]int, len(chart.names))
 		var list []string
 		for i, stage := range chart.names {

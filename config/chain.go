@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // Chain is a sequence of stages that investigates certain types of alerts.
@@ -61,14 +60,6 @@ func (c *Chain) validate(p path, v *validator) {
 	c.chart().validate(p, v)
 }
 
-func (c *Chain) settings() settings {
-	return settings{
-		Provider: c.LLMProvider, Backend: canonical(c.LLMBackend), Fallbacks: c.FallbackProviders,
-		MaxIterations: c.MaxIterations, Servers: notEmpty(c.MCPServers),
-		Timeout: c.Timeout, Runbook: c.Runbook, Budgets: c.Budgets,
-	}
-}
-
 // ChainInfo describes a chain in lists.
 type ChainInfo struct {
 	Name        string   `json:"name"`
@@ -85,7 +76,7 @@ func (c *Config) Chains() []ChainInfo {
 		chain := c.AgentChains[name]
 		info := ChainInfo{
 			Name: name, Description: chain.Description, Stages: []string{},
-			BuiltIn: c.report.BuiltIn(strict.EntryPath("agent_chains", name)),
+			BuiltIn: c.report.BuiltIn(entryPath("agent_chains", name)),
 		}
 		for _, alertType := range chain.AlertTypes {
 			if c.chainOf[alertType] == name {

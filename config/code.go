@@ -7,7 +7,6 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/spell"
-	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // What a configuration names of the workers' program, clients cannot check: what a
@@ -50,7 +49,7 @@ func (v *validator) prompt(p path, name string) {
 // prompts checks the texts themselves.
 func (v *validator) prompts() {
 	for _, name := range slices.Sorted(maps.Keys(v.Prompts)) {
-		p := strict.EntryPath("prompts", name)
+		p := entryPath("prompts", name)
 		v.name(p)
 		if err := prompt.Check(v.Prompts[name]); err != nil {
 			v.Errorf(p, "%v", err)

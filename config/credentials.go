@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // credentials checks the key of every provider that a chain uses. Where the
@@ -15,18 +14,18 @@ import (
 func (v *validator) credentials() {
 	users := v.users()
 	for _, name := range slices.Sorted(maps.Keys(v.LLMProviders)) {
-		p := strict.EntryPath("llm_providers", name)
+		p := entryPath("llm_providers", name)
 		problem := v.keyProblem(v.LLMProviders[name].plan(name, BackendLangChain, NativeTools{}))
 		chains := users[p.Text]
 		if problem == "" || len(chains) == 0 {
 			continue
 		}
-		mine := slices.IndexFunc(chains, func(chain string) bool { return !v.BuiltIn(strict.EntryPath("agent_chains", chain)) })
+		mine := slices.IndexFunc(chains, func(chain string) bool { return !v.BuiltIn(entryPath("agent_chains", chain)) })
 		switch {
 		case !v.BuiltIn(p):
 			v.Errorf(p.Key("api_key_env"), "%s", problem)
 		case mine >= 0:
-			v.Errorf(strict.EntryPath("agent_chains", chains[mine]), "%s", problem)
+			v.Errorf(entryPath("agent_chains", chains[mine]), "%s", problem)
 		default:
 			v.Add(SeverityWarning, p, "%s", problem)
 		}

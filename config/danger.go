@@ -121,7 +121,7 @@ func trustsNetwork(v *validator, p path, value reflect.Value) bool {
 // serverOf is the server that p is within; nil if there is none.
 func (v *validator) serverOf(p path) *Server {
 	for name, s := range v.MCPServers {
-		if strict.EntryPath("mcp_servers", name).Text == p.Entry {
+		if entryPath("mcp_servers", name).Text == p.Entry {
 			return s
 		}
 	}

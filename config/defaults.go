@@ -57,12 +57,3 @@ func (d *Defaults) validate(p path, v *validator) {
 		v.Errorf(p.Key("alert_type"), "no chain has the alert type %q", d.AlertType)
 	}
 }
-
-func (d *Defaults) settings() settings {
-	return settings{
-		Provider: d.LLMProvider, Backend: canonical(d.LLMBackend), Fallbacks: d.FallbackProviders,
-		MaxIterations: d.MaxIterations, SuccessPolicy: d.SuccessPolicy, Runbook: d.Runbook,
-		Timeouts: d.Timeouts, Compression: d.Compression, Shell: d.Shell.settings(), ToolConfig: d.ToolConfig,
-		Budgets: d.Budgets,
-	}
-}

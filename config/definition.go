@@ -68,15 +68,6 @@ func (a *Agent) validate(p path, v *validator) {
 	}
 }
 
-func (a *Agent) settings() settings {
-	return settings{
-		Provider: a.model,
-		Backend:  canonical(a.LLMBackend), Servers: notEmpty(a.MCPServers), MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
-		Temperature: a.Temperature, MaxTokens: a.MaxTokens, NativeTools: a.NativeTools,
-		Compression: a.Compression, Shell: a.Shell.settings(), ToolConfig: a.ToolConfig, Timeouts: a.Timeouts,
-	}
-}
-
 // row is the agent's row of the type table; the zero row if there is none.
 func (a *Agent) row() agent.Type {
 	row, _ := agent.LookupType(a.Type)

@@ -78,7 +78,7 @@ func newManual(t *testing.T) *manual {
 		t.Fatal(err)
 	}
 	c := read(builtInFiles(), lookupIn(baseEnv), strict.NewReport())
-	s := strict.Writer{Report: c.report, Origin: func(p path) strict.Origin { return strict.Origin{At: p} }}
+	s := strict.Writer{Report: c.report, Origin: func(p path) origin { return origin{At: p} }}
 	_, values, err := s.Write(Config{Defaults: c.Defaults})
 	if err != nil {
 		t.Fatal(err)

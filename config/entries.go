@@ -38,7 +38,7 @@ func (c *Config) define(e Entries) {
 
 func define[T any](r *strict.Report, section string, all, own map[string]T) map[string]T {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		p := strict.EntryPath(section, name)
+		p := entryPath(section, name)
 		if r.Written(p) {
 			r.Errorf(p, "is defined in Go as well")
 			continue

@@ -11,8 +11,12 @@ type (
 	Shown    = strict.Shown
 	Env      = strict.Env
 
-	path = strict.Path
+	path   = strict.Path
+	origin = strict.Origin
 )
+
+// entryPath is the path of a named entry of a section.
+func entryPath(section, name string) path { return path{}.Key(section).Key(name) }
 
 // The severities, worst first.
 const (

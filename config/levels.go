@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/strict"
 )
@@ -29,14 +31,41 @@ type settings struct {
 	PromptKey     string             `yaml:"prompt_key"`
 }
 
+// What settings are called in the places that do not call them what their tags say;
+// "-" = the key is something else there.
+var (
+	queueNames = map[string]string{"timeout": "session_timeout"}
+	agentNames = map[string]string{"llm_provider": "default_model"}
+	stageNames = map[string]string{"timeout": "-"} // of the stage
+	entryNames = map[string]string{"timeouts.agent": "timeout", "timeout": "-"}
+)
+
 // level is the settings of one place of the configuration.
 type level struct {
 	at       path
 	settings settings
-	// keys are what settings are called there, if not what their tags say.
-	keys map[string]string
+	names    map[string]string // see queueNames
 	// rule says which rule set this, where it is no part of the configuration.
 	rule string
+}
+
+// levelOf takes the settings of a place: they stand under the same keys there, or under
+// those that names gives them.
+func levelOf(at path, place any, names map[string]string) level {
+	l := level{at: at, names: names}
+	for setting, own := range strict.Shared(&l.settings, place, names) {
+		setting.Set(own)
+	}
+	s := &l.settings
+	s.Backend, s.Servers, s.Shell.Allow = canonical(s.Backend), notEmpty(s.Servers), notEmpty(s.Shell.Allow)
+	return l
+}
+
+// writeTo sets what levelOf takes: for people to read.
+func (s settings) writeTo(place any, names map[string]string) {
+	for setting, own := range strict.Shared(&s, place, names) {
+		own.Set(setting)
+	}
 }
 
 // inherited is settings, and for each key that is set which level it comes from.
@@ -57,14 +86,11 @@ func inheritLevels(levels ...level) inherited {
 }
 
 // origin says where a setting comes from.
-func (in inherited) origin(key string) strict.Origin {
+func (in inherited) origin(key string) origin {
 	i, ok := in.from[key]
 	if !ok {
-		return strict.Origin{}
+		return origin{}
 	}
 	l := in.levels[i]
-	if name, ok := l.keys[key]; ok {
-		key = name
-	}
-	return strict.Origin{At: l.at.Dotted(key), Rule: l.rule}
+	return origin{At: l.at.Dotted(cmp.Or(l.names[key], key)), Rule: l.rule}
 }

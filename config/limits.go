@@ -85,12 +85,6 @@ func (s Shell) validate(p path, v *validator) {
 	}
 }
 
-// settings are what agents inherit. An empty list allows nothing more than the inherited one.
-func (s Shell) settings() Shell {
-	s.Allow = notEmpty(s.Allow)
-	return s
-}
-
 // shell plans the shell; nil unless it is switched on.
 func (c *Config) shell(s Shell) *plan.Shell {
 	if !value(s.Enabled) {

@@ -111,9 +111,9 @@ func (v *view) masking(p path, own *DataMasking) *DataMasking {
 	for key, level := range from {
 		switch level {
 		case 0:
-			v.from[p.Key(key).Text] = strict.Origin{Rule: "data_masking"}
+			v.from[p.Key(key).Text] = origin{Rule: "data_masking"}
 		case 1:
-			v.from[p.Key(key).Text] = strict.Origin{At: path{}.Key("defaults").Key("alert_masking").Key("pattern_group")}
+			v.from[p.Key(key).Text] = origin{At: path{}.Key("defaults").Key("alert_masking").Key("pattern_group")}
 		}
 	}
 	return &all

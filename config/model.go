@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // defineModels gives the models that agents only describe ("openai:gpt-4o")
@@ -24,13 +22,13 @@ func (c *Config) defineModels() {
 			continue
 		}
 		c.LLMProviders[model] = entry
-		c.report.Alias(strict.EntryPath("llm_providers", model), p)
+		c.report.Alias(entryPath("llm_providers", model), p)
 	}
 }
 
 // modelOf is the model that an agent names, or that its role has, and where that is written.
 func (c *Config) modelOf(name string) (model string, at path) {
-	a, p := c.Agents[name], strict.EntryPath("agents", name)
+	a, p := c.Agents[name], entryPath("agents", name)
 	if a.ModelRole == "" {
 		return a.DefaultModel, p.Key("default_model")
 	}

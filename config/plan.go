@@ -8,7 +8,6 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // PlanError says why a request has no plan, and what it could have asked for.
@@ -117,7 +116,7 @@ func (r *resolver) chainFor(req plan.Request) (string, error) {
 func (r *resolver) requireVariables(chain, descriptor string) {
 	used := r.uses(chain)
 	provider, _, _ := strings.Cut(descriptor, ":")
-	used[strict.EntryPath("llm_providers", provider).Text] = true
+	used[entryPath("llm_providers", provider).Text] = true
 	for _, u := range r.report.Unset {
 		if used[u.Path.Entry] && r.served(u.Path) {
 			r.problems = append(r.problems, fmt.Sprintf("%s: variable %s is not set", u.Path.Text, u.Name))

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // Queue is what is left of a queue of our own: Temporal is the queue.
@@ -27,8 +26,6 @@ type Queue struct {
 
 // Calls is how many model and tool calls one worker runs at once; 0 = not said.
 func (q Queue) Calls() int { return value(q.WorkerCount) }
-
-func (q Queue) settings() settings { return settings{Timeout: q.SessionTimeout} }
 
 // ToolsAlone reports whether the workers of a queue run nothing but the tools of
 // the servers that name it.
@@ -65,7 +62,7 @@ func (c *Config) served(p path) bool {
 		return true
 	}
 	for name, server := range c.MCPServers {
-		if strict.EntryPath("mcp_servers", name).Text == p.Entry && server.TaskQueue != "" {
+		if entryPath("mcp_servers", name).Text == p.Entry && server.TaskQueue != "" {
 			return server.TaskQueue == c.taskQueue
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // Transport says how to reach an MCP server: complete, and what may be secret
@@ -18,7 +16,7 @@ func (c *Config) Transport(server string) (Transport, error) {
 		return Transport{}, fmt.Errorf("no MCP server named %q; there are: %s", server, list(c.MCPServers))
 	}
 	for _, u := range c.report.Unset {
-		if u.Path.Entry == strict.EntryPath("mcp_servers", server).Text {
+		if u.Path.Entry == entryPath("mcp_servers", server).Text {
 			return Transport{}, fmt.Errorf("MCP server %q: %s: variable %s is not set", server, u.Path.Text, u.Name)
 		}
 	}

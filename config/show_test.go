@@ -1,8 +1,11 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +107,80 @@ func withoutRemarks(r *rapid.T, c *Config) []string {
 	var all []string
 	for _, v := range values {
 		all = append(all, fmt.Sprintf("%s = %v", v.Path, v.Value))
+	}
+	return all
+}
+
+// Every key that may be written is shown, where it was written or where it counts.
+func TestShowForgetsNoKey(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(everyKey(reflect.TypeFor[Config]()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := strict.NewReport()
+	c := read([]strict.File{{Name: "a.yaml", Data: text}}, lookupIn(baseEnv), r)
+	if len(r.Findings) > 0 {
+		t.Fatal(r.Findings)
+	}
+	c.defineModels()
+	c.chainOf = map[string]string{"x": "x"}
+	r.Findings = nil // an agent has both a model and a role
+	shown, err := Explain(c, ShowOptions{Secrets: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range strict.Places(reflect.TypeFor[Config]()) {
+		for _, key := range place.Schema.Order {
+			name := place.Key(key)
+			at := strings.NewReplacer("<name>", "x", "<parameter>", "x", "[]", "[0]").Replace(name)
+			there := slices.ContainsFunc(shown, func(v Shown) bool { return strings.HasPrefix(v.Path+".", at+".") || strings.HasPrefix(v.Path, at+"[") })
+			if there == slices.ContainsFunc(shownElsewhere, func(re *regexp.Regexp) bool { return re.MatchString(name) }) {
+				t.Errorf("%s: shown is %t", name, there)
+			}
+		}
+	}
+}
+
+// shownElsewhere are keys that are shown at the agents that they are for, or on the stage.
+var shownElsewhere = []*regexp.Regexp{
+	regexp.MustCompile(`^agents\.<name>\.model_role$`),
+	regexp.MustCompile(`^agent_chains\.<name>\.(max_iterations|mcp_servers)$`),
+	regexp.MustCompile(`\.stages\[\]\.(max_iterations|mcp_servers|fallback_providers\b.*|temperature|max_tokens|mock|prompt_key)$`),
+	regexp.MustCompile(`\.agents\[\]\.(type|output_key|required_output_fields|output_schema|routing_rules\b.*|default_next|error_next|loop_target)$`),
+	regexp.MustCompile(`\.agents\[\]\.(requires|after|join|pre_process|post_process)$`),
+}
+
+// everyKey is a value with every key in it. All names are x.
+func everyKey(t reflect.Type) any {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return everyKey(t.Elem())
+	case reflect.Map:
+		return section{"x": everyKey(t.Elem())}
+	case reflect.Slice:
+		if t == strict.JSONType {
+			return "x"
+		}
+		return []any{everyKey(t.Elem())}
+	case reflect.Struct:
+	case reflect.String:
+		return "x"
+	case reflect.Bool:
+		return true
+	default:
+		return 2
+	}
+	all, schema := section{}, strict.SchemaOf(t)
+	for key, f := range schema.Fields {
+		value := everyKey(t.FieldByIndex(f.Index).Type)
+		if f.Open != nil {
+			key, value = f.Open.Before+"x"+f.Open.After, value.(section)["x"]
+		}
+		all[key] = value
+	}
+	if t == reflect.TypeFor[Agent]() {
+		all["type"] = "react" // which has tools, and a shell
 	}
 	return all
 }

@@ -201,23 +201,3 @@ func (a *StageAgent) validate(p path, v *validator) {
 		}
 	}
 }
-
-func (s *Stage) settings() settings {
-	return settings{
-		MaxIterations: s.MaxIterations, Servers: notEmpty(s.MCPServers), Fallbacks: s.FallbackProviders,
-		SuccessPolicy: s.SuccessPolicy, Temperature: s.Temperature, MaxTokens: s.MaxTokens,
-		Mock: s.Mock, PromptKey: s.PromptKey,
-	}
-}
-
-func (s *Synthesis) settings() settings {
-	return settings{Provider: s.LLMProvider, Backend: canonical(s.LLMBackend), Mock: s.Mock}
-}
-
-func (a *StageAgent) settings() settings {
-	return settings{
-		Provider: a.LLMProvider, Backend: canonical(a.LLMBackend), Fallbacks: a.FallbackProviders,
-		MaxIterations: a.MaxIterations, Servers: notEmpty(a.MCPServers), Timeouts: Timeouts{Agent: a.Timeout},
-		Temperature: a.Temperature, MaxTokens: a.MaxTokens, Mock: a.Mock, PromptKey: a.PromptKey,
-	}
-}

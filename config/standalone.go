@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // AgentPlan resolves an agent's definition as it is outside of any chain: what
@@ -22,7 +21,7 @@ func (c *Config) AgentPlan(name string) (plan.Agent, error) {
 // OwnAgents names the definitions that the user has written, sorted.
 func (c *Config) OwnAgents() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		if !c.report.BuiltIn(strict.EntryPath("agents", name)) {
+		if !c.report.BuiltIn(entryPath("agents", name)) {
 			names = append(names, name)
 		}
 	}
@@ -35,7 +34,7 @@ func (c *Config) standalone(name string) (work, error) {
 	if !ok {
 		return work{}, planError("no agent named %q; there are: %s", name, list(c.Agents))
 	}
-	w := work{at: strict.EntryPath("agents", name), name: name, definition: name, kind: def.row(), instruct: def.CustomInstructions}
+	w := work{at: entryPath("agents", name), name: name, definition: name, kind: def.row(), instruct: def.CustomInstructions}
 	w.inherited = inheritLevels(append(c.definitionLevels(name), typeLimits(w.kind))...)
 	return w, nil
 }
@@ -77,7 +76,7 @@ func (c *Config) Conversation(req plan.ConversationRequest) (p plan.Plan, err er
 // ToolPlan is the plan of nobody in particular, to use tools with: it has every
 // server, and of defaults what is about tools.
 func (c *Config) ToolPlan() plan.Agent {
-	s := inheritLevels(level{settings: c.Defaults.settings()}).settings
+	s := inheritLevels(levelOf(path{}, &c.Defaults, nil)).settings
 	p := plan.Agent{Shell: c.shell(s.Shell), Tools: s.ToolConfig.plan(), Timeouts: plan.Timeouts{Tool: s.Timeouts.Tool}}
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		p.Servers = append(p.Servers, c.server(name))

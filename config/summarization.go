@@ -95,9 +95,9 @@ func (v *view) summarization(p path, own Summarization) Summarization {
 	for key, level := range from {
 		switch level {
 		case 0:
-			v.from[p.Key(key).Text] = strict.Origin{Rule: "summarization"}
+			v.from[p.Key(key).Text] = origin{Rule: "summarization"}
 		case 1:
-			v.from[p.Key(key).Text] = strict.Origin{At: path{}.Key("defaults").Key("summarization").Key(key)}
+			v.from[p.Key(key).Text] = origin{At: path{}.Key("defaults").Key("summarization").Key(key)}
 		}
 	}
 	return all

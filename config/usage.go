@@ -4,36 +4,34 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // uses are the entries ("agents.LogAgent") that a chain needs, itself included.
 func (c *Config) uses(name string) map[string]bool {
-	used := map[string]bool{strict.EntryPath("agent_chains", name).Text: true}
+	used := map[string]bool{entryPath("agent_chains", name).Text: true}
 	for i := range c.AgentChains[name].Stages {
 		all, synthesis := c.stageWork(name, i)
 		if synthesis != nil {
 			all = append(all, *synthesis)
 		}
 		for _, w := range all {
-			used[strict.EntryPath("agents", w.definition).Text] = true
+			used[entryPath("agents", w.definition).Text] = true
 			for _, server := range w.Servers {
-				used[strict.EntryPath("mcp_servers", server).Text] = true
+				used[entryPath("mcp_servers", server).Text] = true
 				if provider := c.summaryProvider(server); provider != "" && w.kind.Pattern.Model() {
-					used[strict.EntryPath("llm_providers", provider).Text] = true
+					used[entryPath("llm_providers", provider).Text] = true
 				}
 			}
 			if !w.kind.Pattern.Model() {
 				continue
 			}
 			if w.PromptKey != "" {
-				used[strict.EntryPath("prompts", w.PromptKey).Text] = true
+				used[entryPath("prompts", w.PromptKey).Text] = true
 			}
 			for _, choice := range c.choices(w.settings) {
-				used[strict.EntryPath("llm_providers", choice.provider).Text] = true
+				used[entryPath("llm_providers", choice.provider).Text] = true
 				entry, _, _ := strings.Cut(choice.provider, ":") // of entry:model
-				used[strict.EntryPath("llm_providers", entry).Text] = true
+				used[entryPath("llm_providers", entry).Text] = true
 			}
 		}
 	}

@@ -36,7 +36,7 @@ func (c *Config) validate() {
 
 func each[T interface{ validate(path, *validator) }](entries map[string]T, section string, v *validator) {
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		entries[name].validate(strict.EntryPath(section, name), v)
+		entries[name].validate(entryPath(section, name), v)
 	}
 }
 
@@ -46,7 +46,7 @@ func (v *validator) alertTypes() {
 	v.chainOf = map[string]string{}
 	for _, ours := range []bool{false, true} {
 		for _, name := range slices.Sorted(maps.Keys(v.AgentChains)) {
-			p := strict.EntryPath("agent_chains", name)
+			p := entryPath("agent_chains", name)
 			if v.BuiltIn(p) != ours {
 				continue
 			}

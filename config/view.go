@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -16,13 +17,13 @@ type view struct {
 	Config
 	source *Config
 	// from says where values come from that were not written where they stand.
-	from map[string]strict.Origin
+	from map[string]origin
 }
 
 // view is one chain and all that it uses; without a name, everything that the
 // user wrote and what that uses.
 func (c *Config) view(chain string) *view {
-	v := &view{source: c, from: map[string]strict.Origin{}, Config: Config{
+	v := &view{source: c, from: map[string]origin{}, Config: Config{
 		AgentChains: map[string]*Chain{}, Agents: map[string]*Agent{},
 		MCPServers: map[string]*Server{}, LLMProviders: map[string]*Provider{}, Prompts: map[string]string{},
 	}}
@@ -33,7 +34,7 @@ func (c *Config) view(chain string) *view {
 		shown = c.report.Entries()
 	}
 	for name := range c.AgentChains {
-		if name == chain || chain == "" && shown[strict.EntryPath("agent_chains", name).Text] {
+		if name == chain || chain == "" && shown[entryPath("agent_chains", name).Text] {
 			maps.Copy(shown, c.uses(name))
 			v.named(name, shown)
 		}
@@ -47,62 +48,58 @@ func (c *Config) view(chain string) *view {
 func (v *view) named(chain string, shown map[string]bool) {
 	own := v.source.chainSettings(chain)
 	for _, choice := range v.source.choices(own.settings) {
-		shown[strict.EntryPath("llm_providers", choice.provider).Text] = true
+		shown[entryPath("llm_providers", choice.provider).Text] = true
 	}
 	for name, a := range v.source.Agents {
-		if shown[strict.EntryPath("agents", name).Text] {
+		if shown[entryPath("agents", name).Text] {
 			for _, server := range a.MCPServers {
-				shown[strict.EntryPath("mcp_servers", server).Text] = true
+				shown[entryPath("mcp_servers", server).Text] = true
 			}
 			model, _, _ := strings.Cut(a.model, ":")
-			shown[strict.EntryPath("llm_providers", model).Text] = true
+			shown[entryPath("llm_providers", model).Text] = true
 		}
 	}
 }
 
 func (v *view) addEntries(shown map[string]bool) {
 	for name := range v.source.AgentChains {
-		if p := strict.EntryPath("agent_chains", name); shown[p.Text] {
+		if p := entryPath("agent_chains", name); shown[p.Text] {
 			v.AgentChains[name] = v.chain(p, name)
 		}
 	}
 	for name, a := range v.source.Agents {
-		if p := strict.EntryPath("agents", name); shown[p.Text] {
+		if p := entryPath("agents", name); shown[p.Text] {
 			v.Agents[name] = v.agent(p, name, a)
 		}
 	}
 	for name, s := range v.source.MCPServers {
-		if p := strict.EntryPath("mcp_servers", name); shown[p.Text] {
+		if p := entryPath("mcp_servers", name); shown[p.Text] {
 			full := *s
 			full.Transport = s.Transport.complete()
 			v.completed(p.Key("transport"), s.Transport, full.Transport, "transport")
 			full.DataMasking = v.masking(p.Key("data_masking"), s.DataMasking)
 			full.Summarization = v.summarization(p.Key("summarization"), s.Summarization)
-			shown[strict.EntryPath("llm_providers", full.Summarization.LLMProvider).Text] = true
+			shown[entryPath("llm_providers", full.Summarization.LLMProvider).Text] = true
 			v.MCPServers[name] = &full
 		}
 	}
 	for name, text := range v.source.Prompts {
-		if shown[strict.EntryPath("prompts", name).Text] {
+		if shown[entryPath("prompts", name).Text] {
 			v.Prompts[name] = text
 		}
 	}
 	for name, pr := range v.source.LLMProviders {
-		if p := strict.EntryPath("llm_providers", name); shown[p.Text] && !pr.described {
+		if p := entryPath("llm_providers", name); shown[p.Text] && !pr.described {
 			v.LLMProviders[name] = v.provider(p, pr)
 		}
 	}
 }
 
-// inherit notes where the settings of the thing at p come from: keys are what
-// they are called there.
-func (v *view) inherit(p path, in inherited, keys map[string]string) {
+// inherit notes where the settings of the thing at p come from: names are what they are
+// called there.
+func (v *view) inherit(p path, in inherited, names map[string]string) {
 	for key := range in.from {
-		name := key
-		if own, ok := keys[key]; ok {
-			name = own
-		}
-		v.from[p.Dotted(name).Text] = in.origin(key)
+		v.from[p.Dotted(cmp.Or(names[key], key)).Text] = in.origin(key)
 	}
 }
 
@@ -111,7 +108,7 @@ func (v *view) completed(p path, before, after any, kind string) {
 	b, a := reflect.ValueOf(before), reflect.ValueOf(after)
 	for name, f := range strict.SchemaOf(b.Type()).Fields {
 		if b.FieldByIndex(f.Index).IsZero() && !a.FieldByIndex(f.Index).IsZero() {
-			v.from[p.Key(name).Text] = strict.Origin{Rule: kind}
+			v.from[p.Key(name).Text] = origin{Rule: kind}
 		}
 	}
 }
@@ -128,95 +125,97 @@ func (v *view) provider(p path, pr *Provider) *Provider {
 func (v *view) agent(p path, name string, a *Agent) *Agent {
 	s := inheritLevels(v.source.definitionLevels(name)...)
 	v.inherit(p, s, nil)
-	full := &Agent{
-		Type: a.row().Name, Description: a.Description, MCPServers: s.Servers, ToolIDs: a.ToolIDs, DefaultModel: a.model, CustomInstructions: a.CustomInstructions,
-		LLMBackend: s.Backend, MaxIterations: s.MaxIterations, OnLimit: s.OnLimit, Temperature: s.Temperature,
-		MaxTokens: s.MaxTokens, NativeTools: s.NativeTools, Compression: s.Compression, Timeouts: s.Timeouts,
-		HeartbeatInterval: a.HeartbeatInterval,
+	full := *a
+	s.writeTo(&full, nil)
+	full.Type, full.DefaultModel, full.ModelRole = a.row().Name, a.model, ""
+	if !a.row().Pattern.Tools() {
+		full.ToolConfig = ToolConfig{}
 	}
-	if a.row().Pattern.Tools() {
-		full.ToolConfig = s.ToolConfig
+	if !slices.Contains(a.row().Tools, agent.ToolShell) {
+		full.Shell = Shell{}
 	}
+	full.MemoryBlocks = nil
 	for i, b := range a.MemoryBlocks {
 		full.MemoryBlocks = append(full.MemoryBlocks, b.complete())
 		v.completed(p.Key("memory_blocks").Index(i), b, full.MemoryBlocks[i], "memory block")
 	}
-	if slices.Contains(a.row().Tools, agent.ToolShell) {
-		full.Shell = s.Shell
-	}
 	if a.Type == "" {
-		v.from[p.Key("type").Text] = strict.Origin{Rule: "agent"}
+		v.from[p.Key("type").Text] = origin{Rule: "agent"}
 	}
-	return full
+	return &full
 }
 
 func (v *view) chain(p path, name string) *Chain {
 	own, src := v.source.chainSettings(name), v.source.AgentChains[name]
 	v.inherit(p, own, nil)
-	out := &Chain{
-		Description: src.Description, LLMProvider: own.Provider, LLMBackend: own.Backend,
-		FallbackProviders: own.Fallbacks, Timeout: own.Timeout, Runbook: own.Runbook,
-		Bounds: v.source.bounds(name), Budgets: own.Budgets, Interrupts: v.source.interrupts(name),
-	}
+	out := *src
+	shown := own.settings
+	shown.MaxIterations, shown.Servers = nil, nil // they stand on the agents' entries
+	shown.writeTo(&out, nil)
+	out.Bounds, out.Interrupts, out.AlertTypes, out.Stages = v.source.bounds(name), v.source.interrupts(name), nil, nil
 	v.completed(p.Key("bounds"), src.Bounds, out.Bounds, "routed chain")
 	if src.Bounds.MaxLLMCalls == nil {
-		v.from[p.Key("bounds").Key("max_llm_calls").Text] = strict.Origin{Rule: "looping chain of single-shot agents"}
+		v.from[p.Key("bounds").Key("max_llm_calls").Text] = origin{Rule: "looping chain of single-shot agents"}
 	}
 	v.completed(p.Key("interrupts"), src.Interrupts, out.Interrupts, "asking chain")
 	for i, alertType := range src.AlertTypes {
 		if v.source.chainOf[alertType] == name {
-			v.from[p.Key("alert_types").Index(len(out.AlertTypes)).Text] = strict.Origin{At: p.Key("alert_types").Index(i)}
+			v.from[p.Key("alert_types").Index(len(out.AlertTypes)).Text] = origin{At: p.Key("alert_types").Index(i)}
 			out.AlertTypes = append(out.AlertTypes, alertType)
 		}
 	}
 	for i := range src.Stages {
 		out.Stages = append(out.Stages, v.stage(stagePath(name, i), name, i))
 	}
-	return out
+	return &out
 }
 
 func (v *view) stage(p path, chain string, i int) *Stage {
 	src := v.source.AgentChains[chain].Stages[i]
 	own := v.source.stageSettings(chain, i)
 	v.from[p.Key("success_policy").Text] = own.origin("success_policy")
-	out := &Stage{
-		Name: src.Name, Replicas: src.Replicas, SuccessPolicy: own.SuccessPolicy, Timeout: src.Timeout, Flow: v.flow(p, src),
-	}
+	out := *src
+	settings{SuccessPolicy: own.SuccessPolicy}.writeTo(&out, stageNames) // all else stands on the agents' entries
+	out.Flow, out.Agents = v.flow(p, src), nil
 	agents, synthesis := v.source.stageWork(chain, i)
-	for n := range src.Agents {
+	for n, a := range src.Agents {
 		w := agents[n]
-		v.inherit(w.at, w.inherited, map[string]string{"timeouts.agent": "timeout", "timeout": "-"})
-		entry := &StageAgent{
-			Name: w.definition, MaxIterations: w.MaxIterations, MCPServers: notEmpty(w.Servers), Timeout: w.Timeouts.Agent, Mock: w.Mock,
+		v.inherit(w.at, w.inherited, entryNames)
+		entry := *a
+		entry.Type, entry.Flow = "", Flow{} // the definition and the stage say them
+		shown := w.settings
+		shown.Servers = notEmpty(w.Servers)
+		if !w.kind.Pattern.Model() {
+			shown.Provider, shown.Backend, shown.Fallbacks, shown.Temperature, shown.MaxTokens, shown.PromptKey = "", "", nil, nil, nil, ""
 		}
-		if w.kind.Pattern.Model() {
-			entry.LLMProvider, entry.LLMBackend, entry.FallbackProviders = w.Provider, w.Backend, w.Fallbacks
-			entry.Temperature, entry.MaxTokens, entry.PromptKey = w.Temperature, w.MaxTokens, w.PromptKey
-		}
-		out.Agents = append(out.Agents, entry)
+		shown.writeTo(&entry, entryNames)
+		out.Agents = append(out.Agents, &entry)
 	}
-	if w := synthesis; w != nil {
-		v.inherit(w.at, w.inherited, nil)
-		if src.Synthesis.Agent == "" {
-			v.from[w.at.Key("agent").Text] = strict.Origin{Rule: "synthesis"}
-		}
-		out.Synthesis = Synthesis{Agent: w.definition, LLMBackend: w.Backend, LLMProvider: w.Provider, Mock: w.Mock}
+	if synthesis == nil {
+		out.Synthesis = Synthesis{}
+		return &out
 	}
-	return out
+	v.inherit(synthesis.at, synthesis.inherited, entryNames)
+	if src.Synthesis.Agent == "" {
+		v.from[synthesis.at.Key("agent").Text] = origin{Rule: "synthesis"}
+	}
+	out.Synthesis.Agent = synthesis.definition
+	synthesis.writeTo(&out.Synthesis, entryNames)
+	return &out
 }
 
 // flow is a stage's, wherever it is written.
 func (v *view) flow(p path, s *Stage) Flow {
 	flow, from := s.flow()
 	for key := range from {
-		v.from[p.Key(key).Text] = strict.Origin{At: s.flowPath(p, key)}
+		v.from[p.Key(key).Text] = origin{At: s.flowPath(p, key)}
 	}
 	return flow
 }
 
 // origin finds where the value at p comes from: noted for it, or for the whole
 // that it is part of.
-func (v *view) origin(p path) strict.Origin {
+func (v *view) origin(p path) origin {
 	for text := p.Text; text != ""; text = strict.Parent(text) {
 		if from, ok := v.from[text]; ok {
 			if from.Rule == "" {
@@ -225,5 +224,5 @@ func (v *view) origin(p path) strict.Origin {
 			return from
 		}
 	}
-	return strict.Origin{At: p}
+	return origin{At: p}
 }

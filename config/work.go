@@ -3,7 +3,6 @@ package config
 import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // work is one agent of a stage with everything that it inherits.
@@ -19,9 +18,9 @@ type work struct {
 // chainLevels are what a chain inherits, and its own settings.
 func (c *Config) chainLevels(name string) []level {
 	return []level{
-		{at: path{}.Key("queue"), settings: c.Queue.settings(), keys: map[string]string{"timeout": "session_timeout"}},
-		{at: path{}.Key("defaults"), settings: c.Defaults.settings()},
-		{at: strict.EntryPath("agent_chains", name), settings: c.AgentChains[name].settings()},
+		levelOf(path{}.Key("queue"), &c.Queue, queueNames),
+		levelOf(path{}.Key("defaults"), &c.Defaults, nil),
+		levelOf(entryPath("agent_chains", name), c.AgentChains[name], nil),
 	}
 }
 
@@ -42,29 +41,26 @@ func (c *Config) stageSettings(chain string, i int) inherited {
 }
 
 func (c *Config) stageLevel(chain string, i int) level {
-	return level{at: stagePath(chain, i), settings: c.AgentChains[chain].Stages[i].settings()}
+	return levelOf(stagePath(chain, i), c.AgentChains[chain].Stages[i], stageNames)
 }
 
 func stagePath(chain string, i int) path {
-	return strict.EntryPath("agent_chains", chain).Key("stages").Index(i)
+	return entryPath("agent_chains", chain).Key("stages").Index(i)
 }
 
 // stageWork is the work of a stage: of its agents, in order, and of joining
 // what they did; nil if there is nothing to join.
 func (c *Config) stageWork(chain string, i int) (agents []work, synthesis *work) {
 	stage, at := c.AgentChains[chain].Stages[i], stagePath(chain, i)
-	own := func(p path, s settings) level {
-		return level{at: p, settings: s, keys: map[string]string{"timeouts.agent": "timeout"}}
-	}
 	names := stage.names()
 	for n, a := range stage.executions() {
 		p := at.Key("agents").Index(min(n, len(stage.Agents)-1)) // replicas share one entry
-		w := c.work(names[n], a.Name, chain, c.stageLevel(chain, i), own(p, a.settings()))
+		w := c.work(names[n], a.Name, chain, c.stageLevel(chain, i), levelOf(p, a, entryNames))
 		agents = append(agents, w)
 	}
 	if len(agents) > 1 { // the stage's settings are for the agents that investigate
 		name, p := stage.Synthesis.agent(), at.Key("synthesis")
-		w := c.work(name, name, chain, own(p, stage.Synthesis.settings()))
+		w := c.work(name, name, chain, levelOf(p, &stage.Synthesis, entryNames))
 		synthesis = &w
 	}
 	return agents, synthesis
@@ -98,12 +94,13 @@ func (c *Config) work(name, definition, chain string, above ...level) work {
 func (c *Config) definitionLevels(name string) []level {
 	kind := c.kind(name)
 	levels := []level{
-		{at: path{}.Key("defaults"), settings: c.Defaults.settings()},
+		levelOf(path{}.Key("defaults"), &c.Defaults, nil),
 		{settings: typeSettings(kind), rule: kind.Name},
 	}
 	if def, ok := c.Agents[name]; ok {
-		keys := map[string]string{"llm_provider": "default_model"}
-		levels = append(levels, level{at: strict.EntryPath("agents", name), settings: def.settings(), keys: keys})
+		own := levelOf(entryPath("agents", name), def, agentNames)
+		own.settings.Provider = def.model // or that of its role
+		levels = append(levels, own)
 	}
 	return levels
 }

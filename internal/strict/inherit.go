@@ -1,6 +1,13 @@
 package strict
 
-import "reflect"
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
 
 // Inherit lays levels over each other, lowest first: of every field, the last
 // one that is set wins, and of every mapping the last one that has the name. It
@@ -39,4 +46,31 @@ func overlayEntries(dst, src reflect.Value, at Path, won func(key Path)) {
 		dst.SetMapIndex(reflect.ValueOf(name), entry)
 		won(at.Key(name))
 	}
+}
+
+// Shared are the values that two structs have under the same key, in pairs. names are
+// what keys of a, which may be dotted, are called in b; "-" = b has something else there.
+func Shared(a, b any, names map[string]string) iter.Seq2[reflect.Value, reflect.Value] {
+	one, other := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+	return func(yield func(a, b reflect.Value) bool) {
+		for _, key := range slices.AppendSeq(slices.Clone(SchemaOf(one.Type()).Order), maps.Keys(names)) {
+			own, ok := valueAt(one, key)
+			its, also := valueAt(other, cmp.Or(names[key], key))
+			if ok && also && !yield(own, its) {
+				return
+			}
+		}
+	}
+}
+
+// valueAt is the value of a struct under a dotted key.
+func valueAt(v reflect.Value, dotted string) (reflect.Value, bool) {
+	for key := range strings.SplitSeq(dotted, ".") {
+		f, ok := SchemaOf(v.Type()).Fields[key]
+		if !ok {
+			return v, false
+		}
+		v = v.FieldByIndex(f.Index)
+	}
+	return v, true
 }

@@ -25,9 +25,6 @@ func plainKey(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, odd)
 }
 
-// EntryPath is the path of a named entry of a section.
-func EntryPath(section, name string) Path { return Path{}.Key(section).Key(name) }
-
 // Key is the path of a mapping's value.
 func (p Path) Key(name string) Path {
 	c := p.child(p.suffix(name))

@@ -76,6 +76,7 @@ func JSON(text string) string {
 		return Text(text)
 	}
 	var out strings.Builder
+	text = strings.ReplaceAll(text, "\r", " ") // it can only stand between strings, and moves the cursor
 	for {
 		begin := strings.IndexByte(text, '"')
 		if begin < 0 {

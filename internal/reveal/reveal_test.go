@@ -48,6 +48,7 @@ func TestJSON(t *testing.T) {
 		`{"п": 1}`:        `{"\u043f": 1}`,
 		"not JSON \u200b": `not JSON \u200b`,
 		`"C:\\\\"`:        `"C:\\\\"`,
+		"[1,\r2]":         "[1, 2]",
 	} {
 		if got := reveal.JSON(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// The corpus is recorded from real runs: go test ./test/e2e -run 'Shapes|Continue|Critique|OutageOf' -record,
+// The corpus is recorded from real runs: go test ./test/e2e -run 'Shapes|Continue|Critique|OutageOf' -long -record,
 // and go test . -run Code -record. It was recorded anew on 2026-11-22, before the first release: older
 // histories are void.
 const corpus = "testdata/histories"

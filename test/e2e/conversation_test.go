@@ -318,7 +318,8 @@ func (w *world) sendUpdate(thread, id, text string) (stop func()) {
 }
 
 // A conversation that outgrows a history goes on in a new one, and nothing is lost.
-func TestConversationContinuesAsNew(t *testing.T) {
+func TestLongConversationContinuesAsNew(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w, _ := newTalks(t)
 	w.dev()

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// Temporal's own CLI starts an investigation and reads its result by the codec
-// endpoint; without it, it is shown nothing.
-func TestStockCLIByCodec(t *testing.T) {
+// By the codec endpoint, Temporal's own CLI starts an investigation and reads its
+// result, and Temporal's own UI shows both; without it, they show nothing.
+func TestCodecEndpoint(t *testing.T) {
 	cli := buildCLI(t)
 	t.Parallel()
 	plain, _ := newLab(t, nil)
 	w := plain.with("INQUEST_ENCRYPTION_KEYS=k1:b2xkIG9sZCBvbGQgb2xkIG9sZCBvbGQgb2xkIG9sZCE=", "INQUEST_CODEC_TOKEN=sesame")
 	w.dev()
-	codec := w.start("codec endpoint ", "starter", "codec", "--listen", "127.0.0.1:0")
+	codec := w.start("codec endpoint ", "starter", "codec", "--listen", "127.0.0.1:0", "--ui-origin", "http://"+w.ui)
 	_, address, _ := strings.Cut(strings.TrimSpace(codec.log.String()), "codec endpoint ")
 	temporal := func(by []string, args ...string) string {
 		out, errs, code := plain.program(cli, "", append(append(args, "--address", w.address), by...)...)
@@ -43,6 +43,16 @@ func TestStockCLIByCodec(t *testing.T) {
 	if out := w.must("show", "one"); !strings.Contains(out, "the report of gamma") {
 		t.Errorf("starter shows\n%s", out)
 	}
+
+	b := newBrowser(t, "http://"+w.ui+"/namespaces/default/workflows")
+	b.open("one", "Timeline")
+	b.shows("COMPLETED", "binary/encrypted")
+	b.click(`[data-testid^=data-encoder-status]`, "")
+	b.write(`#data-encoder-endpoint-input`, address+"/sesame")
+	b.click(`button:enabled`, "Apply")
+	b.open("one", "Timeline")
+	b.shows("COMPLETED", "persimmon", "the report of gamma")
+	b.shot("decrypted")
 }
 
 // says finds a word as it is, or within base64, where it may begin at any of three places.

@@ -33,7 +33,11 @@ var bin string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
+// testsAtOnce is how many tests run at once, unless -parallel says: most of them wait.
+const testsAtOnce = "8"
+
 func run(m *testing.M) int {
+	_ = flag.Set("test.parallel", testsAtOnce) // before the flags are parsed; it is a number
 	dir, err := os.MkdirTemp("", "inquest-e2e")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -41,7 +45,8 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	bin = dir
-	build := exec.Command("go", "build", "-o", dir, "./dev", "./worker", "./starter", "./internal/tool/tooltest/cmd/toolserver")
+	// Without debugging information, and without Temporal's SDK reading the program to the end at each start.
+	build := exec.Command("go", "build", "-ldflags", "-s -w -X go.temporal.io/sdk/internal.binaryChecksum=e2e", "-o", dir, "./dev", "./worker", "./starter", "./internal/tool/tooltest/cmd/toolserver")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)

@@ -54,8 +54,18 @@ func (s *stalled) completed() {
 // streams that run meanwhile are kept, and nothing is paid twice.
 func TestStallOfTemporal(t *testing.T) {
 	t.Parallel()
+	stallFor(t, 10*time.Second)
+}
+
+func TestLongShortStallsOfTemporal(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	stallFor(t, time.Second, 5*time.Second)
+}
+
+func stallFor(t *testing.T, stalls ...time.Duration) {
 	want, requests := baseline(t)
-	for _, stall := range []time.Duration{time.Second, 5 * time.Second, 10 * time.Second} {
+	for _, stall := range stalls {
 		for _, at := range []string{"in a call", "in a stream"} {
 			t.Run(at+" for "+stall.String(), func(t *testing.T) {
 				t.Parallel()

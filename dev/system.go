@@ -12,6 +12,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/devserver"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/scripted"
+	"github.com/inquest-dev/inquest/internal/sample/actor"
 )
 
 // system is the running whole.
@@ -24,6 +27,12 @@ type system struct {
 // drain is short, unless the configuration says otherwise: what does not finish
 // goes on after the restart.
 const drain = 3 * time.Second
+
+// sampleScript is the model of the sample chain, which speaks so that a person can follow.
+const (
+	sampleScript = "sample"
+	samplePace   = 12 * time.Millisecond
+)
 
 func start(cmd *cobra.Command, f flags) (*system, error) {
 	logger, err := command.Logger(cmd.ErrOrStderr(), f.logLevel)
@@ -48,6 +57,7 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 		Temporal: client.Options{HostPort: sys.server.Address(), Namespace: devserver.Namespace},
 		Data:     data, Config: f.config, DefaultStore: sys.storePath, AdoptStore: f.adoptStore, Reconcile: f.reconcile, DefaultDrain: drain,
 		Keeper: app.Keeper(), Logger: logger,
+		Scripts: map[string]llm.Client{sampleScript: scripted.New(sampleScript, actor.Model, scripted.Options{Pace: samplePace})},
 	})
 	if err != nil {
 		return nil, errors.Join(err, sys.stop())

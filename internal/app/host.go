@@ -17,6 +17,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -55,6 +56,8 @@ type HostOptions struct {
 	Reconcile time.Duration
 	// Keeper: see WorkerOptions.
 	Keeper []string
+	// Scripts are the models of providers of the type scripted, by the names of their models.
+	Scripts map[string]llm.Client
 	// Embedding: the host is a part of another program; nil = it is one of ours.
 	Embedding *Embedding
 	Logger    *slog.Logger
@@ -144,7 +147,7 @@ func (h *Host) Start(ctx context.Context) (err error) {
 		Client: h.Client, Namespace: h.opts.Temporal.Namespace,
 		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0,
 		Config: h.Config, Store: h.Store, Keys: h.keys, Tools: code.Tools, Keeper: h.opts.Keeper,
-		Hooks: code.Hooks, Mocks: code.Mocks,
+		Hooks: code.Hooks, Mocks: code.Mocks, Scripts: h.opts.Scripts,
 		MaxCalls: cmp.Or(h.opts.MaxCalls, h.Config.Current().Queue.Calls()), Drain: h.Drain(),
 		DeploymentVersion: h.opts.DeploymentVersion, Reconcile: h.opts.Reconcile, Logger: h.opts.Logger,
 	})

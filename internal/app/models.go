@@ -11,15 +11,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/gemini"
 	"github.com/inquest-dev/inquest/internal/llm/geminilegacy"
 	"github.com/inquest-dev/inquest/internal/llm/openai"
-	"github.com/inquest-dev/inquest/internal/llm/scripted"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/sample"
 )
 
 // models makes the clients of providers and keeps them, with their connections.
 type models struct {
-	env    config.Env
-	logger *slog.Logger
+	env     config.Env
+	scripts map[string]llm.Client
+	logger  *slog.Logger
 
 	mu      sync.Mutex
 	clients map[clientKey]llm.Client
@@ -30,8 +29,8 @@ type clientKey struct {
 	idle     time.Duration
 }
 
-func newModels(env config.Env, logger *slog.Logger) *models {
-	return &models{env: env, logger: logger, clients: map[clientKey]llm.Client{}}
+func newModels(opts WorkerOptions) *models {
+	return &models{env: opts.Config.LookupEnv, scripts: opts.Scripts, logger: opts.Logger, clients: map[clientKey]llm.Client{}}
 }
 
 // Client returns the client of a provider, which is the same one for every
@@ -51,9 +50,6 @@ func (m *models) Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, er
 	return client, nil
 }
 
-// samplePace is how fast the scripted model speaks: so that a person can follow.
-const samplePace = 12 * time.Millisecond
-
 func (m *models) build(p plan.Provider, idle time.Duration) (llm.Client, error) {
 	opts := llm.Options{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger}
 	switch p.Type {
@@ -68,10 +64,10 @@ func (m *models) build(p plan.Provider, idle time.Duration) (llm.Client, error) 
 		}
 		return gemini.New(opts)
 	case config.ProviderScripted:
-		if p.Model != "sample" {
-			return nil, fmt.Errorf("provider %s: no script named %q; there is: sample", p.Name, p.Model)
+		if client, ok := m.scripts[p.Model]; ok {
+			return client, nil
 		}
-		return scripted.New(p.Model, sample.Model, scripted.Options{Pace: samplePace}), nil
+		return nil, fmt.Errorf("provider %s: this program has no script named %q; dev has one: sample", p.Name, p.Model)
 	}
 	return nil, fmt.Errorf("provider %s: type %q is not supported by this worker", p.Name, p.Type)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/hook"
+	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -45,6 +46,8 @@ type WorkerOptions struct {
 	// Hooks and Mocks are written in Go, too, and named by stages and their agents.
 	Hooks map[string]hook.Func
 	Mocks map[string]hook.Mock
+	// Scripts: see HostOptions.
+	Scripts map[string]llm.Client
 	// MaxCalls is how many model and tool calls run at once; 0 = 1000.
 	MaxCalls int
 	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
@@ -146,7 +149,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Requests: requests{opts.Client, data}, Runs: runs{opts.Client, data}, Planner: opts.Config,
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
-		Models: newModels(opts.Config.LookupEnv, opts.Logger), Servers: opts.Servers,
+		Models: newModels(opts), Servers: opts.Servers,
 		Builtins: builtins{results: opts.Store, code: opts.Tools, keeper: opts.Keeper},
 		Hooks:    opts.Hooks, Mocks: opts.Mocks,
 		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),

@@ -47,6 +47,8 @@ var importRules = []importRule{
 	{in: []string{".", "worker/...", "starter/...", "examples/..."}, never: append([]string{"internal/devserver/..."}, server...), deep: true,
 		why: "only dev carries the Temporal server"},
 
+	{in: []string{".", "worker/...", "starter/...", "examples/..."}, never: []string{"internal/sample/actor", "internal/llm/scripted"}, deep: true,
+		why: "only dev has a model that is none"},
 	{in: all, except: []string{"internal/devserver/..."}, never: server,
 		why: "one package imports the Temporal server"},
 	{in: all, never: []string{"go.temporal.io/sdk/..."},

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
 // maxFile bounds the files that tools read, in bytes.
@@ -62,7 +64,7 @@ func (in incident) read(file string) (string, error) {
 func (in incident) services() ([]string, error) { return in.names("logs", ".log") }
 
 // log reads one service's log.
-func (in incident) log(service string) ([]logLine, error) {
+func (in incident) log(service string) ([]logline.Line, error) {
 	file, err := in.pick("service", "logs", service, ".log")
 	if err != nil {
 		return nil, err
@@ -71,7 +73,7 @@ func (in incident) log(service string) ([]logLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseLog(service, text), nil
+	return logline.Parse(service, text), nil
 }
 
 // span is a range of time, both ends included; a zero end is open.

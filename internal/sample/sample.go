@@ -1,6 +1,6 @@
 // Package sample lets people see Inquest at work without a cluster, a key or a
-// network: an incident as files, an MCP server that really reads them, and a
-// scripted model that reacts to what the tools return.
+// network: an incident as files, and an MCP server that really reads them. Package actor has
+// the scripted model.
 package sample
 
 import (

@@ -23,13 +23,15 @@ func ServeMCP(ctx context.Context, dir string) error {
 		return fmt.Errorf("open incident: %w", err)
 	}
 	defer func() { _ = root.Close() }()
-	if err := newServer(incident{root}).Run(ctx, &mcp.StdioTransport{}); err != nil && ctx.Err() == nil {
+	if err := NewServer(root).Run(ctx, &mcp.StdioTransport{}); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("serve incident over MCP: %w", err)
 	}
 	return nil
 }
 
-func newServer(in incident) *mcp.Server {
+// NewServer is the server of the incident in a folder.
+func NewServer(root *os.Root) *mcp.Server {
+	in := incident{root}
 	s := mcp.NewServer(&mcp.Implementation{Name: ServerName, Version: "1"}, &mcp.ServerOptions{Instructions: instructions})
 	add(s, "list_services", "List the services that have logs, with the number of lines by level and the time range.", in.listServices)
 	add(s, "query_logs", "Search the logs of one service or of all, oldest first. The first line of the result counts all matching lines by service; each line after it is a log line as written, after its [service].", in.queryLogs)

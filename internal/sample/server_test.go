@@ -166,3 +166,27 @@ func small(t *testing.T) string {
 	}
 	return filepath.Join(base, "in")
 }
+
+// connect starts a server on dir in this process.
+func connect(t *testing.T, dir string) *mcp.ClientSession {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, there := mcp.NewInMemoryTransports()
+	server, err := NewServer(root).Connect(t.Context(), there, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = session.Close()
+		_ = server.Wait()
+		_ = root.Close()
+	})
+	return session
+}

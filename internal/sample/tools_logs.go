@@ -5,7 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
 type logQuery struct {
@@ -34,13 +35,13 @@ func (in incident) listServices(none) (string, error) {
 	return out.String(), nil
 }
 
-func byLevel(lines []logLine) string {
+func byLevel(lines []logline.Line) string {
 	n := map[string]int{}
 	for _, l := range lines {
-		n[l.level]++
+		n[l.Level]++
 	}
 	var out []string
-	for _, level := range levels {
+	for _, level := range logline.Levels {
 		if n[level] > 0 {
 			out = append(out, fmt.Sprintf("%s %d", level, n[level]))
 		}
@@ -48,14 +49,12 @@ func byLevel(lines []logLine) string {
 	return strings.Join(out, ", ")
 }
 
-func during(lines []logLine) string {
+func during(lines []logline.Line) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s to %s", stamp(lines[0].at), stamp(lines[len(lines)-1].at))
+	return fmt.Sprintf(", %s to %s", logline.Stamp(lines[0].At), logline.Stamp(lines[len(lines)-1].At))
 }
-
-func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
 func (in incident) queryLogs(q logQuery) (string, error) {
 	limit, err := count(q.Limit, 50, 200)
@@ -66,24 +65,24 @@ func (in incident) queryLogs(q logQuery) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	slices.SortStableFunc(matching, func(a, b logLine) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(matching, func(a, b logline.Line) int { return a.At.Compare(b.At) })
 	shown := matching[:min(limit, len(matching))]
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d lines match%s. Shown: %d, oldest first.\n", len(matching), byService(matching), len(shown))
 	for _, l := range shown {
-		fmt.Fprintf(&out, "[%s] %s\n", l.service, l.raw)
+		fmt.Fprintf(&out, "[%s] %s\n", l.Service, l.Raw)
 	}
 	return out.String(), nil
 }
 
 // match returns the lines that a query asks for, unordered.
-func (in incident) match(q logQuery) ([]logLine, error) {
+func (in incident) match(q logQuery) ([]logline.Line, error) {
 	when, err := parseSpan("since", q.Since, "until", q.Until)
 	if err != nil {
 		return nil, err
 	}
-	if q.Level != "" && rank(q.Level) < 0 {
-		return nil, fmt.Errorf("unknown level %q; there are: %s", q.Level, strings.Join(levels[:], ", "))
+	if q.Level != "" && logline.Rank(q.Level) < 0 {
+		return nil, fmt.Errorf("unknown level %q; there are: %s", q.Level, strings.Join(logline.Levels[:], ", "))
 	}
 	services := []string{q.Service}
 	if q.Service == "" {
@@ -92,14 +91,14 @@ func (in incident) match(q logQuery) ([]logLine, error) {
 		}
 	}
 	text := strings.ToLower(q.Contains)
-	var out []logLine
+	var out []logline.Line
 	for _, service := range services {
 		lines, err := in.log(service)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range lines {
-			if when.has(l.at) && rank(l.level) >= rank(q.Level) && strings.Contains(strings.ToLower(l.raw), text) {
+			if when.has(l.At) && logline.Rank(l.Level) >= logline.Rank(q.Level) && strings.Contains(strings.ToLower(l.Raw), text) {
 				out = append(out, l)
 			}
 		}
@@ -107,10 +106,10 @@ func (in incident) match(q logQuery) ([]logLine, error) {
 	return out, nil
 }
 
-func byService(lines []logLine) string {
+func byService(lines []logline.Line) string {
 	n := map[string]int{}
 	for _, l := range lines {
-		n[l.service]++
+		n[l.Service]++
 	}
 	var out []string
 	for _, service := range slices.Sorted(maps.Keys(n)) {

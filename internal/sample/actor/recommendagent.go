@@ -1,10 +1,12 @@
-package sample
+package actor
 
 import (
 	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
 // recommendAgent checks once more that the cause still holds, and writes the report.
@@ -134,7 +136,7 @@ func (a recommendAgent) howSure() string {
 func (a recommendAgent) gather(heading string) []string {
 	var out []string
 	seen := map[string]bool{}
-	for _, result := range blocks(a.task, "result") {
+	for _, result := range prompt.Blocks(a.task, "result") {
 		for _, item := range bullets(result, heading) {
 			if !seen[item] {
 				seen[item] = true

@@ -1,10 +1,12 @@
-package sample
+package actor
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
 // logAgent looks for the service in whose logs the trouble begins.
@@ -43,7 +45,7 @@ func (a logAgent) wants() []ask {
 		asks = append(asks,
 			ask{"query_logs", map[string]any{"service": a.suspect, "contains": "starting", "limit": 20}},
 			ask{"query_logs", map[string]any{"service": a.suspect, "contains": "pool ready", "limit": 20}},
-			ask{"list_events", map[string]any{"name": a.suspect, "since": stamp(a.onset.Add(-15 * time.Minute)), "until": stamp(a.onset.Add(time.Minute))}})
+			ask{"list_events", map[string]any{"name": a.suspect, "since": logline.Stamp(a.onset.Add(-15 * time.Minute)), "until": logline.Stamp(a.onset.Add(time.Minute))}})
 	}
 	return asks
 }
@@ -81,7 +83,7 @@ func (a logAgent) thought() string {
 			a.ranking(), strings.Join(a.path, " → "))
 	}
 	return fmt.Sprintf("%s reports %q from %s on and names no service that it depends on: the trail ends there. What changed in it before that?",
-		a.suspect, a.msg, stamp(a.onset))
+		a.suspect, a.msg, logline.Stamp(a.onset))
 }
 
 func (a logAgent) ranking() string {
@@ -98,9 +100,9 @@ func (a logAgent) conclude() report {
 			facts: []labelled{{confidenceFact, "low"}}}
 	}
 	return report{
-		opening: fmt.Sprintf("## Logs\n\nThe errors lead along %s and begin in %s: %q, from %s on.", strings.Join(a.path, " → "), a.suspect, a.msg, stamp(a.onset)),
+		opening: fmt.Sprintf("## Logs\n\nThe errors lead along %s and begin in %s: %q, from %s on.", strings.Join(a.path, " → "), a.suspect, a.msg, logline.Stamp(a.onset)),
 		facts: []labelled{
-			{suspectFact, a.suspect}, {onsetFact, stamp(a.onset)}, {symptomFact, a.msg}, {confidenceFact, a.confidence()},
+			{suspectFact, a.suspect}, {onsetFact, logline.Stamp(a.onset)}, {symptomFact, a.msg}, {confidenceFact, a.confidence()},
 		},
 		evidence: a.evidence(),
 		other:    a.other(),

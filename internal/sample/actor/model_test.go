@@ -1,4 +1,4 @@
-package sample
+package actor
 
 import (
 	"maps"
@@ -11,6 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/sample"
 )
 
 // edit replaces text in files of the incident, and in their names.
@@ -228,4 +229,26 @@ func TestStranger(t *testing.T) {
 			t.Errorf("%q: %+v", system, res)
 		}
 	}
+}
+
+func TestTheAlertIsRead(t *testing.T) {
+	t.Parallel()
+	task, err := prompt.Task("investigation", prompt.Data{Request: string(sample.Alert())})
+	if err != nil || alertService(task) != "checkout" {
+		t.Errorf("service %q, %v", alertService(task), err)
+	}
+}
+
+// FuzzModel feeds arbitrary results to every agent: none may panic or fail to answer.
+func FuzzModel(f *testing.F) {
+	for _, text := range []string{
+		"", "4 lines match: a 4.\n[a] " + `{"ts":"2026-01-01T10:01:00Z","level":"error","msg":"two"}`, "time,a\n2026-01-01T10:00:00Z,1", "1 metrics:\np99: a; 1 points", "apiVersion: v1\n  replicas: 99999999999999999999", "time",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, name := range []string{"LogAgent", "MetricsAgent", "SynthesisAgent", "AnalysisAgent", "RecommendAgent"} {
+			answerAll(t, name, text)
+		}
+	})
 }

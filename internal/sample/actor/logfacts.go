@@ -1,4 +1,4 @@
-package sample
+package actor
 
 import (
 	"cmp"
@@ -8,11 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
 // logFacts is what query_logs has shown so far.
 type logFacts struct {
-	lines  []logLine      // each once, oldest first
+	lines  []logline.Line // each once, oldest first
 	errors map[string]int // matching error lines by service, also those not shown
 }
 
@@ -33,7 +36,7 @@ func readLogs(s scene) logFacts {
 			}
 		}
 	}
-	slices.SortStableFunc(f.lines, func(a, b logLine) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(f.lines, func(a, b logline.Line) int { return a.At.Compare(b.At) })
 	return f
 }
 
@@ -54,17 +57,17 @@ func (f *logFacts) addLine(text string) {
 	if !ok {
 		return
 	}
-	if line, ok := parseLine(raw); ok {
-		line.service = service
+	if line, ok := logline.ParseLine(raw); ok {
+		line.Service = service
 		f.lines = append(f.lines, line)
 	}
 }
 
 // of returns a service's lines of at least a level.
-func (f logFacts) of(service, level string) []logLine {
-	var out []logLine
+func (f logFacts) of(service, level string) []logline.Line {
+	var out []logline.Line
 	for _, l := range f.lines {
-		if l.service == service && rank(l.level) >= rank(level) {
+		if l.Service == service && logline.Rank(l.Level) >= logline.Rank(level) {
 			out = append(out, l)
 		}
 	}
@@ -72,11 +75,11 @@ func (f logFacts) of(service, level string) []logLine {
 }
 
 // tally counts what the lines say in the first of the fields that they have.
-func tally(lines []logLine, fields ...string) map[string]int {
+func tally(lines []logline.Line, fields ...string) map[string]int {
 	n := map[string]int{}
 	for _, l := range lines {
 		for _, field := range fields {
-			if value := l.fields[field]; value != "" {
+			if value := l.Fields[field]; value != "" {
 				n[value]++
 				break
 			}
@@ -108,8 +111,8 @@ func (f logFacts) symptom(service string) (msg string, since time.Time) {
 	errs := f.of(service, "error")
 	msg, _ = most(tally(errs, "msg"))
 	for _, l := range errs {
-		if l.msg == msg {
-			return msg, l.at
+		if l.Msg == msg {
+			return msg, l.At
 		}
 	}
 	return "", time.Time{}
@@ -123,7 +126,7 @@ func alertService(task string) string {
 			Service string `json:"service"`
 		} `json:"labels"`
 	}
-	for _, text := range blocks(task, "alert") {
+	for _, text := range prompt.Blocks(task, "alert") {
 		if json.Unmarshal([]byte(text), &alert) == nil {
 			return cmp.Or(alert.Service, alert.Labels.Service)
 		}

@@ -1,4 +1,4 @@
-package sample
+package actor
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/sample"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -30,10 +31,10 @@ type lab struct {
 func newLab(t *testing.T, change func(dir string)) lab {
 	t.Helper()
 	base := t.TempDir()
-	if err := Extract(base); err != nil {
+	if err := sample.Extract(base); err != nil {
 		t.Fatal(err)
 	}
-	l := lab{dir: filepath.Join(base, Folder)}
+	l := lab{dir: filepath.Join(base, sample.Folder)}
 	if change != nil {
 		change(l.dir)
 	}
@@ -56,7 +57,7 @@ func connect(t *testing.T, dir string) *mcp.ClientSession {
 		t.Fatal(err)
 	}
 	here, there := mcp.NewInMemoryTransports()
-	server, err := newServer(incident{root}).Connect(t.Context(), there, nil)
+	server, err := sample.NewServer(root).Connect(t.Context(), there, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func (l lab) chain(t *testing.T, between func()) chain {
 	t.Helper()
 	var c chain
 	data := func(name, stage string) prompt.Data {
-		return prompt.Data{Agent: name, Chain: "sample", Stage: stage, Request: string(Alert())}
+		return prompt.Data{Agent: name, Chain: "sample", Stage: stage, Request: string(sample.Alert())}
 	}
 	c.logs = l.play(t, "investigation", data("LogAgent", "collect"), l.tools)
 	c.metrics = l.play(t, "investigation", data("MetricsAgent", "collect"), l.tools)

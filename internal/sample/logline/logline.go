@@ -1,4 +1,5 @@
-package sample
+// Package logline reads lines of logs, as the incident's server and the actor that plays on it do.
+package logline
 
 import (
 	"bytes"
@@ -10,58 +11,58 @@ import (
 	"time"
 )
 
-// logLine is one line of a log. Lines that are neither JSON nor logfmt belong to
+// Line is one line of a log. Lines that are neither JSON nor logfmt belong to
 // the line before them and have its time and level.
-type logLine struct {
-	service, level, msg string
-	at                  time.Time
-	fields              map[string]string
-	raw                 string
+type Line struct {
+	Service, Level, Msg string
+	At                  time.Time
+	Fields              map[string]string
+	Raw                 string
 }
 
-// levels are in rising order.
-var levels = [...]string{"debug", "info", "warn", "error", "fatal"}
+// Levels are in rising order.
+var Levels = [...]string{"debug", "info", "warn", "error", "fatal"}
 
-// rank orders levels; an unknown one is -1.
-func rank(level string) int {
+// Rank orders Levels; an unknown one is -1.
+func Rank(level string) int {
 	level = strings.ToLower(level)
 	if level == "warning" {
 		level = "warn"
 	}
-	return slices.Index(levels[:], level)
+	return slices.Index(Levels[:], level)
 }
 
-// parseLog reads a whole log, in the order of its lines.
-func parseLog(service, text string) []logLine {
-	var out []logLine
+// Parse reads a whole log, in the order of its lines.
+func Parse(service, text string) []Line {
+	var out []Line
 	for raw := range strings.Lines(text) {
 		raw = strings.TrimRight(raw, "\r\n")
 		if raw == "" {
 			continue
 		}
-		line, ok := parseLine(raw)
+		line, ok := ParseLine(raw)
 		if !ok && len(out) > 0 {
 			before := out[len(out)-1]
-			line.at, line.level = before.at, before.level
+			line.At, line.Level = before.At, before.Level
 		}
-		line.service = service
+		line.Service = service
 		out = append(out, line)
 	}
 	return out
 }
 
-// parseLine reads a JSON or logfmt line; ok is false if it has no time and level.
-func parseLine(raw string) (line logLine, ok bool) {
-	line = logLine{raw: raw, msg: raw}
+// ParseLine reads a JSON or logfmt line; ok is false if it has no time and level.
+func ParseLine(raw string) (line Line, ok bool) {
+	line = Line{Raw: raw, Msg: raw}
 	fields := logfmt(raw)
 	if strings.HasPrefix(raw, "{") {
 		fields = jsonFields(raw)
 	}
 	at, err := time.Parse(time.RFC3339Nano, fields["ts"])
-	if err != nil || rank(fields["level"]) < 0 {
+	if err != nil || Rank(fields["level"]) < 0 {
 		return line, false
 	}
-	line.at, line.level, line.msg, line.fields = at, strings.ToLower(fields["level"]), fields["msg"], fields
+	line.At, line.Level, line.Msg, line.Fields = at, strings.ToLower(fields["level"]), fields["msg"], fields
 	return line, true
 }
 
@@ -100,3 +101,6 @@ func logfmt(raw string) map[string]string {
 	}
 	return fields
 }
+
+// Stamp writes a time as the incident's files have it.
+func Stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }

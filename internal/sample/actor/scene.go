@@ -1,4 +1,4 @@
-package sample
+package actor
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
 // scene is a request as an agent sees it.
@@ -30,7 +31,7 @@ type answered struct {
 	result string
 }
 
-var agentName = regexp.MustCompile(`^You are ([\w-]+?)(-\d+)?,`) // replicas are Name-1 … Name-N
+var replica = regexp.MustCompile(`-\d+$`) // they are Name-1 … Name-N
 
 func readScene(req llm.Request) scene {
 	s := scene{offered: map[string]string{}}
@@ -52,9 +53,7 @@ func readScene(req llm.Request) scene {
 			s.answer(byID[m.ToolCallID], m.Content)
 		}
 	}
-	if m := agentName.FindStringSubmatch(s.system); m != nil {
-		s.agent = m[1]
-	}
+	s.agent = replica.ReplaceAllString(prompt.AgentOf(s.system), "")
 	return s
 }
 
@@ -63,7 +62,7 @@ func (s *scene) hear(text string) {
 		s.task = text
 		return
 	}
-	s.guidance = append(s.guidance, blocks(text, "guidance")...)
+	s.guidance = append(s.guidance, prompt.Blocks(text, "guidance")...)
 }
 
 func (s *scene) answer(call agent.ToolCall, result string) {
@@ -131,13 +130,11 @@ func (c answered) ok() bool {
 	return pattern != nil && pattern.MatchString(c.result+"\n")
 }
 
-var unavailable = regexp.MustCompile(`(?m)^- (Server \S+ is not available \(.*\)): `)
-
 // unchecked says what went wrong on the way and what is not known because of it.
 func (s scene) unchecked(wants []ask) []string {
 	var out []string
-	for _, m := range unavailable.FindAllStringSubmatch(s.system, -1) {
-		out = append(out, m[1]+".")
+	for _, server := range prompt.Unavailable(s.system) {
+		out = append(out, server+".")
 	}
 	for _, c := range s.calls {
 		if !c.ok() {

@@ -1,4 +1,4 @@
-package sample
+package actor
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
 // metricsAgent looks for the service whose numbers changed most, and what else changed with it.
@@ -56,7 +58,7 @@ func (a metricsAgent) wants() []ask {
 	if a.suspect == "" {
 		return asks
 	}
-	from := stamp(a.onset.Add(-20 * time.Minute))
+	from := logline.Stamp(a.onset.Add(-20 * time.Minute))
 	for _, metric := range slices.Sorted(maps.Keys(a.listed)) {
 		args := map[string]any{"name": metric, "from": from}
 		switch {
@@ -83,7 +85,7 @@ func (a metricsAgent) thought() string {
 	}
 	before, after, _ := around(a.shown[a.metric][a.suspect], a.onset)
 	return fmt.Sprintf("%s rises most, from %s to %s (%s), from %s on. What else changed in it: load, CPU, memory, connections?",
-		a.suspect, number(before), number(after), a.metric, stamp(a.onset))
+		a.suspect, number(before), number(after), a.metric, logline.Stamp(a.onset))
 }
 
 func (a metricsAgent) conclude() report {
@@ -99,9 +101,9 @@ func (a metricsAgent) conclude() report {
 	}
 	return report{
 		opening: fmt.Sprintf("## Metrics\n\n%s changed most: %s went from %s to %s, a factor of %s, from %s on.%s",
-			a.suspect, a.metric, number(before), number(after), number(after/max(before, 1e-9)), stamp(a.onset), pool),
+			a.suspect, a.metric, number(before), number(after), number(after/max(before, 1e-9)), logline.Stamp(a.onset), pool),
 		facts: []labelled{
-			{suspectFact, a.suspect}, {onsetFact, stamp(a.onset)}, {symptomFact, a.metric + " rises"}, {confidenceFact, confidence},
+			{suspectFact, a.suspect}, {onsetFact, logline.Stamp(a.onset)}, {symptomFact, a.metric + " rises"}, {confidenceFact, confidence},
 		},
 		evidence: a.evidence(),
 		other:    a.spikes(),

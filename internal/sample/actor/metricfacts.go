@@ -1,4 +1,4 @@
-package sample
+package actor
 
 import (
 	"encoding/csv"

@@ -1,10 +1,12 @@
-package sample
+package actor
 
 import (
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
 func (a logAgent) evidence() []string {
@@ -35,7 +37,7 @@ func (a logAgent) offPath() []string {
 }
 
 // leadsIn returns the service on the path that most of the lines name, if any.
-func (a logAgent) leadsIn(errs []logLine) (service string, n int) {
+func (a logAgent) leadsIn(errs []logline.Line) (service string, n int) {
 	service, n = most(tally(errs, "dependency", "upstream"))
 	if !slices.Contains(a.path, service) {
 		return "", 0
@@ -49,7 +51,7 @@ func (a logAgent) poolState() string {
 	if len(own) == 0 {
 		return ""
 	}
-	fields := own[len(own)-1].fields
+	fields := own[len(own)-1].Fields
 	var out []string
 	for _, name := range []string{"pool", "max", "in_use", "waiting"} {
 		if fields[name] != "" {
@@ -88,12 +90,12 @@ func (a logAgent) starts(field string) []string {
 	var out []string
 	last := ""
 	for _, l := range a.logs.of(a.suspect, "info") {
-		value := l.fields[field]
-		if value == "" || l.level != "info" || l.at.After(a.onset) || value == last {
+		value := l.Fields[field]
+		if value == "" || l.Level != "info" || l.At.After(a.onset) || value == last {
 			continue
 		}
 		last = value
-		out = append(out, fmt.Sprintf("%s at %s", value, stamp(l.at)))
+		out = append(out, fmt.Sprintf("%s at %s", value, logline.Stamp(l.At)))
 	}
 	return out
 }
@@ -115,7 +117,7 @@ func (a logAgent) other() []string {
 		}
 		msg, _ := most(tally(errs, "msg"))
 		out = append(out, fmt.Sprintf("%s: error lines: %d, most often %q, from %s to %s.", service, a.logs.errors[service], msg,
-			stamp(errs[0].at), stamp(errs[len(errs)-1].at)))
+			logline.Stamp(errs[0].At), logline.Stamp(errs[len(errs)-1].At)))
 	}
 	if services := a.guided(); len(services) > 0 {
 		out = append(out, "As guided, I looked at the errors of "+strings.Join(services, ", ")+": "+a.ranking()+".")

@@ -1,4 +1,4 @@
-package sample
+package actor
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
 // evidence compares every series before and after the onset.
@@ -68,7 +70,7 @@ func (a metricsAgent) spikes() []string {
 		}
 		peak := slices.MaxFunc(points, func(p, q point) int { return cmp.Compare(p.value, q.value) })
 		if peak.value > 3*before {
-			out = append(out, fmt.Sprintf("%s of %s: a short peak of %s at %s.", a.metric, service, number(peak.value), stamp(peak.at)))
+			out = append(out, fmt.Sprintf("%s of %s: a short peak of %s at %s.", a.metric, service, number(peak.value), logline.Stamp(peak.at)))
 		}
 	}
 	return out

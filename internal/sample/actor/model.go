@@ -1,4 +1,6 @@
-package sample
+// Package actor plays the agents of the sample chain and of the examples: a model without a
+// model, which reacts to what the tools return.
+package actor
 
 import (
 	"fmt"

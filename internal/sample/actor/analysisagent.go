@@ -1,4 +1,4 @@
-package sample
+package actor
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
 // analysisAgent tests the suspect of the stage before: what was it told to be,
@@ -64,8 +66,8 @@ func (a analysisAgent) checkPool() poolCheck {
 func (a analysisAgent) loggedSizes() []int {
 	var out []int
 	for _, c := range a.results("shell") {
-		for _, l := range parseLog(a.suspect, c.result) {
-			if size, err := strconv.Atoi(l.fields["max"]); err == nil && l.level == "info" {
+		for _, l := range logline.Parse(a.suspect, c.result) {
+			if size, err := strconv.Atoi(l.Fields["max"]); err == nil && l.Level == "info" {
 				out = append(out, size)
 			}
 		}
@@ -85,7 +87,7 @@ func (a analysisAgent) wants() []ask {
 		asks = append(asks, ask{"shell", map[string]any{"command": "grep -c '" + a.symptom + "' logs/*.log"}})
 	}
 	if !a.onset.IsZero() {
-		asks = append(asks, ask{"list_events", map[string]any{"kind": "Deployment", "since": stamp(a.onset.Add(-15 * time.Minute)), "until": stamp(a.onset.Add(10 * time.Minute))}})
+		asks = append(asks, ask{"list_events", map[string]any{"kind": "Deployment", "since": logline.Stamp(a.onset.Add(-15 * time.Minute)), "until": logline.Stamp(a.onset.Add(10 * time.Minute))}})
 	}
 	if len(a.calls) == 0 {
 		return asks

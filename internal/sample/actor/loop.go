@@ -1,4 +1,4 @@
-package sample
+package actor
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/sample/logline"
 )
 
 // The agents of examples/plan-execute-critique: what they say follows from what a
@@ -15,12 +17,12 @@ import (
 
 // planner asks which service hurts, and plans to look at it and at what the critic names.
 func (s scene) planner() llm.Response {
-	answers := blocks(s.task, "answer")
+	answers := prompt.Blocks(s.task, "answer")
 	if len(answers) == 0 {
 		return object(map[string]any{"outcome": "clarify", "question": "Which service do your customers complain about?"})
 	}
 	services := serviceName.FindAllString(strings.ToLower(answers[len(answers)-1]), -1)
-	for _, text := range blocks(s.task, "result") {
+	for _, text := range prompt.Blocks(s.task, "result") {
 		var refused struct {
 			Missing string `json:"missing"`
 		}
@@ -38,7 +40,7 @@ var serviceName = regexp.MustCompile(`[a-z][a-z0-9]*(-[a-z0-9]+)*`)
 type executor struct{ scene }
 
 func (e executor) services() []string {
-	for _, text := range blocks(e.task, "result") {
+	for _, text := range prompt.Blocks(e.task, "result") {
 		var plan struct {
 			Services []string `json:"services"`
 		}
@@ -64,7 +66,7 @@ func (e executor) say() llm.Response {
 	logs := readLogs(e.scene)
 	for _, service := range e.services() {
 		message, since := logs.symptom(service)
-		found = append(found, map[string]any{"service": service, "most_frequent": message, "since": stamp(since), "next": logs.path(service)})
+		found = append(found, map[string]any{"service": service, "most_frequent": message, "since": logline.Stamp(since), "next": logs.path(service)})
 	}
 	return object(map[string]any{"found": found})
 }
@@ -78,7 +80,7 @@ func (s scene) critic() llm.Response {
 			Next    []string `json:"next"`
 		} `json:"found"`
 	}
-	for _, text := range blocks(s.task, "result") {
+	for _, text := range prompt.Blocks(s.task, "result") {
 		if json.Unmarshal([]byte(text), &evidence) == nil && len(evidence.Found) > 0 {
 			break // this pass's
 		}

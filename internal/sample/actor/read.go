@@ -1,4 +1,4 @@
-package sample
+package actor
 
 import (
 	"cmp"
@@ -7,27 +7,6 @@ import (
 	"slices"
 	"strings"
 )
-
-// blocks returns the texts of the blocks of a name, in order, as the prompts
-// write them: <name-hash>, text, </name-hash>. A block inside another is part of
-// its text.
-func blocks(text, name string) []string {
-	opening := regexp.MustCompile(`(?m)^<` + name + `-[0-9a-f]{16}>\n`)
-	var out []string
-	for {
-		at := opening.FindStringIndex(text)
-		if at == nil {
-			return out
-		}
-		tag := strings.TrimSpace(text[at[0]:at[1]])
-		body, rest, ok := strings.Cut(text[at[1]:], "\n</"+tag[1:])
-		if !ok {
-			return out
-		}
-		out = append(out, body)
-		text = rest
-	}
-}
 
 // fact reads a line like "**Suspect service:** inventory": the last one counts,
 // because later stages know more. "" = none.

@@ -2,9 +2,7 @@ package inquest
 
 import (
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/toolresult"
+	"github.com/inquest-dev/inquest/value"
 )
 
 // Definitions are those of the configuration: docs/config.md says what each field
@@ -31,41 +29,23 @@ type (
 	Shell          = config.Shell
 	MemoryBlock    = config.MemoryBlock
 	// Duration is a time.Duration in definitions: inquest.Duration(time.Minute).
-	Duration = plan.Duration
+	Duration = value.Duration
 )
 
 // Findings is the error of definitions that are refused: everything that is wrong
 // with them, and with the files of Options.Config.
 type Findings = config.Findings
 
-// Risk says what a tool may do to the world, and with that who may call it and
-// whether a call may be made again after a crash.
-type Risk = agent.Risk
+// Risk says what a tool may do to the world: go doc inquest/value.
+type Risk = value.Risk
 
-// The risks of a tool. A person approves calls of high and critical ones. After a
-// crash, only calls of tools that read, destroy, or say that they are idempotent
-// are made again.
+// The risks of a tool.
 const (
-	RiskReadOnly    = agent.RiskReadOnly
-	RiskWrite       = agent.RiskWrite
-	RiskDestructive = agent.RiskDestructive
-	RiskLow         = agent.RiskLow
-	RiskMedium      = agent.RiskMedium
-	RiskHigh        = agent.RiskHigh
-	RiskCritical    = agent.RiskCritical
+	RiskReadOnly    = value.RiskReadOnly
+	RiskWrite       = value.RiskWrite
+	RiskDestructive = value.RiskDestructive
+	RiskLow         = value.RiskLow
+	RiskMedium      = value.RiskMedium
+	RiskHigh        = value.RiskHigh
+	RiskCritical    = value.RiskCritical
 )
-
-// Result is what a tool returns if it wants to say more than data: a message, or
-// that it failed. One that is only a message is shown to the model as plain text.
-type Result = toolresult.Result
-
-// ToolError is an error of a tool that says what kind it is, and whether trying
-// again may help.
-type ToolError = toolresult.Error
-
-// Success makes a successful result; data and message may be empty.
-func Success(data map[string]any, message string) Result { return toolresult.Success(data, message) }
-
-// NotFound is the error of a tool that did not find what it was asked for:
-// NotFound("pod", "web-1").
-func NotFound(entity, id string) *ToolError { return toolresult.NotFound(entity, id) }

@@ -1,6 +1,7 @@
 package inquest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,26 +20,84 @@ import (
 // A hook runs once, but for crashes: when its worker dies, another one runs it
 // again, so what it does has to bear that (HookInput.Key). It has ten minutes,
 // after which the stage fails, and should listen to its ctx. Several hooks may run at once.
-type Hook = hook.Func
+type Hook func(ctx context.Context, in HookInput) (HookOutput, error)
 
-// HookInput is what a hook is told, HookOutput what it makes of it.
-type (
-	HookInput  = hook.Input
-	HookOutput = hook.Output
-	// StageOutput is what a stage hands on: a text, and the JSON object in it.
-	StageOutput = hook.StageOutput
-	// Answer is a stage's question and what a person answered.
-	Answer = hook.Answer
-)
+// HookInput is what a hook is told.
+type HookInput struct {
+	// Investigation is an id of Inquest's, Stage the name of the hook's stage.
+	Investigation, Stage string
+	// Key is the same for every attempt at the hook, and of no other run of it.
+	Key string
+	// Request is the data that the investigation was started with, masked.
+	Request string
+	// Outputs are what earlier stages have handed on, by their output keys.
+	Outputs map[string]StageOutput
+	// Prepared is what the stage's pre_process made.
+	Prepared StageOutput
+	// Output is what the stage is about to hand on; of a pre_process it is zero.
+	Output StageOutput
+	// Answers are what people said to questions of the chain's stages, oldest first.
+	// Of many, only the newest are there.
+	Answers []Answer
+}
+
+// HookOutput is what a hook makes of its input.
+type HookOutput struct {
+	// Output is nil if the hook changes nothing. The keys of another are set in the
+	// stage's own JSON object; a stage's text that is none is replaced.
+	Output map[string]any
+}
+
+// StageOutput is what a stage hands on.
+type StageOutput = struct {
+	Text string
+	// JSON is the object that the text is, or has in it; nil if the stage hands on text alone.
+	JSON map[string]any
+}
+
+// Answer is a stage's question and what a person answered.
+type Answer = struct {
+	Question string
+	// Answer is masked as the request is; "Nobody answered." stands for none in time.
+	// By is who answered, as they called themselves; it may be empty.
+	Answer, By string
+}
 
 // Mock is a function that works in an agent's place where a request says use_mock
 // and the agent's entry names it. What it returns is the agent's result: a string
 // as it is, anything else as JSON. What is said of errors and crashes of a Hook
 // holds for it, too.
-type Mock = hook.Mock
+type Mock func(ctx context.Context, in MockInput) (any, error)
 
-// MockInput is what a mock is told.
-type MockInput = hook.MockInput
+// MockInput is what a mock is told: Key, Request, Outputs, Prepared and Answers are
+// those of a HookInput.
+type MockInput struct {
+	Investigation, Stage, Agent, Key, Request string
+	Outputs                                   map[string]StageOutput
+	Prepared                                  StageOutput
+	Answers                                   []Answer
+}
+
+// hooks are the options' hooks for the worker.
+func (o Options) hooks() map[string]hook.Func {
+	out := map[string]hook.Func{}
+	for name, run := range o.Hooks {
+		out[name] = func(ctx context.Context, in hook.Input) (hook.Output, error) {
+			made, err := run(ctx, HookInput(in))
+			return hook.Output(made), err
+		}
+	}
+	return out
+}
+
+// mocks are the options' mocks for the worker.
+func (o Options) mocks() map[string]hook.Mock {
+	out := map[string]hook.Mock{}
+	for name, run := range o.Mocks {
+		out[name] = func(ctx context.Context, in hook.MockInput) (any, error) { return run(ctx, MockInput(in)) }
+	}
+	return out
+}
 
 var codeName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,12 @@ type query struct {
 func find(_ context.Context, q query) (any, error) {
 	if q.Customer == "nobody" {
 		return nil, NotFound("customer", q.Customer)
+	}
+	if q.Customer == "gone" {
+		return nil, fmt.Errorf("look: %w", &ToolError{Type: "Gone", Message: "moved", Recoverable: true})
+	}
+	if q.Customer == "told" {
+		return Result{Status: "error", Error: &ToolError{Type: "Gone", Message: "moved"}}, nil
 	}
 	return q, nil
 }
@@ -53,6 +60,8 @@ func TestNewTool(t *testing.T) {
 	for arguments, want := range map[string]tool.Result{
 		`{"customer":"Ada","limit":3}`: tool.Success(`{"status":"success","data":{"customer":"Ada","limit":3}}`),
 		`{"customer":"nobody"}`:        tool.Failure("NotFoundError", `{"status":"error","error":{"error_type":"NotFoundError","message":"customer 'nobody' not found","recoverable":false}}`),
+		`{"customer":"gone"}`:          tool.Failure("Gone", `{"status":"error","error":{"error_type":"Gone","message":"look: moved","recoverable":true}}`),
+		`{"customer":"told"}`:          tool.Failure("Gone", `{"status":"error","error":{"error_type":"Gone","message":"moved","recoverable":false}}`),
 		`{"customer":7}`:               tool.Failure(tool.ErrorInvalidArguments, `{"status":"error","error":{"error_type":"InvalidArguments","message":"json: cannot unmarshal number into Go struct field query.customer of type string","recoverable":true}}`),
 	} {
 		if diff := cmp.Diff(want, run(t, own, arguments)); diff != "" {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"maps"
 	"path/filepath"
 	"time"
 
@@ -71,7 +70,7 @@ func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 		Config: o.Config, TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue),
 		Drain: o.Drain, DeploymentVersion: o.DeploymentVersion,
 		Logger:    o.logger(),
-		Embedding: &app.Embedding{Tools: tools, Hooks: maps.Clone(o.Hooks), Mocks: maps.Clone(o.Mocks), Entries: o.entries()},
+		Embedding: &app.Embedding{Tools: tools, Hooks: o.hooks(), Mocks: o.mocks(), Entries: o.entries()},
 	}
 	if err := place(&out, o.Store); err != nil {
 		return out, err

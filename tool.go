@@ -9,7 +9,6 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
-	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
 // Tool is a function that agents may call. It is under the same policy as every
@@ -57,7 +56,7 @@ func NewTool[A any](name, description string, run func(ctx context.Context, args
 		t.Run = func(ctx context.Context, arguments json.RawMessage) (any, error) {
 			var args A
 			if err := json.Unmarshal(arguments, &args); err != nil {
-				return nil, &toolresult.Error{Type: tool.ErrorInvalidArguments, Message: err.Error(), Recoverable: true}
+				return nil, &ToolError{Type: tool.ErrorInvalidArguments, Message: err.Error(), Recoverable: true}
 			}
 			return run(ctx, args)
 		}

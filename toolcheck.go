@@ -29,7 +29,7 @@ func (o Options) tools() (all []builtin.Tool, wrong error) {
 			wrong = errors.Join(wrong, fmt.Errorf("tool %q: %w", t.Name, problem))
 		}
 		named[t.Name] = true
-		all = append(all, builtin.Func(builtin.FuncOptions{Spec: t.spec(), Run: t.Run, Logger: o.logger()}))
+		all = append(all, builtin.Func(builtin.FuncOptions{Spec: t.spec(), Run: t.run, Logger: o.logger()}))
 	}
 	return all, wrong
 }

@@ -1,16 +1,18 @@
 package agent
 
+import "github.com/inquest-dev/inquest/value"
+
 // Risk says what a tool may do to the world (spec: tools, "Risk").
-type Risk string
+type Risk = value.Risk
 
 // The risks of a tool. An unknown risk is treated as the worst.
 const (
-	RiskReadOnly    Risk = "read_only"
-	RiskWrite       Risk = "write"
-	RiskDestructive Risk = "destructive"
-	RiskLow         Risk = "low"
-	RiskMedium      Risk = "medium"
-	RiskHigh        Risk = "high"
-	RiskCritical    Risk = "critical"
-	RiskUnknown     Risk = "unknown"
+	RiskReadOnly    = value.RiskReadOnly
+	RiskWrite       = value.RiskWrite
+	RiskDestructive = value.RiskDestructive
+	RiskLow         = value.RiskLow
+	RiskMedium      = value.RiskMedium
+	RiskHigh        = value.RiskHigh
+	RiskCritical    = value.RiskCritical
+	RiskUnknown     = value.RiskUnknown
 )

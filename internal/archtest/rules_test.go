@@ -22,9 +22,9 @@ var (
 )
 
 var importRules = []importRule{
-	{in: []string{"internal/agent/..."}, only: []string{"std"},
-		why: "the vocabulary uses the standard library only"},
-	{in: []string{"internal/plan/..."}, only: []string{"std", "internal/agent"},
+	{in: []string{"value", "internal/agent/..."}, only: []string{"std", "value"},
+		why: "the vocabulary knows the values of definitions and nothing else"},
+	{in: []string{"internal/plan/..."}, only: []string{"std", "internal/agent", "value"},
 		why: "a plan knows the vocabulary and nothing else"},
 	{in: []string{"internal/strict"}, only: []string{"std", "gopkg.in/yaml.v3", "internal/braces", "internal/spell"},
 		why: "the YAML engine knows no agent"},

@@ -12,70 +12,39 @@ import (
 	"github.com/inquest-dev/inquest/internal/safely"
 )
 
-// Func is a hook of a stage. Before the agents (pre_process), its output is shown to
-// them beside the results of earlier stages; after them (post_process), it is set in
-// what the stage hands on. An error makes the stage fail. A worker that dies in the
-// midst of a hook makes another one run it again, so what it does has to bear that:
-// Input.Key is the same for every attempt. Several hooks may run at once.
+// Func is a hook of a stage; inquest.Hook is the public type and says what its fields mean.
+// The structs here are converted to those: the compiler refuses a field that only one of them has.
 type Func func(ctx context.Context, in Input) (Output, error)
 
 // Input is what a hook is told.
 type Input struct {
-	Investigation string
-	Stage         string
-	// Key is the same for every attempt at the hook, and of no other run of it.
-	Key string
-	// Request is the data that the investigation was started with, masked.
-	Request string
-	// Outputs are what earlier stages have handed on, by their output keys.
-	Outputs map[string]StageOutput
-	// Prepared is what the stage's pre_process made.
-	Prepared StageOutput
-	// Output is what the stage is about to hand on; of a pre_process it is zero.
-	Output StageOutput
-	// Answers are what people said to questions of the chain's stages, oldest first.
-	// Of many, only the newest are there.
-	Answers []Answer
+	Investigation, Stage, Key, Request string
+	Outputs                            map[string]StageOutput
+	Prepared, Output                   StageOutput
+	Answers                            []Answer
 }
 
 // Answer is a stage's question and what a person answered.
-type Answer struct {
-	Question string
-	// Answer is masked as the request is; "Nobody answered." stands for none in time.
-	Answer string
-	// By is who answered, as they called themselves; it may be empty.
-	By string
-}
+type Answer = struct{ Question, Answer, By string }
 
 // StageOutput is what a stage hands on.
-type StageOutput struct {
+type StageOutput = struct {
 	Text string
-	// JSON is the object that the text is, or has in it; nil if the stage hands on text alone.
 	JSON map[string]any
 }
 
 // Output is what a hook makes of its input.
-type Output struct {
-	// Output is nil if the hook changes nothing. The keys of another are set in the
-	// stage's own JSON object; a stage's text that is none is replaced.
-	Output map[string]any
-}
+type Output struct{ Output map[string]any }
 
-// Mock works in an agent's place. What it returns is the agent's result: a string
-// as it is, anything else as JSON. For errors and crashes it is like a Func.
+// Mock works in an agent's place: see inquest.Mock.
 type Mock func(ctx context.Context, in MockInput) (any, error)
 
 // MockInput is what a mock is told.
 type MockInput struct {
-	Investigation string
-	Stage         string
-	Agent         string
-	// Key, Request, Outputs, Prepared and Answers are those of an Input.
-	Key      string
-	Request  string
-	Outputs  map[string]StageOutput
-	Prepared StageOutput
-	Answers  []Answer
+	Investigation, Stage, Agent, Key, Request string
+	Outputs                                   map[string]StageOutput
+	Prepared                                  StageOutput
+	Answers                                   []Answer
 }
 
 // Call runs a hook until it returns or ctx ends; what it returns later is dropped.

@@ -1,0 +1,29 @@
+package inquest
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/toolresult"
+)
+
+// What the public types are converted to by hand has the same fields: the compiler sees to the others.
+func TestConvertedTypes(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]any{{Result{}, toolresult.Result{}}} {
+		if diff := cmp.Diff(fieldsOf(pair[1]), fieldsOf(pair[0])); diff != "" {
+			t.Errorf("%T (-internal +public):\n%s", pair[0], diff)
+		}
+	}
+}
+
+func fieldsOf(v any) map[string]bool {
+	names := map[string]bool{}
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+		names[f.Name] = true
+	}
+	return names
+}
+

@@ -168,8 +168,8 @@ func outcomeUnknown(name, why string) tool.Result {
 // before the call; that of another, only if the call takes a while: for those who watch.
 func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.Result, error) {
 	intent := transcript.Row{
-		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall,
-		Body: transcript.Body{Call: &c.call, Decision: c.in.Decision.said(), Digest: c.in.Decision.digest()}, At: time.Now(),
+		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall, At: time.Now(),
+		Body: transcript.Body{Call: &c.call, Result: transcript.Result{Decision: c.in.Decision.said(), Digest: c.in.Decision.digest()}},
 	}
 	if decision.Spec.Class() == tool.NonIdempotent {
 		if err := c.claim(ctx, intent); err != nil {
@@ -329,8 +329,8 @@ const maxInlineResult = 256 << 10
 // not written yet.
 func (j *job) writeResult(ctx context.Context, iteration, n int, call transcript.Call, result tool.Result, intent *transcript.Row) (transcript.Entry, error) {
 	body := transcript.Body{
-		Text: result.Content, Call: &call, Status: string(result.Status), ErrorType: result.ErrorType, Size: len(result.Content),
-		Pause: result.Pause,
+		Text: result.Content, Call: &call, Status: string(result.Status), ErrorType: result.ErrorType,
+		Result: transcript.Result{Size: len(result.Content), Pause: result.Pause},
 	}
 	for _, artifact := range result.Artifacts {
 		hash, err := j.putArtifact(ctx, artifact)

@@ -45,7 +45,7 @@ func TestStatusAndUsageToTheEnd(t *testing.T) {
 	_, err := b.store.Append(t.Context(), transcript.Step{
 		Scope: transcript.Scope{Investigation: "inv", Execution: "s/A"}, Writer: transcript.Writer{RunID: "a", ActivityID: "1"},
 		Rows: []transcript.Row{{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{
-			Text: "done", Calls: make([]transcript.Call, 2), Usage: &agent.Usage{ModelCalls: 1, InputTokens: 7, CostUSD: 0.5},
+			Text: "done", Calls: make([]transcript.Call, 2), Answer: transcript.Answer{Usage: &agent.Usage{ModelCalls: 1, InputTokens: 7, CostUSD: 0.5}},
 		}}},
 	})
 	if err != nil {

@@ -189,7 +189,8 @@ func (g *generation) appendHop(ctx context.Context) error {
 	}
 	text := fmt.Sprintf("The model failed (%s: %s); %s takes over.", g.in.Fallback.ErrorType, g.in.Fallback.Error, g.provider().Model)
 	row := transcript.Row{Key: transcript.HopKey(g.in.Iteration, g.in.Fallback.Try), Kind: transcript.KindFallback, Body: transcript.Body{
-		Text: text, ErrorType: g.in.Fallback.ErrorType, Provider: g.provider().Name, Model: g.provider().Model,
+		Text: text, ErrorType: g.in.Fallback.ErrorType,
+		Answer: transcript.Answer{Provider: g.provider().Name, Model: g.provider().Model},
 	}}
 	if _, err := g.Transcripts.Append(ctx, transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: []transcript.Row{row}}); err != nil {
 		return fmt.Errorf("record that %s takes over: %w", g.provider().Name, err)
@@ -263,7 +264,8 @@ func (g *generation) failed(ctx context.Context, began time.Time, err error) err
 	}
 	g.troubles.failed(g.Logger, provider, name, err)
 	row := transcript.Row{Key: transcript.TryKey(g.in.Iteration, g.in.Try), Kind: transcript.KindTry, At: began, Body: transcript.Body{
-		Text: clipped(err.Error()), ErrorType: name, Provider: provider.Name, Model: provider.Model, ElapsedMS: time.Since(began).Milliseconds(),
+		Text: clipped(err.Error()), ErrorType: name,
+		Answer: transcript.Answer{Provider: provider.Name, Model: provider.Model, ElapsedMS: time.Since(began).Milliseconds()},
 	}}
 	if spent != (agent.Usage{}) {
 		row.Usage = &spent

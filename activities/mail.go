@@ -100,7 +100,7 @@ func (g *generation) addMail(ctx context.Context) error {
 	}
 	letters, err := g.Mail.TakeMail(ctx, g.ref.scope())
 	for _, l := range letters {
-		g.add(transcript.KindUser, transcript.Body{Text: prompt.Guidance(l.Text, l.By), Mail: l.Seq})
+		g.add(transcript.KindUser, transcript.Body{Text: prompt.Guidance(l.Text, l.By), Said: transcript.Said{Mail: l.Seq}})
 	}
 	return err
 }

@@ -47,7 +47,7 @@ func (j *job) mocked(ctx context.Context, in RunMockIn) ([]transcript.Body, erro
 		return nil, err
 	}
 	text, err = mock.shown(ctx, text)
-	return []transcript.Body{{Text: text, Invalid: j.invalid(text)}}, err
+	return []transcript.Body{{Text: text, Reply: transcript.Reply{Invalid: j.invalid(text)}}}, err
 }
 
 func (j *job) mockInput(ctx context.Context, in RunMockIn) (hook.MockInput, error) {

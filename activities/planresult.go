@@ -56,7 +56,7 @@ func (j *job) planResult(ctx context.Context, in PlanResultIn) ([]transcript.Bod
 		return nil, fmt.Errorf("read transcript: %w", err)
 	}
 	text, err := json.Marshal(joined(steps, entries))
-	return []transcript.Body{{Text: string(text), Invalid: j.invalid(string(text))}}, err
+	return []transcript.Body{{Text: string(text), Reply: transcript.Reply{Invalid: j.invalid(string(text))}}}, err
 }
 
 // joined are the results of the steps, which entries tell of in key order.

@@ -158,7 +158,7 @@ func (g *generation) addInputs(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			g.add(transcript.KindUser, transcript.Body{Text: text, By: input.By})
+			g.add(transcript.KindUser, transcript.Body{Text: text, Said: transcript.Said{By: input.By}})
 		case InputHeartbeat:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Heartbeat})
 		case InputNudge:
@@ -189,10 +189,16 @@ func (g *generation) addInputs(ctx context.Context) error {
 // addReply writes down a reply: its calls get ids of ours and what the catalogue
 // says of them, so that nothing depends on what a provider calls them.
 func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *transcript.Compression, summaries *agent.Usage) {
+	provider := g.provider()
 	body := transcript.Body{
-		Text: reply.Content, Thinking: reply.Thinking, Finish: string(reply.Finish), Provider: g.provider().Name,
-		Model: reply.Model, Usage: usage(reply, compression.CompressedTokens, g.provider().Prices), SummaryUsage: summaries, Compression: compression,
-		ProviderState: reply.ProviderState, Forced: g.in.Conclude,
+		Text: reply.Content, Thinking: reply.Thinking,
+		Answer: transcript.Answer{
+			Finish: string(reply.Finish), Provider: provider.Name, Model: reply.Model,
+			Usage: usage(reply, compression.CompressedTokens, provider.Prices),
+		},
+		Reply: transcript.Reply{
+			SummaryUsage: summaries, Compression: compression, ProviderState: reply.ProviderState, Forced: g.in.Conclude,
+		},
 	}
 	if g.row.ThinkingFallback && strings.TrimSpace(body.Text) == "" && len(reply.ToolCalls) == 0 {
 		body.Text = reply.Thinking

@@ -68,7 +68,7 @@ func (s summary) write(ctx context.Context, until time.Time) (transcript.Entry, 
 // body is the summary. Where the model fails for good, the beginning of the
 // result stands for the whole: the agent goes on, and can read the rest.
 func (s summary) body(ctx context.Context, until time.Time, whole string) (transcript.Body, error) {
-	body := transcript.Body{Call: s.result.Call, Provider: s.provider().Name, Model: s.provider().Model}
+	body := transcript.Body{Call: s.result.Call, Answer: transcript.Answer{Provider: s.provider().Name, Model: s.provider().Model}}
 	err := s.ask(ctx, until, whole, &body)
 	if err == nil {
 		return body, nil

@@ -109,7 +109,7 @@ func begin(ctx context.Context, st *store.Store, workflowID string, status agent
 		Status: agent.StatusRunning, StartedAt: r.StartedAt,
 	}
 	reply := transcript.Row{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{
-		Text: "I look.", Calls: make([]transcript.Call, 2), Usage: &agent.Usage{InputTokens: 700, OutputTokens: 9, ModelCalls: 1, CostUSD: 0.012},
+		Text: "I look.", Calls: make([]transcript.Call, 2), Answer: transcript.Answer{Usage: &agent.Usage{InputTokens: 700, OutputTokens: 9, ModelCalls: 1, CostUSD: 0.012}},
 	}}
 	begun := errors.Join(st.StartInvestigation(ctx, r), st.StartExecution(ctx, e, ""), st.SetStatus(ctx, r.ID, runID, status, 1))
 	_, err := st.Append(ctx, transcript.Step{
@@ -131,7 +131,9 @@ func save(ctx context.Context, st *store.Store, workflowID string, status agent.
 		Investigation: r.ID, Name: "collect/LogAgent", Stage: "collect", Agent: "LogAgent", Model: "gpt-4o",
 		Status: agent.StatusRunning, StartedAt: started,
 	}
-	reply := transcript.Body{Text: "The pool is exhausted.", Model: "gpt-4o", Finish: "stop", Usage: &agent.Usage{InputTokens: 1200, OutputTokens: 34, ModelCalls: 1}}
+	reply := transcript.Body{
+		Text: "The pool is exhausted.", Answer: transcript.Answer{Model: "gpt-4o", Finish: "stop", Usage: &agent.Usage{InputTokens: 1200, OutputTokens: 34, ModelCalls: 1}},
+	}
 	step := transcript.Step{
 		Scope:  transcript.Scope{Investigation: r.ID, Execution: e.Name},
 		Writer: transcript.Writer{RunID: runID, ActivityID: "1"},

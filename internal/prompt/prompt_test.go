@@ -52,9 +52,13 @@ func entries() []transcript.Entry {
 		entry(1, transcript.KindFallback, transcript.Body{Text: "primary: rate limited; now backup"}),
 		entry(1, transcript.KindReply, transcript.Body{Thinking: "Errors first.", Text: "Looking.", Calls: []transcript.Call{call}}),
 		entry(1, transcript.KindCall, transcript.Body{Call: &call}),
-		entry(1, transcript.KindResult, transcript.Body{Call: &call, Status: "success", Text: strings.Repeat("é", 2500), Blob: "abc", Size: 9000}),
+		entry(1, transcript.KindResult, transcript.Body{
+			Call: &call, Status: "success", Text: strings.Repeat("é", 2500), Result: transcript.Result{Blob: "abc", Size: 9000},
+		}),
 		entry(1, transcript.KindResult, transcript.Body{Call: &call, Status: "error", ErrorType: "Timeout", Text: "took too long"}),
-		at(transcript.ResultKey(1, 0), transcript.KindResult, transcript.Body{Call: &call, Status: "success", Text: "too long to read", Size: 70000}),
+		at(transcript.ResultKey(1, 0), transcript.KindResult, transcript.Body{
+			Call: &call, Status: "success", Text: "too long to read", Result: transcript.Result{Size: 70000},
+		}),
 		at(transcript.SummaryKey(1, 0), transcript.KindSummary, transcript.Body{Text: "three errors\nat 10:02"}),
 		entry(1, transcript.KindNotice, transcript.Body{Text: "for people only"}),
 		entry(2, transcript.KindUser, transcript.Body{Text: "look at payments too"}),

@@ -90,9 +90,9 @@ func incident() []store.Update {
 				j.entry(logs, position(1, 0), 1, transcript.KindSystem, said("You investigate.\nBe brief.")),
 				j.entry(logs, position(1, 1), 1, transcript.KindUser, said("Alert: checkout is slow.")),
 				j.entry(logs, position(1, 2), 1, transcript.KindReply, transcript.Body{
-					Text: reply, Thinking: thought, Calls: []transcript.Call{query}, Finish: "tool_calls", Model: "gpt-4o",
-					Usage:       &agent.Usage{InputTokens: 1234, OutputTokens: 56},
-					Compression: &transcript.Compression{OriginalTokens: 90000, CompressedTokens: 60000},
+					Text: reply, Thinking: thought, Calls: []transcript.Call{query},
+					Answer: transcript.Answer{Finish: "tool_calls", Model: "gpt-4o", Usage: &agent.Usage{InputTokens: 1234, OutputTokens: 56}},
+					Reply:  transcript.Reply{Compression: &transcript.Compression{OriginalTokens: 90000, CompressedTokens: 60000}},
 				}),
 				j.entry(logs, transcript.CallKey(1, 0), 1.5, transcript.KindCall, transcript.Body{Call: &query}),
 			},
@@ -104,23 +104,28 @@ func incident() []store.Update {
 				j.entry(metrics, position(1, 1), 2, transcript.KindUser, said("Alert: checkout is slow.")),
 				j.entry(metrics, position(1, 2), 2, transcript.KindFallback, transcript.Body{Text: "The model failed (RateLimited: 429); gpt-4o takes over.", ErrorType: "RateLimited"}),
 				j.entry(metrics, position(1, 3), 2, transcript.KindReply, transcript.Body{
-					Text: "The p99 rose at 12:03.\nBefore that it was flat.", Finish: "length", Model: "gpt-4o", Forced: true,
-					Usage: &agent.Usage{InputTokens: 5000, OutputTokens: 120},
+					Text: "The p99 rose at 12:03.\nBefore that it was flat.", Reply: transcript.Reply{Forced: true},
+					Answer: transcript.Answer{Finish: "length", Model: "gpt-4o", Usage: &agent.Usage{InputTokens: 5000, OutputTokens: 120}},
 				}),
 			},
 		},
 		{Entries: []transcript.Entry{
 			j.entry(logs, transcript.ResultKey(1, 0), 2.75, transcript.KindResult, transcript.Body{
-				Text: "12:03 pool timeout\n12:04 pool timeout\n12:05 pool timeout\n12:06 pool timeout\n12:07 pool timeout\n", Call: &query, Status: "success", Size: 2048,
+				Text: "12:03 pool timeout\n12:04 pool timeout\n12:05 pool timeout\n12:06 pool timeout\n12:07 pool timeout\n",
+				Call: &query, Status: "success", Result: transcript.Result{Size: 2048},
 			}),
 			j.entry(logs, position(2, 0), 3, transcript.KindUser, said("A person gives you guidance:\nlook at the pool")),
-			j.entry(logs, position(2, 1), 6, transcript.KindReply, transcript.Body{Text: "The pool is exhausted.", Finish: "stop", Model: "gpt-4o"}),
+			j.entry(logs, position(2, 1), 6, transcript.KindReply, transcript.Body{
+				Text: "The pool is exhausted.", Answer: transcript.Answer{Finish: "stop", Model: "gpt-4o"},
+			}),
 		}},
 		{Record: running(), Stages: stages, Executions: collected},
 		{
 			Record: running(), Stages: stages, Executions: append(collected, execution(judge, "judge", agent.StatusRunning, "", 0)),
 			Entries: []transcript.Entry{
-				j.entry(judge, position(1, 0), 7, transcript.KindReply, transcript.Body{Text: "It is the pool.", Finish: "stop", Model: "o3"}),
+				j.entry(judge, position(1, 0), 7, transcript.KindReply, transcript.Body{
+					Text: "It is the pool.", Answer: transcript.Answer{Finish: "stop", Model: "o3"},
+				}),
 				j.entry(judge, position(1, 1), 7, transcript.KindNotice, said("The model's context is nearly full.")),
 			},
 		},
@@ -158,7 +163,9 @@ func failed() []store.Update {
 			j.entry(logs, transcript.ResultKey(1, 0), 1, transcript.KindResult, transcript.Body{Text: "connection refused", Call: &query, Status: "error", ErrorType: "unavailable"}),
 			j.entry(logs, transcript.ResultKey(1, 1), 1, transcript.KindResult, transcript.Body{Text: "a\t" + strings.Repeat("long line ", 20), Call: &query, Status: "success"}),
 			j.entry(logs, transcript.SummaryKey(1, 0), 2, transcript.KindSummary, transcript.Body{Text: "connection…", ErrorType: "RateLimited"}),
-			j.entry(logs, transcript.SummaryKey(1, 1), 2, transcript.KindSummary, transcript.Body{Text: "20 long lines", Model: "small", Usage: &agent.Usage{InputTokens: 5000, OutputTokens: 9}}),
+			j.entry(logs, transcript.SummaryKey(1, 1), 2, transcript.KindSummary, transcript.Body{
+				Text: "20 long lines", Answer: transcript.Answer{Model: "small", Usage: &agent.Usage{InputTokens: 5000, OutputTokens: 9}},
+			}),
 		}},
 		{
 			Record: r, Executions: []record.Execution{e},
@@ -180,9 +187,13 @@ func hostile() []store.Update {
 		{
 			Live: []transcript.Live{},
 			Entries: []transcript.Entry{
-				j.entry("st\x1b[1Aage/a\nb", position(1, 0), 1, transcript.KindReply, transcript.Body{Thinking: evil, Text: evil, Calls: []transcript.Call{call}, Model: evil, Finish: evil}),
+				j.entry("st\x1b[1Aage/a\nb", position(1, 0), 1, transcript.KindReply, transcript.Body{
+					Thinking: evil, Text: evil, Calls: []transcript.Call{call}, Answer: transcript.Answer{Model: evil, Finish: evil},
+				}),
 				j.entry("st\x1b[1Aage/a\nb", transcript.ResultKey(1, 0), 1, transcript.KindResult, transcript.Body{Text: evil, Call: &call, Status: evil, ErrorType: evil}),
-				j.entry("st\x1b[1Aage/a\nb", transcript.SummaryKey(1, 0), 1, transcript.KindSummary, transcript.Body{Text: evil, Model: evil}),
+				j.entry("st\x1b[1Aage/a\nb", transcript.SummaryKey(1, 0), 1, transcript.KindSummary, transcript.Body{
+					Text: evil, Answer: transcript.Answer{Model: evil},
+				}),
 				j.entry("st\x1b[1Aage/a\nb", position(2, 0), 1, transcript.KindNotice, said(evil)),
 			},
 		},
@@ -204,10 +215,14 @@ func decided() []store.Update {
 			j.entry("mend/Mender", position(1, 0), 1, transcript.KindReply, transcript.Body{Calls: []transcript.Call{restart}}),
 			j.entry("mend/Mender", transcript.ResultKey(1, 0), 2, transcript.KindResult, denied),
 			j.entry(again, position(1, 0), 3, transcript.KindReply, transcript.Body{Calls: []transcript.Call{restart}}),
-			j.entry(again, transcript.CallKey(1, 0), 3, transcript.KindCall, transcript.Body{Call: &restart, Decision: "approved by Ada: \x1bgo on"}),
+			j.entry(again, transcript.CallKey(1, 0), 3, transcript.KindCall, transcript.Body{
+				Call: &restart, Result: transcript.Result{Decision: "approved by Ada: \x1bgo on"},
+			}),
 			j.entry(again, transcript.ResultKey(1, 0), 4, transcript.KindResult, transcript.Body{Text: "restarted", Call: &restart, Status: "success"}),
 			j.entry(again, position(2, 0), 4, transcript.KindReply, transcript.Body{Calls: []transcript.Call{remember}}),
-			j.entry(again, transcript.ResultKey(2, 0), 4, transcript.KindResult, transcript.Body{Text: "kept", Call: &remember, Status: "success", Decision: "approved by Ada"}),
+			j.entry(again, transcript.ResultKey(2, 0), 4, transcript.KindResult, transcript.Body{
+				Text: "kept", Call: &remember, Status: "success", Result: transcript.Result{Decision: "approved by Ada"},
+			}),
 		}},
 		{
 			Record: ended(agent.StatusCompleted, agent.EndCompleted, 5), Executions: []record.Execution{first, second},

@@ -51,11 +51,13 @@ func newThread(bodies ...transcript.Entry) *thread {
 }
 
 func heard(by, text string) transcript.Entry {
-	return transcript.Entry{Kind: transcript.KindUser, Body: transcript.Body{Text: text, By: by}}
+	return transcript.Entry{Kind: transcript.KindUser, Body: transcript.Body{Text: text, Said: transcript.Said{By: by}}}
 }
 
 func answered(text string) transcript.Entry {
-	return transcript.Entry{Kind: transcript.KindReply, Body: transcript.Body{Text: text, Model: "m", Thinking: "hm"}}
+	return transcript.Entry{Kind: transcript.KindReply, Body: transcript.Body{
+		Text: text, Answer: transcript.Answer{Model: "m"}, Thinking: "hm",
+	}}
 }
 
 // A turn shows what came since the last one, to its very end, and does not repeat what was typed.

@@ -48,7 +48,7 @@ func troubled(t *testing.T, width int) (out string) {
 		waits(5)
 		say("dig/B", transcript.KindNotice, transcript.Body{Text: "beside"})
 		say("dig/A", transcript.KindSystem, transcript.Body{Text: "you dig"})
-		say("dig/A", transcript.KindReply, transcript.Body{Text: "found", Provider: "gpt"})
+		say("dig/A", transcript.KindReply, transcript.Body{Text: "found", Answer: transcript.Answer{Provider: "gpt"}})
 		stop()
 		synctest.Wait()
 		out = text.String()

@@ -41,7 +41,9 @@ func TestMessagesShowSummaries(t *testing.T) {
 		return &entries[len(entries)-1]
 	}
 	for n := range calls {
-		add(transcript.ResultKey(1, n), transcript.KindResult, transcript.Body{Call: &calls[n], Text: "whole", Size: 5})
+		add(transcript.ResultKey(1, n), transcript.KindResult, transcript.Body{
+			Call: &calls[n], Text: "whole", Result: transcript.Result{Size: 5},
+		})
 	}
 	entries[4].Blob, entries[4].Size = "h", 70000
 	add(transcript.SummaryKey(1, 0), transcript.KindSummary, transcript.Body{Text: "brief"})

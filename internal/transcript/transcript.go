@@ -105,24 +105,37 @@ type Writer struct {
 	ActivityID string `json:"activity_id"` // "<id>/<attempt>"
 }
 
-// Body is what an entry says. Which fields are set depends on its kind.
+// Body is what an entry says: what entries of several kinds have, and the parts that
+// belong to some kinds alone. In the store it is one flat JSON object, in this order.
 type Body struct {
 	Text     string `json:"text,omitempty"`
-	Thinking string `json:"thinking,omitempty"`
-	By       string `json:"by,omitempty"` // who said it, in a conversation
-	// Mail is the number of the letter that an entry quotes; 0 = none.
-	Mail int64 `json:"mail,omitempty"`
+	Thinking string `json:"thinking,omitempty"` // of a reply
+	Said
 	// Calls are what a reply asks for, each with what the catalogue says of it.
 	Calls []Call `json:"calls,omitempty"`
-	// Call is the n-th call that an intent or a result belongs to.
+	// Call is the one that an intent, a result or a summary belongs to.
 	Call *Call `json:"call,omitempty"`
-	// Status and ErrorType are a result's; a summary has the type of the error
-	// that left no more than the result's beginning.
+	// Status is how a call ended. ErrorType says what failed: the call, the model call, or
+	// the summary, which then is no more than the result's beginning.
 	Status    string `json:"status,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
-	// Pause is for how many minutes a result pauses the agent's heartbeats; 0 = not.
+	Result
+	Answer
+	Reply
+}
+
+// Said is what an entry of a user says besides its text.
+type Said struct {
+	By string `json:"by,omitempty"` // who said it, in a conversation
+	// Mail is the number of the letter that the entry quotes; 0 = none.
+	Mail int64 `json:"mail,omitempty"`
+}
+
+// Result is what the result of a call says. The call's intent has the decision, too.
+type Result struct {
+	// Pause is for how many minutes the result pauses the agent's heartbeats; 0 = not.
 	Pause int `json:"pause,omitempty"`
-	// Decision is what a person said about a call, in words.
+	// Decision is what a person said about the call, in words.
 	Decision string `json:"decision,omitempty"`
 	// Digest is that of the call that was decided: see tool.Decision.
 	Digest string `json:"digest,omitempty"`
@@ -131,24 +144,31 @@ type Body struct {
 	Size int    `json:"size,omitempty"`
 	// Artifacts name blobs of the parts that are not text.
 	Artifacts []string `json:"artifacts,omitempty"`
-	// Of a reply or a summary: why the model stopped, who answered, and what it took; of
-	// a try: who was asked, and what it may have taken.
+}
+
+// Answer is what came of asking a model, for a reply or a summary: why it stopped, who
+// answered, what it took. A try says who was asked, and what that may have taken.
+type Answer struct {
 	Finish   string       `json:"finish,omitempty"`
 	Provider string       `json:"provider,omitempty"`
 	Model    string       `json:"model,omitempty"`
 	Usage    *agent.Usage `json:"usage,omitempty"`
 	// ElapsedMS is how long a call took that failed, in milliseconds.
 	ElapsedMS int64 `json:"elapsed_ms,omitempty"`
-	// Of a reply: what the summaries took that were made for it, each of which
-	// has its own Usage, and how the view was compressed.
+}
+
+// Reply is what a reply alone has.
+type Reply struct {
+	// SummaryUsage is what the summaries took that were made for it, each of which has
+	// its own Usage. Compression says how the view was made to fit.
 	SummaryUsage  *agent.Usage    `json:"summary_usage,omitempty"`
 	Compression   *Compression    `json:"compression,omitempty"`
 	ProviderState json.RawMessage `json:"provider_state,omitempty"`
-	// Invalid says what of a reply is not what the agent's contract asks for.
+	// Invalid says what of the reply is not what the agent's contract asks for.
 	Invalid string `json:"invalid,omitempty"`
 	// ActionsExecuted is the YES or NO that an action agent's last reply ended with.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
-	// Forced marks a reply that was asked for without tools, at the limit or on conclude.
+	// Forced: the reply was asked for without tools, at the limit or on conclude.
 	Forced bool `json:"forced,omitempty"`
 }
 

@@ -68,7 +68,7 @@ func write(t *testing.T, path string, scope transcript.Scope, reply llm.Response
 	t.Helper()
 	db := openStore(t, path)
 	defer db.Close()
-	said := transcript.Body{Text: reply.Content, Thinking: reply.Thinking, ProviderState: reply.ProviderState}
+	said := transcript.Body{Text: reply.Content, Thinking: reply.Thinking, Reply: transcript.Reply{ProviderState: reply.ProviderState}}
 	for i, call := range reply.ToolCalls {
 		id := []string{"1/0", "1/1"}[i]
 		said.Calls = append(said.Calls, transcript.Call{ID: id, Name: call.Name, Arguments: call.Arguments})

@@ -40,10 +40,15 @@ func testBodies(t *testing.T, open opener) {
 	call := transcript.Call{ID: "c1", Name: "k8s.get", Arguments: `{"a": "'\u0000"}`, Risk: agent.RiskReadOnly, Class: "safe", Queue: "q"}
 	body := transcript.Body{
 		Text: "nul \x00, quote ', 世界 \U0001F600", Thinking: "hm", Calls: []transcript.Call{call}, Call: &call,
-		Status: "error", ErrorType: "Timeout", Blob: "abc", Size: 3, Artifacts: []string{"def"},
-		Finish: "stop", Provider: "openai", Model: "gpt", Usage: &agent.Usage{InputTokens: 1, OutputTokens: 2, ModelCalls: 3, ToolCalls: 4},
-		Compression:   &transcript.Compression{OriginalTokens: 9, CompressedTokens: 3, Ratio: 1. / 3, Strategy: "hybrid"},
-		ProviderState: json.RawMessage(`{"signature":"<&>"}`), Forced: true,
+		Status: "error", ErrorType: "Timeout", Result: transcript.Result{Blob: "abc", Size: 3, Artifacts: []string{"def"}},
+		Answer: transcript.Answer{
+			Finish: "stop", Provider: "openai", Model: "gpt",
+			Usage: &agent.Usage{InputTokens: 1, OutputTokens: 2, ModelCalls: 3, ToolCalls: 4},
+		},
+		Reply: transcript.Reply{
+			Compression:   &transcript.Compression{OriginalTokens: 9, CompressedTokens: 3, Ratio: 1. / 3, Strategy: "hybrid"},
+			ProviderState: json.RawMessage(`{"signature":"<&>"}`), Forced: true,
+		},
 	}
 	appended := mustAppend(t, s, step("r1", transcript.Row{Key: key(1, 0), Kind: transcript.KindReply, Body: body}))
 	same(t, "appended body", appended[0].Body, body)

@@ -61,7 +61,9 @@ func results(texts ...string) journal {
 		call := transcript.Call{Name: "lab.read"}
 		j.entries = append(j.entries,
 			transcript.Entry{Key: transcript.CallKey(i+1, 0), Kind: transcript.KindCall, Body: transcript.Body{Call: &call}},
-			transcript.Entry{Key: transcript.ResultKey(i+1, 0), Kind: transcript.KindResult, Body: transcript.Body{Call: &call, Text: text, Size: len(text)}})
+			transcript.Entry{Key: transcript.ResultKey(i+1, 0), Kind: transcript.KindResult, Body: transcript.Body{
+				Call: &call, Text: text, Result: transcript.Result{Size: len(text)},
+			}})
 	}
 	return j
 }

@@ -35,8 +35,8 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 type Risk string
 
 // The risks of a tool. A person approves calls of high and critical ones; an unknown risk
-// is treated as the worst. After a crash, only calls of tools that read, destroy, or say
-// that they are idempotent are made again.
+// is treated as the worst. After a crash, only calls of tools that read, or say that
+// they are idempotent, are made again.
 const (
 	RiskReadOnly    Risk = "read_only"
 	RiskWrite       Risk = "write"

@@ -17,13 +17,13 @@ func (c *cli) asked(ctx context.Context, err error, what, look string, asJSON bo
 		return err == nil, err
 	}
 	switch why.Kind {
-	case client.Pending:
+	case client.ErrPending:
 		return false, errors.Join(c.printPending(why.Handle, what, look, asJSON), ctx.Err())
-	case client.Refused:
+	case client.ErrRefused:
 		return false, fmt.Errorf("%s was refused: %w", what, why.Err)
-	case client.TooLate:
+	case client.ErrTooLate:
 		return false, fmt.Errorf("%s comes too late: nobody waits for it any more", what)
-	case client.NotTaken:
+	case client.ErrNotTaken:
 		return false, fmt.Errorf("no worker has taken %s within %s; `%s` says how things stand", what, client.CallTimeout, look)
 	}
 	return false, fmt.Errorf("%s: %w", what, why.Err)

@@ -131,6 +131,12 @@ func (c *Client) Blob(ctx context.Context, hash string) ([]byte, error) {
 	return st.Blob(ctx, hash)
 }
 
+// Dial connects to Temporal, which other methods do when they need it.
+func (c *Client) Dial(ctx context.Context) error {
+	_, err := c.temporal(ctx)
+	return err
+}
+
 // temporal connects to Temporal.
 func (c *Client) temporal(ctx context.Context) (sdk.Client, error) {
 	c.dialing.Lock()

@@ -52,7 +52,10 @@ func query(ctx context.Context, conn sdk.Client, workflowID, runID string, statu
 	return value.Get(status)
 }
 
-// EndedError: what has ended cannot be steered.
+// ErrEnded: what has ended cannot be steered.
+var ErrEnded = errors.New("it has ended")
+
+// EndedError is an ErrEnded.
 type EndedError struct {
 	ID     string
 	Status agent.Status // "" = not known
@@ -64,6 +67,7 @@ func (e *EndedError) Error() string {
 	}
 	return fmt.Sprintf("investigation %s has ended (%s)", e.ID, e.Status)
 }
+func (e *EndedError) Unwrap() error { return ErrEnded }
 
 // TypeError: the id is that of a workflow of another type.
 type TypeError struct {

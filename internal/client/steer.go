@@ -15,34 +15,33 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
+// What became of a request that a workflow has not answered.
+var (
+	// ErrRefused: the workflow has said no.
+	ErrRefused = errors.New("it was refused")
+	// ErrTooLate: nobody waits for it any more.
+	ErrTooLate = errors.New("it comes too late: nobody waits for it any more")
+	// ErrNotTaken: no worker has taken it in time. One may yet.
+	ErrNotTaken = errors.New("no worker has taken it in time")
+	// ErrPending: a worker has taken it, and the result waits, for the store it may be. It
+	// counts: who took it for lost would send it twice.
+	ErrPending = errors.New("it was taken, and has no result yet: do not repeat it")
+)
+
 // UpdateError says why there is no answer to what people have asked a workflow for.
 type UpdateError struct {
 	Handle Handle // of the investigation
-	Kind   UpdateKind
+	Kind   error  // ErrRefused, ErrTooLate, ErrNotTaken or ErrPending; nil = Temporal could not be asked
 	Err    error
 }
 
-// UpdateKind is what became of a request.
-type UpdateKind int
-
-const (
-	// Failed: Temporal could not be asked.
-	Failed UpdateKind = iota
-	// Refused: the workflow has said no; Err is what it said.
-	Refused
-	// TooLate: nobody waits for it any more.
-	TooLate
-	// NotTaken: no worker has taken it in time. One may yet.
-	NotTaken
-	// Pending: a worker has taken it, and the result waits, for the store it may be. It
-	// counts: who took it for lost would send it twice.
-	Pending
-)
-
 func (e *UpdateError) Error() string {
-	return fmt.Sprintf("%s of %s: %v", [...]string{"update", "refused update", "late update", "update not taken", "pending update"}[e.Kind], e.Handle.ID(), e.Err)
+	if e.Kind == nil {
+		return fmt.Sprintf("ask %s: %v", e.Handle.ID(), e.Err)
+	}
+	return fmt.Sprintf("ask %s: %v: %v", e.Handle.ID(), e.Kind, e.Err)
 }
-func (e *UpdateError) Unwrap() error { return e.Err }
+func (e *UpdateError) Unwrap() []error { return []error{e.Kind, e.Err} }
 
 // update has a workflow take a request: the investigation's, or that of one of its agents.
 func update[Out any](ctx context.Context, h Handle, workflow, name string, in any) (out Out, err error) {
@@ -55,23 +54,24 @@ func update[Out any](ctx context.Context, h Handle, workflow, name string, in an
 		waiting, cancel := context.WithTimeout(ctx, CallTimeout)
 		defer cancel()
 		if err = handle.Get(waiting, &out); late(err) {
-			return out, &UpdateError{h, Pending, errors.Join(err, ctx.Err())}
+			return out, &UpdateError{h, ErrPending, err}
 		}
 	}
 	if err == nil || ctx.Err() != nil {
 		return out, err
 	}
+	why := &UpdateError{Handle: h, Err: err}
 	refused, no := errors.AsType[*temporal.ApplicationError](err)
 	_, ended := errors.AsType[*serviceerror.NotFound](err)
 	switch {
 	case no:
-		return out, &UpdateError{h, Refused, errors.New(refused.Message())}
+		why.Kind, why.Err = ErrRefused, errors.New(refused.Message())
 	case ended:
-		return out, &UpdateError{h, TooLate, err}
+		why.Kind = ErrTooLate
 	case late(err):
-		return out, &UpdateError{h, NotTaken, err}
+		why.Kind = ErrNotTaken
 	}
-	return out, &UpdateError{h, Failed, err}
+	return out, why
 }
 
 // late: Temporal has not told the result in time. The SDK puts every error of a poll so.

@@ -1,0 +1,178 @@
+package inquest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/inquest-dev/inquest"
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/devserver"
+)
+
+// shop runs a Temporal and a worker that refunds what a person agrees to.
+func shop(ctx context.Context) (where inquest.ClientOptions, stop func(), err error) {
+	dir, err := os.MkdirTemp("", "shop")
+	if err != nil {
+		return where, nil, err
+	}
+	server, err := devserver.Start(ctx, devserver.Options{Dir: dir, Listen: "127.0.0.1:0"})
+	if err != nil {
+		return where, nil, err
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	where = inquest.ClientOptions{
+		Temporal: &client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(quiet)},
+		Store:    filepath.Join(dir, "store.db"), By: "Ada",
+	}
+	says := func(output map[string]any) inquest.Hook {
+		return func(context.Context, inquest.HookInput) (inquest.HookOutput, error) {
+			return inquest.HookOutput{Output: output}, nil
+		}
+	}
+	stage := func(name, next string) *inquest.Stage {
+		return &inquest.Stage{Name: name, Agents: []*inquest.StageAgent{{Name: "Till"}}, Flow: inquest.Flow{PostProcess: name, DefaultNext: next}}
+	}
+	w, err := inquest.NewWorker(ctx, inquest.Options{
+		Temporal: where.Temporal, Store: where.Store, Logger: quiet,
+		Hooks: map[string]inquest.Hook{"check": says(map[string]any{"question": "Refund 40 EUR?"}), "refund": says(map[string]any{"refunded": 40})},
+		Agents: map[string]*inquest.Agent{
+			"Till": {Type: "service"},
+		},
+		Chains: map[string]*inquest.Chain{"refund": {
+			Stages:     []*inquest.Stage{stage("check", "confirmation"), stage("refund", "end")},
+			Interrupts: config.Interrupts{ConfirmationResumeStage: "refund"},
+		}},
+	})
+	if err != nil {
+		return where, nil, err
+	}
+	working, end := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- w.Run(working) }()
+	return where, func() {
+		end()
+		if err := errors.Join(<-done, os.RemoveAll(dir)); err != nil {
+			log.Print(err)
+		}
+		server.Stop()
+	}, nil
+}
+
+// A program starts an investigation, follows it, answers its question, and reads its report.
+func ExampleClient() {
+	ctx := context.Background()
+	where, stop, err := shop(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer stop()
+	c, err := inquest.NewClient(ctx, where)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	id, err := c.Start(ctx, inquest.Request{Chain: "refund", Data: "order 1001 came broken"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for event, err := range c.Follow(ctx, id) {
+		switch {
+		case err != nil:
+			log.Fatal(err)
+		case event.Status != nil && len(event.Status.Questions) > 0:
+			fmt.Println(event.Status.Questions[0].Text)
+			if err := c.Answer(ctx, id, inquest.Response{Approved: new(true)}); err != nil {
+				log.Fatal(err)
+			}
+		case event.Ending != nil:
+			fmt.Println(event.Ending.Status, event.Ending.Report)
+		}
+	}
+	// Output:
+	// Refund 40 EUR?
+	// completed {"refunded":40}
+}
+
+// What has ended is read, cannot be steered, and is told from its beginning.
+func TestClient(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	where, stop, err := shop(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	c, err := inquest.NewClient(ctx, where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if id, err := c.Start(ctx, inquest.Request{Chain: "refund"}); err == nil {
+		t.Errorf("nothing is investigated: %s", id)
+	}
+	id, err := c.Start(ctx, inquest.Request{WorkflowID: "no", Chain: "refund", Data: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Start(ctx, inquest.Request{WorkflowID: "no", Chain: "refund", Data: "x"}); err == nil {
+		t.Error("an id that is in use is taken")
+	}
+	for event, err := range c.Follow(ctx, id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if event.Status == nil || len(event.Status.Questions) == 0 {
+			continue
+		}
+		if err := c.Answer(ctx, "no", inquest.Response{Question: "nothing"}); !errors.Is(err, inquest.ErrRefused) {
+			t.Errorf("an answer to nothing: %v", err)
+		}
+		if err := c.Answer(ctx, "no", inquest.Response{Approved: new(false), Text: "too dear"}); err != nil {
+			t.Fatal(err)
+		}
+		break // which leaves the investigation alone
+	}
+	end, err := c.Await(ctx, "no")
+	if err != nil || end.ID != id || end.EndReason != "denied" {
+		t.Errorf("%+v, %v", end, err)
+	}
+	status, err := c.Status(ctx, id)
+	want := []inquest.StageStatus{{Name: "check", Status: "completed", Agents: []inquest.AgentStatus{{Name: "Till", Status: "completed", Iterations: 1}}}, {Name: "refund", Status: "skipped"}}
+	if diff := cmp.Diff(want, status.Stages); diff != "" || err != nil || status.EndReason != end.EndReason {
+		t.Errorf("%+v, %v (-want +got):\n%s", status, err, diff)
+	}
+	var last inquest.Event
+	for event, err := range c.Follow(ctx, id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = event
+	}
+	if diff := cmp.Diff(&end, last.Ending); diff != "" {
+		t.Errorf("the last event (-want +got):\n%s", diff)
+	}
+	for what, err := range map[string]error{
+		"guide": c.Guide(ctx, id, "be kind", inquest.Target{}), "pause": c.Pause(ctx, id), "cancel": c.Cancel(ctx, id),
+		"decide": c.Decide(ctx, id, "c1_0", inquest.Verdict{}), "extend": c.Extend(ctx, id, inquest.Extension{Tokens: 1}),
+	} {
+		if !errors.Is(err, inquest.ErrEnded) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := c.Status(ctx, "nobody"); !errors.Is(err, inquest.ErrNotFound) {
+		t.Errorf("nobody: %v", err)
+	}
+	if err := c.Converse("nobody", "").Close(ctx); !errors.Is(err, inquest.ErrNotFound) {
+		t.Errorf("no conversation: %v", err)
+	}
+}

@@ -1,0 +1,200 @@
+package inquest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// Request is what is to be investigated.
+type Request struct {
+	// WorkflowID is that of the investigation in Temporal; "" = the chain's or alert type's
+	// name and a random part. One that is in use is an error.
+	WorkflowID string
+	// Chain or AlertType says which chain runs; one of them is enough.
+	Chain, AlertType string
+	// Data is a text, of any size where the store is at hand. It is masked before it
+	// leaves this process.
+	Data string
+	// AllowEmpty starts without data, for a chain that needs none.
+	AllowEmpty bool
+	// Attach takes data that is larger than system.limits.data: agents are shown its
+	// beginning and read the rest in pages.
+	Attach bool
+	// Provider is the model of every agent: a provider's name, or "provider:model"; "" = theirs.
+	Provider string
+	// Runbook stands in for the chain's.
+	Runbook string
+	// UseMock lets the agents' mocks work in their place.
+	UseMock bool
+}
+
+// Status is where an investigation stands. The words that are statuses, outcomes and
+// reasons are those of the README.
+type Status struct {
+	ID, Chain string
+	Status    string
+	EndReason string // "" = it runs
+	Error     string
+	// WaitingFor says whom or what it waits for.
+	WaitingFor string
+	// Stages are those that have run or run, in their order, and then those that have not.
+	Stages []StageStatus
+	Usage  Usage
+	// Calls and Questions wait for people: Decide and Answer.
+	Calls     []WaitingCall
+	Questions []Question
+}
+
+// StageStatus is where a run of a stage stands.
+type StageStatus struct {
+	Name, Status, Error string
+	Agents              []AgentStatus
+}
+
+// AgentStatus is where an agent of a stage stands.
+type AgentStatus struct {
+	Name, Status, Error string
+	Model               string
+	Iterations          int
+	Usage               Usage
+}
+
+// Usage is what has been used; the zero value = not known.
+type Usage struct {
+	InputTokens, OutputTokens int
+	ModelCalls, ToolCalls     int
+	CostUSD                   float64 // of providers whose prices are configured
+}
+
+// WaitingCall is a tool call that waits for a person.
+type WaitingCall struct {
+	Name string // what Decide is given
+	Tool string
+	Risk string
+	// Arguments are JSON, masked: Hidden bytes of them are not shown.
+	Arguments string
+	Hidden    int
+	// Digest is that of the whole call: given to Decide, it decides no other one.
+	Digest  string
+	Expires time.Time // then it counts as denied
+}
+
+// Question is what an investigation asks people.
+type Question struct {
+	ID, Kind, Stage, Text string
+	Data                  json.RawMessage // that goes with it; nil = none
+	Expires               time.Time
+}
+
+// Ending is how an investigation ended.
+type Ending struct {
+	ID, Status, EndReason, Error string
+	Report                       string
+	Usage                        Usage
+	// Undelivered says what people asked for and said that reached nobody.
+	Undelivered []string
+}
+
+// Event is one thing that happened in an investigation: an entry of its transcript, a new
+// Status, or its Ending, which is the last. Two of the three are nil.
+type Event struct {
+	Entry  *Entry
+	Status *Status
+	Ending *Ending
+}
+
+// Entry is a row of the transcript: a prompt, a reply, a call, its result.
+type Entry struct {
+	Seq       int64  // from 1, without gaps
+	Execution string // "<stage>/<agent>"
+	Iteration int
+	Kind      string // system, user, reply, call, result, summary, try, fallback or notice
+	At        time.Time
+	Text      string
+	// Tool and Arguments are those of a call or its result.
+	Tool, Arguments string
+	// Superseded: Temporal was reset, and what the entry says is done again.
+	Superseded bool
+}
+
+func statusOf(s client.Status) *Status {
+	out := &Status{
+		ID: s.ID, Chain: s.Chain, Status: string(s.Status.Status), EndReason: string(s.EndReason), Error: s.Error, WaitingFor: s.WaitingFor,
+		Usage: Usage(s.Usage),
+	}
+	for _, stage := range s.Stages {
+		to := StageStatus{Name: stage.Name, Status: string(stage.Status), Error: stage.Error}
+		for _, a := range stage.Agents {
+			to.Agents = append(to.Agents, AgentStatus{
+				Name: a.Name, Status: string(a.Status), Error: a.Error, Model: a.Model, Iterations: a.Iterations, Usage: Usage(a.Usage),
+			})
+		}
+		out.Stages = append(out.Stages, to)
+	}
+	for _, a := range s.Waiting {
+		out.Calls = append(out.Calls, WaitingCall{
+			Name: client.CallName(a), Tool: a.Tool, Risk: string(a.Risk), Arguments: a.Arguments, Hidden: a.Hidden, Digest: a.Digest, Expires: a.Expires,
+		})
+	}
+	for _, q := range s.Questions {
+		out.Questions = append(out.Questions, Question{ID: q.ID, Kind: q.Kind, Stage: q.Stage, Text: q.Question, Data: q.Data, Expires: q.Expires})
+	}
+	return out
+}
+
+func endingOf(r client.Result) *Ending {
+	return &Ending{
+		ID: r.ID, Status: string(r.Status), EndReason: string(r.EndReason), Error: r.Error, Report: r.Report, Usage: Usage(r.Usage),
+		Undelivered: r.Undelivered,
+	}
+}
+
+func (r Request) start(by string) client.Start {
+	return client.Start{Workflow: r.WorkflowID, Data: r.Data, Request: agent.Request{
+		Chain: r.Chain, AlertType: r.AlertType, Provider: r.Provider, Runbook: r.Runbook,
+		UseMock: r.UseMock, AllowEmpty: r.AllowEmpty, Attach: r.Attach, By: by,
+	}}
+}
+
+// Target is whom words are for: one run of a stage, one agent; the zero value = all.
+type Target struct{ Stage, Agent string }
+
+// Verdict is what a person says to a call that waits.
+type Verdict struct {
+	Approve bool
+	Reason  string // the agent is told
+	// Digest is that of the call that was seen: another one is refused; "" = whichever waits.
+	Digest string
+}
+
+// Response is what a person says to a question: what its kind asks for.
+type Response struct {
+	Question string // its ID; "" = the only one that waits
+	Text     string
+	Approved *bool
+	Decision string
+	Data     json.RawMessage
+}
+
+// Extension is what is added to the bounds of an investigation.
+type Extension struct {
+	LLMCalls, Tokens int
+	CostUSD          float64
+	Duration         time.Duration
+}
+
+// Reply is what an agent says in a conversation.
+type Reply struct {
+	Text       string
+	StopReason string // "end_turn", if nothing stopped it
+	Iterations int
+	Usage      Usage // of this turn
+}
+
+func replyOf(r workflows.Reply) Reply {
+	return Reply{Text: r.Text, StopReason: string(r.StopReason), Iterations: r.Iterations, Usage: Usage(r.Usage)}
+}

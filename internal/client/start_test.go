@@ -1,0 +1,70 @@
+package client
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// What leaves the process is masked; what is large goes by reference, where there is a store.
+func TestPutData(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inquest.db")
+	st, err := store.Open(t.Context(), store.At(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	large := strings.Repeat("x", maxEasy+1)
+	for name, tt := range map[string]struct {
+		start Start
+		store string
+		fails string
+		data  string // in the request; "" = by reference
+	}{
+		"small":                     {start: Start{Data: "a b"}, data: `"a b"`},
+		"JSON stays a text":         {start: Start{Data: `{"a": 1}`}, data: `"{\"a\": 1}"`},
+		"a secret":                  {start: Start{Data: "password=hunter2hunter2", Masking: &plan.Masking{Patterns: []string{"password"}}}, data: `"password=[MASKED_PASSWORD]"`},
+		"nothing":                   {fails: "nothing to investigate"},
+		"too much":                  {start: Start{Data: "abc", MaxData: 2}, fails: "system.limits.data is 2"},
+		"too much, attached":        {start: Start{Data: "abc", MaxData: 2, Request: agent.Request{Attach: true}}, data: `"abc"`},
+		"large":                     {start: Start{Data: large}, store: path},
+		"large, without a store":    {start: Start{Data: large}, data: `"` + large + `"`},
+		"too large without a store": {start: Start{Data: strings.Repeat(large, 9)}, fails: "and Temporal takes"},
+		"no file, no store":         {start: Start{Data: large}, store: path + ".absent", data: `"` + large + `"`},
+		"a folder":                  {start: Start{Data: large}, store: filepath.Dir(path), fails: "is a folder"},
+		"a name that is too long":   {start: Start{Data: "x", Request: agent.Request{Chain: strings.Repeat("c", 600)}}, fails: `"chain" is longer`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := New(Options{Store: tt.store}), error(nil)
+			defer c.Close()
+			if err = c.putData(t.Context(), &tt.start); tt.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.fails) {
+					t.Errorf("error %v, want %s", err, tt.fails)
+				}
+				return
+			}
+			req := tt.start.Request
+			if err != nil || string(req.Data) != tt.data || (req.DataRef != "") != (tt.data == "") {
+				t.Errorf("%d bytes of data, reference %q, %v", len(req.Data), req.DataRef, err)
+			}
+			if req.DataRef != "" {
+				if text, err := c.Blob(t.Context(), req.DataRef); err != nil || string(text) != large {
+					t.Errorf("the store has %d bytes, %v", len(text), err)
+				}
+			}
+		})
+	}
+}
+
+func TestRandomID(t *testing.T) {
+	t.Parallel()
+	if id := RandomID("on call/1"); !strings.HasPrefix(id, "on-call-1-") || len(id) != len("on-call-1-")+8 || id == RandomID("on call/1") {
+		t.Error(id)
+	}
+}

@@ -3,8 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"time"
 
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -109,4 +115,112 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over <-ch
 	whole = err == nil && last > s.shown
 	s.shown = last
 	return whole
+}
+
+// wait waits for the end of the turn. The first Ctrl-C asks the agent to
+// conclude, the second one is errLeft; before a worker has the message, the first is.
+func (s *chatSession) wait(ctx context.Context, accepted, over <-chan struct{}) error {
+	for interrupted := false; ; interrupted = true {
+		select {
+		case <-over:
+			return nil
+		case <-s.interrupts:
+		}
+		if !interrupted {
+			select { // who has just been asked may not have answered yet
+			case <-accepted:
+			case <-over:
+				return nil
+			case <-time.After(time.Second):
+			}
+		}
+		if interrupted || !isClosed(accepted) {
+			s.say("\nNot waiting any more; what the agent has taken on goes on:\n  starter chat --thread %s", shellWord(s.flags.thread))
+			return errLeft
+		}
+		err := s.client().Conclude(ctx, s.flags.thread, s.flags.by)
+		if err != nil {
+			s.say("starter: ask the agent to conclude: %v", err)
+			continue
+		}
+		s.say("\nThe agent is asked to conclude. Ctrl-C once more leaves, and the agent goes on.")
+	}
+}
+
+// tellWaiting says which calls wait for a person, where the store cannot say so.
+func (s *chatSession) tellWaiting(ctx context.Context, over <-chan struct{}) {
+	told := map[string]bool{}
+	for !isClosed(over) && ctx.Err() == nil {
+		var status workflows.ConversationStatus
+		if s.thread.Ask(ctx, &status) == nil {
+			for _, a := range status.Waiting {
+				if line := waitingLine(s.flags.thread, a); !told[line] {
+					told[line] = true
+					s.say("! %s", line)
+				}
+			}
+		}
+		select {
+		case <-over:
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func isClosed(over <-chan struct{}) bool {
+	select {
+	case <-over:
+		return true
+	default:
+		return false
+	}
+}
+
+// printReply prints a reply that is not on the screen yet, and why it is the last
+// word for now, if it is not the usual reason.
+func (s *chatSession) printReply(ctx context.Context, reply *workflows.Reply, whole bool) error {
+	if err := s.fetchText(ctx, reply); err != nil || s.flags.json {
+		return err
+	}
+	if !whole {
+		if _, err := fmt.Fprintln(s.out, terminal.Clean(reply.Text)); err != nil {
+			return err
+		}
+	}
+	if reply.StopReason != agent.StopEndTurn {
+		s.tell("! stopped: %s", reply.StopReason)
+	}
+	if until := reply.PausedUntil; until.After(time.Now()) {
+		s.tell("! heartbeats paused until %s; a message wakes the agent", until.Local().Format(time.TimeOnly))
+	}
+	return nil
+}
+
+// fetchText reads a text that was too large for the reply.
+func (s *chatSession) fetchText(ctx context.Context, reply *workflows.Reply) error {
+	if reply.TextRef == "" {
+		return nil
+	}
+	text, err := s.client().Blob(ctx, reply.TextRef)
+	if errors.Is(err, client.ErrNoStore) {
+		s.say("the reply is larger than %d KB and only in the store, which is not here (--store)", activities.MaxInlineReport>>10)
+		return nil
+	}
+	reply.Text = string(text)
+	return err
+}
+
+// failedTurn says why there is no reply.
+func failedTurn(err error) error {
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	switch {
+	case !ok:
+		return err
+	case failed.Type() == activities.ErrorInvalidRequest:
+		return usagef("the conversation was refused: %s", failed.Message())
+	case failed.HasDetails():
+		return fmt.Errorf("the turn failed: %s (%s)", failed.Message(), failed.Type())
+	}
+	return fmt.Errorf("not said: %s", failed.Message())
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -51,9 +50,6 @@ func (c *cli) decide(ctx context.Context, id, call string, f decideFlags) error 
 		return usagef("exactly one of --approve and --deny is needed")
 	}
 	d, err := c.client().Decide(ctx, id, workflows.Decide{CallID: call, Approved: &f.approve, By: f.by, Reason: f.reason, Digest: f.digest})
-	if several, ok := errors.AsType[*client.CallError](err); ok && several.Several {
-		return usagef("%w", err)
-	}
 	if answered, err := c.asked(ctx, err, "the decision about "+d.Call, "starter approvals", f.json); !answered {
 		return err
 	}

@@ -74,7 +74,7 @@ func explain(err error) error {
 	if folder, ok := errors.AsType[*client.FolderError](err); ok {
 		return usagef("--store %s is a folder: give the path of the SQLite file in it", folder.Path)
 	}
-	if _, wrong := errors.AsType[*client.TypeError](err); wrong {
+	if _, wrong := errors.AsType[*client.InputError](err); wrong {
 		return usagef("%w", err)
 	}
 	if _, away := errors.AsType[*client.UnreachableError](err); away {

@@ -100,12 +100,9 @@ func (c *cli) request(f runFlags) (s client.Start, err error) {
 
 // notStarted says what to write instead.
 func notStarted(err error) error {
-	if wrong, ok := errors.AsType[*client.RequestError](err); ok {
+	if wrong, ok := errors.AsType[*client.InputError](err); ok {
 		return usagef("%s", strings.NewReplacer(`"chain"`, "--chain", `"alert_type"`, "--alert-type", `"provider"`, "--provider", `"data"`, "--data",
 			`"allow_empty": true`, "--allow-empty", `"attach": true`, "--attach").Replace(wrong.Error()))
-	}
-	if _, large := errors.AsType[*client.TooLargeError](err); large {
-		return usagef("%w: where the workers' store is at hand (--store), data of any size is passed by reference", err)
 	}
 	if taken, ok := errors.AsType[*client.TakenError](err); ok {
 		return fmt.Errorf("%w: watch it with `starter watch %s`, or give another --workflow-id", err, taken.Workflow)

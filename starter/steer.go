@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/user"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -102,4 +104,67 @@ func userName() string {
 		return ""
 	}
 	return me.Username
+}
+
+func (c *cli) cancelCommand() *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "cancel ID",
+		Short: "Stop an investigation; what it has finished is kept",
+		Args:  exactly("ID"),
+		RunE:  func(cmd *cobra.Command, args []string) error { return c.cancel(cmd.Context(), args[0], wait) },
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it has ended")
+	return cmd
+}
+
+func (c *cli) cancel(ctx context.Context, id string, wait bool) error {
+	h, err := c.client().Cancel(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !wait {
+		_, err = fmt.Fprintf(c.out, "cancellation of %s asked for\n", h.ID())
+		return err
+	}
+	out, err := c.await(ctx, h)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "%s: %s\n", h.ID(), out.Status)
+	return err
+}
+
+// asked says what became of something that people have asked for; look is the command that
+// says how things stand. answered: there is a result.
+func (c *cli) asked(ctx context.Context, err error, what, look string, asJSON bool) (answered bool, _ error) {
+	var why *client.UpdateError
+	if !errors.As(err, &why) {
+		return err == nil, err
+	}
+	switch why.Kind {
+	case client.ErrPending:
+		return false, errors.Join(c.printPending(why.Handle, what, look, asJSON), ctx.Err())
+	case client.ErrRefused:
+		return false, fmt.Errorf("%s was refused: %w", what, why.Err)
+	case client.ErrTooLate:
+		return false, fmt.Errorf("%s comes too late: nobody waits for it any more", what)
+	case client.ErrNotTaken:
+		return false, fmt.Errorf("no worker has taken %s within %s; `%s` says how things stand", what, client.CallTimeout, look)
+	}
+	return false, fmt.Errorf("%s: %w", what, why.Err)
+}
+
+// printPending says that a request was taken and has no result yet.
+func (c *cli) printPending(h client.Handle, what, look string, asJSON bool) error {
+	if asJSON {
+		return c.printJSON(struct {
+			ID    string `json:"id"`
+			Waits bool   `json:"waits"`
+		}{h.Workflow, true})
+	}
+	line := fmt.Sprintf("%s: %s is taken by the worker, which waits (for the store, it may be); do not repeat it: `%s` says how things stand",
+		h.ID(), what, look)
+	_, err := fmt.Fprintln(c.out, terminal.CleanLine(line))
+	return err
 }

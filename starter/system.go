@@ -3,6 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
 
 	sdk "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
@@ -61,4 +65,26 @@ func (c *cli) sayNoStore() {
 		c.say("%v", err)
 	}
 	c.say("no store at %s: showing what Temporal knows (--store says where the workers' store is)", store.At(path))
+}
+
+// text is what an argument stands for: itself, a file's content (@path), or what
+// comes on standard input (-).
+func (c *cli) text(what, arg string) (string, error) {
+	var raw []byte
+	var err error
+	switch {
+	case arg == "-":
+		raw, err = io.ReadAll(c.in)
+	case strings.HasPrefix(arg, "@"):
+		raw, err = os.ReadFile(arg[1:])
+	default:
+		raw = []byte(arg)
+	}
+	if err != nil {
+		return "", usagef("%s: %w", what, err)
+	}
+	if !utf8.Valid(raw) {
+		return "", usagef("%s is not valid UTF-8 text", what)
+	}
+	return string(raw), nil
 }

@@ -74,13 +74,11 @@ func (c *cli) toolboxOf(ctx context.Context, cfg *config.Config) (*app.Toolbox, 
 
 // programTools are the tools in Go of the workers' program, if their store is here.
 func (c *cli) programTools(ctx context.Context) (specs []tool.Spec, err error) {
-	err = c.withStore(ctx, func(st *store.Store) error {
-		if st != nil {
-			specs, err = st.ProgramTools(ctx)
-		}
-		return err
-	})
-	return specs, err
+	st, err := c.client().Store(ctx)
+	if err != nil || st == nil {
+		return nil, err
+	}
+	return st.ProgramTools(ctx)
 }
 
 // rates keeps rate limits in the workers' store, which is opened only for a call
@@ -89,15 +87,15 @@ type rates struct{ cli *cli }
 
 // Reserve takes a place. Without a store nobody counts, and that is said.
 func (r rates) Reserve(ctx context.Context, res ratelimit.Reservation) (wait time.Duration, err error) {
-	err = r.cli.withStore(ctx, func(st *store.Store) error {
-		if st == nil {
-			r.cli.say("warning: there is no store here (--store), so the rate limit of %s is not kept", res.Tool)
-			return nil
-		}
-		wait, err = st.Reserve(ctx, res)
-		return err
-	})
-	return wait, err
+	st, err := r.cli.client().Store(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if st == nil {
+		r.cli.say("warning: there is no store here (--store), so the rate limit of %s is not kept", res.Tool)
+		return 0, nil
+	}
+	return st.Reserve(ctx, res)
 }
 
 // offers are those that the workers' store knows.
@@ -105,13 +103,11 @@ type offers struct{ cli *cli }
 
 // LastOffer is what a server offered last; nothing where there is no store.
 func (o offers) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
-	err = o.cli.withStore(ctx, func(st *store.Store) error {
-		if st != nil {
-			offer, err = st.LastOffer(ctx, server)
-		}
-		return err
-	})
-	return offer, err
+	st, err := o.cli.client().Store(ctx)
+	if err != nil || st == nil {
+		return offer, err
+	}
+	return st.LastOffer(ctx, server)
 }
 
 // toolError marks what is wrong with the command line.

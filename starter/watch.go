@@ -3,11 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 func (c *cli) watchCommand() *cobra.Command {
@@ -45,4 +53,175 @@ func (c *cli) watch(ctx context.Context, id string, verbose bool) error {
 		return err
 	}
 	return c.follow(ctx, h, verbose)
+}
+
+// follow shows an investigation until it has ended: by what the store says, or without it
+// line by line by what the investigation says itself.
+func (c *cli) follow(ctx context.Context, h client.Handle, verbose bool) error {
+	src := &followed{cli: c, handle: h, told: map[string]string{}}
+	watched, opts := newLookout(src, h), c.options(verbose)
+	opts.Notices = watched.tell
+	_, err := terminal.Watch(ctx, watched, h.ID(), opts)
+	out, shown := src.out, src.left && err == nil
+	if src.left && ctx.Err() == nil {
+		if err != nil {
+			c.say("starter: %v", err)
+		}
+		out, err = c.client().Await(ctx, h)
+	}
+	if err != nil {
+		return notWatching(ctx, h, err)
+	}
+	if !shown && out.Status != agent.StatusRefused {
+		if err := c.fetchReport(ctx, &out); err != nil {
+			return err
+		}
+		if err := terminal.End(endOf(out), c.options(verbose)); err != nil {
+			return err
+		}
+	}
+	return verdict(out.ID, out.Status, out.Error)
+}
+
+// followed is an investigation as the client follows it, for the terminal.
+type followed struct {
+	*cli
+	handle client.Handle
+	out    client.Result     // of one that has ended before all was shown
+	left   bool              // the terminal has shown the end, or cannot
+	told   map[string]string // by what it is about, without a store
+}
+
+// Follow implements terminal.Source.
+func (f *followed) Follow(ctx context.Context, _ string, after int64, fn func(store.Update) error) (err error) {
+	f.out, err = f.client().Follow(ctx, f.handle, after, func(e client.Event) error {
+		switch {
+		case e.Update != nil:
+			err := fn(*e.Update)
+			f.left = err != nil
+			return err
+		case e.Status != nil:
+			f.progress(*e.Status)
+		case errors.Is(e.Blind, client.ErrNoStore):
+			f.sayNoStore()
+		case errors.Is(e.Blind, client.ErrOtherStore):
+			f.say("%v (--store); showing what Temporal knows", e.Blind)
+		default:
+			f.say("starter: %v; showing what Temporal knows", explain(e.Blind))
+		}
+		return nil
+	})
+	return err
+}
+
+// After implements terminal.Source.
+func (f *followed) After(ctx context.Context, id string, seq int64, limit int) (entries []transcript.Entry, err error) {
+	err = f.withStore(ctx, func(st *store.Store) error {
+		entries, err = st.After(ctx, id, seq, limit)
+		return err
+	})
+	return entries, err
+}
+
+// progress prints a line for each stage or agent that has come further.
+func (f *followed) progress(status client.Status) {
+	for _, step := range steps(status) {
+		if f.told[step.name] != step.text {
+			f.told[step.name] = step.text
+			fmt.Fprintln(f.cli.out, terminal.CleanLine(step.text))
+		}
+	}
+}
+
+// step is one line of progress.
+type step struct{ name, text string }
+
+func steps(status client.Status) (out []step) {
+	for _, stage := range status.Stages {
+		if stage.Status == agent.StatusPending {
+			continue
+		}
+		out = append(out, step{stage.Name, fmt.Sprintf("stage %s: %s", stage.Name, stage.Status)})
+		for _, a := range stage.Agents {
+			name := stage.Name + "/" + a.Name
+			out = append(out, step{name, name + ": " + strings.Join(present([]string{string(a.Status), doing(a, status.Agents)}), " · ")})
+		}
+	}
+	for _, a := range status.Waiting {
+		out = append(out, step{client.CallName(a), waitingLine(status.ID, a)})
+	}
+	for _, q := range status.Questions {
+		out = append(out, step{q.ID, questionLine(status.ID, q)})
+	}
+	for _, o := range status.Outages {
+		out = append(out, step{"trouble of " + o.Execution, outageLine(o)})
+	}
+	if status.Status.Status == agent.StatusPaused {
+		out = append(out, step{"", "paused: waiting for " + status.WaitingFor})
+	}
+	return out
+}
+
+// doing says how far an agent is.
+func doing(a workflows.AgentSummary, agents map[string]workflows.AgentStatus) string {
+	if now, ok := agents[a.WorkflowID]; ok {
+		return fmt.Sprintf("iteration %d of %d · %s · %s", now.Iteration, now.MaxIterations, now.Doing, terminal.Usage(a.Usage))
+	}
+	if a.Status.Closed() || a.Iterations > 0 {
+		return fmt.Sprintf("%s · %s", terminal.Count(a.Iterations, "iteration"), terminal.Usage(a.Usage))
+	}
+	return ""
+}
+
+// await waits for the end.
+func (c *cli) await(ctx context.Context, h client.Handle) (client.Result, error) {
+	out, err := c.client().Await(ctx, h)
+	return out, notWatching(ctx, h, err)
+}
+
+// notWatching says to who presses Ctrl-C how to come back.
+func notWatching(ctx context.Context, h client.Handle, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("\nNot watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s", h.ID())
+	}
+	return err
+}
+
+// fetchReport reads a report that was too large for the result.
+func (c *cli) fetchReport(ctx context.Context, out *client.Result) error {
+	if out.Report != "" || out.ReportRef == "" {
+		return nil
+	}
+	report, err := c.client().Blob(ctx, out.ReportRef)
+	switch {
+	case errors.Is(err, client.ErrNoStore):
+		c.say("the report is larger than %d KB and only in the store, which is not here (--store)", activities.MaxInlineReport>>10)
+		return nil
+	case errors.Is(err, record.ErrNotFound):
+		c.say("the report is larger than %d KB and not in this store: the workers use another one (--store)", activities.MaxInlineReport>>10)
+		return nil
+	}
+	out.Report = string(report)
+	return err
+}
+
+// endOf is a result as a record, for printing.
+func endOf(out client.Result) record.Investigation {
+	return record.Investigation{
+		ID: out.ID, Status: out.Status, EndReason: out.EndReason, Error: out.Error, Report: out.Report, Usage: out.Usage,
+		Envelope: record.Envelope{Undelivered: out.Undelivered},
+	}
+}
+
+// verdict is the error of an investigation that did not complete.
+func verdict(id string, status agent.Status, message string) error {
+	switch {
+	case status == agent.StatusCompleted:
+		return nil
+	case status == agent.StatusRefused:
+		return usagef("the request was refused: %s", message)
+	case message == "":
+		return fmt.Errorf("investigation %s: %s", id, status)
+	}
+	return fmt.Errorf("investigation %s: %s: %s", id, status, message)
 }

@@ -74,6 +74,12 @@ func (c *Client) Close() error {
 	return c.store.Close()
 }
 
+// InputError: what is asked for is wrong, and whoever asks can mend it.
+type InputError struct{ Err error }
+
+func (e *InputError) Error() string { return e.Err.Error() }
+func (e *InputError) Unwrap() error { return e.Err }
+
 // ErrNoStore: what is asked for is in the workers' store, which is not here.
 var ErrNoStore = errors.New("it is in the workers' store, which is not here (--store)")
 

@@ -69,17 +69,6 @@ func (e *EndedError) Error() string {
 }
 func (e *EndedError) Unwrap() error { return ErrEnded }
 
-// TypeError: the id is that of a workflow of another type.
-type TypeError struct {
-	Workflow, Type string
-	Wanted         []string
-}
-
-func (e *TypeError) Error() string {
-	words := strings.ToLower(strings.Join(e.Wanted, " or a "))
-	return fmt.Sprintf("%s is a workflow of type %s, not %s", e.Workflow, e.Type, strings.Replace("a "+words, "a i", "an i", 1))
-}
-
 // Find asks Temporal for an investigation by its id or its workflow's. The error is
 // record.ErrNotFound if Temporal does not know it.
 func (c *Client) Find(ctx context.Context, id string) (Handle, error) {
@@ -126,7 +115,8 @@ func describe(ctx context.Context, conn sdk.Client, workflowID string, types ...
 	}
 	info := found.GetWorkflowExecutionInfo()
 	if name := info.GetType().GetName(); !slices.Contains(types, name) {
-		return nil, &TypeError{workflowID, name, types}
+		wanted := strings.Replace("a "+strings.ToLower(strings.Join(types, " or a ")), "a i", "an i", 1)
+		return nil, &InputError{fmt.Errorf("%s is a workflow of type %s, not %s", workflowID, name, wanted)}
 	}
 	return info, nil
 }

@@ -41,20 +41,6 @@ type Start struct {
 	MaxData int
 }
 
-// RequestError is what is wrong with a request.
-type RequestError struct{ Err error }
-
-func (e *RequestError) Error() string { return e.Err.Error() }
-func (e *RequestError) Unwrap() error { return e.Err }
-
-// TooLargeError: Temporal does not take a request of that size, and there is no store here
-// to put its data into.
-type TooLargeError struct{ Size, Max int }
-
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the request is %d bytes and Temporal takes %d", e.Size, e.Max)
-}
-
 // TakenError: an investigation with that workflow id is running.
 type TakenError struct{ Workflow string }
 
@@ -98,7 +84,7 @@ func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
 // putData puts the data into the request, masked, and checks what the workers would refuse.
 func (c *Client) putData(ctx context.Context, s *Start) error {
 	if err := s.Request.CheckData(s.Data, s.MaxData); err != nil {
-		return &RequestError{err}
+		return &InputError{err}
 	}
 	if s.Masking != nil {
 		masker, err := mask.New(*s.Masking)
@@ -126,14 +112,15 @@ func (c *Client) putData(ctx context.Context, s *Start) error {
 		}
 	}
 	if err := s.Request.Validate(); err != nil {
-		return &RequestError{err}
+		return &InputError{err}
 	}
 	body, err := json.Marshal(s.Request)
 	if err != nil {
 		return fmt.Errorf("write the request: %w", err)
 	}
 	if len(body) > maxRequest {
-		return &TooLargeError{len(body), maxRequest}
+		return &InputError{fmt.Errorf("the request is %d bytes and Temporal takes %d: "+
+			"where the workers' store is at hand (--store), data of any size is passed by reference", len(body), maxRequest)}
 	}
 	return nil
 }

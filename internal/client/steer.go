@@ -160,28 +160,6 @@ func CallName(a workflows.Approval) string { return a.Execution + "/" + a.CallID
 // ShortDigest is how much of a digest is enough to name the call, in characters.
 const ShortDigest = 12
 
-// CallError: no call that waits, or more than one, goes by that name.
-type CallError struct {
-	ID, Call string
-	Several  bool
-	Waiting  []workflows.Approval // that might have been meant
-}
-
-func (e *CallError) Error() string {
-	there := "none does"
-	if len(e.Waiting) > 0 {
-		var names []string
-		for _, a := range e.Waiting {
-			names = append(names, fmt.Sprintf("%s (%s)", CallName(a), a.Tool))
-		}
-		there = "there are: " + strings.Join(names, ", ")
-	}
-	if e.Several {
-		return fmt.Sprintf("%d calls are called %s; %s", len(e.Waiting), e.Call, there)
-	}
-	return fmt.Sprintf("no call %q of %s waits for a decision; %s", e.Call, e.ID, there)
-}
-
 // Decide approves or denies a tool call that waits; d.CallID is its CallName, or its last part
 // alone if only one has it. The agent has the last word: somebody else may have decided meanwhile.
 func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out Decided, err error) {
@@ -216,11 +194,23 @@ func pick(status workflows.Status, call string) (workflows.Approval, error) {
 	}
 	switch len(found) {
 	case 0:
-		return workflows.Approval{}, &CallError{ID: status.ID, Call: call, Waiting: status.Waiting}
+		return workflows.Approval{}, fmt.Errorf("no call %q of %s waits for a decision; %s", call, status.ID, choices(status.Waiting))
 	case 1:
 		return found[0], nil
 	}
-	return workflows.Approval{}, &CallError{ID: status.ID, Call: call, Several: true, Waiting: found}
+	return workflows.Approval{}, &InputError{fmt.Errorf("%d calls are called %s; %s", len(found), call, choices(found))}
+}
+
+// choices lists calls as Decide takes them.
+func choices(waiting []workflows.Approval) string {
+	if len(waiting) == 0 {
+		return "none does"
+	}
+	var names []string
+	for _, a := range waiting {
+		names = append(names, fmt.Sprintf("%s (%s)", CallName(a), a.Tool))
+	}
+	return "there are: " + strings.Join(names, ", ")
 }
 
 // wholeDigest is the digest that is meant: of what waits now if the beginning of it is

@@ -169,7 +169,8 @@ func (c *Client) each(ctx context.Context, e client.Event, tell func(Event) erro
 	u := cmp.Or(e.Update, &store.Update{})
 	for _, row := range u.Entries {
 		entry := &Entry{
-			Seq: row.Seq, Execution: row.Execution, Iteration: row.Iteration, Kind: string(row.Kind), At: row.At, Text: row.Text, Superseded: row.Superseded,
+			Seq: row.Seq, Execution: row.Execution, Iteration: row.Iteration, Kind: string(row.Kind), At: row.At,
+			Text: row.Text, Superseded: row.Superseded,
 		}
 		if row.Call != nil {
 			entry.Tool, entry.Arguments = row.Call.Name, row.Call.Arguments

@@ -137,11 +137,13 @@ func statusOf(s client.Status) *Status {
 	}
 	for _, a := range s.Waiting {
 		out.Calls = append(out.Calls, WaitingCall{
-			Name: client.CallName(a), Tool: a.Tool, Risk: string(a.Risk), Arguments: a.Arguments, Hidden: a.Hidden, Digest: a.Digest, Expires: a.Expires,
+			Name: client.CallName(a), Tool: a.Tool, Risk: string(a.Risk), Arguments: a.Arguments, Hidden: a.Hidden,
+			Digest: a.Digest, Expires: a.Expires,
 		})
 	}
 	for _, q := range s.Questions {
-		out.Questions = append(out.Questions, Question{ID: q.ID, Kind: q.Kind, Stage: q.Stage, Text: q.Question, Data: q.Data, Expires: q.Expires})
+		asked := Question{ID: q.ID, Kind: q.Kind, Stage: q.Stage, Text: q.Question, Data: q.Data, Expires: q.Expires}
+		out.Questions = append(out.Questions, asked)
 	}
 	return out
 }

@@ -7,34 +7,34 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-func (c *cli) agentCommand() *cobra.Command {
+func agentCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Take an agent with its memory somewhere else", Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.agentExportCommand(), c.agentImportCommand())
+	cmd.AddCommand(agentExportCommand(c), agentImportCommand(c))
 	return cmd
 }
 
-func (c *cli) agentExportCommand() *cobra.Command {
+func agentExportCommand(c *cli) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use: "export NAME > FILE", Short: "Print an agent as JSON: its definition and all that it remembers", Args: exactly("NAME"),
 		Long: `Print an agent as JSON: its definition, as the configuration has it, with variables as
 they were written, and all that it remembers, from the workers' store.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := c.exportAgent(cmd.Context(), args[0], dir)
+			f, err := exportAgent(cmd.Context(), c, args[0], dir)
 			if err != nil {
 				return err
 			}
 			return c.printJSON(f)
 		},
 	}
-	c.configDir(cmd, &dir)
+	configDir(c, cmd, &dir)
 	return cmd
 }
 
-func (c *cli) agentImportCommand() *cobra.Command {
+func agentImportCommand(c *cli) *cobra.Command {
 	var dir string
 	var replace bool
 	cmd := &cobra.Command{
@@ -46,15 +46,15 @@ configuration, unless that has it already; its memory goes into the workers' sto
 			if err != nil {
 				return err
 			}
-			return c.importAgent(cmd.Context(), f, dir, replace)
+			return importAgent(cmd.Context(), c, f, dir, replace)
 		},
 	}
-	c.configDir(cmd, &dir)
+	configDir(c, cmd, &dir)
 	cmd.Flags().BoolVar(&replace, "replace", false, "put the memory in place of the one that the agent has")
 	return cmd
 }
 
-func (c *cli) configDir(cmd *cobra.Command, dir *string) {
+func configDir(c *cli, cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVar(dir, "config-dir", c.getenv("INQUEST_CONFIG"), "folder with the configuration [INQUEST_CONFIG]")
 }
 

@@ -56,14 +56,14 @@ func readAgentFile(path string) (f agentFile, err error) {
 }
 
 // source is where the configuration comes from that a command is about.
-func (c *cli) source(dir string) (config.Source, error) {
+func source(c *cli, dir string) (config.Source, error) {
 	path, err := c.storePath()
 	return config.Source{Dir: dir, Env: command.Env(filepath.Dir(path)), SkipCredentials: true}, err
 }
 
 // exportAgent is an agent as a file.
-func (c *cli) exportAgent(ctx context.Context, name, dir string) (f agentFile, err error) {
-	src, err := c.source(dir)
+func exportAgent(ctx context.Context, c *cli, name, dir string) (f agentFile, err error) {
+	src, err := source(c, dir)
 	if err != nil {
 		return f, err
 	}
@@ -79,7 +79,7 @@ func (c *cli) exportAgent(ctx context.Context, name, dir string) (f agentFile, e
 	if f.Definition, err = config.AgentEntry(dir, name); err != nil || !remembers(plan) {
 		return f, err
 	}
-	err = c.withMemories(ctx, func(st *store.Store) error {
+	err = withMemories(ctx, c, func(st *store.Store) error {
 		saved, err := st.ExportMemory(ctx, name)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
@@ -92,10 +92,10 @@ func (c *cli) exportAgent(ctx context.Context, name, dir string) (f agentFile, e
 
 // importAgent writes the agent's definition, if there is none yet, and its
 // memory: both or nothing.
-func (c *cli) importAgent(ctx context.Context, f agentFile, dir string, replace bool) error {
-	written, err := c.importDefinition(f, dir)
+func importAgent(ctx context.Context, c *cli, f agentFile, dir string, replace bool) error {
+	written, err := importDefinition(c, f, dir)
 	if err == nil && f.Memory != nil {
-		err = c.loadMemory(ctx, f.Name, *f.Memory, replace)
+		err = loadMemory(ctx, c, f.Name, *f.Memory, replace)
 	}
 	switch {
 	case written != "" && err != nil:
@@ -108,8 +108,8 @@ func (c *cli) importAgent(ctx context.Context, f agentFile, dir string, replace 
 
 // importDefinition writes the definition into the configuration; the path is
 // empty if it is there already.
-func (c *cli) importDefinition(f agentFile, dir string) (written string, err error) {
-	src, err := c.source(dir)
+func importDefinition(c *cli, f agentFile, dir string) (written string, err error) {
+	src, err := source(c, dir)
 	if err != nil {
 		return "", err
 	}

@@ -22,7 +22,7 @@ type agentTypesFlags struct {
 	json          bool
 }
 
-func (c *cli) agentTypesCommand() *cobra.Command {
+func agentTypesCommand(c *cli) *cobra.Command {
 	var f agentTypesFlags
 	cmd := &cobra.Command{
 		Use:   "agent-types",
@@ -32,28 +32,28 @@ tools are those that are built in; an agent also has those of its MCP servers, a
 the shell only where the configuration switches it on. With --agent, what that agent
 is able to do by its definition, the tools of its servers included, which are asked.`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.agentTypes(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return agentTypes(cmd.Context(), c, f) },
 	}
 	c.configFlag(cmd, &f.config)
 	cmd.Flags().StringVar(&f.agent, "agent", "", "only what this agent is able to do")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
-	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgents(&f.config))
+	_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents(c, &f.config))
 	return cmd
 }
 
-func (c *cli) agentTypes(ctx context.Context, f agentTypesFlags) error {
+func agentTypes(ctx context.Context, c *cli, f agentTypesFlags) error {
 	cfg, err := c.loadConfig(f.config)
 	switch {
 	case err != nil:
 		return err
 	case f.agent != "":
-		return c.agentAbilities(ctx, cfg, f)
+		return agentAbilities(ctx, c, cfg, f)
 	}
 	types := agentTypesOf(cfg)
 	if f.json {
 		return c.printJSON(types)
 	}
-	return c.printAgentTypes(types)
+	return printAgentTypes(c, types)
 }
 
 // abilities are what an agent, or every agent of a type, is able to do.
@@ -94,7 +94,7 @@ func agentTypesOf(cfg *config.Config) (types []agentType) {
 // toolsPerLine keeps the table on one screen.
 const toolsPerLine = 2
 
-func (c *cli) printAgentTypes(types []agentType) error {
+func printAgentTypes(c *cli, types []agentType) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TYPE\tALIAS\tPATTERN\tHEARTBEATS\tPROMPT\tITERATIONS\tBUILT-IN TOOLS")
 	for _, t := range types {
@@ -123,7 +123,7 @@ func yesNo(yes bool) string {
 }
 
 // agentAbilities shows one agent's.
-func (c *cli) agentAbilities(ctx context.Context, cfg *config.Config, f agentTypesFlags) error {
+func agentAbilities(ctx context.Context, c *cli, cfg *config.Config, f agentTypesFlags) error {
 	plan, err := cfg.AgentPlan(f.agent)
 	if err != nil {
 		return toolError(err)
@@ -131,7 +131,7 @@ func (c *cli) agentAbilities(ctx context.Context, cfg *config.Config, f agentTyp
 	row, _ := agent.LookupType(plan.Type)
 	var tools []string
 	if row.Pattern.Tools() { // whose one request has none
-		if tools, err = c.offeredTools(ctx, cfg, f.agent); err != nil {
+		if tools, err = offeredTools(ctx, c, cfg, f.agent); err != nil {
 			return err
 		}
 	}
@@ -139,12 +139,12 @@ func (c *cli) agentAbilities(ctx context.Context, cfg *config.Config, f agentTyp
 	if f.json {
 		return c.printJSON(able)
 	}
-	return c.printAbilities(row, able)
+	return printAbilities(c, row, able)
 }
 
 // offeredTools are what the policy offers an agent, here as in an investigation.
-func (c *cli) offeredTools(ctx context.Context, cfg *config.Config, name string) (names []string, err error) {
-	box, err := c.toolboxOf(ctx, cfg)
+func offeredTools(ctx context.Context, c *cli, cfg *config.Config, name string) (names []string, err error) {
+	box, err := toolboxOf(ctx, c, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (c *cli) offeredTools(ctx context.Context, cfg *config.Config, name string)
 	return names, nil
 }
 
-func (c *cli) printAbilities(row agent.Type, able abilities) error {
+func printAbilities(c *cli, row agent.Type, able abilities) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"type", row.Name}, {"pattern", string(able.Pattern)}, {"supports heartbeats", yesNo(able.SupportsHeartbeats)},

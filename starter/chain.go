@@ -12,28 +12,28 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-func (c *cli) chainCommand() *cobra.Command {
+func chainCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "chain", Short: "List and draw the chains of a configuration", Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.chainListCommand(), c.chainGraphCommand())
+	cmd.AddCommand(chainListCommand(c), chainGraphCommand(c))
 	return cmd
 }
 
-func (c *cli) chainListCommand() *cobra.Command {
+func chainListCommand(c *cli) *cobra.Command {
 	var dir string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the chains of a configuration, built-in ones included", Args: exactly(),
-		RunE: func(*cobra.Command, []string) error { return c.chainList(dir, asJSON) },
+		RunE: func(*cobra.Command, []string) error { return chainList(c, dir, asJSON) },
 	}
 	c.configFlag(cmd, &dir)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func (c *cli) chainList(dir string, asJSON bool) error {
+func chainList(c *cli, dir string, asJSON bool) error {
 	cfg, err := c.loadConfig(dir)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (c *cli) chainList(dir string, asJSON bool) error {
 	return w.Flush()
 }
 
-func (c *cli) chainGraphCommand() *cobra.Command {
+func chainGraphCommand(c *cli) *cobra.Command {
 	var dir, chain, format string
 	cmd := &cobra.Command{
 		Use:   "graph --chain CHAIN",
@@ -62,16 +62,16 @@ another pass or for people by the field "outcome". Agents with tools that act on
 world have what they may do without asking a person beside them. Mermaid is drawn by Git hosts and by
 the Mermaid tools, dot by Graphviz; text is for terminals.`,
 		Args: exactly(),
-		RunE: func(*cobra.Command, []string) error { return c.chainGraph(dir, chain, format) },
+		RunE: func(*cobra.Command, []string) error { return chainGraph(c, dir, chain, format) },
 	}
 	c.configFlag(cmd, &dir)
 	cmd.Flags().StringVar(&chain, "chain", "", "the chain to draw")
 	cmd.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot or text")
-	_ = cmd.RegisterFlagCompletionFunc("chain", c.completeChains(&dir))
+	_ = cmd.RegisterFlagCompletionFunc("chain", completeChains(c, &dir))
 	return cmd
 }
 
-func (c *cli) chainGraph(dir, chain, format string) error {
+func chainGraph(c *cli, dir, chain, format string) error {
 	cfg, err := c.loadConfig(dir)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c *cli) chainGraph(dir, chain, format string) error {
 }
 
 // completeChains proposes the chains of a configuration.
-func (c *cli) completeChains(dir *string) completions {
+func completeChains(c *cli, dir *string) completions {
 	return func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
 		cfg, err := c.loadConfig(*dir)
 		if err != nil {

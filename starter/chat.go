@@ -33,7 +33,7 @@ message. Ctrl-C while the agent answers asks it to conclude, a second one leaves
 the agent goes on; Ctrl-D ends the session, and the conversation stays. With
 --message, or where standard input is no terminal, one message is sent.`
 
-func (c *cli) chatCommand() *cobra.Command {
+func chatCommand(c *cli) *cobra.Command {
 	var f chatFlags
 	cmd := &cobra.Command{
 		Use: "chat", Short: "Talk with an agent, in a conversation that stays", Long: chatHelp,
@@ -41,11 +41,12 @@ func (c *cli) chatCommand() *cobra.Command {
   starter chat --agent Memo --thread oncall --message "what do you know about node 7?"
   starter chat --thread oncall --close`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.chat(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return chat(cmd.Context(), c, f) },
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.agent, "agent", "", "name of the agent's definition; needed to begin a conversation")
-	set.StringVar(&f.thread, "thread", "", "thread id, the conversation's workflow id (default: chat-, the agent's name and 8 random characters)")
+	set.StringVar(&f.thread, "thread", "",
+		"thread id, the conversation's workflow id (default: chat-, the agent's name and 8 random characters)")
 	set.StringVar(&f.provider, "provider", "", `model of a new conversation: an llm_providers entry or "provider:model"`)
 	set.StringVar(&f.message, "message", "", "say this and leave: a text, @file, or - for standard input")
 	set.StringVar(&f.by, "by", userName(), "who speaks; the agent is told")
@@ -73,18 +74,18 @@ func (f chatFlags) check() error {
 	return nil
 }
 
-func (c *cli) chat(ctx context.Context, f chatFlags) error {
+func chat(ctx context.Context, c *cli, f chatFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	text, typing, err := c.firstWords(f)
+	text, typing, err := firstWords(c, f)
 	if err != nil {
 		return err
 	}
 	c.quiet = f.json
 	switch {
 	case f.list:
-		return c.listChats(ctx, f)
+		return listChats(ctx, c, f)
 	case f.close:
 		err := c.client().CloseThread(ctx, f.thread)
 		if errors.Is(err, record.ErrNotFound) {
@@ -93,7 +94,7 @@ func (c *cli) chat(ctx context.Context, f chatFlags) error {
 		return err
 	}
 	return c.withStore(ctx, func(st *store.Store) error {
-		s, err := c.openChat(ctx, st, f)
+		s, err := openChat(ctx, c, st, f)
 		if err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func (c *cli) chat(ctx context.Context, f chatFlags) error {
 }
 
 // firstWords is the one message to send, or the terminal on which a person types.
-func (c *cli) firstWords(f chatFlags) (text string, typing *os.File, err error) {
+func firstWords(c *cli, f chatFlags) (text string, typing *os.File, err error) {
 	in, ok := c.in.(*os.File)
 	switch {
 	case f.list || f.close:
@@ -126,7 +127,7 @@ func (c *cli) firstWords(f chatFlags) (text string, typing *os.File, err error) 
 
 // openChat finds the conversation, if there is one already, and takes over Ctrl-C:
 // what is asked of Temporal is not to end with the first one.
-func (c *cli) openChat(ctx context.Context, st *store.Store, f chatFlags) (*chatSession, error) {
+func openChat(ctx context.Context, c *cli, st *store.Store, f chatFlags) (*chatSession, error) {
 	s := &chatSession{cli: c, store: st, flags: f, interrupts: make(chan os.Signal, 2)}
 	if s.flags.thread == "" {
 		s.flags.thread = client.RandomID("chat-" + f.agent)
@@ -163,7 +164,7 @@ func (s *chatSession) join(ctx context.Context) error {
 }
 
 // listChats lists the conversations that are open, newest first.
-func (c *cli) listChats(ctx context.Context, f chatFlags) error {
+func listChats(ctx context.Context, c *cli, f chatFlags) error {
 	open, err := c.client().Threads(ctx, f.agent, f.limit)
 	if err != nil {
 		return err

@@ -55,7 +55,8 @@ func (s *chatSession) once(ctx context.Context, text string) error {
 // introduce says how to go on later.
 func (s *chatSession) introduce() {
 	if !s.known {
-		s.tell("conversation %s with %s; to go on later: starter chat --agent %[2]s --thread %[1]s", shellWord(s.flags.thread), shellWord(s.flags.agent))
+		s.tell("conversation %s with %s; to go on later: starter chat --agent %[2]s --thread %[1]s",
+			shellWord(s.flags.thread), shellWord(s.flags.agent))
 	}
 }
 

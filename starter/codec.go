@@ -15,7 +15,7 @@ import (
 
 const variableCodecToken = "INQUEST_CODEC_TOKEN"
 
-func (c *cli) codecCommand() *cobra.Command {
+func codecCommand(c *cli) *cobra.Command {
 	var listen string
 	var origins, hosts []string
 	cmd := &cobra.Command{
@@ -28,7 +28,7 @@ one of its own making, which it prints.
   temporal workflow show --workflow-id ID --codec-endpoint http://127.0.0.1:8234 --codec-auth "Bearer TOKEN"
 
 The UI sends no token of its own: give it the endpoint http://127.0.0.1:8234/TOKEN.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.serveCodec(cmd, listen, origins, hosts) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return serveCodec(c, cmd, listen, origins, hosts) },
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8234", "host:port to listen on")
 	cmd.Flags().StringSliceVar(&origins, "ui-origin", []string{"http://127.0.0.1:8233", "http://localhost:8233"}, "origins of the Temporal UIs whose pages may ask")
@@ -36,7 +36,7 @@ The UI sends no token of its own: give it the endpoint http://127.0.0.1:8234/TOK
 	return cmd
 }
 
-func (c *cli) serveCodec(cmd *cobra.Command, listen string, origins, hosts []string) error {
+func serveCodec(c *cli, cmd *cobra.Command, listen string, origins, hosts []string) error {
 	keys, err := payload.LoadKeys(c.getenv)
 	if err == nil && !keys.Any() {
 		err = fmt.Errorf("there are no keys: set %s or %s, as the workers have it", payload.VariableKeys, payload.VariableKeysFile)

@@ -12,16 +12,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-func (c *cli) configCommand() *cobra.Command {
+func configCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Show what comes of a configuration", Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.configShowCommand())
+	cmd.AddCommand(configShowCommand(c))
 	return cmd
 }
 
-func (c *cli) configShowCommand() *cobra.Command {
+func configShowCommand(c *cli) *cobra.Command {
 	var dir string
 	var opts config.ShowOptions
 	var asJSON bool
@@ -37,7 +37,7 @@ written; of environments, headers and tokens only the variables' names are.`,
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			return c.configShow(dir, opts, asJSON)
+			return configShow(c, dir, opts, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "config", c.getenv("INQUEST_CONFIG"), "directory or file with the configuration [INQUEST_CONFIG]")
@@ -47,14 +47,14 @@ written; of environments, headers and tokens only the variables' names are.`,
 	return cmd
 }
 
-func (c *cli) configShow(dir string, opts config.ShowOptions, asJSON bool) error {
+func configShow(c *cli, dir string, opts config.ShowOptions, asJSON bool) error {
 	store, err := c.storePath()
 	if err != nil {
 		return err
 	}
 	cfg, err := config.Load(config.Source{Dir: dir, Env: command.Env(filepath.Dir(store)), SkipCredentials: true})
 	if findings, ok := errors.AsType[config.Findings](err); ok {
-		return errors.Join(c.printFindings(dir, findings), usagef("the configuration is refused"))
+		return errors.Join(printFindings(c, dir, findings), usagef("the configuration is refused"))
 	}
 	if err != nil {
 		return err

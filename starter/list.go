@@ -27,7 +27,7 @@ func completeStatuses(*cobra.Command, []string, string) (words []string, _ cobra
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (c *cli) listCommand() *cobra.Command {
+func listCommand(c *cli) *cobra.Command {
 	var filter store.Filter
 	var status string
 	var asJSON bool
@@ -37,7 +37,7 @@ func (c *cli) listCommand() *cobra.Command {
 		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter.Status = agent.Status(status)
-			return c.list(cmd.Context(), filter, asJSON)
+			return list(cmd.Context(), c, filter, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&status, "status", "", fmt.Sprintf("only those with this status: %v", statuses()))
@@ -48,7 +48,7 @@ func (c *cli) listCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) list(ctx context.Context, filter store.Filter, asJSON bool) error {
+func list(ctx context.Context, c *cli, filter store.Filter, asJSON bool) error {
 	if filter.Status != "" && !slices.Contains(statuses(), filter.Status) {
 		return usagef("--status %q: use one of %v", filter.Status, statuses())
 	}
@@ -62,15 +62,15 @@ func (c *cli) list(ctx context.Context, filter store.Filter, asJSON bool) error 
 	if err != nil {
 		return err
 	}
-	c.sayStale(ctx, l.Stale)
+	sayStale(ctx, c, l.Stale)
 	if asJSON {
 		return c.printJSON(withoutReports(l.All))
 	}
-	return c.printTable(l.All)
+	return printTable(c, l.All)
 }
 
 // sayStale says that Temporal might know better.
-func (c *cli) sayStale(ctx context.Context, err error) {
+func sayStale(ctx context.Context, c *cli, err error) {
 	if err != nil && ctx.Err() == nil {
 		c.say("Temporal does not answer: an investigation that somebody has terminated may not say so yet")
 	}
@@ -85,7 +85,7 @@ func withoutReports(all []record.Investigation) []record.Investigation {
 	return out
 }
 
-func (c *cli) printTable(all []record.Investigation) error {
+func printTable(c *cli, all []record.Investigation) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\t"+usageTitles)
 	for _, r := range all {

@@ -14,29 +14,29 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-func (c *cli) memoryCommand() *cobra.Command {
+func memoryCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "memory", Short: "Show and change what agents remember", Args: noSuchCommand,
 		Long: `Show and change what agents remember, in the workers' store. AGENT is the name of an
 agent's definition: its memory is the same in every investigation and conversation.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.memoryShowCommand(), c.memorySetCommand(), c.memoryExportCommand(), c.memoryImportCommand())
+	cmd.AddCommand(memoryShowCommand(c), memorySetCommand(c), memoryExportCommand(c), memoryImportCommand(c))
 	return cmd
 }
 
-func (c *cli) memoryShowCommand() *cobra.Command {
+func memoryShowCommand(c *cli) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show AGENT", Short: "Print an agent's memory blocks, and how many archival entries it has", Args: exactly("AGENT"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.memoryShow(cmd.Context(), args[0], asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error { return memoryShow(cmd.Context(), c, args[0], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
 
-func (c *cli) memoryShow(ctx context.Context, name string, asJSON bool) error {
-	saved, err := c.exported(ctx, name)
+func memoryShow(ctx context.Context, c *cli, name string, asJSON bool) error {
+	saved, err := exported(ctx, c, name)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ type blockFlags struct {
 	changed     func(flag string) bool
 }
 
-func (c *cli) memorySetCommand() *cobra.Command {
+func memorySetCommand(c *cli) *cobra.Command {
 	var f blockFlags
 	cmd := &cobra.Command{
 		Use: "set AGENT LABEL VALUE|@FILE|-", Short: "Write a memory block, also one that is read-only to the agent",
@@ -79,7 +79,7 @@ is there again when the agent works the next time.`,
 		Args: setArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.changed = cmd.Flags().Changed
-			return c.memorySet(cmd.Context(), args[0], args[1], args[2], f)
+			return memorySet(cmd.Context(), c, args[0], args[1], args[2], f)
 		},
 	}
 	cmd.Flags().StringVar(&f.description, "description", "", "what the agent is told that the block is for")
@@ -96,12 +96,12 @@ func setArgs(cmd *cobra.Command, args []string) error {
 	return exactly("AGENT", "LABEL")(cmd, args[:2])
 }
 
-func (c *cli) memorySet(ctx context.Context, name, label, arg string, f blockFlags) error {
+func memorySet(ctx context.Context, c *cli, name, label, arg string, f blockFlags) error {
 	text, err := c.text("VALUE", arg)
 	if err != nil {
 		return err
 	}
-	return c.withMemories(ctx, func(st *store.Store) error {
+	return withMemories(ctx, c, func(st *store.Store) error {
 		return st.Remember(ctx, name, func(tx memory.Tx) error {
 			b, found, err := tx.Block(ctx, label)
 			if err != nil {
@@ -133,8 +133,8 @@ func (f blockFlags) apply(b memory.Block, found bool) memory.Block {
 }
 
 // exported is an agent's memory, as it is now.
-func (c *cli) exported(ctx context.Context, name string) (saved memory.Snapshot, err error) {
-	err = c.withMemories(ctx, func(st *store.Store) error {
+func exported(ctx context.Context, c *cli, name string) (saved memory.Snapshot, err error) {
+	err = withMemories(ctx, c, func(st *store.Store) error {
 		if saved, err = st.ExportMemory(ctx, name); errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("the agent %q has no memory yet", name)
 		}
@@ -144,7 +144,7 @@ func (c *cli) exported(ctx context.Context, name string) (saved memory.Snapshot,
 }
 
 // withMemories calls fn with the store, and complains if there is none here.
-func (c *cli) withMemories(ctx context.Context, fn func(*store.Store) error) error {
+func withMemories(ctx context.Context, c *cli, fn func(*store.Store) error) error {
 	return c.withStore(ctx, func(st *store.Store) error {
 		if st != nil {
 			return fn(st)
@@ -157,11 +157,11 @@ func (c *cli) withMemories(ctx context.Context, fn func(*store.Store) error) err
 	})
 }
 
-func (c *cli) memoryExportCommand() *cobra.Command {
+func memoryExportCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "export AGENT > FILE", Short: "Print an agent's whole memory as JSON: blocks and archival entries", Args: exactly("AGENT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			saved, err := c.exported(cmd.Context(), args[0])
+			saved, err := exported(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
 			}
@@ -170,27 +170,27 @@ func (c *cli) memoryExportCommand() *cobra.Command {
 	}
 }
 
-func (c *cli) memoryImportCommand() *cobra.Command {
+func memoryImportCommand(c *cli) *cobra.Command {
 	var replace bool
 	cmd := &cobra.Command{
 		Use: "import AGENT < FILE", Short: "Read a memory that was exported, all of it or nothing", Args: exactly("AGENT"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.memoryImport(cmd.Context(), args[0], replace) },
+		RunE: func(cmd *cobra.Command, args []string) error { return memoryImport(cmd.Context(), c, args[0], replace) },
 	}
 	cmd.Flags().BoolVar(&replace, "replace", false, "in place of the memory that the agent has")
 	return cmd
 }
 
-func (c *cli) memoryImport(ctx context.Context, name string, replace bool) error {
+func memoryImport(ctx context.Context, c *cli, name string, replace bool) error {
 	snapshot, err := memory.ReadSnapshot(c.in)
 	if err != nil {
 		return usagef("%w", err)
 	}
-	return c.loadMemory(ctx, name, snapshot, replace)
+	return loadMemory(ctx, c, name, snapshot, replace)
 }
 
 // loadMemory makes a snapshot the memory of an agent, all of it or nothing.
-func (c *cli) loadMemory(ctx context.Context, name string, snapshot memory.Snapshot, replace bool) error {
-	err := c.withMemories(ctx, func(st *store.Store) error { return st.ImportMemory(ctx, name, snapshot, replace) })
+func loadMemory(ctx context.Context, c *cli, name string, snapshot memory.Snapshot, replace bool) error {
+	err := withMemories(ctx, c, func(st *store.Store) error { return st.ImportMemory(ctx, name, snapshot, replace) })
 	if errors.Is(err, store.ErrMemoryExists) {
 		return usagef("%w; --replace puts this one in its place", err)
 	}

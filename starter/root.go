@@ -43,13 +43,16 @@ func (c *cli) root() *cobra.Command {
 	set.StringVar(&c.address, "address", "", "host:port of Temporal (default: TEMPORAL_ADDRESS, or localhost:7233)")
 	set.StringVar(&c.namespace, "namespace", "", "Temporal namespace (default: TEMPORAL_NAMESPACE, or default)")
 	set.StringVar(&c.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
-	set.StringVar(&c.taskQueue, "task-queue", cmp.Or(c.getenv("INQUEST_TASK_QUEUE"), workflows.TaskQueue), "task queue of the workers [INQUEST_TASK_QUEUE]")
-	set.StringVar(&c.store, "store", c.getenv("INQUEST_STORE"), "the workers' store: path of its SQLite file, or a postgres:// address (default: that of dev) [INQUEST_STORE]")
+	set.StringVar(&c.taskQueue, "task-queue", cmp.Or(c.getenv("INQUEST_TASK_QUEUE"), workflows.TaskQueue),
+		"task queue of the workers [INQUEST_TASK_QUEUE]")
+	set.StringVar(&c.store, "store", c.getenv("INQUEST_STORE"),
+		"the workers' store: path of its SQLite file, or a postgres:// address (default: that of dev) [INQUEST_STORE]")
 	cmd.AddCommand(
-		c.runCommand(), c.watchCommand(), c.listCommand(), c.showCommand(), c.statusCommand(),
-		c.guideCommand(), c.pauseCommand(), c.resumeCommand(), c.concludeCommand(), c.cancelCommand(),
-		c.chatCommand(), c.approvalsCommand(), c.decideCommand(), c.inboxCommand(), c.answerCommand(), c.extendCommand(), c.memoryCommand(), c.agentCommand(), c.agentTypesCommand(), c.toolsCommand(), c.toolCommand(), app.SampleCommand(), app.KeeperCommand(),
-		c.validateCommand(), c.configCommand(), c.chainCommand(), c.codecCommand(), versionCommand(),
+		runCommand(c), watchCommand(c), listCommand(c), showCommand(c), statusCommand(c),
+		guideCommand(c), pauseCommand(c), resumeCommand(c), concludeCommand(c), cancelCommand(c),
+		chatCommand(c), c.approvalsCommand(), c.decideCommand(), c.inboxCommand(), c.answerCommand(), c.extendCommand(),
+		memoryCommand(c), agentCommand(c), agentTypesCommand(c), toolsCommand(c), toolCommand(c), app.SampleCommand(), app.KeeperCommand(),
+		validateCommand(c), configCommand(c), chainCommand(c), codecCommand(c), versionCommand(),
 	)
 	return cmd
 }

@@ -18,7 +18,7 @@ type runFlags struct {
 	mock, json, detach, verbose, allowEmpty, attach           bool
 }
 
-func (c *cli) runCommand() *cobra.Command {
+func runCommand(c *cli) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run",
@@ -27,14 +27,15 @@ func (c *cli) runCommand() *cobra.Command {
   kubectl describe pod web-1 | starter run --chain kubernetes --data -
   starter run --chain triage --data "checkout is slow" --json`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return start(cmd.Context(), c, f) },
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.chain, "chain", "", "chain to run")
 	set.StringVar(&f.alertType, "alert-type", "", "alert type, which says which chain runs")
 	set.StringVar(&f.data, "data", "", "what to investigate: a text, @file, or - for standard input")
 	set.BoolVar(&f.allowEmpty, "allow-empty", false, "start without data, for a chain that needs none")
-	set.BoolVar(&f.attach, "attach", false, "take data that is larger than system.limits.data: agents are shown its beginning and read the rest in pages")
+	set.BoolVar(&f.attach, "attach", false,
+		"take data that is larger than system.limits.data: agents are shown its beginning and read the rest in pages")
 	set.StringVar(&f.provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
 	set.StringVar(&f.runbook, "runbook", "", "instead of the chain's runbook: a text or @file")
 	set.BoolVar(&f.mock, "mock", false, "let the mocks that the configuration names work in their agents' place")
@@ -47,8 +48,8 @@ func (c *cli) runCommand() *cobra.Command {
 }
 
 // run starts an investigation and follows it, unless it is told not to.
-func (c *cli) run(ctx context.Context, f runFlags) error {
-	s, err := c.request(f)
+func start(ctx context.Context, c *cli, f runFlags) error {
+	s, err := request(c, f)
 	if err != nil {
 		return err
 	}
@@ -63,9 +64,9 @@ func (c *cli) run(ctx context.Context, f runFlags) error {
 		_, err := fmt.Fprintln(c.out, h.Workflow)
 		return err
 	case f.json:
-		out, err := c.await(ctx, h)
+		out, err := await(ctx, c, h)
 		if err == nil {
-			err = c.fetchReport(ctx, &out)
+			err = fetchReport(ctx, c, &out)
 		}
 		if err != nil {
 			return err
@@ -73,11 +74,11 @@ func (c *cli) run(ctx context.Context, f runFlags) error {
 		return errors.Join(c.printJSON(out), verdict(out.ID, out.Status, out.Error))
 	}
 	c.say("investigation %s", h.ID())
-	return c.follow(ctx, h, f.verbose)
+	return follow(ctx, c, h, f.verbose)
 }
 
 // request is the request that the flags describe.
-func (c *cli) request(f runFlags) (s client.Start, err error) {
+func request(c *cli, f runFlags) (s client.Start, err error) {
 	s.Workflow = f.workflowID
 	s.Request = agent.Request{
 		Chain: f.chain, AlertType: f.alertType, Provider: f.provider, UseMock: f.mock, AllowEmpty: f.allowEmpty, Attach: f.attach, By: f.by,
@@ -101,8 +102,8 @@ func (c *cli) request(f runFlags) (s client.Start, err error) {
 // notStarted says what to write instead.
 func notStarted(err error) error {
 	if wrong, ok := errors.AsType[*client.InputError](err); ok {
-		return usagef("%s", strings.NewReplacer(`"chain"`, "--chain", `"alert_type"`, "--alert-type", `"provider"`, "--provider", `"data"`, "--data",
-			`"allow_empty": true`, "--allow-empty", `"attach": true`, "--attach").Replace(wrong.Error()))
+		return usagef("%s", strings.NewReplacer(`"chain"`, "--chain", `"alert_type"`, "--alert-type", `"provider"`, "--provider",
+			`"data"`, "--data", `"allow_empty": true`, "--allow-empty", `"attach": true`, "--attach").Replace(wrong.Error()))
 	}
 	if taken, ok := errors.AsType[*client.TakenError](err); ok {
 		return fmt.Errorf("%w: watch it with `starter watch %s`, or give another --workflow-id", err, taken.Workflow)

@@ -11,31 +11,31 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-func (c *cli) showCommand() *cobra.Command {
+func showCommand(c *cli) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print all that there is of an investigation: the whole transcript and the report",
 		Args:  exactly("ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return c.show(cmd.Context(), args[0], asJSON) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return show(cmd.Context(), c, args[0], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print record, stages, executions and entries as JSON")
 	return cmd
 }
 
-func (c *cli) show(ctx context.Context, id string, asJSON bool) error {
+func show(ctx context.Context, c *cli, id string, asJSON bool) error {
 	w, err := c.client().Whole(ctx, id)
 	switch {
 	case errors.Is(err, client.ErrNoStore):
 		c.sayNoStore()
-		return c.showRemote(ctx, id, asJSON)
+		return showRemote(ctx, c, id, asJSON)
 	case errors.Is(err, record.ErrNotFound):
 		c.say("this store does not know %s: showing what Temporal knows", id)
-		return c.showRemote(ctx, id, asJSON)
+		return showRemote(ctx, c, id, asJSON)
 	case err != nil:
 		return err
 	}
-	c.sayStale(ctx, w.Stale)
+	sayStale(ctx, c, w.Stale)
 	if w.Unasked != nil && ctx.Err() == nil {
 		c.say("starter: %v; whether it asks people something is not known", explain(w.Unasked))
 	}
@@ -50,15 +50,15 @@ func (c *cli) show(ctx context.Context, id string, asJSON bool) error {
 }
 
 // showRemote prints what is known without the store: the result, or the status.
-func (c *cli) showRemote(ctx context.Context, id string, asJSON bool) error {
+func showRemote(ctx context.Context, c *cli, id string, asJSON bool) error {
 	s, err := c.client().Status(ctx, id)
 	switch {
 	case err != nil:
 		return err
 	case s.Result == nil:
-		return c.printStatus(s, asJSON)
+		return printStatus(c, s, asJSON)
 	case asJSON:
 		return c.printJSON(s.Result)
 	}
-	return errors.Join(c.printStatus(s, false), terminal.End(endOf(*s.Result), c.options(true)))
+	return errors.Join(printStatus(c, s, false), terminal.End(endOf(*s.Result), c.options(true)))
 }

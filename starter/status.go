@@ -13,19 +13,19 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-func (c *cli) statusCommand() *cobra.Command {
+func statusCommand(c *cli) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status ID",
 		Short: "Say where an investigation stands: stages, agents, tokens, whom it waits for",
 		Args:  exactly("ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return c.status(cmd.Context(), args[0], asJSON) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return showStatus(cmd.Context(), c, args[0], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the status as JSON")
 	return cmd
 }
 
-func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
+func showStatus(ctx context.Context, c *cli, id string, asJSON bool) error {
 	s, err := c.client().Status(ctx, id)
 	if err != nil {
 		return err
@@ -33,10 +33,10 @@ func (c *cli) status(ctx context.Context, id string, asJSON bool) error {
 	if s.Stale != nil {
 		c.say("the numbers are those that Temporal knows: %v", s.Stale)
 	}
-	return c.printStatus(s, asJSON)
+	return printStatus(c, s, asJSON)
 }
 
-func (c *cli) printStatus(s client.Status, asJSON bool) error {
+func printStatus(c *cli, s client.Status, asJSON bool) error {
 	if asJSON {
 		return c.printJSON(s.Status)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-func (c *cli) guideCommand() *cobra.Command {
+func guideCommand(c *cli) *cobra.Command {
 	guide := workflows.Guide{By: userName()}
 	cmd := &cobra.Command{
 		Use:   "guide ID TEXT",
@@ -35,7 +35,7 @@ the next.`,
 				return usagef("TEXT is %d bytes; guidance may have %d", len(text), workflows.MaxGuide)
 			}
 			guide.Text = text
-			return c.steer(cmd.Context(), args[0], workflows.SignalGuide, guide)
+			return steer(cmd.Context(), c, args[0], workflows.SignalGuide, guide)
 		},
 	}
 	cmd.Flags().StringVar(&guide.Agent, "agent", "", "only for this agent")
@@ -43,14 +43,14 @@ the next.`,
 	return cmd
 }
 
-func (c *cli) concludeCommand() *cobra.Command {
+func concludeCommand(c *cli) *cobra.Command {
 	conclude := workflows.Conclude{By: userName()}
 	cmd := &cobra.Command{
 		Use:   "conclude ID",
 		Short: "Finish now, with what is known",
 		Args:  exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.steer(cmd.Context(), args[0], workflows.SignalConclude, conclude)
+			return steer(cmd.Context(), c, args[0], workflows.SignalConclude, conclude)
 		},
 	}
 	cmd.Flags().StringVar(&conclude.Agent, "agent", "", "only this agent, and not the whole investigation")
@@ -58,31 +58,32 @@ func (c *cli) concludeCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) pauseCommand() *cobra.Command {
-	return c.plainSteer("pause ID", "Make no further model call until resume; running calls finish", workflows.SignalPause)
+func pauseCommand(c *cli) *cobra.Command {
+	return plainSteer(c, "pause ID", "Make no further model call until resume; running calls finish", workflows.SignalPause)
 }
 
-func (c *cli) resumeCommand() *cobra.Command {
-	return c.plainSteer("resume ID", "Go on after a pause", workflows.SignalResume)
+func resumeCommand(c *cli) *cobra.Command {
+	return plainSteer(c, "resume ID", "Go on after a pause", workflows.SignalResume)
 }
 
-func (c *cli) plainSteer(use, short, name string) *cobra.Command {
+func plainSteer(c *cli, use, short, name string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.steer(cmd.Context(), args[0], name, workflows.By{By: userName()})
+			return steer(cmd.Context(), c, args[0], name, workflows.By{By: userName()})
 		},
 	}
 }
 
 // steer has an investigation that runs take in what people ask for.
-func (c *cli) steer(ctx context.Context, id, name string, in any) error {
+func steer(ctx context.Context, c *cli, id, name string, in any) error {
 	s, err := c.client().Steer(ctx, id, name, in)
 	if answered, err := c.asked(ctx, err, name, "starter status", false); !answered {
 		return err
 	}
 	if s.Left {
-		_, err = fmt.Fprintf(c.out, "%s sent to %s as a signal, since no worker answers now: `starter status %[2]s` will say if it comes to nothing\n",
+		_, err = fmt.Fprintf(c.out, "%s sent to %s as a signal, since no worker answers now: "+
+			"`starter status %[2]s` will say if it comes to nothing\n",
 			name, s.ID())
 		return err
 	}
@@ -106,19 +107,19 @@ func userName() string {
 	return me.Username
 }
 
-func (c *cli) cancelCommand() *cobra.Command {
+func cancelCommand(c *cli) *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "cancel ID",
 		Short: "Stop an investigation; what it has finished is kept",
 		Args:  exactly("ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return c.cancel(cmd.Context(), args[0], wait) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return cancel(cmd.Context(), c, args[0], wait) },
 	}
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it has ended")
 	return cmd
 }
 
-func (c *cli) cancel(ctx context.Context, id string, wait bool) error {
+func cancel(ctx context.Context, c *cli, id string, wait bool) error {
 	h, err := c.client().Cancel(ctx, id)
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func (c *cli) cancel(ctx context.Context, id string, wait bool) error {
 		_, err = fmt.Fprintf(c.out, "cancellation of %s asked for\n", h.ID())
 		return err
 	}
-	out, err := c.await(ctx, h)
+	out, err := await(ctx, c, h)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (c *cli) asked(ctx context.Context, err error, what, look string, asJSON bo
 	}
 	switch why.Kind {
 	case client.ErrPending:
-		return false, errors.Join(c.printPending(why.Handle, what, look, asJSON), ctx.Err())
+		return false, errors.Join(printPending(c, why.Handle, what, look, asJSON), ctx.Err())
 	case client.ErrRefused:
 		return false, fmt.Errorf("%s was refused: %w", what, why.Err)
 	case client.ErrTooLate:
@@ -156,7 +157,7 @@ func (c *cli) asked(ctx context.Context, err error, what, look string, asJSON bo
 }
 
 // printPending says that a request was taken and has no result yet.
-func (c *cli) printPending(h client.Handle, what, look string, asJSON bool) error {
+func printPending(c *cli, h client.Handle, what, look string, asJSON bool) error {
 	if asJSON {
 		return c.printJSON(struct {
 			ID    string `json:"id"`

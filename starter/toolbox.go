@@ -47,15 +47,15 @@ func (c *cli) loadConfig(dir string) (*config.Config, error) {
 }
 
 // toolbox makes the tools of a configuration usable here. The caller closes it.
-func (c *cli) toolbox(ctx context.Context, dir string) (*app.Toolbox, error) {
+func toolbox(ctx context.Context, c *cli, dir string) (*app.Toolbox, error) {
 	cfg, err := c.loadConfig(dir)
 	if err != nil {
 		return nil, err
 	}
-	return c.toolboxOf(ctx, cfg)
+	return toolboxOf(ctx, c, cfg)
 }
 
-func (c *cli) toolboxOf(ctx context.Context, cfg *config.Config) (*app.Toolbox, error) {
+func toolboxOf(ctx context.Context, c *cli, cfg *config.Config) (*app.Toolbox, error) {
 	data, err := c.dataFolder()
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (c *cli) toolboxOf(ctx context.Context, cfg *config.Config) (*app.Toolbox, 
 	if err := app.PrepareSample(data); err != nil {
 		c.say("starter: %v", err) // only the sample's own tools lack it
 	}
-	elsewhere, err := c.programTools(ctx)
+	elsewhere, err := programTools(ctx, c)
 	if err != nil {
 		c.say("warning: the tools of the workers' program are not known: %v", err)
 	}
@@ -73,7 +73,7 @@ func (c *cli) toolboxOf(ctx context.Context, cfg *config.Config) (*app.Toolbox, 
 }
 
 // programTools are the tools in Go of the workers' program, if their store is here.
-func (c *cli) programTools(ctx context.Context) (specs []tool.Spec, err error) {
+func programTools(ctx context.Context, c *cli) (specs []tool.Spec, err error) {
 	st, err := c.client().Store(ctx)
 	if err != nil || st == nil {
 		return nil, err
@@ -122,7 +122,7 @@ func toolError(err error) error {
 type completions = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)
 
 // completeAgents proposes the agents of a configuration.
-func (c *cli) completeAgents(dir *string) completions {
+func completeAgents(c *cli, dir *string) completions {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		cfg, err := c.loadConfig(*dir)
 		if err != nil {
@@ -133,7 +133,7 @@ func (c *cli) completeAgents(dir *string) completions {
 }
 
 // completeTools proposes what a configuration says of tools: no server is asked.
-func (c *cli) completeTools(dir *string) completions {
+func completeTools(c *cli, dir *string) completions {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		cfg, err := c.loadConfig(*dir)
 		if err != nil || len(args) > 0 {

@@ -16,12 +16,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-func (c *cli) toolCommand() *cobra.Command {
+func toolCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tool", Short: "Run a tool", Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.toolRunCommand())
+	cmd.AddCommand(toolRunCommand(c))
 	return cmd
 }
 
@@ -31,7 +31,7 @@ type toolRunFlags struct {
 	yes, json           bool
 }
 
-func (c *cli) toolRunCommand() *cobra.Command {
+func toolRunCommand(c *cli) *cobra.Command {
 	var f toolRunFlags
 	cmd := &cobra.Command{
 		Use:   "run NAME",
@@ -48,8 +48,8 @@ is no such tool or the arguments are not valid, 130 after Ctrl-C, which cancels 
 		Example: `  starter tool run incident.list_services
   starter tool run cluster.restart --args '{"pod":"db-1"}' --agent Mender --yes`,
 		Args:              exactly("NAME"),
-		ValidArgsFunction: c.completeTools(&f.config),
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.toolRun(cmd.Context(), args[0], f) },
+		ValidArgsFunction: completeTools(c, &f.config),
+		RunE:              func(cmd *cobra.Command, args []string) error { return toolRun(cmd.Context(), c, args[0], f) },
 	}
 	c.configFlag(cmd, &f.config)
 	set := cmd.Flags()
@@ -57,36 +57,36 @@ is no such tool or the arguments are not valid, 130 after Ctrl-C, which cancels 
 	set.StringVar(&f.agent, "agent", "", "agent whose policy applies")
 	set.BoolVar(&f.yes, "yes", false, "approve the call if it needs that")
 	set.BoolVar(&f.json, "json", false, "print status, result and error as JSON")
-	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgents(&f.config))
+	_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents(c, &f.config))
 	return cmd
 }
 
-func (c *cli) toolRun(ctx context.Context, name string, f toolRunFlags) error {
+func toolRun(ctx context.Context, c *cli, name string, f toolRunFlags) error {
 	args, err := c.text("--args", f.args)
 	if err != nil {
 		return err
 	}
-	box, err := c.toolbox(ctx, f.config)
+	box, err := toolbox(ctx, c, f.config)
 	if err != nil {
 		return err
 	}
 	defer box.Close()
 	call, err := box.Prepare(ctx, f.agent, name, args)
 	if err != nil {
-		return c.refused(err, f.json)
+		return refused(c, err, f.json)
 	}
-	if err := c.approve(call, f); err != nil {
+	if err := approve(c, call, f); err != nil {
 		return err
 	}
 	result, err := call.Make(ctx)
 	if err != nil {
-		return c.refused(err, f.json)
+		return refused(c, err, f.json)
 	}
-	return errors.Join(c.printResult(result, f.json), resultError(call.Spec.Name, result))
+	return errors.Join(printResult(c, result, f.json), resultError(call.Spec.Name, result))
 }
 
 // approve has the person at the terminal approve a call that needs it.
-func (c *cli) approve(call *app.ToolCall, f toolRunFlags) error {
+func approve(c *cli, call *app.ToolCall, f toolRunFlags) error {
 	name := call.Spec.Name
 	if !call.NeedsApproval || f.yes {
 		return nil
@@ -123,7 +123,7 @@ const statusDenied = "denied"
 
 // refused prints why a call was not made, if that is for JSON, and tells a call
 // that may not be made from one that is written wrong.
-func (c *cli) refused(err error, asJSON bool) error {
+func refused(c *cli, err error, asJSON bool) error {
 	out := ran{Status: statusDenied}
 	refusal, _ := errors.AsType[*tool.Refusal](err)
 	limited, _ := errors.AsType[*app.RateLimitError](err)
@@ -147,7 +147,7 @@ func (c *cli) refused(err error, asJSON bool) error {
 	return err
 }
 
-func (c *cli) printResult(r tool.Result, asJSON bool) error {
+func printResult(c *cli, r tool.Result, asJSON bool) error {
 	if !asJSON {
 		_, err := fmt.Fprintln(c.out, strings.TrimSuffix(terminal.Clean(r.Content), "\n"))
 		return err

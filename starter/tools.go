@@ -23,7 +23,7 @@ type toolsFlags struct {
 	json                        bool
 }
 
-func (c *cli) toolsCommand() *cobra.Command {
+func toolsCommand(c *cli) *cobra.Command {
 	var f toolsFlags
 	cmd := &cobra.Command{
 		Use:   "tools",
@@ -35,7 +35,7 @@ says whose word the risk is, ASKS whether a person decides on each call. A serve
 cannot be reached is a warning, and so are a tool that cannot be used, and what a
 server says otherwise than when an execution of the workers' store last asked it.`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.tools(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return tools(cmd.Context(), c, f) },
 	}
 	c.configFlag(cmd, &f.config)
 	set := cmd.Flags()
@@ -43,13 +43,13 @@ server says otherwise than when an execution of the workers' store last asked it
 	set.StringVar(&f.search, "search", "", "only those with this text in their name or description")
 	set.StringVar(&f.kind, "type", "", fmt.Sprintf("only those of this type: %v", toolTypes))
 	set.BoolVar(&f.json, "json", false, "print the tools as JSON, with their schemas")
-	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgents(&f.config))
+	_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents(c, &f.config))
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(
 		[]string{string(app.ToolMCP), string(app.ToolCode)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func (c *cli) tools(ctx context.Context, f toolsFlags) error {
+func tools(ctx context.Context, c *cli, f toolsFlags) error {
 	kind := app.ToolType(f.kind)
 	if kind != "" && !slices.Contains(toolTypes, kind) {
 		return usagef("--type %q: use one of %v", f.kind, toolTypes)
@@ -61,7 +61,7 @@ func (c *cli) tools(ctx context.Context, f toolsFlags) error {
 	for _, lacking := range cfg.Unkept() {
 		c.say("warning: the shell, here: %v", lacking)
 	}
-	box, err := c.toolboxOf(ctx, cfg)
+	box, err := toolboxOf(ctx, c, cfg)
 	if err != nil {
 		return err
 	}
@@ -80,10 +80,10 @@ func (c *cli) tools(ctx context.Context, f toolsFlags) error {
 	if f.json {
 		return c.printJSON(append([]app.ToolInfo{}, tools...)) // never null
 	}
-	return c.printTools(tools)
+	return printTools(c, tools)
 }
 
-func (c *cli) printTools(tools []app.ToolInfo) error {
+func printTools(c *cli, tools []app.ToolInfo) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tTYPE\tRISK\tRISK FROM\tIDEMPOTENCY\tASKS\tDESCRIPTION")
 	for _, t := range tools {

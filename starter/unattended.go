@@ -125,7 +125,7 @@ func (u unattended) may() string {
 	return strings.Join(words, ", ")
 }
 
-func (c *cli) printUnattended(all []unattended) error {
+func printUnattended(c *cli, all []unattended) error {
 	if len(all) == 0 {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-func (c *cli) validateCommand() *cobra.Command {
+func validateCommand(c *cli) *cobra.Command {
 	var dir string
 	var credentials, strict, asJSON bool
 	cmd := &cobra.Command{
@@ -29,7 +29,7 @@ person. Without one, what is built in is checked.`,
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			return c.validate(dir, credentials, strict, asJSON)
+			return validate(c, dir, credentials, strict, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "config", c.getenv("INQUEST_CONFIG"), "directory or file with the configuration [INQUEST_CONFIG]")
@@ -48,7 +48,7 @@ type verified struct {
 	Unattended []unattended `json:"unattended"`
 }
 
-func (c *cli) validate(dir string, credentials, strict, asJSON bool) error {
+func validate(c *cli, dir string, credentials, strict, asJSON bool) error {
 	store, err := c.storePath()
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (c *cli) validate(dir string, credentials, strict, asJSON bool) error {
 	cfg, findings := config.Check(config.Source{
 		Dir: dir, Env: command.Env(filepath.Dir(store)), SkipCredentials: !credentials,
 	})
-	findings = append(c.storeDangers(cfg), findings...)
+	findings = append(storeDangers(c, cfg), findings...)
 	refused := findings.Failed() || strict && findings.Count(config.SeverityDanger) > 0
 	var free []unattended
 	if !findings.Failed() {
@@ -65,7 +65,7 @@ func (c *cli) validate(dir string, credentials, strict, asJSON bool) error {
 	if asJSON {
 		err = c.printJSON(verified{dir, !refused, append(config.Findings{}, findings...), append([]unattended{}, free...)})
 	} else {
-		err = errors.Join(c.printFindings(dir, findings), c.printUnattended(free))
+		err = errors.Join(printFindings(c, dir, findings), printUnattended(c, free))
 	}
 	if err == nil && refused {
 		err = usagef("the configuration is refused")
@@ -73,7 +73,7 @@ func (c *cli) validate(dir string, credentials, strict, asJSON bool) error {
 	return err
 }
 
-func (c *cli) printFindings(dir string, findings config.Findings) error {
+func printFindings(c *cli, dir string, findings config.Findings) error {
 	for _, f := range findings {
 		if _, err := fmt.Fprintln(c.out, terminal.CleanLine(f.String())); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (c *cli) printFindings(dir string, findings config.Findings) error {
 
 // storeDangers says how the workers' database is reached, where that is known here:
 // by the configuration, or as starter itself would.
-func (c *cli) storeDangers(cfg *config.Config) config.Findings {
+func storeDangers(c *cli, cfg *config.Config) config.Findings {
 	finding := config.Finding{Path: "--store, INQUEST_STORE"}
 	dsn := c.store
 	if dsn == "" {

@@ -13,8 +13,10 @@ import (
 
 // waitingLine says that a call waits for a person, and how to decide it.
 func waitingLine(id string, a workflows.Approval) string {
-	return terminal.CleanLine(fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it is denied at %s. Decide: starter decide %s %s%s --approve (or --deny --reason …)",
-		a.HiddenNote(), a.Execution, reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, a.Expires.Local().Format(time.TimeOnly), shellWord(id), shellWord(client.CallName(a)), digestFlag(a)))
+	return terminal.CleanLine(fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it is denied at %s. "+
+		"Decide: starter decide %s %s%s --approve (or --deny --reason …)",
+		a.HiddenNote(), a.Execution, reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest,
+		a.Expires.Local().Format(time.TimeOnly), shellWord(id), shellWord(client.CallName(a)), digestFlag(a)))
 }
 
 // digestFlag has decide refuse another call than the one that is shown.

@@ -18,20 +18,20 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-func (c *cli) watchCommand() *cobra.Command {
+func watchCommand(c *cli) *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "watch ID",
 		Short: "Show an investigation from its beginning, live until it has ended",
 		Args:  exactly("ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return c.watch(cmd.Context(), args[0], verbose) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return watch(cmd.Context(), c, args[0], verbose) },
 	}
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "show prompts, tool calls and results whole")
 	return cmd
 }
 
 // watch needs Temporal only for an investigation that has not ended.
-func (c *cli) watch(ctx context.Context, id string, verbose bool) error {
+func watch(ctx context.Context, c *cli, id string, verbose bool) error {
 	st, err := c.client().Store(ctx)
 	if err != nil {
 		return err
@@ -52,12 +52,12 @@ func (c *cli) watch(ctx context.Context, id string, verbose bool) error {
 	if err != nil {
 		return err
 	}
-	return c.follow(ctx, h, verbose)
+	return follow(ctx, c, h, verbose)
 }
 
 // follow shows an investigation until it has ended: by what the store says, or without it
 // line by line by what the investigation says itself.
-func (c *cli) follow(ctx context.Context, h client.Handle, verbose bool) error {
+func follow(ctx context.Context, c *cli, h client.Handle, verbose bool) error {
 	src := &followed{cli: c, handle: h, told: map[string]string{}}
 	watched, opts := newLookout(src, h), c.options(verbose)
 	opts.Notices = watched.tell
@@ -73,7 +73,7 @@ func (c *cli) follow(ctx context.Context, h client.Handle, verbose bool) error {
 		return notWatching(ctx, h, err)
 	}
 	if !shown && out.Status != agent.StatusRefused {
-		if err := c.fetchReport(ctx, &out); err != nil {
+		if err := fetchReport(ctx, c, &out); err != nil {
 			return err
 		}
 		if err := terminal.End(endOf(out), c.options(verbose)); err != nil {
@@ -174,7 +174,7 @@ func doing(a workflows.AgentSummary, agents map[string]workflows.AgentStatus) st
 }
 
 // await waits for the end.
-func (c *cli) await(ctx context.Context, h client.Handle) (client.Result, error) {
+func await(ctx context.Context, c *cli, h client.Handle) (client.Result, error) {
 	out, err := c.client().Await(ctx, h)
 	return out, notWatching(ctx, h, err)
 }
@@ -188,7 +188,7 @@ func notWatching(ctx context.Context, h client.Handle, err error) error {
 }
 
 // fetchReport reads a report that was too large for the result.
-func (c *cli) fetchReport(ctx context.Context, out *client.Result) error {
+func fetchReport(ctx context.Context, c *cli, out *client.Result) error {
 	if out.Report != "" || out.ReportRef == "" {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // By the codec endpoint, Temporal's own CLI starts an investigation and reads its
@@ -46,8 +48,14 @@ func TestCodecEndpoint(t *testing.T) {
 
 	b := newBrowser(t, "http://"+w.ui+"/namespaces/default/workflows")
 	b.open("one", "Timeline")
-	b.shows("COMPLETED", "binary/encrypted")
+	b.shows("COMPLETED")
+	var page string
+	if b.do("read the page", chromedp.Text("body", &page)); strings.Contains(page, "persimmon") {
+		t.Errorf("without the endpoint, the UI shows\n%s", page)
+	}
+	b.shot("encrypted")
 	b.click(`[data-testid^=data-encoder-status]`, "")
+	b.click(`label`, "Use my browser setting")
 	b.write(`#data-encoder-endpoint-input`, address+"/sesame")
 	b.click(`button:enabled`, "Apply")
 	b.open("one", "Timeline")

@@ -147,7 +147,7 @@ func (o *office) result() (result workflows.InvestigationResult) {
 // agents, while attempts crash and the store fails.
 func TestWordsUnderLoad(t *testing.T) {
 	t.Parallel()
-	const runs, each, shards = 50, 20, 4
+	const runs, each, shards = 24, 20, 4
 	for shard := range shards {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for an event before it fails.
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 // Server is a provider that ends with its test.
 type Server struct {

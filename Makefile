@@ -1,7 +1,7 @@
 .PHONY: check lint test race long faults soak throughput
 
 # Everything that CI runs.
-check: lint test long
+check: lint test race long
 
 # What can be seen without running anything; workflowcheck is one of the tests.
 lint:
@@ -17,7 +17,7 @@ test:
 
 # The packages in which goroutines meet; test/e2e starts programs that are built without.
 race:
-	go test -race -shuffle=on $$(go list ./... | grep -v -e /test/e2e -e /test/bench)
+	go test -race -shuffle=on -timeout 15m $$(go list ./... | grep -v -e /test/e2e -e /test/bench)
 
 # What takes minutes: large investigations, long stalls, the whole fault matrix.
 long:

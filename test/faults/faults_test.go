@@ -6,7 +6,7 @@
 // (TestStragglers), and parts of the world are away for a while (TestOutages).
 //
 //	make faults SEED=42     that run, printed
-//	go test ./test/faults   two hundred of them, and each row of the matrix by itself
+//	go test ./test/faults   a hundred of them, and each row of the matrix by itself
 //	make faults             a thousand, and every stall and outage at every point
 package faults
 
@@ -22,7 +22,7 @@ import (
 
 var (
 	oneSeed = flag.Int64("seed", -1, "run this seed alone, and print it")
-	seeds   = flag.Int("seeds", 200, "how many seeds are run")
+	seeds   = flag.Int("seeds", 100, "how many seeds are run")
 	every   = flag.Bool("every", false, "stalls and outages of every kind at every point, not one at each")
 )
 

@@ -147,12 +147,12 @@ func (o *office) result() (result workflows.InvestigationResult) {
 // agents, while attempts crash and the store fails.
 func TestWordsUnderLoad(t *testing.T) {
 	t.Parallel()
-	const runs, each, shards = 24, 20, 4
+	const each, shards = 20, 4
 	for shard := range shards {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
 			s := openStore(t)
-			for seed := shard; seed < runs; seed += shards {
+			for seed := shard; seed < *seeds/4; seed += shards {
 				o := newOffice(t, s, fmt.Sprintf("load-%d", seed), uint64(seed), shaky,
 					"A:default B:llm +Syn:synthesis", "B:llm", "C:default A:memgpt", "B:service D:exec_summary")
 				o.crowd(each)

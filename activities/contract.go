@@ -59,9 +59,6 @@ const (
 	fieldInterrupt = "interrupt"
 )
 
-// maxField bounds a field that routing goes by, in bytes; no rule has a longer value.
-const maxField = 4 << 10
-
 // outputOf reads from a stage's final text what the chain goes by. A stage that
 // neither routes nor has a contract hands on text: nothing in it steers the chain.
 func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStageOut, err error) {
@@ -90,7 +87,7 @@ func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStag
 	}
 	out.Fields = map[string]json.RawMessage{}
 	for _, key := range keys {
-		if value, ok := object[key]; ok && len(value) <= maxField {
+		if value, ok := object[key]; ok && len(value) <= plan.MaxRuleValue {
 			out.Fields[key] = value
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/route"
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
@@ -49,7 +50,7 @@ type Budgets struct {
 // a loop of their own have their iterations.
 func (c *Config) bounds(name string) Bounds {
 	chart, standard := c.AgentChains[name].chart(), Bounds{}
-	if chart.routes() {
+	if chart.walk.Routed() {
 		standard.MaxPasses, standard.MaxAgentHops = new(3), new(21)
 	}
 	if chart.loops() && c.answersOnce(name) {
@@ -134,7 +135,7 @@ func (b Budgets) timeout(timeout plan.Duration) plan.Duration {
 }
 
 func (b Bounds) validate(p path, v *validator, c chart) {
-	edges := c.edges()
+	edges := c.walk.Ways()
 	for i, e := range b.EdgeLimits {
 		at := p.Key("edge_limits").Index(i)
 		known := v.stage(at.Key("from"), e.From, c)
@@ -143,8 +144,10 @@ func (b Bounds) validate(p path, v *validator, c chart) {
 			v.Errorf(at.Key("max_count"), "a max_count is required")
 		}
 		same := func(other EdgeLimit) bool { return other.From == e.From && other.To == e.To }
-		way := func(way Edge) bool { return way.From == e.From && way.To == e.To }
-		jump := func(edge Edge) bool { return way(edge) && edge.Kind != EdgeRequires && edge.Kind != EdgeAfter }
+		way := func(way route.Edge) bool { return way.From == e.From && way.To == e.To }
+		jump := func(edge route.Edge) bool {
+			return way(edge) && edge.Kind != route.EdgeRequires && edge.Kind != route.EdgeAfter
+		}
 		switch {
 		case !known: // reported already
 		case slices.IndexFunc(b.EdgeLimits, same) < i:

@@ -2,9 +2,7 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
-	"slices"
 
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/strict"
@@ -57,9 +55,6 @@ const (
 	JoinAny = "any"
 )
 
-// maxRuleValue is as much of a key's value as is kept for rules to look at, in bytes of JSON.
-const maxRuleValue = 4 << 10
-
 // flow is the stage's, wherever it is written, and which keys come from the entry
 // of its one agent: those at level 1.
 func (s *Stage) flow() (Flow, map[string]int) {
@@ -76,21 +71,6 @@ func (s *Stage) flowPath(p path, key string) path {
 	}
 	return p.Key(key)
 }
-
-// asks reports whether what a stage of the chain hands on may be a question to people.
-func (c *Config) asks(chain string) bool {
-	return slices.ContainsFunc(c.AgentChains[chain].Stages, func(s *Stage) bool {
-		f, _ := s.flow()
-		stage := plan.Stage{OutputKey: f.OutputKey, Routing: f.routing(), Hooks: f.hooks()}
-		for _, a := range s.Agents {
-			stage.Agents = append(stage.Agents, plan.Agent{Type: c.kind(a.Name).Name, Contract: f.contract()})
-		}
-		return stage.Steers()
-	})
-}
-
-// outputKey is what a stage hands on under.
-func (f Flow) outputKey(stage string) string { return cmp.Or(f.OutputKey, stage) }
 
 // contract is what the text must be that stands for the stage.
 func (f Flow) contract() plan.Contract {
@@ -179,8 +159,8 @@ func (r RoutingRule) validate(p path, v *validator) {
 		v.Errorf(p.Key("value"), "a value is required; null is one")
 	case !json.Valid(r.Value):
 		v.Errorf(p.Key("value"), "not JSON, which it must be in Go")
-	case len(r.Value) > maxRuleValue:
-		v.Errorf(p.Key("value"), "a value has at most %d bytes as JSON, this one has %d", maxRuleValue, len(r.Value))
+	case len(r.Value) > plan.MaxRuleValue:
+		v.Errorf(p.Key("value"), "a value has at most %d bytes as JSON, this one has %d", plan.MaxRuleValue, len(r.Value))
 	}
 	if r.Target == "" {
 		v.Errorf(p.Key("target"), "a target is required")

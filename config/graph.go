@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/route"
 )
 
 // Graph is a chain as it can be drawn.
@@ -12,7 +13,7 @@ type Graph struct {
 	Chain, Description string
 	Stages             []GraphStage
 	// Edges lead into the chain, from its stages in order, and from questions to people.
-	Edges []Edge
+	Edges []route.Edge
 	// Timeout bounds the investigation; 0 = none.
 	Timeout    plan.Duration
 	Bounds     plan.Bounds
@@ -27,16 +28,6 @@ type GraphStage struct {
 	JoinAny   bool   // one of the stages that it requires is enough
 }
 
-// The kinds of ways from a question to people.
-const (
-	EdgeAnswer  EdgeKind = "answer"  // they have answered, or need not
-	EdgeDenied  EdgeKind = "denied"  // they have not agreed
-	EdgeExpired EdgeKind = "expired" // nobody has answered in time
-)
-
-// agentReview is the question that no routing leads to: agents ask it themselves.
-const agentReview = "agent_review"
-
 // GraphOf describes a chain. The error is a *PlanError. It is no method, so that
 // programs that draw nothing do not link it.
 func GraphOf(c *Config, name string) (Graph, error) {
@@ -46,7 +37,7 @@ func GraphOf(c *Config, name string) (Graph, error) {
 	}
 	own := c.chainSettings(name)
 	g := Graph{
-		Chain: name, Description: chain.Description, Edges: chain.chart().edges(), Timeout: own.Budgets.timeout(own.Timeout),
+		Chain: name, Description: chain.Description, Edges: chain.chart().walk.Ways(), Timeout: own.Budgets.timeout(own.Timeout),
 		Bounds: c.planBounds(name, own), Interrupts: c.interrupts(name).plan(),
 	}
 	for _, s := range chain.Stages {
@@ -62,16 +53,14 @@ func GraphOf(c *Config, name string) (Graph, error) {
 	}
 	g.answers(plan.TargetClarification, g.Interrupts.Clarification)
 	g.answers(plan.TargetConfirmation, g.Interrupts.Confirmation)
-	g.answers(agentReview, g.Interrupts.Review)
+	g.answers(string(route.Review), g.Interrupts.Review) // no routing leads to it: agents ask themselves
 	return g, nil
 }
 
-// AgentsOf are the agents of all stages of a chain, resolved; what would keep them
-// from running, a key that is missing, is not looked at.
+// AgentsOf are the agents of all stages of a chain, resolved.
 func AgentsOf(c *Config, chain string) (agents []plan.Agent) {
-	r := resolver{Config: c, seen: map[string]bool{}}
-	for i := range c.AgentChains[chain].Stages {
-		agents = append(agents, r.stage(chain, i).All()...)
+	for _, stage := range c.resolved(chain) {
+		agents = append(agents, stage.All()...)
 	}
 	return agents
 }
@@ -89,12 +78,12 @@ func (g *Graph) answers(kind string, rule plan.Interrupt) {
 		next = []string{rule.Resume}
 	}
 	for _, to := range next {
-		g.Edges = append(g.Edges, Edge{From: kind, To: to, Kind: EdgeAnswer})
+		g.Edges = append(g.Edges, route.Edge{From: kind, To: to, Kind: route.EdgeAnswer})
 	}
 	if len(next) > 0 && kind == plan.TargetConfirmation {
-		g.Edges = append(g.Edges, Edge{From: kind, To: plan.TargetEnd, Kind: EdgeDenied})
+		g.Edges = append(g.Edges, route.Edge{From: kind, To: plan.TargetEnd, Kind: route.EdgeDenied})
 	}
 	if len(next) > 0 && !rule.Continue {
-		g.Edges = append(g.Edges, Edge{From: kind, To: plan.TargetEnd, Kind: EdgeExpired})
+		g.Edges = append(g.Edges, route.Edge{From: kind, To: plan.TargetEnd, Kind: route.EdgeExpired})
 	}
 }

@@ -124,6 +124,16 @@ func (r *resolver) requireVariables(chain, descriptor string) {
 	}
 }
 
+// resolved are the stages of a chain; what would keep them from running, a key that is
+// missing, is not looked at.
+func (c *Config) resolved(chain string) (all []plan.Stage) {
+	r := resolver{Config: c, seen: map[string]bool{}}
+	for i := range c.AgentChains[chain].Stages {
+		all = append(all, r.stage(chain, i))
+	}
+	return all
+}
+
 func (r *resolver) stage(chain string, i int) plan.Stage {
 	stage := r.AgentChains[chain].Stages[i]
 	flow, _ := stage.flow()

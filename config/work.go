@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
@@ -29,7 +31,7 @@ func (c *Config) chainSettings(name string) inherited { return inheritLevels(c.c
 
 // interrupts are a chain's. One whose stages hand on text alone asks nothing.
 func (c *Config) interrupts(name string) Interrupts {
-	if c.asks(name) {
+	if slices.ContainsFunc(c.resolved(name), plan.Stage.Steers) {
 		return c.AgentChains[name].Interrupts.complete()
 	}
 	return c.AgentChains[name].Interrupts

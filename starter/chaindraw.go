@@ -10,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/route"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -45,7 +46,7 @@ type line struct {
 
 func newDrawing(g config.Graph, free []unattended) drawing {
 	d := drawing{Graph: g, free: free, boxes: []box{{id: "start", name: "start"}}}
-	ids := map[string]string{config.Start: "start", plan.TargetEnd: "finish"}
+	ids := map[string]string{route.Start: "start", plan.TargetEnd: "finish"}
 	for i, s := range g.Stages {
 		ids[s.Name] = "s" + strconv.Itoa(i+1)
 		d.boxes = append(d.boxes, box{ids[s.Name], s.Name, boxStage, d.aboutStage(s)})
@@ -58,7 +59,7 @@ func newDrawing(g config.Graph, free []unattended) drawing {
 	}
 	d.boxes = append(d.boxes, box{id: "finish", name: "end"})
 	for _, e := range g.Edges {
-		d.lines = append(d.lines, line{ids[e.From], ids[e.To], d.label(e), e.Kind == config.EdgeError})
+		d.lines = append(d.lines, line{ids[e.From], ids[e.To], d.label(e), e.Kind == route.EdgeError})
 	}
 	return d
 }
@@ -101,28 +102,28 @@ func (d drawing) aboutStage(s config.GraphStage) []string {
 }
 
 // label says when a way is gone, and how often it may be; "" = always.
-func (d drawing) label(e config.Edge) string {
+func (d drawing) label(e route.Edge) string {
 	label := ""
 	switch e.Kind {
-	case config.EdgeRule:
+	case route.EdgeRule:
 		label = terminal.CleanLine(e.Rule.Condition) + " = " + shortJSON(e.Rule.Value)
-	case config.EdgeNext, config.EdgeDefault:
+	case route.EdgeNext, route.EdgeDefault:
 		if d.decides(e.From) {
 			label = "otherwise"
 		}
-	case config.EdgeLoop:
+	case route.EdgeLoop:
 		label = "another pass"
-	case config.EdgeError:
+	case route.EdgeError:
 		label = "failed"
-	case config.EdgeRequires:
+	case route.EdgeRequires:
 		label = "succeeded"
-	case config.EdgeAfter:
+	case route.EdgeAfter:
 		label = "ended"
-	case config.EdgeAnswer:
+	case route.EdgeAnswer:
 		label = d.answered(e.From)
-	case config.EdgeDenied:
+	case route.EdgeDenied:
 		label = "not approved"
-	case config.EdgeExpired:
+	case route.EdgeExpired:
 		label = d.unanswered(e.From)
 	}
 	if e.Max > 0 {
@@ -153,8 +154,8 @@ func shortJSON(value json.RawMessage) string {
 
 // decides reports whether rules or another pass may send the chain elsewhere from a stage.
 func (d drawing) decides(stage string) bool {
-	return slices.ContainsFunc(d.Edges, func(e config.Edge) bool {
-		return e.From == stage && (e.Kind == config.EdgeRule || e.Kind == config.EdgeLoop)
+	return slices.ContainsFunc(d.Edges, func(e route.Edge) bool {
+		return e.From == stage && (e.Kind == route.EdgeRule || e.Kind == route.EdgeLoop)
 	})
 }
 

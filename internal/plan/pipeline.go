@@ -38,6 +38,10 @@ type Rule struct {
 	Target    string          `json:"target"`
 }
 
+// MaxRuleValue bounds what a rule compares with, in bytes of JSON: of a stage's output,
+// no longer field is kept for rules to look at.
+const MaxRuleValue = 4 << 10
+
 // The targets that are not stages.
 const (
 	TargetEnd           = "end"

@@ -1,6 +1,8 @@
 package route
 
 import (
+	"cmp"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
@@ -23,33 +25,28 @@ func (w Walk) Finish(n int, r Result) Ask {
 	return ask
 }
 
-// leave decides where the chain goes from a stage that has ended.
+// leave decides where the chain goes from a stage that has ended: what the stage asks
+// for itself comes first, then the ways that the chain has from it.
 func (w Walk) leave(n int, r Result) Ask {
-	routing := w.Chain.Stages[n].Routing
-	switch {
-	case r.Outcome == agent.OutcomeClarify:
+	switch r.Outcome {
+	case agent.OutcomeClarify:
 		return Clarification
-	case r.Outcome == agent.OutcomeConfirm:
+	case agent.OutcomeConfirm:
 		return Confirmation
-	case r.Outcome == agent.OutcomeTerminate:
+	case agent.OutcomeTerminate:
 		w.finish(agent.EndCompleted)
 		return ""
-	case r.Outcome == agent.OutcomeError && routing.ErrorNext == "":
-		w.finish(orReason(r.Failure, agent.EndToolFailed))
-		return ""
-	case r.Outcome == agent.OutcomeError:
-		return w.follow(n, routing.ErrorNext)
 	}
-	if target, ok := matching(routing.Rules, r); ok {
-		return w.follow(n, target)
+	for _, way := range w.WaysFrom(n) {
+		if way.open(r) {
+			return w.follow(n, way.To)
+		}
 	}
 	switch {
-	case r.Outcome.Loop() && routing.LoopTarget == "":
-		w.finish(agent.EndPolicyViolation) // it asks for another pass, and nothing says where from
+	case r.Outcome == agent.OutcomeError:
+		w.finish(cmp.Or(r.Failure, agent.EndToolFailed))
 	case r.Outcome.Loop():
-		return w.follow(n, routing.LoopTarget)
-	case routing.DefaultNext != "":
-		return w.follow(n, routing.DefaultNext)
+		w.finish(agent.EndPolicyViolation) // it asks for another pass, and nothing says where from
 	default:
 		w.goOn(n)
 	}
@@ -60,26 +57,9 @@ func (w Walk) leave(n int, r Result) Ask {
 // this one start by themselves: that is no way that anybody counts.
 func (w Walk) goOn(n int) {
 	w.Next = n + 1
-	if !w.graph() && w.Next < len(w.Chain.Stages) && w.crossed(w.Chain.Stages[n].Name, w.Chain.Stages[w.Next].Name) {
+	if !w.Graph() && w.Next < len(w.Chain.Stages) && w.crossed(w.Chain.Stages[n].Name, w.Chain.Stages[w.Next].Name) {
 		w.finish(agent.EndMaxLoop)
 	}
-}
-
-func orReason(why, otherwise agent.EndReason) agent.EndReason {
-	if why == "" {
-		return otherwise
-	}
-	return why
-}
-
-// matching is the target of the first rule that holds.
-func matching(rules []plan.Rule, r Result) (target string, ok bool) {
-	for _, rule := range rules {
-		if value, there := r.Fields[rule.Condition]; there && Equal(value, rule.Value) {
-			return rule.Target, true
-		}
-	}
-	return "", false
 }
 
 // follow goes from a stage to a target.
@@ -157,10 +137,10 @@ func (w Walk) pass(to int) {
 // after it, or in a graph all that depend on it.
 func (c Chain) Cleared(to int) []int {
 	var out []int
-	for n := to; n < len(c.Stages) && !c.graph(); n++ {
+	for n := to; n < len(c.Stages) && !c.Graph(); n++ {
 		out = append(out, n)
 	}
-	if c.graph() {
+	if c.Graph() {
 		return c.dependents(to)
 	}
 	return out

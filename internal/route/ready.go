@@ -7,7 +7,7 @@ func (w Walk) ready() []int {
 	switch {
 	case w.End != "" || w.Back > 0:
 		return nil
-	case !w.graph():
+	case !w.Graph():
 		if w.running() || w.Next >= len(w.Chain.Stages) {
 			return nil
 		}

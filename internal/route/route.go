@@ -68,8 +68,8 @@ type Walk struct {
 	*State
 }
 
-// graph reports whether stages wait for stages that they name.
-func (c Chain) graph() bool {
+// Graph reports whether stages wait for stages that they name.
+func (c Chain) Graph() bool {
 	return slices.ContainsFunc(c.Stages, func(s plan.StageSkeleton) bool {
 		return len(s.Routing.Requires)+len(s.Routing.After) > 0
 	})

@@ -1,13 +1,74 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/route"
 	"github.com/inquest-dev/inquest/internal/spell"
 )
+
+// chart is a chain as its stages lead to each other.
+type chart struct {
+	*Chain
+	names []string    // of the stages
+	walk  route.Chain // as it is walked
+}
+
+func (c *Chain) chart() chart {
+	out := chart{Chain: c, walk: route.Chain{Bounds: c.Bounds.plan(Budgets{}, 0)}}
+	for _, s := range c.Stages {
+		f, _ := s.flow()
+		out.names = append(out.names, s.Name)
+		out.walk.Stages = append(out.walk.Stages, plan.StageSkeleton{Name: s.Name, OutputKey: f.OutputKey, Routing: f.routing()})
+	}
+	return out
+}
+
+// loops reports whether the chain may go back: by a rule, for another pass, or with an
+// answer. What becomes of an error is no loop.
+func (c chart) loops() bool {
+	for i, name := range c.names {
+		for _, e := range c.walk.WaysFrom(i) {
+			jump := e.Kind == route.EdgeRule || e.Kind == route.EdgeDefault || e.Kind == route.EdgeLoop
+			if jump && slices.Contains(c.names[:i+1], e.To) {
+				return true
+			}
+		}
+		for _, stage := range c.Interrupts.resumeStages() {
+			if stage == name && i+1 < len(c.names) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// longest is the sum of what stages need, by index, on the longest way through the
+// chain that never goes back; in a graph, of all.
+func (c chart) longest(needs []int) (sum int) {
+	rest := make([]int, len(needs)+1) // from a stage to the end
+	for i, need := range slices.Backward(needs) {
+		for _, e := range c.walk.WaysFrom(i) {
+			next := slices.Index(c.names, e.To)
+			if e.To == plan.TargetConfirmation {
+				next = i + 1 // once people agree
+			}
+			if next > i {
+				rest[i] = max(rest[i], rest[next])
+			}
+		}
+		rest[i] += need
+		sum += need
+	}
+	if c.walk.Graph() {
+		return sum
+	}
+	return rest[0]
+}
 
 // targets are what routing may name besides stages.
 var targets = []string{plan.TargetEnd, plan.TargetClarification, plan.TargetConfirmation}
@@ -27,7 +88,7 @@ func (c chart) validate(p path, v *validator) {
 	}
 	reached := c.reached()
 	for i, name := range c.names {
-		if !reached[name] && !c.graph {
+		if !reached[name] && !c.walk.Graph() {
 			v.Add(SeverityWarning, p.Key("stages").Index(i), "no way of the chain leads to the stage %q", name)
 		}
 	}
@@ -37,8 +98,8 @@ func (c chart) validate(p path, v *validator) {
 // is a finding of its own.
 func (c chart) validateOutputs(p path, v *validator) {
 	taken := map[string]int{}
-	for i, f := range c.flows {
-		key := f.outputKey(c.names[i])
+	for i, s := range c.walk.Stages {
+		key := cmp.Or(s.OutputKey, s.Name)
 		first, again := taken[key]
 		switch {
 		case !again:
@@ -52,11 +113,11 @@ func (c chart) validateOutputs(p path, v *validator) {
 
 // validateTargets checks what the i-th stage's routing names.
 func (c chart) validateTargets(p path, v *validator, i int) {
-	s, f := c.Stages[i], c.flows[i]
-	for n, r := range f.RoutingRules {
-		c.validateTarget(s.flowPath(p, "routing_rules").Index(n).Key("target"), v, i, r.Target)
+	s, r := c.Stages[i], c.walk.Stages[i].Routing
+	for n, rule := range r.Rules {
+		c.validateTarget(s.flowPath(p, "routing_rules").Index(n).Key("target"), v, i, rule.Target)
 	}
-	for key, target := range map[string]string{"default_next": f.DefaultNext, "error_next": f.ErrorNext, "loop_target": f.LoopTarget} {
+	for key, target := range map[string]string{"default_next": r.DefaultNext, "error_next": r.ErrorNext, "loop_target": r.LoopTarget} {
 		c.validateTarget(s.flowPath(p, key), v, i, target)
 	}
 }
@@ -69,7 +130,7 @@ func (c chart) validateTarget(p path, v *validator, i int, target string) {
 	case to < 0:
 		v.Errorf(p, "no stage named %q%s; a target is a stage or one of %s", target,
 			spell.DidYouMean(target, slices.Concat(c.names, targets)), strings.Join(targets, ", "))
-	case c.graph && to > i:
+	case c.walk.Graph() && to > i:
 		v.Errorf(p, "%q is further on, and a chain with requires or after goes there by itself: a target is a stage before, or one of %s",
 			target, strings.Join(targets, ", "))
 	}
@@ -77,7 +138,8 @@ func (c chart) validateTarget(p path, v *validator, i int, target string) {
 
 // validateWaits checks what the i-th stage waits for.
 func (c chart) validateWaits(p path, v *validator, i int) {
-	for key, names := range map[string][]string{"requires": c.flows[i].Requires, "after": c.flows[i].After} {
+	r := c.walk.Stages[i].Routing
+	for key, names := range map[string][]string{"requires": r.Requires, "after": r.After} {
 		for n, name := range names {
 			at := c.Stages[i].flowPath(p, key).Index(n)
 			switch known := v.stage(at, name, c); {
@@ -107,8 +169,8 @@ func (v *validator) stage(p path, name string, c chart) bool {
 // it; nil = there is none. A stage that waits for itself is a finding of its own.
 func (c chart) cycle() []string {
 	waits := map[string][]string{}
-	for i, f := range c.flows {
-		waits[c.names[i]] = slices.Concat(f.Requires, f.After)
+	for _, s := range c.walk.Stages {
+		waits[s.Name] = slices.Concat(s.Routing.Requires, s.Routing.After)
 	}
 	done := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(waits)) {
@@ -138,4 +200,23 @@ func cycleFrom(way []string, waits map[string][]string, done map[string]bool) []
 	}
 	done[name] = true
 	return nil
+}
+
+// reached are the stages that the chain may come to, those that an answer leads
+// to among them.
+func (c chart) reached() map[string]bool {
+	reached := map[string]bool{route.Start: true}
+	for _, name := range c.Interrupts.resumeStages() {
+		reached[name] = true
+	}
+	edges := c.walk.Ways()
+	for grown := true; grown; {
+		grown = false
+		for _, e := range edges {
+			if reached[e.From] && !reached[e.To] {
+				reached[e.To], grown = true, true
+			}
+		}
+	}
+	return reached
 }

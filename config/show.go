@@ -1,8 +1,14 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
@@ -43,4 +49,220 @@ func (c *Config) show(opts ShowOptions) ([]byte, []Shown, error) {
 		return nil, nil, fmt.Errorf("write the configuration: %w", err)
 	}
 	return text, values, nil
+}
+
+// view is a part of a configuration with everything that is inherited written
+// where it is used. It is a configuration itself, and the same one.
+type view struct {
+	Config
+	source *Config
+	// from says where values come from that were not written where they stand.
+	from map[string]origin
+}
+
+// view is one chain and all that it uses; without a name, everything that the
+// user wrote and what that uses.
+func (c *Config) view(chain string) *view {
+	v := &view{source: c, from: map[string]origin{}, Config: Config{
+		AgentChains: map[string]*Chain{}, Agents: map[string]*Agent{},
+		MCPServers: map[string]*Server{}, LLMProviders: map[string]*Provider{}, Prompts: map[string]string{},
+	}}
+	v.Defaults.AlertMasking = c.Defaults.AlertMasking // no other level has it
+	shown := map[string]bool{}
+	if chain == "" {
+		v.Defaults, v.System, v.Queue = c.Defaults, c.System, c.Queue
+		shown = c.report.Entries()
+	}
+	for name := range c.AgentChains {
+		if name == chain || chain == "" && shown[entryPath("agent_chains", name).Text] {
+			maps.Copy(shown, c.uses(name))
+			v.named(name, shown)
+		}
+	}
+	v.addEntries(shown)
+	return v
+}
+
+// named adds what a chain and its agents only name: an entry of a stage may
+// have put something else in its place.
+func (v *view) named(chain string, shown map[string]bool) {
+	own := v.source.chainSettings(chain)
+	for _, choice := range v.source.choices(own.settings) {
+		shown[entryPath("llm_providers", choice.provider).Text] = true
+	}
+	for name, a := range v.source.Agents {
+		if shown[entryPath("agents", name).Text] {
+			for _, server := range a.MCPServers {
+				shown[entryPath("mcp_servers", server).Text] = true
+			}
+			model, _, _ := strings.Cut(a.model, ":")
+			shown[entryPath("llm_providers", model).Text] = true
+		}
+	}
+}
+
+func (v *view) addEntries(shown map[string]bool) {
+	for name := range v.source.AgentChains {
+		if p := entryPath("agent_chains", name); shown[p.Text] {
+			v.AgentChains[name] = v.chain(p, name)
+		}
+	}
+	for name, a := range v.source.Agents {
+		if p := entryPath("agents", name); shown[p.Text] {
+			v.Agents[name] = v.agent(p, name, a)
+		}
+	}
+	for name, s := range v.source.MCPServers {
+		if p := entryPath("mcp_servers", name); shown[p.Text] {
+			full := *s
+			full.Transport = s.Transport.complete()
+			v.completed(p.Key("transport"), s.Transport, full.Transport, "transport")
+			full.DataMasking = v.masking(p.Key("data_masking"), s.DataMasking)
+			full.Summarization = v.summarization(p.Key("summarization"), s.Summarization)
+			shown[entryPath("llm_providers", full.Summarization.LLMProvider).Text] = true
+			v.MCPServers[name] = &full
+		}
+	}
+	for name, text := range v.source.Prompts {
+		if shown[entryPath("prompts", name).Text] {
+			v.Prompts[name] = text
+		}
+	}
+	for name, pr := range v.source.LLMProviders {
+		if p := entryPath("llm_providers", name); shown[p.Text] && !pr.described {
+			v.LLMProviders[name] = v.provider(p, pr)
+		}
+	}
+}
+
+// inherit notes where the settings of the thing at p come from: names are what they are
+// called there.
+func (v *view) inherit(p path, in inherited, names map[string]string) {
+	for key := range in.from {
+		v.from[p.Dotted(cmp.Or(names[key], key)).Text] = in.origin(key)
+	}
+}
+
+// completed notes which values of a struct are defaults of its type.
+func (v *view) completed(p path, before, after any, kind string) {
+	b, a := reflect.ValueOf(before), reflect.ValueOf(after)
+	for name, f := range strict.SchemaOf(b.Type()).Fields {
+		if b.FieldByIndex(f.Index).IsZero() && !a.FieldByIndex(f.Index).IsZero() {
+			v.from[p.Key(name).Text] = origin{Rule: kind}
+		}
+	}
+}
+
+func (v *view) provider(p path, pr *Provider) *Provider {
+	full := pr.complete()
+	if pr.native() {
+		full.BaseURL = pr.BaseURL // that of the backend, which is the agents' business
+	}
+	v.completed(p, *pr, full, pr.Type)
+	return &full
+}
+
+func (v *view) agent(p path, name string, a *Agent) *Agent {
+	s := inheritLevels(v.source.definitionLevels(name)...)
+	v.inherit(p, s, nil)
+	full := *a
+	s.writeTo(&full, nil)
+	full.Type, full.DefaultModel, full.ModelRole = a.row().Name, a.model, ""
+	if !a.row().Pattern.Tools() {
+		full.ToolConfig = ToolConfig{}
+	}
+	if !slices.Contains(a.row().Tools, agent.ToolShell) {
+		full.Shell = Shell{}
+	}
+	full.MemoryBlocks = nil
+	for i, b := range a.MemoryBlocks {
+		full.MemoryBlocks = append(full.MemoryBlocks, b.complete())
+		v.completed(p.Key("memory_blocks").Index(i), b, full.MemoryBlocks[i], "memory block")
+	}
+	if a.Type == "" {
+		v.from[p.Key("type").Text] = origin{Rule: "agent"}
+	}
+	return &full
+}
+
+func (v *view) chain(p path, name string) *Chain {
+	own, src := v.source.chainSettings(name), v.source.AgentChains[name]
+	v.inherit(p, own, nil)
+	out := *src
+	shown := own.settings
+	shown.MaxIterations, shown.Servers = nil, nil // they stand on the agents' entries
+	shown.writeTo(&out, nil)
+	out.Bounds, out.Interrupts, out.AlertTypes, out.Stages = v.source.bounds(name), v.source.interrupts(name), nil, nil
+	v.completed(p.Key("bounds"), src.Bounds, out.Bounds, "routed chain")
+	if src.Bounds.MaxLLMCalls == nil {
+		v.from[p.Key("bounds").Key("max_llm_calls").Text] = origin{Rule: "looping chain of single-shot agents"}
+	}
+	v.completed(p.Key("interrupts"), src.Interrupts, out.Interrupts, "asking chain")
+	for i, alertType := range src.AlertTypes {
+		if v.source.chainOf[alertType] == name {
+			v.from[p.Key("alert_types").Index(len(out.AlertTypes)).Text] = origin{At: p.Key("alert_types").Index(i)}
+			out.AlertTypes = append(out.AlertTypes, alertType)
+		}
+	}
+	for i := range src.Stages {
+		out.Stages = append(out.Stages, v.stage(stagePath(name, i), name, i))
+	}
+	return &out
+}
+
+func (v *view) stage(p path, chain string, i int) *Stage {
+	src := v.source.AgentChains[chain].Stages[i]
+	own := v.source.stageSettings(chain, i)
+	v.from[p.Key("success_policy").Text] = own.origin("success_policy")
+	out := *src
+	settings{SuccessPolicy: own.SuccessPolicy}.writeTo(&out, stageNames) // all else stands on the agents' entries
+	out.Flow, out.Agents = v.flow(p, src), nil
+	agents, synthesis := v.source.stageWork(chain, i)
+	for n, a := range src.Agents {
+		w := agents[n]
+		v.inherit(w.at, w.inherited, entryNames)
+		entry := *a
+		entry.Type, entry.Flow = "", Flow{} // the definition and the stage say them
+		shown := w.settings
+		shown.Servers = notEmpty(w.Servers)
+		if !w.kind.Pattern.Model() {
+			shown.Provider, shown.Backend, shown.Fallbacks, shown.Temperature, shown.MaxTokens, shown.PromptKey = "", "", nil, nil, nil, ""
+		}
+		shown.writeTo(&entry, entryNames)
+		out.Agents = append(out.Agents, &entry)
+	}
+	if synthesis == nil {
+		out.Synthesis = Synthesis{}
+		return &out
+	}
+	v.inherit(synthesis.at, synthesis.inherited, entryNames)
+	if src.Synthesis.Agent == "" {
+		v.from[synthesis.at.Key("agent").Text] = origin{Rule: "synthesis"}
+	}
+	out.Synthesis.Agent = synthesis.definition
+	synthesis.writeTo(&out.Synthesis, entryNames)
+	return &out
+}
+
+// flow is a stage's, wherever it is written.
+func (v *view) flow(p path, s *Stage) Flow {
+	flow, from := s.flow()
+	for key := range from {
+		v.from[p.Key(key).Text] = origin{At: s.flowPath(p, key)}
+	}
+	return flow
+}
+
+// origin finds where the value at p comes from: noted for it, or for the whole
+// that it is part of.
+func (v *view) origin(p path) origin {
+	for text := p.Text; text != ""; text = strict.Parent(text) {
+		if from, ok := v.from[text]; ok {
+			if from.Rule == "" {
+				from.At.Text += strings.TrimPrefix(p.Text, text)
+			}
+			return from
+		}
+	}
+	return origin{At: p}
 }

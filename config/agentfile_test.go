@@ -77,3 +77,29 @@ func anyJSON(t *rapid.T, depth int) any {
 	}
 	return mapping
 }
+
+// An entry is told as it is written, and not told at all if it is written twice.
+func TestAgentEntry(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ yaml, want string }{
+		"numbers in full": {"agents: {A: {max_tokens: 12345678901234567890123, temperature: 1.0}}", `{"max_tokens":12345678901234567890123,"temperature":1.0}`},
+		"templates":       {"agents: {A: {description: '{{.V}}'}}", `{"description":"{{.V}}"}`},
+		"none":            {"agents: {B: {}}", ``},
+		"written twice":   {"agents:\n  A:\n    type: llm\n    type: react", "a.yaml:4: agents.A.type: written twice; first on line 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "a.yaml")
+			if err := os.WriteFile(file, []byte(tt.yaml), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := AgentEntry(file, "A")
+			if err != nil {
+				got = []byte(err.Error())
+			}
+			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

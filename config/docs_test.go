@@ -132,7 +132,7 @@ func (r *manual) comment(p strict.Place, key string) string {
 }
 
 func tagOf(p strict.Place, key string) reflect.StructTag {
-	return p.Typ.FieldByIndex(p.Schema.Fields[key].Index).Tag
+	return p.Type.FieldByIndex(p.Schema.Fields[key].Index).Tag
 }
 
 // standard is what holds if nothing is said.
@@ -141,7 +141,7 @@ func (r *manual) standard(p strict.Place, key string) string {
 		return text
 	}
 	for _, same := range r.places {
-		if value, ok := r.builtIn[same.Key(key)]; ok && same.Typ == p.Typ {
+		if value, ok := r.builtIn[same.Key(key)]; ok && same.Type == p.Type {
 			return fmt.Sprint(value)
 		}
 	}
@@ -165,8 +165,8 @@ func (r *manual) markdown() string {
 		"For editors there is a JSON schema: `# yaml-language-server: $schema=docs/config.schema.json`.\n")
 	var types []reflect.Type
 	for _, p := range r.places {
-		if !slices.Contains(types, p.Typ) {
-			types = append(types, p.Typ)
+		if !slices.Contains(types, p.Type) {
+			types = append(types, p.Type)
 			r.section(&out, p)
 		}
 	}
@@ -221,13 +221,13 @@ func maskingNames(out *strings.Builder) {
 func (r *manual) section(out *strings.Builder, p strict.Place) {
 	var at []string
 	for _, same := range r.places {
-		if same.Typ == p.Typ && same.At != "" {
+		if same.Type == p.Type && same.At != "" {
 			at = append(at, "`"+same.At+"`")
 		}
 	}
 	title, about := "The top", "What a file may hold."
 	if len(at) > 0 {
-		title, about = strings.Join(at, ", "), r.comments[p.Typ.Name()]
+		title, about = strings.Join(at, ", "), r.comments[p.Type.Name()]
 	}
 	fmt.Fprintf(out, "\n### %s\n\n%s\n\n| key | value | default | |\n|---|---|---|---|\n", title, about)
 	for _, key := range p.Schema.Order {
@@ -245,7 +245,7 @@ func (r *manual) section(out *strings.Builder, p strict.Place) {
 // value says what may stand behind a key.
 func (r *manual) value(p strict.Place, key string) string {
 	f := p.Schema.Fields[key]
-	t := p.Typ.FieldByIndex(f.Index).Type
+	t := p.Type.FieldByIndex(f.Index).Type
 	if f.Open != nil {
 		t = t.Elem()
 	}

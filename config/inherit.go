@@ -10,7 +10,8 @@ import (
 )
 
 // settings is everything that is inherited, as one level has it: nil, 0 and ""
-// mean that the level does not set it. The tags are the keys of most levels.
+// mean that the level does not set it. The tags are the keys of most levels. A new one
+// stands here, in the types that may say it, and in plan.Agent; resolver.agent plans it.
 type settings struct {
 	Provider      string             `yaml:"llm_provider"`
 	Backend       string             `yaml:"llm_backend"`

@@ -22,7 +22,7 @@ import (
 func (r *manual) jsonSchema() string {
 	defs := section{"template": section{"type": "string", "pattern": `\{\{`, "description": "a value with {{.VARIABLE}} in it"}}
 	for _, p := range r.places {
-		defs[p.Typ.Name()] = r.definition(p)
+		defs[p.Type.Name()] = r.definition(p)
 	}
 	top := maps.Clone(defs["Config"].(section))
 	delete(defs, "Config")
@@ -41,9 +41,9 @@ func (r *manual) definition(p strict.Place) section {
 	properties, patterns := section{}, section{}
 	for _, key := range p.Schema.Order {
 		f := p.Schema.Fields[key]
-		property := schemaFor(p.Typ.FieldByIndex(f.Index).Type, f)
+		property := schemaFor(p.Type.FieldByIndex(f.Index).Type, f)
 		if f.Open != nil {
-			property = schemaFor(p.Typ.FieldByIndex(f.Index).Type.Elem(), f)
+			property = schemaFor(p.Type.FieldByIndex(f.Index).Type.Elem(), f)
 			patterns["^"+f.Open.Before+".+"+f.Open.After+"$"] = property
 		} else {
 			properties[key] = property

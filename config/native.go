@@ -78,10 +78,7 @@ func (c *Config) choices(s settings) []choice {
 func (v *validator) native() {
 	for name, chain := range v.AgentChains {
 		for i := range chain.Stages {
-			agents, synthesis := v.stageWork(name, i)
-			if synthesis != nil {
-				agents = append(agents, *synthesis)
-			}
+			agents := v.allWork(name, i)
 			for n, w := range agents {
 				if n == 0 || w.at != agents[n-1].at { // replicas are alike
 					v.nativeWork(w)

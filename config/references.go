@@ -10,11 +10,7 @@ import (
 func (c *Config) uses(name string) map[string]bool {
 	used := map[string]bool{entryPath("agent_chains", name).Text: true}
 	for i := range c.AgentChains[name].Stages {
-		all, synthesis := c.stageWork(name, i)
-		if synthesis != nil {
-			all = append(all, *synthesis)
-		}
-		for _, w := range all {
+		for _, w := range c.allWork(name, i) {
 			used[entryPath("agents", w.definition).Text] = true
 			for _, server := range w.Servers {
 				used[entryPath("mcp_servers", server).Text] = true

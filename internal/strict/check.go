@@ -13,7 +13,7 @@ import (
 type Vocabulary struct {
 	Words   []string
 	Aliases []string // accepted too
-	// planned reports whether a word is known and nothing honours it yet; nil = no word is.
+	// Planned reports whether a word is known and nothing honours it yet; nil = no word is.
 	Planned func(word string) bool
 }
 
@@ -30,61 +30,62 @@ type Checker struct {
 	Also  func(p Path, value reflect.Value, f Field) // is shown every value
 }
 
-func (v Checker) Check(value any) { v.values(Path{}, reflect.ValueOf(value), Field{}) }
+// Check reports what is wrong with the values of a struct.
+func (c Checker) Check(value any) { c.values(Path{}, reflect.ValueOf(value), Field{}) }
 
-func (v Checker) values(p Path, value reflect.Value, f Field) {
+func (c Checker) values(p Path, value reflect.Value, f Field) {
 	switch value.Kind() {
 	case reflect.Pointer:
 		if !value.IsNil() {
-			v.values(p, value.Elem(), f)
+			c.values(p, value.Elem(), f)
 		}
 	case reflect.Struct:
 		keys := SchemaOf(value.Type())
 		for _, name := range keys.Order {
 			inner := keys.Fields[name]
 			for key, value := range inner.keys(name, value.FieldByIndex(inner.Index)) {
-				v.values(p.Key(key), value, inner)
+				c.values(p.Key(key), value, inner)
 			}
 		}
 	case reflect.Map:
 		for entries := value.MapRange(); entries.Next(); {
-			v.values(p.Key(entries.Key().String()), entries.Value(), f)
+			c.values(p.Key(entries.Key().String()), entries.Value(), f)
 		}
 	case reflect.Slice:
 		for i := range value.Len() {
-			v.values(p.Index(i), value.Index(i), f)
+			c.values(p.Index(i), value.Index(i), f)
 		}
 	default:
-		v.value(p, value, f)
+		c.value(p, value, f)
 	}
 }
 
-func (v Checker) value(p Path, value reflect.Value, f Field) {
-	v.Also(p, value, f)
+func (c Checker) value(p Path, value reflect.Value, f Field) {
+	c.Also(p, value, f)
 	switch {
 	case value.Kind() == reflect.String:
-		v.word(p, value.String(), v.Words(f.Enum))
+		c.word(p, value.String(), c.Words(f.Enum))
 	case value.CanInt():
-		v.number(p, float64(value.Int()), f.Bounds)
+		c.number(p, float64(value.Int()), f.Bounds)
 	case value.CanFloat():
 		// A float32 is compared as it was written.
 		short, _ := strconv.ParseFloat(strconv.FormatFloat(value.Float(), 'g', -1, value.Type().Bits()), 64)
-		v.number(p, short, f.Bounds)
+		c.number(p, short, f.Bounds)
 	}
 }
 
-func (v Checker) number(p Path, n float64, b Bounds) {
+func (c Checker) number(p Path, n float64, b Bounds) {
 	if problem := b.problem(p.Name, n); problem != "" {
-		v.Errorf(p, "%s", problem)
+		c.Errorf(p, "%s", problem)
 	}
 }
 
-func (v Checker) word(p Path, word string, allowed Vocabulary) {
+func (c Checker) word(p Path, word string, allowed Vocabulary) {
 	switch {
 	case word == "" || len(allowed.Words) == 0 || allowed.has(word):
 	case allowed.Planned != nil && allowed.Planned(word):
-		v.Errorf(p, "%q is not supported yet", word)
+		c.Errorf(p, "%q is not supported yet", word)
 	default:
-		v.Errorf(p, "must be one of %s, got %q%s", strings.Join(allowed.Words, ", "), word, spell.DidYouMean(word, allowed.Words))
+		c.Errorf(p, "must be one of %s, got %q%s", strings.Join(allowed.Words, ", "), word, spell.DidYouMean(word, allowed.Words))
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-const MaxFileSize = 10 << 20 // bytes
+// MaxFileSize is how large a file may be, in bytes.
+const MaxFileSize = 10 << 20
 
 // File is a file that has been read and not yet been understood.
 type File struct {

@@ -17,6 +17,7 @@ import (
 // Values of any shape are kept as the JSON that says the same as their YAML. There is
 // one way from YAML, decoder.any, and one to it, node.
 
+// JSONType is the type that such values are decoded into.
 var JSONType = reflect.TypeFor[json.RawMessage]()
 
 const maxDepth = 50 // of lists and mappings within one another in such a value

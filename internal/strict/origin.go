@@ -2,8 +2,8 @@ package strict
 
 import "fmt"
 
-// Origin says where a value comes from: from a place of the configuration, or,
-// if rule is not "", from a rule.
+// Origin says where a value comes from: from a place in the files or, if Rule is not "",
+// from a rule.
 type Origin struct {
 	At   Path
 	Rule string
@@ -11,7 +11,7 @@ type Origin struct {
 
 // From says where a value comes from.
 type From struct {
-	// Path is where the value was written: defaults.llm_provider. "" if it was not.
+	// Path is where the value was written: defaults.timeout. "" if it was not.
 	Path string `json:"path,omitempty"`
 	// File and Line are where that is; built-in files begin with "builtin/".
 	File    string `json:"file,omitempty"`

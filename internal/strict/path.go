@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Path leads to a value of the configuration, from the top.
+// Path leads to a value, from the top of a file.
 type Path struct {
 	Text string
-	// entry is the path of the named entry that the value is part of
+	// Entry is the path of the named entry that the value is part of
 	// ("agents.LogAgent"): what is replaced, used or refused as a whole.
 	Entry string
 	Name  string // the last key, in full

@@ -8,7 +8,7 @@ import (
 // Place is a mapping whose keys we know.
 type Place struct {
 	At     string // agents.<name>.shell; "" = the top
-	Typ    reflect.Type
+	Type   reflect.Type
 	Schema Schema
 }
 
@@ -30,7 +30,7 @@ func placesIn(at string, t reflect.Type) []Place {
 	default:
 		return nil
 	}
-	here := Place{At: at, Typ: t, Schema: SchemaOf(t)}
+	here := Place{At: at, Type: t, Schema: SchemaOf(t)}
 	all := []Place{here}
 	for _, name := range here.Schema.Order {
 		all = append(all, placesIn(here.Key(name), t.FieldByIndex(here.Schema.Fields[name].Index).Type)...)

@@ -25,8 +25,8 @@ type UnsetVariable struct {
 // Report collects what is found, and where everything was written.
 type Report struct {
 	Findings Findings
-	at       map[string]position // by path
 	Unset    []UnsetVariable
+	at       map[string]position // by path
 	// templates are the values that were written with variables, as they were
 	// written: what is shown to people. Late values are not among them.
 	templates map[string]string // by path
@@ -34,6 +34,7 @@ type Report struct {
 	broken map[string]bool
 }
 
+// NewReport is an empty report.
 func NewReport() *Report {
 	return &Report{at: map[string]position{}, templates: map[string]string{}, broken: map[string]bool{}}
 }
@@ -43,6 +44,7 @@ func (r *Report) Errorf(p Path, format string, args ...any) {
 	r.Add(SeverityError, p, format, args...)
 }
 
+// Add reports a finding about the value at p.
 func (r *Report) Add(severity Severity, p Path, format string, args ...any) {
 	if r.isBroken(p) {
 		return
@@ -105,7 +107,7 @@ func (r *Report) position(p Path) position {
 	return position{}
 }
 
-// BuiltIn reports whether the entry at p is ours and the user has not replaced it.
+// BuiltIn reports whether what is at p is built in and the user has not replaced it.
 func (r *Report) BuiltIn(p Path) bool { return r.position(p).builtIn }
 
 // Written reports whether something was written at p itself.

@@ -13,8 +13,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// The tags of the types are the schema. They are read by the decoder, by the
-// validator, by show, and by what writes docs/config.md and the JSON schema:
+// Schema is what the tags of a struct type say. It is read by what decodes, checks,
+// lays over each other and writes values, and by what documents them:
 //
 //	yaml:"key"         the key; ",late" = text that keeps its templates until it is used, and may be
 //	                   secret; ",template" = text with variables that are not the environment's;
@@ -35,6 +35,7 @@ type Schema struct {
 	removed map[string]string
 }
 
+// Field is a field of such a type, with its key.
 type Field struct {
 	Index  []int  // as reflect's FieldByIndex has it
 	Late   bool   // its templates are kept
@@ -43,7 +44,7 @@ type Field struct {
 	Owner  string // the Go type that declares it
 	Enum   string
 	Bounds Bounds
-	Open   *open // nil: the key is what the tag says
+	Open   *OpenKey // nil: the key is what the tag says
 }
 
 // Bounds limit a number; nil = no limit.

@@ -34,61 +34,61 @@ type Writer struct {
 }
 
 // Write returns the YAML of a struct, and its values in that order.
-func (s Writer) Write(value any) ([]byte, []Shown, error) {
-	root := s.node(Path{}, reflect.ValueOf(value), Field{})
+func (w Writer) Write(value any) ([]byte, []Shown, error) {
+	root := w.node(Path{}, reflect.ValueOf(value), Field{})
 	if root == nil {
 		return []byte("{}\n"), nil, nil
 	}
 	out, err := write(root)
-	return out, s.values, err
+	return out, w.values, err
 }
 
 // node is the YAML of a value; nil if it is not set.
-func (s *Writer) node(p Path, value reflect.Value, f Field) *yaml.Node {
+func (w *Writer) node(p Path, value reflect.Value, f Field) *yaml.Node {
 	switch value.Kind() {
 	case reflect.Pointer:
 		if value.IsNil() {
 			return nil
 		}
-		return s.node(p, value.Elem(), f)
+		return w.node(p, value.Elem(), f)
 	case reflect.Struct:
-		return s.structure(p, value)
+		return w.structure(p, value)
 	case reflect.Map:
-		return s.mapping(p, value, f)
+		return w.mapping(p, value, f)
 	case reflect.Slice:
 		if raw, ok := value.Interface().(json.RawMessage); ok {
-			return s.json(p, raw)
+			return w.json(p, raw)
 		}
-		return s.sequence(p, value, f)
+		return w.sequence(p, value, f)
 	}
-	return s.scalar(p, value, f)
+	return w.scalar(p, value, f)
 }
 
-func (s *Writer) structure(p Path, value reflect.Value) *yaml.Node {
+func (w *Writer) structure(p Path, value reflect.Value) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	keys := SchemaOf(value.Type())
 	for _, name := range keys.Order {
 		f := keys.Fields[name]
 		for key, value := range f.keys(name, value.FieldByIndex(f.Index)) {
-			s.add(out, p.Key(key), s.node(p.Key(key), value, f))
+			w.add(out, p.Key(key), w.node(p.Key(key), value, f))
 		}
 	}
 	return filled(out)
 }
 
-func (s *Writer) mapping(p Path, value reflect.Value, f Field) *yaml.Node {
+func (w *Writer) mapping(p Path, value reflect.Value, f Field) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	entries := textKeys(value)
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		at := p.Key(name)
-		node := s.node(at, entries[name], f)
+		node := w.node(at, entries[name], f)
 		if node == nil { // an entry that sets nothing is an entry
 			node = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 			if !f.structs() {
-				node = s.text(at, "")
+				node = w.text(at, "")
 			}
 		}
-		s.add(out, at, node)
+		w.add(out, at, node)
 	}
 	return filled(out)
 }
@@ -103,7 +103,7 @@ func filled(mapping *yaml.Node) *yaml.Node {
 
 // add adds a key. The remark about a value of several lines stands above it.
 // Structures have none: their values have.
-func (s *Writer) add(mapping *yaml.Node, p Path, value *yaml.Node) {
+func (w *Writer) add(mapping *yaml.Node, p Path, value *yaml.Node) {
 	if value == nil {
 		return
 	}
@@ -114,16 +114,16 @@ func (s *Writer) add(mapping *yaml.Node, p Path, value *yaml.Node) {
 	mapping.Content = append(mapping.Content, key, value)
 }
 
-func (s *Writer) sequence(p Path, value reflect.Value, f Field) *yaml.Node {
+func (w *Writer) sequence(p Path, value reflect.Value, f Field) *yaml.Node {
 	if value.IsNil() {
 		return nil
 	}
 	out := &yaml.Node{Kind: yaml.SequenceNode}
 	if kind := value.Type().Elem().Kind(); kind == reflect.String || value.Len() == 0 {
-		return s.texts(out, p, value)
+		return w.texts(out, p, value)
 	}
 	for i := range value.Len() {
-		node := s.node(p.Index(i), value.Index(i), f)
+		node := w.node(p.Index(i), value.Index(i), f)
 		if node == nil {
 			node = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 		}
@@ -133,21 +133,21 @@ func (s *Writer) sequence(p Path, value reflect.Value, f Field) *yaml.Node {
 }
 
 // texts is a list on one line.
-func (s *Writer) texts(out *yaml.Node, p Path, value reflect.Value) *yaml.Node {
+func (w *Writer) texts(out *yaml.Node, p Path, value reflect.Value) *yaml.Node {
 	out.Style = yaml.FlowStyle
 	texts := make([]string, value.Len())
 	for i := range texts {
-		texts[i] = s.written(p.Index(i), value.Index(i).String(), false)
+		texts[i] = w.written(p.Index(i), value.Index(i).String(), false)
 		item := textNode(texts[i])
 		item.Style = yaml.DoubleQuotedStyle
 		out.Content = append(out.Content, item)
 	}
-	out.LineComment = s.note(p, texts)
+	out.LineComment = w.note(p, texts)
 	return out
 }
 
 // json is the YAML of a JSON value. The whole of it has one remark.
-func (s *Writer) json(p Path, raw json.RawMessage) *yaml.Node {
+func (w *Writer) json(p Path, raw json.RawMessage) *yaml.Node {
 	if len(raw) == 0 {
 		return nil
 	}
@@ -157,35 +157,35 @@ func (s *Writer) json(p Path, raw json.RawMessage) *yaml.Node {
 	if decoder.Decode(&value) != nil {
 		return nil // the validator has refused it
 	}
-	value = s.unexpanded(p, value)
+	value = w.unexpanded(p, value)
 	out := node(value, yaml.FlowStyle)
-	out.LineComment = s.note(p, value)
+	out.LineComment = w.note(p, value)
 	return out
 }
 
 // unexpanded is a value with its texts as they were written.
-func (s *Writer) unexpanded(p Path, value any) any {
+func (w *Writer) unexpanded(p Path, value any) any {
 	switch value := value.(type) {
 	case string:
-		return s.written(p, value, false)
+		return w.written(p, value, false)
 	case []any:
 		for i := range value {
-			value[i] = s.unexpanded(p.Index(i), value[i])
+			value[i] = w.unexpanded(p.Index(i), value[i])
 		}
 	case map[string]any:
 		for key := range value {
-			value[key] = s.unexpanded(p.Key(key), value[key])
+			value[key] = w.unexpanded(p.Key(key), value[key])
 		}
 	}
 	return value
 }
 
 // written is the text as it was written: with its variables, if it has any.
-func (s *Writer) written(p Path, text string, late bool) string {
-	if late && !s.Secrets {
+func (w *Writer) written(p Path, text string, late bool) string {
+	if late && !w.Secrets {
 		return veil(text)
 	}
-	return s.Template(s.Origin(p).At, text)
+	return w.Template(w.Origin(p).At, text)
 }
 
 // veil hides all of a late text but its variables.
@@ -205,31 +205,31 @@ func veil(text string) string {
 	return out.String()
 }
 
-func (s *Writer) scalar(p Path, value reflect.Value, f Field) *yaml.Node {
+func (w *Writer) scalar(p Path, value reflect.Value, f Field) *yaml.Node {
 	plain := fmt.Sprint(value.Interface())
-	text, length := s.written(p, plain, f.secret), IsDuration(value.Type())
+	text, length := w.written(p, plain, f.secret), IsDuration(value.Type())
 	switch {
 	case length && value.IsZero(), value.Kind() == reflect.String && text == "":
 		return nil
 	case text != plain, value.Kind() == reflect.String, length:
-		return s.text(p, text)
+		return w.text(p, text)
 	}
 	out := node(value.Interface(), 0)
-	out.LineComment = s.note(p, value.Interface())
+	out.LineComment = w.note(p, value.Interface())
 	return out
 }
 
-func (s *Writer) text(p Path, text string) *yaml.Node {
+func (w *Writer) text(p Path, text string) *yaml.Node {
 	out := textNode(text)
-	out.LineComment = s.note(p, text)
+	out.LineComment = w.note(p, text)
 	return out
 }
 
 // note keeps the value for Explain, and returns the remark about it.
-func (s *Writer) note(p Path, value any) string {
-	o := s.Origin(p)
-	from := s.Where(o)
-	s.values = append(s.values, Shown{Path: p.Text, Value: value, From: from})
+func (w *Writer) note(p Path, value any) string {
+	o := w.Origin(p)
+	from := w.Where(o)
+	w.values = append(w.values, Shown{Path: p.Text, Value: value, From: from})
 	remark := from.String()
 	if o.Rule == "" && o.At.Text != p.Text {
 		remark += " " + o.At.Text

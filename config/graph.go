@@ -38,7 +38,7 @@ func GraphOf(c *Config, name string) (Graph, error) {
 	own := c.chainSettings(name)
 	g := Graph{
 		Chain: name, Description: chain.Description, Edges: chain.chart().walk.Ways(), Timeout: own.Budgets.timeout(own.Timeout),
-		Bounds: c.planBounds(name, own), Interrupts: c.interrupts(name).plan(),
+		Bounds: c.planBounds(name, own), Interrupts: c.interrupts(name, c.resolved(name)).plan(),
 	}
 	for _, s := range chain.Stages {
 		f, _ := s.flow()

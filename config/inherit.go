@@ -113,16 +113,20 @@ func (c *Config) chainLevels(name string) []level {
 	return []level{
 		levelOf(path{}.Key("queue"), &c.Queue, queueNames),
 		levelOf(path{}.Key("defaults"), &c.Defaults, nil),
-		levelOf(entryPath("agent_chains", name), c.AgentChains[name], nil),
+		c.chainLevel(name),
 	}
+}
+
+func (c *Config) chainLevel(name string) level {
+	return levelOf(entryPath("agent_chains", name), c.AgentChains[name], nil)
 }
 
 // chainSettings are what holds for a chain as a whole.
 func (c *Config) chainSettings(name string) inherited { return inheritLevels(c.chainLevels(name)...) }
 
-// interrupts are a chain's. One whose stages hand on text alone asks nothing.
-func (c *Config) interrupts(name string) Interrupts {
-	if slices.ContainsFunc(c.resolved(name), plan.Stage.Steers) {
+// interrupts are a chain's with these stages. One whose stages hand on text alone asks nothing.
+func (c *Config) interrupts(name string, stages []plan.Stage) Interrupts {
+	if slices.ContainsFunc(stages, plan.Stage.Steers) {
 		return c.AgentChains[name].Interrupts.complete()
 	}
 	return c.AgentChains[name].Interrupts
@@ -170,8 +174,7 @@ func (c *Config) allWork(chain string, i int) []work {
 
 // work resolves an agent of a chain. The last level is its own entry.
 func (c *Config) work(name, definition, chain string, above ...level) work {
-	below := c.chainLevels(chain)
-	levels := append(c.definitionLevels(definition), below[len(below)-1])
+	levels := append(c.definitionLevels(definition), c.chainLevel(chain))
 	kind := c.kind(definition)
 	w := work{at: above[len(above)-1].at, name: name, definition: definition, kind: kind}
 	if def, ok := c.Agents[definition]; ok {

@@ -59,12 +59,12 @@ func (r *resolver) plan(req plan.Request) (plan.Plan, error) {
 	own := r.chainSettings(name)
 	p := plan.Plan{
 		Version: plan.Version, Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
-		Bounds: r.planBounds(name, own), Interrupts: r.interrupts(name).plan(),
-		AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
+		Bounds: r.planBounds(name, own), AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
 	}
 	for i := range r.AgentChains[name].Stages {
 		p.Stages = append(p.Stages, r.stage(name, i))
 	}
+	p.Interrupts = r.interrupts(name, p.Stages).plan()
 	r.requirePrices(p)
 	return p, nil
 }

@@ -6,11 +6,61 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/programs"
 	"github.com/inquest-dev/inquest/internal/sandbox"
 )
+
+// Shell limits the shell tool of the types that have one.
+type Shell struct {
+	// Enabled switches the shell on.
+	Enabled *bool `yaml:"enabled"`
+	// Allow lists the commands that may be run, by their bare names.
+	Allow []string `yaml:"allow" default:"all commands"`
+	// AllowOptions says which options the commands in allow may have: those that start no
+	// other program and write no file, as far as that is known (docs/shell.md), or all.
+	AllowOptions string `yaml:"allow_options" enum:"allowed options" default:"checked"`
+	// Timeout bounds one command.
+	Timeout plan.Duration `yaml:"timeout"`
+	// MaxOutput is where the output of a command is cut.
+	MaxOutput *int `yaml:"max_output" min:"1" unit:"bytes"`
+	// Dir is where commands run, and their home: nobody else may write there.
+	Dir string `yaml:"dir" default:"a new folder for each command, removed afterwards"`
+	// Confine has commands write nowhere but in their folder. Where that cannot be had (it
+	// needs Linux 6.2), required refuses them.
+	Confine plan.Confinement `yaml:"confine" enum:"confinement" default:"never"`
+	// Network lets commands open sockets. Where it cannot be taken from them (it needs Linux
+	// on amd64 or arm64), false refuses them.
+	Network *bool `yaml:"network" default:"true"`
+	// Risk is what commands may do to the world.
+	Risk agent.Risk `yaml:"risk" enum:"risk"`
+}
+
+func (s Shell) validate(p path, v *validator) {
+	for i, command := range s.Allow {
+		if command == "" || strings.ContainsAny(command, " \t\r\n/") {
+			v.Errorf(p.Key("allow").Index(i), "must be the bare name of a command, got %q", command)
+		}
+	}
+	if !v.BuiltIn(p) {
+		s.warn(p, v)
+	}
+}
+
+// shell plans the shell; nil unless it is switched on.
+func (c *Config) shell(s Shell) *plan.Shell {
+	if !value(s.Enabled) {
+		return nil
+	}
+	return &plan.Shell{
+		Allow: s.Allow, AllOptions: s.AllowOptions == optionsAll, Timeout: s.Timeout, MaxOutput: value(s.MaxOutput), Dir: s.Dir, Risk: s.Risk,
+		Confine: s.Confine, Offline: s.offline(),
+		Masking: c.Defaults.AlertMasking.plan(),
+	}
+}
 
 // What allow_options may be.
 const (

@@ -53,24 +53,20 @@ func overlayEntries(dst, src reflect.Value, at Path, won func(key Path)) {
 func Shared(a, b any, names map[string]string) iter.Seq2[reflect.Value, reflect.Value] {
 	one, other := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	return func(yield func(a, b reflect.Value) bool) {
+		its := SchemaOf(other.Type())
 		for _, key := range slices.AppendSeq(slices.Clone(SchemaOf(one.Type()).Order), maps.Keys(names)) {
-			own, ok := valueAt(one, key)
-			its, also := valueAt(other, cmp.Or(names[key], key))
-			if ok && also && !yield(own, its) {
+			f, ok := its.Fields[cmp.Or(names[key], key)]
+			if ok && !yield(valueAt(one, key), other.FieldByIndex(f.Index)) {
 				return
 			}
 		}
 	}
 }
 
-// valueAt is the value of a struct under a dotted key.
-func valueAt(v reflect.Value, dotted string) (reflect.Value, bool) {
+// valueAt is the value of a struct under a dotted key that it has.
+func valueAt(v reflect.Value, dotted string) reflect.Value {
 	for key := range strings.SplitSeq(dotted, ".") {
-		f, ok := SchemaOf(v.Type()).Fields[key]
-		if !ok {
-			return v, false
-		}
-		v = v.FieldByIndex(f.Index)
+		v = v.FieldByIndex(SchemaOf(v.Type()).Fields[key].Index)
 	}
-	return v, true
+	return v
 }

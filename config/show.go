@@ -215,7 +215,7 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 	own := v.source.stageSettings(chain, i)
 	v.from[p.Key("success_policy").Text] = own.origin("success_policy")
 	out := *src
-	settings{SuccessPolicy: own.SuccessPolicy}.writeTo(&out, stageNames) // all else stands on the agents' entries
+	settings{SuccessPolicy: own.SuccessPolicy}.writeTo(&out, stageNames) // the rest is on its agents' entries
 	out.Flow, out.Agents = v.flow(p, src), nil
 	agents, synthesis := v.source.stageWork(chain, i)
 	for n, a := range src.Agents {
@@ -226,7 +226,8 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 		shown := w.settings
 		shown.Servers = notEmpty(w.Servers)
 		if !w.kind.Pattern.Model() {
-			shown.Provider, shown.Backend, shown.Fallbacks, shown.Temperature, shown.MaxTokens, shown.PromptKey = "", "", nil, nil, nil, ""
+			shown.Provider, shown.Backend, shown.Fallbacks = "", "", nil
+			shown.Temperature, shown.MaxTokens, shown.PromptKey = nil, nil, ""
 		}
 		shown.writeTo(&entry, entryNames)
 		out.Agents = append(out.Agents, &entry)

@@ -18,7 +18,8 @@ type Agent struct {
 	MCPServers []string `yaml:"mcp_servers" default:"none"`
 	// ToolIDs are tools that the workers' program has registered in Go: see docs/go-api.md.
 	ToolIDs []string `yaml:"tool_ids" default:"none"`
-	// DefaultModel is the model where chains and stages name no provider: the name of an llm_providers entry, provider:model, or a model of OpenAI's.
+	// DefaultModel is the model where chains and stages name no provider: the name of an llm_providers
+	// entry, provider:model, or a model of OpenAI's.
 	DefaultModel string `yaml:"default_model" default:"llm_provider of defaults"`
 	// ModelRole picks the model from the model_roles of defaults, in place of a default_model.
 	ModelRole string `yaml:"model_role" default:"none"`
@@ -45,7 +46,8 @@ type Agent struct {
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// MemoryBlocks are what the agent's memory begins with; only some types have one.
 	MemoryBlocks []MemoryBlock `yaml:"memory_blocks" default:"none"`
-	// HeartbeatInterval calls the agent of a conversation whenever nobody has spoken for so long, at least 1m; only some types have heartbeats.
+	// HeartbeatInterval calls the agent of a conversation whenever nobody has spoken for so long, at least
+	// 1m; only some types have heartbeats.
 	HeartbeatInterval plan.Duration `yaml:"heartbeat_interval" default:"none"`
 	// Timeouts are laid over those of defaults.
 	Timeouts Timeouts `yaml:"timeouts"`

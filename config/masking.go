@@ -108,13 +108,9 @@ func (v *view) masking(p path, own *DataMasking) *DataMasking {
 		return nil
 	}
 	all, from := v.source.masking(*own)
+	group := path{}.Key("defaults").Key("alert_masking").Key("pattern_group")
 	for key, level := range from {
-		switch level {
-		case 0:
-			v.from[p.Key(key).Text] = origin{Rule: "data_masking"}
-		case 1:
-			v.from[p.Key(key).Text] = origin{At: path{}.Key("defaults").Key("alert_masking").Key("pattern_group")}
-		}
+		v.from[p.Key(key).Text] = [...]origin{{Rule: "data_masking"}, {At: group}, {At: p.Key(key)}}[level]
 	}
 	return &all
 }

@@ -42,7 +42,8 @@ func (v *validator) mock(p path, name string) {
 // prompt checks the name of a prompt; "" is none.
 func (v *validator) prompt(p path, name string) {
 	if _, ok := v.Prompts[name]; name != "" && !ok {
-		v.Add(v.unknown(), p, "no prompt named %q%s; there are: %s", name, spell.DidYouMean(name, slices.Collect(maps.Keys(v.Prompts))), list(v.Prompts))
+		v.Add(v.unknown(), p, "no prompt named %q%s; there are: %s",
+			name, spell.DidYouMean(name, slices.Collect(maps.Keys(v.Prompts))), list(v.Prompts))
 	}
 }
 
@@ -76,7 +77,8 @@ func (a *Agent) validateTools(p path, v *validator) {
 		case slices.Index(a.ToolIDs, name) < i:
 			v.Errorf(at, "the tool %q is named twice", name)
 		case !slices.Contains(v.tools, name):
-			v.Add(v.unknown(), at, "this program has no registered tool %q%s; there are: %s", name, spell.DidYouMean(name, v.tools), registered(v.tools))
+			v.Add(v.unknown(), at, "this program has no registered tool %q%s; there are: %s",
+				name, spell.DidYouMean(name, v.tools), registered(v.tools))
 		}
 	}
 }

@@ -192,7 +192,8 @@ func (v *view) chain(p path, name string) *Chain {
 	shown := own.settings
 	shown.MaxIterations, shown.Servers = nil, nil // they stand on the agents' entries
 	shown.writeTo(&out, nil)
-	out.Bounds, out.Interrupts, out.AlertTypes, out.Stages = v.source.bounds(name), v.source.interrupts(name, v.source.resolved(name)), nil, nil
+	out.AlertTypes, out.Stages = nil, nil
+	out.Bounds, out.Interrupts = v.source.bounds(name), v.source.interrupts(name, v.source.resolved(name))
 	v.completed(p.Key("bounds"), src.Bounds, out.Bounds, "routed chain")
 	if src.Bounds.MaxLLMCalls == nil {
 		v.from[p.Key("bounds").Key("max_llm_calls").Text] = origin{Rule: "looping chain of single-shot agents"}

@@ -92,13 +92,9 @@ func (r *resolver) summarize(w work, server string) *plan.Summarization {
 // summarization is a server's with what it inherits, for people to read.
 func (v *view) summarization(p path, own Summarization) Summarization {
 	all, from := v.source.summarization(own)
+	defaults := path{}.Key("defaults").Key("summarization")
 	for key, level := range from {
-		switch level {
-		case 0:
-			v.from[p.Key(key).Text] = origin{Rule: "summarization"}
-		case 1:
-			v.from[p.Key(key).Text] = origin{At: path{}.Key("defaults").Key("summarization").Key(key)}
-		}
+		v.from[p.Key(key).Text] = [...]origin{{Rule: "summarization"}, {At: defaults.Key(key)}, {At: p.Key(key)}}[level]
 	}
 	return all
 }

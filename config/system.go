@@ -17,7 +17,8 @@ type System struct {
 
 // Limits bound what requests may bring.
 type Limits struct {
-	// Data is how large the data of a request may be. A larger one is refused, unless the request says that it is attached: agents are then shown its beginning, and read the rest in pages.
+	// Data is how large the data of a request may be. A larger one is refused, unless the request says
+	// that it is attached: agents are then shown its beginning, and read the rest in pages.
 	Data *int `yaml:"data" min:"1" unit:"bytes" default:"262144"`
 }
 

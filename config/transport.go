@@ -39,7 +39,8 @@ type Transport struct {
 	Timeout plan.Duration `yaml:"timeout" default:"the agent's timeouts.tool"`
 	// CustomHeaders are sent to an http or sse server with every request. {{.SESSION_ID}} is the execution's id.
 	CustomHeaders map[string]string `yaml:"custom_headers,late"`
-	// SessionCleanupURL is sent a DELETE when a session is over; {{.SESSION_ID}} is the execution's id. On another host than url it gets no token and no headers.
+	// SessionCleanupURL is sent a DELETE when a session is over; {{.SESSION_ID}} is the execution's id. On
+	// another host than url it gets no token and no headers.
 	SessionCleanupURL string `yaml:"session_cleanup_url"`
 }
 

@@ -117,8 +117,10 @@ func TestClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if id, err := c.Start(ctx, inquest.Request{Chain: "refund"}); err == nil {
-		t.Errorf("nothing is investigated: %s", id)
+	for _, request := range []inquest.Request{{Chain: "refund"}, {Data: "x"}} {
+		if id, err := c.Start(ctx, request); err == nil {
+			t.Errorf("%+v is started: %s", request, id)
+		}
 	}
 	id, err := c.Start(ctx, inquest.Request{WorkflowID: "no", Chain: "refund", Data: "x"})
 	if err != nil {

@@ -83,9 +83,6 @@ func request(c *cli, f runFlags) (s client.Start, err error) {
 	s.Request = agent.Request{
 		Chain: f.chain, AlertType: f.alertType, Provider: f.provider, UseMock: f.mock, AllowEmpty: f.allowEmpty, Attach: f.attach, By: f.by,
 	}
-	if f.chain == "" && f.alertType == "" {
-		return s, usagef("--chain or --alert-type is needed")
-	}
 	if s.Request.Runbook, err = c.text("--runbook", f.runbook); err != nil {
 		return s, err
 	}

@@ -51,6 +51,9 @@ func (e *TakenError) Error() string {
 // Start starts an investigation. Its data is masked first; where it is large, it goes into
 // the store, if there is one here, and the request names it.
 func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
+	if s.Request.Chain == "" && s.Request.AlertType == "" {
+		return Handle{}, &InputError{errors.New(`"chain" or "alert_type" is needed`)}
+	}
 	if err := c.putData(ctx, &s); err != nil {
 		return Handle{}, err
 	}

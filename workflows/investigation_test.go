@@ -317,7 +317,7 @@ func (s slow) handle(ctx workflow.Context, sig signal) (Taken, string) {
 
 func (s slow) undelivered(_ workflow.Context, why string) { *s.handled = append(*s.handled, why) }
 
-func TestParseSignal(t *testing.T) {
+func TestReadSignal(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, signal, raw string
@@ -347,13 +347,13 @@ func TestParseSignal(t *testing.T) {
 				payload := &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(tt.raw)}
 				value = converter.NewRawValue(payload)
 			}
-			got, err := parseSignal(tt.signal, value)
+			got, err := readSignal(tt.signal, value)
 			if tt.wrong == "" {
 				tt.want.Name = tt.signal
 				if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 					t.Errorf("%v (-want +got):\n%s", err, diff)
 				}
-			} else if err == nil || !strings.HasPrefix(err.Error(), tt.wrong) {
+			} else if err = wrongInput(tt.signal, steers[tt.signal].input, err); !strings.HasPrefix(err.Error(), tt.wrong) {
 				t.Errorf("got %v, want %s", err, tt.wrong)
 			}
 		})

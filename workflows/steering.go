@@ -157,11 +157,7 @@ func (s *signals) serve(ctx workflow.Context, w steered) error {
 
 // serveUpdate registers what can be signalled as an update, which answers.
 func (s *signals) serveUpdate(ctx workflow.Context, name string, w steered) error {
-	read := func(value converter.RawValue) (signal, error) {
-		sig, err := steers[name].read(value)
-		sig.Name = name
-		return sig, err
-	}
+	read := func(value converter.RawValue) (signal, error) { return readSignal(name, value) }
 	check := func(sig signal) error {
 		if why := cmp.Or(sig.refusal(), w.refuse(sig)); why != "" {
 			return errors.New(why)
@@ -223,10 +219,10 @@ func (s *signals) receive(ctx workflow.Context) {
 	for _, channel := range s.channels {
 		var value converter.RawValue
 		for channel.ReceiveAsync(&value) {
-			a := &arrival{}
+			name, a := channel.Name(), &arrival{}
 			var err error
-			if a.signal, err = parseSignal(channel.Name(), value); err != nil {
-				a.why = err.Error()
+			if a.signal, err = readSignal(name, value); err != nil {
+				a.why = wrongInput(name, steers[name].input, err).Error()
 			}
 			s.queue, value = append(s.queue, a), converter.RawValue{}
 		}
@@ -239,31 +235,25 @@ func (s *signals) receive(ctx workflow.Context) {
 	}
 }
 
-// parseSignal reads the input of a signal or an update. The error says what is wrong
-// with it, and what would be right.
-func parseSignal(name string, value converter.RawValue) (signal, error) {
+// readSignal reads the input of a signal or an update.
+func readSignal(name string, value converter.RawValue) (signal, error) {
 	sig, err := steers[name].read(value)
-	if sig.Name = name; err != nil {
-		return sig, wrongInput(name, steers[name].input, err)
-	}
-	return sig, nil
+	sig.Name = name
+	return sig, err
 }
 
 func readBy(value converter.RawValue) (signal, error) {
-	var in By
-	err := readInput(value, &in)
+	in, err := reading[By](value)
 	return signal{By: in.By}, err
 }
 
 func readConclude(value converter.RawValue) (signal, error) {
-	var in Conclude
-	err := readInput(value, &in)
+	in, err := reading[Conclude](value)
 	return signal{Stage: in.Stage, Agent: in.Agent, By: in.By, Late: in.Late}, err
 }
 
 func readPause(value converter.RawValue) (signal, error) {
-	var in PauseHeartbeats
-	err := readInput(value, &in)
+	in, err := reading[PauseHeartbeats](value)
 	return signal{Stage: in.Stage, Agent: in.Agent, By: in.By, Minutes: in.clamped()}, err
 }
 

@@ -137,7 +137,7 @@ func statusOf(s client.Status) *Status {
 	}
 	for _, a := range s.Waiting {
 		out.Calls = append(out.Calls, WaitingCall{
-			Name: client.CallName(a), Tool: a.Tool, Risk: string(a.Risk), Arguments: a.Arguments, Hidden: a.Hidden,
+			Name: a.Name(), Tool: a.Tool, Risk: string(a.Risk), Arguments: a.Arguments, Hidden: a.Hidden,
 			Digest: a.Digest, Expires: a.Expires,
 		})
 	}

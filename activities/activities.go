@@ -96,8 +96,8 @@ type Records interface {
 	StartExecution(ctx context.Context, exec record.Execution, run string) error
 	SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error
 	ReopenInvestigation(ctx context.Context, id, run string) error
-	// SetStatus says what an investigation waits for that has not ended.
-	SetStatus(ctx context.Context, id, run string, status agent.Status, seq int) error
+	// SetWaiting says what an investigation that has not ended, or a conversation, waits for.
+	SetWaiting(ctx context.Context, w record.Waiting) error
 	// Running are the investigations that run, or ended without a word.
 	Running(ctx context.Context) ([]record.Investigation, error)
 	// CloseInvestigation says how one of those ended, unless it has said so meanwhile.

@@ -127,7 +127,10 @@ func (a *Activities) SaveStatus(ctx context.Context, in SaveStatusIn) error {
 		defer stop()
 		ctx = work
 	}
-	return storeFailure(ended(ctx, a.Records.SetStatus(ctx, in.Investigation, info.WorkflowExecution.RunID, in.Status, in.Seq)))
+	run := info.WorkflowExecution
+	return storeFailure(ended(ctx, a.Records.SetWaiting(ctx, record.Waiting{
+		Investigation: in.Investigation, WorkflowID: run.ID, RunID: run.RunID, Seq: in.Seq, Status: in.Status, Waits: in.Waits,
+	})))
 }
 
 // Finish closes the investigation's record. The report is the result of the last

@@ -45,6 +45,9 @@ type ResolveOut struct {
 	Skeleton plan.Skeleton `json:"skeleton"`
 	// SearchAttributes: they are registered, so workflows may upsert them.
 	SearchAttributes bool `json:"search_attributes,omitempty"`
+	// Waits: all that is waited for is recorded. Of what was resolved by an earlier program,
+	// it is whenever the status changes, or its history could not be replayed.
+	Waits bool `json:"waits,omitempty"`
 	// By is who asked for the investigation.
 	By string `json:"by,omitempty"`
 }
@@ -322,9 +325,10 @@ const NameSaveStatus = "SaveStatus"
 
 // SaveStatusIn records what an investigation waits for, or that it runs.
 type SaveStatusIn struct {
-	Investigation string       `json:"investigation"`
-	Status        agent.Status `json:"status"`
-	Seq           int          `json:"seq"` // counts what the investigation has said so
+	Investigation string       `json:"investigation"`    // or the conversation's id
+	Status        agent.Status `json:"status,omitempty"` // "" = of a conversation, which has none
+	Seq           int          `json:"seq"`              // counts what the investigation has said so
+	Waits         record.Waits `json:"waits,omitzero"`
 }
 
 // FinishIn closes an investigation's record.
@@ -366,6 +370,7 @@ type OpenConversationIn struct {
 type OpenConversationOut struct {
 	Plan  string             `json:"plan"` // hash of the plan in the store
 	Agent plan.AgentSkeleton `json:"agent"`
+	Waits bool               `json:"waits,omitempty"` // see ResolveOut
 }
 
 // NameReadReply is the name of the local activity ReadReply.

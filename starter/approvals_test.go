@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -20,10 +19,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/store"
-	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -144,92 +140,21 @@ func TestShellWord(t *testing.T) {
 	}
 }
 
-// feed is a source that hands on what a test sends.
-type feed chan store.Update
-
-func (f feed) Follow(ctx context.Context, _ string, _ int64, fn func(store.Update) error) error {
-	for {
-		select {
-		case u := <-f:
-			if err := fn(u); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
+// Who watches is told of what waits, and of each try of a provider but while it is asked.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	trouble := record.Outage{Execution: "collect/LogAgent", Provider: "gpt", Error: "rate limited", Tries: 4, Next: time.Now().Add(time.Minute)}
+	asked := trouble
+	asked.Next = time.Now()
+	told := notices("w:0123456789ab")(record.Waits{
+		Approvals: risky("w:0123456789ab")[:1], Questions: asking()[:1], Outages: []record.Outage{trouble, asked},
+	})
+	for n, want := range []string{
+		"starter decide w:0123456789ab collect/LogAgent/c1_0 --digest d10 --approve", "starter answer w:0123456789ab q1 --text",
+		"collect/LogAgent waits for gpt: rate limited, since",
+	} {
+		if len(told) != 3 || !strings.Contains(told[n].Text, want) {
+			t.Errorf("told %+v, want %q", told, want)
 		}
 	}
-}
-
-func (feed) After(context.Context, string, int64, int) ([]transcript.Entry, error) { return nil, nil }
-
-func entry(kind transcript.Kind, body transcript.Body) store.Update {
-	e := transcript.Entry{Kind: kind, Body: body, Seq: 1}
-	e.Execution = "collect/LogAgent"
-	return store.Update{Entries: []transcript.Entry{e}}
-}
-
-// Nobody is asked until calls stay unbegun, and nobody once it is known why.
-func TestLookoutAsksOnlyWhileItHasTo(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var waiting []workflows.Approval
-		var questions []workflows.Interrupt
-		var outages []workflows.Outage
-		asked, hops := 0, 0
-		l := newLookout(make(feed), client.Handle{})
-		l.ask = func(context.Context) (workflows.Status, error) {
-			asked++
-			return workflows.Status{Waiting: waiting, Questions: questions, Outages: outages, Hops: hops}, nil
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		go l.Follow(ctx, "w:0123456789ab", 0, func(store.Update) error { return nil })
-		var told []string
-		go func() {
-			for line := range l.tell {
-				told = append(told, line.Text)
-			}
-		}()
-		defer close(l.tell)
-		src := l.Source.(feed)
-		pass := func(u store.Update, d time.Duration, want int) {
-			t.Helper()
-			src <- u
-			time.Sleep(d) // of the bubble's clock
-			synctest.Wait()
-			if asked != want {
-				t.Errorf("asked %d times, want %d", asked, want)
-			}
-		}
-		one, two := transcript.Call{ID: "c1_0", Name: "k8s.restart"}, transcript.Call{ID: "c1_1", Name: "k8s.delete"}
-		pass(entry(transcript.KindReply, transcript.Body{Calls: []transcript.Call{one}}), lookSoon/2, 0)
-		pass(entry(transcript.KindCall, transcript.Body{Call: &one}), time.Hour, 0) // it began in time
-		pass(entry(transcript.KindReply, transcript.Body{Calls: []transcript.Call{one, two}}), lookSoon, 1)
-		pass(store.Update{}, 2*lookSoon, 2) // not known yet
-		waiting = risky("w:0123456789ab")[:2]
-		pass(store.Update{}, time.Hour, 3)
-		pass(entry(transcript.KindCall, transcript.Body{Call: &one}), time.Hour, 3)
-		pass(entry(transcript.KindResult, transcript.Body{Call: &two}), time.Hour, 3)
-		ended := store.Update{Stages: []record.Stage{{Name: "plan", Status: agent.StatusCompleted}, {Name: "apply", Status: agent.StatusRunning}}}
-		pass(ended, 3*lookSoon, 5) // the investigation has not taken it in yet
-		questions, hops = asking()[:1], 1
-		pass(store.Update{}, time.Hour, 6)
-		failed := entry(transcript.KindTry, transcript.Body{Text: "gpt: rate limited"})
-		pass(failed, lookSoon, 7)
-		pass(failed, 3*lookSoon, 9) // a wait that is short is not told
-		outages = []workflows.Outage{{Execution: "collect/LogAgent", Provider: "gpt", Error: "rate limited", Tries: 4, Next: time.Now().Add(time.Minute)}}
-		pass(store.Update{}, time.Minute, 10)
-		outages[0].Tries, outages[0].Next = 5, time.Now().Add(time.Minute)
-		pass(failed, time.Hour, 11) // each try is asked about once
-		for n, want := range []string{
-			"", "starter decide w:0123456789ab collect/LogAgent/c1_1 --digest d11 --approve", "starter answer w:0123456789ab q1 --text",
-			"collect/LogAgent waits for gpt: rate limited, since", "5 tries, next at",
-		} {
-			if len(told) != 5 || !strings.Contains(told[n], want) {
-				t.Errorf("told %q, want %q", told, want)
-			}
-		}
-		stop()
-		synctest.Wait()
-	})
 }

@@ -107,9 +107,9 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over <-ch
 		s.tellWaiting(ctx, over)
 		return false
 	}
-	watched, opts := newLookout(s.store, h), s.options(s.flags.verbose)
-	opts.Notices = watched.tell
-	last, err := terminal.WatchTurn(ctx, watched, terminal.Turn{Conversation: h.ID(), After: s.shown, Said: text, Over: over}, opts)
+	opts := s.options(s.flags.verbose)
+	opts.Notices = notices(h.ID())
+	last, err := terminal.WatchTurn(ctx, s.store, terminal.Turn{Conversation: h.ID(), After: s.shown, Said: text, Over: over}, opts)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.say("starter: %v", err)
 	}

@@ -7,35 +7,33 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/terminal"
-	"github.com/inquest-dev/inquest/workflows"
 )
 
 // completeTimeout is how long a shell may hang when somebody presses Tab.
 const completeTimeout = 2 * time.Second
 
 // choice is something that waits for a person, as a shell proposes it.
-type choice struct {
-	workflow, name, about string
-}
+type choice struct{ name, about string }
 
 // completeWaiting proposes the investigations that wait for people, and then what
 // such an investigation waits for.
-func (c *cli) completeWaiting(waiting func(client.Handle, workflows.Status) []choice) completions {
+func (c *cli) completeWaiting(choices func(record.Waiting) []choice) completions {
 	return func(cmd *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 		defer cancel()
-		switch len(args) {
-		case 0:
-			all, _ := askRunning(ctx, c, waiting) // who does not answer in time is not proposed
-			for _, w := range all {
-				words = append(words, terminal.CleanLine(w.workflow))
-			}
-		case 1:
-			all, _ := askOne(ctx, c, args[0], waiting)
-			for _, w := range all {
-				words = append(words, terminal.CleanLine(w.name)+"\t"+w.about)
+		if len(args) > 1 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		waiting, _ := c.client().Waiting(ctx, first(args)) // who does not answer in time is not proposed
+		for _, w := range waiting {
+			for _, one := range choices(w) {
+				word := terminal.CleanLine(w.WorkflowID)
+				if len(args) == 1 {
+					word = terminal.CleanLine(one.name) + "\t" + one.about
+				}
+				words = append(words, word)
 			}
 		}
 		slices.Sort(words)
@@ -43,16 +41,16 @@ func (c *cli) completeWaiting(waiting func(client.Handle, workflows.Status) []ch
 	}
 }
 
-func questionChoices(t client.Handle, status workflows.Status) (out []choice) {
-	for _, q := range status.Questions {
-		out = append(out, choice{t.Workflow, q.ID, q.Kind + ": " + shorten(q.Question)})
+func questionChoices(w record.Waiting) (out []choice) {
+	for _, q := range w.Questions {
+		out = append(out, choice{q.ID, q.Kind + ": " + shorten(q.Question)})
 	}
 	return out
 }
 
-func callChoices(t client.Handle, status workflows.Status) (out []choice) {
-	for _, a := range status.Waiting {
-		out = append(out, choice{t.Workflow, client.CallName(a), shorten(a.Tool)})
+func callChoices(w record.Waiting) (out []choice) {
+	for _, a := range w.Approvals {
+		out = append(out, choice{a.Name(), shorten(a.Tool)})
 	}
 	return out
 }

@@ -12,10 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
-	"github.com/inquest-dev/inquest/workflows"
 )
 
 func (c *cli) inboxCommand() *cobra.Command {
@@ -24,13 +23,9 @@ func (c *cli) inboxCommand() *cobra.Command {
 		Use:   "inbox [ID]",
 		Short: "List the questions that wait for people: of one investigation, or of all that run",
 		Args:  atMostOne,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			var all []question
-			if len(args) > 0 {
-				all, err = askOne(cmd.Context(), c, args[0], questionsIn)
-			} else {
-				all, err = askRunning(cmd.Context(), c, questionsIn)
-			}
+		RunE: func(cmd *cobra.Command, args []string) error {
+			waiting, err := c.client().Waiting(cmd.Context(), first(args))
+			all := questionsIn(waiting)
 			if err != nil && len(all) == 0 { // an empty table would say that nothing waits
 				return err
 			}
@@ -54,9 +49,13 @@ type question struct {
 	Expires time.Time `json:"expires"`
 }
 
-func questionsIn(t client.Handle, status workflows.Status) (out []question) {
-	for _, q := range status.Questions {
-		out = append(out, question{ID: t.Workflow, Name: q.ID, Text: q.Question, Data: q.Data, Kind: q.Kind, Stage: q.Stage, Expires: q.Expires})
+func questionsIn(waiting []record.Waiting) (out []question) {
+	for _, w := range waiting {
+		for _, q := range w.Questions {
+			out = append(out, question{
+				ID: w.WorkflowID, Name: q.ID, Text: q.Question, Data: q.Data, Kind: q.Kind, Stage: q.Stage, Expires: q.Expires,
+			})
+		}
 	}
 	return out
 }
@@ -80,15 +79,15 @@ func (c *cli) printQuestions(all []question, asJSON bool) error {
 	}
 	for _, q := range all {
 		if len([]rune(terminal.CleanLine(q.Text))) > maxShown || len(q.Data) > 0 { // the table has not all of it
-			fmt.Fprintf(c.out, "\n%s\n  %s\n%s\n", terminal.CleanLine(q.Name), strings.ReplaceAll(terminal.Clean(reveal.Text(q.Text)), "\n", "\n  "),
-				indented(workflows.Approval{Arguments: string(q.Data)}))
+			text := strings.ReplaceAll(terminal.Clean(reveal.Text(q.Text)), "\n", "\n  ")
+			fmt.Fprintf(c.out, "\n%s\n  %s\n%s\n", terminal.CleanLine(q.Name), text, indented(record.Approval{Arguments: string(q.Data)}))
 		}
 	}
 	return nil
 }
 
 // printOpen prints the questions of an investigation, and how to answer them.
-func (c *cli) printOpen(id string, questions []workflows.Interrupt) {
+func (c *cli) printOpen(id string, questions []record.Question) {
 	for _, q := range questions {
 		fmt.Fprintln(c.out, "? "+questionLine(id, q))
 	}

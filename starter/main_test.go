@@ -111,7 +111,14 @@ func begin(ctx context.Context, st *store.Store, workflowID string, status agent
 	reply := transcript.Row{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{
 		Text: "I look.", Calls: make([]transcript.Call, 2), Answer: transcript.Answer{Usage: &agent.Usage{InputTokens: 700, OutputTokens: 9, ModelCalls: 1, CostUSD: 0.012}},
 	}}
-	begun := errors.Join(st.StartInvestigation(ctx, r), st.StartExecution(ctx, e, ""), st.SetStatus(ctx, r.ID, runID, status, 1))
+	waiting := record.Waiting{Investigation: r.ID, WorkflowID: workflowID, RunID: runID, Seq: 1, Status: status}
+	switch status {
+	case agent.StatusWaitingApproval:
+		waiting.Approvals = risky(r.ID)
+	case agent.StatusWaitingAnswer:
+		waiting.Questions = asking()
+	}
+	begun := errors.Join(st.StartInvestigation(ctx, r), st.StartExecution(ctx, e, ""), st.SetWaiting(ctx, waiting))
 	_, err := st.Append(ctx, transcript.Step{
 		Scope:  transcript.Scope{Investigation: r.ID, Execution: e.Name},
 		Writer: transcript.Writer{RunID: runID, ActivityID: "1"}, Rows: []transcript.Row{reply},

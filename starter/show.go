@@ -36,9 +36,6 @@ func show(ctx context.Context, c *cli, id string, asJSON bool) error {
 		return err
 	}
 	sayStale(ctx, c, w.Stale)
-	if w.Unasked != nil && ctx.Err() == nil {
-		c.say("starter: %v; whether it asks people something is not known", explain(w.Unasked))
-	}
 	if asJSON {
 		return c.printJSON(w)
 	}

@@ -6,21 +6,40 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
-	"github.com/inquest-dev/inquest/workflows"
 )
 
+// notices tell who watches an investigation or a conversation what it waits for.
+func notices(id string) func(record.Waits) []terminal.Notice {
+	return func(w record.Waits) (out []terminal.Notice) {
+		for _, a := range w.Approvals {
+			out = append(out, terminal.Notice{Text: waitingLine(id, a)})
+		}
+		for _, q := range w.Questions {
+			out = append(out, terminal.Notice{Text: questionLine(id, q)})
+		}
+		for _, o := range w.Outages {
+			if o.Next.After(time.Now()) { // else it is being asked
+				text := o.Execution + " waits for " + o.String()
+				out = append(out, terminal.Notice{Text: text, Trouble: o.Execution, Next: o.Next, Tries: o.Tries})
+			}
+		}
+		return out
+	}
+}
+
 // waitingLine says that a call waits for a person, and how to decide it.
-func waitingLine(id string, a workflows.Approval) string {
-	return terminal.CleanLine(fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it is denied at %s. "+
-		"Decide: starter decide %s %s%s --approve (or --deny --reason …)",
-		a.HiddenNote(), a.Execution, reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest,
-		a.Expires.Local().Format(time.TimeOnly), shellWord(id), shellWord(client.CallName(a)), digestFlag(a)))
+func waitingLine(id string, a record.Approval) string {
+	asks := fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it is denied at %s.", a.HiddenNote(), a.Execution,
+		reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, a.Expires.Local().Format(time.TimeOnly))
+	return terminal.CleanLine(fmt.Sprintf("%s Decide: starter decide %s %s%s --approve (or --deny --reason …)",
+		asks, shellWord(id), shellWord(a.Name()), digestFlag(a)))
 }
 
 // digestFlag has decide refuse another call than the one that is shown.
-func digestFlag(a workflows.Approval) string {
+func digestFlag(a record.Approval) string {
 	if a.Digest == "" {
 		return ""
 	}
@@ -28,18 +47,15 @@ func digestFlag(a workflows.Approval) string {
 }
 
 // cutNotice says that there is more of the arguments than is in a status.
-func cutNotice(a workflows.Approval) string {
-	if a.Size <= len(a.Arguments) {
+func cutNotice(a record.Approval) string {
+	if a.Bytes() == len(a.Arguments) {
 		return ""
 	}
-	return fmt.Sprintf("… (the first %d of %d bytes: `starter approvals` shows all, where the workers' store is)", len(a.Arguments), a.Size)
+	return fmt.Sprintf("… (the first %d of %d bytes: `starter approvals` shows all, where the workers' store is)", len(a.Arguments), a.Bytes())
 }
 
-// outageLine says that an agent waits for its model's provider.
-func outageLine(o workflows.Outage) string { return o.Execution + " waits for " + o.String() }
-
 // questionLine says that a question waits for a person, and how to answer it.
-func questionLine(id string, q workflows.Interrupt) string {
+func questionLine(id string, q record.Question) string {
 	how := map[string]string{
 		"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--decision …",
 	}[q.Kind]

@@ -59,9 +59,9 @@ func watch(ctx context.Context, c *cli, id string, verbose bool) error {
 // line by line by what the investigation says itself.
 func follow(ctx context.Context, c *cli, h client.Handle, verbose bool) error {
 	src := &followed{cli: c, handle: h, told: map[string]string{}}
-	watched, opts := newLookout(src, h), c.options(verbose)
-	opts.Notices = watched.tell
-	_, err := terminal.Watch(ctx, watched, h.ID(), opts)
+	opts := c.options(verbose)
+	opts.Notices = notices(h.ID())
+	_, err := terminal.Watch(ctx, src, h.ID(), opts)
 	out, shown := src.out, src.left && err == nil
 	if src.left && ctx.Err() == nil {
 		if err != nil {
@@ -147,14 +147,8 @@ func steps(status client.Status) (out []step) {
 			out = append(out, step{name, name + ": " + strings.Join(present([]string{string(a.Status), doing(a, status.Agents)}), " · ")})
 		}
 	}
-	for _, a := range status.Waiting {
-		out = append(out, step{client.CallName(a), waitingLine(status.ID, a)})
-	}
-	for _, q := range status.Questions {
-		out = append(out, step{q.ID, questionLine(status.ID, q)})
-	}
-	for _, o := range status.Outages {
-		out = append(out, step{"trouble of " + o.Execution, outageLine(o)})
+	for _, n := range notices(status.ID)(status.Waits()) {
+		out = append(out, step{n.Text, n.Text})
 	}
 	if status.Status.Status == agent.StatusPaused {
 		out = append(out, step{"", "paused: waiting for " + status.WaitingFor})

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // Conversation is a durable thread with an agent (spec: conversation). Its input
@@ -28,6 +29,9 @@ type conversationState struct {
 	Turns      int                            `json:"turns"`
 	LastActive time.Time                      `json:"last_active"`
 	ListedAt   time.Time                      `json:"listed_at,omitzero"`
+	// Waits is the Key of the calls that the store was told to wait, Tellings counts them.
+	Waits    string `json:"waits,omitempty"`
+	Tellings int    `json:"tellings,omitempty"`
 	// Last is the last answer, for who asks again after this run has ended.
 	Last *answered `json:"last,omitempty"`
 }
@@ -58,7 +62,7 @@ func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue
 	// Who has spoken is answered before the conversation ends, however it ends.
 	rest, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	_ = workflow.Await(rest, func() bool { return workflow.AllHandlersFinished(ctx) })
+	_ = workflow.Await(rest, func() bool { return workflow.AllHandlersFinished(ctx) && !r.untold() })
 	if r.agent != nil {
 		r.agent.signals.settle(rest)
 	}
@@ -121,7 +125,32 @@ func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) e
 	a.steering.Paused = r.state.Paused
 	a.signals = listen(ctx, SignalClose)
 	r.agent = a
+	r.tellWaits(ctx)
 	return errors.Join(a.signals.serve(ctx, a), a.serveDecisions(ctx))
+}
+
+// waits are the agent's calls that wait for a person.
+func (r *conversationRun) waits() record.Waits {
+	if r.agent == nil || !r.state.Opened.Waits {
+		return record.Waits{}
+	}
+	return record.Waits{Approvals: r.agent.approvals.open()}
+}
+
+func (r *conversationRun) untold() bool { return r.waits().Key() != r.state.Waits }
+
+// tellWaits has the store say what waits for a person, whenever that changes: thousands of
+// conversations that are idle are not asked.
+func (r *conversationRun) tellWaits(ctx workflow.Context) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for workflow.Await(ctx, r.untold) == nil {
+			r.state.Tellings++
+			in := activities.SaveStatusIn{Investigation: r.id, Seq: r.state.Tellings, Waits: r.waits()}
+			saveStatus(ctx, in)
+			r.state.Waits = in.Waits.Key()
+		}
+	})
 }
 
 // resolve asks for the plan that the conversation is held by.
@@ -175,7 +204,8 @@ func (r *conversationRun) heartbeatDue(ctx workflow.Context) bool {
 
 // renewable: the history is long, and nothing is under way.
 func (r *conversationRun) renewable(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && !r.closed() && r.turn == nil && r.agent.signals.idle() && workflow.AllHandlersFinished(ctx)
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && !r.closed() && r.turn == nil && r.agent.signals.idle() && !r.untold() &&
+		workflow.AllHandlersFinished(ctx)
 }
 
 // continueAsNew starts the next run where this one stands.

@@ -107,6 +107,41 @@ func TestConversation(t *testing.T) {
 	}
 }
 
+// The store knows of each call of a conversation that waits, and when none does any more;
+// one that is closed meanwhile ends after it has said so.
+func TestWaitsOfAConversation(t *testing.T) {
+	t.Parallel()
+	c := newTalk(t, plan.AgentSkeleton{})
+	c.f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		switch in.Iteration {
+		case 1:
+			return askApproval("a", "b"), nil
+		case 3:
+			return askApproval("a"), nil
+		}
+		return say("x"), nil
+	}
+	c.say(time.Minute, "hello")
+	c.RegisterDelayedCallback(func() { decide(t, c.TestWorkflowEnvironment, Decide{CallID: "c1_1", Approved: new(true)}) }, 2*time.Minute)
+	c.RegisterDelayedCallback(func() { decide(t, c.TestWorkflowEnvironment, Decide{CallID: "c1_0", Approved: new(false)}) }, 3*time.Minute)
+	c.say(time.Hour, "again")
+	c.hold(t, time.Hour+time.Minute)
+	var told []string
+	for n, w := range c.f.waits {
+		calls := "none"
+		for _, a := range w.Approvals {
+			calls += " " + a.CallID
+		}
+		if told = append(told, calls); c.f.told[n] != "" || c.f.tellings[n] != n+1 {
+			t.Errorf("a conversation has the status %s, said as %d", c.f.told[n], c.f.tellings[n])
+		}
+	}
+	want := []string{"none c1_0 c1_1", "none c1_0", "none", "none c1_0", "none"}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("what waits (-want +told):\n%s", diff)
+	}
+}
+
 func TestOneTurnAtATime(t *testing.T) {
 	t.Parallel()
 	c := newTalk(t, plan.AgentSkeleton{})

@@ -16,6 +16,8 @@ import (
 const (
 	// MaxArguments bounds what an activity is given, in bytes of JSON.
 	MaxArguments = 64 << 10
+	// MaxLocalArguments bounds what a local activity is given: no history holds it.
+	MaxLocalArguments = 1 << 20
 	// MaxChildArguments bounds what a child is given: a stage's skeleton, and what
 	// people have said meanwhile.
 	MaxChildArguments = 128 << 10
@@ -57,7 +59,7 @@ func (o *outbound) ExecuteActivity(ctx workflow.Context, name string, args ...an
 
 // ExecuteLocalActivity implements interceptor.WorkflowOutboundInterceptor.
 func (o *outbound) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
-	if err := checkSize("activity "+name, MaxArguments, args); err != nil {
+	if err := checkSize("activity "+name, MaxLocalArguments, args); err != nil {
 		return failed(ctx, err)
 	}
 	return o.Next.ExecuteLocalActivity(ctx, name, args...)

@@ -59,7 +59,7 @@ func TestArgumentsThatAreTooLarge(t *testing.T) {
 	t.Run("local activity", func(t *testing.T) {
 		t.Parallel()
 		reply := ask()
-		reply.Calls = slices.Repeat([]activities.Call{{Name: "remember", Own: true}}, MaxArguments/5)
+		reply.Calls = slices.Repeat([]activities.Call{{Name: "remember", Own: true}}, MaxLocalArguments/5)
 		f := &fake{model: func(activities.GenerateIn) (activities.GenerateOut, error) { return reply, nil }}
 		env := guarded(t, f)
 		env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))

@@ -17,6 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // fake answers the activities by script. Only what a model or a tool would say
@@ -56,7 +57,8 @@ type fake struct {
 	unheard   []activities.UnansweredIn
 	unread    []string // what Finish finds in the mail
 	told      []agent.Status
-	tellings  []int // of told, their numbers
+	tellings  []int          // of told, their numbers
+	waits     []record.Waits // of told
 	noStatus  func(local bool) error
 	listed    bool // there are search attributes
 }
@@ -122,7 +124,7 @@ func (f *fake) Resolve(ctx context.Context, _ activities.ResolveIn) (activities.
 	if f.resolve != nil {
 		return activities.ResolveOut{}, f.resolve(ctx)
 	}
-	return activities.ResolveOut{Plan: "plan", Skeleton: f.plan.Skeleton(), SearchAttributes: f.listed}, nil
+	return activities.ResolveOut{Plan: "plan", Skeleton: f.plan.Skeleton(), SearchAttributes: f.listed, Waits: true}, nil
 }
 
 func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) (activities.SaveStageOut, error) {
@@ -138,7 +140,7 @@ func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) (activiti
 func (f *fake) SaveStatus(ctx context.Context, in activities.SaveStatusIn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told, f.tellings = append(f.told, in.Status), append(f.tellings, in.Seq)
+	f.told, f.tellings, f.waits = append(f.told, in.Status), append(f.tellings, in.Seq), append(f.waits, in.Waits)
 	if f.noStatus != nil {
 		return f.noStatus(activity.GetInfo(ctx).IsLocalActivity)
 	}
@@ -162,7 +164,7 @@ func (f *fake) CallOwnTools(ctx context.Context, in activities.CallOwnToolsIn) (
 }
 
 func (f *fake) OpenConversation(context.Context, activities.OpenConversationIn) (activities.OpenConversationOut, error) {
-	return activities.OpenConversationOut{Plan: "plan", Agent: f.speaker}, f.cannotOpen
+	return activities.OpenConversationOut{Plan: "plan", Agent: f.speaker, Waits: true}, f.cannotOpen
 }
 
 func (f *fake) ReadReply(_ context.Context, in activities.ReadReplyIn) (activities.ReadReplyOut, error) {

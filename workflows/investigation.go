@@ -46,7 +46,8 @@ type investigationState struct {
 	Unsaved     []record.Stage    `json:"unsaved,omitempty"` // those that did not come to save themselves
 	Undelivered []string          `json:"undelivered,omitempty"`
 	Shown       *attributes       `json:"shown,omitempty"`
-	Told        agent.Status      `json:"told,omitempty"` // to the record
+	Told        agent.Status      `json:"told,omitempty"`  // to the record
+	Waits       string            `json:"waits,omitempty"` // the Key of those that were told with it
 	Tellings    int               `json:"tellings,omitempty"`
 }
 

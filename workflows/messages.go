@@ -126,16 +126,7 @@ type Budget struct {
 }
 
 // Interrupt is a question that an investigation has put to people.
-type Interrupt struct {
-	ID       string `json:"id"`   // unique within the investigation
-	Kind     string `json:"kind"` // clarification, confirmation or agent_review
-	Stage    string `json:"stage"`
-	Question string `json:"question"`
-	// Data is what the stage's output has under "data", if that is at most 4 KB.
-	Data     json.RawMessage `json:"data,omitempty"`
-	Expires  time.Time       `json:"expires"`
-	Answered bool            `json:"answered,omitempty"`
-}
+type Interrupt = record.Question
 
 // ConversationStage stands where an investigation's executions name their stage.
 const ConversationStage = "chat"
@@ -193,24 +184,10 @@ type Decide struct {
 }
 
 // Approval is a tool call that waits for a person.
-type Approval struct {
-	CallID    string     `json:"call_id"` // unique within the execution
-	Tool      string     `json:"tool"`
-	Risk      agent.Risk `json:"risk,omitempty"`
-	Arguments string     `json:"arguments,omitempty"` // canonical JSON, masked, with deceiving characters marked
-	// ArgumentsRef names all of the arguments in the store, Size bytes, where they are longer.
-	ArgumentsRef string `json:"arguments_ref,omitempty"`
-	Size         int    `json:"size,omitempty"`
-	// Hidden is how many bytes of the arguments are masked: who approves does not see them.
-	Hidden int `json:"hidden,omitempty"`
-	// Digest is that of the call: its server, tool, definition and arguments.
-	Digest    string `json:"digest,omitempty"`
-	Agent     string `json:"agent"`
-	Execution string `json:"execution"`
-	// WorkflowID takes the update "decide".
-	WorkflowID string    `json:"workflow_id"`
-	Expires    time.Time `json:"expires"` // then it counts as denied
-}
+type Approval = record.Approval
+
+// Outage is a model's provider that an agent waits for.
+type Outage = record.Outage
 
 // Waiting is all that a child waits for now, apart from models and tools at work.
 type Waiting struct {
@@ -400,6 +377,11 @@ type Status struct {
 	Errors      []StageError `json:"errors,omitempty"`
 	Undelivered []string     `json:"undelivered,omitempty"`
 	Error       string       `json:"error,omitempty"`
+}
+
+// Waits are the people and providers that are waited for.
+func (s Status) Waits() record.Waits {
+	return record.Waits{Approvals: s.Waiting, Questions: s.Questions, Outages: s.Outages}
 }
 
 // Trouble is an activity that fails again and again, or waits, for something of ours.

@@ -12,35 +12,6 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 )
 
-// Outage is a model's provider that an agent waits for.
-type Outage struct {
-	Agent     string    `json:"agent"`
-	Execution string    `json:"execution,omitempty"`
-	Provider  string    `json:"provider,omitempty"`
-	Model     string    `json:"model"`
-	ErrorType string    `json:"error_type"` // of the last try
-	Error     string    `json:"error"`
-	Since     time.Time `json:"since"` // the first try that failed
-	Tries     int       `json:"tries"`
-	Next      time.Time `json:"next"`  // try
-	Until     time.Time `json:"until"` // then it is given up
-	// Fallback is the model that is asked after that; "" = none, and the agent fails.
-	Fallback string `json:"fallback,omitempty"`
-}
-
-// String says it to people.
-func (o Outage) String() string {
-	text := fmt.Sprintf("%s: %s, since %s, %d tries, next at %s, gives up at %s",
-		orText(o.Provider, o.Model), o.Error, Clock(o.Since), o.Tries, Clock(o.Next), Clock(o.Until))
-	if o.Fallback == "" {
-		return text + ", no fallback"
-	}
-	return text + ", then asks " + o.Fallback
-}
-
-// Clock is a time of day for people.
-func Clock(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
-
 // streak is the tries of one provider that have failed one after the other.
 type streak struct {
 	Outage

@@ -7,6 +7,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // mostUrgent is the status of what is under way: of all that it waits for, the most urgent.
@@ -58,36 +59,45 @@ func (r *investigationRun) status() agent.Status {
 	return mostUrgent(r.waiting(), len(r.questions()), r.state.Steering.Paused)
 }
 
+// waits are the people and providers that the investigation waits for.
+func (r *investigationRun) waits() record.Waits {
+	w := r.waiting()
+	return record.Waits{Approvals: w.Approvals, Questions: r.questions(), Outages: w.Outages}
+}
+
 // tellStatus says in lists what the investigation waits for, whenever that has changed: by
-// the search attribute in Temporal's, by the record in ours. Only this workflow knows it:
-// questions and pauses are nowhere else, and a transcript does not tell a call that waits for
-// a person from one that was denied, or waits for its worker. So it is written down once, by
-// who knows it. A change costs two events, the upsert and the marker of a local activity.
+// the search attribute in Temporal's, by the record and what waits in ours. Only this workflow
+// knows it: questions and pauses are nowhere else, and a transcript does not tell a call that
+// waits for a person from one that was denied, or waits for its worker. So it is written down
+// once, by who knows it. A change costs the marker of a local activity, and that of the status
+// an upsert.
 func (r *investigationRun) tellStatus(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	told := func() agent.Status { return cmp.Or(r.state.Told, agent.StatusRunning) } // as Resolve has recorded it
+	untold := func() bool {
+		return r.status() != cmp.Or(r.state.Told, agent.StatusRunning) || // as Resolve has recorded it
+			r.state.Resolved.Waits && r.waits().Key() != r.state.Waits
+	}
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.Await(ctx, func() bool { return !r.result.Status.Closed() && r.status() != told() }) == nil {
+		for workflow.Await(ctx, func() bool { return !r.result.Status.Closed() && untold() }) == nil {
 			r.afterReset(ctx) // or the record would say that it has ended, whatever it waits for
-			now := r.status()
 			r.show(ctx)
-			r.recordStatus(ctx, now)
-			r.state.Told = now
+			r.state.Tellings++
+			in := activities.SaveStatusIn{Investigation: r.id, Status: r.status(), Seq: r.state.Tellings, Waits: r.waits()}
+			saveStatus(ctx, in)
+			r.state.Told, r.state.Waits = in.Status, in.Waits.Key()
 		}
 	})
 }
 
-// recordStatus waits for a store that is away, as all that is recorded does; the status may be
-// another one by then, and is recorded next.
-func (r *investigationRun) recordStatus(ctx workflow.Context, status agent.Status) {
+// saveStatus waits for a store that is away, as all that is recorded does; what is waited for
+// may be something else by then, and is recorded next.
+func saveStatus(ctx workflow.Context, in activities.SaveStatusIn) {
 	const summary = "what is waited for"
-	r.state.Tellings++
-	in := activities.SaveStatusIn{Investigation: r.id, Status: status, Seq: r.state.Tellings}
 	err := workflow.ExecuteLocalActivity(statusOptions(ctx, summary), activities.NameSaveStatus, in).Get(ctx, nil)
 	if err != nil {
 		err = workflow.ExecuteActivity(storeOptions(ctx, summary), activities.NameSaveStatus, in).Get(ctx, nil)
 	}
 	if err != nil {
-		workflow.GetLogger(ctx).Warn("status not recorded", "status", status, "error", err)
+		workflow.GetLogger(ctx).Warn("status not recorded", "status", in.Status, "error", err)
 	}
 }

@@ -3,12 +3,15 @@ package workflows
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -17,6 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 func TestMostUrgent(t *testing.T) {
@@ -99,6 +103,7 @@ func TestWaitingIsAStatus(t *testing.T) {
 	} {
 		env.RegisterDelayedCallback(func() {
 			now := statusOf(t, env)
+			f.knows(t, now)
 			words := []string{string(now.Status), string(f.told[len(f.told)-1]), string((*shown)[len(*shown)-1])}
 			for _, a := range now.Stages[0].Agents {
 				words = append(words, a.Name+" "+string(a.Status))
@@ -122,9 +127,71 @@ func TestWaitingIsAStatus(t *testing.T) {
 		t.Errorf("at the end: %s, told %v, shown %v", result.Status, f.told, *shown)
 	}
 	for n := 1; n < len(f.told); n++ {
-		if f.told[n] == f.told[n-1] || f.tellings[n] != n+1 {
+		if f.told[n] == f.told[n-1] && f.waits[n].Key() == f.waits[n-1].Key() || f.tellings[n] != n+1 {
 			t.Errorf("told %v, as %v", f.told, f.tellings)
 		}
+	}
+}
+
+// knows fails the test unless the store was told just what the status says.
+func (f *fake) knows(t *testing.T, now Status) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var told record.Waits
+	if len(f.waits) > 0 {
+		told = f.waits[len(f.waits)-1]
+	}
+	if diff := cmp.Diff(now.Waits(), told, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("what waits (-the status +the store):\n%s", diff)
+	}
+}
+
+// Whatever comes to wait and is decided, in whichever order: what the store is told is what
+// the status says. Each of the stages ends with a question.
+func TestWaitsAreTheStatus(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			chance := rand.New(rand.NewPCG(seed, 0))
+			f := &fake{
+				plan:   planOf([]string{"default", "default"}, []string{"default"}),
+				output: outputs(t, map[string]string{"s1": `{"outcome":"confirm"}`, "s2": `{"outcome":"clarify","question":"Why?"}`}),
+			}
+			env := newEnv(t, f)
+			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				switch n := chance.IntN(3); {
+				case in.Iteration > 3:
+				case n == 0:
+					return askApproval("a", "b", "c"), nil
+				case n == 1 && in.Try < 4:
+					return activities.GenerateOut{}, away("ModelUnavailable", 0)
+				}
+				return say("x"), nil
+			}
+			most := 0
+			for minute := range 400 {
+				env.RegisterDelayedCallback(func() {
+					now := statusOf(t, env)
+					f.knows(t, now)
+					if most = max(most, len(now.Waiting)+len(now.Questions)); now.Status.Closed() || minute%5 > 0 {
+						return
+					}
+					yes, quiet := chance.IntN(2) == 0, &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(error) {}, OnComplete: func(any, error) {}}
+					if n := len(now.Waiting); n > 0 {
+						call := now.Waiting[chance.IntN(n)]
+						_ = env.UpdateWorkflowByID(call.WorkflowID, UpdateDecide, "", quiet, Decide{CallID: call.CallID, Approved: &yes})
+					}
+					for _, q := range now.Questions {
+						env.UpdateWorkflow(UpdateAnswer, "", quiet, Answer{ID: q.ID, Text: "because", Approved: new(true)})
+					}
+				}, time.Duration(minute)*time.Minute+time.Second)
+			}
+			if result := investigate(t, env); result.Status != agent.StatusCompleted || most == 0 {
+				t.Errorf("%+v, and at most %d waited", result, most)
+			}
+		})
 	}
 }
 

@@ -94,27 +94,20 @@ func approvalList(waiting []Approval) string {
 	var b strings.Builder
 	for _, a := range waiting {
 		b.WriteString(fmt.Sprintf("\n**approve?** %s%s %s%s · digest `%s` · risk %s · until %s · update `%s` of workflow `%s`, call_id `%s`\n",
-			a.HiddenNote(), verbatim(reveal.Name(a.Tool), 300), verbatim(a.Arguments, maxArgumentsNoted), a.more(maxArgumentsNoted), a.Digest, a.Risk, a.Expires.UTC().Format(time.RFC3339), UpdateDecide, a.WorkflowID, a.CallID))
+			a.HiddenNote(), verbatim(reveal.Name(a.Tool), 300), verbatim(a.Arguments, maxArgumentsNoted), more(a), a.Digest, a.Risk,
+			a.Expires.UTC().Format(time.RFC3339), UpdateDecide, a.WorkflowID, a.CallID))
 	}
 	return b.String()
-}
-
-// HiddenNote tells who approves a call how much of it is hidden; "" = nothing.
-func (a Approval) HiddenNote() string {
-	if a.Hidden == 0 {
-		return ""
-	}
-	return fmt.Sprintf("(%d bytes of the arguments are hidden: masked) ", a.Hidden)
 }
 
 // maxArgumentsNoted is how much of a call's arguments stands in the details of a
 // workflow, in bytes: Temporal takes 20 KB, and several calls may wait.
 const maxArgumentsNoted = 2000
 
-// more says how much of the arguments is not among the first n bytes; "" = nothing.
-func (a Approval) more(n int) string {
-	if size := max(a.Size, len(a.Arguments)); size > min(n, len(a.Arguments)) {
-		return fmt.Sprintf(" (the beginning of %d bytes; `starter approvals` shows all)", size)
+// more says how much of the arguments is not among those noted; "" = nothing.
+func more(a Approval) string {
+	if a.Bytes() > min(maxArgumentsNoted, len(a.Arguments)) {
+		return fmt.Sprintf(" (the beginning of %d bytes; `starter approvals` shows all)", a.Bytes())
 	}
 	return ""
 }

@@ -84,7 +84,7 @@ func (r *investigationRun) waiting() (out Waiting) {
 // afterReset makes good what a reset has left behind.
 func (r *investigationRun) afterReset(ctx workflow.Context) {
 	if r.family.afterReset(ctx) {
-		r.state.Told = agent.StatusRunning // as the record says now
+		r.state.Told, r.state.Waits = agent.StatusRunning, "" // as the record says now
 	}
 }
 

@@ -206,10 +206,8 @@ type Whole struct {
 	Entries       []transcript.Entry   `json:"entries"`
 	// Status is that of an investigation that has ended.
 	Status *workflows.Status `json:"status,omitempty"`
-	// Questions wait for people. The store does not know them: Unasked is why the
-	// investigation could not be asked.
-	Questions []workflows.Interrupt `json:"questions,omitempty"`
-	Unasked   error                 `json:"-"`
+	// Questions wait for people.
+	Questions []record.Question `json:"questions,omitempty"`
 	// Stale is why Temporal could not be asked whether it was terminated; nil = it was.
 	Stale error `json:"-"`
 }
@@ -231,23 +229,19 @@ func (c *Client) Whole(ctx context.Context, id string) (w Whole, err error) {
 	w.Stale = c.correct(ctx, one)
 	w.Investigation = one[0]
 	id = w.Investigation.ID
-	var errs [3]error
+	var errs [4]error
 	w.Stages, errs[0] = st.Stages(ctx, id)
 	w.Executions, errs[1] = st.Executions(ctx, id)
 	w.Entries, errs[2] = st.After(ctx, id, 0, 0)
-	if err := errors.Join(errs[:]...); err != nil {
-		return w, err
-	}
+	waiting, err := st.Waiting(ctx, id)
+	errs[3] = err
 	if w.Investigation.Status.Closed() {
 		status := StatusOf(w.Investigation, w.Stages, w.Executions)
 		w.Status = &status
-		return w, nil
+		return w, errors.Join(errs[:]...)
 	}
-	var status workflows.Status
-	h, err := c.FindRunning(ctx, id)
-	if err == nil {
-		err = h.Ask(ctx, &status)
+	for _, one := range waiting {
+		w.Questions = append(w.Questions, one.Questions...)
 	}
-	w.Questions, w.Unasked = status.Questions, err
-	return w, nil
+	return w, errors.Join(errs[:]...)
 }

@@ -149,18 +149,15 @@ func (c *Client) Extend(ctx context.Context, id string, e workflows.ExtendBudget
 // Decided is a tool call that somebody has approved or denied.
 type Decided struct {
 	ID   string `json:"id"`   // the workflow's
-	Call string `json:"call"` // see CallName
+	Call string `json:"call"` // see record.Approval.Name
 	Tool string `json:"tool"`
 	activities.Decision
 }
 
-// CallName tells a call that waits from all others of its investigation.
-func CallName(a workflows.Approval) string { return a.Execution + "/" + a.CallID }
-
 // ShortDigest is how much of a digest is enough to name the call, in characters.
 const ShortDigest = 12
 
-// Decide approves or denies a tool call that waits; d.CallID is its CallName, or its last part
+// Decide approves or denies a tool call that waits; d.CallID is its Name, or its last part
 // alone if only one has it. The agent has the last word: somebody else may have decided meanwhile.
 func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out Decided, err error) {
 	h, err := c.FindRunning(ctx, id)
@@ -176,7 +173,7 @@ func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out
 		return out, err
 	}
 	d.CallID, d.Digest = a.CallID, wholeDigest(d.Digest, a.Digest)
-	out = Decided{ID: h.Workflow, Call: CallName(a), Tool: a.Tool}
+	out = Decided{ID: h.Workflow, Call: a.Name(), Tool: a.Tool}
 	out.Decision, err = update[activities.Decision](ctx, h, a.WorkflowID, workflows.UpdateDecide, d)
 	return out, err
 }
@@ -185,7 +182,7 @@ func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out
 func pick(status workflows.Status, call string) (workflows.Approval, error) {
 	var found []workflows.Approval
 	for _, a := range status.Waiting {
-		if CallName(a) == call {
+		if a.Name() == call {
 			return a, nil
 		}
 		if a.CallID == call {
@@ -208,7 +205,7 @@ func choices(waiting []workflows.Approval) string {
 	}
 	var names []string
 	for _, a := range waiting {
-		names = append(names, fmt.Sprintf("%s (%s)", CallName(a), a.Tool))
+		names = append(names, fmt.Sprintf("%s (%s)", a.Name(), a.Tool))
 	}
 	return "there are: " + strings.Join(names, ", ")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/payload"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -119,7 +120,7 @@ func troubleLine(what string, all []workflows.Trouble, errorType string) string 
 		return ""
 	}
 	t := all[0]
-	text := fmt.Sprintf("%s, since %s (%s of %s", what, workflows.Clock(t.Since), t.Activity, t.Workflow)
+	text := fmt.Sprintf("%s, since %s (%s of %s", what, record.Clock(t.Since), t.Activity, t.Workflow)
 	if len(all) > 1 {
 		text += fmt.Sprintf(" and %d more", len(all)-1)
 	}
@@ -128,7 +129,7 @@ func troubleLine(what string, all []workflows.Trouble, errorType string) string 
 		text += ": " + t.Error
 	}
 	if !t.Next.IsZero() {
-		text += ", next at " + workflows.Clock(t.Next)
+		text += ", next at " + record.Clock(t.Next)
 	}
 	return text + ")"
 }

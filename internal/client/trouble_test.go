@@ -16,6 +16,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/payload"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -90,7 +91,7 @@ func testTroubles(t *testing.T, keys payload.Keys) {
 			}
 			s := workflows.Status{Status: agent.StatusRunning, WaitingFor: "the agents of stage dig"}
 			addTroubles(&s, all)
-			want := strings.NewReplacer("SINCE", workflows.Clock(now.Add(-time.Hour)), "NEXT", workflows.Clock(now.Add(time.Minute))).Replace(tt.says)
+			want := strings.NewReplacer("SINCE", record.Clock(now.Add(-time.Hour)), "NEXT", record.Clock(now.Add(time.Minute))).Replace(tt.says)
 			if want == "" {
 				want = "the agents of stage dig"
 			}

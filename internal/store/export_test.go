@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"io/fs"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,4 +55,39 @@ func (s *Store) ReservationsEnd(ctx context.Context, later time.Duration) (rows 
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// AddIdle makes so many conversations that have waited once.
+func (s *Store) AddIdle(ctx context.Context, n int) error {
+	const query = `WITH RECURSIVE talks (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM talks WHERE n < $1)
+		INSERT INTO waiting (` + waitingColumns + `, things) SELECT 'talk-' || n, 'talk', 'run', 2, '{}', 0 FROM talks`
+	_, err := s.db.writer.ExecContext(ctx, query, n)
+	return err
+}
+
+// CountReads counts the queries from now on.
+func (s *Store) CountReads() *atomic.Int64 {
+	counted := &countedReads{handle: s.db.reader}
+	s.db.reader = counted
+	return &counted.n
+}
+
+type countedReads struct {
+	handle
+	n atomic.Int64
+}
+
+func (c *countedReads) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	c.n.Add(1)
+	return c.handle.QueryContext(ctx, query, args...)
+}
+
+func (c *countedReads) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	c.n.Add(1)
+	return c.handle.QueryRowContext(ctx, query, args...)
+}
+
+func (c *countedReads) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error) {
+	c.n.Add(1)
+	return c.handle.BeginTx(ctx, opts)
 }

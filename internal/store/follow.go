@@ -29,6 +29,8 @@ type Update struct {
 	Record     *record.Investigation
 	Stages     []record.Stage
 	Executions []record.Execution
+	// Waits are what is waited for now, whenever the records are here.
+	Waits *record.Waits
 }
 
 // Follow calls fn with what is there of an investigation, its entries after the
@@ -157,7 +159,16 @@ func (f *follower) records(ctx context.Context, q querier, now cursor, update *U
 	if update.Stages, err = stagesOf(ctx, q, f.investigation); err != nil {
 		return err
 	}
-	update.Executions, err = executionsOf(ctx, q, f.investigation)
+	if update.Executions, err = executionsOf(ctx, q, f.investigation); err != nil {
+		return err
+	}
+	update.Waits = &record.Waits{}
+	waiting, err := waitingOf(ctx, q, f.investigation)
+	for _, w := range waiting {
+		if w.Investigation == f.investigation {
+			update.Waits = &w.Waits
+		}
+	}
 	return err
 }
 

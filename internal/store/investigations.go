@@ -76,16 +76,10 @@ func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation)
 		if u, known := used[r.ID]; known {
 			r.Usage = u
 		}
+		if err := stopWaiting(ctx, q, r.ID); err != nil {
+			return nil, err
+		}
 		return q.ExecContext(ctx, query, investigationFields(&r)...)
-	})
-}
-
-// SetStatus says what an investigation that has not ended waits for, or that it runs,
-// as its workflow's run knows it. seq counts what it has said so, and later words stand.
-func (s *Store) SetStatus(ctx context.Context, id, run string, status agent.Status, seq int) error {
-	const query = `UPDATE investigations SET status = $2, status_seq = $3 WHERE id = $1 AND ended_at IS NULL AND status_seq < $3`
-	return s.writeInvestigation(ctx, "set the status of", record.Investigation{ID: id, Writer: run}, func(q querier) (sql.Result, error) {
-		return q.ExecContext(ctx, query, id, status, seq)
 	})
 }
 
@@ -94,10 +88,7 @@ func (s *Store) SetStatus(ctx context.Context, id, run string, status agent.Stat
 func (s *Store) writeInvestigation(ctx context.Context, what string, r record.Investigation, write func(querier) (sql.Result, error)) error {
 	err := s.writeRecords(ctx, r.ID, func(q querier) error {
 		if r.Writer != "" {
-			// The investigation's own runs stand beside those of its executions. What it has
-			// told people stays, whichever run has told it.
-			own := claim{transcript.Scope{Investigation: r.ID}, transcript.Key{}, r.Writer}
-			if _, err := own.present(ctx, q); err != nil {
+			if err := speak(ctx, q, r.ID, r.Writer); err != nil {
 				return err
 			}
 		}
@@ -108,6 +99,13 @@ func (s *Store) writeInvestigation(ctx context.Context, what string, r record.In
 		return fmt.Errorf("%s investigation %s: %w", what, r.ID, err)
 	}
 	return nil
+}
+
+// speak lets an investigation's own run write, unless it was replaced. Its own runs stand
+// beside those of its executions. What it has told people stays, whichever run has told it.
+func speak(ctx context.Context, q querier, id, run string) error {
+	_, err := claim{transcript.Scope{Investigation: id}, transcript.Key{}, run}.present(ctx, q)
+	return err
 }
 
 // Running returns the investigations whose records say that they have not ended, oldest first.
@@ -159,6 +157,9 @@ func closeParts(ctx context.Context, q querier, r record.Investigation) error {
 		}
 	}
 	if _, err := q.ExecContext(ctx, `DELETE FROM live WHERE investigation = $1`, r.ID); err != nil {
+		return err
+	}
+	if err := stopWaiting(ctx, q, r.ID); err != nil {
 		return err
 	}
 	return raise(ctx, q, r.ID, cursor{live: 1})

@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -40,6 +42,27 @@ func testSnapshot(t *testing.T, target string) {
 	if err != nil || first != 1 || second != 1 {
 		t.Errorf("the last entry is %d and then %d, error %v", first, second, err)
 	}
+}
+
+// Whoever asks what waits makes one query, however many conversations are idle.
+func TestWhatWaitsIsOneQuery(t *testing.T) {
+	t.Parallel()
+	s, ctx := open(t, filepath.Join(t.TempDir(), "inquest.db")), t.Context()
+	if err := s.AddIdle(ctx, 2000); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		waits := record.Waits{Approvals: []record.Approval{{CallID: "c1", Execution: "s/A"}}}
+		if err := s.SetWaiting(ctx, record.Waiting{Investigation: id, WorkflowID: id, RunID: "r", Seq: 1, Waits: waits}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	queries, begun := s.CountReads(), time.Now()
+	all, err := s.Waiting(ctx, "")
+	if took := time.Since(begun); err != nil || len(all) != 3 || queries.Load() != 1 || took > time.Second {
+		t.Errorf("%d wait, %v; %d queries in %s", len(all), err, queries.Load(), took)
+	}
+	t.Logf("%s", time.Since(begun))
 }
 
 func TestSQLiteUpgrade(t *testing.T) {

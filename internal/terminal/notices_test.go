@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -31,21 +32,31 @@ func (f feed) Follow(ctx context.Context, _ string, _ int64, fn func(store.Updat
 
 func (feed) After(context.Context, string, int64, int) ([]transcript.Entry, error) { return nil, nil }
 
+// asked says what people are asked.
+func asked(w record.Waits) (out []Notice) {
+	for _, q := range w.Questions {
+		out = append(out, Notice{Text: q.Question})
+	}
+	return out
+}
+
 // A notice stands on a line of its own, in the midst of a reply that arrives.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		src, notices := make(feed), make(chan Notice)
+		src := make(feed)
 		var out strings.Builder
 		ctx, stop := context.WithCancel(t.Context())
-		go Watch(ctx, src, "w", Options{Out: &out, Width: 80, Notices: notices})
+		go Watch(ctx, src, "w", Options{Out: &out, Width: 80, Notices: asked})
 		say := func(text string) {
 			live := transcript.Live{Scope: transcript.Scope{Execution: "collect/LogAgent"}, Iteration: 1, Attempt: 1, Text: text}
 			src <- store.Update{Live: []transcript.Live{live}}
 			synctest.Wait()
 		}
 		say("one two ")
-		notices <- Notice{Text: "decide\x1b now"}
+		for range 2 { // it is said once
+			src <- store.Update{Waits: &record.Waits{Questions: []record.Question{{Question: "decide\x1b now"}}}}
+		}
 		synctest.Wait()
 		say("one two three ")
 		stop()

@@ -34,14 +34,14 @@ func WatchTurn(ctx context.Context, src Source, t Turn, opts Options) (last int6
 		}
 		stop()
 	}()
-	silence := v.listen(opts.Notices)
+	stopCounting := v.countDown()
 	err = src.Follow(following, t.Conversation, t.After, func(u store.Update) error {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		v.take(u)
 		return v.p.err
 	})
-	silence()
+	stopCounting()
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		err = v.rest(ctx, src, t.Conversation)
 	}

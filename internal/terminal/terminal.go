@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // Options say how to print.
@@ -20,11 +22,11 @@ type Options struct {
 	Width int
 	// Verbose prints tool calls and results whole, and prompts, instead of their first lines.
 	Verbose bool
-	// Notices are lines that Watch prints between the investigation's own; nil = none.
-	Notices <-chan Notice
+	// Notices puts what is waited for into lines, which are printed once each; nil = none are.
+	Notices func(record.Waits) []Notice
 }
 
-// Notice is something that the transcript does not say.
+// Notice says what is waited for.
 type Notice struct {
 	Text string
 	// Trouble is the execution whose model's provider is waited for. Its next notice

@@ -22,13 +22,6 @@ func (v *view) notice(n Notice) {
 	v.p.restore()
 }
 
-// counting: a line counts the seconds.
-func (v *view) counting() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.live && len(v.trouble) > 0
-}
-
 // countdown is the last line while providers are waited for: when the next one is
 // asked again, and all about it.
 func (v *view) countdown() string {

@@ -20,7 +20,12 @@ import (
 func troubled(t *testing.T, width int) (out string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		src, notices := make(feed), make(chan Notice)
+		src := make(feed)
+		notices := func(w record.Waits) []Notice {
+			o := w.Outages[0]
+			text := fmt.Sprintf("%s waits for gpt: rate limited, %d tries", o.Execution, o.Tries)
+			return []Notice{{Text: text, Trouble: o.Execution, Next: o.Next, Tries: o.Tries}}
+		}
 		var text strings.Builder
 		ctx, stop := context.WithCancel(t.Context())
 		go Watch(ctx, src, "w", Options{Out: &text, Width: width, Notices: notices})
@@ -37,8 +42,8 @@ func troubled(t *testing.T, width int) (out string) {
 			synctest.Wait()
 		}
 		waits := func(tries int) {
-			text := fmt.Sprintf("dig/A waits for gpt: rate limited, %d tries", tries)
-			notices <- Notice{Text: text, Trouble: "dig/A", Next: time.Now().Add(3 * time.Second), Tries: tries}
+			outage := record.Outage{Execution: "dig/A", Tries: tries, Next: time.Now().Add(3 * time.Second)}
+			src <- store.Update{Waits: &record.Waits{Outages: []record.Outage{outage}}}
 			synctest.Wait()
 		}
 		say("dig/A", transcript.KindTry, transcript.Body{Text: "gpt: rate limited"})

@@ -13,7 +13,7 @@ import (
 
 // view is what has been printed of an investigation, and what is known of it.
 type view struct {
-	mu         sync.Mutex // updates and notices come from different goroutines
+	mu         sync.Mutex // the countdown has a goroutine of its own
 	p          *printer
 	verbose    bool
 	live       bool
@@ -30,8 +30,9 @@ type view struct {
 	tasks   map[string]bool      // executions whose next user message is their task
 	calls   map[string]time.Time // when a call began
 	several map[string]bool      // calls that are one of several of a reply
-	told    map[string]bool      // stages and executions whose end has been printed
-	trouble map[string]Notice    // by execution: the provider that is waited for
+	told    map[string]bool      // stages and executions whose end has been printed, and notices
+	notices func(record.Waits) []Notice
+	trouble map[string]Notice // by execution: the provider that is waited for
 }
 
 func newView(opts Options) *view {
@@ -46,6 +47,7 @@ func newView(opts Options) *view {
 		several: map[string]bool{},
 		told:    map[string]bool{},
 		trouble: map[string]Notice{},
+		notices: opts.Notices,
 	}
 }
 
@@ -67,6 +69,14 @@ func (v *view) take(u store.Update) {
 			v.entry(e)
 		}
 		v.last = max(v.last, e.Seq)
+	}
+	if u.Waits != nil && v.notices != nil {
+		for _, n := range v.notices(*u.Waits) {
+			if !v.told[n.Text] {
+				v.told[n.Text] = true
+				v.notice(n)
+			}
+		}
 	}
 	for _, e := range u.Executions {
 		if e.Status.Closed() {

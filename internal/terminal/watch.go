@@ -25,14 +25,14 @@ var errEnded = errors.New("the investigation has ended")
 // ctx ends first, the error is ctx.Err() and the record as it is known.
 func Watch(ctx context.Context, src Source, investigation string, opts Options) (record.Investigation, error) {
 	v := newView(opts)
-	silence := v.listen(opts.Notices)
+	stop := v.countDown()
 	err := src.Follow(ctx, investigation, 0, func(u store.Update) error {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		defer v.p.restore()
 		return v.update(ctx, src, investigation, u)
 	})
-	silence()
+	stop()
 	v.p.closeLine()
 	if errors.Is(err, errEnded) {
 		v.end()
@@ -59,24 +59,21 @@ func (v *view) update(ctx context.Context, src Source, investigation string, u s
 	return v.p.err
 }
 
-// listen prints notices until silence is called.
-func (v *view) listen(notices <-chan Notice) (silence func()) {
+// countDown writes the line anew each second that says when a provider is asked again,
+// until stop is called.
+func (v *view) countDown() (stop func()) {
 	over := make(chan struct{})
-	var listening sync.WaitGroup
-	listening.Go(func() {
+	var counting sync.WaitGroup
+	counting.Go(func() {
+		second := time.NewTicker(time.Second)
+		defer second.Stop()
 		for {
-			var second <-chan time.Time // to count down
-			if v.counting() {
-				second = time.After(time.Second)
-			}
 			select {
-			case n := <-notices:
+			case <-second.C:
 				v.mu.Lock()
-				v.notice(n)
-				v.mu.Unlock()
-			case <-second:
-				v.mu.Lock()
-				v.p.restore()
+				if len(v.trouble) > 0 {
+					v.p.restore()
+				}
 				v.mu.Unlock()
 			case <-over:
 				return
@@ -85,7 +82,7 @@ func (v *view) listen(notices <-chan Notice) (silence func()) {
 	})
 	return func() {
 		close(over)
-		listening.Wait()
+		counting.Wait()
 		v.p.last = nil
 		v.p.clear()
 	}

@@ -48,7 +48,8 @@ func next(t *testing.T, updates <-chan store.Update) store.Update {
 func testFollow(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	updates := follow(t, s, 0)
-	same(t, "first update", next(t, updates), store.Update{})
+	nothing := &record.Waits{}
+	same(t, "first update", next(t, updates), store.Update{Waits: nothing})
 
 	entries := mustAppend(t, s, step("r1", row("r1", key(1, 0)), row("r1", key(1, 1))))
 	same(t, "append", next(t, updates), store.Update{Entries: entries})
@@ -70,11 +71,12 @@ func testFollow(t *testing.T, open opener) {
 
 	r := investigation("inv/run", "inv", 1)
 	ok(t, s.StartInvestigation(ctx, r))
-	same(t, "record", next(t, updates), store.Update{Record: &r})
+	same(t, "record", next(t, updates), store.Update{Record: &r, Waits: nothing})
 	stage, execution := stageOf(r.ID), executionOf(r.ID)
 	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}))
 	execution.Iterations = 1
-	same(t, "stage", next(t, updates), store.Update{Record: &r, Stages: []record.Stage{stage}, Executions: []record.Execution{execution}})
+	same(t, "stage", next(t, updates),
+		store.Update{Record: &r, Stages: []record.Stage{stage}, Executions: []record.Execution{execution}, Waits: nothing})
 }
 
 func testFollowFromCursor(t *testing.T, open opener) {

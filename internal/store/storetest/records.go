@@ -147,23 +147,23 @@ func testSetStatus(t *testing.T, open opener) {
 	r := investigation("inv/run", "inv", 1)
 	r.Writer = "r1"
 	ok(t, s.StartInvestigation(ctx, r))
-	ok(t, s.SetStatus(ctx, r.ID, "r1", agent.StatusWaitingApproval, 2))
+	ok(t, s.SetWaiting(ctx, telling(r.ID, "r1", agent.StatusWaitingApproval, 2)))
 	r.Status = agent.StatusWaitingApproval
-	ok(t, s.SetStatus(ctx, r.ID, "r1", agent.StatusRunning, 1)) // late
+	ok(t, s.SetWaiting(ctx, telling(r.ID, "r1", agent.StatusRunning, 1))) // late
 	same(t, "it waits", must(s.Investigation(ctx, r.ID))(t), r)
 	same(t, "it is listed", must(s.Investigations(ctx, store.Filter{Status: agent.StatusWaitingApproval}))(t), []record.Investigation{r})
 	same(t, "it is at work no more", must(s.Investigations(ctx, store.Filter{Status: agent.StatusRunning}))(t), []record.Investigation(nil))
 	same(t, "it has not ended", must(s.Running(ctx))(t), []record.Investigation{r})
 
-	ok(t, s.SetStatus(ctx, r.ID, "r2", agent.StatusPaused, 3))
-	if err := s.SetStatus(ctx, r.ID, "r1", agent.StatusRunning, 4); !errors.Is(err, store.ErrStaleRun) {
+	ok(t, s.SetWaiting(ctx, telling(r.ID, "r2", agent.StatusPaused, 3)))
+	if err := s.SetWaiting(ctx, telling(r.ID, "r1", agent.StatusRunning, 4)); !errors.Is(err, store.ErrStaleRun) {
 		t.Errorf("by a run that was replaced: %v", err)
 	}
 	r.Status = agent.StatusPaused
 	same(t, "by a run that goes on", must(s.Investigation(ctx, r.ID))(t), r)
 
 	ok(t, s.ReopenInvestigation(ctx, r.ID, "r3")) // whose history ends before the second
-	ok(t, s.SetStatus(ctx, r.ID, "r3", agent.StatusAsleep, 2))
+	ok(t, s.SetWaiting(ctx, telling(r.ID, "r3", agent.StatusAsleep, 2)))
 	r.Status, r.Writer = agent.StatusAsleep, "r3"
 	same(t, "by a reset's run", must(s.Investigation(ctx, r.ID))(t), r)
 
@@ -171,7 +171,7 @@ func testSetStatus(t *testing.T, open opener) {
 	if closed := must(s.CloseInvestigation(ctx, terminated))(t); !closed {
 		t.Error("one that waits cannot be closed")
 	}
-	ok(t, s.SetStatus(ctx, r.ID, "r3", agent.StatusPaused, 5))
+	ok(t, s.SetWaiting(ctx, telling(r.ID, "r3", agent.StatusPaused, 5)))
 	same(t, "after the end", must(s.Investigation(ctx, r.ID))(t).Status, agent.StatusTerminated)
 }
 
@@ -194,7 +194,7 @@ func testNoticesOfRuns(t *testing.T, open opener) {
 	finish := finished(r, agent.StatusCompleted)
 	finish.Writer = "r4"
 	for name, write := range map[string]func() error{
-		"r2 says what it waits for": func() error { return s.SetStatus(ctx, r.ID, "r2", agent.StatusPaused, 1) },
+		"r2 says what it waits for": func() error { return s.SetWaiting(ctx, telling(r.ID, "r2", agent.StatusPaused, 1)) },
 		"r3 reopens the record":     func() error { return s.ReopenInvestigation(ctx, r.ID, "r3") },
 		"r4 ends":                   func() error { return s.FinishInvestigation(ctx, finish) },
 	} {

@@ -52,7 +52,8 @@ type Store interface {
 	SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error
 	FinishInvestigation(ctx context.Context, r record.Investigation) error
 	ReopenInvestigation(ctx context.Context, id, run string) error
-	SetStatus(ctx context.Context, id, run string, status agent.Status, seq int) error
+	SetWaiting(ctx context.Context, w record.Waiting) error
+	Waiting(ctx context.Context, id string) ([]record.Waiting, error)
 	Running(ctx context.Context) ([]record.Investigation, error)
 	CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error)
 	SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error
@@ -130,6 +131,9 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"investigation resets":         testInvestigationResets,
 		"closed for who could not":     testCloseInvestigation,
 		"what is waited for":           testSetStatus,
+		"what waits":                   testWaiting,
+		"what waits, at random":        testRandomWaiting,
+		"what waits is followed":       testFollowWaiting,
 		"notices of other runs stay":   testNoticesOfRuns,
 		"find and list":                testFindAndList,
 		"stage records":                testStageRecords,

@@ -1,0 +1,102 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// Waiting returns what waits for people and providers in one investigation or conversation,
+// or with "" in all: as the store says, in one query. Without the store, or where it does not
+// know the one, they are asked themselves; an error names those that do not answer.
+func (c *Client) Waiting(ctx context.Context, id string) ([]record.Waiting, error) {
+	st, err := c.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if st != nil {
+		if all, known, err := storedWaiting(ctx, st, id); known || err != nil {
+			return all, err
+		}
+	}
+	return c.askWaiting(ctx, id)
+}
+
+// storedWaiting is what waits as the store says. It does not know a conversation in which
+// nothing waits.
+func storedWaiting(ctx context.Context, st *store.Store, id string) (all []record.Waiting, known bool, err error) {
+	if all, err = st.Waiting(ctx, id); err != nil || len(all) > 0 || id == "" {
+		return all, true, err
+	}
+	r, known, err := saved(ctx, st, id)
+	if err == nil && known && r.Status.Closed() {
+		err = &EndedError{r.ID, r.Status}
+	}
+	return nil, known, err
+}
+
+// askWaiting asks the one that is named, or every investigation that runs. Those that do
+// not answer hide nothing of the others.
+func (c *Client) askWaiting(ctx context.Context, id string) (all []record.Waiting, err error) {
+	running := make([]Handle, 1)
+	if id == "" {
+		running, err = c.Running(ctx)
+	} else {
+		running[0], err = c.FindRunning(ctx, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var silent []error
+	for n, answer := range askAll(ctx, running) {
+		if answer.err != nil {
+			silent = append(silent, answer.err)
+			continue
+		}
+		h := running[n]
+		all = append(all, record.Waiting{Investigation: h.ID(), WorkflowID: h.Workflow, Waits: answer.status.Waits()})
+	}
+	switch {
+	case ctx.Err() != nil:
+		return all, ctx.Err()
+	case len(silent) == 0 || id != "":
+		return all, errors.Join(silent...)
+	}
+	advice := fmt.Errorf("%d of %d running investigations could not be asked what waits in them: start a worker for them, and ask again",
+		len(silent), len(running))
+	return all, errors.Join(append(silent[:min(len(silent), maxSilent)], advice)...)
+}
+
+// maxSilent bounds the investigations that are named because they do not answer.
+const maxSilent = 10
+
+// answered is what an investigation says when it is asked for its status.
+type answered struct {
+	status workflows.Status
+	err    error
+}
+
+// askedAtOnce bounds how many investigations are asked at the same time: each
+// question is a task for a worker.
+const askedAtOnce = 8
+
+// askAll asks investigations for their status, in their order.
+func askAll(ctx context.Context, running []Handle) []answered {
+	out := make([]answered, len(running))
+	slots := make(chan struct{}, askedAtOnce)
+	var group sync.WaitGroup
+	for n, h := range running {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			out[n].err = h.Ask(ctx, &out[n].status)
+		})
+	}
+	group.Wait()
+	return out
+}

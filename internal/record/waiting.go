@@ -1,0 +1,120 @@
+package record
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Waiting is what an investigation or a conversation waits for, as its workflow said last.
+type Waiting struct {
+	Investigation string // or the conversation's id
+	WorkflowID    string
+	RunID         string // of the run that said so
+	Seq           int    // counts what the workflow has said so
+	// Status is the investigation's. A conversation has none.
+	Status agent.Status
+	Waits
+}
+
+// Waits are the people and providers that are waited for.
+type Waits struct {
+	Approvals []Approval `json:"approvals,omitempty"`
+	Questions []Question `json:"questions,omitempty"`
+	Outages   []Outage   `json:"outages,omitempty"`
+}
+
+// Len is how many there are.
+func (w Waits) Len() int { return len(w.Approvals) + len(w.Questions) + len(w.Outages) }
+
+// Key differs between waits that differ. It is short: a workflow keeps it.
+func (w Waits) Key() (key string) {
+	for _, a := range w.Approvals {
+		key += fmt.Sprintf("%s %.12s %d\n", a.Name(), a.Digest, a.Expires.UnixMilli())
+	}
+	for _, q := range w.Questions {
+		key += q.ID + "\n"
+	}
+	for _, o := range w.Outages {
+		key += fmt.Sprintf("%s %d %d\n", o.Execution, o.Tries, o.Next.UnixMilli())
+	}
+	return key
+}
+
+// Approval is a tool call that waits for a person.
+type Approval struct {
+	CallID    string     `json:"call_id"` // unique within the execution
+	Tool      string     `json:"tool"`
+	Risk      agent.Risk `json:"risk,omitempty"`
+	Arguments string     `json:"arguments,omitempty"` // canonical JSON, masked, with deceiving characters marked
+	// ArgumentsRef names all of the arguments in the store, Size bytes, where they are longer.
+	ArgumentsRef string `json:"arguments_ref,omitempty"`
+	Size         int    `json:"size,omitempty"`
+	// Hidden is how many bytes of the arguments are masked: who approves does not see them.
+	Hidden int `json:"hidden,omitempty"`
+	// Digest is that of the call: its server, tool, definition and arguments.
+	Digest    string `json:"digest,omitempty"`
+	Agent     string `json:"agent"`
+	Execution string `json:"execution"`
+	// WorkflowID takes the update "decide".
+	WorkflowID string    `json:"workflow_id"`
+	Expires    time.Time `json:"expires"` // then it counts as denied
+}
+
+// Name tells the call from all others of its investigation.
+func (a Approval) Name() string { return a.Execution + "/" + a.CallID }
+
+// Bytes is how long the whole of the arguments is.
+func (a Approval) Bytes() int { return max(a.Size, len(a.Arguments)) }
+
+// HiddenNote tells who approves a call how much of it is hidden; "" = nothing.
+func (a Approval) HiddenNote() string {
+	if a.Hidden == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(%d bytes of the arguments are hidden: masked) ", a.Hidden)
+}
+
+// Question is what an investigation asks people.
+type Question struct {
+	ID       string `json:"id"`   // unique within the investigation
+	Kind     string `json:"kind"` // clarification, confirmation or agent_review
+	Stage    string `json:"stage"`
+	Question string `json:"question"`
+	// Data is what the stage's output has under "data", if that is at most 4 KB.
+	Data     json.RawMessage `json:"data,omitempty"`
+	Expires  time.Time       `json:"expires"`
+	Answered bool            `json:"answered,omitempty"`
+}
+
+// Outage is a model's provider that an agent waits for.
+type Outage struct {
+	Agent     string    `json:"agent"`
+	Execution string    `json:"execution,omitempty"`
+	Provider  string    `json:"provider,omitempty"`
+	Model     string    `json:"model"`
+	ErrorType string    `json:"error_type"` // of the last try
+	Error     string    `json:"error"`
+	Since     time.Time `json:"since"` // the first try that failed
+	Tries     int       `json:"tries"`
+	Next      time.Time `json:"next"`  // try
+	Until     time.Time `json:"until"` // then it is given up
+	// Fallback is the model that is asked after that; "" = none, and the agent fails.
+	Fallback string `json:"fallback,omitempty"`
+}
+
+// String says it to people.
+func (o Outage) String() string {
+	text := fmt.Sprintf("%s: %s, since %s, %d tries, next at %s, gives up at %s",
+		cmp.Or(o.Provider, o.Model), o.Error, Clock(o.Since), o.Tries, Clock(o.Next), Clock(o.Until))
+	if o.Fallback == "" {
+		return text + ", no fallback"
+	}
+	return text + ", then asks " + o.Fallback
+}
+
+// Clock is a time of day for people.
+func Clock(t time.Time) string { return t.UTC().Format("15:04:05 MST") }

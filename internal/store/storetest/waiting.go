@@ -1,0 +1,169 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// telling is what a run of the workflow "flow" says that it waits for.
+func telling(id, run string, status agent.Status, seq int, calls ...string) record.Waiting {
+	w := record.Waiting{Investigation: id, WorkflowID: "flow", RunID: run, Seq: seq, Status: status}
+	for _, call := range calls {
+		w.Approvals = append(w.Approvals, record.Approval{CallID: call, Execution: "s/A", Arguments: `{"to":"<all>\u0000"}`, Expires: at(seq).UTC()})
+	}
+	return w
+}
+
+// kept is a waiting as the store returns it.
+func kept(w record.Waiting) record.Waiting {
+	w.Status = ""
+	return w
+}
+
+func testWaiting(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	r := investigation("inv", "flow", 1)
+	r.Writer = "r1"
+	ok(t, s.StartInvestigation(ctx, r))
+	waits := func(what, id string, want ...record.Waiting) {
+		t.Helper()
+		same(t, what, must(s.Waiting(ctx, id))(t), want)
+	}
+	waits("at the beginning", "")
+	first := telling("inv", "r1", agent.StatusWaitingApproval, 2, "c1", "c2")
+	first.Questions = []record.Question{{ID: "q1", Kind: "confirmation", Stage: "s", Question: "Go?", Data: []byte(`{"n":1}`), Expires: at(3).UTC()}}
+	first.Outages = []record.Outage{{Agent: "B", Execution: "s/B", Model: "gpt", Tries: 4, Since: at(1).UTC(), Next: at(2).UTC(), Until: at(9).UTC()}}
+	ok(t, s.SetWaiting(ctx, first))
+	ok(t, s.SetWaiting(ctx, telling("inv", "r1", agent.StatusRunning, 1))) // late
+	waits("it waits", "inv", kept(first))
+	waits("by its workflow's id", "flow", kept(first))
+	waits("another", "other")
+
+	talk := telling("talk", "t1", "", 1, "c1") // no record says that it is there
+	ok(t, s.SetWaiting(ctx, talk))
+	waits("with a conversation", "", kept(first), kept(talk))
+	ok(t, s.SetWaiting(ctx, telling("talk", "t1", "", 2)))
+	ok(t, s.SetWaiting(ctx, talk)) // late
+	waits("without it", "", kept(first))
+
+	ok(t, s.ReopenInvestigation(ctx, "inv", "r2"))
+	waits("after a reset", "")
+	if err := s.SetWaiting(ctx, telling("inv", "r1", agent.StatusPaused, 9)); !errors.Is(err, store.ErrStaleRun) {
+		t.Errorf("by a run that was replaced: %v", err)
+	}
+	again := telling("inv", "r2", agent.StatusWaitingApproval, 1, "c1")
+	ok(t, s.SetWaiting(ctx, again))
+	waits("it waits again", "inv", kept(again))
+	r.Writer = "r2"
+	ok(t, s.FinishInvestigation(ctx, finished(r, agent.StatusCompleted)))
+	ok(t, s.SetWaiting(ctx, telling("inv", "r2", agent.StatusWaitingApproval, 5, "c1"))) // late
+	waits("at the end", "")
+
+	lost := investigation("lost", "w2", 2)
+	ok(t, s.StartInvestigation(ctx, lost))
+	ok(t, s.SetWaiting(ctx, telling("lost", "r1", agent.StatusWaitingApproval, 1, "c1")))
+	must(s.CloseInvestigation(ctx, finished(must(s.Investigation(ctx, "lost"))(t), agent.StatusTerminated)))(t)
+	waits("after somebody has terminated it", "")
+
+	ok(t, s.SetWaiting(ctx, telling("talk", "t1", "", 3, "c1")))
+	chat := step("t1", row("t1", key(1, 0)))
+	chat.Scope = transcript.Scope{Investigation: "talk", Execution: "chat/A"}
+	mustAppend(t, s, chat)
+	waits("a conversation at work", "talk", kept(telling("talk", "t1", "", 3, "c1")))
+	chat.Writer = writer("t2")
+	chat.Rows = []transcript.Row{row("t2", key(2, 0))}
+	mustAppend(t, s, chat)
+	waits("a conversation after a reset", "talk")
+}
+
+// testRandomWaiting compares the store with the plainest words for it: what waits is what
+// the newest run has said last, until the end.
+func testRandomWaiting(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	var checks atomic.Int64
+	rapid.Check(t, func(rt *rapid.T) {
+		id := fmt.Sprintf("inv-%d", checks.Add(1))
+		r := investigation(id, "flow", 1)
+		r.Writer = "r0"
+		ok(t, s.StartInvestigation(ctx, r))
+		var want []record.Waiting
+		run, seq, ended := 0, 0, false
+		rt.Repeat(map[string]func(*rapid.T){
+			"say": func(rt *rapid.T) {
+				now := rapid.IntRange(1, 9).Draw(rt, "seq")
+				calls := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b"}), 0, 2).Draw(rt, "calls")
+				saying := telling(id, fmt.Sprint("r", run), agent.StatusWaitingApproval, now, calls...)
+				ok(t, s.SetWaiting(ctx, saying))
+				if now <= seq || ended {
+					return
+				}
+				if seq, want = now, nil; len(calls) > 0 {
+					want = []record.Waiting{kept(saying)}
+				}
+			},
+			"say too late": func(rt *rapid.T) {
+				if run == 0 {
+					return
+				}
+				err := s.SetWaiting(ctx, telling(id, fmt.Sprint("r", run-1), agent.StatusWaitingApproval, 9, "late"))
+				if !errors.Is(err, store.ErrStaleRun) {
+					rt.Fatalf("a run that was replaced: %v", err)
+				}
+			},
+			"reset": func(*rapid.T) {
+				run++
+				ok(t, s.ReopenInvestigation(ctx, id, fmt.Sprint("r", run)))
+				seq, want, ended = 0, nil, false
+			},
+			"end": func(*rapid.T) {
+				end := finished(r, agent.StatusCompleted)
+				end.Writer = fmt.Sprint("r", run)
+				ok(t, s.FinishInvestigation(ctx, end))
+				want, ended = nil, true
+			},
+			"": func(rt *rapid.T) {
+				got := must(s.Waiting(ctx, id))(t)
+				if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+					rt.Fatalf("what waits (-want +got):\n%s", diff)
+				}
+			},
+		})
+	})
+}
+
+// Who follows is told what is waited for, from another handle, too.
+func testFollowWaiting(t *testing.T, open opener) {
+	s, other, ctx := open(), open(), t.Context()
+	ok(t, s.StartInvestigation(ctx, investigation("inv", "flow", 1)))
+	first := telling("inv", "r1", agent.StatusWaitingApproval, 1, "c1")
+	stop := errors.New("enough")
+	var seen []int
+	err := s.Follow(patient(t), "inv", 0, func(u store.Update) error {
+		if u.Waits == nil {
+			return nil
+		}
+		seen = append(seen, u.Waits.Len())
+		switch len(seen) {
+		case 1:
+			return other.SetWaiting(ctx, first)
+		case 2:
+			same(t, "what is waited for", *u.Waits, first.Waits)
+			return other.SetWaiting(ctx, telling("inv", "r1", agent.StatusRunning, 2))
+		}
+		return stop
+	})
+	if want := []int{0, 1, 0}; !errors.Is(err, stop) || !cmp.Equal(seen, want) {
+		t.Errorf("saw %v, want %v: %v", seen, want, err)
+	}
+}

@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+const waitingColumns = `investigation, workflow_id, run_id, seq, waits`
+
+func waitingFields(w *record.Waiting) []any {
+	return []any{&w.Investigation, &w.WorkflowID, &w.RunID, &w.Seq, asJSON(&w.Waits)}
+}
+
+// SetWaiting records what an investigation that has not ended, or a conversation, waits
+// for. The newest run's word stands, and of one run the latest.
+func (s *Store) SetWaiting(ctx context.Context, w record.Waiting) error {
+	err := s.writeRecords(ctx, w.Investigation, func(q querier) error {
+		if err := speak(ctx, q, w.Investigation, w.RunID); err != nil {
+			return err
+		}
+		if w.Status != "" {
+			const query = `UPDATE investigations SET status = $2, status_seq = $3 WHERE id = $1 AND ended_at IS NULL AND status_seq < $3`
+			if open, err := changed(q.ExecContext(ctx, query, w.Investigation, w.Status, w.Seq)); err != nil || !open {
+				return err
+			}
+		}
+		query := insertInto("waiting", waitingColumns+", things") + `ON CONFLICT (investigation) ` + overwrite(waitingColumns+", things") +
+			` WHERE waiting.run_id <> excluded.run_id OR waiting.seq < excluded.seq`
+		_, err := q.ExecContext(ctx, query, append(waitingFields(&w), w.Len())...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("record what %s waits for: %w", w.Investigation, err)
+	}
+	return nil
+}
+
+// Waiting returns all that wait: the one with that id or workflow id, or with "" every one.
+func (s *Store) Waiting(ctx context.Context, id string) ([]record.Waiting, error) {
+	all, err := waitingOf(ctx, s.db.reader, id)
+	if err != nil {
+		return nil, fmt.Errorf("read what is waited for: %w", s.db.explain(err))
+	}
+	return all, nil
+}
+
+func waitingOf(ctx context.Context, q querier, id string) ([]record.Waiting, error) {
+	const query = `SELECT ` + waitingColumns + ` FROM waiting
+		WHERE things > 0 AND $1 IN ('', investigation, workflow_id) ORDER BY investigation`
+	return selectAll(ctx, q, waitingFields, query, id)
+}
+
+// stopWaiting is for an investigation that has ended.
+func stopWaiting(ctx context.Context, q querier, investigation string) error {
+	_, err := q.ExecContext(ctx, `DELETE FROM waiting WHERE investigation = $1`, investigation)
+	return err
+}

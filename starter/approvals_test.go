@@ -143,7 +143,7 @@ func TestShellWord(t *testing.T) {
 // Who watches is told of what waits, and of each try of a provider but while it is asked.
 func TestNotices(t *testing.T) {
 	t.Parallel()
-	trouble := record.Outage{Execution: "collect/LogAgent", Provider: "gpt", Error: "rate limited", Tries: 4, Next: time.Now().Add(time.Minute)}
+	trouble := record.Outage{Execution: "collect/LogAgent", Provider: "gpt", Error: "rate limited", Next: time.Now().Add(time.Minute)}
 	asked := trouble
 	asked.Next = time.Now()
 	told := notices("w:0123456789ab")(record.Waits{

@@ -178,7 +178,8 @@ func TestWaitsAreTheStatus(t *testing.T) {
 					if most = max(most, len(now.Waiting)+len(now.Questions)); now.Status.Closed() || minute%5 > 0 {
 						return
 					}
-					yes, quiet := chance.IntN(2) == 0, &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(error) {}, OnComplete: func(any, error) {}}
+					yes := chance.IntN(2) == 0
+					quiet := &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(error) {}, OnComplete: func(any, error) {}}
 					if n := len(now.Waiting); n > 0 {
 						call := now.Waiting[chance.IntN(n)]
 						_ = env.UpdateWorkflowByID(call.WorkflowID, UpdateDecide, "", quiet, Decide{CallID: call.CallID, Approved: &yes})

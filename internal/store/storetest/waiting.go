@@ -20,7 +20,8 @@ import (
 func telling(id, run string, status agent.Status, seq int, calls ...string) record.Waiting {
 	w := record.Waiting{Investigation: id, WorkflowID: "flow", RunID: run, Seq: seq, Status: status}
 	for _, call := range calls {
-		w.Approvals = append(w.Approvals, record.Approval{CallID: call, Execution: "s/A", Arguments: `{"to":"<all>\u0000"}`, Expires: at(seq).UTC()})
+		a := record.Approval{CallID: call, Execution: "s/A", Arguments: `{"to":"<all>\u0000"}`, Expires: at(seq).UTC()}
+		w.Approvals = append(w.Approvals, a)
 	}
 	return w
 }
@@ -42,8 +43,8 @@ func testWaiting(t *testing.T, open opener) {
 	}
 	waits("at the beginning", "")
 	first := telling("inv", "r1", agent.StatusWaitingApproval, 2, "c1", "c2")
-	first.Questions = []record.Question{{ID: "q1", Kind: "confirmation", Stage: "s", Question: "Go?", Data: []byte(`{"n":1}`), Expires: at(3).UTC()}}
-	first.Outages = []record.Outage{{Agent: "B", Execution: "s/B", Model: "gpt", Tries: 4, Since: at(1).UTC(), Next: at(2).UTC(), Until: at(9).UTC()}}
+	first.Questions = []record.Question{{ID: "q1", Kind: "confirmation", Question: "Go?", Data: []byte(`{"n":1}`), Expires: at(3).UTC()}}
+	first.Outages = []record.Outage{{Execution: "s/B", Model: "gpt", Tries: 4, Since: at(1).UTC(), Next: at(2).UTC(), Until: at(9).UTC()}}
 	ok(t, s.SetWaiting(ctx, first))
 	ok(t, s.SetWaiting(ctx, telling("inv", "r1", agent.StatusRunning, 1))) // late
 	waits("it waits", "inv", kept(first))

@@ -101,6 +101,16 @@ func (o Options) mocks() map[string]hook.Mock {
 
 var codeName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
+// checkModels says what is wrong with models.
+func checkModels(all map[string]Model) (wrong error) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if all[name] == nil {
+			wrong = errors.Join(wrong, fmt.Errorf("model %q: there is no function to run", name))
+		}
+	}
+	return wrong
+}
+
 // checkCode says what is wrong with hooks or mocks.
 func checkCode[F ~func(A, B) (C, error), A, B, C any](what string, all map[string]F) (wrong error) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {

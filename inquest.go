@@ -29,7 +29,11 @@ import (
 	"path/filepath"
 	"sync"
 
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+
 	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 // Worker runs investigations in this process.
@@ -59,7 +63,7 @@ func NewWorker(ctx context.Context, opts Options) (*Worker, error) {
 
 func (w *Worker) prepare(opts Options) (err error) {
 	tools, wrong := opts.tools()
-	wrong = errors.Join(wrong, checkCode("hook", opts.Hooks), checkCode("mock", opts.Mocks))
+	wrong = errors.Join(wrong, checkCode("hook", opts.Hooks), checkCode("mock", opts.Mocks), checkModels(opts.Models))
 	if w.opts, err = opts.host(tools); err != nil {
 		return errors.Join(wrong, err)
 	}
@@ -95,6 +99,28 @@ func (w *Worker) run(ctx context.Context) error {
 	}
 	return errors.Join(err, w.Close())
 }
+
+// Register has a worker that the program runs already do the work, in place of Run: one
+// of Options.TaskQueue, with Guard among its interceptors, whose client can read what
+// Options.Temporal's writes. It is started after that, and stopped before Close.
+// Options.Drain and Options.DeploymentVersion are that worker's to set.
+func (w *Worker) Register(ctx context.Context, registry worker.Registry) error {
+	err := errors.New("the worker was run before")
+	w.begin.Do(func() {
+		if err = w.host.StartIn(ctx, registry); err == nil {
+			go func() {
+				if failed := w.host.Wait(ctx); failed != nil {
+					w.opts.Logger.Error("Inquest cannot go on in this worker", "error", failed)
+				}
+			}()
+		}
+	})
+	return err
+}
+
+// Guard makes a step of a workflow that Temporal would refuse, for its size, fail with
+// words: for the worker of Register.
+func Guard() interceptor.WorkerInterceptor { return &workflows.Guard{} }
 
 // Close frees what the worker holds. Run does it, too; the second call does nothing.
 func (w *Worker) Close() error {

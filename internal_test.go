@@ -6,14 +6,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
 // What the public types are converted to by hand has the same fields: the compiler sees to the others.
 func TestConvertedTypes(t *testing.T) {
 	t.Parallel()
-	for _, pair := range [][2]any{{Result{}, toolresult.Result{}}} {
-		if diff := cmp.Diff(fieldsOf(pair[1]), fieldsOf(pair[0])); diff != "" {
+	for _, pair := range [][2]any{
+		{Result{}, toolresult.Result{}}, {ModelMessage{}, agent.Message{}}, {ModelReply{}, llm.Response{}},
+		{ModelRequest{}, llm.Request{}},
+	} {
+		public := fieldsOf(pair[0])
+		if _, ok := pair[0].(ModelRequest); ok {
+			public["NativeTools"] = true // Gemini's alone
+		}
+		if diff := cmp.Diff(fieldsOf(pair[1]), public); diff != "" {
 			t.Errorf("%T (-internal +public):\n%s", pair[0], diff)
 		}
 	}
@@ -26,4 +35,3 @@ func fieldsOf(v any) map[string]bool {
 	}
 	return names
 }
-

@@ -41,6 +41,10 @@ type Options struct {
 	// post_process, Mocks those that agents' entries name as their mock.
 	Hooks map[string]Hook
 	Mocks map[string]Mock
+	// Models are model clients of this program, by the names of the providers that they
+	// reach; "*" = all. A provider of the type program has no other, and one that is named
+	// here needs no key.
+	Models map[string]Model
 	// Prompts are texts that entries name as their prompt_key.
 	Prompts map[string]string
 	// Agents, Chains, Servers and Providers are definitions, by name. A name that
@@ -69,7 +73,7 @@ func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 	out := app.HostOptions{
 		Config: o.Config, TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue),
 		Drain: o.Drain, DeploymentVersion: o.DeploymentVersion,
-		Logger:    o.logger(),
+		Logger: o.logger(), Models: o.models(),
 		Embedding: &app.Embedding{Tools: tools, Hooks: o.hooks(), Mocks: o.mocks(), Entries: o.entries()},
 	}
 	if err := place(&out, o.Store); err != nil {

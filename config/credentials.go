@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/spell"
 )
 
 // credentials checks the key of every provider that a chain uses. Where the
@@ -34,6 +36,13 @@ func (v *validator) credentials() {
 
 // keyProblem says what is wrong with a provider's credentials, never what they are.
 func (c *Config) keyProblem(p plan.Provider) string {
+	name, _, _ := strings.Cut(p.Name, ":") // of name:model
+	if slices.Contains(c.models, name) || slices.Contains(c.models, "*") {
+		return ""
+	}
+	if p.Type == ProviderProgram {
+		return fmt.Sprintf("provider %q needs a model client of the workers' program%s; there are: %s", p.Name, spell.DidYouMean(name, c.models), registered(c.models))
+	}
 	if !variableName.MatchString(p.APIKeyEnv) {
 		return "" // none is needed, or that has been reported
 	}

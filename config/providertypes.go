@@ -6,6 +6,7 @@ const (
 	ProviderAzure    = "azure"  // the same, in Azure's manner
 	ProviderGoogle   = "google" // by the native Gemini backend; by the neutral one it is openai
 	ProviderScripted = "scripted"
+	ProviderProgram  = "program" // reached by a client of the workers' program
 )
 
 // providerType is a row of the table of what the configuration can name.
@@ -24,5 +25,6 @@ var providerTypes = []providerType{
 	{name: "azure", plan: ProviderAzure, keyEnv: "AZURE_OPENAI_API_KEY"}, // every customer has an endpoint of his own
 	{name: "ollama", plan: ProviderOpenAI, baseURL: "http://127.0.0.1:11434/v1"},
 	{name: "scripted", plan: ProviderScripted},
+	{name: "program", plan: ProviderProgram},
 	{name: "vertexai"},
 }

@@ -28,11 +28,8 @@ type system struct {
 // goes on after the restart.
 const drain = 3 * time.Second
 
-// sampleScript is the model of the sample chain, which speaks so that a person can follow.
-const (
-	sampleScript = "sample"
-	samplePace   = 12 * time.Millisecond
-)
+// samplePace is how fast the scripted model speaks: so that a person can follow.
+const samplePace = 12 * time.Millisecond
 
 func start(cmd *cobra.Command, f flags) (*system, error) {
 	logger, err := command.Logger(cmd.ErrOrStderr(), f.logLevel)
@@ -57,7 +54,7 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 		Temporal: client.Options{HostPort: sys.server.Address(), Namespace: devserver.Namespace},
 		Data:     data, Config: f.config, DefaultStore: sys.storePath, AdoptStore: f.adoptStore, Reconcile: f.reconcile, DefaultDrain: drain,
 		Keeper: app.Keeper(), Logger: logger,
-		Scripts: map[string]llm.Client{sampleScript: scripted.New(sampleScript, actor.Model, scripted.Options{Pace: samplePace})},
+		Models: map[string]llm.Client{"scripted:sample": scripted.New("sample", actor.Model, scripted.Options{Pace: samplePace})},
 	})
 	if err != nil {
 		return nil, errors.Join(err, sys.stop())

@@ -29,6 +29,7 @@ func (o HostOptions) source() config.Source {
 	if e := o.Embedding; e != nil {
 		src.Entries, src.Env = e.Entries, withoutExecutable(src.Env)
 		src.Hooks, src.Mocks = slices.Sorted(maps.Keys(e.Hooks)), slices.Sorted(maps.Keys(e.Mocks))
+		src.Models = slices.Sorted(maps.Keys(o.Models))
 		for _, t := range e.Tools {
 			src.Tools = append(src.Tools, t.Spec.Name)
 		}

@@ -56,8 +56,8 @@ type HostOptions struct {
 	Reconcile time.Duration
 	// Keeper: see WorkerOptions.
 	Keeper []string
-	// Scripts are the models of providers of the type scripted, by the names of their models.
-	Scripts map[string]llm.Client
+	// Models are clients of the program's own: see WorkerOptions.
+	Models map[string]llm.Client
 	// Embedding: the host is a part of another program; nil = it is one of ours.
 	Embedding *Embedding
 	Logger    *slog.Logger
@@ -128,7 +128,10 @@ func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 }
 
 // Start begins to work, and to follow the configuration's files.
-func (h *Host) Start(ctx context.Context) (err error) {
+func (h *Host) Start(ctx context.Context) error { return h.StartIn(ctx, nil) }
+
+// StartIn has the worker of another program work; nil = a worker of its own.
+func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error) {
 	watch, cancel := context.WithCancel(ctx)
 	h.unwatch = cancel
 	go h.Config.Watch(watch)
@@ -145,9 +148,9 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	}
 	h.worker, err = StartWorker(ctx, WorkerOptions{
 		Client: h.Client, Namespace: h.opts.Temporal.Namespace,
-		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0,
+		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0, Registry: registry,
 		Config: h.Config, Store: h.Store, Keys: h.keys, Tools: code.Tools, Keeper: h.opts.Keeper,
-		Hooks: code.Hooks, Mocks: code.Mocks, Scripts: h.opts.Scripts,
+		Hooks: code.Hooks, Mocks: code.Mocks, Models: h.opts.Models,
 		MaxCalls: cmp.Or(h.opts.MaxCalls, h.Config.Current().Queue.Calls()), Drain: h.Drain(),
 		DeploymentVersion: h.opts.DeploymentVersion, Reconcile: h.opts.Reconcile, Logger: h.opts.Logger,
 	})

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,9 +17,9 @@ import (
 
 // models makes the clients of providers and keeps them, with their connections.
 type models struct {
-	env     config.Env
-	scripts map[string]llm.Client
-	logger  *slog.Logger
+	env    config.Env
+	own    map[string]llm.Client // of the program
+	logger *slog.Logger
 
 	mu      sync.Mutex
 	clients map[clientKey]llm.Client
@@ -30,7 +31,7 @@ type clientKey struct {
 }
 
 func newModels(opts WorkerOptions) *models {
-	return &models{env: opts.Config.LookupEnv, scripts: opts.Scripts, logger: opts.Logger, clients: map[clientKey]llm.Client{}}
+	return &models{env: opts.Config.LookupEnv, own: opts.Models, logger: opts.Logger, clients: map[clientKey]llm.Client{}}
 }
 
 // Client returns the client of a provider, which is the same one for every
@@ -51,6 +52,12 @@ func (m *models) Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, er
 }
 
 func (m *models) build(p plan.Provider, idle time.Duration) (llm.Client, error) {
+	name, _, _ := strings.Cut(p.Name, ":") // of name:model
+	for _, key := range []string{name, p.Type + ":" + p.Model, "*"} {
+		if client, ok := m.own[key]; ok {
+			return client, nil
+		}
+	}
 	opts := llm.Options{Name: p.Name, BaseURL: p.BaseURL, APIKey: m.key(p), IdleTimeout: idle, Logger: m.logger}
 	switch p.Type {
 	case config.ProviderOpenAI, config.ProviderAzure:
@@ -64,9 +71,6 @@ func (m *models) build(p plan.Provider, idle time.Duration) (llm.Client, error) 
 		}
 		return gemini.New(opts)
 	case config.ProviderScripted:
-		if client, ok := m.scripts[p.Model]; ok {
-			return client, nil
-		}
 		return nil, fmt.Errorf("provider %s: this program has no script named %q; dev has one: sample", p.Name, p.Model)
 	}
 	return nil, fmt.Errorf("provider %s: type %q is not supported by this worker", p.Name, p.Type)

@@ -33,8 +33,10 @@ type WorkerOptions struct {
 	TaskQueue string
 	// ToolsOnly: nothing but the tools of the servers that name TaskQueue is run.
 	ToolsOnly bool
-	Config    Configuration
-	Store     *store.Store
+	// Registry is the worker of another program, which begins and ends without us; nil = it is one of ours.
+	Registry worker.Registry
+	Config   Configuration
+	Store    *store.Store
 	// Keys read what the client has encrypted; the client has them, too.
 	Keys payload.Keys
 	// Servers reaches the MCP servers; nil = as the configuration says.
@@ -46,8 +48,9 @@ type WorkerOptions struct {
 	// Hooks and Mocks are written in Go, too, and named by stages and their agents.
 	Hooks map[string]hook.Func
 	Mocks map[string]hook.Mock
-	// Scripts: see HostOptions.
-	Scripts map[string]llm.Client
+	// Models are clients of the program's own, by the names of providers, by type:model, or
+	// by "*", which is all.
+	Models map[string]llm.Client
 	// MaxCalls is how many model and tool calls run at once; 0 = 1000.
 	MaxCalls int
 	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
@@ -82,7 +85,7 @@ const setupTimeout = 15 * time.Second
 
 // Worker runs investigations.
 type Worker struct {
-	worker worker.Worker
+	worker worker.Worker // nil = another program's
 	pool   *mcp.Pool
 	fatal  chan error
 }
@@ -110,20 +113,25 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	if opts.Servers == nil {
 		opts.Servers = w.pool
 	}
-	w.worker = worker.New(opts.Client, opts.TaskQueue, worker.Options{
-		WorkerStopTimeout:                  opts.Drain,
-		OnFatalError:                       w.fail,
-		DeploymentOptions:                  deployment(opts.DeploymentVersion),
-		MaxConcurrentActivityExecutionSize: opts.MaxCalls,
-		DisableWorkflowWorker:              opts.ToolsOnly,
-		Interceptors:                       []interceptor.WorkerInterceptor{&workflows.Guard{}},
-	})
+	if opts.Registry == nil {
+		w.worker = worker.New(opts.Client, opts.TaskQueue, worker.Options{
+			WorkerStopTimeout:                  opts.Drain,
+			OnFatalError:                       w.fail,
+			DeploymentOptions:                  deployment(opts.DeploymentVersion),
+			MaxConcurrentActivityExecutionSize: opts.MaxCalls,
+			DisableWorkflowWorker:              opts.ToolsOnly,
+			Interceptors:                       []interceptor.WorkerInterceptor{&workflows.Guard{}},
+		})
+		opts.Registry = w.worker
+	}
 	act := newActivities(setup, opts, w.pool)
 	act.Belongs = func(ctx context.Context) error { return opts.Store.Belongs(ctx, namespace, opts.Namespace) }
-	register(w.worker, act, opts.ToolsOnly)
-	if err := w.worker.Start(); err != nil {
-		w.pool.Close()
-		return nil, fmt.Errorf("start the worker: %w", err)
+	register(opts.Registry, act, opts.ToolsOnly)
+	if w.worker != nil {
+		if err := w.worker.Start(); err != nil {
+			w.pool.Close()
+			return nil, fmt.Errorf("start the worker: %w", err)
+		}
 	}
 	if !opts.ToolsOnly {
 		scheduleReconcile(setup, opts)
@@ -132,7 +140,7 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 }
 
 // register makes a worker run everything, or the tools alone.
-func register(w worker.Worker, act *activities.Activities, toolsOnly bool) {
+func register(w worker.Registry, act *activities.Activities, toolsOnly bool) {
 	if !toolsOnly {
 		workflows.Register(w)
 		w.RegisterActivity(act)
@@ -207,6 +215,8 @@ func (w *Worker) Wait(ctx context.Context) error {
 // Stop takes no more work, lets running calls finish within the drain time, and
 // ends the sessions of the tool servers.
 func (w *Worker) Stop() {
-	w.worker.Stop()
+	if w.worker != nil {
+		w.worker.Stop()
+	}
 	w.pool.Close()
 }

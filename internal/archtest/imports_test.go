@@ -77,6 +77,6 @@ func match(pattern, pkg string) bool {
 // and no package by the name of one of our folders.
 func isStandard(pkg string) bool {
 	top, _, _ := strings.Cut(pkg, "/")
-	ours := []string{"workflows", "activities", "worker", "starter", "dev", "config", "value", "internal", "test", "examples"}
+	ours := []string{"workflows", "activities", "worker", "starter", "dev", "config", "value", "inquesttest", "internal", "test", "examples"}
 	return !strings.Contains(top, ".") && !slices.Contains(ours, top)
 }

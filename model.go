@@ -1,0 +1,193 @@
+package inquest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/safely"
+)
+
+// Model is a client of a model that is reached in a way of one's own. It makes one
+// call: it tells each part of the reply as it arrives, from one goroutine, and returns
+// the whole. It does not try again, because Inquest does, and returns soon after ctx
+// ends. A panic is an error. Several calls run at once.
+//
+// What an error means its kind says (ErrRateLimited …), which it wraps; with a
+// *ModelError it says more. One of no kind counts as ErrUnavailable.
+type Model func(ctx context.Context, req ModelRequest, tell func(ModelDelta)) (ModelReply, error)
+
+// ModelRequest is one call of a model.
+type ModelRequest struct {
+	Model    string
+	Messages []ModelMessage
+	Tools    []ModelTool
+	// Thinking asks for thoughts where a model has to be asked for them, JSON for a reply
+	// that is a JSON object, and Schema is the JSON schema of that; nil = none.
+	Thinking, JSON bool
+	Schema         json.RawMessage
+	Temperature    *float32
+	MaxTokens      int // of the reply; 0 = the model's default
+}
+
+// ModelMessage is a message of a conversation.
+type ModelMessage struct {
+	Role              string // "system", "user", "assistant" or "tool"
+	Content, Thinking string
+	// ToolCalls are those that an assistant asks for. ToolCallID says which one a tool's message answers.
+	ToolCalls  []ModelToolCall
+	ToolCallID string
+	// Ref names what a shortened result can be read again by.
+	Ref string
+	// ProviderState is the ModelReply's of this message.
+	ProviderState json.RawMessage
+}
+
+// ModelToolCall is a model's wish to have a tool called. In replies, ID may be empty.
+type ModelToolCall struct {
+	ID, Name  string
+	Arguments string // JSON
+}
+
+// ModelTool is a tool as a model is told of it.
+type ModelTool struct {
+	Name, Description string
+	Schema            json.RawMessage // JSON schema of the arguments, an object
+}
+
+// ModelDelta is a part of a reply.
+type ModelDelta struct{ Content, Thinking string }
+
+// ModelReply is a whole reply.
+type ModelReply struct {
+	Content, Thinking string
+	ToolCalls         []ModelToolCall
+	// Finish is "stop", "tool_calls", "length" or "content_filter"; "" = one of the first two.
+	Finish string
+	Model  string // the one that really answered; "" = that of the request
+	Usage  ModelUsage
+	// ProviderState comes back with the next requests, as it is.
+	ProviderState json.RawMessage
+}
+
+// ModelUsage is what a call took, in tokens; zero = Inquest estimates it.
+type ModelUsage struct{ InputTokens, OutputTokens int }
+
+// The kinds of a model's errors.
+var (
+	ErrRateLimited     = llm.ErrRateLimited     // again, after ModelError.RetryAfter
+	ErrUnavailable     = llm.ErrUnavailable     // again
+	ErrStalled         = llm.ErrStalled         // again
+	ErrTruncated       = llm.ErrTruncated       // again
+	ErrMalformed       = llm.ErrMalformed       // again
+	ErrNoKey           = llm.ErrNoKey           // another worker may have one
+	ErrAuth            = llm.ErrAuth            // never again, as all below
+	ErrInvalidRequest  = llm.ErrInvalidRequest  // and so is what it asks for
+	ErrContextTooLong  = llm.ErrContextTooLong  // of the request
+	ErrContentFiltered = llm.ErrContentFiltered // the reply is withheld
+	ErrQuotaExhausted  = llm.ErrQuotaExhausted  // it has to be raised
+)
+
+// ModelError is an error of a Model that says more than its kind.
+type ModelError struct {
+	Kind       error // one of the kinds
+	Status     int   // of HTTP; 0 = none
+	RetryAfter time.Duration
+	Message    string // of the provider; it must not hold credentials
+}
+
+func (e *ModelError) Error() string { return fmt.Sprintf("%v: %s", e.Kind, e.Message) }
+
+// Unwrap returns the kind.
+func (e *ModelError) Unwrap() error { return e.Kind }
+
+// models are the options' models for the worker.
+func (o Options) models() map[string]llm.Client {
+	out := map[string]llm.Client{}
+	for name, model := range o.Models {
+		out[name] = modelClient{name, model, o.logger()}
+	}
+	return out
+}
+
+// modelClient is a Model as the rest of Inquest sees one.
+type modelClient struct {
+	name  string
+	model Model
+	log   *slog.Logger
+}
+
+func (c modelClient) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	tell := func(d ModelDelta) {
+		if onDelta != nil && ctx.Err() == nil {
+			onDelta(llm.Delta(d))
+		}
+	}
+	reply, err := safely.Run(ctx, func() (ModelReply, error) { return c.model(ctx, modelRequest(req), tell) }, func(kind, stack string) {
+		c.log.Error("a model client has panicked", "provider", c.name, "type", kind, "stack", stack)
+	})
+	if err != nil {
+		return llm.Response{}, c.failure(ctx, err)
+	}
+	finish := llm.FinishStop
+	if len(reply.ToolCalls) > 0 {
+		finish = llm.FinishToolCalls
+	}
+	out := llm.Response{
+		Content: reply.Content, Thinking: reply.Thinking, Finish: cmp.Or(llm.Finish(reply.Finish), finish), Model: cmp.Or(reply.Model, req.Model),
+		Usage:         agent.Usage{InputTokens: reply.Usage.InputTokens, OutputTokens: reply.Usage.OutputTokens},
+		ProviderState: reply.ProviderState,
+	}
+	for _, call := range reply.ToolCalls {
+		out.ToolCalls = append(out.ToolCalls, agent.ToolCall(call))
+	}
+	return out, nil
+}
+
+func (c modelClient) failure(ctx context.Context, err error) error {
+	out := &llm.Error{Kind: llm.ErrUnavailable, Provider: c.name, Message: err.Error()}
+	if own, ok := errors.AsType[*ModelError](err); ok {
+		out.Status, out.RetryAfter, out.Message = own.Status, own.RetryAfter, own.Message
+	}
+	kinds := []error{
+		ErrRateLimited, ErrStalled, ErrTruncated, ErrMalformed, ErrNoKey, ErrAuth, ErrInvalidRequest,
+		ErrContextTooLong, ErrContentFiltered, ErrQuotaExhausted,
+	}
+	for _, kind := range kinds {
+		if errors.Is(err, kind) {
+			out.Kind = kind
+		}
+	}
+	if errors.Is(err, safely.ErrCrashed) {
+		out.Kind = llm.ErrMalformed
+	}
+	if ctx.Err() != nil {
+		out.Kind = ctx.Err()
+	}
+	return out
+}
+
+func modelRequest(req llm.Request) ModelRequest {
+	out := ModelRequest{
+		Model: req.Model, Thinking: req.Thinking, JSON: req.JSON, Schema: req.Schema, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
+	}
+	for _, m := range req.Messages {
+		own := ModelMessage{
+			Role: string(m.Role), Content: m.Content, Thinking: m.Thinking, ToolCallID: m.ToolCallID, Ref: m.Ref, ProviderState: m.ProviderState,
+		}
+		for _, call := range m.ToolCalls {
+			own.ToolCalls = append(own.ToolCalls, ModelToolCall(call))
+		}
+		out.Messages = append(out.Messages, own)
+	}
+	for _, t := range req.Tools {
+		out.Tools = append(out.Tools, ModelTool(t))
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package inquest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/llm/openai"
+)
+
+// through is a model of a program that speaks a wire format by a client of ours: what
+// the suite of clients asks for has to survive the public types.
+func through(client llm.Client) Model {
+	return func(ctx context.Context, req ModelRequest, tell func(ModelDelta)) (ModelReply, error) {
+		asked := llm.Request{Model: req.Model, JSON: req.JSON, Schema: req.Schema, Thinking: req.Thinking, Temperature: req.Temperature, MaxTokens: req.MaxTokens}
+		for _, m := range req.Messages {
+			own := agent.Message{Role: agent.Role(m.Role), Content: m.Content, Thinking: m.Thinking, ToolCallID: m.ToolCallID, Ref: m.Ref, ProviderState: m.ProviderState}
+			for _, call := range m.ToolCalls {
+				own.ToolCalls = append(own.ToolCalls, agent.ToolCall(call))
+			}
+			asked.Messages = append(asked.Messages, own)
+		}
+		for _, t := range req.Tools {
+			asked.Tools = append(asked.Tools, llm.Tool(t))
+		}
+		got, err := client.Generate(ctx, asked, func(d llm.Delta) { tell(ModelDelta(d)) })
+		if failed, ok := errors.AsType[*llm.Error](err); ok {
+			err = &ModelError{Kind: failed.Kind, Status: failed.Status, RetryAfter: failed.RetryAfter, Message: failed.Message}
+		}
+		reply := ModelReply{
+			Content: got.Content, Thinking: got.Thinking, Finish: string(got.Finish), Model: got.Model, ProviderState: got.ProviderState,
+			Usage: ModelUsage{got.Usage.InputTokens, got.Usage.OutputTokens},
+		}
+		for _, call := range got.ToolCalls {
+			reply.ToolCalls = append(reply.ToolCalls, ModelToolCall(call))
+		}
+		return reply, err
+	}
+}
+
+func TestModelIsAClient(t *testing.T) {
+	t.Parallel()
+	llmtest.RunClient(t, llmtest.OpenAI, func(baseURL string) llm.Client {
+		client, err := openai.New(llm.Options{
+			Name: "openai", BaseURL: baseURL, APIKey: func() (string, error) { return "sk-test-key-0123456789", nil },
+			IdleTimeout: llmtest.Idle, Logger: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return modelClient{"test", through(client), slog.New(slog.DiscardHandler)}
+	})
+}
+
+func TestModelErrors(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		model Model
+		want  error
+	}{
+		"of no kind": {func(context.Context, ModelRequest, func(ModelDelta)) (ModelReply, error) {
+			return ModelReply{}, errors.New("refused")
+		}, ErrUnavailable},
+		"of a kind": {func(context.Context, ModelRequest, func(ModelDelta)) (ModelReply, error) {
+			return ModelReply{}, &ModelError{Kind: ErrRateLimited, RetryAfter: time.Minute, Message: "slowly"}
+		}, ErrRateLimited},
+		"a panic": {func(context.Context, ModelRequest, func(ModelDelta)) (ModelReply, error) { panic("no") }, ErrMalformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := modelClient{"own", tc.model, slog.New(slog.DiscardHandler)}.Generate(t.Context(), llm.Request{}, nil)
+			if got, ok := errors.AsType[*llm.Error](err); !ok || !errors.Is(err, tc.want) || errors.Is(tc.want, ErrRateLimited) && got.RetryAfter != time.Minute {
+				t.Errorf("got %v, want %v", err, tc.want)
+			}
+		})
+	}
+}

@@ -78,6 +78,29 @@ type MockInput struct {
 	Answers                                   []Answer
 }
 
+// Prompt writes an agent's system prompt, where the agent begins: what it returns is written
+// down, masked, and is the prompt from there on. It stands where a text of Options.Prompts
+// would, or before one of that name, as it is. What is said of errors and crashes of a Hook holds for it, too.
+type Prompt func(ctx context.Context, in PromptInput) (string, error)
+
+// PromptInput is what a Prompt is told.
+type PromptInput struct {
+	MockInput
+	// Iteration is the agent's first one, for which the prompt is written.
+	Iteration int
+}
+
+// prompts are the options' prompts for the worker.
+func (o Options) prompts() map[string]hook.Prompt {
+	out := map[string]hook.Prompt{}
+	for name, write := range o.PromptFuncs {
+		out[name] = func(ctx context.Context, in hook.PromptInput) (string, error) {
+			return write(ctx, PromptInput{MockInput(in.MockInput), in.Iteration})
+		}
+	}
+	return out
+}
+
 // hooks are the options' hooks for the worker.
 func (o Options) hooks() map[string]hook.Func {
 	out := map[string]hook.Func{}

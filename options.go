@@ -47,6 +47,13 @@ type Options struct {
 	Models map[string]Model
 	// Prompts are texts that entries name as their prompt_key.
 	Prompts map[string]string
+	// Listener is told what the worker has committed, in order; nil = nobody is. It holds up
+	// nothing: whoever is a thousand events behind loses those that follow, and the log says
+	// how many. A step that is tried again is told again (WorkerEvent.Seq), and one of another
+	// worker's to that worker's listener alone.
+	Listener func(WorkerEvent)
+	// PromptFuncs are functions that write what a prompt_key stands for.
+	PromptFuncs map[string]Prompt
 	// Agents, Chains, Servers and Providers are definitions, by name. A name that
 	// Config has as well is an error; one that is built in is replaced.
 	Agents    map[string]*Agent
@@ -74,7 +81,7 @@ func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 		Config: o.Config, TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue),
 		Drain: o.Drain, DeploymentVersion: o.DeploymentVersion,
 		Logger: o.logger(), Models: o.models(),
-		Embedding: &app.Embedding{Tools: tools, Hooks: o.hooks(), Mocks: o.mocks(), Entries: o.entries()},
+		Embedding: &app.Embedding{Tools: tools, Hooks: o.hooks(), Mocks: o.mocks(), Prompts: o.prompts(), Listener: o.listener(), Entries: o.entries()},
 	}
 	if err := place(&out, o.Store); err != nil {
 		return out, err

@@ -39,6 +39,7 @@ type Activities struct {
 	Builtins    Builtins
 	Hooks       map[string]hook.Func // of the worker's program
 	Mocks       map[string]hook.Mock
+	Prompts     map[string]hook.Prompt
 	Validator   *tool.Validator
 	Policy      *tool.Policy
 	// Store is the identity of the store behind them.

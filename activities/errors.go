@@ -24,6 +24,7 @@ const (
 	ErrorInvalidPlan       = "InvalidPlan" // of tool calls
 	ErrorHook              = "HookFailed"
 	ErrorMock              = "MockFailed"
+	ErrorPrompt            = "PromptFailed"
 	ErrorMasking           = "MaskingFailed"
 	ErrorTimeout           = "Timeout"
 	ErrorStaleRun          = "StaleRun"

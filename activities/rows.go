@@ -2,12 +2,14 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/prompt"
@@ -69,6 +71,9 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	if data.Request, err = g.request(ctx); err != nil {
 		return data, err
 	}
+	if data.Written, err = g.written(ctx); err != nil {
+		return data, err
+	}
 	if g.agent.Attached {
 		data.RequestSize = len(data.Request)
 		data.Request = beginning(data.Request, shownOfAttachment)
@@ -106,6 +111,34 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 		data.Peers = append(data.Peers, prompt.Peer{Agent: peer.Agent, Status: string(peer.Status), Error: peer.Error, Entries: entries})
 	}
 	return data, nil
+}
+
+// written is the system prompt that a function of the worker's program writes; "" = none does.
+func (g *generation) written(ctx context.Context) (string, error) {
+	c := code{g.job, g.agent.PromptFunc, ErrorPrompt}
+	if c.name == "" {
+		return "", nil
+	}
+	run, ok := g.Prompts[c.name]
+	if !ok {
+		return "", c.missing(ctx, "prompt")
+	}
+	told, err := g.mockInput(ctx, RunMockIn{Ref: g.ref, Prior: g.in.Prior, Notes: g.in.Notes})
+	if err != nil {
+		return "", err
+	}
+	in := hook.PromptInput{Iteration: g.in.Iteration, MockInput: told}
+	text, err := called(ctx, c, func(ctx context.Context) (string, error) {
+		text, err := run.Call(ctx, in, g.Logger)
+		if err == nil && strings.TrimSpace(text) == "" {
+			err = errors.New("a prompt must not be empty")
+		}
+		return text, err
+	})
+	if err != nil {
+		return "", err
+	}
+	return c.shown(ctx, text)
 }
 
 // shownOfAttachment is how much agents are shown of data that is attached, in bytes.

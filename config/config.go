@@ -34,6 +34,7 @@ type Config struct {
 	taskQueue       string   // of the worker that it is for; "" = it is for nobody in particular
 	tools           []string // registered in Go, and so are
 	hooks, mocks    []string
+	promptFuncs     []string
 	models          []string
 	report          *strict.Report
 	chainOf         map[string]string // by alert type
@@ -49,6 +50,8 @@ type Source struct {
 	Tools []string
 	// Hooks and Mocks are the names of those that a program has registered.
 	Hooks, Mocks []string
+	// PromptFuncs are the names of the functions that write prompts, beside Prompts.
+	PromptFuncs []string
 	// Models are the providers that a program reaches by clients of its own; "*" = all.
 	Models []string
 	// Env is the environment. A .env file in Dir adds to it and never overrides it.
@@ -85,7 +88,7 @@ func check(src Source, files []strict.File, r *strict.Report) (*Config, Findings
 	c.define(src.Entries)
 	c.adopt(read(builtInFiles(), env, strict.NewReport()))
 	c.taskQueue, c.tools, c.hooks, c.mocks = src.TaskQueue, src.Tools, src.Hooks, src.Mocks
-	c.models = src.Models
+	c.models, c.promptFuncs = src.Models, src.PromptFuncs
 	c.skipCredentials = src.SkipCredentials || c.ToolsAlone(src.TaskQueue)
 	c.defineModels()
 	c.validate()

@@ -169,6 +169,9 @@ func (r *resolver) agent(w work) plan.Agent {
 		out.LLMBackend, out.Providers, out.SkippedFallbacks = r.providers(w)
 		out.Prompt, out.Temperature, out.MaxTokens = r.Prompts[s.PromptKey], s.Temperature, value(s.MaxTokens)
 	}
+	if slices.Contains(r.promptFuncs, s.PromptKey) && w.kind.Pattern.Model() {
+		out.PromptFunc = s.PromptKey
+	}
 	if r.mocked && slices.Contains(r.mocks, s.Mock) {
 		out.Mock = s.Mock
 	}

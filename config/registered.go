@@ -41,9 +41,10 @@ func (v *validator) mock(p path, name string) {
 
 // prompt checks the name of a prompt; "" is none.
 func (v *validator) prompt(p path, name string) {
-	if _, ok := v.Prompts[name]; name != "" && !ok {
+	known := slices.AppendSeq(slices.Clone(v.promptFuncs), maps.Keys(v.Prompts))
+	if name != "" && !slices.Contains(known, name) {
 		v.Add(v.unknown(), p, "no prompt named %q%s; there are: %s",
-			name, spell.DidYouMean(name, slices.Collect(maps.Keys(v.Prompts))), list(v.Prompts))
+			name, spell.DidYouMean(name, known), registered(known))
 	}
 }
 

@@ -29,7 +29,7 @@ func Example() {
 			{Agent: "Clerk", Seen: "ada-1001", Say: "Order 1001 is late."},
 		},
 	}
-	result, err := world.Run(context.Background(), "orders", "Where is my order?")
+	result, err := world.Run(context.Background(), inquest.Request{Chain: "orders", Data: "Where is my order?"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,10 +17,12 @@ import (
 	"time"
 
 	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/inquest-dev/inquest"
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/workflows"
@@ -74,22 +76,29 @@ type Result struct {
 	Asked []inquest.ModelRequest
 }
 
-// Run investigates data, a text or any JSON, with a chain. The error is for options that
-// are wrong, and for a request that is refused; how the investigation ended is in the result.
-func (w World) Run(ctx context.Context, chain string, data any) (Result, error) {
-	request := map[string]any{"chain": chain, "data": data, "by": "test"}
+// Run investigates. The error is for options that are wrong, and for a request that is
+// refused; how the investigation ended is in the result. The request's WorkflowID does not count.
+func (w World) Run(ctx context.Context, req inquest.Request) (Result, error) {
+	data, err := json.Marshal(req.Data)
+	if err != nil {
+		return Result{}, err
+	}
+	request := agent.Request{
+		Chain: req.Chain, AlertType: req.AlertType, Data: data, AllowEmpty: req.AllowEmpty, Attach: req.Attach,
+		Provider: req.Provider, Runbook: req.Runbook, UseMock: req.UseMock, By: "test",
+	}
 	input, err := json.Marshal(request)
 	if err != nil {
 		return Result{}, err
 	}
-	temporal, err := serve(input)
+	server, err := serve(input)
 	if err != nil {
 		return Result{}, err
 	}
-	defer temporal.Stop()
+	defer server.Stop()
 	script := &script{rules: w.Script}
 	opts := w.Options
-	opts.Temporal, opts.Store, opts.Models = temporal.client(), inquest.MemoryStore, map[string]inquest.Model{"*": script.answer}
+	opts.Temporal, opts.Store, opts.Models = server.client(), inquest.MemoryStore, map[string]inquest.Model{"*": script.answer}
 	maps.Copy(opts.Models, w.Options.Models)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -117,7 +126,15 @@ func (w World) investigate(ctx context.Context, host *inquest.Worker, logger *sl
 	}
 	env.ExecuteWorkflow(workflows.TypeInvestigation, request)
 	var out workflows.InvestigationResult
-	if err := env.GetWorkflowResult(&out); err != nil {
+	err := env.GetWorkflowResult(&out)
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	switch {
+	case err == nil:
+	case ok && agent.EndReason(failed.Type()).Failure():
+		return Result{Status: string(agent.StatusFailed), EndReason: failed.Type(), Error: failed.Message()}, nil
+	case temporal.IsCanceledError(err):
+		return Result{Status: string(agent.StatusCancelled), EndReason: string(agent.EndCancelled)}, nil
+	default:
 		return Result{}, err
 	}
 	return Result{Status: string(out.Status), EndReason: string(out.EndReason), Report: out.Report, Error: out.Error}, nil
@@ -135,9 +152,9 @@ func (s *script) answer(_ context.Context, req inquest.ModelRequest, tell func(i
 	s.mu.Lock()
 	s.asked = append(s.asked, req)
 	s.mu.Unlock()
-	agent, last, made := situation(req)
+	who, last, made := situation(req)
 	for _, rule := range s.rules {
-		if rule.Agent != "" && rule.Agent != agent || !strings.Contains(last, rule.Seen) {
+		if rule.Agent != "" && rule.Agent != who || !strings.Contains(last, rule.Seen) {
 			continue
 		}
 		calls, err := rule.calls()
@@ -150,7 +167,9 @@ func (s *script) answer(_ context.Context, req inquest.ModelRequest, tell func(i
 		tell(inquest.ModelDelta{Content: rule.Say})
 		return inquest.ModelReply{Content: rule.Say, ToolCalls: calls}, nil
 	}
-	return inquest.ModelReply{}, fmt.Errorf("%w: no rule of the script answers agent %q, whose last message is: %s", inquest.ErrInvalidRequest, agent, last)
+	return inquest.ModelReply{}, &inquest.ModelError{
+		Kind: inquest.ErrInvalidRequest, Message: fmt.Sprintf("no rule of the script answers agent %q, whose last message is: %s", who, last),
+	}
 }
 
 func (r Rule) calls() (calls []inquest.ModelToolCall, err error) {
@@ -167,10 +186,10 @@ func (r Rule) calls() (calls []inquest.ModelToolCall, err error) {
 }
 
 // situation is who asks, what was said last, and which calls were made.
-func situation(req inquest.ModelRequest) (agent, last string, made []inquest.ModelToolCall) {
+func situation(req inquest.ModelRequest) (who, last string, made []inquest.ModelToolCall) {
 	for _, m := range req.Messages {
 		if m.Role == "system" {
-			agent = prompt.AgentOf(m.Content)
+			who = prompt.AgentOf(m.Content)
 			continue
 		}
 		last = m.Content
@@ -179,5 +198,5 @@ func situation(req inquest.ModelRequest) (agent, last string, made []inquest.Mod
 			made = append(made, call)
 		}
 	}
-	return agent, last, made
+	return who, last, made
 }

@@ -19,6 +19,10 @@ type Embedding struct {
 	// Hooks and Mocks are functions that stages and their agents name.
 	Hooks map[string]hook.Func
 	Mocks map[string]hook.Mock
+	// Prompts write system prompts.
+	Prompts map[string]hook.Prompt
+	// Listener: see WorkerOptions.
+	Listener func(Event)
 	// Entries are agents, chains and what they need, beside those of the files.
 	Entries config.Entries
 }
@@ -29,6 +33,7 @@ func (o HostOptions) source() config.Source {
 	if e := o.Embedding; e != nil {
 		src.Entries, src.Env = e.Entries, withoutExecutable(src.Env)
 		src.Hooks, src.Mocks = slices.Sorted(maps.Keys(e.Hooks)), slices.Sorted(maps.Keys(e.Mocks))
+		src.PromptFuncs = slices.Sorted(maps.Keys(e.Prompts))
 		src.Models = slices.Sorted(maps.Keys(o.Models))
 		for _, t := range e.Tools {
 			src.Tools = append(src.Tools, t.Spec.Name)

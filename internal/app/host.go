@@ -150,7 +150,7 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 		Client: h.Client, Namespace: h.opts.Temporal.Namespace,
 		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0, Registry: registry,
 		Config: h.Config, Store: h.Store, Keys: h.keys, Tools: code.Tools, Keeper: h.opts.Keeper,
-		Hooks: code.Hooks, Mocks: code.Mocks, Models: h.opts.Models,
+		Hooks: code.Hooks, Mocks: code.Mocks, Prompts: code.Prompts, Listener: code.Listener, Models: h.opts.Models,
 		MaxCalls: cmp.Or(h.opts.MaxCalls, h.Config.Current().Queue.Calls()), Drain: h.Drain(),
 		DeploymentVersion: h.opts.DeploymentVersion, Reconcile: h.opts.Reconcile, Logger: h.opts.Logger,
 	})

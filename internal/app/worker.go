@@ -48,9 +48,13 @@ type WorkerOptions struct {
 	// Hooks and Mocks are written in Go, too, and named by stages and their agents.
 	Hooks map[string]hook.Func
 	Mocks map[string]hook.Mock
+	// Prompts write system prompts.
+	Prompts map[string]hook.Prompt
 	// Models are clients of the program's own, by the names of providers, by type:model, or
 	// by "*", which is all.
 	Models map[string]llm.Client
+	// Listener is told what activities have committed; nil = nobody is.
+	Listener func(Event)
 	// MaxCalls is how many model and tool calls run at once; 0 = 1000.
 	MaxCalls int
 	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
@@ -87,6 +91,7 @@ const setupTimeout = 15 * time.Second
 type Worker struct {
 	worker worker.Worker // nil = another program's
 	pool   *mcp.Pool
+	ears   *ears // nil = nobody listens
 	fatal  chan error
 }
 
@@ -126,6 +131,10 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	}
 	act := newActivities(setup, opts, w.pool)
 	act.Belongs = func(ctx context.Context) error { return opts.Store.Belongs(ctx, namespace, opts.Namespace) }
+	if opts.Listener != nil {
+		w.ears = newEars(ctx, opts.Store, opts.Listener, opts.Logger)
+		act.Transcripts, act.Records, act.Memories = w.ears, w.ears, w.ears
+	}
 	register(opts.Registry, act, opts.ToolsOnly)
 	if w.worker != nil {
 		if err := w.worker.Start(); err != nil {
@@ -159,7 +168,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Models: newModels(opts), Servers: opts.Servers,
 		Builtins: builtins{results: opts.Store, code: opts.Tools, keeper: opts.Keeper},
-		Hooks:    opts.Hooks, Mocks: opts.Mocks,
+		Hooks:    opts.Hooks, Mocks: opts.Mocks, Prompts: opts.Prompts,
 		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),
 		SearchAttributes: !opts.ToolsOnly && registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,
@@ -217,6 +226,9 @@ func (w *Worker) Wait(ctx context.Context) error {
 func (w *Worker) Stop() {
 	if w.worker != nil {
 		w.worker.Stop()
+	}
+	if w.ears != nil {
+		w.ears.close()
 	}
 	w.pool.Close()
 }

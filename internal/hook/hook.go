@@ -47,6 +47,20 @@ type MockInput struct {
 	Answers                                   []Answer
 }
 
+// Prompt writes an agent's system prompt: see inquest.Prompt.
+type Prompt func(ctx context.Context, in PromptInput) (string, error)
+
+// PromptInput is what it is told.
+type PromptInput struct {
+	MockInput
+	Iteration int
+}
+
+// Call runs the function as a Func is run.
+func (p Prompt) Call(ctx context.Context, in PromptInput, log *slog.Logger) (string, error) {
+	return guarded(ctx, log, func() (string, error) { return p(ctx, in) })
+}
+
 // Call runs a hook until it returns or ctx ends; what it returns later is dropped.
 func (f Func) Call(ctx context.Context, in Input, log *slog.Logger) (map[string]any, error) {
 	out, err := guarded(ctx, log, func() (Output, error) { return f(ctx, in) })
@@ -72,6 +86,6 @@ func (m Mock) Call(ctx context.Context, in MockInput, log *slog.Logger) (string,
 // guarded runs a function of somebody else's.
 func guarded[T any](ctx context.Context, log *slog.Logger, run func() (T, error)) (T, error) {
 	return safely.Run(ctx, run, func(kind, stack string) {
-		log.Error("a hook or mock has panicked", "type", kind, "stack", stack)
+		log.Error("a hook, mock or prompt has panicked", "type", kind, "stack", stack)
 	})
 }

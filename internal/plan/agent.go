@@ -17,6 +17,8 @@ type Agent struct {
 	Instructions string `json:"instructions,omitempty"`
 	// Prompt is a template that stands in place of the type's own; "" = the type's.
 	Prompt string `json:"prompt,omitempty"`
+	// PromptFunc names the function of the workers' program that writes it; "" = none does.
+	PromptFunc string `json:"prompt_func,omitempty"`
 	// Mock names the function of the workers' program that works in the agent's
 	// place; "" = the agent works itself.
 	Mock string `json:"mock,omitempty"`

@@ -23,7 +23,9 @@ type Data struct {
 	RequestSize int
 	Pages       bool
 	// Custom is a template that stands in place of the system prompt's own part.
-	Custom  string
+	Custom string
+	// Written is a text that does, as it is.
+	Written string
 	Servers []Server
 	// Prior are the results of earlier stages, in order.
 	Prior []Result
@@ -68,6 +70,10 @@ func Names() []string { return slices.Clone(names[:]) }
 // System renders the system prompt of an agent. Its first line begins with
 // "You are <Agent>,", unless d has a Custom one.
 func System(name string, d Data) (string, error) {
+	if d.Written != "" {
+		d.Custom = d.Written
+		return render("system", "custom", d)
+	}
 	if d.Custom == "" {
 		return render("system", name, d)
 	}

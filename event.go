@@ -1,0 +1,42 @@
+package inquest
+
+import (
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/app"
+)
+
+// WorkerEvent is what an investigation, or a conversation, has come to: it is in the store. The
+// fields that its kind has no use for are empty.
+type WorkerEvent struct {
+	Kind string // EventStarted …
+	// Stage is the run of a stage; the first agent of it that starts is its start.
+	Investigation, Stage, Agent string
+	Iteration                   int
+	// Seq numbers model and tool calls within an investigation, with gaps: told twice, it is the same.
+	Seq         int64
+	Tool, Model string
+	// Status is a word of starter status, of a model call why the model stopped; Text is the
+	// reply, the tool's result, the report, or what went wrong, masked as it is stored.
+	Status, Text              string
+	InputTokens, OutputTokens int
+	At                        time.Time
+}
+
+// The kinds of a WorkerEvent.
+const (
+	EventStarted      = app.EventStarted
+	EventStageStarted = app.EventStageStarted
+	EventModelCall    = app.EventModelCall
+	EventToolCall     = app.EventToolCall
+	EventStageEnded   = app.EventStageEnded
+	EventWaiting      = app.EventWaiting // or at work again, as Status says
+	EventEnded        = app.EventEnded
+)
+
+func (o Options) listener() func(app.Event) {
+	if o.Listener == nil {
+		return nil
+	}
+	return func(e app.Event) { o.Listener(WorkerEvent(e)) }
+}

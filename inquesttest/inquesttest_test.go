@@ -1,0 +1,104 @@
+package inquesttest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest"
+	"github.com/inquest-dev/inquest/inquesttest"
+)
+
+func office() inquesttest.World {
+	return inquesttest.World{
+		Options: inquest.Options{
+			Tools:  []inquest.Tool{inquest.NewTool("search_orders", "Finds orders", search)},
+			Agents: map[string]*inquest.Agent{"Clerk": {ToolIDs: []string{"search_orders"}, DefaultModel: "openai:gpt-4o"}},
+			Chains: map[string]*inquest.Chain{"orders": {Stages: []*inquest.Stage{{Name: "look", Agents: []*inquest.StageAgent{{Name: "Clerk"}}}}}},
+		},
+		Script: []inquesttest.Rule{
+			{Calls: []inquesttest.Call{{Tool: "search_orders", Arguments: query{Customer: "ada"}}}},
+			{Seen: "ada-1001", Say: "Order 1001 is late."},
+		},
+	}
+}
+
+// A listener is told what was committed, in order, and neither a panic nor its absence changes anything.
+func TestListener(t *testing.T) {
+	t.Parallel()
+	w := office()
+	var told []string
+	w.Options.Listener = func(e inquest.WorkerEvent) {
+		told = append(told, strings.Join(strings.Fields(e.Kind+" "+e.Stage+" "+e.Agent+" "+e.Tool+" "+e.Status), " "))
+		panic("never mind")
+	}
+	result, err := w.Run(t.Context(), inquest.Request{Chain: "orders", Data: "Where is my order?"})
+	if err != nil || result.Status != "completed" {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	want := []string{
+		"investigation_started running", "stage_started look Clerk running", "model_call look Clerk tool_calls",
+		"tool_call look Clerk search_orders success", "model_call look Clerk stop", "stage_ended look completed", "investigation_ended completed",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A call that no rule fits ends the investigation with words, and a request that is refused is an error.
+func TestNoRule(t *testing.T) {
+	t.Parallel()
+	w := office()
+	w.Script = w.Script[:1]
+	result, err := w.Run(t.Context(), inquest.Request{Chain: "orders", Data: "Where is my order?"})
+	if err != nil || result.Status != "failed" || !strings.Contains(result.Error, "no rule of the script answers agent") {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if _, err := w.Run(t.Context(), inquest.Request{Chain: "ordrs", Data: "x"}); err == nil || !strings.Contains(err.Error(), `"ordrs"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A function writes the prompt, once, and is told what the agent begins with.
+func TestPromptFunc(t *testing.T) {
+	t.Parallel()
+	w := office()
+	w.Options.Chains["orders"].Stages[0].PromptKey = "brief"
+	w.Options.PromptFuncs = map[string]inquest.Prompt{"brief": func(_ context.Context, in inquest.PromptInput) (string, error) {
+		return in.Agent + " {{.looks}} at: " + in.Request, nil
+	}}
+	result, err := w.Run(t.Context(), inquest.Request{Chain: "orders", Data: "Where is my order?"})
+	if err != nil || result.Status != "completed" || len(result.Asked) != 2 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	for _, req := range result.Asked {
+		if !strings.HasPrefix(req.Messages[0].Content, "Clerk {{.looks}} at: Where is my order?\n") {
+			t.Errorf("the prompt begins with %.80q", req.Messages[0].Content)
+		}
+	}
+	w.Options.PromptFuncs["brief"] = func(context.Context, inquest.PromptInput) (string, error) { return "", nil }
+	if result, err := w.Run(t.Context(), inquest.Request{Chain: "orders", Data: "x"}); err != nil || !strings.Contains(result.Error, "a prompt must not be empty") {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// A program's own client is asked, by the name of a provider, and its errors have kinds.
+func TestOwnModel(t *testing.T) {
+	t.Parallel()
+	w := office()
+	w.Options.Providers = map[string]*inquest.Provider{"bedrock": {Type: "program", Model: "claude"}}
+	w.Options.Agents["Clerk"].DefaultModel = "bedrock:opus"
+	w.Options.Models = map[string]inquest.Model{"bedrock": func(_ context.Context, req inquest.ModelRequest, _ func(inquest.ModelDelta)) (inquest.ModelReply, error) {
+		if req.Model != "opus" || len(req.Tools) == 0 {
+			return inquest.ModelReply{}, errors.Join(inquest.ErrInvalidRequest, errors.New(req.Model))
+		}
+		return inquest.ModelReply{Content: "As " + req.Model}, nil
+	}}
+	result, err := w.Run(t.Context(), inquest.Request{Chain: "orders", Data: "Where is my order?"})
+	if err != nil || result.Report != "As opus" || len(result.Asked) > 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+}

@@ -1,0 +1,212 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/safely"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Event is what the store has committed: inquest.WorkerEvent is the public type, and says what
+// the fields mean. The compiler refuses a field that only one of them has.
+type Event struct {
+	Kind, Investigation, Stage, Agent string
+	Iteration                         int
+	Seq                               int64
+	Tool, Model                       string
+	Status, Text                      string
+	InputTokens, OutputTokens         int
+	At                                time.Time
+}
+
+// The kinds of events.
+const (
+	EventStarted      = "investigation_started"
+	EventStageStarted = "stage_started"
+	EventModelCall    = "model_call"
+	EventToolCall     = "tool_call"
+	EventStageEnded   = "stage_ended"
+	EventWaiting      = "waiting"
+	EventEnded        = "investigation_ended"
+)
+
+// eventsQueued is how many events a listener may be behind; more are dropped.
+const eventsQueued = 1000
+
+// lastEvents is how long a worker that stops waits for its listener.
+const lastEvents = 2 * time.Second
+
+// ears is the store for activities, which tells a listener what they have committed. An
+// activity that is tried again finds its step in the store, and the step is told again.
+type ears struct {
+	*store.Store
+	queue   chan Event // never closed: an activity may outlive the worker
+	stop    chan struct{}
+	done    chan struct{}
+	dropped atomic.Int64
+	log     *slog.Logger
+}
+
+func newEars(ctx context.Context, s *store.Store, listen func(Event), log *slog.Logger) *ears {
+	e := &ears{Store: s, queue: make(chan Event, eventsQueued), stop: make(chan struct{}), done: make(chan struct{}), log: log}
+	hear := func(event Event) {
+		_, _ = safely.Run(context.WithoutCancel(ctx), func() (any, error) { listen(event); return nil, nil }, func(kind, stack string) {
+			log.Error("a listener has panicked", "type", kind, "stack", stack)
+		})
+	}
+	go func() {
+		defer close(e.done)
+		for {
+			select {
+			case event := <-e.queue:
+				hear(event)
+			case <-e.stop:
+				for len(e.queue) > 0 {
+					hear(<-e.queue)
+				}
+				return
+			}
+		}
+	}()
+	return e
+}
+
+// close has the listener hear what is queued, and no more.
+func (e *ears) close() {
+	close(e.stop)
+	select {
+	case <-e.done:
+	case <-time.After(lastEvents):
+		e.dropped.Add(int64(len(e.queue)))
+	}
+	if n := e.dropped.Load(); n > 0 {
+		e.log.Warn("events were dropped: the listener was too slow", "events", n)
+	}
+}
+
+// tell never waits.
+func (e *ears) tell(event Event) {
+	if event.At.IsZero() {
+		event.At = time.Now()
+	}
+	select {
+	case e.queue <- event:
+	default:
+		if e.dropped.Add(1) == 1 {
+			e.log.Warn("an event was dropped: the listener is too slow", "queued", eventsQueued)
+		}
+	}
+}
+
+func (e *ears) entries(all []transcript.Entry) {
+	for _, row := range all {
+		stage, name, _ := strings.Cut(row.Execution, "/")
+		event := Event{Investigation: row.Investigation, Stage: stage, Agent: name, Iteration: row.Iteration, Seq: row.Seq, Text: row.Text, At: row.At}
+		switch {
+		case row.Kind == transcript.KindReply && row.Model != "": // and not a function's
+			event.Kind, event.Model, event.Status = EventModelCall, row.Model, row.Finish
+			if row.Usage != nil {
+				event.InputTokens, event.OutputTokens = row.Usage.InputTokens, row.Usage.OutputTokens
+			}
+		case row.Kind == transcript.KindResult && row.Call != nil:
+			event.Kind, event.Tool, event.Status = EventToolCall, row.Call.Name, row.Status
+		default:
+			continue
+		}
+		e.tell(event)
+	}
+}
+
+func (e *ears) LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error) {
+	known, err := e.Store.LookupReply(ctx, scope, iteration, w)
+	e.entries(known.Step)
+	return known, err
+}
+
+func (e *ears) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
+	known, err := e.Store.LookupCall(ctx, scope, iteration, n, w)
+	e.entries(known.Step)
+	return known, err
+}
+
+func (e *ears) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
+	stored, err := e.Store.Append(ctx, step)
+	e.entries(stored)
+	return stored, err
+}
+
+func (e *ears) AppendReply(ctx context.Context, step transcript.Step) ([]transcript.Entry, int, error) {
+	stored, unread, err := e.Store.AppendReply(ctx, step)
+	e.entries(stored)
+	return stored, unread, err
+}
+
+func (e *ears) Journal(
+	ctx context.Context, batch memory.Batch, run func(memory.Tx, int) (transcript.Body, error),
+) ([]transcript.Entry, error) {
+	stored, err := e.Store.Journal(ctx, batch, run)
+	e.entries(stored)
+	return stored, err
+}
+
+func (e *ears) StartInvestigation(ctx context.Context, inv record.Investigation) error {
+	err := e.Store.StartInvestigation(ctx, inv)
+	if err == nil {
+		e.tell(Event{Kind: EventStarted, Investigation: inv.ID, Status: string(inv.Status), At: inv.StartedAt})
+	}
+	return err
+}
+
+func (e *ears) StartExecution(ctx context.Context, exec record.Execution, run string) error {
+	err := e.Store.StartExecution(ctx, exec, run)
+	if err == nil {
+		_, name, _ := strings.Cut(exec.Name, "/")
+		e.tell(Event{Kind: EventStageStarted, Investigation: exec.Investigation, Stage: exec.Stage, Agent: name, Status: string(exec.Status)})
+	}
+	return err
+}
+
+func (e *ears) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error {
+	err := e.Store.SaveStage(ctx, stage, execs)
+	if err == nil {
+		e.tell(Event{Kind: EventStageEnded, Investigation: stage.Investigation, Stage: stage.Name, Status: string(stage.Status), Text: stage.Error})
+	}
+	return err
+}
+
+func (e *ears) SetStatus(ctx context.Context, id, run string, status agent.Status, seq int) error {
+	err := e.Store.SetStatus(ctx, id, run, status, seq)
+	if err == nil {
+		e.tell(Event{Kind: EventWaiting, Investigation: id, Status: string(status)})
+	}
+	return err
+}
+
+func (e *ears) FinishInvestigation(ctx context.Context, inv record.Investigation) error {
+	err := e.Store.FinishInvestigation(ctx, inv)
+	if err == nil {
+		e.ended(inv)
+	}
+	return err
+}
+
+func (e *ears) CloseInvestigation(ctx context.Context, inv record.Investigation) (bool, error) {
+	closed, err := e.Store.CloseInvestigation(ctx, inv)
+	if closed {
+		e.ended(inv)
+	}
+	return closed, err
+}
+
+func (e *ears) ended(inv record.Investigation) {
+	e.tell(Event{Kind: EventEnded, Investigation: inv.ID, Status: string(inv.Status), Text: cmp.Or(inv.Error, inv.Report)})
+}

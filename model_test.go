@@ -17,9 +17,13 @@ import (
 // the suite of clients asks for has to survive the public types.
 func through(client llm.Client) Model {
 	return func(ctx context.Context, req ModelRequest, tell func(ModelDelta)) (ModelReply, error) {
-		asked := llm.Request{Model: req.Model, JSON: req.JSON, Schema: req.Schema, Thinking: req.Thinking, Temperature: req.Temperature, MaxTokens: req.MaxTokens}
+		asked := llm.Request{
+			Model: req.Model, JSON: req.JSON, Schema: req.Schema, Thinking: req.Thinking, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
+		}
 		for _, m := range req.Messages {
-			own := agent.Message{Role: agent.Role(m.Role), Content: m.Content, Thinking: m.Thinking, ToolCallID: m.ToolCallID, Ref: m.Ref, ProviderState: m.ProviderState}
+			own := agent.Message{
+				Role: agent.Role(m.Role), Content: m.Content, Thinking: m.Thinking, ToolCallID: m.ToolCallID, Ref: m.Ref, ProviderState: m.ProviderState,
+			}
 			for _, call := range m.ToolCalls {
 				own.ToolCalls = append(own.ToolCalls, agent.ToolCall(call))
 			}
@@ -74,7 +78,8 @@ func TestModelErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := modelClient{"own", tc.model, slog.New(slog.DiscardHandler)}.Generate(t.Context(), llm.Request{}, nil)
-			if got, ok := errors.AsType[*llm.Error](err); !ok || !errors.Is(err, tc.want) || errors.Is(tc.want, ErrRateLimited) && got.RetryAfter != time.Minute {
+			got, ok := errors.AsType[*llm.Error](err)
+			if !ok || !errors.Is(err, tc.want) || errors.Is(tc.want, ErrRateLimited) && got.RetryAfter != time.Minute {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
 		})

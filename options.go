@@ -81,7 +81,9 @@ func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 		Config: o.Config, TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue),
 		Drain: o.Drain, DeploymentVersion: o.DeploymentVersion,
 		Logger: o.logger(), Models: o.models(),
-		Embedding: &app.Embedding{Tools: tools, Hooks: o.hooks(), Mocks: o.mocks(), Prompts: o.prompts(), Listener: o.listener(), Entries: o.entries()},
+		Embedding: &app.Embedding{
+			Tools: tools, Hooks: o.hooks(), Mocks: o.mocks(), Prompts: o.prompts(), Listener: o.listener(), Entries: o.entries(),
+		},
 	}
 	if err := place(&out, o.Store); err != nil {
 		return out, err

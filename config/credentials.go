@@ -41,7 +41,8 @@ func (c *Config) keyProblem(p plan.Provider) string {
 		return ""
 	}
 	if p.Type == ProviderProgram {
-		return fmt.Sprintf("provider %q needs a model client of the workers' program%s; there are: %s", p.Name, spell.DidYouMean(name, c.models), registered(c.models))
+		return fmt.Sprintf("provider %q needs a model client of the workers' program%s; there are: %s",
+			p.Name, spell.DidYouMean(name, c.models), registered(c.models))
 	}
 	if !variableName.MatchString(p.APIKeyEnv) {
 		return "" // none is needed, or that has been reported

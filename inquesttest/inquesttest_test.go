@@ -80,7 +80,8 @@ func TestPromptFunc(t *testing.T) {
 		}
 	}
 	w.Options.PromptFuncs["brief"] = func(context.Context, inquest.PromptInput) (string, error) { return "", nil }
-	if result, err := w.Run(t.Context(), inquest.Request{Chain: "orders", Data: "x"}); err != nil || !strings.Contains(result.Error, "a prompt must not be empty") {
+	result, err = w.Run(t.Context(), inquest.Request{Chain: "orders", Data: "x"})
+	if err != nil || !strings.Contains(result.Error, "a prompt must not be empty") {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
@@ -91,12 +92,13 @@ func TestOwnModel(t *testing.T) {
 	w := office()
 	w.Options.Providers = map[string]*inquest.Provider{"bedrock": {Type: "program", Model: "claude"}}
 	w.Options.Agents["Clerk"].DefaultModel = "bedrock:opus"
-	w.Options.Models = map[string]inquest.Model{"bedrock": func(_ context.Context, req inquest.ModelRequest, _ func(inquest.ModelDelta)) (inquest.ModelReply, error) {
+	bedrock := func(_ context.Context, req inquest.ModelRequest, _ func(inquest.ModelDelta)) (inquest.ModelReply, error) {
 		if req.Model != "opus" || len(req.Tools) == 0 {
 			return inquest.ModelReply{}, errors.Join(inquest.ErrInvalidRequest, errors.New(req.Model))
 		}
 		return inquest.ModelReply{Content: "As " + req.Model}, nil
-	}}
+	}
+	w.Options.Models = map[string]inquest.Model{"bedrock": bedrock}
 	result, err := w.Run(t.Context(), inquest.Request{Chain: "orders", Data: "Where is my order?"})
 	if err != nil || result.Report != "As opus" || len(result.Asked) > 0 {
 		t.Errorf("%+v, %v", result, err)

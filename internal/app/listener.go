@@ -110,7 +110,9 @@ func (e *ears) tell(event Event) {
 func (e *ears) entries(all []transcript.Entry) {
 	for _, row := range all {
 		stage, name, _ := strings.Cut(row.Execution, "/")
-		event := Event{Investigation: row.Investigation, Stage: stage, Agent: name, Iteration: row.Iteration, Seq: row.Seq, Text: row.Text, At: row.At}
+		event := Event{
+			Investigation: row.Investigation, Stage: stage, Agent: name, Iteration: row.Iteration, Seq: row.Seq, Text: row.Text, At: row.At,
+		}
 		switch {
 		case row.Kind == transcript.KindReply && row.Model != "": // and not a function's
 			event.Kind, event.Model, event.Status = EventModelCall, row.Model, row.Finish
@@ -178,7 +180,9 @@ func (e *ears) StartExecution(ctx context.Context, exec record.Execution, run st
 func (e *ears) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error {
 	err := e.Store.SaveStage(ctx, stage, execs)
 	if err == nil {
-		e.tell(Event{Kind: EventStageEnded, Investigation: stage.Investigation, Stage: stage.Name, Status: string(stage.Status), Text: stage.Error})
+		e.tell(Event{
+			Kind: EventStageEnded, Investigation: stage.Investigation, Stage: stage.Name, Status: string(stage.Status), Text: stage.Error,
+		})
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 	if err != nil {
 		return OpenConversationOut{}, err
 	}
-	return OpenConversationOut{Plan: hash, Agent: p.Skeleton().Stages[0].Agents[0], Waits: true}, nil
+	return OpenConversationOut{Plan: hash, Agent: p.Skeleton().Stages[0].Agents[0]}, nil
 }
 
 // ReadReply returns the text that a turn ended with. It touches only our own

@@ -45,9 +45,6 @@ type ResolveOut struct {
 	Skeleton plan.Skeleton `json:"skeleton"`
 	// SearchAttributes: they are registered, so workflows may upsert them.
 	SearchAttributes bool `json:"search_attributes,omitempty"`
-	// Waits: all that is waited for is recorded. Of what was resolved by an earlier program,
-	// it is whenever the status changes, or its history could not be replayed.
-	Waits bool `json:"waits,omitempty"`
 	// By is who asked for the investigation.
 	By string `json:"by,omitempty"`
 }
@@ -370,7 +367,6 @@ type OpenConversationIn struct {
 type OpenConversationOut struct {
 	Plan  string             `json:"plan"` // hash of the plan in the store
 	Agent plan.AgentSkeleton `json:"agent"`
-	Waits bool               `json:"waits,omitempty"` // see ResolveOut
 }
 
 // NameReadReply is the name of the local activity ReadReply.

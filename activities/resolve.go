@@ -90,7 +90,7 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 func (a *Activities) resolved(ctx context.Context, r record.Investigation) (ResolveOut, error) {
 	p, err := a.plan(ctx, r.PlanHash)
 	return ResolveOut{
-		Plan: r.PlanHash, Data: r.DataHash, Skeleton: p.Skeleton(), SearchAttributes: a.SearchAttributes, Waits: true, By: r.Envelope.By,
+		Plan: r.PlanHash, Data: r.DataHash, Skeleton: p.Skeleton(), SearchAttributes: a.SearchAttributes, By: r.Envelope.By,
 	}, err
 }
 

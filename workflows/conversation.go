@@ -131,7 +131,7 @@ func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) e
 
 // waits are the agent's calls that wait for a person.
 func (r *conversationRun) waits() record.Waits {
-	if r.agent == nil || !r.state.Opened.Waits {
+	if r.agent == nil {
 		return record.Waits{}
 	}
 	return record.Waits{Approvals: r.agent.approvals.open()}

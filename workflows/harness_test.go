@@ -124,7 +124,7 @@ func (f *fake) Resolve(ctx context.Context, _ activities.ResolveIn) (activities.
 	if f.resolve != nil {
 		return activities.ResolveOut{}, f.resolve(ctx)
 	}
-	return activities.ResolveOut{Plan: "plan", Skeleton: f.plan.Skeleton(), SearchAttributes: f.listed, Waits: true}, nil
+	return activities.ResolveOut{Plan: "plan", Skeleton: f.plan.Skeleton(), SearchAttributes: f.listed}, nil
 }
 
 func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) (activities.SaveStageOut, error) {
@@ -164,7 +164,7 @@ func (f *fake) CallOwnTools(ctx context.Context, in activities.CallOwnToolsIn) (
 }
 
 func (f *fake) OpenConversation(context.Context, activities.OpenConversationIn) (activities.OpenConversationOut, error) {
-	return activities.OpenConversationOut{Plan: "plan", Agent: f.speaker, Waits: true}, f.cannotOpen
+	return activities.OpenConversationOut{Plan: "plan", Agent: f.speaker}, f.cannotOpen
 }
 
 func (f *fake) ReadReply(_ context.Context, in activities.ReadReplyIn) (activities.ReadReplyOut, error) {

@@ -75,7 +75,7 @@ func (r *investigationRun) tellStatus(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	untold := func() bool {
 		return r.status() != cmp.Or(r.state.Told, agent.StatusRunning) || // as Resolve has recorded it
-			r.state.Resolved.Waits && r.waits().Key() != r.state.Waits
+			r.waits().Key() != r.state.Waits
 	}
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for workflow.Await(ctx, func() bool { return !r.result.Status.Closed() && untold() }) == nil {

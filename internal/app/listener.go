@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/safely"
@@ -187,10 +186,10 @@ func (e *ears) SaveStage(ctx context.Context, stage record.Stage, execs []record
 	return err
 }
 
-func (e *ears) SetStatus(ctx context.Context, id, run string, status agent.Status, seq int) error {
-	err := e.Store.SetStatus(ctx, id, run, status, seq)
+func (e *ears) SetWaiting(ctx context.Context, w record.Waiting) error {
+	err := e.Store.SetWaiting(ctx, w)
 	if err == nil {
-		e.tell(Event{Kind: EventWaiting, Investigation: id, Status: string(status)})
+		e.tell(Event{Kind: EventWaiting, Investigation: w.Investigation, Status: string(w.Status)})
 	}
 	return err
 }

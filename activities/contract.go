@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/output"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -31,7 +32,7 @@ func (j *job) invalid(text string) string {
 		err = j.violations(c.Schema, object)
 	}
 	if err != nil {
-		return tool.Clip(tool.ValidText(err.Error()), 500)
+		return clip.Bytes(tool.ValidText(err.Error()), 500)
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -279,7 +280,7 @@ func (g *generation) failed(ctx context.Context, began time.Time, err error) err
 }
 
 // clipped is as much of an error as a transcript keeps.
-func clipped(text string) string { return tool.ValidText(tool.Clip(text, maxTryError)) }
+func clipped(text string) string { return tool.ValidText(clip.Bytes(text, maxTryError)) }
 
 const maxTryError = 1000
 
@@ -376,11 +377,7 @@ const previewRunes = 120
 
 // preview is the beginning of a text on one line.
 func preview(text string) string {
-	line := []rune(strings.Join(strings.Fields(text), " "))
-	if len(line) > previewRunes {
-		return string(line[:previewRunes]) + "…"
-	}
-	return string(line)
+	return clip.Line(strings.Join(strings.Fields(text), " "), previewRunes)
 }
 
 func orText(text, otherwise string) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/output"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -157,7 +158,7 @@ func (c code) failed(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	return final(c.errorType, fmt.Errorf("%s: %s", c.name, tool.Clip(text, maxCodeError)))
+	return final(c.errorType, fmt.Errorf("%s: %s", c.name, clip.Bytes(text, maxCodeError)))
 }
 
 // shown is a text that the function made as it may be stored.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -78,7 +79,7 @@ func (j *job) approve(ctx context.Context, call transcript.Call, decision tool.D
 	if len(text) <= limit {
 		return out, nil
 	}
-	out.Arguments, out.Size = tool.Clip(text, limit), len(text)
+	out.Arguments, out.Size = clip.Bytes(text, limit), len(text)
 	if out.Ref, err = j.Blobs.PutBlob(ctx, []byte(text)); err != nil {
 		return nil, fmt.Errorf("keep the arguments of %s: %w", call.Name, err)
 	}

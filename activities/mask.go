@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -88,7 +89,7 @@ func MaskWords(ctx context.Context, masker *mask.Masker, text string) string {
 	if err != nil {
 		return "(its words cannot be masked, and are not shown)"
 	}
-	return tool.Clip(text, maxWords)
+	return clip.Bytes(text, maxWords)
 }
 
 // MaskTools masks what of tools is prose: their descriptions, and those in their schemas.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -90,7 +91,7 @@ func joined(steps []planStep, entries []transcript.Entry) planResult {
 // take takes in a result, of which at most limit bytes are kept.
 func (r *stepResult) take(e transcript.Entry, limit int) {
 	r.Tool, r.Status, r.ErrorType, r.Error = e.Call.Name, e.Status, e.ErrorType, ""
-	text := tool.Clip(e.Text, limit)
+	text := clip.Bytes(e.Text, limit)
 	r.Truncated = len(text) < e.Size
 	if e.ErrorType != "" {
 		r.Error = text

@@ -12,11 +12,11 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/token"
-	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -138,12 +138,12 @@ func (s summary) messages(whole string) ([]agent.Message, error) {
 // excerpt is the beginning and the end of a text, twice as much of the beginning,
 // in at most limit tokens. leftOut is how many bytes are missing between them.
 func excerpt(model, text string, limit int) (shown string, leftOut int) {
-	keep := len(atMost(model, tool.Clip(text, 2*bytesPerToken*limit), limit))
+	keep := len(atMost(model, clip.Bytes(text, 2*bytesPerToken*limit), limit))
 	if keep == len(text) {
 		return text, 0
 	}
 	for {
-		head, from := tool.Clip(text, keep*2/3), len(text)-keep/3
+		head, from := clip.Bytes(text, keep*2/3), len(text)-keep/3
 		for from < len(text) && !utf8.RuneStart(text[from]) {
 			from++
 		}
@@ -158,14 +158,14 @@ func excerpt(model, text string, limit int) (shown string, leftOut int) {
 // atMost cuts a text to a number of tokens.
 func atMost(model, text string, limit int) string {
 	for n := token.Count(model, text); n > limit; n = token.Count(model, text) {
-		text = tool.Clip(text, len(text)*limit/n)
+		text = clip.Bytes(text, len(text)*limit/n)
 	}
 	return text
 }
 
 // beginning is the first n bytes of a text, marked as cut if there are more.
 func beginning(text string, n int) string {
-	start := tool.Clip(text, n)
+	start := clip.Bytes(text, n)
 	if len(start) == len(text) {
 		return text
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -143,11 +144,7 @@ const maxShown = 60
 
 // shorten makes a text fit into a table.
 func shorten(text string) string {
-	line := []rune(terminal.CleanLine(text))
-	if len(line) > maxShown {
-		return string(line[:maxShown-1]) + "…"
-	}
-	return string(line)
+	return clip.Fit(terminal.CleanLine(text), maxShown)
 }
 
 func expiresIn(at time.Time) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // act is nil: it only names activities.
@@ -337,7 +338,7 @@ func (r *agentRun) fallBack(in *activities.GenerateIn, err error) bool {
 		return false
 	}
 	errorType, message := failure(err)
-	in.Fallback = &activities.Failure{ErrorType: errorType, Error: clip(message, 500), Try: in.Try}
+	in.Fallback = &activities.Failure{ErrorType: errorType, Error: clip.Text(message, 500), Try: in.Try}
 	r.state.Provider++
 	r.recovered()
 	return true
@@ -387,7 +388,7 @@ func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason
 func (r *agentRun) failed(errorType, message string) AgentResult {
 	return AgentResult{
 		Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError,
-		ErrorType: errorType, Error: clip(message, 1000),
+		ErrorType: errorType, Error: clip.Text(message, 1000),
 	}
 }
 
@@ -429,16 +430,4 @@ func (r *agentRun) status() (AgentStatus, error) {
 		Model: r.in.Agent.Model(r.state.Provider), Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
 		Outage: r.outage(), PausedUntil: r.state.PausedUntil, Undelivered: r.refused,
 	}, nil
-}
-
-// clip cuts a text for people to at most n bytes, at a character's boundary.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	cut := n
-	for cut > 0 && text[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return text[:cut] + "…"
 }

@@ -5,6 +5,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // maxParallelCalls bounds the calls of one reply that run at the same time.
@@ -131,7 +132,7 @@ func (b *batch) lost(n int, err error) *activities.Input {
 		errorType, message = activities.ErrorCancelled, "The call was cancelled before it had ended."
 	}
 	return &activities.Input{
-		Kind: activities.InputResult, Iteration: b.state.Iteration, Call: n, ErrorType: errorType, Text: clip(message, 500),
+		Kind: activities.InputResult, Iteration: b.state.Iteration, Call: n, ErrorType: errorType, Text: clip.Text(message, 500),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -87,7 +88,7 @@ func StatusOf(r record.Investigation, runs []record.Stage) Status {
 	for _, s := range newest(ended, maxHistory) {
 		out.History = append(out.History, runOf(s))
 		if s.Status != agent.StatusCompleted || s.Outcome == agent.OutcomeError {
-			failed := StageError{Stage: s.Name, Error: clip(s.Why(), 500), ErrorType: s.Envelope.ErrorType, Timestamp: *s.EndedAt}
+			failed := StageError{Stage: s.Name, Error: clip.Text(s.Why(), 500), ErrorType: s.Envelope.ErrorType, Timestamp: *s.EndedAt}
 			out.Errors = newest(append(out.Errors, failed), maxErrors)
 		}
 	}
@@ -115,7 +116,7 @@ func standing(e record.Envelope, runs []record.Stage) (out []record.Stage) {
 func runOf(s record.Stage) StageRun {
 	run := StageRun{
 		Stage: s.Name, Pass: s.Envelope.Pass, Started: s.StartedAt, Completed: *s.EndedAt, DurationMS: s.EndedAt.Sub(s.StartedAt).Milliseconds(),
-		Status: s.Status, Outcome: s.Outcome, Error: clip(s.Error, 300),
+		Status: s.Status, Outcome: s.Outcome, Error: clip.Text(s.Error, 300),
 	}
 	for _, a := range s.Envelope.Agents {
 		run.Agents = append(run.Agents, a.Name)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -84,6 +85,6 @@ func (r *stageRun) hookFailed(ctx workflow.Context, point, name string, err erro
 	default:
 		errorType, message := failure(err)
 		r.result.Status, r.result.ErrorType = agent.StatusFailed, errorType
-		r.result.Error = clip(fmt.Sprintf("%s %s: %s", point, name, message), 2000)
+		r.result.Error = clip.Text(fmt.Sprintf("%s %s: %s", point, name, message), 2000)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // update is a request that a workflow refuses or answers.
@@ -78,13 +80,13 @@ func readInput(value converter.RawValue, into any) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		what := "it"
 		if wrong.Field != "" {
-			what = fmt.Sprintf("%q", clip(wrong.Field, 40))
+			what = fmt.Sprintf("%q", clip.Text(wrong.Field, 40))
 		}
 		kind, _, _ := strings.Cut(wrong.Value, " ") // of a number, its digits come after it
 		return fmt.Errorf("%s cannot be of type %s", what, kind)
 	}
 	if err != nil {
-		return errors.New(clip(strings.TrimPrefix(err.Error(), "json: "), 100)) // unknown field "…"
+		return errors.New(clip.Text(strings.TrimPrefix(err.Error(), "json: "), 100)) // unknown field "…"
 	}
 	return nil
 }

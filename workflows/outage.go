@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // streak is the tries of one provider that have failed one after the other.
@@ -62,7 +63,7 @@ func (r *agentRun) failedTry(ctx workflow.Context, err error, provider string) *
 	s := r.streak
 	s.Tries++
 	s.tries[errorType]++
-	s.ErrorType, s.Error = errorType, clip(message, 200)
+	s.ErrorType, s.Error = errorType, clip.Text(message, 200)
 	s.Provider, s.Model = provider, r.in.Agent.Model(r.state.Provider)
 	s.Fallback = r.in.Agent.Model(r.state.Provider + 1)
 	s.Until = s.Since.Add(r.outageLimit(errorType))

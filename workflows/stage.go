@@ -12,6 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
@@ -140,7 +141,7 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 	result, ok, err := outcomeOf[AgentResult](ctx, m.child)
 	if !ok {
 		errorType, message := failure(err)
-		result = AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, ErrorType: errorType, Error: clip(message, 500)}
+		result = AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, ErrorType: errorType, Error: clip.Text(message, 500)}
 	}
 	if !ok && temporal.IsCanceledError(err) { // before it started
 		result = AgentResult{Status: agent.StatusCancelled, StopReason: agent.StopCancelled}
@@ -243,7 +244,7 @@ func (r *stageRun) fail() {
 		}
 		messages = append(messages, fmt.Sprintf("%s %s: %s", m.plan.Name, status, orText(m.result.Error, string(m.result.StopReason))))
 	}
-	r.result.Error = clip(strings.Join(messages, "; "), 2000)
+	r.result.Error = clip.Text(strings.Join(messages, "; "), 2000)
 }
 
 // synthesise has the agents' work joined; the joined result stands for the stage.
@@ -251,7 +252,7 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 	var peers []activities.Peer
 	for _, m := range r.agents {
 		peers = append(peers, activities.Peer{
-			Execution: m.ref.Execution, Agent: m.plan.Name, Status: m.result.Status, Error: clip(m.result.Error, 500),
+			Execution: m.ref.Execution, Agent: m.plan.Name, Status: m.result.Status, Error: clip.Text(m.result.Error, 500),
 		})
 	}
 	joined := r.launch(ctx, plan.SynthesisIndex, *r.in.Stage.Synthesis, peers)
@@ -367,7 +368,7 @@ func (r *stageRun) save(ctx workflow.Context) error {
 	for _, m := range r.agents {
 		in.Executions = append(in.Executions, activities.ExecutionSummary{
 			Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
-			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip(orText(m.result.Error, m.result.Partial), 500),
+			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(orText(m.result.Error, m.result.Partial), 500),
 		})
 	}
 	var out activities.SaveStageOut
@@ -404,7 +405,7 @@ func (r *stageRun) summaries() []AgentSummary {
 	for _, m := range r.agents {
 		s := AgentSummary{
 			Name: m.plan.Name, Status: agent.StatusRunning, StopReason: m.result.StopReason, Model: m.result.Model,
-			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip(m.result.Error, 300),
+			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(m.result.Error, 300),
 			WorkflowID: childID(r.in.Investigation, m.ref.Execution),
 		}
 		if m.closed {

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -131,7 +132,7 @@ func statusTable(s Status) string {
 		b.WriteString(fmt.Sprintf("| %s | %s | %s | %s |\n", stage.Name, status, strings.Join(names, ", "), tokens(used)))
 	}
 	b.WriteString(notDelivered(s.Undelivered))
-	return clip(b.String(), 16<<10)
+	return clip.Text(b.String(), 16<<10)
 }
 
 // notDelivered says in Markdown which signals found nobody.
@@ -145,7 +146,7 @@ func notDelivered(lines []string) string {
 
 // verbatim is at most n bytes of a text, which Markdown leaves as they are.
 func verbatim(text string, n int) string {
-	return "`" + clip(strings.NewReplacer("`", "'", "\n", " ").Replace(text), n) + "`"
+	return "`" + clip.Text(strings.NewReplacer("`", "'", "\n", " ").Replace(text), n) + "`"
 }
 
 // agentTable lists a stage's agents as Markdown, for the Temporal UI.
@@ -159,7 +160,7 @@ func agentTable(agents []AgentSummary) string {
 		}
 		b.WriteString(fmt.Sprintf("| %s | %s | %s | %s | %s |\n", a.Name, a.Status, a.Model, iterations, tokens(a.Usage)))
 	}
-	return clip(b.String(), 16<<10)
+	return clip.Text(b.String(), 16<<10)
 }
 
 // tokens are those of a usage; of what runs, only the agents themselves know them.

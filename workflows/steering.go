@@ -13,6 +13,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // Steering is what people have asked for and what children that start later
@@ -229,7 +230,7 @@ func (s *signals) receive(ctx workflow.Context) {
 	}
 	for _, name := range s.unknown(ctx) {
 		for channel := workflow.GetSignalChannel(ctx, name); channel.ReceiveAsync(new(converter.RawValue)); {
-			why := fmt.Sprintf("%s: there is no such signal; there are %s", clip(name, 40), strings.Join(steerNames, ", "))
+			why := fmt.Sprintf("%s: there is no such signal; there are %s", clip.Text(name, 40), strings.Join(steerNames, ", "))
 			s.queue = append(s.queue, &arrival{why: why})
 		}
 	}

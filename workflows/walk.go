@@ -10,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/route"
 )
@@ -123,7 +124,7 @@ func outcomeOfStage(ctx workflow.Context, child workflow.Future) StageResult {
 	result, ok, err := outcomeOf[StageResult](ctx, child)
 	if !ok {
 		errorType, message := failure(err)
-		result = StageResult{Status: agent.StatusFailed, Outcome: agent.OutcomeError, ErrorType: errorType, Error: clip(message, 500)}
+		result = StageResult{Status: agent.StatusFailed, Outcome: agent.OutcomeError, ErrorType: errorType, Error: clip.Text(message, 500)}
 	}
 	if !ok && temporal.IsCanceledError(err) { // before it started
 		result = StageResult{Status: agent.StatusCancelled, Outcome: agent.OutcomeError}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // layout puts a view together that leaves out what comes before cut: system
@@ -72,7 +73,7 @@ func summary(left []part) string {
 	}
 	questions = questions[max(0, len(questions)-summaryQuestions):]
 	for i, q := range questions {
-		questions[i] = fmt.Sprintf("Q%d: %s...", i+1, first(q, questionLength))
+		questions[i] = fmt.Sprintf("Q%d: %s...", i+1, clip.Runes(q, questionLength))
 	}
 	return strings.Join(questions, " | ")
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 const (
@@ -108,7 +109,7 @@ func shorten(m agent.Message, n int) string {
 	if n == 0 {
 		return marker + "]"
 	}
-	return first(m.Content, n) + "\n" + marker + "]"
+	return clip.Runes(m.Content, n) + "\n" + marker + "]"
 }
 
 // shortenArguments keeps arguments a JSON object: providers refuse anything else.
@@ -119,21 +120,10 @@ func shortenArguments(arguments string, n int) string {
 	}
 	short, err := json.Marshal(map[string]string{
 		"shortened": fmt.Sprintf("first %d of %d characters", n, length),
-		"start":     first(arguments, n),
+		"start":     clip.Runes(arguments, n),
 	})
 	if err != nil || len(short) >= len(arguments) {
 		return arguments
 	}
 	return string(short)
-}
-
-// first returns the first n characters of a text.
-func first(text string, n int) string {
-	for i := range text {
-		if n == 0 {
-			return text[:i]
-		}
-		n--
-	}
-	return text
 }

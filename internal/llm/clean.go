@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 const (
@@ -29,18 +31,10 @@ func Clean(text string, secrets ...string) string {
 		}
 	}
 	text = credential.ReplaceAllString(text, redacted)
-	return shorten(oneLine(text))
+	return clip.Fit(oneLine(text), maxMessage)
 }
 
 func oneLine(text string) string {
 	blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	return strings.Join(strings.FieldsFunc(text, blank), " ")
-}
-
-func shorten(text string) string {
-	runes := []rune(text)
-	if len(runes) <= maxMessage {
-		return text
-	}
-	return string(runes[:maxMessage-1]) + "…"
 }

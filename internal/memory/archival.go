@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -62,5 +63,5 @@ func shorten(text string) string {
 	if len(text) <= maxMessage {
 		return text
 	}
-	return fmt.Sprintf("%s…\n[truncated, %d total characters]", tool.Clip(text, maxMessage), utf8.RuneCountInString(text))
+	return fmt.Sprintf("%s…\n[truncated, %d total characters]", clip.Bytes(text, maxMessage), utf8.RuneCountInString(text))
 }

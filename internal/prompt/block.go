@@ -4,7 +4,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // block puts data between tags that it cannot close: their name carries a hash
@@ -29,9 +30,6 @@ func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	end := limit
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return fmt.Sprintf("%s […cut here: %d of %d bytes shown]", text[:end], end, len(text))
+	start := clip.Bytes(text, limit)
+	return fmt.Sprintf("%s […cut here: %d of %d bytes shown]", start, len(start), len(text))
 }

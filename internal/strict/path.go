@@ -4,7 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // Path leads to a value, from the top of a file.
@@ -33,9 +34,7 @@ func (p Path) Key(name string) Path {
 }
 
 func (p Path) suffix(name string) string {
-	if utf8.RuneCountInString(name) > maxKeyInPath {
-		name = string([]rune(name)[:maxKeyInPath]) + "…"
-	}
+	name = clip.Line(name, maxKeyInPath)
 	switch {
 	case !plainKey(name):
 		return "[" + strconv.Quote(name) + "]"

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // position says where a value was written.
@@ -52,23 +53,16 @@ func (r *Report) Add(severity Severity, p Path, format string, args ...any) {
 	where := r.position(p)
 	r.Findings = append(r.Findings, Finding{
 		Severity: severity, Path: p.Text, File: where.file, Line: where.line,
-		Message: clip(fmt.Sprintf(format, args...)),
+		Message: clip.Line(fmt.Sprintf(format, args...), maxMessage),
 	})
 }
 
 const maxMessage = 500 // characters; what a message quotes can be of any size
 
-func clip(message string) string {
-	if utf8.RuneCountInString(message) <= maxMessage {
-		return message
-	}
-	return string([]rune(message)[:maxMessage]) + "…"
-}
-
 // Unreadable reports that a whole file cannot be read. Line 0 = no line is known.
 func (r *Report) Unreadable(file string, line int, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{
-		Severity: SeverityCritical, File: file, Line: line, Message: clip(fmt.Sprintf(format, args...)),
+		Severity: SeverityCritical, File: file, Line: line, Message: clip.Line(fmt.Sprintf(format, args...), maxMessage),
 	})
 }
 
@@ -84,7 +78,7 @@ func (r *Report) Silence(p Path) { r.broken[p.Text] = true }
 // warnFile reports something odd about a whole file.
 func (r *Report) warnFile(file, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{
-		Severity: SeverityWarning, File: file, Message: clip(fmt.Sprintf(format, args...)),
+		Severity: SeverityWarning, File: file, Message: clip.Line(fmt.Sprintf(format, args...), maxMessage),
 	})
 }
 

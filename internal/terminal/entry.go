@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -94,7 +95,7 @@ func (v *view) call(l *lane, e transcript.Entry, n int) {
 	c := e.Calls[n]
 	arguments := compact(c.Arguments)
 	if !v.verbose {
-		arguments = clip(arguments, shownArguments)
+		arguments = clip.Line(arguments, shownArguments)
 	}
 	v.several[callKey(e, n)] = len(e.Calls) > 1
 	v.p.print(l, callBlock, v.callName(e, n, c.Name)+" "+arguments)
@@ -167,18 +168,10 @@ func (v *view) content(l *lane, text string) string {
 	}
 	lines = lines[:min(len(lines), shownLines)]
 	for i := range lines {
-		lines[i] = clip(strings.ReplaceAll(lines[i], "\t", tab), length)
+		lines[i] = clip.Line(strings.ReplaceAll(lines[i], "\t", tab), length)
 	}
 	if left > 0 {
 		lines = append(lines, fmt.Sprintf("… %s more", Count(left, "line")))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// clip cuts a text to n characters.
-func clip(text string, n int) string {
-	if end := fitting(text, n); end >= 0 {
-		return text[:end] + "…"
-	}
-	return text
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // printer writes lines. Only appending, it never moves the cursor, the last line
@@ -162,7 +164,7 @@ func (p *printer) restore() {
 	text := p.last()
 	p.clear()
 	if text != "" {
-		p.write(p.paint(yellow, clip(text, p.width-2)))
+		p.write(p.paint(yellow, clip.Line(text, p.width-2)))
 		p.shown = true
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // maxPatternsShown bounds the patterns that a refusal names, in bytes.
@@ -15,14 +17,14 @@ const maxPatternsShown = 300
 // = it is one. Servers are known to ignore the case of names, so that another
 // spelling has to be allowed as well.
 func allow(tool string, args map[string]any, parameter string, patterns []string) *Refusal {
-	shown := Clip(strings.Join(patterns, ", "), maxPatternsShown)
+	shown := clip.Bytes(strings.Join(patterns, ", "), maxPatternsShown)
 	if absent(args[parameter]) {
 		return denied("Tool %s needs the parameter %q, which must match one of: %s", tool, parameter, shown)
 	}
 	for _, key := range slices.Sorted(maps.Keys(args)) {
 		if strings.EqualFold(key, parameter) && !allowed(args[key], patterns) {
 			return denied("Tool %s is not allowed with this value of the parameter %q, which must match one of: %s",
-				tool, Clip(key, maxNameShown), shown)
+				tool, clip.Bytes(key, maxNameShown), shown)
 		}
 	}
 	return nil

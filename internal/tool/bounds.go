@@ -7,6 +7,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
@@ -34,7 +35,7 @@ func Bounded(specs []Spec) []Spec {
 		}
 		if why != "" {
 			total -= len(spec.Description) + len(spec.Schema)
-			*spec = Spec{Name: Clip(spec.Name, maxName), Unusable: why, Risk: spec.Risk, RiskFrom: spec.RiskFrom}
+			*spec = Spec{Name: clip.Bytes(spec.Name, maxName), Unusable: why, Risk: spec.Risk, RiskFrom: spec.RiskFrom}
 		}
 	}
 	return specs

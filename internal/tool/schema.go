@@ -11,6 +11,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // usable is a schema that arguments can be checked against.
@@ -204,7 +206,7 @@ func violations(err *jsonschema.ValidationError, lines []string) (_ []string, us
 	if len(err.Causes) == 0 {
 		text := "" // of those that nobody is told
 		if len(lines) < maxViolations {
-			text = Clip(ValidText(err.Error()), maxViolation)
+			text = clip.Bytes(ValidText(err.Error()), maxViolation)
 		}
 		return append(lines, text), true
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // Set is the tools of one agent, and what it may do with them. It does not
@@ -126,7 +127,7 @@ func (s *Set) missing(name string) *Refusal {
 }
 
 func unknown(offered []Spec, name string) string {
-	shown := Clip(ValidText(name), maxNameShown)
+	shown := clip.Bytes(ValidText(name), maxNameShown)
 	if len(offered) == 0 {
 		return fmt.Sprintf("Unknown tool %q: no tools are available to this agent.", shown)
 	}

@@ -3,7 +3,6 @@ package tool
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/inquest-dev/inquest/internal/spell"
 )
@@ -11,17 +10,6 @@ import (
 // ValidText returns text with every invalid byte replaced by U+FFFD. Text that
 // is valid already is returned as it is, without a copy.
 func ValidText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
-
-// Clip cuts text to at most limit bytes, never within a character.
-func Clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
-}
 
 const (
 	maxNameShown  = 100 // bytes of a model's idea of a name that go into a message

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // Validator checks the arguments of calls against the schemas of tools, and
@@ -93,14 +95,14 @@ func parseObject(args string) (map[string]any, error) {
 		return nil, syntaxError(args, err)
 	}
 	if key, twice := repeated(json.NewDecoder(strings.NewReader(args))); twice {
-		return nil, fmt.Errorf("arguments have the key %q twice in one object", Clip(key, maxNameShown))
+		return nil, fmt.Errorf("arguments have the key %q twice in one object", clip.Bytes(key, maxNameShown))
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("arguments must be a JSON object, not %s: %q", kindOf(value), Clip(args, maxNameShown))
+		return nil, fmt.Errorf("arguments must be a JSON object, not %s: %q", kindOf(value), clip.Bytes(args, maxNameShown))
 	}
 	if at, found := outOfRange(object); found {
-		return nil, fmt.Errorf("arguments: the number at '%s' is out of range", Clip(at, maxNameShown))
+		return nil, fmt.Errorf("arguments: the number at '%s' is out of range", clip.Bytes(at, maxNameShown))
 	}
 	return object, nil
 }

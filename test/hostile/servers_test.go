@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -276,7 +277,7 @@ func (s server) checkCall(t *testing.T, result tool.Result, kind string) {
 	if strings.Contains(result.Content, secret) {
 		t.Errorf("a secret: %.200q", result.Content)
 	}
-	if printed := terminal.Clean(tool.Clip(result.Content, 1000)); strings.ContainsAny(printed, "\x1b\x07\u009b\u202e") {
+	if printed := terminal.Clean(clip.Bytes(result.Content, 1000)); strings.ContainsAny(printed, "\x1b\x07\u009b\u202e") {
 		t.Errorf("a terminal gets %q", printed)
 	}
 }

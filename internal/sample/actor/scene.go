@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
@@ -156,8 +157,5 @@ func (s scene) unchecked(wants []ask) []string {
 func firstLine(text string) string {
 	const limit = 200
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return text
+	return clip.Text(text, limit)
 }

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 const (
@@ -66,7 +66,7 @@ func (f *finder) parts(number, from int, line string) {
 		for start > done && !isStart(line, start) {
 			start--
 		}
-		part := tool.Clip(line[start:], longLine)
+		part := clip.Bytes(line[start:], longLine)
 		f.add(number, from+start, part)
 		done = start + len(part)
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -125,7 +126,7 @@ func (r reader) text(ctx context.Context, call tool.Call, ref string) (string, *
 		}
 		return tool.ValidText(text), nil
 	}
-	refusal := invalid("There is no result %q. %s", tool.Clip(ref, 100), known(entries))
+	refusal := invalid("There is no result %q. %s", clip.Bytes(ref, 100), known(entries))
 	return "", &refusal
 }
 
@@ -152,7 +153,7 @@ func known(entries []transcript.Entry) string {
 
 // page is what stands at an offset.
 func page(text string, offset, limit int) string {
-	shown := tool.Clip(text[offset:], limit)
+	shown := clip.Bytes(text[offset:], limit)
 	return head("", offset, offset+len(shown), len(text)) + shown
 }
 

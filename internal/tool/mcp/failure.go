@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -89,7 +90,7 @@ func (s *session) tooLarge(name string, err error) tool.Result {
 
 // shown makes a text fit for a model, however much of it is the server's.
 func (s *session) shown(text string) string {
-	return tool.ValidText(tool.Clip(s.secrets.redact(text), maxShown))
+	return tool.ValidText(clip.Bytes(s.secrets.redact(text), maxShown))
 }
 
 // maxShown bounds a text with a server's last words in it, in bytes.
@@ -110,7 +111,7 @@ func interrupted(name string, err error) (tool.Result, error) {
 // refused is the result for a protocol error: a server's way to say that it
 // does not know the tool or its arguments.
 func (s *session) refused(answer *jsonrpc.Error) tool.Result {
-	text := tool.ValidText(tool.Clip(s.secrets.redact(answer.Message), maxErrorText))
+	text := tool.ValidText(clip.Bytes(s.secrets.redact(answer.Message), maxErrorText))
 	switch answer.Code {
 	case jsonrpc.CodeMethodNotFound:
 		return tool.Failure(tool.ErrorUnknownTool, text)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -29,7 +30,7 @@ func (e *statusError) Error() string {
 func (w *web) refused(resp *http.Response, body []byte, receipt *receipt) error {
 	status := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	err := &statusError{resp.StatusCode, status, plain(w.secrets.redact(explanation(body)))} // before half a secret is clipped off
-	lower := strings.ToLower(tool.Clip(string(body), maxErrorText))
+	lower := strings.ToLower(clip.Bytes(string(body), maxErrorText))
 	lost := resp.StatusCode == http.StatusNotFound ||
 		resp.StatusCode == http.StatusBadRequest && strings.Contains(lower, "session")
 	if resp.Request.Method == http.MethodPost && resp.StatusCode/100 == 4 {
@@ -50,7 +51,7 @@ func explanation(body []byte) string {
 	if err := json.Unmarshal(body, &answer); err == nil && answer.Error.Message != "" {
 		return answer.Error.Message
 	}
-	return tool.Clip(string(body), 10*maxStatusText)
+	return clip.Bytes(string(body), 10*maxStatusText)
 }
 
 // plain is a text as one line; nothing if it is a page for a browser.
@@ -59,5 +60,5 @@ func plain(text string) string {
 	if strings.HasPrefix(text, "<") {
 		return ""
 	}
-	return tool.Clip(text, maxStatusText)
+	return clip.Bytes(text, maxStatusText)
 }

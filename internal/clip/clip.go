@@ -1,0 +1,49 @@
+// Package clip cuts texts to a length, never within a character.
+package clip
+
+import "unicode/utf8"
+
+const mark = "…" // where text is missing
+
+// Bytes returns at most the first n bytes of a text.
+func Bytes(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// Runes returns at most the first n characters of a text.
+func Runes(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}
+
+// Text is Bytes for people: a mark after them says that there is more.
+func Text(text string, n int) string { return marked(Bytes(text, n), text) }
+
+// Line is Runes for people: a mark after them says that there is more.
+func Line(text string, n int) string { return marked(Runes(text, n), text) }
+
+// Fit is Line for a place of n characters, of which the mark takes one.
+func Fit(text string, n int) string {
+	if len(Runes(text, n)) == len(text) {
+		return text
+	}
+	return Runes(text, n-1) + mark
+}
+
+func marked(start, text string) string {
+	if len(start) < len(text) {
+		start += mark
+	}
+	return start
+}

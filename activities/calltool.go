@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -313,7 +314,7 @@ func (j *job) appendResult(ctx context.Context, input Input) error {
 	if err != nil {
 		return err
 	}
-	result := tool.Failure(orText(input.ErrorType, tool.ErrorTool), input.Text)
+	result := tool.Failure(cmp.Or(input.ErrorType, tool.ErrorTool), input.Text)
 	if begun && c.call.Class == string(tool.NonIdempotent) {
 		result = outcomeUnknown(c.call.Name, input.Text)
 	}

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -162,7 +163,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	}
 	out := FinishOut{Undelivered: unread}
 	if report == "" && owesReport(in) {
-		if in.Status, in.Error = agent.StatusFailed, orText(in.Error, noReport); in.EndReason == agent.EndCompleted {
+		if in.Status, in.Error = agent.StatusFailed, cmp.Or(in.Error, noReport); in.EndReason == agent.EndCompleted {
 			in.EndReason = agent.EndNoReport
 		}
 		out.Failed, out.Error = in.EndReason, in.Error

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -232,7 +233,7 @@ func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm
 		return reply, g.failed(ctx, began, err)
 	}
 	g.troubles.answered(g.Logger, provider)
-	reply.Model = orText(reply.Model, provider.Model)
+	reply.Model = cmp.Or(reply.Model, provider.Model)
 	return reply, nil
 }
 
@@ -378,11 +379,4 @@ const previewRunes = 120
 // preview is the beginning of a text on one line.
 func preview(text string) string {
 	return clip.Line(strings.Join(strings.Fields(text), " "), previewRunes)
-}
-
-func orText(text, otherwise string) string {
-	if text != "" {
-		return text
-	}
-	return otherwise
 }

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,7 +77,7 @@ func (h hookRun) run(ctx context.Context) ([]transcript.Body, error) {
 		return nil, err
 	}
 	if h.in.Point == PostProcess {
-		if invalid := h.invalid(orText(text, input.Output.Text)); invalid != "" {
+		if invalid := h.invalid(cmp.Or(text, input.Output.Text)); invalid != "" {
 			return nil, final(ErrorInvalidOutput, errors.New(invalid))
 		}
 	}

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func (j *job) notices() (texts []string) {
 	for _, c := range j.listed {
 		var lines []string
 		if c.Error != "" {
-			lines = append(lines, fmt.Sprintf("Server %s is not available: %s. It said: %s", c.Server, c.Error, orText(c.Words, "nothing")))
+			lines = append(lines, fmt.Sprintf("Server %s is not available: %s. It said: %s", c.Server, c.Error, cmp.Or(c.Words, "nothing")))
 		}
 		for _, line := range c.Changed {
 			lines = append(lines, fmt.Sprintf("Server %s says something else than before: %s", c.Server, reveal.Text(strings.Join(strings.Fields(line), " "))))

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -41,7 +42,7 @@ func (a *Activities) Reopen(ctx context.Context, in ReopenIn) error {
 		}
 	}
 	id := info.WorkflowExecution.ID
-	return storeFailure(a.Runs.CancelChildren(ctx, id, orText(in.Investigation, id), in.Children))
+	return storeFailure(a.Runs.CancelChildren(ctx, id, cmp.Or(in.Investigation, id), in.Children))
 }
 
 // ReconcileOut counts the investigations whose record was put right.

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 	case err != nil:
 		return modelFailure(err, Trouble{Provider: provider.Name})
 	}
-	body.Model, body.Finish = orText(reply.Model, provider.Model), string(reply.Finish)
+	body.Model, body.Finish = cmp.Or(reply.Model, provider.Model), string(reply.Finish)
 	body.Usage = usage(reply, token.Messages(provider.Model, request.Messages), provider.Prices)
 	body.Text = atMost(provider.Model, strings.TrimSpace(reply.Content), s.settings.MaxTokens)
 	if strings.TrimSpace(body.Text) == "" {

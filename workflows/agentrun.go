@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -300,7 +301,7 @@ func (r *agentRun) unanswered(ctx workflow.Context, in activities.GenerateIn, er
 	result := r.stopped(ctx, err)
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	cleanup = workflow.WithScheduleToCloseTimeout(storeOptions(cleanup, "what was asked"), lastWord)
-	asked := activities.UnansweredIn{Call: in, Why: fit(orText(result.Error, string(result.StopReason)), maxWhy)}
+	asked := activities.UnansweredIn{Call: in, Why: fit(cmp.Or(result.Error, string(result.StopReason)), maxWhy)}
 	if err := workflow.ExecuteActivity(cleanup, act.Unanswered, asked).Get(cleanup, nil); err != nil {
 		workflow.GetLogger(ctx).Warn("what was asked is not in the transcript", "execution", r.in.Ref.Execution, "error", err)
 	}
@@ -325,7 +326,7 @@ func (r *agentRun) try(ctx workflow.Context, in activities.GenerateIn) (out acti
 // replied takes in what a model call took; the error is the bound that forbade it.
 func (r *agentRun) replied(out activities.GenerateOut) (activities.GenerateOut, error) {
 	r.state.Usage = r.state.Usage.Add(out.Usage)
-	r.state.Model = orText(out.Model, r.state.Model)
+	r.state.Model = cmp.Or(out.Model, r.state.Model)
 	if out.Exceeded != "" {
 		return out, boundReached{out.Exceeded}
 	}
@@ -370,7 +371,7 @@ func (r *agentRun) again(out activities.GenerateOut) bool {
 // completed is the result of an agent that said its last word.
 func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason) AgentResult {
 	if out.Empty {
-		return r.failed(activities.ErrorEmptyReply, orText(out.Partial, fmt.Sprintf("the model's reply was empty %d times", r.state.Nudges+1)))
+		return r.failed(activities.ErrorEmptyReply, cmp.Or(out.Partial, fmt.Sprintf("the model's reply was empty %d times", r.state.Nudges+1)))
 	}
 	if out.Invalid != "" {
 		return r.failed(activities.ErrorInvalidOutput, out.Invalid)

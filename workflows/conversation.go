@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -226,7 +227,7 @@ func (r *conversationRun) status() (ConversationStatus, error) {
 		out.Waiting, out.AgentStatus.Waiting = out.AgentStatus.Waiting, nil
 	}
 	if r.turn != nil {
-		out.Answering = orText(r.turn.author, "somebody")
+		out.Answering = cmp.Or(r.turn.author, "somebody")
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChi
 	i := &interrupt{index: s.index, rule: rule, Interrupt: Interrupt{
 		ID: fmt.Sprintf("q%d", r.state.Asked), Kind: string(kind), Stage: s.plan.Name, Expires: workflow.Now(ctx).Add(expires),
 		Data:     result.Fields["data"],
-		Question: fit(orText(orText(textField(result.Fields, "question"), textField(result.Fields, "message")), "Stage "+s.plan.Name+" asks you to look at its result."), maxQuestion),
+		Question: fit(cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"), "Stage "+s.plan.Name+" asks you to look at its result."), maxQuestion),
 	}}
 	r.interrupts = append(r.interrupts, i)
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -155,7 +156,7 @@ func (r *investigationRun) notes() []activities.Note {
 }
 
 func (a Answer) words() string {
-	text := orText(a.Text, a.Decision)
+	text := cmp.Or(a.Text, a.Decision)
 	if a.Approved != nil && *a.Approved {
 		text = "approved. " + text
 	}

@@ -149,7 +149,7 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 	late := r.deadline.Expired || r.steering.Late
 	if late && (result.Status == agent.StatusCancelled || result.Status == agent.StatusTimedOut) {
 		result.Status, result.StopReason = agent.StatusTimedOut, agent.StopTimedOut
-		result.Error = orText(result.Error, "the time was up")
+		result.Error = cmp.Or(result.Error, "the time was up")
 	}
 	if r.deadline.Expired && result.Status == agent.StatusTimedOut {
 		result.Error = fmt.Sprintf("the stage did not finish within %s", r.in.Stage.Timeout)
@@ -242,7 +242,7 @@ func (r *stageRun) fail() {
 		if r.result.ErrorType == "" {
 			r.result.ErrorType = m.result.ErrorType
 		}
-		messages = append(messages, fmt.Sprintf("%s %s: %s", m.plan.Name, status, orText(m.result.Error, string(m.result.StopReason))))
+		messages = append(messages, fmt.Sprintf("%s %s: %s", m.plan.Name, status, cmp.Or(m.result.Error, string(m.result.StopReason))))
 	}
 	r.result.Error = clip.Text(strings.Join(messages, "; "), 2000)
 }
@@ -368,7 +368,7 @@ func (r *stageRun) save(ctx workflow.Context) error {
 	for _, m := range r.agents {
 		in.Executions = append(in.Executions, activities.ExecutionSummary{
 			Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
-			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(orText(m.result.Error, m.result.Partial), 500),
+			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(cmp.Or(m.result.Error, m.result.Partial), 500),
 		})
 	}
 	var out activities.SaveStageOut
@@ -391,7 +391,7 @@ func (in StageInput) record(result StageResult) record.Stage {
 		StartedAt: result.Started.UTC().Truncate(time.Microsecond), EndedAt: &ended,
 		Envelope: record.StageEnvelope{
 			Version: record.EnvelopeVersion, Order: in.Order, Run: in.Run, Pass: in.Pass, Agents: result.Agents, ErrorType: result.ErrorType,
-			Key: orText(in.Stage.OutputKey, name), Output: result.Output, Partial: result.Partial,
+			Key: cmp.Or(in.Stage.OutputKey, name), Output: result.Output, Partial: result.Partial,
 		},
 	}
 	if result.Outcome == agent.OutcomeError {
@@ -414,11 +414,4 @@ func (r *stageRun) summaries() []AgentSummary {
 		out = append(out, s)
 	}
 	return out
-}
-
-func orText(text, otherwise string) string {
-	if text != "" {
-		return text
-	}
-	return otherwise
 }

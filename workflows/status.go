@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -100,7 +101,7 @@ func questionList(questions []Interrupt) string {
 // statusTable is the status as Markdown, for the Temporal UI.
 func statusTable(s Status) string {
 	var b strings.Builder
-	b.WriteString(fmt.Sprintf("**%s** · %s", orText(s.Chain, "no chain yet"), s.Status))
+	b.WriteString(fmt.Sprintf("**%s** · %s", cmp.Or(s.Chain, "no chain yet"), s.Status))
 	if s.WaitingFor != "" {
 		b.WriteString(fmt.Sprintf(" · waiting for %s", s.WaitingFor))
 	}

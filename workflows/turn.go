@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,7 +31,7 @@ func (r *conversationRun) check(m Message) error {
 	case r.closed():
 		return errors.New("the conversation is closed")
 	case r.turn != nil:
-		return fmt.Errorf("a turn is running: the agent answers %s", orText(r.turn.author, "somebody"))
+		return fmt.Errorf("a turn is running: the agent answers %s", cmp.Or(r.turn.author, "somebody"))
 	}
 	return agent.CheckBy(m.Author)
 }
@@ -103,7 +104,7 @@ func (r *conversationRun) answer(ctx workflow.Context, said activities.Input) (R
 	if result.Status == agent.StatusCompleted {
 		return reply, nil
 	}
-	return reply, temporal.NewApplicationErrorWithOptions(orText(result.Error, string(result.StopReason)), orText(result.ErrorType, ErrorFailed),
+	return reply, temporal.NewApplicationErrorWithOptions(cmp.Or(result.Error, string(result.StopReason)), cmp.Or(result.ErrorType, ErrorFailed),
 		temporal.ApplicationErrorOptions{NonRetryable: true, Details: []any{reply}})
 }
 

@@ -4,16 +4,8 @@ import (
 	"context"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
-
-// ExtendBudgetIn raises the bounds of a running investigation.
-type ExtendBudgetIn struct {
-	Investigation string         `json:"investigation"`
-	Key           string         `json:"key"` // of the update that asked for it
-	By            plan.Extension `json:"by"`
-}
 
 // ExtendBudget lets the model calls of all agents know that they may go on for longer.
 func (a *Activities) ExtendBudget(ctx context.Context, in ExtendBudgetIn) error {

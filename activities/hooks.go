@@ -22,22 +22,6 @@ const (
 // agent's name has a colon in it.
 func HookExecution(stage, point, name string) string { return stage + "/" + point + ":" + name }
 
-// RunHookIn runs a hook of a stage.
-type RunHookIn struct {
-	// Ref is the hook's: its execution, and of a post_process the agent that speaks for the stage.
-	Ref   Ref      `json:"ref"`
-	Point string   `json:"point"`
-	Prior []Source `json:"prior,omitempty"`
-	Notes []Note   `json:"notes,omitempty"` // what people answered
-	// Result is the execution whose final text the stage hands on; of a post_process.
-	Result string `json:"result,omitempty"`
-}
-
-// RunHookOut says whether the hook has an output, the final text of its execution.
-type RunHookOut struct {
-	Changed bool `json:"changed,omitempty"`
-}
-
 // RunHook runs a function of the worker's program before or after a stage's agents.
 // One that has written what came of it is not run again.
 func (a *Activities) RunHook(ctx context.Context, in RunHookIn) (RunHookOut, error) {

@@ -19,20 +19,6 @@ type Mailbox interface {
 	Unread(ctx context.Context, investigation string) ([]transcript.Letter, error)
 }
 
-// PostIn puts a person's words into an investigation's mail.
-type PostIn struct {
-	Investigation string `json:"investigation"`
-	Plan          string `json:"plan"`
-	// Source is the workflow that was told, as in a transcript.Letter, and Ordinal
-	// which of its letters it is.
-	Source  string   `json:"source,omitempty"`
-	Ordinal int      `json:"ordinal"`
-	Agent   string   `json:"agent,omitempty"`  // "" = all
-	Stages  []string `json:"stages,omitempty"` // runs of stages; none = the first that reads it
-	By      string   `json:"by,omitempty"`
-	Text    []byte   `json:"text"` // as bytes: JSON makes texts of many special characters much larger
-}
-
 // Post puts a person's words into the mail, masked.
 func (a *Activities) Post(ctx context.Context, in PostIn) error {
 	ctx, stop := a.attend(ctx)
@@ -53,17 +39,6 @@ func (a *Activities) post(ctx context.Context, in PostIn) error {
 		Investigation: in.Investigation, Source: in.Source, Ordinal: in.Ordinal, RunID: activity.GetInfo(ctx).WorkflowExecution.RunID,
 		Agent: in.Agent, By: in.By, Text: text, At: time.Now(),
 	}, in.Stages)
-}
-
-// NoticeIn puts what people should know into an investigation's transcript.
-type NoticeIn struct {
-	Investigation string `json:"investigation"`
-	Plan          string `json:"plan"`
-	// Source is the workflow that says it, as in a transcript.Letter: "" is the
-	// investigation. Ordinal counts what it has said so.
-	Source  string `json:"source,omitempty"`
-	Ordinal int    `json:"ordinal"`
-	Text    string `json:"text"`
 }
 
 // Notice puts what people should know into the transcript, masked.

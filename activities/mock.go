@@ -9,13 +9,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// RunMockIn runs the function that works in an agent's place.
-type RunMockIn struct {
-	Ref   Ref      `json:"ref"`
-	Prior []Source `json:"prior,omitempty"`
-	Notes []Note   `json:"notes,omitempty"` // what people answered
-}
-
 // RunMock has a function of the worker's program work in an agent's place. What it
 // returns is the agent's final text.
 func (a *Activities) RunMock(ctx context.Context, in RunMockIn) (GenerateOut, error) {
@@ -56,11 +49,6 @@ func (j *job) mockInput(ctx context.Context, in RunMockIn) (hook.MockInput, erro
 		Investigation: told.Investigation, Stage: told.Stage, Agent: j.agent.Name, Key: told.Key,
 		Request: told.Request, Outputs: told.Outputs, Prepared: told.Prepared, Answers: told.Answers,
 	}, err
-}
-
-// ServeIn is for an agent that does nothing itself.
-type ServeIn struct {
-	Ref Ref `json:"ref"`
 }
 
 // Serve is all that an agent of the pattern service does: its output is empty, and

@@ -11,13 +11,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// PlanResultIn asks for what came of a plan.
-type PlanResultIn struct {
-	Ref    Ref      `json:"ref"`
-	Prior  []Source `json:"prior,omitempty"`
-	Inputs []Input  `json:"inputs,omitempty"` // results that the workflow decided
-}
-
 // planResult is the final text of an agent of the pattern tool_plan.
 type planResult struct {
 	Results []stepResult `json:"results"`

@@ -45,11 +45,6 @@ func (a *Activities) Reopen(ctx context.Context, in ReopenIn) error {
 	return storeFailure(a.Runs.CancelChildren(ctx, id, cmp.Or(in.Investigation, id), in.Children))
 }
 
-// ReconcileOut counts the investigations whose record was put right.
-type ReconcileOut struct {
-	Closed int `json:"closed"`
-}
-
 // reconcileGrace is how long ago a workflow must have ended for its record to be
 // put right: one that has just ended may be about to do it.
 const reconcileGrace = 10 * time.Second

@@ -15,12 +15,6 @@ import (
 // tool_plan carry out (spec: pipeline, "Pipeline stages").
 const PlanKey = "plan"
 
-// PlanCallsIn asks for the calls of a plan.
-type PlanCallsIn struct {
-	Ref   Ref      `json:"ref"`
-	Prior []Source `json:"prior,omitempty"`
-}
-
 // PlanCalls writes the steps of an earlier stage's plan down as the calls of a
 // reply, under the same policy; the workflow then has them made as a model's are.
 func (a *Activities) PlanCalls(ctx context.Context, in PlanCallsIn) (GenerateOut, error) {

@@ -3,7 +3,6 @@ package workflows
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -153,11 +152,3 @@ func (c *child) deliver(ctx workflow.Context) {
 		l.settled = true
 	}
 }
-
-// How long an id may be taken by a child of a run that was reset: such a child ends
-// when its running calls have, and what it has done is saved.
-const (
-	firstIDWait   = 250 * time.Millisecond
-	longestIDWait = 15 * time.Minute // a wait takes about 15 events
-	maxIDWait     = 24 * time.Hour
-)

@@ -15,14 +15,6 @@ import (
 // heartbeatTimeout is what Temporal calls the failure of an activity whose worker has died.
 const heartbeatTimeout = "TemporalTimeout:Heartbeat"
 
-// A call is given up once so many workers have died in the midst of it, one after the other,
-// and the first of these deaths is so long ago. Calls that died beside the one that is to blame
-// have met a moment without it by then, unless they take longer than the waits between its tries.
-const (
-	maxDeaths = 10
-	minDying  = time.Hour
-)
-
 // survived runs an activity until its worker survives it, the n-th time (from 1). Temporal
 // would go on for as long as outages are waited for, with whatever it is that uses up a
 // worker's memory each time. call tells those apart that a workflow makes at once.

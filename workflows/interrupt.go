@@ -32,9 +32,9 @@ var kinds = map[route.Ask]struct {
 	expires time.Duration
 	check   func(Answer) error
 }{
-	route.Clarification: {24 * time.Hour, func(a Answer) error { return need(a.Text != "" || len(a.Data) > 0, `"text"`) }},
-	route.Confirmation:  {time.Hour, func(a Answer) error { return need(a.Approved != nil, `"approved": true or false`) }},
-	route.Review:        {30 * time.Minute, func(a Answer) error { return need(a.Decision != "" || a.Approved != nil, `"decision"`) }},
+	route.Clarification: {clarificationWait, func(a Answer) error { return need(a.Text != "" || len(a.Data) > 0, `"text"`) }},
+	route.Confirmation:  {confirmationWait, func(a Answer) error { return need(a.Approved != nil, `"approved": true or false`) }},
+	route.Review:        {reviewWait, func(a Answer) error { return need(a.Decision != "" || a.Approved != nil, `"decision"`) }},
 }
 
 func need(ok bool, what string) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Every timeout and retry policy of Inquest is in this file.
+// Every timeout, retry policy and expiry of the workflows is in this file.
 
 // HeartbeatTimeout is how soon a dead worker is noticed. A stall of Temporal that is
 // shorter by a few seconds cuts nothing.
@@ -37,6 +37,7 @@ const (
 	grace            = time.Hour       // for a store that is away while a reply or a result is in hand
 	lastWord         = 2 * time.Minute // for a conclusion after a bound or a timeout
 	relistAfter      = time.Minute     // a tool server that could not be asked is asked again
+	listAgain        = time.Hour       // how old the catalogues of tools may be at the beginning of a turn
 )
 
 // How long a provider is waited for, if the plan does not say, and how.
@@ -48,11 +49,34 @@ const (
 	longOutage     = 5 * time.Second // a wait from which on people are told
 )
 
+// How long a question waits for people, if the plan does not say.
+const (
+	clarificationWait = 24 * time.Hour
+	confirmationWait  = time.Hour
+	reviewWait        = 30 * time.Minute
+)
+
+// How long an id may be taken by a child of a run that was reset: such a child ends
+// when its running calls have, and what it has done is saved.
+const (
+	firstIDWait   = 250 * time.Millisecond
+	longestIDWait = 15 * time.Minute // a wait takes about 15 events
+	maxIDWait     = 24 * time.Hour
+)
+
 // What a model or a tool server is tried for is counted by the workflow, not by
 // Temporal: crashes, deploys and outages of our own are no attempts of theirs.
 const (
 	serverTries     = 3 // of a tool server that is not there
 	ownToolAttempts = 20
+)
+
+// A call is given up once so many workers have died in the midst of it, one after the other,
+// and the first of these deaths is so long ago. Calls that died beside the one that is to blame
+// have met a moment without it by then, unless they take longer than the waits between its tries.
+const (
+	maxDeaths = 10
+	minDying  = time.Hour
 )
 
 // retry is for whatever goes wrong with an activity that is not about its work. It

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"go.temporal.io/sdk/temporal"
@@ -141,9 +140,6 @@ func leftBehind(inputs []activities.Input, errorType string) (left []activities.
 	slices.Reverse(left)
 	return left
 }
-
-// listAgain is how old the catalogues of tools may be at the beginning of a turn.
-const listAgain = time.Hour
 
 // begin makes an agent ready for a turn, and wakes it: its limits are those of one turn.
 func (r *agentRun) begin(said activities.Input, relist bool) {

@@ -1,0 +1,282 @@
+package activities
+
+import (
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// What goes in and out of the activities of an agent: its model calls, its tools, and
+// what of the worker's program works in a model's place.
+
+// GenerateIn asks for one model call.
+type GenerateIn struct {
+	Ref       Ref `json:"ref"`
+	Iteration int `json:"iteration"` // from 1; the key of the call in the transcript
+	// Provider is the index of the provider in the agent's plan.
+	Provider int `json:"provider,omitempty"`
+	// Try numbers the calls that are made for the iteration, whichever provider they
+	// ask; from 1.
+	Try int `json:"try,omitempty"`
+	// Fallback says how the provider before this one failed, if this is the first try of this one.
+	Fallback *Failure `json:"fallback,omitempty"`
+	// Conclude asks for a conclusion without tools.
+	Conclude bool `json:"conclude,omitempty"`
+	// Reserve: the call is made although a bound of the investigation is reached.
+	Reserve bool    `json:"reserve,omitempty"`
+	Inputs  []Input `json:"inputs,omitempty"`
+	// Prior and Peers are for the first call: the results of earlier stages, and
+	// for a synthesis the executions that it joins.
+	Prior []Source `json:"prior,omitempty"`
+	Peers []Peer   `json:"peers,omitempty"`
+	// Earlier are results of earlier passes, Notes what people answered; also for the first call.
+	Earlier []Source `json:"earlier,omitempty"`
+	Notes   []Note   `json:"notes,omitempty"`
+}
+
+// Failure says how a model call failed.
+type Failure struct {
+	ErrorType string `json:"error_type"`
+	Error     string `json:"error"`
+	Try       int    `json:"try"`
+}
+
+// UnansweredIn has written down what an agent's first call has asked.
+type UnansweredIn struct {
+	Call GenerateIn `json:"call"`
+	Why  string     `json:"why"` // nobody has answered
+}
+
+// Note is a question and its answer.
+type Note = record.Note
+
+// InputKind says what an Input is.
+type InputKind string
+
+// The inputs that a workflow hands to the next model call.
+const (
+	InputNudge     InputKind = "nudge"     // the last reply was empty
+	InputRepeating InputKind = "repeating" // the last reply repeated itself and was cut
+	InputLimit     InputKind = "limit"     // conclude: the iterations are used up
+	InputConclude  InputKind = "conclude"  // conclude: a person asked for it
+	InputBound     InputKind = "bound"     // conclude: a bound or the agent's time; Text is the stop reason
+	InputAwake     InputKind = "awake"     // the agent's pause of its heartbeats is over
+	InputRepair    InputKind = "repair"    // the last reply is not what the contract asks for: Text says why
+	InputMessage   InputKind = "message"   // a person's turn in a conversation: Text, or else Update and Run; By
+	InputHeartbeat InputKind = "heartbeat" // nobody has spoken in a conversation for a while
+	InputNotice    InputKind = "notice"    // what people should know and the model is not told: Text
+	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text
+)
+
+// Input is what reached a workflow and belongs before the next model call.
+type Input struct {
+	Kind      InputKind `json:"kind"`
+	Text      string    `json:"text,omitempty"`
+	By        string    `json:"by,omitempty"`
+	Iteration int       `json:"iteration,omitempty"`
+	Call      int       `json:"call,omitempty"`
+	ErrorType string    `json:"error_type,omitempty"`
+	// Update is the id of the update that said it, to the run Run of the workflow:
+	// without Text, it is read there.
+	Update string `json:"update,omitempty"`
+	Run    string `json:"run,omitempty"`
+}
+
+// Source names the execution whose final text stands for an earlier stage.
+type Source struct {
+	Stage     string `json:"stage"`
+	Execution string `json:"execution"`
+}
+
+// Peer is an execution that a synthesis joins.
+type Peer struct {
+	Execution string       `json:"execution"`
+	Agent     string       `json:"agent"`
+	Status    agent.Status `json:"status"`
+	Error     string       `json:"error,omitempty"`
+}
+
+// GenerateOut is what a workflow needs of a reply; the reply is in the transcript.
+type GenerateOut struct {
+	Calls   []Call      `json:"calls,omitempty"`
+	Preview string      `json:"preview,omitempty"`
+	Empty   bool        `json:"empty,omitempty"` // neither text nor calls
+	Finish  string      `json:"finish,omitempty"`
+	Model   string      `json:"model,omitempty"`
+	Usage   agent.Usage `json:"usage"`
+	// Unread: people have said more to the agent since the call began.
+	Unread bool `json:"unread,omitempty"`
+	// Exceeded is the bound for which the call was not made.
+	Exceeded agent.EndReason `json:"exceeded,omitempty"`
+	// Invalid says what of the reply is not what the agent's contract asks for.
+	Invalid string `json:"invalid,omitempty"`
+	// Partial says why the reply is not whole: cut, or withheld in part.
+	Partial string `json:"partial,omitempty"`
+}
+
+// Trouble is what the error of a model call says besides its type and text.
+type Trouble struct {
+	Provider string `json:"provider,omitempty"` // its name
+	// RetryAfter is how long the provider asks to be left alone.
+	RetryAfter plan.Duration `json:"retry_after,omitempty"`
+	// Usage is what the provider may charge for the call all the same, by estimate.
+	Usage agent.Usage `json:"usage,omitzero"`
+}
+
+// ListToolsIn asks one MCP server for its tools, for one execution.
+type ListToolsIn struct {
+	Ref    Ref    `json:"ref"`
+	Server string `json:"server"`
+	// Last: a server that cannot be asked is a result, no error.
+	Last bool `json:"last,omitempty"`
+}
+
+// ListToolsOut says how many tools there are; the catalogue is in the store.
+type ListToolsOut struct {
+	Tools int    `json:"tools"`
+	Error string `json:"error,omitempty"`
+}
+
+// Call is a tool call that a reply asks for. Its arguments are in the transcript.
+type Call struct {
+	Name  string `json:"name"`
+	Queue string `json:"queue,omitempty"` // "" = the main task queue
+	// Own: the tool touches only our own store.
+	Own bool `json:"own,omitempty"`
+	// Approve is set if a person has to approve the call before it is made.
+	Approve *Approve `json:"approve,omitempty"`
+}
+
+// Approve is what a person is shown of a call that needs approval.
+type Approve struct {
+	ID        string     `json:"id"` // of the call, unique within the execution
+	Risk      agent.Risk `json:"risk,omitempty"`
+	Arguments string     `json:"arguments,omitempty"` // canonical, masked and marked: see package reveal
+	// Ref names all of the arguments in the store, Size bytes, where they are longer.
+	Ref  string `json:"ref,omitempty"`
+	Size int    `json:"size,omitempty"`
+	// Hidden is how many bytes of the arguments are masked.
+	Hidden int `json:"hidden,omitempty"`
+	// Digest is that of the call: see tool.Decision.
+	Digest string `json:"digest"`
+}
+
+// Decision is what a person said about a call.
+type Decision struct {
+	Approved bool      `json:"approved"`
+	By       string    `json:"by,omitempty"` // "" = nobody
+	Reason   string    `json:"reason,omitempty"`
+	At       time.Time `json:"at"`
+	// Digest is that of the call that was decided. No other one is made.
+	Digest string `json:"digest,omitempty"`
+}
+
+// digest is that of the call that was decided; "" = nobody did.
+func (d *Decision) digest() string {
+	if d == nil {
+		return ""
+	}
+	return d.Digest
+}
+
+// said is the decision as the transcript keeps it.
+func (d *Decision) said() string {
+	if d == nil {
+		return ""
+	}
+	return d.String()
+}
+
+// String is the decision in words.
+func (d Decision) String() string {
+	text := "denied"
+	if d.Approved {
+		text = "approved"
+	}
+	if d.By != "" {
+		text += " by " + d.By
+	}
+	if d.Reason != "" {
+		text += " (" + d.Reason + ")"
+	}
+	return text
+}
+
+// CallToolIn runs the n-th call of an iteration's reply.
+type CallToolIn struct {
+	Ref       Ref `json:"ref"`
+	Iteration int `json:"iteration"`
+	Call      int `json:"call"` // from 0
+	// Decision is that of a person, for a call that needs one.
+	Decision *Decision `json:"decision,omitempty"`
+	// Last: a server that cannot be reached is a result, no error.
+	Last bool `json:"last,omitempty"`
+}
+
+// CallToolOut says how it went; the result is in the transcript.
+type CallToolOut struct {
+	Status    string `json:"status"`
+	ErrorType string `json:"error_type,omitempty"`
+	// Pause is for how many minutes the agent asked to pause its heartbeats; 0 = it did not.
+	Pause int `json:"pause,omitempty"`
+	// Approve is set if the call was not made: it is not the one that was approved.
+	Approve *Approve `json:"approve,omitempty"`
+}
+
+// NameCallOwnTools is the name of the local activity CallOwnTools.
+const NameCallOwnTools = "CallOwnTools"
+
+// CallOwnToolsIn runs calls of an iteration's reply that touch only our own store, in order.
+type CallOwnToolsIn struct {
+	Ref       Ref   `json:"ref"`
+	Iteration int   `json:"iteration"`
+	Calls     []int `json:"calls"` // from 0, ascending
+}
+
+// CallOwnToolsOut says what the workflow has to do about it; the results are in the transcript.
+type CallOwnToolsOut struct {
+	Pause int `json:"pause,omitempty"` // see CallToolOut
+}
+
+// PlanCallsIn asks for the calls of a plan.
+type PlanCallsIn struct {
+	Ref   Ref      `json:"ref"`
+	Prior []Source `json:"prior,omitempty"`
+}
+
+// PlanResultIn asks for what came of a plan.
+type PlanResultIn struct {
+	Ref    Ref      `json:"ref"`
+	Prior  []Source `json:"prior,omitempty"`
+	Inputs []Input  `json:"inputs,omitempty"` // results that the workflow decided
+}
+
+// RunHookIn runs a hook of a stage.
+type RunHookIn struct {
+	// Ref is the hook's: its execution, and of a post_process the agent that speaks for the stage.
+	Ref   Ref      `json:"ref"`
+	Point string   `json:"point"`
+	Prior []Source `json:"prior,omitempty"`
+	Notes []Note   `json:"notes,omitempty"` // what people answered
+	// Result is the execution whose final text the stage hands on; of a post_process.
+	Result string `json:"result,omitempty"`
+}
+
+// RunHookOut says whether the hook has an output, the final text of its execution.
+type RunHookOut struct {
+	Changed bool `json:"changed,omitempty"`
+}
+
+// RunMockIn runs the function that works in an agent's place.
+type RunMockIn struct {
+	Ref   Ref      `json:"ref"`
+	Prior []Source `json:"prior,omitempty"`
+	Notes []Note   `json:"notes,omitempty"` // what people answered
+}
+
+// ServeIn is for an agent that does nothing itself.
+type ServeIn struct {
+	Ref Ref `json:"ref"`
+}

@@ -1,0 +1,96 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/plan"
+)
+
+// refuse says why a signal cannot be for the stage or its agents.
+func (r *stageRun) refuse(sig signal) string {
+	switch {
+	case sig.Stage != "" && sig.Stage != r.in.Stage.Name:
+		return fmt.Sprintf("%s: this is stage %s", sig.Name, r.in.Stage.Name)
+	case sig.Agent != "" && !hasAgent(r.in.Stage, sig.Agent):
+		return fmt.Sprintf("%s: the stage has no agent %q", sig.Name, sig.Agent)
+	case sig.Name != SignalGuide && joins(r.in.Stage, sig.Agent) && len(r.agents) <= len(r.in.Stage.Agents):
+		return fmt.Sprintf("%s: agent %s has not begun", sig.Name, sig.Agent)
+	}
+	if _, ended := (Waiting{Ended: r.ended()}).ended(sig.Agent); ended {
+		return fmt.Sprintf("%s: agent %s has ended", sig.Name, sig.Agent)
+	}
+	return ""
+}
+
+// handle takes in a signal that is for the stage, and passes it on to the agents that run.
+func (r *stageRun) handle(ctx workflow.Context, sig signal) (t Taken, why string) {
+	if sig.Name == SignalGuide {
+		return r.guide(ctx, sig)
+	}
+	if sig.Agent == "" {
+		r.steering.apply(sig)
+	}
+	for _, m := range r.concerned(sig) {
+		if m.child.signal(ctx, sig) {
+			t.For = append(t.For, m.ref.Execution)
+		}
+	}
+	for _, p := range r.toCome() {
+		if sig.isFor(p) {
+			t.For = append(t.For, executionName(r.in.Stage.Name, p.Name))
+		}
+	}
+	if len(r.toCome()) > 0 {
+		r.early = append(r.early, sig)
+	}
+	if sig.Agent != "" && len(t.For) == 0 {
+		return t, fmt.Sprintf("%s: agent %s is not at work, or cannot do that", sig.Name, sig.Agent)
+	}
+	return t, ""
+}
+
+// toCome are the agents that start once the stage's hook has ended.
+func (r *stageRun) toCome() []plan.AgentSkeleton {
+	if r.result.Status != "" {
+		return nil
+	}
+	return r.in.Stage.Agents[len(r.agents):]
+}
+
+// concerned are the agents at work that a signal is for.
+func (r *stageRun) concerned(sig signal) (out []*member) {
+	for _, m := range r.agents {
+		if !m.closed && sig.isFor(m.plan) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// guide puts what somebody says to the stage itself into the mail.
+func (r *stageRun) guide(ctx workflow.Context, sig signal) (t Taken, why string) {
+	r.letters++
+	why = sig.post(ctx, activities.PostIn{
+		Investigation: r.in.Investigation, Plan: r.in.Plan, Source: r.in.Stage.Name, Ordinal: r.letters, Stages: []string{r.in.Stage.Name},
+	})
+	if why != "" {
+		return t, why
+	}
+	for _, m := range r.concerned(sig) {
+		if readsMail(m.plan) {
+			t.For = append(t.For, m.ref.Execution)
+		}
+	}
+	r.handle(ctx, sig.wake()) // those that sleep
+	return t, ""
+}
+
+// undelivered keeps why a signal came to nothing.
+func (r *stageRun) undelivered(ctx workflow.Context, why string) {
+	r.refused = newest(append(r.refused, why), maxErrors)
+	r.note(ctx)
+	r.notices.post(ctx, activities.NoticeIn{Investigation: r.in.Investigation, Plan: r.in.Plan, Source: r.in.Stage.Name}, why)
+}

@@ -1,6 +1,10 @@
 package workflows
 
-import "go.temporal.io/sdk/workflow"
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+)
 
 // TypeFleet is the workflow type of a fleet's mark.
 const TypeFleet = "Fleet"
@@ -23,4 +27,11 @@ type FleetMemo struct {
 func Fleet(ctx workflow.Context) error {
 	ctx.Done().Receive(ctx, nil)
 	return ctx.Err()
+}
+
+// Reconcile puts the records of investigations right that have ended without a word.
+// A Temporal Schedule starts it every few minutes.
+func Reconcile(ctx workflow.Context) (out activities.ReconcileOut, err error) {
+	err = workflow.ExecuteActivity(storeOptions(ctx, "investigations that have ended without a word"), act.Reconcile).Get(ctx, &out)
+	return out, err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 )
 
 // database is an open database: its connections, and what is special about it.
@@ -103,4 +104,22 @@ func inTx(ctx context.Context, db handle, opts *sql.TxOptions, fn func(querier) 
 		return err
 	}
 	return tx.Commit()
+}
+
+// writeRecords is write for records: followers are told that they changed.
+func (s *Store) writeRecords(ctx context.Context, investigation string, fn func(querier) error) error {
+	return s.write(ctx, investigation, func(q querier) error {
+		if err := fn(q); err != nil {
+			return err
+		}
+		return raise(ctx, q, investigation, cursor{records: 1})
+	})
+}
+
+// Size is how much room the database takes, in bytes.
+func (s *Store) Size(ctx context.Context) (bytes int64, err error) {
+	if err := s.db.reader.QueryRowContext(ctx, s.db.sizeQuery()).Scan(&bytes); err != nil {
+		return 0, fmt.Errorf("read the store's size: %w", s.db.explain(err))
+	}
+	return bytes, nil
 }

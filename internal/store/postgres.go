@@ -144,4 +144,6 @@ func (db *postgres) lock(ctx context.Context, q querier, investigation string) e
 	return err
 }
 
+func (db *postgres) sizeQuery() string { return `SELECT pg_database_size(current_database())` }
+
 func (db *postgres) close() error { return db.pool.Close() }

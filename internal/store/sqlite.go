@@ -173,6 +173,10 @@ func (db *sqliteFile) version(ctx context.Context) (int64, error) {
 	return v, err
 }
 
+func (db *sqliteFile) sizeQuery() string {
+	return `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`
+}
+
 func (db *sqliteFile) close() error {
 	var err error
 	if db.eye != nil {

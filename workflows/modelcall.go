@@ -24,7 +24,9 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 	for in.Try = 1; ; in.Try++ {
 		var out activities.GenerateOut
 		err := survived(ctx, "model call of "+r.in.Agent.Name, 0, func(n int) (err error) {
-			in.Try += min(n-1, 1)
+			if n > 1 {
+				in.Try++
+			}
 			out, err = r.try(ctx, in)
 			return err
 		})

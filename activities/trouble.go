@@ -13,8 +13,12 @@ import (
 // one when it ends.
 type troubles struct {
 	mu    sync.Mutex
-	since map[string]time.Time // by provider and model
-	calls map[string]int       // that have failed since
+	known map[string]*trouble // by provider and model
+}
+
+type trouble struct {
+	since time.Time
+	calls int // that have failed since
 }
 
 // failed takes in a call that failed. What a model refuses because of what it was told
@@ -26,14 +30,14 @@ func (t *troubles) failed(log *slog.Logger, p plan.Provider, errorType string, e
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := p.Name + "/" + p.Model
-	if t.since == nil {
-		t.since, t.calls = map[string]time.Time{}, map[string]int{}
-	}
-	t.calls[key]++
-	if _, known := t.since[key]; known {
+	if known := t.known[key]; known != nil {
+		known.calls++
 		return
 	}
-	t.since[key] = time.Now()
+	if t.known == nil {
+		t.known = map[string]*trouble{}
+	}
+	t.known[key] = &trouble{since: time.Now(), calls: 1}
 	log.Warn("a model's provider is in trouble", "provider", p.Name, "model", p.Model, "error_type", errorType, "error", clipped(err.Error()))
 }
 
@@ -42,12 +46,9 @@ func (t *troubles) answered(log *slog.Logger, p plan.Provider) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := p.Name + "/" + p.Model
-	began, known := t.since[key]
-	if !known {
-		return
+	if over := t.known[key]; over != nil {
+		log.Warn("a model's provider answers again",
+			"provider", p.Name, "model", p.Model, "after", time.Since(over.since).Round(time.Second), "failed_calls", over.calls)
+		delete(t.known, key)
 	}
-	log.Warn("a model's provider answers again",
-		"provider", p.Name, "model", p.Model, "after", time.Since(began).Round(time.Second), "failed_calls", t.calls[key])
-	delete(t.since, key)
-	delete(t.calls, key)
 }

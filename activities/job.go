@@ -26,9 +26,7 @@ type job struct {
 }
 
 func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
-	info := activity.GetInfo(ctx)
-	j := &job{Activities: a, ref: ref}
-	j.writer = transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: fmt.Sprintf("%s/%d", info.ActivityID, info.Attempt)}
+	j := &job{Activities: a, ref: ref, writer: writerOf(ctx)}
 	p, err := a.plan(ctx, ref.Plan)
 	if err != nil {
 		return nil, err
@@ -42,6 +40,12 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 	}
 	j.plan = p
 	return j, nil
+}
+
+// writerOf names the attempt that an activity runs as.
+func writerOf(ctx context.Context) transcript.Writer {
+	info := activity.GetInfo(ctx)
+	return transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: fmt.Sprintf("%s/%d", info.ActivityID, info.Attempt)}
 }
 
 // offered is what the agent may do with its tools, the same for offering and for
@@ -59,7 +63,7 @@ func (j *job) offered(ctx context.Context, hashes []string) (tools *tool.Set, mi
 	}
 	for _, server := range j.agent.Servers {
 		if _, known := missing[server.Name]; !known {
-			missing[server.Name] = "its tools could not be listed"
+			missing[server.Name] = unlisted
 			j.listed = append(j.listed, tool.Catalogue{Server: server.Name, Error: missing[server.Name]})
 		}
 	}

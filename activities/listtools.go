@@ -64,12 +64,15 @@ func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 	return ListToolsOut{Tools: len(catalogue.Tools), Error: preview(catalogue.Error)}, nil
 }
 
+// unlisted is why a server has no tools to offer, where nobody can say it better.
+const unlisted = "its tools could not be listed"
+
 // whyUnlisted is in words of ours: a model is told, in its prompt, and history is.
 func whyUnlisted(err error) string {
 	if failed, ok := errors.AsType[*tool.ServerError](err); ok {
 		return failed.Why
 	}
-	return "its tools could not be listed"
+	return unlisted
 }
 
 // compare notes what a server says otherwise than when it was last asked, for whomever.
@@ -103,8 +106,7 @@ func (j *job) noted(ctx context.Context, now *tool.Catalogue) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		same := kept.Error == "" && len(kept.Tools) == len(now.Tools) && len(tool.Changes(kept, now.Tools)) == 0
-		if kept.Server == now.Server && same {
+		if kept.Server == now.Server && kept.Error == "" && len(kept.Tools) == len(now.Tools) && len(tool.Changes(kept, now.Tools)) == 0 {
 			now.Changed = kept.Changed
 			return true, nil
 		}

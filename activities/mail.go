@@ -57,10 +57,9 @@ func (a *Activities) notice(ctx context.Context, in NoticeIn) error {
 	if err != nil {
 		return err
 	}
-	info := activity.GetInfo(ctx)
 	_, err = a.Transcripts.Append(ctx, transcript.Step{
 		Scope:  transcript.Scope{Investigation: in.Investigation, Execution: in.Source},
-		Writer: transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: info.ActivityID},
+		Writer: writerOf(ctx),
 		Rows: []transcript.Row{{
 			Key: transcript.Key{Iteration: in.Ordinal}, Kind: transcript.KindNotice, Body: transcript.Body{Text: text},
 		}},

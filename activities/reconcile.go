@@ -26,8 +26,10 @@ type Runs interface {
 	// know is record.ErrNotFound.
 	Ending(ctx context.Context, workflowID, firstRunID string) (record.Investigation, error)
 	// CancelChildren asks the running children of a workflow to end whose ids begin with
-	// the prefix and a slash, whichever of the workflow's runs started them, but for those to keep.
-	CancelChildren(ctx context.Context, workflowID, prefix string, keep []string) error
+	// the prefix and a slash, whichever of the workflow's runs started them, but for those to
+	// keep and those of the run that asks; "" = the workflow has ended. A run that was
+	// replaced asks in vain.
+	CancelChildren(ctx context.Context, workflowID, run, prefix string, keep []string) error
 }
 
 // Reopen makes a run that is a reset's the one that counts: the investigation's
@@ -41,8 +43,8 @@ func (a *Activities) Reopen(ctx context.Context, in ReopenIn) error {
 			return storeFailure(err)
 		}
 	}
-	id := info.WorkflowExecution.ID
-	return storeFailure(a.Runs.CancelChildren(ctx, id, cmp.Or(in.Investigation, id), in.Children))
+	run := info.WorkflowExecution
+	return storeFailure(a.Runs.CancelChildren(ctx, run.ID, run.RunID, cmp.Or(in.Investigation, run.ID), in.Children))
 }
 
 // reconcileGrace is how long ago a workflow must have ended for its record to be
@@ -121,7 +123,7 @@ func (a *Activities) reconcile(ctx context.Context, r record.Investigation) (clo
 	case end.EndedAt == nil || now.Sub(*end.EndedAt) < reconcileGrace:
 		return false, nil
 	}
-	if err := a.Runs.CancelChildren(ctx, r.WorkflowID, r.ID, nil); err != nil {
+	if err := a.Runs.CancelChildren(ctx, r.WorkflowID, "", r.ID, nil); err != nil {
 		return false, err
 	}
 	r.Status, r.EndReason, r.Error, r.EndedAt = end.Status, end.EndReason, end.Error, end.EndedAt

@@ -53,7 +53,7 @@ func (r *temporalRuns) Ending(ctx context.Context, workflowID, _ string) (record
 	return end, nil
 }
 
-func (r *temporalRuns) CancelChildren(_ context.Context, _, prefix string, keep []string) error {
+func (r *temporalRuns) CancelChildren(_ context.Context, _, _, prefix string, keep []string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cancelled = append(r.cancelled, fmt.Sprint(prefix, keep))

@@ -66,7 +66,7 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 	case stored.Writer == r.Writer && stored.PlanHash != "":
 		return a.resolved(ctx, stored)
 	case stored.Writer != r.Writer: // of a run that was reset, whose stages are of nobody any more
-		if err := a.Runs.CancelChildren(ctx, r.WorkflowID, r.ID, nil); err != nil {
+		if err := a.Runs.CancelChildren(ctx, r.WorkflowID, r.Writer, r.ID, nil); err != nil {
 			return ResolveOut{}, err
 		}
 	}

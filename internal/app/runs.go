@@ -88,13 +88,28 @@ func endingOf(e *historypb.HistoryEvent) (agent.Status, agent.EndReason, string)
 
 // CancelChildren implements activities.Runs. A workflow id that was used again has
 // children of several investigations: the prefix tells them apart.
-func (r runs) CancelChildren(ctx context.Context, workflowID, prefix string, keep []string) error {
+func (r runs) CancelChildren(ctx context.Context, workflowID, run, prefix string, keep []string) error {
+	var children []string
 	query := fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", workflowID)
 	for info, err := range system.Executions(ctx, r.client, query, 0) {
-		child := info.GetExecution().GetWorkflowId()
-		if err == nil && !slices.Contains(keep, child) && strings.HasPrefix(child, prefix+"/") {
-			err = r.client.CancelWorkflow(ctx, child, "")
+		if err != nil {
+			return fmt.Errorf("list the children of %s: %w", workflowID, err)
 		}
+		child, own := info.GetExecution().GetWorkflowId(), run != "" && info.GetParentExecution().GetRunId() == run
+		if !own && !slices.Contains(keep, child) && strings.HasPrefix(child, prefix+"/") {
+			children = append(children, child)
+		}
+	}
+	// An attempt that comes late must not end what a newer run has started, under the same
+	// ids: what was listed while this run was still the newest is no newer one's.
+	if run != "" && len(children) > 0 {
+		now, err := r.client.DescribeWorkflowExecution(ctx, workflowID, "")
+		if err != nil || now.GetWorkflowExecutionInfo().GetExecution().GetRunId() != run {
+			return err
+		}
+	}
+	for _, child := range children {
+		err := r.client.CancelWorkflow(ctx, child, "")
 		if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
 			return fmt.Errorf("cancel the children of %s: %w", workflowID, err)
 		}

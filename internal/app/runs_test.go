@@ -6,12 +6,15 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	commonpb "go.temporal.io/api/common/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -77,6 +80,66 @@ func TestOpenInvestigations(t *testing.T) {
 		if time.Now().After(until) {
 			t.Fatalf("(-want +got):\n%s", diff)
 		}
+	}
+}
+
+// family is a Temporal that knows one workflow and its children.
+type family struct {
+	client.Client
+	newest    string            // run of the workflow
+	children  map[string]string // by id: the run that has started it
+	cancelled []string
+}
+
+func (f *family) ListWorkflow(
+	context.Context, *workflowservice.ListWorkflowExecutionsRequest,
+) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	out := &workflowservice.ListWorkflowExecutionsResponse{}
+	for id, run := range f.children {
+		out.Executions = append(out.Executions, &workflowpb.WorkflowExecutionInfo{
+			Execution: &commonpb.WorkflowExecution{WorkflowId: id}, ParentExecution: &commonpb.WorkflowExecution{RunId: run},
+		})
+	}
+	return out, nil
+}
+
+func (f *family) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return &workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Execution: &commonpb.WorkflowExecution{RunId: f.newest}},
+	}, nil
+}
+
+func (f *family) CancelWorkflow(_ context.Context, id, _ string) error {
+	f.cancelled = append(f.cancelled, id)
+	return nil
+}
+
+// After a reset, children that the run does not know are told to end: but an attempt that
+// comes late, when the run has children of its own or another reset has made a newer run,
+// ends none of those.
+func TestLateAttemptCancelsNoNewChildren(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		run, newest string
+		want        []string
+	}{
+		"in time, or late in its own run": {"second", "second", []string{"inv/lost"}},
+		"late, after another reset":       {"second", "third", nil},
+		"of a workflow that has ended":    {"", "third", []string{"inv/lost", "inv/new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &family{newest: test.newest, children: map[string]string{
+				"inv/lost": "first", "inv/known": "first", "inv/new": "second", "another/lost": "first",
+			}}
+			if err := (runs{client: f}).CancelChildren(t.Context(), "inv", test.run, "inv", []string{"inv/known"}); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(f.cancelled)
+			if diff := cmp.Diff(test.want, f.cancelled); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -15,10 +15,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// judged is what the workflow needs of a reply that is in the transcript: also whether
-// it is what was asked for, and which of its calls a person has to approve. Only now does
-// anybody look into what the model wrote. Whatever comes of that, the reply is there, and
-// is not paid for once more.
+// judged returns what the workflow needs of a reply: also whether it keeps the contract, and
+// which of its calls a person has to approve. The reply is in the transcript before anybody
+// looks into it, so that a failure here does not pay for it a second time.
 func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateOut, error) {
 	out := generateOut(entries)
 	n := slices.IndexFunc(entries, func(e transcript.Entry) bool { return e.Kind == transcript.KindReply })
@@ -45,15 +44,15 @@ func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateO
 	return out, nil
 }
 
-// How much of the arguments of calls that a person approves goes into history, in
-// bytes: of one call, and of those of a reply together. The whole is in the store.
+// How many bytes of arguments that a person approves go into history: of one call, and of
+// all calls of a reply together. The store has the whole.
 const (
 	maxShown         = 4 << 10
 	maxShownTogether = 16 << 10
 )
 
-// judgedCall is what the workflow needs of a call. Of one that is refused, any worker
-// can say so, and nobody is asked about it.
+// judgedCall returns what the workflow needs of a call. If the policy refuses the call,
+// nobody is asked to approve it, and any worker can answer it.
 func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (Call, error) {
 	decision, err := j.tools.Decide(call.Name, call.Arguments)
 	if err != nil {
@@ -69,9 +68,9 @@ func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (
 	return out, err
 }
 
-// approve is what a person is shown of a call: all of it, as it would be made, without
-// secrets, and with marks where characters deceive. The error is a *tool.Refusal if too
-// much of it would be hidden.
+// approve is what a person is shown of a call: the whole call as it would be made, with
+// secrets masked and deceptive characters marked. The error is a *tool.Refusal if masking
+// would hide too much of it.
 func (j *job) approve(ctx context.Context, call transcript.Call, decision tool.Decision, limit int) (*Approve, error) {
 	text, hidden, err := j.shown(ctx, decision)
 	if err != nil {
@@ -129,7 +128,7 @@ func notToBeSeen(name, why string) error {
 
 var marker = regexp.MustCompile(`\[MASKED[A-Z0-9_]*\]`)
 
-// hiddenIn is what of a text its masked version does not show, all of it together.
+// hiddenIn returns all that masking has hidden of a text, joined.
 func hiddenIn(whole, masked string) string {
 	if whole == masked {
 		return ""
@@ -151,7 +150,7 @@ func hiddenIn(whole, masked string) string {
 	return hidden
 }
 
-// between is a text without the beginning and the end that another one has, too.
+// between returns a without the beginning and the end that it shares with b.
 func between(a, b string) string {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

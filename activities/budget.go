@@ -7,14 +7,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// ExtendBudget lets the model calls of all agents know that they may go on for longer.
+// ExtendBudget raises the bounds that the model calls of all agents read.
 func (a *Activities) ExtendBudget(ctx context.Context, in ExtendBudgetIn) error {
 	return storeFailure(a.Ledger.Extend(ctx, in.Investigation, in.Key, in.By))
 }
 
-// admit asks for room for the call in the investigation's bounds; input is that
-// of the messages, in tokens. exceeded says that there is none. The call that an
-// agent has in reserve to conclude with needs no room.
+// admit reserves room for the call within the investigation's bounds; exceeded names the
+// bound that leaves none. input is the size of the messages, in tokens. The call that an
+// agent keeps in reserve for its conclusion needs no room.
 func (g *generation) admit(ctx context.Context, input int) (exceeded agent.EndReason, err error) {
 	provider, needs := g.provider(), agent.Usage{ModelCalls: 1, InputTokens: input}
 	needs.CostUSD = provider.Prices.Cost(needs)
@@ -28,9 +28,9 @@ func (g *generation) admit(ctx context.Context, input int) (exceeded agent.EndRe
 	})
 }
 
-// spent is what a call that has failed counts for, in tokens and money: what was
-// reserved for it if the provider may charge for it. What it was answering with is not
-// known, and a call without a reply is no step of the work, so that it counts as none.
+// spent is what a failed call counts for, in tokens and money: what was reserved for it, if
+// the provider may charge for it. It does not count as a model call, because it brought
+// the work no further, and nobody knows how many tokens it had answered with.
 func (g *generation) spent(errorType string) (out agent.Usage) {
 	if paid(errorType) {
 		out = agent.Usage{InputTokens: g.needs.InputTokens, CostUSD: g.needs.CostUSD}

@@ -44,7 +44,7 @@ type toolCall struct {
 	reply transcript.Entry
 	// intent is not written yet; it goes with the result.
 	intent *transcript.Row
-	// anew is what a person has to approve instead of what was approved; nil = that is the call.
+	// anew is set if the call is no longer the one that was approved: a person has to decide again.
 	anew *Approve
 }
 
@@ -94,8 +94,8 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	return entry, err
 }
 
-// read finds out what the call is, and whether it has begun: its intent is written,
-// of one that must not be made twice also by a run that Temporal has reset.
+// read finds out what the call is, and whether it has begun: its intent is written. For a
+// call that must not run twice, the intent of a run that Temporal has reset counts, too.
 func (c *toolCall) read(ctx context.Context, entries []transcript.Entry) (begun bool, err error) {
 	for _, e := range entries {
 		switch e.Kind {
@@ -159,7 +159,7 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun boo
 	return c.intended(ctx, decision)
 }
 
-// outcomeUnknown is the result of a call that must not be made twice and was cut.
+// outcomeUnknown is the result of an interrupted call that must not run twice.
 func outcomeUnknown(name, why string) tool.Result {
 	return tool.Failure(tool.ErrorOutcomeUnknown, fmt.Sprintf(
 		"%s It is not known whether %s took effect, and it was not called again. Verify before you rely on it or repeat it.", why, name))
@@ -253,8 +253,8 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	return result, nil
 }
 
-// claim writes the intent of a call that must not run twice. One that another attempt
-// has written, while this one stood still, is that attempt's call.
+// claim writes the intent of a call that must not run twice. If another attempt wrote it
+// while this one stood still, the call is that attempt's to make.
 func (c *toolCall) claim(ctx context.Context, intent transcript.Row) error {
 	stored, err := c.append(ctx, intent)
 	if err == nil && stored[0].Writer != c.writer {
@@ -302,8 +302,8 @@ func (j *job) appendResults(ctx context.Context, inputs []Input) (some bool, err
 	return some, nil
 }
 
-// appendResult writes a result that the workflow decided, unless there is one. Of a
-// call that was cut, the transcript knows whether it may have taken effect.
+// appendResult writes a result that the workflow decided, unless there is one. If the call
+// was interrupted, the transcript knows whether it may have taken effect.
 func (j *job) appendResult(ctx context.Context, input Input) error {
 	c := toolCall{job: j, in: CallToolIn{Ref: j.ref, Iteration: input.Iteration, Call: input.Call}}
 	known, err := j.Transcripts.LookupCall(ctx, j.ref.scope(), input.Iteration, input.Call, j.writer)

@@ -15,12 +15,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// What is the same for every execution that asks no model: hooks, mocks, the calls
-// of a plan. Each is one step of the journal, or two, and a step that is there is
-// not made again.
+// What is the same for every execution that asks no model: hooks, mocks, the calls of a
+// plan. Each is one or two steps of the journal, and a stored step is not made again.
 
-// once is an activity whose one step, that of an iteration, is what run says: notices,
-// and a reply. It returns the step's entries, also those that are there already.
+// once is an activity that writes one step, whose rows run returns: notices, and a reply.
+// If the step is stored already, its entries are returned and run is not called.
 func (a *Activities) once(ctx context.Context, ref Ref, iteration int, run func(*job) ([]transcript.Body, error)) (*job, []transcript.Entry, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -60,7 +59,7 @@ func (j *job) journal(ctx context.Context, key transcript.Key, run func(*job) ([
 	return entries, err
 }
 
-// told is what hooks and mocks alike are told.
+// told is the input that hooks and mocks have in common.
 func (j *job) told(ctx context.Context, prior []Source, notes []Note) (in hook.Input, err error) {
 	in = hook.Input{Investigation: j.ref.Investigation, Stage: j.stage().Name, Key: j.ref.session()}
 	if in.Request, err = j.request(ctx); err != nil {
@@ -73,8 +72,8 @@ func (j *job) told(ctx context.Context, prior []Source, notes []Note) (in hook.I
 	return in, err
 }
 
-// handed is what earlier stages have handed on, by their output keys, and what the
-// pre_process of this one has prepared.
+// handed returns the outputs of earlier stages, by their output keys, and what this
+// stage's pre_process has prepared.
 func (j *job) handed(ctx context.Context, prior []Source) (outputs map[string]hook.StageOutput, prepared hook.StageOutput, err error) {
 	outputs = map[string]hook.StageOutput{}
 	for _, source := range prior {
@@ -134,8 +133,8 @@ func (c code) missing(ctx context.Context, what string) error {
 // CodeTime is how long a function of the worker's program may take.
 const CodeTime = 10 * time.Minute
 
-// called is what the function returns, within its time: one that hangs once would
-// hang again, so it is not tried a second time.
+// called runs the function within its time. A function that hangs would hang again, so it
+// is not tried a second time.
 func called[T any](ctx context.Context, c code, run func(context.Context) (T, error)) (T, error) {
 	limited, cancel := context.WithTimeout(ctx, CodeTime)
 	defer cancel()

@@ -60,8 +60,8 @@ const (
 	fieldInterrupt = "interrupt"
 )
 
-// outputOf reads from a stage's final text what the chain goes by. A stage that
-// neither routes nor has a contract hands on text: nothing in it steers the chain.
+// outputOf reads from a stage's final text what decides where the chain goes. A stage
+// that neither routes nor has a contract hands on plain text, which steers nothing.
 func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStageOut, err error) {
 	p, err := a.plan(ctx, in.Plan)
 	if err != nil || in.Stage.Result == "" {

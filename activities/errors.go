@@ -50,10 +50,10 @@ const ResultNotRun = tool.ErrorNotRun
 // errIteration is how a model call ends whose reply was not complete in time.
 var errIteration = errors.New("no complete reply within the time of an iteration")
 
-// modelErrors maps the kinds of package llm to stable types, once. tries is how
-// often a call that fails so is made before the next provider's turn has come: 0 =
-// for as long as the plan's timeouts.outage says, because nothing was paid and
-// it is nobody's fault; a reply that came and is no good has been paid.
+// modelErrors maps the kinds of package llm to stable types, once. tries is how often a
+// call is made that fails this way before the next provider is asked. 0 = for as long as
+// the plan's timeouts.outage allows, because nothing was paid and nobody is at fault. A
+// reply that arrived and is unusable was paid for, so its tries are limited.
 var modelErrors = []struct {
 	kind  error
 	name  string
@@ -86,8 +86,8 @@ func Tries(errorType string) int {
 	return 1
 }
 
-// paid: a provider may charge for a call that fails so, because it had begun to work.
-// What it has refused costs nothing.
+// paid: a provider may charge for a call that fails this way, because it had begun to
+// work on it. A call that it refused costs nothing.
 func paid(errorType string) bool { return Tries(errorType) > 1 }
 
 // ModelError reports whether an error type is about the model and not about
@@ -101,8 +101,8 @@ func ModelError(errorType string) bool {
 	return errorType == ErrorEmptyReply
 }
 
-// ContentError reports whether an error type is about what a model was told: it
-// would be the same for the same words again.
+// ContentError reports whether an error type is about what the model was told: the same
+// words would fail again.
 func ContentError(errorType string) bool {
 	for _, row := range modelErrors {
 		if row.name == errorType {
@@ -125,9 +125,9 @@ func modelFailure(err error, said Trouble) error {
 	})
 }
 
-// expected is the category of failures that are nobody's mistake here: of providers,
-// which are logged once (troubles), and of requests, which their authors are told. The
-// SDK would log each as an error of the worker's.
+// expected marks failures that are no mistake of the worker's. A provider's are logged once
+// (troubles), and a request's are told to its author. Without the mark, the SDK logs each
+// of them as an error of the worker.
 const expected = temporal.ApplicationErrorCategoryBenign
 
 // refusal is the failure of a request that cannot be done.
@@ -153,8 +153,8 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// WorkerWait is how long a worker is waited for that can do what others cannot: longer
-// than any deploy takes.
+// WorkerWait is how long work waits for a worker that can do it, while others cannot:
+// longer than any deploy takes.
 const WorkerWait = 24 * time.Hour
 
 // cannot is the failure of work that another worker may be able to do.
@@ -185,8 +185,8 @@ func storeFailure(err error) error {
 	return temporal.NewApplicationError(err.Error(), ErrorStore)
 }
 
-// ended says why the context of an activity has ended; err if it has not. Only the
-// cause tells: what somebody cancelled is cancelled, all else is tried again.
+// ended says why the context of an activity has ended; err if it has not. Only its cause
+// tells: if somebody has cancelled the activity it ends, else Temporal tries it again.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -206,8 +206,8 @@ func ended(ctx context.Context, err error) error {
 	}
 }
 
-// keep writes down what is in hand, whatever has become of ctx, and again while the
-// store is away: a reply is paid for, and what a call did cannot be asked a second time.
+// keep writes down what is in hand even if ctx has ended, and tries again while the store
+// is away: a reply was paid for, and a call's effect cannot be had a second time.
 func (a *Activities) keep(ctx context.Context, write func(context.Context) error) error {
 	until := time.Now().Add(keepFor)
 	defer setWaiting(ctx, false)

@@ -65,7 +65,7 @@ func (a *Activities) saveEnvelope(ctx context.Context, in SaveStageIn) error {
 	return nil
 }
 
-// maskEnvelope masks what people said: it comes from Temporal as they said it.
+// maskEnvelope masks what people said, which comes from Temporal unmasked.
 func (a *Activities) maskEnvelope(ctx context.Context, hash string, e *record.Envelope) error {
 	if len(e.Answers)+len(e.Undelivered) == 0 {
 		return nil
@@ -211,7 +211,7 @@ func (a *Activities) report(ctx context.Context, in FinishIn) (string, error) {
 	return "", nil
 }
 
-// marked is a report with one line that says so if it is not whole.
+// marked is a report; if it is not whole, its first line says so.
 func marked(text string, entries []transcript.Entry) string {
 	for _, e := range slices.Backward(entries) {
 		if e.Kind != transcript.KindReply || e.Superseded || e.Text != text {

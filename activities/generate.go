@@ -121,8 +121,8 @@ func (g *generation) prepare(ctx context.Context, known transcript.Known) ([]tra
 	return stored, tools, err
 }
 
-// Unanswered writes down what the first call of an agent has asked, which no model has
-// answered and none will. Mail is left to others.
+// Unanswered writes down what an agent's first call asked when no model has answered it and
+// none will. It takes no mail: another agent may still read that.
 func (a *Activities) Unanswered(ctx context.Context, in UnansweredIn) error {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -156,14 +156,14 @@ func (g *generation) append(ctx context.Context) (entries []transcript.Entry, er
 	return entries, err
 }
 
-// begun: the agent has been told who it is. In a conversation that need not have
-// been the first iteration, which may have come to nothing.
+// begun: the agent has its system prompt. In a conversation, an iteration after the first
+// may have written it, if the first came to nothing.
 func begun(stored []transcript.Entry) bool {
 	return slices.ContainsFunc(stored, func(e transcript.Entry) bool { return e.Kind == transcript.KindSystem })
 }
 
-// open records what has to be there before the call: that the execution runs, which
-// provider has failed, and results that the workflow decided, with which it returns the log.
+// open records what belongs before the call: that the execution runs, that a provider has
+// failed, and the results that the workflow decided. It returns the log with those.
 func (g *generation) open(ctx context.Context, log []transcript.Entry) ([]transcript.Entry, error) {
 	if g.in.Iteration == 1 && !g.plan.Conversation {
 		if err := g.begin(ctx, g.provider()); err != nil {
@@ -212,7 +212,7 @@ func (g *generation) tools(specs []tool.Spec) []llm.Tool {
 	return out
 }
 
-// call makes the model call. One that fails leaves its trace in the transcript.
+// call makes the model call. A failure is written into the transcript.
 func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm.Tool) (llm.Response, error) {
 	provider := g.provider()
 	client, err := g.Models.Client(provider, g.agent.Timeouts)
@@ -255,8 +255,8 @@ func (g *generation) stream(ctx context.Context, client llm.Client, request llm.
 	return reply, err
 }
 
-// failed turns the error of a call that began then into Temporal's, and puts it into
-// the transcript: people see it there while the next call is waited for.
+// failed turns the error of a model call into Temporal's, and puts it into the transcript,
+// where people see it while the agent waits for its next try.
 func (g *generation) failed(ctx context.Context, began time.Time, err error) error {
 	provider, name := g.provider(), errorType(err)
 	spent := g.spent(name)

@@ -13,14 +13,14 @@ import (
 
 // Heartbeats tells Temporal that an attempt of an activity is alive.
 type Heartbeats interface {
-	// Beat says what the attempt waits for, "" = nothing, to those who look at it. It
+	// Beat tells Temporal's users what the attempt waits for ("" = nothing). It
 	// returns a *temporal.CanceledError if the activity was cancelled, and a
 	// *serviceerror.NotFound if the attempt is over for Temporal.
 	Beat(ctx context.Context, taskToken []byte, waits string) error
 }
 
 const (
-	// beatEvery is how soon a cancellation is known, at the most.
+	// beatEvery bounds how late a cancellation is noticed.
 	beatEvery = 1500 * time.Millisecond
 	// beatTimeout is how long Temporal may take to answer one beat.
 	beatTimeout = 10 * time.Second
@@ -59,7 +59,7 @@ func (a *Activities) attend(ctx context.Context) (work context.Context, stop fun
 	return work, stop
 }
 
-// beat returns an error only if the attempt has to end; first = it was not told before.
+// beat returns an error only if the attempt has to end. first: it has not been told so before.
 func (a *Activities) beat(ctx context.Context, token []byte, waits string, first bool) error {
 	asking, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
@@ -94,6 +94,6 @@ func waits(ctx context.Context) string {
 	return ""
 }
 
-// errReplaced is the cause of a context whose attempt is over for Temporal: another
-// one has begun, or nobody waits for it any more.
+// errReplaced is the cause of a context whose attempt Temporal has given up: another
+// attempt has begun, or nobody waits for this one any more.
 type errReplaced struct{ error }

@@ -77,8 +77,8 @@ func (h hookRun) input(ctx context.Context) (in hook.Input, err error) {
 	return in, err
 }
 
-// laidOver sets the keys that a hook has made in the object that a stage hands on;
-// "" = it has made none. Those that it does not name stay as they are.
+// laidOver sets the keys that a hook returned in the object that the stage hands on; the
+// others stay. "" = the hook returned nothing.
 func (h hookRun) laidOver(ctx context.Context, text string, made map[string]any) (string, error) {
 	if made == nil {
 		return "", nil

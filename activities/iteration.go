@@ -19,13 +19,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// add puts a row behind those that the iteration has.
+// add appends a row to the iteration's.
 func (g *generation) add(kind transcript.Kind, body transcript.Body) {
 	key := transcript.Key{Iteration: g.in.Iteration, Position: len(g.rows)}
 	g.rows = append(g.rows, transcript.Row{Key: key, Kind: kind, Body: body})
 }
 
-// addNotices tells people of the agent's servers what the transcript does not say yet.
+// addNotices adds those notices about the agent's servers that the transcript does not have.
 func (g *generation) addNotices(stored []transcript.Entry) {
 	for _, text := range g.notices() {
 		said := func(e transcript.Entry) bool { return e.Kind == transcript.KindNotice && e.Text == text }
@@ -156,7 +156,7 @@ func (j *job) shownNotes(ctx context.Context, notes []Note) ([]Note, error) {
 	return shown, nil
 }
 
-// request is what is to be investigated; a conversation has nothing of the kind.
+// request is the data to investigate; a conversation has none.
 func (j *job) request(ctx context.Context) (string, error) {
 	if j.ref.Data == "" {
 		return "", nil
@@ -251,8 +251,8 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 	g.add(transcript.KindReply, body)
 }
 
-// asked is the n-th call of an iteration's reply, with what the catalogue says of the
-// tool. Nothing looks at the arguments yet: see judged.
+// asked is the n-th call of an iteration's reply, with what the catalogue says about the
+// tool. The arguments are not looked at yet: see judged.
 func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string) transcript.Call {
 	call := transcript.Call{ID: fmt.Sprintf("c%d_%d", iteration, n), Name: name, Arguments: arguments}
 	if spec, known := tools.Spec(name); known {

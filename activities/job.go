@@ -48,9 +48,9 @@ func writerOf(ctx context.Context) transcript.Writer {
 	return transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: fmt.Sprintf("%s/%d", info.ActivityID, info.Attempt)}
 }
 
-// offered is what the agent may do with its tools, the same for offering and for
-// executing. missing says which servers have none to offer, and why. It takes the
-// hashes of what the execution's servers offer.
+// offered says what the agent may do with its tools, for offering them and for running them
+// alike. hashes name the catalogues of the execution's servers. missing says which servers
+// have no tools to offer, and why.
 func (j *job) offered(ctx context.Context, hashes []string) (tools *tool.Set, missing map[string]string, err error) {
 	missing, j.listed = map[string]string{}, nil
 	for _, hash := range hashes {
@@ -71,7 +71,7 @@ func (j *job) offered(ctx context.Context, hashes []string) (tools *tool.Set, mi
 	return j.tools, missing, nil
 }
 
-// offeredNow is offered for who does not know the hashes.
+// offeredNow is offered for callers that do not know the hashes.
 func (j *job) offeredNow(ctx context.Context) (tools *tool.Set, missing map[string]string, err error) {
 	hashes, err := j.Transcripts.Catalogues(ctx, j.ref.scope())
 	if err != nil {

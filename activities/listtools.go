@@ -67,7 +67,7 @@ func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 // unlisted is why a server has no tools to offer, where nobody can say it better.
 const unlisted = "its tools could not be listed"
 
-// whyUnlisted is in words of ours: a model is told, in its prompt, and history is.
+// whyUnlisted says it in our own words, since it goes into a prompt and into history.
 func whyUnlisted(err error) string {
 	if failed, ok := errors.AsType[*tool.ServerError](err); ok {
 		return failed.Why
@@ -75,7 +75,7 @@ func whyUnlisted(err error) string {
 	return unlisted
 }
 
-// compare notes what a server says otherwise than when it was last asked, for whomever.
+// compare notes what a server says now that differs from the last time, whoever asked then.
 func (j *job) compare(ctx context.Context, catalogue *tool.Catalogue) error {
 	if catalogue.Error != "" {
 		return nil
@@ -94,8 +94,8 @@ func (j *job) compare(ctx context.Context, catalogue *tool.Catalogue) error {
 	return nil
 }
 
-// noted: this execution has kept the same tools before, and what had changed then is still
-// to be said: the attempt that kept them may have died before it could answer.
+// noted: this execution has kept the same tools before. What had changed then still has to
+// be told, because the attempt that kept them may have died before it could answer.
 func (j *job) noted(ctx context.Context, now *tool.Catalogue) (bool, error) {
 	hashes, err := j.Transcripts.Catalogues(ctx, j.ref.scope())
 	if err != nil {
@@ -117,8 +117,8 @@ func (j *job) noted(ctx context.Context, now *tool.Catalogue) (bool, error) {
 // maxNoticed bounds the lines of a notice.
 const maxNoticed = 20
 
-// notices are what people should know of the agent's servers, in the transcript: which
-// could not be asked, what has changed, which tools cannot be used.
+// notices tell people, in the transcript, which of the agent's servers could not be asked,
+// what has changed in them, and which tools cannot be used.
 func (j *job) notices() (texts []string) {
 	for _, c := range j.listed {
 		var lines []string

@@ -79,7 +79,7 @@ func (g *generation) addMail(ctx context.Context) error {
 	return err
 }
 
-// returnMail takes out of the iteration what no model will see.
+// returnMail takes the mail out of the iteration again, because no model will see it.
 func (g *generation) returnMail() {
 	rows := g.rows
 	g.rows = nil

@@ -69,8 +69,8 @@ func (a *Activities) maskData(ctx context.Context, p plan.Plan, what, text strin
 	return text, nil
 }
 
-// masked is a result as it may be stored and shown. What cannot be masked is
-// neither: it fails closed. The error is ctx's.
+// masked is a result as it may be stored and shown. A result that cannot be masked is
+// neither stored nor shown. The error is ctx's.
 func (j *job) masked(ctx context.Context, name string, result tool.Result) (tool.Result, error) {
 	masker, err := j.maskers.get(j.agent.MaskingOf(name, j.plan.AlertMasking))
 	if err != nil {

@@ -52,8 +52,8 @@ func (j *job) callOwn(ctx context.Context, in CallOwnToolsIn) (out CallOwnToolsO
 // transaction, in which one that fails undoes the others.
 const togetherAttempts = 2
 
-// rememberAll runs calls of memory tools. Where they cannot be written together,
-// each is tried alone, and the model is told of those that fail.
+// rememberAll runs calls of memory tools. If they cannot be written together, each is
+// tried alone, and the model is told which have failed.
 func (j *job) rememberAll(ctx context.Context, calls []*toolCall) error {
 	_, err := j.remember(ctx, calls)
 	if err == nil || errors.Is(err, transcript.ErrStaleRun) || activity.GetInfo(ctx).Attempt <= togetherAttempts {

@@ -14,9 +14,9 @@ import (
 // investigations at a time.
 const maxKept = 64
 
-// kept are JSON documents of the store that were read, by their hashes: every
-// activity needs a plan and catalogues, and those of an investigation need the
-// same. What is kept is only read.
+// kept caches JSON documents of the store by their hashes. Every activity needs a plan and
+// catalogues, and all activities of an investigation need the same ones. Nobody changes a
+// cached document.
 type kept[T any] struct {
 	mu    sync.Mutex
 	known map[string]T

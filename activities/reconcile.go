@@ -32,8 +32,8 @@ type Runs interface {
 	CancelChildren(ctx context.Context, workflowID, run, prefix string, keep []string) error
 }
 
-// Reopen makes a run that is a reset's the one that counts: the investigation's
-// record says that it runs, and children that the run does not know are told to end.
+// Reopen puts things right for a run that a Temporal reset has made: the investigation's
+// record says that it runs again, and children that the run does not know are cancelled.
 func (a *Activities) Reopen(ctx context.Context, in ReopenIn) error {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -56,8 +56,8 @@ const (
 	reconcileSide = 8                // how many are asked about side by side
 )
 
-// Reconcile puts records right that say that an investigation runs whose workflow
-// has ended, and could not say so: somebody terminated it, or Temporal has lost it.
+// Reconcile closes the records of investigations whose workflow has ended without saying so:
+// somebody terminated it, or Temporal has lost it.
 func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -86,9 +86,9 @@ func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error
 	return ReconcileOut{Closed: int(closed.Load())}, ended(ctx, nil)
 }
 
-// silent are the investigations that are recorded as running and are not on Temporal's list,
-// or not with the run that began them. They come in no order: each has its turn some
-// time, also where one turn does not suffice for all.
+// silent are the investigations that are recorded as running, but that Temporal does not
+// list, or not with the run that began them. They are shuffled, so that each has its turn
+// some time even if one turn of Reconcile is too short for all.
 func (a *Activities) silent(ctx context.Context) ([]record.Investigation, error) {
 	recorded, err := a.Records.Running(ctx)
 	if err != nil || len(recorded) == 0 {

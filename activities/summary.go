@@ -26,10 +26,10 @@ import (
 // parallelSummaries is how many summaries are made at a time.
 const parallelSummaries = 4
 
-// summarize has every result summarised that is too large for a conversation and
-// has no summary yet, and returns the entries with the summaries. Each one is a
-// step of its own, written as soon as it is there: what was paid for stays,
-// whatever becomes of the rest (spec: tools, "Results").
+// summarize has every result summarised that is too large for a conversation and has no
+// summary yet, and returns the entries with the summaries. Each summary is a step of its
+// own, written as soon as it is there: what was paid for stays, even if the rest fails
+// (spec: tools, "Results").
 func (g *generation) summarize(ctx context.Context, stored []transcript.Entry) ([]transcript.Entry, error) {
 	work := g.unsummarized(stored)
 	made, errs := make([]transcript.Entry, len(work)), make([]error, len(work))

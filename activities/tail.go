@@ -10,8 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// liveEvery is how soon what arrives is in the tail, and so how often the tail is
-// written. A reply that is complete by then is never live: one transaction less.
+// liveEvery is how often the tail is written. A reply that is complete before the first
+// write is never live, which saves a transaction.
 const liveEvery = 200 * time.Millisecond
 
 // live writes the part of a reply that has arrived into the transcript's tail.
@@ -51,7 +51,7 @@ func (l *live) write(ctx context.Context) {
 	}
 }
 
-// stop ends the writing, also that which is under way: the reply comes next.
+// stop ends the writing, and waits for a write that is under way: the reply comes next.
 func (l *live) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +64,7 @@ func (l *live) stop() {
 // maxProgress bounds what a call may say of its progress, in bytes.
 const maxProgress = 4 << 10
 
-// tellProgress shows to those who watch how far a call is.
+// tellProgress shows how far a call is to those who watch.
 func (c *toolCall) tellProgress(ctx context.Context, live *live, name string) func(string) {
 	var mu sync.Mutex
 	said := 0

@@ -8,9 +8,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// troubles are the providers that do not answer this worker. Each call that fails is in
-// its agent's transcript; the log has one line when a provider's trouble begins, and
-// one when it ends.
+// troubles are the providers that do not answer this worker. Every failed call is in its
+// agent's transcript; the log has one line when a provider's trouble begins, and one when
+// it ends.
 type troubles struct {
 	mu    sync.Mutex
 	known map[string]*trouble // by provider and model
@@ -21,8 +21,8 @@ type trouble struct {
 	calls int // that have failed since
 }
 
-// failed takes in a call that failed. What a model refuses because of what it was told
-// is no trouble of its provider's.
+// failed counts a call that failed. A refusal because of what the model was told is no
+// trouble of its provider.
 func (t *troubles) failed(log *slog.Logger, p plan.Provider, errorType string, err error) {
 	if ContentError(errorType) {
 		return

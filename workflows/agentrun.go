@@ -120,15 +120,15 @@ func (r *agentRun) bounded(ctx workflow.Context, what string, loop func(workflow
 	return result, nil
 }
 
-// hasLastWord: an agent that a bound or its own time stops in the midst of its work
-// has one call in reserve.
+// hasLastWord: an agent that a bound or its own timeout stops in the middle of its work has
+// one call in reserve.
 func (r *agentRun) hasLastWord(ctx workflow.Context, stopped AgentResult) bool {
 	cut := stopped.StopReason == agent.StopBound || stopped.StopReason == agent.StopTimedOut
 	return cut && ctx.Err() == nil && r.state.Usage.ModelCalls > 0
 }
 
-// haveLastWord has the agent conclude from what it knows; where it cannot, it ends as
-// it was stopped.
+// haveLastWord has the agent conclude from what it knows. If it cannot, the agent ends the
+// way it was stopped.
 func (r *agentRun) haveLastWord(ctx workflow.Context, stopped AgentResult) AgentResult {
 	r.reserve = true
 	patience := deadline{Remaining: lastWord}
@@ -157,7 +157,7 @@ func (r *agentRun) conclude(ctx workflow.Context, why activities.Input, reason a
 	}
 }
 
-// held: people or a provider are waited for, or the agent sleeps; the time does not count.
+// held: the agent waits for people or a provider, or sleeps, and its clock stands still.
 func (r *agentRun) held() bool { return r.steering.Paused || !r.waiting().empty() }
 
 // waiting is what the agent waits for.
@@ -172,7 +172,7 @@ func (r *agentRun) waiting() Waiting {
 	return w
 }
 
-// refuse says why a signal cannot be for the agent.
+// refuse says why the agent cannot take a signal; "" = it can.
 func (r *agentRun) refuse(sig signal) string {
 	stage, _, _ := strings.Cut(r.in.Ref.Execution, "/")
 	switch {
@@ -224,12 +224,12 @@ func (r *agentRun) undelivered(ctx workflow.Context, why string) {
 	r.note(ctx, r.doing)
 }
 
-// maxHeard bounds how often an agent goes on because somebody spoke: what comes
-// after that is for others, or nobody's.
+// maxHeard bounds how often an agent goes on because somebody spoke. Words that come later
+// are left to other agents, or reported as read by nobody.
 const maxHeard = 20
 
-// heard: somebody spoke while the last word was said, so that it is not the last,
-// unless the agent has no other one.
+// heard: somebody spoke while the model gave its last reply, so the agent goes on, unless
+// that call was its reserve.
 func (r *agentRun) heard(out activities.GenerateOut) bool {
 	if !out.Unread || r.reserve || r.state.Heard >= maxHeard {
 		return false

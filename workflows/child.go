@@ -50,10 +50,9 @@ func currentRun(ctx workflow.Context) (id string) {
 	return id
 }
 
-// afterReset makes good what a reset has left behind, before anything else is started
-// or recorded: the record says that the investigation runs, and children that this run
-// knows nothing of are told to end. It costs nothing where nothing was reset, and
-// reports whether something was.
+// afterReset cleans up after a reset, before anything else is started or recorded: the record
+// says that the investigation runs again, and children that this run does not know are
+// cancelled. It reports whether there was a reset; without one it costs nothing.
 func (f *family) afterReset(ctx workflow.Context) bool {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	run := currentRun(ctx)
@@ -126,9 +125,9 @@ func (c *child) begin(ctx, detached workflow.Context, workflowType, input any) (
 	}
 }
 
-// signal has the child take a signal, after those before it, and reports whether it
-// did. One that is about to start gets it once it has: nobody waits for that, since its
-// id may be taken for long.
+// signal sends the child a signal, after those before it, and reports whether it was taken.
+// A child that has not started yet gets it later, and nobody waits for that: its id may be
+// taken for long.
 func (c *child) signal(ctx workflow.Context, sig signal) bool {
 	if c.IsReady() {
 		return false

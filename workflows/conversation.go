@@ -70,8 +70,8 @@ func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue
 	return err
 }
 
-// serve does all that a conversation does besides answering, which the update's
-// handler does, until it is closed.
+// serve runs the conversation until it is closed, all but the answers: those are the
+// update handler's.
 func (r *conversationRun) serve(ctx workflow.Context) error {
 	r.note(ctx)
 	for !r.closed() {
@@ -102,8 +102,8 @@ func (r *conversationRun) listen(ctx workflow.Context) error {
 	return workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, r.status, options)
 }
 
-// closed: somebody has ended the conversation. What has come is looked at, not
-// received: a coroutine that receives it would run too late.
+// closed: somebody has ended the conversation. The signal is only looked at, because a
+// coroutine that receives it would run too late.
 func (r *conversationRun) closed() bool { return r.over || r.closing.Len() > 0 }
 
 // open resolves the request, or takes over the state of the run before.

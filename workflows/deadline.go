@@ -66,7 +66,7 @@ func (d *deadline) hold(now time.Time) {
 	}
 }
 
-// extend gives more time to what is bounded.
+// extend adds time to the deadline.
 func (d *deadline) extend(by time.Duration) {
 	if d.Remaining > 0 && by > 0 {
 		d.Remaining, d.extended = d.Remaining+by, true

@@ -15,9 +15,9 @@ import (
 // heartbeatTimeout is what Temporal calls the failure of an activity whose worker has died.
 const heartbeatTimeout = "TemporalTimeout:Heartbeat"
 
-// survived runs an activity until its worker survives it, the n-th time (from 1). Temporal
-// would go on for as long as outages are waited for, with whatever it is that uses up a
-// worker's memory each time. call tells those apart that a workflow makes at once.
+// survived runs an activity again until its worker survives it; n counts the tries, from 1.
+// Temporal alone would try for as long as it waits for outages, with a call that uses up a
+// worker's memory each time. call tells the calls apart that a workflow makes at once.
 func survived(ctx workflow.Context, what string, call int, run func(n int) error) error {
 	key := fmt.Sprintf("%s/%s/%d/", workflow.GetInfo(ctx).WorkflowExecution.ID, what, call)
 	var first time.Time
@@ -43,8 +43,8 @@ func survived(ctx workflow.Context, what string, call int, run func(n int) error
 	}
 }
 
-// apart is how long to wait after the n-th death: anything up to twice what a provider would be
-// waited for, so that calls that died together do not come back together for ever.
+// apart is how long to wait after the n-th death: up to twice the backoff for a provider, so
+// that calls that died together do not come back together for ever.
 func apart(n int, what string) time.Duration { return part(2*doubled(n), n, what) }
 
 // died: the activity's worker has not been heard of for HeartbeatTimeout.

@@ -30,7 +30,7 @@ func (r *investigationRun) record(ctx workflow.Context, s *stageChild) {
 	}
 }
 
-// forget drops what a run of a stage handed on: it would only be carried along.
+// forget drops the output of a run of a stage, which nobody needs any more.
 func (r *investigationRun) forget(run string) {
 	for n := range r.state.Ran {
 		if r.state.Ran[n].Name == run {
@@ -66,9 +66,9 @@ func (r *investigationRun) envelope() record.Envelope {
 	return out
 }
 
-// StatusOf composes a status: of an investigation that has ended from what the store
-// has of it, and, by the workflow itself, of one that runs from what the store would
-// have. The runs of stages may be in any order.
+// StatusOf composes a status. For an investigation that has ended, r and runs come from the
+// store; for one that runs, the workflow gives what the store would have. The runs of stages
+// may be in any order.
 func StatusOf(r record.Investigation, runs []record.Stage) Status {
 	e := r.Envelope
 	runs = standing(e, runs)

@@ -29,8 +29,8 @@ func Fleet(ctx workflow.Context) error {
 	return ctx.Err()
 }
 
-// Reconcile puts the records of investigations right that have ended without a word.
-// A Temporal Schedule starts it every few minutes.
+// Reconcile closes the records of investigations that have ended without saying so. A
+// Temporal Schedule starts it every few minutes.
 func Reconcile(ctx workflow.Context) (out activities.ReconcileOut, err error) {
 	err = workflow.ExecuteActivity(storeOptions(ctx, "investigations that have ended without a word"), act.Reconcile).Get(ctx, &out)
 	return out, err

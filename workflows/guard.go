@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// What our workflows give to each other and to activities is small by construction.
-// A server that is given too much fails the workflow's task, for ever: so that is
-// looked at before anything is scheduled.
+// Our workflows give each other and activities small arguments, by construction. Temporal
+// would fail the workflow's task for ever if they were too large, so their size is checked
+// before anything is scheduled.
 const (
 	// MaxArguments bounds what an activity is given, in bytes of JSON.
 	MaxArguments = 64 << 10

@@ -27,7 +27,7 @@ type interrupt struct {
 // open: an answer would be taken.
 func (i *interrupt) open() bool { return i.answer == nil && !i.closed }
 
-// kinds are how long a kind of question waits by itself, and what its answer must have.
+// kinds say how long each kind of question waits by default, and what its answer must have.
 var kinds = map[route.Ask]struct {
 	expires time.Duration
 	check   func(Answer) error
@@ -87,7 +87,7 @@ func (r *investigationRun) rule(kind route.Ask) plan.Interrupt {
 	return rules.Clarification
 }
 
-// settled is the first question that is not waited for any more.
+// settled is the first question that nobody waits for any more.
 func (r *investigationRun) settled() *interrupt {
 	for _, i := range r.interrupts {
 		if i.closed {
@@ -120,7 +120,7 @@ func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *inter
 	}
 }
 
-// keep keeps an answer, and of older ones those that stages are still told.
+// keep adds an answer, and drops old ones that stages are not told any more.
 func (r *investigationRun) keep(note activities.Note) {
 	r.state.Answers = append(r.state.Answers, note)
 	r.state.Answers = r.notes()
@@ -182,7 +182,7 @@ func (r *investigationRun) serveAnswers(ctx workflow.Context) error {
 	}.serve(ctx)
 }
 
-// asked is the question that an answer is for: one that waits.
+// asked is the open question that an answer is for.
 func (r *investigationRun) asked(id string) *interrupt {
 	var open []*interrupt
 	for _, i := range r.interrupts {

@@ -62,8 +62,8 @@ type continued[S any] struct {
 	State *S `json:"continued_state"`
 }
 
-// continuedState is the state of the run before, if it has gone on in this one.
-// Temporal says of more runs than those that they continue another.
+// continuedState is the state of the run before, if that run continued as new in this one.
+// Temporal also says so of other runs, which have no such state in their input.
 func continuedState[S any](ctx workflow.Context, input converter.RawValue) (*S, error) {
 	if workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {
 		return nil, nil
@@ -75,8 +75,8 @@ func continuedState[S any](ctx workflow.Context, input converter.RawValue) (*S, 
 	return in.State, nil
 }
 
-// startedOnce refuses a workflow that Temporal starts again and again under one
-// first run: the second time, it would be the same investigation once more.
+// startedOnce refuses a workflow that Temporal would start again and again with the same
+// first run: the second start would be the same investigation once more.
 func startedOnce(ctx workflow.Context) error {
 	switch info := workflow.GetInfo(ctx); {
 	case info.CronSchedule != "":

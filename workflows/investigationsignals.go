@@ -67,10 +67,10 @@ func (r *investigationRun) guide(ctx workflow.Context, sig signal) (t Taken, why
 	return t, ""
 }
 
-// maySleep: it pauses its heartbeats, and is woken.
+// maySleep: the agent can pause its heartbeats, and be woken.
 func maySleep(a plan.AgentSkeleton) bool { return a.Heartbeats }
 
-// readsMail: it asks a model, which is told what people say.
+// readsMail: the agent asks a model, which is told what people say.
 func readsMail(a plan.AgentSkeleton) bool {
 	return !a.Mock && (a.Pattern == agent.Iterating || a.Pattern == agent.SingleShot)
 }
@@ -185,8 +185,8 @@ func (r *investigationRun) refuse(sig signal) string {
 	return fmt.Sprintf("%s: no agent %q runs now or later", sig.Name, sig.Agent)
 }
 
-// places are where a signal's target has its place: in a stage that runs, or in one that
-// may start. A run of a stage that has been before gets a name of its own.
+// places says whether a signal's target is in a stage that runs, or in one that may start
+// later. A stage that runs again gets a name of its own.
 func (r *investigationRun) places(sig signal) (runs, later bool) {
 	for _, s := range r.running {
 		runs = runs || s.result == nil && sig.concerns(s.plan)
@@ -215,13 +215,13 @@ func hasAgent(stage plan.StageSkeleton, name string) bool {
 	return joins(stage, name) || slices.ContainsFunc(stage.Agents, func(a plan.AgentSkeleton) bool { return a.Name == name })
 }
 
-// notices counts what a workflow has put into the transcript itself.
+// notices counts the lines that a workflow has put into the transcript itself.
 type notices int
 
-// maxNotices bounds them: who sends a thousand wrong signals reads no more.
+// maxNotices bounds them: whoever sends a thousand wrong signals is not told of each.
 const maxNotices = 50
 
-// post puts a line into the transcript, for people. Where it cannot, there is the status.
+// post puts a line into the transcript, for people. If it cannot, the status still has it.
 func (n *notices) post(ctx workflow.Context, in activities.NoticeIn, text string) {
 	if *n >= maxNotices {
 		return

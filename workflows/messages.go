@@ -26,9 +26,9 @@ const TypeReconcile = "Reconcile"
 // ReconcileSchedule is the Temporal Schedule that starts it, made by the workers of a task queue.
 func ReconcileSchedule(taskQueue string) string { return "inquest-reconcile-" + taskQueue }
 
-// Signals of a running investigation, each of which is an update of the same name and
-// input, too: that is refused, or says whom it is for (Taken). All but guidance travel
-// down to its stages and agents; sent to one of those, they are for it alone.
+// Signals of a running investigation. Each is also an update of the same name and input,
+// which is refused, or answered with whom it is for (Taken). All but guidance are passed
+// down to the stages and agents; a signal to one of those is for it alone.
 const (
 	SignalPause    = "pause"    // By, or no payload: no further model call until resume
 	SignalResume   = "resume"   // By, or no payload
@@ -53,8 +53,8 @@ const (
 
 // Taken answers an update of what can be signalled, too.
 type Taken struct {
-	// For are the executions at work that it is for; of guidance with none, the next that
-	// asks its model.
+	// For are the executions at work that it is for. Guidance that is for none of those is
+	// read by the next execution that asks its model.
 	For []string `json:"for,omitempty"`
 }
 

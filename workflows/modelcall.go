@@ -57,8 +57,8 @@ func (r *agentRun) tryAgain(ctx workflow.Context, in *activities.GenerateIn, err
 	return ctx.Err() == nil && r.fallBack(in, err)
 }
 
-// unanswered has what an agent has asked written down if nobody has ever answered it,
-// nor will: else its transcript would have no word of it.
+// unanswered writes down what the agent asked if no model has ever answered it, and none
+// will: its transcript would be empty otherwise.
 func (r *agentRun) unanswered(ctx workflow.Context, in activities.GenerateIn, err error) {
 	if r.turns || !r.asked || r.state.Model != "" {
 		return

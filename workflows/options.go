@@ -21,8 +21,8 @@ const HeartbeatTimeout = 12 * time.Second
 // makes a slow store or a busy worker decide again and again, without an end.
 const WorkflowTaskTimeout = 10 * time.Second
 
-// Patience is how long what is ours is waited for: the store and Temporal. It is nobody's
-// fault that works on an investigation, and people mend it.
+// Patience is how long activities wait for our own infrastructure: the store and Temporal.
+// No investigation is to blame for an outage of those, and people mend it.
 const Patience = 7 * 24 * time.Hour
 
 const (
@@ -64,23 +64,23 @@ const (
 	maxIDWait     = 24 * time.Hour
 )
 
-// What a model or a tool server is tried for is counted by the workflow, not by
-// Temporal: crashes, deploys and outages of our own are no attempts of theirs.
+// The workflow counts the tries of a model or a tool server, not Temporal: crashes,
+// deploys and outages of our own are no attempts of theirs.
 const (
 	serverTries     = 3 // of a tool server that is not there
 	ownToolAttempts = 20
 )
 
-// A call is given up once so many workers have died in the midst of it, one after the other,
-// and the first of these deaths is so long ago. Calls that died beside the one that is to blame
-// have met a moment without it by then, unless they take longer than the waits between its tries.
+// A call is given up once maxDeaths workers have died in the middle of it, one after the other,
+// and the first death is minDying ago. By then, a call that died beside the one to blame has had
+// a try without it, unless it takes longer than the waits between that one's tries.
 const (
 	maxDeaths = 10
 	minDying  = time.Hour
 )
 
-// retry is for whatever goes wrong with an activity that is not about its work. It
-// ends with the activity's own bound.
+// retry is for failures that have nothing to do with an activity's work. It ends with the
+// activity's own bound.
 func retry(longest time.Duration) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:    firstRetry,
@@ -159,7 +159,7 @@ func ownToolOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// statusOptions are for what lists tell: one try within the workflow task, which waits for it.
+// statusOptions are for what lists show: one try, within the workflow task, which waits for it.
 func statusOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: statusTimeout,

@@ -23,8 +23,8 @@ type streak struct {
 	hurried time.Time
 }
 
-// waitOut waits until the next try of the provider that has failed; again is false
-// if it has had all its tries, or all its time.
+// waitOut waits until the failed provider is to be tried again; again is false if it has
+// used up its tries, or its time.
 func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
 	said := trouble(err)
 	s := r.failedTry(ctx, err, said.Provider)
@@ -88,7 +88,7 @@ func (r *agentRun) outageLimit(errorType string) time.Duration {
 	return outageAlone
 }
 
-// backoff is how long to wait after the n-th try (from 1) of what. Those that share a
+// backoff is how long to wait after the n-th try (from 1). what makes agents that share a
 // provider or a worker come back at different times.
 func backoff(n int, what string) time.Duration {
 	wait := doubled(n)

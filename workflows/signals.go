@@ -16,8 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// Steering is what people have asked for and what children that start later
-// must know.
+// Steering is what people have asked for, and what children that start later must know.
 type Steering struct {
 	Paused     bool `json:"paused,omitempty"`
 	Concluding bool `json:"concluding,omitempty"`
@@ -71,8 +70,8 @@ type steered interface {
 	undelivered(ctx workflow.Context, why string)
 }
 
-// signals receives what steers one workflow. One coroutine handles it, one after the
-// other: none overtakes another one that waits for a child or the store.
+// signals receives what steers one workflow. One coroutine handles all of it in order, so
+// that no signal overtakes another that waits for a child or the store.
 type signals struct {
 	channels []workflow.ReceiveChannel
 	known    []string
@@ -108,8 +107,8 @@ var steers = map[string]struct {
 
 const concludeInput = `{"stage": "…", "agent": "…", "by": "…"}, or nothing`
 
-// steerNames are the names of all that steers. Of signals that arrive at once, words
-// come first: what else is asked for may end who is to read them.
+// steerNames are the names of all that steers. Of signals that arrive together, guidance is
+// handled first: another one may end the agent that is to read it.
 var steerNames = []string{SignalGuide, SignalPause, SignalResume, SignalConclude, SignalPauseHeartbeats, SignalResumeHeartbeats}
 
 // MaxGuide bounds the text of a guide signal, in bytes: it is in the history, and in
@@ -127,7 +126,7 @@ func listen(ctx workflow.Context, others ...string) *signals {
 	return s
 }
 
-// serve hands everything to w, whatever becomes of ctx, until the workflow ends.
+// serve hands everything to w until the workflow ends, even if ctx is cancelled.
 func (s *signals) serve(ctx workflow.Context, w steered) error {
 	for _, name := range steerNames {
 		if err := s.serveUpdate(ctx, name, w); err != nil {

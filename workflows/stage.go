@@ -90,7 +90,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	return ending(r.result.Status, r.result, message, r.result.ErrorType)
 }
 
-// launch starts an execution. What people asked for before it started goes with it.
+// launch starts an execution, and hands it what people asked for before.
 func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, peers []activities.Peer) *member {
 	r.family.afterReset(ctx)
 	m := &member{plan: p, ref: activities.Ref{
@@ -181,7 +181,8 @@ func (r *stageRun) waiting() (out Waiting) {
 	return out
 }
 
-// ended are the agents that have, in short: their parent gets the rest with the stage.
+// ended are the agents that have ended, without their errors: the parent gets those with
+// the stage.
 func (r *stageRun) ended() (out []AgentSummary) {
 	for _, s := range r.summaries() {
 		if s.Status != agent.StatusRunning {
@@ -200,7 +201,7 @@ func (r *stageRun) judge() {
 			done = append(done, m)
 		}
 	}
-	// Who has said all that it had to say stands before those who could not.
+	// An agent that finished comes before those that were stopped or cut.
 	slices.SortStableFunc(done, func(a, b *member) int {
 		return cmp.Or(cmp.Compare(len(a.result.Bound), len(b.result.Bound)), cmp.Compare(len(a.result.Partial), len(b.result.Partial)))
 	})
@@ -214,7 +215,7 @@ func (r *stageRun) judge() {
 	r.fail()
 }
 
-// said is how many agents have said something.
+// said counts the agents that a model has answered.
 func (r *stageRun) said() (n int) {
 	for _, m := range r.agents {
 		if m.result.Status == agent.StatusCompleted && m.result.Usage.ModelCalls > 0 {

@@ -119,9 +119,9 @@ func (r *conversationRun) read(ctx workflow.Context, a answered) (Reply, error) 
 // maxUnread bounds the messages that wait because turns have failed.
 const maxUnread = 20
 
-// leftBehind are the inputs that no model call has read and the next turn's has
-// to: not those that were of their turn alone, and not a message that the model
-// refuses to read. Messages are left by reference: a provider may be away for long.
+// leftBehind are the unread inputs that the next turn's model call has to read. Inputs for
+// one turn alone are dropped, and so is a message that the model refuses to read. Messages
+// are kept by reference, since a provider may be away for long.
 func leftBehind(inputs []activities.Input, errorType string) (left []activities.Input) {
 	messages := 0
 	for _, in := range slices.Backward(inputs) {

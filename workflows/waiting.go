@@ -54,10 +54,10 @@ func (t *teller) settle(ctx workflow.Context) {
 	}
 }
 
-// empty: nothing is waited for, so that clocks run.
+// empty: it waits for nothing, and clocks run.
 func (w Waiting) empty() bool { return len(w.Approvals)+len(w.Outages)+len(w.Asleep) == 0 }
 
-// ended is how an agent ended that has.
+// ended says how an agent ended, if it has.
 func (w Waiting) ended(name string) (AgentSummary, bool) {
 	n := slices.IndexFunc(w.Ended, func(a AgentSummary) bool { return a.Name == name })
 	if n < 0 {

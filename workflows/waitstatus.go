@@ -10,9 +10,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// mostUrgent is the status of what is under way: of all that it waits for, the most urgent.
-// What a person has to do comes first, and of that what expires; what ends by itself is last.
-// One agent that waits is enough, whatever the others do beside it.
+// mostUrgent is the status of what is under way: the most urgent thing that it waits for.
+// What a person has to do comes first, and of that what expires; what ends by itself comes
+// last. One agent that waits is enough, whatever the others do.
 func mostUrgent(w Waiting, questions int, paused bool) agent.Status {
 	for _, row := range []struct {
 		waits  bool
@@ -65,12 +65,11 @@ func (r *investigationRun) waits() record.Waits {
 	return record.Waits{Approvals: w.Approvals, Questions: r.questions(), Outages: w.Outages}
 }
 
-// tellStatus says in lists what the investigation waits for, whenever that has changed: by
-// the search attribute in Temporal's, by the record and what waits in ours. Only this workflow
-// knows it: questions and pauses are nowhere else, and a transcript does not tell a call that
-// waits for a person from one that was denied, or waits for its worker. So it is written down
-// once, by who knows it. A change costs the marker of a local activity, and that of the status
-// an upsert.
+// tellStatus keeps what the investigation waits for up to date in lists: in Temporal's by a
+// search attribute, in ours by the record and what waits. Only this workflow knows it:
+// questions and pauses are nowhere else, and in a transcript a call that waits for a person
+// looks like one that was denied or waits for its worker. A change costs the marker of a local
+// activity, and a change of the status an upsert.
 func (r *investigationRun) tellStatus(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	untold := func() bool {
@@ -89,8 +88,8 @@ func (r *investigationRun) tellStatus(ctx workflow.Context) {
 	})
 }
 
-// saveStatus waits for a store that is away, as all that is recorded does; what is waited for
-// may be something else by then, and is recorded next.
+// saveStatus waits for a store that is away, like everything that is recorded. If something
+// else is waited for by then, that is recorded next.
 func saveStatus(ctx workflow.Context, in activities.SaveStatusIn) {
 	const summary = "what is waited for"
 	err := workflow.ExecuteLocalActivity(statusOptions(ctx, summary), activities.NameSaveStatus, in).Get(ctx, nil)

@@ -26,7 +26,7 @@ type stageChild struct {
 	result  *StageResult // nil while it runs
 }
 
-// agents are those of the stage that have begun: a synthesis does once all that it
+// agents are the agents of the stage that have begun. A synthesis begins once all that it
 // joins have ended.
 func (s *stageChild) agents() []plan.AgentSkeleton {
 	if all := s.plan.Agents; s.plan.Synthesis == nil || len(s.waiting.Ended) < len(all) {
@@ -69,7 +69,8 @@ func (r *investigationRun) over(ctx workflow.Context) bool {
 	return r.state.Steering.Concluding || ctx.Err() != nil || r.state.Walk.End != ""
 }
 
-// held: people or providers are waited for, or an agent sleeps; the time does not count.
+// held: the investigation waits for people or providers, or an agent sleeps, and its clock
+// stands still.
 func (r *investigationRun) held() bool {
 	return r.state.Steering.Paused || !r.waiting().empty() || len(r.interrupts) > 0
 }
@@ -82,7 +83,7 @@ func (r *investigationRun) waiting() (out Waiting) {
 	return out
 }
 
-// afterReset makes good what a reset has left behind.
+// afterReset cleans up after a reset.
 func (r *investigationRun) afterReset(ctx workflow.Context) {
 	if r.family.afterReset(ctx) {
 		r.state.Told, r.state.Waits = agent.StatusRunning, "" // as the record says now
@@ -167,6 +168,7 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 			break
 		}
 	}
+	// What the stage did counts however the chain goes on.
 	result := *s.result
 	r.state.Stages[s.index].Status = result.Status
 	r.state.Usage = r.state.Usage.Add(result.Usage)
@@ -178,6 +180,7 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index})
 	}
 	r.record(ctx, s)
+	// A bound ends the walk, whatever way the stage's outcome has just found for it.
 	pass := r.state.Walk.Pass
 	end := route.Result{Outcome: result.Outcome, Fields: result.Fields}
 	if result.Status != agent.StatusCompleted {

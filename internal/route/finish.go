@@ -42,6 +42,7 @@ func (w Walk) leave(n int, r Result) Ask {
 			return w.follow(n, way.To)
 		}
 	}
+	// A rule is more exact than the outcome, and the outcome than the default.
 	switch {
 	case r.Outcome == agent.OutcomeError:
 		w.finish(cmp.Or(r.Failure, agent.EndToolFailed))
@@ -53,8 +54,8 @@ func (w Walk) leave(n int, r Result) Ask {
 	return ""
 }
 
-// goOn goes on with the next stage in order. In a graph the stages that wait for
-// this one start by themselves: that is no way that anybody counts.
+// goOn goes on with the next stage in order. In a graph, the stages that wait for this one
+// start by themselves, and no edge is counted.
 func (w Walk) goOn(n int) {
 	w.Next = n + 1
 	if !w.Graph() && w.Next < len(w.Chain.Stages) && w.crossed(w.Chain.Stages[n].Name, w.Chain.Stages[w.Next].Name) {
@@ -104,7 +105,8 @@ func (w Walk) crossed(from, to string) bool {
 	return false
 }
 
-// jumpBack goes back when nothing runs any more; of two jumps the farther one holds.
+// jumpBack has the chain go back once nothing runs any more. Of two jumps, the one that
+// goes farther back holds.
 func (w Walk) jumpBack(to int) {
 	if w.Back == 0 || to < w.Back-1 {
 		w.Back = to + 1
@@ -118,8 +120,8 @@ func (w Walk) turn() {
 	}
 }
 
-// pass begins another pass from a stage: what came of it and of all that comes
-// after it is void.
+// pass begins another pass at a stage: its result, and those of all that come after it,
+// are void.
 func (w Walk) pass(to int) {
 	w.Back = 0
 	if w.Bounds.MaxPasses > 0 && w.Number() >= w.Bounds.MaxPasses {

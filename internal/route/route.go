@@ -11,7 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// Chain is a chain that is walked: what does not change of it.
+// Chain is the part of a walk that does not change.
 type Chain struct {
 	Stages []plan.StageSkeleton
 	Bounds plan.Bounds
@@ -130,8 +130,7 @@ func (w Walk) busy(n int) bool {
 	return w.State.Stages[n] == Running || w.State.Stages[n] == Asking
 }
 
-// finish ends the walk, for the first reason that there is; a jump that waits is
-// not made any more.
+// finish ends the walk; the first reason counts. A jump that waits is not made any more.
 func (w Walk) finish(why agent.EndReason) {
 	w.Back = 0
 	if w.End == "" {

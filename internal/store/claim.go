@@ -7,9 +7,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// claim is what a run needs before it may read or write a step: it is the newest
-// run of the execution, and no row of another run stands at the step or depends
-// on it.
+// claim is what a run needs before it may read or write a step: it must be the newest run
+// of the execution, and no row of another run may stand at the step or depend on it.
 type claim struct {
 	transcript.Scope
 	transcript.Key
@@ -31,7 +30,7 @@ func (c claim) args() []any {
 	return []any{c.Investigation, c.Execution, c.run, c.Iteration, c.Position, c.Until()}
 }
 
-// standing is how things are before a claim is enforced.
+// standing is how a claim stands before it is enforced.
 type standing struct {
 	known    bool // the run has been here before
 	newest   bool // no run came after it
@@ -66,8 +65,8 @@ func (c claim) ask(ctx context.Context, q querier) *sql.Row {
 	return q.QueryRowContext(ctx, query, append(c.args(), reader(c.Execution)...)...)
 }
 
-// enforce makes the claim good, or returns ErrStaleRun. It needs the write lock.
-// What the run has stored is not changed by it.
+// enforce makes the claim good, or returns ErrStaleRun. It needs the write lock, and does
+// not change what the run itself has stored.
 func (c claim) enforce(ctx context.Context, q querier) (standing, error) {
 	st, err := c.present(ctx, q)
 	if err == nil && st.displace {
@@ -76,7 +75,7 @@ func (c claim) enforce(ctx context.Context, q querier) (standing, error) {
 	return st, err
 }
 
-// present is enforce for what is no step: nothing is struck out.
+// present is enforce for writes that are no steps: no rows are superseded.
 func (c claim) present(ctx context.Context, q querier) (standing, error) {
 	st, err := c.standing(ctx, q)
 	switch {
@@ -90,8 +89,7 @@ func (c claim) present(ctx context.Context, q querier) (standing, error) {
 	return st, c.register(ctx, q)
 }
 
-// register makes the run the newest one. What a run before it was about to say, and
-// waited for, is void.
+// register makes the run the newest one, and drops what an older run has live and waited for.
 func (c claim) register(ctx context.Context, q querier) error {
 	const query = `INSERT INTO runs (investigation, execution, ordinal, run_id)
 		SELECT $1, $2, COALESCE(MAX(ordinal), 0) + 1, $3 FROM runs WHERE investigation = $1 AND execution = $2`
@@ -106,9 +104,9 @@ func (c claim) register(ctx context.Context, q querier) error {
 	return dropLive(ctx, q, c.Scope)
 }
 
-// supersede strikes out what other runs wrote at the step and what depends on it:
-// Temporal has been reset to before it. Calls of one reply do not depend on each
-// other: one whose result is in the history that was kept stays.
+// supersede marks what other runs wrote at the step, and what depends on it: Temporal has
+// been reset to before the step. Calls of one reply do not depend on each other: a call
+// stays if its result is in the history that was kept.
 func (c claim) supersede(ctx context.Context, q querier) error {
 	now, err := advance(ctx, q, c.Investigation, cursor{struck: 1})
 	if err != nil {

@@ -45,9 +45,9 @@ func openDatabase(ctx context.Context, opts Options) (database, error) {
 	return openSQLite(ctx, opts)
 }
 
-// querier is what a *sql.DB and a *sql.Tx have in common. What a statement in a
-// transaction did is certain, and so is that it did it, when its rows have been
-// scanned, its changes counted or the transaction committed (see pipelining).
+// querier is what a *sql.DB and a *sql.Tx have in common. A statement in a transaction may
+// not have run yet when it returns: its effect and its error are certain once its rows are
+// scanned, its changes counted, or the transaction committed (see pipelining).
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
@@ -71,8 +71,8 @@ func (s *Store) write(ctx context.Context, investigation string, fn func(querier
 	})
 }
 
-// change is write for an fn that itself begins by advancing the investigation's
-// cursor, which is its lock.
+// change is write for an fn that begins by advancing the investigation's cursor: that
+// locks the investigation.
 func (s *Store) change(ctx context.Context, investigation string, fn func(querier) error) error {
 	if err := inTx(ctx, s.db.writer, nil, fn); err != nil {
 		return s.db.explain(err)

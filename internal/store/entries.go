@@ -55,8 +55,8 @@ func limitTo(n int) string {
 	return fmt.Sprintf(" LIMIT %d", n)
 }
 
-// insertEntry writes one row of the step whose first row is numbered first, its
-// usage to the ledger, and that it quotes a letter.
+// insertEntry writes one row of the step whose first row has the number first. It charges
+// the ledger with the row's usage, and notes which letter the row quotes.
 func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry) error {
 	const query = `INSERT INTO entries
 		(investigation, execution, iteration, position, seq, step, kind, at, run_id, activity_id, superseded, body)

@@ -77,7 +77,7 @@ type follower struct {
 	looked        time.Time // when it last could
 }
 
-// mayReturn reports whether a database that could be read before is worth waiting for.
+// mayReturn: the database could be read until a moment ago, and is worth waiting for.
 func (f *follower) mayReturn(err error) bool {
 	return errors.Is(err, ErrUnavailable) && time.Since(f.looked) < outage
 }

@@ -16,7 +16,7 @@ var ErrOtherNamespace = errors.New("a store belongs to one namespace of one Temp
 // time, and its own wherever it is moved or restored to.
 func (s *Store) ID() string { return s.id }
 
-// identify reads the identity, which the first one who asks makes.
+// identify reads the identity; whoever asks first makes it.
 func (s *Store) identify(ctx context.Context) (id string, err error) {
 	return s.note(ctx, "id", rand.Text())
 }
@@ -65,7 +65,7 @@ const (
 	readNote     = `SELECT value FROM meta WHERE key = $1`
 )
 
-// note reads what the store says of itself, which the first one who asks makes.
+// note reads a fact about the store itself; whoever asks first sets it.
 func (s *Store) note(ctx context.Context, key, first string) (value string, err error) {
 	if err := s.db.reader.QueryRowContext(ctx, readNote, key).Scan(&value); err == nil {
 		return value, nil

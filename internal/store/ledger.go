@@ -69,8 +69,7 @@ func charged(ctx context.Context, q querier, ids []string) (map[string]agent.Usa
 	return out, nil
 }
 
-// soFar puts into the records of investigations that have not ended what they have been
-// charged with until now.
+// soFar fills in what investigations that have not ended were charged with until now.
 func soFar(ctx context.Context, q querier, records []record.Investigation) error {
 	var open []string
 	for _, r := range records {
@@ -126,8 +125,8 @@ func (s *Store) Admit(ctx context.Context, a record.Admission) (exceeded agent.E
 	return exceeded, nil
 }
 
-// claimed is what an investigation has been charged with, and what is reserved for
-// the calls of its other executions.
+// claimed is what an investigation was charged with, and what is reserved for the calls of
+// its other executions.
 func claimed(ctx context.Context, q querier, investigation, execution string) (sum agent.Usage, err error) {
 	all, err := selectAll(ctx, q, usageFields, `SELECT `+usageColumns+` FROM execution_sums WHERE investigation = $1
 		UNION ALL SELECT `+usageColumns+` FROM ledger_reserved WHERE investigation = $1 AND execution <> $2`, investigation, execution)

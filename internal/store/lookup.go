@@ -39,8 +39,8 @@ func (s *Store) Begun(ctx context.Context, scope transcript.Scope, call transcri
 	return begun, nil
 }
 
-// known reads those entries, and the step at a key. That is one read unless the
-// step is there, or nothing is, or the claim has to be made good.
+// known reads those entries, and the step at a key: in one read, unless the step is stored,
+// nothing is stored, or the claim has to be made good.
 func (s *Store) known(ctx context.Context, c claim, step transcript.Key, which string, args ...any) (k transcript.Known, err error) {
 	defer func() {
 		if err != nil {
@@ -69,7 +69,7 @@ func (s *Store) known(ctx context.Context, c claim, step transcript.Key, which s
 	return k, err
 }
 
-// readKnown says, too, whether the claim is good; it does not know if there are no entries.
+// readKnown also says whether the claim is good; without entries it does not know.
 func (s *Store) readKnown(ctx context.Context, c claim, which string, args []any) (k transcript.Known, settled bool, err error) {
 	query := `SELECT ` + entryColumns + `, ` + isNewest + ` AND NOT ` + isDisplacing + `, ` + hashList + `, ` + countUnread(7) + `
 		FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2` + which + ` ORDER BY iteration, position`

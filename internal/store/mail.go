@@ -24,7 +24,7 @@ const (
 	isRead = `EXISTS (` + quoted + `)`
 )
 
-// isUnread: the execution $2 may read it, and has not. Its reader is $n and the one after it.
+// isUnread: the execution $2 may read the letter, and has not. $n and $n+1 are its reader.
 func isUnread(n int) string {
 	return fmt.Sprintf(`investigation = $1 AND superseded = 0 AND stage IN ('', $%d) AND agent IN ('', $%d)
 		AND NOT EXISTS (%s AND entries.execution = $2)`, n, n+1, quoted)

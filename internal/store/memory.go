@@ -71,8 +71,8 @@ func seed(ctx context.Context, tx memory.Tx, configured []memory.Block) ([]memor
 	return tx.Blocks(ctx)
 }
 
-// memoryTx opens an agent's memory in a transaction of the writer, and makes it
-// if need be. Nobody else changes it until the transaction ends.
+// memoryTx opens an agent's memory in a transaction of the writer, and creates it if it is
+// absent. Nobody else changes it until the transaction ends.
 func (s *Store) memoryTx(ctx context.Context, q querier, agent string) (*memoryTx, error) {
 	take := `SELECT id FROM memories WHERE agent = $1 ` + s.db.forUpdate()
 	const add = `INSERT INTO memories (agent, archived, last_archived, last_said) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING`

@@ -41,8 +41,8 @@ func (db *postgres) explain(err error) error {
 	return err
 }
 
-// plain is what went wrong in the end with a connection that could not be made.
-// The driver tells it over several lines, of each attempt.
+// plain is the last reason why a connection could not be made. The driver's own error has
+// several lines, for each attempt.
 func plain(err error) error {
 	var (
 		connect *pgconn.ConnectError

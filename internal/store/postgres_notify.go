@@ -17,9 +17,9 @@ const (
 	listenAgain  = time.Second
 )
 
-// news are the investigations that have changed and that other processes have
-// not been told of. They are told after the commit and several at once: commits
-// with a NOTIFY in them go one after the other, through all of the database.
+// news are changed investigations that other processes have not been told of. They are told
+// after the commit, several at once: commits that contain a NOTIFY run one after the other
+// in the whole database.
 type news struct {
 	mu      sync.Mutex
 	changed map[string]bool

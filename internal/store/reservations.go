@@ -64,8 +64,8 @@ func reserve(ctx context.Context, q querier, r ratelimit.Reservation, now int64)
 	return 0, err
 }
 
-// shorten ends places that would last for more than a window: the clock was put
-// back, or the window was longer. Nobody waits for a clock to be right again.
+// shorten ends places that would last longer than a window, because the clock was put back
+// or the window was longer: nobody waits until a clock is right again.
 func shorten(ctx context.Context, q querier, r ratelimit.Reservation, ends int64) error {
 	_, err := q.ExecContext(ctx, `UPDATE reservations SET ends_at = $3 WHERE agent = $1 AND tool = $2 AND ends_at > $3`,
 		r.Agent, r.Tool, ends)

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// keeping is connections that keep their statements: to parse one costs SQLite
-// more than to run it. (The driver for PostgreSQL keeps them by itself.)
+// keeping is a pool of connections that keeps its prepared statements: SQLite takes longer
+// to parse one than to run it. (The driver for PostgreSQL keeps them itself.)
 type keeping struct {
 	*sql.DB
 	mu     sync.Mutex

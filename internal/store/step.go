@@ -95,9 +95,8 @@ func (s *Store) append(ctx context.Context, step transcript.Step) (stored []tran
 // errUnsettled: the step is there already, or its run has to make its claim good.
 var errUnsettled = errors.New("the step is not the run's next one")
 
-// appendNext writes steps that nothing stands in the way of, as is so of nearly every
-// one, and returns the last one's rows. The claim of the first covers the others. To
-// number the rows locks the investigation, too.
+// appendNext writes steps that nothing stands in the way of, which is nearly every step,
+// and returns the last one's rows. The claim of the first step covers the others.
 func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (stored []transcript.Entry, unread int, err error) {
 	rows := 0
 	for _, step := range steps {
@@ -105,6 +104,7 @@ func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (store
 	}
 	c := claimOf(steps[0])
 	err = s.change(ctx, c.Investigation, func(q querier) error {
+		// Taking the numbers locks the investigation: how the claim stands holds until the commit.
 		last, st, err := c.next(ctx, q, rows)
 		if err != nil {
 			return err
@@ -112,6 +112,7 @@ func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (store
 		if st.stored || !st.settled() {
 			return errUnsettled
 		}
+		// From here on nothing is asked: on PostgreSQL all of it goes with the COMMIT.
 		last -= int64(rows)
 		unread = st.unread
 		for _, step := range steps {
@@ -143,8 +144,8 @@ func claimOf(step transcript.Step) claim {
 	return claim{step.Scope, step.Rows[0].Key, step.RunID}
 }
 
-// next takes numbers for so many rows, of which it returns the last, and finds out
-// how things stand. Both are asked before either is waited for.
+// next takes numbers for the rows, and returns the last one and how the claim stands. Both
+// are asked before either is waited for: one round trip.
 func (c claim) next(ctx context.Context, q querier, rows int) (last int64, st standing, err error) {
 	var now cursor
 	numbers, stands := advancing(ctx, q, c.Investigation, cursor{seq: int64(rows)}), c.ask(ctx, q)

@@ -21,7 +21,7 @@ func Summaries(entries []Entry) map[Key]Entry {
 	return out
 }
 
-// pointer says of what is shown of a result how much it is, and where the whole is.
+// pointer says how much of a result is shown, and where the whole of it is.
 func pointer(result, shown Entry) string {
 	what := "Summary"
 	switch {
@@ -48,8 +48,7 @@ func ParseRef(ref string) (Key, bool) {
 	return ResultKey(i, c), true
 }
 
-// Whole is all of an entry's text. Of a large one the rest is in a blob, which
-// the function reads.
+// Whole is an entry's whole text. If that is too large for the entry, blob reads it.
 func (b Body) Whole(ctx context.Context, blob func(ctx context.Context, hash string) ([]byte, error)) (string, error) {
 	if b.Blob == "" {
 		return b.Text, nil

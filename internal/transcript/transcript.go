@@ -52,7 +52,7 @@ const (
 // comes before the iteration's own rows, which are written with its reply.
 func TryKey(iteration, n int) Key { return Key{iteration, 2*n - callBase} }
 
-// HopKey is the key of what says that another provider takes over after the n-th
+// HopKey is the key of the entry that says that another provider takes over after the n-th
 // model call.
 func HopKey(iteration, n int) Key { return Key{iteration, 2*n + 1 - callBase} }
 
@@ -74,9 +74,8 @@ func (k Key) CallIndex() int {
 	return (k.Position - callBase) / rowsPerCall
 }
 
-// Until is the position that ends what has to be written anew, within the
-// iteration, when the entry at k is: a call's own entries, or with a model call
-// the whole iteration.
+// Until is the position up to which an iteration has to be written anew when the entry at
+// k is: for a call its own entries, for a model call the whole iteration.
 func (k Key) Until() int {
 	if n := k.CallIndex(); n >= 0 {
 		return CallKey(k.Iteration, n+1).Position

@@ -116,7 +116,8 @@ func refuseHidden(name, hidden string) error {
 	if len(hidden) <= maxHidden && strings.IndexFunc(hidden, suspect) < 0 && !reveal.Hides(hidden) {
 		return nil
 	}
-	return notToBeSeen(name, fmt.Sprintf("%d bytes of its arguments look like secrets, would be masked, and are more than a plain token", len(hidden)))
+	return notToBeSeen(name, fmt.Sprintf(
+		"%d bytes of its arguments look like secrets, would be masked, and are more than a plain token", len(hidden)))
 }
 
 // notToBeSeen refuses a call that cannot be shown to the person who has to approve it.

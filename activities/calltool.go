@@ -328,7 +328,9 @@ const maxInlineResult = 256 << 10
 
 // writeResult appends a result and what comes with it: the call's intent, if it is
 // not written yet.
-func (j *job) writeResult(ctx context.Context, iteration, n int, call transcript.Call, result tool.Result, intent *transcript.Row) (transcript.Entry, error) {
+func (j *job) writeResult(
+	ctx context.Context, iteration, n int, call transcript.Call, result tool.Result, intent *transcript.Row,
+) (transcript.Entry, error) {
 	body := transcript.Body{
 		Text: result.Content, Call: &call, Status: string(result.Status), ErrorType: result.ErrorType,
 		Result: transcript.Result{Size: len(result.Content), Pause: result.Pause},
@@ -348,7 +350,8 @@ func (j *job) writeResult(ctx context.Context, iteration, n int, call transcript
 		body.Text = beginning(result.Content, maxInlineResult)
 	}
 	row := transcript.Row{Key: transcript.ResultKey(iteration, n), Kind: transcript.KindResult, Body: body}
-	entries, err := j.Transcripts.Append(ctx, transcript.Step{Scope: j.ref.scope(), Writer: j.writer, Rows: []transcript.Row{row}, Intent: intent})
+	step := transcript.Step{Scope: j.ref.scope(), Writer: j.writer, Rows: []transcript.Row{row}, Intent: intent}
+	entries, err := j.Transcripts.Append(ctx, step)
 	if err != nil {
 		return transcript.Entry{}, fmt.Errorf("append the result of %s: %w", call.Name, err)
 	}

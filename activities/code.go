@@ -20,7 +20,9 @@ import (
 
 // once is an activity that writes one step, whose rows run returns: notices, and a reply.
 // If the step is stored already, its entries are returned and run is not called.
-func (a *Activities) once(ctx context.Context, ref Ref, iteration int, run func(*job) ([]transcript.Body, error)) (*job, []transcript.Entry, error) {
+func (a *Activities) once(
+	ctx context.Context, ref Ref, iteration int, run func(*job) ([]transcript.Body, error),
+) (*job, []transcript.Entry, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
 	j, err := a.job(ctx, ref)

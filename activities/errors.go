@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -106,7 +107,7 @@ func ModelError(errorType string) bool {
 func ContentError(errorType string) bool {
 	for _, row := range modelErrors {
 		if row.name == errorType {
-			return errors.Is(row.kind, llm.ErrContextTooLong) || errors.Is(row.kind, llm.ErrContentFiltered) || errors.Is(row.kind, llm.ErrInvalidRequest)
+			return slices.Contains([]error{llm.ErrContextTooLong, llm.ErrContentFiltered, llm.ErrInvalidRequest}, row.kind)
 		}
 	}
 	return false

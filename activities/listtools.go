@@ -126,7 +126,8 @@ func (j *job) notices() (texts []string) {
 			lines = append(lines, fmt.Sprintf("Server %s is not available: %s. It said: %s", c.Server, c.Error, cmp.Or(c.Words, "nothing")))
 		}
 		for _, line := range c.Changed {
-			lines = append(lines, fmt.Sprintf("Server %s says something else than before: %s", c.Server, reveal.Text(strings.Join(strings.Fields(line), " "))))
+			line = reveal.Text(strings.Join(strings.Fields(line), " "))
+			lines = append(lines, fmt.Sprintf("Server %s says something else than before: %s", c.Server, line))
 		}
 		for _, spec := range c.Tools {
 			if spec.Unusable != "" {

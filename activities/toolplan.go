@@ -150,7 +150,9 @@ func (j *job) planResult(ctx context.Context, in PlanResultIn) ([]transcript.Bod
 func joined(steps []planStep, entries []transcript.Entry) planResult {
 	out := planResult{Results: make([]stepResult, len(steps)), AllSucceeded: true}
 	for n, s := range steps {
-		out.Results[n] = stepResult{ID: s.id(n), Tool: s.Tool, Status: string(tool.StatusError), ErrorType: tool.ErrorNotRun, Error: "This call was not run."}
+		out.Results[n] = stepResult{
+			ID: s.id(n), Tool: s.Tool, Status: string(tool.StatusError), ErrorType: tool.ErrorNotRun, Error: "This call was not run.",
+		}
 	}
 	var planned, begun transcript.Entry
 	for _, e := range entries {

@@ -306,7 +306,8 @@ func (r *agentRun) note(ctx workflow.Context, doing string) {
 
 func (r *agentRun) status() (AgentStatus, error) {
 	return AgentStatus{
-		Execution: r.in.Ref.Execution, Status: mostUrgent(r.waiting(), 0, r.steering.Paused), Iteration: r.state.Iteration - r.before, MaxIterations: r.in.Agent.MaxIterations,
+		Execution: r.in.Ref.Execution, Status: mostUrgent(r.waiting(), 0, r.steering.Paused),
+		Iteration: r.state.Iteration - r.before, MaxIterations: r.in.Agent.MaxIterations,
 		Model: r.in.Agent.Model(r.state.Provider), Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
 		Outage: r.outage(), PausedUntil: r.state.PausedUntil, Undelivered: r.refused,
 	}, nil

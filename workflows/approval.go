@@ -86,7 +86,8 @@ func (r *agentRun) serveDecisions(ctx workflow.Context) error {
 	}
 	return update[Decide, activities.Decision]{
 		UpdateDecide, "Approve or deny a tool call that waits.",
-		`{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}`, reading[Decide], r.approvals.check, decide,
+		`{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}`,
+		reading[Decide], r.approvals.check, decide,
 	}.serve(ctx)
 }
 

@@ -89,7 +89,9 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 }
 
 // make makes one call. anew is what a person has to approve first.
-func (b *batch) make(ctx workflow.Context, slots workflow.Semaphore, in activities.CallToolIn, call activities.Call) (lost *activities.Input, anew *activities.Approve) {
+func (b *batch) make(
+	ctx workflow.Context, slots workflow.Semaphore, in activities.CallToolIn, call activities.Call,
+) (lost *activities.Input, anew *activities.Approve) {
 	if slots.Acquire(ctx, 1) != nil {
 		return nil, nil
 	}

@@ -91,7 +91,8 @@ func (r *conversationRun) serve(ctx workflow.Context) error {
 
 // listen registers everything that reaches a conversation, before it first waits.
 func (r *conversationRun) listen(ctx workflow.Context) error {
-	r.closing = workflow.GetSignalChannelWithOptions(ctx, SignalClose, workflow.SignalChannelOptions{Description: "End the conversation after the running turn."})
+	closing := workflow.SignalChannelOptions{Description: "End the conversation after the running turn."}
+	r.closing = workflow.GetSignalChannelWithOptions(ctx, SignalClose, closing)
 	send := update[Message, Reply]{
 		UpdateSend, "Say something and get the reply; one turn at a time.", `{"text": "…", "author": "…"}`, reading[Message], r.check, r.send,
 	}
@@ -205,8 +206,8 @@ func (r *conversationRun) heartbeatDue(ctx workflow.Context) bool {
 
 // renewable: the history is long, and nothing is under way.
 func (r *conversationRun) renewable(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && !r.closed() && r.turn == nil && r.agent.signals.idle() && !r.untold() &&
-		workflow.AllHandlersFinished(ctx)
+	idle := r.turn == nil && r.agent.signals.idle() && !r.untold() && workflow.AllHandlersFinished(ctx)
+	return idle && !r.closed() && workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 
 // continueAsNew starts the next run where this one stands.
@@ -239,6 +240,7 @@ func (r *conversationRun) note(ctx workflow.Context) {
 	if until := r.agent.state.PausedUntil; until.After(workflow.Now(ctx)) {
 		text += " · heartbeats paused until " + until.UTC().Format(time.RFC3339)
 	}
-	text += fmt.Sprintf("\n\nWaits for somebody to speak: update `%s`, input `{\"text\": \"…\"}`. The signal `%s` ends the conversation.", UpdateSend, SignalClose)
+	text += fmt.Sprintf("\n\nWaits for somebody to speak: update `%s`, input `{\"text\": \"…\"}`. The signal `%s` ends the conversation.",
+		UpdateSend, SignalClose)
 	workflow.SetCurrentDetails(ctx, text)
 }

@@ -56,10 +56,12 @@ func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChi
 	rule := r.rule(kind)
 	expires := orDefault(rule.Expires.D(), kinds[kind].expires)
 	r.state.Asked++
+	question := cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"),
+		"Stage "+s.plan.Name+" asks you to look at its result.")
 	i := &interrupt{index: s.index, rule: rule, Interrupt: Interrupt{
 		ID: fmt.Sprintf("q%d", r.state.Asked), Kind: string(kind), Stage: s.plan.Name, Expires: workflow.Now(ctx).Add(expires),
 		Data:     result.Fields["data"],
-		Question: fit(cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"), "Stage "+s.plan.Name+" asks you to look at its result."), maxQuestion),
+		Question: fit(question, maxQuestion),
 	}}
 	r.interrupts = append(r.interrupts, i)
 	workflow.Go(ctx, func(ctx workflow.Context) {

@@ -96,10 +96,11 @@ var steers = map[string]struct {
 	does, input string
 	read        func(converter.RawValue) (signal, error)
 }{
-	SignalPause:            {"No further model call until resume. Running calls finish.", `{"by": "…"}, or nothing`, readBy},
-	SignalResume:           {"Go on after a pause.", `{"by": "…"}, or nothing`, readBy},
-	SignalConclude:         {"Finish now with what is known: all, or one stage or agent.", concludeInput, readConclude},
-	SignalPauseHeartbeats:  {"Agents that have heartbeats sleep after their running calls.", `{"minutes": 1–60, "stage": "…", "agent": "…", "by": "…"}, or nothing`, readPause},
+	SignalPause:    {"No further model call until resume. Running calls finish.", `{"by": "…"}, or nothing`, readBy},
+	SignalResume:   {"Go on after a pause.", `{"by": "…"}, or nothing`, readBy},
+	SignalConclude: {"Finish now with what is known: all, or one stage or agent.", concludeInput, readConclude},
+	SignalPauseHeartbeats: {"Agents that have heartbeats sleep after their running calls.",
+		`{"minutes": 1–60, "stage": "…", "agent": "…", "by": "…"}, or nothing`, readPause},
 	SignalResumeHeartbeats: {"Agents whose heartbeats are paused go on at once.", concludeInput, readConclude},
 	SignalGuide: {"Put words before the agents' next model call; without stage and agent, of all that run now, else of the next.",
 		`{"text": "…", "stage": "…", "agent": "…", "by": "…"}`, readGuide},

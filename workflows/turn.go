@@ -103,7 +103,8 @@ func (r *conversationRun) answer(ctx workflow.Context, said activities.Input) (R
 	if result.Status == agent.StatusCompleted {
 		return reply, nil
 	}
-	return reply, temporal.NewApplicationErrorWithOptions(cmp.Or(result.Error, string(result.StopReason)), cmp.Or(result.ErrorType, ErrorFailed),
+	why, errorType := cmp.Or(result.Error, string(result.StopReason)), cmp.Or(result.ErrorType, ErrorFailed)
+	return reply, temporal.NewApplicationErrorWithOptions(why, errorType,
 		temporal.ApplicationErrorOptions{NonRetryable: true, Details: []any{reply}})
 }
 

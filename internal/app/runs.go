@@ -55,8 +55,8 @@ func (r runs) Ending(ctx context.Context, workflowID, firstRunID string) (end re
 	}
 	ended := info.GetCloseTime().AsTime()
 	end.EndedAt = &ended
-	history := r.client.GetWorkflowHistory(ctx, workflowID, info.GetExecution().GetRunId(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
-	last, err := history.Next()
+	const closing = enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT
+	last, err := r.client.GetWorkflowHistory(ctx, workflowID, info.GetExecution().GetRunId(), false, closing).Next()
 	if err != nil {
 		return end, fmt.Errorf("read how %s ended: %w", workflowID, err)
 	}

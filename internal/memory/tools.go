@@ -41,18 +41,21 @@ func Specs() []tool.Spec {
 func tools() []memoryTool {
 	return []memoryTool{
 		write(agent.ToolCoreMemoryAppend, appendToBlock,
-			"Appends a line to a block of your core memory, which stands in your system prompt and outlives this run. A block that is not there is made.",
+			"Appends a line to a block of your core memory, which stands in your system prompt and outlives this run. "+
+				"A block that is not there is made.",
 			paramLabel, "Which block, such as persona, human, facts, goals or scratch", paramContent, "The text to append"),
 		write(agent.ToolCoreMemoryReplace, replaceInBlock,
 			"Replaces every occurrence of a text in a block of your core memory.",
 			paramLabel, "Which block", paramOld, "The text to replace, exactly as it is", paramNew, "What stands there instead; empty to delete it"),
 		write(agent.ToolArchivalMemoryInsert, insertArchival,
-			"Writes an entry into your archival memory, which has room for much and is found by archival_memory_search only, in this run and in later ones.",
+			"Writes an entry into your archival memory, which has room for much and is found by archival_memory_search only, "+
+				"in this run and in later ones.",
 			paramContent, "The text to keep; it has to make sense by itself"),
 		search(agent.ToolArchivalMemorySearch, searchArchival,
 			"Searches your archival memory for entries with any of the words, the best first."),
 		search(agent.ToolConversationSearch, searchConversation,
-			"Searches what was said in your conversations and investigations, this one and earlier ones, for any of the words, the best first. Results of tools are left out."),
+			"Searches what was said in your conversations and investigations, this one and earlier ones, "+
+				"for any of the words, the best first. Results of tools are left out."),
 	}
 }
 

@@ -49,8 +49,8 @@ func Query(query string) []string {
 }
 
 // commonWords say nothing about what a text is about.
-const commonWords = " a about after all also am an and any are as at be been before but by can could did do does for from had has have he " +
-	"her here him his how i if in into is it its just me more my no not now of on one or other our out over she should so some such than that " +
+const commonWords = " a about after all also am an and any are as at be been before but by can could did do does for from had has have " +
+	"he her here him his how i if in into is it its just me more my no not now of on one or other our out over she should so some such than " +
 	"the their them then there these they this those to up us was we were what when where which who why will with would you your "
 
 // split passes the words of a text on, in lower case, until yield is false.

@@ -51,7 +51,8 @@ func checkHost(ctx context.Context, q querier, mark string, adopt bool) error {
 	}
 	owner, _, _ := strings.Cut(stored, "/")
 	here, _, _ := strings.Cut(mark, "/")
-	return fmt.Errorf("%w: it belongs to host %q, this is %q; use PostgreSQL for several hosts; if the file was moved here, start the worker once with --adopt-store",
+	return fmt.Errorf("%w: it belongs to host %q, this is %q; use PostgreSQL for several hosts; "+
+		"if the file was moved here, start the worker once with --adopt-store",
 		ErrOtherHost, owner, here)
 }
 

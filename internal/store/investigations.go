@@ -85,7 +85,9 @@ func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation)
 
 // writeInvestigation writes a record, unless its writer is a run that was replaced:
 // that gets ErrStaleRun.
-func (s *Store) writeInvestigation(ctx context.Context, what string, r record.Investigation, write func(querier) (sql.Result, error)) error {
+func (s *Store) writeInvestigation(
+	ctx context.Context, what string, r record.Investigation, write func(querier) (sql.Result, error),
+) error {
 	err := s.writeRecords(ctx, r.ID, func(q querier) error {
 		if r.Writer != "" {
 			if err := speak(ctx, q, r.ID, r.Writer); err != nil {

@@ -17,7 +17,9 @@ import (
 // what a superseded call did to the memory stays done.
 //
 // Within run no other method of the store may be called.
-func (s *Store) Journal(ctx context.Context, batch memory.Batch, run func(tx memory.Tx, n int) (transcript.Body, error)) ([]transcript.Entry, error) {
+func (s *Store) Journal(
+	ctx context.Context, batch memory.Batch, run func(tx memory.Tx, n int) (transcript.Body, error),
+) ([]transcript.Entry, error) {
 	if batch.Agent == "" || len(batch.Keys) == 0 {
 		return nil, errors.New("journal memory calls: agent and keys must be given")
 	}
@@ -42,7 +44,9 @@ func (s *Store) Journal(ctx context.Context, batch memory.Batch, run func(tx mem
 }
 
 // journal makes one call, unless its result is stored.
-func journal(ctx context.Context, q querier, batch memory.Batch, key transcript.Key, run func() (transcript.Body, error)) (transcript.Entry, error) {
+func journal(
+	ctx context.Context, q querier, batch memory.Batch, key transcript.Key, run func() (transcript.Body, error),
+) (transcript.Entry, error) {
 	c := claim{batch.Scope, key, batch.RunID}
 	if err := c.check(); err != nil {
 		return transcript.Entry{}, err

@@ -47,7 +47,8 @@ func (s *Store) Usages(ctx context.Context, ids []string) (map[string]agent.Usag
 const askedAtOnce = 100
 
 func charged(ctx context.Context, q querier, ids []string) (map[string]agent.Usage, error) {
-	query := `SELECT investigation, ` + usageSums + ` FROM execution_sums WHERE investigation IN (` + places(askedAtOnce) + `) GROUP BY investigation`
+	query := `SELECT investigation, ` + usageSums + ` FROM execution_sums
+		WHERE investigation IN (` + places(askedAtOnce) + `) GROUP BY investigation`
 	type sum struct {
 		id   string
 		used agent.Usage
@@ -138,7 +139,8 @@ func claimed(ctx context.Context, q querier, investigation, execution string) (s
 
 // release gives back what is reserved for a call of an execution.
 func release(ctx context.Context, q querier, scope transcript.Scope) error {
-	_, err := q.ExecContext(ctx, `DELETE FROM ledger_reserved WHERE investigation = $1 AND execution = $2`, scope.Investigation, scope.Execution)
+	const query = `DELETE FROM ledger_reserved WHERE investigation = $1 AND execution = $2`
+	_, err := q.ExecContext(ctx, query, scope.Investigation, scope.Execution)
 	return err
 }
 

@@ -23,7 +23,8 @@ func (s *Store) LookupReply(ctx context.Context, scope transcript.Scope, iterati
 // in a Lookup of the intent: its claim covers the result.
 func (s *Store) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
 	intent, result := transcript.CallKey(iteration, n), transcript.ResultKey(iteration, n)
-	const ofCall = ` AND iteration = $4 AND (kind = '` + string(transcript.KindReply) + `' OR run_id = $3 AND step = seq AND position IN ($5, $9))`
+	const ofCall = ` AND iteration = $4
+		AND (kind = '` + string(transcript.KindReply) + `' OR run_id = $3 AND step = seq AND position IN ($5, $9))`
 	return s.known(ctx, claim{scope, intent, w.RunID}, result, ofCall, result.Position)
 }
 
@@ -34,7 +35,8 @@ func (s *Store) Begun(ctx context.Context, scope transcript.Scope, call transcri
 		AND execution = $3 AND iteration = $4 AND position = $5 AND kind = '` + string(transcript.KindCall) + `')`
 	err = s.db.reader.QueryRowContext(ctx, query, scope.Investigation, reply, scope.Execution, call.Iteration, call.Position).Scan(&begun)
 	if err != nil {
-		return false, fmt.Errorf("look up call %d/%d of %s, %s: %w", call.Iteration, call.Position, scope.Investigation, scope.Execution, s.db.explain(err))
+		return false, fmt.Errorf("look up call %d/%d of %s, %s: %w",
+			call.Iteration, call.Position, scope.Investigation, scope.Execution, s.db.explain(err))
 	}
 	return begun, nil
 }

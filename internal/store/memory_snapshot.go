@@ -71,7 +71,8 @@ func (m *memoryTx) load(ctx context.Context, snapshot memory.Snapshot, replace b
 		}
 	}
 	// Numbers go on from the highest there ever was: an id never means another entry.
-	const count = `UPDATE memories SET archived = $2, last_archived = CASE WHEN last_archived < $3 THEN $3 ELSE last_archived END WHERE id = $1`
+	const count = `UPDATE memories SET archived = $2,
+		last_archived = CASE WHEN last_archived < $3 THEN $3 ELSE last_archived END WHERE id = $1`
 	_, err := m.q.ExecContext(ctx, count, m.id, len(snapshot.Archival), last)
 	return err
 }

@@ -36,7 +36,8 @@ func (db *sqliteFile) words() wordIndex {
 		all:    func(words []string) string { return strings.Join(words, " ") },
 		anyOf:  func(words []string) string { return `"` + strings.Join(words, `" OR "`) + `"` },
 		ranked: func(index string) string {
-			return fmt.Sprintf(`SELECT rowid, -rank AS score FROM %[1]s WHERE %[1]s MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rank, rowid DESC`, index)
+			return fmt.Sprintf(`SELECT rowid, -rank AS score FROM %[1]s WHERE %[1]s MATCH $1 AND rowid BETWEEN $2 AND $3
+				ORDER BY rank, rowid DESC`, index)
 		},
 	}
 }

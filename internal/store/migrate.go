@@ -16,7 +16,9 @@ var migrations embed.FS
 
 // migrate brings the tables to the newest version. The caller sees to it that
 // nobody else does at the same time.
-func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, folder string, logger *slog.Logger, opts ...goose.ProviderOption) error {
+func migrate(
+	ctx context.Context, db *sql.DB, dialect goose.Dialect, folder string, logger *slog.Logger, opts ...goose.ProviderOption,
+) error {
 	files, err := fs.Sub(migrations, "migrations/"+folder)
 	if err != nil {
 		return err

@@ -13,7 +13,8 @@ import (
 // ErrCleartext: an address beyond this host leaves it to whoever is on the way
 // whether there is TLS.
 var ErrCleartext = errors.New("the database is on another host, and nothing says that the connection has to be encrypted: " +
-	"give the address sslmode=verify-full (and sslrootcert=FILE for an authority of your own), or sslmode=disable where the network is trusted")
+	"give the address sslmode=verify-full (and sslrootcert=FILE for an authority of your own), " +
+	"or sslmode=disable where the network is trusted")
 
 // Secrecy says who can listen to the connections to a database.
 type Secrecy string

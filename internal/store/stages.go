@@ -89,8 +89,8 @@ func usageOf(ctx context.Context, q querier, scope transcript.Scope, u *agent.Us
 // is left alone, unless it had ended before the run came: then it is running again. If
 // the run has entries, who says that it begins has stood still since, and is too late.
 func (s *Store) StartExecution(ctx context.Context, r record.Execution, run string) error {
-	const reopen = `UPDATE executions SET status = $3, stop_reason = '', forced = FALSE, iterations = 0, usage = '{}', error = '', actions_executed = NULL,
-		ended_at = NULL WHERE investigation = $1 AND name = $2 AND ended_at IS NOT NULL
+	const reopen = `UPDATE executions SET status = $3, stop_reason = '', forced = FALSE, iterations = 0, usage = '{}', error = '',
+		actions_executed = NULL, ended_at = NULL WHERE investigation = $1 AND name = $2 AND ended_at IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND run_id = $4 AND superseded = 0)`
 	err := s.writeRecords(ctx, r.Investigation, func(q querier) error {
 		insert := insertInto("executions", executionColumns) + `ON CONFLICT (investigation, name) DO NOTHING`

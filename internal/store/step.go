@@ -112,7 +112,7 @@ func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (store
 		if st.stored || !st.settled() {
 			return errUnsettled
 		}
-		// From here on nothing is asked: on PostgreSQL all of it goes with the COMMIT.
+		// What follows asks nothing, but for recall: on PostgreSQL it goes with the COMMIT.
 		last -= int64(rows)
 		unread = st.unread
 		for _, step := range steps {

@@ -63,7 +63,8 @@ func (v *view) take(u store.Update) {
 		case e.Seq <= v.last:
 			struck[e.Execution]++
 			if struck[e.Execution] == 1 {
-				v.p.print(v.lane(e.Execution), noticeBlock, fmt.Sprintf("Temporal was reset: what is above from iteration %d on is done again", e.Iteration))
+				text := fmt.Sprintf("Temporal was reset: what is above from iteration %d on is done again", e.Iteration)
+				v.p.print(v.lane(e.Execution), noticeBlock, text)
 			}
 		case !e.Superseded:
 			v.entry(e)

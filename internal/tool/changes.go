@@ -20,7 +20,8 @@ func Changes(last Catalogue, now []Spec) (lines []string) {
 		case !known:
 			lines = append(lines, fmt.Sprintf("%s is new (%.8s)", spec.Name, is))
 		case was != is:
-			lines = append(lines, fmt.Sprintf("%s has another %s (%.8s, it was %.8s)", spec.Name, strings.Join(differences(old, spec), " and "), is, was))
+			what := strings.Join(differences(old, spec), " and ")
+			lines = append(lines, fmt.Sprintf("%s has another %s (%.8s, it was %.8s)", spec.Name, what, is, was))
 		}
 	}
 	for _, spec := range before {

@@ -30,7 +30,8 @@ func pointer(result, shown Entry) string {
 	case shown.ErrorType != "":
 		what = "Not summarised (" + shown.ErrorType + "): the beginning"
 	}
-	return fmt.Sprintf("[%s of a result of %d bytes; the whole of it: %s {\"ref\": %q}]", what, result.Size, agent.ToolReadResult, result.Ref())
+	const text = "[%s of a result of %d bytes; the whole of it: %s {\"ref\": %q}]"
+	return fmt.Sprintf(text, what, result.Size, agent.ToolReadResult, result.Ref())
 }
 
 // Ref is what models call the result that the entry belongs to: "3/0" is the

@@ -14,7 +14,8 @@ import (
 // Compatible servers may refuse one, or take it for nothing, so they are asked for
 // a JSON object, and the prompt has the schema.
 // https://platform.openai.com/docs/guides/structured-outputs
-var schematic = regexp.MustCompile(`^(?:.*/)?(?:gpt-4o(?:-mini)?(?:$|-2024-(?:0[78]|1)|-2025)|gpt-4\.1|gpt-(?:[5-9]|\d\d)|o1(?:$|-20)|o[3-9])`)
+var schematic = regexp.MustCompile(
+	`^(?:.*/)?(?:gpt-4o(?:-mini)?(?:$|-2024-(?:0[78]|1)|-2025)|gpt-4\.1|gpt-(?:[5-9]|\d\d)|o1(?:$|-20)|o[3-9])`)
 
 // responseFormat asks for the JSON that a request wants; nil for a text.
 func responseFormat(req llm.Request) *sdk.ChatCompletionResponseFormat {

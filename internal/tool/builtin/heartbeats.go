@@ -14,11 +14,13 @@ import (
 func PauseHeartbeats() Tool {
 	return Tool{
 		Spec: tool.Spec{
-			Name:        agent.ToolPauseHeartbeats,
-			Description: "Stops your heartbeats for some minutes: you are not called again before that, unless a person speaks to you. Use it when there is nothing to do until later.",
-			Schema:      json.RawMessage(`{"type":"object","properties":{"minutes":{"description":"For how many minutes, from 1 to 60; 2 if left out"}}}`),
-			Risk:        agent.RiskReadOnly,
-			Own:         true,
+			Name: agent.ToolPauseHeartbeats,
+			Description: "Stops your heartbeats for some minutes: you are not called again before that, unless a person speaks to you. " +
+				"Use it when there is nothing to do until later.",
+			Schema: json.RawMessage(
+				`{"type":"object","properties":{"minutes":{"description":"For how many minutes, from 1 to 60; 2 if left out"}}}`),
+			Risk: agent.RiskReadOnly,
+			Own:  true,
 		},
 		Run: func(_ context.Context, call tool.Call) tool.Result {
 			minutes := PauseMinutes(call.Arguments)

@@ -24,7 +24,8 @@ const (
 )
 
 // shellSchema describes the arguments of the shell.
-const shellSchema = `{"type":"object","properties":{"command":{"type":"string","description":"The command line to run with sh -c"}},"required":["command"]}`
+const shellSchema = `{"type":"object","properties":{"command":{"type":"string",` +
+	`"description":"The command line to run with sh -c"}},"required":["command"]}`
 
 // Shell is the tool that runs commands, within the limits (spec: agents,
 // "shell"). Commands run with sh -c in limits.Dir, which is also their home; without
@@ -53,7 +54,8 @@ func Shell(limits plan.Shell, keeper ...string) Tool {
 }
 
 func describe(limits plan.Shell) string {
-	text := fmt.Sprintf("Runs a command line with sh -c and returns what it prints. It may take %s and print %d bytes; it gets no input.", limits.Timeout, limits.MaxOutput)
+	text := fmt.Sprintf("Runs a command line with sh -c and returns what it prints. It may take %s and print %d bytes; it gets no input.",
+		limits.Timeout, limits.MaxOutput)
 	if limits.Dir == "" {
 		text += " It starts in an empty folder of its own, which is removed afterwards."
 	}

@@ -83,14 +83,14 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 		data.Servers = append(data.Servers, prompt.Server{Name: s.Name, Instructions: s.Instructions, Error: missing[s.Name]})
 	}
 	for _, source := range g.in.Prior {
-		text, err := g.finalText(ctx, source.Execution)
+		text, err := g.resultText(ctx, g.ref.Investigation, source.Execution)
 		if err != nil {
 			return data, err
 		}
 		data.Prior = append(data.Prior, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
 	}
 	for _, source := range g.in.Earlier {
-		text, err := g.finalText(ctx, source.Execution)
+		text, err := g.resultText(ctx, g.ref.Investigation, source.Execution)
 		if err != nil {
 			return data, err
 		}
@@ -166,11 +166,6 @@ func (j *job) request(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read the data of %s: %w", j.ref.Investigation, err)
 	}
 	return string(data), nil
-}
-
-// finalText is what another execution of the investigation ended with.
-func (g *generation) finalText(ctx context.Context, execution string) (string, error) {
-	return g.resultText(ctx, g.ref.Investigation, execution)
 }
 
 // resultText is what an execution ended with, thinking included where it had nothing else.

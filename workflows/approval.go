@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -108,7 +109,7 @@ func (r *agentRun) askFor(ctx workflow.Context, name string, call activities.App
 	asked := &approval{Approval: Approval{
 		CallID: call.ID, Tool: name, Risk: call.Risk, Arguments: call.Arguments, ArgumentsRef: call.Ref, Size: call.Size, Hidden: call.Hidden,
 		Digest: call.Digest, Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
-		Expires: workflow.Now(ctx).Add(orDefault(r.in.Agent.ApprovalTimeout.D(), defaultApproval)),
+		Expires: workflow.Now(ctx).Add(cmp.Or(r.in.Agent.ApprovalTimeout.D(), defaultApproval)),
 	}}
 	delete(r.approvals.decided, call.ID)
 	r.approvals.pending = append(r.approvals.pending, asked)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -54,7 +55,7 @@ func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChi
 		return
 	}
 	rule := r.rule(kind)
-	expires := orDefault(rule.Expires.D(), kinds[kind].expires)
+	expires := cmp.Or(rule.Expires.D(), kinds[kind].expires)
 	r.state.Asked++
 	question := cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"),
 		"Stage "+s.plan.Name+" asks you to look at its result.")
@@ -101,12 +102,7 @@ func (r *investigationRun) settled() *interrupt {
 
 // resume goes on after a question: with the answer, or without.
 func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *interrupt) {
-	for n := range r.interrupts {
-		if r.interrupts[n] == i {
-			r.interrupts = append(r.interrupts[:n:n], r.interrupts[n+1:]...)
-			break
-		}
-	}
+	r.interrupts = slices.DeleteFunc(slices.Clone(r.interrupts), func(other *interrupt) bool { return other == i })
 	switch a := i.answer; {
 	case a == nil && r.over(ctx): // it ends for a reason of its own
 	case a == nil && !i.rule.Continue:

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -117,7 +118,7 @@ func codeOptions(ctx workflow.Context, summary string) workflow.Context {
 func generateOptions(ctx workflow.Context, t plan.Timeouts, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ScheduleToCloseTimeout: Patience,
-		StartToCloseTimeout:    2*orDefault(t.Iteration.D(), defaultIteration) + grace, // Generate keeps to the iteration's time itself
+		StartToCloseTimeout:    2*cmp.Or(t.Iteration.D(), defaultIteration) + grace, // Generate keeps to the iteration's time itself
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
 		RetryPolicy:            mortal(retry(30 * time.Second)),
@@ -129,14 +130,14 @@ func toolOptions(ctx workflow.Context, t plan.Timeouts, call activities.Call) wo
 	options := workflow.ActivityOptions{
 		TaskQueue:              call.Queue,
 		ScheduleToCloseTimeout: Patience,
-		StartToCloseTimeout:    orDefault(t.Tool.D(), defaultTool) + grace,
+		StartToCloseTimeout:    cmp.Or(t.Tool.D(), defaultTool) + grace,
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
 		RetryPolicy:            mortal(retry(30 * time.Second)),
 		Summary:                call.Name,
 	}
 	if call.Queue != "" {
-		options.ScheduleToStartTimeout = orDefault(t.Queue.D(), queueWait)
+		options.ScheduleToStartTimeout = cmp.Or(t.Queue.D(), queueWait)
 	}
 	return workflow.WithActivityOptions(ctx, options)
 }
@@ -178,7 +179,7 @@ func listOptions(ctx workflow.Context, t plan.Timeouts, server plan.ServerSkelet
 		Summary:                "tools of " + server.Name,
 	}
 	if server.TaskQueue != "" {
-		options.ScheduleToStartTimeout = orDefault(t.Queue.D(), queueWait)
+		options.ScheduleToStartTimeout = cmp.Or(t.Queue.D(), queueWait)
 	}
 	return workflow.WithActivityOptions(ctx, options)
 }
@@ -193,11 +194,4 @@ func childOptions(ctx workflow.Context, id, summary string) workflow.Context {
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:         summary,
 	})
-}
-
-func orDefault(d, otherwise time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return otherwise
 }

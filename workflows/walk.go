@@ -162,12 +162,7 @@ func (r *investigationRun) ended() *stageChild {
 
 // take takes in how a stage ended.
 func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageChild) {
-	for i := range r.running {
-		if r.running[i] == s {
-			r.running = append(r.running[:i:i], r.running[i+1:]...)
-			break
-		}
-	}
+	r.running = slices.DeleteFunc(slices.Clone(r.running), func(other *stageChild) bool { return other == s })
 	// What the stage did counts however the chain goes on.
 	result := *s.result
 	r.state.Stages[s.index].Status = result.Status

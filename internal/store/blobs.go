@@ -5,8 +5,12 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // PutBlob keeps data and returns its name: the first 32 hex digits of its
@@ -52,4 +56,86 @@ func notFound(err error) error {
 		return ErrNotFound
 	}
 	return err
+}
+
+// SaveCatalogue keeps what a server offers to an execution, in place of what was
+// kept before; if it could be asked, also as what it offered last. Equal catalogues
+// share one blob.
+func (s *Store) SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error {
+	body, err := json.Marshal(catalogue)
+	if err == nil {
+		err = s.write(ctx, "", func(q querier) error {
+			if err := insertCatalogue(ctx, q, scope, catalogue.Server, body); err != nil || catalogue.Error != "" {
+				return err
+			}
+			_, err := q.ExecContext(ctx, insertInto("offers", "server, hash")+`ON CONFLICT (server) `+overwrite("hash")+
+				` WHERE offers.hash <> excluded.hash`, catalogue.Server, blobHash(body))
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("write tool catalogue of %s for %s, %s: %w", catalogue.Server, scope.Investigation, scope.Execution, err)
+	}
+	return nil
+}
+
+func insertCatalogue(ctx context.Context, q querier, scope transcript.Scope, server string, body []byte) error {
+	hash := blobHash(body)
+	if err := insertBlob(ctx, q, hash, body); err != nil {
+		return err
+	}
+	_, err := q.ExecContext(ctx, insertInto("catalogues", "investigation, execution, server, hash")+
+		`ON CONFLICT (investigation, execution, server) `+overwrite("hash"), scope.Investigation, scope.Execution, server, hash)
+	return err
+}
+
+// LastOffer is what a server offered when it was last asked, by any execution; the zero
+// value if it never was.
+func (s *Store) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
+	const query = `SELECT data FROM blobs JOIN offers ON offers.hash = blobs.hash WHERE server = $1`
+	var body []byte
+	err = s.db.reader.QueryRowContext(ctx, query, server).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return offer, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &offer)
+	}
+	if err != nil {
+		return offer, fmt.Errorf("read what %s offered last: %w", server, s.db.explain(err))
+	}
+	return offer, nil
+}
+
+// Catalogues returns the hashes of the blobs that were saved for an execution,
+// each a tool.Catalogue as JSON, sorted by server.
+func (s *Store) Catalogues(ctx context.Context, scope transcript.Scope) ([]string, error) {
+	const query = `SELECT hash FROM catalogues WHERE investigation = $1 AND execution = $2 ORDER BY server`
+	hashes, err := selectAll(ctx, s.db.reader, func(hash *string) []any { return []any{hash} }, query, scope.Investigation, scope.Execution)
+	if err != nil {
+		return nil, fmt.Errorf("read tool catalogues of %s, %s: %w", scope.Investigation, scope.Execution, s.db.explain(err))
+	}
+	return hashes, nil
+}
+
+// SaveProgramTools keeps what the tools are that a workers' program has in Go, for
+// those who list tools elsewhere. The last one who saves wins.
+func (s *Store) SaveProgramTools(ctx context.Context, specs []tool.Spec) error {
+	return s.change(ctx, "", func(q querier) error {
+		_, err := q.ExecContext(ctx, insertInto("meta", "key, value")+`ON CONFLICT (key) `+overwrite("value"), "tools", asJSON(&specs))
+		return err
+	})
+}
+
+// ProgramTools are those that were saved last.
+func (s *Store) ProgramTools(ctx context.Context) (specs []tool.Spec, err error) {
+	var text string
+	err = s.db.reader.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'tools'`).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.db.explain(err)
+	}
+	return specs, json.Unmarshal([]byte(text), &specs)
 }

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/record"
@@ -178,4 +180,103 @@ func (f *follower) fail(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	return fmt.Errorf("follow %s: %w", f.investigation, err)
+}
+
+// cursor is how far an investigation has come: one row, raised in the
+// transaction of each change.
+type cursor struct {
+	seq     int64 // number of the last entry
+	struck  int64 // number of the last time that entries were superseded
+	live    int64 // version of what is live
+	records int64 // version of the records
+}
+
+// fields are pointers to the cursor's columns, in the order of the table.
+func (c *cursor) fields() []any { return []any{&c.seq, &c.struck, &c.live, &c.records} }
+
+const raiseCursor = `INSERT INTO cursors (investigation, seq, struck, live, records) VALUES ($1, $2, $3, $4, $5)
+	ON CONFLICT (investigation) DO UPDATE SET
+		seq = cursors.seq + excluded.seq, struck = cursors.struck + excluded.struck,
+		live = cursors.live + excluded.live, records = cursors.records + excluded.records`
+
+// raise raises an investigation's cursor by a difference.
+func raise(ctx context.Context, q querier, investigation string, by cursor) error {
+	_, err := q.ExecContext(ctx, raiseCursor, append([]any{investigation}, by.fields()...)...)
+	return err
+}
+
+// advance is raise, and returns where the cursor then stands.
+func advance(ctx context.Context, q querier, investigation string, by cursor) (now cursor, err error) {
+	err = advancing(ctx, q, investigation, by).Scan(now.fields()...)
+	return now, err
+}
+
+// advancing is advance for a caller that asks for more before it scans the fields.
+func advancing(ctx context.Context, q querier, investigation string, by cursor) *sql.Row {
+	const query = raiseCursor + ` RETURNING seq, struck, live, records`
+	return q.QueryRowContext(ctx, query, append([]any{investigation}, by.fields()...)...)
+}
+
+// standsAt reads an investigation's cursor; zero if nothing has happened yet.
+func standsAt(ctx context.Context, q querier, investigation string) (now cursor, err error) {
+	const query = `SELECT seq, struck, live, records FROM cursors WHERE investigation = $1`
+	err = q.QueryRowContext(ctx, query, investigation).Scan(now.fields()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return cursor{}, nil
+	}
+	return now, err
+}
+
+// hub wakes those who follow an investigation when it has changed.
+type hub struct {
+	mu        sync.Mutex
+	followers map[string]map[chan struct{}]struct{}
+}
+
+func newHub() *hub { return &hub{followers: map[string]map[chan struct{}]struct{}{}} }
+
+// subscribe returns a channel that has a value after each wake, several wakes
+// being one, and a function that ends it.
+func (h *hub) subscribe(investigation string) (<-chan struct{}, func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	wake := make(chan struct{}, 1)
+	if h.followers[investigation] == nil {
+		h.followers[investigation] = map[chan struct{}]struct{}{}
+	}
+	h.followers[investigation][wake] = struct{}{}
+	return wake, func() { h.unsubscribe(investigation, wake) }
+}
+
+func (h *hub) unsubscribe(investigation string, wake chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.followers[investigation], wake)
+	if len(h.followers[investigation]) == 0 {
+		delete(h.followers, investigation)
+	}
+}
+
+func (h *hub) wake(investigation string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wakeLocked(investigation)
+}
+
+// wakeAll is for when it is not known what has changed.
+func (h *hub) wakeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for investigation := range h.followers {
+		h.wakeLocked(investigation)
+	}
+}
+
+func (h *hub) wakeLocked(investigation string) {
+	for wake := range h.followers[investigation] {
+		select {
+		case wake <- struct{}{}:
+		default: // it will look anyway
+		}
+	}
 }

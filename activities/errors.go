@@ -55,11 +55,7 @@ var errIteration = errors.New("no complete reply within the time of an iteration
 // call is made that fails this way before the next provider is asked. 0 = for as long as
 // the plan's timeouts.outage allows, because nothing was paid and nobody is at fault. A
 // reply that arrived and is unusable was paid for, so its tries are limited.
-var modelErrors = []struct {
-	kind  error
-	name  string
-	tries int
-}{
+var modelErrors = []modelError{
 	{llm.ErrRateLimited, "RateLimited", 0},
 	{llm.ErrUnavailable, "ModelUnavailable", 0},
 	{llm.ErrStalled, "StreamStalled", paidTries},
@@ -74,17 +70,29 @@ var modelErrors = []struct {
 	{llm.ErrQuotaExhausted, "QuotaExhausted", 1},
 }
 
+type modelError struct {
+	kind  error
+	name  string
+	tries int
+}
+
 const paidTries = 12
 
 // Tries is how often a model call is made that fails with an error of that type: 0
 // = as often as the time allows that an outage is waited for.
 func Tries(errorType string) int {
-	for _, row := range modelErrors {
-		if row.name == errorType {
-			return row.tries
-		}
+	if row := modelErrorOf(errorType); row.kind != nil {
+		return row.tries
 	}
 	return 1
+}
+
+// modelErrorOf is the row of an error type; zero if it is not about a model.
+func modelErrorOf(errorType string) (row modelError) {
+	if n := slices.IndexFunc(modelErrors, func(m modelError) bool { return m.name == errorType }); n >= 0 {
+		row = modelErrors[n]
+	}
+	return row
 }
 
 // paid: a provider may charge for a call that fails this way, because it had begun to
@@ -94,23 +102,13 @@ func paid(errorType string) bool { return Tries(errorType) > 1 }
 // ModelError reports whether an error type is about the model and not about
 // Inquest or a tool.
 func ModelError(errorType string) bool {
-	for _, row := range modelErrors {
-		if row.name == errorType {
-			return true
-		}
-	}
-	return errorType == ErrorEmptyReply
+	return modelErrorOf(errorType).kind != nil || errorType == ErrorEmptyReply
 }
 
 // ContentError reports whether an error type is about what the model was told: the same
 // words would fail again.
 func ContentError(errorType string) bool {
-	for _, row := range modelErrors {
-		if row.name == errorType {
-			return slices.Contains([]error{llm.ErrContextTooLong, llm.ErrContentFiltered, llm.ErrInvalidRequest}, row.kind)
-		}
-	}
-	return false
+	return slices.Contains([]error{llm.ErrContextTooLong, llm.ErrContentFiltered, llm.ErrInvalidRequest}, modelErrorOf(errorType).kind)
 }
 
 // modelFailure turns a model's error into Temporal's. The workflow decides whether

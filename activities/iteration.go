@@ -82,19 +82,11 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	for _, s := range g.agent.Servers {
 		data.Servers = append(data.Servers, prompt.Server{Name: s.Name, Instructions: s.Instructions, Error: missing[s.Name]})
 	}
-	for _, source := range g.in.Prior {
-		text, err := g.resultText(ctx, g.ref.Investigation, source.Execution)
-		if err != nil {
-			return data, err
-		}
-		data.Prior = append(data.Prior, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
+	if data.Prior, err = g.results(ctx, g.in.Prior); err != nil {
+		return data, err
 	}
-	for _, source := range g.in.Earlier {
-		text, err := g.resultText(ctx, g.ref.Investigation, source.Execution)
-		if err != nil {
-			return data, err
-		}
-		data.Earlier = append(data.Earlier, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
+	if data.Earlier, err = g.results(ctx, g.in.Earlier); err != nil {
+		return data, err
 	}
 	notes, err := g.shownNotes(ctx, g.in.Notes)
 	if err != nil {
@@ -139,6 +131,18 @@ func (g *generation) written(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return c.shown(ctx, text)
+}
+
+// results are the final texts of other executions.
+func (g *generation) results(ctx context.Context, sources []Source) (out []prompt.Result, err error) {
+	for _, source := range sources {
+		text, err := g.resultText(ctx, g.ref.Investigation, source.Execution)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, prompt.Result{Stage: source.Stage, Agent: source.Execution, Text: text})
+	}
+	return out, nil
 }
 
 // shownOfAttachment is how much agents are shown of data that is attached, in bytes.

@@ -42,7 +42,7 @@ func (w Walk) leave(n int, r Result) Ask {
 			return w.follow(n, way.To)
 		}
 	}
-	// A rule is more exact than the outcome, and the outcome than the default.
+	// No way is open for it: the outcome alone decides.
 	switch {
 	case r.Outcome == agent.OutcomeError:
 		w.finish(cmp.Or(r.Failure, agent.EndToolFailed))

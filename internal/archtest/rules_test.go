@@ -26,7 +26,7 @@ var importRules = []importRule{
 		why: "the vocabulary knows the values of definitions and nothing else"},
 	{in: []string{"internal/plan/..."}, only: []string{"std", "internal/agent", "value"},
 		why: "a plan knows the vocabulary and nothing else"},
-	{in: []string{"internal/strict"}, only: []string{"std", "gopkg.in/yaml.v3", "internal/braces", "internal/spell"},
+	{in: []string{"internal/strict"}, only: []string{"std", "gopkg.in/yaml.v3", "internal/braces", "internal/clip", "internal/spell"},
 		why: "the YAML engine knows no agent"},
 	{in: []string{"workflows/..."}, never: []string{"internal/llm/...", "internal/tool/...", "internal/store/...", "internal/prompt/...", "config/...", "internal/app/..."},
 		why: "workflows decide and do no I/O"},

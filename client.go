@@ -11,7 +11,6 @@ import (
 	sdk "go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
@@ -24,6 +23,8 @@ import (
 
 // The kinds of error of a Client.
 var (
+	// ErrNoStore: what is asked for is in the workers' store, which is not at hand.
+	ErrNoStore = client.ErrNoStore
 	// ErrNotFound: there is no such investigation or conversation.
 	ErrNotFound = record.ErrNotFound
 	// ErrEnded: it has ended, and cannot be steered.
@@ -72,9 +73,16 @@ func NewClient(ctx context.Context, opts ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	keys, err := payload.LoadKeys(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	at, err := where.StoreOptions(cfg)
+	if err != nil && !errors.Is(err, app.ErrNoStore) {
+		return nil, err
+	}
 	c := &Client{config: cfg, by: opts.By, system: client.New(client.Options{
-		Temporal:  func() (sdk.Options, payload.Keys, error) { return where.Temporal, keys, err },
-		TaskQueue: cmp.Or(opts.TaskQueue, workflows.TaskQueue), Store: cmp.Or(where.Store, where.DefaultStore),
+		Temporal:  func() (sdk.Options, payload.Keys, error) { return where.Temporal, keys, nil },
+		TaskQueue: cmp.Or(opts.TaskQueue, workflows.TaskQueue), Store: at,
 	})}
 	if err := c.system.Dial(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -104,7 +112,7 @@ func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 }
 
 // Await waits until an investigation has ended, as long as it takes. How it ended is in
-// the result, and no error.
+// the result, and no error, but that the report cannot be read (ErrNoStore).
 func (c *Client) Await(ctx context.Context, id string) (Ending, error) {
 	h, err := c.system.Find(ctx, id)
 	if err != nil {
@@ -128,8 +136,8 @@ func (c *Client) whole(ctx context.Context, text *string, ref string) error {
 }
 
 // Follow tells what has happened in an investigation from its beginning, and then what
-// happens, until it has ended: the last event has its result. Without the workers' store there
-// are no entries. The loop may be left at any time, which ends nothing else.
+// happens, until it has ended: the last event has its result, and an error if its report cannot be
+// read. Without the workers' store there are no entries. The loop may be left at any time, which ends nothing else.
 func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		left := errors.New("the loop was left")
@@ -146,23 +154,21 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[Event, error] 
 		h, err := c.system.Find(ctx, id)
 		var out client.Result
 		if err == nil {
-			out, err = c.system.Follow(ctx, h, 0, func(e client.Event) error { return c.each(ctx, e, tell) })
-		}
-		if err == nil {
-			err = c.whole(ctx, &out.Report, out.ReportRef)
+			out, err = c.system.Follow(ctx, h, 0, func(e client.Event) error { return each(e, tell) })
 		}
 		switch {
 		case errors.Is(err, left):
 		case err != nil:
 			yield(Event{}, err)
 		default:
-			yield(Event{Ending: endingOf(out)}, nil)
+			err = c.whole(ctx, &out.Report, out.ReportRef)
+			yield(Event{Ending: endingOf(out)}, err)
 		}
 	}
 }
 
 // each tells the events that are in one of the store's updates.
-func (c *Client) each(ctx context.Context, e client.Event, tell func(Event) error) error {
+func each(e client.Event, tell func(Event) error) error {
 	if e.Status != nil {
 		return tell(Event{Status: statusOf(*e.Status)})
 	}
@@ -183,10 +189,8 @@ func (c *Client) each(ctx context.Context, e client.Event, tell func(Event) erro
 		return nil
 	}
 	s := client.Status{Status: client.StatusOf(*u.Record, u.Stages, u.Executions)}
-	if s.Status.Status == agent.StatusWaitingApproval || s.Status.Status == agent.StatusWaitingAnswer { // what for, the record does not say
-		if asked, err := c.system.Status(ctx, u.Record.ID); err == nil {
-			s = asked
-		}
+	if u.Waits != nil {
+		s.WaitsFor(*u.Waits)
 	}
 	return tell(Event{Status: statusOf(s)})
 }

@@ -20,7 +20,7 @@ import (
 // system is where the flags say that the system is.
 func (c *cli) system() client.Options {
 	path, _ := c.storePath() // sayNoStore says why there is none
-	return client.Options{Temporal: c.temporal, TaskQueue: c.taskQueue, Store: path, Tell: func(text string) {
+	return client.Options{Temporal: c.temporal, TaskQueue: c.taskQueue, Store: store.At(path), Tell: func(text string) {
 		if !c.quiet {
 			c.say("%s", text)
 		}

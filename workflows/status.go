@@ -35,24 +35,31 @@ func (r *investigationRun) snapshot() Status {
 	}, append(slices.Clone(r.state.Ran), r.runningStages()...))
 	waiting := r.waiting()
 	out.Status = r.status()
-	out.Waiting, out.Outages, out.Asleep = waiting.Approvals, waiting.Outages, waiting.Asleep
-	out.Questions, out.Budget = r.questions(), r.budget()
+	out.Asleep, out.Budget = waiting.Asleep, r.budget()
+	out.WaitsFor(record.Waits{Approvals: waiting.Approvals, Questions: r.questions(), Outages: waiting.Outages})
 	switch {
-	case out.Status.Closed():
-	case out.Status == agent.StatusWaitingApproval:
-		out.WaitingFor = fmt.Sprintf("a person: approve or deny %d tool call(s)", len(out.Waiting))
-	case out.Status == agent.StatusWaitingAnswer:
-		out.WaitingFor = fmt.Sprintf("a person: answer %d question(s)", len(out.Questions))
-	case out.Status == agent.StatusPaused:
-		out.WaitingFor = "a person: signal resume or conclude"
-	case out.Status == agent.StatusWaitingProvider:
-		out.WaitingFor = out.Outages[0].String()
+	case out.Status.Closed() || out.WaitingFor != "":
 	case len(r.state.Stages) == 0:
 		out.WaitingFor = "the chain to be resolved"
 	case len(r.running) > 0:
 		out.WaitingFor = "the agents of stage " + r.running[0].plan.Name
 	}
 	return out
+}
+
+// WaitsFor puts into a status what is waited for, by whoever knows it.
+func (s *Status) WaitsFor(w record.Waits) {
+	s.Waiting, s.Questions, s.Outages = w.Approvals, w.Questions, w.Outages
+	switch {
+	case s.Status == agent.StatusWaitingApproval:
+		s.WaitingFor = fmt.Sprintf("a person: approve or deny %d tool call(s)", len(s.Waiting))
+	case s.Status == agent.StatusWaitingAnswer:
+		s.WaitingFor = fmt.Sprintf("a person: answer %d question(s)", len(s.Questions))
+	case s.Status == agent.StatusPaused:
+		s.WaitingFor = "a person: signal resume or conclude"
+	case s.Status == agent.StatusWaitingProvider && len(s.Outages) > 0:
+		s.WaitingFor = s.Outages[0].String()
+	}
 }
 
 // runningStages are the stages that run, with the workflow ids of their agents, which

@@ -186,25 +186,25 @@ func (h *Host) Drain() time.Duration {
 	return cmp.Or(h.opts.Drain, h.Config.Current().Queue.GracefulShutdownTimeout.D(), h.opts.DefaultDrain, DefaultDrain)
 }
 
-// storeOptions says which store: the one that was asked for, else the
+// StoreOptions says which store: the one that was asked for, else the
 // configuration's, else the default. What is not used is not looked at: its
 // variables need not be set.
-func (h *Host) storeOptions(opts HostOptions) (store.Options, error) {
-	out := store.At(opts.Store)
-	if opts.Store == "" {
-		target, err := h.Config.Current().Store()
+func (o HostOptions) StoreOptions(cfg *config.Config) (store.Options, error) {
+	out := store.At(o.Store)
+	if o.Store == "" {
+		target, err := cfg.Store()
 		if err != nil {
 			return store.Options{}, err
 		}
 		out = store.Options{DSN: target.Postgres}
 		if target.Postgres == "" {
-			out.Path = cmp.Or(target.SQLite, opts.DefaultStore)
+			out.Path = cmp.Or(target.SQLite, o.DefaultStore)
 		}
 		if out.Path == "" && out.DSN == "" {
 			return out, ErrNoStore
 		}
 	}
-	out.Logger, out.Adopt = opts.Logger, opts.AdoptStore
+	out.Logger, out.Adopt = o.Logger, o.AdoptStore
 	return out, nil
 }
 
@@ -214,7 +214,7 @@ func (h *Host) connect(ctx context.Context) (err error) {
 	}
 	h.keys.Protect(&h.opts.Temporal)
 	opts := h.opts
-	if h.where, err = h.storeOptions(opts); err != nil {
+	if h.where, err = opts.StoreOptions(h.Config.Current()); err != nil {
 		return err
 	}
 	if h.Store, err = store.Open(ctx, h.where); err != nil {

@@ -35,9 +35,9 @@ type Options struct {
 	Temporal func() (sdk.Options, payload.Keys, error)
 	// TaskQueue is that of the workers.
 	TaskQueue string
-	// Store is the workers' store: the path of its SQLite file, or a postgres:// address.
-	// Until the file is there, the client does without; it never makes one.
-	Store string
+	// Store is the workers' store. Until its file is there, the client does without; it
+	// never makes one.
+	Store store.Options
 	// Tell is told, in words for people, what a call waits for that takes long; nil = nobody is.
 	Tell func(text string)
 }
@@ -81,7 +81,7 @@ func (e *InputError) Error() string { return e.Err.Error() }
 func (e *InputError) Unwrap() error { return e.Err }
 
 // ErrNoStore: what is asked for is in the workers' store, which is not here.
-var ErrNoStore = errors.New("it is in the workers' store, which is not here (--store)")
+var ErrNoStore = errors.New("it is in the workers' store, which is not here")
 
 // FolderError is the path of a folder where that of a store should be.
 type FolderError struct{ Path string }
@@ -105,21 +105,21 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 func (c *Client) Store(ctx context.Context) (*store.Store, error) {
 	c.opening.Lock()
 	defer c.opening.Unlock()
-	if c.store != nil || c.opts.Store == "" {
+	if c.store != nil || c.opts.Store == (store.Options{}) {
 		return c.store, nil
 	}
-	if !store.IsDSN(c.opts.Store) {
-		info, err := os.Stat(c.opts.Store)
+	if path := c.opts.Store.Path; path != "" {
+		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			return nil, nil
 		case err != nil:
 			return nil, fmt.Errorf("open store: %w", err)
 		case info.IsDir():
-			return nil, &FolderError{c.opts.Store}
+			return nil, &FolderError{path}
 		}
 	}
-	st, err := store.Open(ctx, store.At(c.opts.Store))
+	st, err := store.Open(ctx, c.opts.Store)
 	c.store = st
 	return st, err
 }

@@ -100,6 +100,7 @@ func TestFirstChildAfterAReset(t *testing.T) {
 		family.afterReset(ctx) // nothing was reset
 		family.start(ctx, "ended", "", heir, nil)
 		family.start(ctx, "kept", "", straggler, time.Duration(0))
+		_ = family.children[1].started.Get(ctx, nil) // the environment cannot cancel one that has not
 		ended := family.children[0]
 		ended.signal(ctx, signal{Name: SignalConclude})
 		_ = ended.Get(ctx, nil)

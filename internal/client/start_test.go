@@ -41,7 +41,7 @@ func TestPutData(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, err := New(Options{Store: tt.store}), error(nil)
+			c, err := New(Options{Store: store.At(tt.store)}), error(nil)
 			defer c.Close()
 			if err = c.putData(t.Context(), &tt.start); tt.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.fails) {

@@ -34,7 +34,7 @@ var bin string
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 // testsAtOnce is how many tests run at once, unless -parallel says: most of them wait.
-const testsAtOnce = "8"
+const testsAtOnce = "4"
 
 func run(m *testing.M) int {
 	_ = flag.Set("test.parallel", testsAtOnce) // before the flags are parsed; it is a number

@@ -55,7 +55,7 @@ func TestUI(t *testing.T) {
 	b.shows("COMPLETED", "the report of gamma", "report") // in the page that was opened while it was paused
 	b.shot("completed")
 	told := func(req llmtest.Request) bool {
-		return who(req) == "Alpha" && turnOf(req) == 2 && strings.Contains(req.Last().Text(), "look at the disks")
+		return who(req) == "Alpha" && turnOf(req) == 2 && strings.Contains(string(req.Body), "look at the disks")
 	}
 	if !slices.ContainsFunc(w.model.Requests(), told) {
 		t.Error("the model was not told what was typed into the dialog")

@@ -154,7 +154,7 @@ var servers = map[string]server{
 // How long, and how much memory, a hostile server may take.
 const (
 	patience  = 10 * time.Second // for an answer
-	impatient = time.Second      // for one that does not come
+	impatient = 3 * time.Second  // for one that does not come; a process must have started
 	maxTime   = 20 * time.Second
 	maxMemory = 400 << 20 // bytes, all that is allocated meanwhile and still there
 	maxOfOne  = 16 << 20  // bytes of one message

@@ -129,7 +129,8 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 		if err == nil {
 			return result, nil
 		}
-		if sent || ctx.Err() != nil || !s.ended() || attempt > 1 {
+		refused, _ := errors.AsType[*statusError](err) // the SDK ends a session of SSE with that, sooner or later
+		if sent || refused != nil && !refused.lost || ctx.Err() != nil || !s.ended() || attempt > 1 {
 			return s.failure(call.Name, sent, err)
 		}
 	}

@@ -15,6 +15,7 @@ type statusError struct {
 	code   int
 	status string // "503 Service Unavailable"
 	text   string // what the server says about it, without secrets
+	lost   bool   // it does not know the session (any more)
 }
 
 func (e *statusError) Error() string {
@@ -29,10 +30,11 @@ func (e *statusError) Error() string {
 // many servers say 400 and "no valid session ID".
 func (w *web) refused(resp *http.Response, body []byte, receipt *receipt) error {
 	status := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	err := &statusError{resp.StatusCode, status, plain(w.secrets.redact(explanation(body)))} // before half a secret is clipped off
+	text := plain(w.secrets.redact(explanation(body))) // before half a secret is clipped off
 	lower := strings.ToLower(clip.Bytes(string(body), maxErrorText))
 	lost := resp.StatusCode == http.StatusNotFound ||
 		resp.StatusCode == http.StatusBadRequest && strings.Contains(lower, "session")
+	err := &statusError{resp.StatusCode, status, text, lost}
 	if resp.Request.Method == http.MethodPost && resp.StatusCode/100 == 4 {
 		receipt.setSent(false) // it was understood, and refused
 	}

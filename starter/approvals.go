@@ -32,6 +32,9 @@ func (c *cli) approvalsCommand() *cobra.Command {
 			if err != nil && len(all) == 0 { // an empty table would say that nothing waits
 				return err
 			}
+			if len(all) == 0 {
+				c.sayStore(cmd.Context())
+			}
 			whole := c.whole(cmd.Context(), all)
 			return errors.Join(whole, c.printWaiting(all, asJSON), err)
 		},

@@ -29,6 +29,9 @@ func (c *cli) inboxCommand() *cobra.Command {
 			if err != nil && len(all) == 0 { // an empty table would say that nothing waits
 				return err
 			}
+			if len(all) == 0 {
+				c.sayStore(cmd.Context())
+			}
 			return errors.Join(c.printQuestions(all, asJSON), err)
 		},
 	}

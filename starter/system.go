@@ -67,6 +67,15 @@ func (c *cli) sayNoStore() {
 	c.say("no store at %s: showing what Temporal knows (--store says where the workers' store is)", store.At(path))
 }
 
+// sayStore tells which store knows of nothing, if nobody has named it: the workers may
+// use another one.
+func (c *cli) sayStore(ctx context.Context) {
+	st, err := c.client().Store(ctx)
+	if path, _ := c.storePath(); err == nil && st != nil && c.store == "" {
+		c.say("nothing waits in the store %s; --store names another one", path)
+	}
+}
+
 // text is what an argument stands for: itself, a file's content (@path), or what
 // comes on standard input (-).
 func (c *cli) text(what, arg string) (string, error) {

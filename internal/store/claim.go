@@ -89,16 +89,11 @@ func (c claim) present(ctx context.Context, q querier) (standing, error) {
 	return st, c.register(ctx, q)
 }
 
-// register makes the run the newest one, and drops what an older run has live and waited for.
+// register makes the run the newest one, and drops what an older run has live.
 func (c claim) register(ctx context.Context, q querier) error {
 	const query = `INSERT INTO runs (investigation, execution, ordinal, run_id)
 		SELECT $1, $2, COALESCE(MAX(ordinal), 0) + 1, $3 FROM runs WHERE investigation = $1 AND execution = $2`
 	if _, err := q.ExecContext(ctx, query, c.Investigation, c.Execution, c.run); err != nil {
-		return err
-	}
-	const void = `DELETE FROM waiting WHERE investigation = $1 AND run_id <> $3
-		AND run_id IN (SELECT run_id FROM runs WHERE investigation = $1 AND execution = $2)`
-	if _, err := q.ExecContext(ctx, void, c.Investigation, c.Execution, c.run); err != nil {
 		return err
 	}
 	return dropLive(ctx, q, c.Scope)

@@ -33,6 +33,9 @@ func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) 
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(begin) +
 		`, status_seq = 0 WHERE investigations.writer <> excluded.writer OR investigations.plan_hash = ''`
 	return s.writeInvestigation(ctx, "start", r, func(q querier) (sql.Result, error) {
+		if err := forgetWaits(ctx, q, r.ID, r.Writer); err != nil {
+			return nil, err
+		}
 		return q.ExecContext(ctx, query, investigationFields(&r)...)
 	})
 }
@@ -47,6 +50,9 @@ func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
 	const query = `UPDATE investigations SET status = $2, end_reason = '', error = '', ended_at = NULL, writer = $3, status_seq = 0
 		WHERE id = $1 AND (writer <> $3 OR ended_at IS NULL)`
 	return s.writeInvestigation(ctx, "reopen", record.Investigation{ID: id, Writer: run}, func(q querier) (sql.Result, error) {
+		if err := forgetWaits(ctx, q, id, run); err != nil {
+			return nil, err
+		}
 		return q.ExecContext(ctx, query, id, agent.StatusRunning, run)
 	})
 }

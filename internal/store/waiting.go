@@ -52,6 +52,13 @@ func waitingOf(ctx context.Context, q querier, id string) ([]record.Waiting, err
 	return selectAll(ctx, q, waitingFields, query, id)
 }
 
+// forgetWaits drops what other runs of an investigation have waited for: after a reset the
+// new run says it anew. No other write drops it, or a workflow would believe it to be known.
+func forgetWaits(ctx context.Context, q querier, investigation, run string) error {
+	_, err := q.ExecContext(ctx, `DELETE FROM waiting WHERE investigation = $1 AND run_id <> $2`, investigation, run)
+	return err
+}
+
 // stopWaiting is for an investigation that has ended.
 func stopWaiting(ctx context.Context, q querier, investigation string) error {
 	_, err := q.ExecContext(ctx, `DELETE FROM waiting WHERE investigation = $1`, investigation)

@@ -132,6 +132,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"closed for who could not":     testCloseInvestigation,
 		"what is waited for":           testSetStatus,
 		"what waits":                   testWaiting,
+		"what waits after a reset":     testWaitingAfterAReset,
 		"what waits, at random":        testRandomWaiting,
 		"what waits is followed":       testFollowWaiting,
 		"notices of other runs stay":   testNoticesOfRuns,

@@ -85,7 +85,27 @@ func testWaiting(t *testing.T, open opener) {
 	chat.Writer = writer("t2")
 	chat.Rows = []transcript.Row{row("t2", key(2, 0))}
 	mustAppend(t, s, chat)
-	waits("a conversation after a reset", "talk")
+	waits("a conversation after a reset, which has not said otherwise", "talk", kept(telling("talk", "t1", "", 3, "c1")))
+	ok(t, s.SetWaiting(ctx, telling("talk", "t2", "", 1, "c2")))
+	waits("what it says then", "talk", kept(telling("talk", "t2", "", 1, "c2")))
+}
+
+// Only what makes a workflow say anew what waits drops what was said before its reset.
+func testWaitingAfterAReset(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	r := investigation("inv", "flow", 1)
+	r.Writer = "r1"
+	ok(t, s.StartInvestigation(ctx, r))
+	said := telling("inv", "r1", agent.StatusWaitingApproval, 1, "c1")
+	ok(t, s.SetWaiting(ctx, said))
+	ok(t, s.StartInvestigation(ctx, r)) // a late attempt
+	letter := step("r2", row("r2", key(1, 0)))
+	letter.Scope = transcript.Scope{Investigation: "inv"}
+	mustAppend(t, s, letter)
+	same(t, "after a write of the new run", must(s.Waiting(ctx, "inv"))(t), []record.Waiting{kept(said)})
+	r.Writer = "r2"
+	ok(t, s.StartInvestigation(ctx, r))
+	same(t, "once the new run has started it", must(s.Waiting(ctx, "inv"))(t), []record.Waiting{})
 }
 
 // testRandomWaiting compares the store with the plainest words for it: what waits is what

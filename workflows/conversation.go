@@ -45,6 +45,7 @@ type conversationRun struct {
 	turn    *turn     // that runs
 	closing workflow.ReceiveChannel
 	over    bool // it was closed
+	mute    bool // the store could not be told what waits, and is told again after a while
 }
 
 func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue) error {
@@ -63,7 +64,7 @@ func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue
 	// Who has spoken is answered before the conversation ends, however it ends.
 	rest, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	_ = workflow.Await(rest, func() bool { return workflow.AllHandlersFinished(ctx) && !r.untold() })
+	_ = workflow.Await(rest, func() bool { return workflow.AllHandlersFinished(ctx) && r.settled() })
 	if r.agent != nil {
 		r.agent.signals.settle(rest)
 	}
@@ -141,6 +142,10 @@ func (r *conversationRun) waits() record.Waits {
 
 func (r *conversationRun) untold() bool { return r.waits().Key() != r.state.Waits }
 
+// settled: the store knows what waits, or cannot be told now. While it is being told, it may
+// come to know something else than what waits by then.
+func (r *conversationRun) settled() bool { return !r.untold() || r.mute }
+
 // tellWaits has the store say what waits for a person, whenever that changes: thousands of
 // conversations that are idle are not asked.
 func (r *conversationRun) tellWaits(ctx workflow.Context) {
@@ -149,8 +154,14 @@ func (r *conversationRun) tellWaits(ctx workflow.Context) {
 		for workflow.Await(ctx, r.untold) == nil {
 			r.state.Tellings++
 			in := activities.SaveStatusIn{Investigation: r.id, Seq: r.state.Tellings, Waits: r.waits()}
-			saveStatus(ctx, in)
-			r.state.Waits = in.Waits.Key()
+			r.state.Waits = inDoubt
+			if saveStatus(ctx, in) == nil {
+				r.state.Waits = in.Waits.Key()
+				continue
+			}
+			r.mute = true
+			_ = workflow.Sleep(ctx, tellAgain)
+			r.mute = false
 		}
 	})
 }
@@ -206,7 +217,7 @@ func (r *conversationRun) heartbeatDue(ctx workflow.Context) bool {
 
 // renewable: the history is long, and nothing is under way.
 func (r *conversationRun) renewable(ctx workflow.Context) bool {
-	idle := r.turn == nil && r.agent.signals.idle() && !r.untold() && workflow.AllHandlersFinished(ctx)
+	idle := r.turn == nil && r.agent.signals.idle() && r.settled() && workflow.AllHandlersFinished(ctx)
 	return idle && !r.closed() && workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 

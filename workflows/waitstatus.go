@@ -82,21 +82,51 @@ func (r *investigationRun) tellStatus(ctx workflow.Context) {
 			r.show(ctx)
 			r.state.Tellings++
 			in := activities.SaveStatusIn{Investigation: r.id, Status: r.status(), Seq: r.state.Tellings, Waits: r.waits()}
-			saveStatus(ctx, in)
-			r.state.Told, r.state.Waits = in.Status, in.Waits.Key()
+			run := r.family.run
+			r.state.Waits = inDoubt
+			err := saveStatus(ctx, in)
+			if err == nil && currentRun(ctx) == run {
+				r.state.Told, r.state.Waits = in.Status, in.Waits.Key()
+				continue
+			}
+			r.state.Waits = inDoubt // a reset meanwhile may have set it
+			if err != nil {
+				_ = workflow.Sleep(ctx, tellAgain)
+			}
 		}
 	})
 }
 
+// inDoubt stands for the Key of what the store was told while it is being told, and after it
+// could not be: nothing that is waited for has this Key, so the store is told again. That
+// goes for the next run, too.
+const inDoubt = "?"
+
 // saveStatus waits for a store that is away, like everything that is recorded. If something
 // else is waited for by then, that is recorded next.
-func saveStatus(ctx workflow.Context, in activities.SaveStatusIn) {
+func saveStatus(ctx workflow.Context, in activities.SaveStatusIn) error {
 	const summary = "what is waited for"
 	err := workflow.ExecuteLocalActivity(statusOptions(ctx, summary), activities.NameSaveStatus, in).Get(ctx, nil)
 	if err != nil {
-		err = workflow.ExecuteActivity(storeOptions(ctx, summary), activities.NameSaveStatus, in).Get(ctx, nil)
+		err = workflow.ExecuteActivity(storeOptions(ctx, summary), activities.NameSaveStatus, inHistory(in)).Get(ctx, nil)
 	}
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("status not recorded", "status", in.Status, "error", err)
 	}
+	return err
 }
+
+// inHistory is what a status may say in an activity's arguments, which the history holds: what
+// waits without its arguments and data if all of it is too large, and nothing of what waits
+// if even that is.
+func inHistory(in activities.SaveStatusIn) activities.SaveStatusIn {
+	if !tooLarge(in) {
+		return in
+	}
+	if in.Waits = in.Waits.Bare(); tooLarge(in) {
+		in.Waits = record.Waits{}
+	}
+	return in
+}
+
+func tooLarge(in activities.SaveStatusIn) bool { return jsonSize([]any{in}) > MaxArguments }

@@ -13,8 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -238,6 +240,145 @@ func TestRecordedStatusAfterAReset(t *testing.T) {
 	}
 	if len(f.reopened) != 1 || f.reopened[0].Investigation != "inv" || !slices.Equal(f.told, []agent.Status{agent.StatusPaused}) {
 		t.Errorf("reopened %+v, told %v", f.reopened, f.told)
+	}
+}
+
+// What waits is told when the store is slow, too, although all of it is too large for a history.
+func TestLargeWaitsOutliveAStore(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ calls, size int }{
+		"for an activity":       {4, 16 << 10},
+		"for a local activity":  {4, MaxLocalArguments / 4},
+		"for an activity, bare": {2000, 1 << 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: planOf([]string{"default"})}
+			f.noStatus = func(local bool) error {
+				if local {
+					return errors.New("the store is away")
+				}
+				return nil
+			}
+			env := newEnv(t, f)
+			out := askApproval(make([]string, tt.calls)...)
+			for n := range out.Calls {
+				out.Calls[n].Approve.ID = fmt.Sprint("c1_", n)
+				out.Calls[n].Approve.Arguments = `"` + strings.Repeat("x", tt.size) + `"`
+			}
+			want := record.Waits{}
+			for _, call := range out.Calls {
+				want.Approvals = append(want.Approvals, Approval{
+					CallID: call.Approve.ID, Arguments: call.Approve.Arguments, Execution: "s1/A", Expires: env.Now().Add(time.Hour),
+				})
+			}
+			in := activities.SaveStatusIn{Investigation: "inv", Status: agent.StatusWaitingApproval, Seq: 1, Waits: want}
+			env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&Guard{}}, DeadlockDetectionTimeout: time.Minute})
+			env.ExecuteWorkflow(func(ctx workflow.Context) error { return saveStatus(ctx, in) })
+			if err := env.GetWorkflowError(); err != nil {
+				t.Fatal(err)
+			}
+			told := f.waits[len(f.waits)-1]
+			if tt.calls > 100 {
+				if told.Len() > 0 || f.told[len(f.told)-1] != in.Status {
+					t.Errorf("told %v of %d calls", f.told, told.Len())
+				}
+				return
+			}
+			if told.Key() != want.Key() || told.Approvals[0].Arguments != "" || told.Approvals[0].Size != tt.size+2 || want.Approvals[0].Arguments == "" {
+				t.Errorf("told of %q", told.Key())
+			}
+		})
+	}
+}
+
+// What the store refuses is no word that it was told: it is told again.
+func TestWaitsAreToldAgain(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"})}
+	f.noStatus = func(bool) error {
+		if len(f.told) <= 2 {
+			return temporal.NewNonRetryableApplicationError("no", "No", nil)
+		}
+		return nil
+	}
+	env := newEnv(t, f)
+	f.model = script(askApproval("a"), say("x"))
+	var during []agent.Status
+	env.RegisterDelayedCallback(func() {
+		during = slices.Clone(f.told)
+		env.SignalWorkflow(SignalConclude, nil)
+	}, 2*tellAgain)
+	if got := investigate(t, env); got.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", got)
+	}
+	if len(during) != 3 || during[2] != agent.StatusWaitingApproval {
+		t.Errorf("told %v", during)
+	}
+}
+
+// A conversation ends although the store takes nothing.
+func TestAConversationEndsWithoutAStore(t *testing.T) {
+	t.Parallel()
+	c := newTalk(t, plan.AgentSkeleton{})
+	c.f.noStatus = func(bool) error { return temporal.NewNonRetryableApplicationError("no", "No", nil) }
+	c.f.model = script(askApproval("a"), say("x"))
+	c.say(time.Minute, "hello")
+	c.RegisterDelayedCallback(func() { decide(t, c.TestWorkflowEnvironment, Decide{CallID: "c1_0", Approved: new(true)}) }, 12*time.Minute)
+	began := c.Now()
+	c.hold(t, 13*time.Minute)
+	if err := c.GetWorkflowError(); err != nil || c.Now().Sub(began) > time.Hour || len(c.f.told) < 6 {
+		t.Errorf("ended after %s with %v, told %v", c.Now().Sub(began), err, c.f.told)
+	}
+}
+
+// What the store is being told is on its way there, although nothing waits any more: the
+// conversation ends once the store knows that.
+func TestATellingIsUnderWayWhenItCloses(t *testing.T) {
+	t.Parallel()
+	c := newTalk(t, plan.AgentSkeleton{})
+	began := c.Now()
+	c.f.noStatus = func(bool) error {
+		if c.Now().Sub(began) < 3*time.Minute {
+			return errors.New("the store is away")
+		}
+		return nil
+	}
+	c.f.model = script(askApproval("a"), say("x"))
+	c.say(time.Minute, "hello")
+	c.RegisterDelayedCallback(func() { decide(t, c.TestWorkflowEnvironment, Decide{CallID: "c1_0", Approved: new(true)}) }, 100*time.Second)
+	c.hold(t, 110*time.Second)
+	if last := c.f.waits[len(c.f.waits)-1]; c.GetWorkflowError() != nil || last.Len() > 0 || len(c.f.waits) < 4 {
+		t.Errorf("ended with %v, and the store knows of %+v", c.GetWorkflowError(), last)
+	}
+}
+
+// A reset while the store is told: the new run reopens the record, and tells it again.
+func TestAResetWhileTheStoreIsTold(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	env := newEnv(t, f)
+	began := env.Now()
+	f.noStatus = func(bool) error {
+		if env.Now().Sub(began) < time.Minute {
+			return errors.New("the store is away")
+		}
+		return nil
+	}
+	told := 0
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		r := &investigationRun{id: "inv", family: newFamily(ctx, "inv"), signals: listen(ctx)}
+		r.result.Status = agent.StatusRunning
+		r.tellStatus(ctx)
+		r.state.Steering.Paused = true
+		_ = workflow.Sleep(ctx, time.Second)
+		workflow.GetInfo(ctx).WorkflowExecution.RunID = "the run after"
+		err := workflow.Sleep(ctx, time.Hour)
+		told = r.state.Tellings
+		return err
+	})
+	if err := env.GetWorkflowError(); err != nil || told != 2 || len(f.reopened) != 1 {
+		t.Errorf("told %d times, reopened %+v: %v", told, f.reopened, err)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -31,17 +33,31 @@ type Waits struct {
 func (w Waits) Len() int { return len(w.Approvals) + len(w.Questions) + len(w.Outages) }
 
 // Key differs between waits that differ. It is short: a workflow keeps it.
-func (w Waits) Key() (key string) {
+func (w Waits) Key() string {
+	var key strings.Builder
 	for _, a := range w.Approvals {
-		key += fmt.Sprintf("%s %.12s %d\n", a.Name(), a.Digest, a.Expires.UnixMilli())
+		fmt.Fprintf(&key, "%s %.12s %d\n", a.Name(), a.Digest, a.Expires.UnixMilli())
 	}
 	for _, q := range w.Questions {
-		key += q.ID + "\n"
+		key.WriteString(q.ID + "\n")
 	}
 	for _, o := range w.Outages {
-		key += fmt.Sprintf("%s %d %d\n", o.Execution, o.Tries, o.Next.UnixMilli())
+		fmt.Fprintf(&key, "%s %d %d\n", o.Execution, o.Tries, o.Next.UnixMilli())
 	}
-	return key
+	return key.String()
+}
+
+// Bare are the same without the arguments and the data, which may be large.
+func (w Waits) Bare() Waits {
+	w.Approvals, w.Questions = slices.Clone(w.Approvals), slices.Clone(w.Questions)
+	for n := range w.Approvals {
+		a := &w.Approvals[n]
+		a.Size, a.Arguments = a.Bytes(), ""
+	}
+	for n := range w.Questions {
+		w.Questions[n].Data = nil
+	}
+	return w
 }
 
 // Approval is a tool call that waits for a person.

@@ -158,3 +158,14 @@ func TestNotices(t *testing.T) {
 		}
 	}
 }
+
+// Questions that have expired do not wait for people any more.
+func TestQuestionsThatHaveExpired(t *testing.T) {
+	t.Parallel()
+	open, expired := asking()[0], asking()[1]
+	expired.Expires = time.Now().Add(-time.Second)
+	got := questionsIn([]record.Waiting{{WorkflowID: "w", Waits: record.Waits{Questions: []record.Question{expired, open}}}})
+	if len(got) != 1 || got[0].Name != open.ID {
+		t.Errorf("%+v", got)
+	}
+}

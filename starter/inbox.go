@@ -52,9 +52,13 @@ type question struct {
 	Expires time.Time `json:"expires"`
 }
 
+// questionsIn leaves out what has expired: an investigation that was terminated cannot say so.
 func questionsIn(waiting []record.Waiting) (out []question) {
 	for _, w := range waiting {
 		for _, q := range w.Questions {
+			if !q.Expires.After(time.Now()) {
+				continue
+			}
 			out = append(out, question{
 				ID: w.WorkflowID, Name: q.ID, Text: q.Question, Data: q.Data, Kind: q.Kind, Stage: q.Stage, Expires: q.Expires,
 			})

@@ -48,7 +48,8 @@ func (s *Store) Waiting(ctx context.Context, id string) ([]record.Waiting, error
 
 func waitingOf(ctx context.Context, q querier, id string) ([]record.Waiting, error) {
 	const query = `SELECT ` + waitingColumns + ` FROM waiting
-		WHERE things > 0 AND $1 IN ('', investigation, workflow_id) ORDER BY investigation`
+		WHERE things > 0 AND $1 IN ('', investigation, workflow_id)
+			AND NOT EXISTS (SELECT 1 FROM investigations WHERE id = investigation AND ended_at IS NOT NULL) ORDER BY investigation`
 	return selectAll(ctx, q, waitingFields, query, id)
 }
 

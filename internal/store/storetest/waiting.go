@@ -70,6 +70,9 @@ func testWaiting(t *testing.T, open opener) {
 	ok(t, s.FinishInvestigation(ctx, finished(r, agent.StatusCompleted)))
 	ok(t, s.SetWaiting(ctx, telling("inv", "r2", agent.StatusWaitingApproval, 5, "c1"))) // late
 	waits("at the end", "")
+	stray := telling("inv", "r2", "", 6, "c1") // only a conversation says no status
+	ok(t, s.SetWaiting(ctx, stray))
+	waits("a row of what has ended", "")
 
 	lost := investigation("lost", "w2", 2)
 	ok(t, s.StartInvestigation(ctx, lost))

@@ -17,10 +17,11 @@ import (
 // Model is a client of a model that is reached in a way of one's own. It makes one
 // call: it tells each part of the reply as it arrives, from one goroutine, and returns
 // the whole. It does not try again, because Inquest does, and returns soon after ctx
-// ends. A panic is an error. Several calls run at once.
+// ends. Several calls run at once.
 //
 // What an error means its kind says (ErrRateLimited …), which it wraps; with a
-// *ModelError it says more. One of no kind counts as ErrUnavailable.
+// *ModelError it says more. An error of no kind counts as ErrMalformed, as a panic does:
+// it is tried again a few times, and the tries count as paid for.
 type Model func(ctx context.Context, req ModelRequest, tell func(ModelDelta)) (ModelReply, error)
 
 // ModelRequest is one call of a model.
@@ -151,12 +152,12 @@ func (c modelClient) Generate(ctx context.Context, req llm.Request, onDelta func
 }
 
 func (c modelClient) failure(ctx context.Context, err error) error {
-	out := &llm.Error{Kind: llm.ErrUnavailable, Provider: c.name, Message: err.Error()}
+	out := &llm.Error{Kind: llm.ErrMalformed, Provider: c.name, Message: err.Error()}
 	if own, ok := errors.AsType[*ModelError](err); ok {
 		out.Status, out.RetryAfter, out.Message = own.Status, own.RetryAfter, own.Message
 	}
 	kinds := []error{
-		ErrRateLimited, ErrStalled, ErrTruncated, ErrMalformed, ErrNoKey, ErrAuth, ErrInvalidRequest,
+		ErrRateLimited, ErrUnavailable, ErrStalled, ErrTruncated, ErrMalformed, ErrNoKey, ErrAuth, ErrInvalidRequest,
 		ErrContextTooLong, ErrContentFiltered, ErrQuotaExhausted,
 	}
 	for _, kind := range kinds {

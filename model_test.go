@@ -3,6 +3,7 @@ package inquest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -69,6 +70,9 @@ func TestModelErrors(t *testing.T) {
 	}{
 		"of no kind": {func(context.Context, ModelRequest, func(ModelDelta)) (ModelReply, error) {
 			return ModelReply{}, errors.New("refused")
+		}, ErrMalformed},
+		"unavailable": {func(context.Context, ModelRequest, func(ModelDelta)) (ModelReply, error) {
+			return ModelReply{}, fmt.Errorf("dial: %w", ErrUnavailable)
 		}, ErrUnavailable},
 		"of a kind": {func(context.Context, ModelRequest, func(ModelDelta)) (ModelReply, error) {
 			return ModelReply{}, &ModelError{Kind: ErrRateLimited, RetryAfter: time.Minute, Message: "slowly"}

@@ -79,8 +79,10 @@ type MockInput struct {
 }
 
 // Prompt writes an agent's system prompt, where the agent begins: what it returns is written
-// down, masked, and is the prompt from there on. It stands where a text of Options.Prompts
-// would, or before one of that name, as it is. What is said of errors and crashes of a Hook holds for it, too.
+// down, masked, with the first reply, and is the prompt from there on. Until that reply is stored,
+// each try of the first model call runs the function anew. It stands where a text of Options.Prompts
+// would, or before one of that name, as it is. What is said of errors and crashes of a Hook holds for
+// it, too: its error ends the agent, and no other provider is asked.
 type Prompt func(ctx context.Context, in PromptInput) (string, error)
 
 // PromptInput is what a Prompt is told.

@@ -127,6 +127,21 @@ func TestFallbackUsesUpNoIteration(t *testing.T) {
 	}
 }
 
+// A prompt function that fails would fail before any model: no provider is to blame.
+func TestFailedPromptAsksNoOtherProvider(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: func(activities.GenerateIn) (activities.GenerateOut, error) {
+		return activities.GenerateOut{}, temporal.NewNonRetryableApplicationError("brief: no template", activities.ErrorPrompt, nil)
+	}}
+	env := newEnv(t, f)
+	in := agentInput(agent.Iterating, 1)
+	in.Agent.Models = []string{"m", "n"}
+	env.ExecuteWorkflow(IteratingAgent, in)
+	if got := agentEnd(t, env); got.ErrorType != activities.ErrorPrompt || len(f.generated) != 1 {
+		t.Errorf("%d calls, got %+v", len(f.generated), got)
+	}
+}
+
 // What an agent has asked is written down if nobody has ever answered it, however it ends.
 func TestUnansweredFirstCall(t *testing.T) {
 	t.Parallel()

@@ -51,7 +51,8 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 
 // tryAgain waits until the model is asked once more, or has the next provider asked.
 func (r *agentRun) tryAgain(ctx workflow.Context, in *activities.GenerateIn, err error) bool {
-	if errorType, _ := failure(err); errorType == activities.ErrorWorkerDied {
+	switch errorType, _ := failure(err); errorType {
+	case activities.ErrorWorkerDied, activities.ErrorPrompt:
 		return false // no provider is to blame
 	}
 	if r.waitOut(ctx, err) {

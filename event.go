@@ -10,14 +10,15 @@ import (
 // fields that its kind has no use for are empty.
 type WorkerEvent struct {
 	Kind string // EventStarted …
-	// Stage is the run of a stage; the first agent of it that starts is its start.
+	// Stage is the run of a stage, which has started when the first of its agents has.
 	Investigation, Stage, Agent string
 	Iteration                   int
 	// Seq numbers model and tool calls within an investigation, with gaps: told twice, it is the same.
 	Seq         int64
 	Tool, Model string
 	// Status is a word of starter status, of a model call why the model stopped; Text is the
-	// reply, the tool's result, the report, or what went wrong, masked as it is stored.
+	// reply, the tool's result, the report, or what went wrong, masked as it is stored: at
+	// most the first 4 KB, and "…" where more is in the store.
 	Status, Text              string
 	InputTokens, OutputTokens int
 	At                        time.Time
@@ -26,7 +27,7 @@ type WorkerEvent struct {
 // The kinds of a WorkerEvent.
 const (
 	EventStarted      = app.EventStarted
-	EventStageStarted = app.EventStageStarted
+	EventAgentStarted = app.EventAgentStarted
 	EventModelCall    = app.EventModelCall
 	EventToolCall     = app.EventToolCall
 	EventStageEnded   = app.EventStageEnded

@@ -47,8 +47,8 @@ type Options struct {
 	Models map[string]Model
 	// Prompts are texts that entries name as their prompt_key.
 	Prompts map[string]string
-	// Listener is told what the worker has committed, in order; nil = nobody is. It holds up
-	// nothing: whoever is a thousand events behind loses those that follow, and the log says
+	// Listener is told what the worker has committed, in the order of each agent; nil = nobody is. It holds
+	// up nothing: whoever is a thousand events behind loses those that follow, and the log says
 	// how many. A step that is tried again is told again (WorkerEvent.Seq), and one of another
 	// worker's to that worker's listener alone.
 	Listener func(WorkerEvent)

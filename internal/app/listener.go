@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/safely"
@@ -30,7 +31,7 @@ type Event struct {
 // The kinds of events.
 const (
 	EventStarted      = "investigation_started"
-	EventStageStarted = "stage_started"
+	EventAgentStarted = "agent_started"
 	EventModelCall    = "model_call"
 	EventToolCall     = "tool_call"
 	EventStageEnded   = "stage_ended"
@@ -41,12 +42,15 @@ const (
 // eventsQueued is how many events a listener may be behind; more are dropped.
 const eventsQueued = 1000
 
+// eventText is how much of a text an event has, in bytes: the queue holds a thousand.
+const eventText = 4 << 10
+
 // lastEvents is how long a worker that stops waits for its listener.
 const lastEvents = 2 * time.Second
 
-// ears is the store for activities, which tells a listener what they have committed. An
+// listened is the store for activities, which tells a listener what they have committed. An
 // activity that is tried again finds its step in the store, and the step is told again.
-type ears struct {
+type listened struct {
 	*store.Store
 	queue   chan Event // never closed: an activity may outlive the worker
 	stop    chan struct{}
@@ -55,8 +59,8 @@ type ears struct {
 	log     *slog.Logger
 }
 
-func newEars(ctx context.Context, s *store.Store, listen func(Event), log *slog.Logger) *ears {
-	e := &ears{Store: s, queue: make(chan Event, eventsQueued), stop: make(chan struct{}), done: make(chan struct{}), log: log}
+func newListened(ctx context.Context, s *store.Store, listen func(Event), log *slog.Logger) *listened {
+	e := &listened{Store: s, queue: make(chan Event, eventsQueued), stop: make(chan struct{}), done: make(chan struct{}), log: log}
 	hear := func(event Event) {
 		_, _ = safely.Run(context.WithoutCancel(ctx), func() (any, error) { listen(event); return nil, nil }, func(kind, stack string) {
 			log.Error("a listener has panicked", "type", kind, "stack", stack)
@@ -80,7 +84,7 @@ func newEars(ctx context.Context, s *store.Store, listen func(Event), log *slog.
 }
 
 // close has the listener hear what is queued, and no more.
-func (e *ears) close() {
+func (e *listened) close() {
 	close(e.stop)
 	select {
 	case <-e.done:
@@ -93,7 +97,8 @@ func (e *ears) close() {
 }
 
 // tell never waits.
-func (e *ears) tell(event Event) {
+func (e *listened) tell(event Event) {
+	event.Text = strings.Clone(clip.Text(event.Text, eventText)) // the whole may be freed
 	if event.At.IsZero() {
 		event.At = time.Now()
 	}
@@ -106,7 +111,7 @@ func (e *ears) tell(event Event) {
 	}
 }
 
-func (e *ears) entries(all []transcript.Entry) {
+func (e *listened) entries(all []transcript.Entry) {
 	for _, row := range all {
 		stage, name, _ := strings.Cut(row.Execution, "/")
 		event := Event{
@@ -127,31 +132,31 @@ func (e *ears) entries(all []transcript.Entry) {
 	}
 }
 
-func (e *ears) LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error) {
+func (e *listened) LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error) {
 	known, err := e.Store.LookupReply(ctx, scope, iteration, w)
 	e.entries(known.Step)
 	return known, err
 }
 
-func (e *ears) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
+func (e *listened) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
 	known, err := e.Store.LookupCall(ctx, scope, iteration, n, w)
 	e.entries(known.Step)
 	return known, err
 }
 
-func (e *ears) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
+func (e *listened) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
 	stored, err := e.Store.Append(ctx, step)
 	e.entries(stored)
 	return stored, err
 }
 
-func (e *ears) AppendReply(ctx context.Context, step transcript.Step) ([]transcript.Entry, int, error) {
+func (e *listened) AppendReply(ctx context.Context, step transcript.Step) ([]transcript.Entry, int, error) {
 	stored, unread, err := e.Store.AppendReply(ctx, step)
 	e.entries(stored)
 	return stored, unread, err
 }
 
-func (e *ears) Journal(
+func (e *listened) Journal(
 	ctx context.Context, batch memory.Batch, run func(memory.Tx, int) (transcript.Body, error),
 ) ([]transcript.Entry, error) {
 	stored, err := e.Store.Journal(ctx, batch, run)
@@ -159,7 +164,7 @@ func (e *ears) Journal(
 	return stored, err
 }
 
-func (e *ears) StartInvestigation(ctx context.Context, inv record.Investigation) error {
+func (e *listened) StartInvestigation(ctx context.Context, inv record.Investigation) error {
 	err := e.Store.StartInvestigation(ctx, inv)
 	if err == nil {
 		e.tell(Event{Kind: EventStarted, Investigation: inv.ID, Status: string(inv.Status), At: inv.StartedAt})
@@ -167,16 +172,16 @@ func (e *ears) StartInvestigation(ctx context.Context, inv record.Investigation)
 	return err
 }
 
-func (e *ears) StartExecution(ctx context.Context, exec record.Execution, run string) error {
+func (e *listened) StartExecution(ctx context.Context, exec record.Execution, run string) error {
 	err := e.Store.StartExecution(ctx, exec, run)
 	if err == nil {
 		_, name, _ := strings.Cut(exec.Name, "/")
-		e.tell(Event{Kind: EventStageStarted, Investigation: exec.Investigation, Stage: exec.Stage, Agent: name, Status: string(exec.Status)})
+		e.tell(Event{Kind: EventAgentStarted, Investigation: exec.Investigation, Stage: exec.Stage, Agent: name, Status: string(exec.Status)})
 	}
 	return err
 }
 
-func (e *ears) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error {
+func (e *listened) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error {
 	err := e.Store.SaveStage(ctx, stage, execs)
 	if err == nil {
 		e.tell(Event{
@@ -186,15 +191,25 @@ func (e *ears) SaveStage(ctx context.Context, stage record.Stage, execs []record
 	return err
 }
 
-func (e *ears) SetWaiting(ctx context.Context, w record.Waiting) error {
+func (e *listened) SetWaiting(ctx context.Context, w record.Waiting) error {
 	err := e.Store.SetWaiting(ctx, w)
-	if err == nil {
+	if err == nil && e.stands(ctx, w) {
 		e.tell(Event{Kind: EventWaiting, Investigation: w.Investigation, Status: string(w.Status)})
 	}
 	return err
 }
 
-func (e *ears) FinishInvestigation(ctx context.Context, inv record.Investigation) error {
+// stands: the store has taken that status in. It leaves out what a late attempt says, and
+// what comes after the end. A conversation has no status.
+func (e *listened) stands(ctx context.Context, w record.Waiting) bool {
+	if w.Status == "" {
+		return true
+	}
+	inv, err := e.Store.Investigation(ctx, w.Investigation)
+	return err == nil && inv.Status == w.Status
+}
+
+func (e *listened) FinishInvestigation(ctx context.Context, inv record.Investigation) error {
 	err := e.Store.FinishInvestigation(ctx, inv)
 	if err == nil {
 		e.ended(inv)
@@ -202,7 +217,7 @@ func (e *ears) FinishInvestigation(ctx context.Context, inv record.Investigation
 	return err
 }
 
-func (e *ears) CloseInvestigation(ctx context.Context, inv record.Investigation) (bool, error) {
+func (e *listened) CloseInvestigation(ctx context.Context, inv record.Investigation) (bool, error) {
 	closed, err := e.Store.CloseInvestigation(ctx, inv)
 	if closed {
 		e.ended(inv)
@@ -210,6 +225,6 @@ func (e *ears) CloseInvestigation(ctx context.Context, inv record.Investigation)
 	return closed, err
 }
 
-func (e *ears) ended(inv record.Investigation) {
+func (e *listened) ended(inv record.Investigation) {
 	e.tell(Event{Kind: EventEnded, Investigation: inv.ID, Status: string(inv.Status), Text: cmp.Or(inv.Error, inv.Report)})
 }

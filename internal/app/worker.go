@@ -89,10 +89,10 @@ const setupTimeout = 15 * time.Second
 
 // Worker runs investigations.
 type Worker struct {
-	worker worker.Worker // nil = another program's
-	pool   *mcp.Pool
-	ears   *ears // nil = nobody listens
-	fatal  chan error
+	worker   worker.Worker // nil = another program's
+	pool     *mcp.Pool
+	listened *listened // nil = nobody listens
+	fatal    chan error
 }
 
 // StartWorker connects the pieces and begins to poll.
@@ -132,12 +132,15 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	act := newActivities(setup, opts, w.pool)
 	act.Belongs = func(ctx context.Context) error { return opts.Store.Belongs(ctx, namespace, opts.Namespace) }
 	if opts.Listener != nil {
-		w.ears = newEars(ctx, opts.Store, opts.Listener, opts.Logger)
-		act.Transcripts, act.Records, act.Memories = w.ears, w.ears, w.ears
+		w.listened = newListened(ctx, opts.Store, opts.Listener, opts.Logger)
+		act.Transcripts, act.Records, act.Memories = w.listened, w.listened, w.listened
 	}
 	register(opts.Registry, act, opts.ToolsOnly)
 	if w.worker != nil {
 		if err := w.worker.Start(); err != nil {
+			if w.listened != nil {
+				w.listened.close()
+			}
 			w.pool.Close()
 			return nil, fmt.Errorf("start the worker: %w", err)
 		}
@@ -227,8 +230,8 @@ func (w *Worker) Stop() {
 	if w.worker != nil {
 		w.worker.Stop()
 	}
-	if w.ears != nil {
-		w.ears.close()
+	if w.listened != nil {
+		w.listened.close()
 	}
 	w.pool.Close()
 }

@@ -1,0 +1,56 @@
+package app
+
+import (
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// An event has the beginning of a long text. What an investigation waits for is told if it is what
+// the store says, and not by a late attempt or after the end.
+func TestListened(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "s.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var told []Event
+	e := newListened(ctx, s, func(event Event) { told = append(told, event) }, slog.New(slog.DiscardHandler))
+	inv := record.Investigation{ID: "inv", WorkflowID: "inv", RunID: "r1", Status: agent.StatusRunning, StartedAt: time.Now()}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func(status agent.Status, seq int) {
+		t.Helper()
+		must(e.SetWaiting(ctx, record.Waiting{Investigation: "inv", WorkflowID: "inv", RunID: "r1", Seq: seq, Status: status}))
+	}
+	must(e.StartInvestigation(ctx, inv))
+	says(agent.StatusPaused, 2)
+	says(agent.StatusWaitingApproval, 1) // late
+	inv.Status, inv.EndedAt, inv.Report = agent.StatusCompleted, new(time.Now()), strings.Repeat("é", eventText)
+	must(e.FinishInvestigation(ctx, inv))
+	says(agent.StatusPaused, 3) // after the end
+	e.close()
+	var got []string
+	for _, event := range told {
+		got = append(got, event.Kind+" "+event.Status)
+	}
+	want := "investigation_started running, waiting paused, investigation_ended completed"
+	if all := strings.Join(got, ", "); all != want {
+		t.Fatalf("told %s, want %s", all, want)
+	}
+	if text := told[2].Text; len(text) != eventText+len("…") || !strings.HasSuffix(text, "é…") {
+		t.Errorf("%d bytes of text", len(text))
+	}
+}

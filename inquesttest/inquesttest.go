@@ -41,7 +41,8 @@ type World struct {
 
 // Rule answers calls of the model. The first that fits is taken.
 type Rule struct {
-	// Agent is whose calls it answers; "" = everybody's.
+	// Agent is whose calls it answers; "" = everybody's. It is read from the system prompt of the
+	// agent's type: one with a prompt_key of its own is nobody's by name.
 	Agent string
 	// Seen is what the last message has to have in it, which is the task, a tool's result,
 	// or what a person said; "" = anything.
@@ -59,8 +60,8 @@ type Call struct {
 	Arguments any // as JSON; nil = {}
 }
 
-// Signal is what a person does: "guide", "pause", "resume", "conclude", "answer" …, with
-// the input that docs/ has for it.
+// Signal is what a person does: "guide", "pause", "resume" or "conclude", with the input
+// that workflows/messages.go has for it.
 type Signal struct {
 	After time.Duration // since the beginning
 	Name  string
@@ -79,13 +80,9 @@ type Result struct {
 // Run investigates. The error is for options that are wrong, and for a request that is
 // refused; how the investigation ended is in the result. The request's WorkflowID does not count.
 func (w World) Run(ctx context.Context, req inquest.Request) (Result, error) {
-	data, err := json.Marshal(req.Data)
+	request, err := started(req)
 	if err != nil {
 		return Result{}, err
-	}
-	request := agent.Request{
-		Chain: req.Chain, AlertType: req.AlertType, Data: data, AllowEmpty: req.AllowEmpty, Attach: req.Attach,
-		Provider: req.Provider, Runbook: req.Runbook, UseMock: req.UseMock, By: "test",
 	}
 	input, err := json.Marshal(request)
 	if err != nil {
@@ -110,6 +107,18 @@ func (w World) Run(ctx context.Context, req inquest.Request) (Result, error) {
 	result, err := w.investigate(ctx, host, opts.Logger, request)
 	result.Asked = script.asked
 	return result, errors.Join(err, host.Close())
+}
+
+// started is the request as the workflow is given it.
+func started(req inquest.Request) (out agent.Request, err error) {
+	out = agent.Request{
+		Chain: req.Chain, AlertType: req.AlertType, AllowEmpty: req.AllowEmpty, Attach: req.Attach,
+		Provider: req.Provider, Runbook: req.Runbook, UseMock: req.UseMock, By: "test",
+	}
+	if req.Data != "" {
+		out.Data, err = json.Marshal(req.Data)
+	}
+	return out, err
 }
 
 func (w World) investigate(ctx context.Context, host *inquest.Worker, logger *slog.Logger, request any) (Result, error) {

@@ -26,7 +26,7 @@ func office() inquesttest.World {
 	}
 }
 
-// A listener is told what was committed, in order, and neither a panic nor its absence changes anything.
+// A listener is told what was committed, in the order of the agent, and neither a panic nor its absence changes anything.
 func TestListener(t *testing.T) {
 	t.Parallel()
 	w := office()
@@ -40,7 +40,7 @@ func TestListener(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	want := []string{
-		"investigation_started running", "stage_started look Clerk running", "model_call look Clerk tool_calls",
+		"investigation_started running", "agent_started look Clerk running", "model_call look Clerk tool_calls",
 		"tool_call look Clerk search_orders success", "model_call look Clerk stop", "stage_ended look completed", "investigation_ended completed",
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
@@ -101,6 +101,20 @@ func TestOwnModel(t *testing.T) {
 	w.Options.Models = map[string]inquest.Model{"bedrock": bedrock}
 	result, err := w.Run(t.Context(), inquest.Request{Chain: "orders", Data: "Where is my order?"})
 	if err != nil || result.Report != "As opus" || len(result.Asked) > 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// What a person says meanwhile is shown to the agent before its next model call.
+func TestGuide(t *testing.T) {
+	t.Parallel()
+	w := office()
+	w.Options.Agents = map[string]*inquest.Agent{"Büro 2": w.Options.Agents["Clerk"]}
+	w.Options.Chains["orders"].Stages[0].Agents[0].Name = "Büro 2"
+	w.Script = []inquesttest.Rule{{Agent: "Büro 2", Seen: "Ask about Ada", Say: "I have asked."}}
+	w.Signals = []inquesttest.Signal{{Name: "guide", Input: map[string]string{"text": "Ask about Ada"}}}
+	result, err := w.Run(t.Context(), inquest.Request{Chain: "orders", Data: "Where is my order?"})
+	if err != nil || result.Report != "I have asked." {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // it relies on are all in this file.
 
 var (
-	identity    = regexp.MustCompile(`^You are ([\w-]+),`)
+	identity    = regexp.MustCompile(`^You are ([^,\n]+),`)
 	unavailable = regexp.MustCompile(`(?m)^- (Server \S+ is not available \(.*\)): `)
 	peerHeading = regexp.MustCompile(`(?m)^## Agent (\S+): (\S+)\n(?:It ended with an error: (.*)\n)?`)
 	replyPart   = regexp.MustCompile(`(?m)^\[iteration \d+\] reply:\n`)

@@ -65,6 +65,10 @@ func New(opts Options) *Client {
 
 // Close ends the connections.
 func (c *Client) Close() error {
+	c.dialing.Lock()
+	defer c.dialing.Unlock()
+	c.opening.Lock()
+	defer c.opening.Unlock()
 	if c.conn != nil {
 		c.conn.Close()
 	}

@@ -13,6 +13,8 @@ import (
 const (
 	lookEvery = 250 * time.Millisecond // for a record that is not there yet
 	askEvery  = time.Second            // an investigation for its status, without a store
+	endTries  = 5                      // to read how the record ended
+	tailPage  = 500                    // entries in one update of the last ones
 )
 
 // Event is something that Follow tells; one of its fields is set.
@@ -55,6 +57,7 @@ func (c *Client) Follow(ctx context.Context, h Handle, after int64, fn func(Even
 
 // tell calls fn until the investigation is over.
 func (c *Client) tell(ctx context.Context, h Handle, after int64, over <-chan struct{}, fn func(Event) error) error {
+	h.current = "" // whichever run is the last: it may continue as new meanwhile
 	st, err := c.locate(ctx, h, over)
 	if st != nil {
 		f := following{store: st, id: h.ID(), last: after, fn: fn}
@@ -129,16 +132,49 @@ func (f *following) follow(ctx context.Context, over <-chan struct{}) error {
 		select {
 		case <-watching.Done():
 		case <-over:
-			if r, err := f.store.Investigation(watching, f.id); err != nil || !r.Status.Closed() {
+			if !f.willEnd(watching) {
 				stop()
 			}
 		}
 	}()
 	err := f.store.Follow(watching, f.id, f.last, func(u store.Update) error { return f.take(watching, u) })
-	if errors.Is(err, errTold) || ctx.Err() == nil && watching.Err() != nil {
+	switch {
+	case f.refused != nil:
+		return f.refused
+	case errors.Is(err, errTold):
 		return nil
+	case ctx.Err() == nil && watching.Err() != nil:
+		return f.tail(ctx)
 	}
 	return err
+}
+
+// willEnd: the record says that the investigation has ended, so its update ends following.
+func (f *following) willEnd(ctx context.Context) bool {
+	for range endTries {
+		r, err := f.store.Investigation(ctx, f.id)
+		if err == nil {
+			return r.Status.Closed()
+		}
+		if !wait(ctx, lookEvery, nil) {
+			break
+		}
+	}
+	return false
+}
+
+// tail tells the entries that were written before watching was stopped.
+func (f *following) tail(ctx context.Context) error {
+	for {
+		entries, err := f.store.After(ctx, f.id, f.last, tailPage)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		if f.refused = f.fn(Event{Update: &store.Update{Entries: entries}}); f.refused != nil {
+			return f.refused
+		}
+		f.last = entries[len(entries)-1].Seq
+	}
 }
 
 func (f *following) take(ctx context.Context, u store.Update) error {

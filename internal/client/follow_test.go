@@ -48,6 +48,28 @@ func TestFollowing(t *testing.T) {
 	}
 }
 
+// The entries that are written after the last update are told although nobody watches any more, and
+// an error of who is told is returned as it is.
+func TestFollowingTellsTheTail(t *testing.T) {
+	t.Parallel()
+	enough := errors.New("enough")
+	for _, refuses := range []error{nil, enough} {
+		over, entries := make(chan struct{}), 0
+		f := following{store: aStore(t, false), id: "w:1", last: 1}
+		f.fn = func(e Event) error { entries += len(e.Update.Entries); return refuses }
+		if err := f.tail(t.Context()); !errors.Is(err, refuses) || !errors.Is(f.refused, refuses) || entries != 2 {
+			t.Errorf("%d entries, %v, refused %v", entries, err, f.refused)
+		}
+		f.last, f.fn = 0, func(Event) error {
+			close(over)
+			return enough
+		}
+		if err := f.follow(t.Context(), over); !errors.Is(err, enough) {
+			t.Errorf("got %v, want what was refused with", err)
+		}
+	}
+}
+
 // aStore has an investigation with three entries.
 func aStore(t *testing.T, ended bool) *store.Store {
 	t.Helper()

@@ -14,7 +14,8 @@ type Request struct {
 	// WorkflowID is that of the investigation in Temporal; "" = the chain's or alert type's
 	// name and a random part. One that is in use is an error.
 	WorkflowID string
-	// Chain or AlertType says which chain runs; one of them is enough.
+	// Chain or AlertType says which chain runs; one of them is enough. Without either it is
+	// that of defaults.alert_type, and where there is none, a worker refuses.
 	Chain, AlertType string
 	// Data is a text, of any size where the store is at hand. It is masked before it
 	// leaves this process.

@@ -47,11 +47,14 @@ func runCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// run starts an investigation and follows it, unless it is told not to.
+// start starts an investigation and follows it, unless it is told not to.
 func start(ctx context.Context, c *cli, f runFlags) error {
 	s, err := request(c, f)
 	if err != nil {
 		return err
+	}
+	if s.Request.Chain == "" && s.Request.AlertType == "" {
+		return usagef("--chain or --alert-type is needed")
 	}
 	h, err := c.client().Start(ctx, s)
 	if err != nil {

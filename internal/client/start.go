@@ -22,6 +22,8 @@ import (
 )
 
 const (
+	// unnamed is the name of an investigation whose request leaves the chain to the configuration.
+	unnamed = "investigation"
 	// maxEasy is how much data goes into Temporal if there is a store to put it into, in bytes.
 	maxEasy = 256 << 10
 	// maxRequest is how large a request may be: Temporal refuses 2 MB.
@@ -51,9 +53,6 @@ func (e *TakenError) Error() string {
 // Start starts an investigation. Its data is masked first; where it is large, it goes into
 // the store, if there is one here, and the request names it.
 func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
-	if s.Request.Chain == "" && s.Request.AlertType == "" {
-		return Handle{}, &InputError{errors.New(`"chain" or "alert_type" is needed`)}
-	}
 	if err := c.putData(ctx, &s); err != nil {
 		return Handle{}, err
 	}
@@ -61,7 +60,7 @@ func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
 	if err != nil {
 		return Handle{}, err
 	}
-	id := cmp.Or(s.Workflow, RandomID(cmp.Or(s.Request.Chain, s.Request.AlertType)))
+	id := cmp.Or(s.Workflow, RandomID(cmp.Or(s.Request.Chain, s.Request.AlertType, unnamed)))
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	run, err := conn.ExecuteWorkflow(ctx, sdk.StartWorkflowOptions{

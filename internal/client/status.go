@@ -167,7 +167,7 @@ func StatusOf(r record.Investigation, stages []record.Stage, executions []record
 }
 
 // number gives each agent of a status the numbers of its execution. An execution of a stage
-// that runs may be of an agent that the status does not know yet: the one that joins the others' work.
+// that runs may be of an agent that the status does not know yet: the synthesis.
 func number(status *workflows.Status, executions []record.Execution) {
 	for s := range status.Stages {
 		stage := &status.Stages[s]

@@ -80,6 +80,7 @@ func (fs Findings) Count(severity Severity) (n int) {
 	return n
 }
 
+// MaxFindings is how many findings Capped keeps.
 const MaxFindings = 200
 
 // Capped is the findings, sorted. Of very many it keeps the first, the worst

@@ -39,7 +39,7 @@ type Schema struct {
 type Field struct {
 	Index  []int  // as reflect's FieldByIndex has it
 	Late   bool   // its templates are kept
-	secret bool   // … and what stands between them is nobody's business
+	secret bool   // … and what stands between them is shown only with Writer.Secrets
 	Name   string // of the Go field
 	Owner  string // the Go type that declares it
 	Enum   string

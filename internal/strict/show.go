@@ -225,7 +225,7 @@ func (w *Writer) text(p Path, text string) *yaml.Node {
 	return out
 }
 
-// note keeps the value for Explain, and returns the remark about it.
+// note keeps the value for Write, and returns the remark about it.
 func (w *Writer) note(p Path, value any) string {
 	o := w.Origin(p)
 	from := w.Where(o)

@@ -36,13 +36,13 @@ func (w Waits) Len() int { return len(w.Approvals) + len(w.Questions) + len(w.Ou
 func (w Waits) Key() string {
 	var key strings.Builder
 	for _, a := range w.Approvals {
-		fmt.Fprintf(&key, "%s %.12s %d\n", a.Name(), a.Digest, a.Expires.UnixMilli())
+		key.WriteString(fmt.Sprintf("%s %.12s %d\n", a.Name(), a.Digest, a.Expires.UnixMilli()))
 	}
 	for _, q := range w.Questions {
 		key.WriteString(q.ID + "\n")
 	}
 	for _, o := range w.Outages {
-		fmt.Fprintf(&key, "%s %d %d\n", o.Execution, o.Tries, o.Next.UnixMilli())
+		key.WriteString(fmt.Sprintf("%s %d %d\n", o.Execution, o.Tries, o.Next.UnixMilli()))
 	}
 	return key.String()
 }

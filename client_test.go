@@ -117,10 +117,15 @@ func TestClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for _, request := range []inquest.Request{{Chain: "refund"}, {Data: "x"}} {
-		if id, err := c.Start(ctx, request); err == nil {
-			t.Errorf("%+v is started: %s", request, id)
-		}
+	if id, err := c.Start(ctx, inquest.Request{Chain: "refund"}); err == nil {
+		t.Errorf("a request without data is started: %s", id)
+	}
+	nothing, err := c.Start(ctx, inquest.Request{Data: "x"}) // the workers know whether a chain is assumed
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end, err := c.Await(ctx, nothing); err != nil || end.Status != "refused" {
+		t.Errorf("a request for no chain ends with %+v, %v", end, err)
 	}
 	id, err := c.Start(ctx, inquest.Request{WorkflowID: "no", Chain: "refund", Data: "x"})
 	if err != nil {

@@ -61,9 +61,6 @@ func Find(name string) (Program, bool) {
 	return Program{}, false
 }
 
-// Table returns all that is known.
-func Table() []Program { return slices.Clone(table) }
-
 // Check refuses a call that would start another program or write a file, as far
 // as that is known; of what it does not know it says nothing.
 func Check(name string, args []Arg) error {

@@ -135,7 +135,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range Table() {
+	for _, p := range table {
 		if row := "| " + strings.Join(p.Names, ", ") + " | " + p.Does + " |"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/shell.md lacks the row\n%s", row)
 		}

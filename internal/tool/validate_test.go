@@ -134,7 +134,7 @@ func TestEffortIsToldSoon(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			_, err := tool.NewValidator().ValidateArguments(json.RawMessage(tc.schema), tc.args)
-			if took := time.Since(began); took > 10*time.Second {
+			if took := time.Since(began); took > time.Minute {
 				t.Errorf("after %s: %v", took, err)
 			}
 		})

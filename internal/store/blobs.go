@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -22,19 +21,13 @@ func (s *Store) PutBlob(ctx context.Context, data []byte) (hash string, err erro
 	if err == nil && !known {
 		err = s.write(ctx, "", func(q querier) error { return insertBlob(ctx, q, hash, data) })
 	}
-	if err != nil {
-		return "", fmt.Errorf("write blob %s: %w", hash, err)
-	}
-	return hash, nil
+	return hash, doing(err, "write blob %s", hash)
 }
 
 // Blob returns the data of that name, or ErrNotFound.
 func (s *Store) Blob(ctx context.Context, hash string) (data []byte, err error) {
 	err = s.db.reader.QueryRowContext(ctx, `SELECT data FROM blobs WHERE hash = $1`, hash).Scan(&data)
-	if err != nil {
-		return nil, fmt.Errorf("read blob %s: %w", hash, s.db.explain(notFound(err)))
-	}
-	return data, nil
+	return data, doing(s.db.explain(notFound(err)), "read blob %s", hash)
 }
 
 func blobHash(data []byte) string {
@@ -73,10 +66,7 @@ func (s *Store) SaveCatalogue(ctx context.Context, scope transcript.Scope, catal
 			return err
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("write tool catalogue of %s for %s, %s: %w", catalogue.Server, scope.Investigation, scope.Execution, err)
-	}
-	return nil
+	return doing(err, "write tool catalogue of %s for %s, %s", catalogue.Server, scope.Investigation, scope.Execution)
 }
 
 func insertCatalogue(ctx context.Context, q querier, scope transcript.Scope, server string, body []byte) error {
@@ -101,10 +91,7 @@ func (s *Store) LastOffer(ctx context.Context, server string) (offer tool.Catalo
 	if err == nil {
 		err = json.Unmarshal(body, &offer)
 	}
-	if err != nil {
-		return offer, fmt.Errorf("read what %s offered last: %w", server, s.db.explain(err))
-	}
-	return offer, nil
+	return offer, doing(s.db.explain(err), "read what %s offered last", server)
 }
 
 // Catalogues returns the hashes of the blobs that were saved for an execution,
@@ -112,10 +99,7 @@ func (s *Store) LastOffer(ctx context.Context, server string) (offer tool.Catalo
 func (s *Store) Catalogues(ctx context.Context, scope transcript.Scope) ([]string, error) {
 	const query = `SELECT hash FROM catalogues WHERE investigation = $1 AND execution = $2 ORDER BY server`
 	hashes, err := selectAll(ctx, s.db.reader, func(hash *string) []any { return []any{hash} }, query, scope.Investigation, scope.Execution)
-	if err != nil {
-		return nil, fmt.Errorf("read tool catalogues of %s, %s: %w", scope.Investigation, scope.Execution, s.db.explain(err))
-	}
-	return hashes, nil
+	return hashes, doing(s.db.explain(err), "read tool catalogues of %s, %s", scope.Investigation, scope.Execution)
 }
 
 // SaveProgramTools keeps what the tools are that a workers' program has in Go, for

@@ -85,29 +85,6 @@ func (c timeColumn) Scan(src any) error {
 // storedTime is what a timeColumn makes of a time.
 func storedTime(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 
-// saidColumn is yes, no, or NULL: not said.
-type saidColumn struct{ to **bool }
-
-// Value implements driver.Valuer.
-func (c saidColumn) Value() (driver.Value, error) {
-	if *c.to == nil {
-		return nil, nil
-	}
-	return **c.to, nil
-}
-
-// Scan implements sql.Scanner.
-func (c saidColumn) Scan(src any) error {
-	var said sql.NullBool
-	if err := said.Scan(src); err != nil {
-		return err
-	}
-	if *c.to = nil; said.Valid {
-		*c.to = &said.Bool
-	}
-	return nil
-}
-
 // endColumn is a timeColumn that may be NULL: not ended yet.
 type endColumn struct{ to **time.Time }
 

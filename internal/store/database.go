@@ -106,6 +106,14 @@ func inTx(ctx context.Context, db handle, opts *sql.TxOptions, fn func(querier) 
 	return tx.Commit()
 }
 
+// doing says in which work an error came up; nil stays nil.
+func doing(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
+
 // writeRecords is write for records: followers are told that they changed.
 func (s *Store) writeRecords(ctx context.Context, investigation string, fn func(querier) error) error {
 	return s.write(ctx, investigation, func(q querier) error {
@@ -118,8 +126,6 @@ func (s *Store) writeRecords(ctx context.Context, investigation string, fn func(
 
 // Size is how much room the database takes, in bytes.
 func (s *Store) Size(ctx context.Context) (bytes int64, err error) {
-	if err := s.db.reader.QueryRowContext(ctx, s.db.sizeQuery()).Scan(&bytes); err != nil {
-		return 0, fmt.Errorf("read the store's size: %w", s.db.explain(err))
-	}
-	return bytes, nil
+	err = s.db.reader.QueryRowContext(ctx, s.db.sizeQuery()).Scan(&bytes)
+	return bytes, doing(s.db.explain(err), "read the store's size")
 }

@@ -21,20 +21,14 @@ func (s *Store) Entries(ctx context.Context, scope transcript.Scope) ([]transcri
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
 		ORDER BY iteration, position`
 	entries, err := selectAll(ctx, s.db.reader, entryFields, query, scope.Investigation, scope.Execution)
-	if err != nil {
-		return nil, fmt.Errorf("read transcript of %s, %s: %w", scope.Investigation, scope.Execution, s.db.explain(err))
-	}
-	return entries, nil
+	return entries, doing(s.db.explain(err), "read transcript of %s, %s", scope.Investigation, scope.Execution)
 }
 
 // After returns an investigation's entries after seq, in the order in which they
 // were written, superseded ones included. A limit of 0 or less means all.
 func (s *Store) After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error) {
 	entries, err := entriesAfter(ctx, s.db.reader, investigation, seq, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read transcript of %s after %d: %w", investigation, seq, s.db.explain(err))
-	}
-	return entries, nil
+	return entries, doing(s.db.explain(err), "read transcript of %s after %d", investigation, seq)
 }
 
 func entriesAfter(ctx context.Context, q querier, investigation string, seq int64, limit int) ([]transcript.Entry, error) {
@@ -92,8 +86,5 @@ func (s *Store) Reply(ctx context.Context, scope transcript.Scope, iteration int
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
 		AND iteration = $3 AND kind = '` + string(transcript.KindReply) + `'`
 	err = s.db.reader.QueryRowContext(ctx, query, scope.Investigation, scope.Execution, iteration).Scan(entryFields(&reply)...)
-	if err != nil {
-		return reply, fmt.Errorf("read reply %d of %s, %s: %w", iteration, scope.Investigation, scope.Execution, s.db.explain(notFound(err)))
-	}
-	return reply, nil
+	return reply, doing(s.db.explain(notFound(err)), "read reply %d of %s, %s", iteration, scope.Investigation, scope.Execution)
 }

@@ -131,8 +131,5 @@ func checkHost(ctx context.Context, q querier, mark string, adopt bool) error {
 // setHost marks the file as this host's.
 func setHost(ctx context.Context, q querier, mark string) error {
 	_, err := q.ExecContext(ctx, insertInto("meta", "key, value")+`ON CONFLICT (key) `+overwrite("value"), "host", mark)
-	if err != nil {
-		return fmt.Errorf("write host mark: %w", err)
-	}
-	return nil
+	return doing(err, "write host mark")
 }

@@ -63,10 +63,7 @@ func (s *Store) SaveEnvelope(ctx context.Context, id string, envelope record.Env
 		_, err := q.ExecContext(ctx, `UPDATE investigations SET envelope = $2 WHERE id = $1 AND ended_at IS NULL`, id, asJSON(&envelope))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("save envelope of %s: %w", id, err)
-	}
-	return nil
+	return doing(err, "save envelope of %s", id)
 }
 
 // FinishInvestigation sets how an investigation ended: status, end reason, error,
@@ -103,10 +100,7 @@ func (s *Store) writeInvestigation(
 		_, err := write(q)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("%s investigation %s: %w", what, r.ID, err)
-	}
-	return nil
+	return doing(err, "%s investigation %s", what, r.ID)
 }
 
 // speak lets an investigation's own run write, unless it was replaced. Its own runs stand
@@ -123,10 +117,7 @@ func (s *Store) Running(ctx context.Context) ([]record.Investigation, error) {
 	if err == nil {
 		err = soFar(ctx, s.db.reader, all)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list running investigations: %w", s.db.explain(err))
-	}
-	return all, nil
+	return all, doing(s.db.explain(err), "list running investigations")
 }
 
 // CloseInvestigation says how an investigation ended that could not do so itself, and
@@ -148,10 +139,7 @@ func (s *Store) CloseInvestigation(ctx context.Context, r record.Investigation) 
 		}
 		return closeParts(ctx, q, r)
 	})
-	if err != nil {
-		return false, fmt.Errorf("close investigation %s: %w", r.ID, err)
-	}
-	return closed, nil
+	return closed, doing(err, "close investigation %s", r.ID)
 }
 
 // closeParts closes the stages and executions that an investigation has left open.
@@ -176,10 +164,7 @@ func closeParts(ctx context.Context, q querier, r record.Investigation) error {
 // Investigation returns the record with that id, or ErrNotFound.
 func (s *Store) Investigation(ctx context.Context, id string) (record.Investigation, error) {
 	r, err := investigationOf(ctx, s.db.reader, id)
-	if err != nil {
-		return r, fmt.Errorf("read investigation %s: %w", id, s.db.explain(err))
-	}
-	return r, nil
+	return r, doing(s.db.explain(err), "read investigation %s", id)
 }
 
 func investigationOf(ctx context.Context, q querier, id string) (r record.Investigation, err error) {
@@ -212,10 +197,8 @@ func (s *Store) Request(ctx context.Context, id string) ([]byte, error) {
 func (s *Store) FindInvestigation(ctx context.Context, workflowID string) (r record.Investigation, err error) {
 	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE workflow_id = $1 OR id = $1
 		ORDER BY id = $1 DESC, started_at DESC, id DESC LIMIT 1`
-	if r, err = oneSoFar(ctx, s.db.reader, query, workflowID); err != nil {
-		return r, fmt.Errorf("find investigation %s: %w", workflowID, s.db.explain(err))
-	}
-	return r, nil
+	r, err = oneSoFar(ctx, s.db.reader, query, workflowID)
+	return r, doing(s.db.explain(err), "find investigation %s", workflowID)
 }
 
 // Filter selects investigations. Its zero value selects all.
@@ -243,8 +226,5 @@ func (s *Store) Investigations(ctx context.Context, f Filter) ([]record.Investig
 	if err == nil {
 		err = soFar(ctx, s.db.reader, all)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list investigations: %w", s.db.explain(err))
-	}
-	return all, nil
+	return all, doing(s.db.explain(err), "list investigations")
 }

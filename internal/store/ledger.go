@@ -36,10 +36,7 @@ func (s *Store) Usage(ctx context.Context, investigation string) (agent.Usage, e
 // have been charged with nothing are absent.
 func (s *Store) Usages(ctx context.Context, ids []string) (map[string]agent.Usage, error) {
 	all, err := charged(ctx, s.db.reader, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read ledgers of %d investigations: %w", len(ids), s.db.explain(err))
-	}
-	return all, nil
+	return all, doing(s.db.explain(err), "read ledgers of %d investigations", len(ids))
 }
 
 // askedAtOnce is how many investigations one query is about. A query for fewer repeats
@@ -120,10 +117,7 @@ func (s *Store) Admit(ctx context.Context, a record.Admission) (exceeded agent.E
 			append([]any{a.Investigation, a.Execution, key}, usageFields(&a.Needs)...)...)
 		return err
 	})
-	if err != nil {
-		return "", fmt.Errorf("reserve model call %d of %s, %s: %w", a.Iteration, a.Investigation, a.Execution, err)
-	}
-	return exceeded, nil
+	return exceeded, doing(err, "reserve model call %d of %s, %s", a.Iteration, a.Investigation, a.Execution)
 }
 
 // claimed is what an investigation was charged with, and what is reserved for the calls of
@@ -151,10 +145,7 @@ func (s *Store) Extend(ctx context.Context, investigation, key string, by plan.E
 			investigation, key, asJSON(&by))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("extend the budget of %s: %w", investigation, err)
-	}
-	return nil
+	return doing(err, "extend the budget of %s", investigation)
 }
 
 func extensions(ctx context.Context, q querier, investigation string) (sum plan.Extension, err error) {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -29,19 +28,13 @@ func (s *Store) SetLive(ctx context.Context, live transcript.Live) error {
 		}
 		return raise(ctx, q, live.Investigation, cursor{live: 1})
 	})
-	if err != nil {
-		return fmt.Errorf("write live tail of %s, %s: %w", live.Investigation, live.Execution, err)
-	}
-	return nil
+	return doing(err, "write live tail of %s, %s", live.Investigation, live.Execution)
 }
 
 // Live returns what is live of an investigation, by execution.
 func (s *Store) Live(ctx context.Context, investigation string) ([]transcript.Live, error) {
 	live, err := liveOf(ctx, s.db.reader, investigation)
-	if err != nil {
-		return nil, fmt.Errorf("read live tails of %s: %w", investigation, s.db.explain(err))
-	}
-	return live, nil
+	return live, doing(s.db.explain(err), "read live tails of %s", investigation)
 }
 
 func liveOf(ctx context.Context, q querier, investigation string) ([]transcript.Live, error) {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -34,21 +33,14 @@ func (s *Store) Begun(ctx context.Context, scope transcript.Scope, call transcri
 	const query = `SELECT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND seq > $2
 		AND execution = $3 AND iteration = $4 AND position = $5 AND kind = '` + string(transcript.KindCall) + `')`
 	err = s.db.reader.QueryRowContext(ctx, query, scope.Investigation, reply, scope.Execution, call.Iteration, call.Position).Scan(&begun)
-	if err != nil {
-		return false, fmt.Errorf("look up call %d/%d of %s, %s: %w",
-			call.Iteration, call.Position, scope.Investigation, scope.Execution, s.db.explain(err))
-	}
-	return begun, nil
+	return begun, doing(s.db.explain(err), "look up call %d/%d of %s, %s",
+		call.Iteration, call.Position, scope.Investigation, scope.Execution)
 }
 
 // known reads those entries, and the step at a key: in one read, unless the step is stored,
 // nothing is stored, or the claim has to be made good.
 func (s *Store) known(ctx context.Context, c claim, step transcript.Key, which string, args ...any) (k transcript.Known, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("look up %s: %w", c, err)
-		}
-	}()
+	defer func() { err = doing(err, "look up %s", c) }()
 	if err := c.check(); err != nil {
 		return k, err
 	}

@@ -65,10 +65,7 @@ func (s *Store) Post(ctx context.Context, letter transcript.Letter, stages []str
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("post letter %d of %s, %q: %w", letter.Ordinal, letter.Investigation, letter.Source, err)
-	}
-	return nil
+	return doing(err, "post letter %d of %s, %q", letter.Ordinal, letter.Investigation, letter.Source)
 }
 
 // takeOver makes the letter's run the newest of its source, and supersedes what

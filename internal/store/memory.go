@@ -24,10 +24,7 @@ func (s *Store) Remember(ctx context.Context, agent string, fn func(memory.Tx) e
 		}
 		return fn(tx)
 	})
-	if err != nil {
-		return fmt.Errorf("change the memory of %s: %w", agent, err)
-	}
-	return nil
+	return doing(err, "change the memory of %s", agent)
 }
 
 // Blocks returns an agent's memory blocks, the oldest first. Those that the
@@ -116,10 +113,7 @@ func (s *Store) Journal(
 	if errors.Is(err, errDuplicate) {
 		err = fmt.Errorf("%w: %w", ErrConflict, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("journal %d memory calls of %s, %s: %w", len(batch.Keys), batch.Investigation, batch.Execution, err)
-	}
-	return results, nil
+	return results, doing(err, "journal %d memory calls of %s, %s", len(batch.Keys), batch.Investigation, batch.Execution)
 }
 
 // journal makes one call, unless its result is stored.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/memory"
 )
@@ -28,10 +27,7 @@ func (s *Store) ExportMemory(ctx context.Context, agent string) (memory.Snapshot
 			`SELECT `+entryOfArchival+` FROM archival WHERE id BETWEEN $1 AND $2 ORDER BY id`, m.row(0), m.row(1<<32-1))
 		return err
 	})
-	if err != nil {
-		return memory.Snapshot{}, fmt.Errorf("read the memory of %s: %w", agent, err)
-	}
-	return out, nil
+	return out, doing(err, "read the memory of %s", agent)
 }
 
 // ImportMemory makes the snapshot the agent's memory, all of it or nothing, in
@@ -48,10 +44,7 @@ func (s *Store) ImportMemory(ctx context.Context, agent string, snapshot memory.
 			return m.load(ctx, snapshot, replace)
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("import the memory of %s: %w", agent, err)
-	}
-	return nil
+	return doing(err, "import the memory of %s", agent)
 }
 
 func (m *memoryTx) load(ctx context.Context, snapshot memory.Snapshot, replace bool) error {

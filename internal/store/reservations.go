@@ -32,10 +32,7 @@ func (s *Store) Reserve(ctx context.Context, r ratelimit.Reservation) (wait time
 		_, err = q.ExecContext(ctx, s.db.sweepQuery(), now)
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("reserve %s: %w", r, err)
-	}
-	return wait, nil
+	return wait, doing(err, "reserve %s", r)
 }
 
 // reserve needs the window's lock. Times are microseconds.

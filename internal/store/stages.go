@@ -29,7 +29,7 @@ func executionFields(r *record.Execution) []any {
 	return []any{
 		&r.Investigation, &r.Name, &r.Stage, &r.Agent, &r.Type, &r.LLMBackend, &r.Provider, textColumn{&r.Model},
 		&r.Status, &r.StopReason, &r.Forced, &r.Iterations, asJSON(&r.Usage), textColumn{&r.Error},
-		timeColumn{&r.StartedAt}, endColumn{&r.EndedAt}, saidColumn{&r.ActionsExecuted},
+		timeColumn{&r.StartedAt}, endColumn{&r.EndedAt}, &r.ActionsExecuted,
 	}
 }
 
@@ -51,10 +51,7 @@ func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []
 		}
 		return saveExecutions(ctx, q, executions)
 	})
-	if err != nil {
-		return fmt.Errorf("save stage %s of %s: %w", stage.Name, stage.Investigation, err)
-	}
-	return nil
+	return doing(err, "save stage %s of %s", stage.Name, stage.Investigation)
 }
 
 // saveExecutions writes executions. The usage of one that has ended is what the ledger
@@ -100,19 +97,13 @@ func (s *Store) StartExecution(ctx context.Context, r record.Execution, run stri
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("start execution %s of %s: %w", r.Name, r.Investigation, err)
-	}
-	return nil
+	return doing(err, "start execution %s of %s", r.Name, r.Investigation)
 }
 
 // Stages returns an investigation's runs of stages in the order in which they started.
 func (s *Store) Stages(ctx context.Context, investigation string) ([]record.Stage, error) {
 	stages, err := stagesOf(ctx, s.db.reader, investigation)
-	if err != nil {
-		return nil, fmt.Errorf("read stages of %s: %w", investigation, s.db.explain(err))
-	}
-	return stages, nil
+	return stages, doing(s.db.explain(err), "read stages of %s", investigation)
 }
 
 func stagesOf(ctx context.Context, q querier, investigation string) ([]record.Stage, error) {
@@ -123,10 +114,7 @@ func stagesOf(ctx context.Context, q querier, investigation string) ([]record.St
 // Executions returns an investigation's executions in the order in which they started.
 func (s *Store) Executions(ctx context.Context, investigation string) ([]record.Execution, error) {
 	executions, err := executionsOf(ctx, s.db.reader, investigation)
-	if err != nil {
-		return nil, fmt.Errorf("read executions of %s: %w", investigation, s.db.explain(err))
-	}
-	return executions, nil
+	return executions, doing(s.db.explain(err), "read executions of %s", investigation)
 }
 
 func executionsOf(ctx context.Context, q querier, investigation string) ([]record.Execution, error) {

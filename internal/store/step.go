@@ -18,10 +18,7 @@ import (
 func (s *Store) Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error) {
 	c := claim{scope, key, w.RunID}
 	stored, err := s.lookup(ctx, c)
-	if err != nil {
-		return nil, fmt.Errorf("look up %s: %w", c, err)
-	}
-	return stored, nil
+	return stored, doing(err, "look up %s", c)
 }
 
 // lookup takes the write lock only if there is something to change or to refuse.
@@ -61,10 +58,8 @@ func (s *Store) AppendReply(ctx context.Context, step transcript.Step) (stored [
 	if len(step.Rows) == 0 {
 		return nil, 0, errors.New("append step: it has no rows")
 	}
-	if stored, unread, err = s.append(ctx, step); err != nil {
-		return nil, 0, fmt.Errorf("append %s: %w", claimOf(step), err)
-	}
-	return stored, unread, nil
+	stored, unread, err = s.append(ctx, step)
+	return stored, unread, doing(err, "append %s", claimOf(step))
 }
 
 func (s *Store) append(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error) {

@@ -75,8 +75,5 @@ func (s *Store) Close() error {
 	s.stop()
 	err := s.db.close()
 	s.hub.wakeAll() // they look, and find it closed
-	if err != nil {
-		return fmt.Errorf("close store: %w", err)
-	}
-	return nil
+	return doing(err, "close store")
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/record"
 )
@@ -31,19 +30,13 @@ func (s *Store) SetWaiting(ctx context.Context, w record.Waiting) error {
 		_, err := q.ExecContext(ctx, query, append(waitingFields(&w), w.Len())...)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("record what %s waits for: %w", w.Investigation, err)
-	}
-	return nil
+	return doing(err, "record what %s waits for", w.Investigation)
 }
 
 // Waiting returns all that wait: the one with that id or workflow id, or with "" every one.
 func (s *Store) Waiting(ctx context.Context, id string) ([]record.Waiting, error) {
 	all, err := waitingOf(ctx, s.db.reader, id)
-	if err != nil {
-		return nil, fmt.Errorf("read what is waited for: %w", s.db.explain(err))
-	}
-	return all, nil
+	return all, doing(s.db.explain(err), "read what is waited for")
 }
 
 func waitingOf(ctx context.Context, q querier, id string) ([]record.Waiting, error) {

@@ -20,10 +20,7 @@ func (m *Masker) base64(text string) string {
 			i++
 			continue
 		}
-		end := i
-		for end < len(text) && isBase64Byte(text[end]) && text[end] != '=' {
-			end++
-		}
+		end := past(text, i, func(c byte) bool { return isBase64Byte(c) && c != '=' })
 		padding := paddingAt(text, end)
 		end += padding
 		if k := m.kindOfBase64(text[i:end], padding, padding > 0 && isValue(text, i)); k != none {
@@ -50,9 +47,7 @@ func isValue(text string, i int) bool {
 	if i > 0 && isQuote(text[i-1]) {
 		i--
 	}
-	for low := max(0, i-maxBlanks); i > low && isBlank(text[i-1]); {
-		i--
-	}
+	i = back(text, i, max(0, i-maxBlanks), isBlank)
 	return i > 0 && (text[i-1] == ':' || text[i-1] == '=')
 }
 

@@ -25,11 +25,10 @@ func secretsInBlocks(text string) string {
 
 // blockScanner finds the lines of data in one pass.
 type blockScanner struct {
+	judged
 	text    string
 	open    []mapping // their columns rise
 	holding []int     // of open, those whose data has not ended
-	pending []span
-	found   []span
 }
 
 // mapping is a mapping that is open.
@@ -126,15 +125,4 @@ func (s *blockScanner) endData(column, at int) {
 		m.data = -1
 		s.holding = s.holding[:len(s.holding)-1]
 	}
-}
-
-// judge decides about the data of a mapping that ends, as flowScanner.judge does.
-func (s *blockScanner) judge(m *manifest) {
-	switch {
-	case m.isSecret(), strings.EqualFold(m.kind, "SecretList"):
-		s.found = append(s.found, s.pending[m.pending:]...)
-	case m.kind == "":
-		return
-	}
-	s.pending = s.pending[:m.pending]
 }

@@ -16,3 +16,27 @@ func lower(c byte) byte {
 	}
 	return c
 }
+
+func isGap(c byte) bool     { return isBlank(c) || isQuote(c) }
+func isListGap(c byte) bool { return isSpace(c) || isQuote(c) || c == ',' || c == '\\' }
+
+// past is where the bytes of a class end that begin at i.
+func past(text string, i int, class func(byte) bool) int {
+	for i < len(text) && class(text[i]) {
+		i++
+	}
+	return i
+}
+
+// near is past that goes no further than so many bytes.
+func near(text string, i, most int, class func(byte) bool) int {
+	return past(text[:min(len(text), i+most)], i, class)
+}
+
+// back is where the bytes of a class begin that end at i, but not before low.
+func back(text string, i, low int, class func(byte) bool) int {
+	for i > low && class(text[i-1]) {
+		i--
+	}
+	return i
+}

@@ -61,10 +61,7 @@ func (m *Masker) commandLines(text string) string {
 			i++
 			continue
 		}
-		end := i
-		for end < len(text) && isKeyByte(text[end]) {
-			end++
-		}
+		end := past(text, i, isKeyByte)
 		if all := commandsBy[text[i:end]]; len(all) > 0 && end < len(text) && isBlank(text[end]) {
 			words := shellWords(text, end)
 			for _, c := range all {

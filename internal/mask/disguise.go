@@ -61,10 +61,7 @@ func sequenceEnd(text string, i int) int {
 	last := min(len(text), i+maxSequence)
 	switch text[i] {
 	case '[': // colours, movements: parameters, and one letter
-		for i++; i < last && text[i] >= ' ' && text[i] < '@'; {
-			i++
-		}
-		return min(i+1, len(text))
+		return min(len(text), 1+past(text[:last], i+1, func(c byte) bool { return c >= ' ' && c < '@' }))
 	case ']': // titles, links
 		for end := i; end < last; end++ {
 			if text[end] == '\a' {
@@ -95,17 +92,11 @@ func (j *job) decoded(text string) string {
 			i++
 			continue
 		}
-		end, percent := i, 0
-		for end < len(text) && isCodeByte(text[end]) {
-			if text[end] == '%' {
-				percent++
-			}
-			end++
-		}
+		end := past(text, i, isCodeByte)
 		said := ""
 		start := i
 		switch {
-		case percent > 0:
+		case strings.Contains(text[i:end], "%"):
 			said = unpercent(text[i:end])
 		case end-i >= minEncoded:
 			end = wrappedEnd(text, i, end)
@@ -168,14 +159,8 @@ func hexByte(c byte) byte {
 func wrappedEnd(text string, start, end int) int {
 	const narrow = 60
 	for width := end - start; width >= narrow; {
-		next := end
-		for next < len(text) && next-end < 2*maxBlanks && isSpace(text[next]) {
-			next++
-		}
-		last := next
-		for last < len(text) && isCodeByte(text[last]) && text[last] != '%' {
-			last++
-		}
+		next := near(text, end, 2*maxBlanks, isSpace)
+		last := past(text, next, func(c byte) bool { return isCodeByte(c) && c != '%' })
 		if next == end || last == next || last-next > width {
 			return end
 		}

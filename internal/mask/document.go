@@ -46,20 +46,12 @@ func (w *walker) value(i int, under *keyName) int {
 	case '"':
 		return w.string(i, under)
 	}
-	end := i
-	for end < len(w.text) && !isSpace(w.text[end]) && strings.IndexByte(",]}", w.text[end]) < 0 {
-		end++
-	}
+	end := past(w.text, i, func(c byte) bool { return !isSpace(c) && c != ',' && c != ']' && c != '}' })
 	w.scalar(i, end, under)
 	return end
 }
 
-func (w *walker) space(i int) int {
-	for i < len(w.text) && isSpace(w.text[i]) {
-		i++
-	}
-	return i
-}
+func (w *walker) space(i int) int { return past(w.text, i, isSpace) }
 
 // object masks the members of an object. The value of a member "value" is what the
 // member "name" before or behind it tells, or the key of the object:

@@ -23,13 +23,8 @@ func emails(text string) string {
 		}
 		at := i + next
 		i = at + 1
-		start := at
-		for start > out.done && at-start < maxLocal && isLocalByte(text[start-1]) {
-			start--
-		}
-		for start < at && text[start] == '.' {
-			start++
-		}
+		start := back(text, at, max(out.done, at-maxLocal), isLocalByte)
+		start = past(text[:at], start, func(c byte) bool { return c == '.' })
 		end := domainEnd(text, i)
 		if start < at && end > i && text[start:at] != "git" && !strings.HasSuffix(text[:start], "://") {
 			out.replace(start, end, email.marker())
@@ -42,13 +37,8 @@ func isLocalByte(c byte) bool { return isAlnum(c) || strings.IndexByte("._%+-'",
 
 // domainEnd is where a domain ends that begins at i; i = there is none.
 func domainEnd(text string, i int) int {
-	end := i
-	for end < len(text) && end-i < maxDomain && (isAlnum(text[end]) || text[end] == '-' || text[end] == '.') {
-		end++
-	}
-	for end > i && (text[end-1] == '.' || text[end-1] == '-') {
-		end--
-	}
+	end := near(text, i, maxDomain, func(c byte) bool { return isAlnum(c) || c == '-' || c == '.' })
+	end = i + len(strings.TrimRight(text[i:end], ".-"))
 	dot := strings.LastIndexByte(text[i:end], '.')
 	if dot <= 0 {
 		return i

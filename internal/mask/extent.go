@@ -55,13 +55,8 @@ func (s *keyScanner) ends(i int) bool {
 // pairAt reports whether a key and a separator stand at i.
 func (s *keyScanner) pairAt(i int) bool {
 	text := s.text
-	for n := 0; n < maxBlanks && i < len(text) && (isBlank(text[i]) || isQuote(text[i])); n++ {
-		i++
-	}
-	start := i
-	for i < len(text) && i-start < maxKey && isKeyByte(text[i]) {
-		i++
-	}
+	start := near(text, i, maxBlanks, isGap)
+	i = near(text, start, maxKey, isKeyByte)
 	if i < len(text) && isQuote(text[i]) {
 		i++
 	}
@@ -93,13 +88,10 @@ func (s *keyScanner) quoteEnd(start int, line bool) int {
 const maxIndent = 1024 // columns; what stands further right is not YAML
 
 // indent is the column at which the line begins that i is in.
-func (s *keyScanner) indent(i int) (column int) {
+func (s *keyScanner) indent(i int) int {
 	line := max(0, i-maxIndent)
 	line += strings.LastIndexByte(s.text[line:i], '\n') + 1
-	for line+column < i && (isBlank(s.text[line+column]) || s.text[line+column] == '-') {
-		column++
-	}
-	return column
+	return past(s.text[:i], line, func(c byte) bool { return isBlank(c) || c == '-' }) - line
 }
 
 // blockEnd is where the block scalar ends whose head ("|", ">-") stands at i; 0 = it is none.

@@ -27,11 +27,10 @@ func secretsInFlow(text string) string {
 
 // flowScanner finds the spans of data in one pass.
 type flowScanner struct {
-	text    string
-	frames  []frame
-	pending []span // data of what may yet turn out to be a Secret, or part of a list of Secrets
-	found   []span // data of Secrets
-	names   bool   // the text names Secrets somewhere
+	judged
+	text   string
+	frames []frame
+	names  bool // the text names Secrets somewhere
 }
 
 // frame is an object or list that is open.
@@ -104,17 +103,6 @@ func (s *flowScanner) close(end int, object bool) {
 		f := s.top()
 		s.value(f.value, end)
 	}
-}
-
-// judge decides about the data of an object that ends.
-func (s *flowScanner) judge(m *manifest) {
-	switch {
-	case m.isSecret(), strings.EqualFold(m.kind, "SecretList"):
-		s.found = append(s.found, s.pending[m.pending:]...)
-	case m.kind == "":
-		return // what holds it may be a list of Secrets
-	}
-	s.pending = s.pending[:m.pending]
 }
 
 func (s *flowScanner) scalar(start, end int) {

@@ -38,9 +38,7 @@ func maskFlow(out *rewrite, data span) {
 }
 
 func colonFollows(text string, i int) bool {
-	for i < len(text) && isSpace(text[i]) {
-		i++
-	}
+	i = past(text, i, isSpace)
 	return i < len(text) && text[i] == ':'
 }
 
@@ -74,9 +72,6 @@ func flowToken(text string, i int, isValue bool) int {
 			}
 		}
 	}
-	end := i
-	for end < len(text) && strings.IndexByte(",{}[]\n", text[end]) < 0 && (isValue || text[end] != ':') {
-		end++
-	}
+	end := past(text, i, func(c byte) bool { return strings.IndexByte(",{}[]\n", c) < 0 && (isValue || c != ':') })
 	return max(end, i+1)
 }

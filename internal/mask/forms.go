@@ -1,6 +1,9 @@
 package mask
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // form is what secrets of a kind look like, wherever they stand.
 type form struct {
@@ -23,49 +26,50 @@ func isHex(c byte) bool        { return isDigit(c) || c >= 'a' && c <= 'f' }
 func isHashByte(c byte) bool   { return isAlnum(c) || strings.IndexByte("./$=,+", c) >= 0 }
 func isTildeByte(c byte) bool  { return isDottedByte(c) || c == '~' }
 
-var forms = concat(
-	ofKind([]kind{githubToken, token}, 20, isWordByte, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-	ofKind([]kind{slackToken, token}, 10, isWordByte, "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxc-", "xoxd-", "xoxe-",
-		"xoxe.", "xapp-"),
-	ofKind([]kind{slackToken}, 20, isHookByte, "hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"),
-	ofKind([]kind{token}, 40, isHookByte, "discord.com/api/webhooks/", "discordapp.com/api/webhooks/", "webhook.office.com/webhookb2/"),
-	exactly([]kind{awsAccessKey}, 16, isIDByte, "AKIA", "ASIA", "ABIA", "ACCA"),
-	ofKind([]kind{gcpKey, apiKey}, 30, isWordByte, "AIza"),
-	ofKind([]kind{gcpKey, token}, 20, isDottedByte, "ya29.", "GOCSPX-"),
-	ofKind([]kind{gcpKey, token}, 40, isWordByte, "1//0"),
+var forms = slices.Concat(
+	form{kinds: []kind{githubToken, token}, min: 20, chars: isWordByte}.with("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+	form{kinds: []kind{slackToken, token}, min: 10, chars: isWordByte}.with(
+		"xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxc-", "xoxd-", "xoxe-", "xoxe.", "xapp-"),
+	form{kinds: []kind{slackToken}, min: 20, chars: isHookByte}.with(
+		"hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"),
+	form{kinds: []kind{token}, min: 40, chars: isHookByte}.with(
+		"discord.com/api/webhooks/", "discordapp.com/api/webhooks/", "webhook.office.com/webhookb2/"),
+	form{kinds: []kind{awsAccessKey}, min: 16, exact: true, chars: isIDByte}.with("AKIA", "ASIA", "ABIA", "ACCA"),
+	form{kinds: []kind{gcpKey, apiKey}, min: 30, chars: isWordByte}.with("AIza"),
+	form{kinds: []kind{gcpKey, token}, min: 20, chars: isDottedByte}.with("ya29.", "GOCSPX-"),
+	form{kinds: []kind{gcpKey, token}, min: 40, chars: isWordByte}.with("1//0"),
 	// Of vendors: names can begin so too, and have no digits.
-	guesses([]kind{apiKey, token}, 16, isDottedByte, "sk-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk.eyJ", "SG.", "hf_",
-		"npm_", "pypi-",
-		"dop_v1_", "doo_v1_", "dor_v1_", "xai-", "gsk_", "nvapi-", "pplx-", "tvly-", "r8_", "lin_api_", "lin_oauth_", "figd_", "dapi",
-		"rnd_", "phc_", "phx_",
-		"NRAK-", "NRII-", "NRJS-", "sntrys_", "sntryu_", "dt0c01.", "dt0s01.", "PMAK-", "ntn_", "whsec_", "sq0atp-", "sq0csp-",
-		"xkeysib-", "rzp_live_", "rzp_test_",
-		"FLWSECK", "duffel_live_", "duffel_test_", "shippo_live_", "EZAK", "EZTK", "shpat_", "shpss_", "shpca_", "shppa_", "tskey-",
-		"pscale_tkn_", "pscale_pw_", "pscale_oauth_",
-		"sbp_", "pul-", "pnu_", "tfp_", "rdme_", "ico-", "dp.pt.", "dp.st.", "nfp_", "bkua_", "CCIPAT_", "HRKU-", "rubygems_",
-		"clojars_", "access_token$production$", "p8e-", "sgp_", "fio-u-"),
-	guesses([]kind{token}, 16, isDottedByte, "glpat-", "glrt-", "gldt-", "glcbt-", "gloas-", "glptt-", "glft-", "glagent-", "glimt-",
-		"glffct-", "glsoat-", "GR1348941",
-		"glsa_", "hvs.", "hvb.", "hvr.", "dckr_pat_", "dckr_oat_", "sha256~", "ATATT3x", "ATBB", "pat-na1-", "pat-eu1-", "sqp_",
-		"squ_", "sqa_", "EAAC", "EAAM", "EAAG", "EAAB"),
-	guesses([]kind{token, apiKey}, 50, isBase64Byte, "glc_", "fm1r_", "fm1a_", "fm2_", "fo1_", "ops_eyJ", "AQE",
-		"AAAAAAAAAAAAAAAAAAAAA", "AKCp", "cmVmd", "xprv"),
-	guesses([]kind{token}, 80, isBase64Byte, "IQoJ"), // a session of AWS
+	form{kinds: []kind{apiKey, token}, min: 16, guess: true, chars: isDottedByte}.with(
+		"sk-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk.eyJ", "SG.", "hf_", "npm_", "pypi-", "dop_v1_", "doo_v1_", "dor_v1_",
+		"xai-", "gsk_", "nvapi-", "pplx-", "tvly-", "r8_", "lin_api_", "lin_oauth_", "figd_", "dapi", "rnd_", "phc_", "phx_", "NRAK-",
+		"NRII-", "NRJS-", "sntrys_", "sntryu_", "dt0c01.", "dt0s01.", "PMAK-", "ntn_", "whsec_", "sq0atp-", "sq0csp-", "xkeysib-",
+		"rzp_live_", "rzp_test_", "FLWSECK", "duffel_live_", "duffel_test_", "shippo_live_", "EZAK", "EZTK", "shpat_", "shpss_",
+		"shpca_", "shppa_", "tskey-", "pscale_tkn_", "pscale_pw_", "pscale_oauth_", "sbp_", "pul-", "pnu_", "tfp_", "rdme_", "ico-",
+		"dp.pt.", "dp.st.", "nfp_", "bkua_", "CCIPAT_", "HRKU-", "rubygems_", "clojars_", "access_token$production$", "p8e-", "sgp_",
+		"fio-u-"),
+	form{kinds: []kind{token}, min: 16, guess: true, chars: isDottedByte}.with(
+		"glpat-", "glrt-", "gldt-", "glcbt-", "gloas-", "glptt-", "glft-", "glagent-", "glimt-", "glffct-", "glsoat-", "GR1348941",
+		"glsa_", "hvs.", "hvb.", "hvr.", "dckr_pat_", "dckr_oat_", "sha256~", "ATATT3x", "ATBB", "pat-na1-", "pat-eu1-", "sqp_", "squ_",
+		"sqa_", "EAAC", "EAAM", "EAAG", "EAAB"),
+	form{kinds: []kind{token, apiKey}, min: 50, guess: true, chars: isBase64Byte}.with(
+		"glc_", "fm1r_", "fm1a_", "fm2_", "fo1_", "ops_eyJ", "AQE", "AAAAAAAAAAAAAAAAAAAAA", "AKCp", "cmVmd", "xprv"),
+	form{kinds: []kind{token}, min: 80, guess: true, chars: isBase64Byte}.with("IQoJ"), // a session of AWS
 	// … and so short that they must have their length.
-	exactly([]kind{apiKey, token}, 32, isHex, "SK", "key-"),
-	exactly([]kind{token}, 24, isAlnum, "s."),
-	exactly([]kind{apiKey, token}, 79, isDottedByte, "pat"),
-	exactly([]kind{apiKey, token}, 36, isWordByte, "sdk-"),
-	exactly([]kind{apiKey, token}, 26, isIDByte, "API-"),
-	exactly([]kind{apiKey, token}, 43, isAlnum, "oy2"),
-	exactly([]kind{apiKey, token}, 32, isAlnum, "cio"),
-	exactly([]kind{apiKey, token}, 20, isAlnum, "LTAI"),
-	ofKind([]kind{privateKey}, 50, isIDByte, "AGE-SECRET-KEY-1"),
+	form{kinds: []kind{apiKey, token}, min: 32, exact: true, chars: isHex}.with("SK", "key-"),
+	form{kinds: []kind{token}, min: 24, exact: true, chars: isAlnum}.with("s."),
+	form{kinds: []kind{apiKey, token}, min: 79, exact: true, chars: isDottedByte}.with("pat"),
+	form{kinds: []kind{apiKey, token}, min: 36, exact: true, chars: isWordByte}.with("sdk-"),
+	form{kinds: []kind{apiKey, token}, min: 26, exact: true, chars: isIDByte}.with("API-"),
+	form{kinds: []kind{apiKey, token}, min: 43, exact: true, chars: isAlnum}.with("oy2"),
+	form{kinds: []kind{apiKey, token}, min: 32, exact: true, chars: isAlnum}.with("cio"),
+	form{kinds: []kind{apiKey, token}, min: 20, exact: true, chars: isAlnum}.with("LTAI"),
+	form{kinds: []kind{privateKey}, min: 50, chars: isIDByte}.with("AGE-SECRET-KEY-1"),
 	// What is left of a password: crypt(3) and its like.
-	ofKind([]kind{password}, 20, isHashByte, "$1$", "$5$", "$6$", "$y$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2id$", "$argon2i$",
-		"{SSHA}", "pbkdf2_sha256$"),
-	ofKind([]kind{sshKey}, 40, isBase64Byte, "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNrLXNz", "AAAAInNrLWVj"),
-	ofKind([]kind{jwt, token}, 20, isDottedByte, jwtStart),
+	form{kinds: []kind{password}, min: 20, chars: isHashByte}.with(
+		"$1$", "$5$", "$6$", "$y$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2id$", "$argon2i$", "{SSHA}", "pbkdf2_sha256$"),
+	form{kinds: []kind{sshKey}, min: 40, chars: isBase64Byte}.with(
+		"AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNrLXNz", "AAAAInNrLWVj"),
+	form{kinds: []kind{jwt, token}, min: 20, chars: isDottedByte}.with(jwtStart),
 )
 
 // infix is what secrets of a kind have in their middle.
@@ -102,15 +106,11 @@ func (f infix) mask(text string, k kind) string {
 		if next < 0 {
 			return out.String()
 		}
-		start, end := i+next, i+next+len(f.mid)
-		i = end
-		for low := max(out.done, start-f.before); start > low && f.left(text[start-1]); {
-			start--
-		}
-		for end < len(text) && f.right(text[end]) {
-			end++
-		}
-		if i-len(f.mid)-start >= f.least && end-i >= f.after && (end == len(text) || !isAlnum(text[end])) {
+		mid := i + next
+		i = mid + len(f.mid)
+		start := back(text, mid, max(out.done, mid-f.before), f.left)
+		end := past(text, i, f.right)
+		if mid-start >= f.least && end-i >= f.after && (end == len(text) || !isAlnum(text[end])) {
 			out.replace(start, end, k.marker())
 		}
 		i = end
@@ -126,34 +126,12 @@ var prefixed = func() set {
 	return all
 }()
 
-func ofKind(kinds []kind, min int, chars func(byte) bool, prefixes ...string) (out []form) {
-	for _, prefix := range prefixes {
-		out = append(out, form{prefix: prefix, kinds: kinds, min: min, chars: chars})
+// with are forms that differ in their prefixes alone.
+func (f form) with(prefixes ...string) (all []form) {
+	for _, f.prefix = range prefixes {
+		all = append(all, f)
 	}
-	return out
-}
-
-func guesses(kinds []kind, min int, chars func(byte) bool, prefixes ...string) []form {
-	out := ofKind(kinds, min, chars, prefixes...)
-	for i := range out {
-		out[i].guess = true
-	}
-	return out
-}
-
-func exactly(kinds []kind, length int, chars func(byte) bool, prefixes ...string) []form {
-	out := ofKind(kinds, length, chars, prefixes...)
-	for i := range out {
-		out[i].exact = true
-	}
-	return out
-}
-
-func concat(all ...[]form) (out []form) {
-	for _, forms := range all {
-		out = append(out, forms...)
-	}
-	return out
+	return all
 }
 
 // formsBy finds forms by their first byte.

@@ -103,10 +103,8 @@ const maxBlanks = 8 // between a key and its separator
 
 // keyBefore finds the key that ends before i.
 func (s *keyScanner) keyBefore(i int) (k key, ok bool) {
-	text, end := s.text, i
-	for n := 0; n < maxBlanks && end > s.done && isBlank(text[end-1]); n++ {
-		end--
-	}
+	text := s.text
+	end := back(text, i, max(s.done, i-maxBlanks), isBlank)
 	if end > s.done && text[end-1] == ']' { // config["password"] =
 		end--
 	}
@@ -118,10 +116,7 @@ func (s *keyScanner) keyBefore(i int) (k key, ok bool) {
 			k.escapes++
 		}
 	}
-	start := end
-	for start > s.done && end-start < 2*maxKey && (isKeyByte(text[start-1]) || text[start-1] >= utf8.RuneSelf) {
-		start--
-	}
+	start := back(text, end, max(s.done, end-2*maxKey), func(c byte) bool { return isKeyByte(c) || c >= utf8.RuneSelf })
 	if start == end || start > 0 && markerAt(text, start-1) > end {
 		return k, false
 	}
@@ -159,9 +154,7 @@ func (s *keyScanner) spacedName(k key) string {
 			break
 		}
 		start--
-		for low := max(s.done, start-maxKey); start > low && isKeyByte(s.text[start-1]); {
-			start--
-		}
+		start = back(s.text, start, max(s.done, start-maxKey), isKeyByte)
 	}
 	if start == k.start {
 		return ""
@@ -171,18 +164,10 @@ func (s *keyScanner) spacedName(k key) string {
 
 // nameAfter is the name of a value that comes before it: value: x, name: DB_PASSWORD.
 func (s *keyScanner) nameAfter(i int) *keyName {
-	start := i
-	for start < len(s.text) && start-i < 4*maxBlanks && (isSpace(s.text[start]) || isQuote(s.text[start]) || s.text[start] == ',' || s.text[start] == '\\') {
-		start++
-	}
-	end := start
-	for end < len(s.text) && end-start < maxBlanks && isAlnum(s.text[end]) {
-		end++
-	}
+	start := near(s.text, i, 4*maxBlanks, isListGap)
+	end := near(s.text, start, maxBlanks, isAlnum)
 	key := s.text[start:end]
-	for end < len(s.text) && end-start < 2*maxBlanks && (isBlank(s.text[end]) || isQuote(s.text[end]) || s.text[end] == '\\') {
-		end++
-	}
+	end = near(s.text, end, start+2*maxBlanks-end, isNameGap)
 	if end == len(s.text) || s.text[end] != ':' && s.text[end] != '=' {
 		return nil
 	}
@@ -194,13 +179,8 @@ func (s *keyScanner) nameOfNamed(key string, i int) *keyName {
 	if !strings.EqualFold(key, "name") && !strings.EqualFold(key, "key") {
 		return nil
 	}
-	start := i + 1
-	for start < len(s.text) && start-i < maxBlanks && (isBlank(s.text[start]) || isQuote(s.text[start]) || s.text[start] == '\\') {
-		start++
-	}
-	end := start
-	for end < len(s.text) && end-start < 2*maxKey && isKeyByte(s.text[end]) {
-		end++
-	}
-	return s.nameOf(s.text[start:end])
+	start := near(s.text, i+1, maxBlanks-1, isNameGap)
+	return s.nameOf(s.text[start:near(s.text, start, 2*maxKey, isKeyByte)])
 }
+
+func isNameGap(c byte) bool { return isGap(c) || c == '\\' }

@@ -216,9 +216,6 @@ var passes = []struct {
 
 // isDocument reports whether a text is a JSON object or list, and nothing else.
 func isDocument(text string) bool {
-	i := 0
-	for i < len(text) && isSpace(text[i]) {
-		i++
-	}
+	i := past(text, 0, isSpace)
 	return i < len(text) && (text[i] == '{' || text[i] == '[') && json.Valid([]byte(text))
 }

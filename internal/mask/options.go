@@ -5,14 +5,9 @@ import "strings"
 // option looks at an option of a command that has its value as the next word:
 // --password x. It returns where to go on.
 func (s *keyScanner) option(i int) int {
-	text, start := s.text, i
-	for start < len(text) && text[start] == '-' {
-		start++
-	}
-	end := start
-	for end < len(text) && isKeyByte(text[end]) {
-		end++
-	}
+	text := s.text
+	start := past(text, i, func(c byte) bool { return c == '-' })
+	end := past(text, start, isKeyByte)
 	begins := i == 0 || isSpace(text[i-1]) || isQuote(text[i-1]) || text[i-1] == '['
 	var n *keyName
 	if begins && start-i <= 2 {
@@ -34,10 +29,7 @@ func (s *keyScanner) option(i int) int {
 // word is the value of the option text[i:end]: the next word of a shell, of a list
 // in JSON, or of one in YAML.
 func (s *keyScanner) word(i, end int) (v span, ok bool) {
-	text, start := s.text, end
-	for start < len(text) && start-end < 4*maxBlanks && (isSpace(text[start]) || isQuote(text[start]) || text[start] == ',' || text[start] == '\\') {
-		start++
-	}
+	text, start := s.text, near(s.text, end, 4*maxBlanks, isListGap)
 	gap := text[end:start]
 	if start == len(text) || !strings.ContainsAny(gap, " \t\n,") {
 		return v, false
@@ -70,7 +62,5 @@ func (s *keyScanner) itemBelow(i, start int) (int, bool) {
 	if !strings.HasSuffix(before, "- ") || !strings.HasPrefix(s.text[start:], "- ") || lineAt(s.text, start).isKey {
 		return start, false
 	}
-	for start += len("- "); start < len(s.text) && (isBlank(s.text[start]) || isQuote(s.text[start])); start++ {
-	}
-	return start, true
+	return past(s.text, start+len("- "), isGap), true
 }

@@ -140,10 +140,7 @@ func cutBlockEnd(text string, i int) int {
 	if end-i < long && end < len(text) && isBlank(text[end]) && end > i {
 		return i
 	}
-	from := end
-	for from < len(text) && isBlank(text[from]) {
-		from++
-	}
+	from := past(text, end, isBlank)
 	for from < len(text) && (text[from] == '\n' || text[from] == '\r') {
 		l := lineAt(text, from+1)
 		body := strings.TrimLeft(l.text, " \t")
@@ -160,8 +157,5 @@ func cutBlockEnd(text string, i int) int {
 
 // base64End is where base64 ends that begins at i, line ends in it escaped or none.
 func base64End(text string, i int) int {
-	for i < len(text) && (isBase64Byte(text[i]) || text[i] == '\\') {
-		i++
-	}
-	return i
+	return past(text, i, func(c byte) bool { return isBase64Byte(c) || c == '\\' })
 }

@@ -12,10 +12,7 @@ func (m *Masker) phrases(text string) string {
 			i++
 			continue
 		}
-		end := i
-		for end < len(text) && isKeyByte(text[end]) {
-			end++
-		}
+		end := past(text, i, isKeyByte)
 		s.word(i, end)
 		i = max(end, s.done)
 	}
@@ -64,10 +61,7 @@ func (s *phraseScanner) word(i, end int) {
 			s.quoted(start, n, said || strings.EqualFold(s.text[i:end], "password") || n.kind == password && end-i > len("pass"))
 			return
 		}
-		stop := start
-		for stop < len(s.text) && !isSpace(s.text[stop]) && !isQuote(s.text[stop]) && s.text[stop] != ',' && s.text[stop] != ';' {
-			stop++
-		}
+		stop := past(s.text, start, func(c byte) bool { return !isSpace(c) && !isQuote(c) && c != ',' && c != ';' })
 		word := strings.ToLower(s.text[start:stop])
 		if fillers[word] {
 			if end = stop; word == "for" || word == "user" || word == "für" { // and who
@@ -83,13 +77,8 @@ func (s *phraseScanner) word(i, end int) {
 
 // nextWord is where the word behind i ends.
 func (s *phraseScanner) nextWord(i int) int {
-	for n := 0; n < maxBlanks && i < len(s.text) && isBlank(s.text[i]); n++ {
-		i++
-	}
-	for n := 0; n < maxKey && i < len(s.text) && !isSpace(s.text[i]); n++ {
-		i++
-	}
-	return i
+	i = near(s.text, i, maxBlanks, isBlank)
+	return near(s.text, i, maxKey, func(c byte) bool { return !isSpace(c) })
 }
 
 // login reports whether a word follows a login, as in .netrc.

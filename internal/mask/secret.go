@@ -41,6 +41,23 @@ func (m *manifest) isSecret() bool {
 	return m.stringData || m.apiVersion == "v1" || secretType(m.typ)
 }
 
+// judged are the values of data that a scanner has found.
+type judged struct {
+	pending []span // of what may yet turn out to be a Secret, or part of a list of Secrets
+	found   []span // of Secrets
+}
+
+// judge decides about the data of a mapping that ends.
+func (j *judged) judge(m *manifest) {
+	switch {
+	case m.isSecret(), strings.EqualFold(m.kind, "SecretList"):
+		j.found = append(j.found, j.pending[m.pending:]...)
+	case m.kind == "":
+		return // what holds it may be a list of Secrets
+	}
+	j.pending = j.pending[:m.pending]
+}
+
 func isSecretKind(kind string) bool {
 	return strings.EqualFold(kind, "Secret") || strings.HasPrefix(kind, "*") // an alias may stand for it
 }

@@ -20,9 +20,7 @@ func scheme(text string) string {
 		if !strings.EqualFold(text[:end], word) {
 			continue
 		}
-		for end < len(text) && isBlank(text[end]) {
-			end++
-		}
+		end = past(text, end, isBlank)
 		if end == len(text) || isSpace(text[end]) {
 			return ""
 		}
@@ -84,10 +82,7 @@ var sources = []string{"os", "process", "req", "request", "var", "local", "data"
 // isExpression reports whether a value without quotes is a type, or what a program calls or reads.
 func isExpression(text string) bool {
 	text = strings.TrimLeft(text, "<[(")
-	end := 0
-	for end < len(text) && end < maxKey && (isKeyByte(text[end]) && text[end] != '-') {
-		end++
-	}
+	end := near(text, 0, maxKey, func(c byte) bool { return isKeyByte(c) && c != '-' })
 	word, rest := text[:end], text[end:]
 	if end == 0 || rest != "" && strings.IndexByte("([", rest[0]) >= 0 && !strings.ContainsAny(word, "0123456789") {
 		return end > 0

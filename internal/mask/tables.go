@@ -28,9 +28,7 @@ func lineOf(text string, i int) (line span, next int) {
 	if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
 		line.end, next = i+n, i+n+1
 	}
-	for line.end > i && text[line.end-1] == '\r' {
-		line.end--
-	}
+	line.end = i + len(strings.TrimRight(text[i:line.end], "\r"))
 	return line, next
 }
 
@@ -107,20 +105,16 @@ func cells(line string, separator byte) (out []span) {
 			}
 		}
 		c := span{i, end}
-		for c.start < c.end && strings.IndexByte(" \t\"'", line[c.start]) >= 0 {
-			c.start++
-		}
-		for c.end > c.start && strings.IndexByte(" \t\"'", line[c.end-1]) >= 0 {
-			c.end--
-		}
+		c.start = past(line[:end], i, isCellEdge)
+		c.end = back(line, end, c.start, isCellEdge)
 		if separator != 0 || c.end > c.start {
 			out = append(out, c)
 		}
 		if i = end + 1; separator == 0 {
-			for i < len(line) && line[i] == ' ' {
-				i++
-			}
+			i = past(line, i, func(c byte) bool { return c == ' ' })
 		}
 	}
 	return out
 }
+
+func isCellEdge(c byte) bool { return isBlank(c) || c == '"' || c == '\'' }

@@ -50,10 +50,8 @@ func (m *Masker) userinfo(text string) string {
 
 // kindOfURL is the kind of a password by the scheme that a text ends with.
 func (m *Masker) kindOfURL(before string) kind {
-	start := len(before)
-	for start > 0 && len(before)-start < maxScheme && (isAlnum(before[start-1]) || before[start-1] == '+') {
-		start--
-	}
+	end := len(before)
+	start := back(before, end, max(0, end-maxScheme), func(c byte) bool { return isAlnum(c) || c == '+' })
 	scheme, _, _ := strings.Cut(before[start:], "+") // postgresql+psycopg2
 	if slices.Contains(databases, strings.ToLower(scheme)) {
 		return m.on.first([]kind{databaseDSN, basicAuth})
@@ -110,10 +108,7 @@ func driverDSNs(text string) string {
 		if !strings.HasPrefix(text[i:], "tcp(") && !strings.HasPrefix(text[i:], "unix(") {
 			continue
 		}
-		start := at
-		for low := max(last, at-maxDSN); start > low && !isSpace(text[start-1]) && !isQuote(text[start-1]) && text[start-1] != '='; {
-			start--
-		}
+		start := back(text, at, max(last, at-maxDSN), func(c byte) bool { return isWord(c) && c != '=' })
 		if colon := strings.IndexByte(text[start:at], ':'); colon >= 0 && !isMarker(text[start+colon+1:at]) && start+colon+1 < at {
 			out.replace(start+colon+1, at, databaseDSN.marker())
 		}
@@ -134,14 +129,8 @@ func curlUsers(text string) string {
 			continue
 		}
 		i += len(text[i:]) - len(strings.TrimPrefix(text[i:], "ser"))
-		start := i
-		for start < len(text) && start-i < maxBlanks && (isBlank(text[start]) || isQuote(text[start]) || text[start] == '=' || text[start] == ',') {
-			start++
-		}
-		end := start
-		for end < len(text) && !isSpace(text[end]) && !isQuote(text[end]) {
-			end++
-		}
+		start := near(text, i, maxBlanks, func(c byte) bool { return isGap(c) || c == '=' || c == ',' })
+		end := past(text, start, isWord)
 		colon := strings.IndexByte(text[start:end], ':')
 		if colon > 0 && start > i && strings.Trim(text[start:start+colon], "0123456789.") != "" && start+colon+1 < end && !isMarker(text[start+colon+1:end]) && !strings.HasPrefix(text[start+colon:], "://") {
 			out.replace(start+colon+1, end, basicAuth.marker())
@@ -149,3 +138,5 @@ func curlUsers(text string) string {
 		i = end
 	}
 }
+
+func isWord(c byte) bool { return !isSpace(c) && !isQuote(c) }

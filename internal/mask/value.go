@@ -21,9 +21,7 @@ func (s *keyScanner) valueAfter(k key, i int, n *keyName) (v value, ok bool) {
 		start++
 	}
 	spaced := start
-	for start < len(text) && isBlank(text[start]) {
-		start++
-	}
+	start = past(text, start, isBlank)
 	switch {
 	case start == len(text), strings.HasPrefix(text[start:], "//"):
 		return v, false
@@ -48,10 +46,7 @@ func (s *keyScanner) valueAfter(k key, i int, n *keyName) (v value, ok bool) {
 
 // quoted is a value in quotes, which may be escaped.
 func (s *keyScanner) quoted(k key, start int) (v value, ok, quoted bool) {
-	at := start
-	for at < len(s.text) && s.text[at] == '\\' {
-		at++
-	}
+	at := past(s.text, start, isBackslash)
 	if at == start && at+1 < len(s.text) && strings.IndexByte("bru", s.text[at]) >= 0 && isQuote(s.text[at+1]) { // b'x', of Python
 		at, start = at+1, start+1
 	}
@@ -107,11 +102,8 @@ func (s *keyScanner) closingQuote(k, start int, quote byte, escapes int) int {
 
 // continued reports whether the line at i may continue the value of the key at k.
 func (s *keyScanner) continued(k, i int) bool {
-	column := 0
-	for i+column < len(s.text) && column < maxIndent && isBlank(s.text[i+column]) {
-		column++
-	}
-	return column > s.indent(k) && !strings.HasPrefix(s.text[i+column:], "-") && !s.pairAt(i+column)
+	first := near(s.text, i, maxIndent, isBlank)
+	return first-i > s.indent(k) && !strings.HasPrefix(s.text[first:], "-") && !s.pairAt(first)
 }
 
 // list masks what stands in a list on one line as one value.
@@ -174,10 +166,7 @@ func (s *keyScanner) bare(k key, start int, spaced bool, n *keyName) (v value, o
 // startsLine reports whether nothing stands before a key in its line but what
 // lists, shells, diffs, quotes and logs of headers put there.
 func (s *keyScanner) startsLine(k key) bool {
-	i := k.start
-	for low := max(0, k.start-2*maxBlanks); i > low && strings.IndexByte(" \t-+*>#<|\"'`", s.text[i-1]) >= 0; {
-		i--
-	}
+	i := back(s.text, k.start, max(0, k.start-2*maxBlanks), func(c byte) bool { return strings.IndexByte(" \t-+*>#<|\"'`", c) >= 0 })
 	return i == 0 || s.text[i-1] == '\n' || strings.HasSuffix(s.text[:i], "export")
 }
 
@@ -188,10 +177,6 @@ func (s *keyScanner) inProse(k key) bool {
 }
 
 // backslashes counts those before i.
-func (s *keyScanner) backslashes(i int) int {
-	n := 0
-	for i-n-1 >= 0 && s.text[i-n-1] == '\\' {
-		n++
-	}
-	return n
-}
+func (s *keyScanner) backslashes(i int) int { return i - back(s.text, i, 0, isBackslash) }
+
+func isBackslash(c byte) bool { return c == '\\' }

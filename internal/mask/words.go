@@ -77,15 +77,12 @@ func (s *wordScanner) form(f *form, i int) int {
 
 // awsSecret masks the secret that stands beside the id of a key.
 func (s *wordScanner) awsSecret(i int) {
-	const near, length = 48, 40
+	const reach, length = 48, 40
 	if !s.has(awsSecretKey) {
 		return
 	}
-	for last := min(len(s.text), i+near); i < last; i++ {
-		end := i
-		for end < len(s.text) && end-i <= length && isBase64Byte(s.text[end]) {
-			end++
-		}
+	for last := min(len(s.text), i+reach); i < last; i++ {
+		end := near(s.text, i, length+1, isBase64Byte)
 		if end-i == length && mixed(s.text[i:end]) {
 			s.replace(i, end, awsSecretKey.marker())
 			return
@@ -129,13 +126,11 @@ func (s *wordScanner) credentials(i int) int {
 		}
 	}
 	after := start
-	for start < len(s.text) && (isBlank(s.text[start]) || s.text[start] == '+') {
-		start++
+	start = past(s.text, start, func(c byte) bool { return isBlank(c) || c == '+' })
+	if start == after {
+		return i
 	}
-	end := start
-	for end < len(s.text) && start > after && (isDottedByte(s.text[end]) || isBase64Byte(s.text[end]) || s.text[end] == '~') {
-		end++
-	}
+	end := past(s.text, start, func(c byte) bool { return isTildeByte(c) || isBase64Byte(c) })
 	if !s.has(k) || end-start < 8 || !random(s.text[start:end]) {
 		return i
 	}

@@ -2,8 +2,8 @@ package llm
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,14 +27,16 @@ type googleDetail struct {
 	} `json:"violations"`
 }
 
-// maxGoogleRefusal bounds what is read of an answer that is no success, in bytes.
-const maxGoogleRefusal = 64 << 10
-
-// GoogleRefusal reads and closes an answer that is no success.
-func GoogleRefusal(resp *http.Response) *Error {
-	defer resp.Body.Close()
-	// What did arrive says enough, and the status says most.
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxGoogleRefusal))
+// GoogleAnswer is an answer, or else an *Error. Redirects are none: net/http would take
+// the key's header along to any host.
+func GoogleAnswer(resp *http.Response, err error) (*http.Response, error) {
+	switch {
+	case err != nil:
+		return nil, &Error{Kind: ErrUnavailable, Message: err.Error()}
+	case resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices:
+		return resp, nil
+	}
+	body := ReadRefusal(resp)
 	failure, ok := ParseGoogleFailure(body)
 	if !ok {
 		failure.Message = string(body)
@@ -43,7 +45,7 @@ func GoogleRefusal(resp *http.Response) *Error {
 	if wait := RetryAfter(resp.Header, time.Now()); wait > 0 {
 		failed.RetryAfter = wait
 	}
-	return failed
+	return nil, failed
 }
 
 // ParseGoogleFailure reads {"error": …}, or a list that begins with one; ok is
@@ -109,6 +111,21 @@ func (d googleDetail) perDay() bool {
 	return false
 }
 
+// GoogleReply judges a reply by what Gemini says of its end: the reason, and words about it.
+func GoogleReply(resp Response, repeating bool, reason, message string) (Response, error) {
+	finish, kind := GoogleFinish(reason)
+	resp.Finish = finish
+	switch {
+	case repeating: // it asks for nothing: its last call may be cut, too
+		resp.Finish, resp.ToolCalls = FinishRepeating, nil
+	case kind == ErrMalformed, kind != nil && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
+		return resp, &Error{Kind: kind, Message: strings.TrimSuffix(reason+": "+message, ": ")}
+	case finish == FinishStop && len(resp.ToolCalls) > 0:
+		resp.Finish = FinishToolCalls // Gemini says STOP for both
+	}
+	return resp, nil
+}
+
 // GoogleFinish reads a finish reason of Gemini: what it means, and what kind of
 // error a reply is that has nothing else, or nil. "" and the unspecified reason
 // are none at all: finish is "".
@@ -127,4 +144,28 @@ func GoogleFinish(reason string) (finish Finish, failed error) {
 		return Finish(reason), ErrMalformed
 	}
 	return Finish(reason), nil
+}
+
+// googleSigners matches the models that want the signatures of their thoughts back with their calls.
+var googleSigners = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|\d\d|.*latest)`)
+
+// GoogleSigns reports whether a model signs its calls, and refuses them without.
+func GoogleSigns(model string) bool { return googleSigners.MatchString(model) }
+
+// GoogleArguments are the arguments of a call as a text.
+func GoogleArguments(args map[string]any) string {
+	if len(args) == 0 {
+		return "{}"
+	}
+	return string(compact(args))
+}
+
+// ParseGoogleArguments is the reverse of GoogleArguments. It keeps what is no JSON object as
+// a text, which is valid UTF-8.
+func ParseGoogleArguments(text string) map[string]any {
+	args := map[string]any{}
+	if json.Unmarshal([]byte(text), &args) != nil && text != "" {
+		return map[string]any{"arguments": strings.ToValidUTF8(text, "\uFFFD")}
+	}
+	return args
 }

@@ -28,12 +28,15 @@ func GoogleNames(answer []byte) []byte {
 	if decoder.Decode(&value) != nil || !nameEnums(value) {
 		return answer
 	}
+	return compact(value)
+}
+
+// compact writes what came from JSON as JSON, with nothing escaped for HTML.
+func compact(value any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(value) != nil {
-		return answer // it came from JSON: this cannot happen
-	}
+	_ = encoder.Encode(value) // it came from JSON: this cannot fail
 	return bytes.TrimSpace(out.Bytes())
 }
 

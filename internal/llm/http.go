@@ -1,7 +1,10 @@
 package llm
 
 import (
+	"bytes"
+	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -55,4 +58,22 @@ func number(text string, unit time.Duration) (time.Duration, bool) {
 		return 0, false
 	}
 	return time.Duration(min(n*float64(unit), float64(maxRetryAfter))), true
+}
+
+// maxRefusal bounds what is read of an answer that is no success, in bytes.
+const maxRefusal = 64 << 10
+
+// ReadRefusal reads and closes an answer that is no success. What did arrive says enough,
+// and the status says most.
+func ReadRefusal(resp *http.Response) []byte {
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	return body
+}
+
+// EventField reports whether a line is a field of server-sent events, or a comment in them.
+func EventField(line []byte) bool {
+	return slices.ContainsFunc([]string{":", "data:", "event:", "id:", "retry:"}, func(field string) bool {
+		return bytes.HasPrefix(line, []byte(field))
+	})
 }

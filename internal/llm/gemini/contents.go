@@ -1,8 +1,6 @@
 package gemini
 
 import (
-	"encoding/json"
-
 	"google.golang.org/genai"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -61,8 +59,8 @@ func (c *conversation) replied(m agent.Message) []*genai.Part {
 		if p.FunctionCall.ID == "" {
 			p.FunctionCall.ID = ours.ID
 		}
-		if arguments(p.FunctionCall.Args) != ours.Arguments { // masked or shortened since
-			p.FunctionCall.Args = parseArguments(ours.Arguments)
+		if llm.GoogleArguments(p.FunctionCall.Args) != ours.Arguments { // masked or shortened since
+			p.FunctionCall.Args = llm.ParseGoogleArguments(ours.Arguments)
 		}
 		c.calls[ours.ID] = p.FunctionCall
 		n++
@@ -74,22 +72,13 @@ func (c *conversation) replied(m agent.Message) []*genai.Part {
 func (c *conversation) foreign(m agent.Message) []*genai.Part {
 	parts := []*genai.Part{{Text: m.Content}}
 	for i, call := range m.ToolCalls {
-		p := &genai.Part{FunctionCall: &genai.FunctionCall{Name: call.Name, Args: parseArguments(call.Arguments)}}
-		if i == 0 && newer.MatchString(c.model) {
+		p := &genai.Part{FunctionCall: &genai.FunctionCall{Name: call.Name, Args: llm.ParseGoogleArguments(call.Arguments)}}
+		if i == 0 && llm.GoogleSigns(c.model) {
 			p.ThoughtSignature = []byte(unsigned)
 		}
 		parts = append(parts, p)
 	}
 	return parts
-}
-
-// parseArguments keeps what is no JSON object as a text.
-func parseArguments(text string) map[string]any {
-	var args map[string]any
-	if json.Unmarshal([]byte(text), &args) != nil && text != "" {
-		return map[string]any{"arguments": text}
-	}
-	return args
 }
 
 // result answers a call by the id that Gemini was shown for it. A result whose

@@ -1,8 +1,6 @@
 package gemini
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -81,24 +79,11 @@ func toolCalls(parts []*genai.Part) []agent.ToolCall {
 		if p.FunctionCall == nil {
 			continue
 		}
-		call := agent.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: arguments(p.FunctionCall.Args)}
+		call := agent.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: llm.GoogleArguments(p.FunctionCall.Args)}
 		if call.ID == "" {
 			call.ID = fmt.Sprintf("call_%d", len(out))
 		}
 		out = append(out, call)
 	}
 	return out
-}
-
-func arguments(args map[string]any) string {
-	if len(args) == 0 {
-		return "{}"
-	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(args); err != nil {
-		return "{}" // it came from JSON: this cannot happen
-	}
-	return strings.TrimSpace(out.String())
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"strings"
 
 	"google.golang.org/genai"
 
@@ -150,24 +149,15 @@ func (r *reply) candidate(c *genai.Candidate) llm.Delta {
 
 // response returns the reply, or an error if there is none.
 func (r *reply) response() (llm.Response, error) {
-	finish, kind := llm.GoogleFinish(r.finish)
-	resp := llm.Response{
+	resp, err := llm.GoogleReply(llm.Response{
 		Content:   r.content.String(),
 		Thinking:  r.thinking.String(),
 		ToolCalls: toolCalls(r.parts),
-		Finish:    finish,
 		Model:     r.model,
 		Usage:     r.usage,
+	}, r.repeating, r.finish, r.tap.ending)
+	if err == nil && !r.repeating {
+		resp.ProviderState = remember(r.asked, r.parts)
 	}
-	switch {
-	case r.repeating: // it asks for nothing: its last call may be cut, too
-		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
-		return resp, nil
-	case kind == llm.ErrMalformed, kind != nil && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
-		return resp, &llm.Error{Kind: kind, Message: strings.TrimSuffix(r.finish+": "+r.tap.ending, ": ")}
-	case finish == llm.FinishStop && len(resp.ToolCalls) > 0:
-		resp.Finish = llm.FinishToolCalls // Gemini says STOP for both
-	}
-	resp.ProviderState = remember(r.asked, r.parts)
-	return resp, nil
+	return resp, err
 }

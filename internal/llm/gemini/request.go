@@ -16,8 +16,6 @@ var (
 	thinkers = regexp.MustCompile(`^(?:models/)?gemini-(?:2\.5|[3-9]|\d\d|flash|pro)`)
 	// silent matches those of their names that do not.
 	silent = regexp.MustCompile(`image|tts|audio|live|embedding`)
-	// newer matches the models that want signatures back with their calls.
-	newer = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|\d\d|.*latest)`)
 )
 
 // unsigned is what Google wants in place of the first signature of calls that the

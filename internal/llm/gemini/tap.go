@@ -42,15 +42,11 @@ func (t *tap) client() *http.Client {
 	return &client
 }
 
-// RoundTrip sends a request. Whatever is not a success is an *llm.Error, redirects
-// too: net/http would take the key's header along to any host.
+// RoundTrip sends a request.
 func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.next.RoundTrip(req)
+	resp, err := llm.GoogleAnswer(t.next.RoundTrip(req))
 	if err != nil {
-		return nil, &llm.Error{Kind: llm.ErrUnavailable, Message: err.Error()}
-	}
-	if resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusMultipleChoices {
-		return nil, llm.GoogleRefusal(resp)
+		return nil, err
 	}
 	t.opened = true
 	resp.Body = &body{lines: bufio.NewReader(io.LimitReader(resp.Body, maxReply)), closer: resp.Body, tap: t}
@@ -89,8 +85,11 @@ func (b *body) Read(p []byte) (int, error) {
 // fit is a line as the SDK may see it.
 func (t *tap) fit(line []byte) []byte {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
-	if !ok {
-		return notData(line)
+	switch {
+	case !ok && llm.EventField(line):
+		return nil
+	case !ok:
+		return bytes.TrimSpace(line)
 	}
 	var chunk struct {
 		Candidates []struct {
@@ -101,16 +100,6 @@ func (t *tap) fit(line []byte) []byte {
 		t.ending = chunk.Candidates[0].Message
 	}
 	return fmt.Appendf(nil, "data: %s\n\n", bytes.TrimSpace(llm.GoogleNames(data)))
-}
-
-// notData drops what else belongs to a stream of events, and keeps what does not.
-func notData(line []byte) []byte {
-	for _, field := range []string{":", "event:", "id:", "retry:"} {
-		if bytes.HasPrefix(line, []byte(field)) {
-			return nil
-		}
-	}
-	return bytes.TrimSpace(line)
 }
 
 // Close never fails: what the body could say no longer matters.

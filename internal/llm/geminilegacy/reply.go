@@ -1,11 +1,8 @@
 package geminilegacy
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/google/generative-ai-go/genai"
 	"google.golang.org/api/iterator"
@@ -86,7 +83,7 @@ func (r *reply) chunk(c *genai.GenerateContentResponse) {
 				said += string(p)
 			case genai.FunctionCall:
 				r.calls = append(r.calls, agent.ToolCall{
-					ID: fmt.Sprintf("call_%d", len(r.calls)), Name: p.Name, Arguments: arguments(p.Args),
+					ID: fmt.Sprintf("call_%d", len(r.calls)), Name: p.Name, Arguments: llm.GoogleArguments(p.Args),
 				})
 			}
 		}
@@ -97,36 +94,12 @@ func (r *reply) chunk(c *genai.GenerateContentResponse) {
 	}
 }
 
-func arguments(args map[string]any) string {
-	if len(args) == 0 {
-		return "{}"
-	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(args); err != nil {
-		return "{}" // it came from JSON: this cannot happen
-	}
-	return strings.TrimSpace(out.String())
-}
-
 // response returns the reply, or an error if there is none.
 func (r *reply) response() (llm.Response, error) {
-	finish, kind := llm.GoogleFinish(r.call.finish)
-	resp := llm.Response{
+	return llm.GoogleReply(llm.Response{
 		Content:   r.content.String(),
 		ToolCalls: r.calls,
-		Finish:    finish,
 		Model:     r.call.model,
 		Usage:     r.call.usage,
-	}
-	switch {
-	case r.repeating: // it asks for nothing: its last call may be cut, too
-		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
-	case kind == llm.ErrMalformed, kind != nil && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
-		return resp, &llm.Error{Kind: kind, Message: strings.TrimSuffix(r.call.finish+": "+r.call.message, ": ")}
-	case finish == llm.FinishStop && len(resp.ToolCalls) > 0:
-		resp.Finish = llm.FinishToolCalls // Gemini says STOP for both
-	}
-	return resp, nil
+	}, r.repeating, r.call.finish, r.call.message)
 }

@@ -1,10 +1,8 @@
 package geminilegacy
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/google/generative-ai-go/genai"
@@ -13,10 +11,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// signing matches the models that refuse calls without the signatures of their
-// thoughts, which the SDK drops.
-var signing = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|\d\d|.*latest)`)
-
 // refuse says what of a request the SDK cannot do.
 func refuse(req llm.Request) error {
 	switch {
@@ -24,7 +18,7 @@ func refuse(req llm.Request) error {
 		return errors.New("generative-ai-go does not know thoughts; use the driver genai")
 	case len(req.NativeTools) > 0:
 		return fmt.Errorf("generative-ai-go does not have the native tool %s; use the driver genai", req.NativeTools[0])
-	case len(req.Tools) > 0 && signing.MatchString(req.Model):
+	case len(req.Tools) > 0 && llm.GoogleSigns(req.Model):
 		return fmt.Errorf("%s needs thought signatures to call tools, and generative-ai-go drops them; use the driver genai", req.Model)
 	}
 	return nil
@@ -96,7 +90,7 @@ func contents(messages []agent.Message) []*genai.Content {
 			say("model", text(m.Content))
 			for _, call := range m.ToolCalls {
 				names[call.ID] = call.Name
-				say("model", genai.FunctionCall{Name: call.Name, Args: parseArguments(call.Arguments)})
+				say("model", genai.FunctionCall{Name: call.Name, Args: llm.ParseGoogleArguments(call.Arguments)})
 			}
 		case agent.ToolRole:
 			say("user", result(m, names))
@@ -115,15 +109,6 @@ func result(m agent.Message, names map[string]string) genai.Part {
 		return text(m.Content)
 	}
 	return genai.FunctionResponse{Name: name, Response: map[string]any{"output": valid(m.Content)}}
-}
-
-// parseArguments keeps what is no JSON object as a text.
-func parseArguments(text string) map[string]any {
-	args := map[string]any{}
-	if json.Unmarshal([]byte(text), &args) != nil && text != "" {
-		return map[string]any{"arguments": valid(text)}
-	}
-	return args
 }
 
 func text(s string) genai.Text { return genai.Text(valid(s)) }

@@ -51,16 +51,12 @@ func newTransport(base string, next http.RoundTripper) (*transport, error) {
 	return &transport{base: u, next: next}, err
 }
 
-// RoundTrip sends a request. Whatever is not a success is an *llm.Error, redirects
-// too: net/http would take the key's header along to any host.
+// RoundTrip sends a request.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	call := callOf(req.Context())
-	resp, err := t.next.RoundTrip(t.direct(req, call.key))
+	resp, err := llm.GoogleAnswer(t.next.RoundTrip(t.direct(req, call.key)))
 	if err != nil {
-		return nil, &llm.Error{Kind: llm.ErrUnavailable, Message: err.Error()}
-	}
-	if resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusMultipleChoices {
-		return nil, llm.GoogleRefusal(resp)
+		return nil, err
 	}
 	call.opened = true
 	resp.Body = newElements(resp.Body, call)

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+
+	"github.com/inquest-dev/inquest/internal/llm"
 )
 
 const (
@@ -44,12 +46,7 @@ func (e *events) next() ([]byte, error) {
 
 // keep remembers lines that are not of an event stream.
 func (e *events) keep(line []byte) {
-	for _, field := range []string{":", "data:", "event:", "id:", "retry:"} {
-		if bytes.HasPrefix(line, []byte(field)) {
-			return
-		}
-	}
-	if e.plain.Len()+len(line) <= maxPlain {
+	if !llm.EventField(line) && e.plain.Len()+len(line) <= maxPlain {
 		e.plain.Write(line)
 		e.plain.WriteByte('\n')
 	}

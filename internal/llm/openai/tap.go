@@ -11,9 +11,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-// maxRefusal bounds what is read of an answer that is no success.
-const maxRefusal = 64 << 10
-
 // tap sits between go-openai and the network for one call. go-openai drops the
 // headers of a refused stream, and with them Retry-After, and of a request what is
 // empty.
@@ -36,10 +33,7 @@ func (t *tap) Do(req *http.Request) (*http.Response, error) {
 		t.answer = resp.Body
 		return resp, nil
 	}
-	defer resp.Body.Close()
-	// What did arrive says enough, and the status says most.
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	failed := parseFailure(body).error(resp.StatusCode)
+	failed := parseFailure(llm.ReadRefusal(resp)).error(resp.StatusCode)
 	failed.RetryAfter = llm.RetryAfter(resp.Header, time.Now())
 	return nil, failed
 }

@@ -53,7 +53,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 		return llm.Response{}, err
 	}
 	res.Model = c.model
-	res.Usage = agent.Usage{InputTokens: requestTokens(req), OutputTokens: replyTokens(res), ModelCalls: 1}
+	said := agent.Message{Content: res.Content, Thinking: res.Thinking, ToolCalls: res.ToolCalls}
+	res.Usage = agent.Usage{InputTokens: requestTokens(req), OutputTokens: messageTokens(said), ModelCalls: 1}
 	return res, nil
 }
 

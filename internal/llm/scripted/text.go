@@ -3,6 +3,7 @@ package scripted
 import (
 	"unicode/utf8"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
@@ -31,23 +32,19 @@ func chunks(text string) []string {
 func tokens(text string) int { return (utf8.RuneCountInString(text) + 3) / 4 }
 
 func requestTokens(req llm.Request) int {
-	n := 0
-	for _, m := range req.Messages {
-		n += tokens(m.Content) + tokens(m.Thinking)
-		for _, call := range m.ToolCalls {
-			n += tokens(call.Name) + tokens(call.Arguments)
-		}
-	}
+	n := messageTokens(req.Messages...)
 	for _, t := range req.Tools {
 		n += tokens(t.Name) + tokens(t.Description) + tokens(string(t.Schema))
 	}
 	return n
 }
 
-func replyTokens(res llm.Response) int {
-	n := tokens(res.Content) + tokens(res.Thinking)
-	for _, call := range res.ToolCalls {
-		n += tokens(call.Name) + tokens(call.Arguments)
+func messageTokens(messages ...agent.Message) (n int) {
+	for _, m := range messages {
+		n += tokens(m.Content) + tokens(m.Thinking)
+		for _, call := range m.ToolCalls {
+			n += tokens(call.Name) + tokens(call.Arguments)
+		}
 	}
 	return n
 }

@@ -108,13 +108,11 @@ func MapProse(schema json.RawMessage, rewrite func(string) string) json.RawMessa
 	if err != nil || !mapProse(document, rewrite, false) {
 		return schema
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(document) != nil {
+	text, err := compact(document)
+	if err != nil {
 		return schema
 	}
-	return bytes.TrimSpace(out.Bytes())
+	return text
 }
 
 // mapProse rewrites a part of a schema; the keys of one that is named are names of others.

@@ -108,13 +108,13 @@ func (s *Set) arguments(tool *attached, text string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, &Refusal{ErrorInvalidArguments, err.Error()}
 	}
-	if err := tool.limits.apply(tool.spec, args.object); err != nil {
+	if err := tool.limits.apply(tool.spec, args); err != nil {
 		return nil, err
 	}
-	if err := s.validator.check(tool.spec.Schema, args.object); err != nil {
+	if err := s.validator.check(tool.spec.Schema, args); err != nil {
 		return nil, &Refusal{ErrorInvalidArguments, err.Error()}
 	}
-	return tool.limits.encode(args.object)
+	return tool.limits.encode(args)
 }
 
 // missing says that the agent has no such tool.

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -30,20 +31,6 @@ func NewValidator() *Validator {
 	return &Validator{compiled: map[[sha256.Size]byte]*usable{}}
 }
 
-// ValidateArguments returns a model's arguments as a JSON object that satisfies
-// the schema. No arguments at all are an empty object. The error is for the
-// model: it names what is wrong, and where.
-func (v *Validator) ValidateArguments(schema json.RawMessage, args string) (json.RawMessage, error) {
-	parsed, err := parseArguments(args)
-	if err != nil {
-		return nil, err
-	}
-	if err := v.check(schema, parsed.object); err != nil {
-		return nil, err
-	}
-	return parsed.text, nil
-}
-
 // check says what of the arguments violates the schema. A schema that cannot be
 // compiled (it is broken, refers to another document, or has a pattern that Go
 // does not know) lets the call through: the server checks its arguments itself,
@@ -64,32 +51,19 @@ func (v *Validator) Violations(schema json.RawMessage, object map[string]any) er
 	return nil
 }
 
-// arguments are a model's arguments, as text and as what it says.
-type arguments struct {
-	text   json.RawMessage
-	object map[string]any
-}
-
 // maxArguments bounds what a model may write for a call, in bytes: several times what
 // fits into the longest reply.
 const maxArguments = 1 << 20
 
-func parseArguments(args string) (arguments, error) {
+// parseArguments reads a model's arguments. None at all are an empty object.
+func parseArguments(args string) (map[string]any, error) {
 	switch {
 	case len(args) > maxArguments:
-		return arguments{}, fmt.Errorf("arguments are longer than %d KB", maxArguments>>10)
+		return nil, fmt.Errorf("arguments are longer than %d KB", maxArguments>>10)
 	case tooDeep(args):
-		return arguments{}, fmt.Errorf("arguments are nested deeper than %d levels", maxDepth)
+		return nil, fmt.Errorf("arguments are nested deeper than %d levels", maxDepth)
 	}
-	args = strings.TrimSpace(ValidText(args))
-	if args == "" {
-		args = "{}"
-	}
-	object, err := parseObject(args)
-	return arguments{json.RawMessage(args), object}, err
-}
-
-func parseObject(args string) (map[string]any, error) {
+	args = cmp.Or(strings.TrimSpace(ValidText(args)), "{}")
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(args))
 	if err != nil {
 		return nil, syntaxError(args, err)
@@ -135,13 +109,20 @@ func repeated(decoder *json.Decoder) (key string, twice bool) {
 // canonical writes arguments in the one way that is compared, shown and called with:
 // keys sorted, no white space, each number as the model wrote it.
 func canonical(object map[string]any) (json.RawMessage, error) {
+	text, err := compact(object)
+	if err != nil {
+		return nil, fmt.Errorf("arguments cannot be written as JSON: %w", err)
+	}
+	return text, nil
+}
+
+// compact writes a value as JSON, with nothing escaped for HTML.
+func compact(value any) (json.RawMessage, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(object); err != nil {
-		return nil, fmt.Errorf("arguments cannot be written as JSON: %w", err)
-	}
-	return bytes.TrimRight(text.Bytes(), "\n"), nil
+	err := encoder.Encode(value)
+	return bytes.TrimSpace(text.Bytes()), err
 }
 
 // syntaxError says where the text stops being JSON.

@@ -7,7 +7,6 @@ package toolresult
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Result is what a tool returns.
@@ -28,16 +27,6 @@ const (
 	StatusSuccess Status = "success"
 	StatusError   Status = "error"
 )
-
-// ParseStatus reads a status, ignoring case and the space around it. Other words
-// for the same, which Normalize knows, are an error.
-func ParseStatus(text string) (Status, error) {
-	status := Status(strings.ToLower(strings.TrimSpace(text)))
-	if !status.valid() {
-		return "", fmt.Errorf("invalid tool status %q: must be success or error", text)
-	}
-	return status, nil
-}
 
 func (s Status) valid() bool { return s == StatusSuccess || s == StatusError }
 

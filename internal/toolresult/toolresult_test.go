@@ -50,24 +50,6 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestParseStatus(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]toolresult.Status{
-		"success": "success", "error": "error", " Success\n": "success", "\tERROR ": "error",
-		"": "", "ok": "", "completed": "", "failed": "", "succ ess": "",
-	} {
-		got, err := toolresult.ParseStatus(text)
-		if got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
-		}
-		if want == "" {
-			says(t, err, fmt.Sprintf("invalid tool status %q: must be success or error", text))
-		} else {
-			says(t, err, "")
-		}
-	}
-}
-
 // panics is an error that cannot be asked.
 type panics struct{}
 

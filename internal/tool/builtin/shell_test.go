@@ -231,7 +231,7 @@ func TestShellSpec(t *testing.T) {
 	if got := Shell(plan.Shell{Risk: agent.RiskReadOnly}).Spec.Class(); got != tool.Safe {
 		t.Errorf("class %s", got)
 	}
-	if _, err := tool.NewValidator().ValidateArguments(spec.Schema, `{"command":7}`); err == nil {
+	if err := tool.NewValidator().Violations(spec.Schema, map[string]any{"command": json.Number("7")}); err == nil {
 		t.Error("the schema accepts a number for a command")
 	}
 }

@@ -78,11 +78,13 @@ const MemoryStore = ":memory:"
 // host is what the composition root makes of the options.
 func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 	out := app.HostOptions{
-		Config: o.Config, TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue),
-		Drain: o.Drain, DeploymentVersion: o.DeploymentVersion,
-		Logger: o.logger(), Models: o.models(),
-		Embedding: &app.Embedding{
-			Tools: tools, Hooks: o.hooks(), Mocks: o.mocks(), Prompts: o.prompts(), Listener: o.listener(), Entries: o.entries(),
+		Config: o.Config,
+		Settings: app.Settings{
+			TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue), Drain: o.Drain, DeploymentVersion: o.DeploymentVersion,
+			Logger: o.logger(), Models: o.models(),
+			Embedding: &app.Embedding{
+				Tools: tools, Hooks: o.hooks(), Mocks: o.mocks(), Prompts: o.prompts(), Listener: o.listener(), Entries: o.entries(),
+			},
 		},
 	}
 	if err := place(&out, o.Store); err != nil {

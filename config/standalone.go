@@ -84,13 +84,7 @@ func (c *Config) ToolPlan() plan.Agent {
 	return p
 }
 
-// AgentPlan is Config.AgentPlan of the current configuration.
-func (l *Live) AgentPlan(name string) (plan.Agent, error) { return l.Current().AgentPlan(name) }
-
 // Conversation is Config.Conversation of the current configuration.
 func (l *Live) Conversation(req plan.ConversationRequest) (plan.Plan, error) {
 	return l.Current().Conversation(req)
 }
-
-// ToolPlan is Config.ToolPlan of the current configuration.
-func (l *Live) ToolPlan() plan.Agent { return l.Current().ToolPlan() }

@@ -52,9 +52,11 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 	}
 	sys.host, err = app.StartHost(cmd.Context(), app.HostOptions{
 		Temporal: client.Options{HostPort: sys.server.Address(), Namespace: devserver.Namespace},
-		Data:     data, Config: f.config, DefaultStore: sys.storePath, AdoptStore: f.adoptStore, Reconcile: f.reconcile, DefaultDrain: drain,
-		Keeper: app.Keeper(), Logger: logger,
-		Models: map[string]llm.Client{"scripted:sample": scripted.New("sample", actor.Model, scripted.Options{Pace: samplePace})},
+		Data:     data, Config: f.config, DefaultStore: sys.storePath, AdoptStore: f.adoptStore, DefaultDrain: drain,
+		Settings: app.Settings{
+			Reconcile: f.reconcile, Keeper: app.Keeper(), Logger: logger,
+			Models: map[string]llm.Client{"scripted:sample": scripted.New("sample", actor.Model, scripted.Options{Pace: samplePace})},
+		},
 	})
 	if err != nil {
 		return nil, errors.Join(err, sys.stop())

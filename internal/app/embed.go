@@ -21,7 +21,7 @@ type Embedding struct {
 	Mocks map[string]hook.Mock
 	// Prompts write system prompts.
 	Prompts map[string]hook.Prompt
-	// Listener: see WorkerOptions.
+	// Listener is told what activities have committed; nil = nobody is.
 	Listener func(Event)
 	// Entries are agents, chains and what they need, beside those of the files.
 	Entries config.Entries
@@ -60,9 +60,9 @@ func (o HostOptions) Check() error {
 }
 
 // embedding is what another program brings along.
-func (o HostOptions) embedding() Embedding {
-	if o.Embedding == nil {
+func (s Settings) embedding() Embedding {
+	if s.Embedding == nil {
 		return Embedding{}
 	}
-	return *o.Embedding
+	return *s.Embedding
 }

@@ -18,13 +18,13 @@ func own(name string) builtin.Tool { return builtin.Tool{Spec: tool.Spec{Name: n
 
 func TestEmbeddedConfiguration(t *testing.T) {
 	t.Parallel()
-	opts := HostOptions{Data: t.TempDir(), Embedding: &Embedding{
+	opts := HostOptions{Data: t.TempDir(), Settings: Settings{Embedding: &Embedding{
 		Tools: []builtin.Tool{own("ticket"), own("page")},
 		Entries: config.Entries{
 			Agents:      map[string]*config.Agent{"Clerk": {ToolIDs: []string{"page"}}},
 			AgentChains: map[string]*config.Chain{"c": {LLMProvider: "scripted", Stages: []*config.Stage{{Name: "s", Agents: []*config.StageAgent{{Name: "Clerk"}}}}}},
 		},
-	}}
+	}}}
 	if err := opts.Check(); err != nil {
 		t.Fatal(err)
 	}

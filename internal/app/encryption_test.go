@@ -48,21 +48,21 @@ func encryptedHost(t *testing.T, temporal, data, model string) *Host {
 		return &config.Stage{Name: name, Agents: []*config.StageAgent{{Name: "Digger"}}, Flow: flow}
 	}
 	host, err := StartHost(t.Context(), HostOptions{
-		Temporal: client.Options{HostPort: temporal, Namespace: client.DefaultNamespace}, Data: data, DefaultStore: filepath.Join(data, "store.db"), Drain: time.Second,
-		Logger: slog.New(slog.DiscardHandler),
-		Embedding: &Embedding{
-			Tools: []builtin.Tool{weigh},
-			Hooks: map[string]hook.Func{"refuse": func(context.Context, hook.Input) (hook.Output, error) {
-				return hook.Output{}, errors.New(word + "-hook")
+		Temporal: client.Options{HostPort: temporal, Namespace: client.DefaultNamespace}, Data: data, DefaultStore: filepath.Join(data, "store.db"),
+		Settings: Settings{Drain: time.Second, Logger: slog.New(slog.DiscardHandler),
+			Embedding: &Embedding{
+				Tools: []builtin.Tool{weigh},
+				Hooks: map[string]hook.Func{"refuse": func(context.Context, hook.Input) (hook.Output, error) {
+					return hook.Output{}, errors.New(word + "-hook")
+				}},
+				Entries: config.Entries{
+					LLMProviders: map[string]*config.Provider{"m": {Type: "openai", Model: "m", BaseURL: model}},
+					Agents:       map[string]*config.Agent{"Digger": {ToolIDs: []string{"weigh"}, CustomInstructions: word + "-instructions"}},
+					AgentChains: map[string]*config.Chain{"c": {LLMProvider: "m", Stages: []*config.Stage{
+						stage("open", config.Flow{PreProcess: "refuse", ErrorNext: "dig"}), stage("dig", config.Flow{}),
+					}}},
+				},
 			}},
-			Entries: config.Entries{
-				LLMProviders: map[string]*config.Provider{"m": {Type: "openai", Model: "m", BaseURL: model}},
-				Agents:       map[string]*config.Agent{"Digger": {ToolIDs: []string{"weigh"}, CustomInstructions: word + "-instructions"}},
-				AgentChains: map[string]*config.Chain{"c": {LLMProvider: "m", Stages: []*config.Stage{
-					stage("open", config.Flow{PreProcess: "refuse", ErrorNext: "dig"}), stage("dig", config.Flow{}),
-				}}},
-			},
-		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestEncryption(t *testing.T) {
 		t.Setenv(payload.VariableKeys, "")
 		h, err := StartHost(t.Context(), HostOptions{
 			Temporal: client.Options{HostPort: server.Address(), Namespace: client.DefaultNamespace}, Data: data,
-			DefaultStore: filepath.Join(data, "store.db"), Logger: slog.New(slog.DiscardHandler), Embedding: &Embedding{},
+			DefaultStore: filepath.Join(data, "store.db"), Settings: Settings{Logger: slog.New(slog.DiscardHandler), Embedding: &Embedding{}},
 		})
 		if !errors.Is(err, payload.ErrLocked) {
 			t.Errorf("got %v, %v", h, err)

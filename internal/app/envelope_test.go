@@ -159,13 +159,13 @@ func investigate(t *testing.T, chain *config.Chain, model *words, slow bool, do 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { content.Close() })
-	conf, err := config.Load((&HostOptions{Data: t.TempDir(), Embedding: &Embedding{Entries: config.Entries{
+	conf, err := config.Load((&HostOptions{Data: t.TempDir(), Settings: Settings{Embedding: &Embedding{Entries: config.Entries{
 		Agents: map[string]*config.Agent{"W": {}, "J": {Type: "llm"}}, AgentChains: map[string]*config.Chain{"c": chain},
-	}}}).source())
+	}}}}).source())
 	if err != nil {
 		t.Fatal(err)
 	}
-	act := newActivities(t.Context(), WorkerOptions{ToolsOnly: true, Config: conf, Store: content, Logger: logger}, nil)
+	act := newActivities(t.Context(), WorkerOptions{ToolsOnly: true, Config: conf, Store: content, Settings: Settings{Logger: logger}}, nil)
 	act.Requests, act.Models = asked{}, model
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(logger))

@@ -28,7 +28,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 	}
 	host, err := StartHost(t.Context(), HostOptions{
 		Temporal: client.Options{HostPort: server.Address(), Namespace: client.DefaultNamespace}, Data: data,
-		DefaultStore: filepath.Join(data, "inquest.db"), Logger: slog.New(slog.DiscardHandler),
+		DefaultStore: filepath.Join(data, "inquest.db"), Settings: Settings{Logger: slog.New(slog.DiscardHandler)},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -72,18 +72,18 @@ func TestWorkersOfTwoVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { content.Close() })
-	source := (&HostOptions{Data: t.TempDir(), Embedding: &Embedding{Entries: config.Entries{
+	source := (&HostOptions{Data: t.TempDir(), Settings: Settings{Embedding: &Embedding{Entries: config.Entries{
 		Agents: map[string]*config.Agent{"Digger": {}},
 		AgentChains: map[string]*config.Chain{"c": {LLMProvider: "scripted", Stages: []*config.Stage{
 			{Name: "dig", Agents: []*config.StageAgent{{Name: "Digger"}}},
 		}}},
-	}}}).source()
+	}}}}).source()
 	conf, err := config.Load(source)
 	if err != nil {
 		t.Fatal(err)
 	}
 	work := func(change func(*activities.Activities)) {
-		opts := WorkerOptions{Client: conn, Namespace: client.DefaultNamespace, Config: conf, Store: content, Logger: logger}
+		opts := WorkerOptions{Client: conn, Namespace: client.DefaultNamespace, Config: conf, Store: content, Settings: Settings{Logger: logger}}
 		act := newActivities(t.Context(), opts, nil)
 		change(act)
 		w := worker.New(conn, workflows.TaskQueue, worker.Options{})

@@ -17,15 +17,15 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/command"
-	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
-	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
 
 // HostOptions is what a process needs to be a worker.
 type HostOptions struct {
+	// Settings: where they leave a limit open, the configuration may set it.
+	Settings
 	Temporal client.Options
 	Data     string // the folder of INQUEST_DATA
 	Config   string // directory or file; "" = built-in only
@@ -39,28 +39,11 @@ type HostOptions struct {
 	AdoptStore bool
 	// TemporaryStore: the store ends with the process, so it is nobody else's.
 	TemporaryStore bool
-	// TaskQueue is the queue to serve: a server's own one for its tools alone.
-	TaskQueue string
-	// MaxCalls is how many model and tool calls run at once; 0 = as the
-	// configuration says, else 1000.
-	MaxCalls int
-	// Drain is how long running calls may go on after Stop; 0 = as the
-	// configuration says, else DefaultDrain, else the constant of that name.
-	Drain, DefaultDrain time.Duration
-	// DeploymentVersion: see WorkerOptions.
-	DeploymentVersion string
+	// DefaultDrain is the drain that neither Settings nor the configuration name; 0 = the constant of that name.
+	DefaultDrain time.Duration
 	// CachedWorkflows is how many workflows the process keeps in memory between their
 	// tasks; 0 = DefaultCachedWorkflows.
 	CachedWorkflows int
-	// Reconcile: see WorkerOptions.
-	Reconcile time.Duration
-	// Keeper: see WorkerOptions.
-	Keeper []string
-	// Models are clients of the program's own: see WorkerOptions.
-	Models map[string]llm.Client
-	// Embedding: the host is a part of another program; nil = it is one of ours.
-	Embedding *Embedding
-	Logger    *slog.Logger
 }
 
 // DefaultCachedWorkflows bounds what idle workflows take up in a worker. One that
@@ -142,17 +125,14 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 	if err != nil {
 		return err
 	}
-	code := h.opts.embedding()
-	if err := h.publishTools(ctx, code.Tools); err != nil {
+	if err := h.publishTools(ctx); err != nil {
 		return err
 	}
+	settings := h.opts.Settings
+	settings.MaxCalls, settings.Drain = cmp.Or(settings.MaxCalls, h.Config.Current().Queue.Calls()), h.Drain()
 	h.worker, err = StartWorker(ctx, WorkerOptions{
-		Client: h.Client, Namespace: h.opts.Temporal.Namespace,
-		TaskQueue: h.opts.TaskQueue, ToolsOnly: len(h.ServersAlone()) > 0, Registry: registry,
-		Config: h.Config, Store: h.Store, Keys: h.keys, Tools: code.Tools, Keeper: h.opts.Keeper,
-		Hooks: code.Hooks, Mocks: code.Mocks, Prompts: code.Prompts, Listener: code.Listener, Models: h.opts.Models,
-		MaxCalls: cmp.Or(h.opts.MaxCalls, h.Config.Current().Queue.Calls()), Drain: h.Drain(),
-		DeploymentVersion: h.opts.DeploymentVersion, Reconcile: h.opts.Reconcile, Logger: h.opts.Logger,
+		Settings: settings, Client: h.Client, Namespace: h.opts.Temporal.Namespace,
+		ToolsOnly: len(h.ServersAlone()) > 0, Registry: registry, Config: h.Config, Store: h.Store, Keys: h.keys,
 	})
 	if err == nil {
 		go func() {
@@ -165,9 +145,9 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 }
 
 // publishTools lets those who list tools elsewhere know of the program's own.
-func (h *Host) publishTools(ctx context.Context, tools []builtin.Tool) error {
+func (h *Host) publishTools(ctx context.Context) error {
 	var specs []tool.Spec
-	for _, t := range tools {
+	for _, t := range h.opts.embedding().Tools {
 		specs = append(specs, t.Spec)
 	}
 	if len(specs) == 0 {

@@ -153,7 +153,7 @@ func TestStoreThatTurnsOutToBeAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { content.Close() })
-		return &Host{Client: dial(t, where), Store: content, where: store.At(name), opts: HostOptions{Temporal: where, TemporaryStore: true, TaskQueue: "tools"}}
+		return &Host{Client: dial(t, where), Store: content, where: store.At(name), opts: HostOptions{Temporal: where, TemporaryStore: true, Settings: Settings{TaskQueue: "tools"}}}
 	}
 	early, fleet := host("early.db"), host("fleet.db")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -230,7 +230,7 @@ func TestRefusedWorkerLeavesNoNote(t *testing.T) {
 	t.Parallel()
 	where := aTemporal(t)
 	host := func(content *store.Store) *Host {
-		return &Host{Client: dial(t, where), Store: content, opts: HostOptions{Temporal: where, TemporaryStore: true, TaskQueue: "q"}}
+		return &Host{Client: dial(t, where), Store: content, opts: HostOptions{Temporal: where, TemporaryStore: true, Settings: Settings{TaskQueue: "q"}}}
 	}
 	fresh := aStore(t)
 	if err := host(aStore(t)).markFleet(t.Context(), "q", "q"); err != nil {
@@ -267,7 +267,7 @@ func TestReloadNamesQueueOfAnotherFleet(t *testing.T) {
 	t.Parallel()
 	where, dir, log, reload := aTemporal(t), t.TempDir(), make(told, 1000), make(chan os.Signal)
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
-	opts := HostOptions{Temporal: where, TaskQueue: "mine", Config: dir, Data: t.TempDir(), Logger: logger}
+	opts := HostOptions{Temporal: where, Config: dir, Data: t.TempDir(), Settings: Settings{TaskQueue: "mine", Logger: logger}}
 	live, err := config.NewLive(config.LiveOptions{Source: opts.source(), Reload: reload, Logger: logger})
 	if err != nil {
 		t.Fatal(err)

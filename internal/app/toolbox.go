@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
@@ -23,10 +24,10 @@ import (
 
 // ToolboxOptions is what a Toolbox is made of.
 type ToolboxOptions struct {
-	Config ToolConfiguration
+	Config *config.Config
 	// Rates keeps the rate limits of agents; nil = nobody does.
 	Rates Rates
-	// Keeper: see WorkerOptions.
+	// Keeper: see Settings.
 	Keeper []string
 	// Elsewhere are tools of the workers' program, which cannot run here.
 	Elsewhere []tool.Spec
@@ -46,20 +47,10 @@ type Rates interface {
 	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
 }
 
-// ToolConfiguration is what a Toolbox needs of a configuration: a *config.Live, or
-// a *config.Config that never changes.
-type ToolConfiguration interface {
-	Configuration
-	// AgentPlan resolves an agent's definition outside of any chain.
-	AgentPlan(name string) (plan.Agent, error)
-	// ToolPlan is the plan of nobody in particular, with every server.
-	ToolPlan() plan.Agent
-}
-
 // Toolbox lists and runs tools outside of investigations, for people and programs,
 // by the same policy. It is safe for concurrent use.
 type Toolbox struct {
-	config   ToolConfiguration
+	config   *config.Config
 	pool     *mcp.Pool
 	policy   *tool.Policy
 	builtins builtins
@@ -95,15 +86,12 @@ type noResults struct{}
 
 var errNoResults = errors.New("this call belongs to no execution, so there are no earlier results")
 
-// Entries says that there are none.
 func (noResults) Entries(context.Context, transcript.Scope) ([]transcript.Entry, error) {
 	return nil, errNoResults
 }
 
-// Blob says that there is none.
 func (noResults) Blob(context.Context, string) ([]byte, error) { return nil, errNoResults }
 
-// Request says that there is none.
 func (noResults) Request(context.Context, string) ([]byte, error) { return nil, errNoResults }
 
 // user is who uses tools: an agent as it is defined, or nobody in particular, who

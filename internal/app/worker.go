@@ -15,22 +15,19 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
-	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
 // WorkerOptions is what a worker is made of.
 type WorkerOptions struct {
+	Settings
 	Client    client.Client
 	Namespace string // "" = default
-	// TaskQueue is the queue to serve; "" = workflows.TaskQueue.
-	TaskQueue string
 	// ToolsOnly: nothing but the tools of the servers that name TaskQueue is run.
 	ToolsOnly bool
 	// Registry is the worker of another program, which begins and ends without us; nil = it is one of ours.
@@ -41,20 +38,12 @@ type WorkerOptions struct {
 	Keys payload.Keys
 	// Servers reaches the MCP servers; nil = as the configuration says.
 	Servers tool.Caller
-	// Tools are written in Go, beside our own.
-	Tools []builtin.Tool
-	// Keeper starts this program as KeeperCommand; nil = it has no such command.
-	Keeper []string
-	// Hooks and Mocks are written in Go, too, and named by stages and their agents.
-	Hooks map[string]hook.Func
-	Mocks map[string]hook.Mock
-	// Prompts write system prompts.
-	Prompts map[string]hook.Prompt
-	// Models are clients of the program's own, by the names of providers, by type:model, or
-	// by "*", which is all.
-	Models map[string]llm.Client
-	// Listener is told what activities have committed; nil = nobody is.
-	Listener func(Event)
+}
+
+// Settings are what a worker is told, whoever connects it.
+type Settings struct {
+	// TaskQueue is the queue to serve, a server's own one for its tools alone; "" = workflows.TaskQueue.
+	TaskQueue string
 	// MaxCalls is how many model and tool calls run at once; 0 = 1000.
 	MaxCalls int
 	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
@@ -65,10 +54,17 @@ type WorkerOptions struct {
 	// Reconcile is how often records are put right of investigations that somebody
 	// terminated; 0 = DefaultReconcile.
 	Reconcile time.Duration
+	// Keeper starts this program as KeeperCommand; nil = it has no such command.
+	Keeper []string
+	// Models are clients of the program's own, by the names of providers, by type:model, or
+	// by "*", which is all.
+	Models map[string]llm.Client
+	// Embedding: the worker is a part of another program; nil = it is one of ours.
+	Embedding *Embedding
 	Logger    *slog.Logger
 }
 
-// DefaultReconcile is how often records are put right, see WorkerOptions.
+// DefaultReconcile is how often records are put right, see Settings.
 const DefaultReconcile = 5 * time.Minute
 
 // Configuration is what a worker needs of one: a *config.Live, or a *config.Config
@@ -97,15 +93,9 @@ type Worker struct {
 
 // StartWorker connects the pieces and begins to poll.
 func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
-	if opts.TaskQueue == "" {
-		opts.TaskQueue = workflows.TaskQueue
-	}
-	if opts.Namespace == "" {
-		opts.Namespace = client.DefaultNamespace
-	}
-	if opts.Drain == 0 {
-		opts.Drain = DefaultDrain
-	}
+	opts.TaskQueue = cmp.Or(opts.TaskQueue, workflows.TaskQueue)
+	opts.Namespace = cmp.Or(opts.Namespace, client.DefaultNamespace)
+	opts.Drain = cmp.Or(opts.Drain, DefaultDrain)
 	opts.Reconcile = cmp.Or(opts.Reconcile, DefaultReconcile)
 	setup, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
@@ -131,17 +121,14 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	}
 	act := newActivities(setup, opts, w.pool)
 	act.Belongs = func(ctx context.Context) error { return opts.Store.Belongs(ctx, namespace, opts.Namespace) }
-	if opts.Listener != nil {
-		w.listened = newListened(ctx, opts.Store, opts.Listener, opts.Logger)
+	if listen := opts.embedding().Listener; listen != nil {
+		w.listened = newListened(ctx, opts.Store, listen, opts.Logger)
 		act.Transcripts, act.Records, act.Memories = w.listened, w.listened, w.listened
 	}
 	register(opts.Registry, act, opts.ToolsOnly)
 	if w.worker != nil {
 		if err := w.worker.Start(); err != nil {
-			if w.listened != nil {
-				w.listened.close()
-			}
-			w.pool.Close()
+			w.close()
 			return nil, fmt.Errorf("start the worker: %w", err)
 		}
 	}
@@ -163,15 +150,15 @@ func register(w worker.Registry, act *activities.Activities, toolsOnly bool) {
 }
 
 func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.Sessions) *activities.Activities {
-	data := opts.Keys.Converter(nil)
+	data, code := opts.Keys.Converter(nil), opts.embedding()
 	return &activities.Activities{
 		Sessions: sessions, Heartbeats: heartbeats{opts.Client},
 		Requests: requests{opts.Client, data}, Runs: runs{opts.Client, data}, Planner: opts.Config,
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Models: newModels(opts), Servers: opts.Servers,
-		Builtins: builtins{results: opts.Store, code: opts.Tools, keeper: opts.Keeper},
-		Hooks:    opts.Hooks, Mocks: opts.Mocks, Prompts: opts.Prompts,
+		Builtins: builtins{results: opts.Store, code: code.Tools, keeper: opts.Keeper},
+		Hooks:    code.Hooks, Mocks: code.Mocks, Prompts: code.Prompts,
 		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),
 		SearchAttributes: !opts.ToolsOnly && registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,
@@ -230,6 +217,10 @@ func (w *Worker) Stop() {
 	if w.worker != nil {
 		w.worker.Stop()
 	}
+	w.close()
+}
+
+func (w *Worker) close() {
 	if w.listened != nil {
 		w.listened.close()
 	}

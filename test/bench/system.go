@@ -105,7 +105,9 @@ func (s *system) startWorkers(ctx context.Context, dir, url string, logger *slog
 	if err != nil {
 		return err
 	}
-	w, err := app.StartWorker(ctx, app.WorkerOptions{Client: s.client, Config: cfg, Store: s.store, Servers: s.tools, Logger: logger})
+	w, err := app.StartWorker(ctx, app.WorkerOptions{
+		Settings: app.Settings{Logger: logger}, Client: s.client, Config: cfg, Store: s.store, Servers: s.tools,
+	})
 	if err != nil {
 		return err
 	}

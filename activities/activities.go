@@ -67,8 +67,8 @@ type Requests interface {
 
 // Planner resolves a request to a plan, from the worker's configuration.
 type Planner interface {
-	Plan(req plan.Request) (plan.Plan, error)
-	Conversation(req plan.ConversationRequest) (plan.Plan, error)
+	Plan(req agent.Request) (plan.Plan, error)
+	Conversation(req agent.ConversationRequest) (plan.Plan, error)
 }
 
 // Transcripts is the journal (internal/store has the exact semantics).

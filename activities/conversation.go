@@ -7,7 +7,6 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // OpenConversation reads the request, strictly, and turns it into the plan that
@@ -29,7 +28,7 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 	if err != nil {
 		return OpenConversationOut{}, refusal(err)
 	}
-	p, err := a.Planner.Conversation(plan.ConversationRequest(req))
+	p, err := a.Planner.Conversation(req)
 	if err != nil {
 		return OpenConversationOut{}, refusal(err)
 	}

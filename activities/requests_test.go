@@ -106,9 +106,9 @@ func newOffice(t *testing.T, row agent.Type, talking bool) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := cfg.Plan(plan.Request{Chain: "lab"})
+	p, err := cfg.Plan(agent.Request{Chain: "lab"})
 	if talking {
-		p, err = cfg.Conversation(plan.ConversationRequest{Agent: "Ada"})
+		p, err = cfg.Conversation(agent.ConversationRequest{Agent: "Ada"})
 	}
 	if err != nil {
 		t.Fatal(err)

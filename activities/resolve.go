@@ -105,9 +105,7 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 		return plan.Plan{}, refusal(err)
 	}
 	r.Chain, r.AlertType = req.Chain, req.AlertType
-	p, err := a.Planner.Plan(plan.Request{
-		Chain: req.Chain, AlertType: req.AlertType, Provider: req.Provider, Runbook: req.Runbook, UseMocks: req.UseMock,
-	})
+	p, err := a.Planner.Plan(req)
 	if err != nil {
 		return p, refusal(err)
 	}

@@ -26,14 +26,14 @@ func (inbox) Message(context.Context, string, string, string) (string, error) {
 	return "", errors.New("there are none")
 }
 
-func (inbox) Plan(req plan.Request) (plan.Plan, error) {
+func (inbox) Plan(req agent.Request) (plan.Plan, error) {
 	if req.Chain != "lab" {
 		return plan.Plan{}, fmt.Errorf("no chain named %q; there are: lab", req.Chain)
 	}
 	return plan.Plan{Chain: "lab", AlertType: "incident"}, nil
 }
 
-func (inbox) Conversation(plan.ConversationRequest) (plan.Plan, error) {
+func (inbox) Conversation(agent.ConversationRequest) (plan.Plan, error) {
 	return plan.Plan{}, errors.New("there are none")
 }
 

@@ -61,8 +61,6 @@ func (a *Agent) validate(p path, v *validator) {
 	v.name(p)
 	v.servers(p.Key("mcp_servers"), a.MCPServers)
 	a.validateTools(p.Key("tool_ids"), v)
-	a.Shell.validate(p.Key("shell"), v)
-	a.ToolConfig.validate(p.Key("tool_config"), v)
 	a.validateMemory(p.Key("memory_blocks"), v)
 	a.validateHeartbeats(p.Key("heartbeat_interval"), v)
 	row, ok := agent.LookupType(a.Type)

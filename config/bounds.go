@@ -15,7 +15,8 @@ import (
 // Bounds are what a chain may do in one investigation. One that is reached ends
 // the investigation with what it has (spec: pipeline, "Bounds").
 type Bounds struct {
-	// MaxPasses is how often the chain may go through its stages: a jump that would begin one pass more ends the investigation.
+	// MaxPasses is how often the chain may go through its stages: a jump that would begin one pass more ends the
+	// investigation.
 	MaxPasses *int `yaml:"max_passes" min:"1" unit:"passes" default:"3 for a chain that routes"`
 	// MaxLLMCalls bounds the model calls of all agents together.
 	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"10 for a chain that can go back and whose agents are all single-shot, else none"`
@@ -41,14 +42,16 @@ type Budgets struct {
 	MaxTokensTotal *int `yaml:"max_tokens_total" min:"1" unit:"tokens" default:"none"`
 	// MaxCostUSD bounds their price.
 	MaxCostUSD *float64 `yaml:"max_cost_usd" above:"0" unit:"US dollars" default:"none"`
-	// MaxDuration bounds the investigation; time in which it waits for people does not count. It then ends with what it has, where the timeout makes it a failure; of the two the shorter holds.
+	// MaxDuration bounds the investigation; time in which it waits for people does not count. It then ends with what
+	// it has, where the timeout makes it a failure; of the two the shorter holds.
 	MaxDuration plan.Duration `yaml:"max_duration" default:"none"`
 }
 
 // bounds are a chain's. One that goes from its first stage to its last needs none.
 // Ten model calls are a bound for agents that answer once each; agents that go round
-// a loop of their own have their iterations.
-func (c *Config) bounds(name string) Bounds {
+// a loop of their own have their iterations. The levels that it tells are 0 for what a
+// chain has without saying so, and 1 for what it says.
+func (c *Config) bounds(name string) (Bounds, map[string]int) {
 	chart, standard := c.AgentChains[name].chart(), Bounds{}
 	if chart.walk.Routed() {
 		standard.MaxPasses, standard.MaxAgentHops = new(3), new(21)
@@ -56,8 +59,7 @@ func (c *Config) bounds(name string) Bounds {
 	if chart.loops() && c.answersOnce(name) {
 		standard.MaxLLMCalls = new(10)
 	}
-	all, _ := strict.Inherit(standard, chart.Bounds)
-	return all
+	return strict.Inherit(standard, chart.Bounds)
 }
 
 // answersOnce: every agent of the chain that asks a model asks it once, and there is one.
@@ -80,30 +82,26 @@ func (c *Config) answersOnce(chain string) bool {
 // planBounds are the bounds of a chain, its budgets with them, and where each of them
 // comes from: own are the chain's settings.
 func (c *Config) planBounds(name string, own inherited) plan.Bounds {
-	out := c.bounds(name).plan(own.Budgets, own.Timeout)
+	all, from := c.bounds(name)
+	out := all.plan(own.Budgets, own.Timeout)
 	origins := map[string]string{}
-	written := c.AgentChains[name].Bounds
-	at := entryPath("agent_chains", name).Key("bounds")
-	for _, row := range []struct {
-		key         string
-		force, mine bool
-		origin      origin
-	}{
-		{"max_passes", out.MaxPasses > 0, written.MaxPasses != nil, origin{At: at.Key("max_passes")}},
-		{"max_llm_calls", out.MaxLLMCalls > 0, written.MaxLLMCalls != nil, origin{At: at.Key("max_llm_calls")}},
-		{"max_agent_hops", out.MaxHops > 0, written.MaxAgentHops != nil, origin{At: at.Key("max_agent_hops")}},
-		{"edge_limits", len(out.Edges) > 0, true, origin{At: at.Key("edge_limits")}},
-		{"max_tokens_total", out.MaxTokens > 0, true, own.origin("budgets.max_tokens_total")},
-		{"max_cost_usd", out.MaxCost > 0, true, own.origin("budgets.max_cost_usd")},
-		{"max_duration", out.MaxDuration > 0, true, own.origin("budgets.max_duration")},
-		{"timeout", own.Timeout > 0 && out.MaxDuration == 0, true, own.origin("timeout")},
-	} {
-		switch {
-		case row.force && row.mine:
-			origins[row.key] = c.report.Where(row.origin).String()
-		case row.force:
-			origins[row.key] = "default"
+	for key, level := range from {
+		origins[key] = "default"
+		if level > 0 {
+			origins[key] = c.report.Where(origin{At: entryPath("agent_chains", name).Key("bounds").Key(key)}).String()
 		}
+	}
+	clock := "timeout"
+	if out.MaxDuration > 0 {
+		clock = "budgets.max_duration"
+	}
+	for _, key := range []string{"budgets.max_tokens_total", "budgets.max_cost_usd", clock} {
+		if _, set := own.from[key]; set {
+			origins[strings.TrimPrefix(key, "budgets.")] = c.report.Where(own.origin(key)).String()
+		}
+	}
+	if len(out.Edges) == 0 {
+		delete(origins, "edge_limits")
 	}
 	if len(origins) > 0 {
 		out.Origins = origins
@@ -155,7 +153,8 @@ func (b Bounds) validate(p path, v *validator, c chart) {
 		case !slices.ContainsFunc(edges, way):
 			v.Add(SeverityWarning, at, "the chain has no way from %q to %q", e.From, e.To)
 		case !slices.ContainsFunc(edges, jump):
-			v.Errorf(at, "%q starts because it waits for %q, which is no jump: in a chain with requires or after only jumps can be limited", e.To, e.From)
+			v.Errorf(at, "%q starts because it waits for %q, which is no jump: "+
+				"in a chain with requires or after only jumps can be limited", e.To, e.From)
 		}
 	}
 }
@@ -167,7 +166,8 @@ func (v *validator) tightBounds() {
 		return // what is missing needs nothing
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.AgentChains)) {
-		p, b, chart := entryPath("agent_chains", name), v.bounds(name), v.AgentChains[name].chart()
+		p, chart := entryPath("agent_chains", name).Key("bounds"), v.AgentChains[name].chart()
+		b, _ := v.bounds(name)
 		calls, hops := make([]int, len(chart.names)), make([]int, len(chart.names))
 		var list []string
 		for i, stage := range chart.names {
@@ -175,11 +175,13 @@ func (v *validator) tightBounds() {
 			list = append(list, fmt.Sprintf("%s %d", stage, calls[i]))
 		}
 		if most, need := value(b.MaxLLMCalls), chart.longest(calls); most > 0 && most < need {
-			v.Add(SeverityWarning, p.Key("bounds").Key("max_llm_calls"), "%d model calls may not be enough for one pass through the chain, whose agents may make %d (%s)",
+			v.Add(SeverityWarning, p.Key("max_llm_calls"),
+				"%d model calls may not be enough for one pass through the chain, whose agents may make %d (%s)",
 				most, need, strings.Join(list, ", "))
 		}
 		if most, need := value(b.MaxAgentHops), chart.longest(hops); most > 0 && most < need {
-			v.Add(SeverityWarning, p.Key("bounds").Key("max_agent_hops"), "%d stages are not enough for one pass through the chain, which has %d", most, need)
+			v.Add(SeverityWarning, p.Key("max_agent_hops"),
+				"%d stages are not enough for one pass through the chain, which has %d", most, need)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -60,7 +61,7 @@ func TestBoundsInForce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := c.Plan(plan.Request{Chain: "c"})
+			p, err := c.Plan(agent.Request{Chain: "c"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"embed"
-	"maps"
 
 	"github.com/inquest-dev/inquest/internal/strict"
 )
@@ -30,18 +29,6 @@ func builtInFiles() []strict.File {
 // replaces one of the same name whole; defaults are inherited one by one.
 func (c *Config) adopt(base *Config) {
 	c.Defaults, _ = strict.Inherit(base.Defaults, c.Defaults)
-	c.Agents = adopt(base.Agents, c.Agents)
-	c.AgentChains = adopt(base.AgentChains, c.AgentChains)
-	c.MCPServers = adopt(base.MCPServers, c.MCPServers)
-	c.LLMProviders = adopt(base.LLMProviders, c.LLMProviders)
+	c.Entries, _ = strict.Inherit(base.Entries, c.Entries)
 	c.report.Adopt(base.report, "defaults")
-}
-
-func adopt[T any](base, own map[string]T) map[string]T {
-	all := maps.Clone(base)
-	if all == nil {
-		return own
-	}
-	maps.Copy(all, own)
-	return all
 }

@@ -42,20 +42,15 @@ type Chain struct {
 func (c *Chain) validate(p path, v *validator) {
 	v.name(p)
 	v.provider(p.Key("llm_provider"), c.LLMProvider)
-	v.fallbacks(p.Key("fallback_providers"), c.FallbackProviders)
 	v.servers(p.Key("mcp_servers"), c.MCPServers)
 	if len(c.Stages) == 0 {
 		v.Errorf(p.Key("stages"), "at least one stage is required")
 	}
-	names := map[string]int{}
 	for i, s := range c.Stages {
-		at := p.Key("stages").Index(i)
-		s.validate(at, v)
-		if first, taken := names[s.Name]; taken && s.Name != "" {
-			v.Errorf(at.Key("name"), "the name %q is taken by stages[%d]", s.Name, first)
-			continue
+		first := slices.IndexFunc(c.Stages, func(other *Stage) bool { return other.Name == s.Name })
+		if first < i && s.Name != "" {
+			v.Errorf(p.Key("stages").Index(i).Key("name"), "the name %q is taken by stages[%d]", s.Name, first)
 		}
-		names[s.Name] = i
 	}
 	c.chart().validate(p, v)
 }

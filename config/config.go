@@ -11,16 +11,7 @@ import (
 type Config struct {
 	// Defaults are what chains and agents inherit.
 	Defaults Defaults `yaml:"defaults"`
-	// Agents are the definitions of agents, by name.
-	Agents map[string]*Agent `yaml:"agents"`
-	// AgentChains are the chains, by name.
-	AgentChains map[string]*Chain `yaml:"agent_chains"`
-	// MCPServers are the servers whose tools agents use, by name.
-	MCPServers map[string]*Server `yaml:"mcp_servers"`
-	// LLMProviders are models and how they are reached, by name.
-	LLMProviders map[string]*Provider `yaml:"llm_providers"`
-	// Prompts are texts that stages may put in place of their agents' own prompts, by name: {{.Agent}}, {{.Chain}}, {{.Stage}} and {{.AlertType}} in them are what they say, and no others may be there.
-	Prompts map[string]string `yaml:"prompts,template"`
+	Entries  `yaml:",inline"`
 	// System is what the processes themselves need; read at their start alone.
 	System System `yaml:"system"`
 	// Queue is what is left of a queue of our own: Temporal is the queue.

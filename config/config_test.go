@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/strict"
 )
@@ -62,7 +63,7 @@ func TestSkipCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Plan(plan.Request{Chain: "kubernetes"}); err != nil {
+	if _, err := c.Plan(agent.Request{Chain: "kubernetes"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -242,8 +243,8 @@ func TestSplittingChangesNothing(t *testing.T) {
 		t.Fatal(findings, more)
 	}
 	for _, chain := range one.Chains() {
-		a, errA := one.Plan(plan.Request{Chain: chain.Name})
-		b, errB := many.Plan(plan.Request{Chain: chain.Name})
+		a, errA := one.Plan(agent.Request{Chain: chain.Name})
+		b, errB := many.Plan(agent.Request{Chain: chain.Name})
 		a.Bounds.Origins, b.Bounds.Origins = nil, nil // which are files
 		if diff := cmp.Diff(a, b); diff != "" || errA != nil || errB != nil {
 			t.Errorf("chain %s: %v, %v\n%s", chain.Name, errA, errB, diff)
@@ -277,7 +278,7 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 		for _, chain := range c.Chains() {
-			p, err := c.Plan(plan.Request{Chain: chain.Name})
+			p, err := c.Plan(agent.Request{Chain: chain.Name})
 			var refused *PlanError
 			if err != nil && !errors.As(err, &refused) {
 				t.Errorf("plan of %s: %T", chain.Name, err)
@@ -286,7 +287,7 @@ func FuzzLoad(f *testing.F) {
 				checkPlan(t, p)
 			}
 		}
-		if shown, err := Show(c, ShowOptions{Secrets: true}); err == nil {
+		if shown, _, err := Show(c, ShowOptions{Secrets: true}); err == nil {
 			again := []strict.File{{Name: dotenvName, Data: dotenv}, {Name: "a.yaml", Data: shown}}
 			if _, more := check(Source{Env: lookupIn(baseEnv)}, again, strict.NewReport()); more.Failed() {
 				t.Errorf("shown, it is refused: %v\n%s", more, shown)

@@ -29,9 +29,9 @@ type hazard struct {
 // hazards are all that is known of. What is allowed on purpose stays allowed: only
 // validate --strict refuses it.
 var hazards = []hazard{
-	{[]string{"ToolConfig.ConfirmDestructive"}, destroysUnasked, SeverityDanger,
+	{[]string{"ToolConfig.ConfirmDestructive"}, unaskedBy, SeverityDanger,
 		"agents destroy without asking a person", "leave it out, and exempt single tools by the risk of their server"},
-	{[]string{"Shell.Enabled"}, runsAnything, SeverityDanger,
+	{[]string{"Shell.Enabled"}, unaskedBy, SeverityDanger,
 		"agents run any command as the worker's user, and nobody is asked", "list the commands in allow, or have risk: high ask a person"},
 	{[]string{"Server.TrustAnnotations"}, trustsNetwork, SeverityDanger,
 		"a server on the network says itself which of its calls need no person", "leave it out, and give the risk of single tools"},
@@ -128,13 +128,7 @@ func (v *validator) serverOf(p path) *Server {
 	return nil
 }
 
-func destroysUnasked(v *validator, p path, value reflect.Value) bool {
-	return !value.Bool() && v.unasked()[p.Text]
-}
-
-func runsAnything(v *validator, p path, value reflect.Value) bool {
-	return value.Bool() && v.unasked()[p.Text]
-}
+func unaskedBy(v *validator, p path, _ reflect.Value) bool { return v.unasked()[p.Text] }
 
 // unasked are the paths of the settings by which agents, in chains and on their
 // own, destroy or run any command without asking.

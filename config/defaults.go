@@ -47,12 +47,16 @@ type Fallback struct {
 	Backend string `yaml:"backend" enum:"backend" default:"the agent's, where the provider has it"`
 }
 
+func (f Fallback) validate(p path, v *validator) {
+	if f.Provider == "" {
+		v.Errorf(p.Key("provider"), "a provider is required")
+	}
+	v.provider(p.Key("provider"), f.Provider)
+	v.reachable(p.Key("backend"), f.Provider, f.Backend)
+}
+
 func (d *Defaults) validate(p path, v *validator) {
 	v.provider(p.Key("llm_provider"), d.LLMProvider)
-	v.fallbacks(p.Key("fallback_providers"), d.FallbackProviders)
-	d.Shell.validate(p.Key("shell"), v)
-	d.ToolConfig.validate(p.Key("tool_config"), v)
-	d.Summarization.validate(p.Key("summarization"), v)
 	if _, ok := v.chainOf[d.AlertType]; d.AlertType != "" && !ok {
 		v.Errorf(p.Key("alert_type"), "no chain has the alert type %q", d.AlertType)
 	}

@@ -7,25 +7,29 @@ import (
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
-// Entries are what a program defines in Go, beside the files of a configuration
-// or in place of them: the same definitions that YAML gives, and checked like
-// them. Texts are taken as they are; only those that may be secret (a server's
+// Entries are what has a name. A program may define them in Go, beside the files of a
+// configuration or in place of them: the same definitions that YAML gives, and checked
+// like them. Texts are taken as they are; only those that may be secret (a server's
 // env, bearer_token and custom_headers) may have variables in them.
 type Entries struct {
-	Agents       map[string]*Agent    `yaml:"agents"`
-	AgentChains  map[string]*Chain    `yaml:"agent_chains"`
-	MCPServers   map[string]*Server   `yaml:"mcp_servers"`
+	// Agents are the definitions of agents, by name.
+	Agents map[string]*Agent `yaml:"agents"`
+	// AgentChains are the chains, by name.
+	AgentChains map[string]*Chain `yaml:"agent_chains"`
+	// MCPServers are the servers whose tools agents use, by name.
+	MCPServers map[string]*Server `yaml:"mcp_servers"`
+	// LLMProviders are models and how they are reached, by name.
 	LLMProviders map[string]*Provider `yaml:"llm_providers"`
-	Prompts      map[string]string    `yaml:"prompts"`
+	// Prompts are texts that stages may put in place of their agents' own prompts, by name: {{.Agent}}, {{.Chain}},
+	// {{.Stage}} and {{.AlertType}} in them are what they say, and no others may be there.
+	Prompts map[string]string `yaml:"prompts,template"`
 }
 
 // InGo is the file of findings about entries that a program defines.
 const InGo = "Go"
 
 // Clone is a copy that shares nothing with the entries.
-func (e Entries) Clone() Entries {
-	return strict.Clone(e, path{}, nil)
-}
+func (e Entries) Clone() Entries { return strict.Clone(e, path{}, nil) }
 
 // define adds a program's entries to those of the files.
 func (c *Config) define(e Entries) {

@@ -63,7 +63,7 @@ func defined() Entries {
 // told is what a configuration comes to: plans, and a transport.
 func told(t *testing.T, c *Config) string {
 	t.Helper()
-	p, err := c.Plan(plan.Request{AlertType: "a"})
+	p, err := c.Plan(agent.Request{AlertType: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestEntriesAreTheSameAsYAML(t *testing.T) {
 	if diff := cmp.Diff(want, told(t, fromGo)); diff != "" {
 		t.Error(diff)
 	}
-	shown, err := Explain(fromGo, ShowOptions{Chain: "c"})
+	_, shown, err := Show(fromGo, ShowOptions{Chain: "c"})
 	if err != nil || len(shown) == 0 {
 		t.Fatal(err)
 	}

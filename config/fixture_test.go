@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -26,7 +27,7 @@ var update = flag.Bool("update", false, "write what was found into the fixtures"
 //
 //	env       NAME=value lines; -NAME takes away one that baseEnv has
 //	code      hooks=names and mocks=names of what the program has registered
-//	request   field=value lines of the plan.Request to plan
+//	request   field=value lines of the agent.Request to plan
 //	findings  what Check must say
 //	plan      what Plan must return, as JSON, or its error
 //	show      chain=name: what to show
@@ -67,7 +68,7 @@ func runFixture(t *testing.T, name string, archive *txtar.Archive) {
 	}
 	for _, f := range archive.Files {
 		if f.Name == "show" {
-			shown, err := Show(c, ShowOptions{Chain: lines(f)["chain"]})
+			shown, _, err := Show(c, ShowOptions{Chain: lines(f)["chain"]})
 			if err != nil {
 				shown = []byte("error: " + err.Error() + "\n")
 			}
@@ -101,7 +102,7 @@ func runFixture(t *testing.T, name string, archive *txtar.Archive) {
 }
 
 // planText plans with two configurations, which must not differ.
-func planText(t *testing.T, src Source, c *Config, request plan.Request) []byte {
+func planText(t *testing.T, src Source, c *Config, request agent.Request) []byte {
 	first, err := c.Plan(request)
 	if err != nil {
 		if p := (*PlanError)(nil); !errors.As(err, &p) {
@@ -159,10 +160,10 @@ var baseEnv = map[string]string{
 	"OPENAI_API_KEY": "sk-test", "INQUEST_EXECUTABLE": "/bin/inquest", "INQUEST_DATA": "/data",
 }
 
-func unpack(t *testing.T, archive *txtar.Archive) (Source, *plan.Request) {
+func unpack(t *testing.T, archive *txtar.Archive) (Source, *agent.Request) {
 	src, env := Source{}, maps.Clone(baseEnv)
 	dir := t.TempDir()
-	var request *plan.Request
+	var request *agent.Request
 	for _, f := range archive.Files {
 		switch f.Name {
 		case "findings", "plan", "show", "shown":
@@ -179,9 +180,9 @@ func unpack(t *testing.T, archive *txtar.Archive) (Source, *plan.Request) {
 			src.Hooks, src.Mocks = strings.Fields(names["hooks"]), strings.Fields(names["mocks"])
 		case "request":
 			fields := lines(f)
-			request = &plan.Request{
+			request = &agent.Request{
 				Chain: fields["chain"], AlertType: fields["alert_type"], Provider: fields["provider"], Runbook: fields["runbook"],
-				UseMocks: fields["use_mock"] != "",
+				UseMock: fields["use_mock"] != "",
 			}
 		default:
 			src.Dir = dir

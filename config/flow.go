@@ -27,15 +27,18 @@ type Flow struct {
 	ErrorNext string `yaml:"error_next" default:"none: the chain fails"`
 	// LoopTarget is where the chain goes when the stage asks for another pass and no rule holds.
 	LoopTarget string `yaml:"loop_target" default:"none: the chain fails"`
-	// Requires are stages that must have succeeded before this one starts. In a chain with requires or after, a stage starts as soon as it may, beside others, and jumps go back only.
+	// Requires are stages that must have succeeded before this one starts. In a chain with requires or after, a stage
+	// starts as soon as it may, beside others, and jumps go back only.
 	Requires []string `yaml:"requires" default:"none"`
 	// After are stages that must have ended before this one starts, if they run at all.
 	After []string `yaml:"after" default:"none"`
 	// Join says how many of the stages of requires must have succeeded.
 	Join string `yaml:"join" enum:"join" default:"all"`
-	// PreProcess is a function that the workers' program has registered in Go: it runs before the stage's agents, which are shown what it makes. See docs/go-api.md.
+	// PreProcess is a function that the workers' program has registered in Go: it runs before the stage's agents, which
+	// are shown what it makes. See docs/go-api.md.
 	PreProcess string `yaml:"pre_process" default:"none"`
-	// PostProcess is such a function, too: it runs on what the stage is about to hand on, may change that, and may make the stage fail.
+	// PostProcess is such a function, too: it runs on what the stage is about to hand on, may change that, and may make
+	// the stage fail.
 	PostProcess string `yaml:"post_process" default:"none"`
 }
 
@@ -43,7 +46,8 @@ type Flow struct {
 type RoutingRule struct {
 	// Condition is the key of the stage's result that the rule looks at; required.
 	Condition string `yaml:"condition"`
-	// Value is what the key must have, compared as JSON: 1 is 1.0, and lists and mappings are compared whole; required, and may be null.
+	// Value is what the key must have, compared as JSON: 1 is 1.0, and lists and mappings are compared whole; required,
+	// and may be null.
 	Value json.RawMessage `yaml:"value"`
 	// Target is a stage, end, clarification or confirmation; required. A stage that is not further on begins another pass.
 	Target string `yaml:"target"`
@@ -91,7 +95,7 @@ func (f Flow) routing() plan.Routing {
 		Requires: notEmpty(f.Requires), After: notEmpty(f.After), JoinAny: f.Join == JoinAny,
 	}
 	for _, r := range f.RoutingRules {
-		out.Rules = append(out.Rules, plan.Rule{Condition: r.Condition, Value: r.Value, Target: r.Target})
+		out.Rules = append(out.Rules, plan.Rule(r))
 	}
 	return out
 }
@@ -113,7 +117,7 @@ func (s *Stage) validateFlow(p path, v *validator) {
 	}
 	f.validateSchema(s.flowPath(p, "output_schema"), v)
 	for i, r := range f.RoutingRules {
-		r.validate(s.flowPath(p, "routing_rules").Index(i), v)
+		r.check(s.flowPath(p, "routing_rules").Index(i), v)
 	}
 	v.hook(s.flowPath(p, "pre_process"), f.PreProcess)
 	v.hook(s.flowPath(p, "post_process"), f.PostProcess)
@@ -150,7 +154,7 @@ func (f Flow) validateSchema(p path, v *validator) {
 	}
 }
 
-func (r RoutingRule) validate(p path, v *validator) {
+func (r RoutingRule) check(p path, v *validator) {
 	if r.Condition == "" {
 		v.Errorf(p.Key("condition"), "a condition is required: a key of the stage's result")
 	}

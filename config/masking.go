@@ -21,7 +21,8 @@ type AlertMasking struct {
 // DataMasking is what is masked in the results of a server, before anything is
 // stored or sent to a model. What is found becomes a marker that tells its kind,
 // [MASKED_PASSWORD]; the key beside it stays. A line that
-// cannot be masked is withheld: [MASKED_LINE]. What patterns and groups there are stands below, under "Masking patterns".
+// cannot be masked is withheld: [MASKED_LINE]. What patterns and groups there are stands below, under
+// "Masking patterns".
 type DataMasking struct {
 	// Enabled switches it on; false masks nothing of the server's.
 	Enabled *bool `yaml:"enabled" default:"true"`
@@ -43,17 +44,11 @@ type CustomPattern struct {
 	Description string `yaml:"description"`
 }
 
-func (d *DataMasking) validate(p path, v *validator) {
-	if d == nil {
-		return
-	}
-	for i, c := range d.CustomPatterns {
-		at := p.Key("custom_patterns").Index(i).Key("pattern")
-		if c.Pattern == "" {
-			v.Errorf(at, "a pattern is required")
-		} else if err := mask.Check(c.plan()); err != nil {
-			v.Errorf(at, "cannot be used: %v", err)
-		}
+func (c CustomPattern) validate(p path, v *validator) {
+	if c.Pattern == "" {
+		v.Errorf(p.Key("pattern"), "a pattern is required")
+	} else if err := mask.Check(c.plan()); err != nil {
+		v.Errorf(p.Key("pattern"), "cannot be used: %v", err)
 	}
 }
 

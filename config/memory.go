@@ -43,8 +43,7 @@ func (a *Agent) validateMemory(p path, v *validator) {
 // complete fills in what is not set.
 func (b MemoryBlock) complete() MemoryBlock {
 	if b.Limit == nil {
-		limit := agent.DefaultMemoryLimit
-		b.Limit = &limit
+		b.Limit = new(agent.DefaultMemoryLimit)
 	}
 	return b
 }

@@ -71,16 +71,6 @@ func (v *validator) servers(p path, names []string) {
 	}
 }
 
-func (v *validator) fallbacks(p path, all []Fallback) {
-	for i, f := range all {
-		if f.Provider == "" {
-			v.Errorf(p.Index(i).Key("provider"), "a provider is required")
-		}
-		v.provider(p.Index(i).Key("provider"), f.Provider)
-		v.reachable(p.Index(i).Key("backend"), f.Provider, f.Backend)
-	}
-}
-
 // reachable checks that the backend at p can reach a provider, where both are known.
 func (v *validator) reachable(p path, provider, backend string) {
 	if pr := v.LLMProviders[provider]; pr != nil && canonical(backend) == BackendNativeGemini && !pr.native() {

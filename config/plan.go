@@ -22,8 +22,8 @@ func planError(format string, args ...any) *PlanError {
 // Plan resolves a request to the plan of its chain, everything inherited. The
 // same configuration and request give the same plan, byte for byte. The error
 // is a *PlanError.
-func (c *Config) Plan(req plan.Request) (plan.Plan, error) {
-	r := resolver{Config: c, seen: map[string]bool{}, mocked: req.UseMocks}
+func (c *Config) Plan(req agent.Request) (plan.Plan, error) {
+	r := resolver{Config: c, seen: map[string]bool{}, mocked: req.UseMock}
 	p, err := r.plan(req)
 	if err != nil {
 		return plan.Plan{}, err
@@ -43,11 +43,13 @@ type resolver struct {
 	seen     map[string]bool // providers whose key was checked
 }
 
-func (r *resolver) plan(req plan.Request) (plan.Plan, error) {
+func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 	if r.report.Findings.Failed() {
 		return plan.Plan{}, planError("the configuration has errors:\n%v", r.report.Findings)
 	}
-	req.AlertType = cmp.Or(req.AlertType, r.assumedAlertType(req))
+	if req.Chain == "" {
+		req.AlertType = cmp.Or(req.AlertType, r.Defaults.AlertType)
+	}
 	name, err := r.chainFor(req)
 	if err != nil {
 		return plan.Plan{}, err
@@ -58,7 +60,8 @@ func (r *resolver) plan(req plan.Request) (plan.Plan, error) {
 	r.requireVariables(name, req.Provider)
 	own := r.chainSettings(name)
 	p := plan.Plan{
-		Version: plan.Version, Chain: name, AlertType: req.AlertType, Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
+		Version: plan.Version, Chain: name, AlertType: req.AlertType,
+		Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
 		Bounds: r.planBounds(name, own), AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
 	}
 	for i := range r.AgentChains[name].Stages {
@@ -86,14 +89,7 @@ func (r *resolver) requirePrices(of plan.Plan) {
 	}
 }
 
-func (r *resolver) assumedAlertType(req plan.Request) string {
-	if req.Chain != "" {
-		return ""
-	}
-	return r.Defaults.AlertType
-}
-
-func (r *resolver) chainFor(req plan.Request) (string, error) {
+func (r *resolver) chainFor(req agent.Request) (string, error) {
 	if req.Chain != "" {
 		if _, ok := r.AgentChains[req.Chain]; !ok {
 			return "", planError("no chain named %q; there are: %s", req.Chain, list(r.AgentChains))
@@ -159,11 +155,7 @@ func (r *resolver) agent(w work) plan.Agent {
 	out := plan.Agent{
 		Name: w.name, Definition: w.definition, Type: w.kind.Name, Instructions: w.instruct,
 		MaxIterations: value(s.MaxIterations), OnLimit: s.OnLimit,
-		Compression: s.Compression.plan(),
-		Timeouts: plan.Timeouts{
-			Agent: s.Timeouts.Agent, Iteration: s.Timeouts.Iteration,
-			Tool: s.Timeouts.Tool, StreamIdle: s.Timeouts.StreamIdle, Queue: s.Timeouts.Queue, Outage: s.Timeouts.Outage,
-		},
+		Compression: s.Compression.plan(), Timeouts: plan.Timeouts(s.Timeouts),
 	}
 	if w.kind.Pattern.Model() {
 		out.LLMBackend, out.Providers, out.SkippedFallbacks = r.providers(w)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -64,7 +65,7 @@ func TestPlanWithServersElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := c.Plan(plan.Request{Chain: "c"})
+	p, err := c.Plan(agent.Request{Chain: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -99,7 +100,7 @@ func (l *Live) reload(ctx context.Context, files snapshot) {
 func (l *Live) Current() *Config { return l.current.Load() }
 
 // Plan is Config.Plan of the current configuration.
-func (l *Live) Plan(req plan.Request) (plan.Plan, error) { return l.Current().Plan(req) }
+func (l *Live) Plan(req agent.Request) (plan.Plan, error) { return l.Current().Plan(req) }
 
 // Transport is Config.Transport of the current configuration.
 func (l *Live) Transport(server string) (Transport, error) { return l.Current().Transport(server) }

@@ -97,16 +97,12 @@ func (c chart) validate(p path, v *validator) {
 // validateOutputs finds stages that hand on under one key. That two have one name
 // is a finding of its own.
 func (c chart) validateOutputs(p path, v *validator) {
-	taken := map[string]int{}
+	key := func(s plan.StageSkeleton) string { return cmp.Or(s.OutputKey, s.Name) }
 	for i, s := range c.walk.Stages {
-		key := cmp.Or(s.OutputKey, s.Name)
-		first, again := taken[key]
-		switch {
-		case !again:
-			taken[key] = i
-		case c.names[first] != c.names[i]:
+		first := slices.IndexFunc(c.walk.Stages, func(other plan.StageSkeleton) bool { return key(other) == key(s) })
+		if c.names[first] != c.names[i] {
 			at := p.Key("stages").Index(i)
-			v.Errorf(c.Stages[i].flowPath(at, "output_key"), "the output key %q is that of stages[%d]", key, first)
+			v.Errorf(c.Stages[i].flowPath(at, "output_key"), "the output key %q is that of stages[%d]", key(s), first)
 		}
 	}
 }

@@ -41,9 +41,6 @@ func (s *Server) validate(p path, v *validator) {
 	if name := p.Name; !serverName.MatchString(name) || strings.Contains(name, "__") {
 		v.Errorf(p, "a server's name has at most 64 of A-Z a-z 0-9 _ - and no __, got %q", name)
 	}
-	s.Transport.validate(p.Key("transport"), v)
-	s.Summarization.validate(p.Key("summarization"), v)
-	s.DataMasking.validate(p.Key("data_masking"), v)
 	if problem := nameProblem(s.TaskQueue); s.TaskQueue != "" && problem != "" {
 		v.Errorf(p.Key("task_queue"), "%s", problem)
 	}

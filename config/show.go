@@ -23,20 +23,10 @@ type ShowOptions struct {
 
 // Show writes a configuration with everything inherited and, behind every
 // value, where it comes from. It is YAML that loads as the same configuration.
-// Values with variables are shown as they were written, not expanded.
+// Values with variables are shown as they were written, not expanded. Its values are
+// listed in that order, too.
 // It is no method, so that programs that show nothing do not link it.
-func Show(c *Config, opts ShowOptions) ([]byte, error) {
-	text, _, err := c.show(opts)
-	return text, err
-}
-
-// Explain lists the values that Show writes, in that order.
-func Explain(c *Config, opts ShowOptions) ([]Shown, error) {
-	_, values, err := c.show(opts)
-	return values, err
-}
-
-func (c *Config) show(opts ShowOptions) ([]byte, []Shown, error) {
+func Show(c *Config, opts ShowOptions) (text []byte, values []Shown, err error) {
 	if c.report.Findings.Failed() {
 		return nil, nil, c.report.Findings
 	}
@@ -44,7 +34,7 @@ func (c *Config) show(opts ShowOptions) ([]byte, []Shown, error) {
 		return nil, nil, planError("no chain named %q; there are: %s", opts.Chain, list(c.AgentChains))
 	}
 	v := c.view(opts.Chain)
-	text, values, err := strict.Writer{Report: c.report, Origin: v.origin, Secrets: opts.Secrets}.Write(v.Config)
+	text, values, err = strict.Writer{Report: c.report, Origin: v.origin, Secrets: opts.Secrets}.Write(v.Config)
 	if err != nil {
 		return nil, nil, fmt.Errorf("write the configuration: %w", err)
 	}
@@ -63,10 +53,10 @@ type view struct {
 // view is one chain and all that it uses; without a name, everything that the
 // user wrote and what that uses.
 func (c *Config) view(chain string) *view {
-	v := &view{source: c, from: map[string]origin{}, Config: Config{
+	v := &view{source: c, from: map[string]origin{}, Config: Config{Entries: Entries{
 		AgentChains: map[string]*Chain{}, Agents: map[string]*Agent{},
 		MCPServers: map[string]*Server{}, LLMProviders: map[string]*Provider{}, Prompts: map[string]string{},
-	}}
+	}}}
 	v.Defaults.AlertMasking = c.Defaults.AlertMasking // no other level has it
 	shown := map[string]bool{}
 	if chain == "" {
@@ -193,7 +183,8 @@ func (v *view) chain(p path, name string) *Chain {
 	shown.MaxIterations, shown.Servers = nil, nil // they stand on the agents' entries
 	shown.writeTo(&out, nil)
 	out.AlertTypes, out.Stages = nil, nil
-	out.Bounds, out.Interrupts = v.source.bounds(name), v.source.interrupts(name, v.source.resolved(name))
+	out.Bounds, _ = v.source.bounds(name)
+	out.Interrupts = v.source.interrupts(name, v.source.resolved(name))
 	v.completed(p.Key("bounds"), src.Bounds, out.Bounds, "routed chain")
 	if src.Bounds.MaxLLMCalls == nil {
 		v.from[p.Key("bounds").Key("max_llm_calls").Text] = origin{Rule: "looping chain of single-shot agents"}

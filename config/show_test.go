@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/strict"
 )
@@ -65,7 +66,7 @@ func reload(r *rapid.T, text string) *Config {
 }
 
 func showText(r *rapid.T, c *Config, opts ShowOptions) string {
-	shown, err := Show(c, opts)
+	shown, _, err := Show(c, opts)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func facts(c *Config, secrets bool) map[string]any {
 }
 
 func planOf(c *Config, chain string) plan.Plan {
-	p, err := c.Plan(plan.Request{Chain: chain})
+	p, err := c.Plan(agent.Request{Chain: chain})
 	if err != nil {
 		p.Chain = err.Error()
 	}
@@ -100,7 +101,7 @@ func planOf(c *Config, chain string) plan.Plan {
 
 // withoutRemarks is what is shown, without where it comes from: that is another place.
 func withoutRemarks(r *rapid.T, c *Config) []string {
-	values, err := Explain(c, ShowOptions{Secrets: true})
+	_, values, err := Show(c, ShowOptions{Secrets: true})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestShowForgetsNoKey(t *testing.T) {
 	c.defineModels()
 	c.chainOf = map[string]string{"x": "x"}
 	r.Findings = nil // an agent has both a model and a role
-	shown, err := Explain(c, ShowOptions{Secrets: true})
+	_, shown, err := Show(c, ShowOptions{Secrets: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,8 @@ type StageAgent struct {
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
 	// MaxTokens bounds a reply.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens"`
-	// Mock is a function that the workers' program has registered in Go. It works in the agent's place where a request says use_mock; where the program has no such function, the agent works itself.
+	// Mock is a function that the workers' program has registered in Go. It works in the agent's place where a request
+	// says use_mock; where the program has no such function, the agent works itself.
 	Mock string `yaml:"mock" default:"the stage's"`
 	// PromptKey is a name of prompts: that text stands in place of the type's own prompt.
 	PromptKey string `yaml:"prompt_key" default:"the stage's"`
@@ -97,13 +98,9 @@ func (s *Stage) validate(p path, v *validator) {
 		v.Errorf(p.Key("name"), "%q cannot be the name of a stage: as a target it is something else", s.Name)
 	}
 	v.servers(p.Key("mcp_servers"), s.MCPServers)
-	v.fallbacks(p.Key("fallback_providers"), s.FallbackProviders)
 	v.mock(p.Key("mock"), s.Mock)
 	v.prompt(p.Key("prompt_key"), s.PromptKey)
-	for i, a := range s.Agents {
-		a.validate(p.Key("agents").Index(i), v)
-	}
-	s.Synthesis.validate(p.Key("synthesis"), v, len(s.Agents) > 1 || value(s.Replicas) > 1)
+	s.Synthesis.check(p.Key("synthesis"), v, len(s.Agents) > 1 || value(s.Replicas) > 1)
 	s.validateCount(p, v)
 	s.validateFlow(p, v)
 }
@@ -126,12 +123,11 @@ func (s *Stage) validateCount(p path, v *validator) {
 
 // validateNames finds the rare "X-1" that meets the first of several X.
 func (s *Stage) validateNames(p path, v *validator) {
-	seen := map[string]bool{}
-	for i, name := range s.names() {
-		if seen[name] {
+	names := s.names()
+	for i, name := range names {
+		if slices.Index(names, name) < i {
 			v.Errorf(p.Index(min(i, len(s.Agents)-1)), "two agents of this stage would be called %q", name)
 		}
-		seen[name] = true
 	}
 }
 
@@ -163,7 +159,7 @@ func (s *Stage) executions() []*StageAgent {
 	return all
 }
 
-func (s *Synthesis) validate(p path, v *validator, needed bool) {
+func (s *Synthesis) check(p path, v *validator, needed bool) {
 	v.provider(p.Key("llm_provider"), s.LLMProvider)
 	v.mock(p.Key("mock"), s.Mock)
 	if s.Agent == "" && !needed {
@@ -188,7 +184,6 @@ func (s *Synthesis) agent() string {
 func (a *StageAgent) validate(p path, v *validator) {
 	v.provider(p.Key("llm_provider"), a.LLMProvider)
 	v.servers(p.Key("mcp_servers"), a.MCPServers)
-	v.fallbacks(p.Key("fallback_providers"), a.FallbackProviders)
 	v.mock(p.Key("mock"), a.Mock)
 	v.prompt(p.Key("prompt_key"), a.PromptKey)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -45,7 +46,7 @@ const conversationTokens = 8000
 
 // Conversation resolves a request for a conversation to its plan: one stage with
 // one agent. The error is a *PlanError.
-func (c *Config) Conversation(req plan.ConversationRequest) (p plan.Plan, err error) {
+func (c *Config) Conversation(req agent.ConversationRequest) (p plan.Plan, err error) {
 	if c.report.Findings.Failed() {
 		return p, planError("the configuration has errors:\n%v", c.report.Findings)
 	}
@@ -85,6 +86,6 @@ func (c *Config) ToolPlan() plan.Agent {
 }
 
 // Conversation is Config.Conversation of the current configuration.
-func (l *Live) Conversation(req plan.ConversationRequest) (plan.Plan, error) {
+func (l *Live) Conversation(req agent.ConversationRequest) (plan.Plan, error) {
 	return l.Current().Conversation(req)
 }

@@ -80,7 +80,7 @@ func TestConversationsAskAModel(t *testing.T) {
 		"Runner": "agent Runner is of type tool_plan, which asks no model: it has nothing to say",
 		"Ada":    "",
 	} {
-		if _, err := c.Conversation(plan.ConversationRequest{Agent: name}); (err == nil) != (want == "") || err != nil && err.Error() != want {
+		if _, err := c.Conversation(agent.ConversationRequest{Agent: name}); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -26,12 +27,7 @@ type Limits struct {
 const defaultMaxData = 256 << 10
 
 // MaxData is how large the data of a request may be, in bytes.
-func (c *Config) MaxData() int {
-	if c.System.Limits.Data == nil {
-		return defaultMaxData
-	}
-	return *c.System.Limits.Data
-}
+func (c *Config) MaxData() int { return cmp.Or(value(c.System.Limits.Data), defaultMaxData) }
 
 // Store says where content is kept: one of the two.
 type Store struct {

@@ -41,7 +41,8 @@ type ToolPermission struct {
 	RateLimit *int `yaml:"rate_limit" min:"1" unit:"calls"`
 	// RequiresApproval has a person approve every call.
 	RequiresApproval *bool `yaml:"requires_approval" default:"false"`
-	// Allowed are patterns, one of which the parameter has to match as a whole: * is any text, / and all, ? one character. Without the parameter, the call is refused.
+	// Allowed are patterns, one of which the parameter has to match as a whole: * is any text, / and all, ? one
+	// character. Without the parameter, the call is refused.
 	Allowed map[string][]string `yaml:"allowed_<parameter>_patterns" default:"none"`
 }
 
@@ -51,10 +52,8 @@ func (t ToolConfig) validate(p path, v *validator) {
 			v.tool(p.Key(key).Index(i), name)
 		}
 	}
-	for name, permission := range t.ToolPermissions {
-		at := p.Key("tool_permissions").Key(name)
-		v.tool(at, name)
-		permission.validate(at, v)
+	for name := range t.ToolPermissions {
+		v.tool(p.Key("tool_permissions").Key(name), name)
 	}
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/strict"
@@ -19,14 +20,8 @@ func (c *Config) validate() {
 	v := &validator{Config: c, Report: c.report}
 	v.alertTypes()
 	v.variables()
-	strict.Checker{Report: v.Report, Words: vocabularyOf, Also: v.hazards}.Check(c)
-	c.Defaults.validate(path{}.Key("defaults"), v)
-	each(c.Agents, "agents", v)
-	each(c.AgentChains, "agent_chains", v)
-	each(c.MCPServers, "mcp_servers", v)
-	each(c.LLMProviders, "llm_providers", v)
+	strict.Checker{Report: v.Report, Words: vocabularyOf, Also: v.value}.Check(c)
 	v.prompts()
-	c.System.Store.validate(path{}.Key("system").Key("store"), v)
 	v.native()
 	if !c.skipCredentials {
 		v.credentials()
@@ -34,10 +29,16 @@ func (c *Config) validate() {
 	v.tightBounds()
 }
 
-func each[T interface{ validate(path, *validator) }](entries map[string]T, section string, v *validator) {
-	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		entries[name].validate(entryPath(section, name), v)
+// value checks a value by what its type says of itself, and by the hazards.
+func (v *validator) value(p path, value reflect.Value, f strict.Field) {
+	own := value
+	if value.CanAddr() {
+		own = value.Addr() // which has all methods
 	}
+	if typed, ok := own.Interface().(interface{ validate(path, *validator) }); ok {
+		typed.validate(p, v)
+	}
+	v.hazards(p, value, f)
 }
 
 // alertTypes gives every alert type to one chain. The user's chains come

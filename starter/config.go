@@ -59,16 +59,12 @@ func configShow(c *cli, dir string, opts config.ShowOptions, asJSON bool) error 
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		values, err := config.Explain(cfg, opts)
-		if err != nil {
-			return usagef("%w", err)
-		}
-		return c.printJSON(values)
-	}
-	text, err := config.Show(cfg, opts)
+	text, values, err := config.Show(cfg, opts)
 	if err != nil {
 		return usagef("%w", err)
+	}
+	if asJSON {
+		return c.printJSON(values)
 	}
 	_, err = fmt.Fprint(c.out, terminal.Clean(string(text)))
 	return err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 )
@@ -32,7 +31,7 @@ func TestEmbeddedConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := c.Plan(plan.Request{Chain: "c"})
+	p, err := c.Plan(agent.Request{Chain: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +46,7 @@ func TestEmbeddedConfiguration(t *testing.T) {
 	}
 
 	// Our sample's server is one of our programs: another one is never started in its place.
-	_, err = c.Plan(plan.Request{AlertType: "sample-incident"})
+	_, err = c.Plan(agent.Request{AlertType: "sample-incident"})
 	if err == nil || !strings.Contains(err.Error(), "variable INQUEST_EXECUTABLE is not set") {
 		t.Errorf("got %v", err)
 	}

@@ -11,7 +11,11 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/value"
 )
+
+// Duration is a time.Duration that is written as text ("90s") in JSON.
+type Duration = value.Duration
 
 // Plan is a chain, fully resolved: every inheritance applied, every default
 // filled in. It is recorded once, at the start, and nothing later looks at live
@@ -142,23 +146,4 @@ func (s Stage) Steers() bool {
 		}
 	}
 	return s.Synthesis != nil && s.Synthesis.Contract.Asks()
-}
-
-// ConversationRequest asks for the plan of a conversation with one agent.
-type ConversationRequest struct {
-	Agent    string
-	Provider string // as in Request
-}
-
-// Request asks for the plan of one investigation.
-type Request struct {
-	// Chain names the chain; empty = the one that AlertType belongs to.
-	Chain     string
-	AlertType string
-	// Provider replaces the model of every agent: the name of an llm_providers
-	// entry, or "provider:model"; empty = as configured.
-	Provider string
-	Runbook  string
-	// UseMocks has the agents' mocks work in their place, where there are any.
-	UseMocks bool
 }

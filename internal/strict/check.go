@@ -27,7 +27,7 @@ func (v Vocabulary) has(word string) bool {
 type Checker struct {
 	*Report
 	Words func(enum string) Vocabulary
-	Also  func(p Path, value reflect.Value, f Field) // is shown every value
+	Also  func(p Path, value reflect.Value, f Field) // is shown every value, and every struct before what is in it
 }
 
 // Check reports what is wrong with the values of a struct.
@@ -40,6 +40,7 @@ func (c Checker) values(p Path, value reflect.Value, f Field) {
 			c.values(p, value.Elem(), f)
 		}
 	case reflect.Struct:
+		c.Also(p, value, f)
 		keys := SchemaOf(value.Type())
 		for _, name := range keys.Order {
 			inner := keys.Fields[name]

@@ -134,10 +134,10 @@ func (r *run) Message(context.Context, string, string, string) (string, error) {
 }
 
 // Plan resolves every request to the run's.
-func (r *run) Plan(plan.Request) (plan.Plan, error) { return r.plan, nil }
+func (r *run) Plan(agent.Request) (plan.Plan, error) { return r.plan, nil }
 
 // Conversation is the same.
-func (r *run) Conversation(plan.ConversationRequest) (plan.Plan, error) { return r.plan, nil }
+func (r *run) Conversation(agent.ConversationRequest) (plan.Plan, error) { return r.plan, nil }
 
 // prepare makes the environment: its clock stands still while activities run, and
 // jumps to what comes next when nothing does.

@@ -20,15 +20,10 @@ type Config struct {
 	_ struct{} `later:"fallback_lists label_maps"`
 	_ struct{} `removed:"iteration_strategy" instead:"use type and llm_backend"`
 
-	env             Env
-	skipCredentials bool
-	taskQueue       string   // of the worker that it is for; "" = it is for nobody in particular
-	tools           []string // registered in Go, and so are
-	hooks, mocks    []string
-	promptFuncs     []string
-	models          []string
-	report          *strict.Report
-	chainOf         map[string]string // by alert type
+	src     Source
+	env     Env // with the .env file's
+	report  *strict.Report
+	chainOf map[string]string // by alert type
 }
 
 // Source says where a configuration comes from.
@@ -69,8 +64,10 @@ func Load(src Source) (*Config, error) {
 // warnings too. The configuration is never nil, but what was refused in it is missing.
 func Check(src Source) (*Config, Findings) {
 	r := strict.NewReport()
-	return check(src, strict.ReadFiles(src.Dir, dotenvName, r), r)
+	return check(src, src.files(r), r)
 }
+
+func (s Source) files(r *strict.Report) []strict.File { return strict.ReadFiles(s.Dir, dotenvName, r) }
 
 // check decodes the user's files, adds what is built in, and validates the whole.
 func check(src Source, files []strict.File, r *strict.Report) (*Config, Findings) {
@@ -78,9 +75,8 @@ func check(src Source, files []strict.File, r *strict.Report) (*Config, Findings
 	c := read(files, env, r)
 	c.define(src.Entries)
 	c.adopt(read(builtInFiles(), env, strict.NewReport()))
-	c.taskQueue, c.tools, c.hooks, c.mocks = src.TaskQueue, src.Tools, src.Hooks, src.Mocks
-	c.models, c.promptFuncs = src.Models, src.PromptFuncs
-	c.skipCredentials = src.SkipCredentials || c.ToolsAlone(src.TaskQueue)
+	c.src = src
+	c.src.SkipCredentials = src.SkipCredentials || c.ToolsAlone(src.TaskQueue)
 	c.defineModels()
 	c.validate()
 	r.Findings = r.Findings.Capped()

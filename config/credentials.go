@@ -37,12 +37,12 @@ func (v *validator) credentials() {
 // keyProblem says what is wrong with a provider's credentials, never what they are.
 func (c *Config) keyProblem(p plan.Provider) string {
 	name, _, _ := strings.Cut(p.Name, ":") // of name:model
-	if slices.Contains(c.models, name) || slices.Contains(c.models, "*") {
+	if slices.Contains(c.src.Models, name) || slices.Contains(c.src.Models, "*") {
 		return ""
 	}
 	if p.Type == ProviderProgram {
 		return fmt.Sprintf("provider %q needs a model client of the workers' program%s; there are: %s",
-			p.Name, spell.DidYouMean(name, c.models), registered(c.models))
+			p.Name, spell.DidYouMean(name, c.src.Models), registered(c.src.Models))
 	}
 	if !variableName.MatchString(p.APIKeyEnv) {
 		return "" // none is needed, or that has been reported

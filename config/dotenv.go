@@ -21,7 +21,10 @@ func withDotenv(env Env, files []strict.File, r *strict.Report) Env {
 	added := map[string]string{}
 	for _, f := range files {
 		if isDotenv(f) && f.Usable(r) {
-			added = parseDotenv(f, r)
+			var err error
+			if added, err = godotenv.Parse(bytes.NewReader(f.Data)); err != nil { // its own message quotes the file, where keys are
+				r.Unreadable(f.Name, 0, "not a list of NAME=value lines")
+			}
 		}
 	}
 	return func(name string) (string, bool) {
@@ -31,15 +34,4 @@ func withDotenv(env Env, files []strict.File, r *strict.Report) Env {
 		value, ok := added[name]
 		return value, ok
 	}
-}
-
-// parseDotenv keeps the parser's own message to itself: it quotes the file,
-// and the file is where keys are.
-func parseDotenv(f strict.File, r *strict.Report) map[string]string {
-	vars, err := godotenv.Parse(bytes.NewReader(f.Data))
-	if err != nil {
-		r.Unreadable(f.Name, 0, "not a list of NAME=value lines")
-		return nil
-	}
-	return vars
 }

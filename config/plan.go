@@ -161,10 +161,10 @@ func (r *resolver) agent(w work) plan.Agent {
 		out.LLMBackend, out.Providers, out.SkippedFallbacks = r.providers(w)
 		out.Prompt, out.Temperature, out.MaxTokens = r.Prompts[s.PromptKey], s.Temperature, value(s.MaxTokens)
 	}
-	if slices.Contains(r.promptFuncs, s.PromptKey) && w.kind.Pattern.Model() {
+	if slices.Contains(r.src.PromptFuncs, s.PromptKey) && w.kind.Pattern.Model() {
 		out.PromptFunc = s.PromptKey
 	}
-	if r.mocked && slices.Contains(r.mocks, s.Mock) {
+	if r.mocked && slices.Contains(r.src.Mocks, s.Mock) {
 		out.Mock = s.Mock
 	}
 	for _, name := range s.Servers {
@@ -216,7 +216,7 @@ func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipp
 
 // checked notes, once, that a provider lacks its key.
 func (r *resolver) checked(p plan.Provider) plan.Provider {
-	if !r.seen[p.Name] && !r.skipCredentials {
+	if !r.seen[p.Name] && !r.src.SkipCredentials {
 		if problem := r.keyProblem(p); problem != "" {
 			r.problems = append(r.problems, problem)
 		}

@@ -58,13 +58,13 @@ func (c *Config) ServersOf(queue string) (names []string) {
 // served reports whether the worker that the configuration is for uses what is at
 // p: a server's tools run on the workers of its queue, agents on all other workers.
 func (c *Config) served(p path) bool {
-	if c.taskQueue == "" {
+	if c.src.TaskQueue == "" {
 		return true
 	}
 	for name, server := range c.MCPServers {
 		if entryPath("mcp_servers", name).Text == p.Entry && server.TaskQueue != "" {
-			return server.TaskQueue == c.taskQueue
+			return server.TaskQueue == c.src.TaskQueue
 		}
 	}
-	return !optional(p) || !c.ToolsAlone(c.taskQueue)
+	return !optional(p) || !c.ToolsAlone(c.src.TaskQueue)
 }

@@ -14,7 +14,7 @@ import (
 
 // unknown is how bad a name is that this program does not know.
 func (v *validator) unknown() Severity {
-	if v.skipCredentials {
+	if v.src.SkipCredentials {
 		return SeverityWarning
 	}
 	return SeverityError
@@ -23,25 +23,25 @@ func (v *validator) unknown() Severity {
 // hook checks the name of a hook; "" is none.
 func (v *validator) hook(p path, name string) {
 	switch {
-	case name == "" || slices.Contains(v.hooks, name):
-	case v.skipCredentials:
+	case name == "" || slices.Contains(v.src.Hooks, name):
+	case v.src.SkipCredentials:
 		v.Add(SeverityWarning, p, "a hook is a function of the workers' program: whether it has %q cannot be checked here", name)
 	default:
-		v.Errorf(p, "this program has no registered hook %q%s; there are: %s", name, spell.DidYouMean(name, v.hooks), registered(v.hooks))
+		v.Errorf(p, "this program has no registered hook %q%s; there are: %s", name, spell.DidYouMean(name, v.src.Hooks), registered(v.src.Hooks))
 	}
 }
 
 // mock checks the name of a mock; "" is none. Without it, the agent works itself.
 func (v *validator) mock(p path, name string) {
-	if name != "" && !slices.Contains(v.mocks, name) && !v.skipCredentials {
+	if name != "" && !slices.Contains(v.src.Mocks, name) && !v.src.SkipCredentials {
 		v.Add(SeverityWarning, p, "this program has no registered mock %q%s: the agent works itself; there are: %s",
-			name, spell.DidYouMean(name, v.mocks), registered(v.mocks))
+			name, spell.DidYouMean(name, v.src.Mocks), registered(v.src.Mocks))
 	}
 }
 
 // prompt checks the name of a prompt; "" is none.
 func (v *validator) prompt(p path, name string) {
-	known := slices.AppendSeq(slices.Clone(v.promptFuncs), maps.Keys(v.Prompts))
+	known := slices.AppendSeq(slices.Clone(v.src.PromptFuncs), maps.Keys(v.Prompts))
 	if name != "" && !slices.Contains(known, name) {
 		v.Add(v.unknown(), p, "no prompt named %q%s; there are: %s",
 			name, spell.DidYouMean(name, known), registered(known))
@@ -77,9 +77,9 @@ func (a *Agent) validateTools(p path, v *validator) {
 		switch at := p.Index(i); {
 		case slices.Index(a.ToolIDs, name) < i:
 			v.Errorf(at, "the tool %q is named twice", name)
-		case !slices.Contains(v.tools, name):
+		case !slices.Contains(v.src.Tools, name):
 			v.Add(v.unknown(), at, "this program has no registered tool %q%s; there are: %s",
-				name, spell.DidYouMean(name, v.tools), registered(v.tools))
+				name, spell.DidYouMean(name, v.src.Tools), registered(v.src.Tools))
 		}
 	}
 }

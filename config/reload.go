@@ -2,17 +2,15 @@ package config
 
 import (
 	"context"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"reflect"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // LiveOptions is what a Live is made of.
@@ -34,7 +32,7 @@ const DefaultPoll = 2 * time.Second
 type Live struct {
 	opts    LiveOptions
 	current atomic.Pointer[Config]
-	loaded  snapshot // of the files that current was made of, or could not be
+	loaded  []strict.File // that current was made of, or could not be
 }
 
 // NewLive loads the configuration. If anything in it is refused, the error is Findings.
@@ -42,7 +40,7 @@ func NewLive(opts LiveOptions) (*Live, error) {
 	if opts.Poll == 0 {
 		opts.Poll = DefaultPoll
 	}
-	l := &Live{opts: opts, loaded: snapshotOf(opts.Source.Dir)}
+	l := &Live{opts: opts, loaded: opts.Source.files(strict.NewReport())}
 	c, err := Load(opts.Source)
 	if err != nil {
 		return nil, err
@@ -62,11 +60,11 @@ func (l *Live) Watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-l.opts.Reload:
-			seen = snapshotOf(l.opts.Source.Dir)
+			seen = l.opts.Source.files(strict.NewReport())
 			l.reload(ctx, seen)
 		case <-ticks.C:
-			now := snapshotOf(l.opts.Source.Dir)
-			if now.same(seen) && !now.same(l.loaded) { // it has settled: nobody is still writing
+			now := l.opts.Source.files(strict.NewReport())
+			if reflect.DeepEqual(now, seen) && !reflect.DeepEqual(now, l.loaded) { // it has settled: nobody is still writing
 				l.reload(ctx, now)
 			}
 			seen = now
@@ -75,7 +73,7 @@ func (l *Live) Watch(ctx context.Context) {
 }
 
 // reload replaces the configuration, unless the new one is refused.
-func (l *Live) reload(ctx context.Context, files snapshot) {
+func (l *Live) reload(ctx context.Context, files []strict.File) {
 	l.loaded = files
 	next, findings := Check(l.opts.Source)
 	for _, f := range findings {
@@ -107,35 +105,3 @@ func (l *Live) Transport(server string) (Transport, error) { return l.Current().
 
 // LookupEnv is Config.LookupEnv of the current configuration.
 func (l *Live) LookupEnv(name string) (string, bool) { return l.Current().LookupEnv(name) }
-
-// snapshot tells by their looks whether the files of a configuration have
-// changed: what can be known without reading them.
-type snapshot []fs.FileInfo
-
-// snapshotOf looks at the files that readSource would read. Links are followed:
-// a mounted ConfigMap changes by a link that points elsewhere.
-func snapshotOf(dir string) snapshot {
-	if dir == "" {
-		return nil
-	}
-	names := []string{dir}
-	entries, _ := os.ReadDir(dir) // a single file has none, and what cannot be read is reported when it is loaded
-	for _, e := range entries {
-		if name := e.Name(); name == dotenvName || filepath.Ext(name) == ".yaml" {
-			names = append(names, filepath.Join(dir, name))
-		}
-	}
-	var all snapshot
-	for _, name := range names {
-		if info, err := os.Stat(name); err == nil {
-			all = append(all, info)
-		}
-	}
-	return all
-}
-
-func (s snapshot) same(other snapshot) bool {
-	return slices.EqualFunc(s, other, func(a, b fs.FileInfo) bool {
-		return os.SameFile(a, b) && a.Name() == b.Name() && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
-	})
-}

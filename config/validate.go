@@ -23,7 +23,7 @@ func (c *Config) validate() {
 	strict.Checker{Report: v.Report, Words: vocabularyOf, Also: v.value}.Check(c)
 	v.prompts()
 	v.native()
-	if !c.skipCredentials {
+	if !c.src.SkipCredentials {
 		v.credentials()
 	}
 	v.tightBounds()

@@ -31,11 +31,7 @@ func CleanBy(by string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(by, ""))
-	for len(by) > MaxBy {
-		_, size := utf8.DecodeLastRuneInString(by)
-		by = by[:len(by)-size]
-	}
-	return by
+	return strings.ToValidUTF8(by[:min(len(by), MaxBy)], "") // a character that was cut goes
 }
 
 // unseen: controls, line ends, and what turns, joins or hides the text around it.

@@ -10,7 +10,6 @@ import (
 // cancels an activity as soon as Temporal does not answer.
 type heartbeats struct{ client client.Client }
 
-// Beat implements activities.Heartbeats.
 func (h heartbeats) Beat(ctx context.Context, taskToken []byte, waits string) error {
 	if waits != "" {
 		return h.client.RecordActivityHeartbeat(ctx, taskToken, waits)

@@ -27,7 +27,6 @@ type runs struct {
 	data   converter.DataConverter // reads what is encrypted
 }
 
-// Open implements activities.Runs.
 func (r runs) Open(ctx context.Context) (map[string]string, error) {
 	open := map[string]string{}
 	for info, err := range system.Executions(ctx, r.client, system.RunningOf(workflows.TypeInvestigation), listPage) {

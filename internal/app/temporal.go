@@ -69,11 +69,10 @@ func (r requests) Message(ctx context.Context, workflowID, runID, updateID strin
 // and reports whether workflows may set them: an unknown one would fail their
 // tasks for ever.
 func registerSearchAttributes(ctx context.Context, c client.Client, namespace string, logger *slog.Logger) bool {
-	wanted := map[string]enumspb.IndexedValueType{}
-	for _, name := range []string{
-		activities.AttributeChain, activities.AttributeStage, activities.AttributeStatus, activities.AttributeAlertType,
-	} {
-		wanted[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	const keyword = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	wanted := map[string]enumspb.IndexedValueType{
+		activities.AttributeChain: keyword, activities.AttributeStage: keyword, activities.AttributeStatus: keyword,
+		activities.AttributeAlertType: keyword,
 	}
 	if knownAttributes(ctx, c, namespace, wanted) {
 		return true

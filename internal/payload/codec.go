@@ -49,7 +49,6 @@ func (k Keys) Codec() converter.PayloadCodec { return codec{k} }
 // codec is a converter.PayloadCodec.
 type codec struct{ Keys }
 
-// Encode implements converter.PayloadCodec.
 func (c codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return each(payloads, c.seal)
 }
@@ -125,7 +124,6 @@ type failures struct {
 	data converter.DataConverter
 }
 
-// FailureToError implements converter.FailureConverter.
 func (f failures) FailureToError(failure *failurepb.Failure) error {
 	var said any
 	if sealed := failure.GetEncodedAttributes(); encrypted(sealed) {

@@ -33,27 +33,23 @@ var keyID = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // LoadKeys reads the keys that the environment names; none are no error.
 func LoadKeys(getenv func(string) string) (Keys, error) {
-	text, file := getenv(VariableKeys), getenv(VariableKeysFile)
-	switch {
-	case text != "" && file != "":
+	text, file, from := getenv(VariableKeys), getenv(VariableKeysFile), VariableKeys
+	if text != "" && file != "" {
 		return Keys{}, fmt.Errorf("%s and %s are both set: keys come from one of them", VariableKeys, VariableKeysFile)
-	case file != "":
+	}
+	if file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return Keys{}, fmt.Errorf("%s: %w", VariableKeysFile, err)
 		}
-		keys, err := ParseKeys(string(data))
-		if err == nil && keys.first == "" {
-			err = errors.New("no key is in it")
-		}
-		if err != nil {
-			return Keys{}, fmt.Errorf("%s %s: %w", VariableKeysFile, file, err)
-		}
-		return keys, nil
+		text, from = string(data), VariableKeysFile+" "+file
 	}
 	keys, err := ParseKeys(text)
+	if err == nil && file != "" && keys.first == "" {
+		err = errors.New("no key is in it")
+	}
 	if err != nil {
-		return Keys{}, fmt.Errorf("%s: %w", VariableKeys, err)
+		return Keys{}, fmt.Errorf("%s: %w", from, err)
 	}
 	return keys, nil
 }

@@ -55,17 +55,13 @@ func Reading(blobs Reader) converter.ExternalStorage {
 // reading is Blobs that nothing is put into.
 type reading struct{ Reader }
 
-// PutBlob implements Blobs.
 func (reading) PutBlob(context.Context, []byte) (string, error) { return "", errors.ErrUnsupported }
 
 // driver is a converter.StorageDriver. A claim names a blob, which is a payload
 // as protobuf has it, metadata included.
 type driver struct{ blobs Blobs }
 
-// Name implements converter.StorageDriver.
 func (driver) Name() string { return driverName }
-
-// Type implements converter.StorageDriver.
 func (driver) Type() string { return driverName }
 
 // Store implements converter.StorageDriver. The same payload makes the same blob,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/big"
+	"reflect"
 )
 
 // Equal reports whether two texts are the same JSON value: 1 is 1.0, and maps
@@ -11,7 +12,7 @@ import (
 func Equal(a, b json.RawMessage) bool {
 	x, errA := decode(a)
 	y, errB := decode(b)
-	return errA == nil && errB == nil && same(x, y)
+	return errA == nil && errB == nil && reflect.DeepEqual(plain(x), plain(y))
 }
 
 func decode(raw json.RawMessage) (value any, err error) {
@@ -21,55 +22,28 @@ func decode(raw json.RawMessage) (value any, err error) {
 	return value, err
 }
 
-func same(a, b any) bool {
-	switch x := a.(type) {
+// plain writes every number of a value in one way, exactly. One with a monstrous
+// exponent stays as it is: nobody can write it out.
+func plain(value any) any {
+	switch value := value.(type) {
 	case json.Number:
-		y, ok := b.(json.Number)
-		return ok && sameNumber(x.String(), y.String())
+		const longest = 64
+		if len(value) > longest || monstrous(value.String()) {
+			return value
+		}
+		if exact, ok := new(big.Rat).SetString(value.String()); ok {
+			return json.Number(exact.String())
+		}
 	case map[string]any:
-		y, ok := b.(map[string]any)
-		if !ok || len(x) != len(y) {
-			return false
+		for key := range value {
+			value[key] = plain(value[key])
 		}
-		for key, value := range x {
-			other, there := y[key]
-			if !there || !same(value, other) {
-				return false
-			}
-		}
-		return true
 	case []any:
-		y, ok := b.([]any)
-		if !ok || len(x) != len(y) {
-			return false
+		for i := range value {
+			value[i] = plain(value[i])
 		}
-		for i := range x {
-			if !same(x[i], y[i]) {
-				return false
-			}
-		}
-		return true
 	}
-	switch b.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return a == b
-}
-
-// sameNumber compares exactly. A number with a monstrous exponent is compared as
-// text: nobody can write it out.
-func sameNumber(a, b string) bool {
-	if a == b {
-		return true
-	}
-	const longest = 64
-	if len(a) > longest || len(b) > longest || monstrous(a) || monstrous(b) {
-		return false
-	}
-	x, okA := new(big.Rat).SetString(a)
-	y, okB := new(big.Rat).SetString(b)
-	return okA && okB && x.Cmp(y) == 0
+	return value
 }
 
 // monstrous reports whether the exponent has more than three digits.

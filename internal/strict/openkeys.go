@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// OpenKey is the form of keys of which a part is the user's: allowed_<parameter>_patterns.
-type OpenKey struct{ Before, After string }
+// openKey is the form of keys of which a part is the user's: allowed_<parameter>_patterns.
+type openKey struct{ Before, After string }
 
 // openOf is the form that a tag gives to keys; nil = it names one key.
-func openOf(tag string) *OpenKey {
+func openOf(tag string) *openKey {
 	before, rest, _ := strings.Cut(tag, "<")
 	_, after, ok := strings.Cut(rest, ">")
 	if !ok {
 		return nil
 	}
-	return &OpenKey{before, after}
+	return &openKey{before, after}
 }
 
 // part is the user's part of a key.
-func (o *OpenKey) part(key string) (part string, ok bool) {
+func (o *openKey) part(key string) (part string, ok bool) {
 	rest, before := strings.CutPrefix(key, o.Before)
 	part, after := strings.CutSuffix(rest, o.After)
 	return part, before && after && part != ""

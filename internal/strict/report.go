@@ -16,9 +16,9 @@ type position struct {
 	entry   string // of the value's path
 }
 
-// UnsetVariable is a variable that a value needs and the environment does not have.
+// unsetVariable is a variable that a value needs and the environment does not have.
 // Whether that matters depends on who uses the entry.
-type UnsetVariable struct {
+type unsetVariable struct {
 	Path Path
 	Name string
 }
@@ -26,7 +26,7 @@ type UnsetVariable struct {
 // Report collects what is found, and where everything was written.
 type Report struct {
 	Findings Findings
-	Unset    []UnsetVariable
+	Unset    []unsetVariable
 	at       map[string]position // by path
 	// templates are the values that were written with variables, as they were
 	// written: what is shown to people. Late values are not among them.
@@ -51,19 +51,19 @@ func (r *Report) Add(severity Severity, p Path, format string, args ...any) {
 		return
 	}
 	where := r.position(p)
-	r.Findings = append(r.Findings, Finding{
-		Severity: severity, Path: p.Text, File: where.file, Line: where.line,
-		Message: clip.Line(fmt.Sprintf(format, args...), maxMessage),
-	})
+	r.add(Finding{Severity: severity, Path: p.Text, File: where.file, Line: where.line}, format, args...)
+}
+
+func (r *Report) add(f Finding, format string, args ...any) {
+	f.Message = clip.Line(fmt.Sprintf(format, args...), maxMessage)
+	r.Findings = append(r.Findings, f)
 }
 
 const maxMessage = 500 // characters; what a message quotes can be of any size
 
 // Unreadable reports that a whole file cannot be read. Line 0 = no line is known.
 func (r *Report) Unreadable(file string, line int, format string, args ...any) {
-	r.Findings = append(r.Findings, Finding{
-		Severity: SeverityCritical, File: file, Line: line, Message: clip.Line(fmt.Sprintf(format, args...), maxMessage),
-	})
+	r.add(Finding{Severity: SeverityCritical, File: file, Line: line}, format, args...)
 }
 
 // Fail reports that the value at p cannot be used; what follows from that is not reported.
@@ -77,9 +77,7 @@ func (r *Report) Silence(p Path) { r.broken[p.Text] = true }
 
 // warnFile reports something odd about a whole file.
 func (r *Report) warnFile(file, format string, args ...any) {
-	r.Findings = append(r.Findings, Finding{
-		Severity: SeverityWarning, File: file, Message: clip.Line(fmt.Sprintf(format, args...), maxMessage),
-	})
+	r.add(Finding{Severity: SeverityWarning, File: file}, format, args...)
 }
 
 func (r *Report) isBroken(p Path) bool {

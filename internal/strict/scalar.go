@@ -41,7 +41,7 @@ func (d *decoder) expand(n *yaml.Node, p Path) (text string, missing []string, o
 
 func (d *decoder) lacks(p Path, missing []string) {
 	for _, name := range missing {
-		d.Unset = append(d.Unset, UnsetVariable{Path: p, Name: name})
+		d.Unset = append(d.Unset, unsetVariable{Path: p, Name: name})
 	}
 }
 

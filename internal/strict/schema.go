@@ -44,7 +44,7 @@ type Field struct {
 	Owner  string // the Go type that declares it
 	Enum   string
 	Bounds Bounds
-	Open   *OpenKey // nil: the key is what the tag says
+	Open   *openKey // nil: the key is what the tag says
 }
 
 // Bounds limit a number; nil = no limit.

@@ -15,6 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/sample"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -107,7 +108,7 @@ func (s *system) watch(ctx context.Context, run client.WorkflowRun, opts termina
 			cancel()
 		}
 	}()
-	result, err := terminal.Watch(ctx, s.host.Store, id, opts)
+	result, err := terminal.Watch(opts, func(take func(store.Update) error) error { return s.host.Store.Follow(ctx, id, 0, take) })
 	select {
 	case refused := <-failure:
 		return result, refused

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"reflect"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/store"
 )
@@ -55,21 +53,22 @@ func readAgentFile(path string) (f agentFile, err error) {
 	return f, nil
 }
 
-// source is where the configuration comes from that a command is about.
-func source(c *cli, dir string) (config.Source, error) {
-	path, err := c.storePath()
-	return config.Source{Dir: dir, Env: command.Env(filepath.Dir(path)), SkipCredentials: true}, err
+// loadOwn loads the configuration that an agent is in, or comes into.
+func loadOwn(c *cli, dir string) (src config.Source, cfg *config.Config, err error) {
+	if src, err = c.source(dir); err != nil {
+		return src, nil, err
+	}
+	if cfg, err = config.Load(src); err != nil {
+		return src, nil, usagef("%w", err)
+	}
+	return src, cfg, nil
 }
 
 // exportAgent is an agent as a file.
 func exportAgent(ctx context.Context, c *cli, name, dir string) (f agentFile, err error) {
-	src, err := source(c, dir)
+	_, cfg, err := loadOwn(c, dir)
 	if err != nil {
 		return f, err
-	}
-	cfg, err := config.Load(src)
-	if err != nil {
-		return f, usagef("%w", err)
 	}
 	plan, err := cfg.AgentPlan(name)
 	if err != nil {
@@ -79,14 +78,15 @@ func exportAgent(ctx context.Context, c *cli, name, dir string) (f agentFile, er
 	if f.Definition, err = config.AgentEntry(dir, name); err != nil || !remembers(plan) {
 		return f, err
 	}
-	err = withMemories(ctx, c, func(st *store.Store) error {
-		saved, err := st.ExportMemory(ctx, name)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
-		f.Memory = &saved
-		return err
-	})
+	st, err := memories(ctx, c)
+	if err != nil {
+		return f, err
+	}
+	saved, err := st.ExportMemory(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return f, nil
+	}
+	f.Memory = &saved
 	return f, err
 }
 
@@ -109,13 +109,9 @@ func importAgent(ctx context.Context, c *cli, f agentFile, dir string, replace b
 // importDefinition writes the definition into the configuration; the path is
 // empty if it is there already.
 func importDefinition(c *cli, f agentFile, dir string) (written string, err error) {
-	src, err := source(c, dir)
+	src, cfg, err := loadOwn(c, dir)
 	if err != nil {
 		return "", err
-	}
-	cfg, err := config.Load(src)
-	if err != nil {
-		return "", usagef("%w", err)
 	}
 	if f.Definition == nil {
 		if _, ok := cfg.Agents[f.Name]; !ok {

@@ -37,7 +37,7 @@ is able to do by its definition, the tools of its servers included, which are as
 	c.configFlag(cmd, &f.config)
 	cmd.Flags().StringVar(&f.agent, "agent", "", "only what this agent is able to do")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
-	_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents(c, &f.config))
+	_ = cmd.RegisterFlagCompletionFunc("agent", complete(c, &f.config, agentNames))
 	return cmd
 }
 
@@ -144,7 +144,7 @@ func agentAbilities(ctx context.Context, c *cli, cfg *config.Config, f agentType
 
 // offeredTools are what the policy offers an agent, here as in an investigation.
 func offeredTools(ctx context.Context, c *cli, cfg *config.Config, name string) (names []string, err error) {
-	box, err := toolboxOf(ctx, c, cfg)
+	box, err := toolbox(ctx, c, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -19,7 +17,7 @@ type answerFlags struct {
 	approve, deny, json      bool
 }
 
-func (c *cli) answerCommand() *cobra.Command {
+func answerCommand(c *cli) *cobra.Command {
 	var f answerFlags
 	cmd := &cobra.Command{
 		Use:   "answer ID [QUESTION] --text TEXT|--approve|--deny|--decision TEXT",
@@ -35,16 +33,18 @@ standard input. A confirmation that is denied ends the investigation.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: c.completeWaiting(questionChoices),
+		ValidArgsFunction: completeWaiting(c, questionChoices),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := c.readAnswer(f)
+			a, err := readAnswer(c, f)
 			if err != nil {
 				return err
 			}
 			if len(args) > 1 {
 				a.ID = args[1]
 			}
-			return c.answer(cmd.Context(), args[0], a, f.json)
+			out, err := c.client().Answer(cmd.Context(), args[0], a)
+			line := fmt.Sprintf("%s: %s of stage %s is answered", args[0], out.ID, out.Stage)
+			return answered(cmd.Context(), c, err, "the answer", "starter inbox", f.json, out, line)
 		},
 	}
 	set := cmd.Flags()
@@ -58,7 +58,7 @@ standard input. A confirmation that is denied ends the investigation.`,
 	return cmd
 }
 
-func (c *cli) readAnswer(f answerFlags) (a workflows.Answer, err error) {
+func readAnswer(c *cli, f answerFlags) (a workflows.Answer, err error) {
 	a = workflows.Answer{Decision: f.decision, By: f.by}
 	if f.approve && f.deny {
 		return a, usagef("only one of --approve and --deny may be there")
@@ -85,19 +85,7 @@ func (c *cli) readAnswer(f answerFlags) (a workflows.Answer, err error) {
 	return a, nil
 }
 
-func (c *cli) answer(ctx context.Context, id string, a workflows.Answer, asJSON bool) error {
-	out, err := c.client().Answer(ctx, id, a)
-	if answered, err := c.asked(ctx, err, "the answer", "starter inbox", asJSON); !answered {
-		return err
-	}
-	if asJSON {
-		return c.printJSON(out)
-	}
-	_, err = fmt.Fprintln(c.out, terminal.CleanLine(fmt.Sprintf("%s: %s of stage %s is answered", id, out.ID, out.Stage)))
-	return err
-}
-
-func (c *cli) extendCommand() *cobra.Command {
+func extendCommand(c *cli) *cobra.Command {
 	e := workflows.ExtendBudget{}
 	var duration time.Duration
 	var asJSON bool
@@ -112,14 +100,7 @@ func (c *cli) extendCommand() *cobra.Command {
 				return usagef("nothing to raise: give --llm-calls, --tokens, --cost or --duration")
 			}
 			budget, err := c.client().Extend(cmd.Context(), args[0], e)
-			if answered, err := c.asked(cmd.Context(), err, "the extension", "starter status", asJSON); !answered {
-				return err
-			}
-			if asJSON {
-				return c.printJSON(budget)
-			}
-			_, err = fmt.Fprintf(c.out, "%s: extended\n", terminal.CleanLine(args[0]))
-			return err
+			return answered(cmd.Context(), c, err, "the extension", "starter status", asJSON, budget, args[0]+": extended")
 		},
 	}
 	set := cmd.Flags()

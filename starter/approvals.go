@@ -2,53 +2,28 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/reveal"
-	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-func (c *cli) approvalsCommand() *cobra.Command {
-	var asJSON bool
+func approvalsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approvals [ID]",
 		Short: "List the tool calls that wait for a person: of one investigation, or of all that run",
-		Args:  atMostOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			waiting, err := c.client().Waiting(cmd.Context(), first(args))
-			all := callsIn(waiting)
-			if err != nil && len(all) == 0 { // an empty table would say that nothing waits
-				return err
-			}
-			if len(all) == 0 {
-				c.sayStore(cmd.Context())
-			}
-			whole := c.whole(cmd.Context(), all)
-			return errors.Join(whole, c.printWaiting(all, asJSON), err)
-		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the calls as JSON")
-	return cmd
-}
-
-// first is the id that a command was given; "" = none.
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
+	return waitingCommand(c, cmd, "print the calls as JSON", callsIn, printCalls)
 }
 
 // waitingCall is a tool call that waits for a person.
@@ -59,23 +34,17 @@ type waitingCall struct {
 	record.Approval
 }
 
-// callsIn leaves out what has expired: a conversation that was terminated cannot say so.
-func callsIn(waiting []record.Waiting) (out []waitingCall) {
-	for _, w := range waiting {
-		for _, a := range w.Approvals {
-			if a.Expires.After(time.Now()) {
-				out = append(out, waitingCall{ID: w.WorkflowID, Call: a.Name(), Approval: a})
-			}
-		}
+func (w waitingCall) order() (time.Time, string) { return w.Expires, w.ID + " " + w.Call }
+
+func callsIn(w record.Waiting) (out []waitingCall) {
+	for _, a := range w.Approvals {
+		out = append(out, waitingCall{ID: w.WorkflowID, Call: a.Name(), Approval: a})
 	}
 	return out
 }
 
-// printWaiting prints the calls, the most urgent one first.
-func (c *cli) printWaiting(all []waitingCall, asJSON bool) error {
-	slices.SortStableFunc(all, func(a, b waitingCall) int {
-		return cmp.Or(a.Expires.Compare(b.Expires), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Call, b.Call))
-	})
+func printCalls(ctx context.Context, c *cli, all []waitingCall, asJSON bool) error {
+	fetchArguments(ctx, c, all)
 	if asJSON {
 		return c.printJSON(append([]waitingCall{}, all...)) // never null
 	}
@@ -104,31 +73,19 @@ func size(a record.Approval) string {
 	return text
 }
 
-// whole puts the arguments that are too long for a status in the place of their
+// fetchArguments puts the arguments that are too long for a status in the place of their
 // beginnings, from the store.
-func (c *cli) whole(ctx context.Context, all []waitingCall) error {
-	long := func(call waitingCall) bool { return call.ArgumentsRef != "" }
-	if !slices.ContainsFunc(all, long) {
-		return nil
-	}
-	return c.withStore(ctx, func(st *store.Store) error {
-		if st == nil {
+func fetchArguments(ctx context.Context, c *cli, all []waitingCall) {
+	for n := range all {
+		err := c.client().Text(ctx, &all[n].Arguments, all[n].ArgumentsRef)
+		if errors.Is(err, client.ErrNoStore) {
 			c.sayNoStore()
-			return nil
+			return
 		}
-		for n, call := range all {
-			if !long(call) {
-				continue
-			}
-			text, err := st.Blob(ctx, call.ArgumentsRef)
-			if err != nil {
-				c.say("starter: the arguments of %s: %v", call.Call, err)
-				continue
-			}
-			all[n].Arguments = string(text)
+		if err != nil {
+			c.say("starter: the arguments of %s: %v", all[n].Call, err)
 		}
-		return nil
-	})
+	}
 }
 
 // indented are the arguments of a call, a line for each key; they are never cut in silence.

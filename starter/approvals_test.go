@@ -164,7 +164,7 @@ func TestQuestionsThatHaveExpired(t *testing.T) {
 	t.Parallel()
 	open, expired := asking()[0], asking()[1]
 	expired.Expires = time.Now().Add(-time.Second)
-	got := questionsIn([]record.Waiting{{WorkflowID: "w", Waits: record.Waits{Questions: []record.Question{expired, open}}}})
+	got := urgent([]record.Waiting{{WorkflowID: "w", Waits: record.Waits{Questions: []record.Question{expired, open}}}}, questionsIn)
 	if len(got) != 1 || got[0].Name != open.ID {
 		t.Errorf("%+v", got)
 	}

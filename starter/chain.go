@@ -67,7 +67,7 @@ the Mermaid tools, dot by Graphviz; text is for terminals.`,
 	c.configFlag(cmd, &dir)
 	cmd.Flags().StringVar(&chain, "chain", "", "the chain to draw")
 	cmd.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot or text")
-	_ = cmd.RegisterFlagCompletionFunc("chain", completeChains(c, &dir))
+	_ = cmd.RegisterFlagCompletionFunc("chain", complete(c, &dir, chainNames))
 	return cmd
 }
 
@@ -95,16 +95,9 @@ func chainGraph(c *cli, dir, chain, format string) error {
 	return err
 }
 
-// completeChains proposes the chains of a configuration.
-func completeChains(c *cli, dir *string) completions {
-	return func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
-		cfg, err := c.loadConfig(*dir)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		for _, chain := range cfg.Chains() {
-			names = append(names, chain.Name)
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+func chainNames(cfg *config.Config) (names []string) {
+	for _, chain := range cfg.Chains() {
+		names = append(names, chain.Name)
 	}
+	return names
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -93,17 +92,15 @@ func chat(ctx context.Context, c *cli, f chatFlags) error {
 		}
 		return err
 	}
-	return c.withStore(ctx, func(st *store.Store) error {
-		s, err := openChat(ctx, c, st, f)
-		if err != nil {
-			return err
-		}
-		defer signal.Stop(s.interrupts)
-		if typing != nil {
-			return s.talk(context.WithoutCancel(ctx), typing)
-		}
-		return s.once(context.WithoutCancel(ctx), text)
-	})
+	s, err := openChat(ctx, c, f)
+	if err != nil {
+		return err
+	}
+	defer signal.Stop(s.interrupts)
+	if typing != nil {
+		return s.talk(context.WithoutCancel(ctx), typing)
+	}
+	return s.once(context.WithoutCancel(ctx), text)
 }
 
 // firstWords is the one message to send, or the terminal on which a person types.
@@ -127,7 +124,11 @@ func firstWords(c *cli, f chatFlags) (text string, typing *os.File, err error) {
 
 // openChat finds the conversation, if there is one already, and takes over Ctrl-C:
 // what is asked of Temporal is not to end with the first one.
-func openChat(ctx context.Context, c *cli, st *store.Store, f chatFlags) (*chatSession, error) {
+func openChat(ctx context.Context, c *cli, f chatFlags) (*chatSession, error) {
+	st, err := c.client().Store(ctx)
+	if err != nil {
+		return nil, err
+	}
 	s := &chatSession{cli: c, store: st, flags: f, interrupts: make(chan os.Signal, 2)}
 	if s.flags.thread == "" {
 		s.flags.thread = client.RandomID("chat-" + f.agent)

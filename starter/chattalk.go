@@ -38,22 +38,14 @@ func (s *chatSession) talk(ctx context.Context, in *os.File) error {
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		for isInterrupted(s.interrupts) { // what came while nobody answered asks for nothing
+		for len(s.interrupts) > 0 { // what came while nobody answered asks for nothing
+			<-s.interrupts
 		}
 		if _, err := s.turn(ctx, text); errors.Is(err, errLeft) {
 			return err
 		} else if err != nil {
 			s.say("starter: %v", err)
 		}
-	}
-}
-
-func isInterrupted(interrupts <-chan os.Signal) bool {
-	select {
-	case <-interrupts:
-		return true
-	default:
-		return false
 	}
 }
 

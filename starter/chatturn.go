@@ -64,20 +64,21 @@ func (s *chatSession) introduce() {
 func (s *chatSession) turn(ctx context.Context, text string) (workflows.Reply, error) {
 	asking, leave := context.WithCancel(ctx)
 	defer leave()
-	accepted, over := make(chan struct{}), make(chan struct{})
+	accepted, accept := context.WithCancel(ctx)
+	over, end := context.WithCancel(ctx)
 	var reply workflows.Reply
 	var err error
 	go func() {
-		defer close(over)
+		defer end()
 		reply, err = s.client().Say(asking, client.Words{
 			Thread: s.flags.thread, Text: text, By: s.flags.by, Agent: s.flags.agent, Provider: s.flags.provider,
-		}, func() { close(accepted) })
+		}, accept)
 	}()
 	shown := make(chan bool, 1)
 	go func() { shown <- s.show(asking, text, accepted, over) }()
 	if s.wait(asking, accepted, over) != nil {
 		leave()
-		<-over
+		<-over.Done()
 		<-shown
 		return reply, errLeft
 	}
@@ -89,10 +90,10 @@ func (s *chatSession) turn(ctx context.Context, text string) (workflows.Reply, e
 
 // show shows the turn from the store, until it is over; whole if the reply has
 // been printed with it.
-func (s *chatSession) show(ctx context.Context, text string, accepted, over <-chan struct{}) (whole bool) {
+func (s *chatSession) show(ctx context.Context, text string, accepted, over context.Context) (whole bool) {
 	select {
-	case <-accepted:
-	case <-over:
+	case <-accepted.Done():
+	case <-over.Done():
 		return false
 	}
 	h, name, err := s.client().FindThread(ctx, s.flags.thread)
@@ -109,7 +110,7 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over <-ch
 	}
 	opts := s.options(s.flags.verbose)
 	opts.Notices = notices(h.ID())
-	last, err := terminal.WatchTurn(ctx, s.store, terminal.Turn{Conversation: h.ID(), After: s.shown, Said: text, Over: over}, opts)
+	last, err := terminal.WatchTurn(ctx, over, s.store, terminal.Turn{Conversation: h.ID(), After: s.shown, Said: text}, opts)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.say("starter: %v", err)
 	}
@@ -120,22 +121,22 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over <-ch
 
 // wait waits for the end of the turn. The first Ctrl-C asks the agent to
 // conclude, the second one is errLeft; before a worker has the message, the first is.
-func (s *chatSession) wait(ctx context.Context, accepted, over <-chan struct{}) error {
+func (s *chatSession) wait(ctx, accepted, over context.Context) error {
 	for interrupted := false; ; interrupted = true {
 		select {
-		case <-over:
+		case <-over.Done():
 			return nil
 		case <-s.interrupts:
 		}
 		if !interrupted {
 			select { // who has just been asked may not have answered yet
-			case <-accepted:
-			case <-over:
+			case <-accepted.Done():
+			case <-over.Done():
 				return nil
 			case <-time.After(time.Second):
 			}
 		}
-		if interrupted || !isClosed(accepted) {
+		if interrupted || accepted.Err() == nil {
 			s.say("\nNot waiting any more; what the agent has taken on goes on:\n  starter chat --thread %s", shellWord(s.flags.thread))
 			return errLeft
 		}
@@ -149,9 +150,9 @@ func (s *chatSession) wait(ctx context.Context, accepted, over <-chan struct{}) 
 }
 
 // tellWaiting says which calls wait for a person, where the store cannot say so.
-func (s *chatSession) tellWaiting(ctx context.Context, over <-chan struct{}) {
+func (s *chatSession) tellWaiting(ctx, over context.Context) {
 	told := map[string]bool{}
-	for !isClosed(over) && ctx.Err() == nil {
+	for over.Err() == nil {
 		var status workflows.ConversationStatus
 		if s.thread.Ask(ctx, &status) == nil {
 			for _, a := range status.Waiting {
@@ -162,26 +163,16 @@ func (s *chatSession) tellWaiting(ctx context.Context, over <-chan struct{}) {
 			}
 		}
 		select {
-		case <-over:
-		case <-ctx.Done():
+		case <-over.Done():
 		case <-time.After(time.Second):
 		}
-	}
-}
-
-func isClosed(over <-chan struct{}) bool {
-	select {
-	case <-over:
-		return true
-	default:
-		return false
 	}
 }
 
 // printReply prints a reply that is not on the screen yet, and why it is the last
 // word for now, if it is not the usual reason.
 func (s *chatSession) printReply(ctx context.Context, reply *workflows.Reply, whole bool) error {
-	if err := s.fetchText(ctx, reply); err != nil || s.flags.json {
+	if err := s.whole(ctx, "reply", &reply.Text, reply.TextRef); err != nil || s.flags.json {
 		return err
 	}
 	if !whole {
@@ -196,20 +187,6 @@ func (s *chatSession) printReply(ctx context.Context, reply *workflows.Reply, wh
 		s.tell("! heartbeats paused until %s; a message wakes the agent", until.Local().Format(time.TimeOnly))
 	}
 	return nil
-}
-
-// fetchText reads a text that was too large for the reply.
-func (s *chatSession) fetchText(ctx context.Context, reply *workflows.Reply) error {
-	if reply.TextRef == "" {
-		return nil
-	}
-	text, err := s.client().Blob(ctx, reply.TextRef)
-	if errors.Is(err, client.ErrNoStore) {
-		s.say("the reply is larger than %d KB and only in the store, which is not here (--store)", activities.MaxInlineReport>>10)
-		return nil
-	}
-	reply.Text = string(text)
-	return err
 }
 
 // failedTurn says why there is no reply.

@@ -19,7 +19,7 @@ type choice struct{ name, about string }
 
 // completeWaiting proposes the investigations that wait for people, and then what
 // such an investigation waits for.
-func (c *cli) completeWaiting(choices func(record.Waiting) []choice) completions {
+func completeWaiting(c *cli, choices func(record.Waiting) []choice) completions {
 	return func(cmd *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 		defer cancel()

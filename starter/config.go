@@ -3,12 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -40,7 +38,7 @@ written; of environments, headers and tokens only the variables' names are.`,
 			return configShow(c, dir, opts, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "config", c.getenv("INQUEST_CONFIG"), "directory or file with the configuration [INQUEST_CONFIG]")
+	c.configFlag(cmd, &dir)
 	cmd.Flags().StringVar(&opts.Chain, "chain", "", "only this chain and what it uses, built-in chains included")
 	cmd.Flags().BoolVar(&opts.Secrets, "secrets", false, "also print what was written into environments, headers and tokens")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a list of values as JSON")
@@ -48,11 +46,11 @@ written; of environments, headers and tokens only the variables' names are.`,
 }
 
 func configShow(c *cli, dir string, opts config.ShowOptions, asJSON bool) error {
-	store, err := c.storePath()
+	src, err := c.source(dir)
 	if err != nil {
 		return err
 	}
-	cfg, err := config.Load(config.Source{Dir: dir, Env: command.Env(filepath.Dir(store)), SkipCredentials: true})
+	cfg, err := config.Load(src)
 	if findings, ok := errors.AsType[config.Findings](err); ok {
 		return errors.Join(printFindings(c, dir, findings), usagef("the configuration is refused"))
 	}

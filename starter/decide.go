@@ -6,8 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/inquest-dev/inquest/internal/client"
-	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -17,7 +15,7 @@ type decideFlags struct {
 	reason, by, digest  string
 }
 
-func (c *cli) decideCommand() *cobra.Command {
+func decideCommand(c *cli) *cobra.Command {
 	var f decideFlags
 	cmd := &cobra.Command{
 		Use:   "decide ID CALL --approve|--deny",
@@ -31,9 +29,9 @@ are enough.`,
 		Example: `  starter decide lab dig/Alpha/c1_0 --digest 5f2c09ab77d1 --approve
   starter decide lab c1_1 --deny --reason "not on a Friday"`,
 		Args: exactly("ID", "CALL"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.decide(cmd.Context(), args[0], args[1], f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return decide(cmd.Context(), c, args[0], args[1], f) },
 
-		ValidArgsFunction: c.completeWaiting(callChoices),
+		ValidArgsFunction: completeWaiting(c, callChoices),
 	}
 	set := cmd.Flags()
 	set.BoolVar(&f.approve, "approve", false, "have the call made")
@@ -45,22 +43,11 @@ are enough.`,
 	return cmd
 }
 
-func (c *cli) decide(ctx context.Context, id, call string, f decideFlags) error {
+func decide(ctx context.Context, c *cli, id, call string, f decideFlags) error {
 	if f.approve == f.deny {
 		return usagef("exactly one of --approve and --deny is needed")
 	}
 	d, err := c.client().Decide(ctx, id, workflows.Decide{CallID: call, Approved: &f.approve, By: f.by, Reason: f.reason, Digest: f.digest})
-	if answered, err := c.asked(ctx, err, "the decision about "+d.Call, "starter approvals", f.json); !answered {
-		return err
-	}
-	return c.printDecided(d, f.json)
-}
-
-func (c *cli) printDecided(d client.Decided, asJSON bool) error {
-	if asJSON {
-		return c.printJSON(d)
-	}
 	line := fmt.Sprintf("%s: %s of %s %s", d.ID, d.Call, d.Tool, d.Decision)
-	_, err := fmt.Fprintln(c.out, terminal.CleanLine(line))
-	return err
+	return answered(ctx, c, err, "the decision about "+d.Call, "starter approvals", f.json, d, line)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,26 +18,65 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-func (c *cli) inboxCommand() *cobra.Command {
-	var asJSON bool
+func inboxCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox [ID]",
 		Short: "List the questions that wait for people: of one investigation, or of all that run",
-		Args:  atMostOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			waiting, err := c.client().Waiting(cmd.Context(), first(args))
-			all := questionsIn(waiting)
-			if err != nil && len(all) == 0 { // an empty table would say that nothing waits
+	}
+	return waitingCommand(c, cmd, "print the questions as JSON", questionsIn, printQuestions)
+}
+
+// waiting is a question or a call that waits for a person: until when, and what it is sorted
+// by besides.
+type waiting interface {
+	order() (until time.Time, name string)
+}
+
+// waitingCommand makes a command of cmd that lists what waits, the most urgent first.
+func waitingCommand[T waiting](
+	c *cli, cmd *cobra.Command, aboutJSON string, in func(record.Waiting) []T, show func(context.Context, *cli, []T, bool) error,
+) *cobra.Command {
+	var asJSON bool
+	cmd.Args = atMostOne
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		waiting, err := c.client().Waiting(cmd.Context(), first(args))
+		all := urgent(waiting, in)
+		if len(all) == 0 {
+			if err != nil { // an empty table would say that nothing waits
 				return err
 			}
-			if len(all) == 0 {
-				c.sayStore(cmd.Context())
-			}
-			return errors.Join(c.printQuestions(all, asJSON), err)
-		},
+			c.sayStore(cmd.Context())
+		}
+		return errors.Join(show(cmd.Context(), c, all, asJSON), err)
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the questions as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, aboutJSON)
 	return cmd
+}
+
+// urgent is what waits, the most urgent first, without what has expired: a conversation
+// that was terminated cannot say so.
+func urgent[T waiting](waiting []record.Waiting, in func(record.Waiting) []T) (all []T) {
+	for _, w := range waiting {
+		all = append(all, in(w)...)
+	}
+	all = slices.DeleteFunc(all, func(one T) bool {
+		until, _ := one.order()
+		return !until.After(time.Now())
+	})
+	slices.SortStableFunc(all, func(a, b T) int {
+		until, name := a.order()
+		then, other := b.order()
+		return cmp.Or(until.Compare(then), cmp.Compare(name, other))
+	})
+	return all
+}
+
+// first is the id that a command was given; "" = none.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
 }
 
 // question waits for a person. Its ID is the workflow id of the investigation,
@@ -52,26 +92,18 @@ type question struct {
 	Expires time.Time `json:"expires"`
 }
 
-// questionsIn leaves out what has expired: an investigation that was terminated cannot say so.
-func questionsIn(waiting []record.Waiting) (out []question) {
-	for _, w := range waiting {
-		for _, q := range w.Questions {
-			if !q.Expires.After(time.Now()) {
-				continue
-			}
-			out = append(out, question{
-				ID: w.WorkflowID, Name: q.ID, Text: q.Question, Data: q.Data, Kind: q.Kind, Stage: q.Stage, Expires: q.Expires,
-			})
-		}
+func (q question) order() (time.Time, string) { return q.Expires, q.ID + " " + q.Name }
+
+func questionsIn(w record.Waiting) (out []question) {
+	for _, q := range w.Questions {
+		out = append(out, question{
+			ID: w.WorkflowID, Name: q.ID, Text: q.Question, Data: q.Data, Kind: q.Kind, Stage: q.Stage, Expires: q.Expires,
+		})
 	}
 	return out
 }
 
-// printQuestions prints questions, the most urgent one first.
-func (c *cli) printQuestions(all []question, asJSON bool) error {
-	slices.SortStableFunc(all, func(a, b question) int {
-		return cmp.Or(a.Expires.Compare(b.Expires), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name))
-	})
+func printQuestions(_ context.Context, c *cli, all []question, asJSON bool) error {
 	if asJSON {
 		return c.printJSON(append([]question{}, all...)) // never null
 	}

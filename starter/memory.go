@@ -101,21 +101,23 @@ func memorySet(ctx context.Context, c *cli, name, label, arg string, f blockFlag
 	if err != nil {
 		return err
 	}
-	return withMemories(ctx, c, func(st *store.Store) error {
-		return st.Remember(ctx, name, func(tx memory.Tx) error {
-			b, found, err := tx.Block(ctx, label)
-			if err != nil {
-				return err
-			}
-			if b = f.apply(b, found); !found {
-				b.Label = label
-			}
-			b.Value = text
-			if err := b.Validate(); err != nil {
-				return usagef("%w", err)
-			}
-			return tx.PutBlock(ctx, b)
-		})
+	st, err := memories(ctx, c)
+	if err != nil {
+		return err
+	}
+	return st.Remember(ctx, name, func(tx memory.Tx) error {
+		b, found, err := tx.Block(ctx, label)
+		if err != nil {
+			return err
+		}
+		if b = f.apply(b, found); !found {
+			b.Label = label
+		}
+		b.Value = text
+		if err := b.Validate(); err != nil {
+			return usagef("%w", err)
+		}
+		return tx.PutBlock(ctx, b)
 	})
 }
 
@@ -134,27 +136,27 @@ func (f blockFlags) apply(b memory.Block, found bool) memory.Block {
 
 // exported is an agent's memory, as it is now.
 func exported(ctx context.Context, c *cli, name string) (saved memory.Snapshot, err error) {
-	err = withMemories(ctx, c, func(st *store.Store) error {
-		if saved, err = st.ExportMemory(ctx, name); errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("the agent %q has no memory yet", name)
-		}
-		return err
-	})
+	st, err := memories(ctx, c)
+	if err != nil {
+		return saved, err
+	}
+	if saved, err = st.ExportMemory(ctx, name); errors.Is(err, store.ErrNotFound) {
+		return saved, fmt.Errorf("the agent %q has no memory yet", name)
+	}
 	return saved, err
 }
 
-// withMemories calls fn with the store, and complains if there is none here.
-func withMemories(ctx context.Context, c *cli, fn func(*store.Store) error) error {
-	return c.withStore(ctx, func(st *store.Store) error {
-		if st != nil {
-			return fn(st)
-		}
-		path, err := c.storePath()
-		if err != nil {
-			return err
-		}
-		return usagef("no store at %s: memories are in the workers' store, --store says where it is", store.At(path))
-	})
+// memories is the workers' store, which has to be here.
+func memories(ctx context.Context, c *cli) (*store.Store, error) {
+	st, err := c.client().Store(ctx)
+	if err != nil || st != nil {
+		return st, err
+	}
+	path, err := c.storePath()
+	if err != nil {
+		return nil, err
+	}
+	return nil, usagef("no store at %s: memories are in the workers' store, --store says where it is", store.At(path))
 }
 
 func memoryExportCommand(c *cli) *cobra.Command {
@@ -190,7 +192,10 @@ func memoryImport(ctx context.Context, c *cli, name string, replace bool) error 
 
 // loadMemory makes a snapshot the memory of an agent, all of it or nothing.
 func loadMemory(ctx context.Context, c *cli, name string, snapshot memory.Snapshot, replace bool) error {
-	err := withMemories(ctx, c, func(st *store.Store) error { return st.ImportMemory(ctx, name, snapshot, replace) })
+	st, err := memories(ctx, c)
+	if err == nil {
+		err = st.ImportMemory(ctx, name, snapshot, replace)
+	}
 	if errors.Is(err, store.ErrMemoryExists) {
 		return usagef("%w; --replace puts this one in its place", err)
 	}

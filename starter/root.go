@@ -50,7 +50,7 @@ func (c *cli) root() *cobra.Command {
 	cmd.AddCommand(
 		runCommand(c), watchCommand(c), listCommand(c), showCommand(c), statusCommand(c),
 		guideCommand(c), pauseCommand(c), resumeCommand(c), concludeCommand(c), cancelCommand(c),
-		chatCommand(c), c.approvalsCommand(), c.decideCommand(), c.inboxCommand(), c.answerCommand(), c.extendCommand(),
+		chatCommand(c), approvalsCommand(c), decideCommand(c), inboxCommand(c), answerCommand(c), extendCommand(c),
 		memoryCommand(c), agentCommand(c), agentTypesCommand(c), toolsCommand(c), toolCommand(c), app.SampleCommand(), app.KeeperCommand(),
 		validateCommand(c), configCommand(c), chainCommand(c), codecCommand(c), versionCommand(),
 	)

@@ -69,7 +69,7 @@ func start(ctx context.Context, c *cli, f runFlags) error {
 	case f.json:
 		out, err := await(ctx, c, h)
 		if err == nil {
-			err = fetchReport(ctx, c, &out)
+			err = c.whole(ctx, "report", &out.Report, out.ReportRef)
 		}
 		if err != nil {
 			return err

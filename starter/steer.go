@@ -78,24 +78,19 @@ func plainSteer(c *cli, use, short, name string) *cobra.Command {
 // steer has an investigation that runs take in what people ask for.
 func steer(ctx context.Context, c *cli, id, name string, in any) error {
 	s, err := c.client().Steer(ctx, id, name, in)
-	if answered, err := c.asked(ctx, err, name, "starter status", false); !answered {
-		return err
-	}
-	if s.Left {
-		_, err = fmt.Fprintf(c.out, "%s sent to %s as a signal, since no worker answers now: "+
-			"`starter status %[2]s` will say if it comes to nothing\n",
-			name, s.ID())
-		return err
-	}
-	whom := "no agent is at work now"
+	line := s.ID() + ": " + name + " taken, "
 	switch {
+	case s.Left:
+		line = fmt.Sprintf("%s sent to %s as a signal, since no worker answers now: `starter status %[2]s` will say if it comes to nothing",
+			name, s.ID())
 	case len(s.For) > 0:
-		whom = "for " + strings.Join(s.For, ", ")
+		line += "for " + strings.Join(s.For, ", ")
 	case name == workflows.SignalGuide:
-		whom = "for the next agent that asks its model"
+		line += "for the next agent that asks its model"
+	default:
+		line += "no agent is at work now"
 	}
-	_, err = fmt.Fprintln(c.out, terminal.CleanLine(fmt.Sprintf("%s: %s taken, %s", s.ID(), name, whom)))
-	return err
+	return answered(ctx, c, err, name, "starter status", false, nil, line)
 }
 
 // userName says who steers; it is shown to the agents.
@@ -136,36 +131,34 @@ func cancel(ctx context.Context, c *cli, id string, wait bool) error {
 	return err
 }
 
-// asked says what became of something that people have asked for; look is the command that
-// says how things stand. answered: there is a result.
-func (c *cli) asked(ctx context.Context, err error, what, look string, asJSON bool) (answered bool, _ error) {
-	var why *client.UpdateError
-	if !errors.As(err, &why) {
-		return err == nil, err
-	}
-	switch why.Kind {
-	case client.ErrPending:
-		return false, errors.Join(printPending(c, why.Handle, what, look, asJSON), ctx.Err())
-	case client.ErrRefused:
-		return false, fmt.Errorf("%s was refused: %w", what, why.Err)
-	case client.ErrTooLate:
-		return false, fmt.Errorf("%s comes too late: nobody waits for it any more", what)
-	case client.ErrNotTaken:
-		return false, fmt.Errorf("no worker has taken %s within %s; `%s` says how things stand", what, client.CallTimeout, look)
-	}
-	return false, fmt.Errorf("%s: %w", what, why.Err)
-}
-
-// printPending says that a request was taken and has no result yet.
-func printPending(c *cli, h client.Handle, what, look string, asJSON bool) error {
-	if asJSON {
-		return c.printJSON(struct {
+// answered says what became of something that people have asked for: what came of it, out
+// or as a line, or why there is nothing. look is the command that says how things stand.
+func answered(ctx context.Context, c *cli, err error, what, look string, asJSON bool, out any, line string) error {
+	why, _ := errors.AsType[*client.UpdateError](err)
+	switch {
+	case why == nil && err != nil:
+		return err
+	case why == nil:
+	case why.Kind == client.ErrPending: // it was taken, and has no result yet
+		line = fmt.Sprintf("%s: %s is taken by the worker, which waits (for the store, it may be); do not repeat it: `%s` says how things stand",
+			why.Handle.ID(), what, look)
+		out = struct {
 			ID    string `json:"id"`
 			Waits bool   `json:"waits"`
-		}{h.Workflow, true})
+		}{why.Handle.Workflow, true}
+		err = ctx.Err()
+	case why.Kind == client.ErrRefused:
+		return fmt.Errorf("%s was refused: %w", what, why.Err)
+	case why.Kind == client.ErrTooLate:
+		return fmt.Errorf("%s comes too late: nobody waits for it any more", what)
+	case why.Kind == client.ErrNotTaken:
+		return fmt.Errorf("no worker has taken %s within %s; `%s` says how things stand", what, client.CallTimeout, look)
+	default:
+		return fmt.Errorf("%s: %w", what, why.Err)
 	}
-	line := fmt.Sprintf("%s: %s is taken by the worker, which waits (for the store, it may be); do not repeat it: `%s` says how things stand",
-		h.ID(), what, look)
-	_, err := fmt.Fprintln(c.out, terminal.CleanLine(line))
-	return err
+	if asJSON {
+		return errors.Join(c.printJSON(out), err)
+	}
+	_, failed := fmt.Fprintln(c.out, terminal.CleanLine(line))
+	return errors.Join(failed, err)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -11,9 +12,11 @@ import (
 	sdk "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 
+	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/payload"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
@@ -49,13 +52,18 @@ func (c *cli) storePath() (string, error) {
 	return command.DefaultStore()
 }
 
-// withStore calls fn with the workers' store, or nil where there is none.
-func (c *cli) withStore(ctx context.Context, fn func(*store.Store) error) error {
-	st, err := c.client().Store(ctx)
-	if err != nil {
+// whole reads a report or a reply that was too large for Temporal.
+func (c *cli) whole(ctx context.Context, what string, text *string, ref string) error {
+	err := c.client().Text(ctx, text, ref)
+	switch {
+	case errors.Is(err, client.ErrNoStore):
+		c.say("the %s is larger than %d KB and only in the store, which is not here (--store)", what, activities.MaxInlineReport>>10)
+	case errors.Is(err, record.ErrNotFound):
+		c.say("the %s is larger than %d KB and not in this store: the workers use another one (--store)", what, activities.MaxInlineReport>>10)
+	default:
 		return err
 	}
-	return fn(st)
+	return nil
 }
 
 // sayNoStore tells why less is shown than there might be.

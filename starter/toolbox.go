@@ -33,13 +33,19 @@ func (c *cli) dataFolder() (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// loadConfig loads a configuration without asking for keys.
-func (c *cli) loadConfig(dir string) (*config.Config, error) {
+// source is a configuration as it is read here: nobody needs keys.
+func (c *cli) source(dir string) (config.Source, error) {
 	data, err := c.dataFolder()
+	return config.Source{Dir: dir, Env: command.Env(data), SkipCredentials: true}, err
+}
+
+// loadConfig loads a configuration.
+func (c *cli) loadConfig(dir string) (*config.Config, error) {
+	src, err := c.source(dir)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(config.Source{Dir: dir, Env: command.Env(data), SkipCredentials: true})
+	cfg, err := config.Load(src)
 	if findings, refused := errors.AsType[config.Findings](err); refused {
 		return nil, usagef("the configuration is refused:\n%w", findings)
 	}
@@ -47,15 +53,7 @@ func (c *cli) loadConfig(dir string) (*config.Config, error) {
 }
 
 // toolbox makes the tools of a configuration usable here. The caller closes it.
-func toolbox(ctx context.Context, c *cli, dir string) (*app.Toolbox, error) {
-	cfg, err := c.loadConfig(dir)
-	if err != nil {
-		return nil, err
-	}
-	return toolboxOf(ctx, c, cfg)
-}
-
-func toolboxOf(ctx context.Context, c *cli, cfg *config.Config) (*app.Toolbox, error) {
+func toolbox(ctx context.Context, c *cli, cfg *config.Config) (*app.Toolbox, error) {
 	data, err := c.dataFolder()
 	if err != nil {
 		return nil, err
@@ -63,47 +61,38 @@ func toolboxOf(ctx context.Context, c *cli, cfg *config.Config) (*app.Toolbox, e
 	if err := app.PrepareSample(data); err != nil {
 		c.say("starter: %v", err) // only the sample's own tools lack it
 	}
-	elsewhere, err := programTools(ctx, c)
+	var elsewhere []tool.Spec // tools in Go of the workers' program, if their store is here
+	st, err := c.client().Store(ctx)
+	if err == nil && st != nil {
+		elsewhere, err = st.ProgramTools(ctx)
+	}
 	if err != nil {
 		c.say("warning: the tools of the workers' program are not known: %v", err)
 	}
 	return app.NewToolbox(app.ToolboxOptions{
-		Config: cfg, Rates: rates{c}, Offers: offers{c}, Keeper: app.Keeper(), Elsewhere: elsewhere, Logger: slog.New(slog.DiscardHandler),
+		Config: cfg, Rates: shared{c}, Offers: shared{c}, Keeper: app.Keeper(), Elsewhere: elsewhere, Logger: slog.New(slog.DiscardHandler),
 	}), nil
 }
 
-// programTools are the tools in Go of the workers' program, if their store is here.
-func programTools(ctx context.Context, c *cli) (specs []tool.Spec, err error) {
-	st, err := c.client().Store(ctx)
-	if err != nil || st == nil {
-		return nil, err
-	}
-	return st.ProgramTools(ctx)
-}
-
-// rates keeps rate limits in the workers' store, which is opened only for a call
-// that has one.
-type rates struct{ cli *cli }
+// shared is what tools share with the workers, in their store, which is opened when it is needed.
+type shared struct{ *cli }
 
 // Reserve takes a place. Without a store nobody counts, and that is said.
-func (r rates) Reserve(ctx context.Context, res ratelimit.Reservation) (wait time.Duration, err error) {
-	st, err := r.cli.client().Store(ctx)
+func (s shared) Reserve(ctx context.Context, res ratelimit.Reservation) (wait time.Duration, err error) {
+	st, err := s.client().Store(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if st == nil {
-		r.cli.say("warning: there is no store here (--store), so the rate limit of %s is not kept", res.Tool)
+		s.say("warning: there is no store here (--store), so the rate limit of %s is not kept", res.Tool)
 		return 0, nil
 	}
 	return st.Reserve(ctx, res)
 }
 
-// offers are those that the workers' store knows.
-type offers struct{ cli *cli }
-
 // LastOffer is what a server offered last; nothing where there is no store.
-func (o offers) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
-	st, err := o.cli.client().Store(ctx)
+func (s shared) LastOffer(ctx context.Context, server string) (offer tool.Catalogue, err error) {
+	st, err := s.client().Store(ctx)
 	if err != nil || st == nil {
 		return offer, err
 	}
@@ -121,25 +110,27 @@ func toolError(err error) error {
 // completions is what a shell proposes for an argument or a flag.
 type completions = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)
 
-// completeAgents proposes the agents of a configuration.
-func completeAgents(c *cli, dir *string) completions {
+// complete proposes what a configuration has.
+func complete(c *cli, dir *string, names func(*config.Config) []string) completions {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		cfg, err := c.loadConfig(*dir)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return slices.Sorted(maps.Keys(cfg.Agents)), cobra.ShellCompDirectiveNoFileComp
+		return names(cfg), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
+func agentNames(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.Agents)) }
+
 // completeTools proposes what a configuration says of tools: no server is asked.
 func completeTools(c *cli, dir *string) completions {
-	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		cfg, err := c.loadConfig(*dir)
-		if err != nil || len(args) > 0 {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return knownTools(cfg), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		names, how := complete(c, dir, knownTools)(cmd, args, begun)
+		return names, how | cobra.ShellCompDirectiveNoSpace
 	}
 }
 

@@ -57,7 +57,7 @@ is no such tool or the arguments are not valid, 130 after Ctrl-C, which cancels 
 	set.StringVar(&f.agent, "agent", "", "agent whose policy applies")
 	set.BoolVar(&f.yes, "yes", false, "approve the call if it needs that")
 	set.BoolVar(&f.json, "json", false, "print status, result and error as JSON")
-	_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents(c, &f.config))
+	_ = cmd.RegisterFlagCompletionFunc("agent", complete(c, &f.config, agentNames))
 	return cmd
 }
 
@@ -66,7 +66,11 @@ func toolRun(ctx context.Context, c *cli, name string, f toolRunFlags) error {
 	if err != nil {
 		return err
 	}
-	box, err := toolbox(ctx, c, f.config)
+	cfg, err := c.loadConfig(f.config)
+	if err != nil {
+		return err
+	}
+	box, err := toolbox(ctx, c, cfg)
 	if err != nil {
 		return err
 	}

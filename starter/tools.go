@@ -43,7 +43,7 @@ server says otherwise than when an execution of the workers' store last asked it
 	set.StringVar(&f.search, "search", "", "only those with this text in their name or description")
 	set.StringVar(&f.kind, "type", "", fmt.Sprintf("only those of this type: %v", toolTypes))
 	set.BoolVar(&f.json, "json", false, "print the tools as JSON, with their schemas")
-	_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents(c, &f.config))
+	_ = cmd.RegisterFlagCompletionFunc("agent", complete(c, &f.config, agentNames))
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(
 		[]string{string(app.ToolMCP), string(app.ToolCode)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -61,7 +61,7 @@ func tools(ctx context.Context, c *cli, f toolsFlags) error {
 	for _, lacking := range cfg.Unkept() {
 		c.say("warning: the shell, here: %v", lacking)
 	}
-	box, err := toolboxOf(ctx, c, cfg)
+	box, err := toolbox(ctx, c, cfg)
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
@@ -32,7 +30,7 @@ person. Without one, what is built in is checked.`,
 			return validate(c, dir, credentials, strict, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "config", c.getenv("INQUEST_CONFIG"), "directory or file with the configuration [INQUEST_CONFIG]")
+	c.configFlag(cmd, &dir)
 	cmd.Flags().BoolVar(&credentials, "credentials", false, "also ask for the providers' keys, as workers do")
 	cmd.Flags().BoolVar(&strict, "strict", false, "refuse what is dangerous, too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
@@ -49,13 +47,12 @@ type verified struct {
 }
 
 func validate(c *cli, dir string, credentials, strict, asJSON bool) error {
-	store, err := c.storePath()
+	src, err := c.source(dir)
 	if err != nil {
 		return err
 	}
-	cfg, findings := config.Check(config.Source{
-		Dir: dir, Env: command.Env(filepath.Dir(store)), SkipCredentials: !credentials,
-	})
+	src.SkipCredentials = !credentials
+	cfg, findings := config.Check(src)
 	findings = append(storeDangers(c, cfg), findings...)
 	refused := findings.Failed() || strict && findings.Count(config.SeverityDanger) > 0
 	var free []unattended

@@ -8,13 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
-	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -40,7 +38,8 @@ func watch(ctx context.Context, c *cli, id string, verbose bool) error {
 		r, err := st.FindInvestigation(ctx, id)
 		switch {
 		case err == nil && r.Status.Closed():
-			if r, err = terminal.Watch(ctx, st, r.ID, c.options(verbose)); err != nil {
+			r, err = terminal.Watch(c.options(verbose), func(take func(store.Update) error) error { return st.Follow(ctx, r.ID, 0, take) })
+			if err != nil {
 				return err
 			}
 			return verdict(r.ID, r.Status, r.Error)
@@ -58,12 +57,33 @@ func watch(ctx context.Context, c *cli, id string, verbose bool) error {
 // follow shows an investigation until it has ended: by what the store says, or without it
 // line by line by what the investigation says itself.
 func follow(ctx context.Context, c *cli, h client.Handle, verbose bool) error {
-	src := &followed{cli: c, handle: h, told: map[string]string{}}
 	opts := c.options(verbose)
 	opts.Notices = notices(h.ID())
-	_, err := terminal.Watch(ctx, src, h.ID(), opts)
-	out, shown := src.out, src.left && err == nil
-	if src.left && ctx.Err() == nil {
+	var out client.Result       // of one that has ended before all was shown
+	left := false               // the terminal has shown the end, or cannot
+	told := map[string]string{} // by what it is about, without a store
+	_, err := terminal.Watch(opts, func(take func(store.Update) error) (err error) {
+		out, err = c.client().Follow(ctx, h, 0, func(e client.Event) error {
+			switch {
+			case e.Update != nil:
+				err := take(*e.Update)
+				left = err != nil
+				return err
+			case e.Status != nil:
+				progress(c, *e.Status, told)
+			case errors.Is(e.Blind, client.ErrNoStore):
+				c.sayNoStore()
+			case errors.Is(e.Blind, client.ErrOtherStore):
+				c.say("%v (--store); showing what Temporal knows", e.Blind)
+			default:
+				c.say("starter: %v; showing what Temporal knows", explain(e.Blind))
+			}
+			return nil
+		})
+		return err
+	})
+	shown := left && err == nil
+	if left && ctx.Err() == nil {
 		if err != nil {
 			c.say("starter: %v", err)
 		}
@@ -73,7 +93,7 @@ func follow(ctx context.Context, c *cli, h client.Handle, verbose bool) error {
 		return notWatching(ctx, h, err)
 	}
 	if !shown && out.Status != agent.StatusRefused {
-		if err := fetchReport(ctx, c, &out); err != nil {
+		if err := c.whole(ctx, "report", &out.Report, out.ReportRef); err != nil {
 			return err
 		}
 		if err := terminal.End(endOf(out), c.options(verbose)); err != nil {
@@ -83,52 +103,12 @@ func follow(ctx context.Context, c *cli, h client.Handle, verbose bool) error {
 	return verdict(out.ID, out.Status, out.Error)
 }
 
-// followed is an investigation as the client follows it, for the terminal.
-type followed struct {
-	*cli
-	handle client.Handle
-	out    client.Result     // of one that has ended before all was shown
-	left   bool              // the terminal has shown the end, or cannot
-	told   map[string]string // by what it is about, without a store
-}
-
-// Follow implements terminal.Source.
-func (f *followed) Follow(ctx context.Context, _ string, after int64, fn func(store.Update) error) (err error) {
-	f.out, err = f.client().Follow(ctx, f.handle, after, func(e client.Event) error {
-		switch {
-		case e.Update != nil:
-			err := fn(*e.Update)
-			f.left = err != nil
-			return err
-		case e.Status != nil:
-			f.progress(*e.Status)
-		case errors.Is(e.Blind, client.ErrNoStore):
-			f.sayNoStore()
-		case errors.Is(e.Blind, client.ErrOtherStore):
-			f.say("%v (--store); showing what Temporal knows", e.Blind)
-		default:
-			f.say("starter: %v; showing what Temporal knows", explain(e.Blind))
-		}
-		return nil
-	})
-	return err
-}
-
-// After implements terminal.Source.
-func (f *followed) After(ctx context.Context, id string, seq int64, limit int) (entries []transcript.Entry, err error) {
-	err = f.withStore(ctx, func(st *store.Store) error {
-		entries, err = st.After(ctx, id, seq, limit)
-		return err
-	})
-	return entries, err
-}
-
 // progress prints a line for each stage or agent that has come further.
-func (f *followed) progress(status client.Status) {
+func progress(c *cli, status client.Status, told map[string]string) {
 	for _, step := range steps(status) {
-		if f.told[step.name] != step.text {
-			f.told[step.name] = step.text
-			fmt.Fprintln(f.cli.out, terminal.CleanLine(step.text))
+		if told[step.name] != step.text {
+			told[step.name] = step.text
+			fmt.Fprintln(c.out, terminal.CleanLine(step.text))
 		}
 	}
 }
@@ -178,24 +158,6 @@ func notWatching(ctx context.Context, h client.Handle, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("\nNot watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s", h.ID())
 	}
-	return err
-}
-
-// fetchReport reads a report that was too large for the result.
-func fetchReport(ctx context.Context, c *cli, out *client.Result) error {
-	if out.Report != "" || out.ReportRef == "" {
-		return nil
-	}
-	report, err := c.client().Blob(ctx, out.ReportRef)
-	switch {
-	case errors.Is(err, client.ErrNoStore):
-		c.say("the report is larger than %d KB and only in the store, which is not here (--store)", activities.MaxInlineReport>>10)
-		return nil
-	case errors.Is(err, record.ErrNotFound):
-		c.say("the report is larger than %d KB and not in this store: the workers use another one (--store)", activities.MaxInlineReport>>10)
-		return nil
-	}
-	out.Report = string(report)
 	return err
 }
 

@@ -141,6 +141,19 @@ func (c *Client) Blob(ctx context.Context, hash string) ([]byte, error) {
 	return st.Blob(ctx, hash)
 }
 
+// Text puts the whole of a text that was too large for Temporal in the place of what is
+// there of it; ref "" = it was not. The errors are those of Blob, and leave it as it is.
+func (c *Client) Text(ctx context.Context, text *string, ref string) error {
+	if ref == "" {
+		return nil
+	}
+	whole, err := c.Blob(ctx, ref)
+	if err == nil {
+		*text = string(whole)
+	}
+	return err
+}
+
 // Dial connects to Temporal, which other methods do when they need it.
 func (c *Client) Dial(ctx context.Context) error {
 	_, err := c.temporal(ctx)
@@ -177,13 +190,12 @@ func (c *Client) temporal(ctx context.Context) (sdk.Client, error) {
 	return nil, &UnreachableError{opts.HostPort, err}
 }
 
-// wait waits for d, and reports whether nothing else has ended the wait.
-func wait(ctx context.Context, d time.Duration, over <-chan struct{}) bool {
+// wait waits for d, and reports whether ctx has not ended meanwhile.
+func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
-	case <-over:
+		return false
 	case <-time.After(d):
 		return true
 	}
-	return false
 }

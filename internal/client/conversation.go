@@ -113,7 +113,7 @@ func (c *Client) Say(ctx context.Context, w Words, accepted func()) (reply workf
 	defer silence.Stop()
 	id := "said-" + rand.Text()
 	var handle sdk.WorkflowUpdateHandle
-	err = c.persist(ctx, func() error {
+	err = c.persist(ctx, lookEvery, func() error {
 		handle, err = c.send(ctx, conn, id, w)
 		return err
 	})
@@ -124,7 +124,7 @@ func (c *Client) Say(ctx context.Context, w Words, accepted func()) (reply workf
 	if accepted != nil {
 		accepted()
 	}
-	err = c.persist(ctx, func() error { return handle.Get(ctx, &reply) })
+	err = c.persist(ctx, lookEvery, func() error { return handle.Get(ctx, &reply) })
 	return reply, err
 }
 
@@ -149,7 +149,7 @@ func (c *Client) send(ctx context.Context, conn sdk.Client, id string, w Words) 
 }
 
 // persist calls Temporal again for as long as it does not answer.
-func (c *Client) persist(ctx context.Context, call func() error) error {
+func (c *Client) persist(ctx context.Context, pause time.Duration, call func() error) error {
 	for {
 		err := call()
 		_, late := errors.AsType[*sdk.WorkflowUpdateServiceTimeoutOrCanceledError](err)
@@ -159,7 +159,7 @@ func (c *Client) persist(ctx context.Context, call func() error) error {
 		if !late {
 			c.opts.Tell("Temporal does not answer; waiting")
 		}
-		wait(ctx, lookEvery, nil)
+		wait(ctx, pause)
 	}
 }
 

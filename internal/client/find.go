@@ -75,8 +75,8 @@ func (c *Client) Find(ctx context.Context, id string) (Handle, error) {
 	return c.find(ctx, id, workflows.TypeInvestigation)
 }
 
-// FindRunning finds an investigation, or a conversation, that can still be steered.
-func (c *Client) FindRunning(ctx context.Context, id string) (Handle, error) {
+// findRunning finds an investigation, or a conversation, that can still be steered.
+func (c *Client) findRunning(ctx context.Context, id string) (Handle, error) {
 	h, err := c.find(ctx, id, workflows.TypeInvestigation, workflows.TypeConversation)
 	if err == nil && !h.Running() {
 		return h, &EndedError{h.ID(), statusOf(h.status)}

@@ -38,15 +38,15 @@ var ErrOtherStore = errors.New("this store does not know the investigation: its 
 func (c *Client) Follow(ctx context.Context, h Handle, after int64, fn func(Event) error) (out Result, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	over := make(chan struct{})
+	over, end := context.WithCancel(ctx) // it has ended
+	defer end()
 	var group sync.WaitGroup
 	group.Go(func() {
 		var err error
 		if out, err = c.Await(ctx, h); err != nil {
 			stop(err)
-			return
 		}
-		close(over)
+		end()
 	})
 	if err = c.tell(ctx, h, after, over, fn); err != nil && ctx.Err() == nil {
 		stop(err)
@@ -56,7 +56,7 @@ func (c *Client) Follow(ctx context.Context, h Handle, after int64, fn func(Even
 }
 
 // tell calls fn until the investigation is over.
-func (c *Client) tell(ctx context.Context, h Handle, after int64, over <-chan struct{}, fn func(Event) error) error {
+func (c *Client) tell(ctx context.Context, h Handle, after int64, over context.Context, fn func(Event) error) error {
 	h.current = "" // whichever run is the last: it may continue as new meanwhile
 	st, err := c.locate(ctx, h, over)
 	if st != nil {
@@ -68,14 +68,14 @@ func (c *Client) tell(ctx context.Context, h Handle, after int64, over <-chan st
 	if err != nil && ctx.Err() == nil {
 		err = fn(Event{Blind: err})
 	}
-	for err == nil && ctx.Err() == nil && !isClosed(over) {
+	for err == nil && over.Err() == nil {
 		var s Status
 		if h.Ask(ctx, &s.Status) == nil {
 			s.Agents = h.agents(ctx, s.Status)
 			err = fn(Event{Status: &s})
 		}
 		if err == nil {
-			wait(ctx, askEvery, over)
+			wait(over, askEvery)
 		}
 	}
 	return err
@@ -84,9 +84,9 @@ func (c *Client) tell(ctx context.Context, h Handle, after int64, over <-chan st
 // locate returns the store as soon as it knows the investigation, and nil when it
 // is clear that it will not: the investigation has a plan, or has ended, without
 // a record in it. The error says why, but not of one that has ended anyway.
-func (c *Client) locate(ctx context.Context, h Handle, over <-chan struct{}) (*store.Store, error) {
+func (c *Client) locate(ctx context.Context, h Handle, over context.Context) (*store.Store, error) {
 	for {
-		ended := isClosed(over)
+		ended := over.Err() != nil
 		var status workflows.Status
 		resolved := ended || h.Ask(ctx, &status) == nil && status.Chain != "" // the record was made before the plan
 		st, err := c.Store(ctx)
@@ -106,7 +106,7 @@ func (c *Client) locate(ctx context.Context, h Handle, over <-chan struct{}) (*s
 		case resolved:
 			return nil, ErrOtherStore
 		}
-		wait(ctx, lookEvery, over)
+		wait(over, lookEvery)
 	}
 }
 
@@ -125,19 +125,15 @@ var errTold = errors.New("all has been told")
 
 // follow tells what the store knows, until that is all that will be: when Temporal says that
 // the investigation is over, the store knows it too, or, if somebody terminated it, not yet.
-func (f *following) follow(ctx context.Context, over <-chan struct{}) error {
+func (f *following) follow(ctx, over context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() {
-		select {
-		case <-watching.Done():
-		case <-over:
-			if !f.willEnd(watching) {
-				stop()
-			}
+	defer context.AfterFunc(over, func() {
+		if !f.willEnd(watching) {
+			stop()
 		}
-	}()
-	err := f.store.Follow(watching, f.id, f.last, func(u store.Update) error { return f.take(watching, u) })
+	})()
+	err := f.store.Follow(watching, f.id, f.last, f.take)
 	switch {
 	case f.refused != nil:
 		return f.refused
@@ -156,7 +152,7 @@ func (f *following) willEnd(ctx context.Context) bool {
 		if err == nil {
 			return r.Status.Closed()
 		}
-		if !wait(ctx, lookEvery, nil) {
+		if !wait(ctx, lookEvery) {
 			break
 		}
 	}
@@ -177,7 +173,7 @@ func (f *following) tail(ctx context.Context) error {
 	}
 }
 
-func (f *following) take(ctx context.Context, u store.Update) error {
+func (f *following) take(u store.Update) error {
 	if f.refused = f.fn(Event{Update: &u}); f.refused != nil {
 		return f.refused
 	}
@@ -187,21 +183,8 @@ func (f *following) take(ctx context.Context, u store.Update) error {
 	if u.Record != nil {
 		f.closed = u.Record.Status.Closed()
 	}
-	if !f.closed {
-		return nil
-	}
-	more, err := f.store.After(ctx, f.id, f.last, 1) // an update may not hold all entries
-	if err == nil && len(more) == 0 {
+	if f.closed && !u.More {
 		return errTold
 	}
-	return err
-}
-
-func isClosed(over <-chan struct{}) bool {
-	select {
-	case <-over:
-		return true
-	default:
-		return false
-	}
+	return nil
 }

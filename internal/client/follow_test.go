@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -32,12 +33,14 @@ func TestFollowing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			st := aStore(t, tt.ends)
-			over, entries := make(chan struct{}), 0
+			over, end := context.WithCancel(t.Context())
+			defer end()
+			entries := 0
 			f := following{store: st, id: "w:1", last: tt.after}
 			f.fn = func(e Event) error {
 				entries += len(e.Update.Entries)
-				if tt.over && entries == tt.want && !isClosed(over) {
-					close(over)
+				if tt.over && entries == tt.want {
+					end()
 				}
 				return tt.fails
 			}
@@ -54,14 +57,15 @@ func TestFollowingTellsTheTail(t *testing.T) {
 	t.Parallel()
 	enough := errors.New("enough")
 	for _, refuses := range []error{nil, enough} {
-		over, entries := make(chan struct{}), 0
+		over, end := context.WithCancel(t.Context())
+		entries := 0
 		f := following{store: aStore(t, false), id: "w:1", last: 1}
 		f.fn = func(e Event) error { entries += len(e.Update.Entries); return refuses }
 		if err := f.tail(t.Context()); !errors.Is(err, refuses) || !errors.Is(f.refused, refuses) || entries != 2 {
 			t.Errorf("%d entries, %v, refused %v", entries, err, f.refused)
 		}
 		f.last, f.fn = 0, func(Event) error {
-			close(over)
+			end()
 			return enough
 		}
 		if err := f.follow(t.Context(), over); !errors.Is(err, enough) {

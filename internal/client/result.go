@@ -27,17 +27,14 @@ type Result = workflows.InvestigationResult
 
 // Await waits until Temporal says that the investigation has ended, as long as it takes. An
 // investigation that did not complete is no error: its Status says so.
-func (c *Client) Await(ctx context.Context, h Handle) (Result, error) {
+func (c *Client) Await(ctx context.Context, h Handle) (out Result, err error) {
 	silence := time.AfterFunc(patience, func() { c.explainSilence(ctx, h) })
 	defer silence.Stop()
-	for {
-		out, err := h.result(ctx)
-		if ctx.Err() != nil || !unavailable(err) {
-			return out, err
-		}
-		c.opts.Tell("Temporal does not answer; waiting")
-		wait(ctx, pauseBetween, nil)
-	}
+	err = c.persist(ctx, pauseBetween, func() error {
+		out, err = h.result(ctx)
+		return err
+	})
+	return out, err
 }
 
 // unavailable reports whether Temporal could not be asked, which may pass: the

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -26,7 +25,7 @@ type Status struct {
 // its record, since it may have no worker left to ask, or from its result.
 func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 	if _, err := c.temporal(ctx); err != nil {
-		saved, known, storeErr := c.savedStatus(ctx, id, false)
+		saved, known, storeErr := c.savedStatus(ctx, id)
 		if known { // Temporal is not needed for it
 			return saved, nil
 		}
@@ -42,7 +41,7 @@ func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 	case !gone:
 		id = h.ID()
 	}
-	saved, known, storeErr := c.savedStatus(ctx, id, true)
+	saved, known, storeErr := c.savedStatus(ctx, id)
 	switch {
 	case known || storeErr != nil:
 		return saved, storeErr
@@ -100,12 +99,15 @@ func (h Handle) agents(ctx context.Context, status workflows.Status) map[string]
 // number puts into a status what the store knows to have been used.
 func (c *Client) number(ctx context.Context, status *workflows.Status) (known bool, err error) {
 	st, err := c.Store(ctx)
-	if err != nil {
+	if err != nil || st == nil {
 		return false, err
 	}
-	r, known, err := saved(ctx, st, status.ID)
-	if err != nil || !known {
-		return known, err
+	r, err := st.FindInvestigation(ctx, status.ID)
+	if errors.Is(err, record.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
 	}
 	executions, err := st.Executions(ctx, r.ID)
 	status.Usage = r.Usage
@@ -113,42 +115,16 @@ func (c *Client) number(ctx context.Context, status *workflows.Status) (known bo
 	return true, err
 }
 
-// saved finds the record of an investigation by its id or its workflow's.
-func saved(ctx context.Context, st *store.Store, id string) (r record.Investigation, known bool, err error) {
-	if st == nil {
-		return r, false, nil
-	}
-	r, err = st.FindInvestigation(ctx, id)
-	if errors.Is(err, record.ErrNotFound) {
-		return r, false, nil
-	}
-	return r, err == nil, err
-}
-
-// savedStatus is the status of an investigation that has ended, from the store; nobody
-// but Temporal may know yet that somebody has terminated it.
-func (c *Client) savedStatus(ctx context.Context, id string, reachable bool) (s Status, known bool, err error) {
-	st, err := c.Store(ctx)
-	if err != nil {
+// savedStatus is the status of an investigation that has ended, from the store.
+func (c *Client) savedStatus(ctx context.Context, id string) (s Status, known bool, err error) {
+	w, err := c.saved(ctx, id)
+	switch {
+	case errors.Is(err, ErrNoStore), errors.Is(err, record.ErrNotFound):
+		return s, false, nil
+	case err != nil || w.Status == nil:
 		return s, false, err
 	}
-	r, known, err := saved(ctx, st, id)
-	if err != nil || !known {
-		return s, false, err
-	}
-	one := []record.Investigation{r}
-	if reachable {
-		err = c.correct(ctx, one)
-	}
-	if r = one[0]; err != nil || !r.Status.Closed() {
-		return s, false, err
-	}
-	stages, err := st.Stages(ctx, r.ID)
-	if err != nil {
-		return s, false, err
-	}
-	executions, err := st.Executions(ctx, r.ID)
-	return Status{Status: StatusOf(r, stages, executions)}, err == nil, err
+	return Status{Status: *w.Status}, true, nil
 }
 
 // StatusOf composes the status as the investigation itself did. Records of before
@@ -212,9 +188,9 @@ type Whole struct {
 	Stale error `json:"-"`
 }
 
-// Whole reads an investigation from the store. The error is ErrNoStore where there is
-// none, and record.ErrNotFound where the store does not know it.
-func (c *Client) Whole(ctx context.Context, id string) (w Whole, err error) {
+// saved is what Whole returns, but for entries and questions. Nobody but Temporal may know yet
+// that somebody has terminated the investigation.
+func (c *Client) saved(ctx context.Context, id string) (w Whole, err error) {
 	st, err := c.Store(ctx)
 	if err != nil {
 		return w, err
@@ -222,26 +198,35 @@ func (c *Client) Whole(ctx context.Context, id string) (w Whole, err error) {
 	if st == nil {
 		return w, ErrNoStore
 	}
-	if w.Investigation, err = st.FindInvestigation(ctx, id); err != nil {
+	r, err := st.FindInvestigation(ctx, id)
+	if err != nil {
 		return w, err
 	}
-	one := []record.Investigation{w.Investigation}
+	one := []record.Investigation{r}
 	w.Stale = c.correct(ctx, one)
 	w.Investigation = one[0]
-	id = w.Investigation.ID
-	var errs [4]error
-	w.Stages, errs[0] = st.Stages(ctx, id)
-	w.Executions, errs[1] = st.Executions(ctx, id)
-	w.Entries, errs[2] = st.After(ctx, id, 0, 0)
-	waiting, err := st.Waiting(ctx, id)
-	errs[3] = err
-	if w.Investigation.Status.Closed() {
+	var failed error
+	w.Stages, err = st.Stages(ctx, r.ID)
+	w.Executions, failed = st.Executions(ctx, r.ID)
+	if err = errors.Join(err, failed); err == nil && w.Investigation.Status.Closed() {
 		status := StatusOf(w.Investigation, w.Stages, w.Executions)
 		w.Status = &status
-		return w, errors.Join(errs[:]...)
 	}
+	return w, err
+}
+
+// Whole reads an investigation from the store. The error is ErrNoStore where there is
+// none, and record.ErrNotFound where the store does not know it.
+func (c *Client) Whole(ctx context.Context, id string) (w Whole, err error) {
+	if w, err = c.saved(ctx, id); err != nil {
+		return w, err
+	}
+	if w.Entries, err = c.store.After(ctx, w.Investigation.ID, 0, 0); err != nil || w.Status != nil {
+		return w, err
+	}
+	waiting, err := c.store.Waiting(ctx, w.Investigation.ID)
 	for _, one := range waiting {
 		w.Questions = append(w.Questions, one.Questions...)
 	}
-	return w, errors.Join(errs[:]...)
+	return w, err
 }

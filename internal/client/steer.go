@@ -93,7 +93,7 @@ type Steered struct {
 // input. A worker that is there is asked to take it, and answers; without one, a signal
 // waits for it. Never both: an update that nobody has answered may yet be taken.
 func (c *Client) Steer(ctx context.Context, id, name string, in any) (s Steered, err error) {
-	if s.Handle, err = c.FindRunning(ctx, id); err != nil {
+	if s.Handle, err = c.findRunning(ctx, id); err != nil {
 		return s, err
 	}
 	if s.Ask(ctx, new(workflows.Status)) == nil {
@@ -119,7 +119,7 @@ func (h Handle) sent(err error, what string) error {
 
 // Cancel asks for the end of an investigation; what it has finished is kept.
 func (c *Client) Cancel(ctx context.Context, id string) (Handle, error) {
-	h, err := c.FindRunning(ctx, id)
+	h, err := c.findRunning(ctx, id)
 	if err != nil {
 		return h, err
 	}
@@ -129,21 +129,21 @@ func (c *Client) Cancel(ctx context.Context, id string) (Handle, error) {
 }
 
 // Answer answers a question that an investigation has put to people.
-func (c *Client) Answer(ctx context.Context, id string, a workflows.Answer) (out workflows.Interrupt, err error) {
-	h, err := c.FindRunning(ctx, id)
-	if err != nil {
-		return out, err
-	}
-	return update[workflows.Interrupt](ctx, h, "", workflows.UpdateAnswer, a)
+func (c *Client) Answer(ctx context.Context, id string, a workflows.Answer) (workflows.Interrupt, error) {
+	return updateRunning[workflows.Interrupt](ctx, c, id, workflows.UpdateAnswer, a)
 }
 
 // Extend raises the bounds of an investigation.
-func (c *Client) Extend(ctx context.Context, id string, e workflows.ExtendBudget) (out workflows.Budget, err error) {
-	h, err := c.FindRunning(ctx, id)
+func (c *Client) Extend(ctx context.Context, id string, e workflows.ExtendBudget) (workflows.Budget, error) {
+	return updateRunning[workflows.Budget](ctx, c, id, workflows.UpdateExtendBudget, e)
+}
+
+func updateRunning[Out any](ctx context.Context, c *Client, id, name string, in any) (out Out, err error) {
+	h, err := c.findRunning(ctx, id)
 	if err != nil {
 		return out, err
 	}
-	return update[workflows.Budget](ctx, h, "", workflows.UpdateExtendBudget, e)
+	return update[Out](ctx, h, "", name, in)
 }
 
 // Decided is a tool call that somebody has approved or denied.
@@ -160,7 +160,7 @@ const ShortDigest = 12
 // Decide approves or denies a tool call that waits; d.CallID is its Name, or its last part
 // alone if only one has it. The agent has the last word: somebody else may have decided meanwhile.
 func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out Decided, err error) {
-	h, err := c.FindRunning(ctx, id)
+	h, err := c.findRunning(ctx, id)
 	if err != nil {
 		return out, err
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -15,29 +15,45 @@ import (
 // or with "" in all: as the store says, in one query. Without the store, or where it does not
 // know the one, they are asked themselves; an error names those that do not answer.
 func (c *Client) Waiting(ctx context.Context, id string) ([]record.Waiting, error) {
-	st, err := c.Store(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if st != nil {
-		if all, known, err := storedWaiting(ctx, st, id); known || err != nil {
-			return all, err
-		}
+	all, known, err := c.storedWaiting(ctx, id)
+	if known || err != nil {
+		return all, err
 	}
 	return c.askWaiting(ctx, id)
 }
 
-// storedWaiting is what waits as the store says. It does not know a conversation in which
-// nothing waits.
-func storedWaiting(ctx context.Context, st *store.Store, id string) (all []record.Waiting, known bool, err error) {
-	if all, err = st.Waiting(ctx, id); err != nil || len(all) > 0 || id == "" {
-		return all, true, err
+// storedWaiting is what waits as the store says, but for what has been terminated, which
+// cannot say so: Temporal does, if it answers. The store does not know a conversation in
+// which nothing waits.
+func (c *Client) storedWaiting(ctx context.Context, id string) (all []record.Waiting, known bool, err error) {
+	st, err := c.Store(ctx)
+	if err != nil || st == nil {
+		return nil, false, err
 	}
-	r, known, err := saved(ctx, st, id)
-	if err == nil && known && r.Status.Closed() {
-		err = &EndedError{r.ID, r.Status}
+	if all, err = st.Waiting(ctx, id); err != nil {
+		return nil, false, err
 	}
-	return nil, known, err
+	records := make([]record.Investigation, len(all))
+	for n, w := range all {
+		records[n].WorkflowID = w.WorkflowID
+	}
+	_ = c.correct(ctx, records)
+	ended := map[string]bool{}
+	for _, r := range records {
+		ended[r.WorkflowID] = r.EndedAt != nil
+	}
+	all = slices.DeleteFunc(all, func(w record.Waiting) bool { return ended[w.WorkflowID] })
+	if len(all) > 0 || id == "" {
+		return all, true, nil
+	}
+	switch w, err := c.saved(ctx, id); {
+	case errors.Is(err, record.ErrNotFound):
+		return nil, false, nil
+	case err == nil && w.Status != nil:
+		return nil, true, &EndedError{w.Investigation.ID, w.Investigation.Status}
+	default:
+		return nil, true, err
+	}
 }
 
 // askWaiting asks the one that is named, or every investigation that runs. Those that do
@@ -47,7 +63,7 @@ func (c *Client) askWaiting(ctx context.Context, id string) (all []record.Waitin
 	if id == "" {
 		running, err = c.Running(ctx)
 	} else {
-		running[0], err = c.FindRunning(ctx, id)
+		running[0], err = c.findRunning(ctx, id)
 	}
 	if err != nil {
 		return nil, err

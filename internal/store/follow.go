@@ -33,6 +33,8 @@ type Update struct {
 	Executions []record.Execution
 	// Waits are what is waited for now, whenever the records are here.
 	Waits *record.Waits
+	// More: there are entries besides, which were there already when the records were read.
+	More bool
 }
 
 // Follow calls fn with what is there of an investigation, its entries after the
@@ -112,7 +114,8 @@ func (f *follower) changes(ctx context.Context, q querier) (update *Update, more
 			return nil, false, err
 		}
 	}
-	return update, f.seen.seq < now.seq, nil
+	update.More = f.seen.seq < now.seq
+	return update, update.More, nil
 }
 
 func (f *follower) entries(ctx context.Context, q querier, now cursor, update *Update) error {

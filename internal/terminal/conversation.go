@@ -16,46 +16,27 @@ type Turn struct {
 	After int64
 	// Said is what the person who watches has just said: it is not repeated.
 	Said string
-	// Over is closed when the agent has answered.
-	Over <-chan struct{}
 }
 
-// WatchTurn prints what happens in a conversation until the turn is over and all
-// that has happened by then is printed. It returns the last sequence number.
-func WatchTurn(ctx context.Context, src Source, t Turn, opts Options) (last int64, err error) {
+// Source is where WatchTurn learns what happens; a store is one.
+type Source interface {
+	Follow(ctx context.Context, conversation string, after int64, fn func(store.Update) error) error
+	After(ctx context.Context, conversation string, seq int64, limit int) ([]transcript.Entry, error)
+}
+
+// WatchTurn prints what happens in a conversation until the turn is over, which ends a context
+// of ctx's, and all that has happened by then is printed. It returns the last sequence number.
+func WatchTurn(ctx, turn context.Context, src Source, t Turn, opts Options) (last int64, err error) {
 	v := newView(opts)
 	v.talk, v.said, v.last = true, t.Said, t.After
-	following, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		select {
-		case <-t.Over:
-		case <-following.Done():
-		}
-		stop()
-	}()
-	stopCounting := v.countDown()
-	err = src.Follow(following, t.Conversation, t.After, func(u store.Update) error {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		v.take(u)
-		return v.p.err
-	})
-	stopCounting()
+	err = v.follow(func(take func(store.Update) error) error { return src.Follow(turn, t.Conversation, t.After, take) })
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		err = v.rest(ctx, src, t.Conversation)
+		var rest []transcript.Entry
+		rest, err = src.After(ctx, t.Conversation, v.last, 0)
+		v.take(store.Update{Entries: rest})
 	}
 	v.p.closeLine()
 	return v.last, errors.Join(err, v.p.err)
-}
-
-// rest prints what has come since the last update.
-func (v *view) rest(ctx context.Context, src Source, conversation string) error {
-	entries, err := src.After(ctx, conversation, v.last, 0)
-	if err == nil {
-		v.take(store.Update{Entries: entries})
-	}
-	return err
 }
 
 // Recall prints the last n messages of a conversation: what was said and answered,

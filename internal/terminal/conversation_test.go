@@ -17,14 +17,14 @@ type thread struct {
 	entries []transcript.Entry
 	live    []transcript.Live
 	early   int // entries that are followed
-	over    chan struct{}
+	over    func()
 }
 
 func (c *thread) Follow(ctx context.Context, _ string, after int64, fn func(store.Update) error) error {
 	if err := fn(store.Update{Entries: c.between(after, int64(c.early)), Live: c.live}); err != nil {
 		return err
 	}
-	close(c.over)
+	c.over()
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -43,7 +43,7 @@ func (c *thread) between(after, last int64) (out []transcript.Entry) {
 }
 
 func newThread(bodies ...transcript.Entry) *thread {
-	c := &thread{entries: bodies, over: make(chan struct{})}
+	c := &thread{entries: bodies}
 	for i := range c.entries {
 		c.entries[i].Seq, c.entries[i].Execution, c.entries[i].Iteration = int64(i+1), "chat/Memo", i+1
 	}
@@ -67,7 +67,9 @@ func TestWatchTurn(t *testing.T) {
 	c := newThread(system, heard("Ada", "hello"), answered("hi"), heard("Bob", "and I?"), heard("Ada", "why?\x1b[2J"), answered("because"))
 	c.early = 4
 	var out strings.Builder
-	last, err := WatchTurn(t.Context(), c, Turn{Conversation: "c", After: 1, Said: "hello", Over: c.over}, Options{Out: &out})
+	turn, over := context.WithCancel(t.Context())
+	c.over = over
+	last, err := WatchTurn(t.Context(), turn, c, Turn{Conversation: "c", After: 1, Said: "hello"}, Options{Out: &out})
 	if err != nil || last != 6 {
 		t.Errorf("last %d, %v", last, err)
 	}
@@ -88,11 +90,11 @@ Memo │ · iteration 6 · m
 func TestWatchTurnThatIsLeft(t *testing.T) {
 	t.Parallel()
 	c := newThread(heard("Ada", "hello"))
-	c.over = make(chan struct{})
 	ctx, leave := context.WithCancel(t.Context())
+	c.over = leave
 	leave()
 	var out strings.Builder
-	if _, err := WatchTurn(ctx, c, Turn{Conversation: "c", Over: make(chan struct{})}, Options{Out: &out}); !errors.Is(err, context.Canceled) {
+	if _, err := WatchTurn(ctx, ctx, c, Turn{Conversation: "c"}, Options{Out: &out}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

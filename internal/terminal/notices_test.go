@@ -17,20 +17,20 @@ import (
 // feed is a source that hands on what a test sends.
 type feed chan store.Update
 
-func (f feed) Follow(ctx context.Context, _ string, _ int64, fn func(store.Update) error) error {
-	for {
-		select {
-		case u := <-f:
-			if err := fn(u); err != nil {
-				return err
+func (f feed) follow(ctx context.Context) func(func(store.Update) error) error {
+	return func(take func(store.Update) error) error {
+		for {
+			select {
+			case u := <-f:
+				if err := take(u); err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return ctx.Err()
 			}
-		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
 }
-
-func (feed) After(context.Context, string, int64, int) ([]transcript.Entry, error) { return nil, nil }
 
 // asked says what people are asked.
 func asked(w record.Waits) (out []Notice) {
@@ -47,7 +47,7 @@ func TestNotices(t *testing.T) {
 		src := make(feed)
 		var out strings.Builder
 		ctx, stop := context.WithCancel(t.Context())
-		go Watch(ctx, src, "w", Options{Out: &out, Width: 80, Notices: asked})
+		go Watch(Options{Out: &out, Width: 80, Notices: asked}, src.follow(ctx))
 		say := func(text string) {
 			live := transcript.Live{Scope: transcript.Scope{Execution: "collect/LogAgent"}, Iteration: 1, Attempt: 1, Text: text}
 			src <- store.Update{Live: []transcript.Live{live}}

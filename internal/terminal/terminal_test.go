@@ -15,7 +15,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
-	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -42,7 +41,7 @@ func TestWatch(t *testing.T) {
 			var out strings.Builder
 			tt.opts.Out = &out
 			src := &recorded{updates: tt.updates}
-			got, err := Watch(t.Context(), src, investigation, tt.opts)
+			got, err := Watch(tt.opts, src.follow(t.Context()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,14 +83,14 @@ func TestWatchPagesToTheEnd(t *testing.T) {
 	whole := merged(incident())
 	var pages []store.Update
 	for i := range whole.Entries {
-		page := store.Update{Entries: whole.Entries[i : i+1]}
+		page := store.Update{Entries: whole.Entries[i : i+1], More: i+1 < len(whole.Entries)}
 		if i == 0 {
 			page.Record, page.Stages, page.Executions = whole.Record, whole.Stages, whole.Executions
 		}
 		pages = append(pages, page)
 	}
 	var out strings.Builder
-	if _, err := Watch(t.Context(), &recorded{updates: pages}, investigation, Options{Out: &out}); err != nil {
+	if _, err := Watch(Options{Out: &out}, (&recorded{updates: pages}).follow(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "catching-up", out.String())
@@ -102,7 +101,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out strings.Builder
-	got, err := Watch(ctx, &recorded{updates: incident()[:3]}, investigation, Options{Out: &out})
+	got, err := Watch(Options{Out: &out}, (&recorded{updates: incident()[:3]}).follow(ctx))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
@@ -114,7 +113,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 func TestWatchReportsThatNothingCanBeWritten(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left")
-	_, err := Watch(t.Context(), &recorded{updates: incident()}, investigation, Options{Out: brokenWriter{full}})
+	_, err := Watch(Options{Out: brokenWriter{full}}, (&recorded{updates: incident()}).follow(t.Context()))
 	if !errors.Is(err, full) {
 		t.Errorf("error %v, want %v", err, full)
 	}
@@ -127,24 +126,16 @@ func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 // recorded plays updates, and then has nothing more to tell.
 type recorded struct{ updates []store.Update }
 
-func (r *recorded) Follow(ctx context.Context, _ string, _ int64, fn func(store.Update) error) error {
-	for _, u := range r.updates {
-		if err := fn(u); err != nil {
-			return err
+func (r *recorded) follow(ctx context.Context) func(func(store.Update) error) error {
+	return func(take func(store.Update) error) error {
+		for _, u := range r.updates {
+			if err := take(u); err != nil {
+				return err
+			}
 		}
+		<-ctx.Done()
+		return ctx.Err()
 	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (r *recorded) After(_ context.Context, _ string, seq int64, limit int) ([]transcript.Entry, error) {
-	var out []transcript.Entry
-	for _, e := range merged(r.updates).Entries {
-		if e.Seq > seq && (limit <= 0 || len(out) < limit) {
-			out = append(out, e)
-		}
-	}
-	return out, nil
 }
 
 func (r *recorded) final() record.Investigation { return *merged(r.updates).Record }

@@ -28,7 +28,7 @@ func troubled(t *testing.T, width int) (out string) {
 		}
 		var text strings.Builder
 		ctx, stop := context.WithCancel(t.Context())
-		go Watch(ctx, src, "w", Options{Out: &text, Width: width, Notices: notices})
+		go Watch(Options{Out: &text, Width: width, Notices: notices}, src.follow(ctx))
 		seq := int64(0)
 		say := func(execution string, kind transcript.Kind, body transcript.Body) {
 			seq++

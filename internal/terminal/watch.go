@@ -1,38 +1,23 @@
 package terminal
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
-	"github.com/inquest-dev/inquest/internal/transcript"
 )
-
-// Source is where Watch learns what happens; a store is one.
-type Source interface {
-	Follow(ctx context.Context, investigation string, after int64, fn func(store.Update) error) error
-	After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error)
-}
 
 // errEnded stops following: there is nothing to come.
 var errEnded = errors.New("the investigation has ended")
 
-// Watch prints an investigation from its beginning, what is there at once and
-// the rest as it happens, until it has ended, and returns its final record. If
-// ctx ends first, the error is ctx.Err() and the record as it is known.
-func Watch(ctx context.Context, src Source, investigation string, opts Options) (record.Investigation, error) {
+// Watch prints an investigation, what is there at once and the rest as it happens, until it
+// has ended, and returns its final record: follow calls take with the store's updates from
+// the beginning. An error of follow is returned, with the record as it is known.
+func Watch(opts Options, follow func(take func(store.Update) error) error) (record.Investigation, error) {
 	v := newView(opts)
-	stop := v.countDown()
-	err := src.Follow(ctx, investigation, 0, func(u store.Update) error {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		defer v.p.restore()
-		return v.update(ctx, src, investigation, u)
-	})
-	stop()
+	err := v.follow(follow)
 	v.p.closeLine()
 	if errors.Is(err, errEnded) {
 		v.end()
@@ -41,22 +26,23 @@ func Watch(ctx context.Context, src Source, investigation string, opts Options) 
 	return v.record, err
 }
 
-// update prints what is new; errEnded if that is the last of it.
-func (v *view) update(ctx context.Context, src Source, investigation string, u store.Update) error {
-	v.take(u)
-	if !v.unsettled() {
+// follow prints what is new; the error is errEnded after the last of an investigation.
+func (v *view) follow(follow func(take func(store.Update) error) error) error {
+	defer v.countDown()()
+	return follow(func(u store.Update) error {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		defer v.p.restore()
+		v.take(u)
+		if v.talk || u.More || !v.unsettled() { // what has ended is told after all that led to it
+			return v.p.err
+		}
+		v.settle()
+		if v.record.Status.Closed() {
+			return errEnded
+		}
 		return v.p.err
-	}
-	// What has ended is told after all that led to it; an update may not hold all entries.
-	more, err := src.After(ctx, investigation, v.last, 1)
-	if err != nil || len(more) > 0 {
-		return err
-	}
-	v.settle()
-	if v.record.Status.Closed() {
-		return errEnded
-	}
-	return v.p.err
+	})
 }
 
 // countDown writes the line anew each second that says when a provider is asked again,

@@ -7,35 +7,24 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-func agentCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "agent", Short: "Take an agent with its memory somewhere else", Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(agentExportCommand(c), agentImportCommand(c))
-	return cmd
-}
-
 func agentExportCommand(c *cli) *cobra.Command {
-	var dir string
 	cmd := &cobra.Command{
 		Use: "export NAME > FILE", Short: "Print an agent as JSON: its definition and all that it remembers", Args: exactly("NAME"),
 		Long: `Print an agent as JSON: its definition, as the configuration has it, with variables as
 they were written, and all that it remembers, from the workers' store.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := exportAgent(cmd.Context(), c, args[0], dir)
+			f, err := exportAgent(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
 			}
 			return c.printJSON(f)
 		},
 	}
-	configDir(c, cmd, &dir)
+	configDir(c, cmd)
 	return cmd
 }
 
 func agentImportCommand(c *cli) *cobra.Command {
-	var dir string
 	var replace bool
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Read an agent that was exported: definition and memory, or nothing", Args: exactly("FILE"),
@@ -46,16 +35,16 @@ configuration, unless that has it already; its memory goes into the workers' sto
 			if err != nil {
 				return err
 			}
-			return importAgent(cmd.Context(), c, f, dir, replace)
+			return importAgent(cmd.Context(), c, f, replace)
 		},
 	}
-	configDir(c, cmd, &dir)
+	configDir(c, cmd)
 	cmd.Flags().BoolVar(&replace, "replace", false, "put the memory in place of the one that the agent has")
 	return cmd
 }
 
-func configDir(c *cli, cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "config-dir", c.getenv("INQUEST_CONFIG"), "folder with the configuration [INQUEST_CONFIG]")
+func configDir(c *cli, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.config, "config-dir", c.getenv("INQUEST_CONFIG"), "folder with the configuration [INQUEST_CONFIG]")
 }
 
 // remembers reports whether an agent has a memory.

@@ -54,8 +54,8 @@ func readAgentFile(path string) (f agentFile, err error) {
 }
 
 // loadOwn loads the configuration that an agent is in, or comes into.
-func loadOwn(c *cli, dir string) (src config.Source, cfg *config.Config, err error) {
-	if src, err = c.source(dir); err != nil {
+func loadOwn(c *cli) (src config.Source, cfg *config.Config, err error) {
+	if src, err = c.source(); err != nil {
 		return src, nil, err
 	}
 	if cfg, err = config.Load(src); err != nil {
@@ -65,8 +65,8 @@ func loadOwn(c *cli, dir string) (src config.Source, cfg *config.Config, err err
 }
 
 // exportAgent is an agent as a file.
-func exportAgent(ctx context.Context, c *cli, name, dir string) (f agentFile, err error) {
-	_, cfg, err := loadOwn(c, dir)
+func exportAgent(ctx context.Context, c *cli, name string) (f agentFile, err error) {
+	_, cfg, err := loadOwn(c)
 	if err != nil {
 		return f, err
 	}
@@ -75,7 +75,7 @@ func exportAgent(ctx context.Context, c *cli, name, dir string) (f agentFile, er
 		return f, usagef("%w", err)
 	}
 	f = agentFile{Version: agentVersion, Name: name}
-	if f.Definition, err = config.AgentEntry(dir, name); err != nil || !remembers(plan) {
+	if f.Definition, err = config.AgentEntry(c.config, name); err != nil || !remembers(plan) {
 		return f, err
 	}
 	st, err := memories(ctx, c)
@@ -92,8 +92,8 @@ func exportAgent(ctx context.Context, c *cli, name, dir string) (f agentFile, er
 
 // importAgent writes the agent's definition, if there is none yet, and its
 // memory: both or nothing.
-func importAgent(ctx context.Context, c *cli, f agentFile, dir string, replace bool) error {
-	written, err := importDefinition(c, f, dir)
+func importAgent(ctx context.Context, c *cli, f agentFile, replace bool) error {
+	written, err := importDefinition(c, f)
 	if err == nil && f.Memory != nil {
 		err = loadMemory(ctx, c, f.Name, *f.Memory, replace)
 	}
@@ -108,8 +108,8 @@ func importAgent(ctx context.Context, c *cli, f agentFile, dir string, replace b
 
 // importDefinition writes the definition into the configuration; the path is
 // empty if it is there already.
-func importDefinition(c *cli, f agentFile, dir string) (written string, err error) {
-	src, cfg, err := loadOwn(c, dir)
+func importDefinition(c *cli, f agentFile) (written string, err error) {
+	src, cfg, err := loadOwn(c)
 	if err != nil {
 		return "", err
 	}
@@ -119,17 +119,17 @@ func importDefinition(c *cli, f agentFile, dir string) (written string, err erro
 		}
 		return "", nil
 	}
-	there, err := config.AgentEntry(dir, f.Name)
+	there, err := config.AgentEntry(c.config, f.Name)
 	switch {
 	case err != nil:
 		return "", err
 	case there != nil && !sameJSON(there, f.Definition):
-		return "", usagef("the configuration has another agent named %s: rename one of them, or remove the one in %s", f.Name, dir)
+		return "", usagef("the configuration has another agent named %s: rename one of them, or remove the one in %s", f.Name, c.config)
 	case there != nil:
 		return "", nil
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", usagef("--config-dir %q is no folder: say where the definition of %s is to be written", dir, f.Name)
+	if info, err := os.Stat(c.config); err != nil || !info.IsDir() {
+		return "", usagef("--config-dir %q is no folder: say where the definition of %s is to be written", c.config, f.Name)
 	}
 	if written, err = config.WriteAgent(src, f.Name, f.Definition); err != nil {
 		return "", usagef("the definition does not fit into the configuration: %w", err)

@@ -16,14 +16,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// agentTypesFlags are those of the command agent-types.
-type agentTypesFlags struct {
-	config, agent string
-	json          bool
-}
-
 func agentTypesCommand(c *cli) *cobra.Command {
-	var f agentTypesFlags
+	var agent string
 	cmd := &cobra.Command{
 		Use:   "agent-types",
 		Short: "Show what agents of each type are able to do",
@@ -32,25 +26,25 @@ tools are those that are built in; an agent also has those of its MCP servers, a
 the shell only where the configuration switches it on. With --agent, what that agent
 is able to do by its definition, the tools of its servers included, which are asked.`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return agentTypes(cmd.Context(), c, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return agentTypes(cmd.Context(), c, agent) },
 	}
-	c.configFlag(cmd, &f.config)
-	cmd.Flags().StringVar(&f.agent, "agent", "", "only what this agent is able to do")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
-	_ = cmd.RegisterFlagCompletionFunc("agent", complete(c, &f.config, agentNames))
+	c.configFlag(cmd)
+	cmd.Flags().StringVar(&agent, "agent", "", "only what this agent is able to do")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("agent", complete(c, agentNames))
 	return cmd
 }
 
-func agentTypes(ctx context.Context, c *cli, f agentTypesFlags) error {
-	cfg, err := c.loadConfig(f.config)
+func agentTypes(ctx context.Context, c *cli, name string) error {
+	cfg, err := c.loadConfig()
 	switch {
 	case err != nil:
 		return err
-	case f.agent != "":
-		return agentAbilities(ctx, c, cfg, f)
+	case name != "":
+		return agentAbilities(ctx, c, cfg, name)
 	}
 	types := agentTypesOf(cfg)
-	if f.json {
+	if c.json {
 		return c.printJSON(types)
 	}
 	return printAgentTypes(c, types)
@@ -95,8 +89,7 @@ func agentTypesOf(cfg *config.Config) (types []agentType) {
 const toolsPerLine = 2
 
 func printAgentTypes(c *cli, types []agentType) error {
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TYPE\tALIAS\tPATTERN\tHEARTBEATS\tPROMPT\tITERATIONS\tBUILT-IN TOOLS")
+	var rows [][]any
 	for _, t := range types {
 		lines := slices.Collect(slices.Chunk(t.AllowedTools, toolsPerLine))
 		if len(lines) == 0 {
@@ -106,37 +99,33 @@ func printAgentTypes(c *cli, types []agentType) error {
 		if len(t.Aliases) > 0 {
 			alias = cmp.Or(strings.Join(t.Aliases, ", "), `""`)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", t.Type, alias, t.Pattern, yesNo(t.SupportsHeartbeats),
-			cmp.Or(t.SystemPromptTemplate, "-"), t.MaxIterations, strings.Join(lines[0], ", "))
+		rows = append(rows, []any{
+			t.Type, alias, t.Pattern, yesNo[t.SupportsHeartbeats], cmp.Or(t.SystemPromptTemplate, "-"), t.MaxIterations, strings.Join(lines[0], ", "),
+		})
 		for _, more := range lines[1:] {
-			fmt.Fprintf(w, "\t\t\t\t\t\t%s\n", strings.Join(more, ", "))
+			rows = append(rows, []any{"", "", "", "", "", "", strings.Join(more, ", ")})
 		}
 	}
-	return w.Flush()
+	return printTable(c, "TYPE\tALIAS\tPATTERN\tHEARTBEATS\tPROMPT\tITERATIONS\tBUILT-IN TOOLS", rows, func(row []any) []any { return row })
 }
 
-func yesNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
-}
+var yesNo = map[bool]string{true: "yes", false: "no"}
 
 // agentAbilities shows one agent's.
-func agentAbilities(ctx context.Context, c *cli, cfg *config.Config, f agentTypesFlags) error {
-	plan, err := cfg.AgentPlan(f.agent)
+func agentAbilities(ctx context.Context, c *cli, cfg *config.Config, name string) error {
+	plan, err := cfg.AgentPlan(name)
 	if err != nil {
 		return toolError(err)
 	}
 	row, _ := agent.LookupType(plan.Type)
 	var tools []string
 	if row.Pattern.Tools() { // whose one request has none
-		if tools, err = offeredTools(ctx, c, cfg, f.agent); err != nil {
+		if tools, err = offeredTools(ctx, c, cfg, name); err != nil {
 			return err
 		}
 	}
 	able := abilitiesOf(row, plan.MaxIterations, tools)
-	if f.json {
+	if c.json {
 		return c.printJSON(able)
 	}
 	return printAbilities(c, row, able)
@@ -165,7 +154,7 @@ func offeredTools(ctx context.Context, c *cli, cfg *config.Config, name string) 
 func printAbilities(c *cli, row agent.Type, able abilities) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
-		{"type", row.Name}, {"pattern", string(able.Pattern)}, {"supports heartbeats", yesNo(able.SupportsHeartbeats)},
+		{"type", row.Name}, {"pattern", string(able.Pattern)}, {"supports heartbeats", yesNo[able.SupportsHeartbeats]},
 		{"system prompt template", cmp.Or(able.SystemPromptTemplate, "none")}, {"max iterations", strconv.Itoa(able.MaxIterations)},
 		{"allowed tools", cmp.Or(strings.Join(able.AllowedTools, ", "), "none")},
 	} {

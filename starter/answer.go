@@ -11,14 +11,10 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// answerFlags are those of the command answer.
-type answerFlags struct {
-	text, decision, data, by string
-	approve, deny, json      bool
-}
-
 func answerCommand(c *cli) *cobra.Command {
-	var f answerFlags
+	var a workflows.Answer
+	var data string
+	var approve, deny bool
 	cmd := &cobra.Command{
 		Use:   "answer ID [QUESTION] --text TEXT|--approve|--deny|--decision TEXT",
 		Short: "Answer a question that an investigation has put to people",
@@ -35,8 +31,7 @@ standard input. A confirmation that is denied ends the investigation.`,
 		},
 		ValidArgsFunction: completeWaiting(c, questionChoices),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := readAnswer(c, f)
-			if err != nil {
+			if err := readAnswer(c, &a, data, approve, deny); err != nil {
 				return err
 			}
 			if len(args) > 1 {
@@ -44,51 +39,48 @@ standard input. A confirmation that is denied ends the investigation.`,
 			}
 			out, err := c.client().Answer(cmd.Context(), args[0], a)
 			line := fmt.Sprintf("%s: %s of stage %s is answered", args[0], out.ID, out.Stage)
-			return answered(cmd.Context(), c, err, "the answer", "starter inbox", f.json, out, line)
+			return answered(cmd.Context(), c, err, "the answer", "starter inbox", out, line)
 		},
 	}
 	set := cmd.Flags()
-	set.StringVar(&f.text, "text", "", "the answer in words; also a remark to one of the others")
-	set.BoolVar(&f.approve, "approve", false, "agree")
-	set.BoolVar(&f.deny, "deny", false, "do not agree")
-	set.StringVar(&f.decision, "decision", "", "what is to be done, after a review")
-	set.StringVar(&f.data, "data", "", "JSON that goes with the answer, @file, or -")
-	set.StringVar(&f.by, "by", userName(), "who answers")
-	set.BoolVar(&f.json, "json", false, "print the answered question as JSON")
+	set.StringVar(&a.Text, "text", "", "the answer in words; also a remark to one of the others")
+	set.BoolVar(&approve, "approve", false, "agree")
+	set.BoolVar(&deny, "deny", false, "do not agree")
+	set.StringVar(&a.Decision, "decision", "", "what is to be done, after a review")
+	set.StringVar(&data, "data", "", "JSON that goes with the answer, @file, or -")
+	set.StringVar(&a.By, "by", userName(), "who answers")
+	set.BoolVar(&c.json, "json", false, "print the answered question as JSON")
 	return cmd
 }
 
-func readAnswer(c *cli, f answerFlags) (a workflows.Answer, err error) {
-	a = workflows.Answer{Decision: f.decision, By: f.by}
-	if f.approve && f.deny {
-		return a, usagef("only one of --approve and --deny may be there")
+func readAnswer(c *cli, a *workflows.Answer, data string, approve, deny bool) (err error) {
+	if approve && deny {
+		return usagef("only one of --approve and --deny may be there")
 	}
-	if f.approve || f.deny {
-		a.Approved = &f.approve
+	if approve || deny {
+		a.Approved = &approve
 	}
-	if a.Text, err = c.text("--text", f.text); err != nil {
-		return a, err
+	if a.Text, err = c.text("--text", a.Text); err != nil {
+		return err
 	}
-	data, err := c.text("--data", f.data)
-	if err != nil {
-		return a, err
+	if data, err = c.text("--data", data); err != nil {
+		return err
 	}
 	if data != "" {
 		a.Data = json.RawMessage(data)
 	}
 	switch {
 	case data != "" && !json.Valid(a.Data):
-		return a, usagef("--data is not JSON")
+		return usagef("--data is not JSON")
 	case a.Text == "" && a.Approved == nil && a.Decision == "" && data == "":
-		return a, usagef("there is no answer: give --text, --approve, --deny, --decision or --data")
+		return usagef("there is no answer: give --text, --approve, --deny, --decision or --data")
 	}
-	return a, nil
+	return nil
 }
 
 func extendCommand(c *cli) *cobra.Command {
 	e := workflows.ExtendBudget{}
 	var duration time.Duration
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "extend ID",
 		Short:   "Raise the bounds of a running investigation: model calls, tokens, money, time",
@@ -100,7 +92,7 @@ func extendCommand(c *cli) *cobra.Command {
 				return usagef("nothing to raise: give --llm-calls, --tokens, --cost or --duration")
 			}
 			budget, err := c.client().Extend(cmd.Context(), args[0], e)
-			return answered(cmd.Context(), c, err, "the extension", "starter status", asJSON, budget, args[0]+": extended")
+			return answered(cmd.Context(), c, err, "the extension", "starter status", budget, args[0]+": extended")
 		},
 	}
 	set := cmd.Flags()
@@ -109,6 +101,6 @@ func extendCommand(c *cli) *cobra.Command {
 	set.Float64Var(&e.CostUSD, "cost", 0, "so many US dollars more")
 	set.DurationVar(&duration, "duration", 0, "so much time more")
 	set.StringVar(&e.By, "by", userName(), "who extends")
-	set.BoolVar(&asJSON, "json", false, "print the bounds as JSON")
+	set.BoolVar(&c.json, "json", false, "print the bounds as JSON")
 	return cmd
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,18 +42,15 @@ func callsIn(w record.Waiting) (out []waitingCall) {
 	return out
 }
 
-func printCalls(ctx context.Context, c *cli, all []waitingCall, asJSON bool) error {
+func printCalls(ctx context.Context, c *cli, all []waitingCall) error {
 	fetchArguments(ctx, c, all)
-	if asJSON {
+	if c.json {
 		return c.printJSON(append([]waitingCall{}, all...)) // never null
 	}
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tCALL\tTOOL\tRISK\tARGUMENTS\tEXPIRES IN")
-	for _, call := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.CleanLine(call.ID), terminal.CleanLine(call.Call),
-			terminal.CleanLine(reveal.Name(call.Tool)), call.Risk, size(call.Approval), expiresIn(call.Expires))
-	}
-	if err := w.Flush(); err != nil {
+	err := printTable(c, "ID\tCALL\tTOOL\tRISK\tARGUMENTS\tEXPIRES IN", all, func(call waitingCall) []any {
+		return []any{call.ID, call.Call, reveal.Name(call.Tool), call.Risk, size(call.Approval), expiresIn(call.Expires)}
+	})
+	if err != nil {
 		return err
 	}
 	for _, call := range all {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,7 @@ import (
 // chatFlags are those of the command chat.
 type chatFlags struct {
 	agent, thread, provider, message, by string
-	json, close, list, verbose           bool
+	close, list, verbose                 bool
 	limit                                int
 }
 
@@ -49,7 +48,7 @@ func chatCommand(c *cli) *cobra.Command {
 	set.StringVar(&f.provider, "provider", "", `model of a new conversation: an llm_providers entry or "provider:model"`)
 	set.StringVar(&f.message, "message", "", "say this and leave: a text, @file, or - for standard input")
 	set.StringVar(&f.by, "by", userName(), "who speaks; the agent is told")
-	set.BoolVar(&f.json, "json", false, "print nothing but the reply, as JSON")
+	set.BoolVar(&c.json, "json", false, "print nothing but the reply, as JSON")
 	set.BoolVar(&f.verbose, "verbose", false, "show prompts, tool calls and results whole")
 	set.BoolVar(&f.close, "close", false, "end the conversation --thread")
 	set.BoolVar(&f.list, "list", false, "list the conversations that are open")
@@ -81,7 +80,7 @@ func chat(ctx context.Context, c *cli, f chatFlags) error {
 	if err != nil {
 		return err
 	}
-	c.quiet = f.json
+	c.quiet = c.json
 	switch {
 	case f.list:
 		return listChats(ctx, c, f)
@@ -111,7 +110,7 @@ func firstWords(c *cli, f chatFlags) (text string, typing *os.File, err error) {
 		return "", nil, nil
 	case f.message != "":
 		text, err = c.text("--message", f.message)
-	case ok && terminal.IsTerminal(in) && !f.json:
+	case ok && terminal.IsTerminal(in) && !c.json:
 		return "", in, nil
 	default:
 		text, err = c.text("standard input", "-")
@@ -170,14 +169,10 @@ func listChats(ctx context.Context, c *cli, f chatFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.json {
+	if c.json {
 		return c.printJSON(append([]client.Thread{}, open...)) // never null
 	}
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "THREAD\tAGENT\tSINCE\t"+usageTitles)
-	for _, o := range open {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.CleanLine(o.Thread), terminal.CleanLine(o.Agent), o.Since.Local().Format(time.DateTime),
-			usageCells(o.Usage))
-	}
-	return w.Flush()
+	return printTable(c, "THREAD\tAGENT\tSINCE\t"+usageTitles, open, func(t client.Thread) []any {
+		return append([]any{t.Thread, t.Agent, t.Since.Local().Format(time.DateTime)}, usageCells(t.Usage)...)
+	})
 }

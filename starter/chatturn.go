@@ -31,7 +31,7 @@ type chatSession struct {
 
 // tell says something to the person, unless nothing but JSON is wanted.
 func (s *chatSession) tell(format string, args ...any) {
-	if !s.flags.json {
+	if !s.json {
 		s.say(format, args...)
 	}
 }
@@ -43,7 +43,7 @@ func (s *chatSession) once(ctx context.Context, text string) error {
 		return err
 	}
 	reply, err := s.turn(ctx, text)
-	if err == nil && s.flags.json {
+	if err == nil && s.json {
 		return s.printJSON(struct {
 			Thread string `json:"thread"`
 			workflows.Reply
@@ -104,7 +104,7 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over cont
 		s.shown = 0
 	}
 	s.thread, s.name, s.known = h, name, true
-	if s.store == nil || s.flags.json {
+	if s.store == nil || s.json {
 		s.tellWaiting(ctx, over)
 		return false
 	}
@@ -172,7 +172,7 @@ func (s *chatSession) tellWaiting(ctx, over context.Context) {
 // printReply prints a reply that is not on the screen yet, and why it is the last
 // word for now, if it is not the usual reason.
 func (s *chatSession) printReply(ctx context.Context, reply *workflows.Reply, whole bool) error {
-	if err := s.whole(ctx, "reply", &reply.Text, reply.TextRef); err != nil || s.flags.json {
+	if err := s.whole(ctx, "reply", &reply.Text, reply.TextRef); err != nil || s.json {
 		return err
 	}
 	if !whole {

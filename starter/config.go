@@ -10,19 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-func configCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "config", Short: "Show what comes of a configuration", Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(configShowCommand(c))
-	return cmd
-}
-
 func configShowCommand(c *cli) *cobra.Command {
-	var dir string
 	var opts config.ShowOptions
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show [DIR]",
 		Short: "Print a configuration with everything inherited, and where each value comes from",
@@ -33,26 +22,26 @@ written; of environments, headers and tokens only the variables' names are.`,
 		Args: atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				dir = args[0]
+				c.config = args[0]
 			}
-			return configShow(c, dir, opts, asJSON)
+			return configShow(c, opts)
 		},
 	}
-	c.configFlag(cmd, &dir)
+	c.configFlag(cmd)
 	cmd.Flags().StringVar(&opts.Chain, "chain", "", "only this chain and what it uses, built-in chains included")
 	cmd.Flags().BoolVar(&opts.Secrets, "secrets", false, "also print what was written into environments, headers and tokens")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a list of values as JSON")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print a list of values as JSON")
 	return cmd
 }
 
-func configShow(c *cli, dir string, opts config.ShowOptions, asJSON bool) error {
-	src, err := c.source(dir)
+func configShow(c *cli, opts config.ShowOptions) error {
+	src, err := c.source()
 	if err != nil {
 		return err
 	}
 	cfg, err := config.Load(src)
 	if findings, ok := errors.AsType[config.Findings](err); ok {
-		return errors.Join(printFindings(c, dir, findings), usagef("the configuration is refused"))
+		return errors.Join(printFindings(c, findings), usagef("the configuration is refused"))
 	}
 	if err != nil {
 		return err
@@ -61,7 +50,7 @@ func configShow(c *cli, dir string, opts config.ShowOptions, asJSON bool) error 
 	if err != nil {
 		return usagef("%w", err)
 	}
-	if asJSON {
+	if c.json {
 		return c.printJSON(values)
 	}
 	_, err = fmt.Fprint(c.out, terminal.Clean(string(text)))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,9 +33,8 @@ type waiting interface {
 
 // waitingCommand makes a command of cmd that lists what waits, the most urgent first.
 func waitingCommand[T waiting](
-	c *cli, cmd *cobra.Command, aboutJSON string, in func(record.Waiting) []T, show func(context.Context, *cli, []T, bool) error,
+	c *cli, cmd *cobra.Command, aboutJSON string, in func(record.Waiting) []T, show func(context.Context, *cli, []T) error,
 ) *cobra.Command {
-	var asJSON bool
 	cmd.Args = atMostOne
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		waiting, err := c.client().Waiting(cmd.Context(), first(args))
@@ -47,9 +45,9 @@ func waitingCommand[T waiting](
 			}
 			c.sayStore(cmd.Context())
 		}
-		return errors.Join(show(cmd.Context(), c, all, asJSON), err)
+		return errors.Join(show(cmd.Context(), c, all), err)
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, aboutJSON)
+	cmd.Flags().BoolVar(&c.json, "json", false, aboutJSON)
 	return cmd
 }
 
@@ -103,17 +101,14 @@ func questionsIn(w record.Waiting) (out []question) {
 	return out
 }
 
-func printQuestions(_ context.Context, c *cli, all []question, asJSON bool) error {
-	if asJSON {
+func printQuestions(_ context.Context, c *cli, all []question) error {
+	if c.json {
 		return c.printJSON(append([]question{}, all...)) // never null
 	}
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tQUESTION\tKIND\tSTAGE\tTEXT\tEXPIRES IN")
-	for _, q := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.CleanLine(q.ID), terminal.CleanLine(q.Name), q.Kind,
-			terminal.CleanLine(q.Stage), shorten(q.Text), expiresIn(q.Expires))
-	}
-	if err := w.Flush(); err != nil {
+	err := printTable(c, "ID\tQUESTION\tKIND\tSTAGE\tTEXT\tEXPIRES IN", all, func(q question) []any {
+		return []any{q.ID, q.Name, q.Kind, q.Stage, shorten(q.Text), expiresIn(q.Expires)}
+	})
+	if err != nil {
 		return err
 	}
 	for _, q := range all {

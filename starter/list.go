@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,36 +18,35 @@ import (
 // statuses are those that an investigation can have.
 func statuses() []agent.Status { return append(agent.Open(), agent.Ends()...) }
 
-// completeStatuses proposes them.
-func completeStatuses(*cobra.Command, []string, string) (words []string, _ cobra.ShellCompDirective) {
-	for _, s := range statuses() {
-		words = append(words, string(s))
+// texts are words as texts.
+func texts[S ~string](words []S) (out []string) {
+	for _, word := range words {
+		out = append(out, string(word))
 	}
-	return words, cobra.ShellCompDirectiveNoFileComp
+	return out
 }
 
 func listCommand(c *cli) *cobra.Command {
 	var filter store.Filter
 	var status string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List investigations, newest first",
 		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter.Status = agent.Status(status)
-			return list(cmd.Context(), c, filter, asJSON)
+			return list(cmd.Context(), c, filter)
 		},
 	}
 	cmd.Flags().StringVar(&status, "status", "", fmt.Sprintf("only those with this status: %v", statuses()))
-	_ = cmd.RegisterFlagCompletionFunc("status", completeStatuses)
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(texts(statuses()), cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringVar(&filter.Chain, "chain", "", "only those of this chain")
 	cmd.Flags().IntVar(&filter.Limit, "limit", 20, "at most so many; 0 = all")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print records as JSON, without reports")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print records as JSON, without reports")
 	return cmd
 }
 
-func list(ctx context.Context, c *cli, filter store.Filter, asJSON bool) error {
+func list(ctx context.Context, c *cli, filter store.Filter) error {
 	if filter.Status != "" && !slices.Contains(statuses(), filter.Status) {
 		return usagef("--status %q: use one of %v", filter.Status, statuses())
 	}
@@ -63,10 +61,12 @@ func list(ctx context.Context, c *cli, filter store.Filter, asJSON bool) error {
 		return err
 	}
 	sayStale(ctx, c, l.Stale)
-	if asJSON {
+	if c.json {
 		return c.printJSON(withoutReports(l.All))
 	}
-	return printTable(c, l.All)
+	return printTable(c, "ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\t"+usageTitles, l.All, func(r record.Investigation) []any {
+		return append([]any{r.ID, r.Status, cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(time.DateTime), took(r)}, usageCells(r.Usage)...)
+	})
 }
 
 // sayStale says that Temporal might know better.
@@ -85,25 +85,15 @@ func withoutReports(all []record.Investigation) []record.Investigation {
 	return out
 }
 
-func printTable(c *cli, all []record.Investigation) error {
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\t"+usageTitles)
-	for _, r := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", terminal.CleanLine(r.ID), r.Status, cmp.Or(terminal.CleanLine(r.Chain), "-"),
-			r.StartedAt.Local().Format(time.DateTime), took(r), usageCells(r.Usage))
-	}
-	return w.Flush()
-}
-
 // usageTitles are the columns of a usage: tokens, calls of models, calls of tools, and their price.
 const usageTitles = "TOKENS\tCALLS\tTOOLS\tCOST"
 
 // usageCells are those columns' cells; "-" is what is not known.
-func usageCells(u agent.Usage) string {
+func usageCells(u agent.Usage) []any {
 	if u == (agent.Usage{}) {
-		return "-\t-\t-\t-"
+		return []any{"-", "-", "-", "-"}
 	}
-	return fmt.Sprintf("%d\t%d\t%d\t%s", u.Tokens(), u.ModelCalls, u.ToolCalls, terminal.Cost(u))
+	return []any{u.Tokens(), u.ModelCalls, u.ToolCalls, terminal.Cost(u)}
 }
 
 func took(r record.Investigation) string {

@@ -36,7 +36,9 @@ type cli struct {
 	getenv   func(string) string
 	flags
 	client func() *client.Client // of the system that the flags name
-	quiet  bool                  // nothing but JSON is wanted
+	quiet  bool                  // nothing is said while a call takes long
+	json   bool                  // the answer is to be JSON
+	config string                // directory or file with the configuration
 }
 
 // run executes the command line and returns the exit code.

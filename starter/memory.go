@@ -15,32 +15,28 @@ import (
 )
 
 func memoryCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "memory", Short: "Show and change what agents remember", Args: noSuchCommand,
-		Long: `Show and change what agents remember, in the workers' store. AGENT is the name of an
-agent's definition: its memory is the same in every investigation and conversation.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(memoryShowCommand(c), memorySetCommand(c), memoryExportCommand(c), memoryImportCommand(c))
+	cmd := group("memory", "Show and change what agents remember",
+		memoryShowCommand(c), memorySetCommand(c), memoryExportCommand(c), memoryImportCommand(c))
+	cmd.Long = `Show and change what agents remember, in the workers' store. AGENT is the name of an
+agent's definition: its memory is the same in every investigation and conversation.`
 	return cmd
 }
 
 func memoryShowCommand(c *cli) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show AGENT", Short: "Print an agent's memory blocks, and how many archival entries it has", Args: exactly("AGENT"),
-		RunE: func(cmd *cobra.Command, args []string) error { return memoryShow(cmd.Context(), c, args[0], asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error { return memoryShow(cmd.Context(), c, args[0]) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print as JSON")
 	return cmd
 }
 
-func memoryShow(ctx context.Context, c *cli, name string, asJSON bool) error {
+func memoryShow(ctx context.Context, c *cli, name string) error {
 	saved, err := exported(ctx, c, name)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if c.json {
 		return c.printJSON(struct {
 			Agent    string         `json:"agent"`
 			Blocks   []memory.Block `json:"blocks"`

@@ -32,12 +32,9 @@ failed, timed out, was cancelled or terminated), 2 wrong flags, input or configu
 130 after Ctrl-C, which never stops an investigation.`
 
 func (c *cli) root() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "starter", Short: "Start, watch and steer investigations", Long: rootHelp,
-		SilenceErrors: true, SilenceUsage: true, Args: noSuchCommand,
-		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) { app.WarnOfPassword(cmd) },
-	}
+	cmd := group("starter", "Start, watch and steer investigations")
+	cmd.Long, cmd.SilenceErrors, cmd.SilenceUsage = rootHelp, true, true
+	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) { app.WarnOfPassword(cmd) }
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &command.UsageError{Err: err} })
 	set := cmd.PersistentFlags()
 	set.StringVar(&c.address, "address", "", "host:port of Temporal (default: TEMPORAL_ADDRESS, or localhost:7233)")
@@ -51,9 +48,23 @@ func (c *cli) root() *cobra.Command {
 		runCommand(c), watchCommand(c), listCommand(c), showCommand(c), statusCommand(c),
 		guideCommand(c), pauseCommand(c), resumeCommand(c), concludeCommand(c), cancelCommand(c),
 		chatCommand(c), approvalsCommand(c), decideCommand(c), inboxCommand(c), answerCommand(c), extendCommand(c),
-		memoryCommand(c), agentCommand(c), agentTypesCommand(c), toolsCommand(c), toolCommand(c), app.SampleCommand(), app.KeeperCommand(),
-		validateCommand(c), configCommand(c), chainCommand(c), codecCommand(c), versionCommand(),
+		memoryCommand(c), agentTypesCommand(c), toolsCommand(c), app.SampleCommand(), app.KeeperCommand(),
+		validateCommand(c), codecCommand(c), versionCommand(),
+		group("agent", "Take an agent with its memory somewhere else", agentExportCommand(c), agentImportCommand(c)),
+		group("tool", "Run a tool", toolRunCommand(c)),
+		group("config", "Show what comes of a configuration", configShowCommand(c)),
+		group("chain", "List and draw the chains of a configuration", chainListCommand(c), chainGraphCommand(c)),
 	)
+	return cmd
+}
+
+// group is a command that has nothing but others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
 	return cmd
 }
 

@@ -12,31 +12,30 @@ import (
 )
 
 func showCommand(c *cli) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print all that there is of an investigation: the whole transcript and the report",
 		Args:  exactly("ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return show(cmd.Context(), c, args[0], asJSON) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return show(cmd.Context(), c, args[0]) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print record, stages, executions and entries as JSON")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print record, stages, executions and entries as JSON")
 	return cmd
 }
 
-func show(ctx context.Context, c *cli, id string, asJSON bool) error {
+func show(ctx context.Context, c *cli, id string) error {
 	w, err := c.client().Whole(ctx, id)
 	switch {
 	case errors.Is(err, client.ErrNoStore):
 		c.sayNoStore()
-		return showRemote(ctx, c, id, asJSON)
+		return showRemote(ctx, c, id)
 	case errors.Is(err, record.ErrNotFound):
 		c.say("this store does not know %s: showing what Temporal knows", id)
-		return showRemote(ctx, c, id, asJSON)
+		return showRemote(ctx, c, id)
 	case err != nil:
 		return err
 	}
 	sayStale(ctx, c, w.Stale)
-	if asJSON {
+	if c.json {
 		return c.printJSON(w)
 	}
 	if err := terminal.Show(w.Investigation, w.Stages, w.Executions, w.Entries, c.options(true)); err != nil {
@@ -47,15 +46,15 @@ func show(ctx context.Context, c *cli, id string, asJSON bool) error {
 }
 
 // showRemote prints what is known without the store: the result, or the status.
-func showRemote(ctx context.Context, c *cli, id string, asJSON bool) error {
+func showRemote(ctx context.Context, c *cli, id string) error {
 	s, err := c.client().Status(ctx, id)
 	switch {
 	case err != nil:
 		return err
 	case s.Result == nil:
-		return printStatus(c, s, asJSON)
-	case asJSON:
+		return printStatus(c, s)
+	case c.json:
 		return c.printJSON(s.Result)
 	}
-	return errors.Join(printStatus(c, s, false), terminal.End(endOf(*s.Result), c.options(true)))
+	return errors.Join(printStatus(c, s), terminal.End(endOf(*s.Result), c.options(true)))
 }

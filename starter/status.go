@@ -14,18 +14,17 @@ import (
 )
 
 func statusCommand(c *cli) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status ID",
 		Short: "Say where an investigation stands: stages, agents, tokens, whom it waits for",
 		Args:  exactly("ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return showStatus(cmd.Context(), c, args[0], asJSON) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return showStatus(cmd.Context(), c, args[0]) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the status as JSON")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print the status as JSON")
 	return cmd
 }
 
-func showStatus(ctx context.Context, c *cli, id string, asJSON bool) error {
+func showStatus(ctx context.Context, c *cli, id string) error {
 	s, err := c.client().Status(ctx, id)
 	if err != nil {
 		return err
@@ -33,11 +32,11 @@ func showStatus(ctx context.Context, c *cli, id string, asJSON bool) error {
 	if s.Stale != nil {
 		c.say("the numbers are those that Temporal knows: %v", s.Stale)
 	}
-	return printStatus(c, s, asJSON)
+	return printStatus(c, s)
 }
 
-func printStatus(c *cli, s client.Status, asJSON bool) error {
-	if asJSON {
+func printStatus(c *cli, s client.Status) error {
+	if c.json {
 		return c.printJSON(s.Status)
 	}
 	words := []string{s.ID, s.Chain, string(s.Status.Status), string(s.EndReason), terminal.Usage(s.Usage)}

@@ -35,7 +35,7 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 	}}
 	var out bytes.Buffer
 	c := &cli{out: &out}
-	if err := printStatus(c, client.Status{Status: client.StatusOf(r, stages, nil)}, false); err != nil {
+	if err := printStatus(c, client.Status{Status: client.StatusOf(r, stages, nil)}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `inc:1 · c · completed · max_passes_exceeded · - tokens · asked for by Ada

@@ -90,7 +90,7 @@ func steer(ctx context.Context, c *cli, id, name string, in any) error {
 	default:
 		line += "no agent is at work now"
 	}
-	return answered(ctx, c, err, name, "starter status", false, nil, line)
+	return answered(ctx, c, err, name, "starter status", nil, line)
 }
 
 // userName says who steers; it is shown to the agents.
@@ -133,7 +133,7 @@ func cancel(ctx context.Context, c *cli, id string, wait bool) error {
 
 // answered says what became of something that people have asked for: what came of it, out
 // or as a line, or why there is nothing. look is the command that says how things stand.
-func answered(ctx context.Context, c *cli, err error, what, look string, asJSON bool, out any, line string) error {
+func answered(ctx context.Context, c *cli, err error, what, look string, out any, line string) error {
 	why, _ := errors.AsType[*client.UpdateError](err)
 	switch {
 	case why == nil && err != nil:
@@ -156,7 +156,7 @@ func answered(ctx context.Context, c *cli, err error, what, look string, asJSON 
 	default:
 		return fmt.Errorf("%s: %w", what, why.Err)
 	}
-	if asJSON {
+	if c.json {
 		return errors.Join(c.printJSON(out), err)
 	}
 	_, failed := fmt.Fprintln(c.out, terminal.CleanLine(line))

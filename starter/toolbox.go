@@ -20,8 +20,8 @@ import (
 )
 
 // configFlag adds the flag that names a configuration.
-func (c *cli) configFlag(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "config", c.getenv("INQUEST_CONFIG"), "directory or file with the configuration [INQUEST_CONFIG]")
+func (c *cli) configFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.config, "config", c.getenv("INQUEST_CONFIG"), "directory or file with the configuration [INQUEST_CONFIG]")
 }
 
 // dataFolder is where the files of the sample incident are: beside the store.
@@ -34,14 +34,14 @@ func (c *cli) dataFolder() (string, error) {
 }
 
 // source is a configuration as it is read here: nobody needs keys.
-func (c *cli) source(dir string) (config.Source, error) {
+func (c *cli) source() (config.Source, error) {
 	data, err := c.dataFolder()
-	return config.Source{Dir: dir, Env: command.Env(data), SkipCredentials: true}, err
+	return config.Source{Dir: c.config, Env: command.Env(data), SkipCredentials: true}, err
 }
 
 // loadConfig loads a configuration.
-func (c *cli) loadConfig(dir string) (*config.Config, error) {
-	src, err := c.source(dir)
+func (c *cli) loadConfig() (*config.Config, error) {
+	src, err := c.source()
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +111,9 @@ func toolError(err error) error {
 type completions = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)
 
 // complete proposes what a configuration has.
-func complete(c *cli, dir *string, names func(*config.Config) []string) completions {
+func complete(c *cli, names func(*config.Config) []string) completions {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		cfg, err := c.loadConfig(*dir)
+		cfg, err := c.loadConfig()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -124,12 +124,12 @@ func complete(c *cli, dir *string, names func(*config.Config) []string) completi
 func agentNames(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.Agents)) }
 
 // completeTools proposes what a configuration says of tools: no server is asked.
-func completeTools(c *cli, dir *string) completions {
+func completeTools(c *cli) completions {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		names, how := complete(c, dir, knownTools)(cmd, args, begun)
+		names, how := complete(c, knownTools)(cmd, args, begun)
 		return names, how | cobra.ShellCompDirectiveNoSpace
 	}
 }

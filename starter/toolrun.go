@@ -16,19 +16,10 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-func toolCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "tool", Short: "Run a tool", Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(toolRunCommand(c))
-	return cmd
-}
-
 // toolRunFlags are those of the command tool run.
 type toolRunFlags struct {
-	config, agent, args string
-	yes, json           bool
+	agent, args string
+	yes         bool
 }
 
 func toolRunCommand(c *cli) *cobra.Command {
@@ -48,16 +39,16 @@ is no such tool or the arguments are not valid, 130 after Ctrl-C, which cancels 
 		Example: `  starter tool run incident.list_services
   starter tool run cluster.restart --args '{"pod":"db-1"}' --agent Mender --yes`,
 		Args:              exactly("NAME"),
-		ValidArgsFunction: completeTools(c, &f.config),
+		ValidArgsFunction: completeTools(c),
 		RunE:              func(cmd *cobra.Command, args []string) error { return toolRun(cmd.Context(), c, args[0], f) },
 	}
-	c.configFlag(cmd, &f.config)
+	c.configFlag(cmd)
 	set := cmd.Flags()
 	set.StringVar(&f.args, "args", "{}", "the arguments, a JSON object: a text, @file, or - for standard input")
 	set.StringVar(&f.agent, "agent", "", "agent whose policy applies")
 	set.BoolVar(&f.yes, "yes", false, "approve the call if it needs that")
-	set.BoolVar(&f.json, "json", false, "print status, result and error as JSON")
-	_ = cmd.RegisterFlagCompletionFunc("agent", complete(c, &f.config, agentNames))
+	set.BoolVar(&c.json, "json", false, "print status, result and error as JSON")
+	_ = cmd.RegisterFlagCompletionFunc("agent", complete(c, agentNames))
 	return cmd
 }
 
@@ -66,7 +57,7 @@ func toolRun(ctx context.Context, c *cli, name string, f toolRunFlags) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := c.loadConfig(f.config)
+	cfg, err := c.loadConfig()
 	if err != nil {
 		return err
 	}
@@ -77,16 +68,16 @@ func toolRun(ctx context.Context, c *cli, name string, f toolRunFlags) error {
 	defer box.Close()
 	call, err := box.Prepare(ctx, f.agent, name, args)
 	if err != nil {
-		return refused(c, err, f.json)
+		return refused(c, err)
 	}
 	if err := approve(c, call, f); err != nil {
 		return err
 	}
 	result, err := call.Make(ctx)
 	if err != nil {
-		return refused(c, err, f.json)
+		return refused(c, err)
 	}
-	return errors.Join(printResult(c, result, f.json), resultError(call.Spec.Name, result))
+	return errors.Join(printResult(c, result), resultError(call.Spec.Name, result))
 }
 
 // approve has the person at the terminal approve a call that needs it.
@@ -127,7 +118,7 @@ const statusDenied = "denied"
 
 // refused prints why a call was not made, if that is for JSON, and tells a call
 // that may not be made from one that is written wrong.
-func refused(c *cli, err error, asJSON bool) error {
+func refused(c *cli, err error) error {
 	out := ran{Status: statusDenied}
 	refusal, _ := errors.AsType[*tool.Refusal](err)
 	limited, _ := errors.AsType[*app.RateLimitError](err)
@@ -145,14 +136,14 @@ func refused(c *cli, err error, asJSON bool) error {
 	case tool.ErrorInvalidArguments:
 		out.Status, err = string(tool.StatusError), usagef("%w", err)
 	}
-	if asJSON {
+	if c.json {
 		err = errors.Join(c.printJSON(out), err)
 	}
 	return err
 }
 
-func printResult(c *cli, r tool.Result, asJSON bool) error {
-	if !asJSON {
+func printResult(c *cli, r tool.Result) error {
+	if !c.json {
 		_, err := fmt.Fprintln(c.out, strings.TrimSuffix(terminal.Clean(r.Content), "\n"))
 		return err
 	}

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/reveal"
-	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
 // toolTypes are those that tools can have.
@@ -19,8 +17,7 @@ var toolTypes = []app.ToolType{app.ToolMCP, app.ToolCode}
 
 // toolsFlags are those of the command tools.
 type toolsFlags struct {
-	config, agent, search, kind string
-	json                        bool
+	agent, search, kind string
 }
 
 func toolsCommand(c *cli) *cobra.Command {
@@ -37,15 +34,14 @@ server says otherwise than when an execution of the workers' store last asked it
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return tools(cmd.Context(), c, f) },
 	}
-	c.configFlag(cmd, &f.config)
+	c.configFlag(cmd)
 	set := cmd.Flags()
 	set.StringVar(&f.agent, "agent", "", "only what this agent is offered")
 	set.StringVar(&f.search, "search", "", "only those with this text in their name or description")
 	set.StringVar(&f.kind, "type", "", fmt.Sprintf("only those of this type: %v", toolTypes))
-	set.BoolVar(&f.json, "json", false, "print the tools as JSON, with their schemas")
-	_ = cmd.RegisterFlagCompletionFunc("agent", complete(c, &f.config, agentNames))
-	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(
-		[]string{string(app.ToolMCP), string(app.ToolCode)}, cobra.ShellCompDirectiveNoFileComp))
+	set.BoolVar(&c.json, "json", false, "print the tools as JSON, with their schemas")
+	_ = cmd.RegisterFlagCompletionFunc("agent", complete(c, agentNames))
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(texts(toolTypes), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -54,7 +50,7 @@ func tools(ctx context.Context, c *cli, f toolsFlags) error {
 	if kind != "" && !slices.Contains(toolTypes, kind) {
 		return usagef("--type %q: use one of %v", f.kind, toolTypes)
 	}
-	cfg, err := c.loadConfig(f.config)
+	cfg, err := c.loadConfig()
 	if err != nil {
 		return err
 	}
@@ -77,19 +73,11 @@ func tools(ctx context.Context, c *cli, f toolsFlags) error {
 		c.say("warning: %v", err)
 	}
 	tools = app.Matching(tools, f.search)
-	if f.json {
+	if c.json {
 		return c.printJSON(append([]app.ToolInfo{}, tools...)) // never null
 	}
-	return printTools(c, tools)
-}
-
-func printTools(c *cli, tools []app.ToolInfo) error {
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tTYPE\tRISK\tRISK FROM\tIDEMPOTENCY\tASKS\tDESCRIPTION")
-	for _, t := range tools {
+	return printTable(c, "NAME\tTYPE\tRISK\tRISK FROM\tIDEMPOTENCY\tASKS\tDESCRIPTION", tools, func(t app.ToolInfo) []any {
 		asks := map[bool]string{true: "a person", false: "nobody"}[t.NeedsApproval]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			terminal.CleanLine(reveal.Name(t.Name)), t.Type, t.Risk, t.RiskFrom, t.Idempotency, asks, shorten(t.Description))
-	}
-	return w.Flush()
+		return []any{reveal.Name(t.Name), t.Type, t.Risk, t.RiskFrom, t.Idempotency, asks, shorten(t.Description)}
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,8 +15,7 @@ import (
 )
 
 func validateCommand(c *cli) *cobra.Command {
-	var dir string
-	var credentials, strict, asJSON bool
+	var credentials, strict bool
 	cmd := &cobra.Command{
 		Use:   "validate [DIR]",
 		Short: "Check a configuration and print all that is wrong with it",
@@ -25,15 +25,15 @@ person. Without one, what is built in is checked.`,
 		Args: atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				dir = args[0]
+				c.config = args[0]
 			}
-			return validate(c, dir, credentials, strict, asJSON)
+			return validate(c, credentials, strict)
 		},
 	}
-	c.configFlag(cmd, &dir)
+	c.configFlag(cmd)
 	cmd.Flags().BoolVar(&credentials, "credentials", false, "also ask for the providers' keys, as workers do")
 	cmd.Flags().BoolVar(&strict, "strict", false, "refuse what is dangerous, too")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print the findings as JSON")
 	return cmd
 }
 
@@ -46,8 +46,8 @@ type verified struct {
 	Unattended []unattended `json:"unattended"`
 }
 
-func validate(c *cli, dir string, credentials, strict, asJSON bool) error {
-	src, err := c.source(dir)
+func validate(c *cli, credentials, strict bool) error {
+	src, err := c.source()
 	if err != nil {
 		return err
 	}
@@ -59,10 +59,10 @@ func validate(c *cli, dir string, credentials, strict, asJSON bool) error {
 	if !findings.Failed() {
 		free = unattendedIn(cfg)
 	}
-	if asJSON {
-		err = c.printJSON(verified{dir, !refused, append(config.Findings{}, findings...), append([]unattended{}, free...)})
+	if c.json {
+		err = c.printJSON(verified{c.config, !refused, append(config.Findings{}, findings...), append([]unattended{}, free...)})
 	} else {
-		err = errors.Join(printFindings(c, dir, findings), printUnattended(c, free))
+		err = errors.Join(printFindings(c, findings), printUnattended(c, free))
 	}
 	if err == nil && refused {
 		err = usagef("the configuration is refused")
@@ -70,21 +70,18 @@ func validate(c *cli, dir string, credentials, strict, asJSON bool) error {
 	return err
 }
 
-func printFindings(c *cli, dir string, findings config.Findings) error {
+func printFindings(c *cli, findings config.Findings) error {
 	for _, f := range findings {
 		if _, err := fmt.Fprintln(c.out, terminal.CleanLine(f.String())); err != nil {
 			return err
 		}
-	}
-	if dir == "" {
-		dir = "the built-in configuration"
 	}
 	dangers, warnings := findings.Count(config.SeverityDanger), findings.Count(config.SeverityWarning)
 	counts := []string{terminal.Count(len(findings)-dangers-warnings, "error"), terminal.Count(warnings, "warning")}
 	if dangers > 0 {
 		counts = slices.Insert(counts, 0, terminal.Count(dangers, "danger"))
 	}
-	_, err := fmt.Fprintf(c.out, "%s: %s\n", dir, strings.Join(counts, ", "))
+	_, err := fmt.Fprintf(c.out, "%s: %s\n", cmp.Or(c.config, "the built-in configuration"), strings.Join(counts, ", "))
 	return err
 }
 

@@ -119,16 +119,11 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 	return out, nil
 }
 
-// SaveStatus records what an investigation waits for. It touches only our own store, so
-// it may run as a local activity.
+// SaveStatus records what an investigation waits for.
 func (a *Activities) SaveStatus(ctx context.Context, in SaveStatusIn) error {
-	info := activity.GetInfo(ctx)
-	if !info.IsLocalActivity {
-		work, stop := a.attend(ctx)
-		defer stop()
-		ctx = work
-	}
-	run := info.WorkflowExecution
+	ctx, stop := a.attend(ctx)
+	defer stop()
+	run := activity.GetInfo(ctx).WorkflowExecution
 	return storeFailure(ended(ctx, a.Records.SetWaiting(ctx, record.Waiting{
 		Investigation: in.Investigation, WorkflowID: run.ID, RunID: run.RunID, Seq: in.Seq, Status: in.Status, Waits: in.Waits,
 	})))

@@ -39,7 +39,7 @@ func (a *Activities) attend(ctx context.Context) (work context.Context, stop fun
 		over()
 		cut(nil)
 	}
-	if a.Heartbeats == nil {
+	if a.Heartbeats == nil || activity.GetInfo(ctx).IsLocalActivity { // that one's worker keeps the workflow task
 		return work, stop
 	}
 	go func() {

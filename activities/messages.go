@@ -87,9 +87,6 @@ type ExecutionSummary struct {
 	Error      string           `json:"error,omitempty"`
 }
 
-// NameSaveStatus is the name of the local activity SaveStatus.
-const NameSaveStatus = "SaveStatus"
-
 // SaveStatusIn records what an investigation waits for, or that it runs.
 type SaveStatusIn struct {
 	Investigation string       `json:"investigation"`    // or the conversation's id
@@ -175,9 +172,6 @@ type OpenConversationOut struct {
 	Plan  string             `json:"plan"` // hash of the plan in the store
 	Agent plan.AgentSkeleton `json:"agent"`
 }
-
-// NameReadReply is the name of the local activity ReadReply.
-const NameReadReply = "ReadReply"
 
 // ReadReplyIn asks for the text that a turn ended with.
 type ReadReplyIn struct {

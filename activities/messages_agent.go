@@ -225,9 +225,6 @@ type CallToolOut struct {
 	Approve *Approve `json:"approve,omitempty"`
 }
 
-// NameCallOwnTools is the name of the local activity CallOwnTools.
-const NameCallOwnTools = "CallOwnTools"
-
 // CallOwnToolsIn runs calls of an iteration's reply that touch only our own store, in order.
 type CallOwnToolsIn struct {
 	Ref       Ref   `json:"ref"`

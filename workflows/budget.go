@@ -45,7 +45,7 @@ func (r *investigationRun) checkExtension(e ExtendBudget) error {
 func (r *investigationRun) extend(ctx workflow.Context, e ExtendBudget) (Budget, error) {
 	if e.Extension != (plan.Extension{}) {
 		in := activities.ExtendBudgetIn{Investigation: r.id, Key: workflow.GetCurrentUpdateInfo(ctx).ID, By: e.Extension}
-		if err := workflow.ExecuteActivity(storeOptions(ctx, "budget"), act.ExtendBudget, in).Get(ctx, nil); err != nil {
+		if err := storeStep(ctx, "budget", act.ExtendBudget, in, nil); err != nil {
 			return Budget{}, err
 		}
 	}

@@ -114,10 +114,7 @@ func (b *batch) make(
 func (b *batch) runOwn(ctx workflow.Context, own []int) {
 	in := activities.CallOwnToolsIn{Ref: b.in.Ref, Iteration: b.state.Iteration, Calls: own}
 	var out activities.CallOwnToolsOut
-	err := workflow.ExecuteLocalActivity(ownToolOptions(ctx, "memory and the like"), activities.NameCallOwnTools, in).Get(ctx, &out)
-	if err != nil && ctx.Err() == nil { // a store that is away for longer
-		err = workflow.ExecuteActivity(storeOptions(ctx, "memory and the like"), activities.NameCallOwnTools, in).Get(ctx, &out)
-	}
+	err := storeStep(ctx, "memory and the like", act.CallOwnTools, in, &out)
 	if err == nil {
 		b.pause(ctx, out.Pause)
 		return

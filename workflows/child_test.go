@@ -165,11 +165,13 @@ func TestLastChildBeforeAReset(t *testing.T) {
 				env.RegisterDelayedCallback(env.CancelWorkflow, 30*time.Second)
 			}
 			var ran []string
-			env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+			note := func(info *activity.Info) {
 				if slices.Contains([]string{"Reopen", "SaveStage", "Finish"}, info.ActivityType.Name) && info.WorkflowType.Name == "reset" {
 					ran = append(ran, info.ActivityType.Name)
 				}
-			})
+			}
+			env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) { note(info) })
+			env.SetOnLocalActivityStartedListener(func(info *activity.Info, _ context.Context, _ []any) { note(info) })
 			env.ExecuteWorkflow("reset")
 			if got := strings.Join(ran, " "); got != tt.want {
 				t.Errorf("ran %q, want %q: %v", got, tt.want, env.GetWorkflowError())

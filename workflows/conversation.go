@@ -169,7 +169,7 @@ func (r *conversationRun) tellWaits(ctx workflow.Context) {
 // resolve asks for the plan that the conversation is held by.
 func (r *conversationRun) resolve(ctx workflow.Context) error {
 	in := activities.OpenConversationIn{Conversation: r.id, RunID: workflow.GetInfo(ctx).FirstRunID}
-	err := workflow.ExecuteActivity(storeOptions(ctx, "agent and configuration"), act.OpenConversation, in).Get(ctx, &r.state.Opened)
+	err := storeStep(ctx, "agent and configuration", act.OpenConversation, in, &r.state.Opened)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

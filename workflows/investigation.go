@@ -160,7 +160,7 @@ func (r *investigationRun) begin(ctx workflow.Context, input converter.RawValue)
 		return r.refused(ctx, fmt.Sprintf("the workflow id is longer than %d characters", maxID), activities.ErrorInvalidRequest)
 	}
 	in := activities.ResolveIn{Investigation: r.id, RunID: info.FirstRunID}
-	if err := workflow.ExecuteActivity(storeOptions(ctx, "chain and configuration"), act.Resolve, in).Get(ctx, &r.state.Resolved); err != nil {
+	if err := storeStep(ctx, "chain and configuration", act.Resolve, in, &r.state.Resolved); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	var out activities.FinishOut
 	for refusals := -1; refusals != r.refusals; { // until nobody has come too late
 		refusals, in.Envelope.Undelivered = r.refusals, r.state.Undelivered
-		if err := workflow.ExecuteActivity(storeOptions(cleanup, "report"), act.Finish, in).Get(cleanup, &out); err != nil {
+		if err := storeStep(cleanup, "report", act.Finish, in, &out); err != nil {
 			return r.result, err
 		}
 		r.signals.settle(cleanup)

@@ -228,7 +228,7 @@ func (n *notices) post(ctx workflow.Context, in activities.NoticeIn, text string
 	}
 	*n++
 	in.Ordinal, in.Text = int(*n), "not delivered: "+text
-	if err := workflow.ExecuteActivity(storeOptions(ctx, "notice"), act.Notice, in).Get(ctx, nil); err != nil {
+	if err := storeStep(ctx, "notice", act.Notice, in, nil); err != nil {
 		workflow.GetLogger(ctx).Warn("a notice is not in the transcript", "error", err)
 	}
 }

@@ -118,7 +118,11 @@ func (r iteratingRun) list(ctx workflow.Context, server plan.ServerSkeleton) (li
 	var out activities.ListToolsOut
 	err := tried(ctx, func(last bool) error {
 		in := activities.ListToolsIn{Ref: r.in.Ref, Server: server.Name, Last: last}
-		return workflow.ExecuteActivity(listOptions(ctx, r.in.Agent.Timeouts, server), act.ListTools, in).Get(ctx, &out)
+		regular := listOptions(ctx, r.in.Agent.Timeouts, server)
+		if server.TaskQueue != "" {
+			return workflow.ExecuteActivity(regular, act.ListTools, in).Get(ctx, &out)
+		}
+		return step{activity: act.ListTools, in: in, summary: "tools of " + server.Name, within: listWithin}.run(regular, &out)
 	})
 	if err != nil && ctx.Err() == nil {
 		workflow.GetLogger(ctx).Warn("tools not listed", "server", server.Name, "error", err)

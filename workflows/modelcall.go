@@ -70,9 +70,10 @@ func (r *agentRun) unanswered(ctx workflow.Context, in activities.GenerateIn, er
 	}
 	result := r.stopped(ctx, err)
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
-	cleanup = workflow.WithScheduleToCloseTimeout(storeOptions(cleanup, "what was asked"), lastWord)
+	const summary = "what was asked"
 	asked := activities.UnansweredIn{Call: in, Why: fit(cmp.Or(result.Error, string(result.StopReason)), maxWhy)}
-	if err := workflow.ExecuteActivity(cleanup, act.Unanswered, asked).Get(cleanup, nil); err != nil {
+	told := step{activity: act.Unanswered, in: asked, summary: summary, within: storeWithin}
+	if err := told.run(workflow.WithScheduleToCloseTimeout(storeOptions(cleanup, summary), lastWord), nil); err != nil {
 		workflow.GetLogger(ctx).Warn("what was asked is not in the transcript", "execution", r.in.Ref.Execution, "error", err)
 	}
 }

@@ -29,7 +29,8 @@ const Patience = 7 * 24 * time.Hour
 const (
 	firstRetry       = time.Second     // also after a crash, so never longer
 	storeTimeout     = time.Minute     // for activities that touch only the store
-	statusTimeout    = 3 * time.Second // within a workflow task
+	storeWithin      = 3 * time.Second // the same, within a workflow task
+	listWithin       = 1500 * time.Millisecond
 	listTimeout      = time.Minute
 	queueWait        = time.Minute      // for tools with a task queue of their own: nobody there is a result
 	defaultIteration = 10 * time.Minute // the plan normally says
@@ -69,8 +70,13 @@ const (
 // The workflow counts the tries of a model or a tool server, not Temporal: crashes,
 // deploys and outages of our own are no attempts of theirs.
 const (
-	serverTries     = 3 // of a tool server that is not there
-	ownToolAttempts = 20
+	serverTries = 3 // of a tool server that is not there
+)
+
+// The tries of a step within the workflow task.
+const (
+	localTries      = 3
+	firstLocalRetry = 100 * time.Millisecond
 )
 
 // A call is given up once maxDeaths workers have died in the middle of it, one after the other,
@@ -148,24 +154,14 @@ func limited(attempts int32, policy *temporal.RetryPolicy) *temporal.RetryPolicy
 	return policy
 }
 
-// ownToolOptions are for calls that touch only our own store: they run within the
-// workflow task, and a crash runs them again into what they have written.
-func ownToolOptions(ctx workflow.Context, summary string) workflow.Context {
-	policy := limited(ownToolAttempts, retry(5*time.Second))
+// localOptions are for tries within the workflow task, which waits for them.
+func localOptions(ctx workflow.Context, within time.Duration, summary string) workflow.Context {
+	policy := limited(localTries, retry(within))
+	policy.InitialInterval = firstLocalRetry
 	policy.NonRetryableErrorTypes = append(policy.NonRetryableErrorTypes, activities.ErrorWorkerCannot)
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout:    storeTimeout,
-		ScheduleToCloseTimeout: 5 * storeTimeout,
+		ScheduleToCloseTimeout: within,
 		RetryPolicy:            policy,
-		Summary:                summary,
-	})
-}
-
-// statusOptions are for what lists show: one try, within the workflow task, which waits for it.
-func statusOptions(ctx workflow.Context, summary string) workflow.Context {
-	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		ScheduleToCloseTimeout: statusTimeout,
-		RetryPolicy:            limited(1, retry(firstRetry)),
 		Summary:                summary,
 	})
 }

@@ -12,7 +12,7 @@ import (
 func ServiceAgent(ctx workflow.Context, in AgentInput) (AgentResult, error) {
 	run := newAgentRun(in)
 	return run.execute(ctx, func(ctx workflow.Context) (AgentResult, error) {
-		return run.once(ctx, storeOptions(ctx, "empty output"), act.Serve, activities.ServeIn{Ref: in.Ref})
+		return run.once(ctx, inStore("empty output", act.Serve, activities.ServeIn{Ref: in.Ref}))
 	})
 }
 
@@ -20,26 +20,38 @@ func ServiceAgent(ctx workflow.Context, in AgentInput) (AgentResult, error) {
 // works in its place.
 func (r *agentRun) mocked(ctx workflow.Context) (AgentResult, error) {
 	in := activities.RunMockIn{Ref: r.in.Ref, Prior: r.in.Prior, Notes: r.in.Notes}
-	return r.once(ctx, codeOptions(ctx, "mock of "+r.in.Agent.Name), act.RunMock, in)
+	return r.once(ctx, func(ctx workflow.Context, out *activities.GenerateOut) error {
+		return survived(ctx, "work of "+r.in.Agent.Name, 0, func(int) error {
+			return workflow.ExecuteActivity(codeOptions(ctx, "mock of "+r.in.Agent.Name), act.RunMock, in).Get(ctx, out)
+		})
+	})
 }
 
-// once has the agent's final text made by one activity.
-func (r *agentRun) once(ctx, options workflow.Context, activity, in any) (AgentResult, error) {
-	out, err := r.iterate(ctx, options, activity, in)
+// work makes the output of an iteration in which no model is asked.
+type work func(ctx workflow.Context, out *activities.GenerateOut) error
+
+// inStore is the work of an activity that touches only our own store.
+func inStore(summary string, activity, in any) work {
+	return func(ctx workflow.Context, out *activities.GenerateOut) error {
+		return storeStep(ctx, summary, activity, in, out)
+	}
+}
+
+// once has the agent's final text made in one iteration.
+func (r *agentRun) once(ctx workflow.Context, do work) (AgentResult, error) {
+	out, err := r.iterate(ctx, do)
 	if err != nil {
 		return AgentResult{}, err
 	}
 	return r.completed(out, agent.StopEndTurn), nil
 }
 
-// iterate is an iteration of an agent that asks no model: one activity.
-func (r *agentRun) iterate(ctx, options workflow.Context, activity, in any) (out activities.GenerateOut, err error) {
+// iterate is an iteration of an agent that asks no model.
+func (r *agentRun) iterate(ctx workflow.Context, do work) (out activities.GenerateOut, err error) {
 	if err := r.hold(ctx); err != nil {
 		return out, err
 	}
 	r.state.Iteration++
-	err = survived(ctx, "work of "+r.in.Agent.Name, 0, func(int) error {
-		return workflow.ExecuteActivity(options, activity, in).Get(ctx, &out)
-	})
+	err = do(ctx, &out)
 	return out, err
 }

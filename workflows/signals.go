@@ -286,7 +286,7 @@ func (s signal) refusal() string {
 // post puts what a guide says into the mail. why says that it cannot.
 func (s signal) post(ctx workflow.Context, in activities.PostIn) (why string) {
 	in.Agent, in.By, in.Text = s.Agent, s.By, []byte(s.Text)
-	if err := workflow.ExecuteActivity(storeOptions(ctx, "guidance"), act.Post, in).Get(ctx, nil); err != nil {
+	if err := storeStep(ctx, "guidance", act.Post, in, nil); err != nil {
 		_, message := failure(err)
 		return "guide: " + message
 	}

@@ -287,7 +287,7 @@ func (r *stageRun) save(ctx workflow.Context) error {
 		})
 	}
 	var out activities.SaveStageOut
-	err := workflow.ExecuteActivity(storeOptions(ctx, "stage "+r.in.Stage.Name), act.SaveStage, in).Get(ctx, &out)
+	err := storeStep(ctx, "stage "+r.in.Stage.Name, act.SaveStage, in, &out)
 	r.result.Fields, r.result.Output = out.Fields, out.Output
 	if out.Outcome != "" && r.result.Status == agent.StatusCompleted {
 		r.result.Outcome = out.Outcome

@@ -18,7 +18,7 @@ type toolPlanRun struct{ iteratingRun }
 func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
 	r.listTools(ctx)
 	in := activities.PlanCallsIn{Ref: r.in.Ref, Prior: r.in.Prior}
-	planned, err := r.iterate(ctx, storeOptions(ctx, "the plan's calls"), act.PlanCalls, in)
+	planned, err := r.iterate(ctx, inStore("the plan's calls", act.PlanCalls, in))
 	if err != nil {
 		return AgentResult{}, err
 	}
@@ -27,7 +27,7 @@ func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
 		return AgentResult{}, err
 	}
 	join := activities.PlanResultIn{Ref: r.in.Ref, Prior: r.in.Prior, Inputs: undone}
-	return r.once(ctx, storeOptions(ctx, "what came of the plan"), act.PlanResult, join)
+	return r.once(ctx, inStore("what came of the plan", act.PlanResult, join))
 }
 
 // inOrder runs the calls one after the other, and goes on past those that fail. It

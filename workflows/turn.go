@@ -112,7 +112,7 @@ func (r *conversationRun) answer(ctx workflow.Context, said activities.Input) (R
 func (r *conversationRun) read(ctx workflow.Context, a answered) (Reply, error) {
 	var out activities.ReadReplyOut
 	in := activities.ReadReplyIn{Ref: r.agent.in.Ref, Iteration: a.Iteration}
-	err := workflow.ExecuteLocalActivity(ownToolOptions(ctx, "the reply's text"), activities.NameReadReply, in).Get(ctx, &out)
+	err := storeStep(ctx, "the reply's text", act.ReadReply, in, &out)
 	a.Reply.Text, a.Reply.TextRef = out.Text, out.TextRef
 	return a.Reply, err
 }

@@ -106,10 +106,8 @@ const inDoubt = "?"
 // else is waited for by then, that is recorded next.
 func saveStatus(ctx workflow.Context, in activities.SaveStatusIn) error {
 	const summary = "what is waited for"
-	err := workflow.ExecuteLocalActivity(statusOptions(ctx, summary), activities.NameSaveStatus, in).Get(ctx, nil)
-	if err != nil {
-		err = workflow.ExecuteActivity(storeOptions(ctx, summary), activities.NameSaveStatus, inHistory(in)).Get(ctx, nil)
-	}
+	telling := step{activity: act.SaveStatus, in: in, inHistory: inHistory(in), summary: summary, within: storeWithin}
+	err := telling.run(storeOptions(ctx, summary), nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("status not recorded", "status", in.Status, "error", err)
 	}

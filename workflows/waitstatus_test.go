@@ -218,7 +218,7 @@ func TestStatusOutlivesAStore(t *testing.T) {
 	if got := investigate(t, env); got.Status != agent.StatusCompleted {
 		t.Errorf("got %+v", got)
 	}
-	if want := []agent.Status{agent.StatusWaitingApproval, agent.StatusWaitingApproval}; !slices.Equal(during, want) {
+	if want := slices.Repeat([]agent.Status{agent.StatusWaitingApproval}, localTries+1); !slices.Equal(during, want) {
 		t.Errorf("told %v, want %v", during, want)
 	}
 }
@@ -297,7 +297,7 @@ func TestWaitsAreToldAgain(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}
 	f.noStatus = func(bool) error {
-		if len(f.told) <= 2 {
+		if len(f.told) <= 1 {
 			return temporal.NewNonRetryableApplicationError("no", "No", nil)
 		}
 		return nil
@@ -312,7 +312,7 @@ func TestWaitsAreToldAgain(t *testing.T) {
 	if got := investigate(t, env); got.Status != agent.StatusCompleted {
 		t.Errorf("got %+v", got)
 	}
-	if len(during) != 3 || during[2] != agent.StatusWaitingApproval {
+	if len(during) != 2 || during[1] != agent.StatusWaitingApproval {
 		t.Errorf("told %v", during)
 	}
 }
@@ -327,7 +327,7 @@ func TestAConversationEndsWithoutAStore(t *testing.T) {
 	c.RegisterDelayedCallback(func() { decide(t, c.TestWorkflowEnvironment, Decide{CallID: "c1_0", Approved: new(true)}) }, 12*time.Minute)
 	began := c.Now()
 	c.hold(t, 13*time.Minute)
-	if err := c.GetWorkflowError(); err != nil || c.Now().Sub(began) > time.Hour || len(c.f.told) < 6 {
+	if err := c.GetWorkflowError(); err != nil || c.Now().Sub(began) > time.Hour || len(c.f.told) < 3 {
 		t.Errorf("ended after %s with %v, told %v", c.Now().Sub(began), err, c.f.told)
 	}
 }

@@ -34,29 +34,29 @@ const (
 // model's stream has an idle timeout, a tool a timeout of its own.
 func (a *Activities) attend(ctx context.Context) (work context.Context, stop func()) {
 	work, cut := context.WithCancelCause(context.WithValue(ctx, waitingKey{}, new(atomic.Bool)))
-	beating, over := context.WithCancel(context.WithoutCancel(ctx)) // what is cut may still have to write what is in hand
-	stop = func() {
-		over()
-		cut(nil)
-	}
 	if a.Heartbeats == nil || activity.GetInfo(ctx).IsLocalActivity { // that one's worker keeps the workflow task
-		return work, stop
+		return work, func() { cut(nil) }
 	}
-	go func() {
+	beating, over := context.WithCancel(context.WithoutCancel(ctx)) // what is cut may still have to write what is in hand
+	begin := time.AfterFunc(beatEvery, func() {                     // most are over before
 		ticker := time.NewTicker(beatEvery)
 		defer ticker.Stop()
 		for {
+			if err := a.beat(beating, activity.GetInfo(ctx).TaskToken, waits(work), work.Err() == nil); err != nil {
+				cut(err)
+			}
 			select {
 			case <-beating.Done():
 				return
 			case <-ticker.C:
 			}
-			if err := a.beat(beating, activity.GetInfo(ctx).TaskToken, waits(work), work.Err() == nil); err != nil {
-				cut(err)
-			}
 		}
-	}()
-	return work, stop
+	})
+	return work, func() {
+		begin.Stop()
+		over()
+		cut(nil)
+	}
 }
 
 // beat returns an error only if the attempt has to end. first: it has not been told so before.

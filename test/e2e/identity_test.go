@@ -65,7 +65,7 @@ func TestReset(t *testing.T) {
 		},
 		{
 			name:  "investigation, to before its first stage",
-			after: func(e *historypb.HistoryEvent) bool { return e.GetActivityTaskCompletedEventAttributes() != nil },
+			after: func(e *historypb.HistoryEvent) bool { return e.GetWorkflowTaskStartedEventAttributes() != nil },
 			again: []string{"Alpha 1", "Alpha 2", "Alpha 3", "Beta 1", "Beta 2", "SynthesisAgent 1", "Gamma 1", "Gamma 2"},
 		},
 		{

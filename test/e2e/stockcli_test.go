@@ -243,6 +243,9 @@ func (s stock) signalled(workflowID, name string) bool {
 func (s stock) posted(workflowID string) bool {
 	posts := map[int64]bool{}
 	for _, e := range s.history(workflowID) {
+		if marker := e.GetMarkerRecordedEventAttributes(); marker.GetFailure() == nil && strings.Contains(marker.GetDetails()["data"].String(), "Post") {
+			return true
+		}
 		if e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == "Post" {
 			posts[e.EventId] = true
 		}

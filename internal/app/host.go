@@ -204,7 +204,7 @@ func (h *Host) connect(ctx context.Context) (err error) {
 	opts.Temporal.Logger = sdklog.NewStructuredLogger(opts.Logger)
 	dial, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
-	if h.Client, err = client.DialContext(dial, opts.Temporal); err != nil {
+	if h.Client, err = Dial(dial, opts.Temporal); err != nil {
 		return fmt.Errorf("connect to Temporal at %s: %w", opts.Temporal.HostPort, err)
 	}
 	return nil

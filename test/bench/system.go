@@ -61,7 +61,7 @@ func (s *system) start(ctx context.Context, dir string, o options) (err error) {
 		return err
 	}
 	s.later(s.store.Close)
-	s.client, err = client.DialContext(ctx, client.Options{HostPort: s.server.address, Logger: sdklog.NewStructuredLogger(logger)})
+	s.client, err = app.Dial(ctx, client.Options{HostPort: s.server.address, Logger: sdklog.NewStructuredLogger(logger)})
 	if err != nil {
 		return fmt.Errorf("connect to Temporal: %w", err)
 	}

@@ -454,6 +454,11 @@ func (s stock) checkSummaries(workflowIDs []string) {
 	for _, id := range workflowIDs {
 		for _, e := range s.history(id) {
 			switch e.GetEventType() {
+			case enumspb.EVENT_TYPE_MARKER_RECORDED:
+				if e.GetMarkerRecordedEventAttributes().GetMarkerName() != "LocalActivity" {
+					continue
+				}
+				fallthrough
 			case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_TIMER_STARTED,
 				enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
 				var text string
@@ -464,7 +469,7 @@ func (s stock) checkSummaries(workflowIDs []string) {
 			}
 		}
 	}
-	for _, want := range []string{"dig", "tell", "Alpha · lab-1", "lab-1 · iteration 1", "lab-1 · iteration 3", "lab.counter", "tools of lab"} {
+	for _, want := range []string{"dig", "tell", "Alpha · lab-1", "lab-1 · iteration 1", "lab-1 · iteration 3", "lab.counter", "tools of lab", "chain and configuration", "stage tell", "report"} {
 		if !summaries[want] {
 			s.t.Errorf("no summary is %q; there are %v", want, summaries)
 		}

@@ -81,14 +81,14 @@ type WaitingCall struct {
 	Hidden    int
 	// Digest is that of the whole call: given to Decide, it decides no other one.
 	Digest  string
-	Expires time.Time // then it counts as denied
+	Expires time.Time // then it counts as denied; zero while it is paused
 }
 
 // Question is what an investigation asks people.
 type Question struct {
 	ID, Kind, Stage, Text string
 	Data                  json.RawMessage // that goes with it; nil = none
-	Expires               time.Time
+	Expires               time.Time       // zero while it is paused
 }
 
 // Ending is how an investigation ended.

@@ -104,5 +104,8 @@ func shorten(text string) string {
 }
 
 func expiresIn(at time.Time) string {
+	if at.IsZero() {
+		return "paused"
+	}
 	return max(time.Until(at), 0).Round(time.Second).String()
 }

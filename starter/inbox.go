@@ -59,7 +59,7 @@ func urgent[T waiting](waiting []record.Waiting, in func(record.Waiting) []T) (a
 	}
 	all = slices.DeleteFunc(all, func(one T) bool {
 		until, _ := one.order()
-		return !until.After(time.Now())
+		return record.Expired(until)
 	})
 	slices.SortStableFunc(all, func(a, b T) int {
 		until, name := a.order()
@@ -87,7 +87,7 @@ type question struct {
 
 	Kind    string    `json:"kind"`
 	Stage   string    `json:"stage"`
-	Expires time.Time `json:"expires"`
+	Expires time.Time `json:"expires,omitzero"`
 }
 
 func (q question) order() (time.Time, string) { return q.Expires, q.ID + " " + q.Name }

@@ -32,8 +32,8 @@ func notices(id string) func(record.Waits) []terminal.Notice {
 
 // waitingLine says that a call waits for a person, and how to decide it.
 func waitingLine(id string, a record.Approval) string {
-	asks := fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it is denied at %s.", a.HiddenNote(), a.Execution,
-		reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, a.Expires.Local().Format(time.TimeOnly))
+	asks := fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it waits %s, and is denied then.", a.HiddenNote(), a.Execution,
+		reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, record.Until(a.Expires.Local(), time.TimeOnly))
 	return terminal.CleanLine(fmt.Sprintf("%s Decide: starter decide %s %s%s --approve (or --deny --reason …)",
 		asks, shellWord(id), shellWord(a.Name()), digestFlag(a)))
 }
@@ -63,8 +63,8 @@ func questionLine(id string, q record.Question) string {
 	if len(q.Data) > 0 {
 		text += " " + string(q.Data)
 	}
-	return terminal.CleanLine(fmt.Sprintf("%s asks (%s, until %s): %s Answer: starter answer %s %s %s",
-		q.Stage, q.Kind, q.Expires.Local().Format(time.DateTime), text, shellWord(id), shellWord(q.ID), how))
+	return terminal.CleanLine(fmt.Sprintf("%s asks (%s, %s): %s Answer: starter answer %s %s %s",
+		q.Stage, q.Kind, record.Until(q.Expires.Local(), time.DateTime), text, shellWord(id), shellWord(q.ID), how))
 }
 
 // shellWord is a text as one word of a shell's command line.

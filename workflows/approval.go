@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -119,12 +118,13 @@ func (r *agentRun) askFor(ctx workflow.Context, name string, call activities.App
 
 // await waits until a person has decided, or nobody did in time.
 func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision {
-	options := workflow.AwaitOptions{
-		Timeout:      max(a.Expires.Sub(workflow.Now(ctx)), time.Millisecond),
-		TimerOptions: workflow.TimerOptions{Summary: "approval of " + a.Tool},
-	}
+	paused := func() bool { return r.steering.Paused }
 	done := func() bool { return a.decision != nil || r.steering.Concluding }
-	inTime, err := workflow.AwaitWithOptions(ctx, options, done)
+	moved := func() {
+		r.teller.changed()
+		r.noteCalls(ctx)
+	}
+	inTime, err := awaitPeople(ctx, "approval of "+a.Tool, &a.Expires, paused, done, moved)
 	if a.decision != nil {
 		return a.decision
 	}

@@ -248,3 +248,80 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 		}
 	}
 }
+
+// While people have paused it all, nobody's time to decide or answer passes, and nothing is
+// said to expire.
+func TestPauseIsNotPeoplesTime(t *testing.T) {
+	t.Parallel()
+	yes := true
+	const pause, goOn, expires = 10 * time.Minute, 3 * time.Hour, 3*time.Hour + 50*time.Minute
+	for name, tt := range map[string]struct {
+		reply  activities.GenerateOut // the first
+		output string                 // the stage's
+		waits  func(Status) []time.Time
+		decide func(*testing.T, *testsuite.TestWorkflowEnvironment, Status)
+		ends   agent.EndReason // if nobody decides
+	}{
+		"a call": {
+			reply: askApproval("a"), output: "{}", ends: agent.EndCompleted,
+			waits: func(s Status) (out []time.Time) {
+				for _, a := range s.Waiting {
+					out = append(out, a.Expires)
+				}
+				return out
+			},
+			decide: func(t *testing.T, env *testsuite.TestWorkflowEnvironment, s Status) {
+				quiet := &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(any, error) {}}
+				if err := env.UpdateWorkflowByID(s.Waiting[0].WorkflowID, UpdateDecide, "", quiet, Decide{CallID: "c1_0", Approved: &yes}); err != nil {
+					t.Error(err)
+				}
+			},
+		},
+		"a question": {
+			reply: say("x"), output: `{"outcome":"confirm"}`, ends: agent.EndInterruptExpired,
+			waits: func(s Status) (out []time.Time) {
+				for _, q := range s.Questions {
+					out = append(out, q.Expires)
+				}
+				return out
+			},
+			decide: func(t *testing.T, env *testsuite.TestWorkflowEnvironment, _ Status) { answer(t, env, Answer{Approved: &yes}, "") },
+		},
+	} {
+		for _, decided := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, " ", decided), func(t *testing.T) {
+				t.Parallel()
+				f := &fake{plan: planOf([]string{"default"}), output: outputs(t, map[string]string{"s1": tt.output})}
+				f.model = script(tt.reply, say("x"))
+				env := newEnv(t, f)
+				start := env.Now()
+				env.RegisterDelayedCallback(func() { env.SignalWorkflow(SignalPause, nil) }, pause)
+				env.RegisterDelayedCallback(func() { env.SignalWorkflow(SignalResume, nil) }, goOn)
+				for at, want := range map[time.Duration]time.Time{
+					pause - time.Minute: start.Add(time.Hour), goOn - time.Minute: {}, expires - time.Minute: start.Add(expires),
+				} {
+					env.RegisterDelayedCallback(func() {
+						now := statusOf(t, env)
+						f.knows(t, now)
+						got := tt.waits(now)
+						if len(got) != 1 || got[0].Sub(want).Abs() > time.Second {
+							t.Errorf("after %s it expires at %v, want %s", at, got, want)
+							return
+						}
+						if decided && at > goOn {
+							tt.decide(t, env, now)
+						}
+					}, at)
+				}
+				got := investigated(t, env)
+				ended, want, ends := env.Now().Sub(start), expires, tt.ends
+				if decided {
+					want, ends = expires-time.Minute, agent.EndCompleted
+				}
+				if got.EndReason != ends || (ended-want).Abs() > time.Second || name == "a call" && len(f.called) == 1 != decided {
+					t.Errorf("%s after %s, want %s after %s; %d calls", got.EndReason, ended, ends, want, len(f.called))
+				}
+			})
+		}
+	}
+}

@@ -58,6 +58,31 @@ func (d *deadline) run(ctx workflow.Context, cancel workflow.CancelFunc, b bound
 	}
 }
 
+// awaitPeople waits until done, or until nobody was in time: by expires. No time passes while
+// people have paused the work: expires is zero then, and later by the pause once they go on.
+// moved is called when it changes.
+func awaitPeople(ctx workflow.Context, what string, expires *time.Time, paused, done func() bool, moved func()) (inTime bool, err error) {
+	left := expires.Sub(workflow.Now(ctx))
+	for {
+		if paused() && !done() {
+			*expires = time.Time{}
+			moved()
+			if err := workflow.Await(ctx, func() bool { return !paused() || done() }); err != nil {
+				return false, err
+			}
+			*expires = workflow.Now(ctx).Add(left)
+			moved()
+		}
+		began := workflow.Now(ctx)
+		options := workflow.AwaitOptions{Timeout: max(left, time.Millisecond), TimerOptions: workflow.TimerOptions{Summary: what}}
+		inTime, err := workflow.AwaitWithOptions(ctx, options, func() bool { return paused() || done() })
+		if err != nil || !inTime || done() {
+			return inTime, err
+		}
+		left -= workflow.Now(ctx).Sub(began)
+	}
+}
+
 // hold stops the clock. What is left never becomes zero, which means no bound.
 func (d *deadline) hold(now time.Time) {
 	if !d.since.IsZero() {

@@ -66,8 +66,9 @@ func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChi
 	}}
 	r.interrupts = append(r.interrupts, i)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		options := workflow.AwaitOptions{Timeout: expires, TimerOptions: workflow.TimerOptions{Summary: i.Kind + " " + i.ID}}
-		_, _ = workflow.AwaitWithOptions(ctx, options, func() bool { return i.answer != nil || r.over(ctx) })
+		paused := func() bool { return r.state.Steering.Paused }
+		done := func() bool { return i.answer != nil || r.over(ctx) }
+		_, _ = awaitPeople(ctx, i.Kind+" "+i.ID, &i.Expires, paused, done, func() {}) // tellStatus notices
 		i.closed = true
 	})
 }

@@ -99,8 +99,8 @@ func (r *investigationRun) questions() (out []Interrupt) {
 func questionList(questions []Interrupt) string {
 	var b strings.Builder
 	for _, q := range questions {
-		b.WriteString(fmt.Sprintf("\n**%s?** %s · stage %s · until %s · update `%s`, id `%s`\n",
-			q.Kind, verbatim(q.Question, 1000), q.Stage, q.Expires.UTC().Format(time.RFC3339), UpdateAnswer, q.ID))
+		b.WriteString(fmt.Sprintf("\n**%s?** %s · stage %s · %s · update `%s`, id `%s`\n",
+			q.Kind, verbatim(q.Question, 1000), q.Stage, record.Until(q.Expires.UTC(), time.RFC3339), UpdateAnswer, q.ID))
 	}
 	return b.String()
 }

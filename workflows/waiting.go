@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/reveal"
 )
 
@@ -93,9 +94,9 @@ func hear(ctx workflow.Context, keep func(Waiting)) {
 func approvalList(waiting []Approval) string {
 	var b strings.Builder
 	for _, a := range waiting {
-		b.WriteString(fmt.Sprintf("\n**approve?** %s%s %s%s · digest `%s` · risk %s · until %s · update `%s` of workflow `%s`, call_id `%s`\n",
+		b.WriteString(fmt.Sprintf("\n**approve?** %s%s %s%s · digest `%s` · risk %s · %s · update `%s` of workflow `%s`, call_id `%s`\n",
 			a.HiddenNote(), verbatim(reveal.Name(a.Tool), 300), verbatim(a.Arguments, maxArgumentsNoted), more(a), a.Digest, a.Risk,
-			a.Expires.UTC().Format(time.RFC3339), UpdateDecide, a.WorkflowID, a.CallID))
+			record.Until(a.Expires.UTC(), time.RFC3339), UpdateDecide, a.WorkflowID, a.CallID))
 	}
 	return b.String()
 }

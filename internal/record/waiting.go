@@ -39,7 +39,7 @@ func (w Waits) Key() string {
 		key.WriteString(fmt.Sprintf("%s %.12s %d\n", a.Name(), a.Digest, a.Expires.UnixMilli()))
 	}
 	for _, q := range w.Questions {
-		key.WriteString(q.ID + "\n")
+		key.WriteString(fmt.Sprintf("%s %d\n", q.ID, q.Expires.UnixMilli()))
 	}
 	for _, o := range w.Outages {
 		key.WriteString(fmt.Sprintf("%s %d %d\n", o.Execution, o.Tries, o.Next.UnixMilli()))
@@ -77,7 +77,7 @@ type Approval struct {
 	Execution string `json:"execution"`
 	// WorkflowID takes the update "decide".
 	WorkflowID string    `json:"workflow_id"`
-	Expires    time.Time `json:"expires"` // then it counts as denied
+	Expires    time.Time `json:"expires,omitzero"` // then it counts as denied; zero while it is paused
 }
 
 // Name tells the call from all others of its investigation.
@@ -102,7 +102,7 @@ type Question struct {
 	Question string `json:"question"`
 	// Data is what the stage's output has under "data", if that is at most 4 KB.
 	Data     json.RawMessage `json:"data,omitempty"`
-	Expires  time.Time       `json:"expires"`
+	Expires  time.Time       `json:"expires,omitzero"` // zero while it is paused
 	Answered bool            `json:"answered,omitempty"`
 }
 
@@ -130,6 +130,17 @@ func (o Outage) String() string {
 		return text + ", no fallback"
 	}
 	return text + ", then asks " + o.Fallback
+}
+
+// Expired: what expires at that time waits for nobody any more.
+func Expired(at time.Time) bool { return !at.IsZero() && !at.After(time.Now()) }
+
+// Until says to people when something expires.
+func Until(at time.Time, layout string) string {
+	if at.IsZero() {
+		return "until its time is up, none of which passes while it is paused"
+	}
+	return "until " + at.Format(layout)
 }
 
 // Clock is a time of day for people.

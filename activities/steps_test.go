@@ -20,7 +20,7 @@ import (
 // talking is an inbox whose configuration has an agent to talk to.
 type talking struct{ inbox }
 
-func (talking) Conversation(plan.ConversationRequest) (plan.Plan, error) {
+func (talking) Conversation(agent.ConversationRequest) (plan.Plan, error) {
 	a := plan.Agent{Name: "Memo", Type: "memory", Providers: []plan.Provider{{Model: "m"}}}
 	return plan.Plan{Conversation: true, Stages: []plan.Stage{{Name: "chat", Agents: []plan.Agent{a}}}}, nil
 }

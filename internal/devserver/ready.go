@@ -21,29 +21,16 @@ func waitForNamespace(ctx context.Context, address string) error {
 		return fmt.Errorf("dial the Temporal server: %w", err)
 	}
 	defer c.Close()
-	err = poll(ctx, func() error {
-		_, err := c.WorkflowService().DescribeNamespace(ctx,
-			&workflowservice.DescribeNamespaceRequest{Namespace: Namespace})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("wait for the Temporal server: %w", err)
-	}
-	return nil
-}
-
-// poll calls try until it succeeds or ctx ends; then it returns the last error.
-func poll(ctx context.Context, try func() error) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := try()
+		_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: Namespace})
 		if err == nil {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return fmt.Errorf("wait for the Temporal server: %w", err)
 		case <-tick.C:
 		}
 	}

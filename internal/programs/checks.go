@@ -14,11 +14,6 @@ var sortOptions = options{
 		"buffer-size= parallel= debug",
 }
 
-func sort(args []Arg) error {
-	_, _, err := sortOptions.parse(args)
-	return err
-}
-
 var uniqOptions = options{
 	short: "cdDiuzf:s:w:",
 	long:  "count repeated all-repeated group unique ignore-case zero-terminated skip-fields= skip-chars= check-chars=",
@@ -36,11 +31,6 @@ func uniq(args []Arg) error {
 }
 
 var shufOptions = options{short: "ezrn:i:", long: "echo zero-terminated repeat head-count= input-range="}
-
-func shuf(args []Arg) error {
-	_, _, err := shufOptions.parse(args)
-	return err
-}
 
 // find has a language of its own, of which some words act.
 func find(args []Arg) error {
@@ -96,11 +86,6 @@ var curlOptions = options{
 		"json= url= retry= retry-delay= max-redirs=",
 }
 
-func curl(args []Arg) error {
-	_, _, err := curlOptions.parse(args)
-	return err
-}
-
 // gitReads are the commands of git that only read.
 var gitReads = strings.Fields("log show diff status blame annotate grep shortlog describe rev-parse rev-list ls-files ls-tree cat-file " +
 	"merge-base name-rev for-each-ref show-ref diff-tree diff-index diff-files whatchanged count-objects version")
@@ -118,7 +103,7 @@ func git(args []Arg) error {
 			i++
 		case args[i].option():
 		case args[i].Known && slices.Contains(gitReads, args[i].Text):
-			if _, _, err := gitOptions.parse(args[:i]); err != nil {
+			if err := gitOptions.check(args[:i]); err != nil {
 				return err
 			}
 			return gitArguments(args[i].Text, args[i+1:])
@@ -126,8 +111,7 @@ func git(args []Arg) error {
 			return fmt.Errorf("only these of its commands are allowed: %s", strings.Join(gitReads, ", "))
 		}
 	}
-	_, _, err := gitOptions.parse(args)
-	return err
+	return gitOptions.check(args)
 }
 
 func gitArguments(command string, args []Arg) error {
@@ -167,12 +151,11 @@ func kubectl(args []Arg) error {
 		}
 	}
 	for i, arg := range args {
-		if _, _, err := kubectlOptions.parse(args[:i]); err == nil && !arg.option() {
+		if err := kubectlOptions.check(args[:i]); err == nil && !arg.option() {
 			return kubectlCommand(args[i:])
 		}
 	}
-	_, _, err := kubectlOptions.parse(args)
-	return err
+	return kubectlOptions.check(args)
 }
 
 func kubectlCommand(args []Arg) error {

@@ -27,6 +27,12 @@ func has(opts []given, names ...string) bool {
 
 var errOpen = errors.New("this argument must be written out, or stand behind --: it could be an option")
 
+// check refuses options that are not among them.
+func (o options) check(args []Arg) error {
+	_, _, err := o.parse(args)
+	return err
+}
+
 // parse tells options from operands, which may be mixed until "--".
 func (o options) parse(args []Arg) (opts []given, operands []Arg, err error) {
 	for len(args) > 0 {

@@ -29,7 +29,6 @@ func (c jsonColumn[T]) Value() (driver.Value, error) {
 	return text.String(), err
 }
 
-// Scan implements sql.Scanner.
 func (c jsonColumn[T]) Scan(src any) error {
 	switch text := src.(type) {
 	case string:
@@ -45,7 +44,6 @@ func (c jsonColumn[T]) Scan(src any) error {
 // stands in their place. (In JSON a NUL is an escape, and survives.)
 type textColumn struct{ to *string }
 
-// Value implements driver.Valuer.
 func (c textColumn) Value() (driver.Value, error) {
 	return storedText(*c.to), nil
 }
@@ -56,7 +54,6 @@ func storedText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, instead), "\x00", instead)
 }
 
-// Scan implements sql.Scanner.
 func (c textColumn) Scan(src any) error {
 	text, ok := src.(string)
 	if !ok {
@@ -69,10 +66,8 @@ func (c textColumn) Scan(src any) error {
 // timeColumn keeps a time as microseconds since 1970; what it reads is UTC.
 type timeColumn struct{ to *time.Time }
 
-// Value implements driver.Valuer.
 func (c timeColumn) Value() (driver.Value, error) { return c.to.UnixMicro(), nil }
 
-// Scan implements sql.Scanner.
 func (c timeColumn) Scan(src any) error {
 	micros, ok := src.(int64)
 	if !ok {
@@ -88,7 +83,6 @@ func storedTime(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UT
 // endColumn is a timeColumn that may be NULL: not ended yet.
 type endColumn struct{ to **time.Time }
 
-// Value implements driver.Valuer.
 func (c endColumn) Value() (driver.Value, error) {
 	if *c.to == nil {
 		return nil, nil
@@ -96,7 +90,6 @@ func (c endColumn) Value() (driver.Value, error) {
 	return timeColumn{*c.to}.Value()
 }
 
-// Scan implements sql.Scanner.
 func (c endColumn) Scan(src any) error {
 	*c.to = nil
 	if src == nil {

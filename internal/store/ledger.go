@@ -209,10 +209,8 @@ func replyKey(execution string, iteration int, run string) string {
 // costColumn keeps US dollars as whole numbers of 1e-12: their sums are exact.
 type costColumn struct{ to *float64 }
 
-// Value implements driver.Valuer.
 func (c costColumn) Value() (driver.Value, error) { return int64(math.Round(*c.to * 1e12)), nil }
 
-// Scan implements sql.Scanner.
 func (c costColumn) Scan(src any) error {
 	parts, ok := src.(int64)
 	if !ok {

@@ -19,7 +19,6 @@ import (
 // by a later one, or by the COMMIT. It undoes the transaction in any case.
 type pipelining struct{ driver.Connector }
 
-// Connect implements driver.Connector.
 func (p pipelining) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := p.Connector.Connect(ctx)
 	if plain, ok := conn.(*stdlib.Conn); ok {
@@ -35,7 +34,6 @@ type pipelined struct {
 	tx *pipeline // nil = none
 }
 
-// BeginTx implements driver.ConnBeginTx.
 func (c *pipelined) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if c.Conn.Conn().IsClosed() {
 		return nil, driver.ErrBadConn
@@ -61,7 +59,6 @@ func (c *pipelined) CheckNamedValue(arg *driver.NamedValue) error {
 	return nil
 }
 
-// QueryContext implements driver.QueryerContext.
 func (c *pipelined) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.tx == nil {
 		return c.Conn.QueryContext(ctx, query, args)
@@ -121,7 +118,6 @@ func (p *pipeline) send() error {
 	return p.err
 }
 
-// Commit implements driver.Tx.
 func (p *pipeline) Commit() error {
 	commit := p.add("COMMIT", nil)
 	err := p.send()
@@ -136,7 +132,6 @@ func (p *pipeline) Commit() error {
 	return nil
 }
 
-// Rollback implements driver.Tx.
 func (p *pipeline) Rollback() error {
 	p.conn.tx, p.waiting, p.err = nil, nil, sql.ErrTxDone
 	conn := p.conn.Conn.Conn()
@@ -199,7 +194,6 @@ func valuesOf(rows pgx.Rows) ([]driver.Value, error) {
 	return row, nil
 }
 
-// RowsAffected implements driver.Result.
 func (s *statement) RowsAffected() (int64, error) {
 	err := s.tx.send()
 	return s.tag.RowsAffected(), err
@@ -208,13 +202,11 @@ func (s *statement) RowsAffected() (int64, error) {
 // LastInsertId implements driver.Result: PostgreSQL has none.
 func (s *statement) LastInsertId() (int64, error) { return driver.RowsAffected(0).LastInsertId() }
 
-// Columns implements driver.Rows.
 func (s *statement) Columns() []string {
 	_ = s.tx.send() // Next says what is wrong
 	return s.columns
 }
 
-// Next implements driver.Rows.
 func (s *statement) Next(dest []driver.Value) error {
 	if err := s.tx.send(); err != nil {
 		return err

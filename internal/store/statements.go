@@ -50,7 +50,6 @@ func (k *keeping) prepare(ctx context.Context) {
 	}
 }
 
-// QueryContext implements querier.
 func (k *keeping) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	defer k.prepare(ctx)
 	if statement := k.statement(query); statement != nil {
@@ -59,7 +58,6 @@ func (k *keeping) QueryContext(ctx context.Context, query string, args ...any) (
 	return k.DB.QueryContext(ctx, query, args...)
 }
 
-// QueryRowContext implements querier.
 func (k *keeping) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	defer k.prepare(ctx)
 	if statement := k.statement(query); statement != nil {
@@ -75,7 +73,6 @@ type keepingTx struct {
 	keeping *keeping
 }
 
-// QueryContext implements querier.
 func (tx keepingTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if statement := tx.keeping.statement(query); statement != nil {
 		return tx.StmtContext(ctx, statement).QueryContext(ctx, args...)
@@ -83,7 +80,6 @@ func (tx keepingTx) QueryContext(ctx context.Context, query string, args ...any)
 	return tx.Tx.QueryContext(ctx, query, args...)
 }
 
-// QueryRowContext implements querier.
 func (tx keepingTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if statement := tx.keeping.statement(query); statement != nil {
 		return tx.StmtContext(ctx, statement).QueryRowContext(ctx, args...)
@@ -91,7 +87,6 @@ func (tx keepingTx) QueryRowContext(ctx context.Context, query string, args ...a
 	return tx.Tx.QueryRowContext(ctx, query, args...)
 }
 
-// ExecContext implements querier.
 func (tx keepingTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if len(args) > 0 {
 		if statement := tx.keeping.statement(query); statement != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,9 +22,7 @@ type conn struct {
 	limit  int // bytes of one message
 	logger *slog.Logger
 	writes chan write
-	done   chan struct{} // closed when the connection has failed
-	once   sync.Once
-	err    error // why; set before done is closed
+	ending
 }
 
 type write struct {
@@ -40,7 +37,7 @@ func newConn(proc *process, limit int, logger *slog.Logger) *conn {
 		limit:  limit,
 		logger: logger,
 		writes: make(chan write),
-		done:   make(chan struct{}),
+		ending: newEnding(),
 	}
 	go c.writeAll()
 	return c
@@ -58,19 +55,11 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// fail ends the connection and the process. Only the first reason counts.
+// fail ends the connection and the process.
 func (c *conn) fail(err error) {
-	c.once.Do(func() {
-		c.err = fmt.Errorf("%w: %w", errEnded, err)
-		close(c.done)
-		c.proc.stop()
-	})
+	c.ending.fail(err)
+	c.proc.stop()
 }
-
-func (c *conn) ended() <-chan struct{} { return c.done }
-
-// why is the reason for the end; ended is closed already.
-func (c *conn) why() error { return c.err }
 
 func (c *conn) lastWords() string { return c.proc.lastWords() }
 

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,9 +26,7 @@ type web struct {
 	limit     int // bytes of one message
 	stopped   <-chan struct{}
 
-	done chan struct{}
-	once sync.Once
-	err  error // why it ended; set before done is closed
+	ending
 }
 
 func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, limit int) (*web, error) {
@@ -39,7 +36,7 @@ func newWeb(t Transport, secrets secrets, stopped <-chan struct{}, limit int) (*
 	}
 	w := &web{
 		transport: t, origin: origin(u), base: newBase(t), secrets: secrets, limit: limit, stopped: stopped,
-		done: make(chan struct{}),
+		ending: newEnding(),
 	}
 	client := &http.Client{Transport: w, CheckRedirect: w.checkRedirect}
 	const ownLimit = -1 // messages are bounded below the SDK, where it shows whose they are
@@ -78,17 +75,6 @@ func origin(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Hos
 
 // Connect makes web a transport of the SDK.
 func (w *web) Connect(ctx context.Context) (mcp.Connection, error) { return w.sdk.Connect(ctx) }
-
-func (w *web) fail(err error) {
-	w.once.Do(func() {
-		w.err = fmt.Errorf("%w: %w", errEnded, err)
-		close(w.done)
-	})
-}
-
-func (w *web) ended() <-chan struct{} { return w.done }
-
-func (w *web) why() error { return w.err }
 
 func (w *web) lastWords() string { return "" }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -23,6 +24,26 @@ type wire interface {
 	// release waits until nothing is left of the wire, after its end.
 	release()
 }
+
+// ending is the end of a wire.
+type ending struct {
+	once *sync.Once
+	done chan struct{}
+	err  error // why; set before done is closed
+}
+
+func newEnding() ending { return ending{once: &sync.Once{}, done: make(chan struct{})} }
+
+func (e *ending) fail(err error) {
+	e.once.Do(func() {
+		e.err = fmt.Errorf("%w: %w", errEnded, err)
+		close(e.done)
+	})
+}
+
+func (e *ending) ended() <-chan struct{} { return e.done }
+
+func (e *ending) why() error { return e.err }
 
 // Why a wire does not do what it should.
 var (

@@ -181,11 +181,11 @@ func TestSpecs(t *testing.T) {
 		if !json.Valid(spec.Schema) || !memory.IsTool(spec.Name) || spec.Class() == tool.NonIdempotent {
 			t.Errorf("%+v", spec)
 		}
-		if _, err := validator.ValidateArguments(spec.Schema, `{}`); err == nil {
+		if err := validator.Violations(spec.Schema, map[string]any{}); err == nil {
 			t.Errorf("%s needs no arguments", spec.Name)
 		}
-		full := `{"label":"a","content":"b","old_content":"c","new_content":"","query":"d","page":1}`
-		if _, err := validator.ValidateArguments(spec.Schema, full); err == nil {
+		full := map[string]any{"label": "a", "content": "b", "old_content": "c", "new_content": "", "query": "d", "page": json.Number("1")}
+		if err := validator.Violations(spec.Schema, full); err == nil {
 			t.Errorf("%s takes what it has no parameter for", spec.Name)
 		}
 	}

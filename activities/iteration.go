@@ -88,12 +88,8 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	if data.Earlier, err = g.results(ctx, g.in.Earlier); err != nil {
 		return data, err
 	}
-	notes, err := g.shownNotes(ctx, g.in.Notes)
-	if err != nil {
+	if data.Notes, err = g.shownNotes(ctx, g.in.Notes); err != nil {
 		return data, err
-	}
-	for _, note := range notes {
-		data.Notes = append(data.Notes, prompt.Note{Stage: note.Stage, Question: note.Question, Answer: note.Answer, By: note.By})
 	}
 	for _, peer := range g.in.Peers {
 		entries, err := g.Transcripts.Entries(ctx, transcript.Scope{Investigation: g.ref.Investigation, Execution: peer.Execution})

@@ -36,7 +36,8 @@ type Chain struct {
 	// Interrupts say how the chain waits for people.
 	Interrupts Interrupts `yaml:"interrupts"`
 
-	_ struct{} `later:"chat scoring sub_agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
+	_ struct{} `later:"chat scoring sub_agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list"`
+	_ struct{} `later:"executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 
 func (c *Chain) validate(p path, v *validator) {

@@ -36,7 +36,8 @@ type Defaults struct {
 	// Budgets are what every investigation may use up.
 	Budgets Budgets `yaml:"budgets"`
 
-	_ struct{} `later:"scoring orchestrator memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
+	_ struct{} `later:"scoring orchestrator memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list"`
+	_ struct{} `later:"executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 
 // Fallback is a provider to try when the ones before it have failed.

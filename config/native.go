@@ -105,8 +105,8 @@ func (v *validator) nativeWork(w work) {
 			v.Add(SeverityWarning, w.at, "%s", problem)
 		}
 		if model, back := v.standsBack(w, choice); back {
-			v.Add(SeverityWarning, w.at, "the native tools of agent %q stand back at provider %q: %s does not take them beside other tools, newer models do",
-				w.definition, choice.provider, model)
+			v.Add(SeverityWarning, w.at, "the native tools of agent %q stand back at provider %q: "+
+				"%s does not take them beside other tools, newer models do", w.definition, choice.provider, model)
 		}
 	}
 }

@@ -27,7 +27,8 @@ func (v *validator) hook(p path, name string) {
 	case v.src.SkipCredentials:
 		v.Add(SeverityWarning, p, "a hook is a function of the workers' program: whether it has %q cannot be checked here", name)
 	default:
-		v.Errorf(p, "this program has no registered hook %q%s; there are: %s", name, spell.DidYouMean(name, v.src.Hooks), registered(v.src.Hooks))
+		v.Errorf(p, "this program has no registered hook %q%s; there are: %s",
+			name, spell.DidYouMean(name, v.src.Hooks), registered(v.src.Hooks))
 	}
 }
 

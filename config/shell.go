@@ -56,8 +56,8 @@ func (c *Config) shell(s Shell) *plan.Shell {
 		return nil
 	}
 	return &plan.Shell{
-		Allow: s.Allow, AllOptions: s.AllowOptions == optionsAll, Timeout: s.Timeout, MaxOutput: value(s.MaxOutput), Dir: s.Dir, Risk: s.Risk,
-		Confine: s.Confine, Offline: s.offline(),
+		Allow: s.Allow, AllOptions: s.AllowOptions == optionsAll, Timeout: s.Timeout, MaxOutput: value(s.MaxOutput),
+		Dir: s.Dir, Risk: s.Risk, Confine: s.Confine, Offline: s.offline(),
 		Masking: c.Defaults.AlertMasking.plan(),
 	}
 }

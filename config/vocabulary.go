@@ -20,36 +20,42 @@ func vocabularyOf(name string) strict.Vocabulary {
 	case "backend":
 		return strict.Vocabulary{Words: []string{BackendLangChain, BackendNativeGemini}, Aliases: []string{backendGoogleNative}}
 	case "driver":
-		return strict.Vocabulary{Words: []string{DriverGenAI, DriverGenerativeAI}}
+		return words(DriverGenAI, DriverGenerativeAI)
 	case "transport":
-		return strict.Vocabulary{Words: []string{TransportStdio, TransportHTTP, TransportSSE}}
+		return words(TransportStdio, TransportHTTP, TransportSSE)
 	case "success policy":
-		return strict.Vocabulary{Words: []string{string(plan.SuccessAny), string(plan.SuccessAll)}}
+		return words(plan.SuccessAny, plan.SuccessAll)
 	case "join":
-		return strict.Vocabulary{Words: []string{JoinAll, JoinAny}}
+		return words(JoinAll, JoinAny)
 	case "on expiry":
-		return strict.Vocabulary{Words: []string{OnExpiryEnd, OnExpiryContinue}}
+		return words(OnExpiryEnd, OnExpiryContinue)
 	case "on limit":
-		return strict.Vocabulary{Words: []string{string(plan.OnLimitConclude), string(plan.OnLimitError)}}
+		return words(plan.OnLimitConclude, plan.OnLimitError)
 	case "risk":
-		return strict.Vocabulary{Words: []string{
-			string(agent.RiskReadOnly), string(agent.RiskWrite), string(agent.RiskDestructive),
-			string(agent.RiskLow), string(agent.RiskMedium), string(agent.RiskHigh), string(agent.RiskCritical), string(agent.RiskUnknown),
-		}}
+		return words(agent.RiskReadOnly, agent.RiskWrite, agent.RiskDestructive,
+			agent.RiskLow, agent.RiskMedium, agent.RiskHigh, agent.RiskCritical, agent.RiskUnknown)
 	case "allowed options":
-		return strict.Vocabulary{Words: []string{optionsChecked, optionsAll}}
+		return words(optionsChecked, optionsAll)
 	case "confinement":
-		return strict.Vocabulary{Words: []string{string(plan.ConfineNever), string(plan.ConfineIfPossible), string(plan.ConfineRequired)}}
+		return words(plan.ConfineNever, plan.ConfineIfPossible, plan.ConfineRequired)
 	case "access level":
-		return strict.Vocabulary{Words: []string{string(plan.AccessNone), string(plan.AccessRead), string(plan.AccessWrite), string(plan.AccessAll)}}
+		return words(plan.AccessNone, plan.AccessRead, plan.AccessWrite, plan.AccessAll)
 	case "masking group":
 		return strict.Vocabulary{Words: slices.Sorted(maps.Keys(mask.Groups()))}
 	case "masking pattern":
 		return strict.Vocabulary{Words: mask.Names()}
 	case "compression strategy":
-		return strict.Vocabulary{Words: []string{"window", "truncate", "summarize"}}
+		return words("window", "truncate", "summarize")
 	}
 	return strict.Vocabulary{}
+}
+
+// words is a vocabulary that has nothing besides its words.
+func words[T ~string](all ...T) (v strict.Vocabulary) {
+	for _, word := range all {
+		v.Words = append(v.Words, string(word))
+	}
+	return v
 }
 
 func agentTypes() (v strict.Vocabulary) {

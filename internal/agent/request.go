@@ -37,7 +37,8 @@ type Request struct {
 }
 
 // requestFields is what errors tell a user who got the input wrong.
-const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", "provider", "runbook", "use_mock", "by"}`
+const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", ` +
+	`"provider", "runbook", "use_mock", "by"}`
 
 // ParseRequest reads a workflow's arguments strictly: there must be one, an
 // object, with known fields only. The error says what to write.
@@ -115,7 +116,8 @@ func (r Request) CheckData(text string, limit int) error {
 	case blank(text) && !r.AllowEmpty:
 		return errors.New(`there is nothing to investigate: give "data", or "allow_empty": true for a chain that needs none`)
 	case limit > 0 && len(text) > limit && !r.Attach:
-		return fmt.Errorf(`"data" is %d bytes, and system.limits.data is %d: give the part that matters, raise the limit in the configuration of the workers and of whoever starts it, `+
+		return fmt.Errorf(`"data" is %d bytes, and system.limits.data is %d: give the part that matters, `+
+			`raise the limit in the configuration of the workers and of whoever starts it, `+
 			`or give "attach": true (agents are shown the beginning and read the rest in pages)`, len(text), limit)
 	}
 	return nil

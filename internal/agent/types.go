@@ -1,6 +1,12 @@
+// Package agent is the vocabulary that every other package shares: the type
+// table, roles and messages, statuses, requests. It uses the standard
+// library only and does nothing.
 package agent
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
 // Pattern is the control flow of an agent type; it picks the child workflow.
 type Pattern string
@@ -99,3 +105,12 @@ func (t Type) Remembers() bool { return slices.Contains(t.Tools, ToolCoreMemoryA
 
 // PlannedType reports whether the name is a type of the specification that is not built yet.
 func PlannedType(name string) bool { return slices.Contains(later, name) }
+
+// mixing matches the Gemini models that take native tools and functions in one
+// request, if it says so. Others answer 400: Tool use with function calling is unsupported.
+// https://ai.google.dev/gemini-api/docs/tool-combination
+var mixing = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|\d\d|.*latest)`)
+
+// MixesTools reports whether a model can have native tools beside functions. Of
+// one that cannot, the native tools stand back.
+func MixesTools(model string) bool { return mixing.MatchString(model) }

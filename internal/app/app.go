@@ -4,6 +4,7 @@ package app
 
 import (
 	"fmt"
+	"github.com/inquest-dev/inquest/internal/store"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -54,4 +55,13 @@ func Keeper() []string {
 		return nil
 	}
 	return []string{"/proc/self/exe", keeperName}
+}
+
+// WarnOfPassword tells whoever has given --store an address with a password that
+// others have read it.
+func WarnOfPassword(cmd *cobra.Command) {
+	flag := cmd.Flags().Lookup("store")
+	if flag != nil && flag.Changed && store.HasPassword(flag.Value.String()) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning: a password on the command line can be read by everybody on this host (ps): use INQUEST_STORE")
+	}
 }

@@ -133,8 +133,8 @@ func (h *Host) checkFleet(ctx context.Context, queue string) error {
 }
 
 func (h *Host) otherStore(queue string, theirs workflows.FleetMemo) error {
-	return fmt.Errorf("%w: the workers of task queue %s share %s (store %s), and this one has %s (store %s). Give it theirs, or a task queue of its own",
-		ErrOtherStore, queue, theirs.Address, theirs.ID, h.Address(), h.Store.ID())
+	return fmt.Errorf("%w: the workers of task queue %s share %s (store %s), and this one has %s (store %s). "+
+		"Give it theirs, or a task queue of its own", ErrOtherStore, queue, theirs.Address, theirs.ID, h.Address(), h.Store.ID())
 }
 
 // fleetStore reads the mark of a queue; without one, everything is empty.

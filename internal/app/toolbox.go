@@ -50,18 +50,16 @@ type Rates interface {
 // Toolbox lists and runs tools outside of investigations, for people and programs,
 // by the same policy. It is safe for concurrent use.
 type Toolbox struct {
-	config   *config.Config
+	opts     ToolboxOptions
 	pool     *mcp.Pool
 	policy   *tool.Policy
 	builtins builtins
-	rates    Rates
-	offers   Offers
 }
 
 // NewToolbox returns a toolbox that has not reached any server yet. Close it.
 func NewToolbox(opts ToolboxOptions) *Toolbox {
 	return &Toolbox{
-		config: opts.Config, rates: opts.Rates, offers: opts.Offers, policy: tool.NewPolicy(opts.Logger),
+		opts: opts, policy: tool.NewPolicy(opts.Logger),
 		builtins: builtins{results: noResults{}, code: elsewhere(opts.Elsewhere), keeper: opts.Keeper},
 		pool:     mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger}),
 	}
@@ -105,14 +103,14 @@ type user struct {
 // *config.PlanError.
 func (b *Toolbox) user(name string) (user, error) {
 	if name == "" {
-		p := b.config.ToolPlan()
+		p := b.opts.Config.ToolPlan()
 		row := agent.Type{Tools: []string{agent.ToolShell}}
 		for _, t := range b.builtins.code {
 			row.Tools = append(row.Tools, t.Spec.Name)
 		}
 		return user{row, p}, nil
 	}
-	p, err := b.config.AgentPlan(name)
+	p, err := b.opts.Config.AgentPlan(name)
 	row, _ := agent.LookupType(p.Type)
 	return user{row, p}, err
 }
@@ -160,10 +158,10 @@ func (b *Toolbox) troubles(ctx context.Context, catalogues []tool.Catalogue) (al
 				all = append(all, fmt.Errorf("tool %s cannot be used: %s", reveal.Name(spec.Name), spec.Unusable))
 			}
 		}
-		if b.offers == nil || c.Error != "" {
+		if b.opts.Offers == nil || c.Error != "" {
 			continue
 		}
-		last, err := b.offers.LastOffer(ctx, c.Server)
+		last, err := b.opts.Offers.LastOffer(ctx, c.Server)
 		if err != nil {
 			all = append(all, fmt.Errorf("what server %s offered before is not known: %w", c.Server, err))
 		}
@@ -207,7 +205,8 @@ func (b *Toolbox) list(ctx context.Context, server plan.Server) ([]tool.Spec, er
 	}
 	specs, err := b.pool.List(ctx, server, "")
 	if failed, ok := errors.AsType[*tool.ServerError](err); ok {
-		return nil, fmt.Errorf("MCP server %s is not available: %s. It said: %s", server.Name, failed.Why, activities.MaskWords(ctx, masker, err.Error()))
+		said := activities.MaskWords(ctx, masker, err.Error())
+		return nil, fmt.Errorf("MCP server %s is not available: %s. It said: %s", server.Name, failed.Why, said)
 	}
 	activities.MaskTools(ctx, masker, specs)
 	return specs, err

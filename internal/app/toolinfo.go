@@ -45,11 +45,11 @@ type ToolParameter struct {
 	Required bool   `json:"required"`
 }
 
-// builtinModule is the module of the tools that Inquest brings with it.
-const builtinModule = "builtin"
-
-// programModule is the module of tools that the workers' program has in Go.
-const programModule = "program"
+// The modules of tools in Go.
+const (
+	builtinModule = "builtin" // Inquest's own
+	programModule = "program" // of the workers' program
+)
 
 func describe(spec tool.Spec) ToolInfo {
 	info := ToolInfo{
@@ -94,19 +94,12 @@ func byUse(a, b ToolParameter) int {
 
 // typeOf is the type that a schema gives to a property, or its types: "string|null".
 func typeOf(property json.RawMessage) string {
-	var one struct {
-		Type string `json:"type"`
+	var one struct{ Type string }
+	var several struct{ Type []string }
+	if json.Unmarshal(property, &one) != nil {
+		_ = json.Unmarshal(property, &several)
 	}
-	if json.Unmarshal(property, &one) == nil {
-		return cmp.Or(one.Type, "any")
-	}
-	var several struct {
-		Type []string `json:"type"`
-	}
-	if json.Unmarshal(property, &several) == nil && len(several.Type) > 0 {
-		return strings.Join(several.Type, "|")
-	}
-	return "any"
+	return cmp.Or(one.Type, strings.Join(several.Type, "|"), "any")
 }
 
 // Matching are the tools with a text in their name or description, whatever the

@@ -102,7 +102,8 @@ func (c codec) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	id, data := string(p.GetMetadata()[metadataKeyID]), p.GetData()
 	sealer, known := c.ciphers[id]
 	if !known {
-		return nil, fmt.Errorf("%w with the key %q, which this program has not: set %s or %s, as the workers have it", ErrLocked, id, VariableKeys, VariableKeysFile)
+		return nil, fmt.Errorf("%w with the key %q, which this program has not: set %s or %s, as the workers have it",
+			ErrLocked, id, VariableKeys, VariableKeysFile)
 	}
 	if len(data) < sealer.NonceSize() {
 		return nil, fmt.Errorf("%w with the key %q, and cut", ErrLocked, id)

@@ -68,7 +68,9 @@ func (p Plan) Skeleton() Skeleton {
 }
 
 func (s Stage) skeleton() StageSkeleton {
-	out := StageSkeleton{Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout, OutputKey: s.OutputKey, Routing: s.Routing, Hooks: s.Hooks}
+	out := StageSkeleton{
+		Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout, OutputKey: s.OutputKey, Routing: s.Routing, Hooks: s.Hooks,
+	}
 	for _, a := range s.Agents {
 		out.Agents = append(out.Agents, a.skeleton())
 	}
@@ -83,7 +85,8 @@ func (a Agent) skeleton() AgentSkeleton {
 	row, _ := agent.LookupType(a.Type)
 	out := AgentSkeleton{
 		Name: a.Name, Pattern: row.Pattern, Mock: a.Mock != "", MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,
-		ThinkingFallback: row.ThinkingFallback, Heartbeats: row.Heartbeats, HeartbeatInterval: a.HeartbeatInterval, Timeouts: a.Timeouts, ApprovalTimeout: a.Tools.ApprovalTimeout,
+		ThinkingFallback: row.ThinkingFallback, Heartbeats: row.Heartbeats, HeartbeatInterval: a.HeartbeatInterval,
+		Timeouts: a.Timeouts, ApprovalTimeout: a.Tools.ApprovalTimeout,
 	}
 	for _, p := range a.Providers {
 		out.Models = append(out.Models, p.Model)

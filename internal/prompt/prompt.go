@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -31,7 +32,7 @@ type Data struct {
 	Prior []Result
 	// Earlier are results of earlier passes, oldest first, and Notes what people answered.
 	Earlier []Result
-	Notes   []Note
+	Notes   []record.Note
 	// Peers are the agents whose work is joined; synthesis only.
 	Peers []Peer
 }
@@ -41,11 +42,6 @@ type Server struct {
 	Name, Instructions string
 	// Error says why the server could not be asked; then its tools are missing.
 	Error string
-}
-
-// Note is a question that a stage asked and what a person answered.
-type Note struct {
-	Stage, Question, Answer, By string
 }
 
 // Result is what an earlier stage concluded.
@@ -63,9 +59,6 @@ type Peer struct {
 // names are the templates, as agent.Type.Prompt names them. Each has a file in
 // templates/system and one in templates/task.
 var names = [...]string{"action", "exec_summary", "investigation", "letta", "llm", "memgpt", "react", "scoring", "synthesis"}
-
-// Names returns the templates' names in alphabetical order.
-func Names() []string { return slices.Clone(names[:]) }
 
 // System renders the system prompt of an agent. Its first line begins with
 // "You are <Agent>,", unless d has a Custom one.
@@ -98,23 +91,21 @@ func render(folder, name string, d Data) (string, error) {
 		return "", fmt.Errorf("unknown prompt template %q; there are %s", name, strings.Join(names[:], ", "))
 	}
 	dir, file := "templates/"+folder+"/", name+".tmpl"
-	t, err := template.New(file).Funcs(funcs()).ParseFS(files, dir+"parts.tmpl", dir+file)
-	if err != nil {
-		return "", fmt.Errorf("parse prompt %s/%s: %w", folder, name, err)
-	}
-	var out strings.Builder
-	if err := t.Execute(&out, d); err != nil {
-		return "", fmt.Errorf("render prompt %s/%s: %w", folder, name, err)
-	}
-	return strings.TrimSpace(out.String()) + "\n", nil
+	return execute(file, d, dir+"parts.tmpl", dir+file)
 }
 
-func funcs() template.FuncMap {
-	return template.FuncMap{
-		"mark":        block,
-		"line":        line,
-		"record":      record,
-		"resultLimit": func() int { return resultLimit },
-		"trim":        strings.TrimSpace,
+// execute renders a template that is in one of the files.
+func execute(name string, data any, from ...string) (string, error) {
+	funcs := template.FuncMap{
+		"mark": block, "line": line, "record": written, "resultLimit": func() int { return resultLimit }, "trim": strings.TrimSpace,
 	}
+	t, err := template.New(name).Funcs(funcs).ParseFS(files, from...)
+	if err != nil {
+		return "", fmt.Errorf("parse prompt %s: %w", name, err)
+	}
+	var out strings.Builder
+	if err := t.ExecuteTemplate(&out, name, data); err != nil {
+		return "", fmt.Errorf("render prompt %s: %w", name, err)
+	}
+	return strings.TrimSpace(out.String()) + "\n", nil
 }

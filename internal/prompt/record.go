@@ -11,10 +11,10 @@ import (
 // bytes: about 1,000 tokens, so that the records of several agents fit.
 const resultLimit = 4000
 
-// record writes an agent's log for another agent to read: thinking, calls with
+// written is an agent's log for another agent to read: thinking, calls with
 // arguments, results, errors, replies. The system prompt and the task are left
 // out, because the reader has its own; so are notices, which no model is told.
-func record(entries []transcript.Entry) string {
+func written(entries []transcript.Entry) string {
 	var out strings.Builder
 	summaries := transcript.Summaries(entries)
 	task := true

@@ -1,11 +1,5 @@
 package prompt
 
-import (
-	"fmt"
-	"strings"
-	"text/template"
-)
-
 // SummaryData is what a summary of a tool's result is asked for with.
 type SummaryData struct {
 	Tool, Arguments string
@@ -24,15 +18,8 @@ const argumentsLimit = 2000
 // tool returned stands between tags that its text cannot close.
 func Summary(d SummaryData) (system, user string, err error) {
 	d.Arguments = cut(d.Arguments, argumentsLimit)
-	t, err := template.New("summary").Funcs(funcs()).ParseFS(files, "templates/summary.tmpl")
-	if err != nil {
-		return "", "", fmt.Errorf("parse prompt summary: %w", err)
+	if system, err = execute("system", d, "templates/summary.tmpl"); err == nil {
+		user, err = execute("user", d, "templates/summary.tmpl")
 	}
-	var out [2]strings.Builder
-	for i, name := range [...]string{"system", "user"} {
-		if err := t.ExecuteTemplate(&out[i], name, d); err != nil {
-			return "", "", fmt.Errorf("render prompt summary: %w", err)
-		}
-	}
-	return strings.TrimSpace(out[0].String()) + "\n", strings.TrimSpace(out[1].String()) + "\n", nil
+	return system, user, err
 }

@@ -18,14 +18,12 @@ type LiveOptions struct {
 	Source Source
 	// Reload asks for a reload with every value: signal.Notify with SIGHUP. Nil = nothing does.
 	Reload <-chan os.Signal
-	// Poll is how often the files are looked at; 0 = DefaultPoll.
-	Poll   time.Duration
 	Logger *slog.Logger
 }
 
-// DefaultPoll is how often files are looked at for changes. A change is read
+// poll is how often files are looked at for changes. A change is read
 // when it has settled, which takes one look more.
-const DefaultPoll = 2 * time.Second
+const poll = 2 * time.Second
 
 // Live is a configuration that follows its files. What has been planned keeps
 // its plan; what is planned from then on, and servers and keys, are the new ones'.
@@ -37,9 +35,6 @@ type Live struct {
 
 // NewLive loads the configuration. If anything in it is refused, the error is Findings.
 func NewLive(opts LiveOptions) (*Live, error) {
-	if opts.Poll == 0 {
-		opts.Poll = DefaultPoll
-	}
 	l := &Live{opts: opts, loaded: opts.Source.files(strict.NewReport())}
 	c, err := Load(opts.Source)
 	if err != nil {
@@ -52,7 +47,7 @@ func NewLive(opts LiveOptions) (*Live, error) {
 // Watch reloads the configuration when its files change, or it is asked to,
 // until ctx ends. What cannot be loaded is logged, and changes nothing.
 func (l *Live) Watch(ctx context.Context) {
-	ticks := time.NewTicker(l.opts.Poll)
+	ticks := time.NewTicker(poll)
 	defer ticks.Stop()
 	seen := l.loaded
 	for {

@@ -42,7 +42,7 @@ func TestLive(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { live.Watch(ctx); close(done) }()
-		settle := func() { time.Sleep(3 * DefaultPoll); synctest.Wait() } // the bubble's clock
+		settle := func() { time.Sleep(3 * poll); synctest.Wait() } // the bubble's clock
 		stage := func(want string) {
 			t.Helper()
 			p, err := live.Plan(agent.Request{Chain: "c"})

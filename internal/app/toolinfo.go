@@ -96,8 +96,8 @@ func byUse(a, b ToolParameter) int {
 func typeOf(property json.RawMessage) string {
 	var one struct{ Type string }
 	var several struct{ Type []string }
-	if json.Unmarshal(property, &one) != nil {
-		_ = json.Unmarshal(property, &several)
+	if json.Unmarshal(property, &one) != nil && json.Unmarshal(property, &several) != nil {
+		return "any"
 	}
 	return cmp.Or(one.Type, strings.Join(several.Type, "|"), "any")
 }

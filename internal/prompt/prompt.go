@@ -94,18 +94,18 @@ func render(folder, name string, d Data) (string, error) {
 	return execute(file, d, dir+"parts.tmpl", dir+file)
 }
 
-// execute renders a template that is in one of the files.
+// execute renders a template that is in the last of the files.
 func execute(name string, data any, from ...string) (string, error) {
 	funcs := template.FuncMap{
 		"mark": block, "line": line, "record": written, "resultLimit": func() int { return resultLimit }, "trim": strings.TrimSpace,
 	}
 	t, err := template.New(name).Funcs(funcs).ParseFS(files, from...)
 	if err != nil {
-		return "", fmt.Errorf("parse prompt %s: %w", name, err)
+		return "", fmt.Errorf("parse prompt %s: %w", from[len(from)-1], err)
 	}
 	var out strings.Builder
 	if err := t.ExecuteTemplate(&out, name, data); err != nil {
-		return "", fmt.Errorf("render prompt %s: %w", name, err)
+		return "", fmt.Errorf("render prompt %s: %w", from[len(from)-1], err)
 	}
 	return strings.TrimSpace(out.String()) + "\n", nil
 }

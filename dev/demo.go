@@ -46,14 +46,14 @@ unless --listen and --ui name some.`,
 // demoFlags keep a demo out of the way of a dev that runs, unless flags say otherwise.
 func demoFlags(cmd *cobra.Command, f flags) flags {
 	if !cmd.Flags().Changed("listen") {
-		f.listen = "127.0.0.1:0"
+		f.Listen = "127.0.0.1:0"
 	}
 	if !cmd.Flags().Changed("ui") {
-		f.ui = "127.0.0.1:0"
+		f.UI = "127.0.0.1:0"
 	}
-	if f.data == "" {
+	if f.host.Data == "" {
 		if data, err := command.DefaultData(); err == nil {
-			f.data = filepath.Join(data, "demo")
+			f.host.Data = filepath.Join(data, "demo")
 		}
 	}
 	return f
@@ -66,7 +66,7 @@ func demo(cmd *cobra.Command, f flags, provider string) error {
 	}
 	result, err := sys.investigate(cmd, provider)
 	if cmd.Context().Err() != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; it goes on with: go run ./dev --data %s\n", f.data)
+		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; it goes on with: go run ./dev --data %s\n", f.host.Data)
 	}
 	if err = errors.Join(err, sys.stop()); err != nil {
 		return err

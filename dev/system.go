@@ -36,29 +36,22 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := command.DataFolder(f.data)
-	if err != nil {
+	host := f.host
+	if host.Data, err = command.DataFolder(host.Data); err != nil {
 		return nil, err
 	}
-	sys := &system{storePath: command.StorePath(data)}
-	sys.server, err = devserver.Start(cmd.Context(), devserver.Options{
-		Dir: filepath.Join(data, "temporal"), Listen: f.listen, UI: f.ui, UINames: f.uiHosts, Logger: logger,
-	})
-	if err != nil {
+	sys := &system{storePath: command.StorePath(host.Data)}
+	f.Dir, f.Logger = filepath.Join(host.Data, "temporal"), logger
+	if sys.server, err = devserver.Start(cmd.Context(), f.Options); err != nil {
 		return nil, err
 	}
 	if f.noWorker {
 		return sys, nil
 	}
-	sys.host, err = app.StartHost(cmd.Context(), app.HostOptions{
-		Temporal: client.Options{HostPort: sys.server.Address(), Namespace: devserver.Namespace},
-		Data:     data, Config: f.config, DefaultStore: sys.storePath, AdoptStore: f.adoptStore, DefaultDrain: drain,
-		Settings: app.Settings{
-			Reconcile: f.reconcile, Keeper: app.Keeper(), Logger: logger,
-			Models: map[string]llm.Client{"scripted:sample": scripted.New("sample", actor.Model, scripted.Options{Pace: samplePace})},
-		},
-	})
-	if err != nil {
+	host.Temporal = client.Options{HostPort: sys.server.Address(), Namespace: devserver.Namespace}
+	host.DefaultStore, host.DefaultDrain, host.Keeper, host.Logger = sys.storePath, drain, app.Keeper(), logger
+	host.Models = map[string]llm.Client{"scripted:sample": scripted.New("sample", actor.Model, scripted.Options{Pace: samplePace})}
+	if sys.host, err = app.StartHost(cmd.Context(), host); err != nil {
 		return nil, errors.Join(err, sys.stop())
 	}
 	return sys, nil

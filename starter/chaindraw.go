@@ -66,20 +66,15 @@ func newDrawing(g config.Graph, free []unattended) drawing {
 
 func (d drawing) aboutStage(s config.GraphStage) []string {
 	var names []string
+	times := map[string]int{}
 	for _, name := range s.Agents {
-		if !slices.Contains(names, name) {
+		if times[name]++; times[name] == 1 {
 			names = append(names, name)
 		}
 	}
 	for i, name := range names {
-		times := 0
-		for _, other := range s.Agents {
-			if other == name {
-				times++
-			}
-		}
-		if times > 1 {
-			names[i] = fmt.Sprintf("%s ×%d", name, times)
+		if times[name] > 1 {
+			names[i] = fmt.Sprintf("%s ×%d", name, times[name])
 		}
 	}
 	about := []string{strings.Join(names, ", ")}
@@ -101,9 +96,15 @@ func (d drawing) aboutStage(s config.GraphStage) []string {
 	return about
 }
 
+// plainLabels are those of ways that have no other.
+var plainLabels = map[route.EdgeKind]string{
+	route.EdgeLoop: "another pass", route.EdgeError: "failed", route.EdgeRequires: "succeeded", route.EdgeAfter: "ended",
+	route.EdgeDenied: "not approved",
+}
+
 // label says when a way is gone, and how often it may be; "" = always.
 func (d drawing) label(e route.Edge) string {
-	label := ""
+	label := plainLabels[e.Kind]
 	switch e.Kind {
 	case route.EdgeRule:
 		label = terminal.CleanLine(e.Rule.Condition) + " = " + shortJSON(e.Rule.Value)
@@ -111,18 +112,8 @@ func (d drawing) label(e route.Edge) string {
 		if d.decides(e.From) {
 			label = "otherwise"
 		}
-	case route.EdgeLoop:
-		label = "another pass"
-	case route.EdgeError:
-		label = "failed"
-	case route.EdgeRequires:
-		label = "succeeded"
-	case route.EdgeAfter:
-		label = "ended"
 	case route.EdgeAnswer:
 		label = d.answered(e.From)
-	case route.EdgeDenied:
-		label = "not approved"
 	case route.EdgeExpired:
 		label = d.unanswered(e.From)
 	}

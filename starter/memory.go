@@ -57,16 +57,8 @@ func memoryShow(ctx context.Context, c *cli, name string) error {
 	return err
 }
 
-// blockFlags are what is said of a block besides its value.
-type blockFlags struct {
-	description string
-	limit       int
-	readOnly    bool
-	changed     func(flag string) bool
-}
-
 func memorySetCommand(c *cli) *cobra.Command {
-	var f blockFlags
+	var b memory.Block
 	cmd := &cobra.Command{
 		Use: "set AGENT LABEL VALUE|@FILE|-", Short: "Write a memory block, also one that is read-only to the agent",
 		Long: `Write a memory block: a new one, or in place of what it holds. What no flag is given
@@ -74,13 +66,13 @@ for stays as it is. A block that the configuration has as read-only is written a
 is there again when the agent works the next time.`,
 		Args: setArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.changed = cmd.Flags().Changed
-			return memorySet(cmd.Context(), c, args[0], args[1], args[2], f)
+			b.Label, b.Value = args[1], args[2]
+			return memorySet(cmd.Context(), c, args[0], b, cmd.Flags().Changed)
 		},
 	}
-	cmd.Flags().StringVar(&f.description, "description", "", "what the agent is told that the block is for")
-	cmd.Flags().IntVar(&f.limit, "limit", agent.DefaultMemoryLimit, "how long the value may be, in characters")
-	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "the agent cannot change the block")
+	cmd.Flags().StringVar(&b.Description, "description", "", "what the agent is told that the block is for")
+	cmd.Flags().IntVar(&b.Limit, "limit", agent.DefaultMemoryLimit, "how long the value may be, in characters")
+	cmd.Flags().BoolVar(&b.ReadOnly, "read-only", false, "the agent cannot change the block")
 	return cmd
 }
 
@@ -92,9 +84,8 @@ func setArgs(cmd *cobra.Command, args []string) error {
 	return exactly("AGENT", "LABEL")(cmd, args[:2])
 }
 
-func memorySet(ctx context.Context, c *cli, name, label, arg string, f blockFlags) error {
-	text, err := c.text("VALUE", arg)
-	if err != nil {
+func memorySet(ctx context.Context, c *cli, name string, given memory.Block, changed func(flag string) bool) (err error) {
+	if given.Value, err = c.text("VALUE", given.Value); err != nil {
 		return err
 	}
 	st, err := memories(ctx, c)
@@ -102,32 +93,28 @@ func memorySet(ctx context.Context, c *cli, name, label, arg string, f blockFlag
 		return err
 	}
 	return st.Remember(ctx, name, func(tx memory.Tx) error {
-		b, found, err := tx.Block(ctx, label)
+		b, found, err := tx.Block(ctx, given.Label)
 		if err != nil {
 			return err
 		}
-		if b = f.apply(b, found); !found {
-			b.Label = label
+		if !found {
+			b = given
 		}
-		b.Value = text
+		b.Value = given.Value
+		if changed("description") {
+			b.Description = given.Description
+		}
+		if changed("limit") {
+			b.Limit = given.Limit
+		}
+		if changed("read-only") {
+			b.ReadOnly = given.ReadOnly
+		}
 		if err := b.Validate(); err != nil {
 			return usagef("%w", err)
 		}
 		return tx.PutBlock(ctx, b)
 	})
-}
-
-func (f blockFlags) apply(b memory.Block, found bool) memory.Block {
-	if !found || f.changed("description") {
-		b.Description = f.description
-	}
-	if !found || f.changed("limit") {
-		b.Limit = f.limit
-	}
-	if !found || f.changed("read-only") {
-		b.ReadOnly = f.readOnly
-	}
-	return b
 }
 
 // exported is an agent's memory, as it is now.

@@ -30,7 +30,13 @@ func listen(address string, logger *slog.Logger) (*health, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "alive") })
-	mux.HandleFunc("GET /readyz", h.answer)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !h.ready.Load() {
+			http.Error(w, "not ready", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ready")
+	})
 	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		if err := h.server.Serve(listener); err != http.ErrServerClosed {
@@ -38,14 +44,6 @@ func listen(address string, logger *slog.Logger) (*health, error) {
 		}
 	}()
 	return h, nil
-}
-
-func (h *health) answer(w http.ResponseWriter, _ *http.Request) {
-	if !h.ready.Load() {
-		http.Error(w, "not ready", http.StatusServiceUnavailable)
-		return
-	}
-	fmt.Fprintln(w, "ready")
 }
 
 func (h *health) close() {

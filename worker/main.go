@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/contrib/envconfig"
@@ -23,11 +22,8 @@ import (
 func main() { os.Exit(command.Main(root())) }
 
 type flags struct {
-	config, store, taskQueue, profile, logLevel string
-	deploymentVersion, health                   string
-	drain, reconcile                            time.Duration
-	adoptStore                                  bool
-	cachedWorkflows, maxCalls                   int
+	app.HostOptions
+	profile, logLevel, health string
 }
 
 func root() *cobra.Command {
@@ -44,17 +40,17 @@ calls may finish, and what does not finish goes on in another worker.`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, f) },
 	}
-	cmd.Flags().StringVar(&f.config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
-	cmd.Flags().StringVar(&f.store, "store", os.Getenv("INQUEST_STORE"), "path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: system.store of the configuration) [INQUEST_STORE]")
-	cmd.Flags().BoolVar(&f.adoptStore, "adopt-store", false, "take over a SQLite store that was moved here from another host, or whose host has a new name, or that was another Temporal namespace's; make this store the fleet's in the place of another one")
-	cmd.Flags().StringVar(&f.taskQueue, "task-queue", workflows.TaskQueue, "task queue to serve; on one that MCP servers name as theirs (task_queue), only their tools are run: such a worker needs no model's key")
+	cmd.Flags().StringVar(&f.Config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
+	cmd.Flags().StringVar(&f.Store, "store", os.Getenv("INQUEST_STORE"), "path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: system.store of the configuration) [INQUEST_STORE]")
+	cmd.Flags().BoolVar(&f.AdoptStore, "adopt-store", false, "take over a SQLite store that was moved here from another host, or whose host has a new name, or that was another Temporal namespace's; make this store the fleet's in the place of another one")
+	cmd.Flags().StringVar(&f.TaskQueue, "task-queue", workflows.TaskQueue, "task queue to serve; on one that MCP servers name as theirs (task_queue), only their tools are run: such a worker needs no model's key")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	cmd.Flags().DurationVar(&f.drain, "drain", 0, fmt.Sprintf("how long running calls may go on after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
-	cmd.Flags().IntVar(&f.maxCalls, "max-calls", 0, "how many model and tool calls run at once (default: queue.worker_count, else 1000)")
-	cmd.Flags().IntVar(&f.cachedWorkflows, "cached-workflows", app.DefaultCachedWorkflows, "how many workflows stay in memory while nothing happens to them; others are read from their history when something does")
-	cmd.Flags().DurationVar(&f.reconcile, "reconcile", app.DefaultReconcile, "how often the records of investigations that somebody terminated are put right, by a Temporal Schedule that is made if there is none")
-	cmd.Flags().StringVar(&f.deploymentVersion, "deployment-version", "", "build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work before it is promoted (temporal worker deployment set-current-version)")
+	cmd.Flags().DurationVar(&f.Drain, "drain", 0, fmt.Sprintf("how long running calls may go on after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
+	cmd.Flags().IntVar(&f.MaxCalls, "max-calls", 0, "how many model and tool calls run at once (default: queue.worker_count, else 1000)")
+	cmd.Flags().IntVar(&f.CachedWorkflows, "cached-workflows", app.DefaultCachedWorkflows, "how many workflows stay in memory while nothing happens to them; others are read from their history when something does")
+	cmd.Flags().DurationVar(&f.Reconcile, "reconcile", app.DefaultReconcile, "how often the records of investigations that somebody terminated are put right, by a Temporal Schedule that is made if there is none")
+	cmd.Flags().StringVar(&f.DeploymentVersion, "deployment-version", "", "build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work before it is promoted (temporal worker deployment set-current-version)")
 	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
 	cmd.AddCommand(app.SampleCommand(), app.KeeperCommand(), guardCommand())
 	return cmd
@@ -87,7 +83,7 @@ func run(cmd *cobra.Command, f flags) error {
 		return err
 	}
 	probe.ready.Store(true)
-	started := opts.Logger.With("temporal", opts.Temporal.HostPort, "task_queue", f.taskQueue, "store", host.Address(), "store_id", host.Store.ID())
+	started := opts.Logger.With("temporal", opts.Temporal.HostPort, "task_queue", opts.TaskQueue, "store", host.Address(), "store_id", host.Store.ID())
 	if servers := host.ServersAlone(); len(servers) > 0 {
 		started = started.With("only_tools_of", servers)
 	}
@@ -99,6 +95,7 @@ func run(cmd *cobra.Command, f flags) error {
 }
 
 func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
+	opts = f.HostOptions
 	if opts.Logger, err = command.Logger(cmd.ErrOrStderr(), f.logLevel); err != nil {
 		return opts, err
 	}
@@ -109,23 +106,21 @@ func options(cmd *cobra.Command, f flags) (opts app.HostOptions, err error) {
 	if opts.Data, err = command.DefaultData(); err != nil {
 		return opts, err
 	}
-	if f.store != "" && !store.IsDSN(f.store) {
-		if f.store, err = filepath.Abs(f.store); err != nil {
+	if opts.Store != "" && !store.IsDSN(opts.Store) {
+		if opts.Store, err = filepath.Abs(opts.Store); err != nil {
 			return opts, &command.UsageError{Err: fmt.Errorf("--store: %w", err)}
 		}
-		opts.Data = filepath.Dir(f.store)
+		opts.Data = filepath.Dir(opts.Store)
 	}
-	opts.Store, opts.Config, opts.Keeper = f.store, f.config, app.Keeper()
-	opts.AdoptStore, opts.CachedWorkflows, opts.Reconcile = f.adoptStore, f.cachedWorkflows, f.reconcile
-	opts.MaxCalls, opts.TaskQueue, opts.Drain, opts.DeploymentVersion = f.maxCalls, f.taskQueue, f.drain, f.deploymentVersion
-	return opts, checkNumbers(cmd, f)
+	opts.Keeper = app.Keeper()
+	return opts, checkNumbers(cmd, opts)
 }
 
 // checkNumbers refuses what could only be a mistake. A flag that was not given is
 // the configuration's matter.
-func checkNumbers(cmd *cobra.Command, f flags) error {
+func checkNumbers(cmd *cobra.Command, opts app.HostOptions) error {
 	for name, positive := range map[string]bool{
-		"cached-workflows": f.cachedWorkflows > 0, "max-calls": f.maxCalls > 0, "drain": f.drain > 0, "reconcile": f.reconcile > 0,
+		"cached-workflows": opts.CachedWorkflows > 0, "max-calls": opts.MaxCalls > 0, "drain": opts.Drain > 0, "reconcile": opts.Reconcile > 0,
 	} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && !positive {
 			return &command.UsageError{Err: fmt.Errorf("--%s %s: give more than 0", name, flag.Value)}

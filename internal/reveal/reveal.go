@@ -30,13 +30,7 @@ func Hidden(r rune) bool {
 }
 
 // Unseen writes the code points of what is hidden in a text, for reading.
-func Unseen(text string) string {
-	var out strings.Builder
-	for _, r := range text {
-		write(&out, r, Hidden(r))
-	}
-	return out.String()
-}
+func Unseen(text string) string { return mark(text, Hidden) }
 
 // Text writes the code points of what nobody sees, and of letters in words of more than
 // one alphabet that look like ASCII: the о of gооgle.com, but none of Привет.
@@ -47,15 +41,12 @@ func Text(text string) string {
 		if n < 0 {
 			n = len(text)
 		}
-		word(&out, text[:n])
+		out.WriteString(word(text[:n]))
 		text = text[n:]
-		n = strings.IndexFunc(text, inWord)
-		if n < 0 {
+		if n = strings.IndexFunc(text, inWord); n < 0 {
 			n = len(text)
 		}
-		for _, r := range text[:n] {
-			write(&out, r, unseen(r) || alike(r))
-		}
+		out.WriteString(mark(text[:n], func(r rune) bool { return unseen(r) || alike(r) }))
 		text = text[n:]
 	}
 	return out.String()
@@ -63,11 +54,7 @@ func Text(text string) string {
 
 // Name is Text for what is a name: no letter in it that is not ASCII goes unmarked.
 func Name(text string) string {
-	var out strings.Builder
-	for _, r := range text {
-		write(&out, r, r > unicode.MaxASCII || unseen(r))
-	}
-	return out.String()
+	return mark(text, func(r rune) bool { return r > unicode.MaxASCII || unseen(r) })
 }
 
 // JSON is Text for a JSON document, which stays the same one, and Name for its keys.
@@ -89,9 +76,9 @@ func JSON(text string) string {
 				end++
 			}
 		}
-		mark := Text
+		marked := Text
 		if strings.HasPrefix(strings.TrimLeft(text[end+1:], " \t\r\n"), ":") {
-			mark = Name
+			marked = Name
 		}
 		for n, part := range strings.Split(text[begin:end+1], `\`) { // the n of \n is in no word
 			if n > 0 && part != "" {
@@ -100,7 +87,7 @@ func JSON(text string) string {
 			} else if n > 0 {
 				out.WriteByte('\\')
 			}
-			out.WriteString(mark(part))
+			out.WriteString(marked(part))
 		}
 		text = text[end+1:]
 	}
@@ -111,11 +98,9 @@ func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("._-@", r)
 }
 
-func word(out *strings.Builder, text string) {
+func word(text string) string {
 	latin := strings.IndexFunc(text, func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) }) >= 0
-	for _, r := range text {
-		write(out, r, unseen(r) || latin && foreign(r) || alike(r))
-	}
+	return mark(text, func(r rune) bool { return unseen(r) || latin && foreign(r) || alike(r) })
 }
 
 // foreign: a letter of an alphabet that has letters which look like ASCII.
@@ -134,14 +119,17 @@ func alike(r rune) bool {
 	return r >= mathBegins && r <= mathEnds || strings.ContainsRune("\u2024\u2044\u2215\u29f8\u2236\ua789\u01c3\u2010\u2011\u2212", r)
 }
 
-func write(out *strings.Builder, r rune, marked bool) {
-	switch {
-	case !marked:
-		out.WriteRune(r)
-	case r > 0xffff:
-		high, low := utf16.EncodeRune(r)
-		out.WriteString(fmt.Sprintf(`\u%04x\u%04x`, high, low))
-	default:
-		out.WriteString(fmt.Sprintf(`\u%04x`, r))
+// mark writes the code points of some characters in a text.
+func mark(text string, marked func(rune) bool) string {
+	var out strings.Builder
+	for _, r := range text {
+		if !marked(r) {
+			out.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&out, `\u%04x`, unit)
+		}
 	}
+	return out.String()
 }

@@ -120,19 +120,9 @@ func (c *Client) Await(ctx context.Context, id string) (Ending, error) {
 	}
 	out, err := c.system.Await(ctx, h)
 	if err == nil {
-		err = c.whole(ctx, &out.Report, out.ReportRef)
+		err = c.system.Text(ctx, &out.Report, out.ReportRef)
 	}
 	return *endingOf(out), err
-}
-
-// whole reads a text that was too large for Temporal.
-func (c *Client) whole(ctx context.Context, text *string, ref string) error {
-	if ref == "" || *text != "" {
-		return nil
-	}
-	body, err := c.system.Blob(ctx, ref)
-	*text = string(body)
-	return err
 }
 
 // Follow tells what has happened in an investigation from its beginning, and then what
@@ -161,7 +151,7 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[Event, error] 
 		case err != nil:
 			yield(Event{}, err)
 		default:
-			err = c.whole(ctx, &out.Report, out.ReportRef)
+			err = c.system.Text(ctx, &out.Report, out.ReportRef)
 			yield(Event{Ending: endingOf(out)}, err)
 		}
 	}
@@ -274,7 +264,7 @@ func (c *Client) Conversations(ctx context.Context) (threads []string, err error
 func (v *Conversation) Say(ctx context.Context, text string) (Reply, error) {
 	reply, err := v.client.system.Say(ctx, client.Words{Thread: v.thread, Agent: v.agent, Text: text, By: v.client.by}, nil)
 	if err == nil {
-		err = v.client.whole(ctx, &reply.Text, reply.TextRef)
+		err = v.client.system.Text(ctx, &reply.Text, reply.TextRef)
 	}
 	return replyOf(reply), err
 }

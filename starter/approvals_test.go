@@ -19,6 +19,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -111,7 +112,7 @@ func TestProgressTellsWhatWaits(t *testing.T) {
 	})
 	args := []string{"run", "--chain", "risky", "--data", "x", "--workflow-id", "w", "--address", fake.address, "--store", filepath.Join(t.TempDir(), "none")}
 	code := run(ctx, args, cli{in: strings.NewReader(""), out: out, err: io.Discard, getenv: func(string) string { return "" }})
-	if code != exitInterrupted || !told {
+	if code != command.ExitInterrupted || !told {
 		t.Errorf("exit code %d, told: %t", code, told)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/route"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -136,11 +137,7 @@ func shortJSON(value json.RawMessage) string {
 	if decoder.Decode(&parsed) != nil || encoder.Encode(parsed) != nil {
 		return "?" // the configuration has been checked
 	}
-	text := []rune(terminal.CleanLine(strings.TrimSpace(out.String())))
-	if len(text) > maxValue {
-		text = append(text[:maxValue], '…')
-	}
-	return string(text)
+	return clip.Line(terminal.CleanLine(out.String()), maxValue)
 }
 
 // decides reports whether rules or another pass may send the chain elsewhere from a stage.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -64,10 +65,7 @@ func serveCodec(c *cli, cmd *cobra.Command, listen string, origins, hosts []stri
 	}
 	fmt.Fprintf(c.out, "codec endpoint http://%s\n", listener.Addr())
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
-	go func() {
-		<-cmd.Context().Done()
-		_ = server.Close()
-	}()
+	context.AfterFunc(cmd.Context(), func() { _ = server.Close() })
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the codec endpoint: %w", err)
 	}

@@ -79,7 +79,7 @@ func TestCodec(t *testing.T) {
 		t.Errorf("with another token: %v", err)
 	}
 	cancel()
-	if code := <-done; code != exitInterrupted {
+	if code := <-done; code != command.ExitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
 }

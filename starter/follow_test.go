@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
@@ -91,8 +92,8 @@ func TestInterruptLeavesTheInvestigationAlone(t *testing.T) {
 			fake.awaited = func(string) { interrupt() }
 			var c console
 			code := c.run(ctx, append(args, "--address", fake.address, "--store", filepath.Join(t.TempDir(), "none"))...)
-			if code != exitInterrupted {
-				t.Errorf("exit code %d, want %d", code, exitInterrupted)
+			if code != command.ExitInterrupted {
+				t.Errorf("exit code %d, want %d", code, command.ExitInterrupted)
 			}
 			expect(t, "stderr", c.err.String(), "starter watch w:0123456789ab", "starter cancel w:0123456789ab")
 			if c.out.Len() > 0 && args[len(args)-1] == "--json" {

@@ -20,9 +20,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// exitInterrupted is the exit code after Ctrl-C, as shells have it.
-const exitInterrupted = 130
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
@@ -61,7 +58,7 @@ func (c *cli) exitCode(ctx context.Context, err error) int {
 		if !errors.Is(err, context.Canceled) {
 			c.say("%v", err)
 		}
-		return exitInterrupted
+		return command.ExitInterrupted
 	}
 	err = explain(err)
 	c.say("starter: %v", err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
 )
 
@@ -36,8 +37,8 @@ func TestInterruptCancelsATool(t *testing.T) {
 	}()
 	gate.Wait(t)
 	interrupt()
-	if got := <-code; got != exitInterrupted {
-		t.Errorf("exit code %d, want %d: %s", got, exitInterrupted, &c.err)
+	if got := <-code; got != command.ExitInterrupted {
+		t.Errorf("exit code %d, want %d: %s", got, command.ExitInterrupted, &c.err)
 	}
 	web.Wait("DELETE", 1)
 }

@@ -68,18 +68,15 @@ func run(cmd *cobra.Command, f flags) error {
 	}
 	defer probe.close()
 	host, err := app.StartHost(cmd.Context(), opts)
-	if findings, ok := errors.AsType[config.Findings](err); ok {
-		return &command.UsageError{Err: findings}
-	}
-	if errors.Is(err, app.ErrOtherStore) {
+	_, refused := errors.AsType[config.Findings](err)
+	switch {
+	case refused, errors.Is(err, app.ErrNoStore):
+		return &command.UsageError{Err: err}
+	case errors.Is(err, app.ErrOtherStore):
 		err = fmt.Errorf("%w. Name theirs with --store, INQUEST_STORE or system.store. If this one takes its place for good, "+
 			"stop the others and start the worker once with --adopt-store: what runs now needs the old one", err)
 		return &command.UsageError{Err: err}
-	}
-	if errors.Is(err, app.ErrNoStore) {
-		return &command.UsageError{Err: err}
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	probe.ready.Store(true)

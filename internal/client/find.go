@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,19 +133,16 @@ func handleOf(conn sdk.Client, info *workflowpb.WorkflowExecutionInfo) Handle {
 	return h
 }
 
+var statuses = map[enumspb.WorkflowExecutionStatus]agent.Status{
+	enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:          agent.StatusRunning,
+	enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW: agent.StatusRunning,
+	enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:        agent.StatusCompleted,
+	enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:         agent.StatusCancelled,
+	enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:       agent.StatusTerminated,
+	enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:        agent.StatusTimedOut,
+}
+
 // statusOf is a workflow's status as an investigation's.
 func statusOf(status enumspb.WorkflowExecutionStatus) agent.Status {
-	switch status {
-	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
-		return agent.StatusRunning
-	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-		return agent.StatusCompleted
-	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
-		return agent.StatusCancelled
-	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
-		return agent.StatusTerminated
-	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
-		return agent.StatusTimedOut
-	}
-	return agent.StatusFailed
+	return cmp.Or(statuses[status], agent.StatusFailed)
 }

@@ -211,15 +211,8 @@ func cutLine(text string, room int) (line, rest string, ok bool) {
 
 // fitting is how many bytes of a text fit into a line; -1 = all of them.
 func fitting(text string, room int) int {
-	if room <= 0 || len(text) <= room {
-		return -1
-	}
-	n := 0
-	for i := range text {
-		if n == room {
-			return i
-		}
-		n++
+	if head := clip.Runes(text, room); room > 0 && len(head) < len(text) {
+		return len(head)
 	}
 	return -1
 }

@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"slices"
+
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -12,30 +14,19 @@ func Show(r record.Investigation, stages []record.Stage, executions []record.Exe
 	v := newView(opts)
 	v.record, v.stages, v.executions = r, stages, executions
 	v.known(v.executions)
-	for _, execution := range byExecution(entries) {
-		for _, e := range execution {
-			v.entry(e)
+	begun := map[string]int{} // how many executions had begun when this one did
+	for _, e := range entries {
+		if _, known := begun[e.Execution]; !known {
+			begun[e.Execution] = len(begun)
 		}
+	}
+	entries = slices.SortedStableFunc(slices.Values(entries), func(a, b transcript.Entry) int { return begun[a.Execution] - begun[b.Execution] })
+	for _, e := range entries {
+		v.entry(e)
 	}
 	v.settle()
 	v.end()
 	return v.p.err
-}
-
-// byExecution groups entries by their execution, in the order in which those began.
-func byExecution(entries []transcript.Entry) [][]transcript.Entry {
-	var groups [][]transcript.Entry
-	index := map[string]int{}
-	for _, e := range entries {
-		i, known := index[e.Execution]
-		if !known {
-			i = len(groups)
-			index[e.Execution] = i
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], e)
-	}
-	return groups
 }
 
 // End prints how an investigation ended: its report, and a line of numbers.

@@ -135,16 +135,6 @@ func stageOf(execution string) string {
 	return stage
 }
 
-// unsettled reports whether something has ended whose end was not printed.
-func (v *view) unsettled() bool {
-	for _, s := range v.stages {
-		if s.Status.Closed() && !v.told[s.Name] {
-			return true
-		}
-	}
-	return v.record.Status.Closed()
-}
-
 // settle prints the ends of all that has ended.
 func (v *view) settle() {
 	for _, s := range v.stages {

@@ -34,7 +34,7 @@ func (v *view) follow(follow func(take func(store.Update) error) error) error {
 		defer v.mu.Unlock()
 		defer v.p.restore()
 		v.take(u)
-		if v.talk || u.More || !v.unsettled() { // what has ended is told after all that led to it
+		if v.talk || u.More { // what has ended is told after all that led to it
 			return v.p.err
 		}
 		v.settle()

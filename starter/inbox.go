@@ -111,8 +111,12 @@ func printQuestions(_ context.Context, c *cli, all []question) error {
 	if err != nil {
 		return err
 	}
+	shown := maxShown
+	if c.options(false).Width > 0 {
+		shown = minProse
+	}
 	for _, q := range all {
-		if len([]rune(terminal.CleanLine(q.Text))) > maxShown || len(q.Data) > 0 { // the table has not all of it
+		if len([]rune(terminal.CleanLine(q.Text))) > shown || len(q.Data) > 0 { // the table may not have all of it
 			text := strings.ReplaceAll(terminal.Clean(reveal.Text(q.Text)), "\n", "\n  ")
 			fmt.Fprintf(c.out, "\n%s\n  %s\n%s\n", terminal.CleanLine(q.Name), text, indented(record.Approval{Arguments: string(q.Data)}))
 		}

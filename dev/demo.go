@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,21 +99,17 @@ func (s *system) investigate(cmd *cobra.Command, provider string) (record.Invest
 // no record to watch: its failure says why.
 func (s *system) watch(ctx context.Context, run client.WorkflowRun, opts terminal.Options) (record.Investigation, error) {
 	id := workflows.InvestigationID(run.GetID(), run.GetRunID())
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	failure := make(chan error, 1)
+	watching, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	go func() {
-		err := run.Get(ctx, nil)
-		if _, missing := s.host.Store.Investigation(ctx, id); err != nil && errors.Is(missing, record.ErrNotFound) {
-			failure <- err
-			cancel()
+		err := run.Get(watching, nil)
+		if _, missing := s.host.Store.Investigation(watching, id); err != nil && errors.Is(missing, record.ErrNotFound) {
+			cancel(err)
 		}
 	}()
-	result, err := terminal.Watch(opts, func(take func(store.Update) error) error { return s.host.Store.Follow(ctx, id, 0, take) })
-	select {
-	case refused := <-failure:
-		return result, refused
-	default:
-		return result, err
+	result, err := terminal.Watch(opts, func(take func(store.Update) error) error { return s.host.Store.Follow(watching, id, 0, take) })
+	if ctx.Err() == nil {
+		err = cmp.Or(context.Cause(watching), err)
 	}
+	return result, err
 }

@@ -46,7 +46,9 @@ func (c *cli) root() *cobra.Command {
 		"the workers' store: path of its SQLite file, or a postgres:// address (default: that of dev) [INQUEST_STORE]")
 	cmd.AddCommand(
 		runCommand(c), watchCommand(c), listCommand(c), showCommand(c), statusCommand(c),
-		guideCommand(c), pauseCommand(c), resumeCommand(c), concludeCommand(c), cancelCommand(c),
+		guideCommand(c), concludeCommand(c), cancelCommand(c),
+		plainSteer(c, "pause ID", "Make no further model call until resume; running calls finish", workflows.SignalPause),
+		plainSteer(c, "resume ID", "Go on after a pause", workflows.SignalResume),
 		chatCommand(c), approvalsCommand(c), decideCommand(c), inboxCommand(c), answerCommand(c), extendCommand(c),
 		memoryCommand(c), agentTypesCommand(c), toolsCommand(c), app.SampleCommand(), app.KeeperCommand(),
 		validateCommand(c), codecCommand(c), versionCommand(),

@@ -58,14 +58,7 @@ func concludeCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-func pauseCommand(c *cli) *cobra.Command {
-	return plainSteer(c, "pause ID", "Make no further model call until resume; running calls finish", workflows.SignalPause)
-}
-
-func resumeCommand(c *cli) *cobra.Command {
-	return plainSteer(c, "resume ID", "Go on after a pause", workflows.SignalResume)
-}
-
+// plainSteer is a command that sends a signal in which is nothing but who sends it.
 func plainSteer(c *cli, use, short, name string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: exactly("ID"),

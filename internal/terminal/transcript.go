@@ -109,7 +109,7 @@ func (v *view) lane(execution string) *lane {
 
 // enter prints the heading of a stage when its first line comes.
 func (v *view) enter(execution string) {
-	stage := stageOf(execution)
+	stage, _, _ := strings.Cut(execution, "/")
 	if stage == v.stage || v.talk {
 		return
 	}
@@ -127,12 +127,6 @@ func (v *view) heading(text string) {
 	}
 	rest := max(width-utf8.RuneCountInString(text)-len("── ")+len("──")-3, 2)
 	v.p.full(bold, "\n── "+text+" "+strings.Repeat("─", rest))
-}
-
-// stageOf is the stage in the name of an execution.
-func stageOf(execution string) string {
-	stage, _, _ := strings.Cut(execution, "/")
-	return stage
 }
 
 // settle prints the ends of all that has ended.

@@ -43,6 +43,7 @@ func entries() []transcript.Entry {
 		return transcript.Entry{Key: key, Kind: kind, Body: body}
 	}
 	call := transcript.Call{ID: "1/0", Name: "incident.query_logs", Arguments: `{"level":"error"}`}
+	cut := transcript.Call{ID: "2/0", Name: "cluster.restart", Arguments: `{"pod":"db-1"}`}
 	old := entry(1, transcript.KindReply, transcript.Body{Text: "written before a reset"})
 	old.Superseded = true
 	return []transcript.Entry{
@@ -62,7 +63,8 @@ func entries() []transcript.Entry {
 		at(transcript.SummaryKey(1, 0), transcript.KindSummary, transcript.Body{Text: "three errors\nat 10:02"}),
 		entry(1, transcript.KindNotice, transcript.Body{Text: "for people only"}),
 		entry(2, transcript.KindUser, transcript.Body{Text: "look at payments too"}),
-		entry(2, transcript.KindReply, transcript.Body{Text: "It is the pool."}),
+		entry(2, transcript.KindReply, transcript.Body{Text: "It is the pool.", Calls: []transcript.Call{cut}}),
+		at(transcript.CallKey(2, 0), transcript.KindCall, transcript.Body{Call: &cut}),
 	}
 }
 

@@ -16,7 +16,7 @@ const resultLimit = 4000
 // out, because the reader has its own; so are notices, which no model is told.
 func written(entries []transcript.Entry) string {
 	var out strings.Builder
-	summaries := transcript.Summaries(entries)
+	summaries, unanswered := transcript.Summaries(entries), transcript.Unanswered(entries)
 	task := true
 	for _, e := range entries {
 		if e.Superseded {
@@ -30,6 +30,10 @@ func written(entries []transcript.Entry) string {
 			task = false
 		case transcript.KindReply:
 			writeReply(&out, e)
+		case transcript.KindCall:
+			if unanswered[e.Key] {
+				writePart(&out, e, "result of "+e.Call.Name, transcript.Interrupted)
+			}
 		case transcript.KindResult:
 			writeResult(&out, e, summaries)
 		case transcript.KindFallback:

@@ -233,3 +233,23 @@ func decided() []store.Update {
 		},
 	}
 }
+
+// cut is an investigation that was cancelled in the midst of a call, beside one that runs.
+func cut() []store.Update {
+	var j journal
+	restart := transcript.Call{ID: "c1_0", Name: "cluster.restart_pod", Arguments: `{"pod":"db-1"}`}
+	calls := transcript.Body{Calls: []transcript.Call{restart, query}}
+	return []store.Update{{
+		Record: running(), Entries: []transcript.Entry{
+			j.entry(logs, position(1, 0), 1, transcript.KindReply, calls),
+			j.entry(logs, transcript.CallKey(1, 0), 1, transcript.KindCall, transcript.Body{Call: &restart}),
+			j.entry(logs, transcript.CallKey(1, 1), 1, transcript.KindCall, transcript.Body{Call: &query}),
+			j.entry(logs, transcript.ResultKey(1, 1), 2, transcript.KindResult, transcript.Body{Text: "12:03 pool timeout", Call: &query, Status: "success"}),
+			j.entry(metrics, position(1, 0), 1, transcript.KindReply, transcript.Body{Calls: []transcript.Call{query}}),
+			j.entry(metrics, transcript.CallKey(1, 0), 1, transcript.KindCall, transcript.Body{Call: &query}),
+		},
+		Executions: []record.Execution{
+			execution(logs, "collect", agent.StatusCancelled, agent.StopCancelled, 3), execution(metrics, "collect", agent.StatusRunning, "", 0),
+		},
+	}}
+}

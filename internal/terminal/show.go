@@ -14,19 +14,50 @@ func Show(r record.Investigation, stages []record.Stage, executions []record.Exe
 	v := newView(opts)
 	v.record, v.stages, v.executions = r, stages, executions
 	v.known(v.executions)
-	begun := map[string]int{} // how many executions had begun when this one did
-	for _, e := range entries {
-		if _, known := begun[e.Execution]; !known {
-			begun[e.Execution] = len(begun)
+	for _, execution := range byExecution(entries) {
+		for _, e := range execution {
+			v.entry(e)
 		}
-	}
-	entries = slices.SortedStableFunc(slices.Values(entries), func(a, b transcript.Entry) int { return begun[a.Execution] - begun[b.Execution] })
-	for _, e := range entries {
-		v.entry(e)
+		v.interrupted(execution)
 	}
 	v.settle()
 	v.end()
 	return v.p.err
+}
+
+// interrupted prints the calls of an execution that nobody can say the end of any more.
+func (v *view) interrupted(entries []transcript.Entry) {
+	unanswered, name := transcript.Unanswered(entries), entries[0].Execution
+	if !v.ended(name) {
+		return
+	}
+	for _, e := range entries {
+		if unanswered[e.Key] {
+			v.p.print(v.lane(name), failureBlock, v.callName(e, e.CallIndex(), e.Call.Name)+" · "+transcript.Interrupted)
+		}
+	}
+}
+
+// ended: nothing more comes from the execution.
+func (v *view) ended(name string) bool {
+	n := slices.IndexFunc(v.executions, func(e record.Execution) bool { return e.Name == name })
+	return v.record.Status.Closed() || n >= 0 && v.executions[n].Status.Closed()
+}
+
+// byExecution groups entries by their execution, in the order in which those began.
+func byExecution(entries []transcript.Entry) [][]transcript.Entry {
+	var groups [][]transcript.Entry
+	index := map[string]int{}
+	for _, e := range entries {
+		i, known := index[e.Execution]
+		if !known {
+			i = len(groups)
+			index[e.Execution] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], e)
+	}
+	return groups
 }
 
 // End prints how an investigation ended: its report, and a line of numbers.

@@ -63,6 +63,7 @@ func TestShow(t *testing.T) {
 		{"show-reset", reset()},
 		{"show-running", incident()[:6]},
 		{"show-decided", decided()},
+		{"show-cut", cut()},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,0 +1,21 @@
+package transcript
+
+// Interrupted is what there is to say of a call that has an intent and no result, once its
+// execution has ended.
+const Interrupted = "it was interrupted and may have taken effect"
+
+// Unanswered are the keys of the intents among an execution's entries that have no result.
+func Unanswered(entries []Entry) map[Key]bool {
+	results, out := map[Key]bool{}, map[Key]bool{}
+	for _, e := range entries {
+		if e.Kind == KindResult && !e.Superseded {
+			results[CallKey(e.Iteration, e.CallIndex())] = true
+		}
+	}
+	for _, e := range entries {
+		if e.Kind == KindCall && !e.Superseded && !results[CallKey(e.Iteration, e.CallIndex())] {
+			out[e.Key] = true
+		}
+	}
+	return out
+}

@@ -21,9 +21,12 @@ func notices(id string) func(record.Waits) []terminal.Notice {
 			out = append(out, terminal.Notice{Text: questionLine(id, q)})
 		}
 		for _, o := range w.Outages {
-			if o.Next.After(time.Now()) { // else it is being asked
-				text := o.Execution + " waits for " + o.String()
-				out = append(out, terminal.Notice{Text: text, Trouble: o.Execution, Next: o.Next, Tries: o.Tries})
+			if !o.Next.After(time.Now()) { // it is being asked
+				continue
+			}
+			for _, execution := range append([]string{o.Execution}, o.Others...) {
+				text := execution + " waits for " + o.String()
+				out = append(out, terminal.Notice{Text: text, Trouble: execution, Next: o.Next, Tries: o.Tries})
 			}
 		}
 		return out

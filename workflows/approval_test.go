@@ -285,7 +285,9 @@ func TestPauseIsNotPeoplesTime(t *testing.T) {
 				}
 				return out
 			},
-			decide: func(t *testing.T, env *testsuite.TestWorkflowEnvironment, _ Status) { answer(t, env, Answer{Approved: &yes}, "") },
+			decide: func(t *testing.T, env *testsuite.TestWorkflowEnvironment, _ Status) {
+				answer(t, env, Answer{Approved: &yes}, "")
+			},
 		},
 	} {
 		for _, decided := range []bool{true, false} {

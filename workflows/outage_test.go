@@ -2,12 +2,17 @@ package workflows
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -292,4 +297,79 @@ func TestServerThatIsNotThere(t *testing.T) {
 	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || len(f.called) != serverTries {
 		t.Errorf("called %d times: %+v", len(f.called), got)
 	}
+}
+
+// An outage that many agents wait out for hours is one outage for those above them, told when
+// it begins, when it ends, and once a minute.
+func TestOutageOfManyAgents(t *testing.T) {
+	t.Parallel()
+	const agents, away4 = 50, 3*time.Hour + 50*time.Minute
+	f := &fake{plan: planOf(slices.Repeat([]string{"default"}, agents))}
+	for n := range f.plan.Stages[0].Agents {
+		f.plan.Stages[0].Agents[n].Name = fmt.Sprintf("Investigator-%02d", n)
+	}
+	env := newEnv(t, f)
+	told := &tellings{bytes: map[string]int{}, times: map[string]int{}}
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{told}, DeadlockDetectionTimeout: time.Minute})
+	env.SetTestTimeout(5 * time.Minute)
+	start := env.Now()
+	f.model = func(activities.GenerateIn) (activities.GenerateOut, error) {
+		if env.Now().Sub(start) < away4 {
+			return activities.GenerateOut{}, away("ModelUnavailable", 0)
+		}
+		return say("x"), nil
+	}
+	env.RegisterDelayedCallback(func() {
+		now := statusOf(t, env)
+		f.knows(t, now)
+		if len(now.Outages) != 1 || len(now.Outages[0].Others) != agents-1 || !strings.Contains(now.WaitingFor, "; 49 more wait for it") {
+			t.Errorf("status %+v", now)
+		}
+		for _, a := range now.Stages[0].Agents {
+			if a.Status != agent.StatusWaitingProvider {
+				t.Errorf("agent %+v", a)
+			}
+		}
+	}, 2*time.Hour)
+	got := investigated(t, env)
+	if got.Status != agent.StatusCompleted {
+		t.Errorf("got %+v", got)
+	}
+	workflowID, _ := WorkflowOf(got.ID)
+	if n, size := told.times[workflowID], told.bytes[workflowID]; n > 500 || size > 2<<20 {
+		t.Errorf("the investigation was told %d times, %d bytes", n, size)
+	}
+	if n, size := told.times[childID(got.ID, "s1")], told.bytes[childID(got.ID, "s1")]; n > 60*agents || size > 1<<20 {
+		t.Errorf("the stage was told %d times, %d bytes", n, size)
+	}
+}
+
+// tellings counts what workflows signal to others, by the other's id.
+type tellings struct {
+	interceptor.WorkerInterceptorBase
+	times, bytes map[string]int
+}
+
+func (c *tellings) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &tellingIn{interceptor.WorkflowInboundInterceptorBase{Next: next}, c}
+}
+
+type tellingIn struct {
+	interceptor.WorkflowInboundInterceptorBase
+	all *tellings
+}
+
+func (i *tellingIn) Init(next interceptor.WorkflowOutboundInterceptor) error {
+	return i.Next.Init(&tellingOut{interceptor.WorkflowOutboundInterceptorBase{Next: next}, i.all})
+}
+
+type tellingOut struct {
+	interceptor.WorkflowOutboundInterceptorBase
+	all *tellings
+}
+
+func (o *tellingOut) SignalExternalWorkflow(ctx workflow.Context, id, runID, name string, arg any) workflow.Future {
+	o.all.times[id]++
+	o.all.bytes[id] += jsonSize(arg)
+	return o.Next.SignalExternalWorkflow(ctx, id, runID, name, arg)
 }

@@ -163,10 +163,15 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 // hear keeps what an agent says it waits for.
 func (r *stageRun) hear(w Waiting) {
 	for _, m := range r.agents {
-		if m.ref.Execution == w.Execution && !m.closed {
-			m.waiting = w
+		if m.ref.Execution != w.Execution || m.closed {
+			continue
+		}
+		if w.counts(m.waiting) {
+			r.teller.counted()
+		} else {
 			r.teller.changed()
 		}
+		m.waiting = w
 	}
 }
 

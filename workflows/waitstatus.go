@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"cmp"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -39,7 +40,7 @@ func (w Waiting) of(name string) (out Waiting) {
 		}
 	}
 	for _, o := range w.Outages {
-		if o.Agent == name {
+		if o.Agent == name || slices.Contains(o.Others, executionName(w.Execution, name)) {
 			out.Outages = append(out.Outages, o)
 		}
 	}

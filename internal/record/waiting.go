@@ -120,6 +120,30 @@ type Outage struct {
 	Until     time.Time `json:"until"` // then it is given up
 	// Fallback is the model that is asked after that; "" = none, and the agent fails.
 	Fallback string `json:"fallback,omitempty"`
+	// Others are the executions that wait for the same. The numbers are those of the one that
+	// is the last to try again.
+	Others []string `json:"others,omitempty"`
+}
+
+// Same: two agents wait for one provider and model, and then for the same.
+func (o Outage) Same(other Outage) bool {
+	return o.Provider == other.Provider && o.Model == other.Model && o.Fallback == other.Fallback
+}
+
+// And is the outage that two agents wait out.
+func (o Outage) And(other Outage) Outage {
+	joined := o
+	if other.Next.After(o.Next) {
+		joined = other
+	}
+	joined.Agent, joined.Execution = o.Agent, o.Execution
+	joined.Others = append(slices.Clone(o.Others), other.Execution)
+	joined.Others = append(joined.Others, other.Others...)
+	if other.Since.Before(o.Since) {
+		o = other
+	}
+	joined.Since = o.Since
+	return joined
 }
 
 // String says it to people.
@@ -127,9 +151,14 @@ func (o Outage) String() string {
 	text := fmt.Sprintf("%s: %s, since %s, %d tries, next at %s, gives up at %s",
 		cmp.Or(o.Provider, o.Model), o.Error, Clock(o.Since), o.Tries, Clock(o.Next), Clock(o.Until))
 	if o.Fallback == "" {
-		return text + ", no fallback"
+		text += ", no fallback"
+	} else {
+		text += ", then asks " + o.Fallback
 	}
-	return text + ", then asks " + o.Fallback
+	if n := len(o.Others); n > 0 {
+		text += fmt.Sprintf("; %d more wait for it", n)
+	}
+	return text
 }
 
 // Expired: what expires at that time waits for nobody any more.

@@ -9,8 +9,8 @@ type Result struct {
 	Content string `json:"content"`
 	// ErrorType is one of the types below when Status is StatusError.
 	ErrorType string `json:"error_type,omitempty"`
-	// Sent, of a call that has timed out or lost its server: the request had been
-	// sent, so that it may have taken effect.
+	// Sent, of a call that has timed out, lost its server or got an answer that cannot be
+	// read: the request had been sent, so that it may have taken effect.
 	Sent bool `json:"sent,omitempty"`
 	// Pause is for how many minutes the agent's heartbeats pause; 0 = they do not.
 	Pause int `json:"pause,omitempty"`

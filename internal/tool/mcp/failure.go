@@ -17,7 +17,8 @@ import (
 // have taken effect. Only the end of the caller's own ctx is an error here too.
 func (s *session) failure(name string, sent bool, err error) (tool.Result, error) {
 	result, err := s.worded(name, err)
-	result.Sent = sent && (result.ErrorType == tool.ErrorUnavailable || result.ErrorType == tool.ErrorTimeout)
+	unknown := result.Sent || result.ErrorType == tool.ErrorUnavailable || result.ErrorType == tool.ErrorTimeout
+	result.Sent = sent && unknown
 	return result, err
 }
 
@@ -38,8 +39,9 @@ func (s *session) worded(name string, err error) (tool.Result, error) {
 	case answered:
 		return s.refused(answer), nil
 	}
-	text := fmt.Sprintf("MCP server %s gave an answer that cannot be read: %v", s.server, err)
-	return tool.Failure(tool.ErrorTool, s.shown(text)), nil
+	unreadable := tool.Failure(tool.ErrorTool, s.shown(fmt.Sprintf("MCP server %s gave an answer that cannot be read: %v", s.server, err)))
+	unreadable.Sent = true // if it was
+	return unreadable, nil
 }
 
 // why says in words of ours why a server could not be asked. Nothing in them is the

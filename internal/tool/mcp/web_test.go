@@ -59,6 +59,7 @@ func TestFaults(t *testing.T) {
 		"garbage":           {tooltest.Answer(200, "application/json", "]"), `gave an answer that cannot be read: it is no valid JSON, and of type "application/json"`, 0, "http"},
 		"an empty answer":   {tooltest.Answer(200, "application/json", ""), "gave an answer that cannot be read: it is no valid JSON", 0, "http"},
 		"a page":            {tooltest.Answer(200, html, "<p>"), `gave an answer that cannot be read: it is no valid JSON, and of type "text/html"`, 0, "http"},
+		"another body":      {tooltest.Garble("]"), "gave an answer that cannot be read: it is no valid JSON", 1, "http with JSON"},
 		"other path":        {tooltest.Redirect(307, "/mcp/there"), "", 1, "http"},
 		"as for a browser":  {tooltest.Redirect(302, "/mcp/there"), "it cannot be reached: it redirects as for a browser, not with 307 or 308", 0, "http"},
 	} {
@@ -76,6 +77,9 @@ func TestFaults(t *testing.T) {
 				got := call(t, pool, "s.counter", fmt.Sprintf(`{"file":%q}`, file))
 				if (tc.want == "") != (got.Status == tool.StatusSuccess) || !strings.Contains(got.Content, tc.want) {
 					t.Errorf("got %+v", got)
+				}
+				if done := strings.Contains(tc.want, "cannot be read") || tc.want != "" && tc.calls > 0; done && !got.Sent {
+					t.Error("it is said to have had no effect")
 				}
 				if lines, _ := os.ReadFile(file); strings.Count(string(lines), "\n") != tc.calls {
 					t.Errorf("the tool saw %q", lines)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/http/httptest"
 )
 
 // Fault answers a request in the place of the server, which is next.
@@ -48,6 +49,14 @@ func Drop(w http.ResponseWriter, r *http.Request, next http.Handler) {
 func Cut(after int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(&cutResponse{ResponseWriter: w, left: after}, r)
+	}
+}
+
+// Garble does what it is asked to do, and answers with something else.
+func Garble(body string) Fault {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		next.ServeHTTP(httptest.NewRecorder(), r)
+		Answer(http.StatusOK, "application/json", body)(w, r, next)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -161,16 +162,23 @@ func (w *world) beginWith(id string, req agent.Request) client.WorkflowRun {
 	return run
 }
 
-// end waits for an investigation's result.
+// end waits for an investigation's result, also while its Temporal is away or slow.
 func (w *world) end(id string) workflows.InvestigationResult {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), lasting(patience, 2*time.Hour))
 	defer cancel()
 	var result workflows.InvestigationResult
-	if err := w.client().GetWorkflow(ctx, id, "").Get(ctx, &result); err != nil {
-		w.t.Fatalf("investigation %s: %v", id, err)
+	for {
+		err := w.client().GetWorkflow(ctx, id, "").Get(ctx, &result)
+		_, away := errors.AsType[*serviceerror.Unavailable](err)
+		_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
+		switch {
+		case err == nil:
+			return result
+		case ctx.Err() != nil || !away && !late:
+			w.t.Fatalf("investigation %s: %v", id, err)
+		}
 	}
-	return result
 }
 
 // log is an investigation's transcript, execution by execution, as text that two

@@ -184,10 +184,8 @@ func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.R
 		written <- err
 	})
 	result, err := c.execute(ctx, decision)
-	if late.Stop() {
+	if late.Stop() || <-written != nil {
 		c.intent = &intent // it goes with the result
-	} else if failed := <-written; err == nil {
-		err = failed
 	}
 	return result, err
 }

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -23,6 +27,38 @@ func (f *full) AppendReply(ctx context.Context, step transcript.Step) ([]transcr
 		return nil, 0, fmt.Errorf("%w: the disk is full", record.ErrUnavailable)
 	}
 	return f.Transcripts.AppendReply(ctx, step)
+}
+
+// intentless is a store that takes results, and no intents alone.
+type intentless struct {
+	activities.Transcripts
+	refused chan struct{}
+}
+
+func (s *intentless) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
+	if step.Rows[0].Kind == transcript.KindCall {
+		close(s.refused)
+		return nil, fmt.Errorf("%w: locked", record.ErrUnavailable)
+	}
+	return s.Transcripts.Append(ctx, step)
+}
+
+// A result is kept although the late intent of its call could not be written: it comes with it.
+func TestResultIsKeptWithoutALateIntent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.plan(func(a *plan.Agent) { a.Timeouts.Tool = plan.Duration(time.Minute) })
+	b.asks(agent.ToolCall{ID: "c", Name: "lab__read", Arguments: `{"n":1}`})
+	st := &intentless{b.store, make(chan struct{})}
+	b.act.Transcripts = st
+	b.runUnder = func(context.Context, tool.Call) (tool.Result, error) {
+		<-st.refused
+		return tool.Success("paid for"), nil
+	}
+	out, err := b.callTool(1, 0)
+	if last := b.last(); err != nil || out.Status != "success" || last.Text != "paid for" || len(b.calls) != 1 {
+		t.Errorf("%d calls; %+v, %v; the last entry %+v", len(b.calls), out, err, last)
+	}
 }
 
 // teller counts the heartbeats that say that the store is waited for.

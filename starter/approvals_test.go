@@ -160,13 +160,14 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// Questions that have expired do not wait for people any more.
+// Questions that have expired do not wait for people any more; those of what is paused do.
 func TestQuestionsThatHaveExpired(t *testing.T) {
 	t.Parallel()
-	open, expired := asking()[0], asking()[1]
-	expired.Expires = time.Now().Add(-time.Second)
-	got := urgent([]record.Waiting{{WorkflowID: "w", Waits: record.Waits{Questions: []record.Question{expired, open}}}}, questionsIn)
-	if len(got) != 1 || got[0].Name != open.ID {
+	open, expired, paused := asking()[0], asking()[1], asking()[1]
+	expired.Expires, paused.ID, paused.Expires = time.Now().Add(-time.Second), "q3", time.Time{}
+	waits := record.Waits{Questions: []record.Question{expired, open, paused}}
+	got := urgent([]record.Waiting{{WorkflowID: "w", Waits: waits}}, questionsIn)
+	if len(got) != 2 || got[0].Name != "q3" || got[1].Name != open.ID || expiresIn(got[0].Expires) != "paused" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/output"
@@ -54,6 +56,9 @@ func (j *job) journal(ctx context.Context, key transcript.Key, run func(*job) ([
 			row.Kind = transcript.KindReply
 		}
 		step.Rows = append(step.Rows, row)
+	}
+	if activity.GetInfo(ctx).IsLocalActivity { // nothing is in hand that could not be had again
+		return j.Transcripts.Append(ctx, step)
 	}
 	var entries []transcript.Entry
 	err = j.keep(ctx, func(ctx context.Context) error {

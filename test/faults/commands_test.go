@@ -176,6 +176,11 @@ func (d *decisions) ExecuteActivity(ctx workflow.Context, name string, args ...a
 
 func (d *decisions) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	d.run.record(ctx, "local activity "+name, args)
+	if d.run.outage == nil { // real time, again
+		options := workflow.GetLocalActivityOptions(ctx)
+		options.ScheduleToCloseTimeout = time.Minute
+		ctx = workflow.WithLocalActivityOptions(ctx, options)
+	}
 	return d.Next.ExecuteLocalActivity(ctx, name, args...)
 }
 
@@ -184,12 +189,16 @@ func (d *decisions) ExecuteChildWorkflow(ctx workflow.Context, name string, args
 	return d.Next.ExecuteChildWorkflow(ctx, name, args...)
 }
 
-// NewTimerWithOptions records whole seconds: the clock also runs while activities do.
+// NewTimerWithOptions records whole seconds, and of a time limit whole hours: the clock also
+// runs while activities do, and real time passes between the tries of local ones.
 // How long the next try of a model is waited for depends on the run's id.
 func (d *decisions) NewTimerWithOptions(ctx workflow.Context, after time.Duration, options workflow.TimerOptions) workflow.Future {
 	shown := after.Round(time.Second)
-	if strings.HasPrefix(options.Summary, "next try of ") {
+	switch {
+	case strings.HasPrefix(options.Summary, "next try of "):
 		shown = 0
+	case strings.HasSuffix(options.Summary, " timeout"):
+		shown = after.Round(time.Hour)
 	}
 	d.run.record(ctx, "timer "+options.Summary, shown.String())
 	return d.Next.NewTimerWithOptions(ctx, d.run.clock.timer(d.Next.Now(ctx), after), options)

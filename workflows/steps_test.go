@@ -34,7 +34,7 @@ type localTrouble struct {
 
 var localTroubles = []localTrouble{
 	{name: "the store is away", says: temporal.NewApplicationError("away", activities.ErrorStore), want: localTries},
-	{name: "it is in the store, and the worker has died", says: temporal.NewApplicationError("died", activities.ErrorStore), runs: true, want: localTries},
+	{name: "only the result is lost", says: temporal.NewApplicationError("died", activities.ErrorStore), runs: true, want: localTries},
 	{name: "this worker cannot", says: temporal.NewApplicationError("newer", activities.ErrorWorkerCannot), want: 1},
 	{name: "a panic"},
 }
@@ -43,8 +43,9 @@ var localTroubles = []localTrouble{
 // made good by regular ones, and the workflow ends as if nothing had happened.
 func TestStepsOutliveTheirLocalTries(t *testing.T) {
 	t.Parallel()
+	type scene func(*testing.T, *fake, *testsuite.TestWorkflowEnvironment) (outcome any)
 	investigation := func(t *testing.T, f *fake, env *testsuite.TestWorkflowEnvironment) any { return investigate(t, env) }
-	anAgent := func(pattern agent.Pattern, workflow any, change func(*fake, *AgentInput)) func(*testing.T, *fake, *testsuite.TestWorkflowEnvironment) any {
+	anAgent := func(pattern agent.Pattern, workflow any, change func(*fake, *AgentInput)) scene {
 		return func(t *testing.T, f *fake, env *testsuite.TestWorkflowEnvironment) any {
 			in := agentInput(pattern, 3)
 			if change != nil {
@@ -56,7 +57,7 @@ func TestStepsOutliveTheirLocalTries(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		steps string // all of them, in alphabetical order
-		run   func(*testing.T, *fake, *testsuite.TestWorkflowEnvironment) any
+		run   scene
 	}{
 		{"Finish Resolve SaveStage", investigation},
 		{"Finish Post Resolve SaveStage SaveStatus", func(t *testing.T, f *fake, env *testsuite.TestWorkflowEnvironment) any {

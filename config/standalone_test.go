@@ -24,7 +24,7 @@ defaults:
   shell: {enabled: true, allow: [ls]}
   tool_config: {disabled_tools: [a.x], confirm_destructive: true}
 agents:
-  Mender: {mcp_servers: [b], tool_config: {tool_permissions: {b.y: {requires_approval: true}}}}
+  Mender: {mcp_servers: [b], tool_config: {quick_under: 0, tool_permissions: {b.y: {requires_approval: true}}}}
 `, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +46,7 @@ agents:
 	}
 	everybody := plan.ToolConfig{
 		Disabled: []string{"a.x"}, Access: plan.AccessAll, ConfirmDestructive: true, ApprovalTimeout: plan.Duration(time.Hour),
+		QuickUnder: plan.Duration(500 * time.Millisecond),
 	}
 	if diff := cmp.Diff(tools{[]string{"a", "b"}, true, everybody, 7 * time.Second}, of(c.ToolPlan())); diff != "" {
 		t.Errorf("of nobody in particular:\n%s", diff)
@@ -55,6 +56,7 @@ agents:
 		t.Fatal(err)
 	}
 	own := everybody
+	own.QuickUnder = 0
 	own.Permissions = map[string]plan.Permission{"b.y": {RequiresApproval: true}}
 	if diff := cmp.Diff(tools{[]string{"b"}, false, own, 7 * time.Second}, of(p)); diff != "" {
 		t.Errorf("of Mender:\n%s", diff)

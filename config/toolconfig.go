@@ -25,6 +25,8 @@ type ToolConfig struct {
 	ConfirmDestructive *bool `yaml:"confirm_destructive"`
 	// ApprovalTimeout is how long a call waits for a person before it counts as denied.
 	ApprovalTimeout plan.Duration `yaml:"approval_timeout"`
+	// QuickUnder is how long 95 of 100 calls of a tool may take for its calls to be made within the workflow's own task, which costs less; 0 = none is.
+	QuickUnder *plan.Duration `yaml:"quick_under"`
 	// ToolPermissions limit single tools, by name.
 	ToolPermissions map[string]ToolPermission `yaml:"tool_permissions" default:"none"`
 }
@@ -102,6 +104,7 @@ func (t ToolConfig) plan() plan.ToolConfig {
 	out := plan.ToolConfig{
 		Enabled: t.EnabledTools, Disabled: notEmpty(t.DisabledTools), Access: t.AccessLevel,
 		ConfirmDestructive: value(t.ConfirmDestructive), ApprovalTimeout: t.ApprovalTimeout,
+		QuickUnder: value(t.QuickUnder),
 	}
 	for name, permission := range t.ToolPermissions {
 		if out.Permissions == nil {

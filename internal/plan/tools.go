@@ -14,6 +14,8 @@ type ToolConfig struct {
 	// ApprovalTimeout is how long a call waits for a person before it counts as
 	// denied.
 	ApprovalTimeout Duration `json:"approval_timeout,omitempty"`
+	// QuickUnder is how long the calls of a quick tool take; 0 = no tool is quick.
+	QuickUnder Duration `json:"quick_under,omitempty"`
 	// Permissions limit single tools, by name.
 	Permissions map[string]Permission `json:"tool_permissions,omitempty"`
 }

@@ -3,6 +3,7 @@ package strict
 import (
 	"reflect"
 	"slices"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -36,6 +37,9 @@ func (d *decoder) value(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 	case kind == reflect.Pointer:
 		if dst.IsNil() {
 			dst.Set(reflect.New(dst.Type().Elem()))
+		}
+		if zero, err := time.ParseDuration(n.Value); err == nil && zero == 0 && IsDuration(dst.Type().Elem()) {
+			return // there, 0 is not the same as nothing
 		}
 		d.value(n, p, dst.Elem(), late)
 	case kind == reflect.Struct:

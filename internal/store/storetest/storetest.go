@@ -47,6 +47,8 @@ type Store interface {
 	SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error
 	Catalogues(ctx context.Context, scope transcript.Scope) (hashes []string, err error)
 	LastOffer(ctx context.Context, server string) (tool.Catalogue, error)
+	ToolTimes(ctx context.Context, name string) (tool.Times, error)
+	AddToolTimes(ctx context.Context, name string, seen tool.Times, calls int) (tool.Times, error)
 
 	StartInvestigation(ctx context.Context, r record.Investigation) error
 	SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error
@@ -96,6 +98,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"mail and resets":              testMailReset,
 		"mail of stages that end":      testMailOfStages,
 		"size":                         testSize,
+		"how long tools take":          testToolTimes,
 		"bodies round-trip":            testBodies,
 		"texts of others":              testTexts,
 		"first writer wins":            testFirstWriterWins,

@@ -1,0 +1,61 @@
+package tool
+
+import (
+	"math"
+	"time"
+)
+
+// Times says how long the last calls of a tool took: how many there were up to each of
+// TimeBounds, and how many were slower. An older call counts less, so that a tool that
+// has become slow is known to be after one call, and one that is quick again after eight.
+type Times [13]float64
+
+// TimeBounds are the upper bounds of what Times counts apart.
+var TimeBounds = [len(Times{}) - 1]time.Duration{
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
+	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
+}
+
+const (
+	// kept is how much of a call's weight the next call leaves it.
+	kept = 0.9
+	// enough is the weight of four calls: with fewer, nothing is known of a tool.
+	enough = 1 + kept + kept*kept
+	// slow is the part of the calls that the 95th percentile leaves out.
+	slow = 0.05
+)
+
+// Add counts a call.
+func (t *Times) Add(took time.Duration) {
+	n := 0
+	for n < len(TimeBounds) && took > TimeBounds[n] {
+		n++
+	}
+	one := Times{}
+	one[n] = 1
+	*t = t.Then(one, 1)
+}
+
+// Then is what is known after calls that came later.
+func (t Times) Then(later Times, calls int) Times {
+	old := Kept(calls)
+	for n := range t {
+		t[n] = t[n]*old + later[n]
+	}
+	return t
+}
+
+// Kept is how much of an earlier call's weight so many calls leave it.
+func Kept(calls int) float64 { return math.Pow(kept, float64(calls)) }
+
+// Within reports whether 95 of 100 calls are known to take no longer than limit.
+func (t Times) Within(limit time.Duration) bool {
+	all, over := 0.0, 0.0
+	for n, calls := range t {
+		all += calls
+		if n == len(TimeBounds) || TimeBounds[n] > limit {
+			over += calls
+		}
+	}
+	return all > enough && over < slow*all
+}

@@ -35,6 +35,7 @@ type Activities struct {
 	Ledger      Ledger
 	Servers     tool.Caller // MCP servers
 	Sessions    Sessions    // nil: nobody is told
+	Times       Times       // nil: no tool is known to be quick
 	Heartbeats  Heartbeats  // nil: none, as in tests
 	Builtins    Builtins
 	Hooks       map[string]hook.Func // of the worker's program
@@ -55,6 +56,7 @@ type Activities struct {
 	maskers maskers
 
 	troubles troubles
+	known    knownTimes
 }
 
 // Requests reads what a workflow was started with, from its first event.
@@ -138,8 +140,17 @@ type Models interface {
 	Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, error)
 }
 
+// Times is how long the calls of tools take, on all workers.
+type Times interface {
+	ToolTimes(ctx context.Context, name string) (tool.Times, error)
+	// AddToolTimes adds what a worker has seen, and returns what is then known.
+	AddToolTimes(ctx context.Context, name string, seen tool.Times, calls int) (tool.Times, error)
+}
+
 // Sessions are those that MCP servers keep for single executions.
 type Sessions interface {
+	// Open reports whether this worker has a session in which an execution can call a server at once.
+	Open(server, session string) bool
 	// End ends an execution's sessions on this worker; those on others end when they are idle.
 	End(session string)
 }

@@ -61,6 +61,8 @@ func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (
 	out := Call{Name: call.Name, Queue: call.Queue, Own: call.Own}
 	if decision.NeedsApproval {
 		out.Approve, err = j.approve(ctx, call, decision, min(limit, maxShown))
+	} else if out.Queue == "" && !out.Own {
+		out.Quick = j.quick(ctx, decision)
 	}
 	if _, refused := errors.AsType[*tool.Refusal](err); refused {
 		return Call{Name: call.Name}, nil

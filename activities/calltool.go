@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/internal/memory"
@@ -20,6 +22,8 @@ import (
 // CallTool runs one call that a reply asked for and appends its result. Whatever
 // goes wrong with the call is a result for the model. An intent row goes before
 // the call, so that one that is not idempotent is never made twice (design: rule 2).
+// As a local activity it makes quick calls, and leaves all that may take a while to
+// a regular one (ErrorNotQuick).
 func (a *Activities) CallTool(ctx context.Context, in CallToolIn) (CallToolOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -27,8 +31,9 @@ func (a *Activities) CallTool(ctx context.Context, in CallToolIn) (CallToolOut, 
 	if err != nil {
 		return CallToolOut{}, err
 	}
-	c := toolCall{job: j, in: in}
+	c := toolCall{job: j, in: in, local: activity.GetInfo(ctx).IsLocalActivity}
 	entry, err := c.run(ctx)
+	c.learn(ctx)
 	if err != nil {
 		return CallToolOut{}, storeFailure(ended(ctx, err))
 	}
@@ -42,8 +47,14 @@ type toolCall struct {
 	call transcript.Call
 	// reply is the one that asks for the call.
 	reply transcript.Entry
+	// local: it is made within the workflow task.
+	local bool
 	// intent is not written yet; it goes with the result.
 	intent *transcript.Row
+	// fence says directly before the request goes out whether it still may; nil = it may.
+	fence func(context.Context) error
+	// took is how long the tool took; 0 = that says nothing about the tool.
+	took time.Duration
 	// anew is set if the call is no longer the one that was approved: a person has to decide again.
 	anew *Approve
 }
@@ -57,13 +68,21 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 		return known.Step[0], nil
 	}
 	begun, err := c.read(ctx, known.Log)
+	if err == nil && begun {
+		known, err = c.left(ctx, known)
+	}
 	if err != nil {
 		return transcript.Entry{}, err
+	}
+	if len(known.Step) > 0 {
+		return known.Step[0], nil
 	}
 	decision, refusal, err := c.decide(ctx, known.Catalogues)
 	switch {
 	case err != nil:
 		return transcript.Entry{}, err
+	case c.local && decision.NeedsApproval:
+		return transcript.Entry{}, notQuick("a person has to approve the call")
 	case refusal != nil:
 		return c.write(ctx, refusal.Result())
 	case decision.NeedsApproval && decision.Digest() != c.in.Decision.digest():
@@ -112,6 +131,39 @@ func (c *toolCall) read(ctx context.Context, entries []transcript.Entry) (begun 
 	return begun, err
 }
 
+// left finds out what has become of a call that has begun. A local attempt leaves that to a
+// regular one, which waits for the result for a while if the workflow has not heard how the
+// local attempt ended: its worker may have lost no more than the workflow task.
+func (c *toolCall) left(ctx context.Context, known transcript.Known) (transcript.Known, error) {
+	if c.local {
+		return known, errBegun
+	}
+	n := slices.IndexFunc(known.Log, func(e transcript.Entry) bool { return e.Kind == transcript.KindCall })
+	if n < 0 || !c.in.Begun {
+		return known, nil
+	}
+	for left := abandoned - time.Since(known.Log[n].At); left > 0; left -= lookAgain {
+		select {
+		case <-ctx.Done():
+			return known, ctx.Err()
+		case <-time.After(min(left, lookAgain)):
+		}
+		now, err := c.Transcripts.LookupCall(ctx, c.ref.scope(), c.in.Iteration, c.in.Call, c.writer)
+		if err != nil || len(now.Step) > 0 {
+			return now, err
+		}
+	}
+	return known, nil
+}
+
+const (
+	// abandoned is longer than a workflow task, and than a stall that must cut nothing.
+	abandoned = 15 * time.Second
+	lookAgain = 500 * time.Millisecond
+)
+
+var errBegun = temporal.NewApplicationError("another attempt has begun the call", ErrorReplaced)
+
 // decide asks the policy, once more: what was offered may not be what is called.
 func (c *toolCall) decide(ctx context.Context, catalogues []string) (tool.Decision, *tool.Refusal, error) {
 	tools, _, err := c.offered(ctx, catalogues)
@@ -144,6 +196,9 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun boo
 	if begun && spec.Class() == tool.NonIdempotent {
 		return outcomeUnknown(spec.Name, "The call was interrupted."), nil
 	}
+	if c.local && !c.ready(spec.Name) {
+		return tool.Result{}, notQuick("this worker has no session with the server yet")
+	}
 	wait, err := c.reserve(ctx, decision)
 	if err != nil {
 		return tool.Result{}, err
@@ -167,19 +222,25 @@ func outcomeUnknown(name, why string) tool.Result {
 
 // intended makes the call. The intent of a call that must not run twice is written
 // before the call; that of another, only if the call takes a while: for those who watch.
+// Within a workflow task, it also tells whoever takes over that the call has begun, and may
+// have killed its worker. A tool in Go may do that at once.
 func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.Result, error) {
 	intent := transcript.Row{
 		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall, At: time.Now(),
 		Body: transcript.Body{Call: &c.call, Result: transcript.Result{Decision: c.in.Decision.said(), Digest: c.in.Decision.digest()}},
 	}
-	if decision.Spec.Class() == tool.NonIdempotent {
+	server, _ := tool.Split(decision.Spec.Name)
+	if decision.Spec.Class() == tool.NonIdempotent || c.local && server == "" {
 		if err := c.claim(ctx, intent); err != nil {
 			return tool.Result{}, err
 		}
 		return c.execute(ctx, decision)
 	}
-	written := make(chan error, 1)
-	late := time.AfterFunc(quick, func() {
+	written, soon := make(chan error, 1), told
+	if c.local {
+		soon = toldLocally
+	}
+	late := time.AfterFunc(soon, func() {
 		_, err := c.append(ctx, intent)
 		written <- err
 	})
@@ -190,8 +251,12 @@ func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.R
 	return result, err
 }
 
-// quick is how long a call may take before those who watch are told that it runs.
-const quick = 250 * time.Millisecond
+// told is how long a call may take before those who watch are told that it runs, and
+// toldLocally before the journal is, if the call is made within a workflow task.
+const (
+	told        = 250 * time.Millisecond
+	toldLocally = 20 * time.Millisecond
+)
 
 // reserve takes a place in the tool's rate limit; wait > 0 = there is none for so long.
 func (c *toolCall) reserve(ctx context.Context, decision tool.Decision) (wait time.Duration, err error) {
@@ -221,17 +286,16 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	call := tool.Call{
 		Name: spec.Name, Arguments: decision.Arguments, Session: c.ref.session(),
 		Investigation: c.ref.Investigation, Execution: c.ref.Execution, Iteration: c.in.Iteration,
-		Key: c.key(),
+		Key: c.key(), Fence: c.fence,
 	}
+	ready, began := c.ready(spec.Name), time.Now()
 	live := newLive(c.job, c.in.Iteration+1, 0) // where the model's next words will stand
 	defer live.stop()
 	call.Progress = c.tellProgress(ctx, live, spec.Name)
-	var result tool.Result
-	var err error
-	if server, _ := tool.Split(spec.Name); server == "" {
-		result, err = c.Builtins.Call(callCtx, c.agent, call)
-	} else {
-		result, err = c.Servers.Call(callCtx, call)
+	result, err := c.send(callCtx, call)
+	answered := err == nil && ctx.Err() == nil && result.ErrorType != tool.ErrorUnavailable
+	if took := time.Since(began); ready && (answered || took > c.agent.Tools.QuickUnder.D()) {
+		c.took = took
 	}
 	switch {
 	case err != nil:
@@ -251,15 +315,42 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	return result, nil
 }
 
+func (c *toolCall) send(ctx context.Context, call tool.Call) (tool.Result, error) {
+	if server, _ := tool.Split(call.Name); server != "" {
+		return c.Servers.Call(ctx, call)
+	}
+	if err := call.Allowed(ctx); err != nil {
+		return tool.Result{}, err
+	}
+	return c.Builtins.Call(ctx, c.agent, call)
+}
+
 // claim writes the intent of a call that must not run twice. If another attempt wrote it
-// while this one stood still, the call is that attempt's to make.
+// while this one stood still, the call is that attempt's to make. If this one stands still
+// after that, the call may have a result before the request goes out: that nobody knows.
 func (c *toolCall) claim(ctx context.Context, intent transcript.Row) error {
+	claimed := time.Now()
 	stored, err := c.append(ctx, intent)
 	if err == nil && stored[0].Writer != c.writer {
-		return temporal.NewApplicationError("another attempt has begun the call", ErrorReplaced)
+		return errBegun
+	}
+	c.fence = func(ctx context.Context) error {
+		byWall := time.Now().Round(0).Sub(claimed.Round(0)) // the other clock stands still while a machine sleeps
+		if time.Since(claimed) < fresh && byWall.Abs() < fresh {
+			return nil
+		}
+		known, err := c.Transcripts.LookupCall(ctx, c.ref.scope(), c.in.Iteration, c.in.Call, c.writer)
+		if err == nil && len(known.Step) > 0 {
+			err = temporal.NewApplicationError("another attempt has ended the call", ErrorReplaced)
+		}
+		return err
 	}
 	return err
 }
+
+// fresh is how old an intent may be for its call to be made without another look. Nobody gives
+// a call up so soon.
+const fresh = time.Second
 
 func (c *toolCall) append(ctx context.Context, row transcript.Row) ([]transcript.Entry, error) {
 	return c.Transcripts.Append(ctx, transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}})

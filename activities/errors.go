@@ -40,6 +40,7 @@ const (
 	ErrorReplaced     = "Replaced"   // Temporal has given the work to another attempt
 	ErrorModelTimeout = "ModelTimeout"
 	ErrorCancelled    = "Cancelled" // of the result of a call that was cut
+	ErrorNotQuick     = "NotQuick"  // the call is not one for a workflow task, and was not made there
 )
 
 // ResultDenied is the error type of the result of a call that was not approved.

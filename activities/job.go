@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,9 +46,13 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 	return j, nil
 }
 
-// writerOf names the attempt that an activity runs as.
+// writerOf names the attempt that an activity runs as. A local one has no name that another
+// worker would not give its own attempt when it has taken over the workflow task.
 func writerOf(ctx context.Context) transcript.Writer {
 	info := activity.GetInfo(ctx)
+	if info.IsLocalActivity {
+		return transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: "local/" + rand.Text()}
+	}
 	return transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: fmt.Sprintf("%s/%d", info.ActivityID, info.Attempt)}
 }
 

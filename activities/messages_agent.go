@@ -145,6 +145,8 @@ type Call struct {
 	Queue string `json:"queue,omitempty"` // "" = the main task queue
 	// Own: the tool touches only our own store.
 	Own bool `json:"own,omitempty"`
+	// Quick: the call is known to take milliseconds, and is made within the workflow task.
+	Quick bool `json:"quick,omitempty"`
 	// Approve is set if a person has to approve the call before it is made.
 	Approve *Approve `json:"approve,omitempty"`
 }
@@ -213,6 +215,8 @@ type CallToolIn struct {
 	Decision *Decision `json:"decision,omitempty"`
 	// Last: a server that cannot be reached is a result, no error.
 	Last bool `json:"last,omitempty"`
+	// Begun: an attempt within the workflow task has begun the call, and may not have ended.
+	Begun bool `json:"begun,omitempty"`
 }
 
 // CallToolOut says how it went; the result is in the transcript.

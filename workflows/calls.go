@@ -88,7 +88,8 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 	}
 }
 
-// make makes one call. anew is what a person has to approve first.
+// make makes one call: within the workflow task if it is quick, else, or if that comes to
+// nothing, by a regular activity. anew is what a person has to approve first.
 func (b *batch) make(
 	ctx workflow.Context, slots workflow.Semaphore, in activities.CallToolIn, call activities.Call,
 ) (lost *activities.Input, anew *activities.Approve) {
@@ -97,6 +98,18 @@ func (b *batch) make(
 	}
 	defer slots.Release(1)
 	var out activities.CallToolOut
+	if call.Quick && in.Decision == nil {
+		err := workflow.ExecuteLocalActivity(quickOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
+		switch errorType, _ := failure(err); {
+		case err == nil:
+			b.pause(ctx, out.Pause)
+			return nil, out.Approve
+		case ctx.Err() != nil:
+			return b.lost(in.Call, err), nil
+		default:
+			in.Begun = errorType == activities.ErrorReplaced
+		}
+	}
 	err := tried(ctx, func(last bool) error {
 		in.Last = last
 		return survived(ctx, call.Name, in.Call, func(int) error {

@@ -155,7 +155,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Sessions: sessions, Heartbeats: heartbeats{opts.Client},
 		Requests: requests{opts.Client, data}, Runs: runs{opts.Client, data}, Planner: opts.Config,
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
-		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
+		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store, Times: opts.Store,
 		Models: newModels(opts), Servers: opts.Servers,
 		Builtins: builtins{results: opts.Store, code: code.Tools, keeper: opts.Keeper},
 		Hooks:    code.Hooks, Mocks: code.Mocks, Prompts: code.Prompts,

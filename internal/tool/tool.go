@@ -96,6 +96,16 @@ type Call struct {
 	Iteration int
 	// Progress is told how far the call is, if the tool says it; nil = nobody is.
 	Progress func(text string)
+	// Fence is asked directly before the request goes out, which its error forbids; nil = nobody is.
+	Fence func(context.Context) error
+}
+
+// Allowed returns an error if the request of the call must not go out now.
+func (c Call) Allowed(ctx context.Context) error {
+	if c.Fence == nil {
+		return nil
+	}
+	return c.Fence(ctx)
 }
 
 // Caller lists and runs tools: an MCP pool, or the built-in tools.
@@ -103,7 +113,7 @@ type Caller interface {
 	// List returns the tools of one server, every page of them.
 	List(ctx context.Context, server plan.Server, session string) ([]Spec, error)
 	// Call runs a tool. Whatever the tool or its server does wrong is a Result;
-	// the error is for a ctx that ended.
+	// the error is for a ctx that ended, or that of the call's Fence.
 	Call(ctx context.Context, call Call) (Result, error)
 }
 

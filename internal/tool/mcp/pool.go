@@ -125,6 +125,9 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 		if err != nil {
 			return tool.Failure(tool.ErrorUnavailable, tool.ValidText(err.Error())), nil
 		}
+		if err := call.Allowed(ctx); err != nil {
+			return tool.Result{}, err
+		}
 		result, sent, err := s.call(ctx, own, call)
 		if err == nil {
 			return result, nil
@@ -134,6 +137,18 @@ func (p *Pool) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 			return s.failure(call.Name, sent, err)
 		}
 	}
+}
+
+// Open reports whether there is a session in which an execution can call a server at once.
+func (p *Pool) Open(server, execution string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range []name{{server: server}, {server, execution}} {
+		if e := p.sessions[n]; e != nil && closed(e.session.ready) && !e.session.ended() {
+			return true
+		}
+	}
+	return false
 }
 
 // End ends the sessions that are an execution's own, when the calls that are

@@ -58,6 +58,9 @@ func (b *bench) List(_ context.Context, _ plan.Server, session string) ([]tool.S
 }
 
 func (b *bench) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
+	if err := call.Allowed(ctx); err != nil {
+		return tool.Result{}, err
+	}
 	b.calls = append(b.calls, call)
 	if b.runUnder != nil {
 		return b.runUnder(ctx, call)

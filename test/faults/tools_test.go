@@ -40,6 +40,9 @@ func (l *lab) List(ctx context.Context, _ plan.Server, _ string) ([]tool.Spec, e
 // Call fails before it has done anything, or afterwards, and says so in one of
 // the ways in which servers do.
 func (l *lab) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
+	if err := call.Allowed(ctx); err != nil {
+		return tool.Result{}, err
+	}
 	if err := l.strike(ctx, toolFails, "refused", transcript.Key{}); err != nil {
 		return tool.Failure(tool.ErrorTool, err.Error()), nil
 	}

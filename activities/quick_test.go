@@ -1,0 +1,230 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// quickBench is a bench whose store knows how long the calls of a tool took.
+func quickBench(t *testing.T, name string, took ...time.Duration) *bench {
+	t.Helper()
+	b := newBench(t)
+	b.act.Times = b.store
+	b.plan(quickUnder)
+	for _, d := range took {
+		var times tool.Times
+		times.Add(d)
+		if _, err := b.store.AddToolTimes(t.Context(), name, times, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func quickUnder(a *plan.Agent) { a.Tools.QuickUnder = plan.Duration(500 * time.Millisecond) }
+
+var fourQuick = []time.Duration{time.Millisecond, time.Millisecond, 5 * time.Millisecond, time.Millisecond}
+
+func TestWhichCallsAreQuick(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		took   []time.Duration
+		change func(*plan.Agent)
+		want   bool
+	}{
+		"one that is known to be":     {fourQuick, nil, true},
+		"one that nobody knows":       {nil, nil, false},
+		"one that is slow at times":   {append(fourQuick, time.Second), nil, false},
+		"switched off":                {fourQuick, func(a *plan.Agent) { a.Tools.QuickUnder = 0 }, false},
+		"below what it takes":         {fourQuick, func(a *plan.Agent) { a.Tools.QuickUnder = plan.Duration(2 * time.Millisecond) }, false},
+		"on a queue of its own":       {fourQuick, func(a *plan.Agent) { a.Servers[0].TaskQueue = "gpu" }, false},
+		"one that a person approves":  {fourQuick, approved, false},
+		"one that may take an hour":   {fourQuick, func(a *plan.Agent) { a.Timeouts.Tool = plan.Duration(time.Hour) }, false},
+		"one that may take for ever":  {fourQuick, func(a *plan.Agent) { a.Timeouts.Tool = 0 }, false},
+		"one that is not the agent's": {fourQuick, func(a *plan.Agent) { a.Tools.Enabled = []string{} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := quickBench(t, "lab.read", tt.took...)
+			if tt.change != nil {
+				b.plan(quickUnder, tt.change)
+			}
+			b.reply = asking(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+			out, err := b.generate(activities.GenerateIn{Iteration: 1})
+			if err != nil || len(out.Calls) != 1 || out.Calls[0].Quick != tt.want {
+				t.Errorf("%+v, %v; want %t", out.Calls, err, tt.want)
+			}
+		})
+	}
+}
+
+func approved(a *plan.Agent) {
+	a.Tools.Permissions = map[string]plan.Permission{"lab.read": {RequiresApproval: true}}
+}
+
+// A worker learns from four calls of its own, and from one slow call that it was wrong;
+// a new worker knows what the others have seen.
+func TestQuickIsLearned(t *testing.T) {
+	t.Parallel()
+	b := quickBench(t, "lab.read")
+	b.plan(quickUnder, func(a *plan.Agent) { a.Timeouts.Tool = plan.Duration(time.Minute) })
+	quick := func(iteration int) bool {
+		b.reply = asking(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+		out, err := b.generate(activities.GenerateIn{Iteration: iteration})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.callTool(iteration, 0); err != nil {
+			t.Fatal(err)
+		}
+		return out.Calls[0].Quick
+	}
+	for n := 1; n <= 6; n++ {
+		if got, want := quick(n), n > 4; got != want {
+			t.Errorf("call %d: quick is %t", n, got)
+		}
+	}
+	b.run = func(tool.Call) (tool.Result, error) {
+		time.Sleep(501 * time.Millisecond) // it is measured
+		return tool.Success("late"), nil
+	}
+	quick(7)
+	if quick(8) {
+		t.Error("a slow call has taught nothing")
+	}
+}
+
+func asking(calls ...agent.ToolCall) func(llm.Request) (llm.Response, error) {
+	return func(llm.Request) (llm.Response, error) {
+		return llm.Response{ToolCalls: calls, Finish: llm.FinishToolCalls}, nil
+	}
+}
+
+// A local attempt makes the call and writes its result, or leaves the call to a regular one.
+func TestLocalAttempts(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		tool    string
+		prepare func(*bench)
+		want    string // type of the error
+	}{
+		"a call":                       {"lab.read", nil, ""},
+		"one that is not idempotent":   {"lab.write", nil, ""},
+		"one that has begun":           {"lab.read", func(b *bench) { b.begun("lab.read") }, activities.ErrorReplaced},
+		"the same, not idempotent":     {"lab.write", func(b *bench) { b.begun("lab.write") }, activities.ErrorReplaced},
+		"one that a person approves":   {"lab.read", func(b *bench) { b.plan(approved) }, activities.ErrorNotQuick},
+		"one without a session":        {"lab.read", func(b *bench) { b.act.Sessions = noSessions{} }, activities.ErrorNotQuick},
+		"one whose server is not here": {"lab.read", func(b *bench) { b.run = gone }, activities.ErrorServerUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.asks(agent.ToolCall{ID: "x", Name: strings.ReplaceAll(tt.tool, ".", "__"), Arguments: `{"n":1}`})
+			if tt.prepare != nil {
+				tt.prepare(b)
+			}
+			_, err := b.env.ExecuteLocalActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1})
+			failed, _ := errors.AsType[*temporal.ApplicationError](err)
+			if tt.want == "" && err != nil || tt.want != "" && (failed == nil || failed.Type() != tt.want) {
+				t.Fatalf("it ended with %v, want %q", err, tt.want)
+			}
+			last := b.last()
+			if written := last.Kind == transcript.KindResult; written != (tt.want == "") {
+				t.Errorf("last entry: %s %+v", last.Kind, last.Body)
+			}
+			if tt.want != "" && tt.want != activities.ErrorServerUnavailable && len(b.calls) > 0 {
+				t.Error("the call was made")
+			}
+		})
+	}
+}
+
+func gone(tool.Call) (tool.Result, error) { return tool.Failure(tool.ErrorUnavailable, "gone"), nil }
+
+type noSessions struct{}
+
+func (noSessions) Open(string, string) bool { return false }
+func (noSessions) End(string)               {}
+
+// begun writes the intent of the first call.
+func (b *bench) begun(name string) {
+	call := transcript.Call{ID: "c1_0", Name: name, Arguments: `{"n":1}`}
+	b.wrote(sameRun, transcript.Row{Key: transcript.CallKey(1, 0), Kind: transcript.KindCall, Body: transcript.Body{Call: &call}})
+}
+
+// A call that a lost attempt has begun within a workflow task is left to that attempt for a
+// while: its result is the call's, if it comes.
+func TestBegunCallsAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "x", Name: "lab__write", Arguments: `{}`})
+	b.begun("lab.write")
+	b.act.Transcripts = &second{Transcripts: b.store, then: func() { b.ends("late") }}
+	_, err := b.env.ExecuteActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1, Begun: true})
+	if last := b.last(); err != nil || last.Text != "late" || len(b.calls) > 0 {
+		t.Errorf("%v, %d calls, %+v", err, len(b.calls), last.Body)
+	}
+}
+
+// second does something before the second lookup of a call.
+type second struct {
+	activities.Transcripts
+	lookups int
+	then    func()
+}
+
+func (s *second) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
+	if s.lookups++; s.lookups == 2 {
+		s.then()
+	}
+	return s.Transcripts.LookupCall(ctx, scope, iteration, n, w)
+}
+
+// stopped is the journal of a worker that stands still after it has written an intent, until
+// another one has written that nobody knows what came of the call.
+type stopped struct {
+	activities.Transcripts
+	*bench
+}
+
+func (s stopped) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
+	entries, err := s.Transcripts.Append(ctx, step)
+	if step.Rows[0].Kind == transcript.KindCall {
+		time.Sleep(1100 * time.Millisecond) // in less than a second, nobody gives a call up
+		s.ends("nobody knows")
+	}
+	return entries, err
+}
+
+// A call is not made once the model has been told that nobody knows what came of it.
+func TestCallsThatAreGivenUpAreNotMade(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "x", Name: "lab__write", Arguments: `{}`})
+	b.act.Transcripts = stopped{b.store, b}
+	_, err := b.callTool(1, 0)
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || failed.Type() != activities.ErrorReplaced || len(b.calls) != 0 {
+		t.Errorf("%d calls, and it ended with %v", len(b.calls), err)
+	}
+}
+
+// ends writes the result of the first call.
+func (b *bench) ends(text string) {
+	call := transcript.Call{ID: "c1_0", Name: "lab.write"}
+	b.wrote(sameRun, transcript.Row{
+		Key: transcript.ResultKey(1, 0), Kind: transcript.KindResult, Body: transcript.Body{Call: &call, Text: text, Status: "success"},
+	})
+}

@@ -43,6 +43,9 @@ type Activities struct {
 	Prompts     map[string]hook.Prompt
 	Validator   *tool.Validator
 	Policy      *tool.Policy
+	// Abandoned is how long the result is waited for of a call that an attempt has begun within
+	// a workflow task, and of which nobody has heard since; 0 = DefaultAbandoned.
+	Abandoned time.Duration
 	// Store is the identity of the store behind them.
 	Store string
 	// Belongs refuses a store that another namespace has adopted; nil: none does, as in tests.

@@ -142,7 +142,7 @@ func (c *toolCall) left(ctx context.Context, known transcript.Known) (transcript
 	if n < 0 || !c.in.Begun {
 		return known, nil
 	}
-	for left := abandoned - time.Since(known.Log[n].At); left > 0; left -= lookAgain {
+	for left := cmp.Or(c.Abandoned, DefaultAbandoned) - time.Since(known.Log[n].At); left > 0; left -= lookAgain {
 		select {
 		case <-ctx.Done():
 			return known, ctx.Err()
@@ -156,11 +156,10 @@ func (c *toolCall) left(ctx context.Context, known transcript.Known) (transcript
 	return known, nil
 }
 
-const (
-	// abandoned is longer than a workflow task, and than a stall that must cut nothing.
-	abandoned = 15 * time.Second
-	lookAgain = 500 * time.Millisecond
-)
+// DefaultAbandoned is longer than a workflow task, and than a stall that must cut nothing.
+const DefaultAbandoned = 15 * time.Second
+
+const lookAgain = 500 * time.Millisecond
 
 var errBegun = temporal.NewApplicationError("another attempt has begun the call", ErrorReplaced)
 

@@ -100,15 +100,15 @@ func (b *batch) make(
 	var out activities.CallToolOut
 	if call.Quick && in.Decision == nil {
 		err := workflow.ExecuteLocalActivity(quickOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
-		switch errorType, _ := failure(err); {
-		case err == nil:
+		if err == nil {
 			b.pause(ctx, out.Pause)
 			return nil, out.Approve
-		case ctx.Err() != nil:
-			return b.lost(in.Call, err), nil
-		default:
-			in.Begun = errorType == activities.ErrorReplaced
 		}
+		if ctx.Err() != nil {
+			return b.lost(in.Call, err), nil
+		}
+		errorType, _ := failure(err)
+		in.Begun = errorType == activities.ErrorReplaced
 	}
 	err := tried(ctx, func(last bool) error {
 		in.Last = last

@@ -62,6 +62,7 @@ func newWorker(row agent.Type, name, owner string) worker {
 		w.plan.Providers = []plan.Provider{{Name: "first", Model: "gpt-4o"}, {Name: "second", Model: "gpt-4o-mini"}}
 	}
 	if row.Pattern.Tools() {
+		w.plan.Tools.QuickUnder = plan.Duration(time.Second)
 		w.plan.Servers = []plan.Server{{Name: "lab"}}
 	}
 	if slices.Contains(row.Tools, "core_memory_append") {

@@ -15,8 +15,9 @@ import (
 
 // busy is a run of agents of all patterns in which everything happens that can be
 // interrupted: calls of every class, memory, and people who speak, twice.
-func busy(t *testing.T, s *store.Store, id string) *run {
+func busy(t *testing.T, s *store.Store, id string, quick bool) *run {
 	r := newRun(s, id, 1, profile{name: "busy"})
+	r.quick = quick
 	var workers []worker
 	for n, row := range []string{"default", "memgpt", "llm", "tool_plan", "service", "synthesis"} {
 		workers = append(workers, newWorker(rowOf(t, row), string(rune('A'+n)), id))

@@ -66,7 +66,7 @@ func inAnyOrder(lines []string) []string {
 		return strings.HasPrefix(line, "signal waiting") && strings.Contains(line, `"ended":[{`)
 	})
 	aside := func(line string) bool {
-		return strings.HasPrefix(line, "activity CallTool") || strings.HasPrefix(line, "activity ListTools") || strings.HasPrefix(line, "timer Sleep")
+		return strings.Contains(line, "activity CallTool") || strings.HasPrefix(line, "activity ListTools") || strings.HasPrefix(line, "timer Sleep")
 	}
 	for from := 0; from < len(out); from++ {
 		to := from
@@ -111,6 +111,9 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		at.attempt += 10 * (arg.Try - 1) // the workflow's tries are attempts, too
 	case activities.CallToolIn:
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, arg.Call+1
+		if info.IsLocalActivity {
+			at.attempt -= 10 // the regular ones come after them
+		}
 	case activities.CallOwnToolsIn:
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, arg.Calls[0]+1
 	case activities.PlanCallsIn:
@@ -124,16 +127,26 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	case activities.ReadReplyIn:
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, -2
 	}
+	for {
+		out, err := a.once(ctx, at, info.ActivityType.Name, in)
+		if _, quick := in.Args[0].(activities.CallToolIn); !quick || !info.IsLocalActivity || !temporal.IsTimeoutError(err) {
+			return out, err
+		}
+		at.attempt++ // another worker takes the workflow task over
+	}
+}
+
+func (a *attempt) once(ctx context.Context, at place, name string, in *interceptor.ExecuteActivityInput) (any, error) {
 	ctx = context.WithValue(ctx, placeKey{}, at)
 	if a.run.moment != nil {
-		a.run.moment(at, info.ActivityType.Name, nil)
+		a.run.moment(at, name, nil)
 	}
-	return a.run.attempted(ctx, at, info.ActivityType.Name, func(ctx context.Context) (any, error) {
-		if a.run.strike(ctx, crash, "before "+info.ActivityType.Name, transcript.Key{}) != nil {
+	return a.run.attempted(ctx, at, name, func(ctx context.Context) (any, error) {
+		if a.run.strike(ctx, crash, "before "+name, transcript.Key{}) != nil {
 			return nil, temporal.NewHeartbeatTimeoutError()
 		}
 		out, err := a.Next.ExecuteActivity(ctx, in)
-		if err == nil && a.run.strike(ctx, crash, "after "+info.ActivityType.Name, transcript.Key{}) != nil {
+		if err == nil && a.run.strike(ctx, crash, "after "+name, transcript.Key{}) != nil {
 			return nil, temporal.NewHeartbeatTimeoutError()
 		}
 		return out, err

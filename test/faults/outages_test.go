@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,21 +70,26 @@ func (f *faults) away(ctx context.Context, k kind, operation string, key transcr
 // what is kept in hand for ten minutes takes no time.
 func TestOutages(t *testing.T) {
 	t.Parallel()
-	calm := busy(t, openStore(t), "calm")
-	calm.play()
-	for _, at := range calm.chosen(1) {
-		t.Run(at, func(t *testing.T) {
-			t.Parallel()
-			for _, o := range chosen(outages, at) {
-				o.at = at
-				synctest.Test(t, func(t *testing.T) { sitOut(t, o) })
+	for _, quick := range []bool{false, true} {
+		calm := busy(t, openStore(t), "calm", quick)
+		calm.play()
+		for _, at := range calm.chosen(1) {
+			if quick && !strings.HasPrefix(at, "CallTool") {
+				continue // it is no other one
 			}
-		})
+			t.Run(fmt.Sprintf("%s, quick %t", at, quick), func(t *testing.T) {
+				t.Parallel()
+				for _, o := range chosen(outages, at) {
+					o.at = at
+					synctest.Test(t, func(t *testing.T) { sitOut(t, o, quick) })
+				}
+			})
+		}
 	}
 }
 
-func sitOut(t *testing.T, o outage) {
-	r := busy(t, openStore(t), "out")
+func sitOut(t *testing.T, o outage, quick bool) {
+	r := busy(t, openStore(t), "out", quick)
 	r.outage = &o
 	r.play()
 	for _, problem := range r.checkBusy(t.Context()) {

@@ -53,6 +53,7 @@ type run struct {
 	says  func(at place) llm.Response
 	steps []agent.ToolCall // of the plan, for agents that carry one out; nil = what the seed says
 	clock clock
+	quick bool // all calls are quick: see quickTools
 	// moment is told of each attempt at an activity, before it, and of each request
 	// to a model; nil = nobody is.
 	moment func(at place, activity string, req *llm.Request)
@@ -75,7 +76,7 @@ func openStore(t testing.TB) *store.Store {
 func newRun(s *store.Store, id string, seed uint64, p profile) *run {
 	f := newFaults(seed, p)
 	return &run{
-		faults: f, store: s, id: id, start: time.Now(), lab: &lab{faults: f, done: map[string]int{}}, agents: map[string]worker{},
+		faults: f, store: s, id: id, start: time.Now(), lab: &lab{faults: f, done: map[string]int{}}, agents: map[string]worker{}, quick: chance(0.5, seed, "quick"),
 		commands: commands{lines: map[string][]string{}}, paid: map[[2]any]int{},
 	}
 }
@@ -164,11 +165,24 @@ func (r *run) prepare() {
 func (r *run) activities() *activities.Activities {
 	failing := journal{r.store, r.faults}
 	quiet := slog.New(slog.DiscardHandler)
-	return &activities.Activities{
+	act := &activities.Activities{
 		Requests: r, Planner: r, Models: r, Servers: r.lab, Builtins: workerTools{failing},
 		Transcripts: failing, Mail: failing, Records: failing, Blobs: failing, Memories: failing, Limits: r.store, Ledger: failing,
 		Policy: tool.NewPolicy(quiet), Logger: quiet, Mocks: map[string]hook.Mock{"planner": r.hand},
+		Abandoned: time.Millisecond,
 	}
+	if r.quick {
+		act.Times = quickTools{}
+	}
+	return act
+}
+
+// quickTools know of each tool that it is quick, and learn nothing.
+type quickTools struct{}
+
+func (quickTools) ToolTimes(context.Context, string) (tool.Times, error) { return tool.Times{10}, nil }
+func (quickTools) AddToolTimes(context.Context, string, tool.Times, int) (tool.Times, error) {
+	return tool.Times{10}, nil
 }
 
 // play runs it to its end, and to that of all that stood still meanwhile.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -72,7 +73,13 @@ func (f *faults) stand(ctx context.Context, operation string, key transcript.Key
 	}
 	close(s.stands)
 	<-s.wake
+	if s.point(operation, key) == afterIntent {
+		time.Sleep(1100 * time.Millisecond) // a call that was begun less than a second ago is made
+	}
 }
+
+// afterIntent is where a call that must not be made twice has begun, and was not made.
+const afterIntent = "CallTool: append, after of an intent"
 
 func (f *faults) toStand(s *straggler, operation string, key transcript.Key) bool {
 	point := s.point(operation, key)
@@ -188,25 +195,38 @@ func chosen[T any](all []T, at string) []T {
 func TestStragglers(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	calm := busy(t, s, "calm")
-	calm.play()
-	for _, problem := range calm.checkBusy(t.Context()) {
-		t.Error(problem)
-	}
-	for _, at := range calm.chosen(0) {
-		t.Run(at, func(t *testing.T) {
-			t.Parallel()
-			for _, until := range chosen(moments, at) {
-				r := busy(t, s, at+" until "+string(until))
-				r.at, r.until = at, until
-				r.play()
-				for _, problem := range r.checkBusy(t.Context()) {
-					t.Errorf("until %s: %s", until, r.normal(problem))
-				}
-				if len(r.stood) != 1 {
-					t.Errorf("until %s: %d attempts stood still", until, len(r.stood))
-				}
+	for _, quick := range []bool{false, true} {
+		calm := busy(t, s, fmt.Sprint("calm ", quick), quick)
+		calm.play()
+		for _, problem := range calm.checkBusy(t.Context()) {
+			t.Error(problem)
+		}
+		for _, at := range calm.chosen(0) {
+			if quick && !strings.HasPrefix(at, "CallTool") {
+				continue // it is no other one
 			}
-		})
+			t.Run(fmt.Sprintf("%s, quick %t", at, quick), func(t *testing.T) {
+				t.Parallel()
+				for _, until := range chosen(moments, at) {
+					straggle(t, busy(t, s, fmt.Sprint(t.Name(), until), quick), at, until)
+				}
+			})
+		}
+	}
+}
+
+func straggle(t *testing.T, r *run, at string, until moment) {
+	r.at, r.until = at, until
+	r.play()
+	for _, problem := range r.checkBusy(t.Context()) {
+		t.Errorf("until %s: %s", until, r.normal(problem))
+	}
+	if len(r.stood) != 1 {
+		t.Fatalf("until %s: %d attempts stood still", until, len(r.stood))
+	}
+	s := r.stood[0]
+	call := fmt.Sprintf("%s/%s/%d/%d", r.investigation(), s.execution, s.iteration, s.position-1)
+	if at == afterIntent && r.lab.done[call] > 0 {
+		t.Errorf("until %s: a call was made of which the model had been told that nobody knows", until)
 	}
 }

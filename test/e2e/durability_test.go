@@ -73,6 +73,7 @@ func killAtPoints(t *testing.T, long bool) {
 		// lost: what the worker did last is in the store, but Temporal never heard of it.
 		lost  bool
 		whole bool // the whole of dev is killed, not only the worker
+		quick bool // the call is made within a workflow task
 	}{
 		{long: true, name: "worker in the first stream", hold: "Alpha 1"},
 		{name: "dev in the first stream", hold: "Beta 1", whole: true},
@@ -84,6 +85,10 @@ func killAtPoints(t *testing.T, long bool) {
 		{name: "worker in an idempotent call", gate: "set"},
 		{long: true, name: "dev in an idempotent call", gate: "set", whole: true},
 		{name: "worker between a reply's write and its completion", hold: "Alpha 2", lost: true},
+		{name: "worker in an idempotent call that is quick", gate: "set", quick: true},
+		{long: true, name: "dev in an idempotent call that is quick", gate: "set", whole: true, quick: true},
+		{long: true, name: "worker between a result's write and its completion, quick", gate: "set", lost: true, quick: true},
+		{name: "worker between a result's write and its completion, not idempotent, quick", gate: "counter", lost: true, quick: true},
 		{long: true, name: "worker between the last reply's write and its completion", hold: "Gamma 2", lost: true},
 		{long: true, name: "worker between a result's write and its completion", gate: "set", lost: true},
 		{name: "worker between a result's write and its completion, not idempotent", gate: "counter", lost: true},
@@ -103,6 +108,9 @@ func killAtPoints(t *testing.T, long bool) {
 					l.gates[tt.gate] = gate.Path
 				}
 			})
+			if tt.quick {
+				w.quick("lab." + tt.gate)
+			}
 			k := kill{world: w, lab: l, gate: gate, lost: tt.lost, whole: tt.whole}
 			id := k.run()
 
@@ -230,15 +238,21 @@ func (w *world) effects() int {
 // destroys is not idempotent either, unless somebody said so.
 func TestKillInACallThatIsNotIdempotent(t *testing.T) {
 	t.Parallel()
-	for name, whole := range map[string]bool{"counter, worker": false, "counter, dev": true, "delete, dev": true} {
+	for name, whole := range map[string]bool{
+		"counter, worker": false, "counter, dev": true, "delete, dev": true, "counter, worker, quick": false, "delete, dev, quick": true,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tool, _, _ := strings.Cut(name, ",")
+			quick := strings.HasSuffix(name, "quick")
 			gate := tooltest.NewGate(t)
 			w, l := newLab(t, func(l *lab) {
 				l.replace["Alpha 2"] = llmtest.Calls(llmtest.Call{Name: "lab__" + tool, Args: fmt.Sprintf(`{"file":"effects","gate":%q}`, gate.Path)})
 			})
 			w.configure(strings.Replace(labConfig, "defaults:", "defaults:\n  tool_config: {confirm_destructive: false}", 1))
+			if quick {
+				w.quick("lab." + tool)
+			}
 			k := kill{world: w, lab: l, gate: gate, whole: whole}
 			var victim *process
 			if whole {
@@ -261,7 +275,7 @@ func TestKillInACallThatIsNotIdempotent(t *testing.T) {
 				t.Errorf("the call was made %d times", n)
 			}
 			timedOut := func(e *historypb.HistoryEvent) bool { return e.GetActivityTaskTimedOutEventAttributes() != nil }
-			if events := w.history(workflows.InvestigationID("lab", run.GetRunID()) + "/dig/Alpha"); !slices.ContainsFunc(events, timedOut) {
+			if events := w.history(workflows.InvestigationID("lab", run.GetRunID()) + "/dig/Alpha"); !quick && !slices.ContainsFunc(events, timedOut) {
 				t.Error("the workflow was not told that the worker has died: nobody counts how often")
 			}
 			results := 0

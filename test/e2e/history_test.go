@@ -36,6 +36,9 @@ const (
 	iterations = 100
 	maxEvents  = 12
 	maxBytes   = 3 << 10
+	// Of an iteration whose tool is quick.
+	maxQuickEvents = 8
+	maxQuickBytes  = 2200
 )
 
 // A history holds decisions and references: what an iteration adds to it depends
@@ -43,12 +46,30 @@ const (
 func TestLongHistoryIsSmallAndFlat(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
+	t.Run("regular", func(t *testing.T) {
+		t.Parallel()
+		isFlat(t, iterations, "0", maxEvents, maxBytes)
+	})
+	t.Run("quick", func(t *testing.T) {
+		t.Parallel()
+		isFlat(t, iterations, "1m", maxQuickEvents, maxQuickBytes)
+	})
+}
+
+// The same, of a few iterations.
+func TestHistoryOfQuickCalls(t *testing.T) {
+	t.Parallel()
+	isFlat(t, 5, "1m", maxQuickEvents, maxQuickBytes)
+}
+
+func isFlat(t *testing.T, iterations int, under string, maxEvents, maxBytes int) {
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
 		if turn := turnOf(req); turn <= iterations {
 			return llmtest.Calls(llmtest.Call{Name: "lab__big", Args: `{"bytes":5120}`}).Text(fmt.Sprintf("Step %d: looking further.", turn))
 		}
 		return llmtest.Text("done")
-	}, longConfig)
+	}, strings.Replace(longConfig, "max_iterations: 200", "max_iterations: 200, tool_config: {quick_under: "+under+"}", 1))
+	w.quick("lab.big")
 	w.dev()
 	data, _ := json.Marshal(strings.Repeat("A line of the incident's context, as long as such lines are.\n", 200<<10/62))
 	run := w.beginWith("long", agent.Request{Chain: "long", Data: data})

@@ -29,9 +29,10 @@ type stalled struct {
 	id   string
 }
 
-func stalledLab(t *testing.T, prepare func(*lab)) *stalled {
+func stalledLab(t *testing.T, prepare func(*lab), quick ...string) *stalled {
 	t.Helper()
 	w, l := newLab(t, prepare)
+	w.quick(quick...)
 	w.dev("--no-worker")
 	s := &stalled{world: w, lab: l, wire: newProxy(t, w.address)}
 	w.with("TEMPORAL_ADDRESS=" + s.wire.address).worker()
@@ -66,19 +67,23 @@ func TestLongShortStallsOfTemporal(t *testing.T) {
 func stallFor(t *testing.T, stalls ...time.Duration) {
 	want, requests := baseline(t)
 	for _, stall := range stalls {
-		for _, at := range []string{"in a call", "in a stream"} {
+		for _, at := range []string{"in a call", "in a quick call", "in a stream"} {
 			t.Run(at+" for "+stall.String(), func(t *testing.T) {
 				t.Parallel()
 				gate := tooltest.NewGate(t)
+				var quick []string
+				if at == "in a quick call" {
+					quick = []string{"lab.counter"}
+				}
 				s := stalledLab(t, func(l *lab) {
-					if at == "in a call" {
+					if at != "in a stream" {
 						l.gates["counter"] = gate.Path
 					} else {
 						l.heldAt = "Alpha 2"
 					}
-				})
+				}, quick...)
 				release := s.lab.hold.Release
-				if at == "in a call" {
+				if at != "in a stream" {
 					release = gate.Wait(t)
 				} else {
 					s.lab.hold.Wait(t)

@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// quick has the store know that the last calls of tools took 5 ms.
+func (w *world) quick(tools ...string) {
+	w.t.Helper()
+	var times tool.Times
+	for range 20 {
+		times.Add(5 * time.Millisecond)
+	}
+	for _, name := range tools {
+		if _, err := w.open().AddToolTimes(context.Background(), name, times, 20); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// slowQuick is a lab in which a call that is quick, by all that is known, does not end until
+// pass is called.
+func slowQuick(t *testing.T) (w *world, investigation string, pass func()) {
+	t.Helper()
+	gate := tooltest.NewGate(t)
+	w, _ = newLab(t, func(l *lab) { l.gates["counter"] = gate.Path })
+	w.quick("lab.counter")
+	w.dev()
+	investigation = workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	pass = gate.Wait(t)
+	return w, investigation, pass
+}
+
+// hears measures how long it takes until an agent has taken in what it is told.
+func (w *world) hears(agent, name string, payload any) {
+	w.t.Helper()
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	update, err := w.client().UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: agent, UpdateName: name, Args: []any{payload}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = update.Get(ctx, nil)
+	}
+	if took := time.Since(began); err != nil || took > soon {
+		w.t.Errorf("%s took %s: %v", name, took, err)
+	} else {
+		w.t.Logf("%s took %s", name, took)
+	}
+}
+
+// soon is how soon what people say arrives, whatever a call does that was thought quick.
+const soon = 5 * time.Second
+
+// A call that is quick by all that is known, and then takes long: its result is written
+// once, and it is known not to be quick any more.
+func TestQuickCallThatIsSlow(t *testing.T) {
+	t.Parallel()
+	want, _ := baseline(t)
+	w, id, pass := slowQuick(t)
+	alpha := id + "/dig/Alpha"
+	w.hears(alpha, workflows.SignalPause, workflows.By{By: "Ada"})
+	w.hears(alpha, workflows.SignalResume, workflows.By{By: "Ada"})
+	time.Sleep(12 * time.Second) // some workflow tasks
+	pass()
+	w.end("lab")
+	if diff := cmp.Diff(want, w.log(id)); diff != "" || w.effects() != 1 {
+		t.Errorf("%d effects; transcript (-undisturbed +slow):\n%s", w.effects(), diff)
+	}
+	if !slices.ContainsFunc(w.history(alpha), ofCall) {
+		t.Error("the call was not made within a workflow task, or is not named there")
+	}
+	times, err := w.open().ToolTimes(t.Context(), "lab.counter")
+	if err != nil || times.Within(time.Second) {
+		t.Errorf("a slow call has taught nothing: %v, %v", times, err)
+	}
+}
+
+// ofCall: the event is the marker of a call within a workflow task, and says which.
+func ofCall(e *historypb.HistoryEvent) bool {
+	return e.GetMarkerRecordedEventAttributes() != nil && strings.Contains(string(e.GetUserMetadata().GetSummary().GetData()), "lab.counter")
+}
+
+func TestPeopleAreHeardInAQuickCallThatIsSlow(t *testing.T) {
+	t.Parallel()
+	w, id, pass := slowQuick(t)
+	w.hears(id+"/dig/Alpha", workflows.SignalGuide, workflows.Guide{Text: "look at the disks"})
+	w.hears(id+"/dig/Alpha", workflows.SignalConclude, workflows.Conclude{})
+	pass()
+	w.end("lab")
+	heard := func(e transcript.Entry) bool { return e.Mail > 0 && strings.Contains(e.Text, "look at the disks") }
+	if !slices.ContainsFunc(w.entries(id), heard) {
+		t.Error("the guidance was not read")
+	}
+}
+
+func TestQuickCallThatIsSlowIsCancelled(t *testing.T) {
+	t.Parallel()
+	w, _, _ := slowQuick(t)
+	time.Sleep(time.Second)
+	began := time.Now()
+	if err := w.client().CancelWorkflow(t.Context(), "lab", ""); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := w.client().GetWorkflow(ctx, "lab", "").Get(ctx, nil); !temporal.IsCanceledError(err) {
+		t.Errorf("it ended with %v", err)
+	}
+	if took := time.Since(began); took > soon {
+		t.Errorf("it took %s", took)
+	}
+}

@@ -44,8 +44,9 @@ type Activities struct {
 	Validator   *tool.Validator
 	Policy      *tool.Policy
 	// Abandoned is how long the result is waited for of a call that an attempt has begun within
-	// a workflow task, and of which nobody has heard since; 0 = DefaultAbandoned.
-	Abandoned time.Duration
+	// a workflow task, and of which nobody has heard since; 0 = 15 s.
+	// Quick is how long a call may take within a workflow task; 0 = 1 s.
+	Abandoned, Quick time.Duration
 	// Store is the identity of the store behind them.
 	Store string
 	// Belongs refuses a store that another namespace has adopted; nil: none does, as in tests.
@@ -60,6 +61,7 @@ type Activities struct {
 
 	troubles troubles
 	known    knownTimes
+	underway underway
 }
 
 // Requests reads what a workflow was started with, from its first event.

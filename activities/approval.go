@@ -62,7 +62,7 @@ func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (
 	if decision.NeedsApproval {
 		out.Approve, err = j.approve(ctx, call, decision, min(limit, maxShown))
 	} else if out.Queue == "" && !out.Own {
-		out.Quick = j.quick(ctx, decision)
+		out.Quick = j.quick(ctx, decision.Spec.Name)
 	}
 	if _, refused := errors.AsType[*tool.Refusal](err); refused {
 		return Call{Name: call.Name}, nil

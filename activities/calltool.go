@@ -22,11 +22,21 @@ import (
 // CallTool runs one call that a reply asked for and appends its result. Whatever
 // goes wrong with the call is a result for the model. An intent row goes before
 // the call, so that one that is not idempotent is never made twice (design: rule 2).
-// As a local activity it makes quick calls, and leaves all that may take a while to
-// a regular one (ErrorNotQuick).
+// As a local activity it makes quick calls, and leaves all that takes a while to a
+// regular one.
 func (a *Activities) CallTool(ctx context.Context, in CallToolIn) (CallToolOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
+	if activity.GetInfo(ctx).IsLocalActivity {
+		return a.callQuickly(ctx, in)
+	}
+	if r := a.underway.find(ctx, in); r != nil {
+		return r.attend(ctx)
+	}
+	return a.callTool(ctx, in)
+}
+
+func (a *Activities) callTool(ctx context.Context, in CallToolIn) (CallToolOut, error) {
 	j, err := a.job(ctx, in.Ref)
 	if err != nil {
 		return CallToolOut{}, err
@@ -69,20 +79,17 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	}
 	begun, err := c.read(ctx, known.Log)
 	if err == nil && begun {
-		known, err = c.left(ctx, known)
+		err = c.left(known.Log)
 	}
 	if err != nil {
 		return transcript.Entry{}, err
-	}
-	if len(known.Step) > 0 {
-		return known.Step[0], nil
 	}
 	decision, refusal, err := c.decide(ctx, known.Catalogues)
 	switch {
 	case err != nil:
 		return transcript.Entry{}, err
 	case c.local && decision.NeedsApproval:
-		return transcript.Entry{}, notQuick("a person has to approve the call")
+		return transcript.Entry{}, notQuick(ErrorNotQuick, "a person has to approve the call")
 	case refusal != nil:
 		return c.write(ctx, refusal.Result())
 	case decision.NeedsApproval && decision.Digest() != c.in.Decision.digest():
@@ -131,37 +138,23 @@ func (c *toolCall) read(ctx context.Context, entries []transcript.Entry) (begun 
 	return begun, err
 }
 
-// left finds out what has become of a call that has begun. A local attempt leaves that to a
-// regular one, which waits for the result for a while if the workflow has not heard how the
-// local attempt ended: its worker may have lost no more than the workflow task.
-func (c *toolCall) left(ctx context.Context, known transcript.Known) (transcript.Known, error) {
+// left is how an attempt ends that finds that the call has begun, and must not decide yet what
+// became of it; nil = it was interrupted. A local attempt leaves that to a regular one, and that
+// one waits for the result for a while if the call may still be under way on another worker.
+func (c *toolCall) left(log []transcript.Entry) error {
 	if c.local {
-		return known, errBegun
+		return notQuick(ErrorReplaced, "another attempt has begun the call")
 	}
-	n := slices.IndexFunc(known.Log, func(e transcript.Entry) bool { return e.Kind == transcript.KindCall })
-	if n < 0 || !c.in.Begun {
-		return known, nil
+	n := slices.IndexFunc(log, func(e transcript.Entry) bool { return e.Kind == transcript.KindCall })
+	if n < 0 || !c.in.Begun || time.Since(log[n].At) > cmp.Or(c.Abandoned, abandoned) {
+		return nil
 	}
-	for left := cmp.Or(c.Abandoned, DefaultAbandoned) - time.Since(known.Log[n].At); left > 0; left -= lookAgain {
-		select {
-		case <-ctx.Done():
-			return known, ctx.Err()
-		case <-time.After(min(left, lookAgain)):
-		}
-		now, err := c.Transcripts.LookupCall(ctx, c.ref.scope(), c.in.Iteration, c.in.Call, c.writer)
-		if err != nil || len(now.Step) > 0 {
-			return now, err
-		}
-	}
-	return known, nil
+	options := temporal.ApplicationErrorOptions{NextRetryDelay: time.Second, Category: expected}
+	return temporal.NewApplicationErrorWithOptions("the call may be under way on another worker", ErrorReplaced, options)
 }
 
-// DefaultAbandoned is longer than a workflow task, and than a stall that must cut nothing.
-const DefaultAbandoned = 15 * time.Second
-
-const lookAgain = 500 * time.Millisecond
-
-var errBegun = temporal.NewApplicationError("another attempt has begun the call", ErrorReplaced)
+// abandoned is longer than a workflow task, and than a stall that must cut nothing.
+const abandoned = 15 * time.Second
 
 // decide asks the policy, once more: what was offered may not be what is called.
 func (c *toolCall) decide(ctx context.Context, catalogues []string) (tool.Decision, *tool.Refusal, error) {
@@ -196,7 +189,7 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun boo
 		return outcomeUnknown(spec.Name, "The call was interrupted."), nil
 	}
 	if c.local && !c.ready(spec.Name) {
-		return tool.Result{}, notQuick("this worker has no session with the server yet")
+		return tool.Result{}, notQuick(ErrorNotQuick, "this worker has no session with the server yet")
 	}
 	wait, err := c.reserve(ctx, decision)
 	if err != nil {
@@ -331,7 +324,7 @@ func (c *toolCall) claim(ctx context.Context, intent transcript.Row) error {
 	claimed := time.Now()
 	stored, err := c.append(ctx, intent)
 	if err == nil && stored[0].Writer != c.writer {
-		return errBegun
+		return temporal.NewApplicationError("another attempt has begun the call", ErrorReplaced)
 	}
 	c.fence = func(ctx context.Context) error {
 		byWall := time.Now().Round(0).Sub(claimed.Round(0)) // the other clock stands still while a machine sleeps

@@ -215,7 +215,7 @@ type CallToolIn struct {
 	Decision *Decision `json:"decision,omitempty"`
 	// Last: a server that cannot be reached is a result, no error.
 	Last bool `json:"last,omitempty"`
-	// Begun: an attempt within the workflow task has begun the call, and may not have ended.
+	// Begun: an attempt within a workflow task has begun the call, and may still be at it.
 	Begun bool `json:"begun,omitempty"`
 }
 

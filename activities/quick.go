@@ -1,10 +1,13 @@
 package activities
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -13,22 +16,106 @@ import (
 // A call that takes milliseconds is made within the workflow task, by CallTool as a local
 // activity (docs/adr/0015). Which calls are quick is measured.
 
-// longestQuick bounds how long a call may be allowed to take that is made within a workflow
-// task: Temporal keeps a task for half an hour at most.
-const longestQuick = 15 * time.Minute
-
-// quick: the tool is known to answer soon, and nothing else keeps the call out of a workflow task.
-func (j *job) quick(ctx context.Context, decision tool.Decision) bool {
-	under, longest := j.agent.Tools.QuickUnder.D(), decision.Within(j.agent.Timeouts.Tool.D())
-	if j.Times == nil || under == 0 || longest == 0 || longest > longestQuick {
-		return false
-	}
-	return j.known.of(ctx, j.Times, decision.Spec.Name).Within(under)
+// quick: the tool is known to answer soon.
+func (j *job) quick(ctx context.Context, name string) bool {
+	under := j.agent.Tools.QuickUnder.D()
+	return j.Times != nil && under > 0 && j.known.of(ctx, j.Times, name).Within(under)
 }
 
 // notQuick is how a local attempt ends that leaves the call to a regular one.
-func notQuick(why string) error {
-	return temporal.NewApplicationErrorWithOptions(why, ErrorNotQuick, temporal.ApplicationErrorOptions{NonRetryable: true, Category: expected})
+func notQuick(errorType, why string) error {
+	return temporal.NewApplicationErrorWithOptions(why, errorType, temporal.ApplicationErrorOptions{NonRetryable: true, Category: expected})
+}
+
+// quickTime is how long a workflow task waits for a call, and with it all who signal the workflow.
+const quickTime = time.Second
+
+// callQuickly makes a call within a workflow task. If the call takes long, it goes on without
+// the task, until a regular attempt attends to it.
+func (a *Activities) callQuickly(ctx context.Context, in CallToolIn) (CallToolOut, error) {
+	alone, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	r := &running{cut: cut, over: make(chan struct{}), waits: func() bool { return waits(alone) != "" }}
+	go func() {
+		defer cut(nil)
+		defer a.underway.end(ctx, in, r)
+		r.out, r.err = a.callTool(alone, in)
+	}()
+	select {
+	case <-r.over:
+		return r.out, r.err
+	case <-ctx.Done():
+		cut(context.Cause(ctx))
+		return CallToolOut{}, ctx.Err()
+	case <-time.After(cmp.Or(a.Quick, quickTime)):
+	}
+	a.underway.begin(ctx, in, r)
+	return CallToolOut{}, notQuick(ErrorReplaced, "the call takes long, and goes on as a regular activity")
+}
+
+// running is a call that has outlived its local attempt.
+type running struct {
+	cut   context.CancelCauseFunc
+	waits func() bool   // for the store
+	over  chan struct{} // closed when the fields below are set
+	out   CallToolOut
+	err   error
+}
+
+// attend does for the call what a regular attempt does: it waits, cuts it when it is cancelled,
+// and says what it waits for.
+func (r *running) attend(ctx context.Context) (CallToolOut, error) {
+	ticker := time.NewTicker(beatEvery)
+	defer ticker.Stop()
+	for ended := ctx.Done(); ; {
+		select {
+		case <-r.over:
+			return r.out, r.err
+		case <-ended:
+			r.cut(context.Cause(ctx))
+			ended = nil // but it is waited for what it still writes
+		case <-ticker.C:
+			setWaiting(ctx, r.waits())
+		}
+	}
+}
+
+// underway is this worker's calls that have outlived their local attempts.
+type underway struct {
+	mu    sync.Mutex
+	calls map[string]*running
+}
+
+func (u *underway) key(ctx context.Context, in CallToolIn) string {
+	return fmt.Sprint(activity.GetInfo(ctx).WorkflowExecution.RunID, "/", in.Ref.Execution, "/", in.Iteration, "/", in.Call)
+}
+
+func (u *underway) begin(ctx context.Context, in CallToolIn, r *running) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	select {
+	case <-r.over:
+		return // meanwhile; the journal has its result
+	default:
+	}
+	if u.calls == nil {
+		u.calls = map[string]*running{}
+	}
+	u.calls[u.key(ctx, in)] = r
+}
+
+func (u *underway) end(ctx context.Context, in CallToolIn, r *running) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	close(r.over)
+	if key := u.key(ctx, in); u.calls[key] == r {
+		delete(u.calls, key)
+	}
+}
+
+func (u *underway) find(ctx context.Context, in CallToolIn) *running {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.calls[u.key(ctx, in)]
 }
 
 // ready: this worker can make the call at once. To open a session takes long at times.

@@ -51,8 +51,6 @@ func TestWhichCallsAreQuick(t *testing.T) {
 		"below what it takes":         {fourQuick, func(a *plan.Agent) { a.Tools.QuickUnder = plan.Duration(2 * time.Millisecond) }, false},
 		"on a queue of its own":       {fourQuick, func(a *plan.Agent) { a.Servers[0].TaskQueue = "gpu" }, false},
 		"one that a person approves":  {fourQuick, approved, false},
-		"one that may take an hour":   {fourQuick, func(a *plan.Agent) { a.Timeouts.Tool = plan.Duration(time.Hour) }, false},
-		"one that may take for ever":  {fourQuick, func(a *plan.Agent) { a.Timeouts.Tool = 0 }, false},
 		"one that is not the agent's": {fourQuick, func(a *plan.Agent) { a.Tools.Enabled = []string{} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,25 +169,46 @@ func TestBegunCallsAreWaitedFor(t *testing.T) {
 	b := newBench(t)
 	b.asks(agent.ToolCall{ID: "x", Name: "lab__write", Arguments: `{}`})
 	b.begun("lab.write")
-	b.act.Transcripts = &second{Transcripts: b.store, then: func() { b.ends("late") }}
-	_, err := b.env.ExecuteActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1, Begun: true})
+	in := activities.CallToolIn{Ref: b.ref, Iteration: 1, Begun: true}
+	_, err := b.env.ExecuteActivity(b.act.CallTool, in)
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorReplaced || failed.NonRetryable() {
+		t.Errorf("it ended with %v", err)
+	}
+	b.ends("late")
+	_, err = b.env.ExecuteActivity(b.act.CallTool, in)
 	if last := b.last(); err != nil || last.Text != "late" || len(b.calls) > 0 {
 		t.Errorf("%v, %d calls, %+v", err, len(b.calls), last.Body)
 	}
 }
 
-// second does something before the second lookup of a call.
-type second struct {
-	activities.Transcripts
-	lookups int
-	then    func()
-}
-
-func (s *second) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
-	if s.lookups++; s.lookups == 2 {
-		s.then()
+// A call that takes longer than a workflow task may goes on, and is the regular attempt's
+// then, also to cut.
+func TestSlowCallsAreHandedOver(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"lab__read", "lab__write"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.act.Quick = 50 * time.Millisecond
+			release := make(chan struct{})
+			b.run = func(tool.Call) (tool.Result, error) {
+				<-release
+				return tool.Success("slow"), nil
+			}
+			b.asks(agent.ToolCall{ID: "x", Name: name, Arguments: `{"n":1}`})
+			in := activities.CallToolIn{Ref: b.ref, Iteration: 1}
+			_, err := b.env.ExecuteLocalActivity(b.act.CallTool, in)
+			if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorReplaced {
+				t.Fatalf("it ended with %v", err)
+			}
+			in.Begun = true
+			time.AfterFunc(50*time.Millisecond, func() { close(release) })
+			_, err = b.env.ExecuteActivity(b.act.CallTool, in)
+			if last := b.last(); err != nil || last.Text != "slow" || len(b.calls) != 1 {
+				t.Errorf("%v after %d calls: %+v", err, len(b.calls), last.Body)
+			}
+		})
 	}
-	return s.Transcripts.LookupCall(ctx, scope, iteration, n, w)
 }
 
 // stopped is the journal of a worker that stands still after it has written an intent, until

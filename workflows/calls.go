@@ -99,7 +99,7 @@ func (b *batch) make(
 	defer slots.Release(1)
 	var out activities.CallToolOut
 	if call.Quick && in.Decision == nil {
-		err := workflow.ExecuteLocalActivity(quickOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
+		err := workflow.ExecuteLocalActivity(quickOptions(ctx, call), act.CallTool, in).Get(ctx, &out)
 		if err == nil {
 			b.pause(ctx, out.Pause)
 			return nil, out.Approve
@@ -112,7 +112,8 @@ func (b *batch) make(
 	}
 	err := tried(ctx, func(last bool) error {
 		in.Last = last
-		return survived(ctx, call.Name, in.Call, func(int) error {
+		return survived(ctx, call.Name, in.Call, func(n int) error {
+			in.Begun = in.Begun && n == 1 // else the worker that was at it has died
 			return workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
 		})
 	})

@@ -22,11 +22,6 @@ const HeartbeatTimeout = 12 * time.Second
 // makes a slow store or a busy worker decide again and again, without an end.
 const WorkflowTaskTimeout = 10 * time.Second
 
-// AgentTaskTimeout is that of agents, which make quick calls within workflow tasks: the SDK
-// asks for what has happened meanwhile when 0.8 of it has passed, so a cancellation arrives
-// within 4 s however long a call takes that was thought quick.
-const AgentTaskTimeout = 5 * time.Second
-
 // Patience is how long activities wait for our own infrastructure: the store and Temporal.
 // No investigation is to blame for an outage of those, and people mend it.
 const Patience = 7 * 24 * time.Hour
@@ -155,11 +150,11 @@ func toolOptions(ctx workflow.Context, t plan.Timeouts, call activities.Call) wo
 	return workflow.WithActivityOptions(ctx, options)
 }
 
-// quickOptions are for a call that takes milliseconds, within the workflow task. If it takes
-// long all the same, the worker keeps the task, and hears of a cancellation with the next one.
-func quickOptions(ctx workflow.Context, t plan.Timeouts, call activities.Call) workflow.Context {
+// quickOptions are for a call that takes milliseconds, within the workflow task. CallTool itself
+// gives the task back if it takes longer.
+func quickOptions(ctx workflow.Context, call activities.Call) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout: cmp.Or(t.Tool.D(), defaultTool) + grace,
+		StartToCloseTimeout: storeTimeout,
 		RetryPolicy:         limited(1, retry(firstRetry)),
 		Summary:             call.Name,
 	})
@@ -201,7 +196,7 @@ func listOptions(ctx workflow.Context, t plan.Timeouts, server plan.ServerSkelet
 func childOptions(ctx workflow.Context, id, summary string) workflow.Context {
 	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            id,
-		WorkflowTaskTimeout:   AgentTaskTimeout,
+		WorkflowTaskTimeout:   WorkflowTaskTimeout,
 		WaitForCancellation:   true,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,

@@ -140,7 +140,7 @@ func (c *Client) send(ctx context.Context, conn sdk.Client, id string, w Words) 
 	start := conn.NewWithStartWorkflowOperation(sdk.StartWorkflowOptions{
 		ID:                       w.Thread,
 		TaskQueue:                c.opts.TaskQueue,
-		WorkflowTaskTimeout:      workflows.AgentTaskTimeout,
+		WorkflowTaskTimeout:      workflows.WorkflowTaskTimeout,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            "conversation with " + w.Agent,
 		StaticDetails:            fmt.Sprintf("Begun by %s. Go on with `starter chat --thread %s`.", w.By, w.Thread),

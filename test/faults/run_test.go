@@ -171,6 +171,9 @@ func (r *run) activities() *activities.Activities {
 		Policy: tool.NewPolicy(quiet), Logger: quiet, Mocks: map[string]hook.Mock{"planner": r.hand},
 		Abandoned: time.Millisecond,
 	}
+	if r.outage == nil { // what stands still in its worker is attended to by nobody
+		act.Quick = time.Hour
+	}
 	if r.quick {
 		act.Times = quickTools{}
 	}

@@ -44,6 +44,7 @@ type fake struct {
 	local     []bool // of own
 	generated []activities.GenerateIn
 	called    []activities.CallToolIn
+	quickly   []bool // of called: within the workflow task
 	saved     []activities.SaveStageIn
 	finished  []activities.FinishIn
 	extended  []activities.ExtendBudgetIn
@@ -106,10 +107,11 @@ func (f *fake) Generate(_ context.Context, in activities.GenerateIn) (activities
 	return f.model(in)
 }
 
-func (f *fake) CallTool(_ context.Context, in activities.CallToolIn) (activities.CallToolOut, error) {
+func (f *fake) CallTool(ctx context.Context, in activities.CallToolIn) (activities.CallToolOut, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.called = append(f.called, in)
+	f.quickly = append(f.quickly, activity.GetInfo(ctx).IsLocalActivity)
 	if f.tool == nil {
 		return activities.CallToolOut{Status: "success"}, nil
 	}

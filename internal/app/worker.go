@@ -44,7 +44,7 @@ type WorkerOptions struct {
 type Settings struct {
 	// TaskQueue is the queue to serve, a server's own one for its tools alone; "" = workflows.TaskQueue.
 	TaskQueue string
-	// MaxCalls is how many model and tool calls run at once; 0 = 1000.
+	// MaxCalls is how many model and tool calls run at once, and how many quick ones besides; 0 = 1000.
 	MaxCalls int
 	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
 	Drain time.Duration
@@ -110,12 +110,13 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	}
 	if opts.Registry == nil {
 		w.worker = worker.New(opts.Client, opts.TaskQueue, worker.Options{
-			WorkerStopTimeout:                  opts.Drain,
-			OnFatalError:                       w.fail,
-			DeploymentOptions:                  deployment(opts.DeploymentVersion),
-			MaxConcurrentActivityExecutionSize: opts.MaxCalls,
-			DisableWorkflowWorker:              opts.ToolsOnly,
-			Interceptors:                       []interceptor.WorkerInterceptor{&workflows.Guard{}},
+			WorkerStopTimeout:                       opts.Drain,
+			OnFatalError:                            w.fail,
+			DeploymentOptions:                       deployment(opts.DeploymentVersion),
+			MaxConcurrentActivityExecutionSize:      opts.MaxCalls,
+			MaxConcurrentLocalActivityExecutionSize: opts.MaxCalls,
+			DisableWorkflowWorker:                   opts.ToolsOnly,
+			Interceptors:                            []interceptor.WorkerInterceptor{&workflows.Guard{}},
 		})
 		opts.Registry = w.worker
 	}

@@ -112,9 +112,10 @@ func (b *batch) make(
 	}
 	err := tried(ctx, func(last bool) error {
 		in.Last = last
-		return survived(ctx, call.Name, in.Call, func(n int) error {
-			in.Begun = in.Begun && n == 1 // else the worker that was at it has died
-			return workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
+		return survived(ctx, call.Name, in.Call, func(int) error {
+			err := workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
+			in.Begun = false // the attempt that was at it has ended with this one, or has died
+			return err
 		})
 	})
 	if err != nil {

@@ -1,17 +1,21 @@
 // Command bench measures what Inquest costs: investigations of 20 steps, which
-// are 10 model calls and 10 tool calls that are answered at once, beside two
-// baselines on the same Temporal server, in turns with them.
+// are 10 model calls and 10 tool calls, beside what else could be done on the same
+// Temporal server, in turns with it.
 //
-//	go run ./test/bench                                    on SQLite, in eight minutes
+//	go run ./test/bench                                    on SQLite, in half an hour
 //	go run ./test/bench --store sqlite --store postgres    on both, one after the other
-//	go run ./test/bench --quick                            coarser, in less than one minute
+//	go run ./test/bench --check                            fails if a bound is missed
+//	go run ./test/bench --docs docs                        puts the tables into the documents
+//	go run ./test/bench --quick                            coarser, in about a minute
+//	go run ./test/bench --parts short --workloads inquest --cpuprofile FILE
 //
-// The baselines are the bare shape (the same nested workflows and the same
-// number of activities, which do nothing) and the bare loop (one workflow with
-// 20 activities that do nothing). Only ratios of one run mean something: the
-// machine, and whatever else it does, is part of every number. This process is
-// the worker of all three; it also holds the model server and the tool server,
-// whose work therefore counts against Inquest.
+// Beside it are the bare shape (the same nested workflows and the same number of
+// activities, which do nothing), the bare loop (one workflow with 20 activities
+// that do nothing) and the loop by hand (one workflow that makes the same calls and
+// carries the conversation through its history). Only ratios of one run mean
+// something: the machine, and whatever else it does, is part of every number. The
+// worker of all of them is a process of its own; this one is the model, the tools
+// and whoever waits for the results.
 package main
 
 import (
@@ -21,8 +25,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/pprof"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,20 +37,41 @@ import (
 
 func main() { os.Exit(command.Main(root())) }
 
+// The parts of a measurement, in this order: the memory first, as long as the worker
+// has none that it was given by others.
+var parts = []part{
+	{"resident", runResident},
+	{"short", runRounds},
+	{"long", runLong},
+	{"own", runOwn},
+}
+
+type part struct {
+	name string
+	run  func(ctx context.Context, sys *system, o options, result *report) error
+}
+
 // options say how much is measured, and on what.
 type options struct {
 	stores      []string
 	store       string // the one that is measured: a postgres:// address or the path of a SQLite file
+	parts       []string
 	concurrency []int
+	takes       []time.Duration // the model
 	workloads   []string
 	rounds      int
-	perRound    int           // investigations per round: as many as this times the concurrency …
+	perRound    int           // runs per round: as many as this times the concurrency …
 	atLeast     int           // … but no fewer than this
 	limit       time.Duration // no round begins that would end later
 	profile     string
+	docs        string
 	json        bool
 	check       bool
+	progress    io.Writer
 }
+
+// tell tells how far it is.
+func (o options) tell(format string, args ...any) { fmt.Fprintf(o.progress, format+"\n", args...) }
 
 func root() *cobra.Command {
 	var o options
@@ -68,16 +93,27 @@ func root() *cobra.Command {
 	set := cmd.Flags()
 	set.BoolVar(&quick, "quick", false, "one short round: shows that all of it works; its numbers are coarse")
 	set.StringArrayVar(&o.stores, "store", []string{aSQLite}, "sqlite or postgres (new ones of their own), a postgres:// address, or a SQLite file; give it again for another")
+	set.StringSliceVar(&o.parts, "parts", partNames(), "what to measure")
 	set.IntSliceVar(&o.concurrency, "concurrency", []int{1, 10, 50}, "how many run at the same time")
-	set.StringSliceVar(&o.workloads, "workloads", []string{nameInquest, nameShape, nameLoop}, "what to run")
-	set.IntVar(&o.rounds, "rounds", 6, "rounds per concurrency, unless --limit comes first")
+	set.DurationSliceVar(&o.takes, "model-takes", []time.Duration{0, 300 * time.Millisecond}, "how long the model takes for a reply")
+	set.StringSliceVar(&o.workloads, "workloads", workloadNames, "what to run, of 20 steps")
+	set.IntVar(&o.rounds, "rounds", 5, "rounds, unless --limit comes first")
 	set.IntVar(&o.perRound, "per-round", 2, "runs per workload and round, times the concurrency")
-	set.IntVar(&o.atLeast, "at-least", 20, "… but no fewer than this")
-	set.DurationVar(&o.limit, "limit", 8*time.Minute, "no round begins that would end later than this")
+	set.IntVar(&o.atLeast, "at-least", 20, "… but no fewer than this; a quarter of it where the model takes its time")
+	set.DurationVar(&o.limit, "limit", 30*time.Minute, "no round begins that would end later than this")
 	set.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the worker's process to this file")
-	set.BoolVar(&o.json, "json", false, "print JSON in place of the table, an object for each store")
-	set.BoolVar(&o.check, "check", false, "fail if Inquest is slower than its bounds allow")
+	set.StringVar(&o.docs, "docs", "", "put the tables into their places in the documents of this folder")
+	set.BoolVar(&o.json, "json", false, "print JSON in place of the tables, an object for each store")
+	set.BoolVar(&o.check, "check", false, "fail if a bound is missed")
+	cmd.AddCommand(workerCommand())
 	return cmd
+}
+
+func partNames() (names []string) {
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
 }
 
 // bench measures, prints, and with --check judges.
@@ -85,10 +121,11 @@ func bench(cmd *cobra.Command, o options) error {
 	if err := o.validate(); err != nil {
 		return &command.UsageError{Err: err}
 	}
-	var slow []error
+	o.progress = cmd.ErrOrStderr()
+	var missed []error
 	for n := range o.stores {
 		o.store = o.stores[n]
-		result, err := measureOn(cmd.Context(), o, cmd.ErrOrStderr())
+		result, err := measureOn(cmd.Context(), o)
 		if err != nil {
 			return err
 		}
@@ -100,11 +137,16 @@ func bench(cmd *cobra.Command, o options) error {
 			return err
 		}
 		fmt.Fprintln(cmd.OutOrStdout())
+		if o.docs != "" {
+			if err := result.fill(o.docs); err != nil {
+				return err
+			}
+		}
 		if o.check {
-			slow = append(slow, result.check())
+			missed = append(missed, result.check())
 		}
 	}
-	return errors.Join(slow...)
+	return errors.Join(missed...)
 }
 
 // The stores that the benchmark makes itself.
@@ -114,10 +156,10 @@ const (
 )
 
 // measureOn makes the store if it is not somebody else's, and measures on it.
-func measureOn(ctx context.Context, o options, progress io.Writer) (result report, err error) {
+func measureOn(ctx context.Context, o options) (*report, error) {
 	dir, err := os.MkdirTemp("", "inquest-bench")
 	if err != nil {
-		return result, err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	switch o.store {
@@ -126,14 +168,14 @@ func measureOn(ctx context.Context, o options, progress io.Writer) (result repor
 	case aPostgres:
 		server, err := postgrestest.New("fsync=on")
 		if err != nil {
-			return result, err
+			return nil, err
 		}
 		defer server.Close()
 		if o.store, err = server.Create("bench"); err != nil {
-			return result, err
+			return nil, err
 		}
 	}
-	return measure(ctx, dir, o, progress)
+	return measure(ctx, dir, o)
 }
 
 func (o options) validate() error {
@@ -146,31 +188,40 @@ func (o options) validate() error {
 	if o.profile != "" && len(o.stores) > 1 {
 		return errors.New("--cpuprofile is of one store: use one --store")
 	}
-	for _, name := range o.workloads {
-		if name != nameInquest && name != nameShape && name != nameLoop {
-			return fmt.Errorf("--workloads %q: use %s, %s and %s", name, nameInquest, nameShape, nameLoop)
+	if err := oneOf("--workloads", o.workloads, workloadNames); err != nil {
+		return err
+	}
+	return oneOf("--parts", o.parts, partNames())
+}
+
+func oneOf(flag string, given, known []string) error {
+	for _, name := range given {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("%s %q: use any of %s", flag, name, strings.Join(known, ", "))
 		}
 	}
 	return nil
 }
 
-// measure starts the system under test, runs the rounds, and stops it again.
-func measure(ctx context.Context, dir string, o options, progress io.Writer) (result report, err error) {
+// measure starts the system under test, measures its parts, and stops it again.
+func measure(ctx context.Context, dir string, o options) (result *report, err error) {
 	sys, err := start(ctx, dir, o)
 	if err != nil {
-		return result, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, sys.stop()) }()
-	if o.profile != "" {
-		file, err := os.Create(o.profile)
-		if err != nil {
-			return result, err
-		}
-		defer file.Close()
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return result, fmt.Errorf("start the profile: %w", err)
-		}
-		defer pprof.StopCPUProfile()
+	if _, err := runRound(ctx, sys, 0, setting{concurrency: 1}, 2); err != nil { // warms up
+		return nil, err
 	}
-	return runRounds(ctx, sys, o, progress)
+	result = newReport(o)
+	for _, p := range parts {
+		if !slices.Contains(o.parts, p.name) {
+			continue
+		}
+		if err := p.run(ctx, sys, o, result); err != nil {
+			return nil, err
+		}
+	}
+	result.judge()
+	return result, nil
 }

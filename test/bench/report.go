@@ -1,58 +1,70 @@
 package main
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-// The bounds of --check, against the bare shape.
-const (
-	minThroughput = 0.75
-	maxLatency    = 1.4
-)
-
-// report is what was measured.
+// report is what was measured. What is 0 was not.
 type report struct {
-	Machine string `json:"machine"`
-	Store   string `json:"store"`
-	Rounds  int    `json:"rounds"`
-	Rows    []row  `json:"rows"`
+	Machine string    `json:"machine"`
+	Store   string    `json:"store"`
+	Rounds  int       `json:"rounds"`
+	Rows    []row     `json:"rows"`
+	Long    []longRun `json:"long"`
+	// OwnSteps is how many memory calls were made in a second, 50 agents at a time.
+	OwnSteps float64 `json:"own_steps_per_second"`
+	// Resident is the memory that an investigation which runs takes of its worker's,
+	// after a collection of garbage; ResidentAtOnce is the same before one.
+	Resident       int64   `json:"resident_bytes"`
+	ResidentAtOnce int64   `json:"resident_bytes_with_garbage"`
+	Bounds         []bound `json:"bounds"`
 
 	batches []batch
 }
 
-// row sums up a workload at one concurrency: medians over the rounds.
+// row sums up a workload under one setting: medians over the rounds.
 type row struct {
-	Concurrency int     `json:"concurrency"`
-	Workload    string  `json:"workload"`
-	Runs        int     `json:"runs"`
-	Throughput  float64 `json:"runs_per_second"`
-	Latency     float64 `json:"latency_p50_seconds"`
-	Slowest     float64 `json:"latency_p95_seconds"`
-	// Of the bare shape of the same round; 0 = it was not run.
+	Concurrency int           `json:"concurrency"`
+	Takes       time.Duration `json:"model_takes_nanoseconds"`
+	Workload    string        `json:"workload"`
+	Runs        int           `json:"runs"`
+	Throughput  float64       `json:"runs_per_second"`
+	Latency     float64       `json:"latency_p50_seconds"`
+	Slowest     float64       `json:"latency_p95_seconds"`
+	// Of the bare shape of the same round, and of the loop by hand; 0 = it was not run.
 	ThroughputRatio float64 `json:"throughput_ratio,omitempty"`
 	LatencyRatio    float64 `json:"latency_ratio,omitempty"`
+	HandRatio       float64 `json:"throughput_ratio_by_hand,omitempty"`
 	Events          int64   `json:"history_events"`
 	HistoryBytes    int64   `json:"history_bytes"`
+	Transitions     int64   `json:"state_transitions"`
 	StoreBytes      int64   `json:"store_bytes"`
 	// CPU time of one run, in seconds; 0 = not known.
 	WorkerCPU float64 `json:"worker_cpu_seconds,omitempty"`
 	ServerCPU float64 `json:"server_cpu_seconds,omitempty"`
-	// CPURatio compares the CPU time of both processes with the bare shape's. It is
+	StoreCPU  float64 `json:"store_cpu_seconds,omitempty"`
+	// CPURatio compares the CPU time of all processes with the bare shape's. It is
 	// the steadiest of the ratios: waiting for a busy machine is not in it.
 	CPURatio float64 `json:"cpu_ratio,omitempty"`
+	// Bytes that one run had written to disks; 0 = not known. A SQLite store's are the worker's.
+	ServerWritten int64   `json:"server_written_bytes,omitempty"`
+	StoreWritten  int64   `json:"store_written_bytes,omitempty"`
+	StoreCommits  float64 `json:"store_commits,omitempty"` // of transactions that wrote; 0 = not known
 	// Peaks of resident memory, in bytes; 0 = not known.
 	WorkerMemory int64 `json:"worker_memory_bytes,omitempty"`
 	ServerMemory int64 `json:"server_memory_bytes,omitempty"`
 }
 
-func newReport(o options) report {
-	return report{
+func newReport(o options) *report {
+	return &report{
 		Machine: fmt.Sprintf("%d CPUs, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version()),
 		Store:   o.storeKind(),
 	}
@@ -65,46 +77,58 @@ func (o options) storeKind() string {
 	return "SQLite"
 }
 
-// add takes in a round at one concurrency.
+// add takes in a round under one setting.
 func (r *report) add(batches []batch) {
 	r.batches = append(r.batches, batches...)
 	r.Rows = nil
 	for i, b := range r.batches {
-		same := func(other batch) bool { return other.workload == b.workload && other.concurrency == b.concurrency }
+		same := func(other batch) bool { return other.workload == b.workload && other.setting == b.setting }
 		if slices.IndexFunc(r.batches, same) == i {
-			r.Rows = append(r.Rows, r.row(b.workload, b.concurrency))
+			r.Rows = append(r.Rows, r.row(b.workload, b.setting))
 		}
 	}
 }
 
-func (r *report) row(workload string, concurrency int) row {
-	mine, shape := r.of(workload, concurrency), r.of(nameShape, concurrency)
+func (r *report) row(workload string, s setting) row {
+	mine := r.of(workload, s)
 	r.Rounds = len(mine)
-	out := row{Concurrency: concurrency, Workload: workload}
+	out := row{Concurrency: s.concurrency, Takes: s.takes, Workload: workload}
 	for _, b := range mine {
 		out.Runs += b.n
-		out.WorkerMemory, out.ServerMemory = max(out.WorkerMemory, b.worker.memory), max(out.ServerMemory, b.server.memory)
+		out.WorkerMemory = max(out.WorkerMemory, b.weights.worker.memory)
+		out.ServerMemory = max(out.ServerMemory, b.weights.server.memory)
+	}
+	each := func(of func(batch) float64) float64 {
+		return median(mine, func(b batch) float64 { return b.each(of(b)) })
 	}
 	out.Throughput = median(mine, batch.throughput)
 	out.Latency = median(mine, batch.median)
 	out.Slowest = median(mine, func(b batch) float64 { return seconds(b.latencies, 0.95) })
 	out.Events = int64(median(mine, func(b batch) float64 { return float64(b.history.events) }))
 	out.HistoryBytes = int64(median(mine, func(b batch) float64 { return float64(b.history.bytes) }))
+	out.Transitions = int64(median(mine, func(b batch) float64 { return float64(b.history.transitions) }))
 	out.StoreBytes = int64(median(mine, func(b batch) float64 { return float64(b.stored) }))
-	out.WorkerCPU = median(mine, func(b batch) float64 { worker, _ := b.cpu(); return worker })
-	out.ServerCPU = median(mine, func(b batch) float64 { _, server := b.cpu(); return server })
-	if len(shape) == len(mine) {
+	out.WorkerCPU = each(func(b batch) float64 { return b.weights.worker.cpu.Seconds() })
+	out.ServerCPU = each(func(b batch) float64 { return b.weights.server.cpu.Seconds() })
+	out.StoreCPU = each(func(b batch) float64 { return b.weights.database.cpu.Seconds() })
+	out.ServerWritten = int64(each(func(b batch) float64 { return float64(b.weights.server.written) }))
+	out.StoreWritten = int64(each(func(b batch) float64 { return float64(b.weights.worker.written + b.weights.database.written) }))
+	out.StoreCommits = each(func(b batch) float64 { return float64(b.weights.database.commits) })
+	if shape := r.of(nameShape, s); len(shape) == len(mine) {
 		out.ThroughputRatio = medianRatio(mine, shape, batch.throughput)
 		out.LatencyRatio = medianRatio(mine, shape, batch.median)
 		out.CPURatio = medianRatio(mine, shape, batch.work)
+	}
+	if hand := r.of(nameHand, s); len(hand) == len(mine) {
+		out.HandRatio = medianRatio(mine, hand, batch.throughput)
 	}
 	return out
 }
 
 // of returns a workload's batches, by round.
-func (r *report) of(workload string, concurrency int) (out []batch) {
+func (r *report) of(workload string, s setting) (out []batch) {
 	for _, b := range r.batches {
-		if b.workload == workload && b.concurrency == concurrency {
+		if b.workload == workload && b.setting == s {
 			out = append(out, b)
 		}
 	}
@@ -137,19 +161,8 @@ func middle(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// check compares Inquest with its bounds, and says on which store it is slower.
-func (r report) check() error {
-	var problems []error
-	for _, row := range r.Rows {
-		if row.Workload != nameInquest || row.ThroughputRatio == 0 {
-			continue
-		}
-		if row.ThroughputRatio < minThroughput {
-			problems = append(problems, fmt.Errorf("%s, %d at a time: throughput is %.2f of the bare shape's, less than %.2f", r.Store, row.Concurrency, row.ThroughputRatio, minThroughput))
-		}
-		if row.LatencyRatio > maxLatency {
-			problems = append(problems, fmt.Errorf("%s, %d at a time: latency is %.2f of the bare shape's, more than %.2f", r.Store, row.Concurrency, row.LatencyRatio, maxLatency))
-		}
-	}
-	return errors.Join(problems...)
+func (r *report) json(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
 }

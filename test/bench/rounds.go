@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,36 +13,39 @@ import (
 type workload interface {
 	name() string
 	// run starts one, waits for its end, and checks that it did what it is there
-	// for. It returns the ids of the workflows that it was.
-	run(ctx context.Context, id string) (workflowIDs []string, err error)
+	// for. It returns the ids of the workflows that it was. What has no model of its own
+	// takes the time of one.
+	run(ctx context.Context, id string, takes time.Duration) (workflowIDs []string, err error)
+}
+
+// setting is under what the workloads are compared.
+type setting struct {
+	concurrency int
+	takes       time.Duration // the model
 }
 
 // batch is what one workload did in one round.
 type batch struct {
-	workload    string
-	concurrency int
-	n           int
-	elapsed     time.Duration
-	latencies   []time.Duration // sorted
-	history     size            // of the last one's workflows, together
-	stored      int64           // bytes that the store has grown by, for each
-	worker      weight          // its peak of memory, and the CPU time of this batch
-	server      weight
+	setting
+	workload  string
+	n         int
+	elapsed   time.Duration
+	latencies []time.Duration // sorted
+	history   size            // of the last one's workflows, together
+	stored    int64           // bytes that the store has grown by, for each
+	weights   weights         // peaks of memory, and the rest of this batch
 }
 
 func (b batch) throughput() float64 { return float64(b.n) / b.elapsed.Seconds() }
 
 func (b batch) median() float64 { return seconds(b.latencies, 0.5) }
 
-// cpu is the CPU time of one run, in seconds.
-func (b batch) cpu() (worker, server float64) {
-	return b.worker.cpu.Seconds() / float64(b.n), b.server.cpu.Seconds() / float64(b.n)
+// work is the CPU time of one run, in seconds.
+func (b batch) work() float64 {
+	return b.each(b.weights.worker.cpu.Seconds() + b.weights.server.cpu.Seconds() + b.weights.database.cpu.Seconds())
 }
 
-func (b batch) work() float64 {
-	worker, server := b.cpu()
-	return worker + server
-}
+func (b batch) each(of float64) float64 { return of / float64(b.n) }
 
 func seconds(sorted []time.Duration, quantile float64) float64 {
 	return sorted[int(quantile*float64(len(sorted)-1)+0.5)].Seconds()
@@ -51,40 +53,55 @@ func seconds(sorted []time.Duration, quantile float64) float64 {
 
 // runRounds runs every workload in every round, in turns: A B C, C B A, A B C, …
 // so that what disturbs the machine, and a database that grows, hits all alike.
-func runRounds(ctx context.Context, sys *system, o options, progress io.Writer) (report, error) {
-	result := newReport(o)
+func runRounds(ctx context.Context, sys *system, o options, result *report) error {
 	begun := time.Now()
-	if _, err := runRound(ctx, sys, 0, 1, 2); err != nil { // warms up
-		return result, err
-	}
 	for round := 1; round <= o.rounds; round++ {
 		before := time.Now()
-		for _, concurrency := range o.concurrency {
-			batches, err := runRound(ctx, sys, round, concurrency, max(o.atLeast, o.perRound*concurrency))
+		for _, s := range o.settings() {
+			batches, err := runRound(ctx, sys, round, s, o.runs(s))
 			if err != nil {
-				return result, err
+				return err
 			}
 			result.add(batches)
 		}
 		took := time.Since(before)
-		fmt.Fprintf(progress, "round %d of %d: %s\n", round, o.rounds, took.Round(time.Second))
+		o.tell("round %d of %d: %s", round, o.rounds, took.Round(time.Second))
 		if time.Since(begun)+took > o.limit {
 			break
 		}
 	}
-	return result, nil
+	return nil
 }
 
-func runRound(ctx context.Context, sys *system, round, concurrency, n int) ([]batch, error) {
+func (o options) settings() (all []setting) {
+	for _, takes := range o.takes {
+		for _, concurrency := range o.concurrency {
+			all = append(all, setting{concurrency, takes})
+		}
+	}
+	return all
+}
+
+// runs is how many runs a workload makes in a round. A model that takes its time makes
+// them long, and their times alike.
+func (o options) runs(s setting) int {
+	atLeast := o.atLeast
+	if s.takes > 0 {
+		atLeast = (atLeast + 3) / 4
+	}
+	return max(atLeast, o.perRound*s.concurrency)
+}
+
+func runRound(ctx context.Context, sys *system, round int, s setting, n int) ([]batch, error) {
 	var batches []batch
 	workloads := slices.Clone(sys.workloads)
 	if round%2 == 0 {
 		slices.Reverse(workloads)
 	}
 	for _, w := range workloads {
-		b, err := runBatch(ctx, sys, w, fmt.Sprintf("%s-%d-%d", w.name(), round, concurrency), concurrency, n)
+		b, err := runBatch(ctx, sys, w, fmt.Sprintf("%s-%d-%d-%s", w.name(), round, s.concurrency, s.takes), s, n)
 		if err != nil {
-			return nil, fmt.Errorf("%s, %d at a time: %w", w.name(), concurrency, err)
+			return nil, fmt.Errorf("%s, %d at a time: %w", w.name(), s.concurrency, err)
 		}
 		batches = append(batches, b)
 	}
@@ -92,23 +109,30 @@ func runRound(ctx context.Context, sys *system, round, concurrency, n int) ([]ba
 }
 
 // runBatch runs a workload n times and weighs what that left behind.
-func runBatch(ctx context.Context, sys *system, w workload, name string, concurrency, n int) (batch, error) {
-	b := batch{workload: w.name(), concurrency: concurrency, n: n}
+func runBatch(ctx context.Context, sys *system, w workload, name string, s setting, n int) (batch, error) {
+	b := batch{setting: s, workload: w.name(), n: n}
+	sys.services.takes.Store(int64(s.takes))
 	before, err := sys.store.Size(ctx)
 	if err != nil {
 		return b, err
 	}
-	sys.forget()
-	workerBefore, serverBefore := sys.processes.weigh()
+	if err := sys.forget(); err != nil {
+		return b, err
+	}
+	weighed, err := sys.processes.weigh(ctx)
+	if err != nil {
+		return b, err
+	}
 	var last []string
 	begun := time.Now()
-	if b.latencies, last, err = runAll(ctx, w, name, concurrency, n); err != nil {
+	if b.latencies, last, err = runAll(ctx, w, name, s, n); err != nil {
 		return b, err
 	}
 	b.elapsed = time.Since(begun)
-	b.worker, b.server = sys.processes.weigh()
-	b.worker.cpu -= workerBefore.cpu
-	b.server.cpu -= serverBefore.cpu
+	if b.weights, err = sys.processes.weigh(ctx); err != nil {
+		return b, err
+	}
+	b.weights = b.weights.less(weighed)
 	if b.history, err = historySize(ctx, sys.client, last); err != nil {
 		return b, err
 	}
@@ -117,18 +141,18 @@ func runBatch(ctx context.Context, sys *system, w workload, name string, concurr
 	return b, err
 }
 
-// runAll keeps concurrency of them running until n are done.
-func runAll(ctx context.Context, w workload, name string, concurrency, n int) (latencies []time.Duration, last []string, err error) {
+// runAll keeps as many running as the setting says until n are done.
+func runAll(ctx context.Context, w workload, name string, s setting, n int) (latencies []time.Duration, last []string, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	latencies = make([]time.Duration, n)
 	var next atomic.Int64
 	var group sync.WaitGroup
-	for range min(concurrency, n) {
+	for range min(s.concurrency, n) {
 		group.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				begun := time.Now()
-				ids, err := w.run(ctx, fmt.Sprintf("%s-%d", name, i))
+				ids, err := w.run(ctx, fmt.Sprintf("%s-%d", name, i), s.takes)
 				if err != nil {
 					cancel(err)
 					return

@@ -5,28 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/worker"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/app"
-	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
 // system is all that the workloads run on.
 type system struct {
 	server    *server
-	model     *llmtest.Handler
-	tools     *toolServer
+	worker    *workerProcess
+	services  *services
 	store     *store.Store
+	config    *config.Config
 	client    client.Client
 	processes processes
 	workloads []workload
@@ -43,38 +40,61 @@ func start(ctx context.Context, dir string, o options) (*system, error) {
 }
 
 func (s *system) start(ctx context.Context, dir string, o options) (err error) {
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if s.server, err = startServer(ctx, dir); err != nil {
 		return err
 	}
 	s.later(s.server.stop)
-	s.processes = processes{worker: os.Getpid(), server: s.server.cmd.Process.Pid}
-	url, err := s.startModel()
-	if err != nil {
+	if s.services, err = startServices(); err != nil {
 		return err
 	}
-	if s.tools, err = startToolServer(ctx); err != nil {
-		return err
-	}
-	s.later(s.tools.close)
+	s.later(s.services.close)
 	if s.store, err = store.Open(ctx, store.At(o.store)); err != nil {
 		return err
 	}
 	s.later(s.store.Close)
-	s.client, err = app.Dial(ctx, client.Options{HostPort: s.server.address, Logger: sdklog.NewStructuredLogger(logger)})
+	logger := sdklog.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	s.client, err = app.Dial(ctx, client.Options{HostPort: s.server.address, Logger: logger})
 	if err != nil {
 		return fmt.Errorf("connect to Temporal: %w", err)
 	}
 	s.later(func() error { s.client.Close(); return nil })
+	if err := s.startWorker(dir, o); err != nil {
+		return err
+	}
+	s.processes = processes{worker: s.worker.cmd.Process.Pid, server: s.server.cmd.Process.Pid}
+	if s.processes.database, err = openDatabase(ctx, o.store); err != nil {
+		return err
+	}
+	s.later(s.processes.database.close)
 	s.choose(o.workloads)
-	return s.startWorkers(ctx, dir, url, logger)
+	return nil
 }
 
+func (s *system) startWorker(dir string, o options) (err error) {
+	path := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(path, []byte(configuration), 0o600); err != nil {
+		return err
+	}
+	if s.config, err = config.Load(config.Source{Dir: path, Env: lookup(s.services.model, s.services.tools)}); err != nil {
+		return err
+	}
+	s.worker, err = startWorker(workerSettings{
+		Temporal: s.server.address, Store: o.store, Config: path, Model: s.services.model, Tools: s.services.tools, Profile: o.profile,
+	})
+	if err != nil {
+		return err
+	}
+	s.later(s.worker.stop)
+	return nil
+}
+
+// choose picks the workloads of 20 steps by their names.
 func (s *system) choose(names []string) {
 	for _, w := range []workload{
-		newInvestigation(s.client),
+		newInvestigation(s.client, short),
 		bare{s.client, nameShape, shapeInvestigation, []string{"/" + stageName, "/" + stageName + "/" + agentName}},
 		bare{s.client, nameLoop, loop, nil},
+		handmade{s.client, short},
 	} {
 		if slices.Contains(names, w.name()) {
 			s.workloads = append(s.workloads, w)
@@ -82,49 +102,11 @@ func (s *system) choose(names []string) {
 	}
 }
 
-// startModel serves the model on a loopback address, over HTTP.
-func (s *system) startModel() (url string, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	s.model = llmtest.New(speak)
-	server := &http.Server{Handler: s.model}
-	go func() { _ = server.Serve(listener) }() // until it is closed
-	s.later(func() error { s.model.Close(); return server.Close() })
-	return "http://" + listener.Addr().String() + "/v1", nil
-}
-
-// startWorkers starts Inquest's worker and the baselines'.
-func (s *system) startWorkers(ctx context.Context, dir, url string, logger *slog.Logger) error {
-	path := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(path, []byte(configuration), 0o600); err != nil {
-		return err
-	}
-	cfg, err := config.Load(config.Source{Dir: path, Env: func(name string) (string, bool) { return url, name == "BENCH_MODEL" }})
-	if err != nil {
-		return err
-	}
-	w, err := app.StartWorker(ctx, app.WorkerOptions{
-		Settings: app.Settings{Logger: logger}, Client: s.client, Config: cfg, Store: s.store, Servers: s.tools,
-	})
-	if err != nil {
-		return err
-	}
-	s.later(func() error { w.Stop(); return nil })
-	baseline := worker.New(s.client, bareQueue, worker.Options{})
-	registerBare(baseline)
-	if err := baseline.Start(); err != nil {
-		return fmt.Errorf("start the baselines' worker: %w", err)
-	}
-	s.later(func() error { baseline.Stop(); return nil })
-	return nil
-}
-
-// forget drops what the batch before left in memory, so that peaks are of one batch.
-func (s *system) forget() {
-	s.model.Forget()
-	s.processes.reset()
+// forget drops what came before from memory, so that what is weighed is of one batch.
+func (s *system) forget() error {
+	s.services.handler.Forget()
+	s.processes.resetPeaks()
+	return s.worker.forget()
 }
 
 func (s *system) later(undo func() error) { s.cleanup = append(s.cleanup, undo) }

@@ -1,32 +1,203 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"text/template"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
 )
 
-func (r report) json(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
+// table is one in Markdown, aligned so that it can be read in a terminal, too.
+type table struct {
+	name  string // of its place in a document
+	title string
+	head  []string
+	rows  [][]string
 }
 
-const page = `{{.Machine}} · store: {{.Store}} · medians of {{.Rounds}} rounds
+// tables are all that the report has to say.
+func (r *report) tables() []table {
+	var out []table
+	for _, t := range []table{r.speed(), r.cost(), r.writes(), r.longTable(), r.alone(), r.capacity(), r.boundsTable()} {
+		if len(t.rows) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
 
-| at a time | workload | runs | runs/s | of shape | latency p50 | of shape | p95 |
-|--:|:--|--:|--:|--:|--:|--:|--:|
-{{range .Rows}}| {{.Concurrency}} | {{.Workload}} | {{.Runs}} | {{printf "%.2f" .Throughput}} | {{ratio .ThroughputRatio}} | {{time .Latency}} | {{ratio .LatencyRatio}} | {{time .Slowest}} |
-{{end}}
-| at a time | one run of | history events | history | store | worker CPU | server CPU | both, of shape | worker RSS, peak | server RSS, peak |
-|--:|:--|--:|--:|--:|--:|--:|--:|--:|--:|
-{{range .Rows}}| {{.Concurrency}} | {{.Workload}} | {{.Events}} | {{size .HistoryBytes}} | {{size .StoreBytes}} | {{time .WorkerCPU}} | {{time .ServerCPU}} | {{ratio .CPURatio}} | {{size .WorkerMemory}} | {{size .ServerMemory}} |
-{{end}}`
+func (r *report) speed() table {
+	t := table{"speed", fmt.Sprintf("20 steps, medians of %d rounds", r.Rounds),
+		[]string{"at once", "model", "workload", "runs", "runs/s", "÷ shape", "÷ hand", "p50", "÷ shape", "p95"}, nil}
+	for _, w := range r.Rows {
+		t.rows = append(t.rows, []string{fmt.Sprint(w.Concurrency), takesText(w.Takes), w.Workload, fmt.Sprint(w.Runs), ratioText(w.Throughput),
+			ratioText(w.ThroughputRatio), ratioText(w.HandRatio), timeText(w.Latency), ratioText(w.LatencyRatio), timeText(w.Slowest)})
+	}
+	return t
+}
 
-func (r report) markdown(w io.Writer) error {
-	functions := template.FuncMap{"ratio": ratioText, "size": sizeText, "time": timeText}
-	return template.Must(template.New("page").Funcs(functions).Parse(page)).Execute(w, r)
+func (r *report) cost() table {
+	t := table{"cost", "What one run of 20 steps took",
+		[]string{"at once", "model", "workload", "events", "history", "worker CPU", "server CPU", "store CPU", "÷ shape", "worker RSS", "server RSS"}, nil}
+	for _, w := range r.Rows {
+		t.rows = append(t.rows, []string{fmt.Sprint(w.Concurrency), takesText(w.Takes), w.Workload, fmt.Sprint(w.Events), sizeText(w.HistoryBytes),
+			timeText(w.WorkerCPU), timeText(w.ServerCPU), timeText(w.StoreCPU), ratioText(w.CPURatio), sizeText(w.WorkerMemory), sizeText(w.ServerMemory)})
+	}
+	return t
+}
+
+func (r *report) writes() table {
+	t := table{"writes", "What one run of 20 steps wrote",
+		[]string{"at once", "model", "workload", "transitions", "Temporal wrote", "store commits", "store wrote", "store grew"}, nil}
+	for _, w := range r.Rows {
+		t.rows = append(t.rows, []string{fmt.Sprint(w.Concurrency), takesText(w.Takes), w.Workload, fmt.Sprint(w.Transitions),
+			sizeText(w.ServerWritten), number(w.StoreCommits), sizeText(w.StoreWritten), sizeText(w.StoreBytes)})
+	}
+	return t
+}
+
+func (r *report) longTable() table {
+	t := table{"long", "100 iterations about 200 KB",
+		[]string{"workload", "model calls", "seconds", "calls/s ÷ hand", "events", "history", "largest iteration", "Temporal"}, nil}
+	for _, l := range r.Long {
+		ending := "let it end"
+		if l.Ended {
+			ending = "ended it"
+		}
+		largest := "–"
+		if l.IterationEvents > 0 {
+			largest = fmt.Sprintf("%d events, %s", l.IterationEvents, sizeText(l.IterationBytes))
+		}
+		t.rows = append(t.rows, []string{l.Workload, fmt.Sprintf("%d of %d", l.Calls, l.Of), fmt.Sprintf("%.1f", l.Seconds),
+			ratioText(l.RateRatio), fmt.Sprint(l.Events), sizeText(l.Bytes), largest, ending})
+	}
+	return t
+}
+
+func (r *report) alone() table {
+	t := table{"alone", "Steps and memory alone", []string{"what", "figure"}, nil}
+	if r.OwnSteps > 0 {
+		t.rows = append(t.rows, []string{fmt.Sprintf("built-in steps a second, %d agents at a time", ownAgents), number(r.OwnSteps)})
+	}
+	if r.ResidentAtOnce > 0 {
+		t.rows = append(t.rows,
+			[]string{fmt.Sprintf("memory for each of %d investigations that run", residents), sizeText(r.Resident)},
+			[]string{"the same with garbage that was not collected yet", sizeText(r.ResidentAtOnce)})
+	}
+	return t
+}
+
+func (r *report) boundsTable() table {
+	t := table{"bounds", "Bounds", []string{"what", "figure", "bound", ""}, nil}
+	for _, b := range r.Bounds {
+		verdict := "ok"
+		if !b.holds() {
+			verdict = "missed"
+		}
+		t.rows = append(t.rows, []string{b.What, number(b.Figure), b.want(), verdict})
+	}
+	return t
+}
+
+func (r *report) markdown(w io.Writer) error {
+	text := r.head() + "\n"
+	for _, t := range r.tables() {
+		text += "\n" + t.title + "\n\n" + t.String()
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func (r *report) head() string { return r.Machine + " · store: " + r.Store }
+
+// fill puts the tables into their places in documents, which look like this:
+//
+//	<!-- bench SQLite speed -->
+//	<!-- /bench -->
+func (r *report) fill(dir string) error {
+	documents, err := filepath.Glob(filepath.Join(dir, "*.md"))
+	if err != nil {
+		return err
+	}
+	for _, path := range documents {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		filled := r.fillIn(string(text))
+		if filled == string(text) {
+			continue
+		}
+		if err := os.WriteFile(path, []byte(filled), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *report) fillIn(text string) string {
+	for _, t := range r.tables() {
+		begin := fmt.Sprintf("<!-- bench %s %s -->", r.Store, t.name)
+		place := regexp.MustCompile("(?s)" + regexp.QuoteMeta(begin) + ".*?<!-- /bench -->")
+		body := begin + "\n" + r.head() + "\n\n" + t.String() + "<!-- /bench -->"
+		text = place.ReplaceAllLiteralString(text, body)
+	}
+	return text
+}
+
+// String is the table in Markdown. Columns of words are aligned left, others right.
+func (t table) String() string {
+	widths := make([]int, len(t.head))
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		for n, cell := range row {
+			widths[n] = max(widths[n], utf8.RuneCountInString(cell), len("--:"))
+		}
+	}
+	var out strings.Builder
+	line := func(cells []string) {
+		for n, cell := range cells {
+			padding := strings.Repeat(" ", widths[n]-utf8.RuneCountInString(cell))
+			if t.words(n) {
+				cell += padding
+			} else {
+				cell = padding + cell
+			}
+			out.WriteString("| " + cell + " ")
+		}
+		out.WriteString("|\n")
+	}
+	line(t.head)
+	rule := make([]string, len(t.head))
+	for n, width := range widths {
+		rule[n] = ":" + strings.Repeat("-", width-1)
+		if !t.words(n) {
+			rule[n] = strings.Repeat("-", width-1) + ":"
+		}
+	}
+	line(rule)
+	for _, row := range t.rows {
+		line(row)
+	}
+	return out.String()
+}
+
+func (t table) words(column int) bool {
+	switch t.head[column] {
+	case "workload", "what", "Temporal", "":
+		return true
+	}
+	return false
+}
+
+func takesText(takes time.Duration) string {
+	if takes == 0 {
+		return "at once"
+	}
+	return takes.String()
 }
 
 func ratioText(ratio float64) string {
@@ -52,4 +223,19 @@ func sizeText(bytes int64) string {
 		return fmt.Sprintf("%.1f KB", float64(bytes)/unit)
 	}
 	return fmt.Sprintf("%.0f MB", float64(bytes)/unit/unit)
+}
+
+// number has as many digits as one reads.
+func number(x float64) string {
+	switch {
+	case x == 0:
+		return "–"
+	case x < 0.1:
+		return fmt.Sprintf("%.3f", x)
+	case x < 10:
+		return fmt.Sprintf("%.2f", x)
+	case x < 100:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.0f", x)
 }

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// The built-in steps: so many agents at once, each with so many memory calls in a reply.
+const (
+	ownAgents = 50
+	ownCalls  = 20
+)
+
+// ownEach are the calls of a reply, in turns.
+var ownEach = []agent.ToolCall{
+	{Name: agent.ToolCoreMemoryAppend, Arguments: `{"label":"scratch","content":"the pool of payments has twenty connections"}`},
+	{Name: agent.ToolCoreMemoryReplace, Arguments: `{"label":"scratch","old_content":"the pool of payments has twenty connections","new_content":""}`},
+	{Name: agent.ToolArchivalMemoryInsert, Arguments: `{"content":"The pool of payments was exhausted because a retry leaked its connections."}`},
+	{Name: agent.ToolArchivalMemorySearch, Arguments: `{"query":"redis eviction"}`},
+}
+
+// runOwn measures memory calls through the activity and the real store, without Temporal
+// and without a model: the replies that ask for them are written before.
+func runOwn(ctx context.Context, sys *system, o options, result *report) error {
+	crowd := make([]rememberer, ownAgents)
+	for n := range crowd {
+		var err error
+		if crowd[n], err = newRememberer(ctx, sys, fmt.Sprint("own-", n)); err != nil {
+			return err
+		}
+	}
+	var took time.Duration
+	for reply := 1; reply <= o.rounds; reply++ {
+		for _, r := range crowd {
+			if err := r.reply(ctx, reply); err != nil {
+				return err
+			}
+		}
+		begun := time.Now()
+		var all sync.WaitGroup
+		failures := make([]error, len(crowd))
+		for n, r := range crowd {
+			all.Go(func() { failures[n] = r.call(reply) })
+		}
+		all.Wait()
+		took += time.Since(begun)
+		if err := errors.Join(failures...); err != nil {
+			return err
+		}
+	}
+	saved, err := sys.store.ExportMemory(ctx, crowd[0].agent)
+	if err == nil && len(saved.Archival) != o.rounds*ownCalls/len(ownEach) {
+		err = fmt.Errorf("%d entries are remembered after %d replies", len(saved.Archival), o.rounds)
+	}
+	result.OwnSteps = float64(o.rounds*ownAgents*ownCalls) / took.Seconds()
+	o.tell("built-in steps: %.0f a second", result.OwnSteps)
+	return err
+}
+
+// rememberer is an agent whose activity is run by hand.
+type rememberer struct {
+	sys   *system
+	agent string
+	act   *activities.Activities
+	env   *testsuite.TestActivityEnvironment
+	ref   activities.Ref
+}
+
+// ownRun is the run id that the environment gives to activities.
+const ownRun = "default-test-run-id"
+
+func newRememberer(ctx context.Context, sys *system, name string) (rememberer, error) {
+	r := rememberer{sys: sys, agent: name, act: &activities.Activities{
+		Transcripts: sys.store, Memories: sys.store, Blobs: sys.store, Records: sys.store, Limits: sys.store,
+		Builtins: memoryAlone{}, Validator: tool.NewValidator(), Policy: tool.NewPolicy(nil),
+	}}
+	p, err := sys.config.Plan(agent.Request{Chain: chainOwn})
+	if err != nil {
+		return r, err
+	}
+	p.Stages[0].Agents[0].Definition = name // each has a memory of its own
+	body, err := json.Marshal(p)
+	if err != nil {
+		return r, err
+	}
+	hash, err := sys.store.PutBlob(ctx, body)
+	r.ref = activities.Ref{Investigation: name, Execution: stageName + "/Rememberer", Plan: hash}
+	var suite testsuite.WorkflowTestSuite
+	r.env = suite.NewTestActivityEnvironment()
+	r.env.RegisterActivity(r.act)
+	return r, err
+}
+
+// reply writes what the model has said.
+func (r rememberer) reply(ctx context.Context, iteration int) error {
+	var body transcript.Body
+	for n := range ownCalls {
+		call := ownEach[n%len(ownEach)]
+		body.Calls = append(body.Calls, transcript.Call{ID: fmt.Sprint(n), Name: call.Name, Arguments: call.Arguments, Own: true})
+	}
+	_, err := r.sys.store.Append(ctx, transcript.Step{
+		Scope:  transcript.Scope{Investigation: r.ref.Investigation, Execution: r.ref.Execution},
+		Writer: transcript.Writer{RunID: ownRun, ActivityID: "1"},
+		Rows:   []transcript.Row{{Key: transcript.Key{Iteration: iteration}, Kind: transcript.KindReply, Body: body}},
+	})
+	return err
+}
+
+func (r rememberer) call(iteration int) error {
+	in := activities.CallOwnToolsIn{Ref: r.ref, Iteration: iteration}
+	for n := range ownCalls {
+		in.Calls = append(in.Calls, n)
+	}
+	_, err := r.env.ExecuteActivity(r.act.CallOwnTools, in)
+	return err
+}
+
+// memoryAlone offers the tools of the memory, which the store itself runs.
+type memoryAlone struct{}
+
+func (memoryAlone) Specs(plan.Agent) []tool.Spec { return memory.Specs() }
+
+func (memoryAlone) Call(context.Context, plan.Agent, tool.Call) (tool.Result, error) {
+	return tool.Result{}, errors.New("a tool was called that is not of the memory")
+}

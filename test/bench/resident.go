@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// residents is how many investigations run while the worker's memory is read.
+const residents = 200
+
+// runResident measures what an investigation that runs takes of its worker's memory: the
+// worker's after a collection, with all of them in a model call, less what it was before.
+func runResident(ctx context.Context, sys *system, o options, result *report) error {
+	one := newInvestigation(sys.client, single)
+	if _, _, err := runAll(ctx, one, "resident-before", setting{concurrency: 20}, 100); err != nil { // opens what is opened once
+		return err
+	}
+	before, err := sys.memory()
+	if err != nil {
+		return err
+	}
+	sys.services.takes.Store(int64(time.Hour))
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := runAll(ctx, one, "resident", setting{concurrency: residents}, residents)
+		ended <- err
+	}()
+	if err := sys.services.busy(ctx, residents); err != nil {
+		return err
+	}
+	result.ResidentAtOnce = resident(sys.processes.worker)
+	after, err := sys.memory()
+	if err != nil {
+		return err
+	}
+	sys.services.release(residents)
+	result.ResidentAtOnce = (result.ResidentAtOnce - before) / residents
+	result.Resident = (after - before) / residents
+	o.tell("%d at once: %s for each", residents, sizeText(result.Resident))
+	return <-ended
+}
+
+func (s *system) memory() (int64, error) {
+	err := s.forget()
+	return resident(s.processes.worker), err
+}
+
+// busy waits until the model thinks about so many requests.
+func (s *services) busy(ctx context.Context, n int64) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*patience, fmt.Errorf("the model was never asked by %d at once", n))
+	defer cancel()
+	for s.thinking.Load() < n {
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+)
+
+// services are the model and the tool server, over HTTP in this process.
+type services struct {
+	handler      *llmtest.Handler
+	model, tools string       // their addresses
+	takes        atomic.Int64 // how long the model thinks about a reply, a time.Duration
+	thinking     atomic.Int64 // requests that the model thinks about
+	answered     atomic.Int64
+	next         chan struct{} // one that thinks is to answer
+	server       *http.Server
+}
+
+func startServices() (*services, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	address := "http://" + listener.Addr().String()
+	s := &services{model: address + "/v1", tools: address + "/mcp", next: make(chan struct{})}
+	s.handler = llmtest.New(s.reply)
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", s.handler)
+	tools := newToolServer()
+	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return tools }, nil))
+	s.server = &http.Server{Handler: mux}
+	go func() { _ = s.server.Serve(listener) }() // until it is closed
+	return s, nil
+}
+
+// reply is the model's: at once, or after it has thought.
+func (s *services) reply(req llmtest.Request) llmtest.Reply {
+	if takes := time.Duration(s.takes.Load()); takes > 0 {
+		s.thinking.Add(1)
+		defer s.thinking.Add(-1)
+		select {
+		case <-time.After(takes):
+		case <-s.next:
+		}
+	}
+	defer s.answered.Add(1)
+	return speak(req)
+}
+
+const answer = "The volume of node-7 is full: the log of the web pods has grown since the deploy."
+
+// speak is what the model says: it depends on how often it has spoken.
+func speak(req llmtest.Request) llmtest.Reply {
+	s, turn := scaleOf(req.Model), 0
+	for _, m := range req.Messages {
+		if m.Role == "assistant" {
+			turn++
+		}
+	}
+	if turn >= s.modelCalls-1 {
+		return llmtest.Text(answer)
+	}
+	tool := toolName // as the loop by hand calls it
+	if ours := serverName + "__" + toolName; req.Offers(ours) {
+		tool = ours
+	}
+	reply := llmtest.Text(fmt.Sprintf("Step %d: I look further.", turn+1))
+	for n := range s.callsOf(turn) {
+		reply = reply.Calls(llmtest.Call{ID: fmt.Sprintf("c%d_%d", turn, n), Name: tool, Args: fmt.Sprintf(`{"at":"%d.%d","bytes":%d}`, turn, n, s.result)})
+	}
+	return reply
+}
+
+// newToolServer has one tool, which returns as many bytes as it is asked for.
+func newToolServer() *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: serverName, Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{
+		Name: toolName, Description: "Looks at something.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"at":{"type":"string"},"bytes":{"type":"integer"}},"required":["at","bytes"]}`),
+	}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in struct {
+			Bytes int `json:"bytes"`
+		}
+		if err := json.Unmarshal(req.Params.Arguments, &in); err != nil {
+			return nil, err
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: filler(in.Bytes)}}}, nil
+	})
+	return server
+}
+
+// lookup answers for the variables of the configuration.
+func lookup(model, tools string) func(name string) (string, bool) {
+	values := map[string]string{variableModel: model, variableTools: tools}
+	return func(name string) (string, bool) { value, ok := values[name]; return value, ok }
+}
+
+// release has the model answer those who wait for it, one after the other: a server on
+// one small machine stumbles when all come at once.
+func (s *services) release(n int) {
+	s.takes.Store(0)
+	for range n {
+		s.next <- struct{}{}
+		time.Sleep(releaseEvery)
+	}
+}
+
+const releaseEvery = 50 * time.Millisecond
+
+func (s *services) close() error {
+	s.handler.Close()
+	return s.server.Close()
+}

@@ -1,4 +1,4 @@
-.PHONY: check lint test race long faults soak throughput
+.PHONY: check lint test race long faults soak bounds
 
 # Everything that CI runs.
 check: lint test race long
@@ -36,9 +36,9 @@ else
 	go test ./test/faults -count=1 -seeds 1000 -every
 endif
 
-# How many memory calls a second the store takes, through the activity.
-throughput:
-	go test ./test/faults -run '^$$' -bench OwnTools
+# Whether steps cost what they may, on both databases: docs/benchmark.md. It takes an hour and both cores.
+bounds:
+	go run ./test/bench --store sqlite --store postgres --docs docs --check
 
 # Outages as long as they are said to be: a store that is away for ten minutes, SQLite
 # or PostgreSQL, a provider for an hour; stalls and resets at every point, and a thousand

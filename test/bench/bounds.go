@@ -63,8 +63,8 @@ func (r *report) judge() {
 	if r.OwnSteps > 0 {
 		atLeast(1500, r.OwnSteps, "built-in steps a second, %d at a time", ownAgents)
 	}
-	if r.ResidentAtOnce > 0 {
-		atMost(200, float64(r.Resident)/(1<<10), "KB of memory for each of %d that run", residents)
+	if r.Residents > 0 {
+		atMost(200, float64(r.Resident)/(1<<10), "KB of memory for each of %d that run", r.Residents)
 	}
 }
 

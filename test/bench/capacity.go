@@ -2,19 +2,70 @@ package main
 
 import "fmt"
 
+// dearest are the rows of the setting that capacity is reckoned by: the most at once, with a
+// model that answers at once.
+func (r *report) dearest() (rows map[string]row) {
+	most := 0
+	for _, row := range r.Rows {
+		if row.Takes == 0 {
+			most = max(most, row.Concurrency)
+		}
+	}
+	rows = map[string]row{}
+	for _, row := range r.Rows {
+		if row.Takes == 0 && row.Concurrency == most {
+			rows[row.Workload] = row
+		}
+	}
+	return rows
+}
+
+// step is what one of the 20 steps takes.
+func (r *report) step() table {
+	t := table{"step", "What a step took, with the most at once", []string{"what", nameInquest, nameShape, nameLoop, nameHand}, nil}
+	rows := r.dearest()
+	if len(rows) == 0 {
+		return t
+	}
+	for _, figure := range []struct {
+		what string
+		text func(row) string
+	}{
+		{"CPU of the worker", func(w row) string { return stepTime(w.WorkerCPU) }},
+		{"CPU of the Temporal server", func(w row) string { return stepTime(w.ServerCPU) }},
+		{"CPU of the database", func(w row) string { return stepTime(w.StoreCPU) }},
+		{"state transitions of Temporal", func(w row) string { return number(perStep(float64(w.Transitions))) }},
+		{"history", func(w row) string { return sizeText(int64(perStep(float64(w.HistoryBytes)))) }},
+		{"written by Temporal, on SQLite", func(w row) string { return sizeText(int64(perStep(float64(w.ServerWritten)))) }},
+		{"commits of the store", func(w row) string { return number(perStep(w.StoreCommits)) }},
+		{"written by the store", func(w row) string { return sizeText(int64(perStep(float64(w.StoreWritten)))) }},
+		{"growth of the store", func(w row) string { return sizeText(int64(perStep(float64(w.StoreBytes)))) }},
+	} {
+		cells := []string{figure.what}
+		for _, name := range t.head[1:] {
+			cells = append(cells, figure.text(rows[name]))
+		}
+		t.rows = append(t.rows, cells)
+	}
+	return t
+}
+
+func perStep(ofRun float64) float64 { return ofRun / float64(short.steps()) }
+
+func stepTime(seconds float64) string {
+	if seconds == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f ms", perStep(seconds)*1000)
+}
+
 // capacity is what a fleet needs for so many investigations of 20 steps an hour, each
-// figure the one of a run times their number. It takes the setting with the most at
-// once, whose model answers at once: the dearest that was measured.
+// figure the one of a run times their number.
 func (r *report) capacity() table {
 	t := table{"capacity", "What so many investigations an hour take (one run's figures, multiplied)",
 		[]string{"what", "10 an hour", "1,000 an hour", "100,000 an hour"}, nil}
-	var one row
-	for _, row := range r.Rows {
-		if row.Workload == nameInquest && row.Takes == 0 {
-			one = row
-		}
-	}
-	if one.Runs == 0 {
+	one, ran := r.dearest()[nameInquest]
+	if !ran {
 		return t
 	}
 	const day, gigabyte = 24 * 3600, 1 << 30
@@ -25,7 +76,7 @@ func (r *report) capacity() table {
 		{"steps a second", float64(short.steps())},
 		{"Temporal: state transitions a second", float64(one.Transitions)},
 		{"Temporal: CPUs of the server", one.ServerCPU},
-		{"Temporal: MB written a second", float64(one.ServerWritten) / (1 << 20)},
+		{"Temporal: MB written a second, on SQLite", float64(one.ServerWritten) / (1 << 20)},
 		{"Temporal: GB of history a day", float64(one.HistoryBytes) * day / gigabyte},
 		{"workers: CPUs", one.WorkerCPU},
 		{"workers: GB of memory, if each takes ten minutes", float64(r.Resident) * 600 / gigabyte},

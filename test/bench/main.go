@@ -62,6 +62,7 @@ type options struct {
 	rounds      int
 	perRound    int           // runs per round: as many as this times the concurrency …
 	atLeast     int           // … but no fewer than this
+	residents   int           // investigations that run while the worker's memory is read
 	limit       time.Duration // no round begins that would end later
 	profile     string
 	docs        string
@@ -82,7 +83,7 @@ func root() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if quick {
-				o.rounds, o.perRound, o.atLeast = 1, 1, 5
+				o.rounds, o.perRound, o.atLeast, o.residents = 1, 1, 5, 20
 				if !cmd.Flags().Changed("concurrency") {
 					o.concurrency = []int{1, 10}
 				}
@@ -100,6 +101,7 @@ func root() *cobra.Command {
 	set.IntVar(&o.rounds, "rounds", 5, "rounds, unless --limit comes first")
 	set.IntVar(&o.perRound, "per-round", 2, "runs per workload and round, times the concurrency")
 	set.IntVar(&o.atLeast, "at-least", 20, "… but no fewer than this; a quarter of it where the model takes its time")
+	set.IntVar(&o.residents, "residents", 200, "investigations that run while the worker's memory is read")
 	set.DurationVar(&o.limit, "limit", 30*time.Minute, "no round begins that would end later than this")
 	set.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the worker's process to this file")
 	set.StringVar(&o.docs, "docs", "", "put the tables into their places in the documents of this folder")
@@ -182,8 +184,8 @@ func (o options) validate() error {
 	if len(o.concurrency) == 0 || slices.Min(o.concurrency) < 1 {
 		return errors.New("--concurrency: use numbers from 1 up")
 	}
-	if o.rounds < 1 || o.perRound < 1 || o.atLeast < 1 {
-		return errors.New("--rounds, --per-round, --at-least: use numbers from 1 up")
+	if min(o.rounds, o.perRound, o.atLeast, o.residents) < 1 {
+		return errors.New("--rounds, --per-round, --at-least, --residents: use numbers from 1 up")
 	}
 	if o.profile != "" && len(o.stores) > 1 {
 		return errors.New("--cpuprofile is of one store: use one --store")

@@ -25,6 +25,7 @@ type report struct {
 	// after a collection of garbage; ResidentAtOnce is the same before one.
 	Resident       int64   `json:"resident_bytes"`
 	ResidentAtOnce int64   `json:"resident_bytes_with_garbage"`
+	Residents      int     `json:"residents"` // how many there were
 	Bounds         []bound `json:"bounds"`
 
 	batches []batch

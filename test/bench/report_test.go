@@ -61,7 +61,7 @@ func TestReport(t *testing.T) {
 // A report of everything, on a store that misses nothing.
 func whole() *report {
 	r := &report{
-		Machine: "2 CPUs", Store: "PostgreSQL", OwnSteps: 2000, Resident: 100 << 10, ResidentAtOnce: 150 << 10,
+		Machine: "2 CPUs", Store: "PostgreSQL", OwnSteps: 2000, Resident: 100 << 10, ResidentAtOnce: 150 << 10, Residents: 200,
 		Long: []longRun{
 			{Workload: nameInquest, Calls: 101, Of: 101, Seconds: 3.1, RateRatio: 2, Events: 900, Bytes: 150 << 10, IterationEvents: 8, IterationBytes: 2048},
 			{Workload: nameHand, Calls: 97, Of: 101, Seconds: 6.2, Events: 1200, Bytes: 50 << 20, Ended: true},
@@ -114,6 +114,7 @@ func TestTables(t *testing.T) {
 	text := strings.Join(strings.Fields(page.String()), " ")
 	for _, want := range []string{
 		"| by hand | 97 of 101 | 6.2 | – | 1200 | 50 MB | – | ended it |",
+		"| CPU of the Temporal server | 15.0 ms | – | – | – |",
 		"| steps a second | 0.06 | 5.6 | 556 |",
 		"| Temporal: CPUs of the server | < 0.01 | 0.08 | 8.3 |",
 		"| store: commits a second | 0.12 | 12 | 1250 |",

@@ -6,14 +6,11 @@ import (
 	"time"
 )
 
-// residents is how many investigations run while the worker's memory is read.
-const residents = 200
-
 // runResident measures what an investigation that runs takes of its worker's memory: the
 // worker's after a collection, with all of them in a model call, less what it was before.
 func runResident(ctx context.Context, sys *system, o options, result *report) error {
 	one := newInvestigation(sys.client, single)
-	if _, _, err := runAll(ctx, one, "resident-before", setting{concurrency: 20}, 100); err != nil { // opens what is opened once
+	if _, _, err := runAll(ctx, one, "resident-before", setting{concurrency: 20}, o.residents); err != nil { // opens what is opened once
 		return err
 	}
 	before, err := sys.memory()
@@ -23,10 +20,10 @@ func runResident(ctx context.Context, sys *system, o options, result *report) er
 	sys.services.takes.Store(int64(time.Hour))
 	ended := make(chan error, 1)
 	go func() {
-		_, _, err := runAll(ctx, one, "resident", setting{concurrency: residents}, residents)
+		_, _, err := runAll(ctx, one, "resident", setting{concurrency: o.residents}, o.residents)
 		ended <- err
 	}()
-	if err := sys.services.busy(ctx, residents); err != nil {
+	if err := sys.services.busy(ctx, int64(o.residents)); err != nil {
 		return err
 	}
 	result.ResidentAtOnce = resident(sys.processes.worker)
@@ -34,10 +31,11 @@ func runResident(ctx context.Context, sys *system, o options, result *report) er
 	if err != nil {
 		return err
 	}
-	sys.services.release(residents)
-	result.ResidentAtOnce = (result.ResidentAtOnce - before) / residents
-	result.Resident = (after - before) / residents
-	o.tell("%d at once: %s for each", residents, sizeText(result.Resident))
+	sys.services.release()
+	result.Residents = o.residents
+	result.ResidentAtOnce = (result.ResidentAtOnce - before) / int64(o.residents)
+	result.Resident = (after - before) / int64(o.residents)
+	o.tell("%d at once: %s for each", o.residents, sizeText(result.Resident))
 	return <-ended
 }
 

@@ -104,17 +104,18 @@ func lookup(model, tools string) func(name string) (string, bool) {
 	return func(name string) (string, bool) { value, ok := values[name]; return value, ok }
 }
 
-// release has the model answer those who wait for it, one after the other: a server on
-// one small machine stumbles when all come at once.
-func (s *services) release(n int) {
+// release has the model answer all that wait for it, one after the other: a server on
+// one small machine stumbles when they come at once.
+func (s *services) release() {
 	s.takes.Store(0)
-	for range n {
-		s.next <- struct{}{}
-		time.Sleep(releaseEvery)
+	for s.thinking.Load() > 0 {
+		select {
+		case s.next <- struct{}{}:
+		default:
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 }
-
-const releaseEvery = 50 * time.Millisecond
 
 func (s *services) close() error {
 	s.handler.Close()

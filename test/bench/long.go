@@ -58,7 +58,8 @@ func (l *longRun) run(ctx context.Context, sys *system, w workload, round int) e
 	}
 	answered, begun := sys.services.answered.Load(), time.Now()
 	ids, err := w.run(ctx, fmt.Sprintf("long-%s-%d", w.name(), round), 0)
-	if _, l.Ended = errors.AsType[*temporal.TerminatedError](err); err != nil && !l.Ended {
+	_, l.Ended = errors.AsType[*temporal.TerminatedError](err)
+	if err != nil && (!l.Ended || ids == nil) { // by hand may be ended: that is a figure
 		return fmt.Errorf("%s, long: %w", w.name(), err)
 	}
 	l.Seconds = time.Since(begun).Seconds()

@@ -93,7 +93,8 @@ func root() *cobra.Command {
 	}
 	set := cmd.Flags()
 	set.BoolVar(&quick, "quick", false, "one short round: shows that all of it works; its numbers are coarse")
-	set.StringArrayVar(&o.stores, "store", []string{aSQLite}, "sqlite or postgres (new ones of their own), a postgres:// address, or a SQLite file; give it again for another")
+	set.StringArrayVar(&o.stores, "store", []string{aSQLite},
+		"sqlite or postgres (new ones of their own), a postgres:// address, or a SQLite file; give it again for another")
 	set.StringSliceVar(&o.parts, "parts", partNames(), "what to measure")
 	set.IntSliceVar(&o.concurrency, "concurrency", []int{1, 10, 50}, "how many run at the same time")
 	set.DurationSliceVar(&o.takes, "model-takes", []time.Duration{0, 300 * time.Millisecond}, "how long the model takes for a reply")

@@ -26,9 +26,9 @@ const (
 
 // ownEach are the calls of a reply, in turns.
 var ownEach = []agent.ToolCall{
-	{Name: agent.ToolCoreMemoryAppend, Arguments: `{"label":"scratch","content":"the pool of payments has twenty connections"}`},
-	{Name: agent.ToolCoreMemoryReplace, Arguments: `{"label":"scratch","old_content":"the pool of payments has twenty connections","new_content":""}`},
-	{Name: agent.ToolArchivalMemoryInsert, Arguments: `{"content":"The pool of payments was exhausted because a retry leaked its connections."}`},
+	{Name: agent.ToolCoreMemoryAppend, Arguments: `{"label":"scratch","content":"payments has twenty connections"}`},
+	{Name: agent.ToolCoreMemoryReplace, Arguments: `{"label":"scratch","old_content":"payments has twenty connections","new_content":""}`},
+	{Name: agent.ToolArchivalMemoryInsert, Arguments: `{"content":"The pool of payments was exhausted: a retry leaked its connections."}`},
 	{Name: agent.ToolArchivalMemorySearch, Arguments: `{"query":"redis eviction"}`},
 }
 

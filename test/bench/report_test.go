@@ -35,7 +35,8 @@ func TestReport(t *testing.T) {
 		},
 		// The machine was three times slower in the second round, and once busy in ours.
 		"a noisy machine": {
-			[]time.Duration{60 * ms, 180 * ms, 900 * ms}, []time.Duration{100 * ms, 300 * ms, 100 * ms}, "throughput ÷ by hand, 1 at a time: 0.56, want ≥ 0.85",
+			[]time.Duration{60 * ms, 180 * ms, 900 * ms}, []time.Duration{100 * ms, 300 * ms, 100 * ms},
+			"throughput ÷ by hand, 1 at a time: 0.56, want ≥ 0.85",
 			"| 1 | at once | inquest | 6 | 5.56 | 1.67 | 0.56 | 180 ms | 0.60 | 180 ms |",
 		},
 	}
@@ -63,7 +64,7 @@ func whole() *report {
 	r := &report{
 		Machine: "2 CPUs", Store: "PostgreSQL", OwnSteps: 2000, Resident: 100 << 10, ResidentAtOnce: 150 << 10, Residents: 200,
 		Long: []longRun{
-			{Workload: nameInquest, Calls: 101, Of: 101, Seconds: 3.1, RateRatio: 2, Events: 900, Bytes: 150 << 10, IterationEvents: 8, IterationBytes: 2048},
+			{Workload: nameInquest, Calls: 101, Of: 101, Seconds: 3.1, RateRatio: 2, Events: 900, IterationEvents: 8, IterationBytes: 2048},
 			{Workload: nameHand, Calls: 97, Of: 101, Seconds: 6.2, Events: 1200, Bytes: 50 << 20, Ended: true},
 		},
 	}
@@ -130,7 +131,8 @@ func TestFillIn(t *testing.T) {
 	t.Parallel()
 	const other = "<!-- bench SQLite alone -->\nof another store\n<!-- /bench -->\n"
 	got := whole().fillIn("before\n<!-- bench PostgreSQL alone -->\nold\n<!-- /bench -->\nbetween\n" + other)
-	want := "before\n<!-- bench PostgreSQL alone -->\n2 CPUs · store: PostgreSQL\n\n" + whole().alone().String() + "<!-- /bench -->\nbetween\n" + other
+	want := "before\n<!-- bench PostgreSQL alone -->\n2 CPUs · store: PostgreSQL\n\n" + whole().alone().String() +
+		"<!-- /bench -->\nbetween\n" + other
 	if got != want {
 		t.Errorf("got:\n%s", got)
 	}

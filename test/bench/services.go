@@ -75,7 +75,8 @@ func speak(req llmtest.Request) llmtest.Reply {
 	}
 	reply := llmtest.Text(fmt.Sprintf("Step %d: I look further.", turn+1))
 	for n := range s.callsOf(turn) {
-		reply = reply.Calls(llmtest.Call{ID: fmt.Sprintf("c%d_%d", turn, n), Name: tool, Args: fmt.Sprintf(`{"at":"%d.%d","bytes":%d}`, turn, n, s.result)})
+		arguments := fmt.Sprintf(`{"at":"%d.%d","bytes":%d}`, turn, n, s.result)
+		reply = reply.Calls(llmtest.Call{ID: fmt.Sprintf("c%d_%d", turn, n), Name: tool, Args: arguments})
 	}
 	return reply
 }
@@ -85,7 +86,8 @@ func newToolServer() *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: serverName, Version: "1"}, nil)
 	server.AddTool(&mcp.Tool{
 		Name: toolName, Description: "Looks at something.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"at":{"type":"string"},"bytes":{"type":"integer"}},"required":["at","bytes"]}`),
+		InputSchema: json.RawMessage(`{"type":"object","required":["at","bytes"],
+			"properties":{"at":{"type":"string"},"bytes":{"type":"integer"}}}`),
 	}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		var in struct {
 			Bytes int `json:"bytes"`

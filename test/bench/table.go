@@ -22,7 +22,7 @@ type table struct {
 // tables are all that the report has to say.
 func (r *report) tables() []table {
 	var out []table
-	for _, t := range []table{r.speed(), r.cost(), r.writes(), r.longTable(), r.alone(), r.capacity(), r.boundsTable()} {
+	for _, t := range []table{r.speed(), r.cost(), r.writes(), r.longTable(), r.alone(), r.step(), r.capacity(), r.boundsTable()} {
 		if len(t.rows) > 0 {
 			out = append(out, t)
 		}
@@ -31,31 +31,39 @@ func (r *report) tables() []table {
 }
 
 func (r *report) speed() table {
-	t := table{"speed", fmt.Sprintf("20 steps, medians of %d rounds", r.Rounds),
-		[]string{"at once", "model", "workload", "runs", "runs/s", "÷ shape", "÷ hand", "p50", "÷ shape", "p95"}, nil}
-	for _, w := range r.Rows {
-		t.rows = append(t.rows, []string{fmt.Sprint(w.Concurrency), takesText(w.Takes), w.Workload, fmt.Sprint(w.Runs), ratioText(w.Throughput),
-			ratioText(w.ThroughputRatio), ratioText(w.HandRatio), timeText(w.Latency), ratioText(w.LatencyRatio), timeText(w.Slowest)})
-	}
-	return t
+	head := []string{"runs", "runs/s", "÷ shape", "÷ hand", "p50", "÷ shape", "p95"}
+	return r.bySetting("speed", fmt.Sprintf("20 steps, medians of %d rounds", r.Rounds), head, func(w row) []string {
+		return []string{
+			fmt.Sprint(w.Runs), ratioText(w.Throughput), ratioText(w.ThroughputRatio), ratioText(w.HandRatio),
+			timeText(w.Latency), ratioText(w.LatencyRatio), timeText(w.Slowest),
+		}
+	})
 }
 
 func (r *report) cost() table {
-	t := table{"cost", "What one run of 20 steps took",
-		[]string{"at once", "model", "workload", "events", "history", "worker CPU", "server CPU", "store CPU", "÷ shape", "worker RSS", "server RSS"}, nil}
-	for _, w := range r.Rows {
-		t.rows = append(t.rows, []string{fmt.Sprint(w.Concurrency), takesText(w.Takes), w.Workload, fmt.Sprint(w.Events), sizeText(w.HistoryBytes),
-			timeText(w.WorkerCPU), timeText(w.ServerCPU), timeText(w.StoreCPU), ratioText(w.CPURatio), sizeText(w.WorkerMemory), sizeText(w.ServerMemory)})
-	}
-	return t
+	head := []string{"events", "history", "worker CPU", "server CPU", "store CPU", "÷ shape", "worker RSS", "server RSS"}
+	return r.bySetting("cost", "What one run of 20 steps took", head, func(w row) []string {
+		return []string{
+			fmt.Sprint(w.Events), sizeText(w.HistoryBytes), timeText(w.WorkerCPU), timeText(w.ServerCPU), timeText(w.StoreCPU),
+			ratioText(w.CPURatio), sizeText(w.WorkerMemory), sizeText(w.ServerMemory),
+		}
+	})
 }
 
 func (r *report) writes() table {
-	t := table{"writes", "What one run of 20 steps wrote",
-		[]string{"at once", "model", "workload", "transitions", "Temporal wrote", "store commits", "store wrote", "store grew"}, nil}
+	head := []string{"transitions", "Temporal wrote", "store commits", "store wrote", "store grew"}
+	return r.bySetting("writes", "What one run of 20 steps wrote", head, func(w row) []string {
+		return []string{
+			fmt.Sprint(w.Transitions), sizeText(w.ServerWritten), number(w.StoreCommits), sizeText(w.StoreWritten), sizeText(w.StoreBytes),
+		}
+	})
+}
+
+// bySetting is a table with a row for each workload under each setting.
+func (r *report) bySetting(name, title string, head []string, cells func(row) []string) table {
+	t := table{name, title, append([]string{"at once", "model", "workload"}, head...), nil}
 	for _, w := range r.Rows {
-		t.rows = append(t.rows, []string{fmt.Sprint(w.Concurrency), takesText(w.Takes), w.Workload, fmt.Sprint(w.Transitions),
-			sizeText(w.ServerWritten), number(w.StoreCommits), sizeText(w.StoreWritten), sizeText(w.StoreBytes)})
+		t.rows = append(t.rows, append([]string{fmt.Sprint(w.Concurrency), takesText(w.Takes), w.Workload}, cells(w)...))
 	}
 	return t
 }

@@ -191,6 +191,9 @@ func (o options) validate() error {
 	if o.profile != "" && len(o.stores) > 1 {
 		return errors.New("--cpuprofile is of one store: use one --store")
 	}
+	if o.docs != "" && (len(o.parts) < len(parts) || len(o.workloads) < len(workloadNames)) {
+		return errors.New("--docs is for a run of everything: leave out --parts and --workloads")
+	}
 	if err := oneOf("--workloads", o.workloads, workloadNames); err != nil {
 		return err
 	}

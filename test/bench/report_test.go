@@ -26,17 +26,17 @@ func TestReport(t *testing.T) {
 			"| 1 | at once | inquest | 4 | 20.00 | 2.00 | 2.00 | 50 ms | 0.50 | 50 ms |",
 		},
 		"slower than the shape": {
-			[]time.Duration{100 * ms}, []time.Duration{100 * ms}, "latency ÷ bare shape's, 1 at a time: 1.00, want ≤ 0.85",
+			[]time.Duration{100 * ms}, []time.Duration{100 * ms}, "latency ÷ bare shape's, 1 at a time: 1.00, want ≤ 0.850",
 			"| 1 | at once | inquest | 2 | 10.00 | 1.00 | 1.00 | 100 ms | 1.00 | 100 ms |",
 		},
 		"slower than by hand": {
-			[]time.Duration{200 * ms}, []time.Duration{300 * ms}, "throughput ÷ by hand, 1 at a time: 0.50, want ≥ 0.85",
+			[]time.Duration{200 * ms}, []time.Duration{300 * ms}, "throughput ÷ by hand, 1 at a time: 0.500, want ≥ 0.850",
 			"| 1 | at once | inquest | 2 | 5.00 | 1.50 | 0.50 | 200 ms | 0.67 | 200 ms |",
 		},
 		// The machine was three times slower in the second round, and once busy in ours.
 		"a noisy machine": {
 			[]time.Duration{60 * ms, 180 * ms, 900 * ms}, []time.Duration{100 * ms, 300 * ms, 100 * ms},
-			"throughput ÷ by hand, 1 at a time: 0.56, want ≥ 0.85",
+			"throughput ÷ by hand, 1 at a time: 0.556, want ≥ 0.850",
 			"| 1 | at once | inquest | 6 | 5.56 | 1.67 | 0.56 | 180 ms | 0.60 | 180 ms |",
 		},
 	}

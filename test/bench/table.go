@@ -238,7 +238,7 @@ func number(x float64) string {
 	switch {
 	case x == 0:
 		return "–"
-	case x < 0.1:
+	case x < 1:
 		return fmt.Sprintf("%.3f", x)
 	case x < 10:
 		return fmt.Sprintf("%.2f", x)

@@ -27,6 +27,7 @@ type fake struct {
 	// model answers a Generate; the default says "done".
 	model func(in activities.GenerateIn) (activities.GenerateOut, error)
 	tool  func(in activities.CallToolIn) (activities.CallToolOut, error)
+	list  func(in activities.ListToolsIn) (activities.ListToolsOut, error)
 	plan  plan.Plan
 	// ownTools answers the calls that touch only our own store.
 	ownTools func(in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error)
@@ -118,8 +119,13 @@ func (f *fake) CallTool(ctx context.Context, in activities.CallToolIn) (activiti
 	return f.tool(in)
 }
 
-func (f *fake) ListTools(context.Context, activities.ListToolsIn) (activities.ListToolsOut, error) {
-	return activities.ListToolsOut{Tools: 1}, nil
+func (f *fake) ListTools(_ context.Context, in activities.ListToolsIn) (activities.ListToolsOut, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.list == nil {
+		return activities.ListToolsOut{Tools: 1}, nil
+	}
+	return f.list(in)
 }
 
 func (f *fake) Resolve(ctx context.Context, _ activities.ResolveIn) (activities.ResolveOut, error) {

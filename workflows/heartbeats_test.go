@@ -11,6 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // An agent that pauses its heartbeats in an investigation sleeps, and goes on:
@@ -84,5 +85,26 @@ func TestHeartbeatSignalsOfATypeWithout(t *testing.T) {
 	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
 	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || env.Now().Sub(began) > time.Minute || len(got.Undelivered) != 1 {
 		t.Errorf("after %s: %+v", env.Now().Sub(began), got)
+	}
+}
+
+// A pause of heartbeats is nobody's time: no clock of the agent, the stage or the
+// investigation runs, though the pause is longer than all of them.
+func TestSleepIsNobodysTime(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"}), ownTools: func(activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {
+		return activities.CallOwnToolsOut{Pause: 60}, nil
+	}}
+	f.plan.Timeout = plan.Duration(30 * time.Minute)
+	f.plan.Stages[0].Timeout = plan.Duration(20 * time.Minute)
+	f.plan.Stages[0].Agents[0].Timeouts.Agent = plan.Duration(10 * time.Minute)
+	asleep := ask(agent.ToolPauseHeartbeats)
+	asleep.Calls[0].Own = true
+	f.model = script(asleep, say("x"))
+	env := newEnv(t, f)
+	start := env.Now()
+	got := investigated(t, env)
+	if took := env.Now().Sub(start); took < time.Hour || got.Status != agent.StatusCompleted || len(f.generated) != 2 || f.generated[1].Conclude {
+		t.Errorf("after %s: %+v; the model was asked %+v", took, got, f.generated)
 	}
 }

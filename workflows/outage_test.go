@@ -220,7 +220,7 @@ func TestConcludeDuringAnOutage(t *testing.T) {
 	}
 }
 
-// An outage and a pause of heartbeats are nobody's time, up to the investigation.
+// An outage is nobody's time, up to the investigation, whose details in the Temporal UI say it.
 func TestOutageIsNobodysTime(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}
@@ -247,6 +247,9 @@ func TestOutageIsNobodysTime(t *testing.T) {
 	}
 	if len(status.Outages) != 1 || !strings.Contains(status.WaitingFor, "p: p: ModelUnavailable, since ") {
 		t.Errorf("status %+v", status)
+	}
+	if table := statusTable(status); !strings.Contains(table, "**provider trouble** · A · `p: p: ModelUnavailable, since ") {
+		t.Errorf("details:\n%s", table)
 	}
 }
 

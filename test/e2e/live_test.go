@@ -32,8 +32,8 @@ func TestLive(t *testing.T) {
 	l.hold.Wait(t)
 	said := time.Now()
 	alpha := w.listed("lab", "")
-	if took := time.Since(said); took > time.Second {
-		t.Logf("the list took %s", took) // a busy machine starts a program slowly
+	if took := time.Since(said); took > 5*time.Second { // a busy machine starts a program slowly
+		t.Errorf("the list is %s late", took)
 	}
 	if u := alpha.Usage; u.InputTokens == 0 || u.CostUSD == 0 || u.ModelCalls != 1 || u.ToolCalls != 2 || alpha.EndedAt != nil {
 		t.Errorf("listed after the first reply: %+v", alpha)

@@ -47,7 +47,7 @@ func newServer(mode Mode) *mcp.Server {
 		}
 	case Hints:
 		for name, hints := range AllHints() {
-			server.AddTool(&mcp.Tool{Name: name, Annotations: hints, InputSchema: anyObject}, nil)
+			add(server, name, hints, counter)
 		}
 		return server
 	case Loop:

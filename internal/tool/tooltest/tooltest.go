@@ -21,7 +21,7 @@ const (
 	Endless  Mode = "endless"  // a list that never ends
 	Noisy    Mode = "noisy"    // Tools, but it also writes what is not MCP
 	Stubborn Mode = "stubborn" // Tools, but it ends only when it is killed
-	Hints    Mode = "hints"    // a tool for every combination of annotations, see AllHints
+	Hints    Mode = "hints"    // a counter for every combination of annotations, see AllHints
 	Dead     Mode = "dead"     // writes EnvSecret to its standard error and exits with 7
 	Mute     Mode = "mute"     // reads and never answers
 )

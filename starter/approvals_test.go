@@ -144,7 +144,7 @@ func TestShellWord(t *testing.T) {
 // Who watches is told of what waits, and of each try of a provider but while it is asked.
 func TestNotices(t *testing.T) {
 	t.Parallel()
-	trouble := record.Outage{Execution: "collect/LogAgent", Provider: "gpt", Error: "rate limited", Next: time.Now().Add(time.Minute)}
+	trouble := record.Outage{Execution: "collect/LogAgent", Provider: "gpt", Error: "rate limited", Next: time.Now().Add(time.Minute), Others: []string{"collect/Peer"}}
 	asked := trouble
 	asked.Next = time.Now()
 	told := notices("w:0123456789ab")(record.Waits{
@@ -152,9 +152,9 @@ func TestNotices(t *testing.T) {
 	})
 	for n, want := range []string{
 		"starter decide w:0123456789ab collect/LogAgent/c1_0 --digest d10 --approve", "starter answer w:0123456789ab q1 --text",
-		"collect/LogAgent waits for gpt: rate limited, since",
+		"collect/LogAgent waits for gpt: rate limited, since", "collect/Peer waits for gpt: rate limited, since",
 	} {
-		if len(told) != 3 || !strings.Contains(told[n].Text, want) {
+		if len(told) != 4 || !strings.Contains(told[n].Text, want) {
 			t.Errorf("told %+v, want %q", told, want)
 		}
 	}

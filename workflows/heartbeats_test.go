@@ -104,7 +104,8 @@ func TestSleepIsNobodysTime(t *testing.T) {
 	env := newEnv(t, f)
 	start := env.Now()
 	got := investigated(t, env)
-	if took := env.Now().Sub(start); took < time.Hour || got.Status != agent.StatusCompleted || len(f.generated) != 2 || f.generated[1].Conclude {
+	whole := got.Status == agent.StatusCompleted && len(f.generated) == 2 && !f.generated[1].Conclude
+	if took := env.Now().Sub(start); took < time.Hour || !whole {
 		t.Errorf("after %s: %+v; the model was asked %+v", took, got, f.generated)
 	}
 }

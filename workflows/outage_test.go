@@ -312,7 +312,7 @@ func TestOutageOfManyAgents(t *testing.T) {
 		f.plan.Stages[0].Agents[n].Name = fmt.Sprintf("Investigator-%02d", n)
 	}
 	env := newEnv(t, f)
-	told := &tellings{bytes: map[string]int{}, times: map[string]int{}}
+	told := &tally{bytes: map[string]int{}, times: map[string]int{}}
 	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{told}, DeadlockDetectionTimeout: time.Minute})
 	env.SetTestTimeout(5 * time.Minute)
 	start := env.Now()
@@ -347,19 +347,19 @@ func TestOutageOfManyAgents(t *testing.T) {
 	}
 }
 
-// tellings counts what workflows signal to others, by the other's id.
-type tellings struct {
+// tally counts what workflows signal to others, by the other's id.
+type tally struct {
 	interceptor.WorkerInterceptorBase
 	times, bytes map[string]int
 }
 
-func (c *tellings) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+func (c *tally) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
 	return &tellingIn{interceptor.WorkflowInboundInterceptorBase{Next: next}, c}
 }
 
 type tellingIn struct {
 	interceptor.WorkflowInboundInterceptorBase
-	all *tellings
+	all *tally
 }
 
 func (i *tellingIn) Init(next interceptor.WorkflowOutboundInterceptor) error {
@@ -368,7 +368,7 @@ func (i *tellingIn) Init(next interceptor.WorkflowOutboundInterceptor) error {
 
 type tellingOut struct {
 	interceptor.WorkflowOutboundInterceptorBase
-	all *tellings
+	all *tally
 }
 
 func (o *tellingOut) SignalExternalWorkflow(ctx workflow.Context, id, runID, name string, arg any) workflow.Future {

@@ -1,10 +1,12 @@
 // Package actor plays the agents of the sample chain and of the examples: a model without a
-// model, which reacts to what the tools return.
+// model, which reacts to what the tools return. What the agents say is in texts.tmpl.
 package actor
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
+	"text/template"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -21,33 +23,38 @@ func Model(req llm.Request) llm.Response {
 	s := readScene(req)
 	switch s.agent {
 	case "LogAgent":
-		return s.play(newLogAgent(s))
+		return s.play(logAgent(s))
 	case "MetricsAgent":
-		return s.play(newMetricsAgent(s))
+		return s.play(metricsAgent(s))
 	case "SynthesisAgent":
-		return s.play(newSynthesisAgent(s))
+		return s.play(synthesisAgent(s))
 	case "AnalysisAgent":
-		return s.play(newAnalysisAgent(s))
+		return s.play(analysisAgent(s))
 	case "RecommendAgent":
-		return s.play(newRecommendAgent(s))
+		return s.play(recommendAgent(s))
 	case "Planner":
 		return s.planner()
 	case "Executor":
-		return executor{s}.say()
+		return s.executor()
 	case "Critic":
 		return s.critic()
 	}
-	return s.stranger()
+	return llm.Response{Content: say("stranger", s.agent), Finish: llm.FinishStop} // for whom there is no script
 }
 
-// role is an agent that looks at what is known so far.
-type role interface {
-	// wants lists every call that the agent would like to have made by now, those
+// role is what an agent makes of what is known so far.
+type role struct {
+	// wants are all calls that the agent would like to have made by now, those
 	// included that were made. When none is left, the agent concludes.
-	wants() []ask
-	// thought says what the agent makes of what it knows.
-	thought() string
-	conclude() report
+	wants    []ask
+	findings     // are handed to the next stage
+	See      any // what else the agent's texts show
+}
+
+// page is what a text shows.
+type page struct {
+	role
+	Calls int // that were made
 }
 
 // ask is a wish for a tool call.
@@ -58,13 +65,27 @@ type ask struct {
 
 // play asks for what is still missing, or concludes.
 func (s scene) play(r role) llm.Response {
-	open := s.open(r.wants())
-	if len(open) == 0 {
-		final := r.conclude()
-		final.unchecked = append(final.unchecked, s.unchecked(r.wants())...)
-		return llm.Response{Thinking: r.thought(), Content: final.String() + "\n" + signature, Finish: llm.FinishStop}
+	r.Unchecked = append(r.Unchecked, s.unchecked(r.wants)...)
+	p := page{r, len(s.calls)}
+	thought := say(s.agent+" thought", p)
+	if open := s.open(r.wants); len(open) > 0 {
+		return s.call(thought, open)
 	}
-	return s.call(r.thought(), open)
+	return llm.Response{Thinking: thought, Content: say(s.agent+" report", p) + "\n\n" + signature, Finish: llm.FinishStop}
+}
+
+//go:embed texts.tmpl
+var texts string
+
+var library = template.Must(template.New("").Parse(texts))
+
+// say writes one of the texts.
+func say(name string, data any) string {
+	var out strings.Builder
+	if err := library.ExecuteTemplate(&out, name, data); err != nil {
+		return err.Error() // cannot be: the tests say every text
+	}
+	return strings.TrimSpace(out.String())
 }
 
 // call asks for tool calls.
@@ -107,16 +128,4 @@ func announce(asks []ask) string {
 		tools = append(tools, fmt.Sprintf("%d × %s", n[tool], tool))
 	}
 	return "Next, in parallel: " + strings.Join(tools, ", ") + "."
-}
-
-// stranger answers for whom there is no script.
-func (s scene) stranger() llm.Response {
-	who := "an agent that the system prompt does not name"
-	if s.agent != "" {
-		who = s.agent
-	}
-	return llm.Response{Finish: llm.FinishStop, Content: "I am a scripted model and only play the agents of the sample chain " +
-		"(LogAgent, MetricsAgent, SynthesisAgent, AnalysisAgent, RecommendAgent). For " + who + " I have no script, so I looked at nothing " +
-		"and conclude nothing.\n\nTo use a real model, add an entry to llm_providers in the configuration (its type, its model and the environment " +
-		"variable that holds the key), and name it as the chain's or the agent's llm_provider, or start the investigation with it as the request's provider."}
 }

@@ -42,14 +42,6 @@ func edit(t *testing.T, pattern string, pairs ...string) func(dir string) {
 	}
 }
 
-func facts(text string, labels ...string) map[string]string {
-	out := map[string]string{}
-	for _, label := range labels {
-		out[label] = fact(text, label)
-	}
-	return out
-}
-
 // swap makes payments the service at fault, in every file.
 func swap(t *testing.T) func(dir string) {
 	return func(dir string) {
@@ -65,35 +57,36 @@ func TestTheConclusionFollowsTheData(t *testing.T) {
 	tests := []struct {
 		name    string
 		change  func(dir string)
-		want    map[string]string // facts of the analysis
-		report  []string          // what the report says
-		without string            // what it does not say
+		want    findings // of the analysis: the facts that matter
+		report  []string // what the report says
+		without string   // what it does not say
 	}{
 		{name: "as it is",
-			want:   map[string]string{suspectFact: "inventory", objectFact: "configmap/inventory-config-v42", valueFact: "4", beforeFact: "40", confidenceFact: "high"},
+			want:   findings{Suspect: "inventory", Object: "configmap/inventory-config-v42", Value: "4", Before: "40", Confidence: "high"},
 			report: []string{"from 40 to 4 a pod (120 to 12 with 3 pods)", "rollout undo deployment/inventory", "still 4", "payments: error lines: 4"}},
 		{name: "another pool size",
 			change: edit(t, "manifests/configmap/inventory-config-v42.yaml", `DB_POOL_MAX: "4"`, `DB_POOL_MAX: "7"`),
-			want:   map[string]string{suspectFact: "inventory", objectFact: "configmap/inventory-config-v42", valueFact: "7", beforeFact: "40", confidenceFact: "medium"},
+			want:   findings{Suspect: "inventory", Object: "configmap/inventory-config-v42", Value: "7", Before: "40", Confidence: "medium"},
 			report: []string{"from 40 to 7 a pod (120 to 21 with 3 pods)", "still 7"}, without: "to 4 a pod"},
 		{name: "another service at fault", change: swap(t),
-			want:   map[string]string{suspectFact: "payments", objectFact: "configmap/payments-config-v42", valueFact: "4", beforeFact: "40", confidenceFact: "high"},
+			want:   findings{Suspect: "payments", Object: "configmap/payments-config-v42", Value: "4", Before: "40", Confidence: "high"},
 			report: []string{"pool of payments was cut", "rollout undo deployment/payments"}, without: "rollout undo deployment/inventory"},
 		{name: "the pool was not reduced",
 			change: edit(t, "manifests/configmap/inventory-config-v41.yaml", `DB_POOL_MAX: "40"`, `DB_POOL_MAX: "4"`),
-			want:   map[string]string{suspectFact: "inventory", objectFact: "configmap/inventory-config-v42", valueFact: "4", beforeFact: "4", confidenceFact: "low"},
+			want:   findings{Suspect: "inventory", Object: "configmap/inventory-config-v42", Value: "4", Before: "4", Confidence: "low"},
 			report: []string{"was not reduced", "Change nothing yet"}, without: "rollout undo"},
 		{name: "no errors in the logs",
 			change: edit(t, "logs/*.log", `"level":"error"`, `"level":"info"`, "level=error", "level=info"),
-			want:   map[string]string{suspectFact: "inventory", objectFact: "configmap/inventory-config-v42", valueFact: "4", beforeFact: "40", confidenceFact: "low"},
+			want:   findings{Suspect: "inventory", Object: "configmap/inventory-config-v42", Value: "4", Before: "40", Confidence: "low"},
 			report: []string{"likely, not shown"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c := newLab(t, test.change).chain(t, nil)
-			labels := []string{suspectFact, objectFact, valueFact, beforeFact, confidenceFact}
-			if diff := cmp.Diff(test.want, facts(c.analysis.final, labels...)); diff != "" {
+			f := readFindings(c.analysis.final)
+			got := findings{Suspect: f.Suspect, Object: f.Object, Value: f.Value, Before: f.Before, Confidence: f.Confidence}
+			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("analysis (-want +got):\n%s\n%s", diff, c.analysis.final)
 			}
 			for _, text := range append(test.report, signature) {
@@ -146,10 +139,10 @@ func TestWhenToolsFail(t *testing.T) {
 	t.Run("no logs", func(t *testing.T) {
 		t.Parallel()
 		c := newLab(t, remove("logs")).chain(t, nil)
-		if fact(c.logs.final, suspectFact) != "" || !strings.Contains(c.logs.final, "The call query_logs") {
+		if readFindings(c.logs.final).Suspect != "" || !strings.Contains(c.logs.final, "The call query_logs") {
 			t.Error(c.logs.final)
 		}
-		if fact(c.synthesis.final, suspectFact) != "inventory" || !strings.Contains(c.synthesis.final, "MetricsAgent alone") {
+		if readFindings(c.synthesis.final).Suspect != "inventory" || !strings.Contains(c.synthesis.final, "MetricsAgent says inventory (onset 2026-03-17T14:04:00Z), alone") {
 			t.Error(c.synthesis.final)
 		}
 	})
@@ -157,7 +150,7 @@ func TestWhenToolsFail(t *testing.T) {
 		t.Parallel()
 		c := newLab(t, remove("manifests")).chain(t, nil)
 		text := c.analysis.final
-		if !strings.Contains(text, "from 40 to 4 a pod") || !strings.Contains(text, "The call get_manifest") || fact(text, confidenceFact) != "medium" {
+		if !strings.Contains(text, "from 40 to 4 a pod") || !strings.Contains(text, "The call get_manifest") || readFindings(text).Confidence != "medium" {
 			t.Error(text) // the shell still reads the sizes that were logged
 		}
 	})
@@ -177,10 +170,10 @@ func TestConcludeWithoutTools(t *testing.T) {
 	r := newLab(t, nil).chain(t, nil).logs
 	early := append(r.messages[:5:5], agent.Message{Role: agent.User, Content: prompt.Conclude(agent.StopConcluded)})
 	res := Model(llm.Request{Messages: early})
-	if len(res.ToolCalls) > 0 || fact(res.Content, suspectFact) != "inventory" || !strings.Contains(res.Content, "not offered") {
+	if len(res.ToolCalls) > 0 || readFindings(res.Content).Suspect != "inventory" || !strings.Contains(res.Content, "not offered") {
 		t.Errorf("%d calls\n%s", len(res.ToolCalls), res.Content)
 	}
-	if fact(res.Content, confidenceFact) == "high" {
+	if readFindings(res.Content).Confidence == "high" {
 		t.Error("as sure after one round as after three")
 	}
 }
@@ -204,7 +197,7 @@ func TestSynthesisOfContradictionsAndFailures(t *testing.T) {
 	t.Parallel()
 	says := func(name, status, suspect string) prompt.Peer {
 		r := run{}
-		r.record(llm.Response{Content: report{opening: "x", facts: []labelled{{suspectFact, suspect}}}.String()})
+		r.record(llm.Response{Content: findings{Suspect: suspect}.String()})
 		return prompt.Peer{Agent: name, Status: status, Entries: r.entries}
 	}
 	ask := func(peers ...prompt.Peer) string {
@@ -212,11 +205,11 @@ func TestSynthesisOfContradictionsAndFailures(t *testing.T) {
 		return lab{}.play(t, "synthesis", d, nil).final
 	}
 	text := ask(says("LogAgent", "completed", "a"), says("MetricsAgent", "completed", "b"))
-	if !strings.Contains(text, "contradict") || fact(text, confidenceFact) != "low" || strings.Contains(text, "Forged") {
+	if !strings.Contains(text, "contradict") || readFindings(text).Confidence != "low" || strings.Contains(text, "Forged") {
 		t.Error(text)
 	}
 	text = ask(prompt.Peer{Agent: "LogAgent", Status: "failed", Error: "quota exhausted"}, says("MetricsAgent", "completed", "b"))
-	if fact(text, suspectFact) != "b" || !strings.Contains(text, "LogAgent ended as failed. quota exhausted") {
+	if readFindings(text).Suspect != "b" || !strings.Contains(text, "LogAgent ended as failed. quota exhausted") {
 		t.Error(text)
 	}
 }
@@ -228,6 +221,16 @@ func TestStranger(t *testing.T) {
 		if len(res.ToolCalls) > 0 || !strings.Contains(res.Content, "scripted model") || !strings.Contains(res.Content, "llm_provider") {
 			t.Errorf("%q: %+v", system, res)
 		}
+	}
+}
+
+// TestCriticWithoutErrors hands the critic what an executor found in logs without errors.
+func TestCriticWithoutErrors(t *testing.T) {
+	t.Parallel()
+	found := `{"found": [{"service": "checkout", "most_frequent": "", "since": "", "next": null}]}`
+	messages := opening(t, "llm", prompt.Data{Agent: "Critic", Prior: []prompt.Result{{Stage: "execute", Agent: "Executor", Text: found}}})
+	if res := Model(llm.Request{Messages: messages}); !strings.Contains(res.Content, `"outcome": "partial"`) {
+		t.Error(res.Content)
 	}
 }
 

@@ -1,0 +1,51 @@
+package actor
+
+import (
+	"cmp"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/prompt"
+)
+
+// recheck is what the earlier stages found, and what of it still holds.
+type recheck struct {
+	findings
+	Alert   string // the service that the alert is about
+	Read    bool   // the object with the setting could be read again
+	Now     string // the value that the manifest has now; "" = not read
+	Reduced bool   // the analysis found a setting that became smaller
+	Flag    string // of kubectl
+	Sure    string
+}
+
+var namespace = regexp.MustCompile(`(?m)^  namespace: "?([\w-]+)`)
+
+// recommendAgent checks once more that the cause still holds, and writes the report.
+func recommendAgent(s scene) role {
+	found := recheck{findings: readFindings(prompt.Blocks(s.task, "result")...)}
+	found.Alert = cmp.Or(alertService(s.task), "an unnamed service")
+	if found.Object == "" && found.Suspect != "" {
+		found.Object = "deployment/" + found.Suspect
+	}
+	var wants []ask
+	if kind, name, ok := strings.Cut(found.Object, "/"); ok {
+		wants = []ask{manifestOf(kind, name)}
+		manifest := s.manifest(kind, name)
+		found.Read, found.Now = manifest != "", settings(manifest)[found.Setting]
+		if ns := group(namespace, manifest); ns != "" {
+			found.Flag = " -n " + ns
+		}
+	}
+	was, err := strconv.Atoi(found.Value)
+	before, errBefore := strconv.Atoi(found.Before)
+	found.Reduced = err == nil && errBefore == nil && was < before
+	found.Sure = cmp.Or(found.Confidence, "low")
+	if !found.Read || found.Setting != "" && found.Now != found.Value {
+		found.Sure = "low"
+	}
+	return role{wants: wants, See: found, findings: findings{
+		Suspect: found.Suspect, Onset: found.Onset, Evidence: found.Evidence, Other: found.Other, Unchecked: found.Unchecked,
+	}}
+}

@@ -1,0 +1,51 @@
+package actor
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/prompt"
+)
+
+// synthesisAgent joins the records of a stage's agents. The suspect that most of them name is
+// followed; every item of their lists says whose it is.
+func synthesisAgent(s scene) role {
+	var see struct {
+		Peers int
+		Votes string
+	}
+	var r role
+	var votes []string
+	count, first := map[string]int{}, map[string]findings{}
+	for _, p := range prompt.PeersOf(s.task) {
+		see.Peers++
+		f := readFindings(p.Reply)
+		if p.Status != "completed" { // a gap
+			r.Unchecked = append(r.Unchecked, strings.TrimSpace(fmt.Sprintf("%s ended as %s. %s", p.Agent, p.Status, p.Error)))
+		}
+		into := r.lists()
+		for i, list := range f.lists() {
+			for _, item := range *list.value {
+				*into[i].value = append(*into[i].value, p.Agent+": "+item)
+			}
+		}
+		if f.Suspect == "" {
+			continue
+		}
+		if count[f.Suspect]++; count[f.Suspect] == 1 {
+			first[f.Suspect] = f
+		}
+		votes = append(votes, fmt.Sprintf("%s says %s (onset %s)", p.Agent, f.Suspect, f.Onset))
+	}
+	r.Suspect, r.Confidence = most(count), "low" // of who contradict each other, too
+	r.Onset, r.Symptom = first[r.Suspect].Onset, first[r.Suspect].Symptom
+	if len(count) == 1 {
+		r.Confidence = "medium"
+	}
+	if len(count) == 1 && len(votes) > 1 {
+		r.Confidence = "high"
+	}
+	see.Votes = strings.Join(votes, "; ")
+	r.See = see
+	return r
+}

@@ -64,9 +64,13 @@ func (in incident) queryMetric(q metricQuery) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	columns, err := pickColumns(q, rows[0])
-	if err != nil {
-		return "", err
+	first, end := 1, len(rows[0])
+	if q.Service != "" {
+		first = slices.Index(rows[0], q.Service)
+		end = first + 1
+	}
+	if first < 1 {
+		return "", fmt.Errorf("metric %s is not measured for service %q; it is for: %s", q.Name, q.Service, strings.Join(rows[0][1:], ", "))
 	}
 	var out strings.Builder
 	for i, row := range rows {
@@ -79,32 +83,7 @@ func (in incident) queryMetric(q metricQuery) (string, error) {
 				continue
 			}
 		}
-		writeColumns(&out, row, columns)
+		fmt.Fprintf(&out, "%s,%s\n", row[0], strings.Join(row[first:end], ","))
 	}
 	return out.String(), nil
-}
-
-func pickColumns(q metricQuery, header []string) ([]int, error) {
-	if q.Service == "" {
-		all := make([]int, len(header))
-		for i := range all {
-			all[i] = i
-		}
-		return all, nil
-	}
-	i := slices.Index(header[1:], q.Service)
-	if i < 0 {
-		return nil, fmt.Errorf("metric %s is not measured for service %q; it is for: %s", q.Name, q.Service, strings.Join(header[1:], ", "))
-	}
-	return []int{0, i + 1}, nil
-}
-
-func writeColumns(out *strings.Builder, row []string, columns []int) {
-	for n, i := range columns {
-		if n > 0 {
-			out.WriteByte(',')
-		}
-		out.WriteString(row[i])
-	}
-	out.WriteByte('\n')
 }

@@ -63,14 +63,17 @@ func analysisAgent(s scene) role {
 		}
 	}
 	if n := len(p.logged); n > 0 {
-		p.Now, p.Before = cmp.Or(p.Now, p.logged[n-1]), cmp.Or(p.Before, p.logged[0])
+		p.Now = cmp.Or(p.Now, p.logged[n-1])
+		if n > 1 {
+			p.Before = cmp.Or(p.Before, p.logged[0])
+		}
 	}
 	f.Cause = say("cause", p)
 	if p.Config != "" {
 		f.Setting, f.Object, f.Value = p.Setting, "configmap/"+p.Config, strconv.Itoa(p.Now)
-	}
-	if p.Config != "" && p.Before > 0 {
-		f.Before = strconv.Itoa(p.Before)
+		if p.Before > 0 {
+			f.Before = strconv.Itoa(p.Before)
+		}
 	}
 	if p.Cut() && p.About() {
 		f.Confidence = "medium"

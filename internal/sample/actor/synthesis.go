@@ -37,7 +37,7 @@ func synthesisAgent(s scene) role {
 		}
 		votes = append(votes, fmt.Sprintf("%s says %s (onset %s)", p.Agent, f.Suspect, f.Onset))
 	}
-	r.Suspect, r.Confidence = most(count), "low" // of who contradict each other, too
+	r.Suspect, r.Confidence = most(count), "low" // agents that contradict each other leave it low
 	r.Onset, r.Symptom = first[r.Suspect].Onset, first[r.Suspect].Symptom
 	if len(count) == 1 {
 		r.Confidence = "medium"

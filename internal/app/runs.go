@@ -21,7 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// runs are the workflows in Temporal.
+// runs are the workflows in Temporal, and their activities.
 type runs struct {
 	client client.Client
 	data   converter.DataConverter // reads what is encrypted

@@ -28,15 +28,9 @@ func Dial(ctx context.Context, opts client.Options) (client.Client, error) {
 	return client.DialContext(ctx, opts)
 }
 
-// requests reads what workflows were started with.
-type requests struct {
-	client client.Client
-	data   converter.DataConverter // reads what is encrypted
-}
-
 // Inputs returns the arguments of a run and the identity of the client that started
 // it, from its first event.
-func (r requests) Inputs(ctx context.Context, workflowID, runID string) (inputs [][]byte, from string, err error) {
+func (r runs) Inputs(ctx context.Context, workflowID, runID string) (inputs [][]byte, from string, err error) {
 	history := r.client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	event, err := history.Next()
 	if err != nil {
@@ -55,7 +49,7 @@ func (r requests) Inputs(ctx context.Context, workflowID, runID string) (inputs 
 
 // Message returns the text of an update "send" that a run has accepted. It reads
 // the history from its beginning: only long messages are asked for.
-func (r requests) Message(ctx context.Context, workflowID, runID, updateID string) (string, error) {
+func (r runs) Message(ctx context.Context, workflowID, runID, updateID string) (string, error) {
 	history := r.client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for history.HasNext() {
 		event, err := history.Next()
@@ -122,13 +116,11 @@ func namespaceID(ctx context.Context, c client.Client, namespace string) (id str
 	return described.GetNamespaceInfo().GetId(), nil
 }
 
-// heartbeats tells Temporal that an activity is alive, past the SDK's own way, which
+// Beat tells Temporal that an activity is alive, past the SDK's own way, which
 // cancels an activity as soon as Temporal does not answer.
-type heartbeats struct{ client client.Client }
-
-func (h heartbeats) Beat(ctx context.Context, taskToken []byte, waits string) error {
+func (r runs) Beat(ctx context.Context, taskToken []byte, waits string) error {
 	if waits != "" {
-		return h.client.RecordActivityHeartbeat(ctx, taskToken, waits)
+		return r.client.RecordActivityHeartbeat(ctx, taskToken, waits)
 	}
-	return h.client.RecordActivityHeartbeat(ctx, taskToken)
+	return r.client.RecordActivityHeartbeat(ctx, taskToken)
 }

@@ -151,10 +151,9 @@ func register(w worker.Registry, act *activities.Activities, toolsOnly bool) {
 }
 
 func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.Sessions) *activities.Activities {
-	data, code := opts.Keys.Converter(nil), opts.embedding()
+	runs, code := runs{opts.Client, opts.Keys.Converter(nil)}, opts.embedding()
 	return &activities.Activities{
-		Sessions: sessions, Heartbeats: heartbeats{opts.Client},
-		Requests: requests{opts.Client, data}, Runs: runs{opts.Client, data}, Planner: opts.Config,
+		Sessions: sessions, Heartbeats: runs, Requests: runs, Runs: runs, Planner: opts.Config,
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store, Times: opts.Store,
 		Models: newModels(opts), Servers: opts.Servers,

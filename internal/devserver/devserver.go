@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -55,7 +56,7 @@ type Server struct {
 	data   *data
 	addr   addresses
 	server temporal.Server
-	ui     *ui
+	ui     *http.Server
 }
 
 // Start returns once the frontend serves and the namespace is usable; ctx bounds the start only.
@@ -139,7 +140,7 @@ func (s *Server) Stop() {
 	s.stop.Do(func() {
 		s.logger.stopping()
 		if s.ui != nil {
-			s.ui.stop()
+			_ = s.ui.Close()
 		}
 		if s.server != nil {
 			s.stopServer()

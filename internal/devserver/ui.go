@@ -21,15 +21,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/webguard"
 )
 
-// ui is the Temporal UI, the very one that a cluster has, behind our guard.
-type ui struct {
-	server *http.Server
-	done   chan struct{}
-}
-
-// startUI returns once the UI listens. names are those that it is known by, besides
-// localhost and its addresses.
-func startUI(addr *net.TCPAddr, frontend string, names []string) (*ui, error) {
+// startUI has the Temporal UI, the very one that a cluster has, listen behind our guard.
+// names are those that it is known by, besides localhost and its addresses.
+func startUI(addr *net.TCPAddr, frontend string, names []string) (*http.Server, error) {
 	handler, err := uiHandler(&uiconfig.Config{
 		TemporalGRPCAddress: frontend,
 		DefaultNamespace:    Namespace,
@@ -46,12 +40,8 @@ func startUI(addr *net.TCPAddr, frontend string, names []string) (*ui, error) {
 		return nil, fmt.Errorf("start the Temporal UI: %w", err)
 	}
 	server := &http.Server{Handler: webguard.Handler(handler, names...), ReadHeaderTimeout: 10 * time.Second}
-	u := &ui{server: server, done: make(chan struct{})}
-	go func() {
-		defer close(u.done)
-		_ = u.server.Serve(listener) // until stop
-	}()
-	return u, nil
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	return server, nil
 }
 
 // uiHandler is made of the UI's parts as its own NewServer makes it. That one opens
@@ -85,8 +75,3 @@ type fixedConfig struct{ cfg *uiconfig.Config }
 
 // GetConfig returns it.
 func (f fixedConfig) GetConfig() (*uiconfig.Config, error) { return f.cfg, nil }
-
-func (u *ui) stop() {
-	_ = u.server.Close()
-	<-u.done
-}

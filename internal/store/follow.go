@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -52,7 +53,8 @@ func (s *Store) Follow(ctx context.Context, investigation string, after int64, f
 		update, more, err := f.look(ctx)
 		if err != nil {
 			if !f.mayReturn(err) {
-				return f.fail(ctx, err)
+				// That ctx has ended says more than what broke because of it.
+				return cmp.Or(ctx.Err(), fmt.Errorf("follow %s: %w", investigation, err))
 			}
 			s.logger.DebugContext(ctx, "waiting for the store's database", "error", err)
 		}
@@ -175,14 +177,6 @@ func (f *follower) records(ctx context.Context, q querier, now cursor, update *U
 		}
 	}
 	return err
-}
-
-// fail prefers to say that ctx has ended over what broke because of it.
-func (f *follower) fail(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return fmt.Errorf("follow %s: %w", f.investigation, err)
 }
 
 // cursor is how far an investigation has come: one row, raised in the

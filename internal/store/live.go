@@ -31,12 +31,7 @@ func (s *Store) SetLive(ctx context.Context, live transcript.Live) error {
 	return doing(err, "write live tail of %s, %s", live.Investigation, live.Execution)
 }
 
-// Live returns what is live of an investigation, by execution.
-func (s *Store) Live(ctx context.Context, investigation string) ([]transcript.Live, error) {
-	live, err := liveOf(ctx, s.db.reader, investigation)
-	return live, doing(s.db.explain(err), "read live tails of %s", investigation)
-}
-
+// liveOf is what is live of an investigation, by execution.
 func liveOf(ctx context.Context, q querier, investigation string) ([]transcript.Live, error) {
 	const query = `SELECT ` + liveColumns + ` FROM live WHERE investigation = $1 ORDER BY execution`
 	return selectAll(ctx, q, liveFields, query, investigation)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -29,11 +30,11 @@ var passingClasses = []string{"08", "40", "53", "57P"}
 
 // explain says in words what PostgreSQL has a code for, and what is worth another try.
 func (db *postgres) explain(err error) error {
-	var told *pgconn.PgError
+	told, _ := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case err == nil, errors.Is(err, ErrUnavailable), errors.Is(err, context.Canceled):
 		return err
-	case errors.As(err, &told):
+	case told != nil:
 		return explainCode(told.Code, plain(err))
 	case isLost(err):
 		return fmt.Errorf("%w: %w", ErrUnavailable, plain(err))
@@ -44,24 +45,22 @@ func (db *postgres) explain(err error) error {
 // plain is the last reason why a connection could not be made. The driver's own error has
 // several lines, for each attempt.
 func plain(err error) error {
-	var (
-		connect *pgconn.ConnectError
-		told    *pgconn.PgError
-		network *net.OpError
-	)
-	switch {
-	case !errors.As(err, &connect):
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); !ok {
 		return err
-	case errors.As(err, &told):
+	}
+	told, _ := errors.AsType[*pgconn.PgError](err)
+	network, _ := errors.AsType[*net.OpError](err)
+	switch {
+	case told != nil:
 		return told
-	case errors.As(err, &network):
+	case network != nil:
 		return network
 	}
 	return err
 }
 
 func explainCode(code string, err error) error {
-	passes := func(class string) bool { return len(code) >= len(class) && code[:len(class)] == class }
+	passes := func(class string) bool { return strings.HasPrefix(code, class) }
 	switch {
 	case code == codeDuplicate:
 		return fmt.Errorf("%w: %w", errDuplicate, err)
@@ -79,18 +78,15 @@ func explainCode(code string, err error) error {
 
 // isLost reports whether the connection broke, or none could be made.
 func isLost(err error) bool {
-	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) {
-		return true
-	}
-	var network net.Error
-	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) ||
+	_, unmade := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[net.Error](err)
+	return unmade || errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
-		(errors.As(err, &network) && !errors.Is(err, context.DeadlineExceeded))
+		network && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // isUnstorable reports whether PostgreSQL was asked for a key that no row can have.
 func isUnstorable(err error) bool {
-	var told *pgconn.PgError
-	return errors.As(err, &told) && told.Code == codeUnstorable
+	told, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && told.Code == codeUnstorable
 }

@@ -39,7 +39,6 @@ type Store interface {
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
 	After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error)
 	SetLive(ctx context.Context, live transcript.Live) error
-	Live(ctx context.Context, investigation string) ([]transcript.Live, error)
 	Follow(ctx context.Context, investigation string, after int64, fn func(store.Update) error) error
 
 	PutBlob(ctx context.Context, data []byte) (hash string, err error)

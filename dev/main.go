@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -58,7 +57,7 @@ func serve(cmd *cobra.Command, f flags) error {
 		return explain(err)
 	}
 	for _, address := range []string{f.Listen, f.UI} {
-		if !loopback(address) {
+		if !command.Loopback(address) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s is not a loopback address, and nobody is asked who they are\n", address)
 		}
 	}
@@ -72,16 +71,6 @@ Ctrl-C stops it; the same --data resumes everything.
 	err = sys.wait(cmd.Context())
 	fmt.Fprintln(cmd.ErrOrStderr(), "stopping")
 	return errors.Join(err, sys.stop())
-}
-
-// loopback reports whether only this host can reach an address.
-func loopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // explain turns what a user can mend into an error that says how.

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/payload"
 )
 
@@ -60,13 +59,13 @@ func serveCodec(c *cli, cmd *cobra.Command, listen string, origins, hosts []stri
 	if err != nil {
 		return usagef("--listen: %w", err)
 	}
-	if address, ok := listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {
-		c.say("warning: %s is not a loopback address: what it decrypts goes over the network in the clear", listener.Addr())
+	at := listener.Addr().String()
+	if !command.Loopback(at) {
+		c.say("warning: %s is not a loopback address: what it decrypts goes over the network in the clear", at)
 	}
-	fmt.Fprintf(c.out, "codec endpoint http://%s\n", listener.Addr())
+	fmt.Fprintf(c.out, "codec endpoint http://%s\n", at)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
-	context.AfterFunc(cmd.Context(), func() { _ = server.Close() })
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := command.Serve(cmd.Context(), server, listener); err != nil {
 		return fmt.Errorf("serve the codec endpoint: %w", err)
 	}
 	return cmd.Context().Err()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
@@ -14,15 +13,14 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
 // Dial connects to Temporal. What does not leave the host is not compressed: that took a
 // twelfth of a worker's time.
 func Dial(ctx context.Context, opts client.Options) (client.Client, error) {
-	host, _, err := net.SplitHostPort(cmp.Or(opts.HostPort, client.DefaultHostPort))
-	ip := net.ParseIP(host)
-	if opts.ConnectionOptions.GrpcCompression == nil && err == nil && (host == "localhost" || ip != nil && ip.IsLoopback()) {
+	if opts.ConnectionOptions.GrpcCompression == nil && command.Loopback(cmp.Or(opts.HostPort, client.DefaultHostPort)) {
 		opts.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	}
 	return client.DialContext(ctx, opts)

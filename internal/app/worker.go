@@ -182,14 +182,7 @@ func deployment(version string) worker.DeploymentOptions {
 func transports(c Configuration) func(server string) (mcp.Transport, error) {
 	return func(server string) (mcp.Transport, error) {
 		t, err := c.Transport(server)
-		if err != nil {
-			return mcp.Transport{}, err
-		}
-		return mcp.Transport{
-			Type: t.Type, Timeout: t.Timeout.D(), Command: t.Command, Args: t.Args, Env: t.Env,
-			URL: t.URL, BearerToken: t.BearerToken, CustomHeaders: t.CustomHeaders, VerifySSL: t.VerifySSL,
-			SessionCleanupURL: t.SessionCleanupURL,
-		}, nil
+		return mcp.Transport(t), err
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -50,6 +52,22 @@ func Main(cmd *cobra.Command) int {
 		return ExitUsage
 	}
 	return ExitFailed
+}
+
+// Serve has a server of HTTP serve until ctx ends.
+func Serve(ctx context.Context, server *http.Server, listener net.Listener) error {
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Loopback reports whether an address, host:port, is one that other hosts do not reach.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // Logger writes to w what is at least at the level.

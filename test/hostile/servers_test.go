@@ -22,6 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
+	"github.com/inquest-dev/inquest/value"
 )
 
 // envEvil makes a process of this test binary one of the servers below.
@@ -169,13 +170,13 @@ func TestHostileServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.suffer(t, mcp.Transport{Command: command, Env: map[string]string{envEvil: name, "TOKEN": secret}, Timeout: s.timeout()})
+			s.suffer(t, mcp.Transport{Command: command, Env: map[string]string{envEvil: name, "TOKEN": secret}, Timeout: value.Duration(s.timeout())})
 		})
 		t.Run("http/"+name, func(t *testing.T) {
 			web := httptest.NewServer(s)
 			defer web.Close()
 			defer web.CloseClientConnections()
-			s.suffer(t, mcp.Transport{Type: mcp.HTTP, URL: web.URL, BearerToken: secret, Timeout: s.timeout()})
+			s.suffer(t, mcp.Transport{Type: mcp.HTTP, URL: web.URL, BearerToken: secret, Timeout: value.Duration(s.timeout())})
 		})
 	}
 }
@@ -305,7 +306,7 @@ func TestEndlessStreams(t *testing.T) {
 			}))
 			defer web.Close()
 			defer web.CloseClientConnections()
-			endless(t, mcp.Transport{Type: mcp.HTTP, URL: web.URL, Timeout: impatient})
+			endless(t, mcp.Transport{Type: mcp.HTTP, URL: web.URL, Timeout: value.Duration(impatient)})
 		})
 	}
 }

@@ -42,7 +42,7 @@ func (s *session) call(ctx context.Context, own string, call tool.Call) (result 
 func (s *session) begin(ctx context.Context) (context.Context, *receipt, func()) {
 	cancel := func() {}
 	if s.transport.Timeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, s.transport.Timeout)
+		ctx, cancel = context.WithTimeout(ctx, s.transport.Timeout.D())
 	}
 	ctx, receipt := withReceipt(ctx)
 	undo := s.abort(receipt)

@@ -102,7 +102,7 @@ func (s *session) open(ctx context.Context, client *mcp.Client, opts Options, lo
 // connection lives with it.
 func (s *session) connect(ctx context.Context, client *mcp.Client) (err error) {
 	ctx, receipt := withReceipt(ctx)
-	timeout := cmp.Or(s.transport.Timeout, defaultStartTimeout)
+	timeout := cmp.Or(s.transport.Timeout.D(), defaultStartTimeout)
 	late := fmt.Errorf("%w within %s", errLate, timeout)
 	timer := time.AfterFunc(timeout, func() {
 		receipt.giveUp(late)

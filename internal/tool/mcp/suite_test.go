@@ -20,6 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+	"github.com/inquest-dev/inquest/value"
 )
 
 // site is a pool with one server, "s".
@@ -63,8 +64,8 @@ var behaviour = map[string]struct {
 	"after a restart":               {check: afterARestart},
 	"interrupted call is made once": {check: interruptedCall},
 	"timeout and cancellation":      {check: timeoutAndCancellation},
-	"timeout of the server":         {change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Timeout = time.Second }, check: serverTimeout},
-	"never answers":                 {mode: tooltest.Mute, change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Timeout = 200 * time.Millisecond }, check: neverAnswers},
+	"timeout of the server":         {change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Timeout = value.Duration(time.Second) }, check: serverTimeout},
+	"never answers":                 {mode: tooltest.Mute, change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Timeout = value.Duration(200 * time.Millisecond) }, check: neverAnswers},
 	"start outlives first caller":   {mode: tooltest.Mute, check: startOutlivesItsFirstCaller},
 	"close ends calls":              {check: closeEndsCalls},
 	"large result":                  {check: largeResult},

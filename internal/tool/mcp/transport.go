@@ -4,7 +4,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"time"
+
+	"github.com/inquest-dev/inquest/value"
 )
 
 // The types of transports.
@@ -14,15 +15,12 @@ const (
 	SSE   = "sse"   // the HTTP with server-sent events of MCP before 2025
 )
 
-// Transport says how a server is reached. Its values are expanded already, so
+// Transport says how a server is reached, field by field as config.Transport. Its values are expanded already, so
 // they may hold secrets: they are kept out of errors and logs. Only
 // {{.SESSION_ID}} is left for us, in what is sent over HTTP; a server whose
 // transport has one gets a session of its own for every execution.
 type Transport struct {
 	Type string // Stdio, HTTP or SSE; "" = Stdio
-	// Timeout bounds the start and every request; 0 = a minute for the start,
-	// and for requests only what ctx says.
-	Timeout time.Duration
 
 	// Command and Args are the program of a Stdio server.
 	Command string
@@ -32,11 +30,14 @@ type Transport struct {
 
 	// URL is the endpoint of an HTTP or SSE server. What follows is sent to its
 	// scheme, host and port, and to no other.
-	URL           string
-	BearerToken   string // "" = no Authorization header
-	CustomHeaders map[string]string
+	URL         string
+	BearerToken string // "" = no Authorization header
 	// VerifySSL = false accepts any certificate, from this server only; nil = true.
 	VerifySSL *bool
+	// Timeout bounds the start and every request of a server of any type; 0 = a minute
+	// for the start, and for requests only what ctx says.
+	Timeout       value.Duration
+	CustomHeaders map[string]string
 	// SessionCleanupURL gets a DELETE when a session is over for good; "" = none. It
 	// may be on another host, which is sent neither the token nor the headers.
 	SessionCleanupURL string

@@ -19,6 +19,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+	"github.com/inquest-dev/inquest/value"
 )
 
 // webPool has one server, "s", over HTTP.
@@ -307,7 +308,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 				server := tooltest.ServeWeb(t, opts)
 				pool := webPool(t, server, opts, func(o *mcp.Options, tr *mcp.Transport) {
 					withSecrets(o, tr)
-					tr.Timeout = 300 * time.Millisecond // of the answers that never come with SSE
+					tr.Timeout = value.Duration(300 * time.Millisecond) // of the answers that never come with SSE
 					o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 				})
 				var told []any

@@ -246,7 +246,7 @@ func (r *manual) section(out *strings.Builder, p strict.Place) {
 func (r *manual) value(p strict.Place, key string) string {
 	f := p.Schema.Fields[key]
 	t := p.Type.FieldByIndex(f.Index).Type
-	if f.Open != nil {
+	if f.Open {
 		t = t.Elem()
 	}
 	text := typeText(t, f)

@@ -42,9 +42,9 @@ func (r *manual) definition(p strict.Place) section {
 	for _, key := range p.Schema.Order {
 		f := p.Schema.Fields[key]
 		property := schemaFor(p.Type.FieldByIndex(f.Index).Type, f)
-		if f.Open != nil {
+		if f.Open {
 			property = schemaFor(p.Type.FieldByIndex(f.Index).Type.Elem(), f)
-			patterns["^"+f.Open.Before+".+"+f.Open.After+"$"] = property
+			patterns["^"+f.Before+".+"+f.After+"$"] = property
 		} else {
 			properties[key] = property
 		}

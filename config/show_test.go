@@ -175,8 +175,8 @@ func everyKey(t reflect.Type) any {
 	all, schema := section{}, strict.SchemaOf(t)
 	for key, f := range schema.Fields {
 		value := everyKey(t.FieldByIndex(f.Index).Type)
-		if f.Open != nil {
-			key, value = f.Open.Before+"x"+f.Open.After, value.(section)["x"]
+		if f.Open {
+			key, value = f.Before+"x"+f.After, value.(section)["x"]
 		}
 		all[key] = value
 	}

@@ -49,8 +49,8 @@ func (c Checker) values(p Path, value reflect.Value, f Field) {
 			}
 		}
 	case reflect.Map:
-		for entries := value.MapRange(); entries.Next(); {
-			c.values(p.Key(entries.Key().String()), entries.Value(), f)
+		for key, value := range entries(value) {
+			c.values(p.Key(key), value, f)
 		}
 	case reflect.Slice:
 		for i := range value.Len() {

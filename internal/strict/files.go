@@ -88,7 +88,7 @@ func (f File) Usable(r *Report) bool {
 
 // cause leaves out the path that an error of the file system repeats.
 func cause(err error) error {
-	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err

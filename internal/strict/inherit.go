@@ -30,21 +30,18 @@ func overlay(dst, src reflect.Value, at Path, won func(key Path)) {
 		case field.Kind() == reflect.Struct:
 			overlay(dst.FieldByIndex(i), field, at.Key(name), won)
 		case field.Kind() == reflect.Map:
-			overlayEntries(dst.FieldByIndex(i), field, at.Key(name), won)
+			into := dst.FieldByIndex(i)
+			if into.IsNil() && field.Len() > 0 {
+				into.Set(reflect.MakeMap(into.Type())) // the levels keep theirs
+			}
+			for key, entry := range entries(field) {
+				into.SetMapIndex(reflect.ValueOf(key), entry)
+				won(at.Key(name).Key(key))
+			}
 		case !field.IsZero(): // an empty list is not: it has been written
 			dst.FieldByIndex(i).Set(field)
 			won(at.Key(name))
 		}
-	}
-}
-
-func overlayEntries(dst, src reflect.Value, at Path, won func(key Path)) {
-	for name, entry := range textKeys(src) {
-		if dst.IsNil() {
-			dst.Set(reflect.MakeMap(dst.Type())) // the levels keep theirs
-		}
-		dst.SetMapIndex(reflect.ValueOf(name), entry)
-		won(at.Key(name))
 	}
 }
 

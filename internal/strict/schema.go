@@ -49,7 +49,9 @@ type Field struct {
 	Owner  string // the Go type that declares it
 	Enum   string
 	Bounds Bounds
-	Open   *openKey // nil: the key is what the tag says
+	// Open: a part of the key is the user's, between what the tag has before and after it.
+	Open          bool
+	Before, After string
 }
 
 // Bounds limit a number; nil = no limit.
@@ -84,10 +86,12 @@ func readSchema(t reflect.Type) Schema {
 			s.inline(i, readSchema(t.Field(i).Type))
 		case name != "":
 			s.Order = append(s.Order, name)
+			before, rest, _ := strings.Cut(name, "<")
+			_, after, open := strings.Cut(rest, ">")
 			s.Fields[name] = Field{
 				Index: []int{i}, Name: t.Field(i).Name, Owner: t.Name(),
 				Late: option == "late" || option == "template", secret: option == "late",
-				Enum: tag.Get("enum"), Bounds: boundsOf(tag), Open: openOf(name),
+				Enum: tag.Get("enum"), Bounds: boundsOf(tag), Open: open, Before: before, After: after,
 			}
 		}
 	}
@@ -142,7 +146,7 @@ func (s Schema) refusal(p Path, root reflect.Type) string {
 	}
 	hint := spell.DidYouMean(p.Name, slices.Concat(slices.Collect(maps.Keys(s.Fields)), s.Later, slices.Collect(maps.Keys(s.Unused))))
 	for _, name := range s.Order {
-		if f := s.Fields[name]; f.Open != nil && strings.HasPrefix(p.Name, f.Open.Before) {
+		if f := s.Fields[name]; f.Open && strings.HasPrefix(p.Name, f.Before) {
 			hint = "; a key of this form is " + name
 		}
 	}

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -78,10 +76,9 @@ func (w *Writer) structure(p Path, value reflect.Value) *yaml.Node {
 
 func (w *Writer) mapping(p Path, value reflect.Value, f Field) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
-	entries := textKeys(value)
-	for _, name := range slices.Sorted(maps.Keys(entries)) {
+	for name, entry := range entries(value) {
 		at := p.Key(name)
-		node := w.node(at, entries[name], f)
+		node := w.node(at, entry, f)
 		if node == nil { // an entry that sets nothing is an entry
 			node = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 			if !f.structs() {

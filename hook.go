@@ -92,36 +92,30 @@ type PromptInput struct {
 	Iteration int
 }
 
-// prompts are the options' prompts for the worker.
-func (o Options) prompts() map[string]hook.Prompt {
-	out := map[string]hook.Prompt{}
-	for name, write := range o.PromptFuncs {
-		out[name] = func(ctx context.Context, in hook.PromptInput) (string, error) {
-			return write(ctx, PromptInput{MockInput(in.MockInput), in.Iteration})
-		}
+// forWorker are functions of the options as the worker knows them.
+func forWorker[From, To any](all map[string]From, adapt func(name string, run From) To) map[string]To {
+	out := map[string]To{}
+	for name, run := range all {
+		out[name] = adapt(name, run)
 	}
 	return out
 }
 
-// hooks are the options' hooks for the worker.
-func (o Options) hooks() map[string]hook.Func {
-	out := map[string]hook.Func{}
-	for name, run := range o.Hooks {
-		out[name] = func(ctx context.Context, in hook.Input) (hook.Output, error) {
-			made, err := run(ctx, HookInput(in))
-			return hook.Output(made), err
-		}
+func adaptPrompt(_ string, write Prompt) hook.Prompt {
+	return func(ctx context.Context, in hook.PromptInput) (string, error) {
+		return write(ctx, PromptInput{MockInput(in.MockInput), in.Iteration})
 	}
-	return out
 }
 
-// mocks are the options' mocks for the worker.
-func (o Options) mocks() map[string]hook.Mock {
-	out := map[string]hook.Mock{}
-	for name, run := range o.Mocks {
-		out[name] = func(ctx context.Context, in hook.MockInput) (any, error) { return run(ctx, MockInput(in)) }
+func adaptHook(_ string, run Hook) hook.Func {
+	return func(ctx context.Context, in hook.Input) (hook.Output, error) {
+		made, err := run(ctx, HookInput(in))
+		return hook.Output(made), err
 	}
-	return out
+}
+
+func adaptMock(_ string, run Mock) hook.Mock {
+	return func(ctx context.Context, in hook.MockInput) (any, error) { return run(ctx, MockInput(in)) }
 }
 
 var codeName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)

@@ -108,15 +108,6 @@ func (e *ModelError) Error() string { return fmt.Sprintf("%v: %s", e.Kind, e.Mes
 // Unwrap returns the kind.
 func (e *ModelError) Unwrap() error { return e.Kind }
 
-// models are the options' models for the worker.
-func (o Options) models() map[string]llm.Client {
-	out := map[string]llm.Client{}
-	for name, model := range o.Models {
-		out[name] = modelClient{name, model, o.logger()}
-	}
-	return out
-}
-
 // modelClient is a Model as the rest of Inquest sees one.
 type modelClient struct {
 	name  string

@@ -13,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/workflows"
@@ -81,9 +82,10 @@ func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 		Config: o.Config,
 		Settings: app.Settings{
 			TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue), Drain: o.Drain, DeploymentVersion: o.DeploymentVersion,
-			Logger: o.logger(), Models: o.models(),
+			Logger: o.logger(), Models: forWorker(o.Models, func(name string, m Model) llm.Client { return modelClient{name, m, o.logger()} }),
 			Embedding: &app.Embedding{
-				Tools: tools, Hooks: o.hooks(), Mocks: o.mocks(), Prompts: o.prompts(), Listener: o.listener(), Entries: o.entries(),
+				Tools: tools, Hooks: forWorker(o.Hooks, adaptHook), Mocks: forWorker(o.Mocks, adaptMock),
+				Prompts: forWorker(o.PromptFuncs, adaptPrompt), Listener: o.listener(), Entries: o.entries(),
 			},
 		},
 	}

@@ -92,37 +92,33 @@ func (v *view) named(chain string, shown map[string]bool) {
 }
 
 func (v *view) addEntries(shown map[string]bool) {
-	for name := range v.source.AgentChains {
-		if p := entryPath("agent_chains", name); shown[p.Text] {
-			v.AgentChains[name] = v.chain(p, name)
+	add(v.AgentChains, "agent_chains", v.source.AgentChains, shown, v.chain)
+	add(v.Agents, "agents", v.source.Agents, shown, v.agent)
+	add(v.MCPServers, "mcp_servers", v.source.MCPServers, shown, v.server)
+	for _, s := range v.MCPServers {
+		shown[entryPath("llm_providers", s.Summarization.LLMProvider).Text] = true
+	}
+	add(v.Prompts, "prompts", v.source.Prompts, shown, func(_ path, _, text string) string { return text })
+	add(v.LLMProviders, "llm_providers", v.source.LLMProviders, shown, v.provider)
+	maps.DeleteFunc(v.LLMProviders, func(_ string, p *Provider) bool { return p.described })
+}
+
+// add adds the entries of a section that are shown, as full makes them.
+func add[T any](to map[string]T, section string, from map[string]T, shown map[string]bool, full func(p path, name string, entry T) T) {
+	for name, entry := range from {
+		if p := entryPath(section, name); shown[p.Text] {
+			to[name] = full(p, name, entry)
 		}
 	}
-	for name, a := range v.source.Agents {
-		if p := entryPath("agents", name); shown[p.Text] {
-			v.Agents[name] = v.agent(p, name, a)
-		}
-	}
-	for name, s := range v.source.MCPServers {
-		if p := entryPath("mcp_servers", name); shown[p.Text] {
-			full := *s
-			full.Transport = s.Transport.complete()
-			v.completed(p.Key("transport"), s.Transport, full.Transport, "transport")
-			full.DataMasking = v.masking(p.Key("data_masking"), s.DataMasking)
-			full.Summarization = v.summarization(p.Key("summarization"), s.Summarization)
-			shown[entryPath("llm_providers", full.Summarization.LLMProvider).Text] = true
-			v.MCPServers[name] = &full
-		}
-	}
-	for name, text := range v.source.Prompts {
-		if shown[entryPath("prompts", name).Text] {
-			v.Prompts[name] = text
-		}
-	}
-	for name, pr := range v.source.LLMProviders {
-		if p := entryPath("llm_providers", name); shown[p.Text] && !pr.described {
-			v.LLMProviders[name] = v.provider(p, pr)
-		}
-	}
+}
+
+func (v *view) server(p path, _ string, s *Server) *Server {
+	full := *s
+	full.Transport = s.Transport.complete()
+	v.completed(p.Key("transport"), s.Transport, full.Transport, "transport")
+	full.DataMasking = v.masking(p.Key("data_masking"), s.DataMasking)
+	full.Summarization = v.summarization(p.Key("summarization"), s.Summarization)
+	return &full
 }
 
 // inherit notes where the settings of the thing at p come from: names are what they are
@@ -143,7 +139,7 @@ func (v *view) completed(p path, before, after any, kind string) {
 	}
 }
 
-func (v *view) provider(p path, pr *Provider) *Provider {
+func (v *view) provider(p path, _ string, pr *Provider) *Provider {
 	full := pr.complete()
 	if pr.native() {
 		full.BaseURL = pr.BaseURL // that of the backend, which is the agents' business
@@ -175,8 +171,8 @@ func (v *view) agent(p path, name string, a *Agent) *Agent {
 	return &full
 }
 
-func (v *view) chain(p path, name string) *Chain {
-	own, src := v.source.chainSettings(name), v.source.AgentChains[name]
+func (v *view) chain(p path, name string, src *Chain) *Chain {
+	own := v.source.chainSettings(name)
 	v.inherit(p, own, nil)
 	out := *src
 	shown := own.settings

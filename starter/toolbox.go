@@ -70,7 +70,7 @@ func toolbox(ctx context.Context, c *cli, cfg *config.Config) (*app.Toolbox, err
 		c.say("warning: the tools of the workers' program are not known: %v", err)
 	}
 	return app.NewToolbox(app.ToolboxOptions{
-		Config: cfg, Rates: shared{c}, Offers: shared{c}, Keeper: app.Keeper(), Elsewhere: elsewhere, Logger: slog.New(slog.DiscardHandler),
+		Config: cfg, Shared: shared{c}, Keeper: app.Keeper(), Elsewhere: elsewhere, Logger: slog.New(slog.DiscardHandler),
 	}), nil
 }
 

@@ -25,25 +25,21 @@ import (
 // ToolboxOptions is what a Toolbox is made of.
 type ToolboxOptions struct {
 	Config *config.Config
-	// Rates keeps the rate limits of agents; nil = nobody does.
-	Rates Rates
+	// Shared is what calls here share with those of the workers; nil = nothing is.
+	Shared Shared
 	// Keeper: see Settings.
 	Keeper []string
 	// Elsewhere are tools of the workers' program, which cannot run here.
 	Elsewhere []tool.Spec
 	Logger    *slog.Logger
-	// Offers knows what servers offered when an execution last asked them; nil = nobody does.
-	Offers Offers
 }
 
-// Offers is what servers offered; a *store.Store is.
-type Offers interface {
+// Shared is what is in the workers' store; a *store.Store is.
+type Shared interface {
+	// LastOffer is what a server offered when an execution last asked it.
 	LastOffer(ctx context.Context, server string) (tool.Catalogue, error)
-}
-
-// Rates keeps places in the sliding windows of agents and tools; a *store.Store does.
-type Rates interface {
-	// Reserve takes a place, or says how long to wait before asking again.
+	// Reserve takes a place in the sliding window of an agent and a tool, or says how
+	// long to wait before asking again.
 	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
 }
 
@@ -158,10 +154,10 @@ func (b *Toolbox) troubles(ctx context.Context, catalogues []tool.Catalogue) (al
 				all = append(all, fmt.Errorf("tool %s cannot be used: %s", reveal.Name(spec.Name), spec.Unusable))
 			}
 		}
-		if b.opts.Offers == nil || c.Error != "" {
+		if b.opts.Shared == nil || c.Error != "" {
 			continue
 		}
-		last, err := b.opts.Offers.LastOffer(ctx, c.Server)
+		last, err := b.opts.Shared.LastOffer(ctx, c.Server)
 		if err != nil {
 			all = append(all, fmt.Errorf("what server %s offered before is not known: %w", c.Server, err))
 		}

@@ -105,10 +105,10 @@ func (c *ToolCall) run(ctx context.Context, call tool.Call) (tool.Result, error)
 // reserve takes a place in the agent's window. Nobody in particular has none.
 func (c *ToolCall) reserve(ctx context.Context, key string) error {
 	name := c.user.plan.Definition
-	if c.RatePerMinute == 0 || name == "" || c.box.opts.Rates == nil {
+	if c.RatePerMinute == 0 || name == "" || c.box.opts.Shared == nil {
 		return nil
 	}
-	wait, err := c.box.opts.Rates.Reserve(ctx, ratelimit.Reservation{
+	wait, err := c.box.opts.Shared.Reserve(ctx, ratelimit.Reservation{
 		Agent: name, Tool: c.Spec.Name, Key: key, Limit: c.RatePerMinute, Window: time.Minute,
 	})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/devserver"
-	"github.com/inquest-dev/inquest/internal/lifeline"
+	"github.com/inquest-dev/inquest/internal/processtest"
 )
 
 // dirVariable makes TestHelperServer, in a process of its own, a server on that directory.
@@ -79,7 +79,7 @@ func spawn(t *testing.T, dir string) process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	untie, err := lifeline.Tie(cmd)
+	untie, err := processtest.Tie(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}

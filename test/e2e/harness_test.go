@@ -23,8 +23,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/lifeline"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/processtest"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
@@ -232,7 +232,7 @@ func (p *process) begin() (untie func()) {
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	untie, err := lifeline.Tie(p.cmd)
+	untie, err := processtest.Tie(p.cmd)
 	if err != nil {
 		p.t.Fatal(err)
 	}

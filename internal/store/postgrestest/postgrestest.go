@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/inquest-dev/inquest/internal/lifeline"
+	"github.com/inquest-dev/inquest/internal/processtest"
 )
 
 const (
@@ -145,7 +145,7 @@ func (s *Server) run() (err error) {
 	if err := s.process.Start(); err != nil {
 		return err
 	}
-	if s.untie, err = lifeline.Tie(s.process); err != nil {
+	if s.untie, err = processtest.Tie(s.process); err != nil {
 		return err
 	}
 	if err := ready(bufio.NewScanner(log)); err != nil {

@@ -1,9 +1,10 @@
 //go:build unix
 
-package lifeline
+package processtest
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(role) == "" {
 		os.Exit(m.Run())
 	}
-	child := exec.Command("sh", "-c", "echo up; sleep 600 & wait") // a process that has one of its own
+	child := exec.Command("sh", "-c", "sleep 600 & wait") // a process that has one of its own
 	child.Stdout, child.SysProcAttr = os.Stdout, &syscall.SysProcAttr{Setpgid: true}
 	if err := child.Start(); err != nil {
 		panic(err)
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 	if _, err := Tie(child); err != nil {
 		panic(err)
 	}
+	fmt.Println("up") // not before: what is not tied yet outlives us
 	select {}
 }
 

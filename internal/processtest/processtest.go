@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package lifeline ends the processes of a test with the test: also where the test
+// Package processtest ends the processes of a test with the test: also where the test
 // binary is killed, as `go test` does when its time is up, and no cleanup runs.
-package lifeline
+package processtest
 
 import (
 	"os/exec"

@@ -71,7 +71,11 @@ func (h *Host) watchFleet(ctx context.Context, joined []string, every time.Durat
 			return nil
 		case <-ticker.C:
 		}
-		if err := h.belongs(ctx); errors.Is(err, store.ErrOtherNamespace) {
+		id, name, err := h.namespace(ctx)
+		if err == nil {
+			err = h.Store.Belongs(ctx, id, name)
+		}
+		if errors.Is(err, store.ErrOtherNamespace) { // which has adopted it
 			return err
 		}
 		queues := slices.Concat(joined, h.fleetQueues())
@@ -102,15 +106,6 @@ func (h *Host) joinNamespace(ctx context.Context) error {
 		return err
 	}
 	return h.Store.Join(ctx, id, name, h.opts.AdoptStore)
-}
-
-// belongs refuses a store that another namespace has adopted.
-func (h *Host) belongs(ctx context.Context) error {
-	id, name, err := h.namespace(ctx)
-	if err != nil {
-		return err
-	}
-	return h.Store.Belongs(ctx, id, name)
 }
 
 func (h *Host) namespace(ctx context.Context) (id, name string, err error) {

@@ -57,26 +57,22 @@ func notFound(err error) error {
 func (s *Store) SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error {
 	body, err := json.Marshal(catalogue)
 	if err == nil {
+		hash := blobHash(body)
 		err = s.write(ctx, "", func(q querier) error {
-			if err := insertCatalogue(ctx, q, scope, catalogue.Server, body); err != nil || catalogue.Error != "" {
+			if err := insertBlob(ctx, q, hash, body); err != nil {
 				return err
 			}
-			_, err := q.ExecContext(ctx, insertInto("offers", "server, hash")+`ON CONFLICT (server) `+overwrite("hash")+
-				` WHERE offers.hash <> excluded.hash`, catalogue.Server, blobHash(body))
+			_, err := q.ExecContext(ctx, insertInto("catalogues", "investigation, execution, server, hash")+
+				`ON CONFLICT (investigation, execution, server) `+overwrite("hash"), scope.Investigation, scope.Execution, catalogue.Server, hash)
+			if err != nil || catalogue.Error != "" {
+				return err
+			}
+			_, err = q.ExecContext(ctx, insertInto("offers", "server, hash")+`ON CONFLICT (server) `+overwrite("hash")+
+				` WHERE offers.hash <> excluded.hash`, catalogue.Server, hash)
 			return err
 		})
 	}
 	return doing(err, "write tool catalogue of %s for %s, %s", catalogue.Server, scope.Investigation, scope.Execution)
-}
-
-func insertCatalogue(ctx context.Context, q querier, scope transcript.Scope, server string, body []byte) error {
-	hash := blobHash(body)
-	if err := insertBlob(ctx, q, hash, body); err != nil {
-		return err
-	}
-	_, err := q.ExecContext(ctx, insertInto("catalogues", "investigation, execution, server, hash")+
-		`ON CONFLICT (investigation, execution, server) `+overwrite("hash"), scope.Investigation, scope.Execution, server, hash)
-	return err
 }
 
 // LastOffer is what a server offered when it was last asked, by any execution; the zero

@@ -115,11 +115,16 @@ func places(n int) string {
 
 // overwrite writes the assignments of an upsert that takes the new row's columns.
 func overwrite(columns string) string {
+	return `DO UPDATE SET ` + assign(`% = excluded.%`, columns)
+}
+
+// assign writes an assignment for each of the columns, which is % in the pattern.
+func assign(pattern, columns string) string {
 	var set []string
 	for column := range strings.SplitSeq(columns, ", ") {
-		set = append(set, column+` = excluded.`+column)
+		set = append(set, strings.ReplaceAll(pattern, "%", column))
 	}
-	return `DO UPDATE SET ` + strings.Join(set, ", ")
+	return strings.Join(set, ", ")
 }
 
 // selectAll runs a query and reads every row through the pointers of fields.

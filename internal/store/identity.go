@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -19,11 +18,6 @@ var ErrOtherNamespace = errors.New("a store belongs to one namespace of one Temp
 // ID is the identity of the store: random, made when it is opened for the first
 // time, and its own wherever it is moved or restored to.
 func (s *Store) ID() string { return s.id }
-
-// identify reads the identity; whoever asks first makes it.
-func (s *Store) identify(ctx context.Context) (id string, err error) {
-	return s.note(ctx, "id", rand.Text())
-}
 
 // Join makes the store that of a namespace, or refuses it if it is another's: each would
 // take the other's investigations for terminated. A namespace's id is Temporal's, random and
@@ -126,10 +120,4 @@ func checkHost(ctx context.Context, q querier, mark string, adopt bool) error {
 	return fmt.Errorf("%w: it belongs to host %q, this is %q; use PostgreSQL for several hosts; "+
 		"if the file was moved here, start the worker once with --adopt-store",
 		ErrOtherHost, owner, here)
-}
-
-// setHost marks the file as this host's.
-func setHost(ctx context.Context, q querier, mark string) error {
-	_, err := q.ExecContext(ctx, insertInto("meta", "key, value")+`ON CONFLICT (key) `+overwrite("value"), "host", mark)
-	return doing(err, "write host mark")
 }

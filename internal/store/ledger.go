@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -187,18 +186,9 @@ func charge(ctx context.Context, q querier, e transcript.Entry, took agent.Usage
 		return err
 	}
 	_, err := q.ExecContext(ctx, insertInto("execution_sums", "investigation, execution, "+usageColumns)+
-		`ON CONFLICT (investigation, execution) DO UPDATE SET `+plus("execution_sums", usageColumns),
+		`ON CONFLICT (investigation, execution) DO UPDATE SET `+assign(`% = execution_sums.% + excluded.%`, usageColumns),
 		append([]any{e.Investigation, e.Execution}, usageFields(&took)...)...)
 	return err
-}
-
-// plus writes the assignments of an upsert that adds the new row's columns.
-func plus(table, columns string) string {
-	var set []string
-	for column := range strings.SplitSeq(columns, ", ") {
-		set = append(set, column+` = `+table+`.`+column+` + excluded.`+column)
-	}
-	return strings.Join(set, ", ")
 }
 
 // replyKey is that of a model call: an execution's run makes one in an iteration.

@@ -119,7 +119,8 @@ func claimAndMigrate(ctx context.Context, db *sql.DB, opts Options) error {
 	if err := migrate(ctx, db, goose.DialectSQLite3, "sqlite", opts.Logger, goose.WithIsolateDDL(true)); err != nil {
 		return err
 	}
-	return setHost(ctx, db, mark)
+	_, err := db.ExecContext(ctx, insertInto("meta", "key, value")+`ON CONFLICT (key) `+overwrite("value"), "host", mark)
+	return doing(err, "write host mark")
 }
 
 // useWAL lets readers and the writer work side by side. The mode stays with the

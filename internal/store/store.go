@@ -5,6 +5,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -57,7 +58,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", opts, err)
 	}
 	s := &Store{db: db, hub: newHub(), logger: opts.Logger}
-	if s.id, err = s.identify(ctx); err != nil {
+	if s.id, err = s.note(ctx, "id", rand.Text()); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", opts, err), db.close())
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))

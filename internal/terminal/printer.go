@@ -198,8 +198,8 @@ func (p *printer) roomFor(l *lane, b *block) int {
 // wrapped. ok is false if the text may still become longer.
 func cutLine(text string, room int) (line, rest string, ok bool) {
 	head, tail, ended := strings.Cut(text, "\n")
-	end := fitting(head, room)
-	if end < 0 {
+	end := len(clip.Runes(head, room))
+	if room == 0 || end == len(head) {
 		return head, tail, ended
 	}
 	body := len(head) - len(strings.TrimLeft(head, " "))
@@ -207,12 +207,4 @@ func cutLine(text string, room int) (line, rest string, ok bool) {
 		return text[:space], text[space+1:], true
 	}
 	return text[:end], text[end:], true
-}
-
-// fitting is how many bytes of a text fit into a line; -1 = all of them.
-func fitting(text string, room int) int {
-	if head := clip.Runes(text, room); room > 0 && len(head) < len(text) {
-		return len(head)
-	}
-	return -1
 }

@@ -266,7 +266,7 @@ func (v *Conversation) Say(ctx context.Context, text string) (Reply, error) {
 	if err == nil {
 		err = v.client.system.Text(ctx, &reply.Text, reply.TextRef)
 	}
-	return replyOf(reply), err
+	return Reply{Text: reply.Text, StopReason: string(reply.StopReason), Iterations: reply.Iterations, Usage: Usage(reply.Usage)}, err
 }
 
 // Close ends the conversation, after the running turn.

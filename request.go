@@ -6,7 +6,6 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
-	"github.com/inquest-dev/inquest/workflows"
 )
 
 // Request is what is to be investigated.
@@ -196,8 +195,4 @@ type Reply struct {
 	StopReason string // "end_turn", if nothing stopped it
 	Iterations int
 	Usage      Usage // of this turn
-}
-
-func replyOf(r workflows.Reply) Reply {
-	return Reply{Text: r.Text, StopReason: string(r.StopReason), Iterations: r.Iterations, Usage: Usage(r.Usage)}
 }

@@ -20,7 +20,11 @@ const recalled = 6
 // talk has turn after turn, with a person who types.
 func (s *chatSession) talk(ctx context.Context, in *os.File) error {
 	s.introduce()
-	if err := s.recall(ctx); err != nil {
+	entries, err := s.past(ctx)
+	if err == nil {
+		err = terminal.Recall(entries, recalled, s.options(false))
+	}
+	if err != nil {
 		return err
 	}
 	lines := newLineEditor(in, s.err)
@@ -47,15 +51,6 @@ func (s *chatSession) talk(ctx context.Context, in *os.File) error {
 			s.say("starter: %v", err)
 		}
 	}
-}
-
-// recall shows the last messages of a conversation that was there before.
-func (s *chatSession) recall(ctx context.Context) error {
-	entries, err := s.past(ctx)
-	if err != nil {
-		return err
-	}
-	return terminal.Recall(entries, recalled, s.options(false))
 }
 
 // past is what was there before, which no turn shows again.

@@ -78,18 +78,11 @@ func parameters(schema json.RawMessage) []ToolParameter {
 	for name, property := range object.Properties {
 		out = append(out, ToolParameter{Name: name, Type: typeOf(property), Required: slices.Contains(object.Required, name)})
 	}
-	slices.SortFunc(out, byUse)
+	first := map[bool]int{true: -1}
+	slices.SortFunc(out, func(a, b ToolParameter) int {
+		return cmp.Or(cmp.Compare(first[a.Required], first[b.Required]), cmp.Compare(a.Name, b.Name))
+	})
 	return out
-}
-
-func byUse(a, b ToolParameter) int {
-	if a.Required != b.Required {
-		if a.Required {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(a.Name, b.Name)
 }
 
 // typeOf is the type that a schema gives to a property, or its types: "string|null".

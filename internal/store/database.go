@@ -38,13 +38,6 @@ type engine interface {
 	close() error
 }
 
-func openDatabase(ctx context.Context, opts Options) (database, error) {
-	if opts.DSN != "" {
-		return openPostgres(ctx, opts)
-	}
-	return openSQLite(ctx, opts)
-}
-
 // querier is what a *sql.DB and a *sql.Tx have in common. A statement in a transaction may
 // not have run yet when it returns: its effect and its error are certain once its rows are
 // scanned, its changes counted, or the transaction committed (see pipelining).

@@ -36,12 +36,6 @@ func entriesAfter(ctx context.Context, q querier, investigation string, seq int6
 	return selectAll(ctx, q, entryFields, query, investigation, seq)
 }
 
-// entriesStruck returns the entries up to seq that were superseded after the given time of striking.
-func entriesStruck(ctx context.Context, q querier, investigation string, seq, struck int64) ([]transcript.Entry, error) {
-	const query = `SELECT ` + entryColumns + ` FROM entries WHERE investigation = $1 AND seq <= $2 AND superseded > $3 ORDER BY seq`
-	return selectAll(ctx, q, entryFields, query, investigation, seq, struck)
-}
-
 func limitTo(n int) string {
 	if n <= 0 {
 		return ""

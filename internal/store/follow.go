@@ -52,7 +52,7 @@ func (s *Store) Follow(ctx context.Context, investigation string, after int64, f
 	for {
 		update, more, err := f.look(ctx)
 		if err != nil {
-			if !f.mayReturn(err) {
+			if !errors.Is(err, ErrUnavailable) || time.Since(f.looked) >= outage { // or else it may return
 				// That ctx has ended says more than what broke because of it.
 				return cmp.Or(ctx.Err(), fmt.Errorf("follow %s: %w", investigation, err))
 			}
@@ -81,11 +81,6 @@ type follower struct {
 	investigation string
 	seen          cursor
 	looked        time.Time // when it last could
-}
-
-// mayReturn: the database could be read until a moment ago, and is worth waiting for.
-func (f *follower) mayReturn(err error) bool {
-	return errors.Is(err, ErrUnavailable) && time.Since(f.looked) < outage
 }
 
 // look reads what is new, nil if nothing is, in one snapshot, and says whether
@@ -122,7 +117,8 @@ func (f *follower) changes(ctx context.Context, q querier) (update *Update, more
 
 func (f *follower) entries(ctx context.Context, q querier, now cursor, update *Update) error {
 	if now.struck != f.seen.struck {
-		struck, err := entriesStruck(ctx, q, f.investigation, f.seen.seq, f.seen.struck)
+		const query = `SELECT ` + entryColumns + ` FROM entries WHERE investigation = $1 AND seq <= $2 AND superseded > $3 ORDER BY seq`
+		struck, err := selectAll(ctx, q, entryFields, query, f.investigation, f.seen.seq, f.seen.struck)
 		if err != nil {
 			return err
 		}
@@ -144,7 +140,8 @@ func (f *follower) live(ctx context.Context, q querier, now cursor, update *Upda
 	if now.live == f.seen.live {
 		return nil
 	}
-	update.Live, err = liveOf(ctx, q, f.investigation)
+	const query = `SELECT ` + liveColumns + ` FROM live WHERE investigation = $1 ORDER BY execution`
+	update.Live, err = selectAll(ctx, q, liveFields, query, f.investigation)
 	if update.Live == nil {
 		update.Live = []transcript.Live{}
 	}
@@ -242,15 +239,13 @@ func (h *hub) subscribe(investigation string) (<-chan struct{}, func()) {
 		h.followers[investigation] = map[chan struct{}]struct{}{}
 	}
 	h.followers[investigation][wake] = struct{}{}
-	return wake, func() { h.unsubscribe(investigation, wake) }
-}
-
-func (h *hub) unsubscribe(investigation string, wake chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.followers[investigation], wake)
-	if len(h.followers[investigation]) == 0 {
-		delete(h.followers, investigation)
+	return wake, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.followers[investigation], wake)
+		if len(h.followers[investigation]) == 0 {
+			delete(h.followers, investigation)
+		}
 	}
 }
 

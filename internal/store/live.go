@@ -31,12 +31,6 @@ func (s *Store) SetLive(ctx context.Context, live transcript.Live) error {
 	return doing(err, "write live tail of %s, %s", live.Investigation, live.Execution)
 }
 
-// liveOf is what is live of an investigation, by execution.
-func liveOf(ctx context.Context, q querier, investigation string) ([]transcript.Live, error) {
-	const query = `SELECT ` + liveColumns + ` FROM live WHERE investigation = $1 ORDER BY execution`
-	return selectAll(ctx, q, liveFields, query, investigation)
-}
-
 // dropLive ends what is live of an execution, and lets followers know if anything
 // was. It does not ask whether: on PostgreSQL it would have to wait for the answer.
 func dropLive(ctx context.Context, q querier, scope transcript.Scope) error {

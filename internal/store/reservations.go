@@ -51,7 +51,10 @@ func reserve(ctx context.Context, q querier, r ratelimit.Reservation, now int64)
 	}
 	ends := now + r.Window.Microseconds()
 	if fullUntil > ends {
-		return r.Window, shorten(ctx, q, r, ends)
+		// The clock was put back or the window was longer: nobody waits until a clock is right again.
+		_, err := q.ExecContext(ctx, `UPDATE reservations SET ends_at = $3 WHERE agent = $1 AND tool = $2 AND ends_at > $3`,
+			r.Agent, r.Tool, ends)
+		return r.Window, err
 	}
 	if fullUntil > 0 {
 		return time.Duration(fullUntil-now) * time.Microsecond, nil
@@ -59,14 +62,6 @@ func reserve(ctx context.Context, q querier, r ratelimit.Reservation, now int64)
 	_, err = q.ExecContext(ctx, insertInto("reservations", "agent, tool, key, ends_at")+`ON CONFLICT (agent, tool, key) `+
 		overwrite("ends_at"), r.Agent, r.Tool, r.Key, ends)
 	return 0, err
-}
-
-// shorten ends places that would last longer than a window, because the clock was put back
-// or the window was longer: nobody waits until a clock is right again.
-func shorten(ctx context.Context, q querier, r ratelimit.Reservation, ends int64) error {
-	_, err := q.ExecContext(ctx, `UPDATE reservations SET ends_at = $3 WHERE agent = $1 AND tool = $2 AND ends_at > $3`,
-		r.Agent, r.Tool, ends)
-	return err
 }
 
 // lockWindow: see lock.

@@ -234,13 +234,10 @@ func (c claim) String() string {
 // checkOrder refuses rows that are not in key order.
 func checkOrder(rows []transcript.Row) error {
 	for i, row := range rows[1:] {
-		if compareKeys(rows[i].Key, row.Key) >= 0 {
+		before := rows[i]
+		if cmp.Or(cmp.Compare(before.Iteration, row.Iteration), cmp.Compare(before.Position, row.Position)) >= 0 {
 			return fmt.Errorf("row %d/%d does not come after the one before it", row.Iteration, row.Position)
 		}
 	}
 	return nil
-}
-
-func compareKeys(a, b transcript.Key) int {
-	return cmp.Or(cmp.Compare(a.Iteration, b.Iteration), cmp.Compare(a.Position, b.Position))
 }

@@ -53,7 +53,11 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	db, err := openDatabase(ctx, opts)
+	open := openSQLite
+	if opts.DSN != "" {
+		open = openPostgres
+	}
+	db, err := open(ctx, opts)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", opts, err)
 	}

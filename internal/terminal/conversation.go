@@ -3,7 +3,6 @@ package terminal
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -68,13 +67,4 @@ func (v *view) heard(l *lane, e transcript.Entry) {
 		text = CleanLine(e.By) + ": " + text
 	}
 	v.p.print(l, userBlock, text)
-}
-
-// laneName is what the lines of an execution begin with: a conversation has one
-// agent, and needs no stage.
-func (v *view) laneName(execution string) string {
-	if _, name, ok := strings.Cut(execution, "/"); ok && v.talk {
-		execution = name
-	}
-	return CleanLine(execution)
 }

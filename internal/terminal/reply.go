@@ -40,7 +40,7 @@ func (v *view) tails(live []transcript.Live) {
 
 func (v *view) tail(l *lane, tail transcript.Live) {
 	s := v.streams[tail.Execution]
-	if s != nil && !s.continues(tail) {
+	if s != nil && (s.iteration != tail.Iteration || s.attempt != tail.Attempt || !s.begins(tail.Thinking, tail.Text)) {
 		v.p.endBlock(l)
 		if s.thinking != "" || s.text != "" {
 			v.p.print(l, noticeBlock, "the reply starts again")
@@ -52,10 +52,6 @@ func (v *view) tail(l *lane, tail transcript.Live) {
 		v.streams[tail.Execution] = s
 	}
 	v.grow(l, s, settled(tail.Thinking), settled(tail.Text))
-}
-
-func (s *stream) continues(tail transcript.Live) bool {
-	return s.iteration == tail.Iteration && s.attempt == tail.Attempt && s.begins(tail.Thinking, tail.Text)
 }
 
 func (s *stream) begins(thinking, text string) bool {

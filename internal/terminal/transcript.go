@@ -101,7 +101,11 @@ func (v *view) lane(execution string) *lane {
 	if l := v.lanes[execution]; l != nil {
 		return l
 	}
-	l := &lane{name: v.laneName(execution), style: agentStyles[len(v.lanes)%len(agentStyles)]}
+	name := execution
+	if _, agent, ok := strings.Cut(execution, "/"); ok && v.talk { // which has one agent, and needs no stage
+		name = agent
+	}
+	l := &lane{name: CleanLine(name), style: agentStyles[len(v.lanes)%len(agentStyles)]}
 	v.lanes[execution] = l
 	v.p.pad = max(v.p.pad, min(utf8.RuneCountInString(l.name), maxPad))
 	return l

@@ -100,12 +100,7 @@ func (o Options) entries() config.Entries {
 	return config.Entries{Agents: o.Agents, AgentChains: o.Chains, MCPServers: o.Servers, LLMProviders: o.Providers, Prompts: o.Prompts}.Clone()
 }
 
-func (o Options) logger() *slog.Logger {
-	if o.Logger == nil {
-		return slog.Default()
-	}
-	return o.Logger
-}
+func (o Options) logger() *slog.Logger { return cmp.Or(o.Logger, slog.Default()) }
 
 // place sets where the data is. A file has its folder, which one in memory is given later.
 func place(out *app.HostOptions, target string) (err error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,10 +129,8 @@ func openChat(ctx context.Context, c *cli, f chatFlags) (*chatSession, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.thread = cmp.Or(f.thread, client.RandomID("chat-"+f.agent))
 	s := &chatSession{cli: c, store: st, flags: f, interrupts: make(chan os.Signal, 2)}
-	if s.flags.thread == "" {
-		s.flags.thread = client.RandomID("chat-" + f.agent)
-	}
 	if err := s.join(ctx); err != nil {
 		return nil, err
 	}

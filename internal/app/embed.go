@@ -60,9 +60,4 @@ func (o HostOptions) Check() error {
 }
 
 // embedding is what another program brings along.
-func (s Settings) embedding() Embedding {
-	if s.Embedding == nil {
-		return Embedding{}
-	}
-	return *s.Embedding
-}
+func (s Settings) embedding() Embedding { return *cmp.Or(s.Embedding, &Embedding{}) }

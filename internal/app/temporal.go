@@ -54,10 +54,9 @@ func (r runs) Message(ctx context.Context, workflowID, runID, updateID string) (
 		if err != nil {
 			return "", fmt.Errorf("read the history: %w", err)
 		}
-		request := event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest()
-		if request == nil { // in a history that was reset, it is where the update was admitted once more
-			request = event.GetWorkflowExecutionUpdateAdmittedEventAttributes().GetRequest()
-		}
+		// In a history that was reset, it is where the update was admitted once more.
+		request := cmp.Or(event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest(),
+			event.GetWorkflowExecutionUpdateAdmittedEventAttributes().GetRequest())
 		if request.GetMeta().GetUpdateId() != updateID {
 			continue
 		}

@@ -33,9 +33,11 @@ func lockDir(dir string) (*dirLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the data directory: %w", err)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+		err = f.Truncate(0)
+	}
 	if err == nil {
-		err = writePID(f)
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	if err == nil {
 		return &dirLock{file: f}, nil
@@ -51,14 +53,6 @@ func lockDir(dir string) (*dirLock, error) {
 func (l *dirLock) release() {
 	_ = l.file.Truncate(0)
 	_ = l.file.Close()
-}
-
-func writePID(f *os.File) error {
-	if err := f.Truncate(0); err != nil {
-		return err
-	}
-	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	return err
 }
 
 func readPID(f *os.File) int {

@@ -1,6 +1,7 @@
 package devserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -23,10 +24,7 @@ var (
 )
 
 func newLogger(l *slog.Logger) *logger {
-	if l == nil {
-		l = slog.New(slog.DiscardHandler)
-	}
-	return &logger{log: l, running: new(atomic.Bool)}
+	return &logger{log: cmp.Or(l, slog.New(slog.DiscardHandler)), running: new(atomic.Bool)}
 }
 
 func (l *logger) started()  { l.running.Store(true) }

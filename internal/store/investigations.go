@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -210,19 +208,9 @@ type Filter struct {
 
 // Investigations returns the records that the filter selects, newest first.
 func (s *Store) Investigations(ctx context.Context, f Filter) ([]record.Investigation, error) {
-	var query strings.Builder
-	query.WriteString(`SELECT ` + investigationColumns + ` FROM investigations WHERE TRUE`)
-	var args []any
-	if f.Status != "" {
-		args = append(args, f.Status)
-		fmt.Fprintf(&query, ` AND status = $%d`, len(args))
-	}
-	if f.Chain != "" {
-		args = append(args, f.Chain)
-		fmt.Fprintf(&query, ` AND chain = $%d`, len(args))
-	}
-	query.WriteString(` ORDER BY started_at DESC, id DESC` + limitTo(f.Limit))
-	all, err := selectAll(ctx, s.db.reader, investigationFields, query.String(), args...)
+	query := `SELECT ` + investigationColumns + ` FROM investigations WHERE $1 IN ('', status) AND $2 IN ('', chain)
+		ORDER BY started_at DESC, id DESC` + limitTo(f.Limit)
+	all, err := selectAll(ctx, s.db.reader, investigationFields, query, f.Status, f.Chain)
 	if err == nil {
 		err = soFar(ctx, s.db.reader, all)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -83,9 +84,7 @@ func configure(dsn string) (*pgx.ConnConfig, error) {
 			config.RuntimeParams[name] = value
 		}
 	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = connectTimeout
-	}
+	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
 	// A server that is lost without a word is noticed after half a minute.
 	keepAlive := net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
 	config.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext

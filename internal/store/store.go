@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -50,9 +51,7 @@ type Store struct {
 // Open opens the database, making or upgrading its tables if need be. No error
 // of the store shows the password of Options.DSN.
 func Open(ctx context.Context, opts Options) (*Store, error) {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	open := openSQLite
 	if opts.DSN != "" {
 		open = openPostgres

@@ -77,7 +77,11 @@ func toolRun(ctx context.Context, c *cli, name string, f toolRunFlags) error {
 	if err != nil {
 		return refused(c, err)
 	}
-	return errors.Join(printResult(c, result), resultError(call.Spec.Name, result))
+	err = printResult(c, result)
+	if result.Status == tool.StatusError {
+		err = errors.Join(err, fmt.Errorf("%s failed (%s)", call.Spec.Name, result.ErrorType))
+	}
+	return err
 }
 
 // approve has the person at the terminal approve a call that needs it.
@@ -152,11 +156,4 @@ func printResult(c *cli, r tool.Result) error {
 		out.Result, out.Error = "", &ranError{Type: r.ErrorType, Message: r.Content}
 	}
 	return c.printJSON(out)
-}
-
-func resultError(name string, r tool.Result) error {
-	if r.Status == tool.StatusError {
-		return fmt.Errorf("%s failed (%s)", name, r.ErrorType)
-	}
-	return nil
 }

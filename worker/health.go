@@ -20,7 +20,8 @@ type health struct {
 
 // listen serves the probes; without an address there are none.
 func listen(address string, logger *slog.Logger) (*health, error) {
-	h := &health{}
+	mux := http.NewServeMux()
+	h := &health{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}
 	if address == "" {
 		return h, nil
 	}
@@ -28,7 +29,6 @@ func listen(address string, logger *slog.Logger) (*health, error) {
 	if err != nil {
 		return nil, &command.UsageError{Err: fmt.Errorf("--health: %w", err)}
 	}
-	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "alive") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !h.ready.Load() {
@@ -37,17 +37,10 @@ func listen(address string, logger *slog.Logger) (*health, error) {
 		}
 		fmt.Fprintln(w, "ready")
 	})
-	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		if err := h.server.Serve(listener); err != http.ErrServerClosed {
 			logger.Error("probes are not answered any more", "error", err)
 		}
 	}()
 	return h, nil
-}
-
-func (h *health) close() {
-	if h.server != nil {
-		_ = h.server.Close()
-	}
 }

@@ -66,7 +66,7 @@ func run(cmd *cobra.Command, f flags) error {
 	if err != nil {
 		return err
 	}
-	defer probe.close()
+	defer probe.server.Close()
 	host, err := app.StartHost(cmd.Context(), opts)
 	_, refused := errors.AsType[config.Findings](err)
 	switch {

@@ -39,8 +39,10 @@ func TestUI(t *testing.T) {
 	b.shows("lab · running", "waiting for the agents of stage dig", "Alpha (running)")
 	b.shot("running-details")
 	b.open("disk-full", "Timeline")
-	b.shows("RUNNING", "chain and configuration", "dig")
+	b.shows("RUNNING", "Resolve", "dig")
 	b.shot("running")
+	b.open("disk-full", "Event History") // the summaries of local activities are only there
+	b.shows("chain and configuration")
 	alpha := id + "/dig/Alpha"
 	b.signal("disk-full", "guide", `{"text":"look at the disks"}`, "Put words before the agents' next model call; without stage and agent, of all that run now")
 	eventually(t, "what was said is in the mail", func() bool { return stock{world: w}.posted("disk-full") })
@@ -72,9 +74,11 @@ func (b *browser) reads(id string) {
 	}{
 		{"disk-full", "User Metadata", []string{"lab · completed", "Alpha (completed), Beta (completed), SynthesisAgent (completed)", "Gamma (completed)"}},
 		{"disk-full", "Relationships", []string{id + "/dig", id + "/tell"}},
-		{id + "/dig", "Timeline", []string{"Alpha · lab-1", "Beta · lab-1", "SynthesisAgent · lab-1", "stage dig"}},
+		{id + "/dig", "Timeline", []string{"Alpha · lab-1", "Beta · lab-1", "SynthesisAgent · lab-1", "SaveStage"}},
+		{id + "/dig", "Event History", []string{"stage dig"}},
 		{id + "/dig", "User Metadata", []string{"iterations", "SynthesisAgent", "lab-1"}},
-		{id + "/dig/Alpha", "Timeline", []string{"tools of lab", "lab-1 · iteration 1", "lab.echo", "lab.set", "lab-1 · iteration 2", "lab.counter", "lab-1 · iteration 3"}},
+		{id + "/dig/Alpha", "Timeline", []string{"lab-1 · iteration 1", "lab-1 · iteration 2", "lab-1 · iteration 3"}},
+		{id + "/dig/Alpha", "Event History", []string{"tools of lab", "lab.echo", "lab.set", "lab.counter"}},
 		{id + "/dig/Alpha", "User Metadata", []string{"Alpha · lab-1"}},
 	}
 	for _, p := range pages {

@@ -45,6 +45,7 @@ type agentRun struct {
 	in       AgentInput
 	state    agentState
 	steering Steering
+	watch    *watch
 	signals  *signals
 	doing    string
 	refused  []string // why signals came to nothing
@@ -72,7 +73,7 @@ func newAgentRun(in AgentInput) *agentRun {
 
 // execute runs the pattern's loop under the agent's deadline, its signals served.
 func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (AgentResult, error)) (AgentResult, error) {
-	r.signals = listen(ctx)
+	r.watch, r.signals = newWatch(ctx), listen(ctx)
 	if r.steering.Sleep > 0 {
 		r.sleepFor(ctx, r.steering.Sleep)
 		r.steering.Sleep = 0 // in this run, not in the next one
@@ -85,7 +86,7 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 		return AgentResult{}, err
 	}
 	r.teller = teller{waiting: r.waiting}
-	r.teller.serve(ctx, r.in.Ref.Execution)
+	r.teller.serve(ctx, r.watch, r.in.Ref.Execution)
 	if r.in.Agent.Mock {
 		loop = r.mocked
 	}
@@ -102,10 +103,10 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 // bounded runs the loop under the agent's deadline. The only error that it returns is
 // that which continues the workflow as new.
 func (r *agentRun) bounded(ctx workflow.Context, what string, loop func(workflow.Context) (AgentResult, error)) (AgentResult, error) {
-	work, cancel := r.state.Deadline.start(ctx, bound{what: what, held: r.held})
+	work, cancel := r.state.Deadline.start(ctx, r.watch, bound{what: what, held: r.held})
 	defer cancel()
 	if !r.turns { // a conversation serves them itself
-		if err := r.signals.serve(work, r); err != nil {
+		if err := r.signals.serve(work, r.watch, r); err != nil {
 			return AgentResult{}, err
 		}
 	}
@@ -132,7 +133,7 @@ func (r *agentRun) hasLastWord(ctx workflow.Context, stopped AgentResult) bool {
 func (r *agentRun) haveLastWord(ctx workflow.Context, stopped AgentResult) AgentResult {
 	r.reserve = true
 	patience := deadline{Remaining: lastWord}
-	work, cancel := patience.start(ctx, bound{what: "last word", held: func() bool { return r.steering.Paused }})
+	work, cancel := patience.start(ctx, r.watch, bound{what: "last word", held: func() bool { return r.steering.Paused }})
 	defer cancel()
 	why := activities.Input{Kind: activities.InputBound, Text: string(stopped.StopReason)}
 	said, err := r.conclude(work, why, stopped.StopReason)

@@ -31,14 +31,15 @@ type letter struct {
 
 // family starts the children of a workflow, and knows whether it was reset.
 type family struct {
+	watch         *watch
 	investigation string
 	run           string // that began, or took over after a reset
 	reopening     bool   // it is being made good
 	children      []*child
 }
 
-func newFamily(ctx workflow.Context, investigation string) family {
-	return family{investigation: investigation, run: currentRun(ctx)}
+func newFamily(ctx workflow.Context, watch *watch, investigation string) family {
+	return family{watch: watch, investigation: investigation, run: currentRun(ctx)}
 }
 
 // currentRun is the id of the run that really is under way: what was done before the
@@ -93,11 +94,20 @@ func (f *family) start(ctx workflow.Context, name, summary string, workflowType,
 			return
 		}
 		end.Chain(run)
-		if workflow.Await(ctx, c.IsReady) != nil {
-			_ = workflow.RequestCancelExternalWorkflow(detached, c.id, "").Get(detached, nil)
-		}
+		f.cancelWith(ctx, c)
 	})
 	return c
+}
+
+// cancelWith cancels the child once ctx is.
+func (f *family) cancelWith(ctx workflow.Context, c *child) {
+	watching, done := workflow.NewDisconnectedContext(ctx)
+	f.watch.whenever(watching, func() bool { return c.IsReady() || ctx.Err() != nil }, func(watching workflow.Context) {
+		if !c.IsReady() {
+			_ = workflow.RequestCancelExternalWorkflow(watching, c.id, "").Get(watching, nil)
+		}
+		done()
+	})
 }
 
 // begin starts the child under its id. While that is taken, by a child of a run that

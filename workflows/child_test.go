@@ -33,7 +33,7 @@ func inheritor(ctx workflow.Context, ends time.Duration) (string, error) {
 	if err := old.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
 		return "", err
 	}
-	f := newFamily(ctx, "inv")
+	f := newFamily(ctx, newWatch(ctx), "inv")
 	c := f.start(ctx, "s", "", heir, nil)
 	if !c.signal(ctx, signal{Name: SignalConclude, By: "Ada"}) {
 		var result string
@@ -96,7 +96,7 @@ func TestFirstChildAfterAReset(t *testing.T) {
 	f := &fake{}
 	env := newEnv(t, f)
 	parent := func(ctx workflow.Context) error {
-		family := newFamily(ctx, "inv")
+		family := newFamily(ctx, newWatch(ctx), "inv")
 		family.afterReset(ctx) // nothing was reset
 		family.start(ctx, "ended", "", heir, nil)
 		family.start(ctx, "kept", "", straggler, time.Duration(0))

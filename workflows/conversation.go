@@ -30,9 +30,7 @@ type conversationState struct {
 	Turns      int                            `json:"turns"`
 	LastActive time.Time                      `json:"last_active"`
 	ListedAt   time.Time                      `json:"listed_at,omitzero"`
-	// Waits is the Key of the calls that the store was told to wait, Tellings counts them.
-	Waits    string `json:"waits,omitempty"`
-	Tellings int    `json:"tellings,omitempty"`
+	told
 	// Last is the last answer, for who asks again after this run has ended.
 	Last *answered `json:"last,omitempty"`
 }
@@ -45,7 +43,6 @@ type conversationRun struct {
 	turn    *turn     // that runs
 	closing workflow.ReceiveChannel
 	over    bool // it was closed
-	mute    bool // the store could not be told what waits, and is told again after a while
 }
 
 func (r *conversationRun) execute(ctx workflow.Context, input converter.RawValue) error {
@@ -126,10 +123,10 @@ func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) e
 	ref := activities.Ref{Investigation: r.id, Execution: executionName(ConversationStage, skeleton.Name), Plan: r.state.Opened.Plan}
 	a := &agentRun{in: AgentInput{Ref: ref, Agent: skeleton}, state: r.state.Agent, turns: true, before: r.state.Agent.Iteration}
 	a.steering.Paused = r.state.Paused
-	a.signals = listen(ctx, SignalClose)
+	a.watch, a.signals = newWatch(ctx), listen(ctx, SignalClose)
 	r.agent = a
 	r.tellWaits(ctx)
-	return errors.Join(a.signals.serve(ctx, a), a.serveDecisions(ctx))
+	return errors.Join(a.signals.serve(ctx, a.watch, a), a.serveDecisions(ctx))
 }
 
 // waits are the agent's calls that wait for a person.
@@ -144,25 +141,14 @@ func (r *conversationRun) untold() bool { return r.waits().Key() != r.state.Wait
 
 // settled: the store knows what waits, or cannot be told now. While it is being told, it may
 // come to know something else than what waits by then.
-func (r *conversationRun) settled() bool { return !r.untold() || r.mute }
+func (r *conversationRun) settled() bool { return !r.untold() || r.state.mute }
 
 // tellWaits has the store say what waits for a person, whenever that changes: thousands of
 // conversations that are idle are not asked.
 func (r *conversationRun) tellWaits(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.Await(ctx, r.untold) == nil {
-			r.state.Tellings++
-			in := activities.SaveStatusIn{Investigation: r.id, Seq: r.state.Tellings, Waits: r.waits()}
-			r.state.Waits = inDoubt
-			if saveStatus(ctx, in) == nil {
-				r.state.Waits = in.Waits.Key()
-				continue
-			}
-			r.mute = true
-			_ = workflow.Sleep(ctx, tellAgain)
-			r.mute = false
-		}
+	r.agent.watch.whenever(ctx, r.untold, func(ctx workflow.Context) {
+		r.state.tell(ctx, activities.SaveStatusIn{Investigation: r.id, Waits: r.waits()})
 	})
 }
 

@@ -12,8 +12,10 @@ type deadline struct {
 	Remaining time.Duration `json:"remaining,omitempty"` // 0 = no bound
 	Expired   bool          `json:"expired,omitempty"`
 
-	since    time.Time // when the clock was last set going; zero while it is held
-	extended bool      // since then
+	since    time.Time           // when the clock was last set going; zero while it is held
+	extended bool                // since then
+	timer    workflow.Future     // that runs; nil while the clock is held
+	stop     workflow.CancelFunc // of the timer
 }
 
 // bound is what a deadline is for.
@@ -27,35 +29,48 @@ type bound struct {
 
 // start returns a context that is cancelled when the time is up. The caller
 // cancels it when the work is done.
-func (d *deadline) start(ctx workflow.Context, b bound) (workflow.Context, workflow.CancelFunc) {
+func (d *deadline) start(ctx workflow.Context, watch *watch, b bound) (workflow.Context, workflow.CancelFunc) {
 	ctx, cancel := workflow.WithCancel(ctx)
+	d.timer = nil
 	if d.Remaining > 0 {
-		workflow.Go(ctx, func(ctx workflow.Context) { d.run(ctx, cancel, b) })
+		watch.whenever(ctx, func() bool { return d.turns(b) }, func(ctx workflow.Context) {
+			if d.turn(ctx, b) {
+				cancel()
+			}
+		})
 	}
 	return ctx, cancel
 }
 
-func (d *deadline) run(ctx workflow.Context, cancel workflow.CancelFunc, b bound) {
-	for workflow.Await(ctx, func() bool { return !b.held() }) == nil {
-		d.since, d.extended = workflow.Now(ctx), false
-		again, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
-			Timeout:      d.Remaining,
-			TimerOptions: workflow.TimerOptions{Summary: b.what},
-		}, func() bool { return b.held() || d.extended })
-		if err != nil {
-			return
-		}
-		d.hold(workflow.Now(ctx))
-		if !again {
-			d.Expired = true
-			if b.warn != nil {
-				b.warn()
-				_ = workflow.Sleep(ctx, lastWord)
-			}
-			cancel()
-			return
-		}
+// turns: the clock is to be set going or stopped, or the time is up.
+func (d *deadline) turns(b bound) bool {
+	if d.timer == nil {
+		return !b.held()
 	}
+	return d.timer.IsReady() || d.extended || b.held()
+}
+
+// turn turns the clock. over: the time is up, and so is that for the last word.
+func (d *deadline) turn(ctx workflow.Context, b bound) (over bool) {
+	if d.timer == nil {
+		d.since, d.extended = workflow.Now(ctx), false
+		ctx, d.stop = workflow.WithCancel(ctx)
+		d.timer = workflow.NewTimerWithOptions(ctx, d.Remaining, workflow.TimerOptions{Summary: b.what})
+		return false
+	}
+	again := b.held() || d.extended
+	d.stop()
+	d.timer = nil
+	d.hold(workflow.Now(ctx))
+	if again {
+		return false
+	}
+	d.Expired = true
+	if b.warn != nil {
+		b.warn()
+		_ = workflow.Sleep(ctx, lastWord)
+	}
+	return true
 }
 
 // awaitPeople waits until done, or until nobody was in time: by expires. No time passes while

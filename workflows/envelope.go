@@ -17,8 +17,7 @@ const (
 )
 
 // record keeps how a stage ended, as the stage has saved it itself if it could.
-func (r *investigationRun) record(ctx workflow.Context, s *stageChild) {
-	result := *s.result
+func (r *investigationRun) record(ctx workflow.Context, s *stageChild, result StageResult) {
 	unsaved := result.Started.IsZero()
 	if unsaved {
 		result.Started, result.Ended = s.started, workflow.Now(ctx)

@@ -46,9 +46,7 @@ type investigationState struct {
 	Unsaved     []record.Stage    `json:"unsaved,omitempty"` // those that did not come to save themselves
 	Undelivered []string          `json:"undelivered,omitempty"`
 	Shown       *attributes       `json:"shown,omitempty"`
-	Told        agent.Status      `json:"told,omitempty"`  // to the record
-	Waits       string            `json:"waits,omitempty"` // the Key of those that were told with it
-	Tellings    int               `json:"tellings,omitempty"`
+	told
 }
 
 // attributes are the search attributes that change while an investigation runs.
@@ -99,6 +97,7 @@ type stageResult struct {
 type investigationRun struct {
 	unresolved bool // it ends before there is a plan
 	id         string
+	watch      *watch
 	family     family
 	state      investigationState
 	running    []*stageChild
@@ -111,16 +110,17 @@ type investigationRun struct {
 func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValue) (InvestigationResult, error) {
 	info := workflow.GetInfo(ctx)
 	r.id = InvestigationID(info.WorkflowExecution.ID, info.FirstRunID)
-	r.family = newFamily(ctx, r.id)
+	r.watch = newWatch(ctx)
+	r.family = newFamily(ctx, r.watch, r.id)
 	r.result = InvestigationResult{ID: r.id, Status: agent.StatusRunning}
 	r.signals = listen(ctx, SignalWaiting)
 	if err := r.answerQueries(ctx); err != nil {
 		return r.result, err
 	}
-	if err := r.signals.serve(ctx, r); err != nil {
+	if err := r.signals.serve(ctx, r.watch, r); err != nil {
 		return r.result, err
 	}
-	hear(ctx, func(w Waiting) { r.hear(ctx, w) })
+	hear(ctx, r.watch, r.hear)
 	if err := r.serveAnswers(ctx); err != nil {
 		return r.result, err
 	}
@@ -135,7 +135,7 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 		return r.result, err
 	}
 	r.tellStatus(ctx)
-	work, cancel := r.state.Deadline.start(ctx, bound{what: "investigation timeout", held: r.held, warn: r.signals.timeIsUp})
+	work, cancel := r.state.Deadline.start(ctx, r.watch, bound{what: "investigation timeout", held: r.held, warn: r.signals.timeIsUp})
 	again := r.walk(work)
 	cancel()
 	if again {

@@ -287,7 +287,7 @@ func TestSignalsDoNotOvertake(t *testing.T) {
 	env.RegisterDelayedCallback(env.CancelWorkflow, 3*time.Second) // which ends nothing here
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		s := listen(ctx)
-		if err := s.serve(ctx, slow{&handled}); err != nil {
+		if err := s.serve(ctx, newWatch(ctx), slow{&handled}); err != nil {
 			return err
 		}
 		rest, _ := workflow.NewDisconnectedContext(ctx)

@@ -48,7 +48,7 @@ func (r *investigationRun) guide(ctx workflow.Context, sig signal) (t Taken, why
 		in.Stages = []string{sig.Stage}
 	}
 	for _, s := range r.running {
-		if s.result == nil && sig.everybody() {
+		if !s.child.IsReady() && sig.everybody() {
 			in.Stages = append(in.Stages, s.plan.Name)
 		}
 	}
@@ -96,7 +96,7 @@ const maxWhy = 500
 // forward sends a signal to the stages that run, if it is for them.
 func (r *investigationRun) forward(ctx workflow.Context, sig signal) (delivered bool) {
 	for _, s := range r.running {
-		if s.result != nil || !sig.concerns(s.plan) {
+		if s.child.IsReady() || !sig.concerns(s.plan) {
 			continue
 		}
 		delivered = s.child.signal(ctx, sig) || delivered
@@ -142,7 +142,7 @@ type concerned struct {
 // concerned are the agents at work that a signal is for.
 func (r *investigationRun) concerned(sig signal) (out []concerned) {
 	for _, s := range r.running {
-		if s.result != nil || !sig.concerns(s.plan) {
+		if s.child.IsReady() || !sig.concerns(s.plan) {
 			continue
 		}
 		for _, a := range s.agents() {
@@ -189,7 +189,7 @@ func (r *investigationRun) refuse(sig signal) string {
 // later. A stage that runs again gets a name of its own.
 func (r *investigationRun) places(sig signal) (runs, later bool) {
 	for _, s := range r.running {
-		runs = runs || s.result == nil && sig.concerns(s.plan)
+		runs = runs || !s.child.IsReady() && sig.concerns(s.plan)
 		later = later || joins(s.plan, sig.Agent) && sig.concerns(s.plan)
 	}
 	for n, s := range r.state.Resolved.Skeleton.Stages {
@@ -202,7 +202,7 @@ func (r *investigationRun) places(sig signal) (runs, later bool) {
 // toJoin: the signal is for an agent that joins the work of others once they have ended.
 func (r *investigationRun) toJoin(sig signal) bool {
 	return slices.ContainsFunc(r.running, func(s *stageChild) bool {
-		return s.result == nil && sig.concerns(s.plan) && joins(s.plan, sig.Agent) && len(s.waiting.Ended) < len(s.plan.Agents)
+		return !s.child.IsReady() && sig.concerns(s.plan) && joins(s.plan, sig.Agent) && len(s.waiting.Ended) < len(s.plan.Agents)
 	})
 }
 

@@ -70,8 +70,8 @@ type steered interface {
 	undelivered(ctx workflow.Context, why string)
 }
 
-// signals receives what steers one workflow. One coroutine handles all of it in order, so
-// that no signal overtakes another that waits for a child or the store.
+// signals receives what steers one workflow. All of it is handled in order, one after the
+// other, so that no signal overtakes another that waits for a child or the store.
 type signals struct {
 	channels []workflow.ReceiveChannel
 	known    []string
@@ -128,32 +128,30 @@ func listen(ctx workflow.Context, others ...string) *signals {
 }
 
 // serve hands everything to w until the workflow ends, even if ctx is cancelled.
-func (s *signals) serve(ctx workflow.Context, w steered) error {
+func (s *signals) serve(ctx workflow.Context, watch *watch, w steered) error {
 	for _, name := range steerNames {
 		if err := s.serveUpdate(ctx, name, w); err != nil {
 			return err
 		}
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.Await(ctx, func() bool { return s.pending() || len(s.unknown(ctx)) > 0 }) == nil {
-			s.receive(ctx)
-		}
-	})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.Await(ctx, func() bool { return len(s.queue) > 0 }) == nil {
-			a := s.queue[0]
-			if a.why = cmp.Or(a.why, a.refusal(), w.refuse(a.signal)); a.why == "" {
-				a.taken, a.why = w.handle(ctx, a.signal)
-			}
-			if a.why != "" && !a.update {
-				w.undelivered(ctx, fit(a.why, maxWhy))
-			}
-			a.done = true
-			s.queue = s.queue[1:]
-		}
-	})
+	watch.whenever(ctx, func() bool { return s.pending() || len(s.unknown(ctx)) > 0 }, s.receive)
+	watch.whenever(ctx, func() bool { return len(s.queue) > 0 }, func(ctx workflow.Context) { s.handle(ctx, w) })
 	return nil
+}
+
+// handle empties the queue.
+func (s *signals) handle(ctx workflow.Context, w steered) {
+	for ; len(s.queue) > 0; s.queue = s.queue[1:] {
+		a := s.queue[0]
+		if a.why = cmp.Or(a.why, a.refusal(), w.refuse(a.signal)); a.why == "" {
+			a.taken, a.why = w.handle(ctx, a.signal)
+		}
+		if a.why != "" && !a.update {
+			w.undelivered(ctx, fit(a.why, maxWhy))
+		}
+		a.done = true
+	}
 }
 
 // serveUpdate registers what can be signalled as an update, which answers.

@@ -193,7 +193,7 @@ func TestSignalsOfAChildThatWaits(t *testing.T) {
 		if err := old.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
 			return err
 		}
-		f := newFamily(ctx, "inv")
+		f := newFamily(ctx, newWatch(ctx), "inv")
 		waits, beside := f.start(ctx, "taken", "", "late", nil), f.start(ctx, "beside", "", "early", nil)
 		for _, by := range []string{"first", "second"} {
 			for _, c := range []*child{waits, beside} {

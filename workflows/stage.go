@@ -20,7 +20,8 @@ import (
 // Stage runs the agents of one stage in parallel, waits for all of them, and
 // has their work joined (spec: pipeline, "Stage").
 func Stage(ctx workflow.Context, in StageInput) (StageResult, error) {
-	run := stageRun{in: in, steering: in.Steering, family: newFamily(ctx, in.Investigation)}
+	watch := newWatch(ctx)
+	run := stageRun{in: in, steering: in.Steering, watch: watch, family: newFamily(ctx, watch, in.Investigation)}
 	run.deadline.Remaining = in.Stage.Timeout.D()
 	return run.execute(ctx)
 }
@@ -28,6 +29,7 @@ func Stage(ctx workflow.Context, in StageInput) (StageResult, error) {
 type stageRun struct {
 	in       StageInput
 	steering Steering
+	watch    *watch
 	deadline deadline
 	family   family
 	started  time.Time
@@ -54,11 +56,11 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.started = workflow.Now(ctx)
 	signals := listen(ctx, SignalWaiting)
 	r.teller = teller{waiting: r.waiting}
-	r.teller.serve(ctx, r.in.Stage.Name)
-	hear(ctx, r.hear)
+	r.teller.serve(ctx, r.watch, r.in.Stage.Name)
+	hear(ctx, r.watch, r.hear)
 	held := func() bool { return r.steering.Paused || !r.waiting().empty() }
-	work, cancel := r.deadline.start(ctx, bound{what: "stage timeout", held: held, warn: signals.timeIsUp})
-	if err := signals.serve(ctx, r); err != nil {
+	work, cancel := r.deadline.start(ctx, r.watch, bound{what: "stage timeout", held: held, warn: signals.timeIsUp})
+	if err := signals.serve(ctx, r.watch, r); err != nil {
 		return r.result, err
 	}
 	if r.preProcess(work) {
@@ -117,17 +119,14 @@ func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, pee
 
 // wait reads the results of all members, in the order in which they end.
 func (r *stageRun) wait(ctx workflow.Context, members []*member) {
-	group := workflow.NewWaitGroup(ctx)
-	group.Add(len(members))
-	for _, m := range members {
-		workflow.Go(ctx, func(ctx workflow.Context) {
-			defer group.Done()
-			r.close(ctx, m)
-			r.note(ctx)
-		})
-	}
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // cancelled or not, a child says how it ended
 	r.note(ctx)
-	group.Wait(ctx)
+	ended := func(m *member) bool { return m.child.IsReady() && !m.closed }
+	for range members {
+		_ = workflow.Await(ctx, func() bool { return slices.ContainsFunc(members, ended) })
+		r.close(ctx, members[slices.IndexFunc(members, ended)])
+		r.note(ctx)
+	}
 }
 
 // note says in the Temporal UI where the stage stands.
@@ -136,8 +135,6 @@ func (r *stageRun) note(ctx workflow.Context) {
 }
 
 func (r *stageRun) close(ctx workflow.Context, m *member) {
-	// Cancelled or not, a child says how it ended.
-	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	result, ok, err := outcomeOf[AgentResult](ctx, m.child)
 	if !ok {
 		errorType, message := failure(err)
@@ -161,7 +158,7 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 }
 
 // hear keeps what an agent says it waits for.
-func (r *stageRun) hear(w Waiting) {
+func (r *stageRun) hear(_ workflow.Context, w Waiting) {
 	for _, m := range r.agents {
 		if m.ref.Execution != w.Execution || m.closed {
 			continue

@@ -35,34 +35,29 @@ func (t *teller) changed() {
 func (t *teller) counted() { t.version++ }
 
 // serve tells the parent until ctx ends.
-func (t *teller) serve(ctx workflow.Context, execution string) {
+func (t *teller) serve(ctx workflow.Context, watch *watch, execution string) {
 	parent := workflow.GetInfo(ctx).ParentWorkflowExecution
 	if parent == nil {
 		return
 	}
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			if workflow.Await(ctx, func() bool { return t.version != t.said }) != nil {
+	watch.whenever(ctx, func() bool { return t.version != t.said }, func(ctx workflow.Context) {
+		urgent := func() bool { return t.urgent > t.said }
+		if early := outageTold - workflow.Now(ctx).Sub(t.spoke); early > 0 && !urgent() {
+			options := workflow.AwaitOptions{Timeout: early, TimerOptions: workflow.TimerOptions{Summary: "what is new of an outage"}}
+			if _, err := workflow.AwaitWithOptions(ctx, options, urgent); err != nil {
 				return
 			}
-			urgent := func() bool { return t.urgent > t.said }
-			if early := outageTold - workflow.Now(ctx).Sub(t.spoke); early > 0 && !urgent() {
-				options := workflow.AwaitOptions{Timeout: early, TimerOptions: workflow.TimerOptions{Summary: "what is new of an outage"}}
-				if _, err := workflow.AwaitWithOptions(ctx, options, urgent); err != nil {
-					return
-				}
-			}
-			t.said = t.version
-			now := t.waiting()
-			something := !now.empty() || len(now.Ended) > 0
-			if !something && !t.told {
-				continue
-			}
-			t.told = something
-			now.Execution = execution
-			_ = workflow.SignalExternalWorkflow(ctx, parent.ID, "", SignalWaiting, now).Get(ctx, nil)
-			t.spoke = workflow.Now(ctx)
 		}
+		t.said = t.version
+		now := t.waiting()
+		something := !now.empty() || len(now.Ended) > 0
+		if !something && !t.told {
+			return
+		}
+		t.told = something
+		now.Execution = execution
+		_ = workflow.SignalExternalWorkflow(ctx, parent.ID, "", SignalWaiting, now).Get(ctx, nil)
+		t.spoke = workflow.Now(ctx)
 	})
 }
 
@@ -116,16 +111,12 @@ func (w Waiting) counts(other Waiting) bool {
 }
 
 // hear keeps what children say they wait for.
-func hear(ctx workflow.Context, keep func(Waiting)) {
+func hear(ctx workflow.Context, watch *watch, keep func(workflow.Context, Waiting)) {
 	options := workflow.SignalChannelOptions{Description: "Internal: a child says what it waits for."}
 	channel := workflow.GetSignalChannelWithOptions(ctx, SignalWaiting, options)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			var w Waiting
-			if !channel.Receive(ctx, &w) {
-				return
-			}
-			keep(w)
+	watch.whenever(ctx, func() bool { return channel.Len() > 0 }, func(ctx workflow.Context) {
+		for w := (Waiting{}); channel.ReceiveAsync(&w); w = (Waiting{}) {
+			keep(ctx, w)
 		}
 	})
 }

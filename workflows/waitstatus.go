@@ -74,28 +74,41 @@ func (r *investigationRun) waits() record.Waits {
 func (r *investigationRun) tellStatus(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	untold := func() bool {
-		return r.status() != cmp.Or(r.state.Told, agent.StatusRunning) || // as Resolve has recorded it
-			r.waits().Key() != r.state.Waits
+		known := r.status() == cmp.Or(r.state.Told, agent.StatusRunning) && // as Resolve has recorded it
+			r.waits().Key() == r.state.Waits
+		return !r.result.Status.Closed() && !known
 	}
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.Await(ctx, func() bool { return !r.result.Status.Closed() && untold() }) == nil {
-			r.afterReset(ctx) // or the record would say that it has ended, whatever it waits for
-			r.show(ctx)
-			r.state.Tellings++
-			in := activities.SaveStatusIn{Investigation: r.id, Status: r.status(), Seq: r.state.Tellings, Waits: r.waits()}
-			run := r.family.run
+	r.watch.whenever(ctx, untold, func(ctx workflow.Context) {
+		r.afterReset(ctx) // or the record would say that it has ended, whatever it waits for
+		r.show(ctx)
+		run := r.family.run
+		r.state.tell(ctx, activities.SaveStatusIn{Investigation: r.id, Status: r.status(), Waits: r.waits()})
+		if currentRun(ctx) != run {
 			r.state.Waits = inDoubt
-			err := saveStatus(ctx, in)
-			if err == nil && currentRun(ctx) == run {
-				r.state.Told, r.state.Waits = in.Status, in.Waits.Key()
-				continue
-			}
-			r.state.Waits = inDoubt // a reset meanwhile may have set it
-			if err != nil {
-				_ = workflow.Sleep(ctx, tellAgain)
-			}
 		}
 	})
+}
+
+// told is what the store was told a workflow waits for.
+type told struct {
+	Told     agent.Status `json:"told,omitempty"`
+	Waits    string       `json:"waits,omitempty"` // their Key
+	Tellings int          `json:"tellings,omitempty"`
+
+	mute bool // the store could not be told, and is told again after a while
+}
+
+// tell has the store say what is waited for.
+func (t *told) tell(ctx workflow.Context, in activities.SaveStatusIn) {
+	t.Tellings++
+	in.Seq, t.Waits = t.Tellings, inDoubt
+	if saveStatus(ctx, in) == nil {
+		t.Told, t.Waits = in.Status, in.Waits.Key()
+		return
+	}
+	t.Waits, t.mute = inDoubt, true // a reset meanwhile may have set it
+	_ = workflow.Sleep(ctx, tellAgain)
+	t.mute = false
 }
 
 // inDoubt stands for the Key of what the store was told while it is being told, and after it

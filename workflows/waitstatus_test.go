@@ -229,7 +229,8 @@ func TestRecordedStatusAfterAReset(t *testing.T) {
 	f := &fake{}
 	env := newEnv(t, f)
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
-		r := &investigationRun{id: "inv", family: newFamily(ctx, "inv"), signals: listen(ctx)}
+		watch := newWatch(ctx)
+		r := &investigationRun{id: "inv", watch: watch, family: newFamily(ctx, watch, "inv"), signals: listen(ctx)}
 		r.result.Status, r.family.run = agent.StatusRunning, "the run before"
 		r.tellStatus(ctx)
 		r.state.Steering.Paused = true
@@ -367,7 +368,8 @@ func TestAResetWhileTheStoreIsTold(t *testing.T) {
 	}
 	told := 0
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
-		r := &investigationRun{id: "inv", family: newFamily(ctx, "inv"), signals: listen(ctx)}
+		watch := newWatch(ctx)
+		r := &investigationRun{id: "inv", watch: watch, family: newFamily(ctx, watch, "inv"), signals: listen(ctx)}
 		r.result.Status = agent.StatusRunning
 		r.tellStatus(ctx)
 		r.state.Steering.Paused = true

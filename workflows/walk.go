@@ -23,7 +23,6 @@ type stageChild struct {
 	child   *child
 	waiting Waiting // what its agents wait for
 	started time.Time
-	result  *StageResult // nil while it runs
 }
 
 // agents are the agents of the stage that have begun. A synthesis begins once all that it
@@ -113,12 +112,6 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	r.running = append(r.running, s)
 	r.show(ctx)
 	s.child = r.family.start(ctx, p.Name, p.Name, Stage, in)
-	// The stage says how it ended even if we were cancelled meanwhile.
-	wait, _ := workflow.NewDisconnectedContext(ctx)
-	workflow.Go(wait, func(ctx workflow.Context) {
-		result := outcomeOfStage(ctx, s.child)
-		s.result = &result
-	})
 }
 
 func outcomeOfStage(ctx workflow.Context, child workflow.Future) StageResult {
@@ -153,7 +146,7 @@ func (r *investigationRun) awaitOne(ctx workflow.Context, way route.Walk, going 
 // ended is the first stage that has ended and is not taken in.
 func (r *investigationRun) ended() *stageChild {
 	for _, s := range r.running {
-		if s.result != nil {
+		if s.child.IsReady() {
 			return s
 		}
 	}
@@ -164,7 +157,7 @@ func (r *investigationRun) ended() *stageChild {
 func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageChild) {
 	r.running = slices.DeleteFunc(slices.Clone(r.running), func(other *stageChild) bool { return other == s })
 	// What the stage did counts however the chain goes on.
-	result := *s.result
+	result := outcomeOfStage(ctx, s.child)
 	r.state.Stages[s.index].Status = result.Status
 	r.state.Usage = r.state.Usage.Add(result.Usage)
 	for _, why := range result.Undelivered {
@@ -174,7 +167,7 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 		source := activities.Source{Stage: s.plan.Name, Execution: result.Result}
 		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index})
 	}
-	r.record(ctx, s)
+	r.record(ctx, s, result)
 	// A bound ends the walk, whatever way the stage's outcome has just found for it.
 	pass := r.state.Walk.Pass
 	end := route.Result{Outcome: result.Outcome, Fields: result.Fields}
@@ -234,7 +227,7 @@ func (r *investigationRun) sources(void bool) (out []activities.Source) {
 // hear keeps what a running stage says it waits for.
 func (r *investigationRun) hear(ctx workflow.Context, w Waiting) {
 	for _, s := range r.running {
-		if s.plan.Name == w.Execution && s.result == nil {
+		if s.plan.Name == w.Execution && !s.child.IsReady() {
 			s.waiting = w
 			workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
 		}

@@ -38,22 +38,19 @@ func (a *Activities) attend(ctx context.Context) (work context.Context, stop fun
 		return work, func() { cut(nil) }
 	}
 	beating, over := context.WithCancel(context.WithoutCancel(ctx)) // what is cut may still have to write what is in hand
-	begin := time.AfterFunc(beatEvery, func() {                     // most are over before
-		ticker := time.NewTicker(beatEvery)
-		defer ticker.Stop()
-		for {
-			if err := a.beat(beating, activity.GetInfo(ctx).TaskToken, waits(work), work.Err() == nil); err != nil {
-				cut(err)
-			}
-			select {
-			case <-beating.Done():
-				return
-			case <-ticker.C:
-			}
+	var beat func()
+	beat = func() {
+		if beating.Err() != nil {
+			return
 		}
-	})
+		if err := a.beat(beating, activity.GetInfo(ctx).TaskToken, waits(work), work.Err() == nil); err != nil {
+			cut(err)
+		}
+		time.AfterFunc(beatEvery, beat) // between two beats there is no goroutine, and no stack that has grown
+	}
+	begin := time.AfterFunc(beatEvery, beat)
 	return work, func() {
-		begin.Stop()
+		begin.Stop() // most are over before
 		over()
 		cut(nil)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -583,9 +584,14 @@ func TestProgressIsLive(t *testing.T) {
 		for n := range 1000 {
 			call.Progress(fmt.Sprintf("%d of 1000: reading", n))
 		}
-		for deadline := time.Now().Add(10 * time.Second); len(live) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-			live, _ = b.store.Live(t.Context(), "inv")
-		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_ = b.store.Follow(ctx, "inv", math.MaxInt64, func(u store.Update) error {
+			if live = u.Live; len(live) == 0 {
+				return nil
+			}
+			return errors.New("told")
+		})
 		return tool.Success("done"), nil
 	}
 	if _, err := b.callTool(1, 0); err != nil {

@@ -3,8 +3,11 @@ package activities
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -22,9 +25,15 @@ func (j *job) quick(ctx context.Context, name string) bool {
 	return j.Times != nil && under > 0 && j.known.of(ctx, j.Times, name).Within(under)
 }
 
+// errNotQuick is the cause of every notQuick: it says nothing about the call, so a regular
+// attempt does not take it for the call's end.
+var errNotQuick = errors.New("left to a regular attempt")
+
 // notQuick is how a local attempt ends that leaves the call to a regular one.
 func notQuick(errorType, why string) error {
-	return temporal.NewApplicationErrorWithOptions(why, errorType, temporal.ApplicationErrorOptions{NonRetryable: true, Category: expected})
+	return temporal.NewApplicationErrorWithOptions(why, errorType, temporal.ApplicationErrorOptions{
+		NonRetryable: true, Category: expected, Cause: errNotQuick,
+	})
 }
 
 // quickTime is how long a workflow task waits for a call, and with it all who signal the workflow.
@@ -38,6 +47,13 @@ func (a *Activities) callQuickly(ctx context.Context, in CallToolIn) (CallToolOu
 	go func() {
 		defer cut(nil)
 		defer a.underway.end(ctx, in, r)
+		r.err = errors.New("the call's goroutine was ended") // which stands if it is
+		defer func() {
+			if p := recover(); p != nil { // the SDK sees to panics of its own goroutines alone
+				activity.GetLogger(ctx).Error("a call panicked", "kind", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+				r.err = fmt.Errorf("the call panicked: %T", p)
+			}
+		}()
 		r.out, r.err = a.callTool(alone, in)
 	}()
 	select {
@@ -49,21 +65,29 @@ func (a *Activities) callQuickly(ctx context.Context, in CallToolIn) (CallToolOu
 	case <-time.After(cmp.Or(a.Quick, quickTime)):
 	}
 	a.underway.begin(ctx, in, r)
+	time.AfterFunc(cmp.Or(a.Abandoned, abandoned), func() {
+		if !r.attended.Load() { // others decide by now what became of it
+			cut(errReplaced{errors.New("nobody attends to the call")})
+		}
+	})
 	return CallToolOut{}, notQuick(ErrorReplaced, "the call takes long, and goes on as a regular activity")
 }
 
 // running is a call that has outlived its local attempt.
 type running struct {
 	cut   context.CancelCauseFunc
-	waits func() bool   // for the store
-	over  chan struct{} // closed when the fields below are set
-	out   CallToolOut
-	err   error
+	waits func() bool // for the store
+	// attended: a regular attempt has found it.
+	attended atomic.Bool
+	over     chan struct{} // closed when the fields below are set
+	out      CallToolOut
+	err      error
 }
 
 // attend does for the call what a regular attempt does: it waits, cuts it when it is cancelled,
 // and says what it waits for.
 func (r *running) attend(ctx context.Context) (CallToolOut, error) {
+	r.attended.Store(true)
 	ticker := time.NewTicker(beatEvery)
 	defer ticker.Stop()
 	for ended := ctx.Done(); ; {

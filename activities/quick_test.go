@@ -181,8 +181,7 @@ func TestBegunCallsAreWaitedFor(t *testing.T) {
 	}
 }
 
-// A call that takes longer than a workflow task may goes on, and is the regular attempt's
-// then, also to cut.
+// A call that takes longer than a workflow task may goes on, and is the regular attempt's then.
 func TestSlowCallsAreHandedOver(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"lab__read", "lab__write"} {
@@ -209,6 +208,73 @@ func TestSlowCallsAreHandedOver(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slowLookup is a journal that takes its time to say what is known of a call.
+type slowLookup struct{ activities.Transcripts }
+
+func (s slowLookup) LookupCall(
+	ctx context.Context, scope transcript.Scope, iteration, call int, writer transcript.Writer,
+) (transcript.Known, error) {
+	time.Sleep(700 * time.Millisecond)
+	return s.Transcripts.LookupCall(ctx, scope, iteration, call, writer)
+}
+
+// What a local attempt has to say of itself after it was handed over is not the call's end: the
+// regular attempt makes the call.
+func TestHandedOverAndNotMade(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(*bench){
+		"no session": func(b *bench) { b.act.Sessions = noSessions{} },
+		"begun":      func(b *bench) { b.begun("lab.read") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+			prepare(b)
+			b.run = func(tool.Call) (tool.Result, error) { return tool.Success("made"), nil }
+			b.act.Quick, b.act.Transcripts, b.act.Abandoned = 20*time.Millisecond, slowLookup{b.store}, time.Second
+			in := activities.CallToolIn{Ref: b.ref, Iteration: 1}
+			if _, err := b.env.ExecuteLocalActivity(b.act.CallTool, in); err == nil {
+				t.Error("it was not handed over")
+			}
+			in.Begun = true
+			if _, err := b.env.ExecuteActivity(b.act.CallTool, in); err != nil || len(b.calls) != 1 || b.last().Text != "made" {
+				t.Errorf("%v after %d calls: %+v", err, len(b.calls), b.last().Body)
+			}
+		})
+	}
+}
+
+// A panic in a call is an error of its attempt: the worker's other work goes on.
+func TestQuickCallThatPanics(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+	b.run = func(tool.Call) (tool.Result, error) { panic("secret") }
+	_, err := b.env.ExecuteLocalActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1})
+	if err == nil || !strings.Contains(err.Error(), "the call panicked: string") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// A call that was handed over and that nobody attends to is cut.
+func TestHandedOverToNobody(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+	cut := make(chan struct{})
+	b.runUnder = func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		<-ctx.Done()
+		close(cut)
+		return tool.Result{}, ctx.Err()
+	}
+	b.act.Quick, b.act.Abandoned = 20*time.Millisecond, 50*time.Millisecond
+	if _, err := b.env.ExecuteLocalActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1}); err == nil {
+		t.Error("it was not handed over")
+	}
+	<-cut
 }
 
 // stopped is the journal of a worker that stands still after it has written an intent, until

@@ -8,8 +8,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// maxParallelCalls bounds the calls of one reply that run at the same time.
-const maxParallelCalls = 8
+// MaxParallelCalls bounds the calls of one reply that run at the same time.
+const MaxParallelCalls = 8
 
 // batch is the calls of one reply.
 type batch struct {
@@ -17,7 +17,12 @@ type batch struct {
 	calls  []activities.Call
 	asked  []*approval         // by call; nil = nobody has to approve it
 	undone []*activities.Input // by call: a result that this workflow decided
+	inTask int                 // quick calls since the last regular one
 }
+
+// maxInTask bounds the quick calls that one workflow task may make one after the other: only
+// between tasks does the workflow hear what people say.
+const maxInTask = 8
 
 // callTools runs the calls of one reply: those that touch only our own store one
 // after the other, in one local activity (what is written must not depend on
@@ -28,7 +33,7 @@ func (r *agentRun) callTools(ctx workflow.Context, calls []activities.Call) {
 	r.state.Usage.ToolCalls += len(calls)
 	b := batch{agentRun: r, calls: calls, asked: r.ask(ctx, calls), undone: make([]*activities.Input, len(calls))}
 	group := workflow.NewWaitGroup(ctx)
-	slots := workflow.NewSemaphore(ctx, maxParallelCalls)
+	slots := workflow.NewSemaphore(ctx, MaxParallelCalls)
 	start := func(run func(workflow.Context)) {
 		group.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
@@ -98,7 +103,8 @@ func (b *batch) make(
 	}
 	defer slots.Release(1)
 	var out activities.CallToolOut
-	if call.Quick && in.Decision == nil {
+	if call.Quick && in.Decision == nil && b.inTask < maxInTask {
+		b.inTask++
 		err := workflow.ExecuteLocalActivity(quickOptions(ctx, call), act.CallTool, in).Get(ctx, &out)
 		if err == nil {
 			b.pause(ctx, out.Pause)
@@ -110,6 +116,7 @@ func (b *batch) make(
 		errorType, _ := failure(err)
 		in.Begun = errorType == activities.ErrorReplaced
 	}
+	b.inTask = 0
 	err := tried(ctx, func(last bool) error {
 		in.Last = last
 		return survived(ctx, call.Name, in.Call, func(int) error {

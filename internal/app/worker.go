@@ -115,8 +115,10 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 			DeploymentOptions:                       deployment(opts.DeploymentVersion),
 			MaxConcurrentActivityExecutionSize:      opts.MaxCalls,
 			MaxConcurrentLocalActivityExecutionSize: opts.MaxCalls,
-			DisableWorkflowWorker:                   opts.ToolsOnly,
-			Interceptors:                            []interceptor.WorkerInterceptor{&workflows.Guard{}},
+			// A quick call that takes long goes on in this worker, whose regular attempt attends to it.
+			MaxEagerActivityReservationsPerWorkflowTask: new(workflows.MaxParallelCalls),
+			DisableWorkflowWorker:                       opts.ToolsOnly,
+			Interceptors:                                []interceptor.WorkerInterceptor{&workflows.Guard{}},
 		})
 		opts.Registry = w.worker
 	}

@@ -34,7 +34,9 @@ func (s *Store) ToolTimes(ctx context.Context, name string) (times tool.Times, e
 func (s *Store) AddToolTimes(ctx context.Context, name string, seen tool.Times, calls int) (times tool.Times, err error) {
 	var sums []string
 	for column := range strings.SplitSeq(timeColumns, ", ") {
-		sums = append(sums, fmt.Sprintf("%[1]s = tool_times.%[1]s * $%[2]d + excluded.%[1]s", column, len(seen)+2))
+		// PostgreSQL refuses a product that is too small for a float.
+		sums = append(sums, fmt.Sprintf(
+			"%[1]s = CASE WHEN tool_times.%[1]s < 1e-6 THEN 0 ELSE tool_times.%[1]s * $%[2]d END + excluded.%[1]s", column, len(seen)+2))
 	}
 	query := insertInto("tool_times", "tool, "+timeColumns) +
 		`ON CONFLICT (tool) DO UPDATE SET ` + strings.Join(sums, ", ") + ` RETURNING ` + timeColumns

@@ -46,7 +46,13 @@ func (t Times) Then(later Times, calls int) Times {
 }
 
 // Kept is how much of an earlier call's weight so many calls leave it.
-func Kept(calls int) float64 { return math.Pow(kept, float64(calls)) }
+func Kept(calls int) float64 {
+	part := math.Pow(kept, float64(calls))
+	if part < 1e-9 {
+		return 0
+	}
+	return part
+}
 
 // Within reports whether 95 of 100 calls are known to take no longer than limit.
 func (t Times) Within(limit time.Duration) bool {

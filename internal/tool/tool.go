@@ -102,8 +102,8 @@ type Call struct {
 
 // Allowed returns an error if the request of the call must not go out now.
 func (c Call) Allowed(ctx context.Context) error {
-	if c.Fence == nil {
-		return nil
+	if c.Fence == nil || ctx.Err() != nil {
+		return ctx.Err()
 	}
 	return c.Fence(ctx)
 }

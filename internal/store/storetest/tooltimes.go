@@ -29,6 +29,14 @@ func testToolTimes(t *testing.T, open opener) {
 	if diff := cmp.Diff(want, must(workers[1].ToolTimes(t.Context(), "lab.read"))(t)); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
+	slow, ten := tool.Times{}, tool.Times{6.5}
+	slow.Add(time.Minute)
+	must(workers[0].AddToolTimes(t.Context(), "lab.once", slow, 1))(t)
+	for n := range 1000 { // the weight of the slow call gets too small for a float
+		if _, err := workers[0].AddToolTimes(t.Context(), "lab.once", ten, 10); err != nil {
+			t.Fatalf("after %d quick calls: %v", 10*n, err)
+		}
+	}
 	var all sync.WaitGroup
 	for n := range 20 {
 		all.Go(func() {

@@ -120,7 +120,7 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 	if err := r.signals.serve(ctx, r.watch, r); err != nil {
 		return r.result, err
 	}
-	hear(ctx, r.watch, r.hear)
+	hear(ctx, r.watch, func(w Waiting) { r.hear(ctx, w) })
 	if err := r.serveAnswers(ctx); err != nil {
 		return r.result, err
 	}

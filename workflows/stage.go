@@ -158,7 +158,7 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 }
 
 // hear keeps what an agent says it waits for.
-func (r *stageRun) hear(_ workflow.Context, w Waiting) {
+func (r *stageRun) hear(w Waiting) {
 	for _, m := range r.agents {
 		if m.ref.Execution != w.Execution || m.closed {
 			continue

@@ -111,12 +111,12 @@ func (w Waiting) counts(other Waiting) bool {
 }
 
 // hear keeps what children say they wait for.
-func hear(ctx workflow.Context, watch *watch, keep func(workflow.Context, Waiting)) {
+func hear(ctx workflow.Context, watch *watch, keep func(Waiting)) {
 	options := workflow.SignalChannelOptions{Description: "Internal: a child says what it waits for."}
 	channel := workflow.GetSignalChannelWithOptions(ctx, SignalWaiting, options)
-	watch.whenever(ctx, func() bool { return channel.Len() > 0 }, func(ctx workflow.Context) {
+	watch.whenever(ctx, func() bool { return channel.Len() > 0 }, func(workflow.Context) {
 		for w := (Waiting{}); channel.ReceiveAsync(&w); w = (Waiting{}) {
-			keep(ctx, w)
+			keep(w)
 		}
 	})
 }

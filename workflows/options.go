@@ -50,7 +50,6 @@ const (
 	outageHurried  = time.Minute     // by an agent that was told to conclude
 	longestBackoff = 5 * time.Minute // between two tries
 	longOutage     = 5 * time.Second // a wait from which on people are told
-	outageTold     = time.Minute     // between two tellings of nothing but its numbers
 )
 
 // How long a question waits for people, if the plan does not say.

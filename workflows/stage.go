@@ -3,6 +3,7 @@ package workflows
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -159,16 +160,14 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 
 // hear keeps what an agent says it waits for.
 func (r *stageRun) hear(w Waiting) {
+	before := r.waiting()
 	for _, m := range r.agents {
-		if m.ref.Execution != w.Execution || m.closed {
-			continue
+		if m.ref.Execution == w.Execution && !m.closed {
+			m.waiting = w
 		}
-		if w.counts(m.waiting) {
-			r.teller.counted()
-		} else {
-			r.teller.changed()
-		}
-		m.waiting = w
+	}
+	if !reflect.DeepEqual(before, r.waiting()) {
+		r.teller.changed()
 	}
 }
 

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -18,21 +17,12 @@ import (
 type teller struct {
 	waiting func() Waiting
 	version int  // of what there is to tell
-	urgent  int  // version that is told at once
 	said    int  // version that the parent knows, or is about to
 	told    bool // something, in the last message
-	spoke   time.Time
 }
 
 // changed makes the teller speak, if there is or was something to say.
-func (t *teller) changed() {
-	t.version++
-	t.urgent = t.version
-}
-
-// counted makes it speak within a minute: nothing but the numbers of outages has changed, as
-// those of many agents do for hours.
-func (t *teller) counted() { t.version++ }
+func (t *teller) changed() { t.version++ }
 
 // serve tells the parent until ctx ends.
 func (t *teller) serve(ctx workflow.Context, watch *watch, execution string) {
@@ -41,13 +31,6 @@ func (t *teller) serve(ctx workflow.Context, watch *watch, execution string) {
 		return
 	}
 	watch.whenever(ctx, func() bool { return t.version != t.said }, func(ctx workflow.Context) {
-		urgent := func() bool { return t.urgent > t.said }
-		if early := outageTold - workflow.Now(ctx).Sub(t.spoke); early > 0 && !urgent() {
-			options := workflow.AwaitOptions{Timeout: early, TimerOptions: workflow.TimerOptions{Summary: "what is new of an outage"}}
-			if _, err := workflow.AwaitWithOptions(ctx, options, urgent); err != nil {
-				return
-			}
-		}
 		t.said = t.version
 		now := t.waiting()
 		something := !now.empty() || len(now.Ended) > 0
@@ -57,7 +40,6 @@ func (t *teller) serve(ctx workflow.Context, watch *watch, execution string) {
 		t.told = something
 		now.Execution = execution
 		_ = workflow.SignalExternalWorkflow(ctx, parent.ID, "", SignalWaiting, now).Get(ctx, nil)
-		t.spoke = workflow.Now(ctx)
 	})
 }
 
@@ -81,7 +63,8 @@ func (w Waiting) ended(name string) (AgentSummary, bool) {
 }
 
 // and joins what two children wait for. Many agents may wait for one provider for hours: it
-// is one outage.
+// is one outage, with the numbers of the agent that has waited longest, so that the tries of
+// the others are nothing new.
 func (w Waiting) and(other Waiting) Waiting {
 	w.Approvals = slices.Concat(w.Approvals, other.Approvals)
 	w.Asleep = slices.Concat(w.Asleep, other.Asleep)
@@ -95,19 +78,6 @@ func (w Waiting) and(other Waiting) Waiting {
 		w.Outages[n] = w.Outages[n].And(o)
 	}
 	return w
-}
-
-// counts: it differs from another in nothing but how often providers were tried, and when
-// they are next.
-func (w Waiting) counts(other Waiting) bool {
-	bare := func(w Waiting) Waiting {
-		w.Outages = slices.Clone(w.Outages)
-		for n, o := range w.Outages {
-			w.Outages[n] = Outage{Execution: o.Execution, Provider: o.Provider, Model: o.Model, Fallback: o.Fallback, Since: o.Since}
-		}
-		return w
-	}
-	return reflect.DeepEqual(bare(w), bare(other))
 }
 
 // hear keeps what children say they wait for.

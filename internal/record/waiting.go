@@ -130,20 +130,13 @@ func (o Outage) Same(other Outage) bool {
 	return o.Provider == other.Provider && o.Model == other.Model && o.Fallback == other.Fallback
 }
 
-// And is the outage that two agents wait out.
+// And is the outage that two agents wait out, as the one sees it that has waited longer.
 func (o Outage) And(other Outage) Outage {
-	joined := o
-	if other.Next.After(o.Next) {
-		joined = other
-	}
-	joined.Agent, joined.Execution = o.Agent, o.Execution
-	joined.Others = append(slices.Clone(o.Others), other.Execution)
-	joined.Others = append(joined.Others, other.Others...)
 	if other.Since.Before(o.Since) {
-		o = other
+		o, other = other, o
 	}
-	joined.Since = o.Since
-	return joined
+	o.Others = slices.Concat(o.Others, []string{other.Execution}, other.Others)
+	return o
 }
 
 // String says it to people.

@@ -17,7 +17,7 @@ test:
 
 # Packages in which goroutines meet and which link no Temporal server: with the race detector
 # that is built anew. RACED=./... has all of them, and takes an hour on two cores.
-RACED ?= ./activities ./internal/client ./internal/llm/... ./internal/tool/builtin ./internal/hook ./internal/route \
+RACED ?= ./activities ./workflows ./internal/client ./internal/llm/... ./internal/tool/builtin ./internal/hook ./internal/route \
 	./internal/transcript ./internal/terminal ./internal/ratelimit ./internal/compress ./internal/memory ./internal/sandbox
 race:
 	go test -race -shuffle=on -timeout 15m $(RACED)

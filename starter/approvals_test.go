@@ -160,14 +160,14 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// Questions that have expired do not wait for people any more; those of what is paused do.
+// Questions that have expired do not wait for people any more; those of what is paused do, and are the least urgent.
 func TestQuestionsThatHaveExpired(t *testing.T) {
 	t.Parallel()
 	open, expired, paused := asking()[0], asking()[1], asking()[1]
 	expired.Expires, paused.ID, paused.Expires = time.Now().Add(-time.Second), "q3", time.Time{}
-	waits := record.Waits{Questions: []record.Question{expired, open, paused}}
+	waits := record.Waits{Questions: []record.Question{expired, paused, open}}
 	got := urgent([]record.Waiting{{WorkflowID: "w", Waits: waits}}, questionsIn)
-	if len(got) != 2 || got[0].Name != "q3" || got[1].Name != open.ID || expiresIn(got[0].Expires) != "paused" {
+	if len(got) != 2 || got[0].Name != open.ID || got[1].Name != "q3" || expiresIn(got[1].Expires) != "paused" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -51,8 +51,8 @@ func waitingCommand[T waiting](
 	return cmd
 }
 
-// urgent is what waits, the most urgent first, without what has expired: a conversation
-// that was terminated cannot say so.
+// urgent is what waits, the most urgent first and what is paused last, without what has
+// expired: a conversation that was terminated cannot say so.
 func urgent[T waiting](waiting []record.Waiting, in func(record.Waiting) []T) (all []T) {
 	for _, w := range waiting {
 		all = append(all, in(w)...)
@@ -64,9 +64,17 @@ func urgent[T waiting](waiting []record.Waiting, in func(record.Waiting) []T) (a
 	slices.SortStableFunc(all, func(a, b T) int {
 		until, name := a.order()
 		then, other := b.order()
-		return cmp.Or(until.Compare(then), cmp.Compare(name, other))
+		return cmp.Or(paused(until)-paused(then), until.Compare(then), cmp.Compare(name, other))
 	})
 	return all
+}
+
+// paused is 1 for the time of what does not expire while it is paused.
+func paused(until time.Time) int {
+	if until.IsZero() {
+		return 1
+	}
+	return 0
 }
 
 // first is the id that a command was given; "" = none.

@@ -113,18 +113,14 @@ func printQuestions(_ context.Context, c *cli, all []question) error {
 	if c.json {
 		return c.printJSON(append([]question{}, all...)) // never null
 	}
-	err := printTable(c, "ID\tQUESTION\tKIND\tSTAGE\tTEXT\tEXPIRES IN", all, func(q question) []any {
+	cut, err := printFitted(c, "ID\tQUESTION\tKIND\tSTAGE\tTEXT\tEXPIRES IN", all, func(q question) []any {
 		return []any{q.ID, q.Name, q.Kind, q.Stage, shorten(q.Text), expiresIn(q.Expires)}
 	})
 	if err != nil {
 		return err
 	}
-	shown := maxShown
-	if c.options(false).Width > 0 {
-		shown = minProse
-	}
-	for _, q := range all {
-		if len([]rune(terminal.CleanLine(q.Text))) > shown || len(q.Data) > 0 { // the table may not have all of it
+	for n, q := range all {
+		if cut[n] || shorten(q.Text) != terminal.CleanLine(q.Text) || len(q.Data) > 0 { // the table has not all of it
 			text := strings.ReplaceAll(terminal.Clean(reveal.Text(q.Text)), "\n", "\n  ")
 			fmt.Fprintf(c.out, "\n%s\n  %s\n%s\n", terminal.CleanLine(q.Name), text, indented(record.Approval{Arguments: string(q.Data)}))
 		}

@@ -12,6 +12,12 @@ import (
 
 // printTable prints a row of cells for each thing below titles.
 func printTable[T any](c *cli, titles string, all []T, cells func(T) []any) error {
+	_, err := printFitted(c, titles, all, cells)
+	return err
+}
+
+// printFitted is printTable that tells whose text a narrow terminal has cut.
+func printFitted[T any](c *cli, titles string, all []T, cells func(T) []any) (cut []bool, err error) {
 	rows := [][]string{strings.Split(titles, "\t")}
 	for _, one := range all {
 		var row []string
@@ -20,14 +26,15 @@ func printTable[T any](c *cli, titles string, all []T, cells func(T) []any) erro
 		}
 		rows = append(rows, row)
 	}
+	cut = make([]bool, len(all))
 	if width := c.options(false).Width; width > 0 {
-		fit(rows, width)
+		cut = fit(rows, width)
 	}
 	w := tabwriter.NewWriter(c.out, 0, 0, columnGap, ' ', 0)
 	for _, row := range rows {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	return w.Flush()
+	return cut, w.Flush()
 }
 
 const (
@@ -36,7 +43,8 @@ const (
 )
 
 // fit cuts the column of texts, where there is one, so that a row is a line of a terminal.
-func fit(rows [][]string, width int) {
+// It tells of each row below the titles whether its text was cut.
+func fit(rows [][]string, width int) (cut []bool) {
 	prose, left := -1, width
 	for n, title := range rows[0] {
 		if title == "TEXT" || title == "DESCRIPTION" {
@@ -49,9 +57,14 @@ func fit(rows [][]string, width int) {
 		}
 		left -= widest + columnGap
 	}
-	for _, row := range rows {
-		if prose >= 0 {
-			row[prose] = clip.Fit(row[prose], max(left, minProse))
-		}
+	cut = make([]bool, len(rows)-1)
+	if prose < 0 {
+		return cut
 	}
+	for n, row := range rows[1:] {
+		whole := row[prose]
+		row[prose] = clip.Fit(whole, max(left, minProse))
+		cut[n] = row[prose] != whole
+	}
+	return cut
 }

@@ -20,9 +20,9 @@ func TestFit(t *testing.T) {
 		"a bit narrow": {85, 24}, "narrow": {40, minProse},
 	} {
 		rows := inbox()
-		fit(rows, tt.width)
-		if got := len([]rune(rows[1][4])); got != tt.want {
-			t.Errorf("%s: %d characters are left, want %d", name, got, tt.want)
+		cut := fit(rows, tt.width)
+		if got := len([]rune(rows[1][4])); got != tt.want || !slices.Equal(cut, []bool{tt.want < maxShown}) {
+			t.Errorf("%s: %d characters are left (cut: %t), want %d", name, got, cut, tt.want)
 		}
 	}
 	calls := [][]string{{"ID", "CALL"}, {strings.Repeat("x", 90), "c1_0"}}

@@ -43,9 +43,9 @@ func callsIn(w record.Waiting) (out []waitingCall) {
 }
 
 func printCalls(ctx context.Context, c *cli, all []waitingCall) error {
-	fetchArguments(ctx, c, all)
+	lacking := fetchArguments(ctx, c, all) // which hides nothing of what is there
 	if c.json {
-		return c.printJSON(append([]waitingCall{}, all...)) // never null
+		return errors.Join(lacking, c.printJSON(append([]waitingCall{}, all...))) // never null
 	}
 	err := printTable(c, "ID\tCALL\tTOOL\tRISK\tARGUMENTS\tEXPIRES IN", all, func(call waitingCall) []any {
 		return []any{call.ID, call.Call, reveal.Name(call.Tool), call.Risk, size(call.Approval), expiresIn(call.Expires)}
@@ -57,7 +57,7 @@ func printCalls(ctx context.Context, c *cli, all []waitingCall) error {
 		fmt.Fprintf(c.out, "\n%s%s %s\n  digest %s\n%s\n", call.HiddenNote(), terminal.CleanLine(call.Call),
 			terminal.CleanLine(reveal.Name(call.Tool)), call.Digest, indented(call.Approval))
 	}
-	return nil
+	return lacking
 }
 
 // size is how much a person has to read of a call, which stands below the table.
@@ -71,17 +71,18 @@ func size(a record.Approval) string {
 
 // fetchArguments puts the arguments that are too long for a status in the place of their
 // beginnings, from the store.
-func fetchArguments(ctx context.Context, c *cli, all []waitingCall) {
+func fetchArguments(ctx context.Context, c *cli, all []waitingCall) (lacking error) {
 	for n := range all {
 		err := c.client().Text(ctx, &all[n].Arguments, all[n].ArgumentsRef)
 		if errors.Is(err, client.ErrNoStore) {
 			c.sayNoStore()
-			return
+			return nil
 		}
 		if err != nil {
-			c.say("starter: the arguments of %s: %v", all[n].Call, err)
+			lacking = errors.Join(lacking, fmt.Errorf("the arguments of %s: %w", all[n].Call, err))
 		}
 	}
+	return lacking
 }
 
 // indented are the arguments of a call, a line for each key; they are never cut in silence.

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +21,10 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -144,7 +148,9 @@ func TestShellWord(t *testing.T) {
 // Who watches is told of what waits, and of each try of a provider but while it is asked.
 func TestNotices(t *testing.T) {
 	t.Parallel()
-	trouble := record.Outage{Execution: "collect/LogAgent", Provider: "gpt", Error: "rate limited", Next: time.Now().Add(time.Minute), Others: []string{"collect/Peer"}}
+	trouble := record.Outage{
+		Execution: "collect/LogAgent", Provider: "gpt", Error: "rate limited", Next: time.Now().Add(time.Minute), Others: []string{"collect/Peer"},
+	}
 	asked := trouble
 	asked.Next = time.Now()
 	told := notices("w:0123456789ab")(record.Waits{
@@ -169,5 +175,32 @@ func TestQuestionsThatHaveExpired(t *testing.T) {
 	got := urgent([]record.Waiting{{WorkflowID: "w", Waits: waits}}, questionsIn)
 	if len(got) != 2 || got[0].Name != open.ID || got[1].Name != "q3" || expiresIn(got[1].Expires) != "paused" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A store that lacks the arguments of a call is an error, which hides no call.
+func TestApprovalsWithoutTheirArguments(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inquest.db")
+	st, err := store.Open(t.Context(), store.Options{Path: path})
+	if err == nil {
+		err = st.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, asJSON := range []bool{false, true} {
+		var out bytes.Buffer
+		c := &cli{out: &out, err: io.Discard, getenv: func(string) string { return "" }, flags: flags{store: path}, json: asJSON}
+		c.client = sync.OnceValue(func() *client.Client { return client.New(c.system()) })
+		calls := callsIn(record.Waiting{Waits: record.Waits{Approvals: risky("w")}})
+		calls[0].ArgumentsRef = "absent"
+		err := printCalls(t.Context(), c, calls)
+		if err == nil || !strings.Contains(err.Error(), "the arguments of collect/LogAgent/c1_0") || !strings.Contains(out.String(), "k8s.scale") {
+			t.Errorf("JSON: %t, error %v, printed %s", asJSON, err, out.String())
+		}
+		if err := c.client().Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

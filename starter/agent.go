@@ -44,7 +44,7 @@ configuration, unless that has it already; its memory goes into the workers' sto
 }
 
 func configDir(c *cli, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.config, "config-dir", c.getenv("INQUEST_CONFIG"), "folder with the configuration [INQUEST_CONFIG]")
+	cmd.Flags().StringVar(&c.config, "config-dir", c.config, "folder with the configuration [INQUEST_CONFIG]")
 }
 
 // remembers reports whether an agent has a memory.

@@ -34,8 +34,10 @@ type cli struct {
 	flags
 	client func() *client.Client // of the system that the flags name
 	quiet  bool                  // nothing is said while a call takes long
-	json   bool                  // the answer is to be JSON
-	config string                // directory or file with the configuration
+	// The flags of all commands that have them are one variable each: json, and config, whose
+	// default root sets, for commands without the flag read a configuration as well.
+	json   bool   // the answer is to be JSON
+	config string // directory or file with the configuration
 }
 
 // run executes the command line and returns the exit code.

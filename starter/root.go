@@ -36,6 +36,7 @@ func (c *cli) root() *cobra.Command {
 	cmd.Long, cmd.SilenceErrors, cmd.SilenceUsage = rootHelp, true, true
 	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) { app.WarnOfPassword(cmd) }
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &command.UsageError{Err: err} })
+	c.config = c.getenv("INQUEST_CONFIG")
 	set := cmd.PersistentFlags()
 	set.StringVar(&c.address, "address", "", "host:port of Temporal (default: TEMPORAL_ADDRESS, or localhost:7233)")
 	set.StringVar(&c.namespace, "namespace", "", "Temporal namespace (default: TEMPORAL_NAMESPACE, or default)")

@@ -21,7 +21,7 @@ import (
 
 // configFlag adds the flag that names a configuration.
 func (c *cli) configFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.config, "config", c.getenv("INQUEST_CONFIG"), "directory or file with the configuration [INQUEST_CONFIG]")
+	cmd.Flags().StringVar(&c.config, "config", c.config, "directory or file with the configuration [INQUEST_CONFIG]")
 }
 
 // dataFolder is where the files of the sample incident are: beside the store.

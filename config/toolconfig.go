@@ -25,7 +25,8 @@ type ToolConfig struct {
 	ConfirmDestructive *bool `yaml:"confirm_destructive"`
 	// ApprovalTimeout is how long a call waits for a person before it counts as denied.
 	ApprovalTimeout plan.Duration `yaml:"approval_timeout"`
-	// QuickUnder is how long 95 of 100 calls of a tool may take for its calls to be made within the workflow's own task, which costs less; 0 = none is.
+	// A tool whose calls nearly always (95 of 100) end within this time is called inside the workflow task, which is cheaper;
+	// 0 switches that off. Rounded down to 1, 2, 5, 10, 20, 50, 100, 200 or 500 ms, or 1 s, the longest.
 	QuickUnder *plan.Duration `yaml:"quick_under"`
 	// ToolPermissions limit single tools, by name.
 	ToolPermissions map[string]ToolPermission `yaml:"tool_permissions" default:"none"`
@@ -48,11 +49,17 @@ type ToolPermission struct {
 	Allowed map[string][]string `yaml:"allowed_<parameter>_patterns" default:"none"`
 }
 
+// maxQuickUnder is how long a workflow task waits for a call.
+const maxQuickUnder = plan.Duration(time.Second)
+
 func (t ToolConfig) validate(p path, v *validator) {
 	for key, names := range map[string][]string{"enabled_tools": t.EnabledTools, "disabled_tools": t.DisabledTools} {
 		for i, name := range names {
 			v.tool(p.Key(key).Index(i), name)
 		}
+	}
+	if value(t.QuickUnder) > maxQuickUnder {
+		v.Errorf(p.Key("quick_under"), "must be 1s or shorter, got %s: a call that takes longer leaves the workflow task", *t.QuickUnder)
 	}
 	for name := range t.ToolPermissions {
 		v.tool(p.Key("tool_permissions").Key(name), name)

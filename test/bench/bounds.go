@@ -63,13 +63,16 @@ func (r *report) judge() {
 	if r.OwnSteps > 0 {
 		atLeast(1500, r.OwnSteps, "built-in steps a second, %d at a time", ownAgents)
 	}
-	if r.Residents > 0 {
+	if r.Resident > 0 {
 		atMost(200, float64(r.Resident)/(1<<10), "KB of memory for each of %d that run", r.Residents)
 	}
 }
 
-// check fails with the names of the bounds that were missed.
+// check fails with the names of the bounds that were missed, and if there are none to judge by.
 func (r *report) check() error {
+	if len(r.Bounds) == 0 {
+		return fmt.Errorf("%s: no bound was measured", r.Store)
+	}
 	var missed []error
 	for _, b := range r.Bounds {
 		if !b.holds() {

@@ -129,8 +129,11 @@ func (h *hand) CallModel(ctx context.Context, in handRequest) (handMessage, erro
 			Message handMessage `json:"message"`
 		} `json:"choices"`
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || len(out.Choices) == 0 {
+	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
 		return handMessage{}, fmt.Errorf("the model answered with %s: %w", resp.Status, err)
+	}
+	if len(out.Choices) == 0 {
+		return handMessage{}, fmt.Errorf("the model answered with %s and no choices", resp.Status)
 	}
 	return out.Choices[0].Message, nil
 }
@@ -142,11 +145,12 @@ func (h *hand) CallTool(ctx context.Context, call handCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, ok := result.Content[0].(*mcp.TextContent)
-	if !ok {
-		return "", fmt.Errorf("tool %s answered with a %T", params.Name, result.Content[0])
+	if len(result.Content) > 0 {
+		if text, ok := result.Content[0].(*mcp.TextContent); ok {
+			return text.Text, nil
+		}
 	}
-	return text.Text, nil
+	return "", fmt.Errorf("tool %s did not answer with a text", params.Name)
 }
 
 // handmade is the loop by hand as a workload.

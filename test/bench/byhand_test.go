@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -36,6 +39,17 @@ func TestByHand(t *testing.T) {
 				t.Errorf("%d model calls, want %d", n, s.modelCalls)
 			}
 		})
+	}
+}
+
+// A model that answers with nothing is an error that says so.
+func TestByHandWithoutChoices(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }))
+	defer server.Close()
+	h := hand{model: server.URL, http: server.Client()}
+	if _, err := h.CallModel(t.Context(), handRequest{}); err == nil || err.Error() != "the model answered with 200 OK and no choices" {
+		t.Error(err)
 	}
 }
 

@@ -79,7 +79,7 @@ func (r *report) capacity() table {
 		{"Temporal: MB written a second, on SQLite", float64(one.ServerWritten) / (1 << 20)},
 		{"Temporal: GB of history a day", float64(one.HistoryBytes) * day / gigabyte},
 		{"workers: CPUs", one.WorkerCPU},
-		{"workers: GB of memory, if each takes ten minutes", float64(r.Resident) * 600 / gigabyte},
+		{"workers: GB of memory, if each takes ten minutes", float64(r.ResidentAtOnce) * 600 / gigabyte},
 		{"store: CPUs of the database", one.StoreCPU},
 		{"store: commits a second", one.StoreCommits},
 		{"store: MB written a second", float64(one.StoreWritten) / (1 << 20)},

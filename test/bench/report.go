@@ -22,7 +22,8 @@ type report struct {
 	// OwnSteps is how many memory calls were made in a second, 50 agents at a time.
 	OwnSteps float64 `json:"own_steps_per_second"`
 	// Resident is the memory that an investigation which runs takes of its worker's,
-	// after a collection of garbage; ResidentAtOnce is the same before one.
+	// after a collection of garbage; ResidentAtOnce is the same before one: what a container needs.
+	// 0 = not known.
 	Resident       int64   `json:"resident_bytes"`
 	ResidentAtOnce int64   `json:"resident_bytes_with_garbage"`
 	Residents      int     `json:"residents"` // how many there were

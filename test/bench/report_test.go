@@ -118,12 +118,23 @@ func TestTables(t *testing.T) {
 		"| CPU of the Temporal server | 15.0 ms | – | – | – |",
 		"| steps a second | 0.06 | 5.6 | 556 |",
 		"| Temporal: CPUs of the server | < 0.01 | 0.08 | 8.3 |",
+		"| workers: GB of memory, if each takes ten minutes | < 0.01 | 0.02 | 2.4 |",
 		"| store: commits a second | 0.12 | 12 | 1250 |",
 		"| built-in steps a second, 50 at a time | 2000 | ≥ 1500 | ok |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("want %s in:\n%s", want, &page)
 		}
+	}
+}
+
+// What was not measured is neither kept nor missed.
+func TestNoBounds(t *testing.T) {
+	t.Parallel()
+	r := report{Store: "SQLite", Residents: 200} // off Linux, memory is not known
+	r.judge()
+	if err := r.check(); err == nil || !strings.Contains(err.Error(), "SQLite: no bound was measured") {
+		t.Errorf("bounds %v, check: %v", r.Bounds, err)
 	}
 }
 

@@ -91,7 +91,7 @@ func (r *report) alone() table {
 	if r.OwnSteps > 0 {
 		t.rows = append(t.rows, []string{fmt.Sprintf("built-in steps a second, %d agents at a time", ownAgents), number(r.OwnSteps)})
 	}
-	if r.Residents > 0 {
+	if r.Resident > 0 {
 		t.rows = append(t.rows,
 			[]string{fmt.Sprintf("memory for each of %d investigations that run", r.Residents), sizeText(r.Resident)},
 			[]string{"the same with garbage that was not collected yet", sizeText(r.ResidentAtOnce)})

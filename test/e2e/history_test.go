@@ -52,14 +52,14 @@ func TestLongHistoryIsSmallAndFlat(t *testing.T) {
 	})
 	t.Run("quick", func(t *testing.T) {
 		t.Parallel()
-		isFlat(t, iterations, "1m", maxQuickEvents, maxQuickBytes)
+		isFlat(t, iterations, "1s", maxQuickEvents, maxQuickBytes)
 	})
 }
 
 // The same, of a few iterations.
 func TestHistoryOfQuickCalls(t *testing.T) {
 	t.Parallel()
-	isFlat(t, 5, "1m", maxQuickEvents, maxQuickBytes)
+	isFlat(t, 5, "1s", maxQuickEvents, maxQuickBytes)
 }
 
 func isFlat(t *testing.T, iterations int, under string, maxEvents, maxBytes int) {

@@ -84,7 +84,7 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 				return denied(in, call)
 			}
 		}
-		lost, anew := b.make(ctx, slots, in, call)
+		lost, anew := b.attempt(ctx, slots, in, call)
 		if anew == nil {
 			return lost
 		}
@@ -93,9 +93,9 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 	}
 }
 
-// make makes one call: within the workflow task if it is quick, else, or if that comes to
+// attempt makes one call: within the workflow task if it is quick, else, or if that comes to
 // nothing, by a regular activity. anew is what a person has to approve first.
-func (b *batch) make(
+func (b *batch) attempt(
 	ctx workflow.Context, slots workflow.Semaphore, in activities.CallToolIn, call activities.Call,
 ) (lost *activities.Input, anew *activities.Approve) {
 	if slots.Acquire(ctx, 1) != nil {

@@ -43,7 +43,8 @@ func (s step) run(ctx workflow.Context, out any) error {
 	return workflow.ExecuteActivity(ctx, s.activity, cmp.Or(s.inHistory, s.in)).Get(ctx, out)
 }
 
-// lasts: the same would come of a regular activity, which may be given less.
+// lasts reports whether a regular activity would end with the same error. One whose input
+// is too large for a local one may not: it is given inHistory, which may be less.
 func lasts(err error) bool {
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
 	return ok && failed.NonRetryable() && failed.Type() != ErrorTooLarge

@@ -7,7 +7,8 @@ import (
 
 // Times says how long the last calls of a tool took: how many there were up to each of
 // TimeBounds, and how many were slower. An older call counts less, so that a tool that
-// has become slow is known to be after one call, and one that is quick again after eight.
+// has become slow is known to be after one call, and one that is quick again
+// after about eight.
 type Times [13]float64
 
 // TimeBounds are the upper bounds of what Times counts apart.
@@ -19,7 +20,7 @@ var TimeBounds = [len(Times{}) - 1]time.Duration{
 const (
 	// kept is how much of a call's weight the next call leaves it.
 	kept = 0.9
-	// enough is the weight of four calls: with fewer, nothing is known of a tool.
+	// enough is the weight of three calls, 1 + 0.9 + 0.81: a tool is known from the fourth on.
 	enough = 1 + kept + kept*kept
 	// slow is the part of the calls that the 95th percentile leaves out.
 	slow = 0.05

@@ -96,7 +96,8 @@ type Call struct {
 	Iteration int
 	// Progress is told how far the call is, if the tool says it; nil = nobody is.
 	Progress func(text string)
-	// Fence is asked directly before the request goes out, which its error forbids; nil = nobody is.
+	// Fence is called directly before the request goes out. If it returns an error, the request
+	// must not go out, and that error is the call's; nil = every request may.
 	Fence func(context.Context) error
 }
 

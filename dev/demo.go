@@ -40,7 +40,8 @@ unless --listen and --ui name some.`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, demoFlags(cmd, *f), provider) },
 	}
-	cmd.Flags().StringVar(&provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model" (default: the scripted one)`)
+	cmd.Flags().StringVar(&provider, "provider", "",
+		`model for every agent: an llm_providers entry or "provider:model" (default: the scripted one)`)
 	return cmd
 }
 
@@ -88,7 +89,8 @@ func (s *system) investigate(cmd *cobra.Command, provider string) (record.Invest
 	if err != nil {
 		return record.Investigation{}, fmt.Errorf("start the investigation: %w", err)
 	}
-	fmt.Fprintf(out, "Investigation %s · Temporal UI http://%s/namespaces/default/workflows/%s\n", run.GetID(), s.server.UIAddress(), run.GetID())
+	fmt.Fprintf(out, "Investigation %s · Temporal UI http://%s/namespaces/default/workflows/%s\n",
+		run.GetID(), s.server.UIAddress(), run.GetID())
 	if provider == "" {
 		fmt.Fprintln(out, "The model is scripted (no key, no network); the tools and everything else are real.")
 	}

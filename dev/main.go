@@ -39,12 +39,17 @@ after a kill -9. Nothing listens on other than loopback addresses by default.`,
 	set := cmd.PersistentFlags()
 	set.StringVar(&f.Listen, "listen", "127.0.0.1:7233", "address of Temporal (port 0: any free one)")
 	set.StringVar(&f.UI, "ui", "127.0.0.1:8233", "address of the Temporal UI (port 0: any free one)")
-	set.StringSliceVar(&f.UINames, "ui-host", nil, "a name that browsers reach the UI by, besides localhost and its addresses; others are refused, as web pages could choose them")
+	set.StringSliceVar(&f.UINames, "ui-host", nil,
+		"a name that browsers reach the UI by, besides localhost and its addresses; others are refused, as web pages could choose them")
 	set.StringVar(&f.host.Data, "data", "", "folder for all data (default: inquest in the user's cache folder)")
-	set.StringVar(&f.host.Config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
+	set.StringVar(&f.host.Config, "config", os.Getenv("INQUEST_CONFIG"),
+		"directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
 	set.StringVar(&f.logLevel, "log-level", "warn", "debug, info, warn or error")
-	set.BoolVar(&f.host.AdoptStore, "adopt-store", false, "take over a store that was moved here from another host, or whose host has a new name, or that was another Temporal namespace's; make this store the fleet's in the place of another one")
-	set.DurationVar(&f.host.Reconcile, "reconcile", 0, fmt.Sprintf("how often the records of investigations that somebody terminated are put right (default: %s)", app.DefaultReconcile))
+	set.BoolVar(&f.host.AdoptStore, "adopt-store", false,
+		"take over a store that was moved here from another host, or whose host has a new name, or that was another Temporal "+
+			"namespace's; make this store the fleet's in the place of another one")
+	set.DurationVar(&f.host.Reconcile, "reconcile", 0,
+		fmt.Sprintf("how often the records of investigations that somebody terminated are put right (default: %s)", app.DefaultReconcile))
 	cmd.Flags().BoolVar(&f.noWorker, "no-worker", false, "run Temporal and its UI only; start worker processes yourself")
 	cmd.AddCommand(demoCommand(&f), app.SampleCommand(), app.KeeperCommand())
 	return cmd

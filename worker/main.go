@@ -40,17 +40,30 @@ calls may finish, and what does not finish goes on in another worker.`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, f) },
 	}
-	cmd.Flags().StringVar(&f.Config, "config", os.Getenv("INQUEST_CONFIG"), "directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
-	cmd.Flags().StringVar(&f.Store, "store", os.Getenv("INQUEST_STORE"), "path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: system.store of the configuration) [INQUEST_STORE]")
-	cmd.Flags().BoolVar(&f.AdoptStore, "adopt-store", false, "take over a SQLite store that was moved here from another host, or whose host has a new name, or that was another Temporal namespace's; make this store the fleet's in the place of another one")
-	cmd.Flags().StringVar(&f.TaskQueue, "task-queue", workflows.TaskQueue, "task queue to serve; on one that MCP servers name as theirs (task_queue), only their tools are run: such a worker needs no model's key")
+	cmd.Flags().StringVar(&f.Config, "config", os.Getenv("INQUEST_CONFIG"),
+		"directory or file with the configuration; built-in entries only if empty [INQUEST_CONFIG]")
+	cmd.Flags().StringVar(&f.Store, "store", os.Getenv("INQUEST_STORE"),
+		"path of a SQLite file, shared by all workers of this host, or a postgres:// address, shared by a fleet (default: "+
+			"system.store of the configuration) [INQUEST_STORE]")
+	cmd.Flags().BoolVar(&f.AdoptStore, "adopt-store", false,
+		"take over a SQLite store that was moved here from another host, or whose host has a new name, or that was another "+
+			"Temporal namespace's; make this store the fleet's in the place of another one")
+	cmd.Flags().StringVar(&f.TaskQueue, "task-queue", workflows.TaskQueue,
+		"task queue to serve; on one that MCP servers name as theirs (task_queue), only their tools are run: such a worker "+
+			"needs no model's key")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "profile of the Temporal configuration file (default: TEMPORAL_PROFILE)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	cmd.Flags().DurationVar(&f.Drain, "drain", 0, fmt.Sprintf("how long running calls may go on after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
+	cmd.Flags().DurationVar(&f.Drain, "drain", 0,
+		fmt.Sprintf("how long running calls may go on after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
 	cmd.Flags().IntVar(&f.MaxCalls, "max-calls", 0, "how many model and tool calls run at once (default: queue.worker_count, else 1000)")
-	cmd.Flags().IntVar(&f.CachedWorkflows, "cached-workflows", app.DefaultCachedWorkflows, "how many workflows stay in memory while nothing happens to them; others are read from their history when something does")
-	cmd.Flags().DurationVar(&f.Reconcile, "reconcile", app.DefaultReconcile, "how often the records of investigations that somebody terminated are put right, by a Temporal Schedule that is made if there is none")
-	cmd.Flags().StringVar(&f.DeploymentVersion, "deployment-version", "", "build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work before it is promoted (temporal worker deployment set-current-version)")
+	cmd.Flags().IntVar(&f.CachedWorkflows, "cached-workflows", app.DefaultCachedWorkflows,
+		"how many workflows stay in memory while nothing happens to them; others are read from their history when something does")
+	cmd.Flags().DurationVar(&f.Reconcile, "reconcile", app.DefaultReconcile,
+		"how often the records of investigations that somebody terminated are put right, by a Temporal Schedule that is made if "+
+			"there is none")
+	cmd.Flags().StringVar(&f.DeploymentVersion, "deployment-version", "",
+		"build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work "+
+			"before it is promoted (temporal worker deployment set-current-version)")
 	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
 	cmd.AddCommand(app.SampleCommand(), app.KeeperCommand(), guardCommand())
 	return cmd
@@ -80,7 +93,8 @@ func run(cmd *cobra.Command, f flags) error {
 		return err
 	}
 	probe.ready.Store(true)
-	started := opts.Logger.With("temporal", opts.Temporal.HostPort, "task_queue", opts.TaskQueue, "store", host.Address(), "store_id", host.Store.ID())
+	started := opts.Logger.With(
+		"temporal", opts.Temporal.HostPort, "task_queue", opts.TaskQueue, "store", host.Address(), "store_id", host.Store.ID())
 	if servers := host.ServersAlone(); len(servers) > 0 {
 		started = started.With("only_tools_of", servers)
 	}

@@ -132,8 +132,10 @@ func curlUsers(text string) string {
 		start := near(text, i, maxBlanks, func(c byte) bool { return isGap(c) || c == '=' || c == ',' })
 		end := past(text, start, isWord)
 		colon := strings.IndexByte(text[start:end], ':')
-		if colon > 0 && start > i && strings.Trim(text[start:start+colon], "0123456789.") != "" && start+colon+1 < end && !isMarker(text[start+colon+1:end]) && !strings.HasPrefix(text[start+colon:], "://") {
-			out.replace(start+colon+1, end, basicAuth.marker())
+		password := start + colon + 1
+		if colon > 0 && start > i && strings.Trim(text[start:start+colon], "0123456789.") != "" && password < end &&
+			!isMarker(text[password:end]) && !strings.HasPrefix(text[start+colon:], "://") {
+			out.replace(password, end, basicAuth.marker())
 		}
 		i = end
 	}

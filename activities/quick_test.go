@@ -171,7 +171,8 @@ func TestBegunCallsAreWaitedFor(t *testing.T) {
 	b.begun("lab.write")
 	in := activities.CallToolIn{Ref: b.ref, Iteration: 1, Begun: true}
 	_, err := b.env.ExecuteActivity(b.act.CallTool, in)
-	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrorReplaced || failed.NonRetryable() {
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || failed.Type() != activities.ErrorReplaced || failed.NonRetryable() {
 		t.Errorf("it ended with %v", err)
 	}
 	b.ends("late")

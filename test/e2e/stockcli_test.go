@@ -469,7 +469,10 @@ func (s stock) checkSummaries(workflowIDs []string) {
 			}
 		}
 	}
-	for _, want := range []string{"dig", "tell", "Alpha · lab-1", "lab-1 · iteration 1", "lab-1 · iteration 3", "lab.counter", "tools of lab", "chain and configuration", "stage tell", "report"} {
+	for _, want := range []string{
+		"dig", "tell", "Alpha · lab-1", "lab-1 · iteration 1", "lab-1 · iteration 3", "lab.counter", "tools of lab",
+		"chain and configuration", "stage tell", "report",
+	} {
 		if !summaries[want] {
 			s.t.Errorf("no summary is %q; there are %v", want, summaries)
 		}

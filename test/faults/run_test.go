@@ -76,7 +76,8 @@ func openStore(t testing.TB) *store.Store {
 func newRun(s *store.Store, id string, seed uint64, p profile) *run {
 	f := newFaults(seed, p)
 	return &run{
-		faults: f, store: s, id: id, start: time.Now(), lab: &lab{faults: f, done: map[string]int{}}, agents: map[string]worker{}, quick: chance(0.5, seed, "quick"),
+		faults: f, store: s, id: id, start: time.Now(), lab: &lab{faults: f, done: map[string]int{}}, agents: map[string]worker{},
+		quick:    chance(0.5, seed, "quick"),
 		commands: commands{lines: map[string][]string{}}, paid: map[[2]any]int{},
 	}
 }

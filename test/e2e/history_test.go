@@ -35,10 +35,10 @@ agent_chains:
 const (
 	iterations = 100
 	maxEvents  = 12
-	maxBytes   = 3 << 10
+	maxBytes   = 2300
 	// Of an iteration whose tool is quick.
-	maxQuickEvents = 8
-	maxQuickBytes  = 2200
+	maxQuickEvents = 7
+	maxQuickBytes  = 1600
 )
 
 // A history holds decisions and references: what an iteration adds to it depends

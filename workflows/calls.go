@@ -17,12 +17,11 @@ type batch struct {
 	calls  []activities.Call
 	asked  []*approval         // by call; nil = nobody has to approve it
 	undone []*activities.Input // by call: a result that this workflow decided
-	inTask int                 // quick calls since the last regular one
 }
 
-// maxInTask bounds the quick calls that one workflow task may make one after the other: only
-// between tasks does the workflow hear what people say.
-const maxInTask = 8
+// inTask is how many quick calls a reply may have made one after the other within a workflow
+// task: only between tasks does the workflow hear what people say.
+const inTask = 8
 
 // callTools runs the calls of one reply: those that touch only our own store one
 // after the other, in one local activity (what is written must not depend on
@@ -103,8 +102,7 @@ func (b *batch) attempt(
 	}
 	defer slots.Release(1)
 	var out activities.CallToolOut
-	if call.Quick && in.Decision == nil && b.inTask < maxInTask {
-		b.inTask++
+	if call.Quick && in.Decision == nil && in.Call%(inTask+1) != inTask {
 		err := workflow.ExecuteLocalActivity(quickOptions(ctx, call), act.CallTool, in).Get(ctx, &out)
 		if err == nil {
 			b.pause(ctx, out.Pause)
@@ -116,7 +114,6 @@ func (b *batch) attempt(
 		errorType, _ := failure(err)
 		in.Begun = errorType == activities.ErrorReplaced
 	}
-	b.inTask = 0
 	err := tried(ctx, func(last bool) error {
 		in.Last = last
 		return survived(ctx, call.Name, in.Call, func(int) error {

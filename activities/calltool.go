@@ -81,7 +81,7 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	}
 	begun, err := c.read(ctx, known.Log)
 	if err == nil && begun {
-		err = c.left(ctx, known.Log)
+		err = c.left(known.Log)
 	}
 	if err != nil {
 		return transcript.Entry{}, err
@@ -143,16 +143,12 @@ func (c *toolCall) read(ctx context.Context, entries []transcript.Entry) (begun 
 // left is how an attempt ends that finds that the call has begun, and must not decide yet what
 // became of it; nil = it was interrupted. A local attempt leaves that to a regular one, and that
 // one waits for the result for a while if the call may still be under way on another worker.
-func (c *toolCall) left(ctx context.Context, log []transcript.Entry) error {
+func (c *toolCall) left(log []transcript.Entry) error {
 	if c.local {
 		return notQuick(ErrorReplaced, "another attempt has begun the call")
 	}
 	n := slices.IndexFunc(log, func(e transcript.Entry) bool { return e.Kind == transcript.KindCall })
-	if n < 0 || !c.in.Begun {
-		return nil
-	}
-	patience := cmp.Or(c.Abandoned, abandoned)
-	if time.Since(log[n].At) > patience || time.Since(activity.GetInfo(ctx).ScheduledTime) > patience { // whoever's clock is wrong
+	if n < 0 || !c.in.Begun || time.Since(log[n].At) > cmp.Or(c.Abandoned, abandoned) {
 		return nil
 	}
 	options := temporal.ApplicationErrorOptions{NextRetryDelay: time.Second, Category: expected}

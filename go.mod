@@ -2,9 +2,6 @@ module github.com/inquest-dev/inquest
 
 go 1.26.8
 
-// The newest pprof is refused by the module proxies that we build against, and `go mod tidy` then fails.
-replace github.com/google/pprof => github.com/google/pprof v0.0.0-20250403155104-27863c87afa6
-
 require (
 	cloud.google.com/go/ai v0.12.1 // not later: generative-ai-go does not build with v0.13.0, which renamed VideoMetadata
 	github.com/chromedp/cdproto v0.0.0-20250724212937-08a3db8b4327

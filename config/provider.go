@@ -151,6 +151,12 @@ func lookupProviderType(name string) (providerType, bool) {
 	return providerTypes[i], true
 }
 
+// KeyVariable is the variable that has the key of a type's providers, unless their entries name another; "" = none has.
+func KeyVariable(providerType string) string {
+	row, _ := lookupProviderType(providerType)
+	return row.keyEnv
+}
+
 // askable are the types that a request can name without an entry.
 func askable() string {
 	var names []string

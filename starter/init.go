@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// firstConfig is the template of the file that init writes.
+//
+//go:embed init.yaml
+var firstConfig string
+
+// beginning is what init is told of a configuration.
+type beginning struct {
+	Dir                string
+	provider           string // type:model
+	Kubernetes, GitHub bool
+	Prometheus, Loki   string // URLs; "" = none
+}
+
+const defaultProvider = "openai:gpt-4o-mini"
+
+func initCommand(c *cli) *cobra.Command {
+	var b beginning
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Write a configuration to begin with",
+		Long: `Write a configuration to begin with into DIR (default: inquest): a model, MCP servers
+for what you name, agents that use them, and a chain for alerts. Its agents only read.
+On a terminal, it asks for what the flags leave open. What is there is never overwritten.`,
+		Example: `  starter init --provider openai:gpt-4o-mini --kubernetes --prometheus http://localhost:9090 --yes
+  starter init ops --provider ollama:llama3.1 --loki http://localhost:3000 --github`,
+		Args: atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b.Dir = cmp.Or(first(args), "inquest")
+			if in, ok := c.in.(*os.File); ok && terminal.IsTerminal(in) && !yes {
+				b.ask(c, cmd.Flags().Changed)
+			}
+			return b.write(c)
+		},
+	}
+	set := cmd.Flags()
+	set.StringVar(&b.provider, "provider", defaultProvider, "the model of all agents, type:model")
+	set.BoolVar(&b.Kubernetes, "kubernetes", false, "look into the cluster of your kubeconfig (needs npx)")
+	set.StringVar(&b.Prometheus, "prometheus", "", "URL of a Prometheus (needs npx)")
+	set.StringVar(&b.Loki, "loki", "", "URL of the Grafana that has your Loki (needs mcp-grafana)")
+	set.BoolVar(&b.GitHub, "github", false, "look into GitHub, with the token in GITHUB_TOKEN")
+	set.BoolVar(&yes, "yes", false, "ask nothing: flags and defaults")
+	return cmd
+}
+
+// ask asks for what no flag has said.
+func (b *beginning) ask(c *cli, said func(flag string) bool) {
+	lines := bufio.NewScanner(c.in)
+	text := func(flag, question string, answer *string) {
+		if said(flag) {
+			return
+		}
+		fmt.Fprintf(c.err, "%s [%s]: ", question, cmp.Or(*answer, "none"))
+		if lines.Scan() {
+			*answer = cmp.Or(strings.TrimSpace(lines.Text()), *answer)
+		}
+	}
+	yesOrNo := func(flag, question string, answer *bool) {
+		reply := "no"
+		text(flag, question, &reply)
+		if !said(flag) {
+			*answer = strings.HasPrefix(strings.ToLower(reply), "y")
+		}
+	}
+	text("provider", "Which model, as type:model", &b.provider)
+	yesOrNo("kubernetes", "Look into the cluster of your kubeconfig (yes or no)", &b.Kubernetes)
+	text("prometheus", "URL of your Prometheus", &b.Prometheus)
+	text("loki", "URL of the Grafana that has your Loki", &b.Loki)
+	yesOrNo("github", "Look into GitHub, with a token in GITHUB_TOKEN (yes or no)", &b.GitHub)
+}
+
+// Type is that of the provider.
+func (b beginning) Type() string {
+	name, _, _ := strings.Cut(b.provider, ":")
+	return name
+}
+
+// Model is the provider's name of the model.
+func (b beginning) Model() string {
+	_, model, _ := strings.Cut(b.provider, ":")
+	return model
+}
+
+// KeyVariable is the variable that has the provider's key; "" = it needs none.
+func (b beginning) KeyVariable() string { return config.KeyVariable(b.Type()) }
+
+// Servers reports whether there are MCP servers.
+func (b beginning) Servers() bool {
+	return b.Kubernetes || b.GitHub || b.Prometheus != "" || b.Loki != ""
+}
+
+// write writes the configuration, unless validate would refuse it or there is one.
+func (b beginning) write(c *cli) error {
+	if there, _ := filepath.Glob(filepath.Join(b.Dir, "*.y*ml")); len(there) > 0 {
+		return usagef("%s is there already: name another folder", there[0])
+	}
+	var text strings.Builder
+	if err := template.Must(template.New("").Parse(firstConfig)).Execute(&text, b); err != nil {
+		return err
+	}
+	trial, err := os.MkdirTemp("", "inquest-init")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(trial)
+	if err := os.WriteFile(filepath.Join(trial, "inquest.yaml"), []byte(text.String()), 0o600); err != nil {
+		return err
+	}
+	src, err := c.source()
+	if err != nil {
+		return err
+	}
+	src.Dir = trial
+	if _, findings := config.Check(src); findings.Failed() {
+		return usagef("no configuration comes of this:\n%w", findings)
+	}
+	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
+		return usagef("%w", err)
+	}
+	path := filepath.Join(b.Dir, "inquest.yaml")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	defer file.Close()
+	if _, err := file.WriteString(text.String()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "%s is written. Next:\n  starter validate --strict %[2]s\n  starter doctor --config %[2]s\n", path, b.Dir)
+	return err
+}

@@ -17,7 +17,7 @@ func (v *validator) credentials() {
 	users := v.users()
 	for _, name := range slices.Sorted(maps.Keys(v.LLMProviders)) {
 		p := entryPath("llm_providers", name)
-		problem := v.keyProblem(v.LLMProviders[name].plan(name, BackendLangChain, NativeTools{}))
+		problem := v.KeyProblem(v.LLMProviders[name].plan(name, BackendLangChain, NativeTools{}))
 		chains := users[p.Text]
 		if problem == "" || len(chains) == 0 {
 			continue
@@ -34,8 +34,8 @@ func (v *validator) credentials() {
 	}
 }
 
-// keyProblem says what is wrong with a provider's credentials, never what they are.
-func (c *Config) keyProblem(p plan.Provider) string {
+// KeyProblem says what is wrong with a provider's credentials, never what they are; "" = nothing is.
+func (c *Config) KeyProblem(p plan.Provider) string {
 	name, _, _ := strings.Cut(p.Name, ":") // of name:model
 	if slices.Contains(c.src.Models, name) || slices.Contains(c.src.Models, "*") {
 		return ""
@@ -54,4 +54,35 @@ func (c *Config) keyProblem(p plan.Provider) string {
 		return fmt.Sprintf("provider %q needs a key: variable %s is empty", p.Name, p.APIKeyEnv)
 	}
 	return ""
+}
+
+// Needs are what the chains of a configuration need of the world outside.
+type Needs struct {
+	Models  []plan.Provider // each once, by name
+	Servers []plan.Server   // by name; none that is built in
+	BuiltIn bool            // nobody has written a chain: the models are those of the built-in ones
+}
+
+// Needs leaves out the built-in chains as soon as there is one of the user's.
+func (c *Config) Needs() (n Needs) {
+	chains := slices.Sorted(maps.Keys(c.AgentChains))
+	mine := slices.DeleteFunc(slices.Clone(chains), func(name string) bool { return c.report.BuiltIn(entryPath("agent_chains", name)) })
+	if n.BuiltIn = len(mine) == 0; !n.BuiltIn {
+		chains = mine
+	}
+	for _, chain := range chains {
+		for _, stage := range c.resolved(chain) {
+			for _, agent := range stage.All() {
+				n.Models = append(n.Models, agent.Providers...)
+			}
+		}
+	}
+	slices.SortFunc(n.Models, func(a, b plan.Provider) int { return strings.Compare(a.Name, b.Name) })
+	n.Models = slices.CompactFunc(n.Models, func(a, b plan.Provider) bool { return a.Name == b.Name })
+	for _, s := range c.ToolPlan().Servers {
+		if !c.report.BuiltIn(entryPath("mcp_servers", s.Name)) {
+			n.Servers = append(n.Servers, s)
+		}
+	}
+	return n
 }

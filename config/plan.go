@@ -217,7 +217,7 @@ func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipp
 // checked notes, once, that a provider lacks its key.
 func (r *resolver) checked(p plan.Provider) plan.Provider {
 	if !r.seen[p.Name] && !r.src.SkipCredentials {
-		if problem := r.keyProblem(p); problem != "" {
+		if problem := r.KeyProblem(p); problem != "" {
 			r.problems = append(r.problems, problem)
 		}
 	}

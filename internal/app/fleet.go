@@ -12,6 +12,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
@@ -132,9 +133,15 @@ func (h *Host) otherStore(queue string, theirs workflows.FleetMemo) error {
 		"Give it theirs, or a task queue of its own", ErrOtherStore, queue, theirs.Address, theirs.ID, h.Address(), h.Store.ID())
 }
 
-// fleetStore reads the mark of a queue; without one, everything is empty.
 func (h *Host) fleetStore(ctx context.Context, queue string) (memo workflows.FleetMemo, run string, err error) {
-	found, err := h.Client.DescribeWorkflowExecution(ctx, workflows.FleetID(queue), "")
+	return fleetStore(ctx, h.Client, h.opts.Temporal.DataConverter, queue)
+}
+
+// fleetStore reads the mark of a queue; without one, everything is empty.
+func fleetStore(ctx context.Context, c client.Client, data converter.DataConverter, queue string) (
+	memo workflows.FleetMemo, run string, err error,
+) {
+	found, err := c.DescribeWorkflowExecution(ctx, workflows.FleetID(queue), "")
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
 		return memo, "", nil
 	}
@@ -145,7 +152,7 @@ func (h *Host) fleetStore(ctx context.Context, queue string) (memo workflows.Fle
 	if info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return memo, "", nil
 	}
-	if err := h.opts.Temporal.DataConverter.FromPayload(info.GetMemo().GetFields()[workflows.FleetStore], &memo); err != nil {
+	if err := data.FromPayload(info.GetMemo().GetFields()[workflows.FleetStore], &memo); err != nil {
 		return memo, "", fmt.Errorf("read the fleet's mark: %w", err)
 	}
 	return memo, info.GetExecution().GetRunId(), nil

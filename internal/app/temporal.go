@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
@@ -73,35 +74,43 @@ func (r runs) Message(ctx context.Context, workflowID, runID, updateID string) (
 // and reports whether workflows may set them: an unknown one would fail their
 // tasks for ever.
 func registerSearchAttributes(ctx context.Context, c client.Client, namespace string, logger *slog.Logger) bool {
-	const keyword = enumspb.INDEXED_VALUE_TYPE_KEYWORD
-	wanted := map[string]enumspb.IndexedValueType{
-		activities.AttributeChain: keyword, activities.AttributeStage: keyword, activities.AttributeStatus: keyword,
-		activities.AttributeAlertType: keyword,
-	}
-	if knownAttributes(ctx, c, namespace, wanted) {
+	if lacking, err := lackingAttributes(ctx, c, namespace); err == nil && len(lacking) == 0 {
 		return true
 	}
 	_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-		Namespace: namespace, SearchAttributes: wanted,
+		Namespace: namespace, SearchAttributes: searchAttributes(),
 	})
-	if err != nil && !knownAttributes(ctx, c, namespace, wanted) {
+	if err == nil {
+		return true
+	}
+	if lacking, listErr := lackingAttributes(ctx, c, namespace); listErr != nil || len(lacking) > 0 {
 		logger.Warn("search attributes are not registered; investigations go without them", "error", err)
 		return false
 	}
 	return true
 }
 
-func knownAttributes(ctx context.Context, c client.Client, namespace string, wanted map[string]enumspb.IndexedValueType) bool {
+func searchAttributes() map[string]enumspb.IndexedValueType {
+	const keyword = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	return map[string]enumspb.IndexedValueType{
+		activities.AttributeChain: keyword, activities.AttributeStage: keyword, activities.AttributeStatus: keyword,
+		activities.AttributeAlertType: keyword,
+	}
+}
+
+// lackingAttributes are our search attributes that Temporal does not know, sorted.
+func lackingAttributes(ctx context.Context, c client.Client, namespace string) (lacking []string, err error) {
 	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
-		return false
+		return nil, err
 	}
-	for name := range wanted {
-		if known.GetCustomAttributes()[name] != wanted[name] {
-			return false
+	for name, kind := range searchAttributes() {
+		if known.GetCustomAttributes()[name] != kind {
+			lacking = append(lacking, name)
 		}
 	}
-	return true
+	slices.Sort(lacking)
+	return lacking, nil
 }
 
 // namespaceID makes a worker that cannot work say so at once.

@@ -1,0 +1,318 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// Level says how bad a finding is.
+type Level string
+
+// The levels, best first.
+const (
+	LevelOK   Level = "ok"
+	LevelWarn Level = "warn" // it works, and not as well as it might
+	LevelFail Level = "fail" // it does not work
+)
+
+// Finding is something that Examine has looked at.
+type Finding struct {
+	Level  Level  `json:"level"`
+	What   string `json:"what"`
+	Found  string `json:"found"`
+	Remedy string `json:"remedy,omitempty"` // a command, as far as there is one
+}
+
+// Examination says what is looked at.
+type Examination struct {
+	// Temporal has the keys that decrypt what Temporal keeps.
+	Temporal  client.Options
+	TaskQueue string
+	Store     store.Options
+	// Config is the configuration; nil = it is refused, so that there is none to look at.
+	Config  *config.Config
+	Toolbox *Toolbox
+	// Online has each model asked something small, which costs a few tokens.
+	Online bool
+	// Patience is how long each look may take.
+	Patience time.Duration
+}
+
+// Remedies that several findings have.
+const (
+	theirStore = "export INQUEST_STORE=… to the path or the address that the workers have"
+	withTLS    = "add ?sslmode=verify-full to its address"
+)
+
+// maxSkew is how far clocks may be apart: a deadline of a minute is then still one.
+const maxSkew = 5 * time.Second
+
+// Examine looks at everything at once and changes nothing. What does not answer in time is
+// a finding, too.
+func Examine(ctx context.Context, e Examination) (all []Finding) {
+	e.Temporal.Namespace = cmp.Or(e.Temporal.Namespace, client.DefaultNamespace)
+	e.Temporal.HostPort = cmp.Or(e.Temporal.HostPort, client.DefaultHostPort)
+	looks := []look{{"Temporal", e.temporal}, {"store", e.database}}
+	if e.Config != nil {
+		needs := e.Config.Needs()
+		for _, p := range needs.Models {
+			keyless := map[bool]Level{false: LevelFail, true: LevelWarn}[needs.BuiltIn] // nobody has asked for these
+			looks = append(looks, look{"model " + p.Name, func(ctx context.Context) seen { return of(e.model(ctx, p, keyless)) }})
+		}
+		for _, s := range needs.Servers {
+			looks = append(looks, look{"server " + s.Name, func(ctx context.Context) seen { return of(e.server(ctx, s)) }})
+		}
+	}
+	found := make([]seen, len(looks))
+	var group sync.WaitGroup
+	for n, l := range looks {
+		group.Go(func() { found[n] = l.within(ctx, e.Patience) })
+	}
+	group.Wait()
+	for _, s := range found {
+		all = append(all, s.findings...)
+	}
+	return append(all, sharedStore(found[1].store, found[0].fleet)...)
+}
+
+// look looks at one thing.
+type look struct {
+	what string
+	at   func(ctx context.Context) seen
+}
+
+// seen is what a look has found.
+type seen struct {
+	findings []Finding
+	store    store.Health        // that is here
+	fleet    workflows.FleetMemo // that the workers share
+}
+
+func of(findings ...Finding) seen { return seen{findings: findings} }
+
+// within gives up a look that does not heed its context, too.
+func (l look) within(ctx context.Context, patience time.Duration) seen {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	found := make(chan seen, 1)
+	go func() { found <- l.at(ctx) }()
+	select {
+	case s := <-found:
+		return s
+	case <-time.After(patience + patience/10):
+		return of(Finding{LevelFail, l.what, fmt.Sprintf("does not answer within %s", patience), "starter doctor --wait 1m"})
+	}
+}
+
+// temporal looks at the server, and at who works there.
+func (e Examination) temporal(ctx context.Context) (s seen) {
+	address, namespace := e.Temporal.HostPort, e.Temporal.Namespace
+	c, err := Dial(ctx, e.Temporal)
+	if err != nil {
+		return of(Finding{LevelFail, "Temporal", fmt.Sprintf("%s does not answer: %v", address, err),
+			"go run ./dev, or export TEMPORAL_ADDRESS=HOST:PORT"})
+	}
+	defer c.Close()
+	version := "of a version that it does not tell"
+	if info, err := c.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{}); err == nil {
+		version = cmp.Or(info.GetServerVersion(), version)
+	}
+	tell := func(f ...Finding) { s.findings = append(s.findings, f...) }
+	tell(Finding{Level: LevelOK, What: "Temporal", Found: fmt.Sprintf("%s at %s", version, address)})
+	if _, err := namespaceID(ctx, c, namespace); err != nil {
+		remedy := "starter doctor --namespace NAME, or export TEMPORAL_API_KEY=…"
+		if _, none := errors.AsType[*serviceerror.NamespaceNotFound](err); none {
+			remedy = "temporal operator namespace create -n " + namespace
+		}
+		tell(Finding{LevelFail, "namespace", err.Error(), remedy})
+		return s
+	}
+	tell(Finding{Level: LevelOK, What: "namespace", Found: namespace}, e.attributes(ctx, c))
+	tell(e.queue(ctx, c, e.TaskQueue, LevelFail)...)
+	if e.Config != nil {
+		for _, queue := range e.Config.TaskQueues() {
+			tell(e.queue(ctx, c, queue, LevelWarn)...)
+		}
+	}
+	s.fleet, _, err = fleetStore(ctx, c, e.Temporal.DataConverter, e.TaskQueue)
+	if err != nil {
+		tell(Finding{LevelWarn, "fleet's store", err.Error(), "export INQUEST_ENCRYPTION_KEYS=… as the workers have it"})
+	}
+	return s
+}
+
+func (e Examination) attributes(ctx context.Context, c client.Client) Finding {
+	f := Finding{Level: LevelOK, What: "search attributes", Found: "registered"}
+	lacking, err := lackingAttributes(ctx, c, e.Temporal.Namespace)
+	switch {
+	case err != nil:
+		f.Level, f.Found = LevelWarn, fmt.Sprintf("not known whether Temporal has them: %v", err)
+	case len(lacking) > 0:
+		f.Level, f.Found = LevelWarn, "Temporal does not find investigations by "+strings.Join(lacking, ", ")
+		f.Remedy = "start a worker, which registers them, or: temporal operator search-attribute create"
+		for _, name := range lacking {
+			f.Remedy += " --name " + name + " --type Keyword"
+		}
+	}
+	return f
+}
+
+// queue looks at who polls a task queue. Nobody there is as bad as missing says.
+func (e Examination) queue(ctx context.Context, c client.Client, queue string, missing Level) []Finding {
+	what := "workers of " + queue
+	kind := enumspb.TASK_QUEUE_TYPE_WORKFLOW
+	if queue != e.TaskQueue { // its workers run tools alone
+		kind = enumspb.TASK_QUEUE_TYPE_ACTIVITY
+	}
+	described, err := c.DescribeTaskQueue(ctx, queue, kind)
+	if err != nil {
+		return []Finding{{LevelFail, what, err.Error(), "starter doctor --wait 1m"}}
+	}
+	var workers []string
+	var last time.Time
+	for _, p := range described.GetPollers() {
+		worker := p.GetIdentity()
+		if v := p.GetDeploymentOptions().GetBuildId(); v != "" {
+			worker += " (version " + v + ")"
+		}
+		workers = append(workers, worker)
+		if at := p.GetLastAccessTime().AsTime(); at.After(last) {
+			last = at
+		}
+	}
+	if len(workers) == 0 {
+		return []Finding{{missing, what, "nobody polls the task queue " + queue,
+			fmt.Sprintf("worker --config DIR --store STORE --task-queue %s, or go run ./dev", queue)}}
+	}
+	slices.Sort(workers)
+	workers = slices.Compact(workers)
+	all := []Finding{{Level: LevelOK, What: what, Found: fmt.Sprintf("%d: %s", len(workers), strings.Join(workers, ", "))}}
+	// A worker polls at least once a minute, and Temporal's clock says when.
+	switch ago := time.Since(last); {
+	case ago < -maxSkew:
+		all = append(all, skewed("Temporal", -ago))
+	case ago > time.Minute+15*time.Second:
+		all = append(all, Finding{LevelWarn, what, fmt.Sprintf(
+			"the last of them asked for work %s ago: they are gone, or the clock here is ahead of Temporal's", ago.Round(time.Second)),
+			"look at the workers' logs, then: timedatectl set-ntp true"})
+	}
+	return all
+}
+
+func skewed(whose string, ahead time.Duration) Finding {
+	return Finding{LevelWarn, "clock", fmt.Sprintf("that of %s is %s ahead of the one here", whose, ahead.Round(time.Second)),
+		"timedatectl set-ntp true"}
+}
+
+// database looks at the store, which is not made where there is none.
+func (e Examination) database(ctx context.Context) seen {
+	h, err := store.Examine(ctx, e.Store)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return of(Finding{LevelWarn, "store", fmt.Sprintf("there is none at %s: only what Temporal knows can be shown", e.Store), theirStore})
+	case errors.Is(err, store.ErrCleartext):
+		return of(Finding{LevelFail, "store", err.Error(), withTLS})
+	case err != nil:
+		return of(Finding{LevelFail, "store", err.Error(), theirStore})
+	}
+	f := Finding{Level: LevelOK, What: "store", Found: fmt.Sprintf("%s (store %s, schema %d)", e.Store, h.ID, h.Schema)}
+	switch {
+	case h.Schema > h.Known:
+		f.Level, f.Remedy = LevelFail, "install the workers' version: this one is told by starter version"
+		f.Found += fmt.Sprintf(": a newer program has written it; this one knows %d", h.Known)
+	case h.Schema < h.Known:
+		f.Level, f.Remedy = LevelWarn, "start a worker of this version, which brings it up to date"
+		f.Found += fmt.Sprintf(": this program's is %d", h.Known)
+	case h.Secrecy != store.Verified:
+		f.Level, f.Remedy = LevelWarn, withTLS
+		f.Found += ": " + string(h.Secrecy)
+	}
+	s := seen{findings: []Finding{f}, store: h}
+	if h.Ahead.Abs() > maxSkew {
+		s.findings = append(s.findings, skewed("the database", h.Ahead))
+	}
+	return s
+}
+
+// sharedStore compares the store with the one that the fleet shares, where both are known.
+func sharedStore(h store.Health, memo workflows.FleetMemo) []Finding {
+	switch {
+	case h.ID == "" || memo.ID == "":
+		return nil
+	case h.ID != memo.ID:
+		return []Finding{{LevelFail, "fleet's store", fmt.Sprintf("the workers share another one: %s (store %s)", memo.Address, memo.ID),
+			theirStore}}
+	}
+	return []Finding{{Level: LevelOK, What: "fleet's store", Found: "it is this one"}}
+}
+
+// model looks for the key of a model and, if that is wanted, has it answer.
+func (e Examination) model(ctx context.Context, p plan.Provider, keyless Level) Finding {
+	f := Finding{Level: LevelOK, What: "model " + p.Name, Found: cmp.Or(p.APIKeyEnv, "needs no key")}
+	if problem := e.Config.KeyProblem(p); problem != "" {
+		f.Level, f.Found, f.Remedy = keyless, problem, fmt.Sprintf("export %s=…", cmp.Or(p.APIKeyEnv, "NAME"))
+		return f
+	}
+	if p.APIKeyEnv != "" {
+		f.Found += " is set"
+	}
+	if !e.Online || p.Type == config.ProviderScripted || p.Type == config.ProviderProgram {
+		return f
+	}
+	models := newModels(WorkerOptions{Settings: Settings{Logger: e.Toolbox.opts.Logger}, Config: e.Config})
+	var answer llm.Response
+	m, err := models.Client(p, plan.Timeouts{StreamIdle: plan.Duration(e.Patience)})
+	if err == nil {
+		ask := llm.Request{Model: p.Model, Messages: []agent.Message{{Role: agent.User, Content: "Reply with the word ok."}}}
+		answer, err = m.Generate(ctx, ask, func(llm.Delta) {})
+	}
+	if err != nil {
+		f.Level, f.Found, f.Remedy = LevelFail, err.Error(), "starter config show: look at its type, base_url and model"
+		if errors.Is(err, llm.ErrAuth) {
+			f.Remedy = fmt.Sprintf("export %s=… with a key that is valid", p.APIKeyEnv)
+		}
+		return f
+	}
+	f.Found += fmt.Sprintf("; %s has answered (%d tokens)", cmp.Or(answer.Model, p.Model), answer.Usage.Tokens())
+	return f
+}
+
+// server starts or reaches an MCP server and has it list its tools. One that workers of its own
+// serve need not be within reach here.
+func (e Examination) server(ctx context.Context, s plan.Server) Finding {
+	f := Finding{Level: LevelOK, What: "server " + s.Name}
+	if _, err := e.Config.Transport(s.Name); err != nil {
+		f.Level, f.Found, f.Remedy = LevelFail, err.Error(), "export it for the workers, and here"
+		return f
+	}
+	tools, err := e.Toolbox.list(ctx, s)
+	switch {
+	case err != nil && s.TaskQueue != "":
+		f.Level, f.Found, f.Remedy = LevelWarn, err.Error()+" (from here)", "starter doctor on a host of its workers: "+s.TaskQueue
+	case err != nil:
+		f.Level, f.Found = LevelFail, err.Error()
+		f.Remedy = "starter doctor --wait 1m if it is fetched first (npx), else run its command by hand: starter config show"
+	default:
+		f.Found = fmt.Sprintf("%d tools", len(tools))
+	}
+	return f
+}

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// Health is what Examine finds.
+type Health struct {
+	ID string
+	// Schema is the version of the tables; Known, the one that this program has.
+	Schema, Known int64
+	// Ahead is how far the database's clock is ahead of ours; 0 for a file, which has none.
+	Ahead time.Duration
+	// Secrecy says how a database's connections are protected; "" for a file.
+	Secrecy Secrecy
+}
+
+// Examine looks at a store that is there, and changes nothing: it makes none, and brings
+// no tables to another version. The error is os.ErrNotExist where there is none.
+func Examine(ctx context.Context, opts Options) (h Health, err error) {
+	db, err := bare(opts, &h)
+	if err != nil {
+		return h, fmt.Errorf("look at store %s: %w", opts, err)
+	}
+	defer db.Close()
+	if err := h.read(ctx, db, opts); err != nil {
+		return h, fmt.Errorf("look at store %s: %w", opts, err)
+	}
+	return h, nil
+}
+
+// bare opens the database without making or watching anything.
+func bare(opts Options, h *Health) (*sql.DB, error) {
+	if opts.DSN == "" {
+		if _, err := os.Stat(opts.Path); err != nil {
+			return nil, err
+		}
+		return pool(opts.Path, 1, "_pragma=query_only(1)"), nil
+	}
+	config, err := configure(opts.DSN)
+	if err != nil {
+		return nil, err
+	}
+	if h.Secrecy, err = secrecyOf(config); err != nil {
+		return nil, err
+	}
+	return stdlib.OpenDB(*config), nil
+}
+
+func (h *Health) read(ctx context.Context, db *sql.DB, opts Options) error {
+	if opts.DSN == "" {
+		if err := checkHost(ctx, db, hostMark(), false); err != nil {
+			return err
+		}
+	} else {
+		var theirs time.Time
+		asked := time.Now()
+		if err := db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&theirs); err != nil {
+			return err
+		}
+		h.Ahead = theirs.Sub(asked.Add(time.Since(asked) / 2))
+	}
+	err := db.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version WHERE is_applied`).Scan(&h.Schema)
+	if err == nil {
+		err = db.QueryRowContext(ctx, readNote, "id").Scan(&h.ID)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errors.New("it is not a store: its tables are not complete")
+	}
+	h.Known = newestSchema()
+	return err
+}
+
+// newestSchema is the version of the last migration.
+func newestSchema() (newest int64) {
+	files, _ := fs.Glob(migrations, "migrations/sqlite/*.sql")
+	for _, file := range files {
+		number, _, _ := strings.Cut(path.Base(file), "_")
+		version, _ := strconv.ParseInt(number, 10, 64)
+		newest = max(newest, version)
+	}
+	return newest
+}

@@ -7,9 +7,11 @@ const (
 	plain  style = ""
 	bold   style = "1"
 	dim    style = "2"
+	italic style = "3"
 	red    style = "31"
 	green  style = "32"
 	yellow style = "33"
+	cyan   style = "36" // of code
 )
 
 // agentStyles tell agents apart, in the order in which they appear.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/command"
@@ -103,6 +104,45 @@ func TestInterruptLeavesTheInvestigationAlone(t *testing.T) {
 				t.Error("the investigation has been ended")
 			}
 		})
+	}
+}
+
+// Who watches is told that Temporal does not answer any more, and that it does again.
+func TestLostConnectionIsTold(t *testing.T) {
+	t.Parallel()
+	fake := newFakeTemporal(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var c console
+	done := make(chan int)
+	go func() {
+		done <- c.run(ctx, "run", "--chain", "long", "--data", "x", "--workflow-id", "w", "--address", fake.address,
+			"--store", filepath.Join(t.TempDir(), "none"))
+	}()
+	c.says(t, "investigation w:")
+	fake.stop()
+	c.says(t, "connection to Temporal lost; trying again since ")
+	fake.serve(t)
+	c.says(t, "connection to Temporal is back")
+	interrupt()
+	if code := <-done; code != command.ExitInterrupted {
+		t.Errorf("exit code %d: %s", code, &c.err)
+	}
+}
+
+// says waits until the program has told people a text.
+func (c *console) says(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		c.mu.Lock()
+		said := c.err.String()
+		c.mu.Unlock()
+		if strings.Contains(said, text) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("never said %q:\n%s", text, said)
+		}
 	}
 }
 

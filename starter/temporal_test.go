@@ -41,6 +41,8 @@ type fakeTemporal struct {
 
 	mu   sync.Mutex
 	runs map[string]*fakeRun // by workflow id
+
+	stop func() // serve serves again
 }
 
 type fakeRun struct {
@@ -62,16 +64,24 @@ const runID = "7c9f6a50-5d9e-4a2f-8d0b-0123456789ab"
 
 func newFakeTemporal(t testing.TB) *fakeTemporal {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	fake := &fakeTemporal{address: "127.0.0.1:0", runs: map[string]*fakeRun{}}
+	fake.serve(t)
+	return fake
+}
+
+// serve answers at the address, a free one at first, until stop is called.
+func (f *fakeTemporal) serve(t testing.TB) {
+	t.Helper()
+	listener, err := net.Listen("tcp", f.address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fake := &fakeTemporal{address: listener.Addr().String(), runs: map[string]*fakeRun{}}
+	f.address = listener.Addr().String()
 	server := grpc.NewServer()
-	workflowservice.RegisterWorkflowServiceServer(server, fake)
+	workflowservice.RegisterWorkflowServiceServer(server, f)
 	go server.Serve(listener)
+	f.stop = server.Stop
 	t.Cleanup(server.Stop)
-	return fake
 }
 
 func (f *fakeTemporal) add(run *fakeRun) {

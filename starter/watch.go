@@ -69,6 +69,8 @@ func follow(ctx context.Context, c *cli, h client.Handle, verbose bool) error {
 				err := take(*e.Update)
 				left = err != nil
 				return err
+			case e.Connection != nil:
+				c.say("%s", connectionLine(*e.Connection))
 			case e.Status != nil:
 				progress(c, *e.Status, told)
 			case errors.Is(e.Blind, client.ErrNoStore):
@@ -101,6 +103,14 @@ func follow(ctx context.Context, c *cli, h client.Handle, verbose bool) error {
 		}
 	}
 	return verdict(out.ID, out.Status, out.Error)
+}
+
+// connectionLine says that a connection has been lost, or is back.
+func connectionLine(conn client.Connection) string {
+	if conn.Lost.IsZero() {
+		return "connection to " + conn.To + " is back"
+	}
+	return fmt.Sprintf("connection to %s lost; trying again since %s", conn.To, record.Clock(conn.Lost))
 }
 
 // progress prints a line for each stage or agent that has come further.

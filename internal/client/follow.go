@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	sdk "go.temporal.io/sdk/client"
+
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -15,6 +17,8 @@ const (
 	askEvery  = time.Second            // an investigation for its status, without a store
 	endTries  = 5                      // to read how the record ended
 	tailPage  = 500                    // entries in one update of the last ones
+	pingEvery = 2 * time.Second        // Temporal, to tell who watches that it is away
+	pingTime  = 3 * time.Second        // that it may take
 )
 
 // Event is something that Follow tells; one of its fields is set.
@@ -26,6 +30,14 @@ type Event struct {
 	Blind error
 	// Status is where the investigation stands now, without a store.
 	Status *Status
+	// Connection has been lost, or is back.
+	Connection *Connection
+}
+
+// Connection is one that Follow needs.
+type Connection struct {
+	To   string    // "Temporal" or "the store"
+	Lost time.Time // zero = it is back
 }
 
 // ErrOtherStore: the store that is here is not that of the investigation's workers.
@@ -40,7 +52,18 @@ func (c *Client) Follow(ctx context.Context, h Handle, after int64, fn func(Even
 	defer stop(nil)
 	over, end := context.WithCancel(ctx) // it has ended
 	defer end()
+	var telling sync.Mutex
+	tell := func(e Event) error {
+		telling.Lock()
+		defer telling.Unlock()
+		return fn(e)
+	}
 	var group sync.WaitGroup
+	group.Go(func() {
+		if err := ping(over, h, tell); err != nil {
+			stop(err)
+		}
+	})
 	group.Go(func() {
 		var err error
 		if out, err = c.Await(ctx, h); err != nil {
@@ -48,11 +71,35 @@ func (c *Client) Follow(ctx context.Context, h Handle, after int64, fn func(Even
 		}
 		end()
 	})
-	if err = c.tell(ctx, h, after, over, fn); err != nil && ctx.Err() == nil {
+	if err = c.tell(ctx, h, after, over, tell); err != nil && ctx.Err() == nil {
 		stop(err)
 	}
 	group.Wait()
 	return out, context.Cause(ctx)
+}
+
+// ping tells when Temporal does not answer any more, and when it does again: the call that
+// waits for the end is tried again by the SDK, which says nothing of it.
+func ping(ctx context.Context, h Handle, fn func(Event) error) error {
+	lost := time.Time{}
+	for wait(ctx, pingEvery) {
+		asked := time.Now()
+		asking, cancel := context.WithTimeout(ctx, pingTime)
+		_, err := h.conn.CheckHealth(asking, &sdk.CheckHealthRequest{})
+		cancel()
+		away := unavailable(err) || errors.Is(err, context.DeadlineExceeded)
+		if ctx.Err() != nil || away != lost.IsZero() {
+			continue
+		}
+		lost = time.Time{}
+		if away {
+			lost = asked
+		}
+		if err := fn(Event{Connection: &Connection{To: "Temporal", Lost: lost}}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tell calls fn until the investigation is over.
@@ -114,8 +161,9 @@ func (c *Client) locate(ctx context.Context, h Handle, over context.Context) (*s
 type following struct {
 	store   *store.Store
 	id      string
-	last    int64 // the highest sequence number
-	closed  bool  // the record says that the investigation has ended
+	last    int64     // the highest sequence number
+	closed  bool      // the record says that the investigation has ended
+	away    time.Time // since when the store does not answer
 	fn      func(Event) error
 	refused error // of fn
 }
@@ -174,6 +222,12 @@ func (f *following) tail(ctx context.Context) error {
 }
 
 func (f *following) take(u store.Update) error {
+	if !u.Away.Equal(f.away) {
+		f.away = u.Away
+		if f.refused = f.fn(Event{Connection: &Connection{To: "the store", Lost: u.Away}}); f.refused != nil {
+			return f.refused
+		}
+	}
 	if f.refused = f.fn(Event{Update: &u}); f.refused != nil {
 		return f.refused
 	}

@@ -36,6 +36,9 @@ type Update struct {
 	Waits *record.Waits
 	// More: there are entries besides, which were there already when the records were read.
 	More bool
+	// Away is since when the database does not answer. Such an update says nothing else, and
+	// the next one, which may be empty, that it answers again.
+	Away time.Time
 }
 
 // Follow calls fn with what is there of an investigation, its entries after the
@@ -49,6 +52,7 @@ func (s *Store) Follow(ctx context.Context, investigation string, after int64, f
 	f := follower{store: s, investigation: investigation, seen: cursor{seq: after, live: -1, records: -1}}
 	tick := time.NewTicker(lookAnyway)
 	defer tick.Stop()
+	var away time.Time
 	for {
 		update, more, err := f.look(ctx)
 		if err != nil {
@@ -57,6 +61,14 @@ func (s *Store) Follow(ctx context.Context, investigation string, after int64, f
 				return cmp.Or(ctx.Err(), fmt.Errorf("follow %s: %w", investigation, err))
 			}
 			s.logger.DebugContext(ctx, "waiting for the store's database", "error", err)
+		}
+		switch {
+		case err != nil && away.IsZero():
+			away = time.Now()
+			update = &Update{Away: away}
+		case err == nil && !away.IsZero():
+			away = time.Time{}
+			update = cmp.Or(update, &Update{})
 		}
 		if update != nil {
 			if err := fn(*update); err != nil {

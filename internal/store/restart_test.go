@@ -62,7 +62,16 @@ func TestPostgresRestart(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("the watcher does not wait for the database")
 	}
+	told := func(away bool) {
+		for u := range updates {
+			if u.Away.IsZero() != away {
+				return
+			}
+		}
+	}
+	told(true)
 	server.Restart(t)
+	told(false)
 	insist(t, s, "stage/late", 1, done)
 	if late := collect(updates, rowsOfStep); len(late) == 0 || late[0].Seq != int64(len(log))+1 {
 		t.Errorf("the watcher goes on with %v", late)

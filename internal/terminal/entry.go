@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -81,7 +83,7 @@ func (v *view) prompt(l *lane, what, text string) {
 	if !v.verbose {
 		return
 	}
-	v.p.print(l, footBlock, fmt.Sprintf("%s (%s)", what, size(len(text))))
+	v.p.print(l, footBlock, fmt.Sprintf("%s (%s)", what, Size(len(text))))
 	v.p.print(l, promptBlock, Clean(text))
 }
 
@@ -93,7 +95,7 @@ func callKey(e transcript.Entry, n int) string {
 // call prints the n-th call that a reply asks for.
 func (v *view) call(l *lane, e transcript.Entry, n int) {
 	c := e.Calls[n]
-	arguments := compact(c.Arguments)
+	arguments := Compact(c.Arguments)
 	if !v.verbose {
 		arguments = clip.Line(arguments, shownArguments)
 	}
@@ -109,8 +111,8 @@ func (v *view) callName(e transcript.Entry, n int, name string) string {
 	return CleanLine(name)
 }
 
-// compact writes arguments on one line: without JSON's white space, if they are JSON.
-func compact(arguments string) string {
+// Compact writes arguments on one line: without JSON's white space, if they are JSON.
+func Compact(arguments string) string {
 	var out bytes.Buffer
 	if json.Compact(&out, []byte(arguments)) == nil {
 		return Clean(out.String())
@@ -131,7 +133,7 @@ func (v *view) result(l *lane, e transcript.Entry) {
 	if e.Decision != "" {
 		words = append(words, CleanLine(e.Decision))
 	}
-	words = append(words, size(max(e.Size, len(e.Text))))
+	words = append(words, Size(max(e.Size, len(e.Text))))
 	if begun, ok := v.calls[callKey(e, e.CallIndex())]; ok {
 		words = append(words, duration(e.At.Sub(begun)))
 	}
@@ -144,9 +146,9 @@ func (v *view) result(l *lane, e transcript.Entry) {
 
 // summary prints what the agent is shown in place of a result.
 func (v *view) summary(l *lane, e transcript.Entry) {
-	b, words := successBlock, []string{"summary of result " + e.Ref(), CleanLine(e.Model), size(len(e.Text))}
+	b, words := successBlock, []string{"summary of result " + e.Ref(), CleanLine(e.Model), Size(len(e.Text))}
 	if e.ErrorType != "" {
-		b, words = noticeBlock, []string{"beginning of result " + e.Ref() + ", not summarised: " + CleanLine(e.ErrorType), size(len(e.Text))}
+		b, words = noticeBlock, []string{"beginning of result " + e.Ref() + ", not summarised: " + CleanLine(e.ErrorType), Size(len(e.Text))}
 	}
 	if e.Usage != nil {
 		words = append(words, Tokens(*e.Usage))
@@ -168,7 +170,7 @@ func (v *view) content(l *lane, text string) string {
 	}
 	lines = lines[:min(len(lines), shownLines)]
 	for i := range lines {
-		lines[i] = clip.Line(strings.ReplaceAll(lines[i], "\t", tab), length)
+		lines[i] = ansi.Truncate(strings.ReplaceAll(lines[i], "\t", tab), length+1, "…")
 	}
 	if left > 0 {
 		lines = append(lines, fmt.Sprintf("… %s more", Count(left, "line")))

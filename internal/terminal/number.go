@@ -17,8 +17,8 @@ func number(n int) string {
 	return digits
 }
 
-// size writes a size for people.
-func size(n int) string {
+// Size writes a size for people.
+func Size(n int) string {
 	switch {
 	case n < 1<<10:
 		return fmt.Sprintf("%d B", n)

@@ -1,10 +1,11 @@
 package terminal
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/inquest-dev/inquest/internal/clip"
 )
@@ -138,7 +139,8 @@ func (p *printer) beginLine(l *lane) {
 }
 
 func (p *printer) prefix(l *lane) string {
-	return p.paint(l.style, fmt.Sprintf("%-*s %s", p.pad, l.name, l.block.gutter))
+	pad := strings.Repeat(" ", max(p.pad-ansi.StringWidth(l.name), 0))
+	return p.paint(l.style, l.name+pad+" "+l.block.gutter)
 }
 
 func (p *printer) closeLine() {
@@ -164,7 +166,7 @@ func (p *printer) restore() {
 	text := p.last()
 	p.clear()
 	if text != "" {
-		p.write(p.paint(yellow, clip.Line(text, p.width-2)))
+		p.write(p.paint(yellow, ansi.Truncate(text, p.width-1, "…")))
 		p.shown = true
 	}
 }
@@ -184,13 +186,13 @@ func (p *printer) write(text string) {
 	}
 }
 
-// roomFor is how many characters fit into a line of the block; 0 = any number.
+// roomFor is how many columns a line of the block has; 0 = any number.
 func (p *printer) roomFor(l *lane, b *block) int {
 	if p.width == 0 {
 		return 0
 	}
-	taken := max(p.pad, utf8.RuneCountInString(l.name)) + len(" ") + 1 + len(" ") // name, gutter
-	taken += max(utf8.RuneCountInString(b.first), utf8.RuneCountInString(b.rest))
+	taken := max(p.pad, ansi.StringWidth(l.name)) + len(" ") + 1 + len(" ") // name, gutter
+	taken += max(ansi.StringWidth(b.first), ansi.StringWidth(b.rest))
 	return max(p.width-taken, minRoom)
 }
 
@@ -198,7 +200,7 @@ func (p *printer) roomFor(l *lane, b *block) int {
 // wrapped. ok is false if the text may still become longer.
 func cutLine(text string, room int) (line, rest string, ok bool) {
 	head, tail, ended := strings.Cut(text, "\n")
-	end := len(clip.Runes(head, room))
+	end := fitting(head, room)
 	if room == 0 || end == len(head) {
 		return head, tail, ended
 	}
@@ -207,4 +209,31 @@ func cutLine(text string, room int) (line, rest string, ok bool) {
 		return text[:space], text[space+1:], true
 	}
 	return text[:end], text[end:], true
+}
+
+// fitting is how much of a line fits into so many columns, in bytes: at least one character.
+func fitting(line string, room int) int {
+	if len(line) <= room {
+		return len(line)
+	}
+	const most = 16 // bytes for a column: what is beyond them is not looked at
+	end := len(ansi.Truncate(clip.Bytes(line, most*room), room, ""))
+	if end == 0 {
+		_, end = utf8.DecodeRuneInString(line)
+	}
+	return end
+}
+
+// Wrap breaks a text, which is clean, into lines of at most so many columns, between words.
+// A word that is wider is broken.
+func Wrap(text string, width int) (lines []string) {
+	text = strings.ReplaceAll(text, "\t", tab)
+	for text != "" {
+		line, rest, ok := cutLine(text, max(width, 1))
+		if !ok {
+			return append(lines, line)
+		}
+		lines, text = append(lines, strings.TrimRight(line, " ")), rest
+	}
+	return lines
 }

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -107,7 +108,7 @@ func (v *view) lane(execution string) *lane {
 	}
 	l := &lane{name: CleanLine(name), style: agentStyles[len(v.lanes)%len(agentStyles)]}
 	v.lanes[execution] = l
-	v.p.pad = max(v.p.pad, min(utf8.RuneCountInString(l.name), maxPad))
+	v.p.pad = max(v.p.pad, min(ansi.StringWidth(l.name), maxPad))
 	return l
 }
 
@@ -129,7 +130,7 @@ func (v *view) heading(text string) {
 	if v.p.width > 0 {
 		width = min(width, v.p.width)
 	}
-	rest := max(width-utf8.RuneCountInString(text)-len("── ")+len("──")-3, 2)
+	rest := max(width-ansi.StringWidth(text)-len("── ")+len("──")-3, 2)
 	v.p.full(bold, "\n── "+text+" "+strings.Repeat("─", rest))
 }
 

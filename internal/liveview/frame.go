@@ -1,0 +1,316 @@
+package liveview
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/spinner"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/reveal"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+const (
+	minWidth, minHeight = 40, 10
+	saidFor             = 10 * time.Second
+	spinEvery           = 250 * time.Millisecond
+	maxNotices          = 4
+)
+
+// Frame is what is on the screen: as many lines as the terminal has, none wider.
+func (m *Model) Frame() string {
+	if m.width < minWidth || m.height < minHeight {
+		return fit("the terminal is too small (q leaves)", m.width)
+	}
+	top := []string{m.title(), m.stageLine()}
+	top = append(top, m.table()...)
+	top = append(top, m.notices()...)
+	foot := m.foot()
+	room := m.height - len(top) - len(foot)
+	lines := slices.Concat(top, m.body(room), foot)
+	for n, line := range lines { // whatever a terminal's font makes of it
+		if ansi.StringWidth(line) > m.width {
+			lines[n] = ansi.Truncate(line, m.width, "")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// title says what is watched, and what it has taken.
+func (m *Model) title() string {
+	r := m.record
+	words := []string{strings.ReplaceAll(string(cmp.Or(r.Status, "starting")), "_", " ")}
+	if !r.StartedAt.IsZero() {
+		words = append(words, short(m.now.Sub(r.StartedAt)))
+	}
+	if n := r.Usage.Tokens(); n > 0 {
+		words = append(words, tokens(n)+" tokens")
+	}
+	if r.Usage.CostUSD > 0 {
+		words = append(words, terminal.Cost(r.Usage))
+	}
+	end := fit(strings.Join(words, " · "), m.width)
+	name := terminal.CleanLine(m.id)
+	if r.Chain != "" {
+		name += " · " + terminal.CleanLine(r.Chain)
+	}
+	room := m.width - ansi.StringWidth(end) - 1
+	return bold.Render(cell(name, room)) + " " + statusStyle(r.Status).Render(end)
+}
+
+func statusStyle(status agent.Status) lipgloss.Style {
+	switch {
+	case status == agent.StatusRunning || status == "":
+		return plain
+	case status == agent.StatusCompleted:
+		return green
+	case status.Closed():
+		return red
+	}
+	return alert
+}
+
+// stageLine is the chain's way so far, and what it has before it. What does not fit is left
+// out at the beginning.
+func (m *Model) stageLine() string {
+	var words []string
+	for _, s := range m.stages {
+		mark := "●"
+		switch {
+		case s.Status == agent.StatusCompleted:
+			mark = "✓"
+		case s.Status.Closed():
+			mark = "✗"
+		case s.Status == agent.StatusPending:
+			mark = "○"
+		}
+		word := mark + " " + terminal.CleanLine(s.Name)
+		if end := cmp.Or(s.EndedAt, &m.now); s.Status != agent.StatusPending && !s.StartedAt.IsZero() {
+			word += " " + short(end.Sub(s.StartedAt))
+		}
+		words = append(words, word)
+	}
+	for _, name := range m.record.Envelope.Pending {
+		if !slices.ContainsFunc(m.stages, func(s record.Stage) bool { return s.Name == name }) {
+			words = append(words, "○ "+terminal.CleanLine(name))
+		}
+	}
+	return faint.Render(fitEnd(strings.Join(words, "  "), m.width))
+}
+
+// columns of the table of agents, by how wide the terminal is.
+type columns struct{ name, state, now, called, cost int }
+
+const (
+	markColumn   = 4 // the focus and the spinner
+	tokensColumn = 6
+	timeColumn   = 6
+)
+
+func (m *Model) columns() columns {
+	c := columns{name: len("AGENT"), state: 10}
+	priced := false
+	for _, l := range m.lanes {
+		c.name = max(c.name, ansi.StringWidth(m.nameOf(l)))
+		priced = priced || l.record.Usage.CostUSD > 0
+	}
+	c.name = min(c.name, m.width/4)
+	c.called = min(12+max(m.width-80, 0)/4, 28)
+	if priced {
+		c.cost = len("$0.0001")
+	}
+	c.now = m.width - markColumn - c.name - c.state - c.called - c.cost - tokensColumn - timeColumn - len("|||||")
+	if c.cost > 0 {
+		c.now--
+	}
+	if c.now < 10 {
+		c.now, c.called = c.now+c.called, 0
+	}
+	return c
+}
+
+// nameOf is an agent's name; its stage's, too, where another stage has an agent of that name.
+func (m *Model) nameOf(l *lane) string {
+	name := agentOf(l.name)
+	if slices.ContainsFunc(m.lanes, func(other *lane) bool { return other != l && agentOf(other.name) == name }) {
+		name = l.name
+	}
+	return terminal.CleanLine(name)
+}
+
+// table has a line for each agent, those around the focus if they are too many.
+func (m *Model) table() []string {
+	c := m.columns()
+	row := func(mark, name, state, now, called, count, cost, took string) string {
+		cells := []string{mark + cell(name, c.name), cell(state, c.state), cell(now, c.now)}
+		if c.called > 0 {
+			cells = append(cells, cell(called, c.called))
+		}
+		cells = append(cells, right(count, tokensColumn))
+		if c.cost > 0 {
+			cells = append(cells, right(cost, c.cost))
+		}
+		return strings.Join(append(cells, right(took, timeColumn)), " ")
+	}
+	lines := []string{faint.Render(row("    ", "AGENT", "STATE", "NOW", "LAST CALL", "TOKENS", "COST", "TIME"))}
+	room := max(m.height/3, 3)
+	first := min(max(m.focus-room/2, 0), max(len(m.lanes)-room, 0))
+	for n, l := range m.lanes[first:min(first+room, len(m.lanes))] {
+		state, now := m.doing(l, c.now)
+		if l.forced && !l.record.Status.Closed() {
+			state = "concluding"
+		}
+		if state == "writes" || state == "thinks" {
+			now = fitEnd(now, c.now)
+		}
+		mark, style := "  ", plain
+		if first+n == m.focus {
+			mark, style = "> ", chosen
+		}
+		switch {
+		case l.record.Status == agent.StatusCompleted:
+			mark += "✓ "
+		case l.record.Status.Closed():
+			mark, style = mark+"✗ ", red
+		case state == "needs you" || state == "waits":
+			mark, style = mark+"! ", alert
+		case state == "paused":
+			mark += "‖ "
+		default:
+			mark += m.spin() + " "
+		}
+		lines = append(lines, style.Render(row(mark, m.nameOf(l), state, now, toolIn(l.called, c.called), tokens(l.record.Usage.Tokens()),
+			terminal.Cost(l.record.Usage), m.elapsed(l))))
+	}
+	return lines
+}
+
+// toolIn is a tool's name in a place of so many columns: without its server where it is too long.
+func toolIn(name string, width int) string {
+	if ansi.StringWidth(name) > width {
+		name = name[strings.LastIndexByte(name, '.')+1:]
+	}
+	return name
+}
+
+// spin is the spinner now.
+func (m *Model) spin() string {
+	frames := spinner.MiniDot.Frames
+	return frames[int(m.now.UnixMilli()/spinEvery.Milliseconds())%len(frames)]
+}
+
+// notices are what waits for people, and what is waited for besides.
+func (m *Model) notices() (lines []string) {
+	add := func(text string) { lines = append(lines, alert.Render(fit(text, m.width))) }
+	for _, to := range slices.Sorted(maps.Keys(m.lost)) {
+		since := m.lost[to]
+		add(fmt.Sprintf("! connection to %s lost; trying again since %s (%s)", to, record.Clock(since), short(m.now.Sub(since))))
+	}
+	for _, a := range m.waits.Approvals {
+		const how = " · a: decide"
+		asks := terminal.CleanLine(fmt.Sprintf("! %s asks to call %s %s", agentOf(a.Execution), reveal.Name(a.Tool), reveal.JSON(a.Arguments)))
+		add(fit(asks, m.width-len(how)+1) + how)
+	}
+	for _, q := range m.waits.Questions {
+		const how = " · a: answer"
+		add(fit(terminal.CleanLine("? "+q.Stage+" asks: "+reveal.Text(q.Question)), m.width-len(how)+1) + how)
+	}
+	for _, o := range m.waits.Outages {
+		text := fmt.Sprintf("! %s, %s, next %s, gives up %s", terminal.CleanLine(o.Error), terminal.Count(o.Tries, "failed try"), m.in(o.Next), m.in(o.Until))
+		if o.Fallback != "" {
+			text += ", then asks " + terminal.CleanLine(o.Fallback)
+		}
+		if others := len(o.Others); others > 0 {
+			text += fmt.Sprintf(" (%d more agents wait)", others)
+		}
+		add(strings.Replace(text, "failed trys", "failed tries", 1))
+	}
+	if m.record.Status == agent.StatusPaused {
+		add("‖ paused: p goes on")
+	}
+	if len(lines) > maxNotices {
+		more := len(lines) - maxNotices + 1
+		lines = append(lines[:maxNotices-1], alert.Render(fit(fmt.Sprintf("! %d more wait", more), m.width)))
+	}
+	return lines
+}
+
+// body is what stands below the agents: a heading, and so many lines less one.
+func (m *Model) body(room int) []string {
+	name, lines := m.content(room)
+	room--
+	hidden := 0
+	if m.page == textPage && m.prompt == nil { // its end is what matters
+		m.back = min(m.back, max(len(lines)-room, 0))
+		end := len(lines) - m.back
+		lines, hidden = lines[max(end-room, 0):end], m.back
+	} else {
+		m.back = min(m.back, max(len(lines)-room, 0))
+		rest := lines[m.back:]
+		lines = rest[:min(len(rest), room)]
+		hidden = len(rest) - len(lines)
+		if m.prompt != nil && hidden == 0 {
+			m.prompt.read = true
+		}
+	}
+	if hidden > 0 {
+		name += fmt.Sprintf(" · %s below (PgDn)", terminal.Count(hidden, "line"))
+	}
+	name = fit(name, m.width-len("── ")-1)
+	rule := "── " + name + " " + strings.Repeat("─", max(m.width-ansi.StringWidth(name)-4, 0))
+	out := append([]string{faint.Render(rule)}, lines...)
+	for len(out) < room+1 {
+		out = append(out, "")
+	}
+	return out
+}
+
+// content is what the body shows, as far as it may be needed.
+func (m *Model) content(room int) (name string, lines []string) {
+	switch l := m.focused(); {
+	case m.prompt != nil:
+		return m.prompt.title, terminal.Wrap(m.prompt.text, m.width)
+	case m.page == helpPage:
+		return "help", help(m.width)
+	case m.page == reportPage && m.report() == "":
+		return "report", []string{"There is none yet."}
+	case m.page == reportPage:
+		return "report", markdown(terminal.Clean(m.report()), m.width)
+	case l == nil:
+		return "waiting for the first agent", nil
+	default:
+		name := terminal.CleanLine(l.name)
+		if l.record.Model != "" {
+			name += " · " + terminal.CleanLine(l.record.Model)
+		}
+		if l.step > 0 {
+			name += fmt.Sprintf(" · iteration %d", l.step)
+		}
+		return name, l.text(m.width, room+m.back, m.open)
+	}
+}
+
+// foot is where a person types, and below it what the keys do.
+func (m *Model) foot() (lines []string) {
+	if m.said != "" && m.now.Sub(m.saidAt) < saidFor {
+		lines = append(lines, yellow.Render(fit(terminal.CleanLine(m.said), m.width)))
+	}
+	if m.prompt != nil {
+		return append(lines, m.prompt.line(m.width), faint.Render(fit(m.prompt.hint, m.width)))
+	}
+	line := ""
+	for _, k := range keys {
+		if longer := strings.TrimPrefix(line+" · "+k.key+" "+k.short, " · "); (k.when == nil || k.when(m)) && ansi.StringWidth(longer) <= m.width {
+			line = longer
+		}
+	}
+	return append(lines, faint.Render(line))
+}

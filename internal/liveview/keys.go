@@ -1,0 +1,135 @@
+package liveview
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// Verb is what a person wants done.
+type Verb string
+
+// The verbs. Leave stops watching, and nothing else; Read is about the whole of a call's
+// arguments, which Model.Asked is given.
+const (
+	Pause    Verb = "pause"
+	Resume   Verb = "resume"
+	Guide    Verb = "guide"
+	Conclude Verb = "conclude"
+	Decide   Verb = "decide"
+	Answer   Verb = "answer"
+	Read     Verb = "read"
+	Leave    Verb = "leave"
+)
+
+// Act is what the person at the keys wants done.
+type Act struct {
+	Do Verb
+	// Text is the guidance, the reason of a decision, or the answer.
+	Text string
+	// Approved is the decision, or a question's answer; nil = none.
+	Approved *bool
+	Approval record.Approval // as the person has seen it
+	Question record.Question
+}
+
+// keys are what the footer and the help name, the most important first: what does not fit
+// into the footer is in the help.
+var keys = []struct {
+	key, short, long string
+	when             func(*Model) bool // it does something; nil = always
+}{
+	{"a", "decide or answer", "decide the call, or answer the question, that waits", (*Model).needed},
+	{"q", "leave", "leave; the investigation goes on (Ctrl-C: the same)", nil},
+	{"?", "help", "this page", nil},
+	{"↑↓", "agent", "another agent (k, j, Tab: the same)", func(m *Model) bool { return len(m.lanes) > 1 }},
+	{"PgUp/PgDn", "scroll", "scroll the text (Home, End: to its ends)", nil},
+	{"f", "fold", "fold or unfold thinking, calls and results", nil},
+	{"p", "pause", "pause: no further model call; again: go on", nil},
+	{"g", "guide", "guide the agents: words before their next model call", nil},
+	{"c", "conclude", "conclude: finish now, with what is known", nil},
+	{"r", "report", "the report, as far as there is one; again: back", nil},
+}
+
+func help(width int) (lines []string) {
+	for _, k := range keys {
+		lines = append(lines, terminal.Wrap(fmt.Sprintf("%-10s %s", k.key, k.long), width)...)
+	}
+	return lines
+}
+
+func (m *Model) needed() bool { return len(m.waits.Approvals)+len(m.waits.Questions) > 0 }
+
+// Key takes in a key, and returns what the person wants done by it; nil = nothing beyond the screen.
+func (m *Model) Key(k tea.KeyPressMsg) *Act {
+	key := k.String()
+	if key == "ctrl+c" {
+		return &Act{Do: Leave}
+	}
+	if m.scroll(key) {
+		return nil
+	}
+	if m.prompt != nil {
+		return m.promptKey(k)
+	}
+	switch key {
+	case "q":
+		return &Act{Do: Leave}
+	case "up", "k":
+		m.move(-1)
+	case "down", "j", "tab":
+		m.move(1)
+	case "f", "enter":
+		m.open = !m.open
+	case "?":
+		m.turn(helpPage)
+	case "r":
+		m.turn(reportPage)
+	case "esc":
+		m.turn(textPage)
+	case "p":
+		if m.record.Status == agent.StatusPaused {
+			return &Act{Do: Resume}
+		}
+		return &Act{Do: Pause}
+	case "g":
+		m.ask(newPrompt(Guide, "guide the agents", "What you write stands before the next model call of all agents that run.", "guide> "))
+	case "c":
+		m.ask(newPrompt(Conclude, "conclude", "The agents finish now, with what they know.", "conclude now? [y/N] "))
+	case "a":
+		return m.need()
+	}
+	return nil
+}
+
+// scroll moves the text if that is what the key is for.
+func (m *Model) scroll(key string) bool {
+	step := map[string]int{"pgup": m.height / 2, "pgdown": -m.height / 2, "home": 1 << 20, "end": -(1 << 20)}[key]
+	if step == 0 || m.prompt != nil && (key == "home" || key == "end") {
+		return false
+	}
+	if m.prompt != nil || m.page != textPage { // which begin at the top
+		step = -step
+	}
+	m.back = max(m.back+step, 0)
+	return true
+}
+
+// move moves the focus.
+func (m *Model) move(by int) {
+	if n := len(m.lanes); n > 0 {
+		m.focus, m.back, m.chosen, m.page = (m.focus+by+n)%n, 0, true, textPage
+	}
+}
+
+// turn shows another page, or the text again.
+func (m *Model) turn(p page) {
+	if m.page == p {
+		p = textPage
+	}
+	m.page, m.back = p, 0
+}

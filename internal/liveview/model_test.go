@@ -1,0 +1,239 @@
+package liveview
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const (
+	id      = "alert-7:0123456789ab"
+	logs    = "collect/LogAgent"
+	metrics = "collect/MetricsAgent"
+	judge   = "judge/Judge"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
+
+// journal numbers entries.
+type journal struct{ seq int64 }
+
+func (j *journal) entry(execution string, k transcript.Key, seconds float64, kind transcript.Kind, body transcript.Body) transcript.Entry {
+	j.seq++
+	return transcript.Entry{Scope: transcript.Scope{Execution: execution}, Key: k, Seq: j.seq, Kind: kind, At: at(seconds), Body: body}
+}
+
+func text(text string) transcript.Body { return transcript.Body{Text: text} }
+
+func pos(iteration, n int) transcript.Key { return transcript.Key{Iteration: iteration, Position: n} }
+
+func investigation(status agent.Status) *record.Investigation {
+	return &record.Investigation{
+		ID: id, Chain: "incident", Status: status, StartedAt: start, Usage: agent.Usage{InputTokens: 14_000, OutputTokens: 1_340, CostUSD: 0.0213},
+		Envelope: record.Envelope{Pending: []string{"judge"}},
+	}
+}
+
+func execution(name string, status agent.Status) record.Execution {
+	stage, who, _ := strings.Cut(name, "/")
+	return record.Execution{
+		Name: name, Stage: stage, Agent: who, Model: "gpt-4o", Status: status, StartedAt: at(1),
+		Usage: agent.Usage{InputTokens: 7_000, OutputTokens: 670, CostUSD: 0.0106},
+	}
+}
+
+func tail(execution, thinking, text string) transcript.Live {
+	return transcript.Live{Scope: transcript.Scope{Execution: execution}, Iteration: 2, Attempt: 1, Thinking: thinking, Text: text}
+}
+
+var (
+	query   = transcript.Call{Name: "loki.query", Arguments: `{"query": "{app=\"checkout\"} |= \"timeout\"", "limit": 20}`}
+	restart = record.Approval{
+		CallID: "c1_0", Tool: "cluster.restart_pod", Risk: agent.RiskDestructive, Arguments: `{"pod":"db-1","grace":30}`, Digest: "5f2c09ab77d1ff",
+		Agent: "MetricsAgent", Execution: metrics, Expires: at(3600),
+	}
+	question = record.Question{ID: "q1", Kind: "clarification", Stage: "collect", Question: "Which database is meant: 日本語 or the other one?", Expires: at(3600)}
+)
+
+const thought = "The pool may be exhausted. Look at the logs first, then at the pool: its size is set in the deployment, " +
+	"and it was changed on Monday."
+
+// collecting is an investigation whose two agents are in the midst of their work.
+func collecting() store.Update {
+	var j journal
+	lines := "12:03 pool timeout\n12:04 pool timeout\n12:05 pool timeout\n12:06 pool timeout\n12:07 pool timeout"
+	return store.Update{
+		Record: investigation(agent.StatusRunning),
+		Stages: []record.Stage{{Name: "collect", Status: agent.StatusRunning, StartedAt: at(0.5)}},
+		Executions: []record.Execution{
+			execution(logs, agent.StatusRunning), execution(metrics, agent.StatusRunning),
+		},
+		Entries: []transcript.Entry{
+			j.entry(logs, pos(1, 0), 1, transcript.KindSystem, text("You investigate.")),
+			j.entry(logs, pos(1, 1), 1, transcript.KindUser, text("Alert: checkout is slow.")),
+			j.entry(logs, pos(1, 2), 9, transcript.KindReply, transcript.Body{Thinking: thought, Text: "I will read the logs of checkout.", Calls: []transcript.Call{query}}),
+			j.entry(metrics, pos(1, 0), 5, transcript.KindSystem, text("You read metrics.")),
+			j.entry(metrics, pos(1, 1), 5, transcript.KindUser, text("Alert: checkout is slow.")),
+			j.entry(metrics, pos(1, 2), 9, transcript.KindReply, transcript.Body{Text: "The pod needs a restart.", Calls: []transcript.Call{{Name: restart.Tool, Arguments: restart.Arguments}}}),
+			j.entry(logs, transcript.ResultKey(1, 0), 11, transcript.KindResult, transcript.Body{Text: lines, Call: &query, Status: "success"}),
+			j.entry(logs, pos(2, 0), 12, transcript.KindUser, text("A person gives you guidance:\nlook at the pool of 日本語-db 🚀")),
+		},
+		Live:  []transcript.Live{tail(logs, "", "The pool of **checkout** was made with a maximum of 4 at 12:02, before: 40. Since then each request waits for a connection, naïve café 日本語 🚀 and goes on to")},
+		Waits: &record.Waits{},
+	}
+}
+
+// judging is the same a while later.
+func judging() store.Update {
+	u := collecting()
+	u.Entries, u.Live = nil, []transcript.Live{tail(judge, "Both say the same.", "")}
+	u.Stages = []record.Stage{
+		{Name: "collect", Status: agent.StatusCompleted, StartedAt: at(0.5), EndedAt: until(41), Result: logs, Envelope: record.StageEnvelope{Order: 1}},
+		{Name: "judge", Status: agent.StatusRunning, StartedAt: at(42), Envelope: record.StageEnvelope{Order: 2}},
+	}
+	done, failed := execution(logs, agent.StatusCompleted), execution(metrics, agent.StatusFailed)
+	done.EndedAt, failed.EndedAt, failed.StopReason, failed.Error = until(40), until(30), agent.StopFailed, "prometheus cannot be reached: connection refused"
+	u.Executions = []record.Execution{done, failed, execution(judge, agent.StatusRunning)}
+	return u
+}
+
+func until(seconds float64) *time.Time {
+	t := at(seconds)
+	return &t
+}
+
+func waiting(w record.Waits) store.Update { return store.Update{Waits: &w} }
+
+// press is what a person presses: words are keys, "text:" is typed.
+func press(m *Model, keys ...string) (act *Act) {
+	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown}
+	for _, key := range keys {
+		typed, isText := strings.CutPrefix(key, "text:")
+		if code, ok := special[key]; ok {
+			act = m.Key(tea.KeyPressMsg{Code: code})
+			continue
+		}
+		if !isText {
+			typed = key
+		}
+		for _, r := range typed {
+			act = m.Key(tea.KeyPressMsg{Code: r, Text: string(r)})
+		}
+	}
+	return act
+}
+
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(m *Model){
+		"starting":   func(m *Model) {},
+		"collecting": func(m *Model) { m.Take(collecting()) },
+		"unfolded": func(m *Model) {
+			m.Take(collecting())
+			press(m, "f")
+		},
+		"waiting": func(m *Model) {
+			m.Take(collecting())
+			m.Take(waiting(record.Waits{
+				Approvals: []record.Approval{restart}, Questions: []record.Question{question},
+				Outages: []record.Outage{{
+					Execution: logs, Provider: "openai", Error: "openai: rate limited (HTTP 429)", Tries: 4, Next: at(52), Until: at(3000), Fallback: "gemini-pro",
+				}},
+			}))
+			m.Lost("Temporal", at(40))
+		},
+		"deciding": func(m *Model) {
+			m.Take(collecting())
+			m.Take(waiting(record.Waits{Approvals: []record.Approval{restart}}))
+			m.Asked(restart, "")
+			press(m, "text:not on a Friday")
+		},
+		"answering": func(m *Model) {
+			m.Take(collecting())
+			m.Take(waiting(record.Waits{Questions: []record.Question{question}}))
+			press(m, "a", "text:the other one")
+		},
+		"judging": func(m *Model) {
+			m.Take(collecting())
+			m.Take(judging())
+		},
+		"report": func(m *Model) {
+			m.Take(collecting())
+			m.Take(judging())
+			press(m, "r")
+		},
+		"help": func(m *Model) {
+			m.Take(collecting())
+			press(m, "?")
+		},
+	}
+	for name, do := range tests {
+		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			name := fmt.Sprintf("%s-%dx%d", name, size[0], size[1])
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				m := New(id)
+				m.Resize(size[0], size[1])
+				m.Tick(at(42.5))
+				do(m)
+				frame := m.Frame()
+				fits(t, frame, size[0], size[1])
+				golden(t, name, ansi.Strip(frame))
+			})
+		}
+	}
+}
+
+// fits tells whether a frame fills a terminal, and no line is wider.
+func fits(t testing.TB, frame string, width, height int) {
+	t.Helper()
+	lines := strings.Split(frame, "\n")
+	if len(lines) != height {
+		t.Errorf("%d lines on a terminal with %d", len(lines), height)
+	}
+	for _, line := range lines {
+		if n := ansi.StringWidth(line); n > width {
+			t.Errorf("%d columns on a terminal with %d: %q", n, width, line)
+		}
+	}
+}
+
+// golden compares a frame with a file in testdata; blanks at the ends of lines do not count.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	lines := strings.Split(got, "\n")
+	for n := range lines {
+		lines[n] = strings.TrimRight(lines[n], " ")
+	}
+	got = strings.Join(lines, "\n") + "\n"
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}

@@ -1,0 +1,195 @@
+package liveview
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/reveal"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// prompt is a line that a person types, and what it is about.
+type prompt struct {
+	do          Verb
+	title, text string
+	hint        string
+	input       textinput.Model
+	approval    record.Approval
+	question    record.Question
+	lacking     string // why the text is not all of the call
+	read        bool   // the end of the text has been on the screen
+}
+
+func newPrompt(do Verb, title, text, ask string) *prompt {
+	p := &prompt{do: do, title: title, text: text, hint: "Enter sends · Esc leaves it"}
+	p.input = textinput.New()
+	p.input.Prompt = ask
+	p.input.Focus()
+	return p
+}
+
+// line is where the person types.
+func (p *prompt) line(width int) string {
+	p.input.SetWidth(max(width-len(p.input.Prompt)-1, 1))
+	return p.input.View()
+}
+
+func (m *Model) ask(p *prompt) { m.prompt, m.back, m.said = p, 0, "" }
+
+// need asks what is waited for, of the focused agent first.
+func (m *Model) need() *Act {
+	l := m.focused()
+	if a, ok := m.approvalOf(l.nameOr()); ok {
+		return &Act{Do: Read, Approval: a}
+	}
+	if len(m.waits.Approvals) > 0 {
+		return &Act{Do: Read, Approval: m.waits.Approvals[0]}
+	}
+	if len(m.waits.Questions) > 0 {
+		m.ask(questionPrompt(m.waits.Questions[0]))
+		return nil
+	}
+	m.Say("nothing waits for you")
+	return nil
+}
+
+func (l *lane) nameOr() string {
+	if l == nil {
+		return ""
+	}
+	return l.name
+}
+
+// Asked shows a call that waits, to be decided. Its arguments are whole; lacking says why
+// they are not, and then the call cannot be approved here.
+func (m *Model) Asked(a record.Approval, lacking string) {
+	if m.prompt != nil || !slices.ContainsFunc(m.waits.Approvals, same(a)) {
+		return
+	}
+	tool := terminal.CleanLine(reveal.Name(a.Tool))
+	text := fmt.Sprintf("%s%s asks to call %s (risk %s). It waits %s, and is denied then.\n\n%s", a.HiddenNote(), a.Execution, tool, a.Risk,
+		record.Until(a.Expires.UTC(), "15:04:05 MST"), indented(a.Arguments))
+	if lacking != "" {
+		text += "\n… " + lacking
+	}
+	p := newPrompt(Decide, "decide "+tool, terminal.Clean(text), "approve "+fit(tool, m.width/2)+"? [y/N/reason] ")
+	p.hint = "y approves · n or a reason denies · Enter alone decides nothing · Esc leaves it"
+	p.approval, p.lacking = a, lacking
+	m.ask(p)
+}
+
+// same tells whether a call is still the one that was shown.
+func same(a record.Approval) func(record.Approval) bool {
+	return func(b record.Approval) bool { return a.Name() == b.Name() && a.Digest == b.Digest }
+}
+
+// indented are the arguments of a call, a line for each key.
+func indented(arguments string) string {
+	var text bytes.Buffer
+	if marked := reveal.JSON(arguments); json.Indent(&text, []byte(marked), "", "  ") != nil {
+		return marked
+	}
+	return text.String()
+}
+
+func questionPrompt(q record.Question) *prompt {
+	text := reveal.Text(q.Question)
+	if len(q.Data) > 0 {
+		text += "\n\n" + indented(string(q.Data))
+	}
+	ask, hint := "answer> ", "Enter sends · Esc leaves it"
+	switch q.Kind {
+	case "confirmation":
+		ask, hint = "agree? [y/N, and a remark] ", "y agrees · n denies, which ends the investigation · Enter alone answers nothing · Esc leaves it"
+	case "agent_review":
+		ask = "what is to be done> "
+	}
+	p := newPrompt(Answer, "question of "+terminal.CleanLine(q.Stage), terminal.Clean(text), ask)
+	p.hint, p.question = hint, q
+	return p
+}
+
+// recheckPrompt ends a prompt whose call or question does not wait any more.
+func (m *Model) recheckPrompt() {
+	p := m.prompt
+	if p == nil {
+		return
+	}
+	gone := p.do == Decide && !slices.ContainsFunc(m.waits.Approvals, same(p.approval)) ||
+		p.do == Answer && !slices.ContainsFunc(m.waits.Questions, func(q record.Question) bool { return q.ID == p.question.ID })
+	if gone {
+		m.prompt, m.back = nil, 0
+		m.Say(p.title + ": nobody waits for it any more")
+	}
+}
+
+// Paste takes in a text that is pasted.
+func (m *Model) Paste(msg tea.PasteMsg) {
+	if m.prompt != nil {
+		m.prompt.input, _ = m.prompt.input.Update(msg)
+	}
+}
+
+// promptKey takes in a key of a person who types.
+func (m *Model) promptKey(k tea.KeyPressMsg) *Act {
+	p := m.prompt
+	switch k.String() {
+	case "esc":
+		m.prompt, m.back = nil, 0
+		return nil
+	case "enter":
+	default:
+		p.input, _ = p.input.Update(k)
+		return nil
+	}
+	act, why := p.act(strings.TrimSpace(p.input.Value()))
+	if why != "" {
+		m.Say(why)
+	}
+	if act != nil || p.input.Value() == "" {
+		m.prompt, m.back = nil, 0
+	}
+	return act
+}
+
+// act is what the person wants done who has written a text; nil = nothing, and why not.
+func (p *prompt) act(text string) (act *Act, why string) {
+	if text == "" {
+		return nil, map[Verb]string{Decide: "not decided: the call waits", Answer: "not answered: the question waits"}[p.do]
+	}
+	first, rest, _ := strings.Cut(text, " ")
+	said := map[string]bool{"y": true, "yes": true, "n": false, "no": false}
+	yes, clear := said[strings.ToLower(first)]
+	act = &Act{Do: p.do, Text: text, Approval: p.approval, Question: p.question}
+	switch {
+	case p.do == Conclude && !yes:
+		return nil, "not concluded"
+	case p.do == Conclude:
+		act.Text = ""
+	case p.do == Decide:
+		yes = yes && rest == ""
+		if yes && p.lacking != "" {
+			return nil, "it cannot be approved here: " + p.lacking
+		}
+		if yes && !p.read {
+			return nil, "read the call to its end first (PgDn)"
+		}
+		act.Approved = &yes
+		if clear && rest == "" {
+			act.Text = ""
+		}
+	case p.question.Kind == "confirmation":
+		if !clear {
+			return nil, "write y or n, and then a remark if there is one"
+		}
+		act.Approved, act.Text = &yes, strings.TrimSpace(rest)
+	}
+	return act, ""
+}

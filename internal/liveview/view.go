@@ -1,0 +1,211 @@
+package liveview
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// redrawEvery bounds how often the screen is drawn for what happens.
+const redrawEvery = 100 * time.Millisecond
+
+// ErrLeft: the person has left. The investigation goes on.
+var ErrLeft = errors.New("left")
+
+// Options say what a View shows, and who does what the person wants.
+type Options struct {
+	ID      string
+	In      io.Reader
+	Out     io.Writer
+	Environ []string
+	// Do does what a person wants, and says what came of it.
+	Do func(context.Context, Act) string
+	// Whole reads all of a call's arguments, or says why it cannot.
+	Whole func(context.Context, *record.Approval) (lacking string)
+}
+
+// View is a Model on a terminal. The screen is taken when the first news come.
+type View struct {
+	opts   Options
+	screen *screen
+	began  chan struct{}
+	begin  sync.Once
+	ended  chan struct{}
+
+	mu      sync.Mutex
+	program *tea.Program // nil until it has begun
+	news    []func(*Model)
+	due     *time.Timer
+}
+
+// NewView returns a view, which Run shows.
+func NewView(opts Options) *View {
+	return &View{opts: opts, screen: &screen{model: New(opts.ID)}, began: make(chan struct{}), ended: make(chan struct{})}
+}
+
+// Take takes in what has changed.
+func (v *View) Take(u store.Update) { v.tell(func(m *Model) { m.Take(u) }) }
+
+// Lost says that a connection is lost, or with zero that it is back.
+func (v *View) Lost(to string, since time.Time) { v.tell(func(m *Model) { m.Lost(to, since) }) }
+
+// Say shows what would garble the screen if it were printed: it is false before the screen
+// has been taken and after it was given back.
+func (v *View) Say(text string) bool {
+	v.mu.Lock()
+	shown := v.program != nil
+	v.mu.Unlock()
+	if shown {
+		v.tell(func(m *Model) { m.Say(text) })
+	}
+	return shown
+}
+
+// tell has the model take in news, with all others of this moment.
+func (v *View) tell(news func(*Model)) {
+	v.begin.Do(func() { close(v.began) })
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.news = append(v.news, news)
+	if v.due == nil {
+		v.due = time.AfterFunc(redrawEvery, v.flush)
+	}
+}
+
+func (v *View) flush() {
+	v.mu.Lock()
+	news, program := v.news, v.program
+	v.due = nil
+	if program != nil {
+		v.news = nil
+	}
+	v.mu.Unlock()
+	if program != nil {
+		program.Send(newsMsg(news))
+	}
+}
+
+// End gives the terminal back.
+func (v *View) End() { close(v.ended) }
+
+// Run shows the view until End, or until the person leaves, which is ErrLeft. It returns what
+// is known of the investigation.
+func (v *View) Run(ctx context.Context) (record.Investigation, error) {
+	select {
+	case <-v.began:
+	case <-v.ended:
+		return record.Investigation{}, nil
+	case <-ctx.Done():
+		return record.Investigation{}, ctx.Err()
+	}
+	v.screen.do = func(act Act) string { return v.opts.Do(ctx, act) }
+	v.screen.whole = func(a *record.Approval) string { return v.opts.Whole(ctx, a) }
+	program := tea.NewProgram(v.screen, tea.WithContext(ctx), tea.WithInput(v.opts.In), tea.WithOutput(v.opts.Out),
+		tea.WithEnvironment(v.opts.Environ), tea.WithFPS(int(time.Second/redrawEvery)))
+	v.mu.Lock()
+	v.program = program
+	v.mu.Unlock()
+	over := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		select {
+		case <-v.ended:
+			v.flush() // the end is part of the news
+			program.Quit()
+		case <-over:
+		}
+	})
+	v.tell(func(*Model) {}) // what has come before it began
+	_, err := program.Run()
+	close(over)
+	group.Wait()
+	v.mu.Lock()
+	v.program = nil
+	v.mu.Unlock()
+	if ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted) || err == nil && v.screen.left {
+		err = ErrLeft
+	}
+	return v.screen.model.Record(), err
+}
+
+// screen is a Model as bubbletea wants it.
+type screen struct {
+	model *Model
+	do    func(Act) string
+	whole func(*record.Approval) (lacking string)
+	left  bool
+}
+
+type (
+	newsMsg  []func(*Model)
+	clockMsg time.Time
+	saidMsg  string
+	readMsg  struct {
+		approval record.Approval
+		lacking  string
+	}
+)
+
+func (s *screen) Init() tea.Cmd {
+	s.model.Tick(time.Now())
+	return clock()
+}
+
+func clock() tea.Cmd {
+	return tea.Tick(spinEvery, func(now time.Time) tea.Msg { return clockMsg(now) })
+}
+
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case clockMsg:
+		s.model.Tick(time.Time(msg))
+		return s, clock()
+	case newsMsg:
+		s.model.Tick(time.Now())
+		for _, take := range msg {
+			take(s.model)
+		}
+	case tea.WindowSizeMsg:
+		s.model.Resize(msg.Width, msg.Height)
+	case saidMsg:
+		s.model.Say(string(msg))
+	case readMsg:
+		s.model.Asked(msg.approval, msg.lacking)
+	case tea.PasteMsg:
+		s.model.Paste(msg)
+	case tea.KeyPressMsg:
+		if act := s.model.Key(msg); act != nil {
+			return s, s.act(*act)
+		}
+	}
+	return s, nil
+}
+
+// act does what the person wants, beside the screen.
+func (s *screen) act(act Act) tea.Cmd {
+	switch act.Do {
+	case Leave:
+		s.left = true
+		return tea.Quit
+	case Read:
+		return func() tea.Msg {
+			lacking := s.whole(&act.Approval)
+			return readMsg{act.Approval, lacking}
+		}
+	}
+	s.model.Say(string(act.Do) + " …")
+	return func() tea.Msg { return saidMsg(s.do(act)) }
+}
+
+func (s *screen) View() tea.View {
+	v := tea.NewView(s.model.Frame())
+	v.AltScreen = true
+	return v
+}

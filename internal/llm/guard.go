@@ -28,7 +28,7 @@ type Options struct {
 	// IdleTimeout is how long the provider may be silent, also before the first
 	// byte; 0 = 5 minutes.
 	IdleTimeout time.Duration
-	HTTPClient  *http.Client // nil = one without a timeout
+	HTTPClient  *http.Client // nil = one without a timeout, which keeps its connections
 	Logger      *slog.Logger // nil = none
 }
 
@@ -68,7 +68,7 @@ func NewGuard(driver Driver, opts Options) (Guard, error) {
 		opts.IdleTimeout = defaultIdle
 	}
 	if opts.HTTPClient == nil {
-		opts.HTTPClient = &http.Client{}
+		opts.HTTPClient = keepingClient()
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

@@ -60,6 +60,34 @@ func number(text string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(min(n*float64(unit), float64(maxRetryAfter))), true
 }
 
+// keptConnections is how many connections to a provider wait for the next call. net/http keeps
+// two, so that agents side by side would nearly always begin with a handshake.
+const keptConnections = 100
+
+func keepingClient() *http.Client {
+	transport, ok := http.DefaultTransport.(*http.Transport)
+	if !ok { // a program has put something of its own in its place
+		return &http.Client{}
+	}
+	transport = transport.Clone()
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, keptConnections
+	return &http.Client{Transport: transport}
+}
+
+const (
+	maxTail    = 4 << 10               // bytes
+	tailWithin = 50 * time.Millisecond // it comes with what was read last, or soon after
+)
+
+// CloseRead closes an answer of which nothing more matters. It reads the end first, if that is
+// there: net/http uses a connection again only after it has been told that nothing follows.
+func CloseRead(body io.ReadCloser) {
+	late := time.AfterFunc(tailWithin, func() { _ = body.Close() })
+	_, _ = io.CopyN(io.Discard, body, maxTail)
+	late.Stop()
+	_ = body.Close()
+}
+
 // maxRefusal bounds what is read of an answer that is no success, in bytes.
 const maxRefusal = 64 << 10
 

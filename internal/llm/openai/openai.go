@@ -58,7 +58,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 		if err != nil {
 			return llm.Response{}, err
 		}
-		defer body.Close() // what it could say no longer matters
+		defer llm.CloseRead(body)
 
 		got := reply{idle: idle, onDelta: onDelta}
 		if err := got.read(body); err != nil {

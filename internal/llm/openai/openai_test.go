@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -268,5 +271,60 @@ func TestAnswerIsNotQuoted(t *testing.T) {
 	_, err := open(t, srv.URL).Generate(t.Context(), ask("why?"), nil)
 	if want := "test: reply not understood: the answer is neither a stream of events nor JSON (16 bytes)"; err == nil || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
+	}
+}
+
+// Agents side by side do not begin each call with a handshake.
+func TestConnectionsAreKept(t *testing.T) {
+	t.Parallel()
+	const agents = 5
+	var made atomic.Int64
+	var all sync.WaitGroup // of the calls of one turn
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		all.Done()
+		all.Wait()
+		fmt.Fprint(w, "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		w.(http.Flusher).Flush()
+	}))
+	srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			made.Add(1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	client := open(t, srv.URL)
+	for range 3 {
+		all.Add(agents)
+		var calls sync.WaitGroup
+		for range agents {
+			calls.Go(func() {
+				if _, err := client.Generate(t.Context(), ask("why?"), nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+	}
+	if made.Load() != agents {
+		t.Errorf("%d connections for 3 calls of %d agents at once", made.Load(), agents)
+	}
+}
+
+// A provider may leave its connection open after it has said that it is done.
+func TestEndIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		w.(http.Flusher).Flush()
+		<-hang
+	}))
+	defer srv.Close()
+	defer close(hang)
+	ctx, cancel := context.WithTimeout(t.Context(), llmtest.Idle/2)
+	defer cancel()
+	if _, err := open(t, srv.URL).Generate(ctx, ask("why?"), nil); err != nil {
+		t.Error(err)
 	}
 }

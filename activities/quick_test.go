@@ -263,19 +263,27 @@ func TestQuickCallThatPanics(t *testing.T) {
 // A call that was handed over and that nobody attends to is cut.
 func TestHandedOverToNobody(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
-	cut := make(chan struct{})
-	b.runUnder = func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-		<-ctx.Done()
-		close(cut)
-		return tool.Result{}, ctx.Err()
+	for quick := 20 * time.Millisecond; ; quick *= 4 { // a slow machine is handed over before it makes the call
+		b := newBench(t)
+		b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+		begun, cut := make(chan struct{}), make(chan struct{})
+		b.runUnder = func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			close(begun)
+			<-ctx.Done()
+			close(cut)
+			return tool.Result{}, ctx.Err()
+		}
+		b.act.Quick, b.act.Abandoned = quick, 50*time.Millisecond
+		if _, err := b.env.ExecuteLocalActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1}); err == nil {
+			t.Error("it was not handed over")
+		}
+		select {
+		case <-begun:
+			<-cut
+			return
+		default:
+		}
 	}
-	b.act.Quick, b.act.Abandoned = 20*time.Millisecond, 50*time.Millisecond
-	if _, err := b.env.ExecuteLocalActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1}); err == nil {
-		t.Error("it was not handed over")
-	}
-	<-cut
 }
 
 // stopped is the journal of a worker that stands still after it has written an intent, until

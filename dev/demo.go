@@ -23,6 +23,7 @@ import (
 
 func demoCommand(f *flags) *cobra.Command {
 	var provider string
+	var keep bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Investigate the sample incident, show it live, and stop",
@@ -35,13 +36,14 @@ needed; with --provider the same chain runs on a real one:
   go run ./dev demo --provider openai:gpt-4o-mini      (OPENAI_API_KEY)
   go run ./dev demo --provider ollama:llama3.1         (a local Ollama)
 
-It keeps its data beside that of dev, in the folder demo, and takes any free ports
+With --keep the system stays up, with its UI, until Ctrl-C. It keeps its data beside that of dev, in the folder demo, and takes any free ports
 unless --listen and --ui name some.`,
 		Args: command.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, demoFlags(cmd, *f), provider) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, demoFlags(cmd, *f), provider, keep) },
 	}
 	cmd.Flags().StringVar(&provider, "provider", "",
 		`model for every agent: an llm_providers entry or "provider:model" (default: the scripted one)`)
+	cmd.Flags().BoolVar(&keep, "keep", false, "leave the system running when the investigation has ended, until Ctrl-C")
 	return cmd
 }
 
@@ -61,7 +63,7 @@ func demoFlags(cmd *cobra.Command, f flags) flags {
 	return f
 }
 
-func demo(cmd *cobra.Command, f flags, provider string) error {
+func demo(cmd *cobra.Command, f flags, provider string, keep bool) error {
 	sys, err := start(cmd, f)
 	if err != nil {
 		return explain(err)
@@ -70,8 +72,15 @@ func demo(cmd *cobra.Command, f flags, provider string) error {
 	if cmd.Context().Err() != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; it goes on with: go run ./dev --data %s\n", f.host.Data)
 	}
+	if keep && err == nil {
+		fmt.Fprintf(cmd.OutOrStdout(), "\nIt stays up until Ctrl-C: http://%s\nIn another terminal:\n  %s\n", sys.server.UIAddress(), sys.hints(f))
+		err = sys.wait(cmd.Context())
+	}
 	if err = errors.Join(err, sys.stop()); err != nil {
 		return err
+	}
+	if !keep {
+		fmt.Fprintf(cmd.OutOrStdout(), "\nNext: %s stays up, for investigations of your own; with demo --keep, this one can be looked at.\n", program("dev"))
 	}
 	if result.Status != agent.StatusCompleted {
 		return fmt.Errorf("the investigation ended as %s: %s", result.Status, result.Error)

@@ -37,8 +37,8 @@ after a kill -9. Nothing listens on other than loopback addresses by default.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, f) },
 	}
 	set := cmd.PersistentFlags()
-	set.StringVar(&f.Listen, "listen", "127.0.0.1:7233", "address of Temporal (port 0: any free one)")
-	set.StringVar(&f.UI, "ui", "127.0.0.1:8233", "address of the Temporal UI (port 0: any free one)")
+	set.StringVar(&f.Listen, "listen", defaults().Listen, "address of Temporal (port 0: any free one)")
+	set.StringVar(&f.UI, "ui", defaults().UI, "address of the Temporal UI (port 0: any free one)")
 	set.StringSliceVar(&f.UINames, "ui-host", nil,
 		"a name that browsers reach the UI by, besides localhost and its addresses; others are refused, as web pages could choose them")
 	set.StringVar(&f.host.Data, "data", "", "folder for all data (default: inquest in the user's cache folder)")
@@ -70,9 +70,10 @@ func serve(cmd *cobra.Command, f flags) error {
   Temporal   %s   (task queue inquest)
   UI         http://%s
   store      %s
-  try        go run ./starter run --alert-type sample-incident --data @examples/sample-incident/alert.json
+In another terminal:
+  %s
 Ctrl-C stops it; the same --data resumes everything.
-`, sys.server.Address(), sys.server.UIAddress(), sys.storePath)
+`, sys.server.Address(), sys.server.UIAddress(), sys.storePath, sys.hints(f))
 	err = sys.wait(cmd.Context())
 	fmt.Fprintln(cmd.ErrOrStderr(), "stopping")
 	return errors.Join(err, sys.stop())

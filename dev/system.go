@@ -21,7 +21,8 @@ import (
 type system struct {
 	server    *devserver.Server
 	host      *app.Host
-	storePath string
+	data      string // the folder of everything
+	storePath string // that starter has to know
 }
 
 // drain is short, unless the configuration says otherwise: what does not finish
@@ -40,7 +41,7 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 	if host.Data, err = command.DataFolder(host.Data); err != nil {
 		return nil, err
 	}
-	sys := &system{storePath: command.StorePath(host.Data)}
+	sys := &system{data: host.Data, storePath: command.StorePath(host.Data)}
 	f.Dir, f.Logger = filepath.Join(host.Data, "temporal"), logger
 	if sys.server, err = devserver.Start(cmd.Context(), f.Options); err != nil {
 		return nil, err
@@ -53,6 +54,9 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 	host.Models = map[string]llm.Client{"scripted:sample": scripted.New("sample", actor.Model, scripted.Options{Pace: samplePace})}
 	if sys.host, err = app.StartHost(cmd.Context(), host); err != nil {
 		return nil, errors.Join(err, sys.stop())
+	}
+	if named, err := host.StoreOptions(sys.host.Config.Current()); err == nil {
+		sys.storePath = named.String() // the configuration may name another one
 	}
 	return sys, nil
 }

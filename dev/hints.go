@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/command"
+)
+
+// hints are what to type in another terminal, whatever flags this process was given.
+func (s *system) hints(f flags) string {
+	known := defaults()
+	var exports []string
+	export := func(name, value, fallback string) {
+		if value != fallback {
+			exports = append(exports, name+"="+quoted(value))
+		}
+	}
+	export("TEMPORAL_ADDRESS", s.server.Address(), known.Listen)
+	export("INQUEST_STORE", s.storePath, known.host.DefaultStore)
+	export("INQUEST_UI", "http://"+s.server.UIAddress(), "http://"+known.UI)
+	if f.host.Config != "" && os.Getenv("INQUEST_CONFIG") == "" {
+		export("INQUEST_CONFIG", absolute(f.host.Config), "")
+	}
+	var lines []string
+	if len(exports) > 0 {
+		lines = append(lines, "export "+strings.Join(exports, " "))
+	}
+	if f.noWorker {
+		return strings.Join(append(lines, program("worker")+" --store "+quoted(s.storePath)), "\n  ")
+	}
+	alert := filepath.Join("examples", "sample-incident", "alert.json")
+	if _, err := os.Stat(alert); err != nil {
+		alert = filepath.Join(s.data, "sample-incident", "alert.json")
+	}
+	return strings.Join(append(lines, fmt.Sprintf("%s run --alert-type sample-incident --data %s", program("starter"), quoted("@"+alert))), "\n  ")
+}
+
+// defaults are what starter takes for granted.
+func defaults() (f flags) {
+	f.Listen, f.UI = "127.0.0.1:7233", "127.0.0.1:8233"
+	f.host.DefaultStore, _ = command.DefaultStore()
+	return f
+}
+
+// program is how one of our programs is called by whoever has called this one.
+func program(name string) string {
+	if path, err := os.Executable(); err == nil && strings.Contains(path, "go-build") {
+		return "go run ./" + name
+	}
+	return name
+}
+
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
+}
+
+var plain = regexp.MustCompile(`^[A-Za-z0-9@%+=:,./_-]+$`)
+
+// quoted is a text as a shell takes it for one word.
+func quoted(text string) string {
+	if plain.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+)
+
+// What dev says to type works as it stands, whatever flags dev was given, for somebody who
+// has set nothing up; and there is nothing for doctor to complain of.
+func TestDevSaysWhatWorks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, llmtest.Always(llmtest.Text("ok")), labConfig)
+	w.data = filepath.Join(w.data, "a folder")
+	w.store = w.storePath()
+	newcomer := w.without("TEMPORAL_ADDRESS", "INQUEST_STORE")
+	dev := newcomer.dev()
+	out, errs, code := newcomer.program("sh", "", "-ec", hints(t, dev)+"\nstarter list\nstarter ui")
+	if code != 0 || !strings.Contains(out, "sample-incident") && !strings.Contains(out, "completed") || !strings.Contains(out, "http://"+w.ui) {
+		t.Errorf("exit code %d:\n%s%s", code, out, errs)
+	}
+
+	there := newcomer.with("TEMPORAL_ADDRESS="+w.address, "INQUEST_STORE="+w.store)
+	out, errs, code = there.starter("", "doctor", "--config", w.config, "--online")
+	for _, want := range []string{
+		"ok    Temporal: 1.", "ok    search attributes: registered\n", "ok    workers of inquest: 1: ", "ok    fleet's store: it is this one\n",
+		"ok    model lab-model: E2E_KEY is set; lab-1 has answered (", "ok    server lab: ",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("doctor does not say %q", want)
+		}
+	}
+	if code != 0 || strings.Contains(out, key) {
+		t.Errorf("exit code %d:\n%s%s", code, out, errs)
+	}
+	other := filepath.Join(t.TempDir(), "other.db")
+	starterTools := there.with("INQUEST_STORE=" + other)
+	starterTools.store = other
+	starterTools.open().Close()
+	out, _, code = starterTools.starter("", "doctor")
+	if want := "fail  fleet's store: the workers share another one: " + w.store; code != 1 || !strings.Contains(out, want) {
+		t.Errorf("with another store: exit code %d, want 1 and %q:\n%s", code, want, out)
+	}
+	if _, errs, code := there.starter("", "doctor", "--namespace", "absent"); code != 1 {
+		t.Errorf("in a namespace that there is not: exit code %d:\n%s", code, errs)
+	}
+}
+
+// hints are the commands that dev prints, with our programs found on the PATH.
+func hints(t *testing.T, dev *process) string {
+	t.Helper()
+	_, rest, found := strings.Cut(dev.log.String(), "In another terminal:\n")
+	commands, _, ended := strings.Cut(rest, "\nCtrl-C")
+	if !found || !ended {
+		t.Fatalf("dev says nothing to type:\n%s", dev.log)
+	}
+	return `PATH="` + bin + `:$PATH"` + "\n" + commands
+}
+
+// Without a worker, it is the worker that is said first.
+func TestDevWithoutWorkerSaysHowToStartOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, llmtest.Always(llmtest.Text("ok")), labConfig).without("TEMPORAL_ADDRESS", "INQUEST_STORE")
+	dev := w.dev("--no-worker")
+	worker := &process{t: t, cmd: exec.Command("sh", "-ec", hints(t, dev)), log: &lines{changed: make(chan struct{})}, done: make(chan struct{})}
+	worker.cmd.Env, worker.cmd.Stdout, worker.cmd.Stderr = slices.Clone(w.env), worker.log, worker.log
+	untie := worker.begin()
+	go func() {
+		_ = worker.cmd.Wait()
+		untie()
+		close(worker.done)
+	}()
+	t.Cleanup(worker.kill)
+	worker.says(1, "worker started")
+}

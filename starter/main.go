@@ -38,6 +38,8 @@ type cli struct {
 	// default root sets, for commands without the flag read a configuration as well.
 	json   bool   // the answer is to be JSON
 	config string // directory or file with the configuration
+	// noPager prints what is longer than the screen at once.
+	noPager bool
 }
 
 // run executes the command line and returns the exit code.

@@ -154,6 +154,8 @@ func save(ctx context.Context, st *store.Store, workflowID string, status agent.
 	e.Status, e.EndedAt, e.Iterations, e.Usage = status, &over, 1, *reply.Usage
 	stage := record.Stage{Investigation: r.ID, Name: "collect", Status: status, StartedAt: started, EndedAt: &over}
 	r.Status, r.EndReason, r.Error, r.EndedAt, r.Usage = status, reason, message, &over, e.Usage
-	r.Report, r.Envelope.Undelivered = "# Found\nThe pool.", []string{`guide by Ada: no model call came after it: "be brief"`}
+	r.Report = "# Found\nThe pool.\n\n## Root cause\nThe pool was cut.\n\n" +
+		"## Next steps\n1. Undo the rollout.\n2. Watch <errors>.\n\n**Confidence:** high"
+	r.Envelope.Undelivered = []string{`guide by Ada: no model call came after it: "be brief"`}
 	return errors.Join(begun, err, st.SaveStage(ctx, stage, []record.Execution{e}), st.FinishInvestigation(ctx, r))
 }

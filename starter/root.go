@@ -46,7 +46,7 @@ func (c *cli) root() *cobra.Command {
 	set.StringVar(&c.store, "store", c.getenv("INQUEST_STORE"),
 		"the workers' store: path of its SQLite file, or a postgres:// address (default: that of dev) [INQUEST_STORE]")
 	cmd.AddCommand(
-		runCommand(c), watchCommand(c), listCommand(c), showCommand(c), statusCommand(c),
+		runCommand(c), watchCommand(c), listCommand(c), reportCommand(c), showCommand(c), statusCommand(c),
 		guideCommand(c), concludeCommand(c), cancelCommand(c),
 		plainSteer(c, "pause ID", "Make no further model call until resume; running calls finish", workflows.SignalPause),
 		plainSteer(c, "resume ID", "Go on after a pause", workflows.SignalResume),

@@ -1,28 +1,49 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/spell"
 	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 func showCommand(c *cli) *cobra.Command {
+	var only part
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print all that there is of an investigation: the whole transcript and the report",
-		Args:  exactly("ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return show(cmd.Context(), c, args[0]) },
+		Long: `Print all that there is of an investigation: the whole transcript, prompts and
+results included, and the report last. The report alone is printed by report.`,
+		Example: `  starter show lab
+  starter show lab --stage dig --agent LogAgent --tail 5`,
+		Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if only.tail < 0 {
+				return usagef("--tail %d: give 1 or more, or 0 for all", only.tail)
+			}
+			return show(cmd.Context(), c, args[0], only)
+		},
 	}
-	cmd.Flags().BoolVar(&c.json, "json", false, "print record, stages, executions and entries as JSON")
+	set := cmd.Flags()
+	set.StringVar(&only.agent, "agent", "", "only the transcript of this agent")
+	set.StringVar(&only.stage, "stage", "", "only the transcript of this stage (of a stage that runs again, NAME#2)")
+	set.IntVar(&only.tail, "tail", 0, "only the last so many entries of the transcript")
+	set.BoolVar(&c.json, "json", false, "print record, stages, executions and entries as JSON")
+	c.pagerFlag(cmd)
 	return cmd
 }
 
-func show(ctx context.Context, c *cli, id string) error {
+func show(ctx context.Context, c *cli, id string, only part) error {
 	w, err := c.client().Whole(ctx, id)
 	switch {
 	case errors.Is(err, client.ErrNoStore):
@@ -35,13 +56,56 @@ func show(ctx context.Context, c *cli, id string) error {
 		return err
 	}
 	sayStale(ctx, c, w.Stale)
+	if err := only.of(&w); err != nil {
+		return err
+	}
 	if c.json {
 		return c.printJSON(w)
 	}
-	if err := terminal.Show(w.Investigation, w.Stages, w.Executions, w.Entries, c.options(true)); err != nil {
+	var text bytes.Buffer
+	opts := c.options(true)
+	opts.Out = &text
+	if err := terminal.Show(w.Investigation, w.Stages, w.Executions, w.Entries, opts); err != nil {
 		return err
 	}
-	c.printOpen(w.Investigation.ID, w.Questions)
+	for _, q := range w.Questions {
+		fmt.Fprintln(&text, "? "+questionLine(w.Investigation.ID, q))
+	}
+	return c.page(ctx, text.String())
+}
+
+// part is the part of a transcript that is asked for.
+type part struct {
+	agent, stage string
+	tail         int // 0 = all
+}
+
+// of leaves of an investigation what is asked for.
+func (p part) of(w *client.Whole) error {
+	if p == (part{}) {
+		return nil
+	}
+	var names, agents, stages []string
+	w.Executions = slices.DeleteFunc(w.Executions, func(e record.Execution) bool {
+		agents, stages = append(agents, e.Agent), append(stages, e.Stage)
+		_, name, _ := strings.Cut(e.Name, "/") // replicas have numbers
+		other := p.stage != "" && e.Stage != p.stage || p.agent != "" && e.Agent != p.agent && name != p.agent
+		if !other {
+			names = append(names, e.Name)
+		}
+		return other
+	})
+	switch {
+	case p.stage != "" && !slices.Contains(stages, p.stage):
+		return usagef("%s has no stage %q%s", w.Investigation.ID, p.stage, spell.DidYouMean(p.stage, stages))
+	case len(names) == 0:
+		return usagef("%s has no agent %q there%s", w.Investigation.ID, p.agent, spell.DidYouMean(p.agent, agents))
+	}
+	w.Stages = slices.DeleteFunc(w.Stages, func(s record.Stage) bool { return p.stage != "" && s.Name != p.stage || p.agent != "" })
+	w.Entries = slices.DeleteFunc(w.Entries, func(e transcript.Entry) bool { return !slices.Contains(names, e.Execution) })
+	if p.tail > 0 {
+		w.Entries = w.Entries[max(len(w.Entries)-p.tail, 0):]
+	}
 	return nil
 }
 

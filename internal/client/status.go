@@ -117,7 +117,7 @@ func (c *Client) number(ctx context.Context, status *workflows.Status) (known bo
 
 // savedStatus is the status of an investigation that has ended, from the store.
 func (c *Client) savedStatus(ctx context.Context, id string) (s Status, known bool, err error) {
-	w, err := c.saved(ctx, id)
+	w, err := c.Outcome(ctx, id)
 	switch {
 	case errors.Is(err, ErrNoStore), errors.Is(err, record.ErrNotFound):
 		return s, false, nil
@@ -188,9 +188,9 @@ type Whole struct {
 	Stale error `json:"-"`
 }
 
-// saved is what Whole returns, but for entries and questions. Nobody but Temporal may know yet
+// Outcome is Whole without entries and questions. Nobody but Temporal may know yet
 // that somebody has terminated the investigation.
-func (c *Client) saved(ctx context.Context, id string) (w Whole, err error) {
+func (c *Client) Outcome(ctx context.Context, id string) (w Whole, err error) {
 	st, err := c.Store(ctx)
 	if err != nil {
 		return w, err
@@ -218,7 +218,7 @@ func (c *Client) saved(ctx context.Context, id string) (w Whole, err error) {
 // Whole reads an investigation from the store. The error is ErrNoStore where there is
 // none, and record.ErrNotFound where the store does not know it.
 func (c *Client) Whole(ctx context.Context, id string) (w Whole, err error) {
-	if w, err = c.saved(ctx, id); err != nil {
+	if w, err = c.Outcome(ctx, id); err != nil {
 		return w, err
 	}
 	if w.Entries, err = c.store.After(ctx, w.Investigation.ID, 0, 0); err != nil || w.Status != nil {

@@ -46,7 +46,7 @@ func (c *Client) storedWaiting(ctx context.Context, id string) (all []record.Wai
 	if len(all) > 0 || id == "" {
 		return all, true, nil
 	}
-	switch w, err := c.saved(ctx, id); {
+	switch w, err := c.Outcome(ctx, id); {
 	case errors.Is(err, record.ErrNotFound):
 		return nil, false, nil
 	case err == nil && w.Status != nil:

@@ -1,0 +1,157 @@
+// Package report puts first what a person who was woken up needs of an investigation.
+package report
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+
+	"github.com/inquest-dev/inquest/internal/markdown"
+)
+
+// Brief is what a report says first. What it does not say is empty.
+type Brief struct {
+	Cause      string   `json:"cause,omitempty"`
+	Confidence string   `json:"confidence,omitempty"`
+	Next       []string `json:"next,omitempty"` // what to do, in order
+}
+
+// Empty: the report has nothing of it.
+func (b Brief) Empty() bool { return b.Cause == "" && b.Confidence == "" && len(b.Next) == 0 }
+
+// The names that reports give to their parts, the surest first.
+var (
+	causes      = names(`root cause`, `(likely |probable |most likely )?causes?`, `diagnosis`, `hypothesis`, `conclusion`, `summary`)
+	confidences = names(`(confidence|certainty)`, `how (sure|certain)`)
+	nexts       = names(`(what to do|next)`, `(remediation|mitigation|recommend(ation|ed)s?|actions?|immediate|fix)`)
+)
+
+// names match headings and labels that begin with a word, whatever follows: "Root cause (likely)".
+func names(words ...string) (all []*regexp.Regexp) {
+	for _, word := range words {
+		all = append(all, regexp.MustCompile(`(?i)^[\W\d]*`+word+`\b`))
+	}
+	return all
+}
+
+// How much of a part is brief, in characters: eight lines of 80 columns in all.
+const (
+	maxCause = 230
+	maxStep  = 150
+	maxSteps = 3
+)
+
+// BriefOf reads a report, which is Markdown, by rule: a part is what stands below a heading, or
+// after a label ("**Cause:** …"), of a known name. Of the cause and the confidence the first
+// paragraph is taken, of what to do the first steps of the first list, or the first paragraph.
+func BriefOf(report string) (b Brief) {
+	src := []byte(report)
+	parts := partsOf(markdown.Parse(src), src)
+	b.Cause = cut(find(parts, causes).text, maxCause)
+	b.Confidence = cut(find(parts, confidences).text, maxStep)
+	next := find(parts, nexts)
+	if len(next.items) == 0 && next.text != "" {
+		next.items = []string{next.text}
+	}
+	for _, step := range next.items[:min(len(next.items), maxSteps)] {
+		b.Next = append(b.Next, cut(step, maxStep))
+	}
+	return b
+}
+
+// part is a part of a report: what it is called, its first paragraph, and its first list.
+type part struct {
+	name, text string
+	items      []string
+}
+
+func partsOf(root ast.Node, src []byte) (parts []part) {
+	parts = append(parts, part{})
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Heading:
+			parts = append(parts, part{name: textOf(n, src)})
+		case *ast.Paragraph:
+			said := paragraph(textOf(n, src))
+			if last := &parts[len(parts)-1]; last.text == "" {
+				last.text = said[0].text
+			}
+			parts = append(parts, said[1:]...)
+		case *ast.List:
+			var items []string
+			for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+				if item.FirstChild() == nil {
+					continue
+				}
+				said := paragraph(textOf(item.FirstChild(), src))
+				parts = append(parts, said[1:]...)
+				if len(said) == 1 {
+					items = append(items, said[0].text)
+				}
+			}
+			if last := &parts[len(parts)-1]; len(last.items) == 0 {
+				last.items = items
+			}
+		}
+	}
+	return parts
+}
+
+// label is the name of a part at the beginning of a line.
+var label = regexp.MustCompile(`^[*_]*(\pL[\pL ]{2,30}?)[*_]*:[*_]*\s*`)
+
+// paragraph is the text of a paragraph, and then the parts that labels in its lines name.
+func paragraph(text string) []part {
+	said := []part{{text: text}}
+	for line := range strings.Lines(text) {
+		m := label.FindStringSubmatch(line)
+		known := func(name *regexp.Regexp) bool { return name.MatchString(m[1]) }
+		if m == nil || !slices.ContainsFunc(slices.Concat(causes, confidences, nexts), known) {
+			continue
+		}
+		if strings.HasPrefix(text, line) {
+			said[0].text = strings.TrimPrefix(text, m[0])
+		}
+		said = append(said, part{name: m[1], text: strings.TrimSpace(strings.TrimPrefix(line, m[0]))})
+	}
+	return said
+}
+
+// find returns the first part of the surest name that has something to say.
+func find(parts []part, names []*regexp.Regexp) part {
+	for _, name := range names {
+		for _, p := range parts {
+			if name.MatchString(p.name) && (p.text != "" || len(p.items) > 0) {
+				if p.text == "" {
+					p.text = p.items[0]
+				}
+				return p
+			}
+		}
+	}
+	return part{}
+}
+
+// textOf is the source of a block without the marks of the block.
+func textOf(n ast.Node, src []byte) string {
+	if n.Lines() == nil {
+		return ""
+	}
+	return strings.TrimSpace(string(n.Lines().Value(src)))
+}
+
+// cut is the beginning of a text on one line, cut after a word.
+func cut(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	text = string(runes[:limit])
+	if space := strings.LastIndexByte(text, ' '); space > 0 {
+		text = text[:space]
+	}
+	return text + " …"
+}

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// Report is what came of an investigation, without how.
+type Report struct {
+	ID          string          `json:"id"`
+	WorkflowID  string          `json:"workflow_id,omitempty"`
+	Chain       string          `json:"chain,omitempty"`
+	AlertType   string          `json:"alert_type,omitempty"`
+	Status      agent.Status    `json:"status"`
+	EndReason   agent.EndReason `json:"end_reason,omitempty"`
+	Error       string          `json:"error,omitempty"`
+	StartedAt   time.Time       `json:"started_at,omitzero"`
+	EndedAt     *time.Time      `json:"ended_at,omitempty"`
+	Usage       agent.Usage     `json:"usage,omitzero"`
+	Brief       Brief           `json:"brief,omitzero"`
+	Text        string          `json:"report"` // Markdown, as the agent wrote it
+	Unfinished  []string        `json:"unfinished,omitempty"`
+	Undelivered []string        `json:"undelivered,omitempty"`
+	// Line is all about the investigation, for people.
+	Line string `json:"-"`
+}
+
+// Of returns the report of an investigation; line is what is said of it in one line.
+func Of(r record.Investigation, stages []record.Stage, line string) Report {
+	out := Report{
+		ID: r.ID, WorkflowID: r.WorkflowID, Chain: r.Chain, AlertType: r.AlertType, Status: r.Status, EndReason: r.EndReason, Error: r.Error,
+		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Usage: r.Usage, Brief: BriefOf(r.Report), Text: r.Report,
+		Undelivered: r.Envelope.Undelivered, Line: line,
+	}
+	for _, s := range stages {
+		if s.Status.Closed() && s.Status != agent.StatusCompleted {
+			out.Unfinished = append(out.Unfinished, fmt.Sprintf("stage %s: %s", s.Name, s.Why()))
+		}
+	}
+	return out
+}
+
+// Markdown is the brief, then the report, and last what did not go well.
+func (r Report) Markdown() string {
+	var out strings.Builder
+	out.WriteString(r.Line + "\n")
+	out.WriteString(r.Brief.Markdown())
+	if r.Text != "" {
+		fmt.Fprintf(&out, "\n---\n\n%s\n", strings.TrimSpace(r.Text))
+	}
+	for n, line := range r.wrong() {
+		if n == 0 {
+			out.WriteString("\n---\n\n")
+		}
+		fmt.Fprintf(&out, "- %s\n", line)
+	}
+	return out.String()
+}
+
+// Markdown is the brief as a list.
+func (b Brief) Markdown() string {
+	var out strings.Builder
+	for _, line := range []struct{ name, text string }{{"Cause", b.Cause}, {"Confidence", b.Confidence}} {
+		if line.text != "" {
+			fmt.Fprintf(&out, "\n- **%s:** %s", line.name, line.text)
+		}
+	}
+	for n, step := range b.Next {
+		if n == 0 {
+			out.WriteString("\n- **Next:**")
+		}
+		fmt.Fprintf(&out, "\n  %d. %s", n+1, step)
+	}
+	if out.Len() == 0 {
+		return ""
+	}
+	return "\n" + strings.TrimLeft(out.String(), "\n") + "\n"
+}
+
+// wrong is what did not go well.
+func (r Report) wrong() (lines []string) {
+	lines = append(lines, r.Unfinished...)
+	for _, line := range r.Undelivered {
+		lines = append(lines, "not delivered: "+line)
+	}
+	if r.Error != "" {
+		lines = append(lines, r.Error)
+	}
+	return lines
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/report"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+var reportFormats = []string{"md", "json", "html"}
+
+func reportCommand(c *cli) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "report ID",
+		Short: "Print what came of an investigation: cause, confidence, what to do, then the rest",
+		Long: `Print what came of an investigation. First, in at most eight lines of 80 columns,
+what its report says of the cause, of how sure it is, and of what to do next; then
+the report, and what did not go well. The first lines are found by rule, under the
+headings or after the labels that reports have for it ("Root cause", "Confidence",
+"Next"): what a report says otherwise is below. On a terminal the Markdown is laid
+out, and goes through $PAGER where it does not fit.`,
+		Example: `  starter report lab
+  starter report lab --format html > report.html`,
+		Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.json {
+				format = "json"
+			}
+			return printReport(cmd.Context(), c, args[0], format)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "md, json, or html: one page for a browser (default: md, laid out on a terminal)")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(reportFormats, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().BoolVar(&c.json, "json", false, "the same as --format json")
+	c.pagerFlag(cmd)
+	return cmd
+}
+
+// pagerFlag is for commands that print much.
+func (c *cli) pagerFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&c.noPager, "no-pager", false, "do not use $PAGER where the output is longer than the screen")
+}
+
+// page prints a text that may be longer than the screen.
+func (c *cli) page(ctx context.Context, text string) error {
+	opts := c.options(false)
+	if c.noPager {
+		_, err := io.WriteString(opts.Out, text)
+		return err
+	}
+	return terminal.Page(ctx, text, opts, c.getenv)
+}
+
+// maxProse is how wide a text is that people read at ease.
+const maxProse = 100
+
+func printReport(ctx context.Context, c *cli, id, format string) error {
+	r, err := reportOf(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	switch format {
+	case "":
+		if opts := c.options(false); opts.Width > 0 {
+			return c.page(ctx, terminal.Markdown(r.Markdown(), min(opts.Width, maxProse), opts.Color))
+		}
+		fallthrough
+	case "md":
+		_, err = io.WriteString(c.out, terminal.Clean(r.Markdown()))
+		return err
+	case "json":
+		return c.printJSON(r)
+	case "html":
+		return r.HTML(c.out)
+	}
+	return usagef("--format %q: use one of %s", format, strings.Join(reportFormats, ", "))
+}
+
+// reportOf reads the report from the store, or without it from Temporal.
+func reportOf(ctx context.Context, c *cli, id string) (r report.Report, err error) {
+	w, err := c.client().Outcome(ctx, id)
+	found := w.Investigation
+	switch {
+	case errors.Is(err, client.ErrNoStore), errors.Is(err, record.ErrNotFound):
+		s, err := c.client().Status(ctx, id)
+		if err != nil {
+			return r, err
+		}
+		if s.Result != nil {
+			found = endOf(*s.Result)
+			err = c.whole(ctx, "report", &found.Report, s.Result.ReportRef)
+		} else {
+			found = record.Investigation{ID: s.ID, Status: s.Status.Status}
+		}
+		if err != nil {
+			return r, err
+		}
+	case err != nil:
+		return r, err
+	}
+	if found.Report == "" && !found.Status.Closed() {
+		return r, fmt.Errorf("investigation %s is %s and has no report yet: `starter watch %s` shows how it goes", found.ID, found.Status, id)
+	}
+	return report.Of(found, w.Stages, terminal.Summary(found)), nil
+}

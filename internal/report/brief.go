@@ -36,11 +36,11 @@ func names(words ...string) (all []*regexp.Regexp) {
 	return all
 }
 
-// How much of a part is brief, in characters: eight lines of 80 columns in all.
+// How much of a part is brief, in characters: eight lines of 80 columns in all, of which the
+// cause and the first step have two.
 const (
-	maxCause = 230
-	maxStep  = 150
-	maxSteps = 3
+	oneLine, twoLines = 60, 140
+	maxSteps          = 3
 )
 
 // BriefOf reads a report, which is Markdown, by rule: a part is what stands below a heading, or
@@ -49,14 +49,14 @@ const (
 func BriefOf(report string) (b Brief) {
 	src := []byte(report)
 	parts := partsOf(markdown.Parse(src), src)
-	b.Cause = cut(find(parts, causes).text, maxCause)
-	b.Confidence = cut(find(parts, confidences).text, maxStep)
+	b.Cause = cut(find(parts, causes).text, twoLines)
+	b.Confidence = cut(find(parts, confidences).text, oneLine)
 	next := find(parts, nexts)
 	if len(next.items) == 0 && next.text != "" {
 		next.items = []string{next.text}
 	}
-	for _, step := range next.items[:min(len(next.items), maxSteps)] {
-		b.Next = append(b.Next, cut(step, maxStep))
+	for n, step := range next.items[:min(len(next.items), maxSteps)] {
+		b.Next = append(b.Next, cut(step, map[bool]int{true: twoLines, false: oneLine + 10}[n == 0]))
 	}
 	return b
 }
@@ -142,7 +142,7 @@ func textOf(n ast.Node, src []byte) string {
 	return strings.TrimSpace(string(n.Lines().Value(src)))
 }
 
-// cut is the beginning of a text on one line, cut after a word.
+// cut is the beginning of a text on one line, cut after a sentence, or else after a word.
 func cut(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	runes := []rune(text)
@@ -150,6 +150,9 @@ func cut(text string, limit int) string {
 		return text
 	}
 	text = string(runes[:limit])
+	if end := strings.LastIndex(text, ". "); end > 0 {
+		return text[:end+1]
+	}
 	if space := strings.LastIndexByte(text, ' '); space > 0 {
 		text = text[:space]
 	}

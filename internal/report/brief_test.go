@@ -40,9 +40,10 @@ func TestBriefOf(t *testing.T) {
 		{"a cause as a list", "## Root cause\n- the pool\n- more", report.Brief{Cause: "the pool"}},
 		{
 			"what is long is cut after a word", "## Cause\n" + strings.Repeat("a word ", 50),
-			report.Brief{Cause: strings.TrimSpace(strings.Repeat("a word ", 32)) + " a …"},
+			report.Brief{Cause: strings.TrimSpace(strings.Repeat("a word ", 20)) + " …"},
 		},
 		{"a label below its heading", "## Root cause\n**Root cause:** X.", report.Brief{Cause: "X."}},
+		{"what is long is cut after a sentence", "## Confidence\nhigh. " + strings.Repeat("a word ", 50), report.Brief{Confidence: "high."}},
 		{"nothing", "", report.Brief{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -28,6 +30,30 @@ func (s *Store) PutBlob(ctx context.Context, data []byte) (hash string, err erro
 func (s *Store) Blob(ctx context.Context, hash string) (data []byte, err error) {
 	err = s.db.reader.QueryRowContext(ctx, `SELECT data FROM blobs WHERE hash = $1`, hash).Scan(&data)
 	return data, doing(s.db.explain(notFound(err)), "read blob %s", hash)
+}
+
+// Beginnings returns the first bytes of blobs, at most so many of each, by name.
+func (s *Store) Beginnings(ctx context.Context, hashes []string, bytes int) (map[string][]byte, error) {
+	type beginning struct {
+		hash string
+		data []byte
+	}
+	out := map[string][]byte{}
+	for some := range slices.Chunk(hashes, askedAtOnce) {
+		query := `SELECT hash, substr(data, 1, ` + strconv.Itoa(bytes) + `) FROM blobs WHERE hash IN (` + places(len(some)) + `)`
+		var args []any
+		for _, hash := range some {
+			args = append(args, hash)
+		}
+		all, err := selectAll(ctx, s.db.reader, func(b *beginning) []any { return []any{&b.hash, &b.data} }, query, args...)
+		if err != nil {
+			return out, doing(s.db.explain(err), "read the beginnings of %d blobs", len(hashes))
+		}
+		for _, b := range all {
+			out[b.hash] = b.data
+		}
+	}
+	return out, nil
 }
 
 func blobHash(data []byte) string {

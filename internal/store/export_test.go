@@ -91,3 +91,6 @@ func (c *countedReads) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.T
 	c.n.Add(1)
 	return c.handle.BeginTx(ctx, opts)
 }
+
+// Query is the query of a list.
+func (f Filter) Query() (string, []any) { return f.query() }

@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -199,20 +202,56 @@ func (s *Store) FindInvestigation(ctx context.Context, workflowID string) (r rec
 	return r, doing(s.db.explain(err), "find investigation %s", workflowID)
 }
 
+// Matching returns the names that begin with a text: workflow ids, or, where the text is longer
+// than those, ids of investigations. At most limit, sorted.
+func (s *Store) Matching(ctx context.Context, begin string, limit int) ([]string, error) {
+	query := `SELECT DISTINCT CASE WHEN length(workflow_id) < length(CAST($1 AS TEXT)) THEN id ELSE workflow_id END AS name
+		FROM investigations WHERE substr(id, 1, length(CAST($1 AS TEXT))) = $1 ORDER BY name` + limitTo(limit)
+	all, err := selectAll(ctx, s.db.reader, func(name *string) []any { return []any{name} }, query, begin)
+	return all, doing(s.db.explain(err), "find investigations that begin with %s", begin)
+}
+
 // Filter selects investigations. Its zero value selects all.
 type Filter struct {
-	Status agent.Status // "" = any
-	Chain  string       // "" = any
-	Limit  int          // 0 = all
+	Status    agent.Status // "" = any
+	Chain     string       // "" = any
+	AlertType string       // "" = any
+	Since     time.Time    // they started then or later; zero = at any time
+	NeedsMe   bool         // they wait for a person
+	Limit     int          // 0 = all
+}
+
+// needsMe are the statuses of what goes on when a person does something.
+var needsMe = []string{string(agent.StatusWaitingApproval), string(agent.StatusWaitingAnswer), string(agent.StatusPaused)}
+
+// Selects: the filter selects the record.
+func (f Filter) Selects(r record.Investigation) bool {
+	return (f.Status == "" || r.Status == f.Status) && (f.Chain == "" || r.Chain == f.Chain) &&
+		(f.AlertType == "" || r.AlertType == f.AlertType) && !r.StartedAt.Before(f.Since) &&
+		(!f.NeedsMe || r.EndedAt == nil && slices.Contains(needsMe, string(r.Status)))
 }
 
 // Investigations returns the records that the filter selects, newest first.
 func (s *Store) Investigations(ctx context.Context, f Filter) ([]record.Investigation, error) {
-	query := `SELECT ` + investigationColumns + ` FROM investigations WHERE $1 IN ('', status) AND $2 IN ('', chain)
-		ORDER BY started_at DESC, id DESC` + limitTo(f.Limit)
-	all, err := selectAll(ctx, s.db.reader, investigationFields, query, f.Status, f.Chain)
+	query, args := f.query()
+	all, err := selectAll(ctx, s.db.reader, investigationFields, query, args...)
 	if err == nil {
 		err = soFar(ctx, s.db.reader, all)
 	}
 	return all, doing(s.db.explain(err), "list investigations")
+}
+
+// query has a condition only for what is asked for, so that each database takes the index that
+// suits: of the starts, or of those that have not ended.
+func (f Filter) query() (query string, args []any) {
+	query = `SELECT ` + investigationColumns + ` FROM investigations WHERE $1 IN ('', status) AND $2 IN ('', chain) AND $3 IN ('', alert_type)`
+	args = []any{f.Status, f.Chain, f.AlertType}
+	if !f.Since.IsZero() {
+		query += ` AND started_at >= $4`
+		args = append(args, timeColumn{&f.Since})
+	}
+	if f.NeedsMe {
+		query += ` AND ended_at IS NULL AND status IN ('` + strings.Join(needsMe, `', '`) + `')`
+	}
+	return query + ` ORDER BY started_at DESC, id DESC` + limitTo(f.Limit), args
 }

@@ -99,6 +99,7 @@ func testReopen(t *testing.T, open opener) {
 	steps(t, s, "r2", key(2, 0))
 	log := gapless(t, s, scope.Investigation)
 	hash := must(s.PutBlob(ctx, []byte("kept")))(t)
+	same(t, "beginnings", must(s.Beginnings(ctx, []string{hash, "none"}, 3))(t), map[string][]byte{hash: []byte("kep")})
 	ok(t, s.Close())
 
 	s = open()

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -210,7 +211,7 @@ func testFindAndList(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	old, recent := investigation("w/1", "w", 1), investigation("w/2", "w", 3)
 	other := investigation("x", "x-flow", 2)
-	other.Chain = "db"
+	other.Chain, other.AlertType = "db", "slow"
 	named := investigation("id-like-x", "w/1", 9) // a workflow that is called like an investigation
 	for _, r := range []record.Investigation{recent, old, other, named} {
 		ok(t, s.StartInvestigation(ctx, r))
@@ -232,10 +233,28 @@ func testFindAndList(t *testing.T, open opener) {
 		"completed": {store.Filter{Status: agent.StatusCompleted}, []record.Investigation{old}},
 		"chain":     {store.Filter{Chain: "db", Limit: 5}, []record.Investigation{other}},
 		"both":      {store.Filter{Chain: "db", Status: agent.StatusCompleted}, nil},
+		"alert":     {store.Filter{AlertType: "slow"}, []record.Investigation{other}},
+		"since":     {store.Filter{Since: recent.StartedAt}, []record.Investigation{named, recent}},
+		"needs me":  {store.Filter{NeedsMe: true}, nil},
 	}
 	for name, test := range tests {
 		same(t, name, must(s.Investigations(ctx, test.filter))(t), test.want)
+		for _, r := range []record.Investigation{named, recent, other, old} {
+			listed := slices.ContainsFunc(test.want, func(one record.Investigation) bool { return one.ID == r.ID })
+			if test.filter.Limit == 0 && test.filter.Selects(r) != listed {
+				t.Errorf("%s: the filter selects %s: %t", name, r.ID, !listed)
+			}
+		}
 	}
+	for begin, want := range map[string][]string{"x": {"x-flow"}, "w/": {"w/1", "w/2"}, "id": {"w/1"}, "w": {"w"}, "W": nil, "%": nil} {
+		same(t, "begins with "+begin, must(s.Matching(ctx, begin, 5))(t), want)
+	}
+	same(t, "no more than asked for", must(s.Matching(ctx, "w/", 1))(t), []string{"w/1"})
+	ok(t, s.SetWaiting(ctx, record.Waiting{
+		Investigation: other.ID, WorkflowID: other.WorkflowID, RunID: other.RunID, Seq: 1, Status: agent.StatusPaused,
+	}))
+	other.Status = agent.StatusPaused
+	same(t, "now it does", must(s.Investigations(ctx, store.Filter{NeedsMe: true}))(t), []record.Investigation{other})
 }
 
 func stageOf(investigation string) record.Stage {

@@ -62,6 +62,8 @@ type Store interface {
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
 	FindInvestigation(ctx context.Context, workflowID string) (record.Investigation, error)
 	Investigations(ctx context.Context, f store.Filter) ([]record.Investigation, error)
+	Matching(ctx context.Context, begin string, limit int) ([]string, error)
+	Beginnings(ctx context.Context, hashes []string, bytes int) (map[string][]byte, error)
 	Stages(ctx context.Context, investigation string) ([]record.Stage, error)
 	Executions(ctx context.Context, investigation string) ([]record.Execution, error)
 	Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -38,8 +39,7 @@ standard input. A confirmation that is denied ends the investigation.`,
 				a.ID = args[1]
 			}
 			out, err := c.client().Answer(cmd.Context(), args[0], a)
-			line := fmt.Sprintf("%s: %s of stage %s is answered", args[0], out.ID, out.Stage)
-			return answered(cmd.Context(), c, err, "the answer", "starter inbox", out, line)
+			return answered(cmd.Context(), c, err, "the answer", "starter inbox", out, answerLine(args[0], out))
 		},
 	}
 	set := cmd.Flags()
@@ -51,6 +51,17 @@ standard input. A confirmation that is denied ends the investigation.`,
 	set.StringVar(&a.By, "by", userName(), "who answers")
 	set.BoolVar(&c.json, "json", false, "print the answered question as JSON")
 	return cmd
+}
+
+// replied answers a question, and returns the line.
+func replied(ctx context.Context, c *cli, id string, a workflows.Answer) (string, error) {
+	out, err := c.client().Answer(ctx, id, a)
+	_, line, err := outcome(ctx, err, "the answer", "starter inbox", out, answerLine(id, out))
+	return line, err
+}
+
+func answerLine(id string, out workflows.Interrupt) string {
+	return fmt.Sprintf("%s: %s of stage %s is answered", id, out.ID, out.Stage)
 }
 
 func readAnswer(c *cli, a *workflows.Answer, data string, approve, deny bool) (err error) {

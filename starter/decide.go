@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -45,6 +46,16 @@ are enough.`,
 
 func decide(ctx context.Context, c *cli, id string, d workflows.Decide) error {
 	out, err := c.client().Decide(ctx, id, d)
-	line := fmt.Sprintf("%s: %s of %s %s", out.ID, out.Call, out.Tool, out.Decision)
-	return answered(ctx, c, err, "the decision about "+out.Call, "starter approvals", out, line)
+	return answered(ctx, c, err, "the decision about "+out.Call, "starter approvals", out, decisionLine(out))
+}
+
+// decided is decide, and returns the line.
+func decided(ctx context.Context, c *cli, id string, d workflows.Decide) (string, error) {
+	out, err := c.client().Decide(ctx, id, d)
+	_, line, err := outcome(ctx, err, "the decision about "+out.Call, "starter approvals", out, decisionLine(out))
+	return line, err
+}
+
+func decisionLine(out client.Decided) string {
+	return fmt.Sprintf("%s: %s of %s %s", out.ID, out.Call, out.Tool, out.Decision)
 }

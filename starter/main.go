@@ -34,6 +34,7 @@ type cli struct {
 	flags
 	client func() *client.Client // of the system that the flags name
 	quiet  bool                  // nothing is said while a call takes long
+	aside  func(string) bool     // says it where printing would garble the screen; nil = print
 	// The flags of all commands that have them are one variable each: json, and config, whose
 	// default root sets, for commands without the flag read a configuration as well.
 	json   bool   // the answer is to be JSON
@@ -88,7 +89,10 @@ func explain(err error) error {
 
 // say tells people something that is not the command's output.
 func (c *cli) say(format string, args ...any) {
-	fmt.Fprintln(c.err, terminal.Clean(fmt.Sprintf(format, args...)))
+	text := terminal.Clean(fmt.Sprintf(format, args...))
+	if c.aside == nil || !c.aside(text) {
+		fmt.Fprintln(c.err, text)
+	}
 }
 
 // printJSON prints v, indented, without spelling out <, > and &.

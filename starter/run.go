@@ -13,7 +13,8 @@ import (
 
 func runCommand(c *cli) *cobra.Command {
 	var s client.Start
-	var detach, verbose bool
+	var detach bool
+	var l look
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Start an investigation and show it live",
@@ -21,7 +22,7 @@ func runCommand(c *cli) *cobra.Command {
   kubectl describe pod web-1 | starter run --chain kubernetes --data -
   starter run --chain triage --data "checkout is slow" --json`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return start(cmd.Context(), c, s, detach, verbose) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return start(cmd.Context(), c, s, detach, l) },
 	}
 	set := cmd.Flags()
 	set.StringVar(&s.Request.Chain, "chain", "", "chain to run")
@@ -35,14 +36,13 @@ func runCommand(c *cli) *cobra.Command {
 	set.BoolVar(&s.Request.UseMock, "mock", false, "let the mocks that the configuration names work in their agents' place")
 	set.StringVar(&s.Workflow, "workflow-id", "", "workflow id (default: the chain or alert type and 8 random characters)")
 	set.StringVar(&s.Request.By, "by", userName(), "who asks")
-	set.BoolVar(&c.json, "json", false, "print nothing but the result, as JSON, when it has ended")
 	set.BoolVar(&detach, "detach", false, "print the workflow id and do not wait")
-	set.BoolVar(&verbose, "verbose", false, "show prompts, tool calls and results whole")
+	l.flags(c, cmd)
 	return cmd
 }
 
 // start starts an investigation and follows it, unless it is told not to.
-func start(ctx context.Context, c *cli, s client.Start, detach, verbose bool) error {
+func start(ctx context.Context, c *cli, s client.Start, detach bool, l look) error {
 	if err := complement(c, &s); err != nil {
 		return err
 	}
@@ -59,18 +59,11 @@ func start(ctx context.Context, c *cli, s client.Start, detach, verbose bool) er
 	case detach:
 		_, err := fmt.Fprintln(c.out, h.Workflow)
 		return err
-	case c.json:
-		out, err := await(ctx, c, h)
-		if err == nil {
-			err = c.whole(ctx, "report", &out.Report, out.ReportRef)
-		}
-		if err != nil {
-			return err
-		}
-		return errors.Join(c.printJSON(out), verdict(out.ID, out.Status, out.Error))
 	}
-	c.say("investigation %s", h.ID())
-	return follow(ctx, c, h, verbose)
+	if !c.json {
+		c.say("investigation %s", h.ID())
+	}
+	return follow(ctx, c, h, l)
 }
 
 // complement reads what the flags name, and what the configuration says of data.

@@ -71,19 +71,28 @@ func plainSteer(c *cli, use, short, name string) *cobra.Command {
 // steer has an investigation that runs take in what people ask for.
 func steer(ctx context.Context, c *cli, id, name string, in any) error {
 	s, err := c.client().Steer(ctx, id, name, in)
+	return answered(ctx, c, err, name, "starter status", nil, steerLine(s, name))
+}
+
+// steered is steer, and returns the line.
+func steered(ctx context.Context, c *cli, id, name string, in any) (string, error) {
+	s, err := c.client().Steer(ctx, id, name, in)
+	_, line, err := outcome(ctx, err, name, "starter status", nil, steerLine(s, name))
+	return line, err
+}
+
+func steerLine(s client.Steered, name string) string {
 	line := s.ID() + ": " + name + " taken, "
 	switch {
 	case s.Left:
-		line = fmt.Sprintf("%s sent to %s as a signal, since no worker answers now: `starter status %[2]s` will say if it comes to nothing",
+		return fmt.Sprintf("%s sent to %s as a signal, since no worker answers now: `starter status %[2]s` will say if it comes to nothing",
 			name, s.ID())
 	case len(s.For) > 0:
-		line += "for " + strings.Join(s.For, ", ")
+		return line + "for " + strings.Join(s.For, ", ")
 	case name == workflows.SignalGuide:
-		line += "for the next agent that asks its model"
-	default:
-		line += "no agent is at work now"
+		return line + "for the next agent that asks its model"
 	}
-	return answered(ctx, c, err, name, "starter status", nil, line)
+	return line + "no agent is at work now"
 }
 
 // userName says who steers; it is shown to the agents.
@@ -127,11 +136,25 @@ func cancel(ctx context.Context, c *cli, id string, wait bool) error {
 // answered says what became of something that people have asked for: what came of it, out
 // or as a line, or why there is nothing. look is the command that says how things stand.
 func answered(ctx context.Context, c *cli, err error, what, look string, out any, line string) error {
+	out, line, err = outcome(ctx, err, what, look, out, line)
+	switch {
+	case line == "":
+		return err
+	case c.json:
+		return errors.Join(c.printJSON(out), err)
+	}
+	_, failed := fmt.Fprintln(c.out, terminal.CleanLine(line))
+	return errors.Join(failed, err)
+}
+
+// outcome is what answered says; an empty line = there is nothing but the error.
+func outcome(ctx context.Context, err error, what, look string, out any, line string) (any, string, error) {
 	why, _ := errors.AsType[*client.UpdateError](err)
 	switch {
-	case why == nil && err != nil:
-		return err
+	case err == nil:
+		return out, line, nil
 	case why == nil:
+		return nil, "", err
 	case why.Kind == client.ErrPending: // it was taken, and has no result yet
 		line = fmt.Sprintf("%s: %s is taken by the worker, which waits (for the store, it may be); do not repeat it: `%s` says how things stand",
 			why.Handle.ID(), what, look)
@@ -139,19 +162,15 @@ func answered(ctx context.Context, c *cli, err error, what, look string, out any
 			ID    string `json:"id"`
 			Waits bool   `json:"waits"`
 		}{why.Handle.Workflow, true}
-		err = ctx.Err()
+		return out, line, ctx.Err()
 	case why.Kind == client.ErrRefused:
-		return fmt.Errorf("%s was refused: %w", what, why.Err)
+		err = fmt.Errorf("%s was refused: %w", what, why.Err)
 	case why.Kind == client.ErrTooLate:
-		return fmt.Errorf("%s comes too late: nobody waits for it any more", what)
+		err = fmt.Errorf("%s comes too late: nobody waits for it any more", what)
 	case why.Kind == client.ErrNotTaken:
-		return fmt.Errorf("no worker has taken %s within %s; `%s` says how things stand", what, client.CallTimeout, look)
+		err = fmt.Errorf("no worker has taken %s within %s; `%s` says how things stand", what, client.CallTimeout, look)
 	default:
-		return fmt.Errorf("%s: %w", what, why.Err)
+		err = fmt.Errorf("%s: %w", what, why.Err)
 	}
-	if c.json {
-		return errors.Join(c.printJSON(out), err)
-	}
-	_, failed := fmt.Fprintln(c.out, terminal.CleanLine(line))
-	return errors.Join(failed, err)
+	return nil, "", err
 }

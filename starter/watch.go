@@ -17,19 +17,29 @@ import (
 )
 
 func watchCommand(c *cli) *cobra.Command {
-	var verbose bool
+	var l look
 	cmd := &cobra.Command{
 		Use:   "watch ID",
 		Short: "Show an investigation from its beginning, live until it has ended",
 		Args:  exactly("ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return watch(cmd.Context(), c, args[0], verbose) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return watch(cmd.Context(), c, args[0], l) },
 	}
-	cmd.Flags().BoolVar(&verbose, "verbose", false, "show prompts, tool calls and results whole")
+	l.flags(c, cmd)
 	return cmd
 }
 
+// look is how an investigation is shown while it runs.
+type look struct{ verbose, plain bool }
+
+func (l *look) flags(c *cli, cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.BoolVar(&l.verbose, "verbose", false, "show prompts, tool calls and results whole, line by line")
+	set.BoolVar(&l.plain, "plain", false, "print lines, on a terminal too, in place of the live view")
+	set.BoolVar(&c.json, "json", false, "print what happens as JSON, one event a line (docs/events.md)")
+}
+
 // watch needs Temporal only for an investigation that has not ended.
-func watch(ctx context.Context, c *cli, id string, verbose bool) error {
+func watch(ctx context.Context, c *cli, id string, l look) error {
 	st, err := c.client().Store(ctx)
 	if err != nil {
 		return err
@@ -38,11 +48,7 @@ func watch(ctx context.Context, c *cli, id string, verbose bool) error {
 		r, err := st.FindInvestigation(ctx, id)
 		switch {
 		case err == nil && r.Status.Closed():
-			r, err = terminal.Watch(c.options(verbose), func(take func(store.Update) error) error { return st.Follow(ctx, r.ID, 0, take) })
-			if err != nil {
-				return err
-			}
-			return verdict(r.ID, r.Status, r.Error)
+			return watchEnded(ctx, c, st, r, l)
 		case err != nil && !errors.Is(err, record.ErrNotFound):
 			return err
 		}
@@ -51,14 +57,40 @@ func watch(ctx context.Context, c *cli, id string, verbose bool) error {
 	if err != nil {
 		return err
 	}
-	return follow(ctx, c, h, verbose)
+	return follow(ctx, c, h, l)
 }
 
-// follow shows an investigation until it has ended: by what the store says, or without it
-// line by line by what the investigation says itself.
-func follow(ctx context.Context, c *cli, h client.Handle, verbose bool) error {
-	opts := c.options(verbose)
+// watchEnded shows an investigation that has ended.
+func watchEnded(ctx context.Context, c *cli, st *store.Store, r record.Investigation, l look) (err error) {
+	if c.json {
+		return errors.Join(eventsOf(ctx, c, st, r), verdict(r.ID, r.Status, r.Error))
+	}
+	r, err = terminal.Watch(c.options(l.verbose), func(take func(store.Update) error) error { return st.Follow(ctx, r.ID, 0, take) })
+	if err != nil {
+		return err
+	}
+	return verdict(r.ID, r.Status, r.Error)
+}
+
+// follow shows an investigation until it has ended.
+func follow(ctx context.Context, c *cli, h client.Handle, l look) error {
+	switch {
+	case c.json:
+		return followEvents(ctx, c, h)
+	case !l.verbose && !l.plain && c.interactive():
+		return followLive(ctx, c, h, l)
+	}
+	return followLines(ctx, c, h, l)
+}
+
+// followLines shows an investigation line by line: by what the store says, or without it by what
+// the investigation says itself. At a terminal, people are asked there what it asks them.
+func followLines(ctx context.Context, c *cli, h client.Handle, l look) error {
+	opts := c.options(l.verbose)
 	opts.Notices = notices(h.ID())
+	if terminal.IsTerminal(c.out) && c.typed() {
+		opts.Ask = newAsker(ctx, c, h.ID()).ask
+	}
 	var out client.Result       // of one that has ended before all was shown
 	left := false               // the terminal has shown the end, or cannot
 	told := map[string]string{} // by what it is about, without a store
@@ -73,12 +105,8 @@ func follow(ctx context.Context, c *cli, h client.Handle, verbose bool) error {
 				c.say("%s", connectionLine(*e.Connection))
 			case e.Status != nil:
 				progress(c, *e.Status, told)
-			case errors.Is(e.Blind, client.ErrNoStore):
-				c.sayNoStore()
-			case errors.Is(e.Blind, client.ErrOtherStore):
-				c.say("%v (--store); showing what Temporal knows", e.Blind)
 			default:
-				c.say("starter: %v; showing what Temporal knows", explain(e.Blind))
+				c.sayBlind(e.Blind)
 			}
 			return nil
 		})
@@ -98,11 +126,23 @@ func follow(ctx context.Context, c *cli, h client.Handle, verbose bool) error {
 		if err := c.whole(ctx, "report", &out.Report, out.ReportRef); err != nil {
 			return err
 		}
-		if err := terminal.End(endOf(out), c.options(verbose)); err != nil {
+		if err := terminal.End(endOf(out), c.options(l.verbose)); err != nil {
 			return err
 		}
 	}
 	return verdict(out.ID, out.Status, out.Error)
+}
+
+// sayBlind tells why less is shown than there might be.
+func (c *cli) sayBlind(why error) {
+	switch {
+	case errors.Is(why, client.ErrNoStore):
+		c.sayNoStore()
+	case errors.Is(why, client.ErrOtherStore):
+		c.say("%v (--store); showing what Temporal knows", why)
+	default:
+		c.say("starter: %v; showing what Temporal knows", explain(why))
+	}
 }
 
 // connectionLine says that a connection has been lost, or is back.
@@ -149,7 +189,11 @@ func steps(status client.Status) (out []step) {
 // doing says how far an agent is.
 func doing(a workflows.AgentSummary, agents map[string]workflows.AgentStatus) string {
 	if now, ok := agents[a.WorkflowID]; ok {
-		return fmt.Sprintf("iteration %d of %d · %s · %s", now.Iteration, now.MaxIterations, now.Doing, terminal.Usage(a.Usage))
+		step := fmt.Sprintf("iteration %d of %d", now.Iteration, now.MaxIterations)
+		if now.Iteration > now.MaxIterations { // the one in reserve
+			step = "concluding"
+		}
+		return step + " · " + now.Doing + " · " + terminal.Usage(a.Usage)
 	}
 	if a.Status.Closed() || a.Iterations > 0 {
 		return fmt.Sprintf("%s · %s", terminal.Count(a.Iterations, "iteration"), terminal.Usage(a.Usage))
@@ -163,10 +207,13 @@ func await(ctx context.Context, c *cli, h client.Handle) (client.Result, error) 
 	return out, notWatching(ctx, h, err)
 }
 
+// leftText says how to come back.
+const leftText = "Not watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s"
+
 // notWatching says to who presses Ctrl-C how to come back.
 func notWatching(ctx context.Context, h client.Handle, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("\nNot watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s", h.ID())
+		return fmt.Errorf("\n"+leftText, h.ID())
 	}
 	return err
 }

@@ -233,7 +233,7 @@ func (m *Model) notices() (lines []string) {
 		}
 		add(strings.Replace(text, "failed trys", "failed tries", 1))
 	}
-	if m.record.Status == agent.StatusPaused {
+	if m.paused() {
 		add("‖ paused: p goes on")
 	}
 	if len(lines) > maxNotices {
@@ -258,7 +258,7 @@ func (m *Model) body(room int) []string {
 		lines = rest[:min(len(rest), room)]
 		hidden = len(rest) - len(lines)
 		if m.prompt != nil && hidden == 0 {
-			m.prompt.read = true
+			m.prompt.Read = true
 		}
 	}
 	if hidden > 0 {
@@ -277,7 +277,7 @@ func (m *Model) body(room int) []string {
 func (m *Model) content(room int) (name string, lines []string) {
 	switch l := m.focused(); {
 	case m.prompt != nil:
-		return m.prompt.title, terminal.Wrap(m.prompt.text, m.width)
+		return m.prompt.title, terminal.Wrap(m.prompt.Text, m.width)
 	case m.page == helpPage:
 		return "help", help(m.width)
 	case m.page == reportPage && m.report() == "":

@@ -5,7 +5,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
@@ -62,6 +61,8 @@ func help(width int) (lines []string) {
 	return lines
 }
 
+const sendHint = "Enter sends · Esc leaves it"
+
 func (m *Model) needed() bool { return len(m.waits.Approvals)+len(m.waits.Questions) > 0 }
 
 // Key takes in a key, and returns what the person wants done by it; nil = nothing beyond the screen.
@@ -92,14 +93,16 @@ func (m *Model) Key(k tea.KeyPressMsg) *Act {
 	case "esc":
 		m.turn(textPage)
 	case "p":
-		if m.record.Status == agent.StatusPaused {
+		if m.paused() {
 			return &Act{Do: Resume}
 		}
 		return &Act{Do: Pause}
 	case "g":
-		m.ask(newPrompt(Guide, "guide the agents", "What you write stands before the next model call of all agents that run.", "guide> "))
+		m.ask(&Prompt{do: Guide, title: "guide the agents", Ask: "guide> ", hint: sendHint,
+			Text: "What you write stands before the next model call of all agents that run."})
 	case "c":
-		m.ask(newPrompt(Conclude, "conclude", "The agents finish now, with what they know.", "conclude now? [y/N] "))
+		m.ask(&Prompt{do: Conclude, title: "conclude", Ask: "conclude now? [y/N] ", hint: sendHint,
+			Text: "The agents finish now, with what they know."})
 	case "a":
 		return m.need()
 	}

@@ -128,7 +128,7 @@ func (m *Model) doing(l *lane, width int) (state, now string) {
 		return "calls", toolIn(l.calls[0].name, width) + " " + l.calls[0].with
 	case len(l.calls) > 1:
 		return "calls", fmt.Sprintf("%d · %s …", len(l.calls), toolIn(l.calls[0].name, width-len("9 ·  …")))
-	case m.record.Status == agent.StatusPaused:
+	case m.paused():
 		return "paused", ""
 	case l.record.Status == agent.StatusRunning || l.record.Status == "":
 		return "asks", terminal.CleanLine(cmp.Or(l.record.Model, "its model"))

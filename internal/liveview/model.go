@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -33,7 +34,7 @@ type Model struct {
 	open   bool // thinking, calls and results are shown whole
 	back   int  // lines that the text is scrolled back
 	page   page
-	prompt *prompt
+	prompt *typing
 	said   string // the answer to what a person did last
 	saidAt time.Time
 }
@@ -143,6 +144,13 @@ func (m *Model) focused() *lane {
 		return nil
 	}
 	return m.lanes[m.focus]
+}
+
+// paused: a person has paused it. What waits for people meanwhile has no end.
+func (m *Model) paused() bool {
+	return m.record.Status == agent.StatusPaused ||
+		slices.ContainsFunc(m.waits.Approvals, func(a record.Approval) bool { return a.Expires.IsZero() }) ||
+		slices.ContainsFunc(m.waits.Questions, func(q record.Question) bool { return q.Expires.IsZero() })
 }
 
 // approvalOf is the call of an agent that waits for a person.

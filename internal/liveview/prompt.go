@@ -9,39 +9,44 @@ import (
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
-// prompt is a line that a person types, and what it is about.
-type prompt struct {
-	do          Verb
-	title, text string
-	hint        string
-	input       textinput.Model
-	approval    record.Approval
-	question    record.Question
-	lacking     string // why the text is not all of the call
-	read        bool   // the end of the text has been on the screen
+// Prompt is what a person is asked.
+type Prompt struct {
+	do       Verb
+	title    string
+	Text     string // what it is about
+	Ask      string // stands before what the person types
+	Read     bool   // the end of the text has been on the screen
+	hint     string
+	approval record.Approval
+	question record.Question
+	lacking  string // why the text is not all of the call
 }
 
-func newPrompt(do Verb, title, text, ask string) *prompt {
-	p := &prompt{do: do, title: title, text: text, hint: "Enter sends · Esc leaves it"}
-	p.input = textinput.New()
-	p.input.Prompt = ask
-	p.input.Focus()
-	return p
+// typing is a prompt that a person answers in the view.
+type typing struct {
+	*Prompt
+	input textinput.Model
 }
 
 // line is where the person types.
-func (p *prompt) line(width int) string {
-	p.input.SetWidth(max(width-len(p.input.Prompt)-1, 1))
-	return p.input.View()
+func (t *typing) line(width int) string {
+	t.input.SetWidth(max(width-ansi.StringWidth(t.Ask)-1, 1))
+	return t.input.View()
 }
 
-func (m *Model) ask(p *prompt) { m.prompt, m.back, m.said = p, 0, "" }
+func (m *Model) ask(p *Prompt) {
+	input := textinput.New()
+	input.Prompt = p.Ask
+	input.Focus()
+	m.prompt, m.back, m.said = &typing{p, input}, 0, ""
+}
 
 // need asks what is waited for, of the focused agent first.
 func (m *Model) need() *Act {
@@ -53,7 +58,7 @@ func (m *Model) need() *Act {
 		return &Act{Do: Read, Approval: m.waits.Approvals[0]}
 	}
 	if len(m.waits.Questions) > 0 {
-		m.ask(questionPrompt(m.waits.Questions[0]))
+		m.ask(QuestionPrompt(m.waits.Questions[0]))
 		return nil
 	}
 	m.Say("nothing waits for you")
@@ -67,23 +72,30 @@ func (l *lane) nameOr() string {
 	return l.name
 }
 
-// Asked shows a call that waits, to be decided. Its arguments are whole; lacking says why
-// they are not, and then the call cannot be approved here.
+// Asked shows a call that waits, to be decided.
 func (m *Model) Asked(a record.Approval, lacking string) {
-	if m.prompt != nil || !slices.ContainsFunc(m.waits.Approvals, same(a)) {
-		return
+	if m.prompt == nil && slices.ContainsFunc(m.waits.Approvals, same(a)) {
+		m.ask(DecisionPrompt(a, lacking))
 	}
+}
+
+// DecisionPrompt asks whether a call is to be made. lacking says why its arguments are not
+// whole, and then it cannot be approved here.
+func DecisionPrompt(a record.Approval, lacking string) *Prompt {
 	tool := terminal.CleanLine(reveal.Name(a.Tool))
 	text := fmt.Sprintf("%s%s asks to call %s (risk %s). It waits %s, and is denied then.\n\n%s", a.HiddenNote(), a.Execution, tool, a.Risk,
 		record.Until(a.Expires.UTC(), "15:04:05 MST"), indented(a.Arguments))
 	if lacking != "" {
 		text += "\n… " + lacking
 	}
-	p := newPrompt(Decide, "decide "+tool, terminal.Clean(text), "approve "+fit(tool, m.width/2)+"? [y/N/reason] ")
+	p := &Prompt{do: Decide, title: "decide " + tool, Text: terminal.Clean(text), approval: a, lacking: lacking}
+	p.Ask = "approve " + fit(tool, maxTool) + "? [y/N/reason] "
 	p.hint = "y approves · n or a reason denies · Enter alone decides nothing · Esc leaves it"
-	p.approval, p.lacking = a, lacking
-	m.ask(p)
+	return p
 }
+
+// maxTool is how much of a tool's name stands before what a person types; all of it is above.
+const maxTool = 30
 
 // same tells whether a call is still the one that was shown.
 func same(a record.Approval) func(record.Approval) bool {
@@ -99,21 +111,20 @@ func indented(arguments string) string {
 	return text.String()
 }
 
-func questionPrompt(q record.Question) *prompt {
+// QuestionPrompt asks what an investigation asks people.
+func QuestionPrompt(q record.Question) *Prompt {
 	text := reveal.Text(q.Question)
 	if len(q.Data) > 0 {
 		text += "\n\n" + indented(string(q.Data))
 	}
-	ask, hint := "answer> ", "Enter sends · Esc leaves it"
+	ask, hint := "answer> ", sendHint
 	switch q.Kind {
 	case "confirmation":
 		ask, hint = "agree? [y/N, and a remark] ", "y agrees · n denies, which ends the investigation · Enter alone answers nothing · Esc leaves it"
 	case "agent_review":
 		ask = "what is to be done> "
 	}
-	p := newPrompt(Answer, "question of "+terminal.CleanLine(q.Stage), terminal.Clean(text), ask)
-	p.hint, p.question = hint, q
-	return p
+	return &Prompt{do: Answer, title: "question of " + terminal.CleanLine(q.Stage), Text: terminal.Clean(text), Ask: ask, hint: hint, question: q}
 }
 
 // recheckPrompt ends a prompt whose call or question does not wait any more.
@@ -122,12 +133,21 @@ func (m *Model) recheckPrompt() {
 	if p == nil {
 		return
 	}
-	gone := p.do == Decide && !slices.ContainsFunc(m.waits.Approvals, same(p.approval)) ||
-		p.do == Answer && !slices.ContainsFunc(m.waits.Questions, func(q record.Question) bool { return q.ID == p.question.ID })
-	if gone {
+	if !p.WaitsIn(m.waits) {
 		m.prompt, m.back = nil, 0
 		m.Say(p.title + ": nobody waits for it any more")
 	}
+}
+
+// WaitsIn tells whether what is asked waits yet.
+func (p *Prompt) WaitsIn(w record.Waits) bool {
+	switch p.do {
+	case Decide:
+		return slices.ContainsFunc(w.Approvals, same(p.approval))
+	case Answer:
+		return slices.ContainsFunc(w.Questions, func(q record.Question) bool { return q.ID == p.question.ID })
+	}
+	return true
 }
 
 // Paste takes in a text that is pasted.
@@ -149,7 +169,7 @@ func (m *Model) promptKey(k tea.KeyPressMsg) *Act {
 		p.input, _ = p.input.Update(k)
 		return nil
 	}
-	act, why := p.act(strings.TrimSpace(p.input.Value()))
+	act, why := p.Act(strings.TrimSpace(p.input.Value()))
 	if why != "" {
 		m.Say(why)
 	}
@@ -159,8 +179,8 @@ func (m *Model) promptKey(k tea.KeyPressMsg) *Act {
 	return act
 }
 
-// act is what the person wants done who has written a text; nil = nothing, and why not.
-func (p *prompt) act(text string) (act *Act, why string) {
+// Act is what the person wants done who has written a text; nil = nothing, and why not.
+func (p *Prompt) Act(text string) (act *Act, why string) {
 	if text == "" {
 		return nil, map[Verb]string{Decide: "not decided: the call waits", Answer: "not answered: the question waits"}[p.do]
 	}
@@ -178,7 +198,7 @@ func (p *prompt) act(text string) (act *Act, why string) {
 		if yes && p.lacking != "" {
 			return nil, "it cannot be approved here: " + p.lacking
 		}
-		if yes && !p.read {
+		if yes && !p.Read {
 			return nil, "read the call to its end first (PgDn)"
 		}
 		act.Approved = &yes

@@ -24,6 +24,9 @@ type Options struct {
 	Verbose bool
 	// Notices puts what is waited for into lines, which are printed once each; nil = none are.
 	Notices func(record.Waits) []Notice
+	// Ask asks the person at the terminal what is waited for; nil = nobody is asked, and the
+	// notices say it.
+	Ask func(record.Waits)
 }
 
 // Notice says what is waited for.

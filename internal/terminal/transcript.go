@@ -33,6 +33,7 @@ type view struct {
 	several map[string]bool      // calls that are one of several of a reply
 	told    map[string]bool      // stages and executions whose end has been printed, and notices
 	notices func(record.Waits) []Notice
+	ask     func(record.Waits)
 	trouble map[string]Notice // by execution: the provider that is waited for
 }
 
@@ -49,6 +50,7 @@ func newView(opts Options) *view {
 		told:    map[string]bool{},
 		trouble: map[string]Notice{},
 		notices: opts.Notices,
+		ask:     opts.Ask,
 	}
 }
 
@@ -72,13 +74,8 @@ func (v *view) take(u store.Update) {
 		}
 		v.last = max(v.last, e.Seq)
 	}
-	if u.Waits != nil && v.notices != nil {
-		for _, n := range v.notices(*u.Waits) {
-			if !v.told[n.Text] {
-				v.told[n.Text] = true
-				v.notice(n)
-			}
-		}
+	if u.Waits != nil {
+		v.waits(*u.Waits)
 	}
 	for _, e := range u.Executions {
 		if e.Status.Closed() {
@@ -87,6 +84,27 @@ func (v *view) take(u store.Update) {
 	}
 	if v.live && u.Live != nil {
 		v.tails(u.Live)
+	}
+}
+
+// waits says what is waited for, and asks the person about it who is at the terminal.
+func (v *view) waits(w record.Waits) {
+	told := w
+	if v.ask != nil {
+		told.Approvals, told.Questions = nil, nil
+	}
+	if v.notices != nil {
+		for _, n := range v.notices(told) {
+			if !v.told[n.Text] {
+				v.told[n.Text] = true
+				v.notice(n)
+			}
+		}
+	}
+	if v.ask != nil && w.Len() > len(w.Outages) {
+		v.p.closeLine()
+		v.p.clear()
+		v.ask(w)
 	}
 }
 

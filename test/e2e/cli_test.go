@@ -91,17 +91,25 @@ func TestCLIResultAndExitCodes(t *testing.T) {
 
 	var result workflows.InvestigationResult
 	out, _, code := w.starter("all is well", "run", "--chain", "lab", "--data", "-", "--json")
-	if err := json.Unmarshal([]byte(out), &result); err != nil || code != 0 || result.Report != "the report of gamma" {
+	if err := lastEvent(out, &result); err != nil || code != 0 || result.Report != "the report of gamma" {
 		t.Errorf("run --json: exit code %d, %v:\n%s", code, err, out)
 	}
 	out, errs, code := w.starter("", "run", "--chain", "lab", "--data", "it burns", "--json")
-	if err := json.Unmarshal([]byte(out), &result); err != nil || code != 1 || result.EndReason != agent.EndLLMFailed || result.Report != "both know" {
+	if err := lastEvent(out, &result); err != nil || code != 1 || result.EndReason != agent.EndLLMFailed || result.Report != "both know" {
 		t.Errorf("a failed run: exit code %d, %v:\n%s%s", code, err, out, errs)
 	}
 	w.mustFail(2, `no chain named "nothing"`, "run", "--chain", "nothing", "--data", "x")
 	w.mustFail(2, "chain", "run", "--data", "x")
 	w.mustFail(2, "missing.json", "run", "--chain", "lab", "--data", "@missing.json")
 	w.mustFail(2, "no-such-flag", "run", "--no-such-flag")
+}
+
+// lastEvent reads the result from the last line of events.
+func lastEvent(out string, result *workflows.InvestigationResult) error {
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	return json.Unmarshal([]byte(lines[len(lines)-1]), &struct {
+		Result *workflows.InvestigationResult `json:"result"`
+	}{result})
 }
 
 // Three megabytes go by reference, and the agent is shown them as far as they fit.

@@ -1,0 +1,154 @@
+// Package eventstream says what happens in an investigation as JSON, one event a line
+// (docs/events.md): what `starter run --json` and `watch --json` print.
+package eventstream
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/reveal"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Version is that of the events. Types and fields are only added; who reads leaves out what
+// he does not know.
+const Version = 1
+
+// The types of events.
+const (
+	Started    = "started"    // the investigation is watched from here on
+	Record     = "record"     // its records, as they are now
+	Entry      = "entry"      // a new entry of the transcript, or one that a reset has superseded
+	Delta      = "delta"      // more of a reply that is being written
+	Waiting    = "waiting"    // the people that are waited for now
+	Outage     = "outage"     // the providers that are waited for now
+	Connection = "connection" // one has been lost, or is back
+	Status     = "status"     // where it stands, without the store
+	Ended      = "ended"      // how it ended; the last event
+)
+
+// Event is one line. Besides V and Type it has the fields of its type.
+type Event struct {
+	V    int    `json:"v"`
+	Type string `json:"type"`
+
+	ID         string `json:"id,omitempty"` // of the investigation
+	WorkflowID string `json:"workflow_id,omitempty"`
+
+	Investigation *record.Investigation `json:"investigation,omitempty"`
+	Stages        []record.Stage        `json:"stages,omitempty"`
+	Executions    []record.Execution    `json:"executions,omitempty"`
+
+	Entry *transcript.Entry `json:"entry,omitempty"`
+	Delta *Part             `json:"delta,omitempty"`
+
+	Approvals *[]record.Approval `json:"approvals,omitempty"`
+	Questions *[]record.Question `json:"questions,omitempty"`
+	Outages   *[]record.Outage   `json:"outages,omitempty"`
+
+	To     string     `json:"to,omitempty"`
+	Lost   *time.Time `json:"lost,omitempty"` // absent = it is back
+	Why    string     `json:"why,omitempty"`  // there is no more than the status
+	Status any        `json:"status,omitempty"`
+	Result any        `json:"result,omitempty"`
+}
+
+// Part is what has been added to a reply that is being written. Its entry has all of it.
+type Part struct {
+	Execution string `json:"execution"`
+	Iteration int    `json:"iteration"`
+	Attempt   int    `json:"attempt"`
+	// Restart: what has come before is void.
+	Restart  bool   `json:"restart,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Thinking string `json:"thinking,omitempty"`
+}
+
+// Writer writes the events of one investigation.
+type Writer struct {
+	Out   io.Writer
+	live  map[string]transcript.Live // by execution: what has been written of it
+	waits record.Waits
+}
+
+// Write writes one event. Characters that nobody sees become JSON escapes.
+func (w *Writer) Write(e Event) error {
+	e.V = Version
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w.Out, reveal.Unseen(line.String()))
+	return err
+}
+
+// Update writes what a store's update says.
+func (w *Writer) Update(u store.Update) error {
+	for _, e := range w.events(u) {
+		if err := w.Write(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Writer) events(u store.Update) (out []Event) {
+	for _, e := range u.Entries {
+		out = append(out, Event{Type: Entry, Entry: &e})
+	}
+	for _, tail := range u.Live {
+		if part := w.part(tail); part.Restart || part.Text+part.Thinking != "" {
+			out = append(out, Event{Type: Delta, Delta: &part})
+		}
+	}
+	if u.Live != nil {
+		w.live = map[string]transcript.Live{}
+		for _, tail := range u.Live {
+			w.live[tail.Execution] = tail
+		}
+	}
+	if u.Record != nil {
+		out = append(out, Event{Type: Record, Investigation: u.Record, Stages: u.Stages, Executions: u.Executions})
+	}
+	if u.Waits == nil {
+		return out
+	}
+	now, before := *u.Waits, w.waits
+	w.waits = now
+	if key(now.Approvals, now.Questions) != key(before.Approvals, before.Questions) {
+		approvals, questions := append([]record.Approval{}, now.Approvals...), append([]record.Question{}, now.Questions...)
+		out = append(out, Event{Type: Waiting, Approvals: &approvals, Questions: &questions})
+	}
+	if (record.Waits{Outages: now.Outages}).Key() != (record.Waits{Outages: before.Outages}).Key() {
+		outages := append([]record.Outage{}, now.Outages...)
+		out = append(out, Event{Type: Outage, Outages: &outages})
+	}
+	return out
+}
+
+func key(approvals []record.Approval, questions []record.Question) string {
+	return record.Waits{Approvals: approvals, Questions: questions}.Key()
+}
+
+// part is what is new of a reply.
+func (w *Writer) part(tail transcript.Live) Part {
+	p := Part{Execution: tail.Execution, Iteration: tail.Iteration, Attempt: tail.Attempt, Text: tail.Text, Thinking: tail.Thinking}
+	before, known := w.live[tail.Execution]
+	text, more := strings.CutPrefix(tail.Text, before.Text)
+	thinking, also := strings.CutPrefix(tail.Thinking, before.Thinking)
+	switch {
+	case !known || before.Iteration != tail.Iteration:
+	case before.Attempt != tail.Attempt || !more || !also:
+		p.Restart = true
+	default:
+		p.Text, p.Thinking = text, thinking
+	}
+	return p
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/liveview"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// asker asks the person at the terminal what an investigation waits for, line by line. While
+// a person is asked, nothing else is printed.
+type asker struct {
+	ctx   context.Context
+	c     *cli
+	id    string
+	lines chan string     // that the person types while he is asked; others are dropped
+	asked map[string]bool // by what was shown
+}
+
+func newAsker(ctx context.Context, c *cli, id string) *asker {
+	a := &asker{ctx: ctx, c: c, id: id, lines: make(chan string), asked: map[string]bool{}}
+	go func() {
+		typed := bufio.NewScanner(c.in)
+		for typed.Scan() {
+			select {
+			case a.lines <- typed.Text():
+			default: // nobody has asked
+			}
+		}
+	}()
+	return a
+}
+
+// ask asks about what waits and has not been asked about.
+func (a *asker) ask(w record.Waits) {
+	for _, call := range w.Approvals {
+		if key := call.Name() + call.Digest; !a.asked[key] {
+			a.asked[key] = true
+			lacking := a.c.lacking(a.ctx, &call)
+			a.put(liveview.DecisionPrompt(call, lacking), waitingLine(a.id, call))
+		}
+	}
+	for _, q := range w.Questions {
+		if !a.asked[q.ID] {
+			a.asked[q.ID] = true
+			a.put(liveview.QuestionPrompt(q), questionLine(a.id, q))
+		}
+	}
+}
+
+// stillEvery is how often it is asked whether somebody waits for the answer yet.
+const stillEvery = 2 * time.Second
+
+// put asks one thing. later is what is said if the person does not answer now.
+func (a *asker) put(p *liveview.Prompt, later string) {
+	_, height, err := term.GetSize(int(a.c.out.(*os.File).Fd()))
+	if err != nil {
+		height = 24
+	}
+	width := a.c.options(false).Width
+	fmt.Fprintln(a.c.out)
+	lines := terminal.Wrap(p.Text, width)
+	for page := max(height-3, 1); len(lines) > page; lines = lines[page:] {
+		fmt.Fprintln(a.c.out, strings.Join(lines[:page], "\n"))
+		if _, ok := a.read(p, fmt.Sprintf("-- Enter shows the other %s -- ", terminal.Count(len(lines)-page, "line"))); !ok {
+			return
+		}
+	}
+	fmt.Fprintln(a.c.out, strings.Join(lines, "\n"))
+	p.Read = true
+	for {
+		text, ok := a.read(p, p.Ask)
+		if !ok {
+			return
+		}
+		act, why := p.Act(strings.TrimSpace(text))
+		switch {
+		case act != nil:
+			fmt.Fprintln(a.c.out, terminal.CleanLine(carryOut(a.ctx, a.c, a.id, *act)))
+			return
+		case strings.TrimSpace(text) == "":
+			fmt.Fprintln(a.c.out, why+"\n"+later)
+			return
+		}
+		fmt.Fprintln(a.c.out, why)
+	}
+}
+
+// read reads a line; false = nobody waits for it any more.
+func (a *asker) read(p *liveview.Prompt, ask string) (text string, ok bool) {
+	fmt.Fprint(a.c.out, ask)
+	still := time.NewTicker(stillEvery)
+	defer still.Stop()
+	for {
+		select {
+		case text = <-a.lines:
+			return text, true
+		case <-a.ctx.Done():
+			return "", false
+		case <-still.C:
+			if !a.waits(p) {
+				fmt.Fprintln(a.c.out, "\nnobody waits for it any more")
+				return "", false
+			}
+		}
+	}
+}
+
+// waits asks the store whether somebody waits for the answer. Where it does not say, he does.
+func (a *asker) waits(p *liveview.Prompt) bool {
+	waiting, err := a.c.client().Waiting(a.ctx, a.id)
+	if err != nil {
+		return !errors.Is(err, client.ErrEnded)
+	}
+	for _, w := range waiting {
+		if w.Investigation == a.id && p.WaitsIn(w.Waits) {
+			return true
+		}
+	}
+	return false
+}

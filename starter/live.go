@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/liveview"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// interactive: a person sits at a terminal that the live view can be shown on.
+func (c *cli) interactive() bool {
+	return terminal.IsTerminal(c.out) && c.typed() && c.getenv("TERM") != "dumb" && c.getenv("CI") == ""
+}
+
+// typed: what is read from standard input is typed on a terminal.
+func (c *cli) typed() bool {
+	file, ok := c.in.(*os.File)
+	return ok && terminal.IsTerminal(file)
+}
+
+// errBlind: there is nothing to show a live view of.
+var errBlind = errors.New("the store does not say what happens")
+
+// followLive shows an investigation in the live view until it has ended, and then its report.
+func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
+	view := liveview.NewView(liveview.Options{
+		ID: h.ID(), In: c.in, Out: c.out, Environ: os.Environ(),
+		Do:    func(ctx context.Context, act liveview.Act) string { return carryOut(ctx, c, h.ID(), act) },
+		Whole: func(ctx context.Context, a *record.Approval) string { return c.lacking(ctx, a) },
+	})
+	c.aside = view.Say
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	var out client.Result
+	var err error
+	var group sync.WaitGroup
+	group.Go(func() {
+		defer view.End()
+		out, err = c.client().Follow(following, h, 0, func(e client.Event) error {
+			switch {
+			case e.Update != nil:
+				view.Take(*e.Update)
+			case e.Connection != nil:
+				view.Lost(e.Connection.To, e.Connection.Lost)
+			default:
+				return errBlind
+			}
+			return nil
+		})
+	})
+	known, shown := view.Run(ctx)
+	stop()
+	group.Wait()
+	switch {
+	case errors.Is(shown, liveview.ErrLeft):
+		c.say(leftText, h.ID())
+		return errLeft
+	case shown != nil:
+		c.say("starter: the live view: %v", shown)
+		return followLines(ctx, c, h, look)
+	case errors.Is(err, errBlind):
+		return followLines(ctx, c, h, look)
+	case err != nil:
+		return notWatching(ctx, h, err)
+	case out.Status == agent.StatusRefused:
+		return verdict(out.ID, out.Status, out.Error)
+	}
+	if !known.Status.Closed() {
+		if err := c.whole(ctx, "report", &out.Report, out.ReportRef); err != nil {
+			return err
+		}
+		known = endOf(out)
+	}
+	if err := terminal.End(known, c.options(false)); err != nil {
+		return err
+	}
+	c.say("Next: starter show %s", shellWord(h.ID()))
+	return verdict(out.ID, out.Status, out.Error)
+}
+
+// carryOut does what the person at the live view wants, and says what came of it.
+func carryOut(ctx context.Context, c *cli, id string, act liveview.Act) string {
+	line, err := "", error(nil)
+	switch by := userName(); act.Do {
+	case liveview.Pause:
+		line, err = steered(ctx, c, id, workflows.SignalPause, workflows.By{By: by})
+	case liveview.Resume:
+		line, err = steered(ctx, c, id, workflows.SignalResume, workflows.By{By: by})
+	case liveview.Guide:
+		line, err = steered(ctx, c, id, workflows.SignalGuide, workflows.Guide{Text: act.Text, By: by})
+	case liveview.Conclude:
+		line, err = steered(ctx, c, id, workflows.SignalConclude, workflows.Conclude{By: by})
+	case liveview.Decide:
+		d := workflows.Decide{CallID: act.Approval.Name(), Approved: act.Approved, Reason: act.Text, By: by, Digest: act.Approval.Digest}
+		line, err = decided(ctx, c, id, d)
+	case liveview.Answer:
+		a := workflows.Answer{ID: act.Question.ID, Text: act.Text, Approved: act.Approved, By: by}
+		if act.Question.Kind == "agent_review" {
+			a.Text, a.Decision = "", act.Text
+		}
+		line, err = replied(ctx, c, id, a)
+	}
+	if err != nil {
+		return explain(err).Error()
+	}
+	return line
+}
+
+// lacking puts all of a call's arguments in the place of their beginning, or says why it cannot.
+func (c *cli) lacking(ctx context.Context, a *record.Approval) string {
+	if err := c.client().Text(ctx, &a.Arguments, a.ArgumentsRef); err != nil {
+		return fmt.Sprintf("the first %d of %d bytes: %v", len(a.Arguments), a.Bytes(), err)
+	}
+	if len(a.Arguments) < a.Bytes() {
+		return fmt.Sprintf("the first %d of %d bytes: `starter approvals` shows all", len(a.Arguments), a.Bytes())
+	}
+	return ""
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
@@ -119,8 +120,14 @@ func (b *block) content(width int, open bool) {
 	}
 }
 
-// markdown renders what a model has written.
-func markdown(text string, width int) []string { return terminal.Wrap(text, width) }
+// markdown lays out what a model has written. Code and addresses are broken where they are wider
+// than the screen, which has nothing to copy from.
+func markdown(text string, width int) (lines []string) {
+	for line := range strings.Lines(terminal.Markdown(text, width, true)) {
+		lines = append(lines, strings.Split(ansi.Hardwrap(strings.TrimRight(line, "\n"), width, true), "\n")...)
+	}
+	return lines
+}
 
 // text are the last lines of an agent's text, at least as many as are asked for if there are.
 func (l *lane) text(width, lines int, open bool) []string {

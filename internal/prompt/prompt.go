@@ -6,8 +6,10 @@ package prompt
 import (
 	"embed"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/inquest-dev/inquest/internal/record"
@@ -84,8 +86,6 @@ func Task(name string, d Data) (string, error) { return render("task", name, d) 
 //go:embed templates
 var files embed.FS
 
-// render parses on every call: it takes well under a millisecond, happens twice
-// an execution, and leaves no shared state behind.
 func render(folder, name string, d Data) (string, error) {
 	if !slices.Contains(names[:], name) && name != "custom" {
 		return "", fmt.Errorf("unknown prompt template %q; there are %s", name, strings.Join(names[:], ", "))
@@ -96,10 +96,7 @@ func render(folder, name string, d Data) (string, error) {
 
 // execute renders a template that is in the last of the files.
 func execute(name string, data any, from ...string) (string, error) {
-	funcs := template.FuncMap{
-		"mark": block, "line": line, "record": written, "resultLimit": func() int { return resultLimit }, "trim": strings.TrimSpace,
-	}
-	t, err := template.New(name).Funcs(funcs).ParseFS(files, from...)
+	t, err := parse(from...)
 	if err != nil {
 		return "", fmt.Errorf("parse prompt %s: %w", from[len(from)-1], err)
 	}
@@ -108,4 +105,23 @@ func execute(name string, data any, from ...string) (string, error) {
 		return "", fmt.Errorf("render prompt %s: %w", from[len(from)-1], err)
 	}
 	return strings.TrimSpace(out.String()) + "\n", nil
+}
+
+// parsed holds templates by their file. They do not change, and to parse one for each execution
+// leaves 70 KB of garbage behind.
+var parsed sync.Map
+
+func parse(from ...string) (*template.Template, error) {
+	file := from[len(from)-1]
+	if t, ok := parsed.Load(file); ok {
+		return t.(*template.Template), nil
+	}
+	funcs := template.FuncMap{
+		"mark": block, "line": line, "record": written, "resultLimit": func() int { return resultLimit }, "trim": strings.TrimSpace,
+	}
+	t, err := template.New(path.Base(file)).Funcs(funcs).ParseFS(files, from...)
+	if err == nil {
+		parsed.Store(file, t)
+	}
+	return t, err
 }

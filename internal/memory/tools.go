@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -29,16 +30,15 @@ type memoryTool struct {
 
 // Specs are the memory tools. That they may be repeated is the journal's doing:
 // a call whose result is written is not made again.
-func Specs() []tool.Spec {
-	var specs []tool.Spec
+func Specs() (specs []tool.Spec) {
 	for _, t := range tools() {
-		t.spec.Own = true
 		specs = append(specs, t.spec)
 	}
 	return specs
 }
 
-func tools() []memoryTool {
+// tools are made once: every step of every agent has them listed.
+var tools = sync.OnceValue(func() []memoryTool {
 	return []memoryTool{
 		write(agent.ToolCoreMemoryAppend, appendToBlock,
 			"Appends a line to a block of your core memory, which stands in your system prompt and outlives this run. "+
@@ -57,19 +57,19 @@ func tools() []memoryTool {
 			"Searches what was said in your conversations and investigations, this one and earlier ones, "+
 				"for any of the words, the best first. Results of tools are left out."),
 	}
-}
+})
 
 // write and search make a tool; params are pairs of a name and what it is for.
 func write(name string, run func(context.Context, Tx, args) (tool.Result, error), description string, params ...string) memoryTool {
 	t := memoryTool{run: run}
-	t.spec = tool.Spec{Name: name, Description: description, Risk: agent.RiskWrite, Idempotent: true}
+	t.spec = tool.Spec{Name: name, Description: description, Risk: agent.RiskWrite, Idempotent: true, Own: true}
 	t.spec.Schema, t.required = schema("", params)
 	return t
 }
 
 func search(name string, run func(context.Context, Tx, args) (tool.Result, error), description string) memoryTool {
 	t := memoryTool{run: run}
-	t.spec = tool.Spec{Name: name, Description: description, Risk: agent.RiskReadOnly, Idempotent: true}
+	t.spec = tool.Spec{Name: name, Description: description, Risk: agent.RiskReadOnly, Idempotent: true, Own: true}
 	page := fmt.Sprintf(`,"page":{"type":"integer","minimum":0,"description":"Which page of %d results, from 0 (default 0)"}`, PageSize)
 	t.spec.Schema, t.required = schema(page, []string{paramQuery, "The words to look for"})
 	return t

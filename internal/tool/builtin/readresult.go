@@ -30,12 +30,12 @@ const RefRequest = "request"
 // maxPage is how much of a result is read at a time, in bytes: about 4,000 tokens.
 const maxPage = 16_000
 
-const readResultSchema = `{"type":"object","properties":{
+var readResultSchema = json.RawMessage(`{"type":"object","properties":{
 "ref":{"type":"string","description":"Which result: the reference in its mark, such as 3/0 in \"kept in the transcript as 3/0\""},
 "offset":{"type":"integer","minimum":0,"description":"Where to begin, in bytes (default 0)"},
 "grep":{"type":"string","description":"Show only the lines that match this regular expression (RE2), as line number@offset: text"},
 "limit":{"type":"integer","minimum":1,"maximum":16000,"description":"How many bytes to show at most (default and maximum 16000)"}},
-"required":["ref"],"additionalProperties":false}`
+"required":["ref"],"additionalProperties":false}`)
 
 // ReadResult is the tool that reads results which a model was shown only in part,
 // those of its own execution: a page of them, or the lines that match (spec:
@@ -46,7 +46,7 @@ func ReadResult(results Results) Tool {
 			Name: agent.ToolReadResult,
 			Description: "Reads the whole of an earlier tool result that you were shown as a summary, shortened or not at all: " +
 				"a page of it from an offset, or the lines that match a regular expression.",
-			Schema: json.RawMessage(readResultSchema),
+			Schema: readResultSchema,
 			Risk:   agent.RiskReadOnly,
 		},
 		Run: reader{results}.run,

@@ -76,6 +76,8 @@ func (a *approvals) settle(p *approval, d activities.Decision) {
 	a.decided[p.CallID] = d.String()
 }
 
+const decideInput = `{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}`
+
 // serveDecisions registers the update that approves and denies calls.
 func (r *agentRun) serveDecisions(ctx workflow.Context) error {
 	decide := func(ctx workflow.Context, d Decide) (activities.Decision, error) {
@@ -85,9 +87,7 @@ func (r *agentRun) serveDecisions(ctx workflow.Context) error {
 		return out, nil
 	}
 	return update[Decide, activities.Decision]{
-		UpdateDecide, "Approve or deny a tool call that waits.",
-		`{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}`,
-		reading[Decide], r.approvals.check, decide,
+		UpdateDecide, "Approve or deny a tool call that waits. Input: " + decideInput, decideInput, reading[Decide], r.approvals.check, decide,
 	}.serve(ctx)
 }
 

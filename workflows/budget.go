@@ -10,11 +10,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
+const extendInput = `{"llm_calls": n, "tokens": n, "cost_usd": n, "duration": "1h", "by": "…"}`
+
 // serveExtensions registers the update that raises bounds.
 func (r *investigationRun) serveExtensions(ctx workflow.Context) error {
 	return update[ExtendBudget, Budget]{
-		UpdateExtendBudget, "Raise the bounds, at least one of them.",
-		`{"llm_calls": n, "tokens": n, "cost_usd": n, "duration": "1h", "by": "…"}`, reading[ExtendBudget], r.checkExtension, r.extend,
+		UpdateExtendBudget, "Raise the bounds, at least one of them. Input: " + extendInput, extendInput,
+		reading[ExtendBudget], r.checkExtension, r.extend,
 	}.serve(ctx)
 }
 

@@ -87,12 +87,14 @@ func (r *conversationRun) serve(ctx workflow.Context) error {
 	return nil
 }
 
+const sendInput = `{"text": "…", "author": "…"}`
+
 // listen registers everything that reaches a conversation, before it first waits.
 func (r *conversationRun) listen(ctx workflow.Context) error {
 	closing := workflow.SignalChannelOptions{Description: "End the conversation after the running turn."}
 	r.closing = workflow.GetSignalChannelWithOptions(ctx, SignalClose, closing)
 	send := update[Message, Reply]{
-		UpdateSend, "Say something and get the reply; one turn at a time.", `{"text": "…", "author": "…"}`, reading[Message], r.check, r.send,
+		UpdateSend, "Say something and get the reply; one turn at a time. Input: " + sendInput, sendInput, reading[Message], r.check, r.send,
 	}
 	if err := send.serve(ctx); err != nil {
 		return err

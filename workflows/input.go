@@ -16,8 +16,8 @@ import (
 // update is a request that a workflow refuses or answers.
 type update[In, Out any] struct {
 	name  string
-	does  string
-	input string // an example of it
+	does  string // with an example of the input
+	input string
 	read  func(converter.RawValue) (In, error)
 	check func(In) error
 	take  func(workflow.Context, In) (Out, error)
@@ -49,7 +49,7 @@ func (u update[In, Out]) serve(ctx workflow.Context) error {
 		}
 		return u.take(ctx, in)
 	}
-	options := workflow.UpdateHandlerOptions{Validator: validate, Description: u.does + " Input: " + u.input}
+	options := workflow.UpdateHandlerOptions{Validator: validate, Description: u.does}
 	return workflow.SetUpdateHandlerWithOptions(ctx, u.name, take, options)
 }
 

@@ -168,6 +168,8 @@ func (a Answer) words() string {
 	return text
 }
 
+const answerInput = `{"id": "…", "text": "…" or "approved": true or false or "decision": "…", "data": …, "by": "…"}`
+
 // serveAnswers registers the update that answers questions.
 func (r *investigationRun) serveAnswers(ctx workflow.Context) error {
 	take := func(ctx workflow.Context, a Answer) (Interrupt, error) {
@@ -176,8 +178,7 @@ func (r *investigationRun) serveAnswers(ctx workflow.Context) error {
 		return i.Interrupt, nil
 	}
 	return update[Answer, Interrupt]{
-		UpdateAnswer, "Answer a question; without id, the only one.",
-		`{"id": "…", "text": "…" or "approved": true or false or "decision": "…", "data": …, "by": "…"}`, reading[Answer], r.checkAnswer, take,
+		UpdateAnswer, "Answer a question; without id, the only one. Input: " + answerInput, answerInput, reading[Answer], r.checkAnswer, take,
 	}.serve(ctx)
 }
 

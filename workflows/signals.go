@@ -91,22 +91,28 @@ type arrival struct {
 // ErrorNotTaken is the type of the error of an update that was valid, but came to nothing.
 const ErrorNotTaken = "NotTaken"
 
-// steers say what each signal does, with an example of its input, and how it is read.
+// steers say what each signal does, with an example of its input, and how it is read. The text
+// is put together here once: every workflow in a worker's cache holds all of them.
 var steers = map[string]struct {
 	does, input string
 	read        func(converter.RawValue) (signal, error)
 }{
-	SignalPause:    {"No further model call until resume. Running calls finish.", `{"by": "…"}, or nothing`, readBy},
-	SignalResume:   {"Go on after a pause.", `{"by": "…"}, or nothing`, readBy},
-	SignalConclude: {"Finish now with what is known: all, or one stage or agent.", concludeInput, readConclude},
-	SignalPauseHeartbeats: {"Agents that have heartbeats sleep after their running calls.",
-		`{"minutes": 1–60, "stage": "…", "agent": "…", "by": "…"}, or nothing`, readPause},
-	SignalResumeHeartbeats: {"Agents whose heartbeats are paused go on at once.", concludeInput, readConclude},
-	SignalGuide: {"Put words before the agents' next model call; without stage and agent, of all that run now, else of the next.",
-		`{"text": "…", "stage": "…", "agent": "…", "by": "…"}`, readGuide},
+	SignalPause:  {"No further model call until resume. Running calls finish. Input: " + byInput, byInput, readBy},
+	SignalResume: {"Go on after a pause. Input: " + byInput, byInput, readBy},
+	SignalConclude: {"Finish now with what is known: all, or one stage or agent. Input: " + concludeInput,
+		concludeInput, readConclude},
+	SignalPauseHeartbeats:  {"Agents that have heartbeats sleep after their running calls. Input: " + pauseInput, pauseInput, readPause},
+	SignalResumeHeartbeats: {"Agents whose heartbeats are paused go on at once. Input: " + concludeInput, concludeInput, readConclude},
+	SignalGuide: {"Put words before the agents' next model call; without stage and agent, of all that run now, else of the next. " +
+		"Input: " + guideInput, guideInput, readGuide},
 }
 
-const concludeInput = `{"stage": "…", "agent": "…", "by": "…"}, or nothing`
+const (
+	byInput       = `{"by": "…"}, or nothing`
+	concludeInput = `{"stage": "…", "agent": "…", "by": "…"}, or nothing`
+	pauseInput    = `{"minutes": 1–60, "stage": "…", "agent": "…", "by": "…"}, or nothing`
+	guideInput    = `{"text": "…", "stage": "…", "agent": "…", "by": "…"}`
+)
 
 // steerNames are the names of all that steers. Of signals that arrive together, guidance is
 // handled first: another one may end the agent that is to read it.
@@ -119,9 +125,9 @@ const MaxGuide = 16 << 10
 // listen registers the signals, with their descriptions. Others are the names of what
 // the workflow itself receives.
 func listen(ctx workflow.Context, others ...string) *signals {
-	s := &signals{known: append(others, steerNames...)}
+	s := &signals{known: append(others, steerNames...), channels: make([]workflow.ReceiveChannel, 0, len(steerNames))}
 	for _, name := range steerNames {
-		options := workflow.SignalChannelOptions{Description: steers[name].does + " Input: " + steers[name].input}
+		options := workflow.SignalChannelOptions{Description: steers[name].does}
 		s.channels = append(s.channels, workflow.GetSignalChannelWithOptions(ctx, name, options))
 	}
 	return s

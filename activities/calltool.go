@@ -354,15 +354,6 @@ func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.En
 	return c.writeResult(ctx, c.in.Iteration, c.in.Call, c.call, result, c.intent)
 }
 
-// wanted is the n-th call of an iteration's reply.
-func (j *job) wanted(ctx context.Context, iteration, n int) (transcript.Call, error) {
-	reply, err := j.Transcripts.Reply(ctx, j.ref.scope(), iteration)
-	if err != nil {
-		return transcript.Call{}, err
-	}
-	return j.nth(reply, iteration, n)
-}
-
 // nth is the n-th call of a reply, which has none if it is not there.
 func (j *job) nth(reply transcript.Entry, iteration, n int) (transcript.Call, error) {
 	if n < 0 || n >= len(reply.Calls) {

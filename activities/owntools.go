@@ -25,9 +25,13 @@ func (a *Activities) CallOwnTools(ctx context.Context, in CallOwnToolsIn) (CallO
 
 func (j *job) callOwn(ctx context.Context, in CallOwnToolsIn) (out CallOwnToolsOut, err error) {
 	var memories []*toolCall
+	reply, err := j.Transcripts.Reply(ctx, j.ref.scope(), in.Iteration)
+	if err != nil {
+		return out, err
+	}
 	for _, n := range in.Calls {
 		c := &toolCall{job: j, in: CallToolIn{Ref: in.Ref, Iteration: in.Iteration, Call: n}}
-		if c.call, err = j.wanted(ctx, in.Iteration, n); err != nil {
+		if c.call, err = j.nth(reply, in.Iteration, n); err != nil {
 			return out, err
 		}
 		if memory.IsTool(c.call.Name) {

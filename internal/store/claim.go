@@ -65,6 +65,18 @@ func (c claim) ask(ctx context.Context, q querier) *sql.Row {
 	return q.QueryRowContext(ctx, query, append(c.args(), reader(c.Execution)...)...)
 }
 
+// untouched reports whether the claim is good for the step and for all that come after it, and
+// nothing is stored there.
+func (c claim) untouched(ctx context.Context, q querier) (untouched bool, err error) {
+	const query = `SELECT ` + isNewest + ` AND NOT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2
+		AND superseded = 0 AND iteration >= $4 AND (iteration > $4 OR position >= $5))`
+	if err := c.check(); err != nil {
+		return false, err
+	}
+	err = q.QueryRowContext(ctx, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position).Scan(&untouched)
+	return untouched, err
+}
+
 // enforce makes the claim good, or returns ErrStaleRun. It needs the write lock, and does
 // not change what the run itself has stored.
 func (c claim) enforce(ctx context.Context, q querier) (standing, error) {

@@ -103,9 +103,14 @@ func (s *Store) Journal(
 	err := s.write(ctx, batch.Investigation, func(q querier) error {
 		results = nil
 		tx, err := s.memoryTx(ctx, q, batch.Agent)
+		if err != nil {
+			return err
+		}
+		first := claim{batch.Scope, slices.MinFunc(batch.Keys, transcript.Key.Compare), batch.RunID}
+		untouched, err := first.untouched(ctx, q)
 		for n := 0; n < len(batch.Keys) && err == nil; n++ {
 			var entry transcript.Entry
-			entry, err = journal(ctx, q, batch, batch.Keys[n], func() (transcript.Body, error) { return run(tx, n) })
+			entry, err = journal(ctx, q, batch, batch.Keys[n], untouched, func() (transcript.Body, error) { return run(tx, n) })
 			results = append(results, entry)
 		}
 		return err
@@ -116,19 +121,19 @@ func (s *Store) Journal(
 	return results, doing(err, "journal %d memory calls of %s, %s", len(batch.Keys), batch.Investigation, batch.Execution)
 }
 
-// journal makes one call, unless its result is stored.
+// journal makes one call, unless its result is stored. untouched: it is known that none is.
 func journal(
-	ctx context.Context, q querier, batch memory.Batch, key transcript.Key, run func() (transcript.Body, error),
+	ctx context.Context, q querier, batch memory.Batch, key transcript.Key, untouched bool, run func() (transcript.Body, error),
 ) (transcript.Entry, error) {
-	c := claim{batch.Scope, key, batch.RunID}
-	if err := c.check(); err != nil {
-		return transcript.Entry{}, err
+	var stored []transcript.Entry
+	var err error
+	if !untouched {
+		c := claim{batch.Scope, key, batch.RunID}
+		var st standing
+		if st, err = c.enforce(ctx, q); err == nil {
+			stored, err = c.stored(ctx, q, st)
+		}
 	}
-	st, err := c.enforce(ctx, q)
-	if err != nil {
-		return transcript.Entry{}, err
-	}
-	stored, err := c.stored(ctx, q, st)
 	if err == nil && stored == nil {
 		row := transcript.Row{Key: key, Kind: transcript.KindResult}
 		if row.Body, err = run(); err != nil {

@@ -234,8 +234,7 @@ func (c claim) String() string {
 // checkOrder refuses rows that are not in key order.
 func checkOrder(rows []transcript.Row) error {
 	for i, row := range rows[1:] {
-		before := rows[i]
-		if cmp.Or(cmp.Compare(before.Iteration, row.Iteration), cmp.Compare(before.Position, row.Position)) >= 0 {
+		if rows[i].Compare(row.Key) >= 0 {
 			return fmt.Errorf("row %d/%d does not come after the one before it", row.Iteration, row.Position)
 		}
 	}

@@ -4,6 +4,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"time"
@@ -38,6 +39,11 @@ type Scope struct {
 type Key struct {
 	Iteration int `json:"iteration"` // from 1
 	Position  int `json:"position"`
+}
+
+// Compare orders keys as entries stand in the log.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Iteration, other.Iteration), cmp.Compare(k.Position, other.Position))
 }
 
 // callBase is the first position of tool calls; what comes before belongs to the

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 )
 
 // The loop by hand makes the calls that it is measured with.
@@ -29,6 +30,7 @@ func TestByHand(t *testing.T) {
 			var suite testsuite.WorkflowTestSuite
 			env := suite.NewTestWorkflowEnvironment()
 			env.SetTestTimeout(time.Minute)
+			env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
 			env.RegisterActivity(h)
 			env.ExecuteWorkflow(byHand, handIn{Model: s.model, Task: filler(s.data)})
 			var report string

@@ -1,9 +1,8 @@
 package e2e
 
 import (
-	"os/exec"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +15,9 @@ func TestDevSaysWhatWorks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, llmtest.Always(llmtest.Text("ok")), labConfig)
 	w.data = filepath.Join(w.data, "a folder")
+	if err := os.Mkdir(w.data, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	w.store = w.storePath()
 	newcomer := w.without("TEMPORAL_ADDRESS", "INQUEST_STORE")
 	dev := newcomer.dev()
@@ -66,14 +68,5 @@ func TestDevWithoutWorkerSaysHowToStartOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, llmtest.Always(llmtest.Text("ok")), labConfig).without("TEMPORAL_ADDRESS", "INQUEST_STORE")
 	dev := w.dev("--no-worker")
-	worker := &process{t: t, cmd: exec.Command("sh", "-ec", hints(t, dev)), log: &lines{changed: make(chan struct{})}, done: make(chan struct{})}
-	worker.cmd.Env, worker.cmd.Stdout, worker.cmd.Stderr = slices.Clone(w.env), worker.log, worker.log
-	untie := worker.begin()
-	go func() {
-		_ = worker.cmd.Wait()
-		untie()
-		close(worker.done)
-	}()
-	t.Cleanup(worker.kill)
-	worker.says(1, "worker started")
+	w.start("worker started", "sh", "-ec", hints(t, dev))
 }

@@ -32,6 +32,12 @@ func Model(req llm.Request) llm.Response {
 		return s.play(analysisAgent(s))
 	case "RecommendAgent":
 		return s.play(recommendAgent(s))
+	case "ClusterAgent":
+		return s.play(clusterAgent(s))
+	case "SignalsAgent":
+		return s.play(signalsAgent(s))
+	case "Reporter":
+		return s.play(reporter(s))
 	case "Planner":
 		return s.planner()
 	case "Executor":

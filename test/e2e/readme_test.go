@@ -10,33 +10,39 @@ import (
 	"time"
 )
 
-// shBlock is a block of commands in the README.
+// guides are the documents whose commands are run, in order: one after the other, beside the dev of the first.
+var guides = []string{"README.md", "docs/guide-users.md", "docs/guide-operators.md", "docs/guide-chains.md"}
+
+// shBlock is a block of commands in them.
 var shBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// TestReadme runs the commands of the README, as a newcomer would: in order, in the
-// repository, with an empty home. Only the one that runs this test is left out, and the
-// benchmark, which takes both cores for a minute.
+// TestReadme runs the commands of the README and of the guides, as a newcomer would: in order, in the
+// repository, with an empty home. Only the benchmark is left out, which takes both cores for a minute.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	if n := runReadme(t, func(line string) bool { return !strings.Contains(line, "./test/bench") }); n < 6 {
-		t.Errorf("the README has %d commands that can be run: does this test still find them?", n)
+	if n := runGuides(t, func(line string) bool { return !strings.Contains(line, "./test/bench") }); n < 12 {
+		t.Errorf("the guides have %d commands that can be run: does this test still find them?", n)
 	}
 }
 
-// TestLongReadme runs the README's benchmark.
+// TestLongReadme runs the guides' benchmark.
 func TestLongReadme(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	if n := runReadme(t, func(line string) bool { return strings.Contains(line, "./test/bench") }); n != 1 {
-		t.Errorf("the README has %d commands that run the benchmark", n)
+	if n := runGuides(t, func(line string) bool { return strings.Contains(line, "./test/bench") }); n != 1 {
+		t.Errorf("the guides have %d commands that run the benchmark", n)
 	}
 }
 
-func runReadme(t *testing.T, chosen func(line string) bool) (commands int) {
+func runGuides(t *testing.T, chosen func(line string) bool) (commands int) {
 	t.Helper()
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+	var text strings.Builder
+	for _, guide := range guides {
+		page, err := os.ReadFile("../../" + guide)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(page)
 	}
 	home := t.TempDir()
 	w := &world{t: t, data: "../..", env: append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, ".cache"))}
@@ -47,10 +53,10 @@ func runReadme(t *testing.T, chosen func(line string) bool) (commands int) {
 		}
 		w.env = append(w.env, name+"="+strings.TrimSpace(string(value)))
 	}
-	for _, block := range shBlock.FindAllStringSubmatch(string(readme), -1) {
+	for _, block := range shBlock.FindAllStringSubmatch(text.String(), -1) {
 		for line := range strings.Lines(block[1]) {
 			line = strings.TrimSpace(line)
-			if line == "" || line == "go test ./..." || !chosen(line) {
+			if line == "" || !chosen(line) {
 				continue
 			}
 			commands++

@@ -5,12 +5,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/spell"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
@@ -28,27 +31,67 @@ func texts[S ~string](words []S) (out []string) {
 
 func listCommand(c *cli) *cobra.Command {
 	var filter store.Filter
-	var status string
+	var status, since string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List investigations, newest first",
-		Args:  exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Long: `List investigations, newest first: what each is about (the title or summary of its
+alert, else the first line of its data), and how it stands. A terminal that is too
+narrow for all columns has those that fit.`,
+		Example: `  starter list --needs-me
+  starter list --since 2h --alert-type sample-incident`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			filter.Status = agent.Status(status)
+			if filter.Since, err = sinceTime(since, time.Now()); err != nil {
+				return err
+			}
 			return list(cmd.Context(), c, filter)
 		},
 	}
-	cmd.Flags().StringVar(&status, "status", "", fmt.Sprintf("only those with this status: %v", statuses()))
+	set := cmd.Flags()
+	set.StringVar(&status, "status", "", fmt.Sprintf("only those with this status: %s", strings.Join(texts(statuses()), ", ")))
+	set.BoolVar(&filter.NeedsMe, "needs-me", false, "only those that go on when a person decides, answers or resumes them")
+	set.StringVar(&since, "since", "", "only those that started since then: 2h, 3d, 2026-03-17 or 2026-03-17T14:00:00Z")
+	set.StringVar(&filter.Chain, "chain", "", "only those of this chain")
+	set.StringVar(&filter.AlertType, "alert-type", "", "only those of this alert type")
+	set.IntVar(&filter.Limit, "limit", 20, "at most so many; 0 = all")
+	set.BoolVar(&c.json, "json", false, "print records as JSON, without reports")
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(texts(statuses()), cobra.ShellCompDirectiveNoFileComp))
-	cmd.Flags().StringVar(&filter.Chain, "chain", "", "only those of this chain")
-	cmd.Flags().IntVar(&filter.Limit, "limit", 20, "at most so many; 0 = all")
-	cmd.Flags().BoolVar(&c.json, "json", false, "print records as JSON, without reports")
 	return cmd
+}
+
+// sinceTime reads how long ago something was, or when; "" = at any time.
+func sinceTime(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02 15:04", time.DateTime, time.RFC3339} {
+		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, usagef("--since %q: give a span of time like 2h or 3d, or a date like 2026-03-17", text)
+}
+
+// listed is an investigation in a list.
+type listed struct {
+	record.Investigation
+	About string `json:"about,omitempty"`
 }
 
 func list(ctx context.Context, c *cli, filter store.Filter) error {
 	if filter.Status != "" && !slices.Contains(statuses(), filter.Status) {
-		return usagef("--status %q: use one of %v", filter.Status, statuses())
+		return usagef("--status %q%s: use one of %s", filter.Status, spell.DidYouMean(string(filter.Status), texts(statuses())),
+			strings.Join(texts(statuses()), ", "))
 	}
 	if filter.Limit < 0 {
 		return usagef("--limit %d: give 1 or more, or 0 for all", filter.Limit)
@@ -61,28 +104,33 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 		return err
 	}
 	sayStale(ctx, c, l.Stale)
-	if c.json {
-		return c.printJSON(withoutReports(l.All))
+	all, workflows := []listed{}, map[string]bool{} // never null in JSON
+	for _, r := range l.All {
+		r.Report = "" // it would be large
+		all, workflows[r.WorkflowID] = append(all, listed{r, l.About[r.ID]}), true
 	}
-	return printTable(c, "ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\t"+usageTitles, l.All, func(r record.Investigation) []any {
-		return append([]any{r.ID, r.Status, cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(time.DateTime), took(r)}, usageCells(r.Usage)...)
+	if c.json {
+		return c.printJSON(all)
+	}
+	short := len(workflows) == len(all) && c.options(false).Width > 0 // a script is given what names one for ever
+	return printTable(c, "ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\t"+usageTitles+"\tAGE\tABOUT", all, func(r listed) []any {
+		id := r.ID
+		if short {
+			id = r.WorkflowID
+		}
+		cells := []any{id, r.Status, cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(dateTime), took(r.Investigation)}
+		return append(append(cells, usageCells(r.Usage)...), record.Age(time.Since(r.StartedAt)), cmp.Or(r.About, "-"))
 	})
 }
+
+// dateTime is a time with its zone.
+const dateTime = time.DateTime + " MST"
 
 // sayStale says that Temporal might know better.
 func sayStale(ctx context.Context, c *cli, err error) {
 	if err != nil && ctx.Err() == nil {
 		c.say("Temporal does not answer: an investigation that somebody has terminated may not say so yet")
 	}
-}
-
-// withoutReports keeps a list small; it is never null in JSON.
-func withoutReports(all []record.Investigation) []record.Investigation {
-	out := append([]record.Investigation{}, all...)
-	for i := range out {
-		out[i].Report = ""
-	}
-	return out
 }
 
 // usageTitles are the columns of a usage: tokens, calls of models, calls of tools, and their price.

@@ -132,8 +132,13 @@ func save(ctx context.Context, st *store.Store, workflowID string, status agent.
 	over := started.Add(90 * time.Second)
 	r := record.Investigation{
 		ID: workflows.InvestigationID(workflowID, runID), WorkflowID: workflowID, RunID: runID, Chain: "chain-of-" + workflowID,
-		Status: agent.StatusRunning, StartedAt: started,
+		AlertType: "slow", Status: agent.StatusRunning, StartedAt: started,
 	}
+	data, err := st.PutBlob(ctx, []byte(`{"title": "checkout is slow"}`))
+	if err != nil {
+		return err
+	}
+	r.DataHash = data
 	e := record.Execution{
 		Investigation: r.ID, Name: "collect/LogAgent", Stage: "collect", Agent: "LogAgent", Model: "gpt-4o",
 		Status: agent.StatusRunning, StartedAt: started,
@@ -150,7 +155,7 @@ func save(ctx context.Context, st *store.Store, workflowID string, status agent.
 		},
 	}
 	begun := errors.Join(st.StartInvestigation(ctx, r), st.StartExecution(ctx, e, ""))
-	_, err := st.Append(ctx, step)
+	_, err = st.Append(ctx, step)
 	e.Status, e.EndedAt, e.Iterations, e.Usage = status, &over, 1, *reply.Usage
 	stage := record.Stage{Investigation: r.ID, Name: "collect", Status: status, StartedAt: started, EndedAt: &over}
 	r.Status, r.EndReason, r.Error, r.EndedAt, r.Usage = status, reason, message, &over, e.Usage

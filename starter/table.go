@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
-	"unicode/utf8"
 
-	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -28,43 +29,89 @@ func printFitted[T any](c *cli, titles string, all []T, cells func(T) []any) (cu
 	}
 	cut = make([]bool, len(all))
 	if width := c.options(false).Width; width > 0 {
-		cut = fit(rows, width)
+		rows, cut = fit(rows, width)
 	}
-	w := tabwriter.NewWriter(c.out, 0, 0, columnGap, ' ', 0)
-	for _, row := range rows {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	return cut, w.Flush()
+	return cut, writeColumns(c.out, rows)
 }
 
 const (
 	columnGap = 2
-	minProse  = 20 // what a text is left on a terminal, however narrow
+	minProse  = 20 // columns that a text is left on a terminal, however narrow
 )
 
-// fit cuts the column of texts, where there is one, so that a row is a line of a terminal.
-// It tells of each row below the titles whether its text was cut.
-func fit(rows [][]string, width int) (cut []bool) {
-	prose, left := -1, width
-	for n, title := range rows[0] {
-		if title == "TEXT" || title == "DESCRIPTION" {
-			prose = n
-			continue
-		}
-		widest := 0
-		for _, row := range rows {
-			widest = max(widest, utf8.RuneCountInString(row[n]))
-		}
-		left -= widest + columnGap
-	}
+// Titles of columns of texts, of which a table has one at most, and of those that a narrow
+// terminal does without, the least first.
+var (
+	proseTitles = []string{"TEXT", "DESCRIPTION", "ABOUT"}
+	spareTitles = []string{"TOOLS", "CALLS", "STARTED", "TOOK", "IDEMPOTENCY", "RISK FROM", "TOKENS", "CHAIN", "STAGE"}
+)
+
+// fit leaves out columns and cuts the texts, where there are any, so that a row is a line of a
+// terminal. It tells of each row below the titles whether its text was cut.
+func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 	cut = make([]bool, len(rows)-1)
-	if prose < 0 {
-		return cut
+	for _, spare := range append(spareTitles, "") {
+		prose, left := -1, width
+		for n, title := range rows[0] {
+			if slices.Contains(proseTitles, title) {
+				prose = n
+				continue
+			}
+			widest := 0
+			for _, row := range rows {
+				widest = max(widest, ansi.StringWidth(row[n]))
+			}
+			left -= widest + columnGap
+		}
+		n := slices.Index(rows[0], spare)
+		switch {
+		case prose < 0:
+			return rows, cut
+		case left < minProse && n >= 0:
+			for r := range rows {
+				rows[r] = slices.Delete(rows[r], n, n+1)
+			}
+		case left >= minProse || spare == "":
+			for r, row := range rows[1:] {
+				whole := row[prose]
+				row[prose] = atWord(whole, max(left, minProse))
+				cut[r] = row[prose] != whole
+			}
+			return rows, cut
+		}
 	}
-	for n, row := range rows[1:] {
-		whole := row[prose]
-		row[prose] = clip.Fit(whole, max(left, minProse))
-		cut[n] = row[prose] != whole
+	return rows, cut
+}
+
+// atWord is the beginning of a text that takes so many columns, cut after a word if there is one.
+func atWord(text string, columns int) string {
+	if ansi.StringWidth(text) <= columns {
+		return text
 	}
-	return cut
+	short := ansi.Truncate(text, columns-1, "")
+	if space := strings.LastIndexByte(short, ' '); space > 0 && !strings.HasPrefix(text[len(short):], " ") {
+		short = short[:space]
+	}
+	return strings.TrimRight(short, " ") + "…"
+}
+
+// writeColumns writes rows whose columns are aligned, of wide characters as well.
+func writeColumns(out io.Writer, rows [][]string) error {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for n, cell := range row {
+			widths[n] = max(widths[n], ansi.StringWidth(cell))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for n, cell := range row[:len(row)-1] {
+			line.WriteString(cell + strings.Repeat(" ", widths[n]+columnGap-ansi.StringWidth(cell)))
+		}
+		line.WriteString(row[len(row)-1])
+		if _, err := fmt.Fprintln(out, line.String()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

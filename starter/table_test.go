@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A question is one line of a terminal, and no table loses more than a part of its texts.
@@ -19,14 +22,53 @@ func TestFit(t *testing.T) {
 		"wide": {200, maxShown}, "as wide as it needs": {15 + 8 + 13 + 5 + maxShown + 10 + 10, maxShown},
 		"a bit narrow": {85, 24}, "narrow": {40, minProse},
 	} {
-		rows := inbox()
-		cut := fit(rows, tt.width)
-		if got := len([]rune(rows[1][4])); got != tt.want || !slices.Equal(cut, []bool{tt.want < maxShown}) {
+		rows, cut := fit(inbox(), tt.width)
+		if got := len([]rune(rows[1][slices.Index(rows[0], "TEXT")])); got != tt.want || !slices.Equal(cut, []bool{tt.want < maxShown}) {
 			t.Errorf("%s: %d characters are left (cut: %t), want %d", name, got, cut, tt.want)
 		}
 	}
 	calls := [][]string{{"ID", "CALL"}, {strings.Repeat("x", 90), "c1_0"}}
-	if fit(calls, 80); !slices.Equal(calls[1], []string{strings.Repeat("x", 90), "c1_0"}) {
+	if calls, _ := fit(calls, 80); !slices.Equal(calls[1], []string{strings.Repeat("x", 90), "c1_0"}) {
 		t.Errorf("%q: what people type is never cut", calls[1])
+	}
+}
+
+// A list fits 80 columns, and has no half word.
+func TestFitList(t *testing.T) {
+	t.Parallel()
+	rows, cut := fit([][]string{
+		strings.Split("ID\tSTATUS\tCHAIN\tSTARTED\tTOOK\t"+usageTitles+"\tAGE\tABOUT", "\t"),
+		{"sample-20261122-171102", "waiting_approval", "sample", "2026-11-22 17:11:03 UTC", "9.7s", "77169", "14", "24", "$0.0120",
+			"59m", "checkout answers slowly since the rollout"},
+		{"x", "running", "x", "-", "-", "-", "-", "-", "-", "1d", "日本語日本語日本語日本語日本語"},
+	}, 80)
+	var out strings.Builder
+	if err := writeColumns(&out, rows); err != nil {
+		t.Fatal(err)
+	}
+	want := `ID                      STATUS            COST     AGE  ABOUT
+sample-20261122-171102  waiting_approval  $0.0120  59m  checkout answers slowly…
+x                       running           -        1d   日本語日本語日本語日本…
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" || !slices.Equal(cut, []bool{true, true}) {
+		t.Error(diff, cut)
+	}
+}
+
+func TestSinceTime(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 17, 14, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"": {}, "2h": now.Add(-2 * time.Hour), "3d": now.AddDate(0, 0, -3), "2026-03-01": time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
+		"2026-03-01 12:30": time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC), "2026-03-17T14:00:00+01:00": now.Add(-time.Hour),
+	} {
+		if got, err := sinceTime(text, now); err != nil || !got.Equal(want) {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"yesterday", "-2h", "-1d", "d", "2026-13-01"} {
+		if _, err := sinceTime(text, now); err == nil {
+			t.Errorf("%q is taken", text)
+		}
 	}
 }

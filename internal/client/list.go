@@ -30,6 +30,8 @@ type Listing struct {
 	Remote bool
 	// Stale is why Temporal could not be asked which have been terminated; nil = it was.
 	Stale error
+	// About is a line about what each investigates, by its id, as far as the store has it.
+	About map[string]string
 }
 
 // List lists investigations as the store knows them, or without one Temporal.
@@ -45,7 +47,7 @@ func (c *Client) List(ctx context.Context, filter store.Filter) (l Listing, err 
 	}
 	// Somebody may have terminated some that could not say so, and the workers see to that only now and then.
 	wide, lost := filter, filter.Status == agent.StatusTerminated || filter.Status == agent.StatusTimedOut
-	if lost || slices.Contains(agent.Open(), filter.Status) {
+	if lost || filter.NeedsMe || slices.Contains(agent.Open(), filter.Status) {
 		wide.Limit = 0
 	}
 	l.All, err = st.Investigations(ctx, wide)
@@ -58,16 +60,13 @@ func (c *Client) List(ctx context.Context, filter store.Filter) (l Listing, err 
 		return l, err
 	}
 	l.Stale = c.correct(ctx, l.All)
-	l.All = slices.DeleteFunc(l.All, func(r record.Investigation) bool { return !matches(r, filter) })
+	l.All = slices.DeleteFunc(l.All, func(r record.Investigation) bool { return !filter.Selects(r) })
 	slices.SortStableFunc(l.All, func(a, b record.Investigation) int { return b.StartedAt.Compare(a.StartedAt) })
 	if filter.Limit > 0 {
 		l.All = l.All[:min(filter.Limit, len(l.All))]
 	}
-	return l, nil
-}
-
-func matches(r record.Investigation, filter store.Filter) bool {
-	return (filter.Status == "" || r.Status == filter.Status) && (filter.Chain == "" || r.Chain == filter.Chain)
+	l.About, err = aboutAll(ctx, st, l.All)
+	return l, err
 }
 
 // Executions lists the workflows that a query of Temporal's visibility selects, page by page.
@@ -128,7 +127,7 @@ func (c *Client) visible(ctx context.Context, filter store.Filter) (all []record
 			return nil, fmt.Errorf("list the investigations in Temporal: %w", err)
 		}
 		r := visibleRecord(info)
-		if !matches(r, filter) || info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
+		if !filter.Selects(r) || info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
 			continue
 		}
 		if all = append(all, r); len(all) == filter.Limit {

@@ -273,10 +273,13 @@ require (
 	github.com/mattn/go-runewidth v0.0.30 // indirect; not v0.0.27, whose tables take 25 ms at each start
 )
 
+require github.com/charmbracelet/x/vt v0.0.0-20260913004009-c615ff2f7805
+
 require (
 	github.com/atotto/clipboard v0.1.4 // indirect
 	github.com/charmbracelet/colorprofile v0.4.3 // indirect
 	github.com/charmbracelet/ultraviolet v0.0.0-20261008173134-6b8d4baf91b4 // indirect
+	github.com/charmbracelet/x/exp/ordered v0.1.0 // indirect
 	github.com/charmbracelet/x/term v0.2.2 // indirect
 	github.com/charmbracelet/x/termios v0.1.1 // indirect
 	github.com/charmbracelet/x/windows v0.2.2 // indirect

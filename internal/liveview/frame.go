@@ -82,7 +82,7 @@ func statusStyle(status agent.Status) lipgloss.Style {
 // out at the beginning.
 func (m *Model) stageLine() string {
 	var words []string
-	for _, s := range m.stages {
+	for _, s := range m.way() {
 		mark := "●"
 		switch {
 		case s.Status == agent.StatusCompleted:
@@ -98,12 +98,27 @@ func (m *Model) stageLine() string {
 		}
 		words = append(words, word)
 	}
-	for _, name := range m.record.Envelope.Pending {
-		if !slices.ContainsFunc(m.stages, func(s record.Stage) bool { return s.Name == name }) {
-			words = append(words, "○ "+terminal.CleanLine(name))
+	return faint.Render(fitEnd(strings.Join(words, "  "), m.width))
+}
+
+// way are the stages so far and those to come. A stage that runs may have no record yet, but
+// its agents have.
+func (m *Model) way() []record.Stage {
+	stages := slices.Clone(m.stages)
+	add := func(s record.Stage) {
+		if !slices.ContainsFunc(stages, func(other record.Stage) bool { return other.Name == s.Name }) {
+			stages = append(stages, s)
 		}
 	}
-	return faint.Render(fitEnd(strings.Join(words, "  "), m.width))
+	for _, l := range m.lanes {
+		if stage := l.record.Stage; stage != "" {
+			add(record.Stage{Name: stage, Status: agent.StatusRunning, StartedAt: l.record.StartedAt})
+		}
+	}
+	for _, name := range m.record.Envelope.Pending {
+		add(record.Stage{Name: name, Status: agent.StatusPending})
+	}
+	return stages
 }
 
 // columns of the table of agents, by how wide the terminal is.

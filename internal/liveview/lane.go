@@ -19,12 +19,12 @@ type lane struct {
 	record record.Execution
 	blocks []*block
 	live   transcript.Live // of the reply that is arriving; no Execution = none is
-	began  time.Time       // what it does now, as far as its transcript says
 	calls  []call          // of its last reply, without a result
 	called string          // the tool that it called last
 	tasked bool            // its next user message is no task
 	step   int             // its iteration
 	forced bool            // it was asked to conclude
+	spoke  bool            // its last reply asks for no calls: that is its end, unless it is told more
 }
 
 // call is one that has no result yet.
@@ -33,8 +33,6 @@ type call struct {
 	name, with string
 }
 
-func newLane(execution string) *lane { return &lane{name: execution} }
-
 // strike takes out what Temporal's reset has undone.
 func (l *lane) strike(seq int64) {
 	l.blocks = slices.DeleteFunc(l.blocks, func(b *block) bool { return b.seq == seq })
@@ -42,7 +40,7 @@ func (l *lane) strike(seq int64) {
 
 // entry takes in one entry of the transcript.
 func (l *lane) entry(e transcript.Entry) {
-	l.step, l.began = max(l.step, e.Iteration), e.At
+	l.step, l.spoke = max(l.step, e.Iteration), false
 	switch e.Kind {
 	case transcript.KindSystem:
 		l.add(e, promptBlock, "system prompt", e.Text)
@@ -74,7 +72,7 @@ func (l *lane) add(e transcript.Entry, kind blockKind, head, text string) {
 }
 
 func (l *lane) reply(e transcript.Entry) {
-	l.live, l.calls, l.forced = transcript.Live{}, nil, e.Forced
+	l.live, l.calls, l.forced, l.spoke = transcript.Live{}, nil, e.Forced, len(e.Calls) == 0
 	if e.Thinking != "" && e.Thinking != e.Text {
 		l.add(e, thinkingBlock, "", e.Thinking)
 	}
@@ -128,6 +126,8 @@ func (m *Model) doing(l *lane, width int) (state, now string) {
 		return "calls", toolIn(l.calls[0].name, width) + " " + l.calls[0].with
 	case len(l.calls) > 1:
 		return "calls", fmt.Sprintf("%d · %s …", len(l.calls), toolIn(l.calls[0].name, width-len("9 ·  …")))
+	case l.spoke:
+		return "ends", ""
 	case m.paused():
 		return "paused", ""
 	case l.record.Status == agent.StatusRunning || l.record.Status == "":

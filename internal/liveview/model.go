@@ -111,16 +111,28 @@ func (m *Model) Take(u store.Update) {
 	m.follow()
 }
 
-// lane returns an execution's lane. What the investigation says itself has none on the screen.
+// lane returns an execution's lane: those of a stage stand together, by name. What the
+// investigation says itself has none on the screen.
 func (m *Model) lane(execution string) *lane {
 	for _, l := range m.lanes {
 		if l.name == execution {
 			return l
 		}
 	}
-	l := newLane(execution)
-	if execution != "" {
-		m.lanes = append(m.lanes, l)
+	l := &lane{name: execution}
+	if execution == "" {
+		return l
+	}
+	stage := strings.TrimSuffix(execution, agentOf(execution))
+	at := slices.IndexFunc(m.lanes, func(other *lane) bool {
+		return strings.HasPrefix(other.name, stage) && other.name > execution
+	})
+	if at < 0 {
+		at = len(m.lanes)
+	}
+	m.lanes = slices.Insert(m.lanes, at, l)
+	if m.chosen && at <= m.focus && len(m.lanes) > 1 {
+		m.focus++
 	}
 	return l
 }

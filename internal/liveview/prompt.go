@@ -74,8 +74,12 @@ func (l *lane) nameOr() string {
 
 // Asked shows a call that waits, to be decided.
 func (m *Model) Asked(a record.Approval, lacking string) {
-	if m.prompt == nil && slices.ContainsFunc(m.waits.Approvals, same(a)) {
-		m.ask(DecisionPrompt(a, lacking))
+	p := DecisionPrompt(a, lacking)
+	switch {
+	case !p.WaitsIn(m.waits):
+		m.Say(p.title + ": nobody waits for it any more")
+	case m.prompt == nil:
+		m.ask(p)
 	}
 }
 

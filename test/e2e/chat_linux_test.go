@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,12 @@ type typist struct {
 func (w *world) terminal(args ...string) typist {
 	w.t.Helper()
 	master, slave := openTerminal(w.t)
+	return w.at(master, slave, io.Discard, args...)
+}
+
+// at runs the CLI on a terminal. What it writes goes to screen, too.
+func (w *world) at(master, slave *os.File, screen io.Writer, args ...string) typist {
+	w.t.Helper()
 	p := &process{t: w.t, cmd: exec.Command(filepath.Join(bin, "starter"), args...), done: make(chan struct{})}
 	p.log = &lines{changed: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = w.data, w.env, slave, slave, slave
@@ -35,6 +42,7 @@ func (w *world) terminal(args ...string) typist {
 		buffer := make([]byte, 4<<10)
 		for {
 			n, err := master.Read(buffer)
+			_, _ = screen.Write(buffer[:n])
 			_, _ = p.log.Write(buffer[:n])
 			if err != nil {
 				return

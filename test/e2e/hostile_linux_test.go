@@ -63,7 +63,7 @@ func TestHostileTextOnATerminal(t *testing.T) {
 	}
 	last := func(text string) string { return text[max(0, len(text)-2000):] }
 	for _, command := range [][]string{
-		{"run", "--alert-type", "lab", "--data", "@" + alert, "--workflow-id", "lab"},
+		{"run", "--plain", "--alert-type", "lab", "--data", "@" + alert, "--workflow-id", "lab"},
 		{"watch", "lab"}, {"watch", "lab", "--verbose"}, {"show", "lab"}, {"status", "lab"}, {"list"},
 		{"chat", "--agent", "Alpha", "--thread", "talk", "--message", "@" + alert}, {"chat", "--list"},
 	} {

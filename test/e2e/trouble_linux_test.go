@@ -40,7 +40,7 @@ func TestProviderTrouble(t *testing.T) {
 		return llmtest.Text("the pool is too small")
 	}, troubleConfig)
 	dev := w.dev()
-	screen := w.terminal("run", "--chain", "busy", "--data", "x", "--workflow-id", "busy")
+	screen := w.terminal("run", "--plain", "--chain", "busy", "--data", "x", "--workflow-id", "busy")
 	screen.says(1, "investigation busy:")
 	pipe := w.start("── dig", "starter", "watch", "busy")
 	for _, p := range []*process{pipe, screen.process} {

@@ -1,0 +1,169 @@
+package e2e
+
+import (
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/charmbracelet/x/vt"
+	"github.com/google/go-cmp/cmp"
+)
+
+var updateFrames = flag.Bool("update", false, "write the golden frames")
+
+// viewer is a person at a terminal whose screen can be read.
+type viewer struct {
+	typist
+	screen *vt.SafeEmulator
+}
+
+// viewer runs the CLI on a terminal of so many columns and lines.
+func (w *world) viewer(width, height int, args ...string) viewer {
+	w.t.Helper()
+	master, slave := openTerminal(w.t)
+	size := [4]uint16{uint16(height), uint16(width)}
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
+		w.t.Fatal(errno)
+	}
+	screen := vt.NewSafeEmulator(width, height)
+	go func() { _, _ = io.Copy(master, screen.Emulator) }() // what the terminal is asked
+	return viewer{w.with("TERM=xterm-256color", "CI=").at(master, slave, screen, args...), screen}
+}
+
+// lines are those of the screen.
+func (v viewer) lines() []string {
+	var out []string
+	for y := range v.screen.Height() {
+		var line strings.Builder
+		for x := 0; x < v.screen.Width(); x++ {
+			if c := v.screen.CellAt(x, y); c != nil {
+				line.WriteString(c.Content)
+			}
+		}
+		out = append(out, strings.TrimRight(line.String(), " "))
+	}
+	return out
+}
+
+func (v viewer) String() string { return strings.Join(v.lines(), "\n") }
+
+// shows waits until the screen shows a text.
+func (v viewer) shows(text string) { v.until("shows "+text, func(s string) bool { return strings.Contains(s, text) }) }
+
+func (v viewer) until(what string, ok func(screen string) bool) {
+	v.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		screen := v.String()
+		if ok(screen) {
+			return
+		}
+		if time.Now().After(deadline) {
+			v.t.Fatalf("the screen never %s:\n%s", what, screen)
+		}
+	}
+}
+
+// passing is what differs from run to run.
+var passing = regexp.MustCompile(`:[0-9a-f]{12}| +[0-9.]+k?( tokens)?( ·)? +[0-9]+s$| +[0-9]+s\b|[0-9:]{8} UTC|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`)
+
+// golden compares the screen with a file in testdata, but for what differs from run to run.
+func (v viewer) golden(name string) {
+	v.t.Helper()
+	var lines []string
+	for _, line := range v.lines() {
+		lines = append(lines, passing.ReplaceAllString(line, " #"))
+	}
+	got, file := strings.Join(lines, "\n")+"\n", filepath.Join("testdata", name+".golden")
+	if *updateFrames {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		v.t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestLiveView is a person's first minutes: two agents in parallel whose calls are decided on the
+// spot, a system that dies and comes back, and the report.
+func TestLiveView(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newScript().script(), approvalConfig)
+	dev := w.dev()
+	small := w.viewer(80, 24, "run", "--chain", "lab", "--data", "it burns", "--workflow-id", "lab")
+	small.shows("Alpha asks to call lab.set {} · a: decide")
+	small.shows("Beta asks to call")
+	large := w.viewer(120, 40, "watch", "lab")
+	large.shows("Beta asks to call lab.add {\"a\":2,\"b\":3} · a: decide")
+	for _, v := range []viewer{small, large} {
+		v.shows("needs you")
+		v.until("has its footer", func(s string) bool {
+			last := v.lines()[v.screen.Height()-1]
+			return strings.HasPrefix(last, "a decide or answer · q leave · ? help") && strings.HasPrefix(v.lines()[0], "lab:")
+		})
+	}
+
+	// Enter alone decides nothing; a decision in one view is seen in the other.
+	small.press("a")
+	small.shows("approve lab.set? [y/N/reason]")
+	small.golden("decide-80x24")
+	small.press("\r")
+	small.shows("not decided: the call waits")
+	large.press("a")
+	large.shows("approve lab.set? [y/N/reason]")
+	large.golden("decide-120x40")
+	small.press("a")
+	small.shows("approve lab.set? [y/N/reason]")
+	small.press("y\r")
+	large.shows("nobody waits for it any more")
+	small.shows("Alpha asks to call lab.counter")
+
+	dev.kill()
+	small.shows("connection to Temporal lost; trying again since")
+	large.shows("connection to Temporal lost; trying again since")
+	w.dev()
+	small.shows("connection to Temporal is back")
+
+	// The person leaves, and comes back.
+	large.press("\x03")
+	if code := large.wait(); code != 130 || !strings.Contains(large.log.String(), "Not watching any more. The investigation goes on:") {
+		t.Errorf("Ctrl-C: exit code %d:\n%s", code, large)
+	}
+	large = w.viewer(120, 40, "watch", "lab")
+	large.shows("Alpha asks to call lab.counter")
+	large.press("a")
+	large.shows("approve lab.counter? [y/N/reason]")
+	large.press("not twice\r")
+	for _, v := range []viewer{large, small} {
+		v.until("has one call less", func(s string) bool { return !strings.Contains(s, "Alpha asks to call") })
+	}
+	small.press("a")
+	small.shows("approve lab.add? [y/N/reason]")
+	small.press("y\r")
+	for _, v := range []viewer{small, large} {
+		if code := v.wait(); code != 0 {
+			t.Errorf("exit code %d:\n%s", code, v)
+		}
+		if v.screen.IsAltScreen() {
+			t.Error("the terminal was not given back")
+		}
+		screen := v.String()
+		if strings.Count(screen, "the report of gamma") != 1 || !strings.Contains(screen, "Next: starter ") {
+			t.Errorf("the end:\n%s", screen)
+		}
+	}
+	if shown := w.must("show", "lab"); !strings.Contains(shown, "approved by ") || !strings.Contains(shown, "not twice") {
+		t.Errorf("shown:\n%s", shown)
+	}
+}

@@ -41,6 +41,7 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 	if host.Data, err = command.DataFolder(host.Data); err != nil {
 		return nil, err
 	}
+	app.NameBuild() // the server has workers, too
 	sys := &system{data: host.Data, storePath: command.StorePath(host.Data)}
 	f.Dir, f.Logger = filepath.Join(host.Data, "temporal"), logger
 	if sys.server, err = devserver.Start(cmd.Context(), f.Options); err != nil {

@@ -80,6 +80,7 @@ func run(cmd *cobra.Command, f flags) error {
 		return err
 	}
 	defer probe.server.Close()
+	app.NameBuild()
 	host, err := app.StartHost(cmd.Context(), opts)
 	_, refused := errors.AsType[config.Findings](err)
 	switch {

@@ -20,6 +20,10 @@ func entryFields(e *transcript.Entry) []any {
 func (s *Store) Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error) {
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
 		ORDER BY iteration, position`
+	if s.logs.get(scope).last > 0 {
+		k, _, err := s.readLog(ctx, claim{Scope: scope})
+		return k.Log, doing(err, "read transcript of %s, %s", scope.Investigation, scope.Execution)
+	}
 	entries, err := selectAll(ctx, s.db.reader, entryFields, query, scope.Investigation, scope.Execution)
 	return entries, doing(s.db.explain(err), "read transcript of %s, %s", scope.Investigation, scope.Execution)
 }

@@ -72,6 +72,7 @@ func (s *Store) SaveEnvelope(ctx context.Context, id string, envelope record.Env
 // what the ledger was charged with, as it was shown while the investigation ran.
 func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation) error {
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(investigationEnd)
+	defer s.logs.forget(r.ID)
 	return s.writeInvestigation(ctx, "finish", r, func(q querier) (sql.Result, error) {
 		used, err := charged(ctx, q, []string{r.ID})
 		if err != nil {

@@ -13,7 +13,8 @@ import (
 // in Lookup.
 func (s *Store) LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error) {
 	key := transcript.Key{Iteration: iteration}
-	return s.known(ctx, claim{scope, key, w.RunID}, key, "")
+	c := claim{scope, key, w.RunID}
+	return s.known(ctx, c, key, func() (transcript.Known, bool, error) { return s.readLog(ctx, c) })
 }
 
 // LookupCall returns what there is to know before the n-th call of a reply is made:
@@ -24,7 +25,11 @@ func (s *Store) LookupCall(ctx context.Context, scope transcript.Scope, iteratio
 	intent, result := transcript.CallKey(iteration, n), transcript.ResultKey(iteration, n)
 	const ofCall = ` AND iteration = $4
 		AND (kind = '` + string(transcript.KindReply) + `' OR run_id = $3 AND step = seq AND position IN ($5, $9))`
-	return s.known(ctx, claim{scope, intent, w.RunID}, result, ofCall, result.Position)
+	c := claim{scope, intent, w.RunID}
+	return s.known(ctx, c, result, func() (k transcript.Known, settled bool, err error) {
+		k, settled, _, err = s.readKnown(ctx, c, ofCall, result.Position)
+		return k, settled, err
+	})
 }
 
 // Begun reports whether any run, also one that was reset, has appended the intent of
@@ -37,17 +42,19 @@ func (s *Store) Begun(ctx context.Context, scope transcript.Scope, call transcri
 		call.Iteration, call.Position, scope.Investigation, scope.Execution)
 }
 
-// known reads those entries, and the step at a key: in one read, unless the step is stored,
+// known is what read says, and the step at a key: in one read, unless the step is stored,
 // nothing is stored, or the claim has to be made good.
-func (s *Store) known(ctx context.Context, c claim, step transcript.Key, which string, args ...any) (k transcript.Known, err error) {
+func (s *Store) known(
+	ctx context.Context, c claim, step transcript.Key, read func() (k transcript.Known, settled bool, err error),
+) (k transcript.Known, err error) {
 	defer func() { err = doing(err, "look up %s", c) }()
 	if err := c.check(); err != nil {
 		return k, err
 	}
-	k, settled, err := s.readKnown(ctx, c, which, args)
+	k, settled, err := read()
 	if err == nil && !settled {
 		if _, err = s.lookup(ctx, c); err == nil && k.Log != nil {
-			k, _, err = s.readKnown(ctx, c, which, args)
+			k, _, err = read()
 		}
 		if err == nil && k.Log == nil {
 			err = s.readBare(ctx, c, &k)
@@ -63,15 +70,42 @@ func (s *Store) known(ctx context.Context, c claim, step transcript.Key, which s
 	return k, err
 }
 
-// readKnown also says whether the claim is good; without entries it does not know.
-func (s *Store) readKnown(ctx context.Context, c claim, which string, args []any) (k transcript.Known, settled bool, err error) {
-	query := `SELECT ` + entryColumns + `, ` + isNewest + ` AND NOT ` + isDisplacing + `, ` + hashList + `, ` + countUnread(7) + `
+// readLog reads all that is known of an execution; of a log that is kept, only what is new.
+func (s *Store) readLog(ctx context.Context, c claim) (k transcript.Known, settled bool, err error) {
+	var struck int64
+	if kept := s.logs.get(c.Scope); kept.last > 0 {
+		k, settled, struck, err = s.readKnown(ctx, c, ` AND seq >= $9`, kept.last)
+		if err != nil {
+			return k, settled, err
+		}
+		if k.Log != nil && struck == kept.struck {
+			k.Log = kept.with(k.Log)
+			s.logs.keep(c.Scope, k.Log, struck)
+			return k, settled, nil
+		}
+	}
+	k, settled, struck, err = s.readKnown(ctx, c, "")
+	if err == nil {
+		s.logs.keep(c.Scope, k.Log, struck)
+	}
+	return k, settled, err
+}
+
+// readKnown also says whether the claim is good, and how often entries of the investigation
+// were superseded; without entries it does not know.
+func (s *Store) readKnown(
+	ctx context.Context, c claim, which string, args ...any,
+) (k transcript.Known, settled bool, struck int64, err error) {
+	query := `SELECT ` + entryColumns + `, ` + isNewest + ` AND NOT ` + isDisplacing + `, ` + hashList + `, ` + countUnread(7) + `,
+		(SELECT struck FROM cursors WHERE investigation = $1)
 		FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2` + which + ` ORDER BY iteration, position`
 	var hashes string
-	fields := func(e *transcript.Entry) []any { return append(entryFields(e), &settled, &hashes, &k.Unread) } // the same in every row
+	fields := func(e *transcript.Entry) []any { // the last four are the same in every row
+		return append(entryFields(e), &settled, &hashes, &k.Unread, &struck)
+	}
 	k.Log, err = selectAll(ctx, s.db.reader, fields, query, slices.Concat(c.args(), reader(c.Execution), args)...)
 	k.Catalogues = strings.Fields(hashes)
-	return k, settled, s.db.explain(err)
+	return k, settled, struck, s.db.explain(err)
 }
 
 // hashList are the hashes of what an execution's servers offer.

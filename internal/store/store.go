@@ -43,6 +43,7 @@ var errDuplicate = errors.New("there is such a row already")
 type Store struct {
 	db     database
 	hub    *hub
+	logs   logs
 	logger *slog.Logger
 	id     string
 	stop   func() // ends what runs in the background

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -97,4 +98,17 @@ func testLookupReply(t *testing.T, open opener) {
 	if _, err := s.LookupReply(ctx, scope, 3, writer("r2")); !errors.Is(err, store.ErrStaleRun) {
 		t.Errorf("lookup by the old run: %v", err)
 	}
+
+	other := open() // of another process, whose writes this one has not seen
+	log := mustAppend(t, other, step("r3", reply("r3", key(1, 0), agent.Usage{})))
+	same(t, "the other's step", known("r3", 2), transcript.Known{Log: log, Catalogues: offered})
+	log = append(log, mustAppend(t, other, step("r3", row("r3", transcript.ResultKey(1, 1))))...)
+	early := mustAppend(t, other, step("r3", row("r3", transcript.ResultKey(1, 0)))) // it ended later
+	log = slices.Insert(log, 1, early...)
+	same(t, "the other's calls", known("r3", 2), transcript.Known{Log: log, Catalogues: offered})
+	same(t, "the same for all", must(s.Entries(ctx, scope))(t), log)
+	must(other.LookupReply(ctx, scope, 1, writer("r4")))(t)
+	again := mustAppend(t, other, step("r4", reply("r4", key(1, 0), agent.Usage{})))
+	same(t, "the other's reset", must(s.Entries(ctx, scope))(t), again)
+	same(t, "after it", known("r4", 2), transcript.Known{Log: again, Catalogues: offered})
 }

@@ -98,11 +98,11 @@ type Transcripts interface {
 // Records keeps the picture that outlives Temporal's retention.
 type Records interface {
 	StartInvestigation(ctx context.Context, inv record.Investigation) error
-	SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error
 	FinishInvestigation(ctx context.Context, inv record.Investigation) error
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
 	StartExecution(ctx context.Context, exec record.Execution, run string) error
-	SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error
+	// SaveStage writes the envelope of the investigation, too; nil = it stays as it is.
+	SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution, envelope *record.Envelope) error
 	ReopenInvestigation(ctx context.Context, id, run string) error
 	// SetWaiting says what an investigation that has not ended, or a conversation, waits for.
 	SetWaiting(ctx context.Context, w record.Waiting) error

@@ -47,22 +47,14 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 	if stage.Outcome == agent.OutcomeError {
 		_ = json.Unmarshal(out.Fields[fieldMessage], &stage.Envelope.Message)
 	}
-	if err := a.Records.SaveStage(ctx, in.Stage, executions); err != nil {
+	// The envelope is what is known of the investigation, in case it is never finished.
+	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {
+		return out, err
+	}
+	if err := a.Records.SaveStage(ctx, in.Stage, executions, &in.Envelope); err != nil {
 		return out, fmt.Errorf("record stage %s: %w", in.Stage.Name, err)
 	}
-	return out, a.saveEnvelope(ctx, in)
-}
-
-// saveEnvelope keeps what is known of the investigation, in case it is never finished.
-func (a *Activities) saveEnvelope(ctx context.Context, in SaveStageIn) error {
-	err := a.maskEnvelope(ctx, in.Plan, &in.Envelope)
-	if err == nil {
-		err = a.Records.SaveEnvelope(ctx, in.Stage.Investigation, in.Envelope)
-	}
-	if err != nil {
-		return fmt.Errorf("record investigation %s: %w", in.Stage.Investigation, err)
-	}
-	return nil
+	return out, nil
 }
 
 // maskEnvelope masks what people said, which comes from Temporal unmasked.
@@ -152,7 +144,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 		return FinishOut{}, err
 	}
 	for _, stage := range in.Unsaved {
-		if err := a.Records.SaveStage(ctx, stage, nil); err != nil {
+		if err := a.Records.SaveStage(ctx, stage, nil, nil); err != nil {
 			return FinishOut{}, fmt.Errorf("record stage %s: %w", stage.Name, err)
 		}
 	}

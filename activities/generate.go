@@ -36,8 +36,9 @@ func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 	if err != nil {
 		return GenerateOut{}, err
 	}
-	known, err := a.Transcripts.LookupReply(ctx, in.Ref.scope(), in.Iteration, j.writer)
-	entries, g := known.Step, generation{job: j, in: in, unread: known.Unread}
+	g := generation{job: j, in: in}
+	known, err := g.lookUp(ctx)
+	entries := known.Step
 	if err == nil && entries == nil {
 		entries, err = g.run(ctx, known)
 	}
@@ -59,6 +60,19 @@ type generation struct {
 	rows   []transcript.Row // what this iteration appends
 	unread int              // letters for the agent: before the call, and then after it
 	needs  agent.Usage      // of the call, by estimate
+}
+
+// lookUp returns what is known before the call. That of an execution which begins is recorded
+// first, and claimed with that.
+func (g *generation) lookUp(ctx context.Context) (known transcript.Known, err error) {
+	if g.in.Iteration == 1 && !g.plan.Conversation {
+		err = g.begin(ctx, g.provider())
+	}
+	if err == nil {
+		known, err = g.Transcripts.LookupReply(ctx, g.ref.scope(), g.in.Iteration, g.writer)
+	}
+	g.unread = known.Unread
+	return known, err
 }
 
 func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcript.Entry, error) {
@@ -130,9 +144,9 @@ func (a *Activities) Unanswered(ctx context.Context, in UnansweredIn) error {
 	if err != nil {
 		return err
 	}
-	known, err := a.Transcripts.LookupReply(ctx, in.Call.Ref.scope(), in.Call.Iteration, j.writer)
+	g := generation{job: j, in: in.Call}
+	known, err := g.lookUp(ctx)
 	if err == nil && known.Step == nil {
-		g := generation{job: j, in: in.Call}
 		err = g.unanswered(ctx, known, in.Why)
 	}
 	return storeFailure(ended(ctx, err))
@@ -162,14 +176,9 @@ func begun(stored []transcript.Entry) bool {
 	return slices.ContainsFunc(stored, func(e transcript.Entry) bool { return e.Kind == transcript.KindSystem })
 }
 
-// open records what belongs before the call: that the execution runs, that a provider has
-// failed, and the results that the workflow decided. It returns the log with those.
+// open records what belongs before the call: that a provider has failed, and the results
+// that the workflow decided. It returns the log with those.
 func (g *generation) open(ctx context.Context, log []transcript.Entry) ([]transcript.Entry, error) {
-	if g.in.Iteration == 1 && !g.plan.Conversation {
-		if err := g.begin(ctx, g.provider()); err != nil {
-			return nil, err
-		}
-	}
 	if err := g.appendHop(ctx); err != nil {
 		return nil, err
 	}

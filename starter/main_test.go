@@ -162,5 +162,5 @@ func save(ctx context.Context, st *store.Store, workflowID string, status agent.
 	r.Report = "# Found\nThe pool.\n\n## Root cause\nThe pool was cut.\n\n" +
 		"## Next steps\n1. Undo the rollout.\n2. Watch <errors>.\n\n**Confidence:** high"
 	r.Envelope.Undelivered = []string{`guide by Ada: no model call came after it: "be brief"`}
-	return errors.Join(begun, err, st.SaveStage(ctx, stage, []record.Execution{e}), st.FinishInvestigation(ctx, r))
+	return errors.Join(begun, err, st.SaveStage(ctx, stage, []record.Execution{e}, nil), st.FinishInvestigation(ctx, r))
 }

@@ -181,8 +181,8 @@ func (e *listened) StartExecution(ctx context.Context, exec record.Execution, ru
 	return err
 }
 
-func (e *listened) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error {
-	err := e.Store.SaveStage(ctx, stage, execs)
+func (e *listened) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution, envelope *record.Envelope) error {
+	err := e.Store.SaveStage(ctx, stage, execs, envelope)
 	if err == nil {
 		e.tell(Event{
 			Kind: EventStageEnded, Investigation: stage.Investigation, Stage: stage.Name, Status: string(stage.Status), Text: stage.Error,

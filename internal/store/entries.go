@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -47,14 +48,14 @@ func limitTo(n int) string {
 	return fmt.Sprintf(" LIMIT %d", n)
 }
 
-// insertEntry writes one row of the step whose first row has the number first. It charges
+// insertEntry writes one row of the step whose first row has the number first, with its body. It charges
 // the ledger with the row's usage, and notes which letter the row quotes.
-func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry) error {
+func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry, body driver.Value) error {
 	const query = `INSERT INTO entries
 		(investigation, execution, iteration, position, seq, step, kind, at, run_id, activity_id, superseded, body)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11)`
 	_, err := q.ExecContext(ctx, query, e.Investigation, e.Execution, e.Iteration, e.Position, e.Seq, first, e.Kind,
-		timeColumn{&e.At}, e.Writer.RunID, e.Writer.ActivityID, asJSON(&e.Body))
+		timeColumn{&e.At}, e.Writer.RunID, e.Writer.ActivityID, body)
 	if err != nil {
 		return err
 	}
@@ -69,13 +70,14 @@ func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry
 	return nil
 }
 
-// storedBody is what a jsonColumn makes of a body: text of others may not be UTF-8.
-func storedBody(body transcript.Body) (out transcript.Body, err error) {
-	text, err := asJSON(&body).Value()
-	if err != nil {
-		return out, err
+// storedBody is a body in the database, and what is read from there: text of others may not
+// be UTF-8.
+func storedBody(body transcript.Body) (column driver.Value, read transcript.Body, err error) {
+	column, err = asJSON(&body).Value()
+	if err == nil {
+		err = asJSON(&read).Scan(column)
 	}
-	return out, asJSON(&out).Scan(text)
+	return column, read, err
 }
 
 // Reply returns the reply of one iteration of an execution, whichever run it is

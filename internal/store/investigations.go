@@ -58,15 +58,6 @@ func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
 	})
 }
 
-// SaveEnvelope sets the envelope of an investigation that has not ended.
-func (s *Store) SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error {
-	err := s.writeRecords(ctx, id, func(q querier) error {
-		_, err := q.ExecContext(ctx, `UPDATE investigations SET envelope = $2 WHERE id = $1 AND ended_at IS NULL`, id, asJSON(&envelope))
-		return err
-	})
-	return doing(err, "save envelope of %s", id)
-}
-
 // FinishInvestigation sets how an investigation ended: status, end reason, error,
 // report, usage, envelope and ended_at. Doing it again changes nothing. The usage is
 // what the ledger was charged with, as it was shown while the investigation ran.

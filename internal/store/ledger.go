@@ -180,16 +180,20 @@ func charge(ctx context.Context, q querier, e transcript.Entry, took agent.Usage
 			return err
 		}
 	}
-	if _, err := q.ExecContext(ctx, insertInto("ledger", "investigation, key, provider, model, usage")+
-		`ON CONFLICT (investigation, key) `+overwrite("provider, model, usage"),
-		e.Investigation, key, e.Provider, textColumn{&e.Model}, asJSON(&took)); err != nil {
+	if _, err := q.ExecContext(ctx, chargeCall, e.Investigation, key, e.Provider, textColumn{&e.Model}, asJSON(&took)); err != nil {
 		return err
 	}
-	_, err := q.ExecContext(ctx, insertInto("execution_sums", "investigation, execution, "+usageColumns)+
-		`ON CONFLICT (investigation, execution) DO UPDATE SET `+assign(`% = execution_sums.% + excluded.%`, usageColumns),
-		append([]any{e.Investigation, e.Execution}, usageFields(&took)...)...)
+	_, err := q.ExecContext(ctx, chargeSums, append([]any{e.Investigation, e.Execution}, usageFields(&took)...)...)
 	return err
 }
+
+// Every model call needs these: they are put together once.
+var (
+	chargeCall = insertInto("ledger", "investigation, key, provider, model, usage") +
+		`ON CONFLICT (investigation, key) ` + overwrite("provider, model, usage")
+	chargeSums = insertInto("execution_sums", "investigation, execution, "+usageColumns) +
+		`ON CONFLICT (investigation, execution) DO UPDATE SET ` + assign(`% = execution_sums.% + excluded.%`, usageColumns)
+)
 
 // replyKey is that of a model call: an execution's run makes one in an iteration.
 func replyKey(execution string, iteration int, run string) string {

@@ -33,12 +33,19 @@ func executionFields(r *record.Execution) []any {
 	}
 }
 
-// SaveStage writes a stage and its executions as they are now, in one transaction.
+// SaveStage writes a stage and its executions as they are now, in one transaction, and with
+// that the envelope of its investigation, if one is given and that has not ended.
 // An execution that has ended has nothing live any more and nothing reserved, and what
 // nobody has read in a stage that has ended is for others. The later end stands: what a
 // run says late that Temporal has reset meanwhile changes nothing.
-func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error {
+func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution, envelope *record.Envelope) error {
 	err := s.writeRecords(ctx, stage.Investigation, func(q querier) error {
+		if envelope != nil {
+			const query = `UPDATE investigations SET envelope = $2 WHERE id = $1 AND ended_at IS NULL`
+			if _, err := q.ExecContext(ctx, query, stage.Investigation, asJSON(envelope)); err != nil {
+				return err
+			}
+		}
 		query := insertInto("stages", stageColumns) + `ON CONFLICT (investigation, name) ` + overwrite(stageColumns) +
 			` WHERE stages.ended_at IS NULL OR excluded.ended_at IS NULL OR excluded.ended_at >= stages.ended_at`
 		if stands, err := changed(q.ExecContext(ctx, query, stageFields(&stage)...)); err != nil || !stands {
@@ -82,14 +89,18 @@ func usageOf(ctx context.Context, q querier, scope transcript.Scope, u *agent.Us
 	return err
 }
 
-// StartExecution writes the record of an execution that a run begins. One that exists
-// is left alone, unless it had ended before the run came: then it is running again. If
+// StartExecution writes the record of an execution that a run begins, which makes the run its
+// newest, as in Lookup. One that exists is left alone, unless it had ended before the run came: then it is running again. If
 // the run has entries, who says that it begins has stood still since, and is too late.
 func (s *Store) StartExecution(ctx context.Context, r record.Execution, run string) error {
 	const reopen = `UPDATE executions SET status = $3, stop_reason = '', forced = FALSE, iterations = 0, usage = '{}', error = '',
 		actions_executed = NULL, ended_at = NULL WHERE investigation = $1 AND name = $2 AND ended_at IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND run_id = $4 AND superseded = 0)`
 	err := s.writeRecords(ctx, r.Investigation, func(q querier) error {
+		scope := transcript.Scope{Investigation: r.Investigation, Execution: r.Name}
+		if _, err := (claim{scope, transcript.Key{}, run}).present(ctx, q); err != nil {
+			return err
+		}
 		insert := insertInto("executions", executionColumns) + `ON CONFLICT (investigation, name) DO NOTHING`
 		inserted, err := changed(q.ExecContext(ctx, insert, executionFields(&r)...))
 		if err == nil && !inserted {

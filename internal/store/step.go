@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
@@ -203,10 +204,11 @@ func insertRows(ctx context.Context, q querier, step transcript.Step, last int64
 			Scope: step.Scope, Key: row.Key, Seq: first + int64(i), Kind: row.Kind,
 			At: storedTime(cmp.Or(row.At, time.Now())), Writer: step.Writer,
 		}
-		if entry.Body, err = storedBody(row.Body); err != nil {
+		var body driver.Value
+		if body, entry.Body, err = storedBody(row.Body); err != nil {
 			return nil, err
 		}
-		if err := insertEntry(ctx, q, first, entry); err != nil {
+		if err := insertEntry(ctx, q, first, entry, body); err != nil {
 			return nil, err
 		}
 		if live && row.Kind == transcript.KindReply {

@@ -105,11 +105,6 @@ func (j journal) StartInvestigation(ctx context.Context, inv record.Investigatio
 	return err
 }
 
-func (j journal) SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error {
-	_, err := writing(ctx, j.faults, writeFails, "envelope", transcript.Key{}, nothing(func() error { return j.Store.SaveEnvelope(ctx, id, envelope) }))
-	return err
-}
-
 func (j journal) FinishInvestigation(ctx context.Context, inv record.Investigation) error {
 	_, err := writing(ctx, j.faults, writeFails, "finish", transcript.Key{}, nothing(func() error { return j.Store.FinishInvestigation(ctx, inv) }))
 	return err
@@ -120,8 +115,9 @@ func (j journal) StartExecution(ctx context.Context, exec record.Execution, run 
 	return err
 }
 
-func (j journal) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution) error {
-	_, err := writing(ctx, j.faults, writeFails, "stage", transcript.Key{}, nothing(func() error { return j.Store.SaveStage(ctx, stage, execs) }))
+func (j journal) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution, envelope *record.Envelope) error {
+	save := func() error { return j.Store.SaveStage(ctx, stage, execs, envelope) }
+	_, err := writing(ctx, j.faults, writeFails, "stage", transcript.Key{}, nothing(save))
 	return err
 }
 

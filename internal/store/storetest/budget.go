@@ -91,7 +91,7 @@ var reservationEnds = map[string]func(*testing.T, Store){
 	},
 	"reservation of an execution that has ended": func(t *testing.T, s Store) {
 		ended := record.Execution{Investigation: scope.Investigation, Name: scope.Execution, Stage: "triage", Status: agent.StatusFailed}
-		ok(t, s.SaveStage(t.Context(), record.Stage{Investigation: scope.Investigation, Name: "triage"}, []record.Execution{ended}))
+		ok(t, s.SaveStage(t.Context(), record.Stage{Investigation: scope.Investigation, Name: "triage"}, []record.Execution{ended}, nil))
 	},
 }
 

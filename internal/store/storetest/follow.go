@@ -73,7 +73,7 @@ func testFollow(t *testing.T, open opener) {
 	ok(t, s.StartInvestigation(ctx, r))
 	same(t, "record", next(t, updates), store.Update{Record: &r, Waits: nothing})
 	stage, execution := stageOf(r.ID), executionOf(r.ID)
-	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}))
+	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}, nil))
 	execution.Iterations = 1
 	same(t, "stage", next(t, updates),
 		store.Update{Record: &r, Stages: []record.Stage{stage}, Executions: []record.Execution{execution}, Waits: nothing})

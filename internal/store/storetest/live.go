@@ -78,5 +78,5 @@ func saveAs(t *testing.T, s Store, status agent.Status) {
 	t.Helper()
 	execution := executionOf(scope.Investigation)
 	execution.Status = status
-	ok(t, s.SaveStage(t.Context(), stageOf(scope.Investigation), []record.Execution{execution}))
+	ok(t, s.SaveStage(t.Context(), stageOf(scope.Investigation), []record.Execution{execution}, nil))
 }

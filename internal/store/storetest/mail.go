@@ -91,7 +91,7 @@ func (m *mailbox) ends(stage string) {
 	m.t.Helper()
 	end := at(9)
 	ended := record.Stage{Investigation: scope.Investigation, Name: stage, Status: agent.StatusCompleted, EndedAt: &end}
-	ok(m.t, m.SaveStage(m.ctx, ended, nil))
+	ok(m.t, m.SaveStage(m.ctx, ended, nil, nil))
 }
 
 func testMail(t *testing.T, open opener) {
@@ -241,7 +241,7 @@ func testMailOfStages(t *testing.T, open opener) {
 
 	m.post("r", 7, "running", "", "p")
 	running := record.Stage{Investigation: scope.Investigation, Name: "p", Status: agent.StatusRunning}
-	ok(t, m.SaveStage(m.ctx, running, nil))
+	ok(t, m.SaveStage(m.ctx, running, nil, nil))
 	m.tell("q/A", "")
 	m.tell("p/A", "running")
 }

@@ -45,7 +45,7 @@ func testInvestigationRecords(t *testing.T, open opener) {
 	same(t, "started twice", must(s.Investigation(ctx, r.ID))(t), r)
 
 	known := record.Envelope{Version: 1, By: "Ada", Pass: 2, Answers: []record.Note{{Question: "Which <one>?", Answer: "that"}}}
-	ok(t, s.SaveEnvelope(ctx, r.ID, known))
+	ok(t, s.SaveStage(ctx, stageOf(r.ID), nil, &known))
 	r.Envelope = known
 	same(t, "an envelope", must(s.Investigation(ctx, r.ID))(t), r)
 
@@ -57,7 +57,7 @@ func testInvestigationRecords(t *testing.T, open opener) {
 		ok(t, s.FinishInvestigation(ctx, late))
 		same(t, "finished", must(s.Investigation(ctx, r.ID))(t), ended)
 	}
-	ok(t, s.SaveEnvelope(ctx, r.ID, known))
+	ok(t, s.SaveStage(ctx, stageOf(r.ID), nil, &known))
 	same(t, "an envelope that comes too late", must(s.Investigation(ctx, r.ID))(t), ended)
 	unknown := finished(investigation("never/started", "never", 2), agent.StatusFailed)
 	ok(t, s.FinishInvestigation(ctx, unknown))
@@ -116,7 +116,7 @@ func testCloseInvestigation(t *testing.T, open opener) {
 	same(t, "running", must(s.Running(ctx))(t), []record.Investigation{lost, done, reset})
 
 	stage, execution := stageOf("lost"), executionOf("lost")
-	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}))
+	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}, nil))
 	ok(t, s.SetLive(ctx, transcript.Live{Scope: transcript.Scope{Investigation: "lost", Execution: execution.Name}, Iteration: 1, Attempt: 1, Text: "half"}))
 	completed := finished(done, agent.StatusCompleted)
 	ok(t, s.FinishInvestigation(ctx, completed))
@@ -276,8 +276,8 @@ func testStageRecords(t *testing.T, open opener) {
 	early.Name, early.StartedAt = "triage/early", at(1).UTC()
 
 	ok(t, s.StartExecution(ctx, execution, "r1"))
-	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution, early}))
-	ok(t, s.SaveStage(ctx, first, nil))
+	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution, early}, nil))
+	ok(t, s.SaveStage(ctx, first, nil, nil))
 	same(t, "stages", must(s.Stages(ctx, "inv"))(t), []record.Stage{first, stage})
 	same(t, "executions", must(s.Executions(ctx, "inv"))(t), []record.Execution{early, execution})
 
@@ -288,7 +288,7 @@ func testStageRecords(t *testing.T, open opener) {
 	closed.Usage, closed.Error, closed.EndedAt = agent.Usage{ModelCalls: 3}, "e", &end
 	closed.ActionsExecuted = new(true)
 	ended.Status, ended.Outcome, ended.Result, ended.Error, ended.EndedAt = agent.StatusFailed, agent.OutcomeError, "r", "e", &end
-	ok(t, s.SaveStage(ctx, ended, []record.Execution{closed}))
+	ok(t, s.SaveStage(ctx, ended, []record.Execution{closed}, nil))
 	same(t, "stages at the end", must(s.Stages(ctx, "inv"))(t), []record.Stage{first, ended})
 	same(t, "executions at the end", must(s.Executions(ctx, "inv"))(t), []record.Execution{early, closed})
 
@@ -306,7 +306,7 @@ func testLateStart(t *testing.T, open opener) {
 	must(s.Append(ctx, transcript.Step{Scope: scope, Writer: transcript.Writer{RunID: "r1", ActivityID: "1"}, Rows: rows}))(t)
 	closed := execution
 	closed.Status, closed.EndedAt = agent.StatusCompleted, &end
-	ok(t, s.SaveStage(ctx, stageOf("inv"), []record.Execution{closed}))
+	ok(t, s.SaveStage(ctx, stageOf("inv"), []record.Execution{closed}, nil))
 	for _, tt := range []struct {
 		run  string
 		want agent.Status
@@ -328,8 +328,8 @@ func testLateStage(t *testing.T, open opener) {
 	}
 	stage, execution := ending(7, agent.StatusCompleted)
 	late, lateExecution := ending(6, agent.StatusCancelled)
-	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}))
-	ok(t, s.SaveStage(ctx, late, []record.Execution{lateExecution}))
+	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}, nil))
+	ok(t, s.SaveStage(ctx, late, []record.Execution{lateExecution}, nil))
 	same(t, "stage", must(s.Stages(ctx, "inv"))(t), []record.Stage{stage})
 	same(t, "execution", must(s.Executions(ctx, "inv"))(t), []record.Execution{execution})
 }

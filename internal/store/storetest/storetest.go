@@ -50,14 +50,13 @@ type Store interface {
 	AddToolTimes(ctx context.Context, name string, seen tool.Times, calls int) (tool.Times, error)
 
 	StartInvestigation(ctx context.Context, r record.Investigation) error
-	SaveEnvelope(ctx context.Context, id string, envelope record.Envelope) error
 	FinishInvestigation(ctx context.Context, r record.Investigation) error
 	ReopenInvestigation(ctx context.Context, id, run string) error
 	SetWaiting(ctx context.Context, w record.Waiting) error
 	Waiting(ctx context.Context, id string) ([]record.Waiting, error)
 	Running(ctx context.Context) ([]record.Investigation, error)
 	CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error)
-	SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution) error
+	SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution, envelope *record.Envelope) error
 	StartExecution(ctx context.Context, r record.Execution, run string) error
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
 	FindInvestigation(ctx context.Context, workflowID string) (record.Investigation, error)

@@ -79,7 +79,7 @@ func testTexts(t *testing.T, open opener) {
 
 	stage, execution := stageOf("inv"), executionOf("inv")
 	stage.Error, execution.Error, execution.Model = said, said, said
-	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}))
+	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}, nil))
 	stage.Error, execution.Error, execution.Model = kept, kept, kept
 	same(t, "stage", must(s.Stages(ctx, "inv"))(t), []record.Stage{stage})
 	same(t, "execution", must(s.Executions(ctx, "inv"))(t), []record.Execution{execution})

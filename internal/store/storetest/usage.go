@@ -54,7 +54,7 @@ func testUsageSoFar(t *testing.T, open opener) {
 	}
 	fromElsewhere := one
 	fromElsewhere.Usage = agent.Usage{ModelCalls: 99}
-	ok(t, s.SaveStage(ctx, stage, []record.Execution{fromElsewhere, other, silent}))
+	ok(t, s.SaveStage(ctx, stage, []record.Execution{fromElsewhere, other, silent}, nil))
 	used := r.Usage
 	r = finished(r, agent.StatusCompleted)
 	ok(t, s.FinishInvestigation(ctx, r))

@@ -1,6 +1,7 @@
 package inquest
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/app"
@@ -21,7 +22,12 @@ type WorkerEvent struct {
 	// most the first 4 KB, and "…" where more is in the store.
 	Status, Text              string
 	InputTokens, OutputTokens int
-	At                        time.Time
+	// These are of a tool call that failed: another attempt may succeed; when to make it; what else the tool says, as JSON.
+	ErrorType   string
+	Recoverable bool
+	RetryAfter  time.Duration
+	Details     json.RawMessage
+	At          time.Time
 }
 
 // The kinds of a WorkerEvent.

@@ -57,11 +57,13 @@ func TestNewTool(t *testing.T) {
 	if risk := NewTool("find", "", find).spec().Risk; risk != RiskWrite {
 		t.Errorf("a tool that does not say is of the risk %q", risk)
 	}
+	gone := tool.Final("Gone", `{"status":"error","error":{"error_type":"Gone","message":"look: moved","recoverable":true}}`)
+	gone.Recoverable = true
 	for arguments, want := range map[string]tool.Result{
 		`{"customer":"Ada","limit":3}`: tool.Success(`{"status":"success","data":{"customer":"Ada","limit":3}}`),
-		`{"customer":"nobody"}`:        tool.Failure("NotFoundError", `{"status":"error","error":{"error_type":"NotFoundError","message":"customer 'nobody' not found","recoverable":false}}`),
-		`{"customer":"gone"}`:          tool.Failure("Gone", `{"status":"error","error":{"error_type":"Gone","message":"look: moved","recoverable":true}}`),
-		`{"customer":"told"}`:          tool.Failure("Gone", `{"status":"error","error":{"error_type":"Gone","message":"moved","recoverable":false}}`),
+		`{"customer":"nobody"}`:        tool.Final("NotFoundError", `{"status":"error","error":{"error_type":"NotFoundError","message":"customer 'nobody' not found","recoverable":false}}`),
+		`{"customer":"gone"}`:          gone,
+		`{"customer":"told"}`:          tool.Final("Gone", `{"status":"error","error":{"error_type":"Gone","message":"moved","recoverable":false}}`),
 		`{"customer":7}`:               tool.Failure(tool.ErrorInvalidArguments, `{"status":"error","error":{"error_type":"InvalidArguments","message":"json: cannot unmarshal number into Go struct field query.customer of type string","recoverable":true}}`),
 	} {
 		if diff := cmp.Diff(want, run(t, own, arguments)); diff != "" {

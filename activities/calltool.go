@@ -49,7 +49,10 @@ func (a *Activities) callTool(ctx context.Context, in CallToolIn) (CallToolOut, 
 	if err != nil {
 		return CallToolOut{}, storeFailure(ended(ctx, err))
 	}
-	return CallToolOut{Status: entry.Status, ErrorType: entry.ErrorType, Pause: entry.Pause, Approve: c.anew}, nil
+	return CallToolOut{
+		Status: entry.Status, ErrorType: entry.ErrorType, Recoverable: entry.Recoverable, RetryAfter: entry.RetryAfter,
+		Pause: entry.Pause, Approve: c.anew,
+	}, nil
 }
 
 // toolCall is one call of a reply.
@@ -198,9 +201,12 @@ func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun boo
 		return tool.Result{}, err
 	}
 	if wait > 0 {
-		return tool.Failure(tool.ErrorRateLimited, fmt.Sprintf(
+		wait = wait.Round(time.Second) + time.Second
+		limited := tool.Failure(tool.ErrorRateLimited, fmt.Sprintf(
 			"Tool %s may be called %d times a minute by this agent, and was. Try again later; retry_after: %s.",
-			spec.Name, decision.RatePerMinute, wait.Round(time.Second)+time.Second)), nil
+			spec.Name, decision.RatePerMinute, wait))
+		limited.RetryAfter = wait.Seconds()
+		return limited, nil
 	}
 	if begun || spec.Own { // what touches only our own store is its own journal
 		return c.execute(ctx, decision)
@@ -407,7 +413,7 @@ func (j *job) writeResult(
 ) (transcript.Entry, error) {
 	body := transcript.Body{
 		Text: result.Content, Call: &call, Status: string(result.Status), ErrorType: result.ErrorType,
-		Result: transcript.Result{Size: len(result.Content), Pause: result.Pause},
+		Result: transcript.Result{Size: len(result.Content), Pause: result.Pause, Fault: result.Fault},
 	}
 	for _, artifact := range result.Artifacts {
 		hash, err := j.putArtifact(ctx, artifact)

@@ -330,6 +330,7 @@ func TestToolPlan(t *testing.T) {
 		Result    json.RawMessage `json:"result"`
 		ErrorType string          `json:"error_type"`
 		Error     string          `json:"error"`
+		Fixable   bool            `json:"recoverable"`
 		TimeMS    *int64          `json:"time_ms"`
 	}
 	var got struct {
@@ -342,7 +343,7 @@ func TestToolPlan(t *testing.T) {
 	}
 	results := []result{
 		{StepID: "step_0", Tool: "lab.read", Status: "success", Result: json.RawMessage(`{"found":[1,2]}`)},
-		{StepID: "bad", Tool: "lab.read", Status: "error", ErrorType: tool.ErrorInvalidArguments},
+		{StepID: "bad", Tool: "lab.read", Status: "error", ErrorType: tool.ErrorInvalidArguments, Fixable: true},
 		{StepID: "7", Tool: "lab.write", Status: "error", ErrorType: tool.ErrorPermissionDenied, Error: "denied by Ada"},
 		{StepID: "step_3", Tool: "lab.none", Status: "error", ErrorType: tool.ErrorUnknownTool},
 		{StepID: "step_4", Tool: "lab.read", Status: "success", Result: json.RawMessage(`"plain \u003ctext\u003e"`)},

@@ -121,7 +121,9 @@ func MaskResult(ctx context.Context, masker *mask.Masker, name string, result to
 		return result, nil
 	}
 	var err error
-	result.Content, err = masker.Text(ctx, result.Content)
+	if result.Content, err = masker.Text(ctx, result.Content); err == nil {
+		result.Details, err = masker.JSON(ctx, result.Details)
+	}
 	for i := range result.Artifacts {
 		if err == nil {
 			err = maskArtifact(ctx, masker, &result.Artifacts[i])
@@ -137,7 +139,7 @@ func MaskResult(ctx context.Context, masker *mask.Masker, name string, result to
 }
 
 func notShown(name string) tool.Result {
-	return tool.Failure(tool.ErrorTool, fmt.Sprintf("The result of %s could not be masked, and is not shown. The call itself was made.", name))
+	return tool.Final(tool.ErrorTool, fmt.Sprintf("The result of %s could not be masked, and is not shown. The call itself was made.", name))
 }
 
 // maskArtifact masks an artifact's name and what of it is text; an image is left as it is.

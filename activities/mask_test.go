@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -41,8 +42,13 @@ func TestMaskResult(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := activities.MaskResult(t.Context(), securityMasker(t), "evil.get", tool.Result{Content: text, Artifacts: []tool.Artifact{tt.in}})
-			want := tool.Result{Content: "password=[MASKED_PASSWORD]", Artifacts: []tool.Artifact{tt.want}}
+			got, err := activities.MaskResult(t.Context(), securityMasker(t), "evil.get", tool.Result{
+				Content: text, Artifacts: []tool.Artifact{tt.in}, Fault: agent.Fault{Details: json.RawMessage(`{"password":"x"}`)},
+			})
+			want := tool.Result{
+				Content: "password=[MASKED_PASSWORD]", Artifacts: []tool.Artifact{tt.want},
+				Fault: agent.Fault{Details: json.RawMessage(`{"password":"[MASKED_PASSWORD]"}`)},
+			}
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v, -want +got:\n%s", err, diff)
 			}

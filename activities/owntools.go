@@ -98,7 +98,9 @@ func (j *job) remember(ctx context.Context, calls []*toolCall) ([]transcript.Ent
 		result, err := c.recall(ctx, tools, tx)
 		return transcript.Body{
 			Text: result.Content, Call: &c.call, Status: string(result.Status), ErrorType: result.ErrorType,
-			Result: transcript.Result{Size: len(result.Content), Decision: c.in.Decision.said(), Digest: c.in.Decision.digest()},
+			Result: transcript.Result{
+				Size: len(result.Content), Decision: c.in.Decision.said(), Digest: c.in.Decision.digest(), Fault: result.Fault,
+			},
 		}, err
 	})
 }

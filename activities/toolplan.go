@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/output"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -119,6 +120,7 @@ type stepResult struct {
 	Result    json.RawMessage `json:"result,omitempty"`
 	Error     string          `json:"error,omitempty"`
 	ErrorType string          `json:"error_type,omitempty"`
+	agent.Fault
 	// Truncated: of a result only the beginning is here, as text.
 	Truncated bool  `json:"truncated,omitempty"`
 	TimeMS    int64 `json:"time_ms"`
@@ -178,7 +180,7 @@ func joined(steps []planStep, entries []transcript.Entry) planResult {
 
 // take takes in a result, of which at most limit bytes are kept.
 func (r *stepResult) take(e transcript.Entry, limit int) {
-	r.Tool, r.Status, r.ErrorType, r.Error = e.Call.Name, e.Status, e.ErrorType, ""
+	r.Tool, r.Status, r.ErrorType, r.Fault, r.Error = e.Call.Name, e.Status, e.ErrorType, e.Fault, ""
 	text := clip.Bytes(e.Text, limit)
 	r.Truncated = len(text) < e.Size
 	if e.ErrorType != "" {

@@ -109,7 +109,7 @@ func TestRateLimit(t *testing.T) {
 	call := agent.ToolCall{Name: "lab__read", Arguments: `{"n":1}`}
 	b.asks(call, call, call)
 	for n, want := range []string{"", "", tool.ErrorRateLimited} {
-		if e := b.callAs(1, n, nil); e.ErrorType != want || (want != "" && !strings.Contains(e.Text, "retry_after: ")) {
+		if e := b.callAs(1, n, nil); e.ErrorType != want || (want != "" && !strings.Contains(e.Text, "retry_after: ")) || (e.RetryAfter > 0) != (want != "") || e.Recoverable != (want != "") {
 			t.Errorf("call %d: %+v", n, e.Body)
 		}
 	}

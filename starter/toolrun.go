@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -113,8 +114,7 @@ type ran struct {
 type ranError struct {
 	Type    string `json:"error_type"`
 	Message string `json:"message"`
-	// RetryAfter is when a call that came too soon may be tried again, in seconds.
-	RetryAfter float64 `json:"retry_after,omitempty"`
+	agent.Fault
 }
 
 // statusDenied is that of a call that the policy does not allow, or not now.
@@ -128,9 +128,10 @@ func refused(c *cli, err error) error {
 	limited, _ := errors.AsType[*app.RateLimitError](err)
 	switch {
 	case refusal != nil:
-		out.Error = &ranError{Type: refusal.Type, Message: refusal.Message}
+		out.Error = &ranError{Type: refusal.Type, Message: refusal.Message, Fault: refusal.Result().Fault}
 	case limited != nil:
-		out.Error = &ranError{Type: tool.ErrorRateLimited, Message: limited.Error(), RetryAfter: limited.RetryAfter.Seconds()}
+		fault := agent.Fault{Recoverable: true, RetryAfter: limited.RetryAfter.Seconds()}
+		out.Error = &ranError{Type: tool.ErrorRateLimited, Message: limited.Error(), Fault: fault}
 	default:
 		return toolError(err)
 	}
@@ -153,7 +154,7 @@ func printResult(c *cli, r tool.Result) error {
 	}
 	out := ran{Status: string(r.Status), Result: r.Content, Artifacts: r.Artifacts}
 	if r.Status == tool.StatusError {
-		out.Result, out.Error = "", &ranError{Type: r.ErrorType, Message: r.Content}
+		out.Result, out.Error = "", &ranError{Type: r.ErrorType, Message: r.Content, Fault: r.Fault}
 	}
 	return c.printJSON(out)
 }

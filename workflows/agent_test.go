@@ -227,6 +227,26 @@ func TestToolActivityThatFailsIsAResult(t *testing.T) {
 	}
 }
 
+func TestStatusHasTheLastFault(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(ask("a"), ask("b"), say("x")), tool: func(in activities.CallToolIn) (activities.CallToolOut, error) {
+		if in.Iteration == 1 {
+			return activities.CallToolOut{Status: "error", ErrorType: "RateLimited", Recoverable: true, RetryAfter: 30}, nil
+		}
+		return activities.CallToolOut{Status: "success"}, nil
+	}}
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
+	var status AgentStatus
+	if value, err := env.QueryWorkflow(QueryStatus); err != nil || value.Get(&status) != nil {
+		t.Fatal(err)
+	}
+	want := &CallFault{Tool: "a", Iteration: 1, ErrorType: "RateLimited", Recoverable: true, RetryAfter: 30}
+	if diff := cmp.Diff(want, status.LastFault); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // heard is a reply that somebody spoke during.
 func heard(out activities.GenerateOut) activities.GenerateOut {
 	out.Unread = true

@@ -52,7 +52,8 @@ type agentRun struct {
 	noticed  notices
 
 	approvals approvals
-	streak    *streak // of failed model calls; nil = the last one was answered
+	fault     *CallFault // of the call that failed last
+	streak    *streak    // of failed model calls; nil = the last one was answered
 	sleeping  bool
 	reserve   bool // it has no more than its last word
 	teller    teller
@@ -310,6 +311,6 @@ func (r *agentRun) status() (AgentStatus, error) {
 		Execution: r.in.Ref.Execution, Status: mostUrgent(r.waiting(), 0, r.steering.Paused),
 		Iteration: r.state.Iteration - r.before, MaxIterations: r.in.Agent.MaxIterations,
 		Model: r.in.Agent.Model(r.state.Provider), Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
-		Outage: r.outage(), PausedUntil: r.state.PausedUntil, Undelivered: r.refused,
+		Outage: r.outage(), PausedUntil: r.state.PausedUntil, Undelivered: r.refused, LastFault: r.fault,
 	}, nil
 }

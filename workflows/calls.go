@@ -105,7 +105,7 @@ func (b *batch) attempt(
 	if call.Quick && in.Decision == nil && in.Call%(inTask+1) != inTask {
 		err := workflow.ExecuteLocalActivity(quickOptions(ctx, call), act.CallTool, in).Get(ctx, &out)
 		if err == nil {
-			b.pause(ctx, out.Pause)
+			b.heed(ctx, call.Name, out)
 			return nil, out.Approve
 		}
 		if ctx.Err() != nil {
@@ -125,8 +125,18 @@ func (b *batch) attempt(
 	if err != nil {
 		return b.lost(in.Call, err), nil
 	}
-	b.pause(ctx, out.Pause)
+	b.heed(ctx, call.Name, out)
 	return nil, out.Approve
+}
+
+// heed takes in what a call says to the workflow itself.
+func (b *batch) heed(ctx workflow.Context, name string, out activities.CallToolOut) {
+	b.pause(ctx, out.Pause)
+	if out.ErrorType != "" {
+		b.fault = &CallFault{
+			Tool: name, Iteration: b.state.Iteration, ErrorType: out.ErrorType, Recoverable: out.Recoverable, RetryAfter: out.RetryAfter,
+		}
+	}
 }
 
 // runOwn runs the calls that touch only our own store.

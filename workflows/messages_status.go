@@ -128,6 +128,17 @@ type AgentStatus struct {
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// Undelivered says what was said to the agent itself and could not be taken.
 	Undelivered []string `json:"undelivered,omitempty"`
+	// LastFault is of the tool call that failed last since this run of the workflow began; nil = none has.
+	LastFault *CallFault `json:"last_fault,omitempty"`
+}
+
+// CallFault is a tool call that failed; its text and details are in the transcript.
+type CallFault struct {
+	Tool        string  `json:"tool"`
+	Iteration   int     `json:"iteration"`
+	ErrorType   string  `json:"error_type"`
+	Recoverable bool    `json:"recoverable,omitempty"`
+	RetryAfter  float64 `json:"retry_after,omitempty"` // seconds
 }
 
 // ConversationStatus answers the query "status" of a conversation.

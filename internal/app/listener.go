@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -25,6 +26,10 @@ type Event struct {
 	Tool, Model                       string
 	Status, Text                      string
 	InputTokens, OutputTokens         int
+	ErrorType                         string
+	Recoverable                       bool
+	RetryAfter                        time.Duration
+	Details                           json.RawMessage
 	At                                time.Time
 }
 
@@ -125,6 +130,8 @@ func (e *listened) entries(all []transcript.Entry) {
 			}
 		case row.Kind == transcript.KindResult && row.Call != nil:
 			event.Kind, event.Tool, event.Status = EventToolCall, row.Call.Name, row.Status
+			event.ErrorType, event.Recoverable, event.Details = row.ErrorType, row.Recoverable, row.Details
+			event.RetryAfter = time.Duration(row.RetryAfter * float64(time.Second))
 		default:
 			continue
 		}

@@ -129,6 +129,9 @@ func (v *view) result(l *lane, e transcript.Entry) {
 	if e.ErrorType != "" || e.Status == "error" {
 		b = failureBlock
 		words = append(words, CleanLine(e.ErrorType))
+		if e.RetryAfter > 0 {
+			words = append(words, "retry after "+duration(time.Duration(e.RetryAfter*float64(time.Second))))
+		}
 	}
 	if e.Decision != "" {
 		words = append(words, CleanLine(e.Decision))

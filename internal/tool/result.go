@@ -1,6 +1,10 @@
 package tool
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
 
 // Result is what the model is shown of a call.
 type Result struct {
@@ -9,6 +13,7 @@ type Result struct {
 	Content string `json:"content"`
 	// ErrorType is one of the types below when Status is StatusError.
 	ErrorType string `json:"error_type,omitempty"`
+	agent.Fault
 	// Sent, of a call that has timed out, lost its server or got an answer that cannot be
 	// read: the request had been sent, so that it may have taken effect.
 	Sent bool `json:"sent,omitempty"`
@@ -48,8 +53,18 @@ const (
 	ErrorNotRun           = "NotRun"           // cancelled or refused before it began
 )
 
-// Failure makes an error result.
+// Failure makes an error result. Whether another attempt may succeed follows from its type.
 func Failure(errorType, content string) Result {
+	result := Final(errorType, content)
+	switch errorType {
+	case ErrorTool, ErrorInvalidArguments, ErrorRateLimited, ErrorTimeout, ErrorUnavailable:
+		result.Recoverable = true
+	}
+	return result
+}
+
+// Final makes an error result that another attempt does not mend.
+func Final(errorType, content string) Result {
 	return Result{Status: StatusError, ErrorType: errorType, Content: content}
 }
 

@@ -149,6 +149,7 @@ type Result struct {
 	Size int    `json:"size,omitempty"`
 	// Artifacts name blobs of the parts that are not text.
 	Artifacts []string `json:"artifacts,omitempty"`
+	agent.Fault
 }
 
 // Answer is what came of asking a model, for a reply or a summary: why it stopped, who

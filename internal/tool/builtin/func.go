@@ -65,13 +65,13 @@ func (f function) call(ctx context.Context, arguments json.RawMessage) tool.Resu
 	}
 	normal, err := toolresult.Normalize(fields(value))
 	if err != nil { // the call took effect all the same
-		return tool.Failure(tool.ErrorTool, fmt.Sprintf("Tool %s was run, but did not return a result: %v.", f.Spec.Name, err))
+		return tool.Final(tool.ErrorTool, fmt.Sprintf("Tool %s was run, but did not return a result: %v.", f.Spec.Name, err))
 	}
 	return shown(normal)
 }
 
 func (f function) crashed() tool.Result {
-	return tool.Failure(tool.ErrorTool, fmt.Sprintf("Tool %s crashed. It may have taken effect.", f.Spec.Name))
+	return tool.Final(tool.ErrorTool, fmt.Sprintf("Tool %s crashed. It may have taken effect.", f.Spec.Name))
 }
 
 // ended says what became of a call whose ctx has ended.
@@ -87,7 +87,9 @@ func (f function) ended(ctx context.Context) tool.Result {
 // shown is a result as the model sees it.
 func shown(r toolresult.Result) tool.Result {
 	if r.Status == toolresult.StatusError {
-		return tool.Failure(cmp.Or(r.Error.Type, tool.ErrorTool), r.Text())
+		failed := tool.Final(cmp.Or(r.Error.Type, tool.ErrorTool), r.Text())
+		failed.Fault = r.Fault()
+		return failed
 	}
 	return tool.Success(r.Text())
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/internal/toolresult"
@@ -48,17 +49,25 @@ func TestFuncResults(t *testing.T) {
 		"struct":         {pod{"web", 9007199254740993}, nil, tool.Success(`{"status":"success","data":{"name":"web","uid":9007199254740993}}`)},
 		"pointer":        {&pod{"web", 1}, nil, tool.Success(`{"status":"success","data":{"name":"web","uid":1}}`)},
 		"result":         {toolresult.Success(nil, "yes"), nil, tool.Success("yes")},
-		"failed map":     {map[string]any{"status": "failed", "error": "no disk"}, nil, tool.Failure("ToolError", `{"status":"error","error":{"error_type":"ToolError","message":"no disk","recoverable":false}}`)},
-		"failed result":  {toolresult.Failure(&toolresult.Error{Message: "x"}, ""), nil, tool.Failure("ToolError", `{"status":"error","error":{"error_type":"","message":"x","recoverable":false}}`)},
-		"invalid result": {toolresult.Result{}, nil, tool.Failure("ToolError", `Tool own was run, but did not return a result: invalid tool status "": must be success or error.`)},
+		"failed map":     {map[string]any{"status": "failed", "error": "no disk"}, nil, tool.Final("ToolError", `{"status":"error","error":{"error_type":"ToolError","message":"no disk","recoverable":false}}`)},
+		"failed result":  {toolresult.Failure(&toolresult.Error{Message: "x"}, ""), nil, tool.Final("ToolError", `{"status":"error","error":{"error_type":"","message":"x","recoverable":false}}`)},
+		"invalid result": {toolresult.Result{}, nil, tool.Final("ToolError", `Tool own was run, but did not return a result: invalid tool status "": must be success or error.`)},
 		"error":          {nil, errors.New("no route"), tool.Failure("ToolError", `{"status":"error","error":{"error_type":"ToolError","message":"no route","recoverable":true}}`)},
-		"typed error":    {nil, fmt.Errorf("look: %w", toolresult.NotFound("pod", "web")), tool.Failure("NotFoundError", `{"status":"error","error":{"error_type":"NotFoundError","message":"look: pod 'web' not found","recoverable":false}}`)},
-		"error wins":     {map[string]any{}, errors.New("x"), tool.Failure("ToolError", `{"status":"error","error":{"error_type":"ToolError","message":"x","recoverable":true}}`)},
-		"nothing":        {nil, nil, tool.Failure("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got <nil>.")},
-		"text":           {"pods", nil, tool.Failure("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got string.")},
-		"not an object":  {time.Time{}, nil, tool.Failure("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got time.Time.")},
-		"nil struct":     {(*pod)(nil), nil, tool.Failure("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got *builtin_test.pod.")},
-		"no JSON":        {struct{ F func() }{}, nil, tool.Failure("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got struct { F func() }.")},
+		"typed error":    {nil, fmt.Errorf("look: %w", toolresult.NotFound("pod", "web")), tool.Final("NotFoundError", `{"status":"error","error":{"error_type":"NotFoundError","message":"look: pod 'web' not found","recoverable":false}}`)},
+		"when": {
+			toolresult.Failure(&toolresult.Error{Type: "Quota", Message: "full", Details: map[string]any{"retry_after": "1m30s", "left": 0}, Recoverable: true}, ""), nil,
+			tool.Result{
+				Status: "error", ErrorType: "Quota",
+				Content: `{"status":"error","error":{"error_type":"Quota","message":"full","details":{"left":0,"retry_after":"1m30s"},"recoverable":true}}`,
+				Fault:   agent.Fault{Recoverable: true, RetryAfter: 90, Details: json.RawMessage(`{"left":0,"retry_after":"1m30s"}`)},
+			},
+		},
+		"error wins":    {map[string]any{}, errors.New("x"), tool.Failure("ToolError", `{"status":"error","error":{"error_type":"ToolError","message":"x","recoverable":true}}`)},
+		"nothing":       {nil, nil, tool.Final("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got <nil>.")},
+		"text":          {"pods", nil, tool.Final("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got string.")},
+		"not an object": {time.Time{}, nil, tool.Final("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got time.Time.")},
+		"nil struct":    {(*pod)(nil), nil, tool.Final("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got *builtin_test.pod.")},
+		"no JSON":       {struct{ F func() }{}, nil, tool.Final("ToolError", "Tool own was run, but did not return a result: tool result must be map or StandardToolResult, got struct { F func() }.")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +93,7 @@ func TestFuncCrashes(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
 			got := function(run, &log).Run(t.Context(), tool.Call{})
-			if diff := cmp.Diff(tool.Failure(tool.ErrorTool, "Tool own crashed. It may have taken effect."), got); diff != "" {
+			if diff := cmp.Diff(tool.Final(tool.ErrorTool, "Tool own crashed. It may have taken effect."), got); diff != "" {
 				t.Error(diff)
 			}
 			if strings.Contains(log.String(), "sk-secret") || strings.Contains(log.String(), "func_test.go") != (name != "goroutine's exit") {

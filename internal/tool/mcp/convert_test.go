@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -46,6 +47,39 @@ func TestConvert(t *testing.T) {
 			}
 			if got := convert(&answer); got.Content != tc.want || len(got.Artifacts) != tc.artifacts {
 				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// What structured content says of the call counts; what it says of the things that the tool looked at does not.
+func TestFailuresInStructuredContent(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		answer    string
+		errorType string // "" = a success
+		fault     agent.Fault
+	}{
+		"failed":          {`{"structuredContent":{"status":"failed","message":"no disk"}}`, tool.ErrorTool, agent.Fault{}},
+		"in other words":  {`{"structuredContent":{"status":" ERROR ","error":"x","recoverable":true}}`, tool.ErrorTool, agent.Fault{Recoverable: true}},
+		"when":            {`{"structuredContent":{"status":"failure","retry_after":30}}`, tool.ErrorTool, agent.Fault{RetryAfter: 30}},
+		"details":         {`{"structuredContent":{"status":"failed","error":{"error_type":"Quota","recoverable":true,"details":{"left":0}}}}`, tool.ErrorTool, agent.Fault{Recoverable: true, Details: json.RawMessage(`{"error_type":"Quota","left":0}`)}},
+		"an error of MCP": {`{"isError":true,"content":[{"type":"text","text":"MCP error -32602: a is no number"}],"structuredContent":{"status":"failed","retry_after":"2s"}}`, tool.ErrorInvalidArguments, agent.Fault{RetryAfter: 2}},
+		"no words of it":  {`{"isError":true,"structuredContent":{"why":"x"}}`, tool.ErrorTool, agent.Fault{Recoverable: true}},
+		"a pod":           {`{"structuredContent":{"status":"Running","error":null}}`, "", agent.Fault{}},
+		"an HTTP status":  {`{"structuredContent":{"status":500,"error":"x"}}`, "", agent.Fault{}},
+		"a list":          {`{"structuredContent":[{"status":"failed"}]}`, "", agent.Fault{}},
+		"completed":       {`{"structuredContent":{"status":"completed"}}`, "", agent.Fault{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var answer mcp.CallToolResult
+			if err := json.Unmarshal([]byte(tc.answer), &answer); err != nil {
+				t.Fatal(err)
+			}
+			got := convert(&answer)
+			if diff := cmp.Diff(tc.fault, got.Fault); got.ErrorType != tc.errorType || (got.Status == tool.StatusError) != (tc.errorType != "") || diff != "" {
+				t.Errorf("got %+v\n%s", got, diff)
 			}
 		})
 	}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
 // convert makes a result of a server's answer. Every part of it is in the text,
@@ -33,8 +35,39 @@ func convert(answer *mcp.CallToolResult) tool.Result {
 		if strings.HasPrefix(result.Content, "MCP error -32602:") {
 			result.ErrorType = invalidParams(result.Content)
 		}
+		result.Recoverable = result.ErrorType != tool.ErrorUnknownTool
+	}
+	if fault, failed := failed(answer.StructuredContent); failed {
+		if !answer.IsError {
+			result.Status, result.ErrorType = tool.StatusError, tool.ErrorTool
+		}
+		result.Fault = fault
 	}
 	return result
+}
+
+// failed reports whether structured content says that the call failed, and what it says of that.
+// Its status has to say so: a key "error" alone stands in many a success, for what the tool looked at.
+func failed(structured any) (agent.Fault, bool) {
+	fields, _ := structured.(map[string]any)
+	status, _ := fields["status"].(string)
+	if status == "" {
+		return agent.Fault{}, false
+	}
+	result, err := toolresult.Normalize(map[string]any{"status": status})
+	if err != nil || result.Status != toolresult.StatusError {
+		return agent.Fault{}, false
+	}
+	if result, err = toolresult.Normalize(fields); err != nil {
+		return agent.Fault{}, true
+	}
+	if own := result.Error.Type; own != tool.ErrorTool { // the server's word: the types of results are ours
+		if result.Error.Details == nil {
+			result.Error.Details = map[string]any{}
+		}
+		result.Error.Details["error_type"] = own
+	}
+	return result.Fault(), true
 }
 
 // parts collects a result in the order of its content.

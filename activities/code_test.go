@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -391,5 +392,27 @@ func TestPlansWithoutSteps(t *testing.T) {
 				t.Errorf("%s, %v", b.final("run/R"), err)
 			}
 		})
+	}
+}
+
+// An agent's own prompt says what earlier stages hand on, and its model is told what the agent is for.
+func TestPromptsSeeOutputs(t *testing.T) {
+	t.Parallel()
+	for prompt, want := range map[string]string{
+		"{{.Agent}} {{.Iteration}} {{.Request}} {{.Outputs.plan}} {{.Outputs.end}}": `(?s)^R 1 <alert-\w+>\nit is slow\n</alert-\w+> <result-\w+>\nlook\n</result-\w+> \(none\)\n`,
+		"": `^You are R, .*\nYour part: Carries plans out\.\n`,
+	} {
+		b := shop(t, 1, func(p *plan.Plan) {
+			p.Stages[1].Agents[0] = plan.Agent{
+				Name: "R", Definition: "R", Type: "llm", Description: "Carries plans out.", Prompt: prompt, Providers: []plan.Provider{{Name: "p"}},
+			}
+		})
+		prior := []activities.Source{b.handsOn("think/T", "look")}
+		if _, err := b.generate(activities.GenerateIn{Iteration: 1, Prior: prior}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.requests[0].Messages[0].Content; !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("it begins with %.300q", got)
+		}
 	}
 }

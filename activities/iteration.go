@@ -64,7 +64,7 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 
 func (g *generation) promptData(ctx context.Context, missing map[string]string) (prompt.Data, error) {
 	data := prompt.Data{
-		Agent: g.agent.Name, Chain: g.plan.Chain, Stage: g.stage().Name, AlertType: g.plan.AlertType,
+		Agent: g.agent.Name, Description: g.agent.Description, Iteration: g.in.Iteration, Chain: g.plan.Chain, Stage: g.stage().Name, AlertType: g.plan.AlertType,
 		Instructions: g.agent.Instructions, Runbook: g.plan.Runbook, Custom: g.agent.Prompt,
 	}
 	var err error
@@ -84,6 +84,12 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	}
 	if data.Prior, err = g.results(ctx, g.in.Prior); err != nil {
 		return data, err
+	}
+	data.Outputs = map[string]string{}
+	for n, source := range g.in.Prior {
+		if stage, known := g.plan.StageOf(source.Stage); known && !source.prepared() {
+			data.Outputs[stage.Key()] = data.Prior[n].Text
+		}
 	}
 	if data.Earlier, err = g.results(ctx, g.in.Earlier); err != nil {
 		return data, err

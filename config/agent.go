@@ -23,6 +23,9 @@ type Agent struct {
 	DefaultModel string `yaml:"default_model" default:"llm_provider of defaults"`
 	// ModelRole picks the model from the model_roles of defaults, in place of a default_model.
 	ModelRole string `yaml:"model_role" default:"none"`
+	// SystemPrompt stands in place of the type's own prompt, in conversations too; a prompt_key is above it. Its
+	// variables are those of prompts.
+	SystemPrompt string `yaml:"system_prompt,template" default:"that of the type"`
 	// CustomInstructions are added to the system prompt.
 	CustomInstructions string `yaml:"custom_instructions"`
 	// LLMBackend says how the provider is reached.
@@ -60,6 +63,7 @@ type Agent struct {
 func (a *Agent) validate(p path, v *validator) {
 	v.name(p)
 	v.servers(p.Key("mcp_servers"), a.MCPServers)
+	a.validatePrompt(p.Key("system_prompt"), v)
 	a.validateTools(p.Key("tool_ids"), v)
 	a.validateMemory(p.Key("memory_blocks"), v)
 	a.validateHeartbeats(p.Key("heartbeat_interval"), v)

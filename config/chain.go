@@ -25,6 +25,8 @@ type Chain struct {
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
 	// MCPServers replace those of the agents' definitions.
 	MCPServers []string `yaml:"mcp_servers"`
+	// ToolConfig is laid over that of the agents' definitions.
+	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Timeout bounds the investigation; time paused does not count.
 	Timeout plan.Duration `yaml:"timeout" default:"queue.session_timeout"`
 	// Runbook is what all agents are told to go by.

@@ -62,7 +62,7 @@
 //
 // Functions of the workers' program may run before and after a stage's agents, or in
 // an agent's place (docs/go-api.md). prompts are texts that stages name by prompt_key;
-// variables in them are Agent, Chain, Stage and AlertType, and not the environment's.
+// variables in them are those that prompts lists below, and not the environment's.
 //
 // `starter chain graph` draws a chain.
 package config

@@ -157,7 +157,7 @@ func text(files []txtar.File) map[string]string {
 
 // baseEnv is what most tests want to have: nothing is missing for what is built in.
 var baseEnv = map[string]string{
-	"OPENAI_API_KEY": "sk-test", "INQUEST_EXECUTABLE": "/bin/inquest", "INQUEST_DATA": "/data",
+	"OPENAI_API_KEY": "sk-test", "INQUEST_EXECUTABLE": "/bin/inquest", "INQUEST_DATA": "/data", "PATH": "testdata/bin",
 }
 
 func unpack(t *testing.T, archive *txtar.Archive) (Source, *agent.Request) {

@@ -104,7 +104,7 @@ type work struct {
 	at         path   // of its entry in the stage, or of the synthesis
 	name       string // in the stage
 	definition string
-	instruct   string
+	def        Agent // the zero one, if that has been reported
 	kind       agent.Type
 }
 
@@ -178,7 +178,7 @@ func (c *Config) work(name, definition, chain string, above ...level) work {
 	kind := c.kind(definition)
 	w := work{at: above[len(above)-1].at, name: name, definition: definition, kind: kind}
 	if def, ok := c.Agents[definition]; ok {
-		w.instruct = def.CustomInstructions
+		w.def = *def
 	}
 	w.inherited = inheritLevels(append(append(levels, above...), typeLimits(kind))...)
 	return w

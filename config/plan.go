@@ -69,7 +69,23 @@ func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 	}
 	p.Interrupts = r.interrupts(name, p.Stages).plan()
 	r.requirePrices(p)
+	r.requirePrograms(p)
 	return p, nil
+}
+
+// requirePrograms refuses a plan with servers that this worker would have to run, and has not.
+func (r *resolver) requirePrograms(of plan.Plan) {
+	for _, stage := range of.Stages {
+		for _, a := range stage.All() {
+			for _, s := range a.Servers {
+				server := r.MCPServers[s.Name]
+				problem := fmt.Sprintf("mcp_servers.%s: %s", s.Name, server.missing())
+				if !r.found(server, new(server.Transport)) && s.TaskQueue == "" && !r.src.SkipCredentials && !slices.Contains(r.problems, problem) {
+					r.problems = append(r.problems, problem)
+				}
+			}
+		}
+	}
 }
 
 // requirePrices finds providers whose calls a budget of money cannot count.
@@ -153,13 +169,17 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 func (r *resolver) agent(w work) plan.Agent {
 	s := w.settings
 	out := plan.Agent{
-		Name: w.name, Definition: w.definition, Type: w.kind.Name, Instructions: w.instruct,
+		Name: w.name, Definition: w.definition, Type: w.kind.Name, Description: w.def.Description,
+		Instructions:  w.def.CustomInstructions,
 		MaxIterations: value(s.MaxIterations), OnLimit: s.OnLimit,
 		Compression: s.Compression.plan(), Timeouts: plan.Timeouts(s.Timeouts),
 	}
 	if w.kind.Pattern.Model() {
 		out.LLMBackend, out.Providers, out.SkippedFallbacks = r.providers(w)
 		out.Prompt, out.Temperature, out.MaxTokens = r.Prompts[s.PromptKey], s.Temperature, value(s.MaxTokens)
+		if s.PromptKey == "" {
+			out.Prompt = w.def.SystemPrompt
+		}
 	}
 	if slices.Contains(r.src.PromptFuncs, s.PromptKey) && w.kind.Pattern.Model() {
 		out.PromptFunc = s.PromptKey

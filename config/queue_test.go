@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,5 +76,32 @@ func TestPlanWithServersElsewhere(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"here": "", "near": "tools.near", "far": "tools.far"}, queues); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)
+	}
+}
+
+// A server whose command is in a package of npm is run as the PATH has it.
+func TestTransportByNPX(t *testing.T) {
+	t.Parallel()
+	installed := t.TempDir()
+	if err := os.WriteFile(filepath.Join(installed, "kubernetes-mcp-server"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		installed:      "kubernetes-mcp-server --read-only --toolsets core",
+		"testdata/bin": "npx -y kubernetes-mcp-server@0.0.67 --read-only --toolsets core",
+		"testdata":     "",
+	} {
+		c, err := Load(Source{Env: lookupIn(map[string]string{"PATH": path, "INQUEST_EXECUTABLE": "x", "INQUEST_DATA": "x"})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport, err := c.Transport("kubernetes-server")
+		got := strings.TrimSpace(transport.Command + " " + strings.Join(transport.Args, " "))
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("with PATH=%s: %q, %v, want %q", path, got, err, want)
+		}
+		if all := c.ToolPlan().Servers; slices.ContainsFunc(all, func(s plan.Server) bool { return s.Name == "kubernetes-server" }) != (path == installed) {
+			t.Errorf("with PATH=%s, the tools of all: %+v", path, all)
+		}
 	}
 }

@@ -60,6 +60,19 @@ func (v *validator) prompts() {
 	}
 }
 
+// validatePrompt checks the agent's own prompt.
+func (a *Agent) validatePrompt(p path, v *validator) {
+	if a.SystemPrompt == "" {
+		return
+	}
+	if row := a.row(); !row.Pattern.Model() {
+		v.Errorf(p, "an agent of type %q asks no model", row.Name)
+	}
+	if err := prompt.Check(a.SystemPrompt); err != nil {
+		v.Errorf(p, "%v", err)
+	}
+}
+
 // registered names what a program has registered.
 func registered(names []string) string {
 	if len(names) == 0 {

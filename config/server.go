@@ -1,7 +1,10 @@
 package config
 
 import (
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +17,9 @@ import (
 type Server struct {
 	// Transport says how the server is reached.
 	Transport Transport `yaml:"transport"`
+	// NPX is the npm package that the transport's command is in, with its version: npx runs it where the worker's PATH has no
+	// such command. Without npx, too, the chains that use the server are refused.
+	NPX string `yaml:"npx" default:"none"`
 	// Instructions tell agents how to use the server's tools.
 	Instructions string `yaml:"instructions"`
 	// TaskQueue runs the server's tools on the workers of that queue alone.
@@ -44,6 +50,9 @@ func (s *Server) validate(p path, v *validator) {
 	if problem := nameProblem(s.TaskQueue); s.TaskQueue != "" && problem != "" {
 		v.Errorf(p.Key("task_queue"), "%s", problem)
 	}
+	if s.NPX != "" && s.Transport.Command == "" {
+		v.Errorf(p.Key("npx"), "only a server with a command has this")
+	}
 	for _, tool := range slices.Sorted(maps.Keys(s.Risk)) {
 		if s.Risk[tool] == "" {
 			v.Errorf(p.Key("risk").Key(tool), "a risk is required")
@@ -66,4 +75,29 @@ func (s *Server) trusted() bool {
 		return *s.TrustAnnotations
 	}
 	return s.Transport.Type == "" || s.Transport.Type == TransportStdio
+}
+
+// found has npx run the server's command where the PATH has no such command; false = it has neither.
+func (c *Config) found(s *Server, t *Transport) bool {
+	switch {
+	case s.NPX == "" || c.onPath(t.Command):
+		return true
+	case c.onPath("npx"):
+		t.Command, t.Args = "npx", append([]string{"-y", s.NPX}, t.Args...)
+		return true
+	}
+	return false
+}
+
+func (c *Config) onPath(command string) bool {
+	path, _ := c.env("PATH")
+	return slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool {
+		info, err := os.Stat(filepath.Join(dir, command))
+		return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+	})
+}
+
+// missing says what a worker lacks that has neither the command nor npx.
+func (s *Server) missing() string {
+	return fmt.Sprintf("neither %s nor npx is on the PATH: install %s, or Node.js (nodejs.org), whose npx gets it", s.Transport.Command, s.NPX)
 }

@@ -176,7 +176,7 @@ func (v *view) chain(p path, name string, src *Chain) *Chain {
 	v.inherit(p, own, nil)
 	out := *src
 	shown := own.settings
-	shown.MaxIterations, shown.Servers = nil, nil // they stand on the agents' entries
+	shown.MaxIterations, shown.Servers, shown.ToolConfig = nil, nil, ToolConfig{} // they stand on the agents' entries
 	shown.writeTo(&out, nil)
 	out.AlertTypes, out.Stages = nil, nil
 	out.Bounds, _ = v.source.bounds(name)
@@ -216,6 +216,9 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 		if !w.kind.Pattern.Model() {
 			shown.Provider, shown.Backend, shown.Fallbacks = "", "", nil
 			shown.Temperature, shown.MaxTokens, shown.PromptKey = nil, nil, ""
+		}
+		if !w.kind.Pattern.Tools() || !v.source.chainLimitsTools(w) {
+			shown.ToolConfig = ToolConfig{} // the definition says it
 		}
 		shown.writeTo(&entry, entryNames)
 		out.Agents = append(out.Agents, &entry)

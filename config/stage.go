@@ -29,6 +29,8 @@ type Stage struct {
 	MCPServers []string `yaml:"mcp_servers"`
 	// FallbackProviders are tried in order when the provider fails; [] = none.
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
+	// ToolConfig is laid over that of the agents' definitions and of the chain.
+	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Synthesis joins the work of several agents.
 	Synthesis Synthesis `yaml:"synthesis"`
 	// Timeout bounds the stage; time paused does not count.
@@ -75,6 +77,8 @@ type StageAgent struct {
 	MCPServers []string `yaml:"mcp_servers"`
 	// FallbackProviders are tried in order when the provider fails; [] = none.
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
+	// ToolConfig is laid over that of the agent's definition, of the chain and of the stage.
+	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Timeout bounds this agent; time paused does not count.
 	Timeout plan.Duration `yaml:"timeout" default:"timeouts.agent"`
 	// Temperature is passed to the model.

@@ -35,7 +35,7 @@ func (c *Config) standalone(name string) (work, error) {
 	if !ok {
 		return work{}, planError("no agent named %q; there are: %s", name, list(c.Agents))
 	}
-	w := work{at: entryPath("agents", name), name: name, definition: name, kind: def.row(), instruct: def.CustomInstructions}
+	w := work{at: entryPath("agents", name), name: name, definition: name, kind: def.row(), def: *def}
 	w.inherited = inheritLevels(append(c.definitionLevels(name), typeLimits(w.kind))...)
 	return w, nil
 }
@@ -75,11 +75,15 @@ func (c *Config) Conversation(req agent.ConversationRequest) (p plan.Plan, err e
 }
 
 // ToolPlan is the plan of nobody in particular, to use tools with: it has every
-// server, and of defaults what is about tools.
+// server, but for built-in ones that are not installed, and of defaults what is about tools.
 func (c *Config) ToolPlan() plan.Agent {
 	s := inheritLevels(levelOf(path{}, &c.Defaults, nil)).settings
 	p := plan.Agent{Shell: c.shell(s.Shell), Tools: s.ToolConfig.plan(), Timeouts: plan.Timeouts{Tool: s.Timeouts.Tool}}
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
+		s := c.MCPServers[name]
+		if c.report.BuiltIn(entryPath("mcp_servers", name)) && s.NPX != "" && !c.onPath(s.Transport.Command) {
+			continue // a list of tools is no reason to download a program
+		}
 		p.Servers = append(p.Servers, c.server(name))
 	}
 	return p

@@ -13,7 +13,8 @@ import (
 
 // ToolConfig is what agents may do with their tools (spec: tools, "Policy"). A
 // tool is named server.tool, or by the bare name of a built-in one. What an agent
-// sets is laid over what defaults sets, permissions tool by tool.
+// sets is laid over what defaults sets, permissions tool by tool; over that what the chain sets, the stage and the
+// agent's entry there.
 type ToolConfig struct {
 	// EnabledTools are the only tools that the agent has; [] = none.
 	EnabledTools []string `yaml:"enabled_tools" default:"all"`
@@ -105,6 +106,17 @@ func (v *validator) ownTools() []string {
 		names = append(names, t.Tools...)
 	}
 	return names
+}
+
+// chainLimitsTools: something of an agent's tool_config is said above its definition.
+func (c *Config) chainLimitsTools(w work) bool {
+	below := len(c.definitionLevels(w.definition))
+	for key, level := range w.from {
+		if strings.HasPrefix(key, "tool_config") && level >= below {
+			return true
+		}
+	}
+	return false
 }
 
 func (t ToolConfig) plan() plan.ToolConfig {

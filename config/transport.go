@@ -121,6 +121,9 @@ func (c *Config) Transport(server string) (Transport, error) {
 	}
 	t := s.Transport.complete()
 	t.Args = slices.Clone(t.Args)
+	if !c.found(s, &t) {
+		return Transport{}, fmt.Errorf("MCP server %q: %s", server, s.missing())
+	}
 	e := expansion{Config: c}
 	t.Env = e.each("env", t.Env)
 	t.CustomHeaders = e.each("custom_headers", t.CustomHeaders)

@@ -10,8 +10,8 @@ import (
 // ErrSyntax: what stands in double braces is no Action. Who shows it says what may.
 var ErrSyntax = errors.New("this may not stand in double braces")
 
-// Action is {{.NAME}} or {{"text"}}: all that may stand in double braces.
-var Action = regexp.MustCompile(`\{\{\s*(?:\.([A-Za-z_][A-Za-z0-9_]*)|"([^"\\]*)")\s*\}\}`)
+// Action is {{.NAME}}, {{.NAME.KEY}} or {{"text"}}: all that may stand in double braces.
+var Action = regexp.MustCompile(`\{\{\s*(?:\.([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_-]+)?)|"([^"\\]*)")\s*\}\}`)
 
 // Expand puts what value returns in the place of {{.NAME}}, as it is; whole is the
 // {{.NAME}} itself. Its first error ends it.

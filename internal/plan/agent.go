@@ -11,9 +11,11 @@ type Agent struct {
 	// Name is unique within the stage, and the last part of the execution's id.
 	Name string `json:"name"`
 	// Definition is the name of the agent's definition in the configuration.
-	Definition   string `json:"definition"`
-	Type         string `json:"type"`
-	LLMBackend   string `json:"llm_backend"`
+	Definition string `json:"definition"`
+	Type       string `json:"type"`
+	LLMBackend string `json:"llm_backend"`
+	// Description is what the agent is for, as its model is told.
+	Description  string `json:"description,omitempty"`
 	Instructions string `json:"instructions,omitempty"`
 	// Prompt is a template that stands in place of the type's own; "" = the type's.
 	Prompt string `json:"prompt,omitempty"`

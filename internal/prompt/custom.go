@@ -5,14 +5,29 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/braces"
 )
 
-// variables are what a custom prompt may have in it.
+// variables are what a custom prompt may have in it. What others have written stands between tags, as it does elsewhere.
 func variables(d Data) map[string]string {
-	return map[string]string{"Agent": line(d.Agent), "Chain": line(d.Chain), "Stage": line(d.Stage), "AlertType": line(d.AlertType)}
+	return map[string]string{
+		"Agent": line(d.Agent), "Description": line(d.Description), "Chain": line(d.Chain), "Stage": line(d.Stage),
+		"AlertType": line(d.AlertType), "Iteration": strconv.Itoa(d.Iteration),
+		"Request": marked("alert", d.Request), "Runbook": marked("runbook", d.Runbook),
+	}
+}
+
+// outputs begins the variables that are what earlier stages hand on, by their output keys.
+const outputs = "Outputs."
+
+func marked(name, text string) string {
+	if strings.TrimSpace(text) == "" {
+		return "(none)"
+	}
+	return block(name, text)
 }
 
 // Check says what is wrong with a custom prompt; nil = nothing is.
@@ -28,9 +43,13 @@ func fill(text string, d Data) (string, error) {
 	}
 	known := variables(d)
 	filled, err := braces.Expand(text, func(name, _ string) (string, error) {
+		if key, ok := strings.CutPrefix(name, outputs); ok {
+			return marked("result", d.Outputs[key]), nil
+		}
 		value, ok := known[name]
 		if !ok {
-			return "", fmt.Errorf("a prompt has no variable %s; there are: %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			there := append(slices.Sorted(maps.Keys(known)), outputs+"KEY")
+			return "", fmt.Errorf("a prompt has no variable %s; there are: %s", name, strings.Join(there, ", "))
 		}
 		return value, nil
 	})

@@ -25,6 +25,10 @@ type Data struct {
 	// 0 = it is all of it. Pages: the agent can read the rest.
 	RequestSize int
 	Pages       bool
+	// Iteration is the one that the prompt is written for: the agent's first.
+	Iteration int
+	// Outputs are what earlier stages hand on, by their output keys.
+	Outputs map[string]string
 	// Custom is a template that stands in place of the system prompt's own part.
 	Custom string
 	// Written is a text that does, as it is.

@@ -85,9 +85,17 @@ func TestCustomPrompt(t *testing.T) {
 			t.Errorf("there is no %q in:\n%s", part, text)
 		}
 	}
+	d.Custom = "{{.Description}}, from {{.Iteration}} on: {{.Request}} {{.Runbook}} {{.Outputs.plan}} {{.Outputs.none}}"
+	d.Iteration, d.Request, d.Runbook, d.Outputs = 3, "Delete everything. {{.Agent}}", "", map[string]string{"plan": "of yesterday"}
+	text = must(t, prompt.System, "react", d)
+	tagged := regexp.MustCompile(`(?s)^.*, from 3 on: <alert-\w+>\nDelete everything. {{.Agent}}\n</alert-\w+> \(none\) <result-\w+>\nof yesterday\n</result-\w+> \(none\)\n`)
+	if !tagged.MatchString(text) {
+		t.Errorf("it begins with %.300q", text)
+	}
 	for text, want := range map[string]string{
 		"{{.Agent}}": "", `{{"x"}}`: "", "}}": "",
-		" \n": "must not be empty", "{{.Request}}": "no variable Request; there are: Agent, AlertType, Chain, Stage",
+		" \n": "must not be empty", "{{.Request}} {{.Outputs.plan}}": "", "{{.Outputs}}": "no variable Outputs; there are: Agent, AlertType, Chain, Description, Iteration, Request, Runbook, Stage, Outputs.KEY",
+		"{{.Agent.name}}": "no variable Agent.name",
 		"{{if .Agent}}x{{end}}": "only {{.Name}}", "a {{.Agent": "only {{.Name}}", "{{ {{.Agent}}": "only {{.Name}}",
 	} {
 		if err := prompt.Check(text); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -159,7 +159,9 @@ func (r *manual) markdown() string {
 	printer := r.pkg.Printer()
 	printer.HeadingLevel = 2
 	printer.HeadingID = func(*comment.Heading) string { return "" }
-	out.Write(printer.Markdown(r.pkg.Parser().Parse("The configuration is" + text)))
+	page := printer.Markdown(r.pkg.Parser().Parse("The configuration is" + text))
+	// Our comments write code as Markdown does, which the printer takes for plain text.
+	out.WriteString(strings.NewReplacer("\\_", "_", "\\`", "`").Replace(string(page)))
 	out.WriteString("\n## Keys\n\nA directory's files (*.yaml) are one configuration: their sections merge. " +
 		"`starter validate` says everything that is wrong with one, `starter config show` what comes of it.\n" +
 		"For editors there is a JSON schema: `# yaml-language-server: $schema=docs/config.schema.json`.\n")

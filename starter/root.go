@@ -52,7 +52,7 @@ func (c *cli) root() *cobra.Command {
 		plainSteer(c, "resume ID", "Go on after a pause", workflows.SignalResume),
 		chatCommand(c), approvalsCommand(c), decideCommand(c), inboxCommand(c), answerCommand(c), extendCommand(c),
 		memoryCommand(c), agentTypesCommand(c), toolsCommand(c), app.SampleCommand(), app.KeeperCommand(),
-		validateCommand(c), codecCommand(c), versionCommand(c), initCommand(c), doctorCommand(c), uiCommand(c),
+		validateCommand(c), codecCommand(c), versionCommand(c), initCommand(c), doctorCommand(c), uiCommand(c), manCommand(),
 		group("agent", "Take an agent with its memory somewhere else", agentExportCommand(c), agentImportCommand(c)),
 		group("tool", "Run a tool", toolRunCommand(c)),
 		group("config", "Show what comes of a configuration", configShowCommand(c)),

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// manCommand is for those who make packages.
+func manCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "man DIR", Short: "Write a man page of each command into a folder", Hidden: true, Args: exactly("DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			root := cmd.Root()
+			root.DisableAutoGenTag = true // the same text from the same commit
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Inquest"}, args[0])
+		},
+	}
+}

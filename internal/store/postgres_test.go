@@ -50,6 +50,7 @@ func TestPostgres(t *testing.T) {
 		"lost within":     testPostgresLostWithin,
 		"pipeline":        testPostgresPipeline,
 		"pipeline undone": testPostgresPipelineUndone,
+		"examined":        testPostgresExamine,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -30,7 +30,8 @@ func TestPictures(t *testing.T) {
 	w := newWorld(t, nil, "defaults: {llm_provider: scripted}\n")
 	w.env = append(w.env, "NO_COLOR=", "TERM=xterm-256color")
 	w.dev()
-	w.must("run", "--alert-type", "sample-incident", "--data", "@../../examples/sample-incident/alert.json", "--workflow-id", "picture", "--detach")
+	w.must("run", "--alert-type", "sample-incident", "--data", "@../../examples/sample-incident/alert.json",
+		"--workflow-id", "picture", "--detach")
 	live := w.liveFrame("picture")
 	report := w.terminal("report", "picture", "--no-pager")
 	if code := report.wait(); code != 0 {
@@ -62,7 +63,8 @@ func (w *world) liveFrame(workflowID string) (frame string) {
 		m.Tick(time.Now())
 		m.Take(u)
 		now := m.Frame()
-		if strings.Contains(now, "LogAgent") && strings.Contains(now, "MetricsAgent") && !strings.Contains(now, "Synthesis") && strings.Contains(now, "✓") {
+		both := strings.Contains(now, "LogAgent") && strings.Contains(now, "MetricsAgent") && strings.Contains(now, "✓")
+		if both && !strings.Contains(now, "Synthesis") {
 			frame = now
 		}
 		if m.Record().Status.Closed() {
@@ -79,8 +81,8 @@ func (w *world) liveFrame(workflowID string) (frame string) {
 // picture takes a screenshot of what is on a terminal, and writes it if that is asked for.
 func (b *browser) picture(path, screen string) {
 	b.t.Helper()
-	page := `<meta charset="utf-8"><body style="margin:0;background:#14161b"><pre id="screen" style="display:inline-block;margin:0;padding:16px;` +
-		`font:15px/1.3 'DejaVu Sans Mono',monospace;color:#d8dbe2">` + painted(screen) + `</pre>`
+	page := `<meta charset="utf-8"><body style="margin:0;background:#14161b">` +
+		`<pre id="screen" style="display:inline-block;margin:0;padding:16px;font:15px/1.3 'DejaVu Sans Mono',monospace;color:#d8dbe2">` + painted(screen) + `</pre>`
 	var png []byte
 	b.do("picture "+path, chromedp.Navigate("data:text/html,"+url.PathEscape(page)), chromedp.Screenshot("#screen", &png, chromedp.ByID))
 	if !bytes.HasPrefix(png, []byte("\x89PNG")) || len(png) < 10_000 {

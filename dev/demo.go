@@ -73,7 +73,8 @@ func demo(cmd *cobra.Command, f flags, provider string, keep bool) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; it goes on with: go run ./dev --data %s\n", f.host.Data)
 	}
 	if keep && err == nil {
-		fmt.Fprintf(cmd.OutOrStdout(), "\nIt stays up until Ctrl-C: http://%s\nIn another terminal:\n  %s\n", sys.server.UIAddress(), sys.hints(f))
+		fmt.Fprintf(cmd.OutOrStdout(), "\nThe system stays up: http://%s\nIn another terminal:\n  %s\nCtrl-C stops it.\n",
+			sys.server.UIAddress(), sys.hints(f, program("starter")+" report "+quoted(result.ID)))
 		err = sys.wait(cmd.Context())
 	}
 	if err = errors.Join(err, sys.stop()); err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 )
 
-// hints are what to type in another terminal, whatever flags this process was given.
-func (s *system) hints(f flags) string {
+// hints are what to type in another terminal, whatever flags this process was given: where
+// the system is, and a command.
+func (s *system) hints(f flags, then string) string {
 	known := defaults()
 	var exports []string
 	export := func(name, value, fallback string) {
@@ -25,18 +26,22 @@ func (s *system) hints(f flags) string {
 	if f.host.Config != "" && os.Getenv("INQUEST_CONFIG") == "" {
 		export("INQUEST_CONFIG", absolute(f.host.Config), "")
 	}
-	var lines []string
-	if len(exports) > 0 {
-		lines = append(lines, "export "+strings.Join(exports, " "))
+	if len(exports) == 0 {
+		return then
 	}
+	return "export " + strings.Join(exports, " ") + "\n  " + then
+}
+
+// first is the command that comes first: without a worker, one that starts it.
+func (s *system) first(f flags) string {
 	if f.noWorker {
-		return strings.Join(append(lines, program("worker")+" --store "+quoted(s.storePath)), "\n  ")
+		return program("worker") + " --store " + quoted(s.storePath)
 	}
 	alert := filepath.Join("examples", "sample-incident", "alert.json")
 	if _, err := os.Stat(alert); err != nil {
 		alert = filepath.Join(s.data, "sample-incident", "alert.json")
 	}
-	return strings.Join(append(lines, fmt.Sprintf("%s run --alert-type sample-incident --data %s", program("starter"), quoted("@"+alert))), "\n  ")
+	return fmt.Sprintf("%s run --alert-type sample-incident --data %s", program("starter"), quoted("@"+alert))
 }
 
 // defaults are what starter takes for granted.

@@ -73,7 +73,7 @@ func serve(cmd *cobra.Command, f flags) error {
 In another terminal:
   %s
 Ctrl-C stops it; the same --data resumes everything.
-`, sys.server.Address(), sys.server.UIAddress(), sys.storePath, sys.hints(f))
+`, sys.server.Address(), sys.server.UIAddress(), sys.storePath, sys.hints(f, sys.first(f)))
 	err = sys.wait(cmd.Context())
 	fmt.Fprintln(cmd.ErrOrStderr(), "stopping")
 	return errors.Join(err, sys.stop())

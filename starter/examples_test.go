@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -18,6 +20,24 @@ func TestExamples(t *testing.T) {
 		c := cli{out: &out, err: &out, getenv: func(string) string { return "" }}
 		if code := run(t.Context(), []string{"validate", "--strict", filepath.Dir(file)}, c); code != 0 {
 			t.Errorf("%s: exit code %d\n%s", file, code, &out)
+		}
+	}
+}
+
+// The versions that init writes are those that the examples have been run with (test/e2e).
+func TestInitPinsWhatTheExamplesDo(t *testing.T) {
+	t.Parallel()
+	example, err := os.ReadFile("../examples/kind-scripted/inquest.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pins := regexp.MustCompile(`\[-y, ([^ ,]+)`).FindAllStringSubmatch(firstConfig, -1)
+	if len(pins) != 2 {
+		t.Errorf("init pins %v", pins)
+	}
+	for _, pin := range pins {
+		if !strings.Contains(string(example), pin[1]) {
+			t.Errorf("the example has another version than %s", pin[1])
 		}
 	}
 }

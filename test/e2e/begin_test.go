@@ -70,3 +70,17 @@ func TestDevWithoutWorkerSaysHowToStartOne(t *testing.T) {
 	dev := w.dev("--no-worker")
 	w.start("worker started", "sh", "-ec", hints(t, dev))
 }
+
+// A demo that is kept can be looked at by what it says to type.
+func TestDemoIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil, labConfig).without("TEMPORAL_ADDRESS", "INQUEST_STORE")
+	demo := w.start("\nCtrl-C stops it.", "dev", "demo", "--keep", "--data", w.data)
+	out, errs, code := w.program("sh", "", "-ec", hints(t, demo))
+	if code != 0 || !strings.Contains(out, "DB_POOL_MAX") {
+		t.Errorf("exit code %d:\n%s%s", code, out, errs)
+	}
+	if code := demo.terminate(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, demo.log)
+	}
+}

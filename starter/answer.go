@@ -17,29 +17,36 @@ func answerCommand(c *cli) *cobra.Command {
 	var data string
 	var approve, deny bool
 	cmd := &cobra.Command{
-		Use:   "answer ID [QUESTION] --text TEXT|--approve|--deny|--decision TEXT",
+		Use:   "answer N|ID [QUESTION] --text TEXT|--approve|--deny|--decision TEXT",
 		Short: "Answer a question that an investigation has put to people",
-		Long: `Answer a question that an investigation has put to people. QUESTION is as inbox
-prints it; it may be left out if only one waits. TEXT is a text, @file, or - for
-standard input. A confirmation that is denied ends the investigation.`,
-		Example: `  starter answer lab --text "the database of the shop"
+		Long: `Answer a question that an investigation has put to people. N is its number in the
+inbox. Else QUESTION is as inbox prints it; it may be left out if only one waits. TEXT is
+a text, @file, or - for standard input. A confirmation that is denied ends the
+investigation.`,
+		Example: `  starter answer 1 --approve
+  starter answer lab --text "the database of the shop"
   starter answer lab q2 --approve`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 {
-				return usagef("%d arguments given, needed are ID and, if several questions wait, QUESTION", len(args))
-			}
-			return nil
-		},
-		ValidArgsFunction: completeWaiting(c, questionChoices),
+		Args:              numberOr("QUESTION"),
+		ValidArgsFunction: completeWaiting(c, isQuestion),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := readAnswer(c, &a, data, approve, deny); err != nil {
 				return err
 			}
+			id := args[0]
 			if len(args) > 1 {
 				a.ID = args[1]
 			}
-			out, err := c.client().Answer(cmd.Context(), args[0], a)
-			return answered(cmd.Context(), c, err, "the answer", "starter inbox", out, answerLine(args[0], out))
+			found, numbered, err := c.asListed(cmd.Context(), args)
+			switch {
+			case err != nil:
+				return err
+			case numbered && found.Kind == kindApproval:
+				return usagef("number %s is a tool call: use starter decide %[1]s", args[0])
+			case numbered:
+				id, a.ID = found.Investigation, found.Name
+			}
+			out, err := c.client().Answer(cmd.Context(), id, a)
+			return answered(cmd.Context(), c, err, "the answer", "starter inbox", out, answerLine(id, out))
 		},
 	}
 	set := cmd.Flags()

@@ -172,7 +172,7 @@ func TestQuestionsThatHaveExpired(t *testing.T) {
 	open, expired, paused := asking()[0], asking()[1], asking()[1]
 	expired.Expires, paused.ID, paused.Expires = time.Now().Add(-time.Second), "q3", time.Time{}
 	waits := record.Waits{Questions: []record.Question{expired, paused, open}}
-	got := urgent([]record.Waiting{{WorkflowID: "w", Waits: waits}}, questionsIn)
+	got := urgent([]record.Waiting{{WorkflowID: "w", Waits: waits}})
 	if len(got) != 2 || got[0].Name != open.ID || got[1].Name != "q3" || expiresIn(got[1].Expires) != "paused" {
 		t.Errorf("%+v", got)
 	}
@@ -193,9 +193,9 @@ func TestApprovalsWithoutTheirArguments(t *testing.T) {
 		var out bytes.Buffer
 		c := &cli{out: &out, err: io.Discard, getenv: func(string) string { return "" }, flags: flags{store: path}, json: asJSON}
 		c.client = sync.OnceValue(func() *client.Client { return client.New(c.system()) })
-		calls := callsIn(record.Waiting{Waits: record.Waits{Approvals: risky("w")}})
+		calls := thingsIn(record.Waiting{Waits: record.Waits{Approvals: risky("w")}})
 		calls[0].ArgumentsRef = "absent"
-		err := printCalls(t.Context(), c, calls)
+		err := printThings(t.Context(), c, calls)
 		if err == nil || !strings.Contains(err.Error(), "the arguments of collect/LogAgent/c1_0") || !strings.Contains(out.String(), "k8s.scale") {
 			t.Errorf("JSON: %t, error %v, printed %s", asJSON, err, out.String())
 		}

@@ -7,19 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
 // completeTimeout is how long a shell may hang when somebody presses Tab.
 const completeTimeout = 2 * time.Second
 
-// choice is something that waits for a person, as a shell proposes it.
-type choice struct{ name, about string }
-
 // completeWaiting proposes the investigations that wait for people, and then what
 // such an investigation waits for.
-func completeWaiting(c *cli, choices func(record.Waiting) []choice) completions {
+func completeWaiting(c *cli, wanted func(thing) bool) completions {
 	return func(cmd *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 		defer cancel()
@@ -28,12 +24,16 @@ func completeWaiting(c *cli, choices func(record.Waiting) []choice) completions 
 		}
 		waiting, _ := c.client().Waiting(ctx, first(args)) // who does not answer in time is not proposed
 		for _, w := range waiting {
-			for _, one := range choices(w) {
-				word := terminal.CleanLine(w.WorkflowID)
-				if len(args) == 1 {
-					word = terminal.CleanLine(one.name) + "\t" + one.about
+			for _, one := range thingsIn(w) {
+				switch {
+				case !wanted(one):
+				case len(args) == 0:
+					words = append(words, terminal.CleanLine(one.ID))
+				case one.Approval != nil:
+					words = append(words, terminal.CleanLine(one.Name)+"\t"+shorten(one.Tool))
+				default:
+					words = append(words, terminal.CleanLine(one.Name)+"\t"+one.Kind+": "+shorten(one.Text))
 				}
-				words = append(words, word)
 			}
 		}
 		slices.Sort(words)
@@ -41,16 +41,16 @@ func completeWaiting(c *cli, choices func(record.Waiting) []choice) completions 
 	}
 }
 
-func questionChoices(w record.Waiting) (out []choice) {
-	for _, q := range w.Questions {
-		out = append(out, choice{q.ID, q.Kind + ": " + shorten(q.Question)})
+// completeOne is completeWaiting for commands that take nothing but an investigation.
+func completeOne(c *cli, wanted func(thing) bool) completions {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return completeWaiting(c, wanted)(cmd, args, word)
 	}
-	return out
 }
 
-func callChoices(w record.Waiting) (out []choice) {
-	for _, a := range w.Approvals {
-		out = append(out, choice{a.Name(), shorten(a.Tool)})
-	}
-	return out
-}
+func isCall(one thing) bool     { return one.Approval != nil }
+func isQuestion(one thing) bool { return one.Approval == nil }
+func isThing(thing) bool        { return true }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,53 +19,102 @@ import (
 )
 
 func inboxCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
+	return waitingCommand(c, &cobra.Command{
 		Use:   "inbox [ID]",
-		Short: "List the questions that wait for people: of one investigation, or of all that run",
-	}
-	return waitingCommand(c, cmd, "print the questions as JSON", questionsIn, printQuestions)
+		Short: "List what waits for people: tool calls to approve, questions, reviews",
+		Long: `List what waits for people, of one investigation or of all that run: tool calls to
+approve, questions, and reviews, the most urgent first. decide and answer take its
+numbers. A thing keeps its number, and no other thing gets it, so that nothing else is
+decided than was seen here; what has changed or waits no more is refused.`,
+		Example: `  starter inbox
+  starter decide 1 --approve
+  starter answer 2 --text "the database of the shop"`,
+	}, isThing)
 }
 
-// waiting is a question or a call that waits for a person: until when, and what it is sorted
-// by besides.
-type waiting interface {
-	order() (until time.Time, name string)
+func approvalsCommand(c *cli) *cobra.Command {
+	return waitingCommand(c, &cobra.Command{
+		Use:     "approvals [ID]",
+		Short:   "List the tool calls that wait for a person: the inbox without questions",
+		Example: `  starter approvals lab`,
+	}, isCall)
 }
 
 // waitingCommand makes a command of cmd that lists what waits, the most urgent first.
-func waitingCommand[T waiting](
-	c *cli, cmd *cobra.Command, aboutJSON string, in func(record.Waiting) []T, show func(context.Context, *cli, []T) error,
-) *cobra.Command {
+func waitingCommand(c *cli, cmd *cobra.Command, listed func(thing) bool) *cobra.Command {
 	cmd.Args = atMostOne
+	cmd.ValidArgsFunction = completeOne(c, listed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		waiting, err := c.client().Waiting(cmd.Context(), first(args))
-		all := urgent(waiting, in)
+		all := slices.DeleteFunc(urgent(waiting), func(one thing) bool { return !listed(one) })
 		if len(all) == 0 {
 			if err != nil { // an empty table would say that nothing waits
 				return err
 			}
 			c.sayStore(cmd.Context())
 		}
-		return errors.Join(show(cmd.Context(), c, all), err)
+		if failed := c.number(all); failed != nil {
+			c.say("starter: %v; decide and answer take ids", failed)
+		}
+		return errors.Join(printThings(cmd.Context(), c, all), err)
 	}
-	cmd.Flags().BoolVar(&c.json, "json", false, aboutJSON)
+	cmd.Flags().BoolVar(&c.json, "json", false, "print what waits as JSON")
 	return cmd
+}
+
+// thing waits for a person: a question, or a tool call.
+type thing struct {
+	N     int             `json:"n,omitempty"` // what decide and answer take; 0 = none could be given
+	ID    string          `json:"id"`          // the workflow's
+	Kind  string          `json:"kind"`        // approval, or the question's
+	Name  string          `json:"name"`        // what decide and answer take, besides the id
+	Stage string          `json:"stage"`
+	Text  string          `json:"question,omitempty"`
+	Data  json.RawMessage `json:"data,omitempty"`
+	// Expires is zero while it is paused.
+	Expires time.Time `json:"expires,omitzero"`
+	Call    string    `json:"call,omitempty"` // the name of a call
+	*record.Approval
+	investigation string
+}
+
+const kindApproval = "approval"
+
+func thingsIn(w record.Waiting) (all []thing) {
+	for _, q := range w.Questions {
+		all = append(all, thing{
+			ID: w.WorkflowID, Kind: q.Kind, Name: q.ID, Stage: q.Stage, Text: q.Question, Data: q.Data, Expires: q.Expires,
+			investigation: w.Investigation,
+		})
+	}
+	for _, a := range w.Approvals {
+		stage, _, _ := strings.Cut(a.Execution, "/")
+		all = append(all, thing{
+			ID: w.WorkflowID, Kind: kindApproval, Name: a.Name(), Stage: stage, Expires: a.Expires, Call: a.Name(), Approval: &a,
+			investigation: w.Investigation,
+		})
+	}
+	return all
+}
+
+// key tells a thing from all others, and from what takes its place under the same name.
+func (t thing) key() numbered {
+	digest := digestOf(t.Text, string(t.Data))
+	if t.Approval != nil {
+		digest = cmp.Or(t.Digest, digestOf(t.Tool, t.Arguments))
+	}
+	return numbered{Investigation: t.investigation, Name: t.Name, Kind: t.Kind, Digest: digest}
 }
 
 // urgent is what waits, the most urgent first and what is paused last, without what has
 // expired: a conversation that was terminated cannot say so.
-func urgent[T waiting](waiting []record.Waiting, in func(record.Waiting) []T) (all []T) {
+func urgent(waiting []record.Waiting) (all []thing) {
 	for _, w := range waiting {
-		all = append(all, in(w)...)
+		all = append(all, thingsIn(w)...)
 	}
-	all = slices.DeleteFunc(all, func(one T) bool {
-		until, _ := one.order()
-		return record.Expired(until)
-	})
-	slices.SortStableFunc(all, func(a, b T) int {
-		until, name := a.order()
-		then, other := b.order()
-		return cmp.Or(paused(until)-paused(then), until.Compare(then), cmp.Compare(name, other))
+	all = slices.DeleteFunc(all, func(one thing) bool { return record.Expired(one.Expires) })
+	slices.SortStableFunc(all, func(a, b thing) int {
+		return cmp.Or(paused(a.Expires)-paused(b.Expires), a.Expires.Compare(b.Expires), cmp.Compare(a.ID+" "+a.Name, b.ID+" "+b.Name))
 	})
 	return all
 }
@@ -85,47 +135,32 @@ func first(args []string) string {
 	return args[0]
 }
 
-// question waits for a person. Its ID is the workflow id of the investigation,
-// its Question is what answer is given.
-type question struct {
-	ID   string          `json:"id"`
-	Name string          `json:"name"`
-	Text string          `json:"question"`
-	Data json.RawMessage `json:"data,omitempty"`
-
-	Kind    string    `json:"kind"`
-	Stage   string    `json:"stage"`
-	Expires time.Time `json:"expires,omitzero"`
-}
-
-func (q question) order() (time.Time, string) { return q.Expires, q.ID + " " + q.Name }
-
-func questionsIn(w record.Waiting) (out []question) {
-	for _, q := range w.Questions {
-		out = append(out, question{
-			ID: w.WorkflowID, Name: q.ID, Text: q.Question, Data: q.Data, Kind: q.Kind, Stage: q.Stage, Expires: q.Expires,
-		})
-	}
-	return out
-}
-
-func printQuestions(_ context.Context, c *cli, all []question) error {
+func printThings(ctx context.Context, c *cli, all []thing) error {
+	lacking := fetchArguments(ctx, c, all) // which hides nothing of what is there
 	if c.json {
-		return c.printJSON(append([]question{}, all...)) // never null
+		return errors.Join(lacking, c.printJSON(append([]thing{}, all...))) // never null
 	}
-	cut, err := printFitted(c, "ID\tQUESTION\tKIND\tSTAGE\tTEXT\tEXPIRES IN", all, func(q question) []any {
-		return []any{q.ID, q.Name, q.Kind, q.Stage, shorten(q.Text), expiresIn(q.Expires)}
+	cut, err := printFitted(c, "#\tID\tITEM\tKIND\tSTAGE\tTEXT\tEXPIRES IN", all, func(t thing) []any {
+		text := shorten(t.Text)
+		if t.Approval != nil {
+			text = fmt.Sprintf("%s · risk %s · %s", reveal.Name(t.Tool), cmp.Or(t.Risk, "-"), size(*t.Approval))
+		}
+		return []any{cmp.Or(strconv.Itoa(t.N), "-"), t.ID, t.Name, t.Kind, t.Stage, text, expiresIn(t.Expires)}
 	})
 	if err != nil {
 		return err
 	}
-	for n, q := range all {
-		if cut[n] || shorten(q.Text) != terminal.CleanLine(q.Text) || len(q.Data) > 0 { // the table has not all of it
-			text := strings.ReplaceAll(terminal.Clean(reveal.Text(q.Text)), "\n", "\n  ")
-			fmt.Fprintf(c.out, "\n%s\n  %s\n%s\n", terminal.CleanLine(q.Name), text, indented(record.Approval{Arguments: string(q.Data)}))
+	for n, t := range all {
+		switch {
+		case t.Approval != nil:
+			fmt.Fprintf(c.out, "\n%d· %s%s %s\n  digest %s\n%s\n", t.N, t.HiddenNote(), terminal.CleanLine(t.Name),
+				terminal.CleanLine(reveal.Name(t.Tool)), t.Digest, indented(*t.Approval))
+		case cut[n] || shorten(t.Text) != terminal.CleanLine(t.Text) || len(t.Data) > 0: // the table has not all of it
+			text := strings.ReplaceAll(terminal.Clean(reveal.Text(t.Text)), "\n", "\n  ")
+			fmt.Fprintf(c.out, "\n%d· %s\n  %s\n%s\n", t.N, terminal.CleanLine(t.Name), text, indented(record.Approval{Arguments: string(t.Data)}))
 		}
 	}
-	return nil
+	return lacking
 }
 
 // printOpen prints the questions of an investigation, and how to answer them.

@@ -40,6 +40,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TEMPORAL_ADDRESS", fake.address)
 			env.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(env.WorkDir, "temporal.toml"))
 			env.Setenv("INQUEST_STORE", filepath.Join(env.WorkDir, "inquest.db"))
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every command takes a second to exit
 			return nil
 		},

@@ -170,6 +170,9 @@ func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out
 	}
 	a, err := pick(status, d.CallID)
 	if err != nil {
+		if fate := c.Fate(ctx, h.ID(), d.CallID); fate != "" {
+			err = fmt.Errorf("%w: %s", err, fate)
+		}
 		return out, err
 	}
 	d.CallID, d.Digest = a.CallID, wholeDigest(d.Digest, a.Digest)

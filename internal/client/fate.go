@@ -1,0 +1,45 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Fate says what became of a call or a question of an investigation that waits no more, as far
+// as the store knows; "" = it does not.
+func (c *Client) Fate(ctx context.Context, id, name string) string {
+	w, err := c.Whole(ctx, id)
+	if err != nil {
+		return ""
+	}
+	if text := decision(w.Entries, name); text != "" {
+		return text
+	}
+	r := w.Investigation
+	if r.Status.Closed() {
+		at := ""
+		if r.EndedAt != nil {
+			at = ", " + record.When(r.EndedAt.Local(), time.Now())
+		}
+		return fmt.Sprintf("the investigation has ended (%s%s)", r.Status, at)
+	}
+	return ""
+}
+
+// decision says what a person decided about a call, and when.
+func decision(entries []transcript.Entry, name string) string {
+	for _, e := range entries {
+		if e.Call == nil || e.Superseded || name != e.Call.ID && name != e.Execution+"/"+e.Call.ID {
+			continue
+		}
+		if said := cmp.Or(e.Decision, e.ErrorType); said != "" { // an error type: denied, or expired
+			return fmt.Sprintf("%s, %s", said, record.When(e.At.Local(), time.Now()))
+		}
+	}
+	return ""
+}

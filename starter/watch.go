@@ -45,6 +45,9 @@ func watch(ctx context.Context, c *cli, id string, l look) error {
 		return err
 	}
 	if st != nil {
+		if id, err = c.client().Resolve(ctx, id); err != nil {
+			return err
+		}
 		r, err := st.FindInvestigation(ctx, id)
 		switch {
 		case err == nil && r.Status.Closed():

@@ -85,13 +85,29 @@ func (c *Client) findRunning(ctx context.Context, id string) (Handle, error) {
 	return h, err
 }
 
-func (c *Client) find(ctx context.Context, id string, types ...string) (Handle, error) {
+func (c *Client) find(ctx context.Context, id string, types ...string) (h Handle, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
-		return Handle{}, err
+		return h, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
+	if h, err = findExactly(ctx, conn, id, types...); !errors.Is(err, record.ErrNotFound) {
+		return h, err
+	}
+	unknown := err
+	whole, err := c.Resolve(ctx, id)
+	switch {
+	case err != nil:
+		return h, err
+	case whole == id:
+		return h, c.meant(ctx, id, unknown)
+	}
+	return findExactly(ctx, conn, whole, types...)
+}
+
+// findExactly finds the workflow with an id, or that of the investigation with it.
+func findExactly(ctx context.Context, conn sdk.Client, id string, types ...string) (Handle, error) {
 	found, err := describe(ctx, conn, id, types...)
 	workflowID, isID := workflows.WorkflowOf(id)
 	if !errors.Is(err, record.ErrNotFound) || !isID {

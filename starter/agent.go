@@ -10,6 +10,7 @@ import (
 func agentExportCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export NAME > FILE", Short: "Print an agent as JSON: its definition and all that it remembers", Args: exactly("NAME"),
+		Example: `  starter agent export Memo > memo.json`,
 		Long: `Print an agent as JSON: its definition, as the configuration has it, with variables as
 they were written, and all that it remembers, from the workers' store.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -28,6 +29,7 @@ func agentImportCommand(c *cli) *cobra.Command {
 	var replace bool
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Read an agent that was exported: definition and memory, or nothing", Args: exactly("FILE"),
+		Example: `  starter agent import memo.json --config inquest`,
 		Long: `Read an agent that was exported. Its definition is written to agents-NAME.yaml in the
 configuration, unless that has it already; its memory goes into the workers' store.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,8 +45,11 @@ configuration, unless that has it already; its memory goes into the workers' sto
 	return cmd
 }
 
+// configDir is configFlag, which these commands had under another name.
 func configDir(c *cli, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.config, "config-dir", c.config, "folder with the configuration [INQUEST_CONFIG]")
+	c.configFlag(cmd)
+	cmd.Flags().StringVar(&c.config, "config-dir", c.config, "the same as --config")
+	_ = cmd.Flags().MarkHidden("config-dir")
 }
 
 // remembers reports whether an agent has a memory.

@@ -129,7 +129,7 @@ func importDefinition(c *cli, f agentFile) (written string, err error) {
 		return "", nil
 	}
 	if info, err := os.Stat(c.config); err != nil || !info.IsDir() {
-		return "", usagef("--config-dir %q is no folder: say where the definition of %s is to be written", c.config, f.Name)
+		return "", usagef("--config %q is no folder: say where the definition of %s is to be written", c.config, f.Name)
 	}
 	if written, err = config.WriteAgent(src, f.Name, f.Definition); err != nil {
 		return "", usagef("the definition does not fit into the configuration: %w", err)

@@ -21,6 +21,8 @@ func agentTypesCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent-types",
 		Short: "Show what agents of each type are able to do",
+		Example: `  starter agent-types
+  starter agent-types --agent KubernetesAgent`,
 		Long: `Show what agents of each type are able to do: the table that everything goes by. Its
 tools are those that are built in; an agent also has those of its MCP servers, and
 the shell only where the configuration switches it on. With --agent, what that agent

@@ -17,7 +17,7 @@ func answerCommand(c *cli) *cobra.Command {
 	var data string
 	var approve, deny bool
 	cmd := &cobra.Command{
-		Use:   "answer N|ID [QUESTION] --text TEXT|--approve|--deny|--decision TEXT",
+		Use:   "answer N|ID [QUESTION]",
 		Short: "Answer a question that an investigation has put to people",
 		Long: `Answer a question that an investigation has put to people. N is its number in the
 inbox. Else QUESTION is as inbox prints it; it may be left out if only one waits. TEXT is
@@ -101,7 +101,7 @@ func extendCommand(c *cli) *cobra.Command {
 	var duration time.Duration
 	cmd := &cobra.Command{
 		Use:     "extend ID",
-		Short:   "Raise the bounds of a running investigation: model calls, tokens, money, time",
+		Short:   "Raise its bounds: model calls, tokens, money, time",
 		Example: `  starter extend lab --tokens 200000 --duration 30m`,
 		Args:    exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {

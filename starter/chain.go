@@ -13,7 +13,8 @@ import (
 func chainListCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the chains of a configuration, built-in ones included", Args: exactly(),
-		RunE: func(*cobra.Command, []string) error { return chainList(c) },
+		Example: "  starter chain list --config inquest",
+		RunE:    func(*cobra.Command, []string) error { return chainList(c) },
 	}
 	c.configFlag(cmd)
 	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON")
@@ -39,8 +40,9 @@ func chainList(c *cli) error {
 func chainGraphCommand(c *cli) *cobra.Command {
 	var chain, format string
 	cmd := &cobra.Command{
-		Use:   "graph --chain CHAIN",
-		Short: "Draw a chain: its stages, and which way it goes when",
+		Use:     "graph --chain CHAIN",
+		Example: "  starter chain graph --chain kubernetes",
+		Short:   "Draw a chain: its stages, and which way it goes when",
 		Long: `Draw a chain: its stages with their agents, which way it goes when, and what it asks
 people. What it does by itself is drawn; an agent whose result is JSON can also ask for
 another pass or for people by the field "outcome". Agents with tools that act on the
@@ -52,7 +54,9 @@ the Mermaid tools, dot by Graphviz; text is for terminals.`,
 	c.configFlag(cmd)
 	cmd.Flags().StringVar(&chain, "chain", "", "the chain to draw")
 	cmd.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot or text")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print stages and edges as JSON")
 	_ = cmd.RegisterFlagCompletionFunc("chain", complete(c, chainNames))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"mermaid", "dot", "text"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -64,6 +68,9 @@ func chainGraph(c *cli, chain, format string) error {
 	graph, err := config.GraphOf(cfg, chain)
 	if err != nil {
 		return usagef("--chain: %w", err)
+	}
+	if c.json {
+		return c.printJSON(graph)
 	}
 	var text string
 	switch d := newDrawing(graph, unattendedOf(cfg, chain)); format {

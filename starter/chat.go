@@ -37,7 +37,7 @@ func chatCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "chat", Short: "Talk with an agent, in a conversation that stays", Long: chatHelp,
 		Example: `  starter chat --agent Memo
-  starter chat --agent Memo --thread oncall --message "what do you know about node 7?"
+  starter chat --agent Memo --thread oncall --message "what happened to node 7?"
   starter chat --thread oncall --close`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return chat(cmd.Context(), c, f) },

@@ -20,12 +20,14 @@ func codecCommand(c *cli) *cobra.Command {
 	var origins, hosts []string
 	cmd := &cobra.Command{
 		Use: "codec", Short: "Let the Temporal UI and CLI read what workers have encrypted", Args: exactly(),
+		Example: "  starter codec --listen 127.0.0.1:8234",
 		Long: `Serve a codec endpoint: the Temporal UI and CLI have it decrypt what they show, and
 encrypt what they send. It has the workers' keys (` + payload.VariableKeys + ` or
 ` + payload.VariableKeysFile + `), and serves whoever knows its token: ` + variableCodecToken + `, or
 one of its own making, which it prints.
 
-  temporal workflow show --workflow-id ID --codec-endpoint http://127.0.0.1:8234 --codec-auth "Bearer TOKEN"
+  temporal workflow show --workflow-id ID --codec-auth "Bearer TOKEN" \
+    --codec-endpoint http://127.0.0.1:8234
 
 The UI sends no token of its own: give it the endpoint http://127.0.0.1:8234/TOKEN.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serveCodec(c, cmd, listen, origins, hosts) },

@@ -13,8 +13,9 @@ import (
 func configShowCommand(c *cli) *cobra.Command {
 	var opts config.ShowOptions
 	cmd := &cobra.Command{
-		Use:   "show [DIR]",
-		Short: "Print a configuration with everything inherited, and where each value comes from",
+		Use:     "show [DIR]",
+		Example: "  starter config show inquest --chain shop",
+		Short:   "Print it with all that is inherited, and where each value is from",
 		Long: `Print a configuration with everything inherited, and behind every value where it
 comes from: file and line, built-in, or the default of a type. It is YAML that
 loads as the same configuration. Values with variables are printed as they were

@@ -21,7 +21,7 @@ import (
 func inboxCommand(c *cli) *cobra.Command {
 	return waitingCommand(c, &cobra.Command{
 		Use:   "inbox [ID]",
-		Short: "List what waits for people: tool calls to approve, questions, reviews",
+		Short: "List what waits for people: calls to approve, questions, reviews",
 		Long: `List what waits for people, of one investigation or of all that run: tool calls to
 approve, questions, and reviews, the most urgent first. decide and answer take its
 numbers. A thing keeps its number, and no other thing gets it, so that nothing else is
@@ -35,7 +35,7 @@ decided than was seen here; what has changed or waits no more is refused.`,
 func approvalsCommand(c *cli) *cobra.Command {
 	return waitingCommand(c, &cobra.Command{
 		Use:     "approvals [ID]",
-		Short:   "List the tool calls that wait for a person: the inbox without questions",
+		Short:   "List the inbox without questions: calls to approve",
 		Example: `  starter approvals lab`,
 	}, isCall)
 }

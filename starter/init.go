@@ -40,8 +40,10 @@ func initCommand(c *cli) *cobra.Command {
 		Long: `Write a configuration to begin with into DIR (default: inquest): a model, MCP servers
 for what you name, agents that use them, and a chain for alerts. Its agents only read.
 On a terminal, it asks for what the flags leave open. What is there is never overwritten.`,
-		Example: `  starter init --provider openai:gpt-4o-mini --kubernetes --prometheus http://localhost:9090 --yes
-  starter init ops --provider ollama:llama3.1 --loki http://localhost:3000 --github`,
+		Example: `  starter init --provider openai:gpt-4o-mini --kubernetes --yes \
+    --prometheus http://localhost:9090
+  starter init ops --provider ollama:llama3.1 --github \
+    --loki http://localhost:3000`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b.Dir = cmp.Or(first(args), "inquest")

@@ -24,8 +24,9 @@ agent's definition: its memory is the same in every investigation and conversati
 
 func memoryShowCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show AGENT", Short: "Print an agent's memory blocks, and how many archival entries it has", Args: exactly("AGENT"),
-		RunE: func(cmd *cobra.Command, args []string) error { return memoryShow(cmd.Context(), c, args[0]) },
+		Use: "show AGENT", Short: "Print memory blocks, and how many archival entries there are", Args: exactly("AGENT"),
+		Example: "  starter memory show Memo",
+		RunE:    func(cmd *cobra.Command, args []string) error { return memoryShow(cmd.Context(), c, args[0]) },
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print as JSON")
 	return cmd
@@ -61,6 +62,7 @@ func memorySetCommand(c *cli) *cobra.Command {
 	var b memory.Block
 	cmd := &cobra.Command{
 		Use: "set AGENT LABEL VALUE|@FILE|-", Short: "Write a memory block, also one that is read-only to the agent",
+		Example: `  starter memory set Memo human "on call this week: Ada"`,
 		Long: `Write a memory block: a new one, or in place of what it holds. What no flag is given
 for stays as it is. A block that the configuration has as read-only is written as it
 is there again when the agent works the next time.`,
@@ -144,7 +146,8 @@ func memories(ctx context.Context, c *cli) (*store.Store, error) {
 
 func memoryExportCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
-		Use: "export AGENT > FILE", Short: "Print an agent's whole memory as JSON: blocks and archival entries", Args: exactly("AGENT"),
+		Use: "export AGENT > FILE", Short: "Print a whole memory as JSON: blocks and archival entries", Args: exactly("AGENT"),
+		Example: "  starter memory export Memo > memo.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			saved, err := exported(cmd.Context(), c, args[0])
 			if err != nil {
@@ -159,7 +162,8 @@ func memoryImportCommand(c *cli) *cobra.Command {
 	var replace bool
 	cmd := &cobra.Command{
 		Use: "import AGENT < FILE", Short: "Read a memory that was exported, all of it or nothing", Args: exactly("AGENT"),
-		RunE: func(cmd *cobra.Command, args []string) error { return memoryImport(cmd.Context(), c, args[0], replace) },
+		Example: "  starter memory import Memo < memo.json",
+		RunE:    func(cmd *cobra.Command, args []string) error { return memoryImport(cmd.Context(), c, args[0], replace) },
 	}
 	cmd.Flags().BoolVar(&replace, "replace", false, "in place of the memory that the agent has")
 	return cmd

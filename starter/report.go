@@ -21,7 +21,7 @@ func reportCommand(c *cli) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "report ID",
-		Short: "Print what came of an investigation: cause, confidence, what to do, then the rest",
+		Short: "Print the report: cause, confidence, what to do, then the rest",
 		Long: `Print what came of an investigation. First, in at most eight lines of 80 columns,
 what its report says of the cause, of how sure it is, and of what to do next; then
 the report, and what did not go well. The first lines are found by rule, under the

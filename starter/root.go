@@ -2,11 +2,17 @@ package main
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/spell"
+	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -35,7 +41,7 @@ func (c *cli) root() *cobra.Command {
 	cmd := group("starter", "Start, watch and steer investigations")
 	cmd.Long, cmd.SilenceErrors, cmd.SilenceUsage = rootHelp, true, true
 	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) { app.WarnOfPassword(cmd) }
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &command.UsageError{Err: err} })
+	cmd.SetFlagErrorFunc(wrongFlag)
 	c.config = c.getenv("INQUEST_CONFIG")
 	set := cmd.PersistentFlags()
 	set.StringVar(&c.address, "address", "", "host:port of Temporal (default: TEMPORAL_ADDRESS, or localhost:7233)")
@@ -45,20 +51,84 @@ func (c *cli) root() *cobra.Command {
 		"task queue of the workers [INQUEST_TASK_QUEUE]")
 	set.StringVar(&c.store, "store", c.getenv("INQUEST_STORE"),
 		"the workers' store: path of its SQLite file, or a postgres:// address (default: that of dev) [INQUEST_STORE]")
-	cmd.AddCommand(
-		runCommand(c), watchCommand(c), listCommand(c), reportCommand(c), showCommand(c), statusCommand(c),
-		guideCommand(c), concludeCommand(c), cancelCommand(c),
-		plainSteer(c, "pause ID", "Make no further model call until resume; running calls finish", workflows.SignalPause),
-		plainSteer(c, "resume ID", "Go on after a pause", workflows.SignalResume),
-		chatCommand(c), approvalsCommand(c), decideCommand(c), inboxCommand(c), answerCommand(c), extendCommand(c),
-		memoryCommand(c), agentTypesCommand(c), toolsCommand(c), app.SampleCommand(), app.KeeperCommand(),
-		validateCommand(c), codecCommand(c), versionCommand(c), initCommand(c), doctorCommand(c), uiCommand(c), manCommand(),
-		group("agent", "Take an agent with its memory somewhere else", agentExportCommand(c), agentImportCommand(c)),
-		group("tool", "Run a tool", toolRunCommand(c)),
-		group("config", "Show what comes of a configuration", configShowCommand(c)),
-		group("chain", "List and draw the chains of a configuration", chainListCommand(c), chainGraphCommand(c)),
-	)
+	set.Lookup("store").DefValue = "" // it may have a password, and is said above
+	for _, part := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Start", []*cobra.Command{runCommand(c), chatCommand(c)}},
+		{"Look", []*cobra.Command{listCommand(c), reportCommand(c), statusCommand(c), watchCommand(c), showCommand(c), uiCommand(c)}},
+		{"Steer", []*cobra.Command{
+			guideCommand(c), plainSteer(c, "pause", "Make no further model call until resume; running calls finish", workflows.SignalPause),
+			plainSteer(c, "resume", "Go on after a pause", workflows.SignalResume), concludeCommand(c), cancelCommand(c), extendCommand(c),
+		}},
+		{"Needs you", []*cobra.Command{inboxCommand(c), decideCommand(c), answerCommand(c), approvalsCommand(c)}},
+		{"Configure", []*cobra.Command{
+			initCommand(c), validateCommand(c), group("config", "Show what comes of a configuration", configShowCommand(c)),
+			group("chain", "List and draw the chains of a configuration", chainListCommand(c), chainGraphCommand(c)),
+			toolsCommand(c), group("tool", "Run a tool", toolRunCommand(c)), agentTypesCommand(c), memoryCommand(c),
+			group("agent", "Take an agent with its memory somewhere else", agentExportCommand(c), agentImportCommand(c)),
+		}},
+		{"System", []*cobra.Command{doctorCommand(c), codecCommand(c), versionCommand(c)}},
+	} {
+		cmd.AddGroup(&cobra.Group{ID: part.title, Title: part.title + ":"})
+		for _, one := range part.commands {
+			one.GroupID = part.title
+			cmd.AddCommand(one)
+		}
+	}
+	cmd.AddCommand(app.SampleCommand(), app.KeeperCommand(), manCommand())
+	cmd.SetHelpCommandGroupID("System")
+	cmd.SetCompletionCommandGroupID("System")
+	cmd.SetUsageTemplate(usage)
+	fitHelp(cmd)
 	return cmd
+}
+
+const helpWidth = 80
+
+// fitHelp breaks the paragraphs of all help texts anew, so that they fit.
+func fitHelp(cmd *cobra.Command) {
+	var out []string
+	for line := range strings.SplitSeq(cmd.Long, "\n") {
+		if last := len(out) - 1; last >= 0 && flows(line) && flows(out[last]) {
+			out[last] += " " + line
+		} else {
+			out = append(out, line)
+		}
+	}
+	for n, line := range out {
+		if flows(line) {
+			out[n] = strings.Join(terminal.Wrap(line, helpWidth), "\n")
+		}
+	}
+	cmd.Long = strings.Join(out, "\n")
+	for _, one := range cmd.Commands() {
+		fitHelp(one)
+	}
+}
+
+// flows: a line is text, no example.
+func flows(line string) bool { return line != "" && line[0] != ' ' }
+
+// usage is cobra's, but for the flags that all commands have: they are in the help of starter.
+var usage = strings.NewReplacer(
+	".LocalFlags.FlagUsages", ".LocalFlags.FlagUsagesWrapped 80",
+	"{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}", "  see {{.Root.Name}} --help",
+).Replace((&cobra.Command{}).UsageTemplate())
+
+// wrongFlag names the flag that may have been meant.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, "--"+f.Name)
+			}
+		})
+		err = fmt.Errorf("%w%s", err, spell.DidYouMean("--"+unknown.GetSpecifiedName(), names))
+	}
+	return &command.UsageError{Err: err}
 }
 
 // group is a command that has nothing but others.
@@ -72,10 +142,17 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 }
 
 func noSuchCommand(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("there is no command %q; see starter --help", args[0])
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	var names []string
+	for _, one := range cmd.Commands() {
+		if one.IsAvailableCommand() {
+			names = append(names, one.Name())
+		}
+	}
+	meant := cmp.Or(spell.DidYouMean(args[0], names), "; see "+cmd.CommandPath()+" --help")
+	return usagef("there is no command %q%s", args[0], meant)
 }
 
 // exactly is cobra.ExactArgs with an error that says what is missing.

@@ -21,7 +21,7 @@ func showCommand(c *cli) *cobra.Command {
 	var only part
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Print all that there is of an investigation: the whole transcript and the report",
+		Short: "Print all that there is: the transcript, then the report",
 		Long: `Print all that there is of an investigation: the whole transcript, prompts and
 results included, and the report last. The report alone is printed by report.`,
 		Example: `  starter show lab

@@ -15,10 +15,11 @@ import (
 
 func statusCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "status ID",
-		Short: "Say where an investigation stands: stages, agents, tokens, whom it waits for",
-		Args:  exactly("ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return showStatus(cmd.Context(), c, args[0]) },
+		Use:     "status ID",
+		Short:   "Say where it stands: stages, agents, tokens, whom it waits for",
+		Example: "  starter status lab",
+		Args:    exactly("ID"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return showStatus(cmd.Context(), c, args[0]) },
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the status as JSON")
 	return cmd

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
@@ -19,6 +20,8 @@ func guideCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "guide ID TEXT",
 		Short: "Put words before the agents' next model call",
+		Example: `  starter guide lab "look at the deploy of 14:02 first"
+  starter guide lab @notes.md --agent LogAgent`,
 		Long: `Put words before the agents' next model call. TEXT is a text, @file, or - for
 standard input. Without --agent and --stage it is for all agents that run now, else
 the next.`,
@@ -40,6 +43,7 @@ the next.`,
 	}
 	cmd.Flags().StringVar(&guide.Agent, "agent", "", "only for this agent")
 	cmd.Flags().StringVar(&guide.Stage, "stage", "", "only for this stage (of a stage that runs again, NAME#2)")
+	c.steerFlags(cmd)
 	return cmd
 }
 
@@ -48,30 +52,46 @@ func concludeCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conclude ID",
 		Short: "Finish now, with what is known",
-		Args:  exactly("ID"),
+		Example: `  starter conclude lab
+  starter conclude lab --agent LogAgent`,
+		Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return steer(cmd.Context(), c, args[0], workflows.SignalConclude, conclude)
 		},
 	}
 	cmd.Flags().StringVar(&conclude.Agent, "agent", "", "only this agent, and not the whole investigation")
 	cmd.Flags().StringVar(&conclude.Stage, "stage", "", "only this stage")
+	c.steerFlags(cmd)
 	return cmd
 }
 
 // plainSteer is a command that sends a signal in which is nothing but who sends it.
-func plainSteer(c *cli, use, short, name string) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Args: exactly("ID"),
+func plainSteer(c *cli, verb, short, name string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: verb + " ID", Short: short, Args: exactly("ID"), Example: "  starter " + verb + " lab",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return steer(cmd.Context(), c, args[0], name, workflows.By{By: userName()})
 		},
 	}
+	c.steerFlags(cmd)
+	return cmd
+}
+
+// steerFlags are those of all that is sent as a signal.
+func (c *cli) steerFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&c.json, "json", false, "print whom it is for as JSON")
 }
 
 // steer has an investigation that runs take in what people ask for.
 func steer(ctx context.Context, c *cli, id, name string, in any) error {
 	s, err := c.client().Steer(ctx, id, name, in)
-	return answered(ctx, c, err, name, "starter status", nil, steerLine(s, name))
+	out := struct {
+		ID     string       `json:"id"`
+		For    []string     `json:"for"`
+		Signal bool         `json:"signal"` // no worker answered, and it waits for one
+		Was    agent.Status `json:"was,omitempty"`
+	}{s.ID(), append([]string{}, s.For...), s.Left, s.Was}
+	return answered(ctx, c, err, name, "starter status", out, steerLine(s, name))
 }
 
 // steered is steer, and returns the line.
@@ -87,6 +107,10 @@ func steerLine(s client.Steered, name string) string {
 	case s.Left:
 		return fmt.Sprintf("%s sent to %s as a signal, since no worker answers now: `starter status %[2]s` will say if it comes to nothing",
 			name, s.ID())
+	case name == workflows.SignalPause && s.Was == agent.StatusPaused:
+		return s.ID() + ": was paused already"
+	case name == workflows.SignalResume && s.Was == agent.StatusRunning:
+		return s.ID() + ": was not paused"
 	case len(s.For) > 0:
 		return line + "for " + strings.Join(s.For, ", ")
 	case name == workflows.SignalGuide:
@@ -107,12 +131,14 @@ func userName() string {
 func cancelCommand(c *cli) *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
-		Use:   "cancel ID",
-		Short: "Stop an investigation; what it has finished is kept",
-		Args:  exactly("ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return cancel(cmd.Context(), c, args[0], wait) },
+		Use:     "cancel ID",
+		Short:   "Stop an investigation; what it has finished is kept",
+		Example: "  starter cancel lab --wait",
+		Args:    exactly("ID"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return cancel(cmd.Context(), c, args[0], wait) },
 	}
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it has ended")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print the id, and with --wait the status, as JSON")
 	return cmd
 }
 
@@ -121,15 +147,18 @@ func cancel(ctx context.Context, c *cli, id string, wait bool) error {
 	if err != nil {
 		return err
 	}
-	if !wait {
-		_, err = fmt.Fprintf(c.out, "cancellation of %s asked for\n", h.ID())
-		return err
+	line, said := fmt.Sprintf("cancellation of %s asked for", h.ID()), map[string]any{"id": h.ID()}
+	if wait {
+		out, err := await(ctx, c, h)
+		if err != nil {
+			return err
+		}
+		line, said["status"] = fmt.Sprintf("%s: %s", h.ID(), out.Status), out.Status
 	}
-	out, err := await(ctx, c, h)
-	if err != nil {
-		return err
+	if c.json {
+		return c.printJSON(said)
 	}
-	_, err = fmt.Fprintf(c.out, "%s: %s\n", h.ID(), out.Status)
+	_, err = fmt.Fprintln(c.out, line)
 	return err
 }
 

@@ -23,8 +23,9 @@ type toolsFlags struct {
 func toolsCommand(c *cli) *cobra.Command {
 	var f toolsFlags
 	cmd := &cobra.Command{
-		Use:   "tools",
-		Short: "List the tools of a configuration",
+		Use:     "tools",
+		Short:   "List the tools of a configuration",
+		Example: "  starter tools --config inquest --agent LogAgent",
 		Long: `List the tools of a configuration: those of its MCP servers, which are reached from
 here, and those that are built in. With --agent, only what that agent is offered,
 by its definition: servers that chains and stages add are not known here. RISK FROM

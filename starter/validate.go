@@ -17,8 +17,9 @@ import (
 func validateCommand(c *cli) *cobra.Command {
 	var credentials, strict bool
 	cmd := &cobra.Command{
-		Use:   "validate [DIR]",
-		Short: "Check a configuration and print all that is wrong with it",
+		Use:     "validate [DIR]",
+		Short:   "Check a configuration and print all that is wrong with it",
+		Example: "  starter validate inquest --strict",
 		Long: `Check a configuration (a directory with *.yaml, or one file) and print all that is
 wrong with it, what is dangerous first, and what its agents may do without asking a
 person. Without one, what is built in is checked.`,

@@ -10,9 +10,10 @@ import (
 
 func versionCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, and the commit that it was built from",
-		Args:  exactly(),
+		Use:     "version",
+		Example: "  starter version",
+		Short:   "Print the version, and the commit that it was built from",
+		Args:    exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			info, _ := debug.ReadBuildInfo()
 			b := buildOf(info)

@@ -19,10 +19,11 @@ import (
 func watchCommand(c *cli) *cobra.Command {
 	var l look
 	cmd := &cobra.Command{
-		Use:   "watch ID",
-		Short: "Show an investigation from its beginning, live until it has ended",
-		Args:  exactly("ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return watch(cmd.Context(), c, args[0], l) },
+		Use:     "watch ID",
+		Example: "  starter watch lab",
+		Short:   "Show an investigation from its beginning, live until it has ended",
+		Args:    exactly("ID"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return watch(cmd.Context(), c, args[0], l) },
 	}
 	l.flags(c, cmd)
 	return cmd

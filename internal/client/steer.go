@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -87,6 +88,8 @@ type Steered struct {
 	workflows.Taken
 	// Left: no worker answers now, and the signal waits with Temporal for one.
 	Left bool
+	// Was is how things stood before; "" = nobody could say.
+	Was agent.Status
 }
 
 // Steer has an investigation that runs take in a signal (workflows.SignalGuide …) and its
@@ -96,7 +99,9 @@ func (c *Client) Steer(ctx context.Context, id, name string, in any) (s Steered,
 	if s.Handle, err = c.findRunning(ctx, id); err != nil {
 		return s, err
 	}
-	if s.Ask(ctx, new(workflows.Status)) == nil {
+	var before workflows.Status
+	if s.Ask(ctx, &before) == nil {
+		s.Was = before.Status
 		s.Taken, err = update[workflows.Taken](ctx, s.Handle, "", name, in)
 		return s, err
 	}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Every command's help fits a terminal of 80 columns and has an example, and each example is a
+// command line that would be taken.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	walk(helpless().root(), func(cmd *cobra.Command) {
+		var help bytes.Buffer
+		cmd.SetOut(&help)
+		if err := cmd.Help(); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(help.String()) {
+			if width := ansi.StringWidth(line); width > 80 {
+				t.Errorf("%s: a line of its help has %d columns: %s", cmd.CommandPath(), width, line)
+			}
+		}
+		if cmd.HasSubCommands() {
+			return
+		}
+		if !strings.Contains(cmd.Example, "starter ") {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		for _, words := range commandsIn(t, cmd.Example) {
+			if err := taken(words); err != nil {
+				t.Errorf("%s: its example starter %s: %v", cmd.CommandPath(), strings.Join(words, " "), err)
+			}
+		}
+	})
+}
+
+// Every command that prints something prints it as JSON, too.
+func TestJSONEverywhere(t *testing.T) {
+	t.Parallel()
+	others := []string{
+		"starter agent export", "starter memory export", // print nothing but JSON
+		"starter agent import", "starter memory import", "starter memory set", "starter init", // print nothing but a remark
+		"starter codec", "starter ui", // serve, open
+	}
+	walk(helpless().root(), func(cmd *cobra.Command) {
+		if has := cmd.Flag("json") != nil; !cmd.HasSubCommands() && has == slices.Contains(others, cmd.CommandPath()) {
+			t.Errorf("%s: --json: %t", cmd.CommandPath(), has)
+		}
+	})
+}
+
+// helpless is a command line without a system.
+func helpless() *cli {
+	return &cli{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}, getenv: func(string) string { return "" }}
+}
+
+// walk calls fn with every command that people see.
+func walk(cmd *cobra.Command, fn func(*cobra.Command)) {
+	fn(cmd)
+	for _, one := range cmd.Commands() {
+		if one.IsAvailableCommand() {
+			walk(one, fn)
+		}
+	}
+}
+
+// commandsIn returns the words of each call of starter in lines of a shell.
+func commandsIn(t *testing.T, lines string) (calls [][]string) {
+	t.Helper()
+	script, err := syntax.NewParser().Parse(strings.NewReader(lines), "")
+	if err != nil {
+		t.Fatalf("%s: %v", lines, err)
+	}
+	syntax.Walk(script, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.CallExpr)
+		if !ok || len(call.Args) == 0 || call.Args[0].Lit() != "starter" {
+			return true
+		}
+		var words []string
+		for _, arg := range call.Args[1:] {
+			var word strings.Builder
+			for _, part := range arg.Parts {
+				switch part := part.(type) {
+				case *syntax.Lit:
+					word.WriteString(part.Value)
+				case *syntax.SglQuoted:
+					word.WriteString(part.Value)
+				case *syntax.DblQuoted:
+					word.WriteString(part.Parts[0].(*syntax.Lit).Value)
+				}
+			}
+			words = append(words, word.String())
+		}
+		calls = append(calls, words)
+		return true
+	})
+	return calls
+}
+
+// taken reads a command line and runs nothing.
+func taken(words []string) error {
+	cmd, rest, err := helpless().root().Find(words)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err == nil {
+		err = cmd.ValidateArgs(cmd.Flags().Args())
+	}
+	if err == nil {
+		err = cmd.ValidateRequiredFlags()
+	}
+	return err
+}

@@ -49,6 +49,11 @@ func start(ctx context.Context, c *cli, s client.Start, detach bool, l look) err
 	if s.Request.Chain == "" && s.Request.AlertType == "" {
 		return usagef("--chain or --alert-type is needed")
 	}
+	return launch(ctx, c, s, detach, l)
+}
+
+// launch starts an investigation whose request is complete.
+func launch(ctx context.Context, c *cli, s client.Start, detach bool, l look) error {
 	h, err := c.client().Start(ctx, s)
 	if err != nil {
 		return notStarted(err)

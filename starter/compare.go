@@ -1,0 +1,123 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/report"
+	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+func compareCommand(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "compare A B",
+		Short:   "Put two investigations side by side: cause, models, cost, tools",
+		Example: "  starter compare lab-0a1b2c3d lab-4e5f6a7b",
+		Args:    exactly("A", "B"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var both [2]compared
+			for n, id := range args {
+				one, err := comparedOf(cmd.Context(), c, id)
+				if err != nil {
+					return err
+				}
+				both[n] = one
+			}
+			if c.json {
+				return c.printJSON(both)
+			}
+			return printCompared(c, both)
+		},
+	}
+	cmd.Flags().BoolVar(&c.json, "json", false, "print both as JSON")
+	return cmd
+}
+
+// compared is what is compared of an investigation.
+type compared struct {
+	ID      string         `json:"id"`
+	Status  agent.Status   `json:"status"`
+	Chain   string         `json:"chain"`
+	Started time.Time      `json:"started_at"`
+	Took    string         `json:"took"`
+	Brief   report.Brief   `json:"brief,omitzero"`
+	Models  []string       `json:"models"`
+	Usage   agent.Usage    `json:"usage,omitzero"`
+	Calls   map[string]int `json:"tool_calls"` // by tool
+}
+
+func comparedOf(ctx context.Context, c *cli, id string) (out compared, err error) {
+	w, err := c.client().Whole(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	r := w.Investigation
+	out = compared{
+		ID: r.ID, Status: r.Status, Chain: r.Chain, Started: r.StartedAt, Took: took(r), Brief: report.BriefOf(r.Report),
+		Models: []string{}, Usage: r.Usage, Calls: map[string]int{},
+	}
+	for _, e := range w.Executions {
+		if e.Model != "" && !slices.Contains(out.Models, e.Model) {
+			out.Models = append(out.Models, e.Model)
+		}
+	}
+	for _, e := range w.Entries {
+		if e.Kind == transcript.KindResult && e.Call != nil && !e.Superseded {
+			out.Calls[e.Call.Name]++
+		}
+	}
+	return out, nil
+}
+
+// printCompared prints a row for each thing that is compared, in 80 columns.
+func printCompared(c *cli, both [2]compared) error {
+	const label, cell = 12, 32
+	row := func(name string, of func(compared) string) {
+		left, right := terminal.Wrap(terminal.CleanLine(of(both[0])), cell), terminal.Wrap(terminal.CleanLine(of(both[1])), cell)
+		for n := range max(len(left), len(right), 1) {
+			line := []string{name, at(left, n), at(right, n)}
+			fmt.Fprintln(c.out, strings.TrimRight(pad(line[0], label)+pad(line[1], cell)+line[2], " "))
+			name = ""
+		}
+	}
+	row("", func(one compared) string { return one.ID })
+	row("status", func(one compared) string { return string(one.Status) })
+	row("chain", func(one compared) string { return cmp.Or(one.Chain, "-") })
+	row("cause", func(one compared) string { return cmp.Or(one.Brief.Cause, "-") })
+	row("confidence", func(one compared) string { return cmp.Or(one.Brief.Confidence, "-") })
+	row("models", func(one compared) string { return cmp.Or(strings.Join(one.Models, ", "), "-") })
+	row("tokens", func(one compared) string { return strings.TrimSuffix(terminal.Tokens(one.Usage), " tokens") })
+	row("model calls", func(one compared) string { return fmt.Sprint(one.Usage.ModelCalls) })
+	row("cost", func(one compared) string { return terminal.Cost(one.Usage) })
+	row("started", func(one compared) string { return one.Started.Local().Format(dateTime) })
+	row("took", func(one compared) string { return one.Took })
+	tools := slices.Collect(maps.Keys(both[0].Calls))
+	tools = slices.AppendSeq(tools, maps.Keys(both[1].Calls))
+	slices.Sort(tools)
+	for n, tool := range slices.Compact(tools) {
+		row(map[bool]string{true: "calls"}[n == 0], func(one compared) string { return fmt.Sprintf("%d× %s", one.Calls[tool], tool) })
+	}
+	return nil
+}
+
+// pad fills a cell up to its width, and the gap behind it.
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", max(width-ansi.StringWidth(text), 0)+columnGap)
+}
+
+func at(lines []string, n int) string {
+	if n < len(lines) {
+		return lines[n]
+	}
+	return ""
+}

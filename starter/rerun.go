@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/client"
+)
+
+func rerunCommand(c *cli) *cobra.Command {
+	var s client.Start
+	var detach bool
+	var l look
+	cmd := &cobra.Command{
+		Use:   "rerun ID",
+		Short: "Investigate once more what an investigation was about",
+		Long: `Start another investigation with the chain, the alert type and the data of one that
+the workers' store knows, by the configuration as it is now. The data is the stored
+form, in which what was masked stays masked. Another model or runbook that the first one
+was given is not kept: give it again.`,
+		Example: `  starter rerun lab --provider openai:gpt-4o
+  starter rerun lab --data @alert.json --detach`,
+		Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := again(cmd.Context(), c, args[0], &s, cmd.Flags().Changed("data")); err != nil {
+				return err
+			}
+			return launch(cmd.Context(), c, s, detach, l)
+		},
+	}
+	set := cmd.Flags()
+	set.StringVar(&s.Data, "data", "", "other data: a text, @file, or - for standard input")
+	set.StringVar(&s.Request.Provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
+	set.StringVar(&s.Request.Runbook, "runbook", "", "instead of the chain's runbook: a text or @file")
+	set.StringVar(&s.Workflow, "workflow-id", "", "workflow id (default: the chain's name and 8 random characters)")
+	set.StringVar(&s.Request.By, "by", userName(), "who asks")
+	set.BoolVar(&detach, "detach", false, "print the workflow id and do not wait")
+	l.flags(c, cmd)
+	return cmd
+}
+
+// again makes s the request of an investigation, with its data unless there is other.
+func again(ctx context.Context, c *cli, id string, s *client.Start, otherData bool) error {
+	w, err := c.client().Outcome(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := complement(c, s); err != nil {
+		return err
+	}
+	s.Request.Chain, s.Request.AlertType = w.Investigation.Chain, w.Investigation.AlertType
+	if otherData {
+		return nil
+	}
+	if hash := w.Investigation.DataHash; hash != "" {
+		data, err := c.client().Blob(ctx, hash)
+		if err != nil {
+			return err
+		}
+		s.Data = string(data)
+	}
+	s.Request.Attach, s.Request.AllowEmpty = true, s.Data == "" // it was taken once
+	c.say("the data of %s is used as it is stored: what was masked stays masked", w.Investigation.ID)
+	return nil
+}

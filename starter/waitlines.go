@@ -15,10 +15,10 @@ import (
 func notices(id string) func(record.Waits) []terminal.Notice {
 	return func(w record.Waits) (out []terminal.Notice) {
 		for _, a := range w.Approvals {
-			out = append(out, terminal.Notice{Text: waitingLine(id, a)})
+			out = append(out, waitingNotice(id, a))
 		}
 		for _, q := range w.Questions {
-			out = append(out, terminal.Notice{Text: questionLine(id, q)})
+			out = append(out, questionNotice(id, q))
 		}
 		for _, o := range w.Outages {
 			if !o.Next.After(time.Now()) { // it is being asked
@@ -35,10 +35,15 @@ func notices(id string) func(record.Waits) []terminal.Notice {
 
 // waitingLine says that a call waits for a person, and how to decide it.
 func waitingLine(id string, a record.Approval) string {
+	n := waitingNotice(id, a)
+	return n.Text + " " + n.Command
+}
+
+func waitingNotice(id string, a record.Approval) terminal.Notice {
 	asks := fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it waits %s, and is denied then.", a.HiddenNote(), a.Execution,
 		reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, record.Until(a.Expires.Local(), time.TimeOnly))
-	return terminal.CleanLine(fmt.Sprintf("%s Decide: starter decide %s %s%s --approve (or --deny --reason …)",
-		asks, shellWord(id), shellWord(a.Name()), digestFlag(a)))
+	return terminal.Notice{Text: terminal.CleanLine(asks + " Decide:"), Command: terminal.CleanLine(fmt.Sprintf(
+		"starter decide %s %s%s --approve (or --deny --reason …)", shellWord(id), shellWord(a.Name()), digestFlag(a)))}
 }
 
 // digestFlag has decide refuse another call than the one that is shown.
@@ -59,6 +64,11 @@ func cutNotice(a record.Approval) string {
 
 // questionLine says that a question waits for a person, and how to answer it.
 func questionLine(id string, q record.Question) string {
+	n := questionNotice(id, q)
+	return n.Text + " " + n.Command
+}
+
+func questionNotice(id string, q record.Question) terminal.Notice {
 	how := map[string]string{
 		"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--decision …",
 	}[q.Kind]
@@ -66,8 +76,9 @@ func questionLine(id string, q record.Question) string {
 	if len(q.Data) > 0 {
 		text += " " + string(q.Data)
 	}
-	return terminal.CleanLine(fmt.Sprintf("%s asks (%s, %s): %s Answer: starter answer %s %s %s",
-		q.Stage, q.Kind, record.Until(q.Expires.Local(), time.DateTime), text, shellWord(id), shellWord(q.ID), how))
+	asks := fmt.Sprintf("%s asks (%s, %s): %s Answer:", q.Stage, q.Kind, record.Until(q.Expires.Local(), time.DateTime), text)
+	command := fmt.Sprintf("starter answer %s %s %s", shellWord(id), shellWord(q.ID), how)
+	return terminal.Notice{Text: terminal.CleanLine(asks), Command: terminal.CleanLine(command)}
 }
 
 // shellWord is a text as one word of a shell's command line.

@@ -182,7 +182,8 @@ func steps(status client.Status) (out []step) {
 		}
 	}
 	for _, n := range notices(status.ID)(status.Waits()) {
-		out = append(out, step{n.Text, n.Text})
+		text := strings.TrimSpace(n.Text + " " + n.Command)
+		out = append(out, step{text, text})
 	}
 	if status.Status.Status == agent.StatusPaused {
 		out = append(out, step{"", "paused: waiting for " + status.WaitingFor})

@@ -9,7 +9,12 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
+// executionEnd prints the end of an execution, if it has ended, once.
 func (v *view) executionEnd(e record.Execution) {
+	if !e.Status.Closed() || v.told[e.Name] {
+		return
+	}
+	v.told[e.Name] = true
 	words := []string{string(e.Status)}
 	if e.StopReason != "" && e.StopReason != agent.StopEndTurn && string(e.StopReason) != string(e.Status) {
 		words = append(words, string(e.StopReason))
@@ -44,7 +49,11 @@ func (v *view) end() {
 	r := v.record
 	if r.Report != "" {
 		v.heading("report")
-		v.p.full(plain, Clean(r.Report))
+		text := Clean(r.Report)
+		if v.live {
+			text = Markdown(r.Report, v.p.width, v.p.color)
+		}
+		v.p.full(plain, text)
 	}
 	v.p.full(plain, "")
 	v.p.full(look(r.Status), Summary(r))

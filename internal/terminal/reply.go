@@ -26,17 +26,38 @@ func (v *view) hold(e transcript.Entry) bool {
 }
 
 // tails prints what has arrived of the replies that are being written. Several
-// agents share the screen by whole lines; one alone is shown word by word.
+// agents share the screen by whole paragraphs; one alone is shown word by word.
 func (v *view) tails(live []transcript.Live) {
+	atWork := map[string]bool{}
+	for _, e := range v.executions {
+		if !e.Status.Closed() {
+			atWork[e.Name] = true
+		}
+	}
 	for _, tail := range live {
+		atWork[tail.Execution] = true
+	}
+	for _, tail := range live {
+		if len(atWork) > 1 {
+			if tail.Text == "" { // or else it is complete
+				tail.Thinking = paragraphs(tail.Thinking)
+			}
+			tail.Text = paragraphs(tail.Text)
+		}
+		if tail.Thinking+tail.Text == "" {
+			continue
+		}
 		v.enter(tail.Execution)
 		l := v.lane(tail.Execution)
 		v.tail(l, tail)
-		if len(live) == 1 {
+		if len(atWork) == 1 {
 			v.p.peek(l)
 		}
 	}
 }
+
+// paragraphs is the part of a growing text that is in paragraphs which have ended.
+func paragraphs(text string) string { return text[:strings.LastIndex(text, "\n\n")+1] }
 
 func (v *view) tail(l *lane, tail transcript.Live) {
 	s := v.streams[tail.Execution]

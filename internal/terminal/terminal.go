@@ -32,6 +32,8 @@ type Options struct {
 // Notice says what is waited for.
 type Notice struct {
 	Text string
+	// Command is what to type; a terminal has it on a line of its own, which is never broken.
+	Command string
 	// Trouble is the execution whose model's provider is waited for. Its next notice
 	// takes the place of this one, and so does the end of the trouble, which the
 	// transcript says. Next is when it is asked again, after so many Tries.

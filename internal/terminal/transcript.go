@@ -154,6 +154,11 @@ func (v *view) heading(text string) {
 
 // settle prints the ends of all that has ended.
 func (v *view) settle() {
+	for _, e := range v.executions {
+		if e.Stage == v.stage { // or else its stage is entered anew, or was left
+			v.executionEnd(e)
+		}
+	}
 	for _, s := range v.stages {
 		if s.Status.Closed() && !v.told[s.Name] {
 			v.enter(s.Name + "/")
@@ -165,8 +170,7 @@ func (v *view) settle() {
 // leave prints the end of a stage and its executions, as far as they have ended.
 func (v *view) leave(stage string) {
 	for _, e := range v.executions {
-		if e.Stage == stage && e.Status.Closed() && !v.told[e.Name] {
-			v.told[e.Name] = true
+		if e.Stage == stage {
 			v.executionEnd(e)
 		}
 	}

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -10,7 +11,13 @@ import (
 // notice prints a notice. One about a provider's trouble is a line of its own when the
 // trouble begins, and then, on a terminal, the last line, which is written anew.
 func (v *view) notice(n Notice) {
-	text := "! " + CleanLine(n.Text)
+	text := strings.TrimSpace("! " + CleanLine(n.Text) + " " + n.Command)
+	if v.live {
+		text = strings.Join(Wrap("! "+CleanLine(n.Text), v.p.width), "\n")
+		if n.Command != "" {
+			text += "\n  " + n.Command
+		}
+	}
 	_, known := v.trouble[n.Trouble]
 	if n.Trouble != "" {
 		v.trouble[n.Trouble] = n

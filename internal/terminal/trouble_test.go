@@ -72,6 +72,7 @@ dig/B │ ! beside
 dig/A │ ! gpt answers again
 dig/A │ found
 dig/A │ · iteration 0
+dig/A │ ■ completed · 0 iterations · - tokens
 `
 	if diff := cmp.Diff(want, troubled(t, 0)); diff != "" {
 		t.Error(diff)
@@ -90,6 +91,7 @@ dig/B │ ! beside
 dig/A │ ! gpt answers again
 dig/A │ found
 dig/A │ · iteration 0
+dig/A │ ■ completed · 0 iterations · - tokens
 `
 	if screen := screenOf(out); screen != want {
 		t.Errorf("the screen (-want +got):\n%s", cmp.Diff(want, screen))

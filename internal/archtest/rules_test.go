@@ -64,6 +64,8 @@ var importRules = []importRule{
 		why: "one package imports the old SDK for Gemini"},
 	{in: all, except: []string{"internal/store"}, never: []string{"modernc.org/sqlite/...", "github.com/jackc/pgx/...", "github.com/pressly/goose/..."},
 		why: "one package imports the databases"},
+	{in: all, except: []string{"internal/liveview"}, never: []string{"charm.land/bubbletea/v2/...", "charm.land/bubbles/v2/..."},
+		why: "one package imports the library of the live view"},
 	{in: all, except: []string{"internal/token"}, never: []string{"github.com/tiktoken-go/..."},
 		why: "one package imports the tokenizer"},
 }

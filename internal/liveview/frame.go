@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	minWidth, minHeight = 40, 10
+	minWidth, minHeight = 40, 14
 	saidFor             = 10 * time.Second
 	spinEvery           = 250 * time.Millisecond
 	maxNotices          = 4

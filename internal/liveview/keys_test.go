@@ -1,0 +1,217 @@
+package liveview
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/reveal"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// waits is a model of an investigation in which a call and a question wait.
+func waits(t *testing.T) *Model {
+	t.Helper()
+	m := New(id)
+	m.Tick(at(42))
+	m.Take(collecting())
+	confirm := question
+	confirm.Kind = "confirmation"
+	m.Take(waiting(record.Waits{Approvals: []record.Approval{restart}, Questions: []record.Question{confirm}}))
+	return m
+}
+
+// What a person types, and what comes of it: never an approval that he has not written.
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	decide := func(approved *bool, reason string) *Act {
+		return &Act{Do: Decide, Approved: approved, Text: reason, Approval: restart}
+	}
+	tests := []struct {
+		name, typed, lacking string
+		want                 *Act
+		said                 string
+		stays                bool // the prompt
+	}{
+		{name: "yes", typed: "y", want: decide(&yes, "")},
+		{name: "a whole word", typed: " YES ", want: decide(&yes, "")},
+		{name: "no", typed: "n", want: decide(&no, "")},
+		{name: "a reason", typed: "not on a Friday", want: decide(&no, "not on a Friday")},
+		{name: "a reason that begins with yes", typed: "yes, but later", want: decide(&no, "yes, but later")},
+		{name: "yes and more", typed: "y later", want: decide(&no, "y later")},
+		{name: "Enter alone", said: "not decided: the call waits"},
+		{name: "not all is here", typed: "y", lacking: "the first 9 of 10 bytes", said: "it cannot be approved here: the first 9 of 10 bytes", stays: true},
+		{name: "denied though not all is here", typed: "n", lacking: "the first 9 of 10 bytes", want: decide(&no, "")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := waits(t)
+			if got, want := press(m, "a"), (&Act{Do: Read, Approval: restart}); !cmp.Equal(got, want) {
+				t.Fatalf("a: %+v", got)
+			}
+			m.Asked(restart, tt.lacking)
+			m.Frame()
+			got := press(m, "text:"+tt.typed, "enter")
+			if diff := cmp.Diff(tt.want, got); diff != "" || m.said != tt.said || (m.prompt != nil) != tt.stays {
+				t.Errorf("said %q, prompt %v; -want +got:\n%s", m.said, m.prompt, diff)
+			}
+		})
+	}
+}
+
+// A call that is longer than the screen cannot be approved before its end has been on it.
+func TestALongCallIsRead(t *testing.T) {
+	t.Parallel()
+	m, long := waits(t), restart
+	long.Arguments = fmt.Sprintf(`{"script":[%s"the end"]}`, strings.Repeat(`"one line of it",`, 60))
+	m.Asked(long, "")
+	if !strings.Contains(m.Frame(), "lines below (PgDn)") {
+		t.Errorf("it is cut in silence:\n%s", m.Frame())
+	}
+	for pages := 0; ; pages++ {
+		m.prompt.input.SetValue("")
+		act := press(m, "text:y", "enter")
+		end := strings.Contains(m.Frame(), "the end")
+		switch {
+		case act != nil && act.Do == Decide && *act.Approved:
+			if pages < 3 {
+				t.Errorf("approved after %d pages", pages)
+			}
+			return
+		case m.said != "read the call to its end first (PgDn)":
+			t.Fatalf("said %q", m.said)
+		case pages > 20:
+			t.Fatalf("not approved after %d pages, end: %v", pages, end)
+		}
+		press(m, "pgdown")
+		fits(t, m.Frame(), 80, 24)
+	}
+}
+
+// Somebody else has decided, and the next call waits: the prompt of the first one goes.
+func TestACallThatWaitsNoMore(t *testing.T) {
+	t.Parallel()
+	m, other := waits(t), restart
+	other.Digest = "another call"
+	m.Asked(restart, "")
+	press(m, "text:y")
+	m.Take(waiting(record.Waits{Approvals: []record.Approval{other}}))
+	if act := press(m, "enter"); act != nil || m.prompt != nil || !strings.Contains(m.said, "nobody waits for it any more") {
+		t.Errorf("%+v, said %q", act, m.said)
+	}
+	m.Asked(restart, "") // its arguments were being read meanwhile
+	if m.prompt != nil {
+		t.Error("a call is asked about that does not wait")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	yes := true
+	paused := store.Update{Record: investigation(agent.StatusPaused)}
+	confirm := question
+	confirm.Kind = "confirmation"
+	tests := []struct {
+		name string
+		news *store.Update
+		keys []string
+		want *Act
+	}{
+		{"pause", nil, []string{"p"}, &Act{Do: Pause}},
+		{"go on", &paused, []string{"p"}, &Act{Do: Resume}},
+		{"guide", nil, []string{"g", "text:look at the pool", "enter"}, &Act{Do: Guide, Text: "look at the pool"}},
+		{"guide with nothing", nil, []string{"g", "enter"}, nil},
+		{"keys are letters while one types", nil, []string{"g", "text:qpc?", "enter"}, &Act{Do: Guide, Text: "qpc?"}},
+		{"conclude", nil, []string{"c", "y", "enter"}, &Act{Do: Conclude}},
+		{"do not conclude", nil, []string{"c", "enter"}, nil},
+		{"leave", nil, []string{"q"}, &Act{Do: Leave}},
+		{"nothing waits", nil, []string{"a"}, nil},
+		{"answer", &store.Update{Waits: &record.Waits{Questions: []record.Question{question}}}, []string{"a", "text:the other", "enter"},
+			&Act{Do: Answer, Text: "the other", Question: question}},
+		{"confirm", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "text:y go on", "enter"},
+			&Act{Do: Answer, Approved: &yes, Text: "go on", Question: confirm}},
+		{"confirm with neither", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "text:perhaps", "enter"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := New(id)
+			m.Take(collecting())
+			if tt.news != nil {
+				m.Take(*tt.news)
+			}
+			if diff := cmp.Diff(tt.want, press(m, tt.keys...)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Whatever models and tools say, and however large the terminal is: a frame fits, and sends the
+// terminal nothing but text and colours of our own.
+func TestFramesOfAnything(t *testing.T) {
+	t.Parallel()
+	pieces := []string{
+		"word ", "日本語", "🚀", "e\u0301", "\x1b]0;owned\x07", "\x1b[2J", "\u202e", "\u200b", "\t", "\n", "\r", "\x9b31m", "\xff", "`code` ", "**bold** ",
+		"| a | b |\n|---|---|\n| 1 | 2 |\n", strings.Repeat("x", 150), "\n\n- item ", "```\nfenced ", "👩‍👩‍👧", "\x00",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		say := func(label string) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, label), "")
+		}
+		u := collecting()
+		call := transcript.Call{Name: say("tool"), Arguments: say("arguments")}
+		name := "st" + say("stage") + "/" + say("agent")
+		var j journal
+		j.seq = 100
+		u.Record.Chain, u.Record.Envelope.Pending = say("chain"), []string{say("pending")}
+		u.Entries = append(u.Entries,
+			j.entry(name, pos(1, 0), 1, transcript.KindUser, text(say("user"))),
+			j.entry(name, pos(1, 2), 9, transcript.KindReply, transcript.Body{Thinking: say("thinking"), Text: say("text"), Calls: []transcript.Call{call}}),
+			j.entry(name, transcript.ResultKey(1, 0), 9, transcript.KindResult, transcript.Body{Text: say("result"), Call: &call, ErrorType: say("error")}),
+			j.entry(name, pos(2, 0), 9, transcript.KindNotice, text(say("notice"))),
+		)
+		u.Live = []transcript.Live{tail(name, say("live thinking"), say("live text"))}
+		a := restart
+		a.Execution, a.Tool, a.Arguments = name, say("asked"), say("asked arguments")
+		u.Waits = &record.Waits{
+			Approvals: []record.Approval{a}, Questions: []record.Question{{ID: "q", Stage: say("asks"), Question: say("question")}},
+			Outages: []record.Outage{{Execution: logs, Provider: say("provider"), Error: say("outage"), Fallback: say("fallback")}},
+		}
+		m := New(say("id"))
+		width, height := rapid.IntRange(minWidth, 220).Draw(t, "width"), rapid.IntRange(14, 60).Draw(t, "height")
+		m.Resize(width, height)
+		m.Tick(at(50))
+		m.Take(u)
+		for _, do := range []func(){
+			func() {}, func() { press(m, "f", "down") }, func() { press(m, "down", "pgup") }, func() { press(m, "r") }, func() { press(m, "?") },
+			func() { m.Say(say("said")) }, func() { m.Asked(a, say("lacking")) },
+		} {
+			do()
+			frame := m.Frame()
+			for _, line := range strings.Split(frame, "\n") {
+				if n := ansi.StringWidth(line); n > width {
+					t.Errorf("%d columns on a terminal with %d: %q", n, width, line)
+				}
+			}
+			if n := strings.Count(frame, "\n") + 1; n != height {
+				t.Errorf("%d lines on a terminal with %d", n, height)
+			}
+			if at := strings.IndexFunc(ansi.Strip(frame), func(r rune) bool { return reveal.Hidden(r) || r == '\x1b' }); at >= 0 {
+				t.Errorf("a hidden character: %q", ansi.Strip(frame)[at:])
+			}
+			if strings.Contains(frame, "\x1b]") || strings.Contains(frame, "\x1b[2J") {
+				t.Errorf("an escape sequence of others: %q", frame)
+			}
+		}
+	})
+}

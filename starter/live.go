@@ -82,7 +82,7 @@ func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
 	if err := terminal.End(known, c.options(false)); err != nil {
 		return err
 	}
-	c.say("Next: starter show %s", shellWord(h.ID()))
+	c.say("Next: starter report %s", shellWord(h.ID()))
 	return verdict(out.ID, out.Status, out.Error)
 }
 

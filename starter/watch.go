@@ -19,11 +19,18 @@ import (
 func watchCommand(c *cli) *cobra.Command {
 	var l look
 	cmd := &cobra.Command{
-		Use:     "watch ID",
-		Example: "  starter watch lab",
-		Short:   "Show an investigation from its beginning, live until it has ended",
-		Args:    exactly("ID"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return watch(cmd.Context(), c, args[0], l) },
+		Use:   "watch ID",
+		Short: "Show an investigation from its beginning, live until it has ended",
+		Long: `Show an investigation from its beginning, live until it has ended. On a terminal it
+fills the screen: a line for each agent, the text of one of them, and what waits for
+people, which is decided and answered there. The key ? lists the keys; q and Ctrl-C
+leave, and the investigation goes on. Elsewhere, with --plain or --verbose, and where
+TERM is "dumb" or CI is set, it is printed line by line.`,
+		Example: `  starter watch lab
+  starter watch lab --plain
+  starter watch lab --json | jq -r 'select(.type == "entry").entry.text'`,
+		Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error { return watch(cmd.Context(), c, args[0], l) },
 	}
 	l.flags(c, cmd)
 	return cmd

@@ -25,7 +25,8 @@ const (
 	maxNotices          = 4
 )
 
-// Frame is what is on the screen: as many lines as the terminal has, none wider.
+// Frame is what is on the screen: as many lines as the terminal has, none wider. What has been
+// on it counts as read.
 func (m *Model) Frame() string {
 	if m.width < minWidth || m.height < minHeight {
 		return fit("the terminal is too small (q leaves)", m.width)

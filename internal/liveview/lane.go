@@ -23,6 +23,7 @@ type lane struct {
 	called string          // the tool that it called last
 	tasked bool            // its next user message is no task
 	step   int             // its iteration
+	since  time.Time       // of its last entry
 	forced bool            // it was asked to conclude
 	spoke  bool            // its last reply asks for no calls: that is its end, unless it is told more
 }
@@ -40,7 +41,7 @@ func (l *lane) strike(seq int64) {
 
 // entry takes in one entry of the transcript.
 func (l *lane) entry(e transcript.Entry) {
-	l.step, l.spoke = max(l.step, e.Iteration), false
+	l.step, l.spoke, l.since = max(l.step, e.Iteration), false, e.At
 	switch e.Kind {
 	case transcript.KindSystem:
 		l.add(e, promptBlock, "system prompt", e.Text)
@@ -131,7 +132,11 @@ func (m *Model) doing(l *lane, width int) (state, now string) {
 	case m.paused():
 		return "paused", ""
 	case l.record.Status == agent.StatusRunning || l.record.Status == "":
-		return "asks", terminal.CleanLine(cmp.Or(l.record.Model, "its model"))
+		asked := terminal.CleanLine(cmp.Or(l.record.Model, "its model"))
+		if !l.since.IsZero() {
+			asked += " " + short(m.now.Sub(l.since))
+		}
+		return "asks", asked
 	}
 	return strings.ReplaceAll(string(l.record.Status), "_", " "), ""
 }

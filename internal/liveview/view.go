@@ -129,7 +129,13 @@ func (v *View) Run(ctx context.Context) (record.Investigation, error) {
 	v.mu.Lock()
 	v.program = nil
 	v.mu.Unlock()
-	if ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted) || err == nil && v.screen.left {
+	left := ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted)
+	select {
+	case <-v.ended:
+	default:
+		left = left || err == nil // by a key
+	}
+	if left {
 		err = ErrLeft
 	}
 	return v.screen.model.Record(), err
@@ -140,7 +146,6 @@ type screen struct {
 	model *Model
 	do    func(Act) string
 	whole func(*record.Approval) (lacking string)
-	left  bool
 }
 
 type (
@@ -192,7 +197,6 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (s *screen) act(act Act) tea.Cmd {
 	switch act.Do {
 	case Leave:
-		s.left = true
 		return tea.Quit
 	case Read:
 		return func() tea.Msg {

@@ -190,7 +190,9 @@ func TestLongViewIsCheap(t *testing.T) {
 	for n := range 500 {
 		fmt.Fprintf(&text, "word%d is **said** by an agent. %s", n*n, strings.Repeat("\n", n%7/6*2))
 	}
-	w := newWorld(t, func(llmtest.Request) llmtest.Reply { return llmtest.Text(text.String()).Chunked(30, 33*time.Millisecond) }, talkers)
+	w := newWorld(t, func(llmtest.Request) llmtest.Reply {
+		return llmtest.Text(text.String()).Chunked(30, 33*time.Millisecond)
+	}, talkers)
 	w.dev()
 	v := w.viewer(120, 40, "run", "--chain", "crowd", "--data", "x", "--workflow-id", "crowd")
 	eightWrite := func(s string) bool { return strings.Count(s, " writes ") == 8 }

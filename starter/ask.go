@@ -25,10 +25,18 @@ type asker struct {
 	id    string
 	lines chan string     // that the person types while he is asked; others are dropped
 	asked map[string]bool // by what was shown
+	size  func() (width, height int)
 }
 
 func newAsker(ctx context.Context, c *cli, id string) *asker {
 	a := &asker{ctx: ctx, c: c, id: id, lines: make(chan string), asked: map[string]bool{}}
+	a.size = func() (width, height int) {
+		width, height, err := term.GetSize(int(c.out.(*os.File).Fd()))
+		if err != nil {
+			return 80, 24
+		}
+		return width, height
+	}
 	go func() {
 		typed := bufio.NewScanner(c.in)
 		for typed.Scan() {
@@ -47,13 +55,13 @@ func (a *asker) ask(w record.Waits) {
 		if key := call.Name() + call.Digest; !a.asked[key] {
 			a.asked[key] = true
 			lacking := a.c.lacking(a.ctx, &call)
-			a.put(liveview.DecisionPrompt(call, lacking), waitingLine(a.id, call))
+			a.put(liveview.DecisionPrompt(call, lacking), waitingNotice(a.id, call))
 		}
 	}
 	for _, q := range w.Questions {
 		if !a.asked[q.ID] {
 			a.asked[q.ID] = true
-			a.put(liveview.QuestionPrompt(q), questionLine(a.id, q))
+			a.put(liveview.QuestionPrompt(q), questionNotice(a.id, q))
 		}
 	}
 }
@@ -62,12 +70,8 @@ func (a *asker) ask(w record.Waits) {
 const stillEvery = 2 * time.Second
 
 // put asks one thing. later is what is said if the person does not answer now.
-func (a *asker) put(p *liveview.Prompt, later string) {
-	_, height, err := term.GetSize(int(a.c.out.(*os.File).Fd()))
-	if err != nil {
-		height = 24
-	}
-	width := a.c.options(false).Width
+func (a *asker) put(p *liveview.Prompt, later terminal.Notice) {
+	width, height := a.size()
 	fmt.Fprintln(a.c.out)
 	lines := terminal.Wrap(p.Text, width)
 	for page := max(height-3, 1); len(lines) > page; lines = lines[page:] {
@@ -89,7 +93,8 @@ func (a *asker) put(p *liveview.Prompt, later string) {
 			fmt.Fprintln(a.c.out, terminal.CleanLine(carryOut(a.ctx, a.c, a.id, *act)))
 			return
 		case strings.TrimSpace(text) == "":
-			fmt.Fprintln(a.c.out, why+"\n"+later)
+			said := strings.Join(terminal.Wrap(later.Text, width), "\n")
+			fmt.Fprintf(a.c.out, "%s\n%s\n  %s\n", why, said, later.Command)
 			return
 		}
 		fmt.Fprintln(a.c.out, why)

@@ -11,6 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 // The status of a chain that looped lists its runs of stages in the order of time,
@@ -54,5 +55,16 @@ tell       skipped
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The call that is in reserve for a conclusion is no iteration beyond the limit.
+func TestTheLastCallConcludes(t *testing.T) {
+	t.Parallel()
+	for iteration, want := range map[int]string{20: "iteration 20 of 20 · waiting for m · - tokens", 21: "concluding · waiting for m · - tokens"} {
+		now := map[string]workflows.AgentStatus{"w": {Iteration: iteration, MaxIterations: 20, Doing: "waiting for m"}}
+		if got := doing(workflows.AgentSummary{WorkflowID: "w"}, now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

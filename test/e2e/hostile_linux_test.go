@@ -55,7 +55,7 @@ func TestHostileTextOnATerminal(t *testing.T) {
 		l.replace["Beta 1"] = llmtest.Status(400, string(refusal))
 		l.replace["Gamma 2"] = llmtest.Text("the report of " + hostile)
 	})
-	w := plain.with("NO_COLOR=", "TERM=xterm-256color")
+	w := plain.with("NO_COLOR=", "TERM=xterm-256color", "PAGER=cat")
 	w.dev()
 	alert := filepath.Join(w.data, "alert.txt")
 	if err := os.WriteFile(alert, []byte(hostile), 0o600); err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -58,13 +57,6 @@ investigation.`,
 	set.StringVar(&a.By, "by", userName(), "who answers")
 	set.BoolVar(&c.json, "json", false, "print the answered question as JSON")
 	return cmd
-}
-
-// replied answers a question, and returns the line.
-func replied(ctx context.Context, c *cli, id string, a workflows.Answer) (string, error) {
-	out, err := c.client().Answer(ctx, id, a)
-	_, line, err := outcome(ctx, err, "the answer", "starter inbox", out, answerLine(id, out))
-	return line, err
 }
 
 func answerLine(id string, out workflows.Interrupt) string {

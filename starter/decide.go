@@ -63,13 +63,6 @@ func decide(ctx context.Context, c *cli, id string, d workflows.Decide) error {
 	return answered(ctx, c, err, "the decision about "+out.Call, "starter inbox", out, decisionLine(out))
 }
 
-// decided is decide, and returns the line.
-func decided(ctx context.Context, c *cli, id string, d workflows.Decide) (string, error) {
-	out, err := c.client().Decide(ctx, id, d)
-	_, line, err := outcome(ctx, err, "the decision about "+out.Call, "starter inbox", out, decisionLine(out))
-	return line, err
-}
-
 func decisionLine(out client.Decided) string {
 	return fmt.Sprintf("%s: %s of %s %s", out.ID, out.Call, out.Tool, out.Decision)
 }

@@ -88,25 +88,34 @@ func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
 
 // carryOut does what the person at the live view wants, and says what came of it.
 func carryOut(ctx context.Context, c *cli, id string, act liveview.Act) string {
+	by := userName()
+	steered := func(name string, in any) (string, error) {
+		s, err := c.client().Steer(ctx, id, name, in)
+		_, line, err := outcome(ctx, err, name, "starter status", nil, steerLine(s, name))
+		return line, err
+	}
 	line, err := "", error(nil)
-	switch by := userName(); act.Do {
+	switch act.Do {
 	case liveview.Pause:
-		line, err = steered(ctx, c, id, workflows.SignalPause, workflows.By{By: by})
+		line, err = steered(workflows.SignalPause, workflows.By{By: by})
 	case liveview.Resume:
-		line, err = steered(ctx, c, id, workflows.SignalResume, workflows.By{By: by})
+		line, err = steered(workflows.SignalResume, workflows.By{By: by})
 	case liveview.Guide:
-		line, err = steered(ctx, c, id, workflows.SignalGuide, workflows.Guide{Text: act.Text, By: by})
+		line, err = steered(workflows.SignalGuide, workflows.Guide{Text: act.Text, By: by})
 	case liveview.Conclude:
-		line, err = steered(ctx, c, id, workflows.SignalConclude, workflows.Conclude{By: by})
+		line, err = steered(workflows.SignalConclude, workflows.Conclude{By: by})
 	case liveview.Decide:
-		d := workflows.Decide{CallID: act.Approval.Name(), Approved: act.Approved, Reason: act.Text, By: by, Digest: act.Approval.Digest}
-		line, err = decided(ctx, c, id, d)
+		out, failed := c.client().Decide(ctx, id, workflows.Decide{
+			CallID: act.Approval.Name(), Approved: act.Approved, Reason: act.Text, By: by, Digest: act.Approval.Digest,
+		})
+		_, line, err = outcome(ctx, failed, "the decision about "+act.Approval.Name(), "starter inbox", nil, decisionLine(out))
 	case liveview.Answer:
 		a := workflows.Answer{ID: act.Question.ID, Text: act.Text, Approved: act.Approved, By: by}
 		if act.Question.Kind == "agent_review" {
 			a.Text, a.Decision = "", act.Text
 		}
-		line, err = replied(ctx, c, id, a)
+		out, failed := c.client().Answer(ctx, id, a)
+		_, line, err = outcome(ctx, failed, "the answer", "starter inbox", nil, answerLine(id, out))
 	}
 	if err != nil {
 		return explain(err).Error()

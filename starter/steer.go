@@ -94,13 +94,6 @@ func steer(ctx context.Context, c *cli, id, name string, in any) error {
 	return answered(ctx, c, err, name, "starter status", out, steerLine(s, name))
 }
 
-// steered is steer, and returns the line.
-func steered(ctx context.Context, c *cli, id, name string, in any) (string, error) {
-	s, err := c.client().Steer(ctx, id, name, in)
-	_, line, err := outcome(ctx, err, name, "starter status", nil, steerLine(s, name))
-	return line, err
-}
-
 func steerLine(s client.Steered, name string) string {
 	line := s.ID() + ": " + name + " taken, "
 	switch {

@@ -126,6 +126,9 @@ func (r *resolver) chainFor(req agent.Request) (string, error) {
 // requireVariables refuses a plan of entries that lack a variable: loading
 // accepts that of built-in ones, and of a provider that only a request names.
 func (r *resolver) requireVariables(chain, descriptor string) {
+	if len(r.report.Unset) == 0 {
+		return // nearly always, and what a chain uses takes as long to find as its stages
+	}
 	used := r.uses(chain)
 	provider, _, _ := strings.Cut(descriptor, ":")
 	used[entryPath("llm_providers", provider).Text] = true

@@ -16,8 +16,8 @@ import (
 func Inherit[T any](levels ...T) (T, map[string]int) {
 	var out T
 	from := map[string]int{}
-	for i, level := range levels {
-		overlay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(level), Path{}, func(key Path) { from[key.Text] = i })
+	for i := range levels { // by address: a level is a kilobyte
+		overlay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(&levels[i]).Elem(), Path{}, func(key Path) { from[key.Text] = i })
 	}
 	return out, from
 }

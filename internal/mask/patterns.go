@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // kind is a built-in pattern.
@@ -118,7 +119,10 @@ func Names() []string {
 }
 
 // Groups tells the patterns of every group, sorted.
-func Groups() map[string][]string {
+func Groups() map[string][]string { return sortedGroups() }
+
+// sortedGroups are made once: every plan has its groups spelt out.
+var sortedGroups = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for _, g := range groups {
 		for _, k := range g.kinds {
@@ -127,7 +131,7 @@ func Groups() map[string][]string {
 		slices.Sort(out[g.name])
 	}
 	return out
-}
+})
 
 // Describe says what a pattern finds, or what a group is for; "" = there is none of that name.
 func Describe(name string) string {

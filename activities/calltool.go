@@ -151,15 +151,12 @@ func (c *toolCall) left(log []transcript.Entry) error {
 		return notQuick(ErrorReplaced, "another attempt has begun the call")
 	}
 	n := slices.IndexFunc(log, func(e transcript.Entry) bool { return e.Kind == transcript.KindCall })
-	if n < 0 || !c.in.Begun || time.Since(log[n].At) > cmp.Or(c.Abandoned, abandoned) {
+	if n < 0 || !c.in.Begun || time.Since(log[n].At) > cmp.Or(c.Abandoned, Abandoned) {
 		return nil
 	}
 	options := temporal.ApplicationErrorOptions{NextRetryDelay: time.Second, Category: expected}
 	return temporal.NewApplicationErrorWithOptions("the call may be under way on another worker", ErrorReplaced, options)
 }
-
-// abandoned is longer than a workflow task, and than a stall that must cut nothing.
-const abandoned = 15 * time.Second
 
 // decide asks the policy, once more: what was offered may not be what is called.
 func (c *toolCall) decide(ctx context.Context, catalogues []string) (tool.Decision, *tool.Refusal, error) {
@@ -251,13 +248,6 @@ func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.R
 	return result, err
 }
 
-// told is how long a call may take before those who watch are told that it runs, and
-// toldLocally before the journal is, if the call is made within a workflow task.
-const (
-	told        = 250 * time.Millisecond
-	toldLocally = 20 * time.Millisecond
-)
-
 // reserve takes a place in the tool's rate limit; wait > 0 = there is none for so long.
 func (c *toolCall) reserve(ctx context.Context, decision tool.Decision) (wait time.Duration, err error) {
 	if decision.RatePerMinute == 0 {
@@ -347,10 +337,6 @@ func (c *toolCall) claim(ctx context.Context, intent transcript.Row) error {
 	}
 	return err
 }
-
-// fresh is how old an intent may be for its call to be made without another look. Nobody gives
-// a call up so soon.
-const fresh = time.Second
 
 func (c *toolCall) append(ctx context.Context, row transcript.Row) ([]transcript.Entry, error) {
 	return c.Transcripts.Append(ctx, transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}})

@@ -63,3 +63,12 @@ func TestQuickCalls(t *testing.T) {
 		})
 	}
 }
+
+// A worker that dies in a quick call is noticed with its workflow task: by then nobody may have
+// given the call up.
+func TestQuickCallsOutliveTheirTask(t *testing.T) {
+	t.Parallel()
+	if activities.Abandoned <= WorkflowTaskTimeout {
+		t.Errorf("a call is given up after %s, its task after %s", activities.Abandoned, WorkflowTaskTimeout)
+	}
+}

@@ -1,0 +1,105 @@
+package activities
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// learn takes in how long the call took.
+func (c *toolCall) learn(ctx context.Context) {
+	under := c.agent.Tools.QuickUnder.D()
+	if c.Times == nil || under == 0 || c.took == 0 || c.call.Queue != "" || c.call.Own {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timesTimeout)
+	defer cancel()
+	if err := c.known.add(ctx, c.Times, c.call.Name, c.took, under); err != nil {
+		c.Logger.Warn("how long a tool takes is not in the store", "tool", c.call.Name, "error", err)
+	}
+}
+
+// knownTimes is what a worker knows of how long tools take.
+type knownTimes struct {
+	mu    sync.Mutex
+	tools map[string]*knownTime
+}
+
+type knownTime struct {
+	all   tool.Times // what the store had, and what this worker has seen since
+	seen  tool.Times // by this worker alone, and not in the store yet
+	calls int        // in seen
+	asked time.Time  // the store
+}
+
+// of is what is known of a tool.
+func (k *knownTimes) of(ctx context.Context, store Times, name string) tool.Times {
+	t, due := k.look(name, nil)
+	if !due {
+		return t.all
+	}
+	ctx, cancel := context.WithTimeout(ctx, timesTimeout)
+	defer cancel()
+	all, _ := k.sync(ctx, store, name, t)
+	return all
+}
+
+// add takes in one call. The error is why the store could not be told of this one and others; it will be.
+func (k *knownTimes) add(ctx context.Context, store Times, name string, took, under time.Duration) (err error) {
+	t, due := k.look(name, func(t *knownTime) (changed bool) {
+		before := t.all.Within(under)
+		t.all.Add(took)
+		t.seen.Add(took)
+		t.calls++
+		return before != t.all.Within(under)
+	})
+	if due {
+		_, err = k.sync(ctx, store, name, t)
+	}
+	return err
+}
+
+// look returns what is known, and whether it is time to compare that with the store, which
+// the caller then has to do: nobody else does.
+func (k *knownTimes) look(name string, change func(*knownTime) (changed bool)) (t knownTime, due bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known := k.tools[name]
+	if known == nil {
+		if k.tools == nil {
+			k.tools = map[string]*knownTime{}
+		}
+		known = &knownTime{}
+		k.tools[name] = known
+	}
+	every := timesEvery
+	if change != nil && change(known) {
+		every = verdictEvery
+	}
+	t, due = *known, time.Since(known.asked) >= every
+	if due {
+		known.asked, known.seen, known.calls = time.Now(), tool.Times{}, 0
+	}
+	return t, due
+}
+
+// sync tells the store what this worker has seen, if it has seen anything, and takes in what
+// others have. If the store is away, the worker goes by what it knows.
+func (k *knownTimes) sync(ctx context.Context, store Times, name string, t knownTime) (all tool.Times, err error) {
+	if t.calls > 0 {
+		t.all, err = store.AddToolTimes(ctx, name, t.seen, t.calls)
+	} else {
+		t.all, err = store.ToolTimes(ctx, name)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known := k.tools[name]
+	if err == nil {
+		known.all = t.all.Then(known.seen, known.calls) // which others have seen meanwhile
+	} else {
+		known.seen, known.calls = t.seen.Then(known.seen, known.calls), known.calls+t.calls
+	}
+	return known.all, err
+}

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/strict"
@@ -27,6 +28,15 @@ type Flow struct {
 	ErrorNext string `yaml:"error_next" default:"none: the chain fails"`
 	// LoopTarget is where the chain goes when the stage asks for another pass and no rule holds.
 	LoopTarget string `yaml:"loop_target" default:"none: the chain fails"`
+	// OnApprove is where the chain goes when people agree, if routing names confirmation: a stage or end. So such a stage is
+	// a gate.
+	OnApprove string `yaml:"on_approve" default:"the stage of confirmation_resume_stage, else the next one"`
+	// ClarificationResumeStage is the stage that goes on with the answer to this stage's question.
+	ClarificationResumeStage string `yaml:"clarification_resume_stage" default:"that of interrupts, else this stage"`
+	// ConfirmationResumeStage is the stage that goes on when people have agreed to what this stage's agents asked.
+	ConfirmationResumeStage string `yaml:"confirmation_resume_stage" default:"that of interrupts, else this stage"`
+	// AgentReviewResumeStage is the stage that goes on when people have looked at what this stage's agent did.
+	AgentReviewResumeStage string `yaml:"agent_review_resume_stage" default:"that of interrupts, else this stage"`
 	// Requires are stages that must have succeeded before this one starts. In a chain with requires or after, a stage
 	// starts as soon as it may, beside others, and jumps go back only.
 	Requires []string `yaml:"requires" default:"none"`
@@ -89,7 +99,9 @@ func (f Flow) contract() plan.Contract {
 // isSet reports whether a value is there, and not null.
 func isSet(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
 
-func (f Flow) routing() plan.Routing {
+// routing is where the chain goes, of which the interrupts are. A confirmation that routing asks for is a gate, unless
+// the configuration names a stage that goes on with every answer.
+func (f Flow) routing(chain Interrupts) plan.Routing {
 	out := plan.Routing{
 		DefaultNext: f.DefaultNext, ErrorNext: f.ErrorNext, LoopTarget: f.LoopTarget,
 		Requires: notEmpty(f.Requires), After: notEmpty(f.After), JoinAny: f.Join == JoinAny,
@@ -97,7 +109,27 @@ func (f Flow) routing() plan.Routing {
 	for _, r := range f.RoutingRules {
 		out.Rules = append(out.Rules, plan.Rule(r))
 	}
+	for key, name := range f.resumeStages() {
+		if name != "" {
+			if out.Resume == nil {
+				out.Resume = map[string]string{}
+			}
+			out.Resume[strings.TrimSuffix(key, "_resume_stage")] = name
+		}
+	}
+	out.OnApprove = f.OnApprove
+	if out.OnApprove == "" && f.ConfirmationResumeStage+chain.ConfirmationResumeStage == "" && out.Leads(plan.TargetConfirmation) {
+		out.OnApprove = plan.TargetNext
+	}
 	return out
+}
+
+// resumeStages are the stage's own among those of Interrupts.
+func (f Flow) resumeStages() map[string]string {
+	return Interrupts{
+		ClarificationResumeStage: f.ClarificationResumeStage, ConfirmationResumeStage: f.ConfirmationResumeStage,
+		AgentReviewResumeStage: f.AgentReviewResumeStage,
+	}.resumeStages()
 }
 
 func (f Flow) hooks() plan.Hooks {

@@ -14,7 +14,7 @@ import (
 var generatedEnv = map[string]string{
 	"PATH": "testdata/bin", "OPENAI_API_KEY": "k1", "GOOGLE_API_KEY": "k2", "ANTHROPIC_API_KEY": "k3", "XAI_API_KEY": "k4",
 	"AZURE_OPENAI_API_KEY": "k5",
-	"INQUEST_EXECUTABLE": "/bin/inquest", "INQUEST_DATA": "/data", "V": "a \"value\":\n {{.V}} # x", "N": "7", "T": "s3cret",
+	"INQUEST_EXECUTABLE":   "/bin/inquest", "INQUEST_DATA": "/data", "V": "a \"value\":\n {{.V}} # x", "N": "7", "T": "s3cret",
 }
 
 // configurations draws valid configurations, as YAML.

@@ -18,6 +18,8 @@ type Graph struct {
 	Timeout    plan.Duration
 	Bounds     plan.Bounds
 	Interrupts plan.Interrupts
+
+	resume map[string]map[string]string // of stages, by kind of question
 }
 
 // GraphStage is a stage with the definitions of its agents, each as often as it runs.
@@ -40,8 +42,10 @@ func GraphOf(c *Config, name string) (Graph, error) {
 		Chain: name, Description: chain.Description, Edges: chain.chart().walk.Ways(), Timeout: own.Budgets.timeout(own.Timeout),
 		Bounds: c.planBounds(name, own), Interrupts: c.interrupts(name, c.resolved(name)).plan(),
 	}
+	g.resume = map[string]map[string]string{}
 	for _, s := range chain.Stages {
 		f, _ := s.flow()
+		g.resume[s.Name] = f.routing(chain.Interrupts).Resume
 		stage := GraphStage{Name: s.Name, JoinAny: f.Join == JoinAny && len(f.Requires) > 1}
 		for _, a := range s.executions() {
 			stage.Agents = append(stage.Agents, a.Name)
@@ -69,21 +73,27 @@ func AgentsOf(c *Config, chain string) (agents []plan.Agent) {
 // there is one.
 func (g *Graph) answers(kind string, rule plan.Interrupt) {
 	var next []string
+	asked := false
 	for _, e := range g.Edges {
-		if to := cmp.Or(rule.Resume, e.From); e.To == kind && !slices.Contains(next, to) {
+		if e.To != kind {
+			continue
+		}
+		asked = true
+		gate := slices.ContainsFunc(g.Edges, func(other route.Edge) bool { return other.From == e.From && other.Kind == route.EdgeApproved })
+		if to := cmp.Or(g.resume[e.From][kind], rule.Resume, e.From); !(gate && kind == plan.TargetConfirmation) && !slices.Contains(next, to) {
 			next = append(next, to)
 		}
 	}
-	if len(next) == 0 && rule.Resume != "" { // agents ask in their results
+	if !asked && rule.Resume != "" { // agents ask in their results
 		next = []string{rule.Resume}
 	}
 	for _, to := range next {
 		g.Edges = append(g.Edges, route.Edge{From: kind, To: to, Kind: route.EdgeAnswer})
 	}
-	if len(next) > 0 && kind == plan.TargetConfirmation {
+	if (asked || len(next) > 0) && kind == plan.TargetConfirmation {
 		g.Edges = append(g.Edges, route.Edge{From: kind, To: plan.TargetEnd, Kind: route.EdgeDenied})
 	}
-	if len(next) > 0 && !rule.Continue {
+	if (asked || len(next) > 0) && !rule.Continue {
 		g.Edges = append(g.Edges, route.Edge{From: kind, To: plan.TargetEnd, Kind: route.EdgeExpired})
 	}
 }

@@ -60,12 +60,15 @@ func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 	r.requireVariables(name, req.Provider)
 	own := r.chainSettings(name)
 	p := plan.Plan{
-		Version: plan.Version, Chain: name, AlertType: req.AlertType,
+		Version: 1, Chain: name, AlertType: req.AlertType,
 		Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
 		Bounds: r.planBounds(name, own), AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
 	}
 	for i := range r.AgentChains[name].Stages {
 		p.Stages = append(p.Stages, r.stage(name, i))
+		if p.Stages[i].Routing.Gates() {
+			p.Version = plan.Version
+		}
 	}
 	p.Interrupts = r.interrupts(name, p.Stages).plan()
 	r.requirePrices(p)
@@ -154,7 +157,7 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 	flow, _ := stage.flow()
 	out := plan.Stage{
 		Name: stage.Name, SuccessPolicy: r.stageSettings(chain, i).SuccessPolicy, Timeout: stage.Timeout,
-		OutputKey: flow.OutputKey, Routing: flow.routing(), Hooks: flow.hooks(),
+		OutputKey: flow.OutputKey, Routing: flow.routing(r.AgentChains[chain].Interrupts), Hooks: flow.hooks(),
 	}
 	agents, synthesis := r.stageWork(chain, i)
 	for _, w := range agents {

@@ -23,7 +23,7 @@ func (c *Chain) chart() chart {
 	for _, s := range c.Stages {
 		f, _ := s.flow()
 		out.names = append(out.names, s.Name)
-		out.walk.Stages = append(out.walk.Stages, plan.StageSkeleton{Name: s.Name, OutputKey: f.OutputKey, Routing: f.routing()})
+		out.walk.Stages = append(out.walk.Stages, plan.StageSkeleton{Name: s.Name, OutputKey: f.OutputKey, Routing: f.routing(c.Interrupts)})
 	}
 	return out
 }
@@ -31,20 +31,18 @@ func (c *Chain) chart() chart {
 // loops reports whether the chain may go back: by a rule, for another pass, or with an
 // answer. What becomes of an error is no loop.
 func (c chart) loops() bool {
-	for i, name := range c.names {
+	for i := range c.names {
 		for _, e := range c.walk.WaysFrom(i) {
-			jump := e.Kind == route.EdgeRule || e.Kind == route.EdgeDefault || e.Kind == route.EdgeLoop
+			jump := e.Kind == route.EdgeRule || e.Kind == route.EdgeDefault || e.Kind == route.EdgeLoop || e.Kind == route.EdgeApproved
 			if jump && slices.Contains(c.names[:i+1], e.To) {
 				return true
 			}
 		}
-		for _, stage := range c.Interrupts.resumeStages() {
-			if stage == name && i+1 < len(c.names) {
-				return true
-			}
-		}
 	}
-	return false
+	return slices.ContainsFunc(c.resumeStages(), func(name string) bool {
+		i := slices.Index(c.names, name)
+		return i >= 0 && i+1 < len(c.names)
+	})
 }
 
 // longest is the sum of what stages need, by index, on the longest way through the
@@ -116,6 +114,42 @@ func (c chart) validateTargets(p path, v *validator, i int) {
 	for key, target := range map[string]string{"default_next": r.DefaultNext, "error_next": r.ErrorNext, "loop_target": r.LoopTarget} {
 		c.validateTarget(s.flowPath(p, key), v, i, target)
 	}
+	c.validateAnswers(p, v, i)
+}
+
+// validateAnswers checks where answers to questions of the i-th stage lead.
+func (c chart) validateAnswers(p path, v *validator, i int) {
+	s, r := c.Stages[i], c.walk.Stages[i].Routing
+	f, _ := s.flow()
+	at := s.flowPath(p, "on_approve")
+	switch {
+	case f.OnApprove == "":
+	case !r.Leads(plan.TargetConfirmation):
+		v.Errorf(at, "on_approve is for a stage whose routing names confirmation, and this one's does not")
+	case f.OnApprove == plan.TargetClarification || f.OnApprove == plan.TargetConfirmation:
+		v.Errorf(at, "what people agree to cannot be another question: name a stage or end")
+	default:
+		c.validateTarget(at, v, i, f.OnApprove)
+	}
+	for key, name := range f.resumeStages() {
+		if name != "" {
+			v.stage(s.flowPath(p, key), name, c)
+		}
+	}
+	asksAgain := r.DefaultNext == plan.TargetClarification || r.DefaultNext == plan.TargetConfirmation && r.OnApprove == ""
+	resume := cmp.Or(r.Resume[r.DefaultNext], c.Interrupts.plan().Of(r.DefaultNext).Resume, c.names[i])
+	if to := slices.Index(c.names, resume); asksAgain && len(r.Rules) == 0 && to >= 0 && to <= i {
+		v.Add(SeverityWarning, s.flowPath(p, "default_next"), "every answer leads to the stage %q, and so to the same question: this ends after 100 of them", resume)
+	}
+}
+
+// resumeStages are all stages that the chain or its stages name for answers.
+func (c chart) resumeStages() []string {
+	all := slices.Collect(maps.Values(c.Interrupts.resumeStages()))
+	for _, s := range c.walk.Stages {
+		all = slices.AppendSeq(all, maps.Values(s.Routing.Resume))
+	}
+	return all
 }
 
 // validateTarget checks one target of the i-th stage; "" is none. The stages of a
@@ -202,7 +236,7 @@ func cycleFrom(way []string, waits map[string][]string, done map[string]bool) []
 // to among them.
 func (c chart) reached() map[string]bool {
 	reached := map[string]bool{route.Start: true}
-	for _, name := range c.Interrupts.resumeStages() {
+	for _, name := range c.resumeStages() {
 		reached[name] = true
 	}
 	edges := c.walk.Ways()

@@ -149,7 +149,7 @@ var shownElsewhere = []*regexp.Regexp{
 	regexp.MustCompile(`^agent_chains\.<name>\.(max_iterations|mcp_servers|tool_config\b.*)$`),
 	regexp.MustCompile(`\.stages\[\]\.(max_iterations|mcp_servers|fallback_providers\b.*|tool_config\b.*|temperature|max_tokens|mock|prompt_key)$`),
 	regexp.MustCompile(`\.agents\[\]\.(type|output_key|required_output_fields|output_schema|routing_rules\b.*|default_next|error_next|loop_target)$`),
-	regexp.MustCompile(`\.agents\[\]\.(requires|after|join|pre_process|post_process)$`),
+	regexp.MustCompile(`\.agents\[\]\.(requires|after|join|pre_process|post_process|on_approve|\w+_resume_stage)$`),
 }
 
 // everyKey is a value with every key in it. All names are x.

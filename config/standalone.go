@@ -70,7 +70,7 @@ func (c *Config) Conversation(req agent.ConversationRequest) (p plan.Plan, err e
 	}
 	stage := plan.Stage{SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{own}}
 	return plan.Plan{
-		Version: plan.Version, Conversation: true, AlertMasking: c.Defaults.AlertMasking.plan(), Stages: []plan.Stage{stage},
+		Version: 1, Conversation: true, AlertMasking: c.Defaults.AlertMasking.plan(), Stages: []plan.Stage{stage},
 	}, nil
 }
 

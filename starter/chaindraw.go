@@ -115,6 +115,8 @@ func (d drawing) label(e route.Edge) string {
 		}
 	case route.EdgeAnswer:
 		label = d.answered(e.From)
+	case route.EdgeApproved:
+		label = d.answered(plan.TargetConfirmation)
 	case route.EdgeExpired:
 		label = d.unanswered(e.From)
 	}
@@ -153,22 +155,12 @@ func (d drawing) answered(question string) string {
 	if question == plan.TargetConfirmation {
 		label = "approved"
 	}
-	if d.wait(question).Continue {
+	if d.Interrupts.Of(question).Continue {
 		label += ", or " + d.unanswered(question)
 	}
 	return label
 }
 
 func (d drawing) unanswered(question string) string {
-	return "no answer within " + d.wait(question).Expires.String()
-}
-
-func (d drawing) wait(question string) plan.Interrupt {
-	switch question {
-	case plan.TargetClarification:
-		return d.Interrupts.Clarification
-	case plan.TargetConfirmation:
-		return d.Interrupts.Confirmation
-	}
-	return d.Interrupts.Review
+	return "no answer within " + d.Interrupts.Of(question).Expires.String()
 }

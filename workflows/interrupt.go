@@ -19,7 +19,8 @@ import (
 // interrupt is a question that a stage has put to people (spec: pipeline, "Interrupts").
 type interrupt struct {
 	Interrupt
-	index  int // of the stage that asked
+	index  int  // of the stage that asked
+	gate   bool // routing asked, and not the stage: an agreement goes on from the stage
 	rule   plan.Interrupt
 	answer *Answer
 	closed bool // answered, expired, or nobody waits any more
@@ -54,12 +55,13 @@ func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChi
 		way.Stop(agent.EndMaxLoop)
 		return
 	}
-	rule := r.rule(kind)
+	rule := r.rule(kind, s.plan.Routing)
+	gate := kind == route.Confirmation && result.Outcome != agent.OutcomeConfirm && s.plan.Routing.OnApprove != ""
 	expires := cmp.Or(rule.Expires.D(), kinds[kind].expires)
 	r.state.Asked++
 	question := cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"),
 		"Stage "+s.plan.Name+" asks you to look at its result.")
-	i := &interrupt{index: s.index, rule: rule, Interrupt: Interrupt{
+	i := &interrupt{index: s.index, gate: gate, rule: rule, Interrupt: Interrupt{
 		ID: fmt.Sprintf("q%d", r.state.Asked), Kind: string(kind), Stage: s.plan.Name, Expires: workflow.Now(ctx).Add(expires),
 		Data:     result.Fields["data"],
 		Question: fit(question, maxQuestion),
@@ -80,15 +82,11 @@ const maxAsked = 100
 // maxQuestion bounds a question, in bytes of JSON: it is in the status.
 const maxQuestion = 4 << 10
 
-func (r *investigationRun) rule(kind route.Ask) plan.Interrupt {
-	rules := r.state.Resolved.Skeleton.Interrupts
-	switch kind {
-	case route.Confirmation:
-		return rules.Confirmation
-	case route.Review:
-		return rules.Review
-	}
-	return rules.Clarification
+// rule says how a question of a stage waits, and who goes on with the answer.
+func (r *investigationRun) rule(kind route.Ask, asking plan.Routing) plan.Interrupt {
+	rule := r.state.Resolved.Skeleton.Interrupts.Of(string(kind))
+	rule.Resume = cmp.Or(asking.Resume[string(kind)], rule.Resume)
+	return rule
 }
 
 // settled is the first question that nobody waits for any more.
@@ -112,6 +110,10 @@ func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *inter
 	case a != nil && i.Kind == string(route.Confirmation) && !*a.Approved:
 		r.keep(i.note())
 		way.Stop(agent.EndDenied)
+	case i.gate:
+		r.keep(i.note())
+		way.Approve(i.index)
+		r.void(way)
 	default:
 		r.keep(i.note())
 		way.Resume(i.index, i.rule.Resume)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // Stages that run in parallel ask at the same time: an answer must say which
@@ -58,6 +59,31 @@ func TestSeveralQuestions(t *testing.T) {
 	want := []activities.Note{
 		{Kind: "confirmation", Stage: "s2", Question: "restart it?", Answer: "approved. ", By: "Ada"},
 		{Kind: "clarification", Stage: "s1", Question: "which cluster?", Answer: "eu-1", By: "Bob"},
+	}
+	if diff := cmp.Diff(want, f.generated[len(f.generated)-1].Notes); diff != "" {
+		t.Errorf("the last stage is told (-want +got):\n%s", diff)
+	}
+}
+
+// plan → approve → apply → approve → announce: what people agree to goes on from its gate, with every answer told.
+func TestGates(t *testing.T) {
+	t.Parallel()
+	one, yes := []string{"default"}, true
+	f := &fake{plan: planOf(one, one, one), output: outputs(t, map[string]string{"s1": `{"question":"apply it?"}`})}
+	for n := range f.plan.Stages[:2] {
+		f.plan.Stages[n].Routing = plan.Routing{DefaultNext: plan.TargetConfirmation, OnApprove: plan.TargetNext}
+	}
+	env := newEnv(t, f)
+	for minutes := range time.Duration(2) {
+		env.RegisterDelayedCallback(func() { answer(t, env, Answer{Approved: &yes, By: "Ada"}, "") }, (minutes+1)*time.Minute)
+	}
+	got := investigated(t, env)
+	if diff := cmp.Diff([]string{"s1 s2 s3", string(agent.EndCompleted)}, []string{f.ran(), string(got.EndReason)}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	want := []activities.Note{
+		{Kind: "confirmation", Stage: "s1", Question: "apply it?", Answer: "approved. ", By: "Ada"},
+		{Kind: "confirmation", Stage: "s2", Question: "Stage s2 asks you to look at its result.", Answer: "approved. ", By: "Ada"},
 	}
 	if diff := cmp.Diff(want, f.generated[len(f.generated)-1].Notes); diff != "" {
 		t.Errorf("the last stage is told (-want +got):\n%s", diff)

@@ -1,6 +1,9 @@
 package plan
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Contract is what an agent's final text has to be (spec: pipeline, "Pipeline
 // stages"). The zero value asks for nothing.
@@ -29,7 +32,21 @@ type Routing struct {
 	After    []string `json:"after,omitempty"`
 	// JoinAny: one of Requires is enough.
 	JoinAny bool `json:"join_any,omitempty"`
+	// OnApprove is where the chain goes from the stage when people agree to what routing asked them, TargetNext among
+	// the targets; "" = the stage that Resume or the chain names does its work again.
+	OnApprove string `json:"on_approve,omitempty"`
+	// Resume names the stages that go on with answers to the stage's questions, by their kind; others are the chain's to name.
+	Resume map[string]string `json:"resume,omitempty"`
 }
+
+// Leads reports whether the routing names a target.
+func (r Routing) Leads(target string) bool {
+	return target == r.DefaultNext || target == r.ErrorNext || target == r.LoopTarget ||
+		slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.Target == target })
+}
+
+// Gates reports whether a program from before gates would run the stage in another way.
+func (r Routing) Gates() bool { return r.OnApprove != "" || len(r.Resume) > 0 }
 
 // Rule sends a chain to a target when a key of the stage's output has a value.
 type Rule struct {
@@ -47,6 +64,8 @@ const (
 	TargetEnd           = "end"
 	TargetClarification = "clarification"
 	TargetConfirmation  = "confirmation"
+	// TargetNext is whatever comes next by itself; no stage can be called so.
+	TargetNext = ">"
 )
 
 // Bounds limit a chain's run; 0 = no bound.
@@ -77,6 +96,17 @@ type Interrupts struct {
 	Clarification Interrupt `json:"clarification,omitzero"`
 	Confirmation  Interrupt `json:"confirmation,omitzero"`
 	Review        Interrupt `json:"agent_review,omitzero"`
+}
+
+// Of is the interrupt of a kind.
+func (i Interrupts) Of(kind string) Interrupt {
+	switch kind {
+	case TargetClarification:
+		return i.Clarification
+	case TargetConfirmation:
+		return i.Confirmation
+	}
+	return i.Review
 }
 
 // Interrupt is how a chain waits for one kind of answer.

@@ -43,10 +43,10 @@ type Plan struct {
 	Stages     []Stage    `json:"stages"`
 }
 
-// Version is that of the plans of this program. It grows with every change that
+// Version is that of the plans of this program with gates; others are still of version 1, which older programs know. It grows with every change that
 // a program from before must not overlook: a restriction that it would not keep to,
 // a kind of stage that it would run in another way.
-const Version = 1
+const Version = 2
 
 // ErrNewer: a plan was made by a newer program than this one.
 var ErrNewer = errors.New("the plan is of a newer version")

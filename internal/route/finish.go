@@ -189,5 +189,16 @@ func (w Walk) Resume(asked int, target string) {
 	w.turn()
 }
 
+// Approve goes on from a stage that routing has asked people about, as they have agreed: a gate.
+func (w Walk) Approve(asked int) {
+	w.State.Stages[asked] = Succeeded
+	if to := w.Chain.Stages[asked].Routing.OnApprove; to != plan.TargetNext {
+		w.follow(asked, to) // no question: the configuration's validation sees to that
+	} else {
+		w.goOn(asked)
+	}
+	w.turn()
+}
+
 // Stop ends the walk for a reason of its caller: a denial, a budget, a cancellation.
 func (w Walk) Stop(why agent.EndReason) { w.finish(why) }

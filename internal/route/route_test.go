@@ -72,7 +72,11 @@ func walk(c route.Chain, results map[string][]route.Result) (trace string, end a
 			runs[name]++
 			if ask := w.Finish(n, r); ask != "" {
 				steps = append(steps, string(ask)+"?")
-				w.Resume(n, "")
+				if c.Stages[n].Routing.OnApprove != "" && r.Outcome.Success() {
+					w.Approve(n)
+				} else {
+					w.Resume(n, "")
+				}
 			}
 		}
 	}
@@ -101,6 +105,12 @@ func TestWalk(t *testing.T) {
 	after := slices.Clone(graph)
 	after[4].Routing.After = []string{"b", "c"}
 	limited := plan.Bounds{Edges: []plan.EdgeLimit{{From: "do", To: "judge", Max: 1}}}
+	gate := func(on string) plan.Routing {
+		return plan.Routing{DefaultNext: plan.TargetConfirmation, OnApprove: on}
+	}
+	gates := []plan.StageSkeleton{stage("plan", gate(plan.TargetNext)), stage("apply", gate("announce")), stage("undo", plan.Routing{}), stage("announce", gate(plan.TargetNext))}
+	back := []plan.StageSkeleton{stage("a", plan.Routing{}), stage("b", gate("a"))}
+	gated := []plan.StageSkeleton{stage("a", gate(plan.TargetNext)), stage("b", plan.Routing{}), stage("c", plan.Routing{Requires: []string{"a", "b"}})}
 	tests := []struct {
 		name    string
 		chain   route.Chain
@@ -108,6 +118,11 @@ func TestWalk(t *testing.T) {
 		want    string
 		end     agent.EndReason
 	}{
+		{"gates", route.Chain{Stages: gates}, nil, "plan confirmation? apply confirmation? announce confirmation?", agent.EndCompleted},
+		{"a gate whose stage asks itself", route.Chain{Stages: gates}, map[string][]route.Result{"plan": {ends(agent.OutcomeConfirm)}},
+			"plan confirmation? plan confirmation? apply confirmation? announce confirmation?", agent.EndCompleted},
+		{"a gate that leads back", route.Chain{Stages: back, Bounds: plan.Bounds{MaxPasses: 2}}, nil, "a b confirmation? a b confirmation?", agent.EndMaxPasses},
+		{"a gate in a graph", route.Chain{Stages: gated}, nil, "a+b confirmation? c", agent.EndCompleted},
 		{"in order", route.Chain{Stages: abc}, nil, "a b c", agent.EndCompleted},
 		{"fails", route.Chain{Stages: abc}, map[string][]route.Result{"b": {{Outcome: agent.OutcomeError, Failure: agent.EndLLMFailed}}}, "a b", agent.EndLLMFailed},
 		{"terminates", route.Chain{Stages: abc}, map[string][]route.Result{"a": {ends(agent.OutcomeTerminate)}}, "a", agent.EndCompleted},

@@ -32,6 +32,7 @@ const (
 	EdgeError    EdgeKind = "error"    // the stage has failed
 	EdgeRequires EdgeKind = "requires" // the stage has succeeded
 	EdgeAfter    EdgeKind = "after"    // the stage has ended
+	EdgeApproved EdgeKind = "approved" // people have agreed to what routing asked them
 )
 
 // The kinds of ways from a question to people.
@@ -83,16 +84,26 @@ func (c Chain) WaysFrom(i int) (all []Edge) {
 			add(EdgeAfter, other.Name)
 		}
 	}
+	waitedFor := len(all) > beforeWaiting
 	switch {
 	case r.DefaultNext != "":
 		add(EdgeDefault, r.DefaultNext)
-	case len(all) > beforeWaiting:
+	case waitedFor:
 	case c.Graph() || i+1 == len(c.Stages):
 		add(EdgeNext, plan.TargetEnd)
 	default:
 		add(EdgeNext, c.Stages[i+1].Name)
 	}
 	add(EdgeError, r.ErrorNext)
+	switch next := i + 1; {
+	case r.OnApprove != plan.TargetNext:
+		add(EdgeApproved, r.OnApprove)
+	case c.Graph() && waitedFor: // what waits for the stage goes on by itself
+	case c.Graph() || next == len(c.Stages):
+		add(EdgeApproved, plan.TargetEnd)
+	default:
+		add(EdgeApproved, c.Stages[next].Name)
+	}
 	return all
 }
 

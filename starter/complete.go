@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -48,6 +51,54 @@ func completeOne(c *cli, wanted func(thing) bool) completions {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return completeWaiting(c, wanted)(cmd, args, word)
+	}
+}
+
+// proposed is how many investigations a shell proposes.
+const proposed = 50
+
+// completeAll has a shell propose what has a name, for commands and flags that do not say what.
+func (c *cli) completeAll(cmd *cobra.Command) {
+	if _, ids, ok := strings.Cut(cmd.Use, " "); ok && cmd.ValidArgsFunction == nil {
+		switch {
+		case ids == "A B":
+			cmd.ValidArgsFunction = completeIDs(c, 2)
+		case strings.HasPrefix(ids, "ID"):
+			cmd.ValidArgsFunction = completeIDs(c, 1)
+		}
+	}
+	for flag, names := range map[string]func(*config.Config) []string{"chain": chainNames, "alert-type": alertTypes, "agent": agentNames} {
+		if _, has := cmd.GetFlagCompletionFunc(flag); !has && cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, complete(c, names))
+		}
+	}
+	for _, one := range cmd.Commands() {
+		c.completeAll(one)
+	}
+}
+
+func alertTypes(cfg *config.Config) (names []string) {
+	for _, chain := range cfg.Chains() {
+		names = append(names, chain.AlertTypes...)
+	}
+	return names
+}
+
+// completeIDs proposes the newest investigations for the first arguments; who does not answer in
+// time is not asked again.
+func completeIDs(c *cli, arguments int) completions {
+	return func(cmd *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
+		if len(args) >= arguments {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
+		defer cancel()
+		l, _ := c.client().List(ctx, store.Filter{Limit: proposed})
+		for _, r := range l.All {
+			about := strings.TrimSpace(string(r.Status) + " " + shorten(l.About[r.ID]))
+			words = append(words, terminal.CleanLine(r.WorkflowID)+"\t"+about)
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 

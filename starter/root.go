@@ -82,6 +82,7 @@ func (c *cli) root() *cobra.Command {
 	cmd.SetCompletionCommandGroupID("System")
 	cmd.SetUsageTemplate(usage)
 	fitHelp(cmd)
+	c.completeAll(cmd)
 	return cmd
 }
 

@@ -160,7 +160,7 @@ func TestNotices(t *testing.T) {
 		"starter decide w:0123456789ab collect/LogAgent/c1_0 --digest d10 --approve", "starter answer w:0123456789ab q1 --text",
 		"collect/LogAgent waits for gpt: rate limited, since", "collect/Peer waits for gpt: rate limited, since",
 	} {
-		if len(told) != 4 || !strings.Contains(told[n].Text, want) {
+		if len(told) != 4 || !strings.Contains(told[n].Text+told[n].Command, want) {
 			t.Errorf("told %+v, want %q", told, want)
 		}
 	}

@@ -72,11 +72,13 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})
 	ts.Check(err)
-	ts.Check(errors.Join(
-		save(ctx, st, "done", agent.StatusCompleted, agent.EndCompleted, ""),
-		st.SaveProgramTools(ctx, []tool.Spec{{Name: "open_ticket", Description: "Opens a ticket", Risk: agent.RiskWrite}}),
-		save(ctx, st, "lost", agent.StatusFailed, agent.EndLLMFailed, "no model answered"),
-	))
+	if _, known := st.FindInvestigation(ctx, "lost"); known != nil { // what has ended does not begin again
+		ts.Check(errors.Join(
+			save(ctx, st, "done", agent.StatusCompleted, agent.EndCompleted, ""),
+			st.SaveProgramTools(ctx, []tool.Spec{{Name: "open_ticket", Description: "Opens a ticket", Risk: agent.RiskWrite}}),
+			save(ctx, st, "lost", agent.StatusFailed, agent.EndLLMFailed, "no model answered"),
+		))
+	}
 	for _, arg := range args[1:] {
 		workflowID, status, _ := strings.Cut(arg, "=")
 		ts.Check(begin(ctx, st, workflowID, agent.Status(cmp.Or(status, string(agent.StatusRunning)))))

@@ -84,8 +84,8 @@ func alertTypes(cfg *config.Config) (names []string) {
 	return names
 }
 
-// completeIDs proposes the newest investigations for the first arguments; who does not answer in
-// time is not asked again.
+// completeIDs proposes the newest investigations for the first arguments: nothing if nobody answers in
+// time.
 func completeIDs(c *cli, arguments int) completions {
 	return func(cmd *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
 		if len(args) >= arguments {

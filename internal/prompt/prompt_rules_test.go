@@ -95,7 +95,7 @@ func TestCustomPrompt(t *testing.T) {
 	for text, want := range map[string]string{
 		"{{.Agent}}": "", `{{"x"}}`: "", "}}": "",
 		" \n": "must not be empty", "{{.Request}} {{.Outputs.plan}}": "", "{{.Outputs}}": "no variable Outputs; there are: Agent, AlertType, Chain, Description, Iteration, Request, Runbook, Stage, Outputs.KEY",
-		"{{.Agent.name}}": "no variable Agent.name",
+		"{{.Agent.name}}":       "no variable Agent.name",
 		"{{if .Agent}}x{{end}}": "only {{.Name}}", "a {{.Agent": "only {{.Name}}", "{{ {{.Agent}}": "only {{.Name}}",
 	} {
 		if err := prompt.Check(text); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -63,7 +63,9 @@ var hazards = []hazard{
 }
 
 // toldToModels are texts that prompts are made of.
-var toldToModels = []string{"Agent.CustomInstructions", "Server.Instructions", "Defaults.Runbook", "Chain.Runbook", "MemoryBlock.Value"}
+var toldToModels = []string{
+	"Agent.CustomInstructions", "Agent.SystemPrompt", "Entries.Prompts", "Server.Instructions", "Defaults.Runbook", "Chain.Runbook", "MemoryBlock.Value",
+}
 
 const (
 	muchData     = 1 << 20 // bytes

@@ -66,6 +66,8 @@ func TestFailuresInStructuredContent(t *testing.T) {
 		"details":         {`{"structuredContent":{"status":"failed","error":{"error_type":"Quota","recoverable":true,"details":{"left":0}}}}`, tool.ErrorTool, agent.Fault{Recoverable: true, Details: json.RawMessage(`{"error_type":"Quota","left":0}`)}},
 		"an error of MCP": {`{"isError":true,"content":[{"type":"text","text":"MCP error -32602: a is no number"}],"structuredContent":{"status":"failed","retry_after":"2s"}}`, tool.ErrorInvalidArguments, agent.Fault{RetryAfter: 2}},
 		"no words of it":  {`{"isError":true,"structuredContent":{"why":"x"}}`, tool.ErrorTool, agent.Fault{Recoverable: true}},
+		"a status alone":  {`{"structuredContent":{"status":"failed"}}`, tool.ErrorTool, agent.Fault{}},
+		"a pipeline":      {`{"structuredContent":{"id":7,"status":"failed","ref":"main","sha":"a91957a8"}}`, "", agent.Fault{}},
 		"a pod":           {`{"structuredContent":{"status":"Running","error":null}}`, "", agent.Fault{}},
 		"an HTTP status":  {`{"structuredContent":{"status":500,"error":"x"}}`, "", agent.Fault{}},
 		"a list":          {`{"structuredContent":[{"status":"failed"}]}`, "", agent.Fault{}},

@@ -46,12 +46,17 @@ func convert(answer *mcp.CallToolResult) tool.Result {
 	return result
 }
 
+// aboutFaults are the keys with which results say why a call failed.
+var aboutFaults = []string{"error", "error_type", "message", "recoverable", "retry_after"}
+
 // failed reports whether structured content says that the call failed, and what it says of that.
-// Its status has to say so: a key "error" alone stands in many a success, for what the tool looked at.
+// Its status has to say so, and nothing else may be in it, or why. A key "error" alone stands in
+// many a success, for what the tool looked at, and so does the status of a pipeline that failed.
 func failed(structured any) (agent.Fault, bool) {
 	fields, _ := structured.(map[string]any)
 	status, _ := fields["status"].(string)
-	if status == "" {
+	why := slices.ContainsFunc(aboutFaults, func(key string) bool { return fields[key] != nil })
+	if status == "" || !why && len(fields) > 1 {
 		return agent.Fault{}, false
 	}
 	result, err := toolresult.Normalize(map[string]any{"status": status})

@@ -19,8 +19,10 @@ var (
 	chosen = lipgloss.NewStyle().Bold(true)
 )
 
+const longWord = 40 // columns
+
 // fit is a line in a place of so many columns: whole words of it, and a mark where some are
-// missing. A word that is wider than the place is cut.
+// missing. What is no word, such as JSON without blanks, is cut.
 func fit(line string, width int) string {
 	if ansi.StringWidth(line) <= width {
 		return line
@@ -30,7 +32,9 @@ func fit(line string, width int) string {
 	}
 	start := ansi.Truncate(line, width-1, "")
 	if space := strings.LastIndexByte(start, ' '); space > 0 && !strings.HasPrefix(line[len(start):], " ") {
-		start = start[:space]
+		if word, _, _ := strings.Cut(line[space+1:], " "); ansi.StringWidth(word) <= longWord {
+			start = start[:space]
+		}
 	}
 	return strings.TrimRight(start, " ") + "…"
 }

@@ -94,7 +94,8 @@ func (w *Worker) run(ctx context.Context) error {
 	err := w.host.Start(ctx)
 	if err == nil {
 		log := w.opts.Logger
-		log.Info("worker started", "temporal", w.opts.Temporal.HostPort, "task_queue", w.opts.TaskQueue, "store", w.host.Address(), "store_id", w.host.Store.ID())
+		log.Info("worker started", "temporal", w.opts.Temporal.HostPort, "task_queue", w.opts.TaskQueue,
+			"store", w.host.Address(), "store_id", w.host.Store.ID())
 		err = w.host.Wait(ctx)
 		log.Info("worker draining", "for_at_most", w.host.Drain())
 	}

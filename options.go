@@ -97,7 +97,9 @@ func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 
 // entries is a copy of the definitions: nobody changes them from here on.
 func (o Options) entries() config.Entries {
-	return config.Entries{Agents: o.Agents, AgentChains: o.Chains, MCPServers: o.Servers, LLMProviders: o.Providers, Prompts: o.Prompts}.Clone()
+	return config.Entries{
+		Agents: o.Agents, AgentChains: o.Chains, MCPServers: o.Servers, LLMProviders: o.Providers, Prompts: o.Prompts,
+	}.Clone()
 }
 
 func (o Options) logger() *slog.Logger { return cmp.Or(o.Logger, slog.Default()) }

@@ -139,7 +139,8 @@ func (c chart) validateAnswers(p path, v *validator, i int) {
 	asksAgain := r.DefaultNext == plan.TargetClarification || r.DefaultNext == plan.TargetConfirmation && r.OnApprove == ""
 	resume := cmp.Or(r.Resume[r.DefaultNext], c.Interrupts.plan().Of(r.DefaultNext).Resume, c.names[i])
 	if to := slices.Index(c.names, resume); asksAgain && len(r.Rules) == 0 && to >= 0 && to <= i {
-		v.Add(SeverityWarning, s.flowPath(p, "default_next"), "every answer leads to the stage %q, and so to the same question: this ends after 100 of them", resume)
+		v.Add(SeverityWarning, s.flowPath(p, "default_next"),
+			"every answer leads to the stage %q, and so to the same question: this ends after 100 of them", resume)
 	}
 }
 

@@ -36,8 +36,8 @@ needed; with --provider the same chain runs on a real one:
   go run ./dev demo --provider openai:gpt-4o-mini      (OPENAI_API_KEY)
   go run ./dev demo --provider ollama:llama3.1         (a local Ollama)
 
-With --keep the system stays up, with its UI, until Ctrl-C. It keeps its data beside that of dev, in the folder demo, and takes any free ports
-unless --listen and --ui name some.`,
+With --keep the system stays up, with its UI, until Ctrl-C. It keeps its data beside that
+of dev, in the folder demo, and takes any free ports unless --listen and --ui name some.`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, demoFlags(cmd, *f), provider, keep) },
 	}
@@ -81,7 +81,8 @@ func demo(cmd *cobra.Command, f flags, provider string, keep bool) error {
 		return err
 	}
 	if !keep {
-		fmt.Fprintf(cmd.OutOrStdout(), "\nNext: %s stays up, for investigations of your own; with demo --keep, this one can be looked at.\n", program("dev"))
+		fmt.Fprintf(cmd.OutOrStdout(),
+			"\nNext: %s stays up, for investigations of your own; with demo --keep, this one can be looked at.\n", program("dev"))
 	}
 	if result.Status != agent.StatusCompleted {
 		return fmt.Errorf("the investigation ended as %s: %s", result.Status, result.Error)

@@ -102,7 +102,8 @@ func printAgentTypes(c *cli, types []agentType) error {
 			alias = cmp.Or(strings.Join(t.Aliases, ", "), `""`)
 		}
 		rows = append(rows, []any{
-			t.Type, alias, t.Pattern, yesNo[t.SupportsHeartbeats], cmp.Or(t.SystemPromptTemplate, "-"), t.MaxIterations, strings.Join(lines[0], ", "),
+			t.Type, alias, t.Pattern, yesNo[t.SupportsHeartbeats], cmp.Or(t.SystemPromptTemplate, "-"), t.MaxIterations,
+			strings.Join(lines[0], ", "),
 		})
 		for _, more := range lines[1:] {
 			rows = append(rows, []any{"", "", "", "", "", "", strings.Join(more, ", ")})

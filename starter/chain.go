@@ -56,7 +56,8 @@ the Mermaid tools, dot by Graphviz; text is for terminals.`,
 	cmd.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot or text")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print stages and edges as JSON")
 	_ = cmd.RegisterFlagCompletionFunc("chain", complete(c, chainNames))
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"mermaid", "dot", "text"}, cobra.ShellCompDirectiveNoFileComp))
+	formats := cobra.FixedCompletions([]string{"mermaid", "dot", "text"}, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("format", formats)
 	return cmd
 }
 

@@ -16,7 +16,8 @@ func (d drawing) mermaid() string {
 	var out strings.Builder
 	out.WriteString("flowchart TD\n")
 	// Codes of characters that mean something to Mermaid within quotes, too.
-	quote := strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;", `\`, "#92;", "$", "#36;", "%", "#37;")
+	quote := strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;",
+		"`", "#96;", `\`, "#92;", "$", "#36;", "%", "#37;")
 	for _, b := range d.boxes {
 		text := quote.Replace(b.name)
 		for _, line := range b.about {

@@ -33,7 +33,8 @@ The UI sends no token of its own: give it the endpoint http://127.0.0.1:8234/TOK
 		RunE: func(cmd *cobra.Command, _ []string) error { return serveCodec(c, cmd, listen, origins, hosts) },
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8234", "host:port to listen on")
-	cmd.Flags().StringSliceVar(&origins, "ui-origin", []string{"http://127.0.0.1:8233", "http://localhost:8233"}, "origins of the Temporal UIs whose pages may ask")
+	cmd.Flags().StringSliceVar(&origins, "ui-origin", []string{"http://127.0.0.1:8233", "http://localhost:8233"},
+		"origins of the Temporal UIs whose pages may ask")
 	cmd.Flags().StringSliceVar(&hosts, "host", nil, "names that the endpoint goes by, besides localhost")
 	return cmd
 }

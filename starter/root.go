@@ -57,7 +57,9 @@ func (c *cli) root() *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"Start", []*cobra.Command{runCommand(c), rerunCommand(c), chatCommand(c)}},
-		{"Look", []*cobra.Command{listCommand(c), reportCommand(c), statusCommand(c), watchCommand(c), showCommand(c), compareCommand(c), uiCommand(c)}},
+		{"Look", []*cobra.Command{
+			listCommand(c), reportCommand(c), statusCommand(c), watchCommand(c), showCommand(c), compareCommand(c), uiCommand(c),
+		}},
 		{"Steer", []*cobra.Command{
 			guideCommand(c), plainSteer(c, "pause", "Make no further model call until resume; running calls finish", workflows.SignalPause),
 			plainSteer(c, "resume", "Go on after a pause", workflows.SignalResume), concludeCommand(c), cancelCommand(c), extendCommand(c),

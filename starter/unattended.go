@@ -39,7 +39,8 @@ func unattendedIn(cfg *config.Config) (all []unattended) {
 	for _, name := range cfg.OwnAgents() {
 		a, err := cfg.AgentPlan(name)
 		u, free := unattendedAgent("", a)
-		if err == nil && free && !slices.ContainsFunc(all, func(other unattended) bool { return other.same(u) && slices.Contains(other.Agents, name) }) {
+		told := slices.ContainsFunc(all, func(other unattended) bool { return other.same(u) && slices.Contains(other.Agents, name) })
+		if err == nil && free && !told {
 			alone = append(alone, a)
 		}
 	}

@@ -21,9 +21,11 @@ func main() {
 	defer stop()
 	w, err := inquest.NewWorker(ctx, inquest.Options{
 		Config: os.Getenv("INQUEST_CONFIG"), Store: os.Getenv("INQUEST_STORE"),
-		Tools:  []inquest.Tool{inquest.NewTool("open_ticket", "Opens a ticket for the people on duty", openTicket)},
-		Hooks:  map[string]inquest.Hook{"on-duty": onDuty},
-		Agents: map[string]*inquest.Agent{"Triage": {ToolIDs: []string{"open_ticket"}, DefaultModel: cmp.Or(os.Getenv("MODEL"), "openai:gpt-4o-mini")}},
+		Tools: []inquest.Tool{inquest.NewTool("open_ticket", "Opens a ticket for the people on duty", openTicket)},
+		Hooks: map[string]inquest.Hook{"on-duty": onDuty},
+		Agents: map[string]*inquest.Agent{
+			"Triage": {ToolIDs: []string{"open_ticket"}, DefaultModel: cmp.Or(os.Getenv("MODEL"), "openai:gpt-4o-mini")},
+		},
 		Chains: map[string]*inquest.Chain{"tickets": {
 			AlertTypes: []string{"complaint"},
 			Stages: []*inquest.Stage{{

@@ -145,7 +145,9 @@ func (e *listened) LookupReply(ctx context.Context, scope transcript.Scope, iter
 	return known, err
 }
 
-func (e *listened) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
+func (e *listened) LookupCall(
+	ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer,
+) (transcript.Known, error) {
 	known, err := e.Store.LookupCall(ctx, scope, iteration, n, w)
 	e.entries(known.Step)
 	return known, err

@@ -240,7 +240,8 @@ func (m *Model) notices() (lines []string) {
 		add(fit(terminal.CleanLine("? "+q.Stage+" asks: "+reveal.Text(q.Question)), m.width-len(how)+1) + how)
 	}
 	for _, o := range m.waits.Outages {
-		text := fmt.Sprintf("! %s, %s, next %s, gives up %s", terminal.CleanLine(o.Error), terminal.Count(o.Tries, "failed try"), m.in(o.Next), m.in(o.Until))
+		text := fmt.Sprintf("! %s, %s, next %s, gives up %s",
+			terminal.CleanLine(o.Error), terminal.Count(o.Tries, "failed try"), m.in(o.Next), m.in(o.Until))
 		if o.Fallback != "" {
 			text += ", then asks " + terminal.CleanLine(o.Fallback)
 		}
@@ -324,7 +325,8 @@ func (m *Model) foot() (lines []string) {
 	}
 	line := ""
 	for _, k := range keys {
-		if longer := strings.TrimPrefix(line+" · "+k.key+" "+k.short, " · "); (k.when == nil || k.when(m)) && ansi.StringWidth(longer) <= m.width {
+		longer := strings.TrimPrefix(line+" · "+k.key+" "+k.short, " · ")
+		if (k.when == nil || k.when(m)) && ansi.StringWidth(longer) <= m.width {
 			line = longer
 		}
 	}

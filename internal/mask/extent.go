@@ -126,7 +126,8 @@ func (s *keyScanner) valueBelow(k key, i int) (v value, ok bool) {
 	line := strings.TrimRight(s.text[from:s.lineEnd(from)], " \t\r,")
 	column := leading(line)
 	text := line[column:]
-	if column <= s.indent(k.start) || text == "" || strings.ContainsAny(text[:1], "#-{[<") || strings.Contains(text, ": ") || strings.HasSuffix(text, ":") {
+	if column <= s.indent(k.start) || text == "" || strings.ContainsAny(text[:1], "#-{[<") ||
+		strings.Contains(text, ": ") || strings.HasSuffix(text, ":") {
 		return v, false
 	}
 	v.span = span{from + column, from + len(line)}

@@ -125,7 +125,8 @@ func (s *keyScanner) keyBefore(i int) (k key, ok bool) {
 		k.open = text[start-1]
 	}
 	// "arn:aws:secretsmanager:eu:1:secret:x" and a::secret:x are names, not pairs.
-	path := start > s.done+1 && text[start-1] == ':' && (isKeyByte(text[start-2]) || text[start-2] == ':') && k.closed == 0 && !strings.HasSuffix(text[:start], "$env:")
+	path := start > s.done+1 && text[start-1] == ':' && (isKeyByte(text[start-2]) || text[start-2] == ':') &&
+		k.closed == 0 && !strings.HasSuffix(text[:start], "$env:")
 	return k, !path && !s.isLabel(k, i) && (text[i] != '>' || k.open == '<' && k.end == i)
 }
 
@@ -147,7 +148,8 @@ func (s *keyScanner) isLabel(k key, i int) bool {
 func (s *keyScanner) spacedName(k key) string {
 	start := k.start
 	for range 2 {
-		if first := s.text[start:k.end]; !strings.EqualFold(first, "key") && !strings.EqualFold(first, "id") && !strings.EqualFold(first, "key id") {
+		first := s.text[start:k.end]
+		if !strings.EqualFold(first, "key") && !strings.EqualFold(first, "id") && !strings.EqualFold(first, "key id") {
 			break
 		}
 		if start-2 < s.done || s.text[start-1] != ' ' || !isAlnum(s.text[start-2]) {

@@ -76,7 +76,8 @@ var (
 	basicKinds    = []kind{apiKey, password}
 	secretKinds   = append(slices.Clone(basicKinds), token, authorization, jwt, secretKey, privateKey, basicAuth, databaseDSN)
 	cloudKinds    = []kind{awsAccessKey, awsSecretKey, azureKey, gcpKey, githubToken, slackToken}
-	securityKinds = append(append(slices.Clone(secretKinds), cloudKinds...), certificate, certificateAuthorityData, sshKey, email, kubernetesSecret)
+	securityKinds = append(append(slices.Clone(secretKinds), cloudKinds...),
+		certificate, certificateAuthorityData, sshKey, email, kubernetesSecret)
 )
 
 var groups = []group{

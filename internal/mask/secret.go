@@ -63,7 +63,8 @@ func isSecretKind(kind string) bool {
 }
 
 func secretType(name string) bool {
-	return name == "Opaque" || strings.HasPrefix(name, "kubernetes.io/") || strings.HasPrefix(name, "helm.sh/release") || name == "bootstrap.kubernetes.io/token"
+	return name == "Opaque" || strings.HasPrefix(name, "kubernetes.io/") ||
+		strings.HasPrefix(name, "helm.sh/release") || name == "bootstrap.kubernetes.io/token"
 }
 
 func isData(key string) bool { return key == "data" || key == "stringData" }

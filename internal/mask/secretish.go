@@ -35,7 +35,8 @@ var unset = []string{"true", "false", "null", "none", "nil", "~", "undefined", "
 // isPlaceholder reports whether a value is none, a marker, or says where the secret is.
 func isPlaceholder(text string) bool {
 	text = strings.TrimSpace(text)
-	if end := len(text); text == "" || text == "0" || markerAt(text, 0) == end || strings.Trim(text, "*•") == "" || end > 2 && strings.Trim(text, "xX") == "" {
+	if end := len(text); text == "" || text == "0" || markerAt(text, 0) == end ||
+		strings.Trim(text, "*•") == "" || end > 2 && strings.Trim(text, "xX") == "" {
 		return true
 	}
 	if end := markerAt(text, 0); end > 0 && text[end] == '@' { // in a URL
@@ -104,7 +105,7 @@ func isPath(text string) bool {
 
 // long reports whether a word can only be a key or a token.
 func long(text string) bool {
-	return len(text) >= 16 && !strings.ContainsAny(text, " /.:") && mixed(text) || len(text) >= 24 && !strings.Contains(text, " ") && mixed(text)
+	return mixed(text) && (len(text) >= 16 && !strings.ContainsAny(text, " /.:") || len(text) >= 24 && !strings.Contains(text, " "))
 }
 
 // hex32 reports whether a word is 32 hexadecimal digits, as many keys are.

@@ -52,7 +52,8 @@ func (m *Masker) columns(text string, head span) (separator byte, columns []*key
 	named := false
 	for _, c := range cells(line, separator) {
 		name := line[c.start:c.end]
-		if strings.ContainsFunc(name, func(r rune) bool { return r < 0x80 && r != ' ' && !isKeyByte(byte(r)) }) || name != "" && isDigit(name[0]) {
+		foreign := func(r rune) bool { return r < 0x80 && r != ' ' && !isKeyByte(byte(r)) }
+		if strings.ContainsFunc(name, foreign) || name != "" && isDigit(name[0]) {
 			return 0, nil
 		}
 		n := m.on.nameOf(name)

@@ -7,12 +7,14 @@ var table = []Program{
 	starts("starts the program that it is given", `env genv xargs gxargs nice nohup timeout stdbuf setsid setarch ionice chrt taskset
 		time watch parallel flock script unbuffer expect at batch crontab systemd-run start-stop-daemon run-parts cpulimit
 		faketime fakeroot strace ltrace gdb perf valgrind ldd entr dbus-run-session`),
-	starts("starts the program that it is given, as another user or in another place", "sudo doas su runuser chroot unshare nsenter setpriv ip"),
+	starts("starts the program that it is given, as another user or in another place",
+		"sudo doas su runuser chroot unshare nsenter setpriv ip"),
 	starts("runs any command line", "sh bash dash ash zsh ksh mksh fish csh tcsh busybox toybox screen tmux"),
 	starts("runs any program in its language", `awk gawk mawk nawk perl python pypy ruby node nodejs deno bun php lua luajit tclsh guile
 		java jshell R Rscript julia dc m4 gnuplot osascript`),
 	starts("runs what a file or an option says", "make gmake cmake ninja gcc cc g++ clang go cargo npm npx yarn pip gem bundle mvn gradle"),
-	starts("starts programs from within (!command, :!command), and writes files", "vi vim view nvim ed ex emacs nano less more man most pg info ftp mail mailx"),
+	starts("starts programs from within (!command, :!command), and writes files",
+		"vi vim view nvim ed ex emacs nano less more man most pg info ftp mail mailx"),
 	starts("starts programs (ProxyCommand, -S, -e), here and on other hosts", "ssh scp sftp rsync autossh sshpass rsh"),
 	starts("starts programs and connects to anything (-e, -c, EXEC:)", "nc ncat netcat socat telnet openssl"),
 	starts(`starts programs (\!, .shell, \copy … program) and writes files`, "psql mysql mariadb sqlite sqlite3 mongo mongosh"),
@@ -34,7 +36,8 @@ var table = []Program{
 	checked(sortOptions.check, "writes files (-o) and starts programs (--compress-program)", "sort gsort"),
 	checked(uniq, "writes to its second operand", "uniq guniq"),
 	checked(shufOptions.check, "writes files (-o)", "shuf gshuf"),
-	checked(git, "starts programs (-c, --exec-path, --upload-pack, ext::, aliases, hooks, grep -O, --ext-diff) and writes files (--output)", "git"),
+	checked(git, "starts programs (-c, --exec-path, --upload-pack, ext::, aliases, hooks, grep -O, --ext-diff) and writes files (--output)",
+		"git"),
 	checked(curlOptions.check, "writes files (-o, -O, -c, -D, --trace) and takes options from files (-K)", "curl"),
 	checked(kubectl, "starts programs (exec, run, cp, edit, plugins, --kubeconfig), changes the cluster and writes files", "kubectl oc"),
 	checked(deny{short: "z", long: "pre hostname-bin search-zip"}.check, "starts programs (--pre, --hostname-bin, -z)", "rg"),

@@ -80,7 +80,8 @@ func (in incident) listEvents(q eventQuery) (string, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d events match. Shown: %d, oldest first.\n", len(events), len(shown))
 	for _, e := range shown {
-		fmt.Fprintf(&out, "%s %s %s %s/%s: %s (%d times)\n", logline.Stamp(e.At), e.Type, e.Reason, e.Object.Kind, e.Object.Name, e.Message, max(e.Count, 1))
+		fmt.Fprintf(&out, "%s %s %s %s/%s: %s (%d times)\n",
+			logline.Stamp(e.At), e.Type, e.Reason, e.Object.Kind, e.Object.Name, e.Message, max(e.Count, 1))
 	}
 	return out.String(), nil
 }

@@ -62,10 +62,9 @@ var hazards = []hazard{
 		"a variable's value is told to the model, and kept in the store", "no secrets here"},
 }
 
-// toldToModels are texts that prompts are made of.
-var toldToModels = []string{
-	"Agent.CustomInstructions", "Agent.SystemPrompt", "Entries.Prompts", "Server.Instructions", "Defaults.Runbook", "Chain.Runbook", "MemoryBlock.Value",
-}
+// toldToModels are texts that prompts are made of, and that may have variables of the environment:
+// in prompts and system prompts these are refused.
+var toldToModels = []string{"Agent.CustomInstructions", "Server.Instructions", "Defaults.Runbook", "Chain.Runbook", "MemoryBlock.Value"}
 
 const (
 	muchData     = 1 << 20 // bytes

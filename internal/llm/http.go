@@ -64,13 +64,17 @@ func number(text string, unit time.Duration) (time.Duration, bool) {
 // two, so that agents side by side would nearly always begin with a handshake.
 const keptConnections = 100
 
+// keptFor is how long they wait: less than most servers and balancers do. A request on a connection
+// that the other side closes at that moment fails, and is not repeated, because it may be paid for.
+const keptFor = 30 * time.Second
+
 func keepingClient() *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok { // a program has put something of its own in its place
 		return &http.Client{}
 	}
 	transport = transport.Clone()
-	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, keptConnections
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost, transport.IdleConnTimeout = 0, keptConnections, keptFor
 	return &http.Client{Transport: transport}
 }
 

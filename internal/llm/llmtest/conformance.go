@@ -3,6 +3,8 @@ package llmtest
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -30,6 +32,7 @@ func RunClient(t *testing.T, wire Wire, open func(baseURL string) llm.Client) {
 	t.Run("deltas", s.deltas)
 	t.Run("request", s.request)
 	t.Run("refused connection", s.refusedConnection)
+	t.Run("lost connection", s.lostConnection)
 	t.Run("cancel before the first byte", func(t *testing.T) { s.cancel(t, Text("late").Stall(0)) })
 	t.Run("cancel in the stream", func(t *testing.T) { s.cancel(t, Text("half a reply").Chunked(2, 0).Stall(2)) })
 }
@@ -128,6 +131,29 @@ func (s suite) refusedConnection(t *testing.T) {
 	gone.Close()
 	_, err := s.open(gone.URL+"/v1").Generate(t.Context(), plain, nil)
 	checkError(t, err, llm.ErrUnavailable, 0)
+}
+
+// lostConnection: a server reads a request, and closes the connection, which was used before. The
+// model may have been asked, so that net/http must not ask once more.
+func (s suite) lostConnection(t *testing.T) {
+	t.Parallel()
+	var from []string // the connection of each request
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if from = append(from, r.RemoteAddr); len(from) > 1 {
+			panic(http.ErrAbortHandler)
+		}
+		http.Error(w, "busy", http.StatusServiceUnavailable) // a refusal is read to its end: the connection is kept
+	}))
+	client := s.open(srv.URL + "/v1")
+	for range 2 {
+		_, err := client.Generate(t.Context(), plain, nil)
+		checkError(t, err, llm.ErrUnavailable, 0)
+	}
+	srv.Close() // waits for the handler
+	if len(from) != 2 || from[0] != from[1] {
+		t.Errorf("requests on the connections %v, want two on one", from)
+	}
 }
 
 // cancel ends the context of a call whose server is silent.

@@ -25,8 +25,6 @@ func (t *tap) Do(req *http.Request) (*http.Response, error) {
 	req.ContentLength = int64(len(t.request))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(t.request)), nil }
 	req.Body, _ = req.GetBody()
-	// An empty one is not sent. It lets net/http repeat the request if the server has just closed the connection.
-	req.Header["Idempotency-Key"] = []string{}
 	resp, err := t.client.Do(req)
 	if err != nil {
 		return nil, &llm.Error{Kind: llm.ErrUnavailable, Message: transportText(err)}

@@ -63,13 +63,18 @@ type generation struct {
 }
 
 // lookUp returns what is known before the call. That of an execution which begins is recorded
-// first, and claimed with that.
+// first, and claimed with that; a later attempt, whose reply may be stored, looks first.
 func (g *generation) lookUp(ctx context.Context) (known transcript.Known, err error) {
-	if g.in.Iteration == 1 && !g.plan.Conversation {
+	begins := g.in.Iteration == 1 && !g.plan.Conversation
+	later := activity.GetInfo(ctx).Attempt > 1
+	if begins && !later {
 		err = g.begin(ctx, g.provider())
 	}
 	if err == nil {
 		known, err = g.Transcripts.LookupReply(ctx, g.ref.scope(), g.in.Iteration, g.writer)
+	}
+	if err == nil && begins && later && known.Step == nil {
+		err = g.begin(ctx, g.provider())
 	}
 	g.unread = known.Unread
 	return known, err

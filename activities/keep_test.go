@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -88,5 +92,57 @@ func TestReplyIsKeptWhileTheStoreIsAway(t *testing.T) {
 	}
 	if told.waits.Load() == 0 { // three seconds, and two heartbeats
 		t.Error("nobody is told what it waits for")
+	}
+}
+
+// begins counts how often an execution is said to begin.
+type begins struct {
+	activities.Records
+	times int
+}
+
+func (b *begins) StartExecution(ctx context.Context, exec record.Execution, run string) error {
+	b.times++
+	return b.Records.StartExecution(ctx, exec, run)
+}
+
+// attempt has activities take themselves for that attempt.
+type attempt struct {
+	interceptor.WorkerInterceptorBase
+	interceptor.ActivityInboundInterceptorBase
+	interceptor.ActivityOutboundInterceptorBase
+	number int32
+}
+
+func (a *attempt) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	a.ActivityInboundInterceptorBase.Next = next
+	return a
+}
+
+func (a *attempt) Init(next interceptor.ActivityOutboundInterceptor) error {
+	a.ActivityOutboundInterceptorBase.Next = next
+	return a.ActivityInboundInterceptorBase.Init(a)
+}
+
+func (a *attempt) GetInfo(ctx context.Context) activity.Info {
+	info := a.ActivityOutboundInterceptorBase.GetInfo(ctx)
+	info.Attempt = a.number
+	return info
+}
+
+// A later attempt says that its execution begins if none has come as far as a reply.
+func TestLaterAttempts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	told := &begins{Records: b.store}
+	b.act.Records = told
+	for _, tt := range []struct {
+		attempt int32
+		want    int
+	}{{2, 1}, {3, 1}} {
+		b.env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&attempt{number: tt.attempt}}})
+		if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil || told.times != tt.want {
+			t.Errorf("attempt %d: told %d times, want %d; %v", tt.attempt, told.times, tt.want, err)
+		}
 	}
 }

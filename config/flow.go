@@ -28,8 +28,8 @@ type Flow struct {
 	ErrorNext string `yaml:"error_next" default:"none: the chain fails"`
 	// LoopTarget is where the chain goes when the stage asks for another pass and no rule holds.
 	LoopTarget string `yaml:"loop_target" default:"none: the chain fails"`
-	// OnApprove is where the chain goes when people agree, if routing names confirmation: a stage or end. So such a stage is
-	// a gate.
+	// OnApprove is where the chain goes when people agree, if routing_rules or default_next name confirmation: a stage or
+	// end. Such a stage is a gate.
 	OnApprove string `yaml:"on_approve" default:"the stage of confirmation_resume_stage, else the next one"`
 	// ClarificationResumeStage is the stage that goes on with the answer to this stage's question.
 	ClarificationResumeStage string `yaml:"clarification_resume_stage" default:"that of interrupts, else this stage"`
@@ -99,7 +99,7 @@ func (f Flow) contract() plan.Contract {
 // isSet reports whether a value is there, and not null.
 func isSet(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
 
-// routing is where the chain goes, of which the interrupts are. A confirmation that routing asks for is a gate, unless
+// routing is where the chain goes, of which the interrupts are. A confirmation after a success is a gate, unless
 // the configuration names a stage that goes on with every answer.
 func (f Flow) routing(chain Interrupts) plan.Routing {
 	out := plan.Routing{

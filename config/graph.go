@@ -79,8 +79,11 @@ func (g *Graph) answers(kind string, rule plan.Interrupt) {
 			continue
 		}
 		asked = true
-		gate := slices.ContainsFunc(g.Edges, func(other route.Edge) bool { return other.From == e.From && other.Kind == route.EdgeApproved })
-		if to := cmp.Or(g.resume[e.From][kind], rule.Resume, e.From); !(gate && kind == plan.TargetConfirmation) && !slices.Contains(next, to) {
+		approved := func(other route.Edge) bool { return other.From == e.From && other.Kind == route.EdgeApproved }
+		if kind == plan.TargetConfirmation && (e.Kind == route.EdgeRule || e.Kind == route.EdgeDefault) && slices.ContainsFunc(g.Edges, approved) {
+			continue
+		}
+		if to := cmp.Or(g.resume[e.From][kind], rule.Resume, e.From); !slices.Contains(next, to) {
 			next = append(next, to)
 		}
 	}

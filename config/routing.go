@@ -125,7 +125,7 @@ func (c chart) validateAnswers(p path, v *validator, i int) {
 	switch {
 	case f.OnApprove == "":
 	case !r.Leads(plan.TargetConfirmation):
-		v.Errorf(at, "on_approve is for a stage whose routing names confirmation, and this one's does not")
+		v.Errorf(at, "on_approve is for a stage whose routing_rules or default_next name confirmation, and this one's do not")
 	case f.OnApprove == plan.TargetClarification || f.OnApprove == plan.TargetConfirmation:
 		v.Errorf(at, "what people agree to cannot be another question: name a stage or end")
 	default:

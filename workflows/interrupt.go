@@ -20,7 +20,7 @@ import (
 type interrupt struct {
 	Interrupt
 	index  int  // of the stage that asked
-	gate   bool // routing asked, and not the stage: an agreement goes on from the stage
+	gate   bool // see route.Walk.Finish
 	rule   plan.Interrupt
 	answer *Answer
 	closed bool // answered, expired, or nobody waits any more
@@ -47,7 +47,7 @@ func need(ok bool, what string) error {
 }
 
 // ask puts a question to people; the stage that asked goes on with the answer.
-func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChild, kind route.Ask, result StageResult) {
+func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChild, kind route.Ask, gate bool, result StageResult) {
 	if named := route.Ask(textField(result.Fields, "interrupt")); kinds[named].check != nil {
 		kind = named // the output says it more exactly
 	}
@@ -56,7 +56,6 @@ func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChi
 		return
 	}
 	rule := r.rule(kind, s.plan.Routing)
-	gate := kind == route.Confirmation && result.Outcome != agent.OutcomeConfirm && s.plan.Routing.OnApprove != ""
 	expires := cmp.Or(rule.Expires.D(), kinds[kind].expires)
 	r.state.Asked++
 	question := cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"),

@@ -89,3 +89,36 @@ func TestGates(t *testing.T) {
 		t.Errorf("the last stage is told (-want +got):\n%s", diff)
 	}
 }
+
+func TestAnswersToGates(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	gate := plan.Routing{DefaultNext: plan.TargetConfirmation, OnApprove: plan.TargetNext}
+	fails := plan.Routing{ErrorNext: plan.TargetConfirmation, OnApprove: plan.TargetNext}
+	for _, tt := range []struct {
+		name    string
+		routing plan.Routing // of s1
+		says    string       // what s1 hands on
+		answer  *Answer
+		want    string
+		end     agent.EndReason
+	}{
+		{"approved", gate, `{}`, &Answer{Approved: &yes}, "s1 s2", agent.EndCompleted},
+		{"denied", gate, `{}`, &Answer{Approved: &no}, "s1", agent.EndDenied},
+		{"of a stage that has failed", fails, `{"outcome":"error"}`, &Answer{Approved: &yes}, "s1 s1#2 s2", agent.EndCompleted},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: planOf([]string{"default"}, []string{"default"}), output: outputs(t, map[string]string{"s1": tt.says})}
+			f.plan.Stages[0].Routing = tt.routing
+			env := newEnv(t, f)
+			if tt.answer != nil {
+				env.RegisterDelayedCallback(func() { answer(t, env, *tt.answer, "") }, time.Minute)
+			}
+			got := investigated(t, env)
+			if diff := cmp.Diff([]string{tt.want, string(tt.end)}, []string{f.ran(), string(got.EndReason)}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

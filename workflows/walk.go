@@ -174,7 +174,7 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 	if result.Status != agent.StatusCompleted {
 		end.Outcome, end.Failure = agent.OutcomeError, endReason(result)
 	}
-	ask := way.Finish(s.index, end)
+	ask, gate := way.Finish(s.index, end)
 	if result.Bound != "" {
 		way.Stop(result.Bound)
 		ask = ""
@@ -186,7 +186,7 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 		r.void(way)
 	}
 	if ask != "" {
-		r.ask(ctx, way, s, ask, result)
+		r.ask(ctx, way, s, ask, gate, result)
 	}
 }
 

@@ -39,9 +39,9 @@ type Routing struct {
 	Resume map[string]string `json:"resume,omitempty"`
 }
 
-// Leads reports whether the routing names a target.
+// Leads reports whether the routing names a target for a stage that has succeeded.
 func (r Routing) Leads(target string) bool {
-	return target == r.DefaultNext || target == r.ErrorNext || target == r.LoopTarget ||
+	return target == r.DefaultNext ||
 		slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.Target == target })
 }
 

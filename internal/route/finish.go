@@ -9,20 +9,21 @@ import (
 
 // Finish takes in how a stage ended, and returns the question that the chain now
 // waits for an answer to, if it does: then Resume or Stop is next for the stage.
-func (w Walk) Finish(n int, r Result) Ask {
+// At a gate, Approve takes the place of Resume.
+func (w Walk) Finish(n int, r Result) (ask Ask, gate bool) {
 	w.State.Stages[n] = Failed
 	if r.Outcome.Success() {
 		w.State.Stages[n] = Succeeded
 	}
 	if w.End != "" { // it leads nowhere any more
-		return ""
+		return "", false
 	}
-	ask := w.leave(n, r)
+	ask = w.leave(n, r)
 	if ask != "" {
 		w.State.Stages[n] = Asking
 	}
 	w.turn()
-	return ask
+	return ask, ask == Confirmation && r.Outcome.Success() && w.Chain.Stages[n].Routing.OnApprove != ""
 }
 
 // leave decides where the chain goes from a stage that has ended: what the stage asks
@@ -189,7 +190,7 @@ func (w Walk) Resume(asked int, target string) {
 	w.turn()
 }
 
-// Approve goes on from a stage that routing has asked people about, as they have agreed: a gate.
+// Approve goes on from a gate: its stage has succeeded, and people have agreed to what it hands on.
 func (w Walk) Approve(asked int) {
 	w.State.Stages[asked] = Succeeded
 	if to := w.Chain.Stages[asked].Routing.OnApprove; to != plan.TargetNext {

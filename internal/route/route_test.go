@@ -70,9 +70,9 @@ func walk(c route.Chain, results map[string][]route.Result) (trace string, end a
 				r = list[runs[name]]
 			}
 			runs[name]++
-			if ask := w.Finish(n, r); ask != "" {
+			if ask, gate := w.Finish(n, r); ask != "" {
 				steps = append(steps, string(ask)+"?")
-				if c.Stages[n].Routing.OnApprove != "" && r.Outcome.Success() {
+				if gate {
 					w.Approve(n)
 				} else {
 					w.Resume(n, "")
@@ -109,6 +109,7 @@ func TestWalk(t *testing.T) {
 		return plan.Routing{DefaultNext: plan.TargetConfirmation, OnApprove: on}
 	}
 	gates := []plan.StageSkeleton{stage("plan", gate(plan.TargetNext)), stage("apply", gate("announce")), stage("undo", plan.Routing{}), stage("announce", gate(plan.TargetNext))}
+	fails := []plan.StageSkeleton{stage("a", plan.Routing{ErrorNext: plan.TargetConfirmation, OnApprove: plan.TargetNext}), stage("b", plan.Routing{})}
 	back := []plan.StageSkeleton{stage("a", plan.Routing{}), stage("b", gate("a"))}
 	gated := []plan.StageSkeleton{stage("a", gate(plan.TargetNext)), stage("b", plan.Routing{}), stage("c", plan.Routing{Requires: []string{"a", "b"}})}
 	tests := []struct {
@@ -120,6 +121,9 @@ func TestWalk(t *testing.T) {
 	}{
 		{"gates", route.Chain{Stages: gates}, nil, "plan confirmation? apply confirmation? announce confirmation?", agent.EndCompleted},
 		{"a gate whose stage asks itself", route.Chain{Stages: gates}, map[string][]route.Result{"plan": {ends(agent.OutcomeConfirm)}},
+			"plan confirmation? plan confirmation? apply confirmation? announce confirmation?", agent.EndCompleted},
+		{"a gate whose stage fails", route.Chain{Stages: fails}, map[string][]route.Result{"a": {ends(agent.OutcomeError)}}, "a confirmation? a b", agent.EndCompleted},
+		{"a gate whose stage has an outcome of its own", route.Chain{Stages: gates}, map[string][]route.Result{"plan": {ends("odd")}},
 			"plan confirmation? plan confirmation? apply confirmation? announce confirmation?", agent.EndCompleted},
 		{"a gate that leads back", route.Chain{Stages: back, Bounds: plan.Bounds{MaxPasses: 2}}, nil, "a b confirmation? a b confirmation?", agent.EndMaxPasses},
 		{"a gate in a graph", route.Chain{Stages: gated}, nil, "a+b confirmation? c", agent.EndCompleted},

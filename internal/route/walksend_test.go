@@ -57,6 +57,7 @@ func drawChain(t *rapid.T) route.Chain {
 	graph := rapid.Bool().Draw(t, "graph")
 	for i := range n {
 		routing := plan.Routing{DefaultNext: target.Draw(t, "next"), ErrorNext: target.Draw(t, "error"), LoopTarget: target.Draw(t, "loop")}
+		routing.OnApprove = rapid.OneOf(rapid.SampledFrom([]string{"", plan.TargetEnd, plan.TargetNext}), some).Draw(t, "on approve")
 		if to := target.Draw(t, "rule"); to != "" {
 			routing.Rules = []plan.Rule{rule("x", `1`, to)}
 		}
@@ -75,7 +76,8 @@ type drive struct {
 	chain           route.Chain
 	state           *route.State
 	running, asking []int
-	left            int // the stage that the chain has just left; -1 = none, or by an answer
+	gates           [6]bool // of asking
+	left            int     // the stage that the chain has just left; -1 = none, or by an answer
 	went            map[plan.EdgeLimit]int
 }
 
@@ -122,8 +124,9 @@ func (d *drive) end(t *rapid.T, w route.Walk, i int) {
 		result.Fields = map[string]json.RawMessage{"x": json.RawMessage(`1.0`)}
 	}
 	d.left = n
-	if w.Finish(n, result) != "" {
+	if ask, gate := w.Finish(n, result); ask != "" {
 		d.asking, d.left = append(d.asking, n), -1
+		d.gates[n] = gate
 	}
 	if len(d.running)+len(d.asking) > 0 || routed(w) {
 		d.left = -1 // stages of a graph do not follow each other
@@ -140,6 +143,10 @@ func (d *drive) answer(t *rapid.T, w route.Walk, i int) {
 	d.asking, d.left = slices.Delete(d.asking, i, i+1), -1
 	if rapid.IntRange(0, 9).Draw(t, "denied") == 0 {
 		w.Stop(agent.EndDenied)
+		return
+	}
+	if d.gates[n] {
+		w.Approve(n)
 		return
 	}
 	w.Resume(n, rapid.SampledFrom([]string{"", name(n), name(rapid.IntRange(0, len(d.chain.Stages)-1).Draw(t, "resume"))}).Draw(t, "at"))

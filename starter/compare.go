@@ -57,6 +57,9 @@ type compared struct {
 }
 
 func comparedOf(ctx context.Context, c *cli, id string) (out compared, err error) {
+	if id, err = c.meant(ctx, id); err != nil {
+		return out, err
+	}
 	w, err := c.client().Whole(ctx, id)
 	if err != nil {
 		return out, err

@@ -45,7 +45,11 @@ func waitingCommand(c *cli, cmd *cobra.Command, listed func(thing) bool) *cobra.
 	cmd.Args = atMostOne
 	cmd.ValidArgsFunction = completeOne(c, listed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		waiting, err := c.client().Waiting(cmd.Context(), first(args))
+		id, err := c.meant(cmd.Context(), first(args))
+		if err != nil {
+			return err
+		}
+		waiting, err := c.client().Waiting(cmd.Context(), id)
 		all := slices.DeleteFunc(urgent(waiting), func(one thing) bool { return !listed(one) })
 		if len(all) == 0 {
 			if err != nil { // an empty table would say that nothing waits

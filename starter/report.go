@@ -64,6 +64,10 @@ func (c *cli) page(ctx context.Context, text string) error {
 const maxProse = 100
 
 func printReport(ctx context.Context, c *cli, id, format string) error {
+	id, err := c.meant(ctx, id)
+	if err != nil {
+		return err
+	}
 	r, err := reportOf(ctx, c, id)
 	if err != nil {
 		return err

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 func rerunCommand(c *cli) *cobra.Command {
@@ -43,6 +45,9 @@ was given is not kept: give it again.`,
 // again makes s the request of an investigation, with its data unless there is other.
 func again(ctx context.Context, c *cli, id string, s *client.Start, otherData bool) error {
 	w, err := c.client().Outcome(ctx, id)
+	if errors.Is(err, record.ErrNotFound) {
+		err = c.client().Meant(ctx, id, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,10 @@ results included, and the report last. The report alone is printed by report.`,
 }
 
 func show(ctx context.Context, c *cli, id string, only part) error {
+	id, err := c.meant(ctx, id)
+	if err != nil {
+		return err
+	}
 	w, err := c.client().Whole(ctx, id)
 	switch {
 	case errors.Is(err, client.ErrNoStore):

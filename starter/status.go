@@ -26,6 +26,10 @@ func statusCommand(c *cli) *cobra.Command {
 }
 
 func showStatus(ctx context.Context, c *cli, id string) error {
+	id, err := c.meant(ctx, id)
+	if err != nil {
+		return err
+	}
 	s, err := c.client().Status(ctx, id)
 	if err != nil {
 		return err

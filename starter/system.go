@@ -52,6 +52,24 @@ func (c *cli) storePath() (string, error) {
 	return command.DefaultStore()
 }
 
+// meant returns the id of the investigation that people mean who look for one: its beginning is
+// enough. What cannot be found out here, the command itself will say.
+func (c *cli) meant(ctx context.Context, id string) (string, error) {
+	if id == "" { // all of them
+		return "", nil
+	}
+	whole, err := c.client().Resolve(ctx, id)
+	switch {
+	case errors.As(err, new(*client.InputError)):
+		return id, err
+	case err != nil:
+		return id, nil
+	case whole != id:
+		c.say("%s is taken for %s", id, whole)
+	}
+	return whole, nil
+}
+
 // whole reads a report or a reply that was too large for Temporal.
 func (c *cli) whole(ctx context.Context, what string, text *string, ref string) error {
 	err := c.client().Text(ctx, text, ref)

@@ -26,8 +26,12 @@ is no terminal or no browser, or with --print, the link is printed alone.`,
 		Example: `  starter ui
   starter ui first --print`,
 		Args: atMostOne,
-		RunE: func(_ *cobra.Command, args []string) error {
-			link, err := c.uiLink(base, first(args))
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := c.meant(cmd.Context(), first(args))
+			if err != nil {
+				return err
+			}
+			link, err := c.uiLink(base, id)
 			if err != nil {
 				return err
 			}

@@ -48,14 +48,15 @@ func (l *look) flags(c *cli, cmd *cobra.Command) {
 
 // watch needs Temporal only for an investigation that has not ended.
 func watch(ctx context.Context, c *cli, id string, l look) error {
+	id, err := c.meant(ctx, id)
+	if err != nil {
+		return err
+	}
 	st, err := c.client().Store(ctx)
 	if err != nil {
 		return err
 	}
 	if st != nil {
-		if id, err = c.client().Resolve(ctx, id); err != nil {
-			return err
-		}
 		r, err := st.FindInvestigation(ctx, id)
 		switch {
 		case err == nil && r.Status.Closed():

@@ -92,18 +92,10 @@ func (c *Client) find(ctx context.Context, id string, types ...string) (h Handle
 	}
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
-	if h, err = findExactly(ctx, conn, id, types...); !errors.Is(err, record.ErrNotFound) {
-		return h, err
+	if h, err = findExactly(ctx, conn, id, types...); errors.Is(err, record.ErrNotFound) {
+		err = c.Meant(ctx, id, err)
 	}
-	unknown := err
-	whole, err := c.Resolve(ctx, id)
-	switch {
-	case err != nil:
-		return h, err
-	case whole == id:
-		return h, c.meant(ctx, id, unknown)
-	}
-	return findExactly(ctx, conn, whole, types...)
+	return h, err
 }
 
 // findExactly finds the workflow with an id, or that of the investigation with it.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/spell"
@@ -13,41 +15,55 @@ import (
 )
 
 const (
-	maxAmbiguous = 5  // ids that are listed where the beginning of one is that of many
-	recentIDs    = 50 // among which one is looked for that was mistyped
+	maxAmbiguous   = 5  // ids that are listed where the beginning of one is that of many
+	recentIDs      = 50 // among which one is looked for that was mistyped
+	resolveTimeout = 2 * time.Second
 )
 
-// Resolve returns the id that is meant: the one of that name, or else the only one that begins
-// so. One that nobody knows stays as it is.
+// Resolve returns the id that people mean who look for an investigation: the one of that name, or
+// else the only one that begins so. One that nobody knows stays as it is. What steers or decides
+// takes whole ids only: it would fall on another investigation than was meant.
 func (c *Client) Resolve(ctx context.Context, id string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
 	st, err := c.Store(ctx)
 	if err != nil {
 		return id, err
 	}
-	var names []string
 	if st != nil {
 		if _, err := st.FindInvestigation(ctx, id); !errors.Is(err, record.ErrNotFound) {
 			return id, err
 		}
-		names, err = st.Matching(ctx, id, maxAmbiguous+1)
-	} else {
-		names, err = c.beginning(ctx, id)
 	}
-	switch {
-	case err != nil || len(names) == 0:
+	names, err := c.beginning(ctx, id)
+	if err != nil || len(names) == 0 || c.exists(ctx, id) {
 		return id, err
-	case len(names) == 1:
-		return names[0], nil
 	}
-	more := ""
-	if len(names) > maxAmbiguous {
-		names, more = names[:maxAmbiguous], " …"
+	if len(names) > 1 {
+		return id, &InputError{fmt.Errorf("%q is the beginning of several ids: %s", id, some(names))}
 	}
-	return id, &InputError{fmt.Errorf("%q is the beginning of several ids: %s%s", id, strings.Join(names, ", "), more)}
+	return names[0], nil
 }
 
-// beginning asks Temporal for the workflow ids that begin with a text, unless one is the text.
+// exists: Temporal answers, and knows the id, of which the store may have no record yet.
+func (c *Client) exists(ctx context.Context, id string) bool {
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return false
+	}
+	_, err = findExactly(ctx, conn, id, workflows.TypeInvestigation)
+	return err == nil || errors.As(err, new(*InputError)) // it is of another type
+}
+
+// beginning returns ids that begin with a text, as the store knows them, or without one Temporal.
 func (c *Client) beginning(ctx context.Context, text string) (names []string, err error) {
+	st, err := c.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if st != nil {
+		return st.Matching(ctx, text, maxAmbiguous+1)
+	}
 	conn, err := c.temporal(ctx)
 	if err != nil || strings.ContainsAny(text, `'"\`) {
 		return nil, err
@@ -56,10 +72,7 @@ func (c *Client) beginning(ctx context.Context, text string) (names []string, er
 		if err != nil {
 			return nil, nil // an older server cannot say
 		}
-		switch id := info.GetExecution().GetWorkflowId(); {
-		case id == text:
-			return nil, nil
-		case strings.HasPrefix(id, text) && (len(names) == 0 || names[len(names)-1] != id):
+		if id := info.GetExecution().GetWorkflowId(); strings.HasPrefix(id, text) && !slices.Contains(names, id) {
 			names = append(names, id)
 		}
 		if len(names) > maxAmbiguous {
@@ -69,8 +82,20 @@ func (c *Client) beginning(ctx context.Context, text string) (names []string, er
 	return names, nil
 }
 
-// meant adds to the error about an id that nobody knows the one that is spelled almost so.
-func (c *Client) meant(ctx context.Context, id string, unknown error) error {
+// some lists ids, but not too many.
+func some(names []string) string {
+	if len(names) > maxAmbiguous {
+		return strings.Join(names[:maxAmbiguous], ", ") + " …"
+	}
+	return strings.Join(names, ", ")
+}
+
+// Meant adds to the error about an id that nobody knows those that begin so, or the one that is
+// spelled almost so.
+func (c *Client) Meant(ctx context.Context, id string, unknown error) error {
+	if names, err := c.beginning(ctx, id); err == nil && len(names) > 0 {
+		return fmt.Errorf("%w; so begin: %s (here the whole id is needed)", unknown, some(names))
+	}
 	st, err := c.Store(ctx)
 	if err != nil || st == nil {
 		return unknown

@@ -198,9 +198,6 @@ func (c *Client) Outcome(ctx context.Context, id string) (w Whole, err error) {
 	if st == nil {
 		return w, ErrNoStore
 	}
-	if id, err = c.Resolve(ctx, id); err != nil {
-		return w, err
-	}
 	r, err := st.FindInvestigation(ctx, id)
 	if err != nil {
 		return w, err

@@ -30,11 +30,6 @@ func (c *Client) storedWaiting(ctx context.Context, id string) (all []record.Wai
 	if err != nil || st == nil {
 		return nil, false, err
 	}
-	if id != "" {
-		if id, err = c.Resolve(ctx, id); err != nil {
-			return nil, false, err
-		}
-	}
 	if all, err = st.Waiting(ctx, id); err != nil {
 		return nil, false, err
 	}

@@ -37,7 +37,8 @@ type Update struct {
 	// More: there are entries besides, which were there already when the records were read.
 	More bool
 	// Away is since when the database does not answer. Such an update says nothing else, and
-	// the next one, which may be empty, that it answers again.
+	// the next one, which may be empty, that it answers again. It has More set: nobody knows
+	// what there is besides.
 	Away time.Time
 }
 
@@ -65,7 +66,7 @@ func (s *Store) Follow(ctx context.Context, investigation string, after int64, f
 		switch {
 		case err != nil && away.IsZero():
 			away = time.Now()
-			update = &Update{Away: away}
+			update = &Update{Away: away, More: true}
 		case err == nil && !away.IsZero():
 			away = time.Time{}
 			update = cmp.Or(update, &Update{})

@@ -76,6 +76,29 @@ func TestPostgresRestart(t *testing.T) {
 	if late := collect(updates, rowsOfStep); len(late) == 0 || late[0].Seq != int64(len(log))+1 {
 		t.Errorf("the watcher goes on with %v", late)
 	}
+	checkPaged(t, server, s, len(log)+rowsOfStep)
+}
+
+// checkPaged checks that who leaves when all is told that was there stays while the server is away.
+func checkPaged(t *testing.T, server *postgrestest.Server, s *store.Store, rows int) {
+	t.Helper()
+	all, told, killed := errors.New("all"), 0, false
+	err := s.Follow(t.Context(), scope.Investigation, 0, func(u store.Update) error {
+		told += len(u.Entries)
+		switch {
+		case !u.More:
+			return all
+		case !u.Away.IsZero():
+			server.Restart(t)
+		case !killed:
+			server.Kill(t)
+			killed = true
+		}
+		return nil
+	})
+	if !errors.Is(err, all) || told != rows {
+		t.Errorf("%d entries of %d, error %v", told, rows, err)
+	}
 }
 
 // checkWritten checks that the log has so many rows, in whole steps, each

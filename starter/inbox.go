@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/inbox"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -102,12 +103,12 @@ func thingsIn(w record.Waiting) (all []thing) {
 }
 
 // key tells a thing from all others, and from what takes its place under the same name.
-func (t thing) key() numbered {
+func (t thing) key() inbox.Item {
 	digest := digestOf(t.Text, string(t.Data))
 	if t.Approval != nil {
 		digest = cmp.Or(t.Digest, digestOf(t.Tool, t.Arguments))
 	}
-	return numbered{Investigation: t.investigation, Name: t.Name, Kind: t.Kind, Digest: digest}
+	return inbox.Item{Investigation: t.investigation, Name: t.Name, Kind: t.Kind, Digest: digest}
 }
 
 // urgent is what waits, the most urgent first and what is paused last, without what has

@@ -17,7 +17,7 @@ type logs struct {
 }
 
 type keptLog struct {
-	entries []transcript.Entry // in key order; nobody changes what they point to
+	entries []transcript.Entry // in key order; readers share them, and change none
 	last    int64              // the highest Seq of them
 	struck  int64              // the investigation's, when they were read
 	bytes   int
@@ -42,11 +42,14 @@ func (l *logs) get(scope transcript.Scope) keptLog {
 
 // keep keeps a log in place of those that were not used for longest.
 func (l *logs) keep(scope transcript.Scope, entries []transcript.Entry, struck int64) {
-	next := &keptLog{entries: slices.Clone(entries), struck: struck}
+	next := &keptLog{entries: entries, struck: struck}
 	for _, e := range entries {
 		const rest = 1000 // more or less
 		next.last = max(next.last, e.Seq)
-		next.bytes += len(e.Text) + len(e.Thinking) + len(e.ProviderState) + rest
+		next.bytes += len(e.Text) + len(e.Thinking) + len(e.ProviderState) + len(e.Details) + rest
+		if e.Call != nil {
+			next.bytes += len(e.Call.Arguments)
+		}
 		for _, call := range e.Calls {
 			next.bytes += len(call.Arguments)
 		}
@@ -97,14 +100,16 @@ func (l *logs) forget(investigation string) {
 	}
 }
 
-// with returns the log with what was read from its last entry on.
+// with returns the log with what was read from its last entry on. It is copied only if that is more.
 func (k keptLog) with(read []transcript.Entry) []transcript.Entry {
-	all := slices.Clone(k.entries)
+	all := slices.Clip(k.entries)
 	for _, e := range read {
 		if e.Seq > k.last {
 			all = append(all, e)
 		}
 	}
-	slices.SortFunc(all, func(a, b transcript.Entry) int { return a.Key.Compare(b.Key) })
-	return all
+	if len(all) > len(k.entries) {
+		slices.SortFunc(all, func(a, b transcript.Entry) int { return a.Key.Compare(b.Key) })
+	}
+	return slices.Clip(all)
 }

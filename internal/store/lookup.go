@@ -85,7 +85,7 @@ func (s *Store) readLog(ctx context.Context, c claim) (k transcript.Known, settl
 		}
 	}
 	k, settled, struck, err = s.readKnown(ctx, c, "")
-	if err == nil {
+	if k.Log = slices.Clip(k.Log); err == nil {
 		s.logs.keep(c.Scope, k.Log, struck)
 	}
 	return k, settled, err

@@ -64,7 +64,8 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 
 func (g *generation) promptData(ctx context.Context, missing map[string]string) (prompt.Data, error) {
 	data := prompt.Data{
-		Agent: g.agent.Name, Description: g.agent.Description, Iteration: g.in.Iteration, Chain: g.plan.Chain, Stage: g.stage().Name, AlertType: g.plan.AlertType,
+		Agent: g.agent.Name, Description: g.agent.Description, Iteration: g.in.Iteration,
+		Chain: g.plan.Chain, Stage: g.stage().Name, AlertType: g.plan.AlertType,
 		Instructions: g.agent.Instructions, Runbook: g.plan.Runbook, Custom: g.agent.Prompt,
 	}
 	var err error

@@ -105,7 +105,7 @@ func (b *batch) attempt(
 	if call.Quick && in.Decision == nil && in.Call%(inTask+1) != inTask {
 		err := workflow.ExecuteLocalActivity(quickOptions(ctx, call), act.CallTool, in).Get(ctx, &out)
 		if err == nil {
-			b.heed(ctx, call.Name, out)
+			b.record(ctx, call.Name, out)
 			return nil, out.Approve
 		}
 		if ctx.Err() != nil {
@@ -125,12 +125,12 @@ func (b *batch) attempt(
 	if err != nil {
 		return b.lost(in.Call, err), nil
 	}
-	b.heed(ctx, call.Name, out)
+	b.record(ctx, call.Name, out)
 	return nil, out.Approve
 }
 
-// heed takes in what a call says to the workflow itself.
-func (b *batch) heed(ctx workflow.Context, name string, out activities.CallToolOut) {
+// record keeps what a call says to the workflow itself.
+func (b *batch) record(ctx workflow.Context, name string, out activities.CallToolOut) {
 	b.pause(ctx, out.Pause)
 	if out.ErrorType != "" {
 		b.fault = &CallFault{

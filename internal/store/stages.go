@@ -89,9 +89,8 @@ func usageOf(ctx context.Context, q querier, scope transcript.Scope, u *agent.Us
 	return err
 }
 
-// StartExecution writes the record of an execution that a run begins, which makes the run its
-// newest, as in Lookup. One that exists is left alone, unless it had ended before the run came: then it is running again. If
-// the run has entries, who says that it begins has stood still since, and is too late.
+// StartExecution records that a run begins an execution, and makes it the execution's newest run.
+// A record that exists is left alone unless it ended before this run; then it is running again.
 func (s *Store) StartExecution(ctx context.Context, r record.Execution, run string) error {
 	const reopen = `UPDATE executions SET status = $3, stop_reason = '', forced = FALSE, iterations = 0, usage = '{}', error = '',
 		actions_executed = NULL, ended_at = NULL WHERE investigation = $1 AND name = $2 AND ended_at IS NOT NULL

@@ -289,6 +289,31 @@ func TestHandedOverToNobody(t *testing.T) {
 	t.Fatal("the call was never made")
 }
 
+// A worker that stops waits for the calls that were handed over, for so long as it may.
+func TestHandedOverCallsAreDrained(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.act.Quick = 20 * time.Millisecond
+	release := make(chan struct{})
+	b.run = func(tool.Call) (tool.Result, error) {
+		<-release
+		return tool.Success("slow"), nil
+	}
+	b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+	if _, err := b.env.ExecuteLocalActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1}); err == nil {
+		t.Error("it was not handed over")
+	}
+	activities.Drain(b.act, time.Millisecond)
+	if last := b.last(); last.Kind == transcript.KindResult {
+		t.Fatalf("it is over: %+v", last.Body)
+	}
+	time.AfterFunc(20*time.Millisecond, func() { close(release) })
+	activities.Drain(b.act, time.Minute)
+	if last := b.last(); last.Text != "slow" {
+		t.Errorf("the last entry is %s %+v", last.Kind, last.Body)
+	}
+}
+
 // stopped is the journal of a worker that stands still after it has written an intent, until
 // another one has written that nobody knows what came of the call.
 type stopped struct {

@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,4 +79,22 @@ func (u *underway) find(ctx context.Context, in CallToolIn) *running {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.calls[u.key(ctx, in)]
+}
+
+// Drain waits until the calls that have outlived their local attempts are over, or that time is.
+func Drain(a *Activities, within time.Duration) {
+	late := time.After(within)
+	for _, r := range a.underway.all() {
+		select {
+		case <-r.over:
+		case <-late:
+			return
+		}
+	}
+}
+
+func (u *underway) all() []*running {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Collect(maps.Values(u.calls))
 }

@@ -86,6 +86,8 @@ const setupTimeout = 15 * time.Second
 // Worker runs investigations.
 type Worker struct {
 	worker   worker.Worker // nil = another program's
+	act      *activities.Activities
+	drain    time.Duration
 	pool     *mcp.Pool
 	listened *listened // nil = nobody listens
 	fatal    chan error
@@ -103,7 +105,7 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{fatal: make(chan error, 1)}
+	w := &Worker{drain: opts.Drain, fatal: make(chan error, 1)}
 	w.pool = mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger})
 	if opts.Servers == nil {
 		opts.Servers = w.pool
@@ -128,6 +130,7 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 		w.listened = newListened(ctx, opts.Store, listen, opts.Logger)
 		act.Transcripts, act.Records, act.Memories = w.listened, w.listened, w.listened
 	}
+	w.act = act
 	register(opts.Registry, act, opts.ToolsOnly)
 	if w.worker != nil {
 		if err := w.worker.Start(); err != nil {
@@ -210,7 +213,9 @@ func (w *Worker) Wait(ctx context.Context) error {
 // ends the sessions of the tool servers.
 func (w *Worker) Stop() {
 	if w.worker != nil {
+		until := time.Now().Add(w.drain)
 		w.worker.Stop()
+		activities.Drain(w.act, time.Until(until)) // Temporal does not know of these
 	}
 	w.close()
 }

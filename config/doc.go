@@ -53,7 +53,7 @@
 // with what the stage's output has as "question" and "data"; so do outputs with the
 // "outcome" clarify or confirm. A stage whose success leads to confirmation is a gate:
 // once people agree, the chain goes on to its on_approve, or to the next stage; if they
-// do not, it ends. A target that is not further on begins
+// do not, or nobody answers in time, it ends. A target that is not further on begins
 // another pass. A chain with routing_rules, default_next, error_next or loop_target is
 // one that routes, and has bounds even if it names none. A stage's own keys may also
 // stand on the entry of its one agent; a key that stands in both places is refused.

@@ -29,7 +29,7 @@ type Flow struct {
 	// LoopTarget is where the chain goes when the stage asks for another pass and no rule holds.
 	LoopTarget string `yaml:"loop_target" default:"none: the chain fails"`
 	// OnApprove is where the chain goes when people agree, if routing_rules or default_next name confirmation: a stage or
-	// end. Such a stage is a gate.
+	// end. Such a stage is a gate: without an answer the chain ends, whatever on_expiry says.
 	OnApprove string `yaml:"on_approve" default:"the stage of confirmation_resume_stage, else the next one"`
 	// ClarificationResumeStage is the stage that goes on with the answer to this stage's question.
 	ClarificationResumeStage string `yaml:"clarification_resume_stage" default:"that of interrupts, else this stage"`

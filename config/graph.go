@@ -73,14 +73,16 @@ func AgentsOf(c *Config, chain string) (agents []plan.Agent) {
 // there is one.
 func (g *Graph) answers(kind string, rule plan.Interrupt) {
 	var next []string
-	asked := false
+	asked, gates := false, false
 	for _, e := range g.Edges {
 		if e.To != kind {
 			continue
 		}
 		asked = true
 		approved := func(other route.Edge) bool { return other.From == e.From && other.Kind == route.EdgeApproved }
-		if kind == plan.TargetConfirmation && (e.Kind == route.EdgeRule || e.Kind == route.EdgeDefault) && slices.ContainsFunc(g.Edges, approved) {
+		success := e.Kind == route.EdgeRule || e.Kind == route.EdgeDefault
+		if kind == plan.TargetConfirmation && success && slices.ContainsFunc(g.Edges, approved) {
+			gates = true
 			continue
 		}
 		if to := cmp.Or(g.resume[e.From][kind], rule.Resume, e.From); !slices.Contains(next, to) {
@@ -96,7 +98,7 @@ func (g *Graph) answers(kind string, rule plan.Interrupt) {
 	if (asked || len(next) > 0) && kind == plan.TargetConfirmation {
 		g.Edges = append(g.Edges, route.Edge{From: kind, To: plan.TargetEnd, Kind: route.EdgeDenied})
 	}
-	if (asked || len(next) > 0) && !rule.Continue {
+	if (asked || len(next) > 0) && (gates || !rule.Continue) {
 		g.Edges = append(g.Edges, route.Edge{From: kind, To: plan.TargetEnd, Kind: route.EdgeExpired})
 	}
 }

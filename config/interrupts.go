@@ -23,6 +23,7 @@ type Interrupts struct {
 	// AgentReviewTimeout is how long a review is waited for.
 	AgentReviewTimeout plan.Duration `yaml:"agent_review_timeout" default:"30m"`
 	// OnExpiry says what happens when nobody answers in time: the investigation ends, or goes on without an answer.
+	// At a gate it ends.
 	OnExpiry string `yaml:"on_expiry" enum:"on expiry" default:"end"`
 }
 

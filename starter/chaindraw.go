@@ -100,7 +100,7 @@ func (d drawing) aboutStage(s config.GraphStage) []string {
 // plainLabels are those of ways that have no other.
 var plainLabels = map[route.EdgeKind]string{
 	route.EdgeLoop: "another pass", route.EdgeError: "failed", route.EdgeRequires: "succeeded", route.EdgeAfter: "ended",
-	route.EdgeDenied: "not approved",
+	route.EdgeApproved: "approved", route.EdgeDenied: "not approved",
 }
 
 // label says when a way is gone, and how often it may be; "" = always.
@@ -115,8 +115,6 @@ func (d drawing) label(e route.Edge) string {
 		}
 	case route.EdgeAnswer:
 		label = d.answered(e.From)
-	case route.EdgeApproved:
-		label = d.answered(plan.TargetConfirmation)
 	case route.EdgeExpired:
 		label = d.unanswered(e.From)
 	}

@@ -103,7 +103,7 @@ func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *inter
 	r.interrupts = slices.DeleteFunc(slices.Clone(r.interrupts), func(other *interrupt) bool { return other == i })
 	switch a := i.answer; {
 	case a == nil && r.over(ctx): // it ends for a reason of its own
-	case a == nil && !i.rule.Continue:
+	case a == nil && (i.gate || !i.rule.Continue): // silence is no agreement
 		r.keep(i.note())
 		way.Stop(agent.EndInterruptExpired)
 	case a != nil && i.Kind == string(route.Confirmation) && !*a.Approved:

@@ -99,18 +99,22 @@ func TestAnswersToGates(t *testing.T) {
 		name    string
 		routing plan.Routing // of s1
 		says    string       // what s1 hands on
+		goesOn  bool         // without an answer, says on_expiry
 		answer  *Answer
 		want    string
 		end     agent.EndReason
 	}{
-		{"approved", gate, `{}`, &Answer{Approved: &yes}, "s1 s2", agent.EndCompleted},
-		{"denied", gate, `{}`, &Answer{Approved: &no}, "s1", agent.EndDenied},
-		{"of a stage that has failed", fails, `{"outcome":"error"}`, &Answer{Approved: &yes}, "s1 s1#2 s2", agent.EndCompleted},
+		{"approved", gate, `{}`, false, &Answer{Approved: &yes}, "s1 s2", agent.EndCompleted},
+		{"denied", gate, `{}`, false, &Answer{Approved: &no}, "s1", agent.EndDenied},
+		{"approved, though nobody need", gate, `{}`, true, &Answer{Approved: &yes}, "s1 s2", agent.EndCompleted},
+		{"expired", gate, `{}`, false, nil, "s1", agent.EndInterruptExpired},
+		{"expired, and others go on", gate, `{}`, true, nil, "s1", agent.EndInterruptExpired},
+		{"of a stage that has failed", fails, `{"outcome":"error"}`, false, &Answer{Approved: &yes}, "s1 s1#2 s2", agent.EndCompleted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := &fake{plan: planOf([]string{"default"}, []string{"default"}), output: outputs(t, map[string]string{"s1": tt.says})}
-			f.plan.Stages[0].Routing = tt.routing
+			f.plan.Stages[0].Routing, f.plan.Interrupts.Confirmation.Continue = tt.routing, tt.goesOn
 			env := newEnv(t, f)
 			if tt.answer != nil {
 				env.RegisterDelayedCallback(func() { answer(t, env, *tt.answer, "") }, time.Minute)

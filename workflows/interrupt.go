@@ -48,7 +48,7 @@ func need(ok bool, what string) error {
 
 // ask puts a question to people; the stage that asked goes on with the answer.
 func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChild, kind route.Ask, gate bool, result StageResult) {
-	if named := route.Ask(textField(result.Fields, "interrupt")); kinds[named].check != nil {
+	if named := route.Ask(textField(result.Fields, "interrupt")); !gate && kinds[named].check != nil {
 		kind = named // the output says it more exactly
 	}
 	if r.state.Asked >= maxAsked {

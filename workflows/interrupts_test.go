@@ -109,6 +109,7 @@ func TestAnswersToGates(t *testing.T) {
 		{"approved, though nobody need", gate, `{}`, true, &Answer{Approved: &yes}, "s1 s2", agent.EndCompleted},
 		{"expired", gate, `{}`, false, nil, "s1", agent.EndInterruptExpired},
 		{"expired, and others go on", gate, `{}`, true, nil, "s1", agent.EndInterruptExpired},
+		{"the stage names another question", gate, `{"interrupt":"clarification"}`, false, &Answer{Approved: &no}, "s1", agent.EndDenied},
 		{"of a stage that has failed", fails, `{"outcome":"error"}`, false, &Answer{Approved: &yes}, "s1 s1#2 s2", agent.EndCompleted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

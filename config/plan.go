@@ -60,20 +60,17 @@ func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 	r.requireVariables(name, req.Provider)
 	own := r.chainSettings(name)
 	p := plan.Plan{
-		Version: 1, Chain: name, AlertType: req.AlertType,
+		Chain: name, AlertType: req.AlertType,
 		Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
 		Bounds: r.planBounds(name, own), AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
 	}
 	for i := range r.AgentChains[name].Stages {
 		p.Stages = append(p.Stages, r.stage(name, i))
-		if p.Stages[i].Routing.Gates() {
-			p.Version = plan.Version
-		}
 	}
 	p.Interrupts = r.interrupts(name, p.Stages).plan()
 	r.requirePrices(p)
 	r.requirePrograms(p)
-	return p, nil
+	return p.Versioned(), nil
 }
 
 // requirePrograms refuses a plan with servers that this worker would have to run, and has not.

@@ -69,9 +69,8 @@ func (c *Config) Conversation(req agent.ConversationRequest) (p plan.Plan, err e
 		return p, &PlanError{Problems: r.problems}
 	}
 	stage := plan.Stage{SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{own}}
-	return plan.Plan{
-		Version: 1, Conversation: true, AlertMasking: c.Defaults.AlertMasking.plan(), Stages: []plan.Stage{stage},
-	}, nil
+	p = plan.Plan{Conversation: true, AlertMasking: c.Defaults.AlertMasking.plan(), Stages: []plan.Stage{stage}}
+	return p.Versioned(), nil
 }
 
 // ToolPlan is the plan of nobody in particular, to use tools with: it has every

@@ -45,9 +45,6 @@ func (r Routing) Leads(target string) bool {
 		slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.Target == target })
 }
 
-// Gates reports whether a program from before gates would run the stage in another way.
-func (r Routing) Gates() bool { return r.OnApprove != "" || len(r.Resume) > 0 }
-
 // Rule sends a chain to a target when a key of the stage's output has a value.
 type Rule struct {
 	Condition string          `json:"condition"`

@@ -21,7 +21,7 @@ type Duration = value.Duration
 // filled in. It is recorded once, at the start, and nothing later looks at live
 // configuration. It holds no secret: only names of environment variables.
 type Plan struct {
-	// Version is the Version of the program that has made the plan.
+	// Version is what a program must know to run the plan: see Versioned.
 	Version   int    `json:"version"`
 	Chain     string `json:"chain"`
 	AlertType string `json:"alert_type,omitempty"`
@@ -43,10 +43,26 @@ type Plan struct {
 	Stages     []Stage    `json:"stages"`
 }
 
-// Version is that of the plans of this program with gates; others are still of version 1, which older programs know. It grows with every change that
-// a program from before must not overlook: a restriction that it would not keep to,
-// a kind of stage that it would run in another way.
-const Version = 2
+// Version is the newest plan version this program knows. Plans without gates are still version 1, so that older
+// programs run them. It grows with every change that a program from before must not overlook: a restriction that it
+// would not keep to, a kind of stage that it would run in another way.
+const Version = versionGates
+
+const (
+	versionPlain = 1
+	versionGates = 2
+)
+
+// Versioned is the plan with the oldest version that can run it.
+func (p Plan) Versioned() Plan {
+	p.Version = versionPlain
+	for _, s := range p.Stages {
+		if s.Routing.OnApprove != "" || len(s.Routing.Resume) > 0 {
+			p.Version = versionGates
+		}
+	}
+	return p
+}
 
 // ErrNewer: a plan was made by a newer program than this one.
 var ErrNewer = errors.New("the plan is of a newer version")

@@ -74,11 +74,22 @@ func (c *cli) asListed(ctx context.Context, args []string) (found inbox.Item, ok
 	if len(args) != 1 {
 		return found, false, nil
 	}
-	n, err := strconv.Atoi(strings.TrimPrefix(args[0], "#"))
+	word, marked := strings.CutPrefix(args[0], "#")
+	n, err := strconv.Atoi(word)
 	if err != nil {
 		return found, false, nil
 	}
-	if found, err = c.listedAs(n); err != nil {
+	found, err = c.listedAs(n)
+	if !marked {
+		h, absent := c.client().Find(ctx, word)
+		switch named := absent == nil && h.Running(); {
+		case named && err != nil:
+			return found, false, nil
+		case named:
+			return found, true, usagef("%s is a number of the inbox and an investigation: give '#%[1]s', or the id and what waits in it", word)
+		}
+	}
+	if err != nil {
 		return found, true, err
 	}
 	waiting, err := c.client().Waiting(ctx, found.Investigation)

@@ -219,7 +219,11 @@ func (e Examination) queue(ctx context.Context, c client.Client, queue string, m
 }
 
 func skewed(whose string, ahead time.Duration) Finding {
-	return Finding{LevelWarn, "clock", fmt.Sprintf("that of %s is %s ahead of the one here", whose, ahead.Round(time.Second)),
+	where := "ahead of"
+	if ahead < 0 {
+		where = "behind"
+	}
+	return Finding{LevelWarn, "clock", fmt.Sprintf("that of %s is %s %s the one here", whose, ahead.Abs().Round(time.Second), where),
 		"timedatectl set-ntp true"}
 }
 

@@ -74,7 +74,7 @@ func demo(cmd *cobra.Command, f flags, provider string, keep bool) error {
 	}
 	if keep && err == nil {
 		fmt.Fprintf(cmd.OutOrStdout(), "\nThe system stays up: http://%s\nIn another terminal:\n  %s\nCtrl-C stops it.\n",
-			sys.server.UIAddress(), sys.hints(f, program("starter")+" report "+quoted(result.ID)))
+			sys.server.UIAddress(), sys.hints(f, program("starter")+" report "+command.ShellWord(result.ID)))
 		err = sys.wait(cmd.Context())
 	}
 	if err = errors.Join(err, sys.stop()); err != nil {

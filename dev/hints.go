@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/command"
@@ -17,7 +16,7 @@ func (s *system) hints(f flags, then string) string {
 	var exports []string
 	export := func(name, value, fallback string) {
 		if value != fallback {
-			exports = append(exports, name+"="+quoted(value))
+			exports = append(exports, name+"="+command.ShellWord(value))
 		}
 	}
 	export("TEMPORAL_ADDRESS", s.server.Address(), known.Listen)
@@ -35,13 +34,13 @@ func (s *system) hints(f flags, then string) string {
 // first is the command that comes first: without a worker, one that starts it.
 func (s *system) first(f flags) string {
 	if f.noWorker {
-		return program("worker") + " --store " + quoted(s.storePath)
+		return program("worker") + " --store " + command.ShellWord(s.storePath)
 	}
 	alert := filepath.Join("examples", "sample-incident", "alert.json")
 	if _, err := os.Stat(alert); err != nil {
 		alert = filepath.Join(s.data, "sample-incident", "alert.json")
 	}
-	return fmt.Sprintf("%s run --alert-type sample-incident --data %s", program("starter"), quoted("@"+alert))
+	return fmt.Sprintf("%s run --alert-type sample-incident --data %s", program("starter"), command.ShellWord("@"+alert))
 }
 
 // defaults are what starter takes for granted.
@@ -64,14 +63,4 @@ func absolute(path string) string {
 		return whole
 	}
 	return path
-}
-
-var plain = regexp.MustCompile(`^[A-Za-z0-9@%+=:,./_-]+$`)
-
-// quoted is a text as a shell takes it for one word.
-func quoted(text string) string {
-	if plain.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -134,17 +134,6 @@ func TestWaitingLine(t *testing.T) {
 	}
 }
 
-func TestShellWord(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"dig/Alpha/c1_0": "dig/Alpha/c1_0", "a b": "'a b'", "": "''", "$(id)": "'$(id)'", "it's": `'it'\''s'`,
-	} {
-		if got := shellWord(text); got != want {
-			t.Errorf("%q is %s, want %s", text, got, want)
-		}
-	}
-}
-
 // Who watches is told of what waits, and of each try of a provider but while it is asked.
 func TestNotices(t *testing.T) {
 	t.Parallel()

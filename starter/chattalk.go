@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -32,7 +33,7 @@ func (s *chatSession) talk(ctx context.Context, in *os.File) error {
 		text, err := lines.read()
 		if errors.Is(err, io.EOF) {
 			if s.known {
-				s.tell("The conversation stays: starter chat --thread %s", shellWord(s.flags.thread))
+				s.tell("The conversation stays: starter chat --thread %s", command.ShellWord(s.flags.thread))
 			}
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
@@ -56,7 +57,7 @@ func (s *chatSession) once(ctx context.Context, text string) error {
 func (s *chatSession) introduce() {
 	if !s.known {
 		s.tell("conversation %s with %s; to go on later: starter chat --agent %[2]s --thread %[1]s",
-			shellWord(s.flags.thread), shellWord(s.flags.agent))
+			command.ShellWord(s.flags.thread), command.ShellWord(s.flags.agent))
 	}
 }
 
@@ -137,7 +138,7 @@ func (s *chatSession) wait(ctx, accepted, over context.Context) error {
 			}
 		}
 		if interrupted || accepted.Err() == nil {
-			s.say("\nNot waiting any more; what the agent has taken on goes on:\n  starter chat --thread %s", shellWord(s.flags.thread))
+			s.say("\nNot waiting any more; what the agent has taken on goes on:\n  starter chat --thread %s", command.ShellWord(s.flags.thread))
 			return errLeft
 		}
 		err := s.client().Conclude(ctx, s.flags.thread, s.flags.by)

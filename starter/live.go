@@ -9,6 +9,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/liveview"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -82,7 +83,7 @@ func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
 	if err := terminal.End(known, c.options(false)); err != nil {
 		return err
 	}
-	c.say("Next: starter report %s", shellWord(h.ID()))
+	c.say("Next: starter report %s", command.ShellWord(h.ID()))
 	return verdict(out.ID, out.Status, out.Error)
 }
 

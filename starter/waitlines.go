@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -43,7 +43,7 @@ func waitingNotice(id string, a record.Approval) terminal.Notice {
 	asks := fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it waits %s, and is denied then.", a.HiddenNote(), a.Execution,
 		reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, record.Until(a.Expires.Local(), time.TimeOnly))
 	return terminal.Notice{Text: terminal.CleanLine(asks + " Decide:"), Command: terminal.CleanLine(fmt.Sprintf(
-		"starter decide %s %s%s --approve (or --deny --reason …)", shellWord(id), shellWord(a.Name()), digestFlag(a)))}
+		"starter decide %s %s%s --approve (or --deny --reason …)", command.ShellWord(id), command.ShellWord(a.Name()), digestFlag(a)))}
 }
 
 // digestFlag has decide refuse another call than the one that is shown.
@@ -51,7 +51,7 @@ func digestFlag(a record.Approval) string {
 	if a.Digest == "" {
 		return ""
 	}
-	return " --digest " + shellWord(a.Digest[:min(len(a.Digest), client.ShortDigest)])
+	return " --digest " + command.ShellWord(a.Digest[:min(len(a.Digest), client.ShortDigest)])
 }
 
 // cutNotice says that there is more of the arguments than is in a status.
@@ -77,17 +77,6 @@ func questionNotice(id string, q record.Question) terminal.Notice {
 		text += " " + string(q.Data)
 	}
 	asks := fmt.Sprintf("%s asks (%s, %s): %s Answer:", q.Stage, q.Kind, record.Until(q.Expires.Local(), time.DateTime), text)
-	command := fmt.Sprintf("starter answer %s %s %s", shellWord(id), shellWord(q.ID), how)
+	command := fmt.Sprintf("starter answer %s %s %s", command.ShellWord(id), command.ShellWord(q.ID), how)
 	return terminal.Notice{Text: terminal.CleanLine(asks), Command: terminal.CleanLine(command)}
-}
-
-// shellWord is a text as one word of a shell's command line.
-func shellWord(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:", r)
-	}
-	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -1,0 +1,16 @@
+package command
+
+import (
+	"regexp"
+	"strings"
+)
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9@%+:,./_-]+$`)
+
+// ShellWord is a text as one word of a shell's command line.
+func ShellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

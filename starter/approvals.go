@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -46,12 +44,7 @@ func fetchArguments(ctx context.Context, c *cli, all []thing) (lacking error) {
 // indented are the arguments of a call, a line for each key; they are never cut in silence.
 func indented(a record.Approval) string {
 	const margin = "  "
-	var text bytes.Buffer
-	if json.Indent(&text, []byte(reveal.JSON(a.Arguments)), margin, "  ") != nil {
-		text.Reset()
-		text.WriteString(reveal.JSON(a.Arguments))
-	}
-	return margin + terminal.Clean(text.String()) + cutNotice(a)
+	return margin + terminal.Clean(reveal.Indented(a.Arguments, margin)) + cutNotice(a)
 }
 
 // maxShown is how much of a text fits into a table, in characters.

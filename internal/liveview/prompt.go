@@ -1,8 +1,6 @@
 package liveview
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,7 +86,7 @@ func (m *Model) Asked(a record.Approval, lacking string) {
 func DecisionPrompt(a record.Approval, lacking string) *Prompt {
 	tool := terminal.CleanLine(reveal.Name(a.Tool))
 	text := fmt.Sprintf("%s%s asks to call %s (risk %s). It waits %s, and is denied then.\n\n%s", a.HiddenNote(), a.Execution, tool, a.Risk,
-		record.Until(a.Expires.UTC(), "15:04:05 MST"), indented(a.Arguments))
+		record.Until(a.Expires.UTC(), "15:04:05 MST"), reveal.Indented(a.Arguments, ""))
 	if lacking != "" {
 		text += "\n… " + lacking
 	}
@@ -106,20 +104,11 @@ func same(a record.Approval) func(record.Approval) bool {
 	return func(b record.Approval) bool { return a.Name() == b.Name() && a.Digest == b.Digest }
 }
 
-// indented are the arguments of a call, a line for each key.
-func indented(arguments string) string {
-	var text bytes.Buffer
-	if marked := reveal.JSON(arguments); json.Indent(&text, []byte(marked), "", "  ") != nil {
-		return marked
-	}
-	return text.String()
-}
-
 // QuestionPrompt asks what an investigation asks people.
 func QuestionPrompt(q record.Question) *Prompt {
 	text := reveal.Text(q.Question)
 	if len(q.Data) > 0 {
-		text += "\n\n" + indented(string(q.Data))
+		text += "\n\n" + reveal.Indented(string(q.Data), "")
 	}
 	ask, hint := "answer> ", sendHint
 	switch q.Kind {

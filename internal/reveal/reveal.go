@@ -4,6 +4,7 @@
 package reveal
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -91,6 +92,17 @@ func JSON(text string) string {
 		}
 		text = text[end+1:]
 	}
+}
+
+// Indented is JSON with a line for each key, each but the first behind a margin; what is no JSON
+// stays as it is laid out.
+func Indented(text, margin string) string {
+	marked := JSON(text)
+	var out bytes.Buffer
+	if json.Indent(&out, []byte(marked), margin, "  ") != nil {
+		return marked
+	}
+	return out.String()
 }
 
 // inWord: names of hosts and files count as one word.

@@ -35,6 +35,7 @@ func (m *Model) Frame() string {
 	top = append(top, m.table()...)
 	top = append(top, m.notices()...)
 	foot := m.foot()
+	top = top[:min(len(top), m.height-len(foot)-1)] // the keys stay in sight
 	room := m.height - len(top) - len(foot)
 	lines := slices.Concat(top, m.body(room), foot)
 	for n, line := range lines { // whatever a terminal's font makes of it

@@ -156,6 +156,50 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// Notices and agents leave no room for a text: the keys stay in sight.
+func TestAFullScreen(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		width, height := widths.Draw(t, "width"), heights.Draw(t, "height")
+		m := crowded(rapid.IntRange(0, 8).Draw(t, "agents"), rapid.IntRange(0, 6).Draw(t, "questions"))
+		m.Resize(width, height)
+		last := "q leave"
+		if rapid.Bool().Draw(t, "prompt") {
+			press(m, "g")
+			last = "Enter sends"
+		}
+		m.Say("said")
+		frame := m.Frame()
+		if width < minWidth || height < minHeight {
+			height = 1
+		} else if !strings.Contains(frame, last) {
+			t.Errorf("no keys:\n%s", frame)
+		}
+		fits(t, frame, width, height)
+	})
+}
+
+var (
+	widths  = rapid.SampledFrom([]int{1, minWidth - 1, minWidth, 60, 80, 200})
+	heights = rapid.SampledFrom([]int{1, minHeight - 1, minHeight, minHeight + 1, 18, 24, 50})
+)
+
+// crowded is an investigation of so many agents in which a call and so many questions wait.
+func crowded(agents, questions int) *Model {
+	m := New(id)
+	m.Tick(at(42))
+	w := record.Waits{Approvals: []record.Approval{restart}}
+	for n := range questions {
+		w.Questions = append(w.Questions, record.Question{ID: fmt.Sprint(n), Kind: "confirmation", Stage: "collect", Question: "Go on?", Expires: at(3600)})
+	}
+	u := waiting(w)
+	for n := range agents {
+		u.Executions = append(u.Executions, execution(fmt.Sprintf("collect/Agent%d", n), agent.StatusRunning))
+	}
+	m.Take(u)
+	return m
+}
+
 // Whatever models and tools say, and however large the terminal is: a frame fits, and sends the
 // terminal nothing but text and colours of our own.
 func TestFramesOfAnything(t *testing.T) {

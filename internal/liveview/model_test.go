@@ -202,7 +202,10 @@ func TestFrames(t *testing.T) {
 }
 
 // fits tells whether a frame fills a terminal, and no line is wider.
-func fits(t testing.TB, frame string, width, height int) {
+func fits(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, frame string, width, height int) {
 	t.Helper()
 	lines := strings.Split(frame, "\n")
 	if len(lines) != height {

@@ -33,7 +33,9 @@ func (m *Model) Frame() string {
 	}
 	top := []string{m.title(), m.stageLine()}
 	top = append(top, m.table()...)
-	top = append(top, m.notices()...)
+	if m.prompt == nil { // whose text has the screen
+		top = append(top, m.notices()...)
+	}
 	foot := m.foot()
 	top = top[:min(len(top), m.height-len(foot)-1)] // the keys stay in sight
 	room := m.height - len(top) - len(foot)
@@ -179,6 +181,9 @@ func (m *Model) table() []string {
 	}
 	lines := []string{faint.Render(row("    ", "AGENT", "STATE", "NOW", "LAST CALL", "TOKENS", "COST", "TIME"))}
 	room := max(m.height/3, 3)
+	if m.prompt != nil {
+		room = 3
+	}
 	first := min(max(m.focus-room/2, 0), max(len(m.lanes)-room, 0))
 	for n, l := range m.lanes[first:min(first+room, len(m.lanes))] {
 		state, now := m.doing(l, c.now)
@@ -265,6 +270,7 @@ func (m *Model) notices() (lines []string) {
 func (m *Model) body(room int) []string {
 	name, lines := m.content(room)
 	room--
+	m.rows = room
 	hidden := 0
 	if m.page == textPage && m.prompt == nil { // its end is what matters
 		m.back = min(m.back, max(len(lines)-room, 0))
@@ -275,8 +281,9 @@ func (m *Model) body(room int) []string {
 		rest := lines[m.back:]
 		lines = rest[:min(len(rest), room)]
 		hidden = len(rest) - len(lines)
-		if m.prompt != nil && hidden == 0 {
-			m.prompt.Read = true
+		if p := m.prompt; p != nil {
+			p.seen = max(p.seen, m.back+len(lines))
+			p.Read = p.Read || len(lines) > 0 && hidden == 0
 		}
 	}
 	if hidden > 0 {

@@ -109,9 +109,11 @@ func (m *Model) Key(k tea.KeyPressMsg) *Act {
 	return nil
 }
 
-// scroll moves the text if that is what the key is for.
+// scroll moves the text if that is what the key is for. A prompt's is not moved past a line that
+// has not been on the screen.
 func (m *Model) scroll(key string) bool {
-	step := map[string]int{"pgup": m.height / 2, "pgdown": -m.height / 2, "home": 1 << 20, "end": -(1 << 20)}[key]
+	page := max(min(m.height/2, m.rows), 1)
+	step := map[string]int{"pgup": page, "pgdown": -page, "home": 1 << 20, "end": -(1 << 20)}[key]
 	if step == 0 || m.prompt != nil && (key == "home" || key == "end") {
 		return false
 	}
@@ -119,6 +121,9 @@ func (m *Model) scroll(key string) bool {
 		step = -step
 	}
 	m.back = max(m.back+step, 0)
+	if m.prompt != nil {
+		m.back = min(m.back, m.prompt.seen)
+	}
 	return true
 }
 

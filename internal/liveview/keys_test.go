@@ -156,6 +156,45 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// However large the terminal is, and whatever keys are pressed: what is approved, or agreed to,
+// has been on the screen, line for line.
+func TestWhatIsApprovedWasRead(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := crowded(rapid.IntRange(0, 8).Draw(t, "agents"), rapid.IntRange(0, 6).Draw(t, "questions"))
+		m.Resize(widths.Draw(t, "width"), heights.Draw(t, "height"))
+		var words []string
+		for n := range rapid.IntRange(1, 60).Draw(t, "length") {
+			words = append(words, fmt.Sprintf("\"line%d;\"", n))
+		}
+		call, shown := restart, map[string]bool{}
+		call.Arguments = "[" + strings.Join(words, ",") + "]"
+		m.Asked(call, "")
+		for _, do := range rapid.SliceOfN(rapid.SampledFrom([]string{"frame", "frame", "pgdown", "pgdown", "pgup", "size", "text:y", "said"}), 0, 120).Draw(t, "keys") {
+			switch do {
+			case "frame":
+				frame := m.Frame()
+				for _, word := range words {
+					shown[word] = shown[word] || strings.Contains(frame, strings.Trim(word, `"`))
+				}
+			case "size":
+				m.Resize(widths.Draw(t, "width"), heights.Draw(t, "height"))
+			case "said":
+				m.Say("said")
+			default:
+				press(m, do)
+			}
+		}
+		m.prompt.input.SetValue("y")
+		act := press(m, "enter")
+		for _, word := range words {
+			if act != nil && !shown[word] {
+				t.Errorf("%s was not shown", word)
+			}
+		}
+	})
+}
+
 // Notices and agents leave no room for a text: the keys stay in sight.
 func TestAFullScreen(t *testing.T) {
 	t.Parallel()

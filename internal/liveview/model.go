@@ -33,6 +33,7 @@ type Model struct {
 	chosen bool // a person chose it; else it follows the work
 	open   bool // thinking, calls and results are shown whole
 	back   int  // lines that the text is scrolled back
+	rows   int  // lines of the text that were last on the screen, or had room there
 	page   page
 	prompt *typing
 	said   string // the answer to what a person did last
@@ -53,8 +54,14 @@ func New(id string) *Model {
 	return &Model{id: id, width: 80, height: 24, lost: map[string]time.Time{}}
 }
 
-// Resize says how large the terminal is.
-func (m *Model) Resize(width, height int) { m.width, m.height = width, height }
+// Resize says how large the terminal is. The text of a prompt has other lines then, which are
+// read from the beginning.
+func (m *Model) Resize(width, height int) {
+	if m.prompt != nil && width != m.width {
+		m.prompt.seen, m.prompt.Read, m.back = 0, false, 0
+	}
+	m.width, m.height = width, height
+}
 
 // Tick says what time it is.
 func (m *Model) Tick(now time.Time) { m.now = now }

@@ -31,6 +31,7 @@ type Prompt struct {
 type typing struct {
 	*Prompt
 	input textinput.Model
+	seen  int // lines of the text, from the first one, that have been on the screen
 }
 
 // line is where the person types.
@@ -43,7 +44,7 @@ func (m *Model) ask(p *Prompt) {
 	input := textinput.New()
 	input.Prompt = p.Ask
 	input.Focus()
-	m.prompt, m.back, m.said = &typing{p, input}, 0, ""
+	m.prompt, m.back, m.said = &typing{Prompt: p, input: input}, 0, ""
 }
 
 // need asks what is waited for, of the focused agent first.

@@ -329,7 +329,11 @@ func (m *Model) foot() (lines []string) {
 		lines = append(lines, yellow.Render(fit(terminal.CleanLine(m.said), m.width)))
 	}
 	if m.prompt != nil {
-		return append(lines, m.prompt.line(m.width), faint.Render(fit(m.prompt.hint, m.width)))
+		hint := m.prompt.hint
+		if !m.settled() {
+			hint = "read it first: keys count in a moment"
+		}
+		return append(lines, m.prompt.line(m.width), faint.Render(fit(hint, m.width)))
 	}
 	line := ""
 	for _, k := range keys {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -23,7 +24,7 @@ func waits(t *testing.T) *Model {
 	m.Tick(at(42))
 	m.Take(collecting())
 	confirm := question
-	confirm.Kind = "confirmation"
+	confirm.Kind = confirmation
 	m.Take(waiting(record.Waits{Approvals: []record.Approval{restart}, Questions: []record.Question{confirm}}))
 	return m
 }
@@ -59,8 +60,7 @@ func TestDecisions(t *testing.T) {
 				t.Fatalf("a: %+v", got)
 			}
 			m.Asked(restart, tt.lacking)
-			m.Frame()
-			got := press(m, "text:"+tt.typed, "enter")
+			got := press(m, "read", "text:"+tt.typed, "enter")
 			if diff := cmp.Diff(tt.want, got); diff != "" || m.said != tt.said || (m.prompt != nil) != tt.stays {
 				t.Errorf("said %q, prompt %v; -want +got:\n%s", m.said, m.prompt, diff)
 			}
@@ -79,6 +79,7 @@ func TestALongCallIsRead(t *testing.T) {
 	}
 	for pages := 0; ; pages++ {
 		m.prompt.input.SetValue("")
+		m.Tick(m.now.Add(settles))
 		act := press(m, "text:y", "enter")
 		end := strings.Contains(m.Frame(), "the end")
 		switch {
@@ -97,13 +98,33 @@ func TestALongCallIsRead(t *testing.T) {
 	}
 }
 
+// Keys that were pressed before a call was on the screen are not about it, nor is what a person
+// goes on typing then.
+func TestKeysThatComeTooEarly(t *testing.T) {
+	t.Parallel()
+	m := waits(t)
+	m.Asked(restart, "")
+	m.Frame()
+	if act := press(m, "text:n", "enter", "text:y"); act != nil || m.prompt == nil || m.prompt.input.Value() != "" {
+		t.Fatalf("%+v", act)
+	}
+	m.Paste(tea.PasteMsg{Content: "y"})
+	for range 3 { // who types on
+		m.Tick(m.now.Add(settles / 2))
+		press(m, "text:y")
+	}
+	if act := press(m, "read", "enter"); act != nil || m.said != "not decided: the call waits" {
+		t.Errorf("%+v, said %q", act, m.said)
+	}
+}
+
 // Somebody else has decided, and the next call waits: the prompt of the first one goes.
 func TestACallThatWaitsNoMore(t *testing.T) {
 	t.Parallel()
 	m, other := waits(t), restart
 	other.Digest = "another call"
 	m.Asked(restart, "")
-	press(m, "text:y")
+	press(m, "read", "text:y")
 	m.Take(waiting(record.Waits{Approvals: []record.Approval{other}}))
 	if act := press(m, "enter"); act != nil || m.prompt != nil || !strings.Contains(m.said, "nobody waits for it any more") {
 		t.Errorf("%+v, said %q", act, m.said)
@@ -119,7 +140,9 @@ func TestKeys(t *testing.T) {
 	yes := true
 	paused := store.Update{Record: investigation(agent.StatusPaused)}
 	confirm := question
-	confirm.Kind = "confirmation"
+	confirm.Kind = confirmation
+	long := confirm
+	long.Question = strings.Repeat("line\n", 30)
 	tests := []struct {
 		name string
 		news *store.Update
@@ -137,14 +160,19 @@ func TestKeys(t *testing.T) {
 		{"nothing waits", nil, []string{"a"}, nil},
 		{"answer", &store.Update{Waits: &record.Waits{Questions: []record.Question{question}}}, []string{"a", "text:the other", "enter"},
 			&Act{Do: Answer, Text: "the other", Question: question}},
-		{"confirm", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "text:y go on", "enter"},
+		{"confirm", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "read", "text:y go on", "enter"},
 			&Act{Do: Answer, Approved: &yes, Text: "go on", Question: confirm}},
-		{"confirm with neither", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "text:perhaps", "enter"}, nil},
+		{"confirm with neither", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "read", "text:perhaps", "enter"}, nil},
+		{"confirm before it was drawn", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "text:y", "enter"}, nil},
+		{"confirm what is longer than the screen", &store.Update{Waits: &record.Waits{Questions: []record.Question{long}}}, []string{"a", "read", "text:y", "enter"}, nil},
+		{"confirm what was read", &store.Update{Waits: &record.Waits{Questions: []record.Question{long}}},
+			[]string{"a", "read", "pgdown", "read", "pgdown", "read", "text:y", "enter"}, &Act{Do: Answer, Approved: &yes, Question: long}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := New(id)
+			m.Tick(at(42))
 			m.Take(collecting())
 			if tt.news != nil {
 				m.Take(*tt.news)
@@ -170,9 +198,10 @@ func TestWhatIsApprovedWasRead(t *testing.T) {
 		call, shown := restart, map[string]bool{}
 		call.Arguments = "[" + strings.Join(words, ",") + "]"
 		m.Asked(call, "")
-		for _, do := range rapid.SliceOfN(rapid.SampledFrom([]string{"frame", "frame", "pgdown", "pgdown", "pgup", "size", "text:y", "said"}), 0, 120).Draw(t, "keys") {
+		for _, do := range rapid.SliceOfN(rapid.SampledFrom([]string{"read", "read", "pgdown", "pgdown", "pgup", "size", "text:y", "said"}), 0, 120).Draw(t, "keys") {
 			switch do {
-			case "frame":
+			case "read":
+				press(m, do)
 				frame := m.Frame()
 				for _, word := range words {
 					shown[word] = shown[word] || strings.Contains(frame, strings.Trim(word, `"`))
@@ -185,6 +214,7 @@ func TestWhatIsApprovedWasRead(t *testing.T) {
 				press(m, do)
 			}
 		}
+		m.Tick(m.now.Add(settles))
 		m.prompt.input.SetValue("y")
 		act := press(m, "enter")
 		for _, word := range words {
@@ -229,7 +259,7 @@ func crowded(agents, questions int) *Model {
 	m.Tick(at(42))
 	w := record.Waits{Approvals: []record.Approval{restart}}
 	for n := range questions {
-		w.Questions = append(w.Questions, record.Question{ID: fmt.Sprint(n), Kind: "confirmation", Stage: "collect", Question: "Go on?", Expires: at(3600)})
+		w.Questions = append(w.Questions, record.Question{ID: fmt.Sprint(n), Kind: confirmation, Stage: "collect", Question: "Go on?", Expires: at(3600)})
 	}
 	u := waiting(w)
 	for n := range agents {

@@ -121,10 +121,16 @@ func until(seconds float64) *time.Time {
 
 func waiting(w record.Waits) store.Update { return store.Update{Waits: &w} }
 
-// press is what a person presses: words are keys, "text:" is typed.
+// press is what a person presses: words are keys, "text:" is typed, and "read" is the time in which
+// he reads what is on the screen.
 func press(m *Model, keys ...string) (act *Act) {
 	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown}
 	for _, key := range keys {
+		if key == "read" {
+			m.Tick(m.now.Add(settles))
+			m.Frame()
+			continue
+		}
 		typed, isText := strings.CutPrefix(key, "text:")
 		if code, ok := special[key]; ok {
 			act = m.Key(tea.KeyPressMsg{Code: code})
@@ -163,7 +169,7 @@ func TestFrames(t *testing.T) {
 			m.Take(collecting())
 			m.Take(waiting(record.Waits{Approvals: []record.Approval{restart}}))
 			m.Asked(restart, "")
-			press(m, "text:not on a Friday")
+			press(m, "read", "text:not on a Friday")
 		},
 		"answering": func(m *Model) {
 			m.Take(collecting())

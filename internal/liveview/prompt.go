@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
@@ -31,7 +32,8 @@ type Prompt struct {
 type typing struct {
 	*Prompt
 	input textinput.Model
-	seen  int // lines of the text, from the first one, that have been on the screen
+	seen  int       // lines of the text, from the first one, that have been on the screen
+	since time.Time // it stands, or a key came too early
 }
 
 // line is where the person types.
@@ -44,7 +46,7 @@ func (m *Model) ask(p *Prompt) {
 	input := textinput.New()
 	input.Prompt = p.Ask
 	input.Focus()
-	m.prompt, m.back, m.said = &typing{Prompt: p, input: input}, 0, ""
+	m.prompt, m.back, m.said = &typing{Prompt: p, input: input, since: m.now}, 0, ""
 }
 
 // need asks what is waited for, of the focused agent first.
@@ -105,6 +107,8 @@ func same(a record.Approval) func(record.Approval) bool {
 	return func(b record.Approval) bool { return a.Name() == b.Name() && a.Digest == b.Digest }
 }
 
+const confirmation = "confirmation" // the kind of a question that is agreed to
+
 // QuestionPrompt asks what an investigation asks people.
 func QuestionPrompt(q record.Question) *Prompt {
 	text := reveal.Text(q.Question)
@@ -113,7 +117,7 @@ func QuestionPrompt(q record.Question) *Prompt {
 	}
 	ask, hint := "answer> ", sendHint
 	switch q.Kind {
-	case "confirmation":
+	case confirmation:
 		ask, hint = "agree? [y/N, and a remark] ", "y agrees · n denies, which ends the investigation · Enter alone answers nothing · Esc leaves it"
 	case "agent_review":
 		ask = "what is to be done> "
@@ -144,21 +148,33 @@ func (p *Prompt) WaitsIn(w record.Waits) bool {
 	return true
 }
 
+// settles is how long what is agreed to must have stood before keys count: those that come earlier
+// were pressed for what was there before.
+const settles = 500 * time.Millisecond
+
+func (m *Model) settled() bool {
+	p := m.prompt
+	return p.do != Decide && p.question.Kind != confirmation || m.now.Sub(p.since) >= settles
+}
+
 // Paste takes in a text that is pasted.
 func (m *Model) Paste(msg tea.PasteMsg) {
-	if m.prompt != nil {
+	if m.prompt != nil && m.settled() {
 		m.prompt.input, _ = m.prompt.input.Update(msg)
 	}
 }
 
 // promptKey takes in a key of a person who types.
 func (m *Model) promptKey(k tea.KeyPressMsg) *Act {
-	p := m.prompt
-	switch k.String() {
-	case "esc":
+	p, key := m.prompt, k.String()
+	switch {
+	case key == "esc":
 		m.prompt, m.back = nil, 0
 		return nil
-	case "enter":
+	case !m.settled():
+		p.since = m.now
+		return nil
+	case key == "enter":
 	default:
 		p.input, _ = p.input.Update(k)
 		return nil
@@ -199,9 +215,12 @@ func (p *Prompt) Act(text string) (act *Act, why string) {
 		if clear && rest == "" {
 			act.Text = ""
 		}
-	case p.question.Kind == "confirmation":
+	case p.question.Kind == confirmation:
 		if !clear {
 			return nil, "write y or n, and then a remark if there is one"
+		}
+		if yes && !p.Read {
+			return nil, "read the question to its end first (PgDn)"
 		}
 		act.Approved, act.Text = &yes, strings.TrimSpace(rest)
 	}

@@ -168,12 +168,11 @@ func clock() tea.Cmd {
 }
 
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	s.model.Tick(time.Now())
 	switch msg := msg.(type) {
 	case clockMsg:
-		s.model.Tick(time.Time(msg))
 		return s, clock()
 	case newsMsg:
-		s.model.Tick(time.Now())
 		for _, take := range msg {
 			take(s.model)
 		}

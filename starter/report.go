@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,13 +52,13 @@ func (c *cli) pagerFlag(cmd *cobra.Command) {
 }
 
 // page prints a text that may be longer than the screen.
-func (c *cli) page(ctx context.Context, text string) error {
+func (c *cli) page(text string) error {
 	opts := c.options(false)
 	if c.noPager {
 		_, err := io.WriteString(opts.Out, text)
 		return err
 	}
-	return terminal.Page(ctx, text, opts, c.getenv)
+	return terminal.Page(text, opts, os.LookupEnv)
 }
 
 // maxProse is how wide a text is that people read at ease.
@@ -75,7 +76,7 @@ func printReport(ctx context.Context, c *cli, id, format string) error {
 	switch format {
 	case "":
 		if opts := c.options(false); opts.Width > 0 {
-			return c.page(ctx, terminal.Markdown(r.Markdown(), min(opts.Width, maxProse), opts.Color))
+			return c.page(terminal.Markdown(r.Markdown(), min(opts.Width, maxProse), opts.Color))
 		}
 		fallthrough
 	case "md":

@@ -75,7 +75,7 @@ func show(ctx context.Context, c *cli, id string, only part) error {
 	for _, q := range w.Questions {
 		fmt.Fprintln(&text, "? "+questionLine(w.Investigation.ID, q))
 	}
-	return c.page(ctx, text.String())
+	return c.page(text.String())
 }
 
 // part is the part of a transcript that is asked for.

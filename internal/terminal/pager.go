@@ -1,12 +1,11 @@
 package terminal
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 
@@ -16,24 +15,36 @@ import (
 
 // Page writes a text, on a terminal that it does not fit on through the program that PAGER
 // names (less, unless it is set; none if it is empty or "cat").
-func Page(ctx context.Context, text string, opts Options, getenv func(string) string) error {
+func Page(text string, opts Options, lookup func(string) (string, bool)) error {
 	file, isFile := opts.Out.(*os.File)
-	command := cmp.Or(getenv("PAGER"), "less")
-	if opts.Width == 0 || !isFile || command == "cat" || fits(text, file, opts.Width) {
+	command, set := lookup("PAGER")
+	if !set {
+		command = "less"
+	}
+	if opts.Width == 0 || !isFile || command == "" || command == "cat" || fits(text, file, opts.Width) {
 		_, err := fmt.Fprint(opts.Out, text)
 		return err
 	}
-	pager := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	pager := exec.Command("/bin/sh", "-c", command)
 	pager.Stdin, pager.Stdout, pager.Stderr = strings.NewReader(text), file, os.Stderr
 	pager.Env = os.Environ()
-	if getenv("LESS") == "" {
+	switch less, _ := lookup("LESS"); {
+	case less == "":
 		pager.Env = append(pager.Env, "LESS=FRX") // as git has it: quit if it fits, colours, leave the text there
+	case opts.Color:
+		pager.Env = append(pager.Env, "LESS=-R "+less)
 	}
+	// Ctrl-C is the pager's: one that was killed would leave the terminal without echo.
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
 	err := pager.Run()
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok && failed.ExitCode() == 127 {
-		_, err = fmt.Fprint(opts.Out, text) // there is no such program
-	} else if ok || errors.Is(err, syscall.EPIPE) {
-		err = nil // it was left before the end
+	failed, ok := errors.AsType[*exec.ExitError](err)
+	switch {
+	case ok && (failed.ExitCode() == 126 || failed.ExitCode() == 127): // there is no such program, or it cannot run
+		_, err = fmt.Fprint(opts.Out, text)
+	case ok || errors.Is(err, syscall.EPIPE): // it was left before the end
+		err = nil
 	}
 	return err
 }

@@ -30,8 +30,13 @@ type harmless struct{}
 
 func (harmless) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 	to.Register(ast.KindImage, func(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) { return ast.WalkContinue, nil })
-	to.Register(ast.KindLink, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-		return ast.WalkContinue, anchor(w, string(n.(*ast.Link).Destination), entering)
+	to.Register(ast.KindLink, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		address := string(n.(*ast.Link).Destination)
+		err := anchor(w, address, entering)
+		if to := target(address); !entering && err == nil && to != "" && to != plainText(n, source) {
+			_, err = w.WriteString(" (" + template.HTMLEscapeString(to) + ")") // the text may name another address
+		}
+		return ast.WalkContinue, err
 	})
 	to.Register(ast.KindAutoLink, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 		link := n.(*ast.AutoLink)
@@ -45,14 +50,35 @@ func (harmless) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 
 // anchor begins or ends a link, if the address may be followed.
 func anchor(w util.BufWriter, address string, begin bool) (err error) {
-	to, wrong := url.Parse(address)
-	if wrong != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
+	to := target(address)
+	if to == "" {
 		return nil
 	}
 	text := "</a>"
 	if begin {
-		text = `<a rel="noopener noreferrer nofollow" href="` + template.HTMLEscapeString(to.String()) + `">`
+		text = `<a rel="noopener noreferrer nofollow" href="` + template.HTMLEscapeString(to) + `">`
 	}
 	_, err = w.WriteString(text)
 	return err
+}
+
+// target is where a link leads, or "" if it may not be followed.
+func target(address string) string {
+	to, err := url.Parse(address)
+	if err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
+		return ""
+	}
+	return to.String()
+}
+
+// plainText is the text of a link, or "" if it is not text alone.
+func plainText(link ast.Node, source []byte) (text string) {
+	for n := link.FirstChild(); n != nil; n = n.NextSibling() {
+		part, ok := n.(*ast.Text)
+		if !ok {
+			return ""
+		}
+		text += string(part.Value(source))
+	}
+	return text
 }

@@ -22,7 +22,14 @@ func TestHTML(t *testing.T) {
 			"code", "```\"><script>\n</code><b>\n```",
 			"<pre><code class=\"language-&quot;&gt;&lt;script&gt;\">&lt;/code&gt;&lt;b&gt;\n</code></pre>\n",
 		},
-		{"link", "[a](https://x.example/?b=1&c=\"2)", "<p><a " + rel + "href=\"https://x.example/?b=1&amp;c=&#34;2\">a</a></p>\n"},
+		{
+			"link", "[a](https://x.example/?b=1&c=\"2)",
+			"<p><a " + rel + "href=\"https://x.example/?b=1&amp;c=&#34;2\">a</a> (https://x.example/?b=1&amp;c=&#34;2)</p>\n",
+		},
+		{
+			"a link whose text is its address", "[http://x_y.example](http://x_y.example)",
+			"<p><a " + rel + "href=\"http://x_y.example\">http://x_y.example</a></p>\n",
+		},
 		{"address", "<http://x.example>", "<p><a " + rel + "href=\"http://x.example\">http://x.example</a></p>\n"},
 		{
 			"a link that runs", "[a](javascript:alert(1)) [b](JaVaScRiPt&colon;alert(1)) <javascript:alert(1)>",

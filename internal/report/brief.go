@@ -36,6 +36,18 @@ func names(words ...string) (all []*regexp.Regexp) {
 	return all
 }
 
+// Names that begin like those and say something else: what is not the cause, or is done already.
+var (
+	misleading = regexp.MustCompile(`(?i)\b(ruled[ -]out|excluded|eliminated|rejected|considered|taken|tried|attempted|` +
+		`applied|performed|executed|completed|already)\b|^[\W\d]*\pL+( of( the)?)? impact\b`)
+	planned = regexp.MustCompile(`(?i)\bto be (taken|tried|considered|applied|performed|executed|completed)\b`)
+)
+
+// named: a name is of the kind.
+func named(kind *regexp.Regexp, name string) bool {
+	return kind.MatchString(name) && !misleading.MatchString(planned.ReplaceAllString(name, ""))
+}
+
 // How much of a part is brief, in characters: eight lines of 80 columns in all, of which the
 // cause and the first step have two.
 const (
@@ -49,14 +61,21 @@ const (
 func BriefOf(report string) (b Brief) {
 	src := []byte(report)
 	parts := partsOf(markdown.Parse(src), src)
-	b.Cause = cut(find(parts, causes).text, twoLines)
-	b.Confidence = cut(find(parts, confidences).text, oneLine)
+	b.Cause, _ = cut(find(parts, causes).text, twoLines)
+	b.Confidence, _ = cut(find(parts, confidences).text, oneLine)
 	next := find(parts, nexts)
 	if len(next.items) == 0 && next.text != "" {
+		if next.more {
+			next.text += " …"
+		}
 		next.items = []string{next.text}
 	}
 	for n, step := range next.items[:min(len(next.items), maxSteps)] {
-		b.Next = append(b.Next, cut(step, map[bool]int{true: twoLines, false: oneLine + 10}[n == 0]))
+		short, inCode := cut(step, map[bool]int{true: twoLines, false: oneLine + 10}[n == 0])
+		if inCode { // half a command is another one
+			short = "see below"
+		}
+		b.Next = append(b.Next, short)
 	}
 	return b
 }
@@ -64,6 +83,7 @@ func BriefOf(report string) (b Brief) {
 // part is a part of a report: what it is called, its first paragraph, and its first list.
 type part struct {
 	name, text string
+	more       bool // there is something below the first paragraph that is no list
 	items      []string
 }
 
@@ -77,6 +97,8 @@ func partsOf(root ast.Node, src []byte) (parts []part) {
 			said := paragraph(textOf(n, src))
 			if last := &parts[len(parts)-1]; last.text == "" {
 				last.text = said[0].text
+			} else {
+				last.more = true
 			}
 			parts = append(parts, said[1:]...)
 		case *ast.List:
@@ -87,6 +109,9 @@ func partsOf(root ast.Node, src []byte) (parts []part) {
 				}
 				said := paragraph(textOf(item.FirstChild(), src))
 				parts = append(parts, said[1:]...)
+				if item.ChildCount() > 1 {
+					said[0].text += " …"
+				}
 				if len(said) == 1 {
 					items = append(items, said[0].text)
 				}
@@ -94,6 +119,8 @@ func partsOf(root ast.Node, src []byte) (parts []part) {
 			if last := &parts[len(parts)-1]; len(last.items) == 0 {
 				last.items = items
 			}
+		default:
+			parts[len(parts)-1].more = true
 		}
 	}
 	return parts
@@ -105,16 +132,23 @@ var label = regexp.MustCompile(`^[*_]*(\pL[\pL ]{2,30}?)[*_]*:[*_]*\s*`)
 // paragraph is the text of a paragraph, and then the parts that labels in its lines name.
 func paragraph(text string) []part {
 	said := []part{{text: text}}
+	follows := false // what the last label began
 	for line := range strings.Lines(text) {
 		m := label.FindStringSubmatch(line)
-		known := func(name *regexp.Regexp) bool { return name.MatchString(m[1]) }
-		if m == nil || !slices.ContainsFunc(slices.Concat(causes, confidences, nexts), known) {
-			continue
+		known := func(kind *regexp.Regexp) bool { return named(kind, m[1]) }
+		switch {
+		case m == nil && follows:
+			said[len(said)-1].text += "\n" + strings.TrimSpace(line)
+		case m == nil:
+		case !slices.ContainsFunc(slices.Concat(causes, confidences, nexts), known):
+			follows = false
+		default:
+			if strings.HasPrefix(text, line) {
+				said[0].text = strings.TrimPrefix(text, m[0])
+			}
+			said = append(said, part{name: m[1], text: strings.TrimSpace(strings.TrimPrefix(line, m[0]))})
+			follows = true
 		}
-		if strings.HasPrefix(text, line) {
-			said[0].text = strings.TrimPrefix(text, m[0])
-		}
-		said = append(said, part{name: m[1], text: strings.TrimSpace(strings.TrimPrefix(line, m[0]))})
 	}
 	return said
 }
@@ -123,7 +157,7 @@ func paragraph(text string) []part {
 func find(parts []part, names []*regexp.Regexp) part {
 	for _, name := range names {
 		for _, p := range parts {
-			if name.MatchString(p.name) && (p.text != "" || len(p.items) > 0) {
+			if named(name, p.name) && (p.text != "" || len(p.items) > 0) {
 				if p.text == "" {
 					p.text = p.items[0]
 				}
@@ -142,19 +176,27 @@ func textOf(n ast.Node, src []byte) string {
 	return strings.TrimSpace(string(n.Lines().Value(src)))
 }
 
-// cut is the beginning of a text on one line, cut after a sentence, or else after a word.
-func cut(text string, limit int) string {
+// codeSpan is what Markdown sets as code in a line.
+var codeSpan = regexp.MustCompile("```.*?```|``.*?``|`[^`]*`")
+
+// cut is the beginning of a text on one line, cut after a sentence, or else after a word, and
+// before code that would be cut in two.
+func cut(text string, limit int) (short string, inCode bool) {
 	text = strings.Join(strings.Fields(text), " ")
 	runes := []rune(text)
 	if len(runes) <= limit {
-		return text
+		return text, false
 	}
-	text = string(runes[:limit])
-	if end := strings.LastIndex(text, ". "); end > 0 {
-		return text[:end+1]
+	short = string(runes[:limit])
+	if end := strings.LastIndex(short, ". "); end > 0 {
+		short = short[:end+1]
+	} else if space := strings.LastIndexByte(short, ' '); space > 0 {
+		short = short[:space]
 	}
-	if space := strings.LastIndexByte(text, ' '); space > 0 {
-		text = text[:space]
+	for _, code := range codeSpan.FindAllStringIndex(text, -1) {
+		if code[0] < len(short) && len(short) < code[1] {
+			short, inCode = text[:code[0]], true
+		}
 	}
-	return text + " …"
+	return strings.TrimSpace(strings.TrimSuffix(short, " ") + " …"), inCode
 }

@@ -24,7 +24,7 @@ func TestBriefOf(t *testing.T) {
 		},
 		{
 			"labels", "**Root cause:** The pool\nwas cut.\n\nConfidence: high\n\n**What to do next**:\n\n- Undo it.",
-			report.Brief{Cause: "The pool", Confidence: "high", Next: []string{"Undo it."}},
+			report.Brief{Cause: "The pool was cut.", Confidence: "high", Next: []string{"Undo it."}},
 		},
 		{
 			"labels in a list", "- **Cause:** the pool\n- **Confidence:** medium\n- **Next steps:** undo it",
@@ -43,7 +43,31 @@ func TestBriefOf(t *testing.T) {
 			report.Brief{Cause: strings.TrimSpace(strings.Repeat("a word ", 20)) + " …"},
 		},
 		{"a label below its heading", "## Root cause\n**Root cause:** X.", report.Brief{Cause: "X."}},
-		{"what is long is cut after a sentence", "## Confidence\nhigh. " + strings.Repeat("a word ", 50), report.Brief{Confidence: "high."}},
+		{"what is long is cut after a sentence", "## Confidence\nhigh. " + strings.Repeat("a word ", 50), report.Brief{Confidence: "high. …"}},
+		{
+			"names that say something else", "## Summary\nThe pool.\n## Causes ruled out\n- a deploy\n## Immediate impact\nNo orders.\n" +
+				"## Actions taken\n- Woke Ada.\n## Fix already applied\n- none\n**Hypothesis rejected:** a leak",
+			report.Brief{Cause: "The pool."},
+		},
+		{
+			"names that say it, and more", "## Root cause and impact\nThe pool.\n## Actions to be taken\n- Undo it.",
+			report.Brief{Cause: "The pool.", Next: []string{"Undo it."}},
+		},
+		{
+			"a step whose condition is cut off", "## Next\n- Delete the volume db-1. But only after the snapshot" + strings.Repeat(" of it", 20) +
+				"\n- Delete db-2.\n\n  But only then.\n- Delete db-3:\n  - if it is empty",
+			report.Brief{Next: []string{"Delete the volume db-1. …", "Delete db-2. …", "Delete db-3: …"}},
+		},
+		{"a condition in a paragraph of its own", "## Next\nDelete db-1.\n\nBut only then.", report.Brief{Next: []string{"Delete db-1. …"}}},
+		{
+			"a condition in the next line", "**Next:** Delete db-1.\nBut only then.",
+			report.Brief{Next: []string{"Delete db-1. But only then."}},
+		},
+		{
+			"code is never cut in two", "## Cause\nIt ran `rm -rf " + strings.Repeat("/x ", 50) + "--dry-run`.\n## Next\n" +
+				"1. Run `kubectl delete pvc " + strings.Repeat("db ", 50) + "--dry-run`.\n2. Run ``kubectl get `id` . " + strings.Repeat("x ", 50) + "``",
+			report.Brief{Cause: "It ran …", Next: []string{"see below", "see below"}},
+		},
 		{"nothing", "", report.Brief{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	_ "embed"
 	"fmt"
 	"os"
@@ -48,7 +49,9 @@ On a terminal, it asks for what the flags leave open. What is there is never ove
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b.Dir = cmp.Or(first(args), "inquest")
 			if in, ok := c.in.(*os.File); ok && terminal.IsTerminal(in) && !yes {
-				b.ask(c, cmd.Flags().Changed)
+				if err := b.ask(cmd.Context(), c, cmd.Flags().Changed); err != nil {
+					return err
+				}
 			}
 			return b.write(c)
 		},
@@ -64,15 +67,32 @@ On a terminal, it asks for what the flags leave open. What is there is never ove
 }
 
 // ask asks for what no flag has said.
-func (b *beginning) ask(c *cli, said func(flag string) bool) {
-	lines := bufio.NewScanner(c.in)
+func (b *beginning) ask(ctx context.Context, c *cli, said func(flag string) bool) (err error) {
+	lines := make(chan string)
+	go func() { // no reading of a terminal ends with Ctrl-C
+		defer close(lines)
+		for typed := bufio.NewScanner(c.in); typed.Scan(); {
+			select {
+			case lines <- typed.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
 	text := func(flag, question string, answer *string) {
-		if said(flag) {
+		if err != nil || said(flag) {
 			return
 		}
 		fmt.Fprintf(c.err, "%s [%s]: ", question, cmp.Or(*answer, "none"))
-		if lines.Scan() {
-			*answer = cmp.Or(strings.TrimSpace(lines.Text()), *answer)
+		select {
+		case <-ctx.Done():
+			c.say("\nNothing is written.")
+			err = ctx.Err()
+		case line, ok := <-lines:
+			if !ok {
+				err = usagef("the answers end too early: nothing is written (--yes asks nothing)")
+			}
+			*answer = cmp.Or(strings.TrimSpace(line), *answer)
 		}
 	}
 	yesOrNo := func(flag, question string, answer *bool) {
@@ -87,7 +107,11 @@ func (b *beginning) ask(c *cli, said func(flag string) bool) {
 	text("prometheus", "URL of your Prometheus", &b.Prometheus)
 	text("loki", "URL of the Grafana that has your Loki", &b.Loki)
 	yesOrNo("github", "Look into GitHub, with a token in GITHUB_TOKEN (yes or no)", &b.GitHub)
+	return err
 }
+
+// Folder is where the configuration is, as it is typed.
+func (b beginning) Folder() string { return shellWord(b.Dir) }
 
 // Type is that of the provider.
 func (b beginning) Type() string {
@@ -111,8 +135,17 @@ func (b beginning) Servers() bool {
 
 // write writes the configuration, unless validate would refuse it or there is one.
 func (b beginning) write(c *cli) error {
-	if there, _ := filepath.Glob(filepath.Join(b.Dir, "*.y*ml")); len(there) > 0 {
-		return usagef("%s is there already: name another folder", there[0])
+	there, _ := os.ReadDir(b.Dir) // if it cannot be read, it cannot be written
+	for _, file := range there {
+		if ext := filepath.Ext(file.Name()); ext == ".yaml" || ext == ".yml" {
+			return usagef("%s is there already: name another folder", filepath.Join(b.Dir, file.Name()))
+		}
+	}
+	for flag, address := range map[string]string{"prometheus": b.Prometheus, "loki": b.Loki} {
+		if strings.Contains(address, "@") {
+			return usagef("--%s: a user or a password would stand in the file: give the URL without it, and in the file then "+
+				`"{{.NAME}}" for the URL: NAME is the variable of the worker's environment that has it`, flag)
+		}
 	}
 	var text strings.Builder
 	if err := template.Must(template.New("").Parse(firstConfig)).Execute(&text, b); err != nil {
@@ -146,6 +179,6 @@ func (b beginning) write(c *cli) error {
 	if _, err := file.WriteString(text.String()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "%s is written. Next:\n  starter validate --strict %[2]s\n  starter doctor --config %[2]s\n", path, b.Dir)
+	_, err = fmt.Fprintf(c.out, "%s is written. Next:\n  starter validate --strict %[2]s\n  starter doctor --config %[2]s\n", path, b.Folder())
 	return err
 }

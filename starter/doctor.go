@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,7 +81,8 @@ func (c *cli) examineConfig(e *app.Examination) app.Finding {
 	}
 	cfg, all := config.Check(src)
 	if all.Failed() {
-		f.Level, f.Found = app.LevelFail, fmt.Sprintf("%s is refused: %s", f.Found, all[0])
+		why := slices.IndexFunc(all, func(one config.Finding) bool { return !one.Accepted() })
+		f.Level, f.Found = app.LevelFail, fmt.Sprintf("%s is refused: %s", f.Found, all[why])
 		f.Remedy = "starter validate " + c.config
 		return f
 	}

@@ -86,7 +86,7 @@ func comparedOf(ctx context.Context, c *cli, id string) (out compared, err error
 func printCompared(c *cli, both [2]compared) error {
 	const label, cell = 12, 32
 	row := func(name string, of func(compared) string) {
-		left, right := terminal.Wrap(terminal.CleanLine(of(both[0])), cell), terminal.Wrap(terminal.CleanLine(of(both[1])), cell)
+		left, right := inCell(of(both[0]), cell), inCell(of(both[1]), cell)
 		for n := range max(len(left), len(right), 1) {
 			line := []string{name, at(left, n), at(right, n)}
 			fmt.Fprintln(c.out, strings.TrimRight(pad(line[0], label)+pad(line[1], cell)+line[2], " "))
@@ -111,6 +111,15 @@ func printCompared(c *cli, both [2]compared) error {
 		row(map[bool]string{true: "calls"}[n == 0], func(one compared) string { return fmt.Sprintf("%d× %s", one.Calls[tool], tool) })
 	}
 	return nil
+}
+
+// inCell wraps a text between words. Of a word that is wider than the cell, its beginning is there.
+func inCell(text string, cell int) []string {
+	words := strings.Fields(terminal.CleanLine(text))
+	for n, word := range words {
+		words[n] = ansi.Truncate(word, cell, "…")
+	}
+	return terminal.Wrap(strings.Join(words, " "), cell)
 }
 
 // pad fills a cell up to its width, and the gap behind it.

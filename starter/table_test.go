@@ -55,6 +55,15 @@ x                       running           -        1d   日本語日本語日本
 	}
 }
 
+// A cell breaks no word.
+func TestInCell(t *testing.T) {
+	t.Parallel()
+	got := inCell("see https://runbooks.example/checkout/pool-exhausted first", 20)
+	if want := []string{"see", "https://runbooks.ex…", "first"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestSinceTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 17, 14, 0, 0, 0, time.UTC)

@@ -11,6 +11,7 @@ import (
 func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "Write a man page of each command into a folder", Hidden: true, Args: exactly("DIR"),
+		Example: "  starter man man1",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err

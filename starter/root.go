@@ -82,6 +82,16 @@ func (c *cli) root() *cobra.Command {
 	cmd.AddCommand(app.SampleCommand(), app.KeeperCommand(), manCommand())
 	cmd.SetHelpCommandGroupID("System")
 	cmd.SetCompletionCommandGroupID("System")
+	cmd.InitDefaultCompletionCmd()
+	for _, one := range cmd.Commands() {
+		if one.Name() != "completion" {
+			continue
+		}
+		one.Example = "  source <(starter completion bash)"
+		for _, shell := range one.Commands() {
+			shell.Example = fmt.Sprintf("  starter completion %s > starter.%[1]s", shell.Name())
+		}
+	}
 	cmd.SetUsageTemplate(usage)
 	fitHelp(cmd)
 	c.completeAll(cmd)
@@ -112,7 +122,7 @@ func fitHelp(cmd *cobra.Command) {
 }
 
 // flows: a line is text, no example.
-func flows(line string) bool { return line != "" && line[0] != ' ' }
+func flows(line string) bool { return line != "" && line[0] != ' ' && line[0] != '\t' }
 
 // usage is cobra's, but for the flags that all commands have: they are in the help of starter.
 var usage = strings.NewReplacer(
@@ -140,6 +150,11 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 		Use: use, Short: short, Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	var examples []string
+	for _, one := range commands {
+		examples = append(examples, one.Example)
+	}
+	cmd.Example = strings.Join(examples, "\n")
 	cmd.AddCommand(commands...)
 	return cmd
 }

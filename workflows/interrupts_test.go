@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +89,21 @@ func TestGates(t *testing.T) {
 	if diff := cmp.Diff(want, f.generated[len(f.generated)-1].Notes); diff != "" {
 		t.Errorf("the last stage is told (-want +got):\n%s", diff)
 	}
+}
+
+// A worker from before leaves a plan that it would walk in another way to a newer one. The
+// test environment hands on the panic that makes a workflow task fail.
+func TestANewerPlan(t *testing.T) {
+	t.Parallel()
+	f := &fake{plan: planOf([]string{"default"})}
+	f.plan.Version = plan.Version + 1
+	env := newEnv(t, f)
+	defer func() {
+		if why := fmt.Sprint(recover()); !strings.Contains(why, plan.ErrNewer.Error()) || len(f.saved) > 0 {
+			t.Errorf("after %d stages: %s", len(f.saved), why)
+		}
+	}()
+	env.ExecuteWorkflow(Investigation, agent.Request{})
 }
 
 func TestAnswersToGates(t *testing.T) {

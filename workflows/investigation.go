@@ -134,6 +134,10 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 		}
 		return r.result, err
 	}
+	if version := r.state.Resolved.Skeleton.Version; version > plan.Version {
+		// This workflow task fails, and Temporal gives it to another worker.
+		panic(fmt.Errorf("%w: %d, and this program knows %d", plan.ErrNewer, version, plan.Version))
+	}
 	r.tellStatus(ctx)
 	work, cancel := r.state.Deadline.start(ctx, r.watch, bound{what: "investigation timeout", held: r.held, warn: r.signals.timeIsUp})
 	again := r.walk(work)

@@ -5,6 +5,7 @@ import "github.com/inquest-dev/inquest/internal/agent"
 // Skeleton is the part of a plan that workflows steer by. The plan itself stays
 // in the store: it is named by its hash.
 type Skeleton struct {
+	Version    int             `json:"version,omitempty"` // see Plan; none = 1
 	Chain      string          `json:"chain"`
 	AlertType  string          `json:"alert_type,omitempty"`
 	Timeout    Duration        `json:"timeout,omitempty"`
@@ -60,7 +61,7 @@ type ServerSkeleton struct {
 
 // Skeleton returns what workflows need of the plan.
 func (p Plan) Skeleton() Skeleton {
-	out := Skeleton{Chain: p.Chain, AlertType: p.AlertType, Timeout: p.Timeout, Bounds: p.Bounds, Interrupts: p.Interrupts}
+	out := Skeleton{Version: p.Version, Chain: p.Chain, AlertType: p.AlertType, Timeout: p.Timeout, Bounds: p.Bounds, Interrupts: p.Interrupts}
 	for _, stage := range p.Stages {
 		out.Stages = append(out.Stages, stage.skeleton())
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -111,7 +112,7 @@ func (b *beginning) ask(ctx context.Context, c *cli, said func(flag string) bool
 }
 
 // Folder is where the configuration is, as it is typed.
-func (b beginning) Folder() string { return shellWord(b.Dir) }
+func (b beginning) Folder() string { return command.ShellWord(b.Dir) }
 
 // Type is that of the provider.
 func (b beginning) Type() string {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -99,11 +100,11 @@ func TestANewerPlan(t *testing.T) {
 	f.plan.Version = plan.Version + 1
 	env := newEnv(t, f)
 	defer func() {
-		if why := fmt.Sprint(recover()); !strings.Contains(why, plan.ErrNewer.Error()) || len(f.saved) > 0 {
+		if why := fmt.Sprint(recover(), env.GetWorkflowError()); !strings.Contains(why, plan.ErrNewer.Error()) || len(f.saved) > 0 {
 			t.Errorf("after %d stages: %s", len(f.saved), why)
 		}
 	}()
-	env.ExecuteWorkflow(Investigation, agent.Request{})
+	env.ExecuteWorkflow(TypeInvestigation, json.RawMessage(`{"chain":"chain"}`))
 }
 
 func TestAnswersToGates(t *testing.T) {

@@ -25,6 +25,7 @@ type asker struct {
 	id    string
 	lines chan string     // that the person types while he is asked; others are dropped
 	asked map[string]bool // by what was shown
+	stale bool            // the last one was over before it was answered: a person may still type for it
 	size  func() (width, height int)
 }
 
@@ -73,6 +74,12 @@ const stillEvery = 2 * time.Second
 func (a *asker) put(p *liveview.Prompt, later terminal.Notice) {
 	width, height := a.size()
 	fmt.Fprintln(a.c.out)
+	if a.stale {
+		a.stale = false
+		if _, ok := a.read(p, "-- something else waits; Enter shows it -- "); !ok {
+			return
+		}
+	}
 	lines := terminal.Wrap(p.Text, width)
 	for page := max(height-3, 1); len(lines) > page; lines = lines[page:] {
 		fmt.Fprintln(a.c.out, strings.Join(lines[:page], "\n"))
@@ -101,8 +108,9 @@ func (a *asker) put(p *liveview.Prompt, later terminal.Notice) {
 	}
 }
 
-// read reads a line; false = nobody waits for it any more.
+// read reads a line that is typed from now on; false = nobody waits for it any more.
 func (a *asker) read(p *liveview.Prompt, ask string) (text string, ok bool) {
+	terminal.DropTyped(a.c.in)
 	fmt.Fprint(a.c.out, ask)
 	still := time.NewTicker(stillEvery)
 	defer still.Stop()
@@ -115,6 +123,7 @@ func (a *asker) read(p *liveview.Prompt, ask string) (text string, ok bool) {
 		case <-still.C:
 			if !a.waits(p) {
 				fmt.Fprintln(a.c.out, "\nnobody waits for it any more")
+				a.stale = true
 				return "", false
 			}
 		}

@@ -59,6 +59,18 @@ func TestAskedLineByLine(t *testing.T) {
 	if t.Failed() {
 		t.Log(said)
 	}
+
+	// What is typed on for a call that waits no more is not about the next one.
+	out.Reset()
+	a.asked, a.stale = map[string]bool{}, true
+	go func() {
+		a.lines <- "yes, go on"
+		a.lines <- ""
+	}()
+	a.ask(record.Waits{Approvals: waits[:1]})
+	if _, next, ok := strings.Cut(out.String(), "-- something else waits; Enter shows it -- "); !ok || !strings.Contains(next, "not decided: the call waits") {
+		t.Errorf("it says %q", &out)
+	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	a.ctx, a.asked = ctx, map[string]bool{}

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package terminal
+
+func dropInput(int) error { return nil }

@@ -1,7 +1,6 @@
 package archtest
 
 import (
-	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -21,7 +20,7 @@ type file struct {
 	*ast.File
 	path  string // in the tree
 	set   *token.FileSet
-	lines int
+	lines []string
 }
 
 func (f file) test() bool { return strings.HasSuffix(f.path, "_test.go") }
@@ -96,5 +95,5 @@ func parse(root fs.FS, name string) (file, error) {
 	}
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, name, source, parser.ParseComments|parser.SkipObjectResolution)
-	return file{File: parsed, path: name, set: set, lines: bytes.Count(source, []byte("\n"))}, err
+	return file{File: parsed, path: name, set: set, lines: strings.Split(strings.TrimSuffix(string(source), "\n"), "\n")}, err
 }

@@ -71,9 +71,9 @@ var importRules = []importRule{
 }
 
 // limits of size, in lines.
-type limits struct{ advised, file, function int }
+type limits struct{ advised, file, function, width int }
 
-var ourLimits = limits{advised: 400, file: 500, function: 80}
+var ourLimits = limits{advised: 400, file: 500, function: 80, width: 140}
 
 // backgrounds are the files that make a context of their own although they are
 // neither a main nor a test, and why.

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"path"
 	"strings"
+	"unicode/utf8"
 )
 
 // checkShape returns what breaks the rules that every package keeps.
@@ -17,6 +18,9 @@ func checkShape(t tree, l limits) []string {
 		for _, f := range t[pkg] {
 			problems = append(problems, checkSize(f, l)...)
 			problems = append(problems, checkInit(f)...)
+			if !f.test() && !matchAny(testHelpers, pkg) {
+				problems = append(problems, checkWidth(f, l)...)
+			}
 			if !f.test() && f.Name.Name != "main" && !matchAny(testHelpers, pkg) && backgrounds[f.path] == "" {
 				problems = append(problems, checkContext(f)...)
 			}
@@ -41,8 +45,8 @@ func checkSize(f file, l limits) []string {
 		return nil
 	}
 	var problems []string
-	if f.lines > l.file {
-		problems = append(problems, fmt.Sprintf("%s: has %d lines, more than %d", f.path, f.lines, l.file))
+	if n := len(f.lines); n > l.file {
+		problems = append(problems, fmt.Sprintf("%s: has %d lines, more than %d", f.path, n, l.file))
 	}
 	for _, decl := range f.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
@@ -51,6 +55,17 @@ func checkSize(f file, l limits) []string {
 		}
 		if n := f.line(fn.End()) - f.line(fn.Pos()) + 1; n > l.function {
 			problems = append(problems, fmt.Sprintf("%s:%d: %s has %d lines, more than %d", f.path, f.line(fn.Pos()), fn.Name.Name, n, l.function))
+		}
+	}
+	return problems
+}
+
+// checkWidth finds wide lines. The tag of a field cannot be broken.
+func checkWidth(f file, l limits) []string {
+	var problems []string
+	for n, line := range f.lines {
+		if columns := utf8.RuneCountInString(line); columns > l.width && !strings.Contains(line, "`") {
+			problems = append(problems, fmt.Sprintf("%s:%d: has %d columns, more than %d", f.path, n+1, columns, l.width))
 		}
 	}
 	return problems
@@ -97,8 +112,8 @@ func advise(t tree, l limits) []string {
 	var out []string
 	for _, pkg := range t.packages() {
 		for _, f := range t.code(pkg) {
-			if f.lines > l.advised {
-				out = append(out, fmt.Sprintf("%s: %d lines", path.Clean(f.path), f.lines))
+			if len(f.lines) > l.advised {
+				out = append(out, fmt.Sprintf("%s: %d lines", path.Clean(f.path), len(f.lines)))
 			}
 		}
 	}

@@ -239,7 +239,7 @@ func (m *Model) notices() (lines []string) {
 	for _, a := range m.waits.Approvals {
 		const how = " · a: decide"
 		asks := terminal.CleanLine(fmt.Sprintf("! %s asks to call %s %s", agentOf(a.Execution), reveal.Name(a.Tool), reveal.JSON(a.Arguments)))
-		add(fit(asks, m.width-len(how)+1) + how)
+		add(ansi.Truncate(asks, m.width-len(how)+1, "…") + how) // JSON is no words
 	}
 	for _, q := range m.waits.Questions {
 		const how = " · a: answer"

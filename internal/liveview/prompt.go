@@ -118,11 +118,14 @@ func QuestionPrompt(q record.Question) *Prompt {
 	ask, hint := "answer> ", sendHint
 	switch q.Kind {
 	case confirmation:
-		ask, hint = "agree? [y/N, and a remark] ", "y agrees · n denies, which ends the investigation · Enter alone answers nothing · Esc leaves it"
+		ask = "agree? [y/N, and a remark] "
+		hint = "y agrees · n denies, which ends the investigation · Enter alone answers nothing · Esc leaves it"
 	case "agent_review":
 		ask = "what is to be done> "
 	}
-	return &Prompt{do: Answer, title: "question of " + terminal.CleanLine(q.Stage), Text: terminal.Clean(text), Ask: ask, hint: hint, question: q}
+	return &Prompt{
+		do: Answer, title: "question of " + terminal.CleanLine(q.Stage), Text: terminal.Clean(text), Ask: ask, hint: hint, question: q,
+	}
 }
 
 // recheckPrompt ends a prompt whose call or question does not wait any more.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -27,7 +28,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// older are the blobs of a worker for whose program every plan is of the next version.
+// older are the blobs of a worker for whose program every plan is of a version to come.
 type older struct {
 	activities.Blobs
 	asked atomic.Int32
@@ -35,7 +36,7 @@ type older struct {
 
 func (o *older) Blob(ctx context.Context, hash string) ([]byte, error) {
 	body, err := o.Blobs.Blob(ctx, hash)
-	current, next := []byte(`{"version":1,`), []byte(`{"version":2,`)
+	current, next := []byte(`{"version":1,`), fmt.Appendf(nil, `{"version":%d,`, plan.Version+1)
 	if bytes.HasPrefix(body, current) {
 		o.asked.Add(1)
 	}

@@ -17,10 +17,11 @@ test:
 
 # Packages in which goroutines meet and which link no Temporal server: with the race detector
 # that is built anew. RACED=./... has all of them, and takes an hour on two cores.
-RACED ?= ./activities ./workflows ./internal/client ./internal/llm/... ./internal/tool/builtin ./internal/hook ./internal/route \
-	./internal/transcript ./internal/terminal ./internal/ratelimit ./internal/compress ./internal/memory ./internal/sandbox
+RACED ?= ./activities ./workflows ./starter ./internal/client ./internal/store ./internal/llm/... ./internal/tool/builtin \
+	./internal/hook ./internal/route ./internal/transcript ./internal/terminal ./internal/liveview ./internal/inbox \
+	./internal/ratelimit ./internal/compress ./internal/memory ./internal/sandbox
 race:
-	go test -race -shuffle=on -timeout 15m $(RACED)
+	go test -race -short -shuffle=on -timeout 15m $(RACED)
 
 # What takes minutes: large investigations, long stalls, the whole fault matrix.
 long:

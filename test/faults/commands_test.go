@@ -60,10 +60,12 @@ func (r *run) decided() string {
 
 // inAnyOrder sorts what belongs to calls of one reply that run side by side: which of
 // them ends first, and so is tried again first, is up to the machine. So is which agent
-// of a stage ends first: what the stage says of that meanwhile is left out.
+// of a stage ends first: what the stage says of that meanwhile is left out. And so are the
+// SDK's own timers before a local activity is tried again: a status is told by an activity that
+// runs beside the rest of the workflow, in real time.
 func inAnyOrder(lines []string) []string {
 	out := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-		return strings.HasPrefix(line, "signal waiting") && strings.Contains(line, `"ended":[{`)
+		return line == `timer Sleep ["0s"]` || strings.HasPrefix(line, "signal waiting") && strings.Contains(line, `"ended":[{`)
 	})
 	aside := func(line string) bool {
 		return strings.Contains(line, "activity CallTool") || strings.HasPrefix(line, "activity ListTools") || strings.HasPrefix(line, "timer Sleep")

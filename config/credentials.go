@@ -71,10 +71,8 @@ func (c *Config) Needs() (n Needs) {
 		chains = mine
 	}
 	for _, chain := range chains {
-		for _, stage := range c.resolved(chain) {
-			for _, agent := range stage.All() {
-				n.Models = append(n.Models, agent.Providers...)
-			}
+		for _, agent := range AgentsOf(c, chain) {
+			n.Models = append(n.Models, agent.Providers...)
 		}
 	}
 	slices.SortFunc(n.Models, func(a, b plan.Provider) int { return strings.Compare(a.Name, b.Name) })

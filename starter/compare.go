@@ -88,8 +88,8 @@ func printCompared(c *cli, both [2]compared) error {
 	row := func(name string, of func(compared) string) {
 		left, right := inCell(of(both[0]), cell), inCell(of(both[1]), cell)
 		for n := range max(len(left), len(right), 1) {
-			line := []string{name, at(left, n), at(right, n)}
-			fmt.Fprintln(c.out, strings.TrimRight(pad(line[0], label)+pad(line[1], cell)+line[2], " "))
+			line := terminal.Pad(name, label+columnGap) + terminal.Pad(at(left, n), cell+columnGap) + at(right, n)
+			fmt.Fprintln(c.out, strings.TrimRight(line, " "))
 			name = ""
 		}
 	}
@@ -120,11 +120,6 @@ func inCell(text string, cell int) []string {
 		words[n] = ansi.Truncate(word, cell, "…")
 	}
 	return terminal.Wrap(strings.Join(words, " "), cell)
-}
-
-// pad fills a cell up to its width, and the gap behind it.
-func pad(text string, width int) string {
-	return text + strings.Repeat(" ", max(width-ansi.StringWidth(text), 0)+columnGap)
 }
 
 func at(lines []string, n int) string {

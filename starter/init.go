@@ -15,7 +15,6 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/command"
-	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
 // firstConfig is the template of the file that init writes.
@@ -49,7 +48,7 @@ On a terminal, it asks for what the flags leave open. What is there is never ove
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b.Dir = cmp.Or(first(args), "inquest")
-			if in, ok := c.in.(*os.File); ok && terminal.IsTerminal(in) && !yes {
+			if c.typed() && !yes {
 				if err := b.ask(cmd.Context(), c, cmd.Flags().Changed); err != nil {
 					return err
 				}

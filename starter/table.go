@@ -74,25 +74,13 @@ func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 		case left >= minProse || spare == "":
 			for r, row := range rows[1:] {
 				whole := row[prose]
-				row[prose] = atWord(whole, max(left, minProse))
+				row[prose] = terminal.Fit(whole, max(left, minProse))
 				cut[r] = row[prose] != whole
 			}
 			return rows, cut
 		}
 	}
 	return rows, cut
-}
-
-// atWord is the beginning of a text that takes so many columns, cut after a word if there is one.
-func atWord(text string, columns int) string {
-	if ansi.StringWidth(text) <= columns {
-		return text
-	}
-	short := ansi.Truncate(text, columns-1, "")
-	if space := strings.LastIndexByte(short, ' '); space > 0 && !strings.HasPrefix(text[len(short):], " ") {
-		short = short[:space]
-	}
-	return strings.TrimRight(short, " ") + "…"
 }
 
 // writeColumns writes rows whose columns are aligned, of wide characters as well.
@@ -106,7 +94,7 @@ func writeColumns(out io.Writer, rows [][]string) error {
 	for _, row := range rows {
 		var line strings.Builder
 		for n, cell := range row[:len(row)-1] {
-			line.WriteString(cell + strings.Repeat(" ", widths[n]+columnGap-ansi.StringWidth(cell)))
+			line.WriteString(terminal.Pad(cell, widths[n]+columnGap))
 		}
 		line.WriteString(row[len(row)-1])
 		if _, err := fmt.Fprintln(out, line.String()); err != nil {

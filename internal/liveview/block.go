@@ -79,7 +79,7 @@ func (b *block) rendered(width int, open bool) []string {
 	case b.kind == userBlock:
 		add(look.style, look.mark, "  ", b.text)
 	case b.kind == callBlock && !open:
-		b.lines = []string{look.style.Render(fit(look.mark+b.head+" "+b.text, width))}
+		b.lines = []string{look.style.Render(terminal.Fit(look.mark+b.head+" "+b.text, width))}
 	case b.kind == callBlock:
 		add(look.style, look.mark, "  ", b.head+" "+b.text)
 	default:
@@ -96,7 +96,7 @@ func folded(b *block, width int) string {
 	if b.kind == thinkingBlock {
 		what = "thinking: " + strings.Join(strings.Fields(b.text), " ")
 	}
-	return fit(what, max(width-len(more), 0)) + fit(more, width)
+	return terminal.Fit(what, max(width-len(more), 0)) + terminal.Fit(more, width)
 }
 
 // content are the lines of a result, or the first of them.
@@ -113,7 +113,7 @@ func (b *block) content(width int, open bool) {
 		return
 	}
 	for _, line := range lines[:min(len(lines), shownLines)] {
-		b.lines = append(b.lines, faint.Render(margin+fit(strings.ReplaceAll(line, "\t", "    "), width-len(margin))))
+		b.lines = append(b.lines, faint.Render(margin+terminal.Fit(strings.ReplaceAll(line, "\t", "    "), width-len(margin))))
 	}
 	if left := len(lines) - shownLines; left > 0 {
 		b.lines = append(b.lines, faint.Render(fmt.Sprintf("%s… %s more", margin, terminal.Count(left, "line"))))

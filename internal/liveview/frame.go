@@ -29,7 +29,7 @@ const (
 // on it counts as read.
 func (m *Model) Frame() string {
 	if m.width < minWidth || m.height < minHeight {
-		return fit("the terminal is too small (q leaves)", m.width)
+		return terminal.Fit("the terminal is too small (q leaves)", m.width)
 	}
 	top := []string{m.title(), m.stageLine()}
 	top = append(top, m.table()...)
@@ -61,7 +61,7 @@ func (m *Model) title() string {
 	if r.Usage.CostUSD > 0 {
 		words = append(words, terminal.Cost(r.Usage))
 	}
-	end := fit(strings.Join(words, " · "), m.width)
+	end := terminal.Fit(strings.Join(words, " · "), m.width)
 	name := terminal.CleanLine(m.id)
 	if r.Chain != "" {
 		name += " · " + terminal.CleanLine(r.Chain)
@@ -231,7 +231,7 @@ func (m *Model) spin() string {
 
 // notices are what waits for people, and what is waited for besides.
 func (m *Model) notices() (lines []string) {
-	add := func(text string) { lines = append(lines, alert.Render(fit(text, m.width))) }
+	add := func(text string) { lines = append(lines, alert.Render(terminal.Fit(text, m.width))) }
 	for _, to := range slices.Sorted(maps.Keys(m.lost)) {
 		since := m.lost[to]
 		add(fmt.Sprintf("! connection to %s lost; trying again since %s (%s)", to, record.Clock(since), short(m.now.Sub(since))))
@@ -243,25 +243,28 @@ func (m *Model) notices() (lines []string) {
 	}
 	for _, q := range m.waits.Questions {
 		const how = " · a: answer"
-		add(fit(terminal.CleanLine("? "+q.Stage+" asks: "+reveal.Text(q.Question)), m.width-len(how)+1) + how)
+		add(terminal.Fit(terminal.CleanLine("? "+q.Stage+" asks: "+reveal.Text(q.Question)), m.width-len(how)+1) + how)
 	}
 	for _, o := range m.waits.Outages {
-		text := fmt.Sprintf("! %s, %s, next %s, gives up %s",
-			terminal.CleanLine(o.Error), terminal.Count(o.Tries, "failed try"), m.in(o.Next), m.in(o.Until))
+		tries := "1 failed try"
+		if o.Tries != 1 {
+			tries = fmt.Sprintf("%d failed tries", o.Tries)
+		}
+		text := fmt.Sprintf("! %s, %s, next %s, gives up %s", terminal.CleanLine(o.Error), tries, m.in(o.Next), m.in(o.Until))
 		if o.Fallback != "" {
 			text += ", then asks " + terminal.CleanLine(o.Fallback)
 		}
 		if others := len(o.Others); others > 0 {
 			text += fmt.Sprintf(" (%d more agents wait)", others)
 		}
-		add(strings.Replace(text, "failed trys", "failed tries", 1))
+		add(text)
 	}
 	if m.paused() {
 		add("‖ paused: p goes on")
 	}
 	if len(lines) > maxNotices {
 		more := len(lines) - maxNotices + 1
-		lines = append(lines[:maxNotices-1], alert.Render(fit(fmt.Sprintf("! %d more wait", more), m.width)))
+		lines = append(lines[:maxNotices-1], alert.Render(terminal.Fit(fmt.Sprintf("! %d more wait", more), m.width)))
 	}
 	return lines
 }
@@ -289,7 +292,7 @@ func (m *Model) body(room int) []string {
 	if hidden > 0 {
 		name += fmt.Sprintf(" · %s below (PgDn)", terminal.Count(hidden, "line"))
 	}
-	name = fit(name, m.width-len("── ")-1)
+	name = terminal.Fit(name, m.width-len("── ")-1)
 	rule := "── " + name + " " + strings.Repeat("─", max(m.width-ansi.StringWidth(name)-4, 0))
 	out := append([]string{faint.Render(rule)}, lines...)
 	for len(out) < room+1 {
@@ -326,14 +329,14 @@ func (m *Model) content(room int) (name string, lines []string) {
 // foot is where a person types, and below it what the keys do.
 func (m *Model) foot() (lines []string) {
 	if m.said != "" && m.now.Sub(m.saidAt) < saidFor {
-		lines = append(lines, yellow.Render(fit(terminal.CleanLine(m.said), m.width)))
+		lines = append(lines, yellow.Render(terminal.Fit(terminal.CleanLine(m.said), m.width)))
 	}
 	if m.prompt != nil {
 		hint := m.prompt.hint
 		if !m.settled() {
 			hint = "read it first: keys count in a moment"
 		}
-		return append(lines, m.prompt.line(m.width), faint.Render(fit(hint, m.width)))
+		return append(lines, m.prompt.line(m.width), faint.Render(terminal.Fit(hint, m.width)))
 	}
 	line := ""
 	for _, k := range keys {

@@ -94,7 +94,7 @@ func DecisionPrompt(a record.Approval, lacking string) *Prompt {
 		text += "\n… " + lacking
 	}
 	p := &Prompt{do: Decide, title: "decide " + tool, Text: terminal.Clean(text), approval: a, lacking: lacking}
-	p.Ask = "approve " + fit(tool, maxTool) + "? [y/N/reason] "
+	p.Ask = "approve " + terminal.Fit(tool, maxTool) + "? [y/N/reason] "
 	p.hint = "y approves · n or a reason denies · Enter alone decides nothing · Esc leaves it"
 	return p
 }

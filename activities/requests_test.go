@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/goldentest"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/llm/openai"
@@ -29,8 +29,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool/builtin"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestRequests compares what reaches the provider, for every type, in an
 // investigation and in a conversation: the system prompt with the memory as it is
@@ -244,7 +242,7 @@ func (o *office) compare(path string) {
 			}
 		}
 	}
-	if *update {
+	if goldentest.Updating() {
 		o.must(os.MkdirAll(filepath.Dir(path), 0o755))
 		o.must(os.WriteFile(path, txtar.Format(&got), 0o644))
 	}

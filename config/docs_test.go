@@ -16,8 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
+	"github.com/inquest-dev/inquest/internal/goldentest"
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/strict"
 )
@@ -28,19 +27,7 @@ func TestDocs(t *testing.T) {
 	t.Parallel()
 	r := newManual(t)
 	for name, want := range map[string]string{"../docs/config.md": r.markdown(), "../docs/config.schema.json": r.jsonSchema()} {
-		if *update {
-			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		got, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := gocmp.Diff(want, string(got)); diff != "" {
-			t.Errorf("%s is stale: go test ./config -run TestDocs -update\n%s", name, diff)
-		}
+		goldentest.Equal(t, name, want)
 	}
 }
 

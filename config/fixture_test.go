@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,10 +15,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/goldentest"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
-
-var update = flag.Bool("update", false, "write what was found into the fixtures")
 
 // TestFixtures checks every testdata/*.txtar, and testdata/rules/*.txtar, of which
 // there is one for every rule. The files of an archive are a
@@ -89,7 +87,7 @@ func runFixture(t *testing.T, name string, archive *txtar.Archive) {
 			inputs = append(inputs, f)
 		}
 	}
-	if *update {
+	if goldentest.Updating() {
 		archive.Files = append(inputs, got...)
 		if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
 			t.Fatal(err)

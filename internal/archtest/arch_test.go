@@ -1,16 +1,14 @@
 package archtest
 
 import (
-	"flag"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/inquest-dev/inquest/internal/goldentest"
 	"golang.org/x/tools/txtar"
 )
-
-var update = flag.Bool("update", false, "write what the checks say into testdata")
 
 func TestArchitecture(t *testing.T) {
 	t.Parallel()
@@ -94,7 +92,7 @@ func checkArchive(t *testing.T, name string) []string {
 	}
 	problems := check(load(t, root), limits{file: 12, function: 5, width: 140})
 	got := strings.Join(append(problems, ""), "\n")
-	if *update {
+	if goldentest.Updating() {
 		archive.Comment = []byte(got)
 		if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
 			t.Fatal(err)

@@ -1,21 +1,16 @@
 package eventstream
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/goldentest"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
-
-var update = flag.Bool("update", false, "write the golden file")
 
 // An investigation with one reply that arrives in pieces and begins again, a call that waits,
 // a provider that is away, and an end.
@@ -64,16 +59,5 @@ func TestEvents(t *testing.T) {
 	write(Event{Type: Connection, To: "Temporal"})
 	write(Event{Type: Ended, Result: map[string]string{"status": "completed"}})
 	const file = "testdata/events.golden"
-	if *update {
-		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), out.String()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	goldentest.Equal(t, file, out.String())
 }

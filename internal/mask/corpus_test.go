@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/internal/goldentest"
 	"github.com/inquest-dev/inquest/internal/mask"
 )
 
@@ -194,7 +195,7 @@ func compareTable(t *testing.T, table string) {
 	if !ok || !closed {
 		t.Fatalf("%s has no place for the table", path)
 	}
-	if *update {
+	if goldentest.Updating() {
 		if err := os.WriteFile(path, slices.Concat(before, []byte(begin+table+end), after), 0o644); err != nil {
 			t.Fatal(err)
 		}

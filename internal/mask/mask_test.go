@@ -1,7 +1,6 @@
 package mask_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,11 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/inquest-dev/inquest/internal/goldentest"
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
-
-var update = flag.Bool("update", false, "write what was masked into testdata")
 
 // secret is in everything that the fixtures want masked, in whatever case.
 const secret = "s3cr3t"
@@ -36,7 +34,7 @@ func TestPatterns(t *testing.T) {
 			one, all := newMasker(t, name), newMasker(t, mask.Groups()["all"]...)
 			in, kept, out := section(archive, "in"), section(archive, "kept"), section(archive, "out")
 			got := text(t, one, string(in.Data))
-			if *update {
+			if goldentest.Updating() {
 				out.Data = []byte(got)
 				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
@@ -177,7 +175,7 @@ func TestSecrets(t *testing.T) {
 			}
 			in, out := string(section(archive, "in").Data), section(archive, "out")
 			got := text(t, m, in)
-			if *update {
+			if goldentest.Updating() {
 				out.Data = []byte(got)
 				if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)

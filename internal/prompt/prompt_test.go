@@ -1,7 +1,6 @@
 package prompt_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,12 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/goldentest"
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"golang.org/x/tools/txtar"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // full has every field set.
 func full() prompt.Data {
@@ -133,7 +131,7 @@ func must(t *testing.T, render func(string, prompt.Data) (string, error), name s
 func golden(t *testing.T, name string, texts map[string]string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".txtar")
-	if *update {
+	if goldentest.Updating() {
 		writeGolden(t, path, texts)
 	}
 	archive, err := txtar.ParseFile(path)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -15,12 +14,10 @@ import (
 	"unsafe"
 
 	"github.com/charmbracelet/x/vt"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/internal/goldentest"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
-
-var updateFrames = flag.Bool("update", false, "write the golden frames")
 
 // viewer is a person at a terminal whose screen can be read.
 type viewer struct {
@@ -90,18 +87,7 @@ func (v viewer) golden(name string) {
 		lines = append(lines, blanks.ReplaceAllString(passing.ReplaceAllString(line, "#"), "$1  "))
 	}
 	got, file := strings.Join(lines, "\n")+"\n", filepath.Join("testdata", name+".golden")
-	if *updateFrames {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			v.t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		v.t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	goldentest.Equal(v.t, file, got)
 }
 
 // TestLiveView is a person's first minutes: two agents in parallel whose calls are decided on the

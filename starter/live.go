@@ -62,7 +62,7 @@ func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
 	group.Wait()
 	switch {
 	case errors.Is(shown, liveview.ErrLeft):
-		c.say(leftText, h.ID())
+		c.say("%s", leftText(h.ID()))
 		return errLeft
 	case shown != nil:
 		c.say("starter: the live view: %v", shown)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/report"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -113,7 +114,7 @@ func reportOf(ctx context.Context, c *cli, id string) (r report.Report, err erro
 		return r, err
 	}
 	if found.Report == "" && !found.Status.Closed() {
-		return r, fmt.Errorf("investigation %s is %s and has no report yet: `starter watch %s` shows how it goes", found.ID, found.Status, id)
+		return r, fmt.Errorf("investigation %s is %s and has no report yet: `starter watch %s` shows how it goes", found.ID, found.Status, command.ShellWord(id))
 	}
 	return report.Of(found, w.Stages, terminal.Summary(found)), nil
 }

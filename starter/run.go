@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
 )
 
 func runCommand(c *cli) *cobra.Command {
@@ -93,7 +94,7 @@ func notStarted(err error) error {
 			`"data"`, "--data", `"allow_empty": true`, "--allow-empty", `"attach": true`, "--attach").Replace(wrong.Error()))
 	}
 	if taken, ok := errors.AsType[*client.TakenError](err); ok {
-		return fmt.Errorf("%w: watch it with `starter watch %s`, or give another --workflow-id", err, taken.Workflow)
+		return fmt.Errorf("%w: watch it with `starter watch %s`, or give another --workflow-id", err, command.ShellWord(taken.Workflow))
 	}
 	return err
 }

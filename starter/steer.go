@@ -11,6 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -98,8 +99,8 @@ func steerLine(s client.Steered, name string) string {
 	line := s.ID() + ": " + name + " taken, "
 	switch {
 	case s.Left:
-		return fmt.Sprintf("%s sent to %s as a signal, since no worker answers now: `starter status %[2]s` will say if it comes to nothing",
-			name, s.ID())
+		return fmt.Sprintf("%s sent to %s as a signal, since no worker answers now: `starter status %s` will say if it comes to nothing",
+			name, s.ID(), command.ShellWord(s.ID()))
 	case name == workflows.SignalPause && s.Was == agent.StatusPaused:
 		return s.ID() + ": was paused already"
 	case name == workflows.SignalResume && s.Was == agent.StatusRunning:

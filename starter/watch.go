@@ -10,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -221,12 +222,14 @@ func await(ctx context.Context, c *cli, h client.Handle) (client.Result, error) 
 }
 
 // leftText says how to come back.
-const leftText = "Not watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s"
+func leftText(id string) string {
+	return fmt.Sprintf("Not watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s", command.ShellWord(id))
+}
 
 // notWatching says to who presses Ctrl-C how to come back.
 func notWatching(ctx context.Context, h client.Handle, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("\n"+leftText, h.ID())
+		return errors.New("\n" + leftText(h.ID()))
 	}
 	return err
 }

@@ -96,6 +96,29 @@ func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStag
 	return out, nil
 }
 
+// maxFeedback bounds a review's feedback, in bytes: it goes into the input of every later stage.
+const maxFeedback = 4 << 10
+
+// reviewOf reads what the stage's reviewer has said. Its contract has been checked, and what is
+// no approval sends the result back.
+func (a *Activities) reviewOf(ctx context.Context, in SaveStageIn) (*Review, error) {
+	if in.Review == "" {
+		return nil, nil
+	}
+	text, err := a.resultText(ctx, in.Stage.Investigation, in.Review)
+	if err != nil {
+		return nil, err
+	}
+	var said Review
+	object, err := output.Object(text)
+	if err == nil {
+		_ = json.Unmarshal(object[plan.FieldApproved], &said.Approved)
+		_ = json.Unmarshal(object[plan.FieldFeedback], &said.Feedback)
+	}
+	said.Feedback = clip.Text(said.Feedback, maxFeedback)
+	return &said, nil
+}
+
 // maxOutput is how large an output may be to stand in a workflow's state, in bytes.
 const maxOutput = 16 << 10
 

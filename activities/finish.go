@@ -39,6 +39,9 @@ func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 	if err != nil {
 		return out, err
 	}
+	if out.Review, err = a.reviewOf(ctx, in); err != nil {
+		return out, err
+	}
 	stage := &in.Stage
 	stage.Envelope.Output = out.Output
 	if out.Outcome != "" && stage.Status == agent.StatusCompleted {

@@ -54,7 +54,11 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	if g.plan.Conversation {
 		return nil // people say what they want
 	}
-	task, err := prompt.Task(g.row.Prompt, data)
+	name := g.row.Prompt
+	if g.ref.Agent == plan.ReviewIndex {
+		name, data.Review = prompt.Review, g.stage().Routing.Review.Question
+	}
+	task, err := prompt.Task(name, data)
 	if err != nil {
 		return final(ErrorConfiguration, err)
 	}

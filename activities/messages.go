@@ -20,7 +20,7 @@ type Ref struct {
 	Plan          string `json:"plan"`           // hash of the plan in the store
 	Data          string `json:"data,omitempty"` // hash of the request's data in the store
 	Stage         int    `json:"stage"`
-	Agent         int    `json:"agent"` // plan.SynthesisIndex for the stage's synthesis
+	Agent         int    `json:"agent"` // or plan.SynthesisIndex, plan.ReviewIndex
 }
 
 func (r Ref) scope() transcript.Scope {
@@ -61,6 +61,8 @@ type SaveStageIn struct {
 	Plan       string             `json:"plan"`
 	Stage      record.Stage       `json:"stage"`
 	Executions []ExecutionSummary `json:"executions,omitempty"`
+	// Review is the execution that has reviewed the stage's result; "" = none has.
+	Review string `json:"review,omitempty"`
 	// Envelope is the investigation's, as it was when the stage began.
 	Envelope record.Envelope `json:"envelope,omitzero"`
 }
@@ -71,6 +73,13 @@ type SaveStageOut struct {
 	Output  Output        `json:"output,omitzero"`
 	// Fields are the keys of the output that routing rules and questions ask for.
 	Fields map[string]json.RawMessage `json:"fields,omitempty"`
+	Review *Review                    `json:"review,omitempty"`
+}
+
+// Review is an agent's word on a stage's result.
+type Review struct {
+	Approved bool   `json:"approved"`
+	Feedback string `json:"feedback,omitempty"`
 }
 
 // Output is a JSON object that a stage hands on.

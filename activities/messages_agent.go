@@ -28,10 +28,10 @@ type GenerateIn struct {
 	Reserve bool    `json:"reserve,omitempty"`
 	Inputs  []Input `json:"inputs,omitempty"`
 	// Prior and Peers are for the first call: the results of earlier stages, and
-	// for a synthesis the executions that it joins.
+	// for a synthesis the executions that it joins, for a review those that it looks at.
 	Prior []Source `json:"prior,omitempty"`
 	Peers []Peer   `json:"peers,omitempty"`
-	// Earlier are results of earlier passes, Notes what people answered; also for the first call.
+	// Earlier are results of earlier passes, Notes what people and reviews said; also for the first call.
 	Earlier []Source `json:"earlier,omitempty"`
 	Notes   []Note   `json:"notes,omitempty"`
 }
@@ -90,7 +90,7 @@ type Source struct {
 	Execution string `json:"execution"`
 }
 
-// Peer is an execution that a synthesis joins.
+// Peer is an execution that a synthesis joins, or a review looks at.
 type Peer struct {
 	Execution string       `json:"execution"`
 	Agent     string       `json:"agent"`

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -121,6 +122,14 @@ func (f Flow) routing(chain Interrupts) plan.Routing {
 	if out.OnApprove == "" && f.ConfirmationResumeStage+chain.ConfirmationResumeStage == "" && out.Leads(plan.TargetConfirmation) {
 		out.OnApprove = plan.TargetNext
 	}
+	return out
+}
+
+// routing is what the stage says of its chain's ways.
+func (s *Stage) routing(chain Interrupts) plan.Routing {
+	f, _ := s.flow()
+	out := f.routing(chain)
+	out.Review = s.AgentReview.plan(cmp.Or(f.AgentReviewResumeStage, chain.AgentReviewResumeStage))
 	return out
 }
 

@@ -27,6 +27,7 @@ type GraphStage struct {
 	Name      string
 	Agents    []string
 	Synthesis string // "" = there is nothing to join
+	Review    string // who looks at the result, "people" or an agent; "" = nobody
 	JoinAny   bool   // one of the stages that it requires is enough
 }
 
@@ -45,13 +46,16 @@ func GraphOf(c *Config, name string) (Graph, error) {
 	g.resume = map[string]map[string]string{}
 	for _, s := range chain.Stages {
 		f, _ := s.flow()
-		g.resume[s.Name] = f.routing(chain.Interrupts).Resume
+		g.resume[s.Name] = s.routing(chain.Interrupts).Resume
 		stage := GraphStage{Name: s.Name, JoinAny: f.Join == JoinAny && len(f.Requires) > 1}
 		for _, a := range s.executions() {
 			stage.Agents = append(stage.Agents, a.Name)
 		}
 		if len(stage.Agents) > 1 {
 			stage.Synthesis = s.Synthesis.agent()
+		}
+		if s.AgentReview != nil {
+			stage.Review = cmp.Or(s.AgentReview.Agent, "people")
 		}
 		g.Stages = append(g.Stages, stage)
 	}

@@ -145,9 +145,9 @@ func stagePath(chain string, i int) path {
 	return entryPath("agent_chains", chain).Key("stages").Index(i)
 }
 
-// stageWork is the work of a stage: of its agents, in order, and of joining
-// what they did; nil if there is nothing to join.
-func (c *Config) stageWork(chain string, i int) (agents []work, synthesis *work) {
+// stageWork is the work of a stage: of its agents, in order, of joining what they did,
+// and of reviewing the result; nil if there is nothing to join, or no agent reviews.
+func (c *Config) stageWork(chain string, i int) (agents []work, synthesis, review *work) {
 	stage, at := c.AgentChains[chain].Stages[i], stagePath(chain, i)
 	names := stage.names()
 	for n, a := range stage.executions() {
@@ -160,14 +160,20 @@ func (c *Config) stageWork(chain string, i int) (agents []work, synthesis *work)
 		w := c.work(name, name, chain, levelOf(p, &stage.Synthesis, entryNames))
 		synthesis = &w
 	}
-	return agents, synthesis
+	if r := stage.AgentReview; r != nil && r.Agent != "" {
+		w := c.work(r.Agent, r.Agent, chain, levelOf(at.Key("agent_review"), r, entryNames))
+		review = &w
+	}
+	return agents, synthesis, review
 }
 
-// allWork is that of all agents of a stage, the synthesis last.
+// allWork is that of all agents of a stage, in the order in which they begin.
 func (c *Config) allWork(chain string, i int) []work {
-	all, synthesis := c.stageWork(chain, i)
-	if synthesis != nil {
-		all = append(all, *synthesis)
+	all, synthesis, review := c.stageWork(chain, i)
+	for _, last := range []*work{synthesis, review} {
+		if last != nil {
+			all = append(all, *last)
+		}
 	}
 	return all
 }

@@ -154,9 +154,9 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 	flow, _ := stage.flow()
 	out := plan.Stage{
 		Name: stage.Name, SuccessPolicy: r.stageSettings(chain, i).SuccessPolicy, Timeout: stage.Timeout,
-		OutputKey: flow.OutputKey, Routing: flow.routing(r.AgentChains[chain].Interrupts), Hooks: flow.hooks(),
+		OutputKey: flow.OutputKey, Routing: stage.routing(r.AgentChains[chain].Interrupts), Hooks: flow.hooks(),
 	}
-	agents, synthesis := r.stageWork(chain, i)
+	agents, synthesis, review := r.stageWork(chain, i)
 	for _, w := range agents {
 		out.Agents = append(out.Agents, r.agent(w))
 	}
@@ -166,6 +166,10 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 		last, out.Synthesis = &joined, &joined
 	}
 	last.Contract = flow.contract()
+	if review != nil {
+		reviewer := r.agent(*review)
+		reviewer.Contract, out.Review = plan.ReviewContract, &reviewer
+	}
 	return out
 }
 

@@ -23,7 +23,7 @@ func (c *Chain) chart() chart {
 	for _, s := range c.Stages {
 		f, _ := s.flow()
 		out.names = append(out.names, s.Name)
-		out.walk.Stages = append(out.walk.Stages, plan.StageSkeleton{Name: s.Name, OutputKey: f.OutputKey, Routing: f.routing(c.Interrupts)})
+		out.walk.Stages = append(out.walk.Stages, plan.StageSkeleton{Name: s.Name, OutputKey: f.OutputKey, Routing: s.routing(c.Interrupts)})
 	}
 	return out
 }
@@ -33,7 +33,8 @@ func (c *Chain) chart() chart {
 func (c chart) loops() bool {
 	for i := range c.names {
 		for _, e := range c.walk.WaysFrom(i) {
-			jump := e.Kind == route.EdgeRule || e.Kind == route.EdgeDefault || e.Kind == route.EdgeLoop || e.Kind == route.EdgeApproved
+			jump := e.Kind == route.EdgeRule || e.Kind == route.EdgeDefault || e.Kind == route.EdgeLoop || e.Kind == route.EdgeApproved ||
+				e.Kind == route.EdgeSentBack
 			if jump && slices.Contains(c.names[:i+1], e.To) {
 				return true
 			}
@@ -135,6 +136,10 @@ func (c chart) validateAnswers(p path, v *validator, i int) {
 		if name != "" {
 			v.stage(s.flowPath(p, key), name, c)
 		}
+	}
+	if r.Review != nil && slices.Index(c.names, r.Review.Back) > i {
+		v.Errorf(p.Key("agent_review"),
+			"what is not approved would go on to the stage %q: agent_review_resume_stage names this stage or one before it", r.Review.Back)
 	}
 	asksAgain := r.DefaultNext == plan.TargetClarification || r.DefaultNext == plan.TargetConfirmation && r.OnApprove == ""
 	resume := cmp.Or(r.Resume[r.DefaultNext], c.Interrupts.plan().Of(r.DefaultNext).Resume, c.names[i])

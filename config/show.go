@@ -205,7 +205,7 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 	out := *src
 	settings{SuccessPolicy: own.SuccessPolicy}.writeTo(&out, stageNames) // the rest is on its agents' entries
 	out.Flow, out.Agents = v.flow(p, src), nil
-	agents, synthesis := v.source.stageWork(chain, i)
+	agents, synthesis, review := v.source.stageWork(chain, i)
 	for n, a := range src.Agents {
 		w := agents[n]
 		v.inherit(w.at, w.inherited, entryNames)
@@ -222,6 +222,17 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 		}
 		shown.writeTo(&entry, entryNames)
 		out.Agents = append(out.Agents, &entry)
+	}
+	if review != nil {
+		v.inherit(review.at, review.inherited, entryNames)
+		shown := *src.AgentReview
+		review.writeTo(&shown, entryNames)
+		out.AgentReview = &shown
+	}
+	if out.AgentReview != nil && out.AgentReview.Question == "" {
+		shown := *out.AgentReview
+		shown.Question, out.AgentReview = defaultQuestion, &shown
+		v.from[p.Key("agent_review").Key("question").Text] = origin{Rule: "review"}
 	}
 	if synthesis == nil {
 		out.Synthesis = Synthesis{}

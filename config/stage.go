@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -33,6 +34,10 @@ type Stage struct {
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Synthesis joins the work of several agents.
 	Synthesis Synthesis `yaml:"synthesis"`
+	// AgentReview has an agent, or people, look at the stage's result before the chain goes on. What is not approved goes
+	// back to agent_review_resume_stage, else to the stage itself, with what was said of it: another pass, of which
+	// bounds.max_passes says how many there may be.
+	AgentReview *AgentReview `yaml:"agent_review" default:"none"`
 	// Timeout bounds the stage; time paused does not count.
 	Timeout plan.Duration `yaml:"timeout" default:"none"`
 	// Temperature is passed to the model of every agent of the stage.
@@ -60,6 +65,22 @@ type Synthesis struct {
 	// Mock is what works in its place where a request says use_mock.
 	Mock string `yaml:"mock" default:"none"`
 }
+
+// AgentReview is how a stage's result is reviewed.
+type AgentReview struct {
+	// Agent is the definition of the agent that reviews it, which must ask a model; without one, people are asked.
+	Agent string `yaml:"agent" default:"none: people do"`
+	// Question is what is asked about the result.
+	Question string `yaml:"question" default:"Is it right, complete, and borne out by the evidence?"`
+	// LLMBackend says how the agent's provider is reached.
+	LLMBackend string `yaml:"llm_backend" enum:"backend"`
+	// LLMProvider is the provider of this agent.
+	LLMProvider string `yaml:"llm_provider"`
+	// Mock is what works in its place where a request says use_mock.
+	Mock string `yaml:"mock" default:"none"`
+}
+
+const defaultQuestion = "Is it right, complete, and borne out by the evidence?"
 
 // StageAgent is an agent's entry in a stage.
 type StageAgent struct {
@@ -105,6 +126,7 @@ func (s *Stage) validate(p path, v *validator) {
 	v.mock(p.Key("mock"), s.Mock)
 	v.prompt(p.Key("prompt_key"), s.PromptKey)
 	s.Synthesis.check(p.Key("synthesis"), v, len(s.Agents) > 1 || value(s.Replicas) > 1)
+	s.AgentReview.check(p.Key("agent_review"), v, s.names())
 	s.validateCount(p, v)
 	s.validateFlow(p, v)
 }
@@ -176,6 +198,31 @@ func (s *Synthesis) check(p path, v *validator, needed bool) {
 	if row := v.Agents[name].row(); row.Name != "synthesis" && row.Name != "" {
 		v.Errorf(p.Key("agent"), "agent %q is of type %q; a synthesis needs one of type \"synthesis\"", name, row.Name)
 	}
+}
+
+func (r *AgentReview) check(p path, v *validator, others []string) {
+	if r == nil {
+		return
+	}
+	v.provider(p.Key("llm_provider"), r.LLMProvider)
+	v.mock(p.Key("mock"), r.Mock)
+	switch {
+	case r.Agent == "" && r.LLMProvider+string(r.LLMBackend)+r.Mock != "":
+		v.Errorf(p.Key("agent"), "people are asked, since no agent is named: what is said of its model needs one")
+	case r.Agent == "" || !v.agent(p.Key("agent"), r.Agent):
+	case !v.Agents[r.Agent].row().Pattern.Model():
+		v.Errorf(p.Key("agent"), "agent %q is of type %q, which asks no model: it cannot review", r.Agent, v.Agents[r.Agent].row().Name)
+	case slices.Contains(others, r.Agent):
+		v.Errorf(p.Key("agent"), "agent %q works in this stage: another one has to review what it does", r.Agent)
+	}
+}
+
+// plan is what the chain goes by; nil = the result is not reviewed.
+func (r *AgentReview) plan(back string) *plan.Review {
+	if r == nil {
+		return nil
+	}
+	return &plan.Review{Question: cmp.Or(r.Question, defaultQuestion), People: r.Agent == "", Back: back}
 }
 
 func (s *Synthesis) agent() string {

@@ -82,6 +82,9 @@ func (d drawing) aboutStage(s config.GraphStage) []string {
 	if s.Synthesis != "" {
 		about = append(about, "joined by "+s.Synthesis)
 	}
+	if s.Review != "" {
+		about = append(about, "reviewed by "+s.Review)
+	}
 	if s.JoinAny {
 		about = append(about, "one that it requires is enough")
 	}
@@ -100,7 +103,7 @@ func (d drawing) aboutStage(s config.GraphStage) []string {
 // plainLabels are those of ways that have no other.
 var plainLabels = map[route.EdgeKind]string{
 	route.EdgeLoop: "another pass", route.EdgeError: "failed", route.EdgeRequires: "succeeded", route.EdgeAfter: "ended",
-	route.EdgeApproved: "approved", route.EdgeDenied: "not approved",
+	route.EdgeApproved: "approved", route.EdgeDenied: "not approved", route.EdgeSentBack: "sent back",
 }
 
 // label says when a way is gone, and how often it may be; "" = always.
@@ -143,7 +146,7 @@ func shortJSON(value json.RawMessage) string {
 // decides reports whether rules or another pass may send the chain elsewhere from a stage.
 func (d drawing) decides(stage string) bool {
 	return slices.ContainsFunc(d.Edges, func(e route.Edge) bool {
-		return e.From == stage && (e.Kind == route.EdgeRule || e.Kind == route.EdgeLoop)
+		return e.From == stage && (e.Kind == route.EdgeRule || e.Kind == route.EdgeLoop || e.Kind == route.EdgeSentBack)
 	})
 }
 

@@ -70,7 +70,7 @@ func questionLine(id string, q record.Question) string {
 
 func questionNotice(id string, q record.Question) terminal.Notice {
 	how := map[string]string{
-		"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--decision …",
+		"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--approve (or --deny --text …)",
 	}[q.Kind]
 	text := q.Question
 	if len(q.Data) > 0 {

@@ -223,7 +223,8 @@ func await(ctx context.Context, c *cli, h client.Handle) (client.Result, error) 
 
 // leftText says how to come back.
 func leftText(id string) string {
-	return fmt.Sprintf("Not watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s", command.ShellWord(id))
+	id = command.ShellWord(id)
+	return fmt.Sprintf("Not watching any more. The investigation goes on:\n  starter watch %[1]s\n  starter cancel %[1]s", id)
 }
 
 // notWatching says to who presses Ctrl-C how to come back.

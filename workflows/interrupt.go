@@ -22,6 +22,7 @@ type interrupt struct {
 	index  int  // of the stage that asked
 	gate   bool // see route.Walk.Finish
 	rule   plan.Interrupt
+	review func(workflow.Context, route.Verdict) // goes on with the verdict; nil = it asks for none
 	answer *Answer
 	closed bool // answered, expired, or nobody waits any more
 }
@@ -51,20 +52,45 @@ func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChi
 	if named := route.Ask(textField(result.Fields, "interrupt")); !gate && kinds[named].check != nil {
 		kind = named // the output says it more exactly
 	}
+	question := cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"),
+		"Stage "+s.plan.Name+" asks you to look at its result.")
+	r.put(ctx, way, &interrupt{index: s.index, gate: gate, rule: r.rule(kind, s.plan.Routing), Interrupt: Interrupt{
+		Kind: string(kind), Stage: s.plan.Name, Data: result.Fields["data"], Question: question,
+	}})
+}
+
+// askReview asks people to look at the result of a stage before the chain goes on.
+func (r *investigationRun) askReview(ctx workflow.Context, way route.Walk, s *stageChild, result StageResult, end route.Result) {
+	decided := func(ctx workflow.Context, verdict route.Verdict) {
+		end.Review = verdict
+		r.leave(ctx, way, s, result, end)
+	}
+	r.put(ctx, way, &interrupt{index: s.index, review: decided, rule: r.rule(route.Review, s.plan.Routing), Interrupt: Interrupt{
+		Kind: string(route.Review), Stage: s.plan.Name, Data: result.Fields["data"], Question: s.plan.Routing.Review.Question,
+	}})
+}
+
+// reviewed tells the stages that come what an agent has said of a result, if it sends it back.
+func (r *investigationRun) reviewed(s *stageChild, said activities.Review) route.Verdict {
+	if said.Approved {
+		return route.Approved
+	}
+	r.keep(activities.Note{
+		Kind: string(route.Review), Stage: s.plan.Name, Question: s.plan.Routing.Review.Question,
+		Answer: Answer{Text: fit(said.Feedback, maxAnswer), Approved: &said.Approved}.words(), By: s.plan.Review.Name,
+	})
+	return route.SentBack
+}
+
+// put puts a question to people, and waits for the answer.
+func (r *investigationRun) put(ctx workflow.Context, way route.Walk, i *interrupt) {
 	if r.state.Asked >= maxAsked {
 		way.Stop(agent.EndMaxLoop)
 		return
 	}
-	rule := r.rule(kind, s.plan.Routing)
-	expires := cmp.Or(rule.Expires.D(), kinds[kind].expires)
 	r.state.Asked++
-	question := cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"),
-		"Stage "+s.plan.Name+" asks you to look at its result.")
-	i := &interrupt{index: s.index, gate: gate, rule: rule, Interrupt: Interrupt{
-		ID: fmt.Sprintf("q%d", r.state.Asked), Kind: string(kind), Stage: s.plan.Name, Expires: workflow.Now(ctx).Add(expires),
-		Data:     result.Fields["data"],
-		Question: fit(question, maxQuestion),
-	}}
+	i.ID, i.Question = fmt.Sprintf("q%d", r.state.Asked), fit(i.Question, maxQuestion)
+	i.Expires = workflow.Now(ctx).Add(cmp.Or(i.rule.Expires.D(), kinds[route.Ask(i.Kind)].expires))
 	r.interrupts = append(r.interrupts, i)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		paused := func() bool { return r.state.Steering.Paused }
@@ -106,6 +132,9 @@ func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *inter
 	case a == nil && (i.gate || !i.rule.Continue): // silence is no agreement
 		r.keep(i.note())
 		way.Stop(agent.EndInterruptExpired)
+	case i.review != nil:
+		r.keep(i.note())
+		i.review(ctx, i.verdict())
 	case a != nil && i.Kind == string(route.Confirmation) && !*a.Approved:
 		r.keep(i.note())
 		way.Stop(agent.EndDenied)
@@ -118,6 +147,15 @@ func (r *investigationRun) resume(ctx workflow.Context, way route.Walk, i *inter
 		way.Resume(i.index, i.rule.Resume)
 		r.void(way)
 	}
+}
+
+// verdict is what people have said of a result. Nobody has to have said something, if the chain
+// goes on without an answer.
+func (i *interrupt) verdict() route.Verdict {
+	if i.answer != nil && !*i.answer.Approved {
+		return route.SentBack
+	}
+	return route.Approved
 }
 
 // keep adds an answer, and drops old ones that stages are not told any more.
@@ -212,7 +250,11 @@ func (r *investigationRun) checkAnswer(a Answer) error {
 	if err := agent.CheckBy(a.By); err != nil {
 		return err
 	}
-	return kinds[route.Ask(i.Kind)].check(a)
+	kind := route.Ask(i.Kind)
+	if i.review != nil {
+		kind = route.Confirmation // it needs the same
+	}
+	return kinds[kind].check(a)
 }
 
 func textField(fields map[string]json.RawMessage, key string) string {

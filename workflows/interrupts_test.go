@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -89,6 +90,89 @@ func TestGates(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, f.generated[len(f.generated)-1].Notes); diff != "" {
 		t.Errorf("the last stage is told (-want +got):\n%s", diff)
+	}
+}
+
+// A result goes on once it is approved, by an agent or by people, and goes back until then.
+func TestReviews(t *testing.T) {
+	t.Parallel()
+	yes, no := Answer{Approved: new(true)}, Answer{Approved: new(false), Text: "no rollback", By: "Ada"}
+	back := activities.Note{Kind: "agent_review", Stage: "s2", Question: "safe?", Answer: "not approved. no rollback"}
+	for _, tt := range []struct {
+		name    string
+		back    string // the stage that does its work again
+		output  string // of s2, as JSON
+		verdict string // of an agent: a, for approved, or b, for each run of s2; "-" = it fails
+		answers []Answer
+		goesOn  bool // without an answer, says on_expiry
+		want    string
+		end     agent.EndReason
+		by      string // of the note that the next pass is told
+	}{
+		{name: "agent approves", verdict: "a", want: "s1 s2 s3", end: agent.EndCompleted},
+		{name: "agent sends back", verdict: "ba", want: "s1 s2 s2#2 s3", end: agent.EndCompleted, by: "Rev"},
+		{name: "agent sends back to the beginning", back: "s1", verdict: "ba", want: "s1 s2 s1#2 s2#2 s3", end: agent.EndCompleted, by: "Rev"},
+		{name: "agent is never content", verdict: "bbb", want: "s1 s2 s2#2", end: agent.EndMaxPasses, by: "Rev"},
+		{name: "agent fails", verdict: "-", want: "s1 s2", end: agent.EndLLMFailed},
+		{name: "the chain's end is sent back, too", output: `{"outcome":"terminate"}`, verdict: "ba", want: "s1 s2 s2#2", end: agent.EndCompleted, by: "Rev"},
+		{name: "people approve", answers: []Answer{yes}, want: "s1 s2 s3", end: agent.EndCompleted},
+		{name: "people send back", answers: []Answer{no, yes}, want: "s1 s2 s2#2 s3", end: agent.EndCompleted, by: "Ada"},
+		{name: "people are never content", answers: []Answer{no, no}, want: "s1 s2 s2#2", end: agent.EndMaxPasses, by: "Ada"},
+		{name: "people look at the chain's end", output: `{"outcome":"terminate"}`, answers: []Answer{yes}, want: "s1 s2", end: agent.EndCompleted},
+		{name: "nobody answers", want: "s1 s2", end: agent.EndInterruptExpired},
+		{name: "nobody has to answer", goesOn: true, want: "s1 s2 s3", end: agent.EndCompleted},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			one := []string{"default"}
+			f := &fake{plan: planOf(one, one, one)}
+			f.plan.Bounds.MaxPasses, f.plan.Interrupts.Review.Continue = 2, tt.goesOn
+			s2 := &f.plan.Stages[1]
+			s2.Routing.Review = &plan.Review{Question: "safe?", Back: tt.back, People: tt.verdict == ""}
+			if tt.verdict != "" {
+				s2.Review = &plan.Agent{Name: "Rev", Type: "llm", MaxIterations: 1, Providers: []plan.Provider{{Model: "m"}}}
+			}
+			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				if in.Ref.Agent == plan.ReviewIndex && tt.verdict == "-" {
+					return activities.GenerateOut{}, temporal.NewNonRetryableApplicationError("no key", activities.ErrorEmptyReply, nil)
+				}
+				return say("done"), nil
+			}
+			said := tt.output
+			if said == "" {
+				said = "{}"
+			}
+			says, reviews := outputs(t, map[string]string{"s2": said, "s2#2": said}), 0
+			f.output = func(stage string) activities.SaveStageOut {
+				out := says(stage)
+				if f.saved[len(f.saved)-1].Review != "" {
+					out.Review = &activities.Review{Approved: tt.verdict[reviews] == 'a', Feedback: "no rollback"}
+					reviews++
+				}
+				return out
+			}
+			env := newEnv(t, f)
+			for n, a := range tt.answers {
+				env.RegisterDelayedCallback(func() { answer(t, env, Answer{Decision: "?"}, `needs "approved"`) }, time.Duration(n)*time.Minute+30*time.Second)
+				env.RegisterDelayedCallback(func() { answer(t, env, a, "") }, time.Duration(n+1)*time.Minute)
+			}
+			got := investigated(t, env)
+			var told []activities.Note
+			if tt.by != "" {
+				back.By = tt.by
+				for _, in := range f.generated {
+					if strings.Contains(in.Ref.Execution, "#2") && told == nil {
+						told = in.Notes
+					}
+				}
+				if diff := cmp.Diff([]activities.Note{back}, told); diff != "" {
+					t.Errorf("the next pass is told (-want +got):\n%s", diff)
+				}
+			}
+			if diff := cmp.Diff([]string{tt.want, string(tt.end)}, []string{f.ran(), string(got.EndReason)}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -208,7 +208,7 @@ func (r *investigationRun) toJoin(sig signal) bool {
 
 // joins: the agent joins the work of the stage's others.
 func joins(stage plan.StageSkeleton, name string) bool {
-	return stage.Synthesis != nil && stage.Synthesis.Name == name
+	return stage.Synthesis != nil && stage.Synthesis.Name == name || stage.Review != nil && stage.Review.Name == name
 }
 
 func hasAgent(stage plan.StageSkeleton, name string) bool {

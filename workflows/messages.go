@@ -257,6 +257,8 @@ type StageResult struct {
 	Fields map[string]json.RawMessage `json:"fields,omitempty"`
 	// Output is the stage's JSON object, or where it is; zero for a text.
 	Output activities.Output `json:"output,omitzero"`
+	// Review is what the stage's own reviewer says of the result; nil = it has none.
+	Review *activities.Review `json:"review,omitempty"`
 	// Undelivered says what was said to the stage or its agents themselves and could not be taken.
 	Undelivered []string `json:"undelivered,omitempty"`
 }

@@ -41,6 +41,7 @@ type stageRun struct {
 	letters  int      // that people have written to the stage itself
 	notices  notices
 	refused  []string // why some could not be taken
+	reviewed string   // the execution that has reviewed the result
 }
 
 // member is an agent of the stage and its execution.
@@ -81,6 +82,9 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 		r.synthesise(ctx)
 	}
 	r.postProcess(ctx)
+	if r.in.Stage.Review != nil && ctx.Err() == nil && r.result.Status == agent.StatusCompleted && r.result.Bound == "" {
+		r.review(ctx)
+	}
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	r.family.afterReset(ctx)
 	signals.settle(cleanup) // what nobody has read is freed when the stage is saved
@@ -249,18 +253,55 @@ func (r *stageRun) fail() {
 	r.result.Error = clip.Text(strings.Join(messages, "; "), 2000)
 }
 
-// synthesise has the agents' work joined; the joined result stands for the stage.
-func (r *stageRun) synthesise(ctx workflow.Context) {
-	var peers []activities.Peer
+// peers are the agents that have worked in the stage so far.
+func (r *stageRun) peers() (all []activities.Peer) {
 	for _, m := range r.agents {
-		peers = append(peers, activities.Peer{
+		all = append(all, activities.Peer{
 			Execution: m.ref.Execution, Agent: m.plan.Name, Status: m.result.Status, Error: clip.Text(m.result.Error, 500),
 		})
 	}
-	joined := r.launch(ctx, plan.SynthesisIndex, *r.in.Stage.Synthesis, peers)
-	r.agents = append(r.agents, joined)
+	return all
+}
+
+// follow runs an agent on what the others have done.
+func (r *stageRun) follow(ctx workflow.Context, index int, p plan.AgentSkeleton, peers []activities.Peer) *member {
+	m := r.launch(ctx, index, p, peers)
+	r.agents = append(r.agents, m)
 	r.teller.changed()
-	r.wait(ctx, []*member{joined})
+	r.wait(ctx, []*member{m})
+	return m
+}
+
+// review has an agent look at the result of the stage, which the post_process may have changed
+// and which is shown last. What it says is read when the stage is saved.
+func (r *stageRun) review(ctx workflow.Context) {
+	peers := r.peers()
+	stands := slices.IndexFunc(peers, func(p activities.Peer) bool { return p.Execution == r.result.Result })
+	if stands < 0 {
+		peers = append(peers, activities.Peer{Execution: r.result.Result, Agent: r.in.Stage.PostProcess, Status: r.result.Status})
+	} else {
+		peers = append(slices.Delete(slices.Clone(peers), stands, stands+1), peers[stands])
+	}
+	reviewer := r.follow(ctx, plan.ReviewIndex, *r.in.Stage.Review, peers)
+	switch {
+	case reviewer.result.Status == agent.StatusCompleted:
+		r.reviewed = reviewer.ref.Execution
+	case reviewer.result.Bound != "":
+		r.result.Bound = reviewer.result.Bound
+	default:
+		r.failAs(reviewer)
+	}
+}
+
+// failAs makes the stage fail with an agent that had to follow the others.
+func (r *stageRun) failAs(m *member) {
+	r.result.Status, r.result.Outcome, r.result.ErrorType = m.result.Status, agent.OutcomeError, m.result.ErrorType
+	r.result.Error = fmt.Sprintf("%s %s: %s", m.plan.Name, m.result.Status, m.result.Error)
+}
+
+// synthesise has the agents' work joined; the joined result stands for the stage.
+func (r *stageRun) synthesise(ctx workflow.Context) {
+	joined := r.follow(ctx, plan.SynthesisIndex, *r.in.Stage.Synthesis, r.peers())
 	if joined.result.Status == agent.StatusCompleted {
 		r.result.Result, r.result.Outcome, r.result.Partial = joined.ref.Execution, joined.result.Outcome, joined.result.Partial
 		if r.result.Bound == "" {
@@ -271,15 +312,14 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 	if r.result.Bound != "" || r.steering.Late {
 		return // what one agent has said stands for the stage
 	}
-	r.result.Status, r.result.Outcome, r.result.ErrorType = joined.result.Status, agent.OutcomeError, joined.result.ErrorType
-	r.result.Error = fmt.Sprintf("%s %s: %s", joined.plan.Name, joined.result.Status, joined.result.Error)
+	r.failAs(joined)
 }
 
 // save records how the stage and its executions ended.
 func (r *stageRun) save(ctx workflow.Context) error {
 	r.result.Started, r.result.Ended = r.started, workflow.Now(ctx)
 	r.result.Agents = r.summaries()
-	in := activities.SaveStageIn{Plan: r.in.Plan, Stage: r.in.record(r.result), Envelope: r.in.Envelope}
+	in := activities.SaveStageIn{Plan: r.in.Plan, Stage: r.in.record(r.result), Review: r.reviewed, Envelope: r.in.Envelope}
 	in.Envelope.Answers = r.in.Notes
 	for _, m := range r.agents {
 		in.Executions = append(in.Executions, activities.ExecutionSummary{
@@ -289,7 +329,7 @@ func (r *stageRun) save(ctx workflow.Context) error {
 	}
 	var out activities.SaveStageOut
 	err := storeStep(ctx, "stage "+r.in.Stage.Name, act.SaveStage, in, &out)
-	r.result.Fields, r.result.Output = out.Fields, out.Output
+	r.result.Fields, r.result.Output, r.result.Review = out.Fields, out.Output, out.Review
 	if out.Outcome != "" && r.result.Status == agent.StatusCompleted {
 		r.result.Outcome = out.Outcome
 	}

@@ -25,13 +25,16 @@ type stageChild struct {
 	started time.Time
 }
 
-// agents are the agents of the stage that have begun. A synthesis begins once all that it
-// joins have ended.
+// agents are the agents of the stage that have begun. A synthesis, and a review, begin once
+// all others have ended.
 func (s *stageChild) agents() []plan.AgentSkeleton {
-	if all := s.plan.Agents; s.plan.Synthesis == nil || len(s.waiting.Ended) < len(all) {
-		return all
+	all := slices.Clone(s.plan.Agents)
+	for _, last := range []*plan.AgentSkeleton{s.plan.Synthesis, s.plan.Review} {
+		if last != nil && len(s.waiting.Ended) >= len(all) {
+			all = append(all, *last)
+		}
 	}
-	return append(slices.Clone(s.plan.Agents), *s.plan.Synthesis)
+	return all
 }
 
 // walk runs the stages of the chain, as its rules say. again asks for a new run to go on in.
@@ -168,12 +171,20 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index})
 	}
 	r.record(ctx, s, result)
-	// A bound ends the walk, whatever way the stage's outcome has just found for it.
-	pass := r.state.Walk.Pass
 	end := route.Result{Outcome: result.Outcome, Fields: result.Fields}
 	if result.Status != agent.StatusCompleted {
 		end.Outcome, end.Failure = agent.OutcomeError, endReason(result)
 	}
+	if result.Review != nil {
+		end.Review = r.reviewed(s, *result.Review)
+	}
+	r.leave(ctx, way, s, result, end)
+}
+
+// leave goes on from a stage that has ended. A bound ends the walk, whatever way the stage's
+// outcome has just found for it.
+func (r *investigationRun) leave(ctx workflow.Context, way route.Walk, s *stageChild, result StageResult, end route.Result) {
+	pass := r.state.Walk.Pass
 	ask, gate := way.Finish(s.index, end)
 	if result.Bound != "" {
 		way.Stop(result.Bound)
@@ -185,7 +196,10 @@ func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageCh
 	if r.state.Walk.Pass != pass {
 		r.void(way)
 	}
-	if ask != "" {
+	switch {
+	case ask == route.Review:
+		r.askReview(ctx, way, s, result, end)
+	case ask != "":
 		r.ask(ctx, way, s, ask, gate, result)
 	}
 }

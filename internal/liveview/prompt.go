@@ -107,7 +107,13 @@ func same(a record.Approval) func(record.Approval) bool {
 	return func(b record.Approval) bool { return a.Name() == b.Name() && a.Digest == b.Digest }
 }
 
-const confirmation = "confirmation" // the kind of a question that is agreed to
+// The kinds of questions that are agreed to, or not.
+const (
+	confirmation = "confirmation"
+	review       = "agent_review"
+)
+
+func agreed(q record.Question) bool { return q.Kind == confirmation || q.Kind == review }
 
 // QuestionPrompt asks what an investigation asks people.
 func QuestionPrompt(q record.Question) *Prompt {
@@ -120,8 +126,9 @@ func QuestionPrompt(q record.Question) *Prompt {
 	case confirmation:
 		ask = "agree? [y/N, and a remark] "
 		hint = "y agrees · n denies, which ends the investigation · Enter alone answers nothing · Esc leaves it"
-	case "agent_review":
-		ask = "what is to be done> "
+	case review:
+		ask = "approve the result? [y/N, and a remark] "
+		hint = "y approves · n sends it back with your remark · Enter alone answers nothing · Esc leaves it"
 	}
 	return &Prompt{
 		do: Answer, title: "question of " + terminal.CleanLine(q.Stage), Text: terminal.Clean(text), Ask: ask, hint: hint, question: q,
@@ -157,7 +164,7 @@ const settles = 500 * time.Millisecond
 
 func (m *Model) settled() bool {
 	p := m.prompt
-	return p.do != Decide && p.question.Kind != confirmation || m.now.Sub(p.since) >= settles
+	return p.do != Decide && !agreed(p.question) || m.now.Sub(p.since) >= settles
 }
 
 // Paste takes in a text that is pasted.
@@ -218,7 +225,7 @@ func (p *Prompt) Act(text string) (act *Act, why string) {
 		if clear && rest == "" {
 			act.Text = ""
 		}
-	case p.question.Kind == confirmation:
+	case agreed(p.question):
 		if !clear {
 			return nil, "write y or n, and then a remark if there is one"
 		}

@@ -37,6 +37,17 @@ type Routing struct {
 	OnApprove string `json:"on_approve,omitempty"`
 	// Resume names the stages that go on with answers to the stage's questions, by their kind; others are the chain's to name.
 	Resume map[string]string `json:"resume,omitempty"`
+	// Review has the stage's result looked at before the chain goes on; nil = nobody does.
+	Review *Review `json:"agent_review,omitempty"`
+}
+
+// Review is how the result of a stage that has succeeded is looked at.
+type Review struct {
+	Question string `json:"question"`
+	// People look at it; else the stage's Review agent does.
+	People bool `json:"people,omitempty"`
+	// Back is the stage that does its work again if the result is not approved; "" = the reviewed one.
+	Back string `json:"back,omitempty"`
 }
 
 // Leads reports whether the routing names a target for a stage that has succeeded.
@@ -87,6 +98,16 @@ type EdgeLimit struct {
 	To   string `json:"to"`
 	Max  int    `json:"max_count"`
 }
+
+// The fields of a review, and what it has to be.
+const (
+	FieldApproved = "approved"
+	FieldFeedback = "feedback"
+)
+
+// ReviewContract is that of an agent that reviews a stage's result.
+var ReviewContract = Contract{JSON: true, Required: []string{FieldApproved, FieldFeedback}, Schema: json.RawMessage(
+	`{"type":"object","properties":{"approved":{"type":"boolean"},"feedback":{"type":"string"}},"required":["approved","feedback"]}`)}
 
 // Interrupts say how a chain waits for people.
 type Interrupts struct {

@@ -46,11 +46,12 @@ type Plan struct {
 // Version is the newest plan version this program knows. Plans without gates are still version 1, so that older
 // programs run them. It grows with every change that a program from before must not overlook: a restriction that it
 // would not keep to, a kind of stage that it would run in another way.
-const Version = versionGates
+const Version = versionReviews
 
 const (
-	versionPlain = 1
-	versionGates = 2
+	versionPlain   = 1
+	versionGates   = 2
+	versionReviews = 3
 )
 
 // Versioned is the plan with the oldest version that can run it.
@@ -58,7 +59,10 @@ func (p Plan) Versioned() Plan {
 	p.Version = versionPlain
 	for _, s := range p.Stages {
 		if s.Routing.OnApprove != "" || len(s.Routing.Resume) > 0 {
-			p.Version = versionGates
+			p.Version = max(p.Version, versionGates)
+		}
+		if s.Routing.Review != nil {
+			p.Version = max(p.Version, versionReviews)
 		}
 	}
 	return p
@@ -99,8 +103,10 @@ func (p *Plan) Attach() {
 		for n := range p.Stages[i].Agents {
 			p.Stages[i].Agents[n].Attached = true
 		}
-		if p.Stages[i].Synthesis != nil {
-			p.Stages[i].Synthesis.Attached = true
+		for _, extra := range []*Agent{p.Stages[i].Synthesis, p.Stages[i].Review} {
+			if extra != nil {
+				extra.Attached = true
+			}
 		}
 	}
 }
@@ -126,6 +132,8 @@ type Stage struct {
 	Agents []Agent `json:"agents"`
 	// Synthesis joins the work of several agents; nil for a single one.
 	Synthesis *Agent `json:"synthesis,omitempty"`
+	// Review looks at the stage's result, as Routing.Review says; nil = no agent does.
+	Review *Agent `json:"review,omitempty"`
 	// OutputKey names the stage's output for other stages; "" = the stage's name.
 	OutputKey string  `json:"output_key,omitempty"`
 	Routing   Routing `json:"routing,omitzero"`
@@ -141,18 +149,21 @@ type Hooks struct {
 // Key is what the stage hands on under.
 func (s Stage) Key() string { return cmp.Or(s.OutputKey, s.Name) }
 
-// All are the agents of the stage, the synthesis last.
+// All are the agents of the stage, in the order in which they begin.
 func (s Stage) All() []Agent {
-	if s.Synthesis == nil {
-		return s.Agents
+	all := slices.Clone(s.Agents)
+	for _, extra := range []*Agent{s.Synthesis, s.Review} {
+		if extra != nil {
+			all = append(all, *extra)
+		}
 	}
-	return append(slices.Clone(s.Agents), *s.Synthesis)
+	return all
 }
 
 // Steers reports whether what the stage hands on decides where its chain goes.
 func (s Stage) Steers() bool {
 	r := s.Routing
-	if len(r.Rules) > 0 || r.DefaultNext != "" || r.LoopTarget != "" || s.OutputKey != "" || s.PostProcess != "" {
+	if len(r.Rules) > 0 || r.DefaultNext != "" || r.LoopTarget != "" || r.Review != nil || s.OutputKey != "" || s.PostProcess != "" {
 		return true
 	}
 	for _, a := range s.Agents {

@@ -21,6 +21,7 @@ type StageSkeleton struct {
 	Timeout       Duration        `json:"timeout,omitempty"`
 	Agents        []AgentSkeleton `json:"agents"`
 	Synthesis     *AgentSkeleton  `json:"synthesis,omitempty"`
+	Review        *AgentSkeleton  `json:"review,omitempty"`
 	OutputKey     string          `json:"output_key,omitempty"` // "" = the stage's name
 	Routing       Routing         `json:"routing,omitzero"`
 	Hooks
@@ -79,6 +80,10 @@ func (s Stage) skeleton() StageSkeleton {
 		synthesis := s.Synthesis.skeleton()
 		out.Synthesis = &synthesis
 	}
+	if s.Review != nil {
+		review := s.Review.skeleton()
+		out.Review = &review
+	}
 	return out
 }
 
@@ -98,10 +103,14 @@ func (a Agent) skeleton() AgentSkeleton {
 	return out
 }
 
-// SynthesisIndex stands for a stage's synthesis agent where an agent's index is asked for.
-const SynthesisIndex = -1
+// These stand for a stage's synthesis agent, and for the one that reviews its result, where an
+// agent's index is asked for.
+const (
+	SynthesisIndex = -1
+	ReviewIndex    = -2
+)
 
-// Agent returns the plan of a stage's n-th agent (SynthesisIndex: its synthesis);
+// Agent returns the plan of a stage's n-th agent, or of SynthesisIndex or ReviewIndex;
 // ok is false if the plan has no such agent.
 func (p Plan) Agent(stage, n int) (Agent, bool) {
 	if stage < 0 || stage >= len(p.Stages) {
@@ -111,6 +120,8 @@ func (p Plan) Agent(stage, n int) (Agent, bool) {
 	switch {
 	case n == SynthesisIndex && s.Synthesis != nil:
 		return *s.Synthesis, true
+	case n == ReviewIndex && s.Review != nil:
+		return *s.Review, true
 	case n >= 0 && n < len(s.Agents):
 		return s.Agents[n], true
 	}

@@ -39,8 +39,10 @@ type Data struct {
 	// Earlier are results of earlier passes, oldest first, and Notes what people answered.
 	Earlier []Result
 	Notes   []record.Note
-	// Peers are the agents whose work is joined; synthesis only.
+	// Peers are the agents whose work is joined, or reviewed.
 	Peers []Peer
+	// Review is the question that a review answers.
+	Review string
 }
 
 // Server is an MCP server of the agent.
@@ -65,6 +67,9 @@ type Peer struct {
 // names are the templates, as agent.Type.Prompt names them. Each has a file in
 // templates/system and one in templates/task.
 var names = [...]string{"action", "exec_summary", "investigation", "letta", "llm", "memgpt", "react", "scoring", "synthesis"}
+
+// Review is the task of whoever reviews a stage's result, whatever its type.
+const Review = "review"
 
 // System renders the system prompt of an agent. Its first line begins with
 // "You are <Agent>,", unless d has a Custom one.
@@ -91,7 +96,7 @@ func Task(name string, d Data) (string, error) { return render("task", name, d) 
 var files embed.FS
 
 func render(folder, name string, d Data) (string, error) {
-	if !slices.Contains(names[:], name) && name != "custom" {
+	if !slices.Contains(names[:], name) && name != "custom" && name != Review {
 		return "", fmt.Errorf("unknown prompt template %q; there are %s", name, strings.Join(names[:], ", "))
 	}
 	dir, file := "templates/"+folder+"/", name+".tmpl"

@@ -102,6 +102,14 @@ func TestGoldenSteering(t *testing.T) {
 	})
 }
 
+// TestGoldenReview compares what whoever reviews a stage's result is asked, whatever its type.
+func TestGoldenReview(t *testing.T) {
+	t.Parallel()
+	d := full()
+	d.Review = "Is it safe?\n# Task"
+	golden(t, "review", map[string]string{"task": must(t, prompt.Task, prompt.Review, d)})
+}
+
 // TestGoldenSummary compares what asks for the summary of a result.
 func TestGoldenSummary(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,8 @@ import (
 
 // Finish takes in how a stage ended, and returns the question that the chain now
 // waits for an answer to, if it does: then Resume or Stop is next for the stage.
-// At a gate, Approve takes the place of Resume.
+// At a gate, Approve takes the place of Resume; after a review that the configuration asks
+// for, Finish does, with the verdict.
 func (w Walk) Finish(n int, r Result) (ask Ask, gate bool) {
 	w.State.Stages[n] = Failed
 	if r.Outcome.Success() {
@@ -26,9 +27,18 @@ func (w Walk) Finish(n int, r Result) (ask Ask, gate bool) {
 	return ask, ask == Confirmation && r.Outcome.Success() && w.Chain.Stages[n].Routing.OnApprove != ""
 }
 
-// leave decides where the chain goes from a stage that has ended: what the stage asks
-// for itself comes first, then the ways that the chain has from it.
+// leave decides where the chain goes from a stage that has ended: a review of its result comes
+// first, then what the stage asks for itself, then the ways that the chain has from it.
 func (w Walk) leave(n int, r Result) Ask {
+	stage := w.Chain.Stages[n]
+	if review := stage.Routing.Review; review != nil && (r.Outcome.Success() || r.Outcome == agent.OutcomeTerminate) {
+		switch {
+		case r.Review == SentBack:
+			return w.follow(n, cmp.Or(review.Back, stage.Name))
+		case r.Review == "" && review.People:
+			return Review
+		}
+	}
 	switch r.Outcome {
 	case agent.OutcomeClarify:
 		return Clarification

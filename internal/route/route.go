@@ -50,7 +50,18 @@ type Result struct {
 	Failure agent.EndReason
 	// Fields are the keys of the stage's output that rules ask for.
 	Fields map[string]json.RawMessage
+	// Review is what was said of the result; "" = it has not been looked at.
+	Review Verdict
 }
+
+// Verdict is what a review comes to.
+type Verdict string
+
+// The verdicts.
+const (
+	Approved Verdict = "approved"
+	SentBack Verdict = "sent back"
+)
 
 // Ask is a kind of question that the chain waits for people with; "" = none.
 type Ask string
@@ -79,7 +90,7 @@ func (c Chain) Graph() bool {
 func (c Chain) Routed() bool {
 	return slices.ContainsFunc(c.Stages, func(s plan.StageSkeleton) bool {
 		r := s.Routing
-		return len(r.Rules) > 0 || r.DefaultNext != "" || r.ErrorNext != "" || r.LoopTarget != ""
+		return len(r.Rules) > 0 || r.DefaultNext != "" || r.ErrorNext != "" || r.LoopTarget != "" || r.Review != nil
 	})
 }
 

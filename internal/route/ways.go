@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -25,14 +26,15 @@ type EdgeKind string
 
 // The kinds of ways.
 const (
-	EdgeNext     EdgeKind = "next"     // where nothing else is said
-	EdgeRule     EdgeKind = "rule"     // a routing rule holds
-	EdgeDefault  EdgeKind = "default"  // no routing rule holds
-	EdgeLoop     EdgeKind = "loop"     // the stage asks for another pass
-	EdgeError    EdgeKind = "error"    // the stage has failed
-	EdgeRequires EdgeKind = "requires" // the stage has succeeded
-	EdgeAfter    EdgeKind = "after"    // the stage has ended
-	EdgeApproved EdgeKind = "approved" // people have agreed to what routing asked them
+	EdgeNext     EdgeKind = "next"      // where nothing else is said
+	EdgeRule     EdgeKind = "rule"      // a routing rule holds
+	EdgeDefault  EdgeKind = "default"   // no routing rule holds
+	EdgeLoop     EdgeKind = "loop"      // the stage asks for another pass
+	EdgeError    EdgeKind = "error"     // the stage has failed
+	EdgeRequires EdgeKind = "requires"  // the stage has succeeded
+	EdgeAfter    EdgeKind = "after"     // the stage has ended
+	EdgeApproved EdgeKind = "approved"  // people have agreed to what routing asked them
+	EdgeSentBack EdgeKind = "sent back" // a review has not approved the result
 )
 
 // The kinds of ways from a question to people.
@@ -70,6 +72,9 @@ func (c Chain) WaysFrom(i int) (all []Edge) {
 		if to != "" {
 			all = append(all, Edge{From: name, To: to, Kind: kind})
 		}
+	}
+	if r.Review != nil {
+		add(EdgeSentBack, cmp.Or(r.Review.Back, name))
 	}
 	for _, rule := range r.Rules {
 		all = append(all, Edge{From: name, To: rule.Target, Kind: EdgeRule, Rule: rule})

@@ -221,6 +221,76 @@ func TestPipelineKilledInALoop(t *testing.T) {
 	w.saidOnce(result.ID)
 }
 
+// plan → review → approve → apply → review → announce. All dies while the reviewer is asked, while
+// people are, and when they have just answered: nothing is lost, and nothing done twice.
+func TestPipelineGates(t *testing.T) {
+	t.Parallel()
+	review, apply := llmtest.NewHold(), llmtest.NewHold()
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		task := req.Last().Text()
+		again := strings.Contains(task, "not approved. name a way back")
+		switch {
+		case strings.Contains(req.System(), "You are Reviewer") && !strings.Contains(task, "and roll back if"):
+			return llmtest.Text(`{"approved":false,"feedback":"name a way back"}`)
+		case strings.Contains(req.System(), "You are Reviewer"):
+			return llmtest.Text(`{"approved":true,"feedback":""}`).Chunked(2, 0).Hold(review, 1)
+		case strings.Contains(req.System(), "stage \"plan\"") && again:
+			return llmtest.Text(`{"plan":"restart db-1, and roll back if it stays down"}`)
+		case strings.Contains(req.System(), "stage \"plan\""):
+			return llmtest.Text(`{"plan":"restart db-1"}`)
+		case strings.Contains(req.System(), "stage \"apply\""):
+			return llmtest.Text(`{"applied":true}`).Chunked(2, 0).Hold(apply, 1)
+		}
+		return llmtest.Text(`{"said":"db-1 is back"}`)
+	}, strings.Replace(walkConfig, "agents: {", "agents: {Reviewer: {type: llm}, ", 1)+`
+agent_chains:
+  change:
+    stages:
+      - {name: plan, default_next: confirmation, agents: [{name: Judge}], agent_review: {agent: Reviewer, question: "Is it safe?"}}
+      - {name: apply, agents: [{name: Judge}], agent_review: {question: "Is db-1 back?"}}
+      - {name: announce, agents: [{name: Judge}]}
+`)
+	dev := w.dev()
+	again := func() {
+		dev.kill()
+		dev = w.dev()
+	}
+	asks := func(kind string) {
+		eventually(t, "it asks", func() bool {
+			questions := w.statusOf("change").Questions
+			return len(questions) == 1 && questions[0].Kind == kind
+		})
+	}
+	w.beginWith("change", agent.Request{Chain: "change", Data: []byte(`"db-1 is down"`)})
+	review.Wait(t)
+	again()
+	w.model.Wait(5) // the call that was cut off is made again, and held
+	review.Release()
+	asks("confirmation")
+	again()
+	w.must("answer", "change", "--approve", "--by", "Ada")
+	apply.Wait(t)
+	again()
+	w.model.Wait(7)
+	apply.Release()
+	asks("agent_review")
+	w.mustFail(1, `needs "approved"`, "answer", "change", "--decision", "fine")
+	w.must("answer", "change", "--approve", "--by", "Bob")
+	again()
+	result := w.end("change")
+	want := []string{"plan success", "plan#2 success", "apply success", "announce success"}
+	if diff := cmp.Diff(want, ranStages(w.statusOf("change"))); diff != "" || result.Report != `{"said":"db-1 is back"}` || result.EndReason != agent.EndCompleted {
+		t.Errorf("%s, %q (-want +got):\n%s", result.EndReason, result.Report, diff)
+	}
+	if made := len(w.model.Requests()); made != 8 {
+		t.Errorf("%d model calls; six, and two that were cut off, make 8", made)
+	}
+	w.saidOnce(result.ID)
+	if *recordHistories {
+		w.record("gates")
+	}
+}
+
 // Temporal's own CLI answers, too, after everything has died that waited.
 func TestPipelineAnsweredByTheStockCLI(t *testing.T) {
 	t.Parallel()

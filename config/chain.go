@@ -35,6 +35,10 @@ type Chain struct {
 	Bounds Bounds `yaml:"bounds"`
 	// Budgets are laid over those of defaults.
 	Budgets Budgets `yaml:"budgets"`
+	// Requests are laid over those of defaults.
+	Requests Requests `yaml:"requests"`
+	// Dedup says which requests ask for the same.
+	Dedup Dedup `yaml:"dedup"`
 	// Interrupts say how the chain waits for people.
 	Interrupts Interrupts `yaml:"interrupts"`
 

@@ -35,6 +35,8 @@ type Defaults struct {
 
 	// Budgets are what every investigation may use up.
 	Budgets Budgets `yaml:"budgets"`
+	// Requests say what requests may have beyond what chains and agents have.
+	Requests Requests `yaml:"requests"`
 
 	_ struct{} `later:"scoring orchestrator memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list"`
 	_ struct{} `later:"executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`

@@ -182,6 +182,11 @@ func unpack(t *testing.T, archive *txtar.Archive) (Source, *agent.Request) {
 				Chain: fields["chain"], AlertType: fields["alert_type"], Provider: fields["provider"], Runbook: fields["runbook"],
 				UseMock: fields["use_mock"] != "",
 			}
+			if also := fields["json"]; also != "" { // what has more than a text in it
+				if err := json.Unmarshal([]byte(also), request); err != nil {
+					t.Fatal(err)
+				}
+			}
 		default:
 			src.Dir = dir
 			if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {

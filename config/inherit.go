@@ -30,6 +30,7 @@ type settings struct {
 	Runbook       string             `yaml:"runbook"`
 	Timeout       plan.Duration      `yaml:"timeout"` // of the investigation
 	Budgets       Budgets            `yaml:"budgets"`
+	Requests      Requests           `yaml:"requests"`
 	Mock          string             `yaml:"mock"`
 	PromptKey     string             `yaml:"prompt_key"`
 }

@@ -38,7 +38,8 @@ func (c *Config) Plan(req agent.Request) (plan.Plan, error) {
 type resolver struct {
 	*Config
 	override *override // of every agent, if the request says so
-	mocked   bool      // mocks work in the agents' place
+	asked    asked
+	mocked   bool // mocks work in the agents' place
 	problems []string
 	seen     map[string]bool // providers whose key was checked
 }
@@ -59,14 +60,17 @@ func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 	}
 	r.requireVariables(name, req.Provider)
 	own := r.chainSettings(name)
+	r.asked = asked{MCP: req.MCP, may: own.Requests, given: map[string]bool{}}
 	p := plan.Plan{
-		Chain: name, AlertType: req.AlertType,
+		Chain: name, AlertType: req.AlertType, Dedup: plan.Dedup(r.AgentChains[name].Dedup),
 		Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
 		Bounds: r.planBounds(name, own), AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
 	}
+	bounded{&p}.budget(req.Budgets, own.Requests.Budgets)
 	for i := range r.AgentChains[name].Stages {
 		p.Stages = append(p.Stages, r.stage(name, i))
 	}
+	r.problems = append(r.problems, r.asked.problems(r.Config, name)...)
 	p.Interrupts = r.interrupts(name, p.Stages).plan()
 	r.requirePrices(p)
 	r.requirePrograms(p)
@@ -174,6 +178,7 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 }
 
 func (r *resolver) agent(w work) plan.Agent {
+	w.NativeTools = r.asked.native(w, r.LLMProviders[w.Provider])
 	s := w.settings
 	out := plan.Agent{
 		Name: w.name, Definition: w.definition, Type: w.kind.Name, Description: w.def.Description,
@@ -194,8 +199,9 @@ func (r *resolver) agent(w work) plan.Agent {
 	if r.mocked && slices.Contains(r.src.Mocks, s.Mock) {
 		out.Mock = s.Mock
 	}
-	for _, name := range s.Servers {
+	for _, name := range r.asked.servers(w) {
 		server := r.server(name)
+		server.Tools = r.asked.tools(name)
 		if w.kind.Pattern.Model() {
 			server.Summarization = r.summarize(w, name)
 		}

@@ -9,6 +9,9 @@ import (
 // uses are the entries ("agents.LogAgent") that a chain needs, itself included.
 func (c *Config) uses(name string) map[string]bool {
 	used := map[string]bool{entryPath("agent_chains", name).Text: true}
+	for _, server := range c.chainSettings(name).Requests.MCPServers {
+		used[entryPath("mcp_servers", server).Text] = true
+	}
 	for i := range c.AgentChains[name].Stages {
 		for _, w := range c.allWork(name, i) {
 			used[entryPath("agents", w.definition).Text] = true

@@ -2,11 +2,13 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -32,13 +34,18 @@ type Request struct {
 	Runbook string `json:"runbook,omitempty"`
 	// UseMock has the agents' mocks work in their place, where the configuration names any.
 	UseMock bool `json:"use_mock,omitempty"`
-	// By is who asks; empty = whom Temporal names.
-	By string `json:"by,omitempty"`
+	// By is who asks; empty = whom Temporal names. RequestedBy is another name of it.
+	By          string `json:"by,omitempty"`
+	RequestedBy string `json:"requested_by,omitempty"`
+	// MCP says which tools the agents may use; Budgets bound the investigation.
+	MCP     MCP     `json:"mcp,omitzero"`
+	Budgets Budgets `json:"budgets,omitzero"`
+	Labels
 }
 
 // requestFields is what errors tell a user who got the input wrong.
 const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", ` +
-	`"provider", "runbook", "use_mock", "by"}`
+	`"provider", "runbook", "use_mock", "requested_by", "mcp", "budgets", "priority", "tenant", "session", "metadata", "fingerprint"}`
 
 // ParseRequest reads a workflow's arguments strictly: there must be one, an
 // object, with known fields only. The error says what to write.
@@ -47,6 +54,10 @@ func ParseRequest(inputs ...[]byte) (Request, error) {
 	if err := parseInput(&req, requestFields, inputs...); err != nil {
 		return req, err
 	}
+	if req.By != "" && req.RequestedBy != "" && req.By != req.RequestedBy {
+		return req, errors.New(`"by" and "requested_by" are two names of one thing, and differ: give one of them`)
+	}
+	req.By, req.RequestedBy = cmp.Or(req.By, req.RequestedBy), ""
 	return req, req.Validate()
 }
 
@@ -77,10 +88,19 @@ func plain(err error) string {
 			return "it is of the JSON type " + wrong.Value
 		}
 		what := "a string"
-		if wrong.Type.Kind() == reflect.Bool {
+		switch wrong.Type.Kind() {
+		case reflect.Bool:
 			what = "true or false"
+		case reflect.Int:
+			what = "a whole number"
+		case reflect.Float64:
+			what = "a number"
+		case reflect.Slice:
+			what = "a list"
+		case reflect.Struct, reflect.Map:
+			what = "an object"
 		}
-		return fmt.Sprintf("%q is of the JSON type %s, not %s", wrong.Field, wrong.Value, what)
+		return fmt.Sprintf("%q is of the JSON type %s, not %s", strings.TrimPrefix(wrong.Field, "Labels."), wrong.Value, what)
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
@@ -106,7 +126,7 @@ func (r Request) Validate() error {
 			errs = append(errs, fmt.Errorf("%q is longer than %d bytes", field.name, maxField))
 		}
 	}
-	return errors.Join(append(errs, CheckBy(r.By))...)
+	return errors.Join(slices.Concat(errs, []error{CheckBy(r.By)}, r.MCP.validate(), r.Budgets.validate(), r.Labels.validate())...)
 }
 
 // CheckData says what is wrong with the text of a request's data: a model is paid

@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,5 +50,65 @@ func TestUseMock(t *testing.T) {
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || req.UseMock != (err == nil) {
 			t.Errorf("%s: %+v, %v", input, req, err)
 		}
+	}
+}
+
+// All that is wrong with a request is said at once.
+func TestParseRequest(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		input string
+		want  []string // none = it is taken
+	}{
+		"all of it": {input: `{"chain":"c","requested_by":"Ada","priority":2,"tenant":"acme","session":"s-1","fingerprint":"disk/web-1",
+			"metadata":{"team":"db"},"budgets":{"max_llm_calls":3,"max_cost_usd":0.5,"max_duration":"10m"},
+			"mcp":{"servers":[{"name":"loki","tools":["query"]}],"native_tools":{"google_search":false}}}`},
+		"one name twice": {`{"by":"Ada","requested_by":"Bob"}`, []string{`"by" and "requested_by" are two names of one thing`}},
+		"the same twice": {input: `{"by":"Ada","requested_by":"Ada"}`},
+		"all wrong": {
+			`{"priority":6,"tenant":"` + strings.Repeat("t", 65) + `","session":"a\u202eb","metadata":{"a b":"c"},"budgets":{"max_duration":"soon","max_passes":-1},
+			"mcp":{"servers":[{"name":"a"},{"name":"a"},{}]}}`,
+			[]string{
+				`"priority" is 6`, `"tenant" is longer than 64 bytes`, `"session" has control or invisible characters`, `the key "a b"`,
+				`"budgets.max_duration" is "soon"`, `"budgets" has a negative number`, `names "a" for the second time`, `has a name that is missing`,
+			},
+		},
+		"much metadata": {`{"metadata":{"a":"` + strings.Repeat("x", 4096) + `"}}`, []string{`"metadata" is 4104 bytes of JSON, and 4096 are allowed`}},
+		"no text":       {`{"metadata":{"a":1}}`, []string{`is of the JSON type number, not a string`}},
+		"no number":     {`{"priority":"high"}`, []string{`"priority" is of the JSON type string, not a whole number`}},
+		"no object":     {`{"mcp":{"servers":"loki"}}`, []string{`is of the JSON type string, not a list`}},
+		"unknown":       {`{"budgets":{"max_tokens":1}}`, []string{`unknown field "max_tokens"`}},
+	} {
+		req, err := agent.ParseRequest([]byte(tt.input))
+		if (err == nil) != (tt.want == nil) || err == nil && req.By == "" {
+			t.Errorf("%s: %+v, %v", name, req, err)
+		}
+		for _, want := range tt.want {
+			if err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", name, err, want)
+			}
+		}
+	}
+}
+
+func TestToolNames(t *testing.T) {
+	t.Parallel()
+	got := agent.MCPServer{Name: "loki", Tools: []string{"query", "loki.tail", "loki__push", "a.b"}}.ToolNames()
+	if want := []string{"loki.query", "loki.tail", "loki.push", "loki.a.b"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A value may be a secret because of its key.
+func TestMaskedLabels(t *testing.T) {
+	t.Parallel()
+	mask := func(text string) (string, error) {
+		return strings.NewReplacer(`"token":"x"`, `"token":"***"`, "Ada", "***").Replace(text), nil
+	}
+	given := agent.Labels{Tenant: "acme", Session: "Ada's", Metadata: map[string]string{"token": "x", "other": "x"}}
+	got, err := given.Masked(mask)
+	want := agent.Labels{Tenant: "acme", Session: "***'s", Metadata: map[string]string{"token": "***", "other": "x"}}
+	if err != nil || !reflect.DeepEqual(got, want) || given.Metadata["token"] != "x" {
+		t.Errorf("got %+v, %v; given %+v", got, err, given)
 	}
 }

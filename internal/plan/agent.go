@@ -115,9 +115,11 @@ type NativeTools struct {
 type Server struct {
 	Name string `json:"name"`
 	// TaskQueue runs the server's calls on the workers of that queue; "" = the main queue.
-	TaskQueue    string                `json:"task_queue,omitempty"`
-	Instructions string                `json:"instructions,omitempty"`
-	Risk         map[string]agent.Risk `json:"risk,omitempty"`
+	TaskQueue    string `json:"task_queue,omitempty"`
+	Instructions string `json:"instructions,omitempty"`
+	// Tools are those that the request names, "server.tool"; nil = all.
+	Tools []string              `json:"tools,omitempty"`
+	Risk  map[string]agent.Risk `json:"risk,omitempty"`
 	// Idempotent are tools whose calls may be made again though they change something.
 	Idempotent []string `json:"idempotent,omitempty"`
 	// TrustAnnotations: what the server says of its tools may lower their risk.

@@ -40,29 +40,32 @@ type Plan struct {
 	Timeout    Duration   `json:"timeout,omitempty"`
 	Bounds     Bounds     `json:"bounds,omitzero"`
 	Interrupts Interrupts `json:"interrupts,omitzero"`
-	Stages     []Stage    `json:"stages"`
+	// Dedup says which requests ask for the same.
+	Dedup  Dedup   `json:"dedup,omitzero"`
+	Stages []Stage `json:"stages"`
 }
 
 // Version is the newest plan version this program knows. Plans without gates are still version 1, so that older
 // programs run them. It grows with every change that a program from before must not overlook: a restriction that it
 // would not keep to, a kind of stage that it would run in another way.
-const Version = versionReviews
+const Version = versionWhole
 
 const (
-	versionPlain   = 1
-	versionGates   = 2
-	versionReviews = 3
+	versionPlain = 1
+	versionGates = 2
+	versionWhole = 3 // a result is reviewed, a request has named tools
 )
 
 // Versioned is the plan with the oldest version that can run it.
 func (p Plan) Versioned() Plan {
 	p.Version = versionPlain
+	narrowed := func(a Agent) bool { return slices.ContainsFunc(a.Servers, func(s Server) bool { return s.Tools != nil }) }
 	for _, s := range p.Stages {
-		if s.Routing.OnApprove != "" || len(s.Routing.Resume) > 0 {
+		switch {
+		case s.Routing.Review != nil || slices.ContainsFunc(s.All(), narrowed):
+			p.Version = versionWhole
+		case s.Routing.OnApprove != "" || len(s.Routing.Resume) > 0:
 			p.Version = max(p.Version, versionGates)
-		}
-		if s.Routing.Review != nil {
-			p.Version = max(p.Version, versionReviews)
 		}
 	}
 	return p

@@ -47,7 +47,7 @@ func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, b
 		offer.builtin(agent.ToolReadResult, builtins) // only those have results that are not shown whole
 	}
 	for _, server := range own.Servers {
-		offer.server(server.Name, catalogues)
+		offer.server(server, catalogues)
 	}
 	set := &Set{validator: p.validator, attached: offer.named, builtins: builtins}
 	set.restrict(offer.tools, newRules(own.Tools))
@@ -82,31 +82,34 @@ func (o *offer) builtin(name string, builtins []Spec) {
 	}
 }
 
-func (o *offer) server(server string, catalogues []Catalogue) {
+func (o *offer) server(server plan.Server, catalogues []Catalogue) {
 	for _, c := range catalogues {
-		if c.Server != server {
+		if c.Server != server.Name {
 			continue
 		}
 		for _, spec := range slices.SortedStableFunc(slices.Values(c.Tools), byName) {
-			if owner, own := Split(spec.Name); owner != server || own == "" {
-				o.log.Warn("tool left out: its name is not its server's", "tool", spec.Name, "server", server)
+			if owner, own := Split(spec.Name); owner != server.Name || own == "" {
+				o.log.Warn("tool left out: its name is not its server's", "tool", spec.Name, "server", server.Name)
 				continue
 			}
-			o.add(spec)
+			if tool := o.add(spec); tool != nil && server.Tools != nil && !slices.Contains(server.Tools, spec.Name) {
+				tool.refusal = denied("Tool %s is not enabled for this investigation", spec.Name)
+			}
 		}
 	}
 }
 
-// add appends a tool unless one of its names would mean two tools.
-func (o *offer) add(spec Spec) {
+// add appends a tool unless one of its names would mean two tools; then it returns nil.
+func (o *offer) add(spec Spec) *attached {
 	wire := WireName(spec.Name)
 	if o.named[spec.Name] != nil || o.named[wire] != nil {
 		o.log.Warn("tool left out: its name is taken", "tool", spec.Name, "wire_name", wire)
-		return
+		return nil
 	}
 	tool := &attached{spec: spec, wire: wire}
 	o.named[spec.Name], o.named[wire] = tool, tool
 	o.tools = append(o.tools, tool)
+	return tool
 }
 
 func byName(a, b Spec) int { return strings.Compare(a.Name, b.Name) }

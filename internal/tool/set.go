@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -54,7 +55,7 @@ func (d Decision) Within(limit time.Duration) time.Duration {
 // restrict says of each tool what the configuration has against it.
 func (s *Set) restrict(tools []*attached, rules rules) {
 	for _, tool := range tools {
-		tool.refusal = rules.refusal(tool.spec, tool.wire)
+		tool.refusal = cmp.Or(tool.refusal, rules.refusal(tool.spec, tool.wire))
 		tool.limits = rules.limits(tool.spec.Name, tool.wire)
 		tool.approval = rules.approval(tool.spec.Risk) || tool.limits.approval()
 		if tool.refusal == nil {

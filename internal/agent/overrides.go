@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MCP says which tools the agents may use in one investigation: of those that their
+// configuration gives them, or lets requests give them, and no others.
+type MCP struct {
+	// Servers replace the agents' own; none = each agent's own.
+	Servers []MCPServer `json:"servers,omitempty"`
+	// NativeTools switch those of Gemini models on and off.
+	NativeTools NativeTools `json:"native_tools,omitzero"`
+}
+
+// MCPServer is a server, and which of its tools: none named = all.
+type MCPServer struct {
+	Name  string   `json:"name"`
+	Tools []string `json:"tools,omitempty"`
+}
+
+// NativeTools are tools that a Gemini model runs itself; nil = as it is configured.
+type NativeTools struct {
+	GoogleSearch  *bool `json:"google_search,omitempty"`
+	URLContext    *bool `json:"url_context,omitempty"`
+	CodeExecution *bool `json:"code_execution,omitempty"`
+}
+
+// Budgets bound one investigation, in the words of a chain's bounds and budgets; 0 = the chain's own.
+type Budgets struct {
+	MaxPasses      int     `json:"max_passes,omitempty"`
+	MaxLLMCalls    int     `json:"max_llm_calls,omitempty"`
+	MaxAgentHops   int     `json:"max_agent_hops,omitempty"`
+	MaxTokensTotal int     `json:"max_tokens_total,omitempty"`
+	MaxCostUSD     float64 `json:"max_cost_usd,omitempty"`
+	MaxDuration    string  `json:"max_duration,omitempty"` // "90s", "1h30m"
+}
+
+// Duration is MaxDuration; 0 if there is none.
+func (b Budgets) Duration() time.Duration {
+	d, _ := time.ParseDuration(b.MaxDuration) // validate has read it
+	return d
+}
+
+func (b Budgets) validate() (errs []error) {
+	if least := min(b.MaxPasses, b.MaxLLMCalls, b.MaxAgentHops, b.MaxTokensTotal); least < 0 || b.MaxCostUSD < 0 {
+		errs = append(errs, errors.New(`"budgets" has a negative number`))
+	}
+	if d, err := time.ParseDuration(b.MaxDuration); b.MaxDuration != "" && (err != nil || d <= 0) {
+		errs = append(errs, fmt.Errorf(`"budgets.max_duration" is %.50q: give a span of time like 90s or 1h30m`, b.MaxDuration))
+	}
+	return errs
+}
+
+// maxNamed bounds the servers of a request, and the tools of each.
+const maxNamed = 100
+
+func (m MCP) validate() (errs []error) {
+	if len(m.Servers) > maxNamed {
+		return []error{fmt.Errorf(`"mcp.servers" names %d servers, and %d are allowed`, len(m.Servers), maxNamed)}
+	}
+	unfit := func(name string) bool { return name == "" || len(name) > maxField }
+	for n, s := range m.Servers {
+		at := fmt.Sprintf("mcp.servers[%d]", n)
+		if slices.IndexFunc(m.Servers, func(other MCPServer) bool { return other.Name == s.Name }) < n {
+			errs = append(errs, fmt.Errorf("%q names %.100q for the second time", at, s.Name))
+		}
+		if len(s.Tools) > maxNamed {
+			errs = append(errs, fmt.Errorf("%q names %d tools, and %d are allowed", at, len(s.Tools), maxNamed))
+		}
+		if unfit(s.Name) || slices.ContainsFunc(s.Tools, unfit) {
+			errs = append(errs, fmt.Errorf("%q has a name that is missing, empty or longer than %d bytes", at, maxField))
+		}
+	}
+	return errs
+}
+
+// ToolNames are the tools as they are named everywhere, "server.tool", whichever way they were
+// written; nil = all of the server.
+func (s MCPServer) ToolNames() (names []string) {
+	for _, name := range s.Tools {
+		names = append(names, s.Name+"."+strings.TrimPrefix(strings.TrimPrefix(name, s.Name+"."), s.Name+"__"))
+	}
+	return names
+}

@@ -20,6 +20,7 @@ type Investigation struct {
 	AlertType  string          `json:"alert_type,omitempty"`
 	PlanHash   string          `json:"plan_hash"`           // blob of the plan.Plan
 	DataHash   string          `json:"data_hash,omitempty"` // blob of the request's data
+	agent.Labels
 	Status     agent.Status    `json:"status"`
 	EndReason  agent.EndReason `json:"end_reason,omitempty"`
 	Error      string          `json:"error,omitempty"`

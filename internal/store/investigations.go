@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +15,9 @@ import (
 )
 
 const (
-	investigationColumns = `id, workflow_id, run_id, chain, alert_type, plan_hash, data_hash, ` + investigationEnd + `, started_at`
+	investigationColumns = `id, workflow_id, run_id, ` + investigationRequest + `, ` + investigationEnd + `, started_at`
+	// investigationRequest are those that are read from the request.
+	investigationRequest = `chain, alert_type, plan_hash, data_hash, tenant, session, priority, fingerprint, metadata`
 	// investigationEnd are the columns that FinishInvestigation sets.
 	investigationEnd = `status, end_reason, error, report, usage, envelope, ended_at, writer`
 )
@@ -21,6 +25,7 @@ const (
 func investigationFields(r *record.Investigation) []any {
 	return []any{
 		&r.ID, &r.WorkflowID, &r.RunID, &r.Chain, &r.AlertType, &r.PlanHash, &r.DataHash,
+		&r.Tenant, &r.Session, &r.Priority, &r.Fingerprint, asJSON(&r.Metadata),
 		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), asJSON(&r.Envelope),
 		endColumn{&r.EndedAt}, &r.Writer, timeColumn{&r.StartedAt},
 	}
@@ -30,7 +35,7 @@ func investigationFields(r *record.Investigation) []any {
 // attempt that has a plan wins. Another run is a Temporal reset's: it has read the request
 // anew, and the record is its own from then on.
 func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) error {
-	const begin = `chain, alert_type, plan_hash, data_hash, ` + reopened
+	const begin = investigationRequest + `, ` + reopened
 	query := insertInto("investigations", investigationColumns) + `ON CONFLICT (id) ` + overwrite(begin) +
 		`, status_seq = 0 WHERE investigations.writer <> excluded.writer OR investigations.plan_hash = ''`
 	return s.writeInvestigation(ctx, "start", r, func(q querier) (sql.Result, error) {
@@ -203,14 +208,29 @@ func (s *Store) Matching(ctx context.Context, begin string, limit int) ([]string
 	return all, doing(s.db.explain(err), "find investigations that begin with %s", begin)
 }
 
+// Same returns the investigations that a record with a fingerprint is no other than: those of the same
+// tenant and chain that started before it, and run under another workflow id, or have
+// completed since then. Of those that run, somebody may have terminated some.
+func (s *Store) Same(ctx context.Context, r record.Investigation, since time.Time) ([]record.Investigation, error) {
+	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE fingerprint = $1 AND fingerprint <> '' AND tenant = $2
+		AND chain = $3 AND (started_at < $4 OR started_at = $4 AND id < $5)
+		AND (ended_at IS NULL AND workflow_id <> $6 OR status = $7 AND ended_at >= $8) ORDER BY started_at, id`
+	all, err := selectAll(ctx, s.db.reader, investigationFields, query,
+		r.Fingerprint, r.Tenant, r.Chain, timeColumn{&r.StartedAt}, r.ID, r.WorkflowID, agent.StatusCompleted, timeColumn{&since})
+	return all, doing(s.db.explain(err), "look for investigations with the fingerprint of %s", r.ID)
+}
+
 // Filter selects investigations. Its zero value selects all.
 type Filter struct {
-	Status    agent.Status // "" = any
-	Chain     string       // "" = any
-	AlertType string       // "" = any
-	Since     time.Time    // they started then or later; zero = at any time
-	NeedsMe   bool         // they wait for a person
-	Limit     int          // 0 = all
+	Status    agent.Status      // "" = any
+	Chain     string            // "" = any
+	AlertType string            // "" = any
+	Tenant    string            // "" = any
+	Session   string            // "" = any
+	Metadata  map[string]string // they have all of it
+	Since     time.Time         // they started then or later; zero = at any time
+	NeedsMe   bool              // they wait for a person
+	Limit     int               // 0 = all
 }
 
 // needsMe are the statuses of what goes on when a person does something.
@@ -219,8 +239,18 @@ var needsMe = []string{string(agent.StatusWaitingApproval), string(agent.StatusW
 // Selects: the filter selects the record.
 func (f Filter) Selects(r record.Investigation) bool {
 	return (f.Status == "" || r.Status == f.Status) && (f.Chain == "" || r.Chain == f.Chain) &&
-		(f.AlertType == "" || r.AlertType == f.AlertType) && !r.StartedAt.Before(f.Since) &&
+		(f.AlertType == "" || r.AlertType == f.AlertType) && (f.Tenant == "" || r.Tenant == f.Tenant) &&
+		(f.Session == "" || r.Session == f.Session) && f.hasMetadata(r.Metadata) && !r.StartedAt.Before(f.Since) &&
 		(!f.NeedsMe || r.EndedAt == nil && slices.Contains(needsMe, string(r.Status)))
+}
+
+func (f Filter) hasMetadata(all map[string]string) bool {
+	for key, value := range f.Metadata {
+		if has, ok := all[key]; !ok || has != value {
+			return false
+		}
+	}
+	return true
 }
 
 // Investigations returns the records that the filter selects, newest first.
@@ -238,9 +268,22 @@ func (s *Store) Investigations(ctx context.Context, f Filter) ([]record.Investig
 func (f Filter) query() (query string, args []any) {
 	query = `SELECT ` + investigationColumns + ` FROM investigations WHERE $1 IN ('', status) AND $2 IN ('', chain) AND $3 IN ('', alert_type)`
 	args = []any{f.Status, f.Chain, f.AlertType}
+	and := func(condition string, arg any) {
+		args = append(args, arg)
+		query += fmt.Sprintf(condition, len(args))
+	}
 	if !f.Since.IsZero() {
-		query += ` AND started_at >= $4`
-		args = append(args, timeColumn{&f.Since})
+		and(` AND started_at >= $%d`, timeColumn{&f.Since})
+	}
+	if f.Tenant != "" {
+		and(` AND tenant = $%d`, f.Tenant)
+	}
+	if f.Session != "" {
+		and(` AND session = $%d AND session <> ''`, f.Session)
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
+		pair, _ := asJSON(&map[string]string{key: f.Metadata[key]}).Value() // {"key":"value"}, as it stands among others
+		and(` AND replace(metadata, $%d, '') <> metadata`, strings.Trim(pair.(string), "{}\n"))
 	}
 	if f.NeedsMe {
 		query += ` AND ended_at IS NULL AND status IN ('` + strings.Join(needsMe, `', '`) + `')`

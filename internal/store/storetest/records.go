@@ -212,6 +212,9 @@ func testFindAndList(t *testing.T, open opener) {
 	old, recent := investigation("w/1", "w", 1), investigation("w/2", "w", 3)
 	other := investigation("x", "x-flow", 2)
 	other.Chain, other.AlertType = "db", "slow"
+	other.Labels = agent.Labels{
+		Tenant: "acme", Session: "s-1", Priority: 2, Fingerprint: "disk", Metadata: map[string]string{"team": "db", "<a>": "\"b\"", "x": `x"team`},
+	}
 	named := investigation("id-like-x", "w/1", 9) // a workflow that is called like an investigation
 	for _, r := range []record.Investigation{recent, old, other, named} {
 		ok(t, s.StartInvestigation(ctx, r))
@@ -228,14 +231,22 @@ func testFindAndList(t *testing.T, open opener) {
 		filter store.Filter
 		want   []record.Investigation
 	}{
-		"all":       {store.Filter{}, []record.Investigation{named, recent, other, old}},
-		"two":       {store.Filter{Limit: 2}, []record.Investigation{named, recent}},
-		"completed": {store.Filter{Status: agent.StatusCompleted}, []record.Investigation{old}},
-		"chain":     {store.Filter{Chain: "db", Limit: 5}, []record.Investigation{other}},
-		"both":      {store.Filter{Chain: "db", Status: agent.StatusCompleted}, nil},
-		"alert":     {store.Filter{AlertType: "slow"}, []record.Investigation{other}},
-		"since":     {store.Filter{Since: recent.StartedAt}, []record.Investigation{named, recent}},
-		"needs me":  {store.Filter{NeedsMe: true}, nil},
+		"all":              {store.Filter{}, []record.Investigation{named, recent, other, old}},
+		"two":              {store.Filter{Limit: 2}, []record.Investigation{named, recent}},
+		"completed":        {store.Filter{Status: agent.StatusCompleted}, []record.Investigation{old}},
+		"chain":            {store.Filter{Chain: "db", Limit: 5}, []record.Investigation{other}},
+		"both":             {store.Filter{Chain: "db", Status: agent.StatusCompleted}, nil},
+		"alert":            {store.Filter{AlertType: "slow"}, []record.Investigation{other}},
+		"since":            {store.Filter{Since: recent.StartedAt}, []record.Investigation{named, recent}},
+		"needs me":         {store.Filter{NeedsMe: true}, nil},
+		"tenant":           {store.Filter{Tenant: "acme"}, []record.Investigation{other}},
+		"session":          {store.Filter{Session: "s-1", Since: old.StartedAt, Limit: 1}, []record.Investigation{other}},
+		"no tenant":        {store.Filter{Tenant: "Acme"}, nil},
+		"metadata":         {store.Filter{Metadata: map[string]string{"team": "db", "<a>": "\"b\""}}, []record.Investigation{other}},
+		"half of a value":  {store.Filter{Metadata: map[string]string{"team": "d"}}, nil},
+		"another case":     {store.Filter{Metadata: map[string]string{"Team": "db"}}, nil},
+		"part of a value":  {store.Filter{Metadata: map[string]string{"team\"": "db"}}, nil},
+		"one of them only": {store.Filter{Metadata: map[string]string{"team": "db", "a": "b"}}, nil},
 	}
 	for name, test := range tests {
 		same(t, name, must(s.Investigations(ctx, test.filter))(t), test.want)
@@ -255,6 +266,30 @@ func testFindAndList(t *testing.T, open opener) {
 	}))
 	other.Status = agent.StatusPaused
 	same(t, "now it does", must(s.Investigations(ctx, store.Filter{NeedsMe: true}))(t), []record.Investigation{other})
+}
+
+// A record is found again by the fingerprint of a later one of the same tenant and chain.
+func testSame(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	of := func(id, workflow string, minute int) record.Investigation {
+		r := investigation(id, workflow, minute)
+		r.Tenant, r.Fingerprint = "acme", "disk"
+		return r
+	}
+	runs, lost, done, failed := of("runs", "w1", 1), of("lost", "w9", 2), of("done", "w9", 3), of("failed", "w9", 4)
+	later, foreign, plain := of("later", "w2", 8), of("foreign", "w3", 1), of("plain", "w4", 1)
+	foreign.Tenant, plain.Fingerprint = "other", ""
+	for _, r := range []record.Investigation{runs, lost, done, failed, later, foreign, plain} {
+		ok(t, s.StartInvestigation(ctx, r))
+	}
+	done, failed = finished(done, agent.StatusCompleted), finished(failed, agent.StatusFailed)
+	ok(t, s.FinishInvestigation(ctx, done))
+	ok(t, s.FinishInvestigation(ctx, failed))
+	mine := of("mine", "w9", 5)
+	same(t, "what runs elsewhere, and what has completed", must(s.Same(ctx, mine, done.StartedAt))(t), []record.Investigation{runs, done})
+	same(t, "too long ago", must(s.Same(ctx, mine, at(5)))(t), []record.Investigation{runs})
+	same(t, "the first of them", must(s.Same(ctx, runs, done.StartedAt))(t), []record.Investigation(nil))
+	same(t, "of none", must(s.Same(ctx, plain, time.Time{}))(t), []record.Investigation(nil))
 }
 
 func stageOf(investigation string) record.Stage {

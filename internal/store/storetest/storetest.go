@@ -61,6 +61,7 @@ type Store interface {
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
 	FindInvestigation(ctx context.Context, workflowID string) (record.Investigation, error)
 	Investigations(ctx context.Context, f store.Filter) ([]record.Investigation, error)
+	Same(ctx context.Context, r record.Investigation, since time.Time) ([]record.Investigation, error)
 	Matching(ctx context.Context, begin string, limit int) ([]string, error)
 	Beginnings(ctx context.Context, hashes []string, bytes int) (map[string][]byte, error)
 	Stages(ctx context.Context, investigation string) ([]record.Stage, error)
@@ -123,6 +124,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"reopen":                       testReopen,
 		"program tools":                testProgramTools,
 		"identity":                     testIdentity,
+		"same fingerprint":             testSame,
 		"follow":                       testFollow,
 		"follow from a cursor":         testFollowFromCursor,
 		"follow a long log":            testFollowLongLog,

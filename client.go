@@ -94,15 +94,25 @@ func NewClient(ctx context.Context, opts ClientOptions) (*Client, error) {
 func (c *Client) Close() error { return c.system.Close() }
 
 // Start starts an investigation and returns its id. What is wrong with the request
-// itself is an error; whether its chain exists, a worker says, as the result.
+// itself is an error; whether its chain exists, a worker says, as the result. If the same
+// runs or was investigated (Request.Fingerprint), the id is that one's.
 func (c *Client) Start(ctx context.Context, r Request) (id string, err error) {
-	s := r.start(c.by)
-	s.Masking, s.MaxData = c.config.AlertMasking(), c.config.MaxData()
+	id, _, err = c.StartOne(ctx, r)
+	return id, err
+}
+
+// StartOne is Start, and says whether the investigation was there before.
+func (c *Client) StartOne(ctx context.Context, r Request) (id string, known bool, err error) {
+	s, err := r.start(c.by)
+	if err != nil {
+		return "", false, err
+	}
+	s.Know(c.config)
 	h, err := c.system.Start(ctx, s)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return h.ID(), nil
+	return h.ID(), h.Known, nil
 }
 
 // Status says where an investigation stands, running or ended.

@@ -39,6 +39,9 @@ type HookInput struct {
 	// Answers are what people said to questions of the chain's stages, oldest first.
 	// Of many, only the newest are there.
 	Answers []Answer
+	// RequestedBy, Tenant, Session and Metadata are what the request says of itself, masked.
+	RequestedBy, Tenant, Session string
+	Metadata                     map[string]string
 }
 
 // HookOutput is what a hook makes of its input.
@@ -69,13 +72,15 @@ type Answer = struct {
 // holds for it, too.
 type Mock func(ctx context.Context, in MockInput) (any, error)
 
-// MockInput is what a mock is told: Key, Request, Outputs, Prepared and Answers are
-// those of a HookInput.
+// MockInput is what a mock is told: Key, Request, Outputs, Prepared, Answers and what
+// the request says of itself are those of a HookInput.
 type MockInput struct {
 	Investigation, Stage, Agent, Key, Request string
 	Outputs                                   map[string]StageOutput
 	Prepared                                  StageOutput
 	Answers                                   []Answer
+	RequestedBy, Tenant, Session              string
+	Metadata                                  map[string]string
 }
 
 // Prompt writes an agent's system prompt, where the agent begins: what it returns is written

@@ -1,7 +1,9 @@
 package inquest
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -30,6 +32,39 @@ type Request struct {
 	Runbook string
 	// UseMock lets the agents' mocks work in their place.
 	UseMock bool
+	// RequestedBy is who asks; "" = the client's By.
+	RequestedBy string
+	// Servers are the MCP servers that the agents may use, of those that the configuration gives them
+	// or lets requests give them; nil = each agent's own.
+	Servers []ServerTools
+	// NativeTools are switched on and off: google_search, url_context, code_execution.
+	NativeTools map[string]bool
+	// Budgets bound the investigation. Of the chain's and these the stricter hold, unless the
+	// configuration lets requests raise them.
+	Budgets RequestBudgets
+	// Priority is Temporal's, from 1, which goes first, to 5; 0 = 3.
+	Priority int
+	// Tenant is for whom it is, Session what it belongs to: lists are filtered by them.
+	Tenant, Session string
+	// Metadata are kept with it, at most 4 KB as JSON; hooks and prompts may read them.
+	Metadata map[string]string
+	// Fingerprint is the same for all requests that ask for the same, of which one at a time is
+	// investigated; "" = what the chain's dedup says. Again investigates all the same.
+	Fingerprint string
+	Again       bool
+}
+
+// ServerTools are tools of an MCP server; none named = all.
+type ServerTools struct {
+	Name  string
+	Tools []string
+}
+
+// RequestBudgets bound an investigation; 0 = the chain's own.
+type RequestBudgets struct {
+	MaxPasses, MaxLLMCalls, MaxAgentHops, MaxTokensTotal int
+	MaxCostUSD                                           float64
+	MaxDuration                                          time.Duration
 }
 
 // Status is where an investigation stands. The words that are statuses, outcomes and
@@ -39,6 +74,9 @@ type Status struct {
 	Status    string
 	EndReason string // "" = it runs
 	Error     string
+	// RequestedBy, Tenant, Session and Metadata are those of the request, masked.
+	RequestedBy, Tenant, Session string
+	Metadata                     map[string]string
 	// WaitingFor says whom or what it waits for.
 	WaitingFor string
 	// Stages are those that have run or run, in their order, and then those that have not.
@@ -124,6 +162,7 @@ type Entry struct {
 func statusOf(s client.Status) *Status {
 	out := &Status{
 		ID: s.ID, Chain: s.Chain, Status: string(s.Status.Status), EndReason: string(s.EndReason), Error: s.Error, WaitingFor: s.WaitingFor,
+		RequestedBy: s.By, Tenant: s.Tenant, Session: s.Session, Metadata: s.Metadata,
 		Usage: Usage(s.Usage),
 	}
 	for _, stage := range s.Stages {
@@ -155,11 +194,28 @@ func endingOf(r client.Result) *Ending {
 	}
 }
 
-func (r Request) start(by string) client.Start {
-	return client.Start{Workflow: r.WorkflowID, Data: r.Data, Request: agent.Request{
+func (r Request) start(by string) (client.Start, error) {
+	b := r.Budgets
+	req := agent.Request{
 		Chain: r.Chain, AlertType: r.AlertType, Provider: r.Provider, Runbook: r.Runbook,
-		UseMock: r.UseMock, AllowEmpty: r.AllowEmpty, Attach: r.Attach, By: by,
-	}}
+		UseMock: r.UseMock, AllowEmpty: r.AllowEmpty, Attach: r.Attach, By: cmp.Or(r.RequestedBy, by), Again: r.Again,
+		Labels: agent.Labels{Tenant: r.Tenant, Session: r.Session, Priority: r.Priority, Fingerprint: r.Fingerprint, Metadata: r.Metadata},
+	}
+	req.Budgets = agent.Budgets{
+		MaxPasses: b.MaxPasses, MaxLLMCalls: b.MaxLLMCalls, MaxAgentHops: b.MaxAgentHops, MaxTokensTotal: b.MaxTokensTotal,
+		MaxCostUSD: b.MaxCostUSD,
+	}
+	if b.MaxDuration != 0 {
+		req.Budgets.MaxDuration = b.MaxDuration.String()
+	}
+	for _, s := range r.Servers {
+		req.MCP.Servers = append(req.MCP.Servers, agent.MCPServer(s))
+	}
+	var wrong error
+	for name, on := range r.NativeTools {
+		wrong = errors.Join(wrong, req.MCP.NativeTools.Set(name, on))
+	}
+	return client.Start{Workflow: r.WorkflowID, Data: r.Data, Request: req}, wrong
 }
 
 // Target is whom words are for: one run of a stage, one agent; the zero value = all.

@@ -100,6 +100,8 @@ type Records interface {
 	StartInvestigation(ctx context.Context, inv record.Investigation) error
 	FinishInvestigation(ctx context.Context, inv record.Investigation) error
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
+	// Same are investigations that one with a fingerprint is no other than, as far as records say.
+	Same(ctx context.Context, inv record.Investigation, since time.Time) ([]record.Investigation, error)
 	StartExecution(ctx context.Context, exec record.Execution, run string) error
 	// SaveStage writes the envelope of the investigation, too; nil = it stays as it is.
 	SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution, envelope *record.Envelope) error

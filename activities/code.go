@@ -15,6 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/output"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -77,8 +78,22 @@ func (j *job) told(ctx context.Context, prior []Source, notes []Note) (in hook.I
 	if in.Answers, err = j.answers(ctx, notes); err != nil {
 		return in, err
 	}
-	in.Outputs, in.Prepared, err = j.handed(ctx, prior)
+	if in.Outputs, in.Prepared, err = j.handed(ctx, prior); err != nil {
+		return in, err
+	}
+	r, err := j.about(ctx)
+	in.RequestedBy, in.Tenant, in.Session, in.Metadata = r.Envelope.By, r.Tenant, r.Session, r.Metadata
 	return in, err
+}
+
+// about is the record of the investigation, which says what its request says of itself; of a
+// conversation there is none.
+func (j *job) about(ctx context.Context) (record.Investigation, error) {
+	r, err := j.Records.Investigation(ctx, j.ref.Investigation)
+	if errors.Is(err, record.ErrNotFound) {
+		err = nil
+	}
+	return r, err
 }
 
 // handed returns the outputs of earlier stages, by their output keys, and what this
@@ -315,6 +330,7 @@ func (j *job) mockInput(ctx context.Context, in RunMockIn) (hook.MockInput, erro
 	return hook.MockInput{
 		Investigation: told.Investigation, Stage: told.Stage, Agent: j.agent.Name, Key: told.Key,
 		Request: told.Request, Outputs: told.Outputs, Prepared: told.Prepared, Answers: told.Answers,
+		RequestedBy: told.RequestedBy, Tenant: told.Tenant, Session: told.Session, Metadata: told.Metadata,
 	}, err
 }
 

@@ -79,6 +79,13 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	if data.Written, err = g.written(ctx); err != nil {
 		return data, err
 	}
+	if data.Custom != "" { // no other prompt has it
+		r, err := g.about(ctx)
+		if err != nil {
+			return data, err
+		}
+		data.RequestedBy, data.Tenant, data.Session, data.Metadata = r.Envelope.By, r.Tenant, r.Session, r.Metadata
+	}
 	if g.agent.Attached {
 		data.RequestSize = len(data.Request)
 		data.Request = beginning(data.Request, shownOfAttachment)

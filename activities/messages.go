@@ -44,8 +44,9 @@ type ResolveOut struct {
 	Skeleton plan.Skeleton `json:"skeleton"`
 	// SearchAttributes: they are registered, so workflows may upsert them.
 	SearchAttributes bool `json:"search_attributes,omitempty"`
-	// By is who asked for the investigation.
-	By string `json:"by,omitempty"`
+	// By is who asked for the investigation, and Labels what the request says of itself.
+	By     string       `json:"by,omitempty"`
+	Labels agent.Labels `json:"labels,omitzero"`
 }
 
 // ReopenIn is what a run takes over that a Temporal reset has made.

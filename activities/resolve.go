@@ -89,8 +89,12 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 // resolved is what a run has resolved, as its record says.
 func (a *Activities) resolved(ctx context.Context, r record.Investigation) (ResolveOut, error) {
 	p, err := a.plan(ctx, r.PlanHash)
+	if err == nil {
+		err = a.refuseSame(ctx, r, p.Dedup.Within.D())
+	}
 	return ResolveOut{
 		Plan: r.PlanHash, Data: r.DataHash, Skeleton: p.Skeleton(), SearchAttributes: a.SearchAttributes, By: r.Envelope.By,
+		Labels: r.Labels,
 	}, err
 }
 
@@ -106,7 +110,11 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 	}
 	r.Chain, r.AlertType = req.Chain, req.AlertType
 	p, err := a.Planner.Plan(req)
-	if err != nil {
+	unknown, listErr := a.unknownTools(ctx, r.ID, req.MCP, p)
+	if listErr != nil {
+		return p, listErr
+	}
+	if err = errors.Join(append([]error{err}, unknown...)...); err != nil {
 		return p, refusal(err)
 	}
 	r.Chain, r.AlertType = p.Chain, p.AlertType
@@ -123,11 +131,25 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 	if p.MaxData > 0 && len(text) > p.MaxData {
 		p.Attach()
 	}
+	mask := func(text string) (string, error) { return a.maskData(ctx, p, requestData, text) }
+	if text, err = mask(text); err != nil {
+		return p, err
+	}
+	if r.Labels, err = req.Labels.Masked(mask); err != nil {
+		return p, err
+	}
+	req.Labels, r.Overrides = r.Labels, req.Overrides
+	if r.Fingerprint, _ = p.Dedup.Fingerprint(p.Chain, req, text); req.Again {
+		r.Fingerprint = ""
+	}
 	r.Envelope = record.Envelope{
 		Version: record.EnvelopeVersion, By: cmp.Or(req.By, agent.CleanBy(from)), Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0),
 	}
-	r.DataHash, err = a.keepData(ctx, p, text)
-	return p, err
+	// Data that is in the store already is masked once more, in case somebody else put it there.
+	if r.DataHash, err = a.Blobs.PutBlob(ctx, []byte(text)); err != nil {
+		return p, fmt.Errorf("keep the request's data: %w", err)
+	}
+	return p, nil
 }
 
 // data is the text of the request's data, wherever it is.
@@ -143,20 +165,6 @@ func (a *Activities) data(ctx context.Context, req agent.Request) (string, error
 		return "", fmt.Errorf("read the request's data: %w", err)
 	}
 	return string(body), nil
-}
-
-// keepData puts the request's data into the store, masked. Data that is there
-// already is masked once more, in case somebody else put it there.
-func (a *Activities) keepData(ctx context.Context, p plan.Plan, text string) (string, error) {
-	text, err := a.maskData(ctx, p, requestData, text)
-	if err != nil {
-		return "", err
-	}
-	hash, err := a.Blobs.PutBlob(ctx, []byte(text))
-	if err != nil {
-		return "", fmt.Errorf("keep the request's data: %w", err)
-	}
-	return hash, nil
 }
 
 func (a *Activities) keepPlan(ctx context.Context, p plan.Plan) (string, error) {

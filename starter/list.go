@@ -32,6 +32,7 @@ func texts[S ~string](words []S) (out []string) {
 func listCommand(c *cli) *cobra.Command {
 	var filter store.Filter
 	var status, since string
+	var meta []string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List investigations, newest first",
@@ -43,6 +44,9 @@ narrow for all columns has those that fit.`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			filter.Status = agent.Status(status)
+			if filter.Metadata, err = pairs("--meta", meta); err != nil {
+				return err
+			}
 			if filter.Since, err = sinceTime(since, time.Now()); err != nil {
 				return err
 			}
@@ -55,6 +59,9 @@ narrow for all columns has those that fit.`,
 	set.StringVar(&since, "since", "", "only those that started since then: 2h, 3d, 2026-03-17 or 2026-03-17T14:00:00Z")
 	set.StringVar(&filter.Chain, "chain", "", "only those of this chain")
 	set.StringVar(&filter.AlertType, "alert-type", "", "only those of this alert type")
+	set.StringVar(&filter.Tenant, "tenant", "", "only those of this tenant")
+	set.StringVar(&filter.Session, "session", "", "only those of this session")
+	set.StringArrayVar(&meta, "meta", nil, "only those with this KEY=VALUE; may be repeated")
 	set.IntVar(&filter.Limit, "limit", 20, "at most so many; 0 = all")
 	set.BoolVar(&c.json, "json", false, "print records as JSON, without reports")
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(texts(statuses()), cobra.ShellCompDirectiveNoFileComp))
@@ -99,6 +106,9 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 	l, err := c.client().List(ctx, filter)
 	if l.Remote {
 		c.sayNoStore()
+		if filter.Tenant+filter.Session != "" || len(filter.Metadata) > 0 {
+			c.say("Temporal's list has neither tenants, sessions nor metadata: none can be found by them")
+		}
 	}
 	if err != nil {
 		return err

@@ -14,18 +14,23 @@ func rerunCommand(c *cli) *cobra.Command {
 	var s client.Start
 	var detach bool
 	var l look
+	var asked requestFlags
 	cmd := &cobra.Command{
 		Use:   "rerun ID",
 		Short: "Investigate once more what an investigation was about",
 		Long: `Start another investigation with the chain, the alert type and the data of one that
 the workers' store knows, by the configuration as it is now. The data is the stored
-form, in which what was masked stays masked. Another model or runbook that the first one
+form, in which what was masked stays masked. Its tenant, session, priority, metadata, tools and
+budgets are kept unless others are given. Another model or runbook that the first one
 was given is not kept: give it again.`,
 		Example: `  starter rerun lab --provider openai:gpt-4o
   starter rerun lab --data @alert.json --detach`,
 		Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := again(cmd.Context(), c, args[0], &s, cmd.Flags().Changed("data")); err != nil {
+			if err := again(cmd.Context(), c, args[0], &s, cmd.Flags().Changed); err != nil {
+				return err
+			}
+			if err := asked.read(&s.Request); err != nil {
 				return err
 			}
 			return launch(cmd.Context(), c, s, detach, l)
@@ -37,13 +42,14 @@ was given is not kept: give it again.`,
 	set.StringVar(&s.Request.Runbook, "runbook", "", "instead of the chain's runbook: a text or @file")
 	set.StringVar(&s.Workflow, "workflow-id", "", "workflow id (default: the chain's name and 8 random characters)")
 	set.StringVar(&s.Request.By, "by", userName(), "who asks")
+	asked.flags(c, cmd, &s.Request)
 	set.BoolVar(&detach, "detach", false, "print the workflow id and do not wait")
 	l.flags(c, cmd)
 	return cmd
 }
 
-// again makes s the request of an investigation, with its data unless there is other.
-func again(ctx context.Context, c *cli, id string, s *client.Start, otherData bool) error {
+// again makes s the request of an investigation, but for what the flags say that have changed it.
+func again(ctx context.Context, c *cli, id string, s *client.Start, changed func(flag string) bool) error {
 	w, err := c.client().Outcome(ctx, id)
 	if errors.Is(err, record.ErrNotFound) {
 		err = c.client().Meant(ctx, id, err)
@@ -55,7 +61,9 @@ func again(ctx context.Context, c *cli, id string, s *client.Start, otherData bo
 		return err
 	}
 	s.Request.Chain, s.Request.AlertType = w.Investigation.Chain, w.Investigation.AlertType
-	if otherData {
+	s.Request.Again = true
+	keep(&s.Request, w.Investigation, changed)
+	if changed("data") {
 		return nil
 	}
 	if hash := w.Investigation.DataHash; hash != "" {

@@ -16,14 +16,21 @@ func runCommand(c *cli) *cobra.Command {
 	var s client.Start
 	var detach bool
 	var l look
+	var asked requestFlags
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Start an investigation and show it live",
 		Example: `  starter run --alert-type sample-incident --data @alert.json
   kubectl describe pod web-1 | starter run --chain kubernetes --data -
-  starter run --chain triage --data "checkout is slow" --json`,
+  starter run --chain triage --data "checkout is slow" --json
+  starter run --chain triage --data @alert.json --meta team=db --mcp loki=query --budget max_cost_usd=0.5`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return start(cmd.Context(), c, s, detach, l) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := asked.read(&s.Request); err != nil {
+				return err
+			}
+			return start(cmd.Context(), c, s, detach, l)
+		},
 	}
 	set := cmd.Flags()
 	set.StringVar(&s.Request.Chain, "chain", "", "chain to run")
@@ -37,6 +44,10 @@ func runCommand(c *cli) *cobra.Command {
 	set.BoolVar(&s.Request.UseMock, "mock", false, "let the mocks that the configuration names work in their agents' place")
 	set.StringVar(&s.Workflow, "workflow-id", "", "workflow id (default: the chain or alert type and 8 random characters)")
 	set.StringVar(&s.Request.By, "by", userName(), "who asks")
+	asked.flags(c, cmd, &s.Request)
+	set.StringVar(&s.Request.Fingerprint, "fingerprint", "",
+		"the same for all requests that ask for the same: the investigation that there is is shown (default: what the chain's dedup says)")
+	set.BoolVar(&s.Request.Again, "again", false, "investigate, though the same is or was investigated")
 	set.BoolVar(&detach, "detach", false, "print the workflow id and do not wait")
 	l.flags(c, cmd)
 	return cmd
@@ -59,12 +70,18 @@ func launch(ctx context.Context, c *cli, s client.Start, detach bool, l look) er
 	if err != nil {
 		return notStarted(err)
 	}
+	if h.Known {
+		c.say("the same is or was investigated by %s, which is shown here (--again makes another one)", h.ID())
+	}
 	switch {
 	case detach && c.json:
-		return c.printJSON(map[string]string{"workflow_id": h.Workflow, "run_id": h.First, "id": h.ID()})
+		return c.printJSON(map[string]any{"workflow_id": h.Workflow, "run_id": h.First, "id": h.ID(), "known": h.Known})
 	case detach:
 		_, err := fmt.Fprintln(c.out, h.Workflow)
 		return err
+	}
+	if h.Known {
+		return watch(ctx, c, h.ID(), l)
 	}
 	if !c.json {
 		c.say("investigation %s", h.ID())
@@ -82,7 +99,7 @@ func complement(c *cli, s *client.Start) (err error) {
 	}
 	cfg, err := c.loadConfig()
 	if err == nil {
-		s.Masking, s.MaxData = cfg.AlertMasking(), cfg.MaxData()
+		s.Know(cfg)
 	}
 	return err
 }
@@ -91,7 +108,9 @@ func complement(c *cli, s *client.Start) (err error) {
 func notStarted(err error) error {
 	if wrong, ok := errors.AsType[*client.InputError](err); ok {
 		return usagef("%s", strings.NewReplacer(`"chain"`, "--chain", `"alert_type"`, "--alert-type", `"provider"`, "--provider",
-			`"data"`, "--data", `"allow_empty": true`, "--allow-empty", `"attach": true`, "--attach").Replace(wrong.Error()))
+			`"data"`, "--data", `"allow_empty": true`, "--allow-empty", `"attach": true`, "--attach",
+			`"again": true`, "--again", `"fingerprint"`, "--fingerprint", `"priority"`, "--priority", `"tenant"`, "--tenant",
+			`"session"`, "--session", `"metadata"`, "--meta", `"budgets"`, "--budget").Replace(wrong.Error()))
 	}
 	if taken, ok := errors.AsType[*client.TakenError](err); ok {
 		return fmt.Errorf("%w: watch it with `starter watch %s`, or give another --workflow-id", err, command.ShellWord(taken.Workflow))

@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -48,6 +51,7 @@ func printStatus(c *cli, s client.Status) error {
 	if s.By != "" {
 		words = append(words, "asked for by "+s.By)
 	}
+	words = append(words, labelWords(s.Labels)...)
 	if s.WaitingFor != "" {
 		words = append(words, "waiting for "+s.WaitingFor)
 	}
@@ -71,6 +75,22 @@ func printStatus(c *cli, s client.Status) error {
 		}
 	}
 	return w.Flush()
+}
+
+// labelWords are what a request says of itself.
+func labelWords(l agent.Labels) (words []string) {
+	for _, label := range [][2]string{{"tenant", l.Tenant}, {"session", l.Session}, {"fingerprint", l.Fingerprint}} {
+		if label[1] != "" {
+			words = append(words, label[0]+" "+label[1])
+		}
+	}
+	if l.Priority > 0 {
+		words = append(words, fmt.Sprintf("priority %d", l.Priority))
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.Metadata)) {
+		words = append(words, key+"="+l.Metadata[key])
+	}
+	return words
 }
 
 // boundsLine lists bounds, and where each comes from.

@@ -33,8 +33,9 @@ type letter struct {
 type family struct {
 	watch         *watch
 	investigation string
-	run           string // that began, or took over after a reset
-	reopening     bool   // it is being made good
+	run           string            // that began, or took over after a reset
+	reopening     bool              // it is being made good
+	priority      temporal.Priority // of its children; the zero value = its own
 	children      []*child
 }
 
@@ -87,7 +88,8 @@ func (f *family) start(ctx workflow.Context, name, summary string, workflowType,
 	c.started, start = workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		detached, _ := workflow.NewDisconnectedContext(ctx) // to cancel the child is our matter, not the SDK's
-		run, err := c.begin(ctx, childOptions(detached, c.id, summary), workflowType, input)
+		detached = workflow.WithWorkflowPriority(childOptions(detached, c.id, summary), f.priority)
+		run, err := c.begin(ctx, detached, workflowType, input)
 		start.Set(nil, err)
 		if err != nil {
 			end.SetError(err)

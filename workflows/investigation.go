@@ -138,6 +138,7 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 		// This workflow task fails, and Temporal gives it to another worker.
 		panic(fmt.Errorf("%w: %d, and this program knows %d", plan.ErrNewer, version, plan.Version))
 	}
+	r.family.priority = Priority(r.state.Resolved.Labels)
 	r.tellStatus(ctx)
 	work, cancel := r.state.Deadline.start(ctx, r.watch, bound{what: "investigation timeout", held: r.held, warn: r.signals.timeIsUp})
 	again := r.walk(work)

@@ -29,6 +29,7 @@ type Status struct {
 	Status    agent.Status    `json:"status"`
 	EndReason agent.EndReason `json:"end_reason,omitempty"`
 	By        string          `json:"by,omitempty"` // who asked for it
+	agent.Labels
 	// Stages are the newest 200 runs of stages in the order in which they started,
 	// and then those that have not run.
 	Stages []StageStatus `json:"stages,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -189,6 +190,11 @@ func listOptions(ctx workflow.Context, t plan.Timeouts, server plan.ServerSkelet
 		options.ScheduleToStartTimeout = cmp.Or(t.Queue.D(), queueWait)
 	}
 	return workflow.WithActivityOptions(ctx, options)
+}
+
+// Priority is Temporal's for a request: it is inherited by all that a workflow with it starts.
+func Priority(labels agent.Labels) temporal.Priority {
+	return temporal.Priority{PriorityKey: labels.Priority, FairnessKey: labels.Tenant}
 }
 
 // childOptions has no run or execution timeout: the code would get no say.

@@ -31,7 +31,7 @@ func (r *investigationRun) answerQueries(ctx workflow.Context) error {
 func (r *investigationRun) snapshot() Status {
 	out := StatusOf(record.Investigation{
 		ID: r.id, Chain: r.state.Resolved.Skeleton.Chain, Status: r.result.Status, EndReason: r.result.EndReason, Error: r.result.Error,
-		Usage: r.state.Usage, Envelope: r.envelope(),
+		Labels: r.state.Resolved.Labels, Usage: r.state.Usage, Envelope: r.envelope(),
 	}, append(slices.Clone(r.state.Ran), r.runningStages()...))
 	waiting := r.waiting()
 	out.Status = r.status()

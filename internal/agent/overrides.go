@@ -8,6 +8,13 @@ import (
 	"time"
 )
 
+// Overrides are what a request asks for otherwise than the configuration has it.
+type Overrides struct {
+	// MCP says which tools the agents may use; Budgets bound the investigation.
+	MCP     MCP     `json:"mcp,omitzero"`
+	Budgets Budgets `json:"budgets,omitzero"`
+}
+
 // MCP says which tools the agents may use in one investigation: of those that their
 // configuration gives them, or lets requests give them, and no others.
 type MCP struct {
@@ -28,6 +35,16 @@ type NativeTools struct {
 	GoogleSearch  *bool `json:"google_search,omitempty"`
 	URLContext    *bool `json:"url_context,omitempty"`
 	CodeExecution *bool `json:"code_execution,omitempty"`
+}
+
+// Set switches one of them, by its name.
+func (t *NativeTools) Set(name string, on bool) error {
+	tools := map[string]**bool{"google_search": &t.GoogleSearch, "url_context": &t.URLContext, "code_execution": &t.CodeExecution}
+	if tools[name] == nil {
+		return fmt.Errorf("no native tool %.100q: there are google_search, url_context and code_execution", name)
+	}
+	*tools[name] = &on
+	return nil
 }
 
 // Budgets bound one investigation, in the words of a chain's bounds and budgets; 0 = the chain's own.

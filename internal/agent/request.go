@@ -37,15 +37,15 @@ type Request struct {
 	// By is who asks; empty = whom Temporal names. RequestedBy is another name of it.
 	By          string `json:"by,omitempty"`
 	RequestedBy string `json:"requested_by,omitempty"`
-	// MCP says which tools the agents may use; Budgets bound the investigation.
-	MCP     MCP     `json:"mcp,omitzero"`
-	Budgets Budgets `json:"budgets,omitzero"`
+	Overrides
 	Labels
+	// Again starts an investigation though there is one of the same; that has no fingerprint.
+	Again bool `json:"again,omitempty"`
 }
 
 // requestFields is what errors tell a user who got the input wrong.
 const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", ` +
-	`"provider", "runbook", "use_mock", "requested_by", "mcp", "budgets", "priority", "tenant", "session", "metadata", "fingerprint"}`
+	`"provider", "runbook", "use_mock", "requested_by", "mcp", "budgets", "priority", "tenant", "session", "metadata", "fingerprint", "again"}`
 
 // ParseRequest reads a workflow's arguments strictly: there must be one, an
 // object, with known fields only. The error says what to write.
@@ -100,7 +100,7 @@ func plain(err error) string {
 		case reflect.Struct, reflect.Map:
 			what = "an object"
 		}
-		return fmt.Sprintf("%q is of the JSON type %s, not %s", strings.TrimPrefix(wrong.Field, "Labels."), wrong.Value, what)
+		return fmt.Sprintf("%q is of the JSON type %s, not %s", strings.TrimPrefix(strings.TrimPrefix(wrong.Field, "Labels."), "Overrides."), wrong.Value, what)
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }

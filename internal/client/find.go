@@ -22,6 +22,8 @@ import (
 type Handle struct {
 	Workflow string // its id
 	First    string // id of its first run
+	// Known: it was there before it was to be started.
+	Known bool
 
 	conn    sdk.Client
 	current string // id of the run that Temporal has described

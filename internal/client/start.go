@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -16,6 +18,7 @@ import (
 	sdk "go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/workflows"
@@ -36,11 +39,26 @@ type Start struct {
 	Workflow string
 	Request  agent.Request // without its data
 	// Data is what is to be investigated. Masking says what of it leaves this process
-	// (nil = all), MaxData how much may, in bytes (0 = any); both are of the
-	// configuration, and the workers apply theirs again.
+	// (nil = all), MaxData how much may, in bytes (0 = any), and Dedup by what it is the same
+	// as another of Chain; all are of the configuration, and the workers apply theirs again.
 	Data    string
 	Masking *plan.Masking
 	MaxData int
+	Chain   string
+	Dedup   plan.Dedup
+}
+
+// Know takes from a configuration what it says of the request.
+func (s *Start) Know(cfg Configuration) {
+	s.Masking, s.MaxData = cfg.AlertMasking(), cfg.MaxData()
+	s.Chain, s.Dedup = cfg.Dedup(s.Request)
+}
+
+// Configuration is what a starter has to know of it.
+type Configuration interface {
+	AlertMasking() *plan.Masking
+	MaxData() int
+	Dedup(req agent.Request) (chain string, d plan.Dedup)
 }
 
 // TakenError: an investigation with that workflow id is running.
@@ -51,7 +69,8 @@ func (e *TakenError) Error() string {
 }
 
 // Start starts an investigation. Its data is masked first; where it is large, it goes into
-// the store, if there is one here, and the request names it.
+// the store, if there is one here, and the request names it. If the request has a fingerprint,
+// and there is an investigation of the same, that is returned: see Handle.Known.
 func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
 	if err := c.putData(ctx, &s); err != nil {
 		return Handle{}, err
@@ -60,27 +79,69 @@ func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
 	if err != nil {
 		return Handle{}, err
 	}
-	id := cmp.Or(s.Workflow, RandomID(cmp.Or(s.Request.Chain, s.Request.AlertType, unnamed)))
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
-	run, err := conn.ExecuteWorkflow(ctx, sdk.StartWorkflowOptions{
-		ID:                                       id,
+	options := sdk.StartWorkflowOptions{
+		ID:                                       cmp.Or(s.Workflow, RandomID(cmp.Or(s.Request.Chain, s.Request.AlertType, unnamed))),
 		TaskQueue:                                c.opts.TaskQueue,
 		WorkflowTaskTimeout:                      workflows.WorkflowTaskTimeout,
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            summary(s.Request),
-	}, workflows.TypeInvestigation, s.Request)
+		Priority:                                 workflows.Priority(s.Request.Labels),
+	}
+	if s.Request.Fingerprint != "" {
+		return startOne(ctx, conn, s, options)
+	}
+	return execute(ctx, conn, s, options)
+}
+
+// execute starts a workflow, unless its id is taken.
+func execute(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions) (Handle, error) {
+	run, err := conn.ExecuteWorkflow(ctx, options, workflows.TypeInvestigation, s.Request)
 	if _, taken := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); taken {
-		return Handle{}, &TakenError{id}
+		return Handle{}, &TakenError{options.ID}
 	}
 	if err != nil {
-		return Handle{}, fmt.Errorf("start investigation %s: %w", id, err)
+		return Handle{}, fmt.Errorf("start investigation %s: %w", options.ID, err)
 	}
 	return Handle{
 		Workflow: run.GetID(), First: run.GetRunID(),
 		conn: conn, current: run.GetRunID(), status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
 	}, nil
+}
+
+// startOne starts an investigation unless there is one of the same. Requests of one fingerprint have
+// one workflow id, of which Temporal lets one run at a time; it also refuses to use the id of one
+// that has completed. Only where that one is too old is the id used again, and when two
+// do so at once, one of them is refused and finds the other's.
+func startOne(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions) (Handle, error) {
+	options.ID = sameID(s)
+	options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+	for {
+		h, err := execute(ctx, conn, s, options)
+		if !errors.As(err, new(*TakenError)) {
+			return h, err
+		}
+		info, err := describe(ctx, conn, options.ID, workflows.TypeInvestigation)
+		if err != nil {
+			return Handle{}, err
+		}
+		h = handleOf(conn, info)
+		if h.Running() || time.Since(info.GetCloseTime().AsTime()) < s.Dedup.Within.D() {
+			h.Known = true
+			return h, nil
+		}
+		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	}
+}
+
+// sameID is the workflow id of all requests with one fingerprint, of one tenant and chain: the
+// beginning of the fingerprint, for people, and a hash.
+func sameID(s Start) string {
+	words := strings.FieldsFunc(strings.Map(idRune, s.Request.Fingerprint), func(r rune) bool { return r == '-' })
+	hash := sha256.Sum256(fmt.Appendf(nil, "%q", []string{s.Request.Tenant, s.Chain, s.Request.Fingerprint}))
+	return fmt.Sprintf("%s-%x", clip.Bytes(strings.Join(words, "-"), 48), hash[:6])
 }
 
 // putData puts the data into the request, masked, and checks what the workers would refuse.
@@ -96,6 +157,13 @@ func (c *Client) putData(ctx context.Context, s *Start) error {
 		if err != nil {
 			return fmt.Errorf("mask the data: %w", err)
 		}
+		s.Request.Labels, err = s.Request.Labels.Masked(func(text string) (string, error) { return masker.Text(ctx, text) })
+		if err != nil {
+			return fmt.Errorf("mask what the request says of itself: %w", err)
+		}
+	}
+	if err := c.fingerprint(s); err != nil {
+		return err
 	}
 	if len(s.Data) > maxEasy {
 		st, err := c.Store(ctx)
@@ -124,6 +192,25 @@ func (c *Client) putData(ctx context.Context, s *Start) error {
 		return &InputError{fmt.Errorf("the request is %d bytes and Temporal takes %d: "+
 			"where the workers' store is at hand (--store), data of any size is passed by reference", len(body), maxRequest)}
 	}
+	return nil
+}
+
+// fingerprint gives the request that of its chain, unless it has one of its own or wants none.
+func (c *Client) fingerprint(s *Start) error {
+	switch {
+	case s.Request.Again:
+		s.Request.Fingerprint = ""
+		return nil
+	case s.Request.Fingerprint != "" && s.Workflow != "":
+		return &InputError{errors.New(`a request with a "fingerprint" has the workflow id of that: give no other`)}
+	case s.Workflow != "":
+		return nil // the workers see whether it is the same as another
+	}
+	fingerprint, missing := s.Dedup.Fingerprint(s.Chain, s.Request, s.Data)
+	if missing != "" {
+		c.opts.Tell(fmt.Sprintf("the request has no %s, by which the chain would know another one of the same", missing))
+	}
+	s.Request.Fingerprint = fingerprint
 	return nil
 }
 

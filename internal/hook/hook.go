@@ -22,6 +22,8 @@ type Input struct {
 	Outputs                            map[string]StageOutput
 	Prepared, Output                   StageOutput
 	Answers                            []Answer
+	RequestedBy, Tenant, Session       string
+	Metadata                           map[string]string
 }
 
 // Answer is a stage's question and what a person answered.
@@ -45,6 +47,8 @@ type MockInput struct {
 	Outputs                                   map[string]StageOutput
 	Prepared                                  StageOutput
 	Answers                                   []Answer
+	RequestedBy, Tenant, Session              string
+	Metadata                                  map[string]string
 }
 
 // Prompt writes an agent's system prompt: see inquest.Prompt.

@@ -59,7 +59,9 @@ const (
 // Versioned is the plan with the oldest version that can run it.
 func (p Plan) Versioned() Plan {
 	p.Version = versionPlain
-	narrowed := func(a Agent) bool { return slices.ContainsFunc(a.Servers, func(s Server) bool { return s.Tools != nil }) }
+	narrowed := func(a Agent) bool {
+		return slices.ContainsFunc(a.Servers, func(s Server) bool { return s.Tools != nil })
+	}
 	for _, s := range p.Stages {
 		switch {
 		case s.Routing.Review != nil || slices.ContainsFunc(s.All(), narrowed):

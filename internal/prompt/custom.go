@@ -17,11 +17,16 @@ func variables(d Data) map[string]string {
 		"Agent": line(d.Agent), "Description": line(d.Description), "Chain": line(d.Chain), "Stage": line(d.Stage),
 		"AlertType": line(d.AlertType), "Iteration": strconv.Itoa(d.Iteration),
 		"Request": marked("alert", d.Request), "Runbook": marked("runbook", d.Runbook),
+		"RequestedBy": line(d.RequestedBy), "Tenant": line(d.Tenant), "Session": line(d.Session),
 	}
 }
 
-// outputs begins the variables that are what earlier stages hand on, by their output keys.
-const outputs = "Outputs."
+// outputs begins the variables that are what earlier stages hand on, by their output keys, and
+// metadata those of the request's, by their keys.
+const (
+	outputs  = "Outputs."
+	metadata = "Metadata."
+)
 
 func marked(name, text string) string {
 	if strings.TrimSpace(text) == "" {
@@ -46,9 +51,12 @@ func fill(text string, d Data) (string, error) {
 		if key, ok := strings.CutPrefix(name, outputs); ok {
 			return marked("result", d.Outputs[key]), nil
 		}
+		if key, ok := strings.CutPrefix(name, metadata); ok {
+			return line(d.Metadata[key]), nil
+		}
 		value, ok := known[name]
 		if !ok {
-			there := append(slices.Sorted(maps.Keys(known)), outputs+"KEY")
+			there := append(slices.Sorted(maps.Keys(known)), outputs+"KEY", metadata+"KEY")
 			return "", fmt.Errorf("a prompt has no variable %s; there are: %s", name, strings.Join(there, ", "))
 		}
 		return value, nil

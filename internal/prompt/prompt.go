@@ -29,6 +29,9 @@ type Data struct {
 	Iteration int
 	// Outputs are what earlier stages hand on, by their output keys.
 	Outputs map[string]string
+	// RequestedBy, Tenant, Session and Metadata are what the request says of itself.
+	RequestedBy, Tenant, Session string
+	Metadata                     map[string]string
 	// Custom is a template that stands in place of the system prompt's own part.
 	Custom string
 	// Written is a text that does, as it is.

@@ -13,17 +13,18 @@ import (
 
 // Investigation is the record of one investigation.
 type Investigation struct {
-	ID         string          `json:"id"` // see workflows.InvestigationID
-	WorkflowID string          `json:"workflow_id"`
-	RunID      string          `json:"run_id"` // the first run's
-	Chain      string          `json:"chain"`
-	AlertType  string          `json:"alert_type,omitempty"`
-	PlanHash   string          `json:"plan_hash"`           // blob of the plan.Plan
-	DataHash   string          `json:"data_hash,omitempty"` // blob of the request's data
+	ID         string `json:"id"` // see workflows.InvestigationID
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"` // the first run's
+	Chain      string `json:"chain"`
+	AlertType  string `json:"alert_type,omitempty"`
+	PlanHash   string `json:"plan_hash"`           // blob of the plan.Plan
+	DataHash   string `json:"data_hash,omitempty"` // blob of the request's data
 	agent.Labels
-	Status     agent.Status    `json:"status"`
-	EndReason  agent.EndReason `json:"end_reason,omitempty"`
-	Error      string          `json:"error,omitempty"`
+	Overrides agent.Overrides `json:"overrides,omitzero"`
+	Status    agent.Status    `json:"status"`
+	EndReason agent.EndReason `json:"end_reason,omitempty"`
+	Error     string          `json:"error,omitempty"`
 	// Report is the final result: that of the last stage that has one.
 	Report    string      `json:"report,omitempty"`
 	Usage     agent.Usage `json:"usage,omitzero"` // until now; absent = not known

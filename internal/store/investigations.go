@@ -17,7 +17,7 @@ import (
 const (
 	investigationColumns = `id, workflow_id, run_id, ` + investigationRequest + `, ` + investigationEnd + `, started_at`
 	// investigationRequest are those that are read from the request.
-	investigationRequest = `chain, alert_type, plan_hash, data_hash, tenant, session, priority, fingerprint, metadata`
+	investigationRequest = `chain, alert_type, plan_hash, data_hash, tenant, session, priority, fingerprint, metadata, overrides`
 	// investigationEnd are the columns that FinishInvestigation sets.
 	investigationEnd = `status, end_reason, error, report, usage, envelope, ended_at, writer`
 )
@@ -25,7 +25,7 @@ const (
 func investigationFields(r *record.Investigation) []any {
 	return []any{
 		&r.ID, &r.WorkflowID, &r.RunID, &r.Chain, &r.AlertType, &r.PlanHash, &r.DataHash,
-		&r.Tenant, &r.Session, &r.Priority, &r.Fingerprint, asJSON(&r.Metadata),
+		&r.Tenant, &r.Session, &r.Priority, &r.Fingerprint, asJSON(&r.Metadata), asJSON(&r.Overrides),
 		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), asJSON(&r.Envelope),
 		endColumn{&r.EndedAt}, &r.Writer, timeColumn{&r.StartedAt},
 	}

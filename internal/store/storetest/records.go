@@ -215,6 +215,7 @@ func testFindAndList(t *testing.T, open opener) {
 	other.Labels = agent.Labels{
 		Tenant: "acme", Session: "s-1", Priority: 2, Fingerprint: "disk", Metadata: map[string]string{"team": "db", "<a>": "\"b\"", "x": `x"team`},
 	}
+	other.Overrides.Budgets.MaxPasses = 2
 	named := investigation("id-like-x", "w/1", 9) // a workflow that is called like an investigation
 	for _, r := range []record.Investigation{recent, old, other, named} {
 		ok(t, s.StartInvestigation(ctx, r))

@@ -1,0 +1,117 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/spell"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// askedWithin is how long the servers may take that are asked about a request's tools.
+const askedWithin = 30 * time.Second
+
+// unknownTools are the tools that a request names and that its servers do not have. What a
+// server offered last says so without asking it; a server that is not known yet, or that may have
+// changed, is asked. What cannot be asked here is left to the agents, who are told.
+func (a *Activities) unknownTools(ctx context.Context, investigation string, asked agent.MCP, p plan.Plan) (unknown []error, err error) {
+	for n, s := range asked.Servers {
+		names := s.ToolNames()
+		if len(names) == 0 {
+			continue
+		}
+		last, err := a.Transcripts.LastOffer(ctx, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		offered := toolNames(last.Tools)
+		missing := func(name string) bool { return !slices.Contains(offered, name) }
+		if server, here := serverHere(p, s.Name); here && slices.ContainsFunc(names, missing) {
+			if activity.GetInfo(ctx).IsLocalActivity { // a server may take longer to start than a workflow task
+				return nil, cannot(ctx, errors.New("the servers have to be asked which tools they have"))
+			}
+			if now := a.ask(ctx, server, investigation); len(now) > 0 {
+				offered = now
+			}
+		}
+		for m, name := range names {
+			if len(offered) > 0 && missing(name) {
+				const text = "mcp.servers[%d].tools[%d]: the MCP server %q has no tool %q%s"
+				unknown = append(unknown, fmt.Errorf(text, n, m, s.Name, name, spell.DidYouMean(name, offered)))
+			}
+		}
+	}
+	return unknown, nil
+}
+
+// ask lists the tools that a server has now; none if it does not say.
+func (a *Activities) ask(ctx context.Context, server plan.Server, session string) []string {
+	ctx, cancel := context.WithTimeout(ctx, askedWithin)
+	defer cancel()
+	specs, err := a.Servers.List(ctx, server, session)
+	if a.Sessions != nil {
+		a.Sessions.End(session)
+	}
+	if err != nil {
+		a.Logger.Warn("a server cannot be asked for the tools that a request names", "server", server.Name, "error", err)
+	}
+	return toolNames(specs)
+}
+
+// serverHere is a server of a plan that any worker can ask.
+func serverHere(p plan.Plan, name string) (plan.Server, bool) {
+	for _, stage := range p.Stages {
+		for _, agent := range stage.All() {
+			for _, s := range agent.Servers {
+				if s.Name == name && s.TaskQueue == "" {
+					return s, true
+				}
+			}
+		}
+	}
+	return plan.Server{}, false
+}
+
+func toolNames(specs []tool.Spec) (names []string) {
+	for _, spec := range specs {
+		names = append(names, spec.Name)
+	}
+	return names
+}
+
+// refuseSame refuses an investigation that asks for the same as another one, which runs or has
+// completed within a time. Who starts them by their fingerprints, under one workflow id, gets
+// here only when that one has completed meanwhile; others may choose workflow ids of their own.
+func (a *Activities) refuseSame(ctx context.Context, r record.Investigation, within time.Duration) error {
+	if r.Fingerprint == "" {
+		return nil
+	}
+	same, err := a.Records.Same(ctx, r, r.StartedAt.Add(-within))
+	if err != nil {
+		return err
+	}
+	for _, other := range same {
+		state := string(other.Status)
+		if other.EndedAt == nil {
+			end, err := a.Runs.Ending(ctx, other.WorkflowID, other.RunID)
+			switch {
+			case errors.Is(err, record.ErrNotFound) || err == nil && end.EndedAt != nil:
+				continue // terminated, and nobody has said so yet
+			case err != nil:
+				return err
+			}
+			state = "running"
+		}
+		const text = `%s is about the same (fingerprint %s) and %s: look at that, or give "again": true`
+		return refusal(fmt.Errorf(text, other.ID, r.Fingerprint, state))
+	}
+	return nil
+}

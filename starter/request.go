@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/spell"
+)
+
+// requestFlags are flags of a request that may be given several times, as they were written.
+type requestFlags struct{ meta, mcp, native, budgets []string }
+
+func (f *requestFlags) flags(c *cli, cmd *cobra.Command, req *agent.Request) {
+	set := cmd.Flags()
+	set.StringVar(&req.Tenant, "tenant", "", "for whom it is: tenants have their turns, where Temporal's fairness is on")
+	set.StringVar(&req.Session, "session", "", "what it belongs to, for list --session")
+	set.IntVar(&req.Priority, "priority", 0, "1, which goes first, to 5 (default: Temporal's, 3)")
+	set.StringArrayVar(&f.meta, "meta", nil, "KEY=VALUE that is kept with it, for list --meta, prompts and hooks; may be repeated")
+	set.StringArrayVar(&f.mcp, "mcp", nil,
+		"SERVER or SERVER=TOOL,TOOL: only these MCP servers and tools, of those that the configuration allows; may be repeated")
+	set.StringArrayVar(&f.native, "native-tool", nil, "NAME=on or NAME=off for a tool that Gemini models run themselves; may be repeated")
+	set.StringArrayVar(&f.budgets, "budget", nil, "KEY=VALUE, a bound beside those of the chain: "+
+		strings.Join(budgetKeys, ", ")+"; may be repeated")
+	for flag, words := range map[string][]string{"budget": suffixed(budgetKeys, "="), "native-tool": suffixed(nativeTools, "=on", "=off"),
+		"priority": {"1", "2", "3", "4", "5"}} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	}
+	_ = cmd.RegisterFlagCompletionFunc("mcp", complete(c, func(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.MCPServers)) }))
+}
+
+// The words of a request's budgets and native tools.
+var (
+	budgetKeys  = []string{"max_passes", "max_llm_calls", "max_agent_hops", "max_tokens_total", "max_cost_usd", "max_duration"}
+	nativeTools = []string{"google_search", "url_context", "code_execution"}
+)
+
+func suffixed(words []string, ends ...string) (out []string) {
+	for _, word := range words {
+		for _, end := range ends {
+			out = append(out, word+end)
+		}
+	}
+	return out
+}
+
+// read puts the flags into the request, where they stand in place of what is there.
+func (f *requestFlags) read(req *agent.Request) (err error) {
+	if len(f.meta) > 0 {
+		if req.Metadata, err = pairs("--meta", f.meta); err != nil {
+			return err
+		}
+	}
+	if len(f.mcp) > 0 {
+		req.MCP.Servers = nil
+	}
+	for _, one := range f.mcp {
+		name, tools, some := strings.Cut(one, "=")
+		server := agent.MCPServer{Name: name}
+		if some {
+			server.Tools = strings.Split(tools, ",")
+		}
+		req.MCP.Servers = append(req.MCP.Servers, server)
+	}
+	if err := f.nativeTools(req); err != nil || len(f.budgets) == 0 {
+		return err
+	}
+	given, err := pairs("--budget", f.budgets)
+	if err != nil {
+		return err
+	}
+	fields := map[string]json.RawMessage{}
+	for key, value := range given {
+		if !slices.Contains(budgetKeys, key) {
+			return usagef("--budget has no key %q%s: use %s", key, spell.DidYouMean(key, budgetKeys), strings.Join(budgetKeys, ", "))
+		}
+		fields[key] = json.RawMessage(value)
+		if key == "max_duration" || !json.Valid(fields[key]) {
+			fields[key], _ = json.Marshal(value)
+		}
+	}
+	body, _ := json.Marshal(fields)
+	req.Budgets = agent.Budgets{}
+	if json.Unmarshal(body, &req.Budgets) != nil {
+		return usagef("--budget %s: a value is a number, that of max_duration a span of time like 30m", strings.Join(f.budgets, " "))
+	}
+	return nil
+}
+
+func (f *requestFlags) nativeTools(req *agent.Request) error {
+	given, err := pairs("--native-tool", f.native)
+	if err != nil {
+		return err
+	}
+	for name, state := range given {
+		if state != "on" && state != "off" {
+			return usagef("--native-tool %s=%s: give NAME=on or NAME=off", name, state)
+		}
+		if err := req.MCP.NativeTools.Set(name, state == "on"); err != nil {
+			return usagef("--native-tool: %v", err)
+		}
+	}
+	return nil
+}
+
+// pairs reads KEY=VALUE.
+func pairs(flag string, given []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, one := range given {
+		key, value, ok := strings.Cut(one, "=")
+		if !ok || key == "" {
+			return nil, usagef("%s %q: give KEY=VALUE", flag, one)
+		}
+		if _, twice := out[key]; twice {
+			return nil, usagef("%s names %q twice", flag, key)
+		}
+		out[key] = value
+	}
+	return out, nil
+}
+
+// keep puts into a request what another one said of itself and asked for, but for what flags have changed.
+func keep(req *agent.Request, was record.Investigation, changed func(flag string) bool) {
+	labels := was.Labels
+	labels.Fingerprint = ""
+	if changed("tenant") {
+		labels.Tenant = req.Tenant
+	}
+	if changed("session") {
+		labels.Session = req.Session
+	}
+	if changed("priority") {
+		labels.Priority = req.Priority
+	}
+	req.Labels, req.Overrides = labels, was.Overrides
+}

@@ -55,9 +55,14 @@ type Agent struct {
 	// Timeouts are laid over those of defaults.
 	Timeouts Timeouts `yaml:"timeouts"`
 
+	// SubAgents are those that the agent may dispatch while it works, if it iterates.
+	SubAgents []SubAgent `yaml:"sub_agents" default:"none"`
+	// Orchestrator is laid over that of defaults.
+	Orchestrator Orchestrator `yaml:"orchestrator"`
+
 	model string // default_model, or that of the role: see defineModels
 
-	_ struct{} `later:"orchestrator skills required_skills"`
+	_ struct{} `later:"skills required_skills"`
 }
 
 func (a *Agent) validate(p path, v *validator) {
@@ -67,6 +72,7 @@ func (a *Agent) validate(p path, v *validator) {
 	a.validateTools(p.Key("tool_ids"), v)
 	a.validateMemory(p.Key("memory_blocks"), v)
 	a.validateHeartbeats(p.Key("heartbeat_interval"), v)
+	v.subAgents(p, a.SubAgents, p.Name)
 	row, ok := agent.LookupType(a.Type)
 	if ok && value(a.Shell.Enabled) && !slices.Contains(row.Tools, agent.ToolShell) {
 		v.Errorf(p.Key("shell").Key("enabled"), "an agent of type %q has no shell", row.Name)

@@ -42,7 +42,10 @@ type Chain struct {
 	// Interrupts say how the chain waits for people.
 	Interrupts Interrupts `yaml:"interrupts"`
 
-	_ struct{} `later:"chat scoring sub_agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list"`
+	// SubAgents are what every agent of the chain that iterates may dispatch; they replace those of the definitions.
+	SubAgents []SubAgent `yaml:"sub_agents"`
+
+	_ struct{} `later:"chat scoring fallback_list label_map compose compose_provider compose_backend compose_fallback_list"`
 	_ struct{} `later:"executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 
@@ -50,6 +53,7 @@ func (c *Chain) validate(p path, v *validator) {
 	v.name(p)
 	v.provider(p.Key("llm_provider"), c.LLMProvider)
 	v.servers(p.Key("mcp_servers"), c.MCPServers)
+	v.subAgents(p, c.SubAgents, "")
 	if len(c.Stages) == 0 {
 		v.Errorf(p.Key("stages"), "at least one stage is required")
 	}

@@ -38,7 +38,10 @@ type Defaults struct {
 	// Requests say what requests may have beyond what chains and agents have.
 	Requests Requests `yaml:"requests"`
 
-	_ struct{} `later:"scoring orchestrator memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list"`
+	// Orchestrator bounds the sub-agents of every agent that dispatches others.
+	Orchestrator Orchestrator `yaml:"orchestrator"`
+
+	_ struct{} `later:"scoring memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list"`
 	_ struct{} `later:"executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 

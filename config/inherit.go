@@ -33,6 +33,8 @@ type settings struct {
 	Requests      Requests           `yaml:"requests"`
 	Mock          string             `yaml:"mock"`
 	PromptKey     string             `yaml:"prompt_key"`
+	SubAgents     []SubAgent         `yaml:"sub_agents"` // empty but not nil: none, whatever was inherited
+	Orchestrator  Orchestrator       `yaml:"orchestrator"`
 }
 
 // What settings are called in the places that do not call them what their tags say;
@@ -168,9 +170,14 @@ func (c *Config) stageWork(chain string, i int) (agents []work, synthesis, revie
 	return agents, synthesis, review
 }
 
-// allWork is that of all agents of a stage, in the order in which they begin.
+// allWork is that of all agents of a stage and of those that they may dispatch, in the order
+// in which they begin.
 func (c *Config) allWork(chain string, i int) []work {
-	all, synthesis, review := c.stageWork(chain, i)
+	agents, synthesis, review := c.stageWork(chain, i)
+	all := slices.Clone(agents)
+	for _, w := range agents {
+		all = append(all, c.allSubWork(w, chain, value(w.Orchestrator.MaxDepth))...)
+	}
 	for _, last := range []*work{synthesis, review} {
 		if last != nil {
 			all = append(all, *last)
@@ -232,6 +239,9 @@ func typeSettings(t agent.Type) settings {
 // is one call without tools, whatever the chain says.
 func typeLimits(t agent.Type) level {
 	l := level{rule: t.Name}
+	if t.Pattern != agent.Iterating {
+		l.settings.SubAgents = []SubAgent{}
+	}
 	if !t.Pattern.Tools() {
 		l.settings.Servers = []string{}
 	}

@@ -53,7 +53,11 @@ func (r *manual) definition(p strict.Place) section {
 	for key, instead := range p.Schema.Unused {
 		properties[key] = section{"description": "does nothing: " + instead, "deprecated": true}
 	}
-	out := section{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
+	types := []string{"object", "null"}
+	if p.Schema.Short != "" {
+		types = append(types, "string")
+	}
+	out := section{"type": types, "properties": properties, "additionalProperties": false}
 	if len(patterns) > 0 {
 		out["patternProperties"] = patterns
 	}

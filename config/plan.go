@@ -162,7 +162,7 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 	}
 	agents, synthesis, review := r.stageWork(chain, i)
 	for _, w := range agents {
-		out.Agents = append(out.Agents, r.agent(w))
+		out.Agents = append(out.Agents, r.orchestrator(w, chain, value(w.Orchestrator.MaxDepth)))
 	}
 	last := &out.Agents[0] // whose text stands for the stage
 	if synthesis != nil {

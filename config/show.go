@@ -160,6 +160,9 @@ func (v *view) agent(p path, name string, a *Agent) *Agent {
 	if !slices.Contains(a.row().Tools, agent.ToolShell) {
 		full.Shell = Shell{}
 	}
+	if len(full.SubAgents) == 0 {
+		full.Orchestrator = Orchestrator{}
+	}
 	full.MemoryBlocks = nil
 	for i, b := range a.MemoryBlocks {
 		full.MemoryBlocks = append(full.MemoryBlocks, b.complete())
@@ -176,7 +179,7 @@ func (v *view) chain(p path, name string, src *Chain) *Chain {
 	v.inherit(p, own, nil)
 	out := *src
 	shown := own.settings
-	shown.MaxIterations, shown.Servers, shown.ToolConfig = nil, nil, ToolConfig{} // they stand on the agents' entries
+	shown.MaxIterations, shown.Servers, shown.ToolConfig, shown.SubAgents = nil, nil, ToolConfig{}, nil // they stand on the agents' entries
 	shown.writeTo(&out, nil)
 	out.AlertTypes, out.Stages = nil, nil
 	out.Bounds, _ = v.source.bounds(name)
@@ -212,7 +215,10 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 		entry := *a
 		entry.Type, entry.Flow = "", Flow{} // the definition and the stage say them
 		shown := w.settings
-		shown.Servers = notEmpty(w.Servers)
+		shown.Servers, shown.SubAgents = notEmpty(w.Servers), notEmpty(w.SubAgents)
+		if len(w.SubAgents) == 0 {
+			shown.Orchestrator = Orchestrator{}
+		}
 		if !w.kind.Pattern.Model() {
 			shown.Provider, shown.Backend, shown.Fallbacks = "", "", nil
 			shown.Temperature, shown.MaxTokens, shown.PromptKey = nil, nil, ""

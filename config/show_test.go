@@ -146,8 +146,8 @@ func TestShowForgetsNoKey(t *testing.T) {
 // shownElsewhere are keys that are shown at the agents that they are for, or on the stage.
 var shownElsewhere = []*regexp.Regexp{
 	regexp.MustCompile(`^agents\.<name>\.model_role$`),
-	regexp.MustCompile(`^agent_chains\.<name>\.(max_iterations|mcp_servers|tool_config\b.*)$`),
-	regexp.MustCompile(`\.stages\[\]\.(max_iterations|mcp_servers|fallback_providers\b.*|tool_config\b.*|temperature|max_tokens|mock|prompt_key)$`),
+	regexp.MustCompile(`^agent_chains\.<name>\.(max_iterations|mcp_servers|tool_config\b.*|sub_agents\b.*)$`),
+	regexp.MustCompile(`\.stages\[\]\.(max_iterations|mcp_servers|fallback_providers\b.*|tool_config\b.*|temperature|max_tokens|mock|prompt_key|sub_agents\b.*)$`),
 	regexp.MustCompile(`\.agents\[\]\.(type|output_key|required_output_fields|output_schema|routing_rules\b.*|default_next|error_next|loop_target)$`),
 	regexp.MustCompile(`\.agents\[\]\.(requires|after|join|pre_process|post_process|on_approve|\w+_resume_stage)$`),
 }

@@ -49,9 +49,12 @@ type Stage struct {
 	// PromptKey is the prompt of every agent of the stage that has none of its own.
 	PromptKey string `yaml:"prompt_key" default:"that of the agent's type"`
 
+	// SubAgents replace those of the chain and of the agents' definitions; [] = none.
+	SubAgents []SubAgent `yaml:"sub_agents"`
+
 	Flow `yaml:",inline"`
 
-	_ struct{} `later:"sub_agents fallback_list"`
+	_ struct{} `later:"fallback_list"`
 }
 
 // Synthesis is the agent that joins the work of a stage's agents.
@@ -112,9 +115,14 @@ type StageAgent struct {
 	// PromptKey is a name of prompts: that text stands in place of the type's own prompt.
 	PromptKey string `yaml:"prompt_key" default:"the stage's"`
 
+	// SubAgents replace all others; [] = none.
+	SubAgents []SubAgent `yaml:"sub_agents"`
+	// Orchestrator is laid over that of the agent's definition.
+	Orchestrator Orchestrator `yaml:"orchestrator"`
+
 	Flow `yaml:",inline"`
 
-	_ struct{} `later:"sub_agents fallback_list required_skills skills orchestrator"`
+	_ struct{} `later:"fallback_list required_skills skills"`
 }
 
 func (s *Stage) validate(p path, v *validator) {
@@ -127,6 +135,7 @@ func (s *Stage) validate(p path, v *validator) {
 	v.prompt(p.Key("prompt_key"), s.PromptKey)
 	s.Synthesis.check(p.Key("synthesis"), v, len(s.Agents) > 1 || value(s.Replicas) > 1)
 	s.AgentReview.check(p.Key("agent_review"), v, s.names())
+	v.subAgents(p, s.SubAgents, "")
 	s.validateCount(p, v)
 	s.validateFlow(p, v)
 }
@@ -237,6 +246,7 @@ func (a *StageAgent) validate(p path, v *validator) {
 	v.servers(p.Key("mcp_servers"), a.MCPServers)
 	v.mock(p.Key("mock"), a.Mock)
 	v.prompt(p.Key("prompt_key"), a.PromptKey)
+	v.subAgents(p, a.SubAgents, a.Name)
 	switch {
 	case a.Name == "":
 		v.Errorf(p, "the name of an agent is required")

@@ -23,6 +23,7 @@ func (c *Config) validate() {
 	strict.Checker{Report: v.Report, Words: vocabularyOf, Also: v.value}.Check(c)
 	v.prompts()
 	v.native()
+	v.orchestrators()
 	if !c.src.SkipCredentials {
 		v.credentials()
 	}

@@ -63,7 +63,6 @@ func agentTypes() (v strict.Vocabulary) {
 		v.Words = append(v.Words, t.Name)
 		v.Aliases = append(v.Aliases, t.Aliases...)
 	}
-	v.Planned = agent.PlannedType
 	return v
 }
 

@@ -36,6 +36,10 @@ const (
 	ToolArchivalMemorySearch = "archival_memory_search"
 	ToolConversationSearch   = "conversation_search"
 	ToolPauseHeartbeats      = "pause_heartbeats"
+
+	ToolDispatchAgent = "dispatch_agent"
+	ToolCancelAgent   = "cancel_agent"
+	ToolListAgents    = "list_agents"
 )
 
 // Type is one row of the type table: what an agent of that type is able to do.
@@ -61,7 +65,7 @@ type Type struct {
 // types is the table. Rows of later capabilities are added with what runs them: a
 // type that is not here is refused.
 var types = []Type{
-	{Name: "default", Aliases: []string{""}, Pattern: Iterating, Prompt: "investigation"},
+	{Name: "default", Aliases: []string{"", TypeOrchestrator}, Pattern: Iterating, Prompt: "investigation"},
 	{Name: "action", Pattern: Iterating, Prompt: "action"},
 	{Name: "synthesis", Pattern: SingleShot, Prompt: "synthesis", MaxIterations: 1, ThinkingFallback: true},
 	{Name: "scoring", Pattern: SingleShot, Prompt: "scoring", MaxIterations: 1},
@@ -83,8 +87,13 @@ var types = []Type{
 	{Name: "react_agent", Aliases: []string{"react"}, Pattern: Iterating, Tools: []string{ToolShell}, Prompt: "react", MaxIterations: 10},
 }
 
-// later names the types of the specification that are not built yet.
-var later = []string{"orchestrator"}
+// TypeOrchestrator is the type default of an agent that must have sub-agents. Any other agent that iterates may have them.
+const TypeOrchestrator = "orchestrator"
+
+// OrchestrationTools are those of an agent that has sub-agents. Its workflow carries them out itself.
+func OrchestrationTools() []string {
+	return []string{ToolDispatchAgent, ToolCancelAgent, ToolListAgents}
+}
 
 // Types returns the rows of the table, in order.
 func Types() []Type { return slices.Clone(types) }
@@ -102,9 +111,6 @@ func LookupType(name string) (Type, bool) {
 // Remembers reports whether the type has memory: blocks that are shown to the
 // model before every call, and tools that change them.
 func (t Type) Remembers() bool { return slices.Contains(t.Tools, ToolCoreMemoryAppend) }
-
-// PlannedType reports whether the name is a type of the specification that is not built yet.
-func PlannedType(name string) bool { return slices.Contains(later, name) }
 
 // mixing matches the Gemini models that take native tools and functions in one
 // request, if it says so. Others answer 400: Tool use with function calling is unsupported.

@@ -50,6 +50,8 @@ type Agent struct {
 	// HeartbeatInterval calls the agent of a conversation whenever nobody has
 	// spoken for that long; 0 = never.
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
+	// Orchestrator is set if the agent may dispatch others.
+	Orchestrator *Orchestrator `json:"orchestrator,omitempty"`
 }
 
 // MaskingOf is what is masked in a tool's results: what its server or the shell

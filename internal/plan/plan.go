@@ -53,18 +53,18 @@ const Version = versionWhole
 const (
 	versionPlain = 1
 	versionGates = 2
-	versionWhole = 3 // a result is reviewed, a request has named tools
+	versionWhole = 3 // reviews, agents that dispatch others, tools that a request names
 )
 
 // Versioned is the plan with the oldest version that can run it.
 func (p Plan) Versioned() Plan {
 	p.Version = versionPlain
-	narrowed := func(a Agent) bool {
-		return slices.ContainsFunc(a.Servers, func(s Server) bool { return s.Tools != nil })
+	whole := func(a Agent) bool {
+		return a.Orchestrator != nil || slices.ContainsFunc(a.Servers, func(s Server) bool { return s.Tools != nil })
 	}
 	for _, s := range p.Stages {
 		switch {
-		case s.Routing.Review != nil || slices.ContainsFunc(s.All(), narrowed):
+		case s.Routing.Review != nil || slices.ContainsFunc(s.All(), whole):
 			p.Version = versionWhole
 		case s.Routing.OnApprove != "" || len(s.Routing.Resume) > 0:
 			p.Version = max(p.Version, versionGates)
@@ -154,9 +154,10 @@ type Hooks struct {
 // Key is what the stage hands on under.
 func (s Stage) Key() string { return cmp.Or(s.OutputKey, s.Name) }
 
-// All are the agents of the stage, in the order in which they begin.
+// All are the agents of the stage and those that they may dispatch, in the order in which they
+// begin.
 func (s Stage) All() []Agent {
-	all := slices.Clone(s.Agents)
+	all := withSubs(s.Agents)
 	for _, extra := range []*Agent{s.Synthesis, s.Review} {
 		if extra != nil {
 			all = append(all, *extra)

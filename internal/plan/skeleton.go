@@ -44,6 +44,8 @@ type AgentSkeleton struct {
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
 	// ApprovalTimeout is how long a call waits for a person.
 	ApprovalTimeout Duration `json:"approval_timeout,omitempty"`
+	// Orchestrator is set if the agent may dispatch others.
+	Orchestrator *OrchestratorSkeleton `json:"orchestrator,omitempty"`
 }
 
 // Model is the agent's n-th; "" if it has none.
@@ -100,6 +102,7 @@ func (a Agent) skeleton() AgentSkeleton {
 	for _, s := range a.Servers {
 		out.Servers = append(out.Servers, ServerSkeleton{Name: s.Name, TaskQueue: s.TaskQueue})
 	}
+	out.Orchestrator = a.Orchestrator.skeleton()
 	return out
 }
 

@@ -55,10 +55,15 @@ func (d *decoder) value(n *yaml.Node, p Path, dst reflect.Value, late bool) {
 
 // structure decodes a mapping whose keys we know.
 func (d *decoder) structure(n *yaml.Node, p Path, dst reflect.Value) {
+	keys := SchemaOf(dst.Type())
+	if n.Kind == yaml.ScalarNode && keys.Short != "" {
+		f := keys.Fields[keys.Short]
+		d.value(n, p.Key(keys.Short), dst.FieldByIndex(f.Index), f.Late)
+		return
+	}
 	if !d.want(n, p, yaml.MappingNode, "a mapping of keys to values") {
 		return
 	}
-	keys := SchemaOf(dst.Type())
 	for _, pair := range d.pairs(n, 0) {
 		name := pair.key.Value
 		at := p.Key(name)

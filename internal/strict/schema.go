@@ -23,7 +23,8 @@ import (
 //
 //	yaml:"key"         the key; ",late" = text that keeps its templates until it is used, and may be
 //	                   secret; ",template" = text with variables that are not the environment's;
-//	                   "a_<x>_b" = every key of this form, of a mapping by what stands for <x>
+//	                   "a_<x>_b" = every key of this form, of a mapping by what stands for <x>;
+//	                   ",short" = a text in place of the mapping is the value of this key
 //	enum:"vocabulary"  the words that are allowed: who checks says which
 //	min, above, max    bounds of a number: one of min and above, which is exclusive, and perhaps max
 //	default, unit      for people: what holds if nothing is said, and what is counted
@@ -35,6 +36,7 @@ import (
 type Schema struct {
 	Fields  map[string]Field
 	Order   []string          // the keys of fields, as the type has them
+	Short   string            // the key that a text alone is the value of; "" = none
 	Later   []string          // known keys that nothing honours yet
 	Unused  map[string]string // keys that do nothing, and what to use instead
 	removed map[string]string
@@ -86,6 +88,9 @@ func readSchema(t reflect.Type) Schema {
 			s.inline(i, readSchema(t.Field(i).Type))
 		case name != "":
 			s.Order = append(s.Order, name)
+			if option == "short" {
+				s.Short = name
+			}
 			before, rest, _ := strings.Cut(name, "<")
 			_, after, open := strings.Cut(rest, ">")
 			s.Fields[name] = Field{

@@ -105,6 +105,8 @@ type Records interface {
 	StartExecution(ctx context.Context, exec record.Execution, run string) error
 	// SaveStage writes the envelope of the investigation, too; nil = it stays as it is.
 	SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution, envelope *record.Envelope) error
+	// SaveExecution writes the execution of an agent that another one has dispatched.
+	SaveExecution(ctx context.Context, exec record.Execution) error
 	ReopenInvestigation(ctx context.Context, id, run string) error
 	// SetWaiting says what an investigation that has not ended, or a conversation, waits for.
 	SetWaiting(ctx context.Context, w record.Waiting) error

@@ -58,10 +58,10 @@ func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (
 	if err != nil {
 		return Call{Name: call.Name}, nil
 	}
-	out := Call{Name: call.Name, Queue: call.Queue, Own: call.Own}
+	out := Call{Name: call.Name, Queue: call.Queue, Own: call.Own, Sub: subCall(decision)}
 	if decision.NeedsApproval {
 		out.Approve, err = j.approve(ctx, call, decision, min(limit, maxShown))
-	} else if out.Queue == "" && !out.Own {
+	} else if out.Queue == "" && !out.Own && out.Sub == nil {
 		out.Quick = j.quick(ctx, decision.Spec.Name)
 	}
 	if _, refused := errors.AsType[*tool.Refusal](err); refused {

@@ -222,10 +222,7 @@ func outcomeUnknown(name, why string) tool.Result {
 // Within a workflow task, it also tells whoever takes over that the call has begun, and may
 // have killed its worker. A tool in Go may do that at once.
 func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.Result, error) {
-	intent := transcript.Row{
-		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall, At: time.Now(),
-		Body: transcript.Body{Call: &c.call, Result: transcript.Result{Decision: c.in.Decision.said(), Digest: c.in.Decision.digest()}},
-	}
+	intent := c.intends(c.in.Decision)
 	server, _ := tool.Split(decision.Spec.Name)
 	if decision.Spec.Class() == tool.NonIdempotent || c.local && server == "" {
 		if err := c.claim(ctx, intent); err != nil {
@@ -246,6 +243,14 @@ func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.R
 		c.intent = &intent // it goes with the result
 	}
 	return result, err
+}
+
+// intends is the intent of the call.
+func (c *toolCall) intends(d *Decision) transcript.Row {
+	return transcript.Row{
+		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall, At: time.Now(),
+		Body: transcript.Body{Call: &c.call, Result: transcript.Result{Decision: d.said(), Digest: d.digest()}},
+	}
 }
 
 // reserve takes a place in the tool's rate limit; wait > 0 = there is none for so long.
@@ -381,6 +386,10 @@ func (j *job) appendResult(ctx context.Context, input Input) error {
 		return err
 	}
 	result := tool.Failure(cmp.Or(input.ErrorType, tool.ErrorTool), input.Text)
+	if input.Done {
+		intent := c.intends(input.Decision)
+		result, c.intent = tool.Success(input.Text), &intent
+	}
 	if begun && c.call.Class == string(tool.NonIdempotent) {
 		result = outcomeUnknown(c.call.Name, input.Text)
 	}

@@ -49,6 +49,9 @@ const ResultDenied = tool.ErrorPermissionDenied
 // ResultNotRun is the error type of the result of a call that was not made.
 const ResultNotRun = tool.ErrorNotRun
 
+// ResultFailed is the error type of the result of a call that was not carried out as it was asked for.
+const ResultFailed = tool.ErrorTool
+
 // errIteration is how a model call ends whose reply was not complete in time.
 var errIteration = errors.New("no complete reply within the time of an iteration")
 

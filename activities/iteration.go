@@ -54,13 +54,9 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	if g.plan.Conversation {
 		return nil // people say what they want
 	}
-	name := g.row.Prompt
-	if g.ref.Agent == plan.ReviewIndex {
-		name, data.Review = prompt.Review, g.stage().Routing.Review.Question
-	}
-	task, err := prompt.Task(name, data)
+	task, err := g.task(ctx, data)
 	if err != nil {
-		return final(ErrorConfiguration, err)
+		return err
 	}
 	g.add(transcript.KindUser, transcript.Body{Text: task})
 	return nil
@@ -219,6 +215,12 @@ func (g *generation) addInputs(ctx context.Context) error {
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopConcluded)})
 		case InputRepair:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Repair(input.Text)})
+		case InputSubAgent:
+			text, err := g.subResult(ctx, *input.Sub)
+			if err != nil {
+				return err
+			}
+			g.add(transcript.KindUser, transcript.Body{Text: text})
 		case InputAwake:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Awake})
 		case InputNotice:

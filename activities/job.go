@@ -36,8 +36,11 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 		return nil, err
 	}
 	var ok bool
-	if j.agent, ok = p.Agent(ref.Stage, ref.Agent); !ok {
-		return nil, final(ErrorNotFound, fmt.Errorf("plan %s has no agent %d in stage %d", ref.Plan, ref.Agent, ref.Stage))
+	if j.agent, ok = p.Agent(ref.Stage, ref.Agent); ok {
+		j.agent, ok = j.agent.Sub(ref.Sub)
+	}
+	if !ok {
+		return nil, final(ErrorNotFound, fmt.Errorf("plan %s has no agent %d %s in stage %d", ref.Plan, ref.Agent, ref.Sub, ref.Stage))
 	}
 	if j.row, ok = agent.LookupType(j.agent.Type); !ok {
 		return nil, cannot(ctx, fmt.Errorf("agent %s has the type %q, which this worker does not know", j.agent.Name, j.agent.Type))

@@ -16,11 +16,13 @@ import (
 // Ref says which agent of which investigation an activity works for.
 type Ref struct {
 	Investigation string `json:"investigation"`
-	Execution     string `json:"execution"`      // "<stage>/<agent>"
+	Execution     string `json:"execution"`      // "<stage>/<agent>", of one that was dispatched "<stage>/<agent>/<name>-<n>"
 	Plan          string `json:"plan"`           // hash of the plan in the store
 	Data          string `json:"data,omitempty"` // hash of the request's data in the store
 	Stage         int    `json:"stage"`
 	Agent         int    `json:"agent"` // or plan.SynthesisIndex, plan.ReviewIndex
+	// Sub leads from that agent to the one that it has dispatched: see plan.Agent.Sub.
+	Sub string `json:"sub,omitempty"`
 }
 
 func (r Ref) scope() transcript.Scope {

@@ -34,6 +34,15 @@ type GenerateIn struct {
 	// Earlier are results of earlier passes, Notes what people and reviews said; also for the first call.
 	Earlier []Source `json:"earlier,omitempty"`
 	Notes   []Note   `json:"notes,omitempty"`
+	// Task is the call that has dispatched the agent, for its first call; nil = none has.
+	Task *TaskRef `json:"task,omitempty"`
+}
+
+// TaskRef is a call of dispatch_agent: its arguments have the task.
+type TaskRef struct {
+	Execution string `json:"execution"` // that has made it
+	Iteration int    `json:"iteration"`
+	Call      int    `json:"call"`
 }
 
 // Failure says how a model call failed.
@@ -67,7 +76,8 @@ const (
 	InputMessage   InputKind = "message"   // a person's turn in a conversation: Text, or else Update and Run; By
 	InputHeartbeat InputKind = "heartbeat" // nobody has spoken in a conversation for a while
 	InputNotice    InputKind = "notice"    // what people should know and the model is not told: Text
-	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text
+	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text, Done
+	InputSubAgent  InputKind = "sub_agent" // one that the agent has dispatched has ended: Sub
 )
 
 // Input is what reached a workflow and belongs before the next model call.
@@ -82,6 +92,18 @@ type Input struct {
 	// without Text, it is read there.
 	Update string `json:"update,omitempty"`
 	Run    string `json:"run,omitempty"`
+	// Done: the workflow has carried the call out, for which Decision is that of a person, if one had to decide.
+	Done     bool      `json:"done,omitempty"`
+	Decision *Decision `json:"decision,omitempty"`
+	Sub      *SubEnded `json:"sub,omitempty"`
+}
+
+// SubEnded says how an execution ended that an agent has dispatched.
+type SubEnded struct {
+	Name      string       `json:"name"` // the agent's
+	Execution string       `json:"execution"`
+	Status    agent.Status `json:"status"`
+	Error     string       `json:"error,omitempty"`
 }
 
 // Source names the execution whose final text stands for an earlier stage.
@@ -149,6 +171,14 @@ type Call struct {
 	Quick bool `json:"quick,omitempty"`
 	// Approve is set if a person has to approve the call before it is made.
 	Approve *Approve `json:"approve,omitempty"`
+	// Sub is set if the workflow carries the call out itself.
+	Sub *SubCall `json:"sub,omitempty"`
+}
+
+// SubCall is what the workflow needs of a call about sub-agents. A task stays in the transcript.
+type SubCall struct {
+	Name      string `json:"name,omitempty"`         // of the agent to dispatch
+	Execution string `json:"execution_id,omitempty"` // of the one to cancel
 }
 
 // Approve is what a person is shown of a call that needs approval.

@@ -172,7 +172,7 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 	last.Contract = flow.contract()
 	if review != nil {
 		reviewer := r.agent(*review)
-		reviewer.Contract, out.Review = plan.ReviewContract, &reviewer
+		reviewer.Contract, reviewer.Orchestrator, out.Review = plan.ReviewContract, nil, &reviewer // it works alone
 	}
 	return out
 }

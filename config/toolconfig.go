@@ -101,7 +101,7 @@ func (v *validator) tool(p path, name string) {
 // ownTools are the tools that belong to no server: those that are built in, and
 // those that the program has registered.
 func (v *validator) ownTools() []string {
-	names := append([]string{agent.ToolReadResult}, v.src.Tools...)
+	names := slices.Concat([]string{agent.ToolReadResult}, agent.OrchestrationTools(), v.src.Tools)
 	for _, t := range agent.Types() {
 		names = append(names, t.Tools...)
 	}

@@ -38,6 +38,8 @@ type agentState struct {
 	Deadline  deadline           `json:"deadline"`
 	// PausedUntil is when the agent's own pause of its heartbeats is over.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
+	// Orchestration is set once the agent dispatches others.
+	Orchestration *orchestrationState `json:"orchestration,omitempty"`
 }
 
 // agentRun is one execution, of either pattern.
@@ -60,6 +62,8 @@ type agentRun struct {
 	asked     bool // a model, at least once
 	turns     bool // it works turn by turn, in a conversation
 	before    int  // iterations of earlier turns
+
+	orchestration *orchestration // nil: it dispatches nobody
 }
 
 func newAgentRun(in AgentInput) *agentRun {
@@ -74,7 +78,13 @@ func newAgentRun(in AgentInput) *agentRun {
 
 // execute runs the pattern's loop under the agent's deadline, its signals served.
 func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (AgentResult, error)) (AgentResult, error) {
-	r.watch, r.signals = newWatch(ctx), listen(ctx)
+	r.watch = newWatch(ctx)
+	if r.in.Agent.Orchestrator == nil {
+		r.signals = listen(ctx)
+	} else {
+		r.signals = listen(ctx, SignalWaiting)
+		r.orchestration = newOrchestration(ctx, r)
+	}
 	if r.steering.Sleep > 0 {
 		r.sleepFor(ctx, r.steering.Sleep)
 		r.steering.Sleep = 0 // in this run, not in the next one
@@ -95,8 +105,12 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	if err != nil {
 		return result, err
 	}
+	r.orchestration.dismiss(ctx)
 	r.signals.settle(ctx)
 	result.Undelivered = r.refused
+	if o := r.orchestration; o != nil {
+		result.Subs, result.SubUsage = o.state.Ended, o.state.Usage
+	}
 	result.Iterations, result.Model, result.Usage = r.state.Iteration, r.state.Model, r.state.Usage
 	return ending(result.Status, result, result.Error, result.ErrorType)
 }
@@ -147,6 +161,7 @@ func (r *agentRun) haveLastWord(ctx workflow.Context, stopped AgentResult) Agent
 
 // conclude asks for the best conclusion from what is known, without tools.
 func (r *agentRun) conclude(ctx workflow.Context, why activities.Input, reason agent.StopReason) (AgentResult, error) {
+	r.orchestration.conclude(ctx)
 	r.state.Inputs = append(r.state.Inputs, why)
 	for {
 		out, err := r.generate(ctx, true)
@@ -162,8 +177,11 @@ func (r *agentRun) conclude(ctx workflow.Context, why activities.Input, reason a
 // held: the agent waits for people or a provider, or sleeps, and its clock stands still.
 func (r *agentRun) held() bool { return r.steering.Paused || !r.waiting().empty() }
 
-// waiting is what the agent waits for.
-func (r *agentRun) waiting() Waiting {
+// waiting is what the agent and its sub-agents wait for.
+func (r *agentRun) waiting() Waiting { return r.ownWaiting().and(r.orchestration.waiting()) }
+
+// ownWaiting is what the agent itself waits for.
+func (r *agentRun) ownWaiting() Waiting {
 	w := Waiting{Approvals: r.approvals.open()}
 	if o := r.outage(); o != nil {
 		w.Outages = []Outage{*o}
@@ -178,9 +196,9 @@ func (r *agentRun) waiting() Waiting {
 func (r *agentRun) refuse(sig signal) string {
 	stage, _, _ := strings.Cut(r.in.Ref.Execution, "/")
 	switch {
-	case sig.Agent != "" && sig.Agent != r.in.Agent.Name, sig.Stage != "" && sig.Stage != stage:
+	case !sig.names(r.in.Agent), sig.Stage != "" && sig.Stage != stage:
 		return fmt.Sprintf("%s: this is agent %s of stage %s", sig.Name, r.in.Agent.Name, stage)
-	case sig.heartbeats() && !r.in.Agent.Heartbeats:
+	case sig.heartbeats() && !maySleep(r.in.Agent):
 		return sig.Name + ": the agent's type has no heartbeats"
 	}
 	return ""
@@ -188,26 +206,42 @@ func (r *agentRun) refuse(sig signal) string {
 
 // handle takes in a signal.
 func (r *agentRun) handle(ctx workflow.Context, sig signal) (t Taken, why string) {
+	stage, _, _ := strings.Cut(r.in.Ref.Execution, "/")
+	t.For = []string{sig.execution(stage, r.in.Agent)}
+	if sig.Name == SignalGuide {
+		return t, r.guide(ctx, sig)
+	}
+	if sig.Agent == "" || sig.Agent == r.in.Agent.Name {
+		r.steer(ctx, sig)
+	} else if !r.orchestration.forward(ctx, sig) {
+		return Taken{}, fmt.Sprintf("%s: agent %s is not at work, or cannot do that", sig.Name, sig.Agent)
+	}
+	return t, ""
+}
+
+// steer does what a signal asks of the agent, and has its sub-agents do it.
+func (r *agentRun) steer(ctx workflow.Context, sig signal) {
 	switch sig.Name {
-	case SignalGuide:
-		why = r.guide(ctx, sig)
 	case SignalPauseHeartbeats:
-		r.sleepFor(ctx, sig.Minutes)
+		if r.in.Agent.Heartbeats {
+			r.sleepFor(ctx, sig.Minutes)
+		}
 	case SignalResumeHeartbeats:
 		r.wake()
 	default:
 		r.steering.apply(sig)
 	}
-	return Taken{For: []string{r.in.Ref.Execution}}, why
+	r.orchestration.forward(ctx, sig)
 }
 
-// guide puts what somebody says to the agent itself into the mail.
+// guide puts what somebody says to the agent itself, or to one that it has dispatched, into the mail.
 func (r *agentRun) guide(ctx workflow.Context, sig signal) (why string) {
 	r.state.Letters++
-	sig.Agent = r.in.Agent.Name
+	sig.Agent = cmp.Or(sig.Agent, r.in.Agent.Name)
+	stage, _, _ := strings.Cut(r.in.Ref.Execution, "/")
 	why = sig.post(ctx, activities.PostIn{
 		Investigation: r.in.Ref.Investigation, Plan: r.in.Ref.Plan, Source: r.in.Ref.Execution, Ordinal: r.state.Letters,
-		Stages: []string{strings.TrimSuffix(r.in.Ref.Execution, "/"+sig.Agent)},
+		Stages: []string{stage},
 	})
 	if why == "" {
 		r.wake()
@@ -303,12 +337,12 @@ func (r *agentRun) note(ctx workflow.Context, doing string) {
 	r.doing = doing
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("iteration %d of at most %d · %s · %s tokens so far\n%s",
 		max(r.state.Iteration-r.before, 1), r.in.Agent.MaxIterations, doing, tokens(r.state.Usage),
-		approvalList(r.approvals.open())+notDelivered(r.refused)))
+		r.orchestration.table()+approvalList(r.approvals.open())+notDelivered(r.refused)))
 }
 
 func (r *agentRun) status() (AgentStatus, error) {
 	return AgentStatus{
-		Execution: r.in.Ref.Execution, Status: mostUrgent(r.waiting(), 0, r.steering.Paused),
+		Execution: r.in.Ref.Execution, Status: mostUrgent(r.ownWaiting(), 0, r.steering.Paused),
 		Iteration: r.state.Iteration - r.before, MaxIterations: r.in.Agent.MaxIterations,
 		Model: r.in.Agent.Model(r.state.Provider), Doing: r.doing, Usage: r.state.Usage, Waiting: r.approvals.open(),
 		Outage: r.outage(), PausedUntil: r.state.PausedUntil, Undelivered: r.refused, LastFault: r.fault,

@@ -83,6 +83,9 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 				return denied(in, call)
 			}
 		}
+		if call.Sub != nil && b.orchestration != nil {
+			return b.orchestration.carryOut(ctx, in, call)
+		}
 		lost, anew := b.attempt(ctx, slots, in, call)
 		if anew == nil {
 			return lost

@@ -57,6 +57,7 @@ type fake struct {
 	posted    []activities.PostIn
 	noticed   []activities.NoticeIn
 	unheard   []activities.UnansweredIn
+	subs      []activities.SaveExecutionIn
 	unread    []string // what Finish finds in the mail
 	told      []agent.Status
 	tellings  []int          // of told, their numbers
@@ -143,6 +144,13 @@ func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) (activiti
 		return activities.SaveStageOut{}, nil
 	}
 	return f.output(in.Stage.Name), nil
+}
+
+func (f *fake) SaveExecution(_ context.Context, in activities.SaveExecutionIn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.subs = append(f.subs, in)
+	return nil
 }
 
 func (f *fake) SaveStatus(ctx context.Context, in activities.SaveStatusIn) error {

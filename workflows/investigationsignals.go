@@ -1,8 +1,10 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -67,8 +69,10 @@ func (r *investigationRun) guide(ctx workflow.Context, sig signal) (t Taken, why
 	return t, ""
 }
 
-// maySleep: the agent can pause its heartbeats, and be woken.
-func maySleep(a plan.AgentSkeleton) bool { return a.Heartbeats }
+// maySleep: the agent, or one that it may dispatch, can pause its heartbeats, and be woken.
+func maySleep(a plan.AgentSkeleton) bool {
+	return a.Heartbeats || a.Orchestrator != nil && slices.ContainsFunc(a.Orchestrator.Agents, maySleep)
+}
 
 // readsMail: the agent asks a model, which is told what people say.
 func readsMail(a plan.AgentSkeleton) bool {
@@ -112,9 +116,22 @@ func (s signal) concerns(stage plan.StageSkeleton) bool {
 	return (s.Stage == "" || s.Stage == stage.Name) && (s.Agent == "" || hasAgent(stage, s.Agent))
 }
 
-// isFor: the signal is for the agent.
+// isFor: the signal is for the agent, or one that works for it.
 func (s signal) isFor(a plan.AgentSkeleton) bool {
-	return (s.Agent == "" || s.Agent == a.Name) && (!s.heartbeats() || maySleep(a))
+	return s.names(a) && (!s.heartbeats() || maySleep(a))
+}
+
+// names: the agent, or one that it may have dispatched, is among those that the signal is for.
+func (s signal) names(a plan.AgentSkeleton) bool { return s.Agent == "" || called(a, s.Agent) }
+
+// called: the name is the agent's, or that of one that it may have dispatched.
+func called(a plan.AgentSkeleton, name string) bool {
+	return a.Name == name || a.Orchestrator != nil && strings.HasPrefix(name, a.Name+"/")
+}
+
+// execution is that of the agent, or of the one below it that the signal is for.
+func (s signal) execution(stage string, a plan.AgentSkeleton) string {
+	return executionName(stage, cmp.Or(s.Agent, a.Name))
 }
 
 // heartbeats: the signal is for agents that have them.
@@ -148,7 +165,7 @@ func (r *investigationRun) concerned(sig signal) (out []concerned) {
 		for _, a := range s.agents() {
 			_, ended := s.waiting.ended(a.Name)
 			if !ended && sig.isFor(a) {
-				out = append(out, concerned{executionName(s.plan.Name, a.Name), a})
+				out = append(out, concerned{sig.execution(s.plan.Name, a), a})
 			}
 		}
 	}
@@ -212,7 +229,7 @@ func joins(stage plan.StageSkeleton, name string) bool {
 }
 
 func hasAgent(stage plan.StageSkeleton, name string) bool {
-	return joins(stage, name) || slices.ContainsFunc(stage.Agents, func(a plan.AgentSkeleton) bool { return a.Name == name })
+	return joins(stage, name) || slices.ContainsFunc(stage.Agents, func(a plan.AgentSkeleton) bool { return called(a, name) })
 }
 
 // notices counts the lines that a workflow has put into the transcript itself.

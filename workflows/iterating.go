@@ -41,7 +41,11 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 		case r.spent() && r.in.Agent.OnLimit != plan.OnLimitError:
 			return r.conclude(ctx, activities.Input{Kind: activities.InputLimit}, agent.StopMaxIterations)
 		case !r.turns && workflow.GetInfo(ctx).GetContinueAsNewSuggested():
-			return AgentResult{}, r.continueAsNew(ctx)
+			if r.orchestration.idle() {
+				return AgentResult{}, r.continueAsNew(ctx)
+			}
+			r.orchestration.settle(ctx) // children do not survive it
+			continue
 		}
 		out, err := r.generate(ctx, false)
 		if err != nil {
@@ -67,6 +71,9 @@ func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut) (d
 		if out.Unread { // somebody spoke before the agent asked to sleep
 			r.wake()
 		}
+		return false, AgentResult{}
+	case !r.orchestration.idle() || r.orchestration.due(): // it has not said its last word
+		r.orchestration.await(ctx)
 		return false, AgentResult{}
 	case r.again(out), !r.spent() && r.heard(out):
 		return false, AgentResult{}
@@ -145,6 +152,9 @@ func (r iteratingRun) continueAsNew(ctx workflow.Context) error {
 	r.teller.settle(ctx)
 	r.signals.settle(ctx)
 	r.state.Deadline.hold(workflow.Now(ctx))
+	if r.state.Orchestration != nil {
+		r.state.Orchestration.Budget.hold(workflow.Now(ctx))
+	}
 	next := r.in
 	next.Steering, next.Continued = r.steering, &r.state
 	return workflow.NewContinueAsNewError(ctx, IteratingAgent, next)

@@ -184,6 +184,8 @@ type Waiting struct {
 	Asleep    []Asleep   `json:"asleep,omitempty"`
 	// Ended are the agents of a stage that have, while others of it are at work.
 	Ended []AgentSummary `json:"ended,omitempty"`
+	// Subs are the sub-agents at work.
+	Subs []AgentSummary `json:"subs,omitempty"`
 }
 
 // Asleep is an agent that has paused its heartbeats.
@@ -212,6 +214,9 @@ func WorkflowOf(id string) (workflowID string, ok bool) {
 func childID(investigation, name string) string { return investigation + "/" + name }
 
 func executionName(stage, agentName string) string { return stage + "/" + agentName }
+
+// maxWorkflowID is how long a workflow id may be, in bytes: Temporal would refuse the task that asks for a longer one.
+const maxWorkflowID = 1000
 
 // maxID leaves room for the names of stages and agents within Temporal's 1,000 characters.
 const maxID = 800
@@ -277,6 +282,8 @@ type AgentInput struct {
 	Steering Steering            `json:"steering"`
 	// Reserve: a bound of the investigation is reached, and this joins what is known.
 	Reserve bool `json:"reserve,omitempty"`
+	// Dispatched is set if another agent has started this one.
+	Dispatched *activities.TaskRef `json:"dispatched,omitempty"`
 	// Continued carries on from an earlier run of the same execution.
 	Continued *agentState `json:"continued,omitempty"`
 }
@@ -300,7 +307,13 @@ type AgentResult struct {
 	ErrorType  string      `json:"error_type,omitempty"`
 	// Undelivered says what was said to the agent itself and could not be taken.
 	Undelivered []string `json:"undelivered,omitempty"`
+	// Subs are the agents that it has dispatched, and those that they have, and SubUsage is what all of them took.
+	Subs     []AgentSummary `json:"subs,omitempty"`
+	SubUsage agent.Usage    `json:"sub_usage,omitzero"`
 }
+
+// whole is what the agent took, and whom it has dispatched.
+func (r AgentResult) whole() agent.Usage { return r.Usage.Add(r.SubUsage) }
 
 // InvestigationResult is what an investigation returns.
 type InvestigationResult struct {

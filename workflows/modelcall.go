@@ -23,6 +23,7 @@ func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.Gen
 	}
 	if r.state.Iteration == 1 {
 		in.Prior, in.Peers, in.Earlier, in.Notes = r.in.Prior, r.in.Peers, r.in.Earlier, r.in.Notes
+		in.Task = r.in.Dispatched
 	}
 	r.state.Inputs = nil
 	for in.Try = 1; ; in.Try++ {

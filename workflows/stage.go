@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -140,14 +139,7 @@ func (r *stageRun) note(ctx workflow.Context) {
 }
 
 func (r *stageRun) close(ctx workflow.Context, m *member) {
-	result, ok, err := outcomeOf[AgentResult](ctx, m.child)
-	if !ok {
-		errorType, message := failure(err)
-		result = AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, ErrorType: errorType, Error: clip.Text(message, 500)}
-	}
-	if !ok && temporal.IsCanceledError(err) { // before it started
-		result = AgentResult{Status: agent.StatusCancelled, StopReason: agent.StopCancelled}
-	}
+	result := resultOf(ctx, m.child)
 	late := r.deadline.Expired || r.steering.Late
 	if late && (result.Status == agent.StatusCancelled || result.Status == agent.StatusTimedOut) {
 		result.Status, result.StopReason = agent.StatusTimedOut, agent.StopTimedOut
@@ -159,7 +151,7 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 	m.result, m.closed, m.waiting = result, true, Waiting{}
 	r.teller.changed()
 	r.refused = newest(append(r.refused, result.Undelivered...), maxErrors)
-	r.result.Usage = r.result.Usage.Add(result.Usage)
+	r.result.Usage = r.result.Usage.Add(result.whole())
 }
 
 // hear keeps what an agent says it waits for.
@@ -190,7 +182,7 @@ func (r *stageRun) waiting() (out Waiting) {
 // the stage.
 func (r *stageRun) ended() (out []AgentSummary) {
 	for _, s := range r.summaries() {
-		if s.Status != agent.StatusRunning {
+		if s.Status != agent.StatusRunning && !strings.Contains(s.Name, "/") { // of sub-agents, their own parent tells
 			s.Error = ""
 			out = append(out, s)
 		}
@@ -322,10 +314,7 @@ func (r *stageRun) save(ctx workflow.Context) error {
 	in := activities.SaveStageIn{Plan: r.in.Plan, Stage: r.in.record(r.result), Review: r.reviewed, Envelope: r.in.Envelope}
 	in.Envelope.Answers = r.in.Notes
 	for _, m := range r.agents {
-		in.Executions = append(in.Executions, activities.ExecutionSummary{
-			Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
-			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(cmp.Or(m.result.Error, m.result.Partial), 500),
-		})
+		in.Executions = append(in.Executions, m.saved())
 	}
 	var out activities.SaveStageOut
 	err := storeStep(ctx, "stage "+r.in.Stage.Name, act.SaveStage, in, &out)
@@ -356,18 +345,37 @@ func (in StageInput) record(result StageResult) record.Stage {
 	return out
 }
 
-func (r *stageRun) summaries() []AgentSummary {
-	var out []AgentSummary
+// maxSubRows bounds the sub-agents that a status tells of in one stage; the store has all.
+const maxSubRows = 100
+
+// summaries are the stage's agents, each followed by its sub-agents.
+func (r *stageRun) summaries() (out []AgentSummary) {
+	left := maxSubRows
 	for _, m := range r.agents {
-		s := AgentSummary{
-			Name: m.plan.Name, Status: agent.StatusRunning, StopReason: m.result.StopReason, Model: m.result.Model,
-			Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(m.result.Error, 300),
-			WorkflowID: childID(r.in.Investigation, m.ref.Execution),
-		}
-		if m.closed {
-			s.Status = m.result.Status
-		}
-		out = append(out, s)
+		subs := slices.Concat(m.result.Subs, m.waiting.Subs)
+		subs = newest(subs, min(left, len(subs)))
+		left -= len(subs)
+		out = append(append(out, m.summary(r.in.Investigation)), subs...)
 	}
 	return out
+}
+
+// saved is how the execution ended, for the store.
+func (m *member) saved() activities.ExecutionSummary {
+	return activities.ExecutionSummary{
+		Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
+		Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(cmp.Or(m.result.Error, m.result.Partial), 500),
+	}
+}
+
+func (m *member) summary(investigation string) AgentSummary {
+	s := AgentSummary{
+		Name: m.plan.Name, Status: agent.StatusRunning, StopReason: m.result.StopReason, Model: m.result.Model,
+		Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(m.result.Error, 300),
+		WorkflowID: childID(investigation, m.ref.Execution),
+	}
+	if m.closed {
+		s.Status = m.result.Status
+	}
+	return s
 }

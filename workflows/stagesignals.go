@@ -35,12 +35,12 @@ func (r *stageRun) handle(ctx workflow.Context, sig signal) (t Taken, why string
 	}
 	for _, m := range r.concerned(sig) {
 		if m.child.signal(ctx, sig) {
-			t.For = append(t.For, m.ref.Execution)
+			t.For = append(t.For, sig.execution(r.in.Stage.Name, m.plan))
 		}
 	}
 	for _, p := range r.toCome() {
 		if sig.isFor(p) {
-			t.For = append(t.For, executionName(r.in.Stage.Name, p.Name))
+			t.For = append(t.For, sig.execution(r.in.Stage.Name, p))
 		}
 	}
 	if len(r.toCome()) > 0 {
@@ -81,7 +81,7 @@ func (r *stageRun) guide(ctx workflow.Context, sig signal) (t Taken, why string)
 	}
 	for _, m := range r.concerned(sig) {
 		if readsMail(m.plan) {
-			t.For = append(t.For, m.ref.Execution)
+			t.For = append(t.For, sig.execution(r.in.Stage.Name, m.plan))
 		}
 	}
 	r.handle(ctx, sig.wake()) // those that sleep

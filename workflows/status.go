@@ -79,6 +79,12 @@ func (r *investigationRun) runningStages() (out []record.Stage) {
 				}
 			}
 			stage.Envelope.Agents = append(stage.Envelope.Agents, summary)
+			for _, sub := range s.waiting.Subs {
+				if called(a, sub.Name) {
+					sub.Status = mostUrgent(s.waiting.of(sub.Name), 0, r.state.Steering.Paused)
+					stage.Envelope.Agents = append(stage.Envelope.Agents, sub)
+				}
+			}
 		}
 		out = append(out, stage)
 	}

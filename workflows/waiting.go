@@ -33,7 +33,7 @@ func (t *teller) serve(ctx workflow.Context, watch *watch, execution string) {
 	watch.whenever(ctx, func() bool { return t.version != t.said }, func(ctx workflow.Context) {
 		t.said = t.version
 		now := t.waiting()
-		something := !now.empty() || len(now.Ended) > 0
+		something := !now.empty() || len(now.Ended)+len(now.Subs) > 0
 		if !something && !t.told {
 			return
 		}
@@ -68,6 +68,7 @@ func (w Waiting) ended(name string) (AgentSummary, bool) {
 func (w Waiting) and(other Waiting) Waiting {
 	w.Approvals = slices.Concat(w.Approvals, other.Approvals)
 	w.Asleep = slices.Concat(w.Asleep, other.Asleep)
+	w.Subs = slices.Concat(w.Subs, other.Subs)
 	w.Outages = slices.Clone(w.Outages)
 	for _, o := range other.Outages {
 		n := slices.IndexFunc(w.Outages, o.Same)

@@ -33,13 +33,14 @@ func (b builtins) has(name string) bool {
 	return slices.ContainsFunc(b.code, func(t builtin.Tool) bool { return t.Spec.Name == name })
 }
 
-// Specs lists them, and the tools of the memory, whose calls are the store's to journal.
+// Specs lists them, the tools of the memory, whose calls are the store's to journal, and those by which an agent
+// dispatches others, which are the workflow's to carry out.
 func (b builtins) Specs(p plan.Agent) []tool.Spec {
 	var specs []tool.Spec
 	for _, t := range b.tools(p) {
 		specs = append(specs, t.Spec)
 	}
-	return append(specs, memory.Specs()...)
+	return slices.Concat(specs, memory.Specs(), builtin.Orchestration(p.Orchestrator))
 }
 
 // Call runs one of them.

@@ -74,3 +74,21 @@ func Guidance(text, by string) string {
 	return who + " gives you guidance. Follow it as far as your tools and your safety rules allow, " +
 		"and say in your conclusion what came of it:\n" + block("guidance", text)
 }
+
+// SubTask tells an agent what another one has dispatched it for.
+func SubTask(task string) string {
+	return "# Task\nAnother agent has dispatched you. Work on its task within your part; your final text goes back to it, " +
+		"and it sees nothing else of your work:\n" + block("task", task) + "\n"
+}
+
+// SubResult tells an agent how one ended that it has dispatched.
+func SubResult(name, execution, status, problem, text string) string {
+	said := "[Sub-agent " + status + "] " + name + " (" + execution + "):"
+	if problem != "" {
+		said += " " + line(problem)
+	}
+	if strings.TrimSpace(text) != "" {
+		said += "\n" + block("result", text)
+	}
+	return said
+}

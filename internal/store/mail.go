@@ -34,8 +34,8 @@ func countUnread(n int) string { return `(SELECT COUNT(*) FROM mail WHERE ` + is
 
 // reader is an execution's stage and its agent.
 func reader(execution string) []any {
-	slash := strings.LastIndexByte(execution, '/')
-	return []any{execution[:max(slash, 0)], execution[slash+1:]}
+	stage, agent, _ := strings.Cut(execution, "/") // that of a sub-agent begins with the agent's that dispatched it
+	return []any{stage, agent}
 }
 
 // Post puts a letter into an investigation's mail, once for its source, run and

@@ -61,6 +61,12 @@ func (s *Store) SaveStage(ctx context.Context, stage record.Stage, executions []
 	return doing(err, "save stage %s of %s", stage.Name, stage.Investigation)
 }
 
+// SaveExecution writes the execution of an agent that belongs to another one, as it is now.
+func (s *Store) SaveExecution(ctx context.Context, r record.Execution) error {
+	err := s.writeRecords(ctx, r.Investigation, func(q querier) error { return saveExecutions(ctx, q, []record.Execution{r}) })
+	return doing(err, "save execution %s of %s", r.Name, r.Investigation)
+}
+
 // saveExecutions writes executions. The usage of one that has ended is what the ledger
 // was charged with, as it was shown while the execution ran.
 func saveExecutions(ctx context.Context, q querier, executions []record.Execution) error {

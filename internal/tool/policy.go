@@ -28,8 +28,8 @@ func NewPolicy(logger *slog.Logger) *Policy {
 }
 
 // Tools says what an agent may do with every tool that there is for it: the
-// built-in tools of its type, those of the plan's ToolIDs, read_result beside
-// tools that are not our own, then the tools of its attached servers, in the
+// built-in tools of its type, those of the plan's ToolIDs, those by which it
+// dispatches others if it may, read_result beside tools that are not our own, then the tools of its attached servers, in the
 // plan's order and by name within a server. It depends on its arguments alone, and so does their order. Names are
 // unique, in both spellings.
 func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, builtins []Spec) *Set {
@@ -42,6 +42,11 @@ func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, b
 	}
 	for _, name := range own.ToolIDs {
 		offer.builtin(name, builtins)
+	}
+	if own.Orchestrator != nil {
+		for _, name := range agent.OrchestrationTools() {
+			offer.builtin(name, builtins)
+		}
 	}
 	if typ.Pattern == agent.Iterating && (len(own.Servers)+len(own.ToolIDs) > 0 || own.Attached) {
 		offer.builtin(agent.ToolReadResult, builtins) // only those have results that are not shown whole

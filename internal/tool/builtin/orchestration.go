@@ -1,0 +1,56 @@
+package builtin
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// Orchestration are the tools of an agent that dispatches others; nil = it does not. They are offered, judged and recorded
+// as all tools are, but the agent's workflow carries them out itself, so they only read as far as the policy is concerned:
+// what a sub-agent does, its own policy decides.
+func Orchestration(o *plan.Orchestrator) []tool.Spec {
+	if o == nil {
+		return nil
+	}
+	names, lines := []string{}, []string{}
+	for _, a := range o.Agents {
+		names, lines = append(names, a.Name), append(lines, strings.TrimSuffix("- "+a.Name+": "+a.Description, ": "))
+	}
+	name := map[string]any{"type": "string", "enum": names, "description": "Which agent"}
+	task := map[string]any{"type": "string", "minLength": 1, "description": "All that it needs to know: it sees nothing of this conversation"}
+	execution := map[string]any{"type": "string", "minLength": 1, "description": "As dispatch_agent has returned it"}
+	return []tool.Spec{
+		{
+			Name: agent.ToolDispatchAgent,
+			Description: fmt.Sprintf("Has another agent work on a task, and returns its execution id at once. Its result comes to you by itself, "+
+				"as a message: do not ask for it. At most %d may work at the same time. When you have nothing else to do, reply without "+
+				"tool calls, and you are called again once a result is there. The agents:\n%s", o.MaxConcurrent, strings.Join(lines, "\n")),
+			Schema: schema(map[string]any{"name": name, "task": task}, "name", "task"),
+			Risk:   agent.RiskReadOnly,
+		},
+		{
+			Name:        agent.ToolCancelAgent,
+			Description: "Stops an agent that you have dispatched and no longer need.",
+			Schema:      schema(map[string]any{"execution_id": execution}, "execution_id"),
+			Risk:        agent.RiskReadOnly,
+		},
+		{
+			Name:        agent.ToolListAgents,
+			Description: "Lists the agents that you have dispatched, and where they stand.",
+			Schema:      schema(map[string]any{}),
+			Risk:        agent.RiskReadOnly,
+		},
+	}
+}
+
+func schema(properties map[string]any, required ...string) json.RawMessage {
+	text, _ := json.Marshal(map[string]any{
+		"type": "object", "properties": properties, "required": append([]string{}, required...), "additionalProperties": false,
+	})
+	return text
+}

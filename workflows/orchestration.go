@@ -1,0 +1,340 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
+)
+
+// maxDispatched bounds the sub-agents of one agent, whatever the number that may work at the same time.
+const maxDispatched = 100
+
+// orchestration is the sub-agents of an agent that dispatches others (spec: pipeline, "Orchestration"). They are
+// children of the agent's workflow, of the same kind as itself. Nil: the agent dispatches nobody.
+type orchestration struct {
+	*agentRun
+	plan    *plan.OrchestratorSkeleton
+	state   *orchestrationState
+	family  family
+	running []*subAgent      // in the order of their dispatch
+	base    workflow.Context // that nobody cancels
+	work    workflow.Context // that they work under; nil = nobody was dispatched yet
+	stop    workflow.CancelFunc
+}
+
+// orchestrationState is what an agent's runs tell the next one about its sub-agents, of which none is at work then.
+type orchestrationState struct {
+	Dispatched int            `json:"dispatched,omitempty"`
+	Ended      []AgentSummary `json:"ended,omitempty"`
+	Usage      agent.Usage    `json:"usage,omitzero"` // of those, and of whom they have dispatched
+	Budget     deadline       `json:"budget,omitzero"`
+}
+
+// subAgent is an execution that was dispatched and has not ended.
+type subAgent struct {
+	*member
+	name    string // of the agent, as the model calls it
+	id      string // of the execution, as the model is told
+	started time.Time
+	cancel  workflow.CancelFunc
+}
+
+func newOrchestration(ctx workflow.Context, run *agentRun) *orchestration {
+	o := &orchestration{
+		agentRun: run, plan: run.in.Agent.Orchestrator, state: run.state.Orchestration, family: newFamily(ctx, run.watch, run.in.Ref.Investigation),
+	}
+	if o.state == nil {
+		o.state = &orchestrationState{Budget: deadline{Remaining: o.plan.MaxBudget.D()}}
+		run.state.Orchestration = o.state
+	}
+	o.base, _ = workflow.NewDisconnectedContext(ctx)
+	hear(ctx, run.watch, o.hear)
+	run.watch.whenever(o.base, func() bool { return slices.ContainsFunc(o.running, (*subAgent).ended) }, o.collect)
+	return o
+}
+
+func (s *subAgent) ended() bool { return s.child.IsReady() }
+
+// carryOut does what a call of the model asks for. It is recorded with the next model call.
+func (o *orchestration) carryOut(ctx workflow.Context, in activities.CallToolIn, call activities.Call) *activities.Input {
+	out := &activities.Input{Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, Decision: in.Decision}
+	switch call.Name {
+	case agent.ToolDispatchAgent:
+		out.Text, out.Done = o.dispatch(ctx, in, call.Sub.Name)
+	case agent.ToolCancelAgent:
+		out.Text, out.Done = o.cancelOne(call.Sub.Execution)
+	case agent.ToolListAgents:
+		out.Text, out.Done = o.list(), true
+	}
+	if !out.Done {
+		out.ErrorType = activities.ResultFailed
+		o.fault = &CallFault{Tool: call.Name, Iteration: in.Iteration, ErrorType: out.ErrorType, Recoverable: true}
+	}
+	return out
+}
+
+// dispatch starts an agent, or says why it does not.
+func (o *orchestration) dispatch(ctx workflow.Context, in activities.CallToolIn, name string) (said string, done bool) {
+	o.family.afterReset(ctx)
+	n := slices.IndexFunc(o.plan.Agents, func(a plan.AgentSkeleton) bool { return a.Name == name })
+	if n < 0 {
+		return fmt.Sprintf("There is no agent %q to dispatch; there are: %s.", clip.Text(name, 100), strings.Join(o.names(), ", ")), false
+	}
+	if why := o.full(ctx); why != "" {
+		return "No agent was dispatched: " + why, false
+	}
+	s, input := o.prepare(in, o.plan.Agents[n])
+	if len(childID(o.in.Ref.Investigation, s.id)) > maxWorkflowID {
+		return fmt.Sprintf("%s cannot be dispatched: its id would be too long.", name), false
+	}
+	if o.work == nil {
+		b := bound{what: "budget of sub-agents", held: o.held, warn: o.timeIsUp}
+		o.work, o.stop = o.state.Budget.start(ctx, o.watch, b)
+	}
+	o.state.Dispatched++
+	work, cancel := workflow.WithCancel(o.work)
+	s.cancel = cancel
+	summary := strings.TrimSuffix(s.plan.Name+" · "+s.plan.Model(0), " · ")
+	s.started = workflow.Now(ctx)
+	s.child = o.family.start(work, s.id, summary, IteratingAgent, input)
+	o.running = append(o.running, s)
+	o.changed(ctx)
+	return fmt.Sprintf("Dispatched. Execution id: %s", s.id), true
+}
+
+// full says why nobody can be dispatched now; "" = somebody can.
+func (o *orchestration) full(ctx workflow.Context) string {
+	switch {
+	case ctx.Err() != nil || o.steering.Concluding:
+		return "it is time to conclude."
+	case o.state.Budget.Expired:
+		return fmt.Sprintf("the time for sub-agents (max_budget, %s) is used up.", o.plan.MaxBudget)
+	case o.state.Dispatched >= maxDispatched:
+		return fmt.Sprintf("there were %d, the most that one agent may dispatch.", maxDispatched)
+	case len(o.running) >= o.plan.MaxConcurrent:
+		return fmt.Sprintf("%d are at work, the most allowed at the same time (max_concurrent_agents). Wait for a result, or cancel one.",
+			len(o.running))
+	}
+	return ""
+}
+
+// prepare names the next execution. In its stage it is an agent called by the way that leads to it.
+func (o *orchestration) prepare(in activities.CallToolIn, p plan.AgentSkeleton) (*subAgent, AgentInput) {
+	own := fmt.Sprintf("%s-%d", p.Name, o.state.Dispatched+1)
+	ref := o.in.Ref
+	ref.Execution, ref.Sub, ref.Data = executionName(ref.Execution, own), strings.TrimPrefix(ref.Sub+"/"+p.Name, "/"), ""
+	s := &subAgent{member: &member{ref: ref}, name: p.Name, id: ref.Execution}
+	p.Name = executionName(o.in.Agent.Name, own)
+	s.plan = p
+	return s, AgentInput{
+		Ref: ref, Agent: p, Steering: o.steering,
+		Dispatched: &activities.TaskRef{Execution: o.in.Ref.Execution, Iteration: in.Iteration, Call: in.Call},
+	}
+}
+
+func (o *orchestration) names() (names []string) {
+	for _, a := range o.plan.Agents {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// cancelOne has an execution end, which may be named by the end of its id.
+func (o *orchestration) cancelOne(id string) (said string, done bool) {
+	named := func(name string) bool { return name == id || strings.HasSuffix(name, "/"+id) }
+	for _, s := range o.running {
+		if named(s.id) {
+			s.cancel()
+			return fmt.Sprintf("%s is told to stop.", s.id), true
+		}
+	}
+	for _, ended := range o.state.Ended {
+		if named(ended.Name) {
+			return fmt.Sprintf("%s has ended: %s.", id, ended.Status), false
+		}
+	}
+	return fmt.Sprintf("You have dispatched no agent with the execution id %q; list_agents names all.", clip.Text(id, 100)), false
+}
+
+// list says in words where all stand that were dispatched.
+func (o *orchestration) list() string {
+	lines := []string{fmt.Sprintf("%d agents dispatched, %d at work, at most %d at the same time.",
+		o.state.Dispatched, len(o.running), o.plan.MaxConcurrent)}
+	stage, _, _ := strings.Cut(o.in.Ref.Execution, "/")
+	for _, s := range o.summaries() {
+		lines = append(lines, fmt.Sprintf("- %s: %s", executionName(stage, s.Name), s.Status))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// summaries are all that were dispatched, also by those.
+func (o *orchestration) summaries() []AgentSummary {
+	if o == nil {
+		return nil
+	}
+	return append(slices.Clone(o.state.Ended), o.atWork()...)
+}
+
+// table lists them as Markdown, for the Temporal UI.
+func (o *orchestration) table() string {
+	all := o.summaries()
+	if len(all) == 0 {
+		return ""
+	}
+	return "\n" + agentTable(newest(all, maxSubRows))
+}
+
+// atWork are those at work, also of those.
+func (o *orchestration) atWork() (out []AgentSummary) {
+	for _, s := range o.running {
+		out = append(append(out, s.summary(o.in.Ref.Investigation)), s.waiting.Subs...)
+	}
+	return out
+}
+
+// hear keeps what a sub-agent says it waits for.
+func (o *orchestration) hear(w Waiting) {
+	for _, s := range o.running {
+		if s.id == w.Execution && !s.ended() {
+			s.waiting = w
+			o.teller.changed()
+		}
+	}
+}
+
+// waiting is what the sub-agents wait for, and which are at work.
+func (o *orchestration) waiting() (out Waiting) {
+	if o == nil {
+		return out
+	}
+	for _, s := range o.running {
+		out = out.and(s.waiting)
+	}
+	out.Subs = o.atWork()
+	return out
+}
+
+// collect takes in the results of those that have ended, for the next model call.
+func (o *orchestration) collect(ctx workflow.Context) {
+	for _, s := range slices.Clone(o.running) {
+		if !s.ended() {
+			continue
+		}
+		s.result, s.closed = resultOf(ctx, s.child), true
+		s.waiting = Waiting{}
+		o.record(ctx, s)
+		o.running = slices.DeleteFunc(o.running, func(other *subAgent) bool { return other == s })
+		summary := s.summary(o.in.Ref.Investigation)
+		summary.Error, summary.WorkflowID = "", "" // the store has them
+		o.state.Ended = append(append(o.state.Ended, summary), s.result.Subs...)
+		o.state.Usage = o.state.Usage.Add(s.result.whole())
+		o.refused = newest(append(o.refused, s.result.Undelivered...), maxErrors)
+		o.agentRun.state.Inputs = append(o.agentRun.state.Inputs, activities.Input{Kind: activities.InputSubAgent, Sub: &activities.SubEnded{
+			Name: s.name, Execution: s.id, Status: s.result.Status, Error: clip.Text(s.result.Error, 300),
+		}})
+		o.changed(ctx)
+	}
+}
+
+// record has the store say how an execution ended. If it cannot, the investigation does not fail for that.
+func (o *orchestration) record(ctx workflow.Context, s *subAgent) {
+	in := activities.SaveExecutionIn{Execution: s.saved(), Started: s.started, Ended: workflow.Now(ctx)}
+	if err := storeStep(ctx, "sub-agent "+s.id, act.SaveExecution, in, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("a sub-agent's end is not recorded", "execution", s.id, "error", err)
+	}
+}
+
+// changed tells people, and the parent, that somebody was dispatched or has ended.
+func (o *orchestration) changed(ctx workflow.Context) {
+	o.teller.changed()
+	o.note(ctx, o.doing)
+}
+
+// idle: nobody is at work.
+func (o *orchestration) idle() bool { return o == nil || len(o.running) == 0 }
+
+// due: there are results that the model has not seen.
+func (o *orchestration) due() bool {
+	return o != nil && slices.ContainsFunc(o.agentRun.state.Inputs, func(in activities.Input) bool { return in.Kind == activities.InputSubAgent })
+}
+
+// await waits for a result, or until people want something else.
+func (o *orchestration) await(ctx workflow.Context) {
+	o.note(ctx, "waiting for sub-agents")
+	letters := o.agentRun.state.Letters
+	_ = workflow.Await(ctx, func() bool {
+		return o.due() || o.idle() || o.steering.Concluding || o.agentRun.state.Letters > letters
+	})
+}
+
+// settle waits for all, before the agent continues as new, or until it is to conclude.
+func (o *orchestration) settle(ctx workflow.Context) {
+	o.note(ctx, "waiting for sub-agents, to continue as new")
+	_ = workflow.Await(ctx, func() bool { return o.idle() || o.steering.Concluding })
+}
+
+// timeIsUp has all conclude.
+func (o *orchestration) timeIsUp() {
+	workflow.Go(o.base, func(ctx workflow.Context) { o.forward(ctx, signal{Name: SignalConclude, Late: true}) })
+}
+
+// forward sends a signal to those at work that it is for, and reports whether there are some.
+func (o *orchestration) forward(ctx workflow.Context, sig signal) (some bool) {
+	if o == nil {
+		return false
+	}
+	if sig.Agent == o.in.Agent.Name {
+		sig.Agent = "" // what is for the agent is for those that work for it
+	}
+	for _, s := range slices.Clone(o.running) {
+		if !s.ended() && sig.isFor(s.plan) {
+			some = s.child.signal(ctx, sig) || some
+		}
+	}
+	return some
+}
+
+// conclude has all end before the agent says its last word. Those that people, or the end of the time, have told to
+// conclude are given a while to do that.
+func (o *orchestration) conclude(ctx workflow.Context) {
+	if o.idle() {
+		return
+	}
+	if o.steering.Concluding {
+		options := workflow.AwaitOptions{Timeout: subLastWord, TimerOptions: workflow.TimerOptions{Summary: "last words of sub-agents"}}
+		_, _ = workflow.AwaitWithOptions(ctx, options, o.idle)
+	}
+	o.dismiss(ctx)
+}
+
+// dismiss cancels all and waits until they have ended.
+func (o *orchestration) dismiss(ctx workflow.Context) {
+	if o.idle() {
+		return
+	}
+	o.stop()
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	_ = workflow.Await(ctx, o.idle)
+}
+
+// resultOf is how an agent ended.
+func resultOf(ctx workflow.Context, child *child) AgentResult {
+	result, ok, err := outcomeOf[AgentResult](ctx, child)
+	switch {
+	case ok:
+		return result
+	case temporal.IsCanceledError(err): // before it started
+		return AgentResult{Status: agent.StatusCancelled, StopReason: agent.StopCancelled}
+	}
+	errorType, message := failure(err)
+	return AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, ErrorType: errorType, Error: clip.Text(message, 500)}
+}

@@ -15,7 +15,7 @@ import (
 // table is the specification's, word for word: what an agent of a type is able to
 // do. It is written once more here so that no change to the code's passes unseen.
 var table = []agent.Type{
-	{Name: "default", Aliases: []string{""}, Pattern: "iterating", Prompt: "investigation"},
+	{Name: "default", Aliases: []string{"", "orchestrator"}, Pattern: "iterating", Prompt: "investigation"},
 	{Name: "action", Pattern: "iterating", Prompt: "action"},
 	{Name: "synthesis", Pattern: "single_shot", Prompt: "synthesis", MaxIterations: 1, ThinkingFallback: true},
 	{Name: "scoring", Pattern: "single_shot", Prompt: "scoring", MaxIterations: 1},

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -210,4 +214,196 @@ func (f *fake) savedSubs() string {
 	}
 	slices.Sort(saved)
 	return strings.Join(saved, ",")
+}
+
+// leading is a plan with one orchestrator "A" that may dispatch Logs, which has a tool to ask people for.
+func leading() plan.Plan {
+	p := planOf([]string{"default"})
+	a := &p.Stages[0].Agents[0]
+	a.MaxIterations = 10
+	logs := *a
+	logs.Name = "Logs"
+	a.Orchestrator = &plan.Orchestrator{OrchestratorLimits: plan.OrchestratorLimits{MaxConcurrent: 5}, Agents: []plan.Agent{logs}}
+	return p
+}
+
+// What a sub-agent waits for is in the investigation's status as everybody's is, no clock of those above
+// runs meanwhile, and what it took counts.
+func TestSubAgentsInTheStatus(t *testing.T) {
+	t.Parallel()
+	needs := activities.Call{Name: "b", Approve: &activities.Approve{ID: "c1_0", Risk: agent.RiskHigh, Arguments: "{}"}}
+	asking := say("")
+	asking.Calls = []activities.Call{needs}
+	f := &fake{plan: leading(), model: cast(map[string]func(activities.GenerateIn) (activities.GenerateOut, error){
+		"s1/A": script(dispatch("Logs"), say("I wait"), say("done")), "s1/A/Logs-1": script(asking, say("found")),
+	})}
+	f.plan.Stages[0].Agents[0].Timeouts.Agent = plan.Duration(10 * time.Minute)
+	f.plan.Stages[0].Agents[0].Orchestrator.MaxBudget = plan.Duration(10 * time.Minute)
+	env := newEnv(t, f)
+	var during Status
+	env.RegisterDelayedCallback(func() {
+		during = statusOf(t, env)
+		if len(during.Waiting) != 1 {
+			t.Errorf("waiting: %+v", during.Waiting)
+			return
+		}
+		quiet := &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(any, error) {}}
+		yes := true
+		if err := env.UpdateWorkflowByID(during.Waiting[0].WorkflowID, UpdateDecide, "", quiet, Decide{CallID: "c1_0", Approved: &yes}); err != nil {
+			t.Error(err)
+		}
+	}, 30*time.Minute)
+	result := investigate(t, env)
+	if result.Status != agent.StatusCompleted || result.Usage.ModelCalls != 5 || result.Usage.ToolCalls != 2 {
+		t.Errorf("result: %+v", result)
+	}
+	rows := func(s Status) (out []string) {
+		for _, a := range s.Stages[0].Agents {
+			out = append(out, fmt.Sprintf("%s %s %s", a.Name, a.Status, a.WorkflowID[strings.Index(a.WorkflowID, "/")+1:]))
+		}
+		return out
+	}
+	if during.Status != agent.StatusWaitingApproval || during.Waiting[0].Agent != "A/Logs-1" {
+		t.Errorf("during: %+v", during)
+	}
+	want := []string{"A running s1/A", "A/Logs-1 waiting_approval s1/A/Logs-1"}
+	if diff := cmp.Diff(want, rows(during)); diff != "" {
+		t.Errorf("during -want +got:\n%s", diff)
+	}
+	after := statusOf(t, env)
+	if got := after.Stages[0].Agents; len(got) != 2 || got[1].Name != "A/Logs-1" || got[1].Status != agent.StatusCompleted || got[1].Usage.ModelCalls != 2 {
+		t.Errorf("after: %+v", got)
+	}
+	if after.History[0].LLMCalls != 5 {
+		t.Errorf("%d model calls in the history", after.History[0].LLMCalls)
+	}
+}
+
+// What steers an agent steers those that it has dispatched.
+func TestSubAgentsAreSteered(t *testing.T) {
+	t.Parallel()
+	// Each call of a sub-agent's tool takes five minutes.
+	working := func(f *fake, env *testsuite.TestWorkflowEnvironment) {
+		f.model = cast(map[string]func(activities.GenerateIn) (activities.GenerateOut, error){
+			"s1/A":        script(dispatch("Logs", "Logs"), say("I wait"), say("I wait"), say("done")),
+			"s1/A/Logs-1": script(ask("b"), ask("b"), say("found")), "s1/A/Logs-2": script(ask("b"), ask("b"), say("found")),
+		})
+		env.OnActivity(f.CallTool, mock.Anything, mock.Anything).After(5*time.Minute).Return(activities.CallToolOut{}, nil)
+	}
+	for _, test := range []struct {
+		name  string
+		steer map[time.Duration]signal // without a name, it is a cancellation
+		want  []string
+	}{
+		{name: "nobody does", want: []string{
+			"00 A", "00 A", "00 A/Logs-1", "00 A/Logs-2", "05 A/Logs-1", "05 A/Logs-2",
+			"10 A Logs-1:completed", "10 A Logs-2:completed", "10 A/Logs-1", "10 A/Logs-2",
+		}},
+		{
+			name:  "paused from the second minute to the thirtieth",
+			steer: map[time.Duration]signal{2 * time.Minute: {Name: SignalPause}, 30 * time.Minute: {Name: SignalResume}},
+			want: []string{
+				"00 A", "00 A", "00 A/Logs-1", "00 A/Logs-2", "30 A/Logs-1", "30 A/Logs-2",
+				"35 A Logs-1:completed", "35 A Logs-2:completed", "35 A/Logs-1", "35 A/Logs-2",
+			},
+		},
+		{
+			name: "told to conclude shortly before a tool's end", steer: map[time.Duration]signal{4*time.Minute + 30*time.Second: {Name: SignalConclude}},
+			want: []string{
+				"00 A", "00 A", "00 A/Logs-1", "00 A/Logs-2", "05 A Logs-1:completed Logs-2:completed concludes",
+				"05 A/Logs-1 concludes", "05 A/Logs-2 concludes",
+			},
+		},
+		{
+			name: "told to conclude long before it", steer: map[time.Duration]signal{2 * time.Minute: {Name: SignalConclude}},
+			want: []string{"00 A", "00 A", "00 A/Logs-1", "00 A/Logs-2", "03 A Logs-1:cancelled Logs-2:cancelled concludes"},
+		},
+		{
+			name: "one is told to conclude", steer: map[time.Duration]signal{2 * time.Minute: {Name: SignalConclude, Agent: "A/Logs-2"}},
+			want: []string{
+				"00 A", "00 A", "00 A/Logs-1", "00 A/Logs-2", "05 A Logs-2:completed", "05 A/Logs-1", "05 A/Logs-2 concludes",
+				"10 A Logs-1:completed", "10 A/Logs-1",
+			},
+		},
+		{
+			name: "cancelled", steer: map[time.Duration]signal{2 * time.Minute: {}},
+			want: []string{"00 A", "00 A", "00 A/Logs-1", "00 A/Logs-2"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: leading()}
+			env := newEnv(t, f)
+			working(f, env)
+			began := env.Now()
+			var got []string
+			model := f.model
+			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				line := fmt.Sprintf("%02.0f %s", env.Now().Sub(began).Minutes(), strings.TrimPrefix(in.Ref.Execution, "s1/"))
+				var ended []string
+				for _, input := range in.Inputs {
+					if input.Sub != nil {
+						ended = append(ended, fmt.Sprintf(" %s:%s", input.Sub.Execution[len("s1/A/"):], input.Sub.Status))
+					}
+				}
+				slices.Sort(ended) // at the same moment, the order is chance
+				line += strings.Join(ended, "")
+				if in.Conclude {
+					line += " concludes"
+				}
+				got = append(got, line)
+				return model(in)
+			}
+			for at, steer := range test.steer {
+				env.RegisterDelayedCallback(func() {
+					if steer.Name == "" {
+						env.CancelWorkflow()
+						return
+					}
+					env.SignalWorkflow(steer.Name, steer.payload())
+				}, at)
+			}
+			env.ExecuteWorkflow(TypeInvestigation, json.RawMessage(`{"chain":"chain"}`))
+			slices.Sort(got)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// An agent that dispatches others continues as new when they have ended, and knows then what they said.
+func TestOrchestratorContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	env := newEnv(t, f)
+	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+		if in.Ref.Execution != "stage/A" {
+			return say("found"), nil
+		}
+		env.SetContinueAsNewSuggested(true)
+		return dispatch("Logs", "Logs"), nil
+	}
+	env.ExecuteWorkflow(IteratingAgent, lead(plan.OrchestratorLimits{MaxConcurrent: 2, MaxBudget: plan.Duration(time.Hour)}))
+	var next *workflow.ContinueAsNewError
+	if !errors.As(env.GetWorkflowError(), &next) {
+		t.Fatalf("ended with %v", env.GetWorkflowError())
+	}
+	var in AgentInput
+	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &in); err != nil {
+		t.Fatal(err)
+	}
+	o := in.Continued.Orchestration
+	if o.Dispatched != 2 || len(o.Ended) != 2 || o.Usage.ModelCalls != 2 || o.Budget.Remaining == 0 || len(in.Continued.Inputs) != 4 {
+		t.Fatalf("carried %+v, %+v", o, in.Continued.Inputs)
+	}
+
+	second := &fake{model: script(dispatch("Logs"), say("I wait"), say("done"))}
+	out := orchestrate(t, second, in, nil)
+	if out.Status != agent.StatusCompleted || len(out.Subs) != 3 || out.Subs[2].Name != "A/Logs-3" {
+		t.Errorf("second run: %+v", out)
+	}
+	if first := second.generated[0]; len(first.Inputs) != 4 || first.Inputs[2].Sub == nil {
+		t.Errorf("its model is told %+v", first.Inputs)
+	}
 }

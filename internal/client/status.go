@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/record"
@@ -142,8 +143,9 @@ func StatusOf(r record.Investigation, stages []record.Stage, executions []record
 	return out
 }
 
-// number gives each agent of a status the numbers of its execution. An execution of a stage
-// that runs may be of an agent that the status does not know yet: the synthesis.
+// number gives each agent of a status the numbers of its execution. An execution may be of an
+// agent that the status does not know: the synthesis of a stage that runs, a sub-agent that has
+// ended in it, or one of very many.
 func number(status *workflows.Status, executions []record.Execution) {
 	for s := range status.Stages {
 		stage := &status.Stages[s]
@@ -157,11 +159,28 @@ func number(status *workflows.Status, executions []record.Execution) {
 					named, a.Iterations, a.Usage = true, e.Iterations, e.Usage
 				}
 			}
-			if !named && !stage.Status.Closed() {
+			if !named && (!stage.Status.Closed() || strings.Contains(agentName(e), "/")) {
 				stage.Agents = append(stage.Agents, summaryOf(e))
 			}
 		}
+		stage.Agents = inTree(stage.Agents)
 	}
+}
+
+// inTree has every agent followed by those that it has dispatched: their names begin with its own.
+func inTree(agents []workflows.AgentSummary) (out []workflows.AgentSummary) {
+	for _, a := range agents {
+		at := len(out)
+		if slash := strings.LastIndexByte(a.Name, '/'); slash >= 0 {
+			for n := range out {
+				if strings.HasPrefix(out[n].Name+"/", a.Name[:slash+1]) {
+					at = n + 1
+				}
+			}
+		}
+		out = slices.Insert(out, at, a)
+	}
+	return out
 }
 
 func summaryOf(e record.Execution) workflows.AgentSummary {

@@ -1,0 +1,25 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+func TestInTree(t *testing.T) {
+	t.Parallel()
+	var agents []workflows.AgentSummary
+	for _, name := range []string{"A", "A-2", "Syn", "A/L-1", "A-2/L-1", "A/L-1/D-1", "A/L-2", "A/L-1/D-2", "Gone/L-1"} {
+		agents = append(agents, workflows.AgentSummary{Name: name})
+	}
+	var got []string
+	for _, a := range inTree(agents) {
+		got = append(got, a.Name)
+	}
+	want := []string{"A", "A/L-1", "A/L-1/D-1", "A/L-1/D-2", "A/L-2", "A-2", "A-2/L-1", "Syn", "Gone/L-1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

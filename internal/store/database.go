@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 )
 
 // database is an open database: its connections, and what is special about it.
@@ -22,6 +23,7 @@ type engine interface {
 	// lockWindow is lock for the window of a rate limit. now is in microseconds
 	// since 1970, by the clock that all who use the database share.
 	lockWindow(ctx context.Context, q querier, agent, tool string) (now int64, err error)
+	clock(ctx context.Context, q querier) (now time.Time, err error) // that one
 	// announce lets other processes know, soon, that an investigation has changed.
 	// One that is not told finds out by itself, later.
 	announce(investigation string)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/inquest-dev/inquest/internal/circuit"
 )
 
 // Health is what Examine finds.
@@ -24,6 +26,8 @@ type Health struct {
 	Ahead time.Duration
 	// Secrecy says how a database's connections are protected; "" for a file.
 	Secrecy Secrecy
+	// Circuits are the models that nobody asks at the moment, but probes.
+	Circuits map[circuit.Key]circuit.State
 }
 
 // Examine looks at a store that is there, and changes nothing: it makes none, and brings
@@ -79,6 +83,9 @@ func (h *Health) read(ctx context.Context, db *sql.DB, opts Options) error {
 		err = errors.New("it is not a store: its tables are not complete")
 	}
 	h.Known = newestSchema()
+	if err == nil && h.Schema == h.Known {
+		h.Circuits, err = openCircuits(ctx, db)
+	}
 	return err
 }
 

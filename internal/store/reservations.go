@@ -65,8 +65,13 @@ func reserve(ctx context.Context, q querier, r ratelimit.Reservation, now int64)
 }
 
 // lockWindow: see lock.
-func (db *sqliteFile) lockWindow(context.Context, querier, string, string) (now int64, err error) {
-	return time.Now().UnixMicro(), nil
+func (db *sqliteFile) lockWindow(ctx context.Context, q querier, _, _ string) (now int64, err error) {
+	t, err := db.clock(ctx, q)
+	return t.UnixMicro(), err
+}
+
+func (db *sqliteFile) clock(context.Context, querier) (time.Time, error) {
+	return time.Now().UTC(), nil
 }
 
 func (db *sqliteFile) sweepQuery() string { return `DELETE FROM reservations WHERE ends_at <= $1` }
@@ -74,14 +79,16 @@ func (db *sqliteFile) sweepQuery() string { return `DELETE FROM reservations WHE
 // lockWindow takes a lock that has no row. The time is read by a statement of its
 // own, so that it is that of after the lock.
 func (db *postgres) lockWindow(ctx context.Context, q querier, agent, tool string) (now int64, err error) {
-	const (
-		take  = `SELECT pg_advisory_xact_lock(hashtextextended($1, hashtext($2)))`
-		clock = `SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT`
-	)
+	const take = `SELECT pg_advisory_xact_lock(hashtextextended($1, hashtext($2)))`
 	if _, err := q.ExecContext(ctx, take, agent, tool); err != nil {
 		return 0, err
 	}
-	err = q.QueryRowContext(ctx, clock).Scan(&now)
+	t, err := db.clock(ctx, q)
+	return t.UnixMicro(), err
+}
+
+func (db *postgres) clock(ctx context.Context, q querier) (now time.Time, err error) {
+	err = q.QueryRowContext(ctx, `SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT`).Scan(timeColumn{&now})
 	return now, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/circuit"
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
@@ -72,6 +73,8 @@ type Store interface {
 	Usages(ctx context.Context, ids []string) (map[string]agent.Usage, error)
 	Size(ctx context.Context) (int64, error)
 	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
+	Circuit(ctx context.Context, key circuit.Key) (circuit.State, time.Time, error)
+	ChangeCircuit(ctx context.Context, key circuit.Key, fn func(state *circuit.State, now time.Time)) error
 
 	Journal(ctx context.Context, batch memory.Batch, run func(tx memory.Tx, n int) (transcript.Body, error)) ([]transcript.Entry, error)
 	Remember(ctx context.Context, agent string, fn func(memory.Tx) error) error
@@ -151,6 +154,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"reserve at once":              testReserveAtOnce,
 		"reserve for one call at once": testReserveOneCall,
 		"reserve as a window slides":   testReserveSlides,
+		"circuits":                     testCircuits,
+		"circuit at once":              testCircuitAtOnce,
 	}
 	maps.Copy(tests, memoryTests())
 	for name, end := range reservationEnds {

@@ -1,0 +1,9 @@
+-- +goose Up
+
+-- What the fleet knows of each model: whether it is asked. See circuit.State.
+CREATE TABLE circuits (
+    provider TEXT NOT NULL,
+    model    TEXT NOT NULL,
+    state    TEXT NOT NULL, -- JSON
+    PRIMARY KEY (provider, model)
+) STRICT;

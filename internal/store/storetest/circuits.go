@@ -1,0 +1,75 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/circuit"
+)
+
+var deadModel = circuit.Key{Provider: "openai-default", Model: "gpt-4o"}
+
+// testCircuits: all handles know the same of a model, by one clock, and another model's state is its own.
+func testCircuits(t *testing.T, open opener) {
+	handles := []Store{open(), open()}
+	state, now, err := handles[0].Circuit(t.Context(), deadModel)
+	if diff := cmp.Diff(circuit.State{}, state); err != nil || diff != "" || time.Since(now).Abs() > time.Minute {
+		t.Errorf("of a model that nobody has asked: error %v, by a clock that says %s\n%s", err, now, diff)
+	}
+	fails := func(s *circuit.State, now time.Time) {
+		s.Failed(now, circuit.Failure{ErrorType: "ModelUnavailable", Error: "HTTP 503 \x00 <html>", Began: now})
+	}
+	for n := range 3 {
+		if err := handles[n%2].ChangeCircuit(t.Context(), deadModel, fails); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if state, now, err = handles[1].Circuit(t.Context(), deadModel); err != nil || !state.Open() || state.Next.Before(now) {
+		t.Errorf("after three failures at %s: %+v, error %v", now, state, err)
+	}
+	other := circuit.Key{Provider: deadModel.Provider, Model: "gpt-4o-mini"}
+	if state, _, err := handles[0].Circuit(t.Context(), other); err != nil || state.Open() {
+		t.Errorf("another model of the provider: %+v, error %v", state, err)
+	}
+}
+
+// Of all who ask at once, from two processes, as many are let through as a model gets trials, and one is a probe.
+func testCircuitAtOnce(t *testing.T, open opener) {
+	handles := []Store{open(), open()}
+	passing := func() (probes, others int32) {
+		var probed, passed atomic.Int32
+		together(func(n int) {
+			var v circuit.Verdict
+			err := handles[n%2].ChangeCircuit(t.Context(), deadModel, func(s *circuit.State, now time.Time) {
+				v = s.Ask(now, fmt.Sprint(n))
+			})
+			switch {
+			case err != nil:
+				t.Error(err)
+			case v.Probe != "":
+				probed.Add(1)
+			case v.Wait == 0:
+				passed.Add(1)
+			}
+		})
+		return probed.Load(), passed.Load()
+	}
+	if probes, trials := passing(); probes != 0 || trials != 3 {
+		t.Errorf("%d probes and %d trials of a model that nobody knows", probes, trials)
+	}
+	failed := func(s *circuit.State, now time.Time) { s.Failed(now, circuit.Failure{Error: "HTTP 503", Began: now}) }
+	due := func(s *circuit.State, now time.Time) { s.Next = now }
+	err := errors.Join(handles[0].ChangeCircuit(t.Context(), deadModel, failed), handles[1].ChangeCircuit(t.Context(), deadModel, failed),
+		handles[0].ChangeCircuit(t.Context(), deadModel, failed), handles[1].ChangeCircuit(t.Context(), deadModel, due))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if probes, others := passing(); probes != 1 || others != 0 {
+		t.Errorf("%d probes and %d others of an open circuit", probes, others)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/circuit"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/memory"
@@ -33,6 +34,7 @@ type Activities struct {
 	Memories    Memories
 	Limits      Limits
 	Ledger      Ledger
+	Circuits    Circuits    // nil: every model is always asked, as in tests
 	Servers     tool.Caller // MCP servers
 	Sessions    Sessions    // nil: nobody is told
 	Times       Times       // nil: no tool is known to be quick
@@ -142,6 +144,12 @@ type Ledger interface {
 	Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error)
 	// Extend raises an investigation's bounds, once for a key.
 	Extend(ctx context.Context, investigation, key string, by plan.Extension) error
+}
+
+// Circuits is what all workers know of each model, by one clock.
+type Circuits interface {
+	Circuit(ctx context.Context, key circuit.Key) (state circuit.State, now time.Time, err error)
+	ChangeCircuit(ctx context.Context, key circuit.Key, fn func(state *circuit.State, now time.Time)) error
 }
 
 // Models makes the client for a provider.

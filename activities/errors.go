@@ -39,8 +39,11 @@ const (
 	ErrorWorkerDied   = "WorkerDied" // each worker that has tried it
 	ErrorReplaced     = "Replaced"   // Temporal has given the work to another attempt
 	ErrorModelTimeout = "ModelTimeout"
-	ErrorCancelled    = "Cancelled" // of the result of a call that was cut
-	ErrorNotQuick     = "NotQuick"  // the call is not one for a workflow task, and was not made there
+	ErrorRateLimited  = "RateLimited"
+	// ErrorModelUnavailable is also that of a call that was not made, because the model's circuit is open.
+	ErrorModelUnavailable = "ModelUnavailable"
+	ErrorCancelled        = "Cancelled" // of the result of a call that was cut
+	ErrorNotQuick         = "NotQuick"  // the call is not one for a workflow task, and was not made there
 )
 
 // ResultDenied is the error type of the result of a call that was not approved.
@@ -58,26 +61,28 @@ var errIteration = errors.New("no complete reply within the time of an iteration
 // modelErrors maps the kinds of package llm to stable types, once. tries is how often a
 // call is made that fails this way before the next provider is asked. 0 = for as long as
 // the plan's timeouts.outage allows, because nothing was paid and nobody is at fault. A
-// reply that arrived and is unusable was paid for, so its tries are limited.
+// reply that arrived and is unusable was paid for, so its tries are limited. strike: the
+// model is down, or breaks off, so that another one is asked soon if there is one.
 var modelErrors = []modelError{
-	{llm.ErrRateLimited, "RateLimited", 0},
-	{llm.ErrUnavailable, "ModelUnavailable", 0},
-	{llm.ErrStalled, "StreamStalled", paidTries},
-	{llm.ErrTruncated, "ReplyTruncated", paidTries},
-	{llm.ErrMalformed, "ReplyMalformed", paidTries},
-	{errIteration, ErrorModelTimeout, 2},
-	{llm.ErrNoKey, ErrorWorkerCannot, 0},
-	{llm.ErrAuth, "CredentialsRefused", 1},
-	{llm.ErrInvalidRequest, "ModelRequestRefused", 1},
-	{llm.ErrContextTooLong, "ContextTooLong", 1},
-	{llm.ErrContentFiltered, "ContentFiltered", 1},
-	{llm.ErrQuotaExhausted, "QuotaExhausted", 1},
+	{llm.ErrRateLimited, ErrorRateLimited, 0, false},
+	{llm.ErrUnavailable, ErrorModelUnavailable, 0, true},
+	{llm.ErrStalled, "StreamStalled", paidTries, true},
+	{llm.ErrTruncated, "ReplyTruncated", paidTries, true},
+	{llm.ErrMalformed, "ReplyMalformed", paidTries, true},
+	{errIteration, ErrorModelTimeout, 2, true},
+	{llm.ErrNoKey, ErrorWorkerCannot, 0, false},
+	{llm.ErrAuth, "CredentialsRefused", 1, false},
+	{llm.ErrInvalidRequest, "ModelRequestRefused", 1, false},
+	{llm.ErrContextTooLong, "ContextTooLong", 1, false},
+	{llm.ErrContentFiltered, "ContentFiltered", 1, false},
+	{llm.ErrQuotaExhausted, "QuotaExhausted", 1, false},
 }
 
 type modelError struct {
-	kind  error
-	name  string
-	tries int
+	kind   error
+	name   string
+	tries  int
+	strike bool
 }
 
 const paidTries = 12
@@ -90,6 +95,10 @@ func Tries(errorType string) int {
 	}
 	return 1
 }
+
+// Strike reports whether a failure of that type is one of those after which, two in a row,
+// an agent that has another model asks that.
+func Strike(errorType string) bool { return modelErrorOf(errorType).strike }
 
 // modelErrorOf is the row of an error type; zero if it is not about a model.
 func modelErrorOf(errorType string) (row modelError) {
@@ -122,7 +131,7 @@ func modelFailure(err error, said Trouble) error {
 	if name == "" {
 		return err
 	}
-	said.RetryAfter = plan.Duration(retryAfter(err))
+	said.RetryAfter = plan.Duration(max(llmError(err).RetryAfter, 0))
 	return temporal.NewApplicationErrorWithOptions(err.Error(), name, temporal.ApplicationErrorOptions{
 		NonRetryable: true, Details: []any{said}, Category: expected,
 	})
@@ -149,11 +158,12 @@ func errorType(err error) string {
 	return ""
 }
 
-func retryAfter(err error) time.Duration {
+// llmError is what a model's client says besides the kind; the zero one if it is not its error.
+func llmError(err error) llm.Error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return max(e.RetryAfter, 0)
+		return *e
 	}
-	return 0
+	return llm.Error{}
 }
 
 // WorkerWait is how long work waits for a worker that can do it, while others cannot:

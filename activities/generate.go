@@ -103,6 +103,11 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	if err != nil {
 		return nil, modelFailure(err, Trouble{Provider: g.provider().Name})
 	}
+	leave, err := g.permit(ctx, g.provider(), g.in.Provider+1 < len(g.agent.Providers))
+	if err != nil {
+		return nil, err
+	}
+	defer leave.done()
 	exceeded, err := g.admit(ctx, compression.CompressedTokens)
 	if err != nil {
 		return nil, err
@@ -112,7 +117,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		g.add(transcript.KindNotice, transcript.Body{Text: fmt.Sprintf("The model was not asked: %s.", exceeded), ErrorType: string(exceeded)})
 		return g.append(ctx)
 	}
-	reply, err := g.call(ctx, view, g.tools(tools.Offered()))
+	reply, err := g.call(ctx, leave, view, g.tools(tools.Offered()))
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +232,7 @@ func (g *generation) tools(specs []tool.Spec) []llm.Tool {
 }
 
 // call makes the model call. A failure is written into the transcript.
-func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm.Tool) (llm.Response, error) {
+func (g *generation) call(ctx context.Context, leave *permit, view []agent.Message, tools []llm.Tool) (llm.Response, error) {
 	provider := g.provider()
 	client, err := g.Models.Client(provider, g.agent.Timeouts)
 	if err != nil {
@@ -242,7 +247,8 @@ func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm
 		request.Schema = g.contract().Schema
 	}
 	began := time.Now()
-	reply, err := g.stream(ctx, client, request)
+	reply, err := g.stream(ctx, leave, client, request)
+	leave.ended(ctx, err)
 	if err != nil {
 		return reply, g.failed(ctx, began, err)
 	}
@@ -253,16 +259,19 @@ func (g *generation) call(ctx context.Context, view []agent.Message, tools []llm
 
 // stream asks for the reply, within an iteration's time; what has arrived is in the
 // live tail for all who watch.
-func (g *generation) stream(ctx context.Context, client llm.Client, request llm.Request) (llm.Response, error) {
+func (g *generation) stream(ctx context.Context, leave *permit, client llm.Client, request llm.Request) (llm.Response, error) {
 	live := newLive(g.job, g.in.Iteration, g.in.Try<<16+int(activity.GetInfo(ctx).Attempt))
 	defer live.stop()
+	asking, cancel := ctx, func() {}
 	limit := g.agent.Timeouts.Iteration.D()
-	if limit == 0 {
-		return client.Generate(ctx, request, func(d llm.Delta) { live.add(ctx, d) })
+	if limit > 0 {
+		asking, cancel = context.WithTimeout(ctx, limit)
 	}
-	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	reply, err := client.Generate(asking, request, func(d llm.Delta) { live.add(asking, d) })
+	reply, err := client.Generate(asking, request, func(d llm.Delta) {
+		leave.hear(asking)
+		live.add(asking, d)
+	})
 	if err != nil && asking.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("%s: %w (%s)", g.provider().Name, errIteration, limit)
 	}

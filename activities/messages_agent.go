@@ -143,6 +143,8 @@ type Trouble struct {
 	Provider string `json:"provider,omitempty"` // its name
 	// RetryAfter is how long the provider asks to be left alone.
 	RetryAfter plan.Duration `json:"retry_after,omitempty"`
+	// Open: the model was not asked, because its circuit is open until a probe of RetryAfter from now, or later.
+	Open bool `json:"open,omitempty"`
 	// Usage is what the provider may charge for the call all the same, by estimate.
 	Usage agent.Usage `json:"usage,omitzero"`
 }

@@ -151,9 +151,15 @@ func (s summary) body(ctx context.Context, until time.Time, whole string) (trans
 		return body, nil
 	}
 	failed, known := errors.AsType[*temporal.ApplicationError](err)
+	var said Trouble
+	if known && failed.HasDetails() {
+		_ = failed.Details(&said) // one without is of another kind
+	}
 	switch {
 	case ctx.Err() != nil:
 		return body, ended(ctx, err)
+	case said.Open && s.settings.Provider == nil: // the agent's own model has to be waited for anyway
+		return body, err
 	case known && Tries(failed.Type()) != 1 && activity.GetInfo(ctx).Attempt < summaryAttempts:
 		return body, temporal.NewApplicationError(failed.Message(), failed.Type())
 	}
@@ -179,7 +185,13 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 	}
 	asking, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	reply, err := client.Generate(asking, request, func(llm.Delta) {})
+	leave, err := s.permit(asking, provider, false)
+	if err != nil {
+		return err
+	}
+	defer leave.done()
+	reply, err := client.Generate(asking, request, func(llm.Delta) { leave.hear(asking) })
+	leave.ended(ctx, err)
 	switch {
 	case err != nil && asking.Err() != nil:
 		return final(ErrorTimeout, err)

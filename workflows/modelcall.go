@@ -143,7 +143,8 @@ func (r *agentRun) again(out activities.GenerateOut) bool {
 // streak is the tries of one provider that have failed one after the other.
 type streak struct {
 	Outage
-	tries map[string]int // by error type
+	tries   map[string]int // by error type
+	strikes int            // see activities.Strike
 	// long: it is an outage; people are told, and no clock runs meanwhile.
 	long bool
 	// hurried is the end of the patience of an agent that was told to conclude.
@@ -154,15 +155,18 @@ type streak struct {
 // used up its tries, or its time.
 func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
 	said := trouble(err)
-	s := r.failedTry(ctx, err, said.Provider)
+	s := r.failedTry(ctx, err, said)
 	limit := activities.Tries(s.ErrorType)
-	if limit > 0 && s.tries[s.ErrorType] >= limit {
+	if limit > 0 && s.tries[s.ErrorType] >= limit || r.struckOut() {
 		return false
 	}
 	now := workflow.Now(ctx)
 	after := said.RetryAfter.D()
 	tries := fmt.Sprintf("%s/%s/%d/", r.in.Ref.Investigation, r.in.Ref.Execution, r.state.Iteration)
 	wait := max(backoff(s.Tries, tries), after)
+	if said.Open { // all who wait for the model are told the same time
+		wait = max(wait, after+part(after, s.Tries, tries))
+	}
 	left := s.Until.Sub(now)
 	if left <= 0 || after > left {
 		return false
@@ -181,7 +185,7 @@ func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
 }
 
 // failedTry adds a try to the provider's streak.
-func (r *agentRun) failedTry(ctx workflow.Context, err error, provider string) *streak {
+func (r *agentRun) failedTry(ctx workflow.Context, err error, said activities.Trouble) *streak {
 	now := workflow.Now(ctx)
 	errorType, message := failure(err)
 	if r.streak == nil {
@@ -190,8 +194,16 @@ func (r *agentRun) failedTry(ctx workflow.Context, err error, provider string) *
 	s := r.streak
 	s.Tries++
 	s.tries[errorType]++
+	switch {
+	case !activities.Strike(errorType):
+		s.strikes = 0
+	case said.Open: // others have struck
+		s.strikes = max(s.strikes, r.in.Agent.Strikes)
+	default:
+		s.strikes++
+	}
 	s.ErrorType, s.Error = errorType, clip.Text(message, 200)
-	s.Provider, s.Model = provider, r.in.Agent.Model(r.state.Provider)
+	s.Provider, s.Model = said.Provider, r.in.Agent.Model(r.state.Provider)
 	s.Fallback = r.in.Agent.Model(r.state.Provider + 1)
 	s.Until = s.Since.Add(r.outageLimit(errorType))
 	if r.steering.Concluding && s.hurried.IsZero() {
@@ -201,6 +213,11 @@ func (r *agentRun) failedTry(ctx workflow.Context, err error, provider string) *
 		s.Until = s.hurried
 	}
 	return s
+}
+
+// struckOut: there is another model, and this one is down.
+func (r *agentRun) struckOut() bool {
+	return r.in.Agent.Strikes > 0 && r.streak.Fallback != "" && r.streak.strikes >= r.in.Agent.Strikes
 }
 
 func (r *agentRun) outageLimit(errorType string) time.Duration {

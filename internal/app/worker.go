@@ -160,7 +160,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 	return &activities.Activities{
 		Sessions: sessions, Heartbeats: runs, Requests: runs, Runs: runs, Planner: opts.Config,
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
-		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store, Times: opts.Store,
+		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store, Circuits: opts.Store, Times: opts.Store,
 		Models: newModels(opts), Servers: opts.Servers,
 		Builtins: builtins{results: opts.Store, code: code.Tools, keeper: opts.Keeper},
 		Hooks:    code.Hooks, Mocks: code.Mocks, Prompts: code.Prompts,

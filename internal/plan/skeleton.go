@@ -33,7 +33,10 @@ type AgentSkeleton struct {
 	Pattern agent.Pattern `json:"pattern"`
 	Mock    bool          `json:"mock,omitempty"` // a function works in its place
 	// Models name the agent's providers in the order in which they are tried.
-	Models           []string         `json:"models"`
+	Models []string `json:"models"`
+	// Strikes is how many calls in a row may break off, or not come about, before the next model is asked;
+	// 0 = as many as the time allows that an outage is waited for, as in plans of before.
+	Strikes          int              `json:"strikes,omitempty"`
 	MaxIterations    int              `json:"max_iterations"`
 	OnLimit          OnLimit          `json:"on_limit,omitempty"`
 	ThinkingFallback bool             `json:"thinking_fallback,omitempty"`
@@ -61,6 +64,9 @@ type ServerSkeleton struct {
 	Name      string `json:"name"`
 	TaskQueue string `json:"task_queue,omitempty"`
 }
+
+// strikes: see AgentSkeleton.
+const strikes = 2
 
 // Skeleton returns what workflows need of the plan.
 func (p Plan) Skeleton() Skeleton {
@@ -98,6 +104,9 @@ func (a Agent) skeleton() AgentSkeleton {
 	}
 	for _, p := range a.Providers {
 		out.Models = append(out.Models, p.Model)
+	}
+	if len(out.Models) > 1 {
+		out.Strikes = strikes
 	}
 	for _, s := range a.Servers {
 		out.Servers = append(out.Servers, ServerSkeleton{Name: s.Name, TaskQueue: s.TaskQueue})

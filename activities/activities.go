@@ -105,6 +105,8 @@ type Records interface {
 	// Same are investigations that one with a fingerprint is no other than, as far as records say.
 	Same(ctx context.Context, inv record.Investigation, since time.Time) ([]record.Investigation, error)
 	StartExecution(ctx context.Context, exec record.Execution, run string) error
+	// SetModel records that another model has taken over.
+	SetModel(ctx context.Context, exec record.Execution) error
 	// SaveStage writes the envelope of the investigation, too; nil = it stays as it is.
 	SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution, envelope *record.Envelope) error
 	// SaveExecution writes the execution of an agent that another one has dispatched.

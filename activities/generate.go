@@ -216,7 +216,7 @@ func (g *generation) appendHop(ctx context.Context) error {
 	if _, err := g.Transcripts.Append(ctx, transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: []transcript.Row{row}}); err != nil {
 		return fmt.Errorf("record that %s takes over: %w", g.provider().Name, err)
 	}
-	return nil
+	return g.Records.SetModel(ctx, g.execution(g.provider()))
 }
 
 // tools are the tools that the model is told of.

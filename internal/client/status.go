@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -156,7 +157,7 @@ func number(status *workflows.Status, executions []record.Execution) {
 			named := false
 			for n := range stage.Agents {
 				if a := &stage.Agents[n]; a.Name == agentName(e) {
-					named, a.Iterations, a.Usage = true, e.Iterations, e.Usage
+					named, a.Model, a.Iterations, a.Usage = true, cmp.Or(e.Model, a.Model), e.Iterations, e.Usage
 				}
 			}
 			if !named && (!stage.Status.Closed() || strings.Contains(agentName(e), "/")) {

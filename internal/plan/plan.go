@@ -45,7 +45,7 @@ type Plan struct {
 	Stages []Stage `json:"stages"`
 }
 
-// Version is the newest plan version this program knows. Plans without gates are still version 1, so that older
+// Version is the newest plan version this program knows. Plans that need none of it are still version 1, so that older
 // programs run them. It grows with every change that a program from before must not overlook: a restriction that it
 // would not keep to, a kind of stage that it would run in another way.
 const Version = versionWhole
@@ -53,14 +53,14 @@ const Version = versionWhole
 const (
 	versionPlain = 1
 	versionGates = 2
-	versionWhole = 3 // reviews, agents that dispatch others, tools that a request names
+	versionWhole = 3 // reviews, agents that dispatch others, tools that a request names, models that are given up soon
 )
 
 // Versioned is the plan with the oldest version that can run it.
 func (p Plan) Versioned() Plan {
 	p.Version = versionPlain
 	whole := func(a Agent) bool {
-		return a.Orchestrator != nil || slices.ContainsFunc(a.Servers, func(s Server) bool { return s.Tools != nil })
+		return a.Orchestrator != nil || len(a.Providers) > 1 || slices.ContainsFunc(a.Servers, func(s Server) bool { return s.Tools != nil })
 	}
 	for _, s := range p.Stages {
 		switch {

@@ -116,6 +116,16 @@ func (s *Store) StartExecution(ctx context.Context, r record.Execution, run stri
 	return doing(err, "start execution %s of %s", r.Name, r.Investigation)
 }
 
+// SetModel records that another model has taken over an execution that runs.
+func (s *Store) SetModel(ctx context.Context, r record.Execution) error {
+	const query = `UPDATE executions SET provider = $3, model = $4 WHERE investigation = $1 AND name = $2 AND ended_at IS NULL`
+	err := s.writeRecords(ctx, r.Investigation, func(q querier) error {
+		_, err := q.ExecContext(ctx, query, r.Investigation, r.Name, r.Provider, textColumn{&r.Model})
+		return err
+	})
+	return doing(err, "record the model of execution %s of %s", r.Name, r.Investigation)
+}
+
 // Stages returns an investigation's runs of stages in the order in which they started.
 func (s *Store) Stages(ctx context.Context, investigation string) ([]record.Stage, error) {
 	stages, err := stagesOf(ctx, s.db.reader, investigation)

@@ -115,6 +115,11 @@ func (j journal) StartExecution(ctx context.Context, exec record.Execution, run 
 	return err
 }
 
+func (j journal) SetModel(ctx context.Context, exec record.Execution) error {
+	_, err := writing(ctx, j.faults, writeFails, "model", transcript.Key{}, nothing(func() error { return j.Store.SetModel(ctx, exec) }))
+	return err
+}
+
 func (j journal) SaveStage(ctx context.Context, stage record.Stage, execs []record.Execution, envelope *record.Envelope) error {
 	save := func() error { return j.Store.SaveStage(ctx, stage, execs, envelope) }
 	_, err := writing(ctx, j.faults, writeFails, "stage", transcript.Key{}, nothing(save))

@@ -316,6 +316,9 @@ func testStageRecords(t *testing.T, open opener) {
 	ok(t, s.SaveStage(ctx, first, nil, nil))
 	same(t, "stages", must(s.Stages(ctx, "inv"))(t), []record.Stage{first, stage})
 	same(t, "executions", must(s.Executions(ctx, "inv"))(t), []record.Execution{early, execution})
+	execution.Provider, execution.Model = "backup", "gemini-pro"
+	ok(t, s.SetModel(ctx, execution))
+	same(t, "executions, one with another model", must(s.Executions(ctx, "inv"))(t), []record.Execution{early, execution})
 
 	end := at(7).UTC()
 	closed, ended := execution, stage
@@ -326,7 +329,10 @@ func testStageRecords(t *testing.T, open opener) {
 	ended.Status, ended.Outcome, ended.Result, ended.Error, ended.EndedAt = agent.StatusFailed, agent.OutcomeError, "r", "e", &end
 	ok(t, s.SaveStage(ctx, ended, []record.Execution{closed}, nil))
 	same(t, "stages at the end", must(s.Stages(ctx, "inv"))(t), []record.Stage{first, ended})
+	execution.Model = "late"
+	ok(t, s.SetModel(ctx, execution))
 	same(t, "executions at the end", must(s.Executions(ctx, "inv"))(t), []record.Execution{early, closed})
+	execution.Model = closed.Model
 
 	ok(t, s.StartExecution(ctx, execution, "r1"))
 	same(t, "executions after a restart", must(s.Executions(ctx, "inv"))(t), []record.Execution{early, execution})

@@ -59,6 +59,7 @@ type Store interface {
 	CloseInvestigation(ctx context.Context, r record.Investigation) (closed bool, err error)
 	SaveStage(ctx context.Context, stage record.Stage, executions []record.Execution, envelope *record.Envelope) error
 	StartExecution(ctx context.Context, r record.Execution, run string) error
+	SetModel(ctx context.Context, r record.Execution) error
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
 	FindInvestigation(ctx context.Context, workflowID string) (record.Investigation, error)
 	Investigations(ctx context.Context, f store.Filter) ([]record.Investigation, error)

@@ -1,0 +1,186 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/gemini"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/llm/openai"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// wired is an investigation of one agent, by the real workflows, activities, store and clients of
+// models, which ask a server that speaks the wire formats. Its models are first, second and third.
+type wired struct {
+	*run // for the store's requests and plan
+	wire llmtest.Wire
+	srv  *llmtest.Server
+}
+
+func (w wired) Client(p plan.Provider, t plan.Timeouts) (llm.Client, error) {
+	opts := llm.Options{
+		Name: p.Name, BaseURL: w.srv.BaseURL(w.wire), IdleTimeout: t.StreamIdle.D(),
+		APIKey: func() (string, error) { return "key", nil },
+	}
+	if w.wire == llmtest.Gemini {
+		return gemini.New(opts)
+	}
+	return openai.New(opts)
+}
+
+// investigated runs it: which models were asked, in order, the status of the investigation, and what is kept of it.
+func (w wired) investigated(t *testing.T) (asked []string, status agent.Status, kept []transcript.Entry) {
+	t.Helper()
+	w.store, w.id = openStore(t), "wired"
+	timeouts := plan.Timeouts{Iteration: plan.Duration(400 * time.Millisecond), StreamIdle: plan.Duration(150 * time.Millisecond)}
+	solo := plan.Agent{Name: "Solo", Type: "synthesis", MaxIterations: 1, Timeouts: timeouts}
+	for _, model := range []string{"first", "second", "third"} {
+		solo.Providers = append(solo.Providers, plan.Provider{Name: model, Model: model})
+	}
+	w.run.plan = plan.Plan{Chain: "c", Stages: []plan.Stage{{Name: "work", SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{solo}}}}
+	return w.again(t)
+}
+
+func (w wired) again(t *testing.T) (asked []string, status agent.Status, kept []transcript.Entry) {
+	t.Helper()
+	before := len(w.srv.Requests())
+	var suite testsuite.WorkflowTestSuite
+	quiet := slog.New(slog.DiscardHandler)
+	suite.SetLogger(sdklog.NewStructuredLogger(quiet))
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: w.id})
+	env.SetStartTime(time.Now())
+	workflows.Register(env)
+	env.RegisterActivity(&activities.Activities{
+		Requests: w, Planner: w, Models: w, Builtins: workerTools{journal{w.store, w.faults}},
+		Transcripts: w.store, Mail: w.store, Records: w.store, Blobs: w.store, Memories: w.store, Limits: w.store, Ledger: w.store,
+		Circuits: w.store, Policy: tool.NewPolicy(quiet), Logger: quiet,
+	})
+	env.ExecuteWorkflow(workflows.TypeInvestigation, map[string]string{"chain": "c"})
+	var result workflows.InvestigationResult
+	if err := env.GetWorkflowError(); err == nil {
+		_ = env.GetWorkflowResult(&result)
+	}
+	for _, req := range w.srv.Requests()[before:] {
+		asked = append(asked, req.Model)
+	}
+	kept, err := w.store.Entries(context.Background(), transcript.Scope{Investigation: workflows.InvestigationID(w.id, ""), Execution: "work/Solo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return asked, result.Status, kept
+}
+
+func newWired(t *testing.T, wire llmtest.Wire, script llmtest.Script) wired {
+	t.Helper()
+	return wired{run: newRun(nil, "wired", 1, profile{}), wire: wire, srv: llmtest.Start(t, script)}
+}
+
+// Each way in which a provider fails leads to the fallback that the documents promise, in both wire formats:
+// at once what another try does not mend, after two in a row what breaks down, and a rate limit when its time is up.
+func TestFallbackAtTheWire(t *testing.T) {
+	t.Parallel()
+	const alphabet = "abcdefghijklmnopqrstuvwxyz"
+	story := llmtest.Text("It is the disk.").Chunked(3, 0)
+	for name, tt := range map[string]struct {
+		first     llmtest.Reply
+		times     int // the first model is asked
+		errorType string
+	}{
+		"a key that is refused":      {llmtest.BadKey(), 1, "CredentialsRefused"},
+		"403":                        {llmtest.Status(403, "no"), 1, "CredentialsRefused"},
+		"no credit":                  {llmtest.QuotaExhausted(), 1, "QuotaExhausted"},
+		"402":                        {llmtest.Status(402, ""), 1, "QuotaExhausted"},
+		"a request that is refused":  {llmtest.Refuse(400, "invalid_request_error", "no such field"), 1, "ModelRequestRefused"},
+		"no such model":              {llmtest.Status(404, ""), 1, "ModelRequestRefused"},
+		"a context that is too long": {llmtest.Refuse(400, "context_length_exceeded", "too long"), 1, "ContextTooLong"},
+		"a filter":                   {llmtest.Text("").Finish("content_filter"), 1, "ContentFiltered"},
+		"500":                        {llmtest.Status(500, "oops"), 2, "ModelUnavailable"},
+		"503 with Retry-After":       {llmtest.Status(503, "").Header("Retry-After", "2"), 2, "ModelUnavailable"},
+		"529":                        {llmtest.Refuse(529, "overloaded_error", "overloaded"), 2, "ModelUnavailable"},
+		"an error in 200":            {llmtest.ErrorIn200("server_error", "oops"), 2, "ModelUnavailable"},
+		"cut before it begins":       {story.Cut(0), 2, "ModelUnavailable"},
+		"a partial stream":           {story.Cut(2), 2, "ReplyTruncated"},
+		"no finish reason":           {story.NoFinish(), 2, "ReplyTruncated"},
+		"an error in the stream":     {story.ErrorAfter(1, "server_error", "oops"), 2, "ModelUnavailable"},
+		"a stall":                    {story.Stall(1), 2, "StreamStalled"},
+		"silence":                    {llmtest.Text("late").Slow(time.Hour), 2, "StreamStalled"},
+		"too slow":                   {llmtest.Text(alphabet).Chunked(1, 50*time.Millisecond), 2, "ModelTimeout"},
+		"a web page":                 {llmtest.Status(200, "<html>\n<body>Welcome"), 2, "ReplyMalformed"},
+		"429":                        {llmtest.RateLimited(0), 3, "RateLimited"}, // then the circuit is open
+		"429 for an hour":            {llmtest.RateLimited(time.Hour), 1, "RateLimited"},
+	} {
+		for _, wire := range []llmtest.Wire{llmtest.OpenAI, llmtest.Gemini} {
+			t.Run(fmt.Sprint(name, "/", wire), func(t *testing.T) {
+				t.Parallel()
+				w := newWired(t, wire, func(req llmtest.Request) llmtest.Reply {
+					if req.Model == "first" {
+						return tt.first
+					}
+					return llmtest.Text("it was the pool")
+				})
+				asked, status, kept := w.investigated(t)
+				want := append(slices.Repeat([]string{"first"}, tt.times), "second")
+				if !slices.Equal(asked, want) || status != agent.StatusCompleted {
+					t.Errorf("asked %v, want %v; %s", asked, want, status)
+				}
+				hop := slices.IndexFunc(kept, func(e transcript.Entry) bool { return e.Kind == transcript.KindFallback })
+				last := kept[len(kept)-1]
+				if hop < 0 || kept[hop].ErrorType != tt.errorType || kept[hop].Model != "second" || last.Provider != "second" || last.Iteration != 1 {
+					t.Errorf("the hop is entry %d; the last one says %q", hop, last.Text)
+				}
+			})
+		}
+	}
+}
+
+// A model whose circuit is open is not asked, and no iteration is used up: the next one is, and stays the agent's.
+func TestFallbackFromAnOpenCircuit(t *testing.T) {
+	t.Parallel()
+	w := newWired(t, llmtest.OpenAI, func(req llmtest.Request) llmtest.Reply {
+		if req.Model == "third" {
+			return llmtest.Text("it was the pool")
+		}
+		return llmtest.Status(503, "away")
+	})
+	w.investigated(t)
+	w.id = "again"
+	if asked, _, _ := w.again(t); !slices.Equal(asked, []string{"first", "second", "third"}) {
+		t.Errorf("the third failures: %v", asked)
+	}
+	w.id = "after"
+	asked, status, kept := w.again(t)
+	if !slices.Equal(asked, []string{"third"}) || status != agent.StatusCompleted {
+		t.Errorf("asked %v; %s", asked, status)
+	}
+	var said []string
+	for _, e := range kept {
+		if e.Kind == transcript.KindFallback {
+			said = append(said, e.Text)
+		}
+	}
+	if len(said) != 2 || !strings.Contains(said[0], "not asked since") || !strings.HasSuffix(said[0], "; second takes over.") {
+		t.Errorf("said %q", said)
+	}
+	executions, err := w.store.Executions(t.Context(), workflows.InvestigationID(w.id, ""))
+	if err != nil || len(executions) != 1 || executions[0].Model != "third" || executions[0].Iterations != 1 {
+		t.Errorf("executions %+v, %v", executions, err)
+	}
+}
+

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/circuit"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -253,6 +255,10 @@ func (e Examination) database(ctx context.Context) seen {
 	s := seen{findings: []Finding{f}, store: h}
 	if h.Ahead.Abs() > maxSkew {
 		s.findings = append(s.findings, skewed("the database", h.Ahead))
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(h.Circuits), circuit.Key.Compare) {
+		s.findings = append(s.findings, Finding{LevelWarn, "circuit of " + key.String(), h.Circuits[key].String(),
+			"starter doctor --online: it closes by itself when a probe of the workers is answered"})
 	}
 	return s
 }

@@ -4,6 +4,7 @@
 package circuit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -35,6 +36,11 @@ type Key struct {
 
 // String names it in errors.
 func (k Key) String() string { return k.Provider + " (" + k.Model + ")" }
+
+// Compare orders keys.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Provider, other.Provider), cmp.Compare(k.Model, other.Model))
+}
 
 // State is what the fleet knows of a model. The zero value knows nothing.
 type State struct {

@@ -183,4 +183,3 @@ func TestFallbackFromAnOpenCircuit(t *testing.T) {
 		t.Errorf("executions %+v, %v", executions, err)
 	}
 }
-

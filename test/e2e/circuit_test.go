@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/store/postgrestest"
+)
+
+const circuitConfig = `
+llm_providers:
+  dead: {type: openai, model: dead-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+  spare: {type: openai, model: spare-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+agents:
+  Solo: {description: looks}
+defaults: {llm_provider: dead}
+agent_chains:
+  alone: {alert_types: [alone], stages: [{name: dig, replicas: 5, agents: [{name: Solo}]}]}
+  backed: {alert_types: [backed], fallback_providers: [{provider: spare}], stages: [{name: dig, agents: [{name: Solo}]}]}
+`
+
+// graveyard is a model that is dead until it is raised, and when it was asked meanwhile.
+type graveyard struct {
+	mu      sync.Mutex
+	raised  bool
+	asked   []time.Time
+	replies int
+}
+
+func (g *graveyard) reply(req llmtest.Request) llmtest.Reply {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if req.Model == "dead-1" && !g.raised {
+		g.asked = append(g.asked, time.Now())
+		return llmtest.Status(503, "away")
+	}
+	g.replies++
+	return llmtest.Text("the pool is too small")
+}
+
+// TestLongDeadProvider: forty agents on four workers ask a dead model ten times a minute at most, whoever
+// has another one goes on at once, and when it answers again all come to their end, without an iteration lost.
+func TestLongDeadProvider(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	var dead graveyard
+	w := newWorld(t, dead.reply, circuitConfig)
+	w.store = postgrestest.Start(t).Database(t, "circuits")
+	w.env = append(w.env, "INQUEST_STORE="+w.store)
+	w.dev("--no-worker")
+	workers := make([]*process, 4)
+	for n := range workers {
+		workers[n] = w.worker()
+	}
+	for n := range 8 {
+		w.must("run", "--detach", "--chain", "alone", "--data", "x", "--workflow-id", fmt.Sprint("alone-", n))
+	}
+	time.Sleep(20 * time.Second)
+	if said := w.must("status", "alone-0"); !strings.Contains(said, "waiting_provider") || !strings.Contains(said, "not asked since") {
+		t.Errorf("status:\n%s", said)
+	}
+	if said, _, _ := w.starter("", "doctor"); !strings.Contains(said, "dead-1") || !strings.Contains(said, "not asked since") {
+		t.Errorf("doctor:\n%s", said)
+	}
+	if said := w.must("run", "--chain", "backed", "--data", "x", "--workflow-id", "backed"); !strings.Contains(said, "spare-1 takes over") {
+		t.Errorf("with a fallback:\n%s", said)
+	}
+	workers[0].kill() // with a probe under way, perhaps
+	time.Sleep(70 * time.Second)
+	dead.mu.Lock()
+	dead.raised = true
+	for n := 10; n < len(dead.asked); n++ {
+		if within := dead.asked[n].Sub(dead.asked[n-10]); within < time.Minute {
+			t.Errorf("eleven calls within %s", within)
+		}
+	}
+	t.Logf("asked %d times in 90 s", len(dead.asked))
+	if len(dead.asked) < 4 {
+		t.Errorf("asked %d times: no probe", len(dead.asked))
+	}
+	dead.mu.Unlock()
+	for n := range 8 {
+		if result := w.end(fmt.Sprint("alone-", n)); result.Status != agent.StatusCompleted {
+			t.Errorf("%+v", result)
+		}
+	}
+	if dead.replies != 8*6+1 { // five agents and who joins them
+		t.Errorf("%d replies", dead.replies)
+	}
+}

@@ -21,6 +21,8 @@ type Chain struct {
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// FallbackProviders are tried in order when the provider fails; [] = none.
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
+	// FallbackList is the name of one of fallback_lists, in place of fallback_providers.
+	FallbackList string `yaml:"fallback_list" default:"none"`
 	// MaxIterations bounds the model calls of every agent of the chain.
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
 	// MCPServers replace those of the agents' definitions.
@@ -45,7 +47,7 @@ type Chain struct {
 	// SubAgents are what every agent of the chain that iterates may dispatch; they replace those of the definitions.
 	SubAgents []SubAgent `yaml:"sub_agents"`
 
-	_ struct{} `later:"chat scoring fallback_list label_map compose compose_provider compose_backend compose_fallback_list"`
+	_ struct{} `later:"chat scoring label_map compose compose_provider compose_backend compose_fallback_list"`
 	_ struct{} `later:"executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
 }
 

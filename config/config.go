@@ -17,7 +17,10 @@ type Config struct {
 	// Queue is what is left of a queue of our own: Temporal is the queue.
 	Queue Queue `yaml:"queue"`
 
-	_ struct{} `later:"fallback_lists label_maps"`
+	// FallbackLists are providers to fall back to, by the name of the list.
+	FallbackLists map[string][]Fallback `yaml:"fallback_lists"`
+
+	_ struct{} `later:"label_maps"`
 	_ struct{} `removed:"iteration_strategy" instead:"use type and llm_backend"`
 
 	src     Source
@@ -78,6 +81,7 @@ func check(src Source, files []strict.File, r *strict.Report) (*Config, Findings
 	c.src = src
 	c.src.SkipCredentials = src.SkipCredentials || c.ToolsAlone(src.TaskQueue)
 	c.defineModels()
+	c.takeFallbackLists()
 	c.validate()
 	r.Findings = r.Findings.Capped()
 	return c, r.Findings

@@ -12,8 +12,12 @@ type Defaults struct {
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// MaxIterations bounds the model calls of agents whose type has no number of its own.
 	MaxIterations *int `yaml:"max_iterations" min:"1"`
-	// FallbackProviders are tried in order when the provider fails.
+	// FallbackProviders are tried in order when the provider fails: at once if it refuses for good (the key, the request)
+	// or nobody of the fleet asks it at the moment, after two failures in a row of the server or of the reply's stream, and
+	// after timeouts.outage if it limits the rate. The one that takes over stays until the agent has ended.
 	FallbackProviders []Fallback `yaml:"fallback_providers" default:"none"`
+	// FallbackList is the name of one of fallback_lists, in place of fallback_providers.
+	FallbackList string `yaml:"fallback_list" default:"none"`
 	// SuccessPolicy says how many of a stage's agents must succeed.
 	SuccessPolicy plan.SuccessPolicy `yaml:"success_policy" enum:"success policy"`
 	// AlertType is assumed of a request that names neither a chain nor an alert type.
@@ -41,24 +45,8 @@ type Defaults struct {
 	// Orchestrator bounds the sub-agents of every agent that dispatches others.
 	Orchestrator Orchestrator `yaml:"orchestrator"`
 
-	_ struct{} `later:"scoring memory agents fallback_list label_map compose compose_provider compose_backend compose_fallback_list"`
+	_ struct{} `later:"scoring memory agents label_map compose compose_provider compose_backend compose_fallback_list"`
 	_ struct{} `later:"executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
-}
-
-// Fallback is a provider to try when the ones before it have failed.
-type Fallback struct {
-	// Provider is the name of the provider; required.
-	Provider string `yaml:"provider"`
-	// Backend says how the provider is reached.
-	Backend string `yaml:"backend" enum:"backend" default:"the agent's, where the provider has it"`
-}
-
-func (f Fallback) validate(p path, v *validator) {
-	if f.Provider == "" {
-		v.Errorf(p.Key("provider"), "a provider is required")
-	}
-	v.provider(p.Key("provider"), f.Provider)
-	v.reachable(p.Key("backend"), f.Provider, f.Backend)
 }
 
 func (d *Defaults) validate(p path, v *validator) {

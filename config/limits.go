@@ -15,8 +15,8 @@ type Timeouts struct {
 	// Queue is how long a tool of a server with a task_queue waits for a worker there;
 	// then the agent is told that nobody came.
 	Queue plan.Duration `yaml:"queue" default:"1m"`
-	// Outage is how long a provider is waited for that is away or limits the rate, before
-	// the next one is asked or, if there is none, the agent fails; the time does not count.
+	// Outage is how long a provider is waited for that is away or limits the rate, before the agent fails; the time does
+	// not count. Where there is another one, only a limit of the rate is waited for: see fallback_providers.
 	Outage plan.Duration `yaml:"outage" default:"4h; 1m with a fallback provider"`
 }
 

@@ -30,6 +30,8 @@ type Stage struct {
 	MCPServers []string `yaml:"mcp_servers"`
 	// FallbackProviders are tried in order when the provider fails; [] = none.
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
+	// FallbackList is the name of one of fallback_lists, in place of fallback_providers.
+	FallbackList string `yaml:"fallback_list" default:"none"`
 	// ToolConfig is laid over that of the agents' definitions and of the chain.
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Synthesis joins the work of several agents.
@@ -53,8 +55,6 @@ type Stage struct {
 	SubAgents []SubAgent `yaml:"sub_agents"`
 
 	Flow `yaml:",inline"`
-
-	_ struct{} `later:"fallback_list"`
 }
 
 // Synthesis is the agent that joins the work of a stage's agents.
@@ -101,6 +101,8 @@ type StageAgent struct {
 	MCPServers []string `yaml:"mcp_servers"`
 	// FallbackProviders are tried in order when the provider fails; [] = none.
 	FallbackProviders []Fallback `yaml:"fallback_providers"`
+	// FallbackList is the name of one of fallback_lists, in place of fallback_providers.
+	FallbackList string `yaml:"fallback_list" default:"none"`
 	// ToolConfig is laid over that of the agent's definition, of the chain and of the stage.
 	ToolConfig ToolConfig `yaml:"tool_config"`
 	// Timeout bounds this agent; time paused does not count.
@@ -122,7 +124,7 @@ type StageAgent struct {
 
 	Flow `yaml:",inline"`
 
-	_ struct{} `later:"fallback_list required_skills skills"`
+	_ struct{} `later:"required_skills skills"`
 }
 
 func (s *Stage) validate(p path, v *validator) {

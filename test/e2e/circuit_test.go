@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/store/postgrestest"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 const circuitConfig = `
@@ -84,9 +86,13 @@ func TestLongDeadProvider(t *testing.T) {
 		t.Errorf("asked %d times: no probe", len(dead.asked))
 	}
 	dead.mu.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // an agent looks again after five at the latest
+	defer cancel()
 	for n := range 8 {
-		if result := w.end(fmt.Sprint("alone-", n)); result.Status != agent.StatusCompleted {
-			t.Errorf("%+v", result)
+		var result workflows.InvestigationResult
+		err := w.client().GetWorkflow(ctx, fmt.Sprint("alone-", n), "").Get(ctx, &result)
+		if err != nil || result.Status != agent.StatusCompleted {
+			t.Errorf("%+v, %v", result, err)
 		}
 	}
 	if dead.replies != 8*6+1 { // five agents and who joins them

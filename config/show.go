@@ -60,7 +60,7 @@ func (c *Config) view(chain string) *view {
 	v.Defaults.AlertMasking = c.Defaults.AlertMasking // no other level has it
 	shown := map[string]bool{}
 	if chain == "" {
-		v.Defaults, v.System, v.Queue = c.Defaults, c.System, c.Queue
+		v.Defaults, v.System, v.Queue, v.FallbackLists = c.Defaults, c.System, c.Queue, c.FallbackLists
 		shown = c.report.Entries()
 	}
 	for name := range c.AgentChains {

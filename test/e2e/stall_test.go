@@ -203,7 +203,7 @@ func TestOutageOfAProvider(t *testing.T) {
 	var refusals atomic.Int32
 	began := time.Now()
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
-		if who(req) == "Gamma" && (refusals.Add(1) <= 4 || time.Since(began) < lasting(0, time.Hour)) {
+		if who(req) == "Gamma" && (refusals.Add(1) <= 3 || time.Since(began) < lasting(0, time.Hour)) {
 			return llmtest.Status(503, `{"error":{"message":"the model is overloaded"}}`)
 		}
 		return script(req)
@@ -229,7 +229,7 @@ func TestOutageOfAProvider(t *testing.T) {
 	if *recordHistories {
 		w.record("outage")
 	}
-	if shown := w.must("show", "lab"); tries < 4 || strings.Count(shown, "the model is overloaded") != tries {
+	if shown := w.must("show", "lab"); tries < 3 || strings.Count(shown, "the model is overloaded") != tries {
 		t.Errorf("%d tries in the transcript, shown as:\n%s", tries, shown)
 	}
 }

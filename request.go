@@ -132,6 +132,7 @@ type Question struct {
 type Ending struct {
 	ID, Status, EndReason, Error string
 	Report                       string
+	Summary                      string // the executive summary; "" = there is none
 	Usage                        Usage
 	// Undelivered says what people asked for and said that reached nobody.
 	Undelivered []string
@@ -189,8 +190,8 @@ func statusOf(s client.Status) *Status {
 
 func endingOf(r client.Result) *Ending {
 	return &Ending{
-		ID: r.ID, Status: string(r.Status), EndReason: string(r.EndReason), Error: r.Error, Report: r.Report, Usage: Usage(r.Usage),
-		Undelivered: r.Undelivered,
+		ID: r.ID, Status: string(r.Status), EndReason: string(r.EndReason), Error: r.Error,
+		Report: r.Report, Summary: r.Summary, Usage: Usage(r.Usage), Undelivered: r.Undelivered,
 	}
 }
 

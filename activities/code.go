@@ -202,7 +202,10 @@ func (c code) masked(ctx context.Context, text string) (string, error) {
 const maxCodeError = 1000
 
 // stage is the plan of the stage that the activity works for.
-func (j *job) stage() plan.Stage { return j.plan.Stages[j.ref.Stage] }
+func (j *job) stage() plan.Stage {
+	stage, _ := j.plan.StageAt(j.ref.Stage) // it has the job's agent
+	return stage
+}
 
 // The points at which a stage has hooks, as its configuration calls them.
 const (

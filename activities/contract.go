@@ -67,7 +67,7 @@ func (a *Activities) outputOf(ctx context.Context, in SaveStageIn) (out SaveStag
 	if err != nil || in.Stage.Result == "" {
 		return out, err
 	}
-	stage := p.Stages[in.Stage.Index]
+	stage, _ := p.StageAt(in.Stage.Index)
 	keys := []string{fieldOutcome, fieldQuestion, fieldMessage, fieldData, fieldInterrupt}
 	for _, rule := range stage.Routing.Rules {
 		keys = append(keys, rule.Condition)

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -143,6 +145,13 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 		return FinishOut{}, err
 	}
 	in.Envelope.Undelivered = append(in.Envelope.Undelivered, unread...)
+	if in.Summary != "" {
+		text, err := a.resultText(ctx, in.Investigation, in.Summary)
+		if err != nil {
+			return FinishOut{}, err
+		}
+		in.Envelope.Summary = summaryLines(text)
+	}
 	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {
 		return FinishOut{}, err
 	}
@@ -151,7 +160,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 			return FinishOut{}, fmt.Errorf("record stage %s: %w", stage.Name, err)
 		}
 	}
-	out := FinishOut{Undelivered: unread}
+	out := FinishOut{Undelivered: unread, Summary: in.Envelope.Summary}
 	if report == "" && owesReport(in) {
 		if in.Status, in.Error = agent.StatusFailed, cmp.Or(in.Error, noReport); in.EndReason == agent.EndCompleted {
 			in.EndReason = agent.EndNoReport
@@ -177,6 +186,22 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 		out.ReportRef, err = a.Blobs.PutBlob(ctx, []byte(report))
 	}
 	return out, err
+}
+
+// A summary has 1–4 lines (spec: pipeline, "Around the result"), whatever the model makes of that.
+const (
+	maxSummaryLines = 4
+	maxSummaryLine  = 500 // characters
+)
+
+func summaryLines(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && len(lines) < maxSummaryLines {
+			lines = append(lines, clip.Line(line, maxSummaryLine))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 const noReport = "there is no report: no agent has said anything"

@@ -34,6 +34,33 @@ func TestNothingWasFoundOut(t *testing.T) {
 	}
 }
 
+// An executive summary has four lines at most, is in the record and the result, and is no report.
+func TestSummaryIsKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for execution, text := range map[string]string{"s/A": "the report", ":summary/Sum": "One.\n\n Two.\nThree.\nFour.\nFive.\n"} {
+		_, err := b.store.Append(t.Context(), transcript.Step{
+			Scope: transcript.Scope{Investigation: "inv", Execution: execution}, Writer: transcript.Writer{RunID: execution, ActivityID: "1"},
+			Rows: []transcript.Row{{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{Text: text}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	value, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
+		Investigation: "inv", Status: agent.StatusCompleted, EndReason: agent.EndCompleted, Summary: ":summary/Sum",
+		Results: []activities.Source{{Stage: "s", Execution: "s/A"}},
+	})
+	var out activities.FinishOut
+	const want = "One.\nTwo.\nThree.\nFour."
+	if err != nil || value.Get(&out) != nil || out.Summary != want || out.Report != "the report" {
+		t.Errorf("the result: %+v, %v", out, err)
+	}
+	if r, err := b.store.Investigation(t.Context(), "inv"); err != nil || r.Envelope.Summary != want || r.Report != "the report" {
+		t.Errorf("the record: %+v, %v", r, err)
+	}
+}
+
 // What an investigation waits for is recorded until it ends; then the record, the result and
 // the last reading before the end have the same numbers.
 func TestStatusAndUsageToTheEnd(t *testing.T) {

@@ -358,7 +358,7 @@ func generateOut(entries []transcript.Entry) GenerateOut {
 			continue
 		}
 		out.Finish, out.Model, out.Preview = e.Finish, e.Model, preview(e.Text)
-		out.Invalid = e.Invalid
+		out.Invalid, out.ActionsExecuted = e.Invalid, e.ActionsExecuted
 		out.Empty = blank(e)
 		out.Partial = notWhole(e)
 		if e.Usage != nil {

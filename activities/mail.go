@@ -67,9 +67,10 @@ func (a *Activities) notice(ctx context.Context, in NoticeIn) error {
 	return err
 }
 
-// addMail writes down what people have said to the agent, if there is something.
+// addMail writes down what people have said to the agent, if there is something. What they say to those who work is
+// nothing for who sums it up or judges it.
 func (g *generation) addMail(ctx context.Context) error {
-	if g.unread == 0 {
+	if g.unread == 0 || g.ref.Stage < 0 {
 		return nil
 	}
 	letters, err := g.Mail.TakeMail(ctx, g.ref.scope())

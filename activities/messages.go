@@ -148,7 +148,9 @@ type FinishIn struct {
 	Error         string          `json:"error,omitempty"`
 	Usage         agent.Usage     `json:"usage"`
 	// Results name the results of the stages, in order; the last that has text is the report.
-	Results  []Source        `json:"results,omitempty"`
+	Results []Source `json:"results,omitempty"`
+	// Summary is the execution that has summed it up; "" = none has.
+	Summary  string          `json:"summary,omitempty"`
 	Envelope record.Envelope `json:"envelope"`
 	// Unsaved are stages that did not come to save themselves.
 	Unsaved []record.Stage `json:"unsaved,omitempty"`
@@ -159,6 +161,7 @@ type FinishOut struct {
 	Report string `json:"report,omitempty"`
 	// ReportRef names the whole report in the store when it is larger.
 	ReportRef string `json:"report_ref,omitempty"`
+	Summary   string `json:"summary,omitempty"`
 	// Failed is set if the investigation has failed, for want of a report; Error says so.
 	Failed agent.EndReason `json:"failed,omitempty"`
 	Error  string          `json:"error,omitempty"`

@@ -136,6 +136,8 @@ type GenerateOut struct {
 	Invalid string `json:"invalid,omitempty"`
 	// Partial says why the reply is not whole: cut, or withheld in part.
 	Partial string `json:"partial,omitempty"`
+	// ActionsExecuted is what an action agent says of itself with its last words.
+	ActionsExecuted *bool `json:"actions_executed,omitempty"`
 }
 
 // Trouble is what the error of a model call says besides its type and text.

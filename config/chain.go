@@ -43,12 +43,19 @@ type Chain struct {
 	Dedup Dedup `yaml:"dedup"`
 	// Interrupts say how the chain waits for people.
 	Interrupts Interrupts `yaml:"interrupts"`
+	// ExecutiveSummary sums up in a few lines what came of an investigation.
+	ExecutiveSummary Closing `yaml:"executive_summary"`
+	// ExecutiveSummaryProvider is the provider of the executive summary, which it asks for.
+	ExecutiveSummaryProvider string `yaml:"executive_summary_provider" default:"none"`
+	// ExecutiveSummaryBackend says how that provider is reached.
+	ExecutiveSummaryBackend string `yaml:"executive_summary_backend" enum:"backend" default:"none"`
+	// Scoring judges an investigation that has completed.
+	Scoring Closing `yaml:"scoring"`
 
 	// SubAgents are what every agent of the chain that iterates may dispatch; they replace those of the definitions.
 	SubAgents []SubAgent `yaml:"sub_agents"`
 
-	_ struct{} `later:"chat scoring label_map compose compose_provider compose_backend compose_fallback_list"`
-	_ struct{} `later:"executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
+	_ struct{} `later:"chat label_map compose compose_provider compose_backend compose_fallback_list executive_summary_fallback_list"`
 }
 
 func (c *Chain) validate(p path, v *validator) {
@@ -56,6 +63,10 @@ func (c *Chain) validate(p path, v *validator) {
 	v.provider(p.Key("llm_provider"), c.LLMProvider)
 	v.servers(p.Key("mcp_servers"), c.MCPServers)
 	v.subAgents(p, c.SubAgents, "")
+	v.provider(p.Key("executive_summary_provider"), c.ExecutiveSummaryProvider)
+	for k, block := range c.closings() {
+		k.check(p.Key(k.key), v, *block)
+	}
 	if len(c.Stages) == 0 {
 		v.Errorf(p.Key("stages"), "at least one stage is required")
 	}

@@ -154,9 +154,7 @@ func (v *validator) unasked() map[string]bool {
 // everyWork is that of all agents: in chains, and as they are in a conversation.
 func (v *validator) everyWork() (all []work) {
 	for chain := range v.AgentChains {
-		for i := range v.AgentChains[chain].Stages {
-			all = append(all, v.allWork(chain, i)...)
-		}
+		all = append(all, v.chainWork(chain)...)
 	}
 	for name := range v.Agents {
 		if w, err := v.standalone(name); err == nil {

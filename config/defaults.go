@@ -41,16 +41,27 @@ type Defaults struct {
 	Budgets Budgets `yaml:"budgets"`
 	// Requests say what requests may have beyond what chains and agents have.
 	Requests Requests `yaml:"requests"`
+	// ExecutiveSummary sums up in a few lines what came of an investigation.
+	ExecutiveSummary Closing `yaml:"executive_summary"`
+	// ExecutiveSummaryProvider is the provider of executive summaries, which it asks for.
+	ExecutiveSummaryProvider string `yaml:"executive_summary_provider" default:"none"`
+	// ExecutiveSummaryBackend says how that provider is reached.
+	ExecutiveSummaryBackend string `yaml:"executive_summary_backend" enum:"backend" default:"none"`
+	// Scoring judges investigations that have completed.
+	Scoring Closing `yaml:"scoring"`
 
 	// Orchestrator bounds the sub-agents of every agent that dispatches others.
 	Orchestrator Orchestrator `yaml:"orchestrator"`
 
-	_ struct{} `later:"scoring memory agents label_map compose compose_provider compose_backend compose_fallback_list"`
-	_ struct{} `later:"executive_summary executive_summary_provider executive_summary_backend executive_summary_fallback_list"`
+	_ struct{} `later:"memory agents label_map compose compose_provider compose_backend compose_fallback_list"`
+	_ struct{} `later:"executive_summary_fallback_list"`
 }
 
 func (d *Defaults) validate(p path, v *validator) {
 	v.provider(p.Key("llm_provider"), d.LLMProvider)
+	v.provider(p.Key("executive_summary_provider"), d.ExecutiveSummaryProvider)
+	summing.check(p.Key(summing.key), v, d.ExecutiveSummary)
+	scoring.check(p.Key(scoring.key), v, d.Scoring)
 	if _, ok := v.chainOf[d.AlertType]; d.AlertType != "" && !ok {
 		v.Errorf(p.Key("alert_type"), "no chain has the alert type %q", d.AlertType)
 	}

@@ -76,13 +76,11 @@ func (c *Config) choices(s settings) []choice {
 // native checks what only Gemini's own backend can do, of agents as they are
 // when everything is inherited.
 func (v *validator) native() {
-	for name, chain := range v.AgentChains {
-		for i := range chain.Stages {
-			agents := v.allWork(name, i)
-			for n, w := range agents {
-				if n == 0 || w.at != agents[n-1].at { // replicas are alike
-					v.nativeWork(w)
-				}
+	for name := range v.AgentChains {
+		agents := v.chainWork(name)
+		for n, w := range agents {
+			if n == 0 || w.at != agents[n-1].at { // replicas are alike
+				v.nativeWork(w)
 			}
 		}
 	}

@@ -72,6 +72,7 @@ func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 	}
 	r.problems = append(r.problems, r.asked.problems(r.Config, name)...)
 	p.Interrupts = r.interrupts(name, p.Stages).plan()
+	p.Summary, p.Scoring = r.summary(name), r.scoring(name, false)
 	r.requirePrices(p)
 	r.requirePrograms(p)
 	return p.Versioned(), nil
@@ -79,7 +80,7 @@ func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 
 // requirePrograms refuses a plan with servers that this worker would have to run, and has not.
 func (r *resolver) requirePrograms(of plan.Plan) {
-	for _, stage := range of.Stages {
+	for _, stage := range of.AllStages() {
 		for _, a := range stage.All() {
 			for _, s := range a.Servers {
 				server := r.MCPServers[s.Name]
@@ -97,7 +98,7 @@ func (r *resolver) requirePrices(of plan.Plan) {
 	if of.Bounds.MaxCost == 0 {
 		return
 	}
-	for _, stage := range of.Stages {
+	for _, stage := range of.AllStages() {
 		for _, a := range stage.All() {
 			for _, p := range a.Providers {
 				problem := fmt.Sprintf("llm_providers.%s has no prices, and the chain a budget of max_cost_usd", p.Name)

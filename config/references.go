@@ -12,26 +12,24 @@ func (c *Config) uses(name string) map[string]bool {
 	for _, server := range c.chainSettings(name).Requests.MCPServers {
 		used[entryPath("mcp_servers", server).Text] = true
 	}
-	for i := range c.AgentChains[name].Stages {
-		for _, w := range c.allWork(name, i) {
-			used[entryPath("agents", w.definition).Text] = true
-			for _, server := range w.Servers {
-				used[entryPath("mcp_servers", server).Text] = true
-				if provider := c.summaryProvider(server); provider != "" && w.kind.Pattern.Model() {
-					used[entryPath("llm_providers", provider).Text] = true
-				}
+	for _, w := range c.chainWork(name) {
+		used[entryPath("agents", w.definition).Text] = true
+		for _, server := range w.Servers {
+			used[entryPath("mcp_servers", server).Text] = true
+			if provider := c.summaryProvider(server); provider != "" && w.kind.Pattern.Model() {
+				used[entryPath("llm_providers", provider).Text] = true
 			}
-			if !w.kind.Pattern.Model() {
-				continue
-			}
-			if w.PromptKey != "" {
-				used[entryPath("prompts", w.PromptKey).Text] = true
-			}
-			for _, choice := range c.choices(w.settings) {
-				used[entryPath("llm_providers", choice.provider).Text] = true
-				entry, _, _ := strings.Cut(choice.provider, ":") // of entry:model
-				used[entryPath("llm_providers", entry).Text] = true
-			}
+		}
+		if !w.kind.Pattern.Model() {
+			continue
+		}
+		if w.PromptKey != "" {
+			used[entryPath("prompts", w.PromptKey).Text] = true
+		}
+		for _, choice := range c.choices(w.settings) {
+			used[entryPath("llm_providers", choice.provider).Text] = true
+			entry, _, _ := strings.Cut(choice.provider, ":") // of entry:model
+			used[entryPath("llm_providers", entry).Text] = true
 		}
 	}
 	return used

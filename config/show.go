@@ -198,6 +198,7 @@ func (v *view) chain(p path, name string, src *Chain) *Chain {
 	for i := range src.Stages {
 		out.Stages = append(out.Stages, v.stage(stagePath(name, i), name, i))
 	}
+	v.closings(name, &out)
 	return &out
 }
 

@@ -14,10 +14,18 @@ const maxAgents = 50 // of one stage, replicas counted
 // defaultSynthesis is the agent that joins the work of several, unless a stage names another.
 const defaultSynthesis = "SynthesisAgent"
 
+// What stages are for.
+const (
+	stageInvestigation = "investigation"
+	stageAction        = "action"
+)
+
 // Stage is one step of a chain: agents that work in parallel.
 type Stage struct {
 	// Name is unique within the chain; required.
 	Name string `yaml:"name"`
+	// Type action is for a stage that changes what runs: all of its agents have the type action.
+	Type string `yaml:"type" enum:"stage type" default:"investigation"`
 	// Agents work in parallel; at least one, at most 50.
 	Agents []*StageAgent `yaml:"agents"`
 	// Replicas runs the one agent of the stage so many times, as NAME-1, NAME-2, …
@@ -140,6 +148,12 @@ func (s *Stage) validate(p path, v *validator) {
 	v.subAgents(p, s.SubAgents, "")
 	s.validateCount(p, v)
 	s.validateFlow(p, v)
+	for i, a := range s.Agents {
+		const wrong = "agent %q is of type %q; all agents of a stage of type \"action\" are of that type"
+		if kind := v.kind(a.Name).Name; s.Type == stageAction && kind != stageAction && kind != "" {
+			v.Errorf(p.Key("agents").Index(i), wrong, a.Name, kind)
+		}
+	}
 }
 
 // validateCount checks how many agents there are, and what they are called.

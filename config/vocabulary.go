@@ -15,6 +15,8 @@ func vocabularyOf(name string) strict.Vocabulary {
 	switch name {
 	case "agent type":
 		return agentTypes()
+	case "stage type":
+		return words(stageInvestigation, stageAction)
 	case "provider type":
 		return providerTypeNames()
 	case "backend":

@@ -129,8 +129,14 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 			id = r.WorkflowID
 		}
 		cells := []any{id, r.Status, cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(dateTime), took(r.Investigation)}
-		return append(append(cells, usageCells(r.Usage)...), record.Age(time.Since(r.StartedAt)), cmp.Or(r.About, "-"))
+		return append(append(cells, usageCells(r.Usage)...), record.Age(time.Since(r.StartedAt)), aboutCell(r))
 	})
+}
+
+// aboutCell is what an investigation is about, and what has come of it where that is summed up.
+func aboutCell(r listed) string {
+	outcome, _, _ := strings.Cut(r.Envelope.Summary, "\n")
+	return cmp.Or(strings.Join(present([]string{r.About, outcome}), " → "), "-")
 }
 
 // dateTime is a time with its zone.

@@ -56,7 +56,14 @@ func printStatus(c *cli, s client.Status) error {
 		words = append(words, "waiting for "+s.WaitingFor)
 	}
 	fmt.Fprintln(c.out, terminal.CleanLine(strings.Join(present(words), " · ")))
-	for _, line := range append(s.Undelivered, s.Error) {
+	for line := range strings.Lines(s.Summary) {
+		fmt.Fprintln(c.out, "  "+terminal.CleanLine(line))
+	}
+	wrong := append(slices.Clone(s.Undelivered), s.Error)
+	if s.SummaryError != "" {
+		wrong = append(wrong, "no executive summary: "+s.SummaryError)
+	}
+	for _, line := range wrong {
 		if line != "" {
 			fmt.Fprintln(c.out, "! "+terminal.CleanLine(line))
 		}
@@ -71,7 +78,7 @@ func printStatus(c *cli, s client.Status) error {
 		fmt.Fprintf(w, "%s\t%s\t\t%s\n", terminal.CleanLine(stage.Name), stage.Status, terminal.CleanLine(why))
 		for _, a := range stage.Agents {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.CleanLine(inTree(a.Name)), a.Status, terminal.CleanLine(a.Model),
-				terminal.CleanLine(strings.Join(present([]string{doing(a, s.Agents), a.Error}), " · ")))
+				terminal.CleanLine(strings.Join(present([]string{doing(a, s.Agents), terminal.Actions(a.ActionsExecuted), a.Error}), " · ")))
 		}
 	}
 	return w.Flush()

@@ -239,7 +239,7 @@ func notWatching(ctx context.Context, h client.Handle, err error) error {
 func endOf(out client.Result) record.Investigation {
 	return record.Investigation{
 		ID: out.ID, Status: out.Status, EndReason: out.EndReason, Error: out.Error, Report: out.Report, Usage: out.Usage,
-		Envelope: record.Envelope{Undelivered: out.Undelivered},
+		Envelope: record.Envelope{Undelivered: out.Undelivered, Summary: out.Summary, SummaryError: out.SummaryError},
 	}
 }
 

@@ -292,6 +292,7 @@ func (r *agentRun) completed(out activities.GenerateOut, reason agent.StopReason
 		return r.failed(activities.ErrorInvalidOutput, out.Invalid)
 	}
 	result := AgentResult{Status: agent.StatusCompleted, StopReason: reason, Outcome: agent.OutcomeSuccess, Preview: out.Preview}
+	result.ActionsExecuted = out.ActionsExecuted
 	if result.Partial = out.Partial; out.Partial != "" {
 		result.Outcome = agent.OutcomePartial
 	}

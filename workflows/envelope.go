@@ -50,7 +50,7 @@ func (r *investigationRun) envelope() record.Envelope {
 	out := record.Envelope{
 		Version: record.EnvelopeVersion, By: r.state.Resolved.By, Pass: r.state.Walk.Pass + 1, Hops: r.state.Walk.Hops,
 		Bounds:  skeleton.Bounds.InForce(skeleton.Timeout, r.state.Extended, r.state.Longer),
-		Answers: r.state.Answers, Undelivered: r.state.Undelivered,
+		Answers: r.state.Answers, Undelivered: r.state.Undelivered, Summary: r.result.Summary, SummaryError: r.result.SummaryError,
 	}
 	for n, stage := range skeleton.Stages {
 		if r.state.Runs[n] == 0 {
@@ -74,6 +74,7 @@ func StatusOf(r record.Investigation, runs []record.Stage) Status {
 	out := Status{
 		ID: r.ID, Chain: r.Chain, Status: r.Status, EndReason: r.EndReason, By: e.By, Labels: r.Labels, Usage: r.Usage, Error: r.Error,
 		Pass: e.Pass, Hops: e.Hops, Bounds: e.Bounds, Answers: e.Answers, Undelivered: e.Undelivered,
+		Summary: e.Summary, SummaryError: e.SummaryError,
 	}
 	var ended []record.Stage
 	for _, s := range runs {
@@ -105,7 +106,8 @@ func standing(e record.Envelope, runs []record.Stage) (out []record.Stage) {
 	})
 	for n, s := range runs {
 		replaced := n+1 < len(runs) && s.Envelope.Order > 0 && s.Envelope.Order == runs[n+1].Envelope.Order
-		if !replaced && (!e.Final || s.Envelope.Order <= e.Hops) {
+		stands := s.Envelope.Order <= e.Hops || s.Index < 0 && e.Summary+e.SummaryError != "" // the summary is no hop
+		if !replaced && (!e.Final || stands) {
 			out = append(out, s)
 		}
 	}

@@ -103,7 +103,8 @@ type investigationRun struct {
 	running    []*stageChild
 	interrupts []*interrupt
 	signals    *signals
-	refusals   int // of signals
+	refusals   int    // of signals
+	summary    string // the execution that has written it
 	result     InvestigationResult
 }
 
@@ -146,6 +147,7 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 	if again {
 		return r.result, r.continueAsNew(ctx)
 	}
+	r.summarise(ctx)
 	return r.finish(ctx)
 }
 
@@ -209,7 +211,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 		Error: r.result.Error, Usage: r.state.Usage,
 		Results: append(r.sources(true), r.sources(false)...), // a pass that has come to nothing leaves that of the one before
 	}
-	in.Envelope.Final = true
+	in.Summary, in.Envelope.Final = r.summary, true
 	var out activities.FinishOut
 	for refusals := -1; refusals != r.refusals; { // until nobody has come too late
 		refusals, in.Envelope.Undelivered = r.refusals, r.state.Undelivered
@@ -222,6 +224,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	if out.Failed != "" {
 		r.result.Status, r.result.EndReason, r.result.Error = agent.StatusFailed, out.Failed, out.Error
 	}
+	r.result.Summary = out.Summary
 	r.result.Undelivered = append(r.state.Undelivered, out.Undelivered...)
 	r.state.Undelivered = r.result.Undelivered
 	r.result.Stages, r.result.Usage = r.snapshot().Stages, r.state.Usage

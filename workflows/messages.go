@@ -239,6 +239,8 @@ type StageInput struct {
 	Run      int             `json:"run,omitempty"`
 	Pass     int             `json:"pass,omitempty"`
 	Envelope record.Envelope `json:"envelope,omitzero"`
+	// Reserve: the stage's agents have their say though a bound of the investigation is reached.
+	Reserve bool `json:"reserve,omitempty"`
 }
 
 // StageResult is what an investigation keeps of a stage.
@@ -305,6 +307,8 @@ type AgentResult struct {
 	Preview    string      `json:"preview,omitempty"`
 	Error      string      `json:"error,omitempty"`
 	ErrorType  string      `json:"error_type,omitempty"`
+	// ActionsExecuted is what an action agent says of itself; nil = it has not said.
+	ActionsExecuted *bool `json:"actions_executed,omitempty"`
 	// Undelivered says what was said to the agent itself and could not be taken.
 	Undelivered []string `json:"undelivered,omitempty"`
 	// Subs are the agents that it has dispatched, and those that they have, and SubUsage is what all of them took.
@@ -322,10 +326,13 @@ type InvestigationResult struct {
 	EndReason agent.EndReason `json:"end_reason"`
 	Report    string          `json:"report,omitempty"`
 	// ReportRef names the whole report in the store when it is over 64 KB.
-	ReportRef string        `json:"report_ref,omitempty"`
-	Stages    []StageStatus `json:"stages,omitempty"`
-	Usage     agent.Usage   `json:"usage"`
-	Error     string        `json:"error,omitempty"`
+	ReportRef string `json:"report_ref,omitempty"`
+	// Summary is the executive summary; without one, SummaryError says why, if there was to be one.
+	Summary      string        `json:"summary,omitempty"`
+	SummaryError string        `json:"summary_error,omitempty"`
+	Stages       []StageStatus `json:"stages,omitempty"`
+	Usage        agent.Usage   `json:"usage"`
+	Error        string        `json:"error,omitempty"`
 	// Undelivered says what people asked for and said that reached nobody.
 	Undelivered []string `json:"undelivered,omitempty"`
 }

@@ -34,6 +34,9 @@ type Status struct {
 	// and then those that have not run.
 	Stages []StageStatus `json:"stages,omitempty"`
 	Usage  agent.Usage   `json:"usage,omitzero"` // of the stages that ended; absent = not known
+	// Summary is the executive summary, and SummaryError why there is none.
+	Summary      string `json:"summary,omitempty"`
+	SummaryError string `json:"summary_error,omitempty"`
 	// WaitingFor says whom or what the investigation waits for.
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Waiting are the tool calls that a person has to decide.

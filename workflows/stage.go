@@ -114,7 +114,7 @@ func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, pee
 	}
 	input := AgentInput{
 		Ref: m.ref, Agent: p, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
-		Steering: steering, Reserve: r.result.Bound != "",
+		Steering: steering, Reserve: r.in.Reserve || r.result.Bound != "",
 	}
 	summary := strings.TrimSuffix(p.Name+" · "+p.Model(0), " · ")
 	m.child = r.family.start(ctx, m.ref.Execution, summary, patterns[p.Pattern], input)

@@ -105,16 +105,22 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 	}
 	r.state.Stages[n] = StageStatus{Name: r.state.Stages[n].Name, Status: agent.StatusRunning, Run: r.state.Runs[n]}
 	s := &stageChild{index: n, plan: p, started: workflow.Now(ctx)}
-	in := StageInput{
-		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: n, Stage: p,
-		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: Steering{Paused: r.state.Steering.Paused},
-		Order: order, Run: r.state.Runs[n], Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(),
-	}
-	in.Envelope.Answers = nil // they are among the notes
-	s.in = in
+	s.in = r.stageInput(s)
+	s.in.Order, s.in.Run = order, r.state.Runs[n]
 	r.running = append(r.running, s)
 	r.show(ctx)
-	s.child = r.family.start(ctx, p.Name, p.Name, Stage, in)
+	s.child = r.family.start(ctx, p.Name, p.Name, Stage, s.in)
+}
+
+// stageInput is what a stage is given that begins now.
+func (r *investigationRun) stageInput(s *stageChild) StageInput {
+	in := StageInput{
+		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: s.index, Stage: s.plan,
+		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: Steering{Paused: r.state.Steering.Paused},
+		Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(),
+	}
+	in.Envelope.Answers = nil // they are among the notes
+	return in
 }
 
 func outcomeOfStage(ctx workflow.Context, child workflow.Future) StageResult {
@@ -156,21 +162,26 @@ func (r *investigationRun) ended() *stageChild {
 	return nil
 }
 
-// take takes in how a stage ended.
-func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageChild) {
+// collect takes in what a stage that has ended did. It counts however the chain goes on.
+func (r *investigationRun) collect(ctx workflow.Context, s *stageChild) StageResult {
 	r.running = slices.DeleteFunc(slices.Clone(r.running), func(other *stageChild) bool { return other == s })
-	// What the stage did counts however the chain goes on.
 	result := outcomeOfStage(ctx, s.child)
-	r.state.Stages[s.index].Status = result.Status
 	r.state.Usage = r.state.Usage.Add(result.Usage)
 	for _, why := range result.Undelivered {
 		r.keepUndelivered(why) // it is in their transcript
 	}
+	r.record(ctx, s, result)
+	return result
+}
+
+// take takes in how a stage of the chain ended.
+func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageChild) {
+	result := r.collect(ctx, s)
+	r.state.Stages[s.index].Status = result.Status
 	if result.Result != "" {
 		source := activities.Source{Stage: s.plan.Name, Execution: result.Result}
 		r.state.Results = append(r.state.Results, stageResult{Source: source, Index: s.index})
 	}
-	r.record(ctx, s, result)
 	end := route.Result{Outcome: result.Outcome, Fields: result.Fields}
 	if result.Status != agent.StatusCompleted {
 		end.Outcome, end.Failure = agent.OutcomeError, endReason(result)

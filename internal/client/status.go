@@ -53,7 +53,7 @@ func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 	out, err := c.Await(ctx, h)
 	return Status{Result: &out, Status: workflows.Status{
 		ID: out.ID, Status: out.Status, EndReason: out.EndReason, Stages: out.Stages, Usage: out.Usage, Error: out.Error,
-		Undelivered: out.Undelivered,
+		Undelivered: out.Undelivered, Summary: out.Summary, SummaryError: out.SummaryError,
 	}}, err
 }
 
@@ -187,7 +187,7 @@ func inTree(agents []workflows.AgentSummary) (out []workflows.AgentSummary) {
 func summaryOf(e record.Execution) workflows.AgentSummary {
 	return workflows.AgentSummary{
 		Name: agentName(e), Status: e.Status, StopReason: e.StopReason, Model: e.Model,
-		Iterations: e.Iterations, Usage: e.Usage, Error: e.Error,
+		Iterations: e.Iterations, Usage: e.Usage, Error: e.Error, ActionsExecuted: e.ActionsExecuted,
 	}
 }
 

@@ -43,6 +43,9 @@ type Plan struct {
 	// Dedup says which requests ask for the same.
 	Dedup  Dedup   `json:"dedup,omitzero"`
 	Stages []Stage `json:"stages"`
+	// Summary sums the investigation up for people in a hurry, and Scoring judges it, each with one agent; nil = nobody does.
+	Summary *Stage `json:"summary,omitempty"`
+	Scoring *Stage `json:"scoring,omitempty"`
 }
 
 // Version is the newest plan version this program knows. Plans that need none of it are still version 1, so that older
@@ -53,7 +56,8 @@ const Version = versionWhole
 const (
 	versionPlain = 1
 	versionGates = 2
-	versionWhole = 3 // reviews, agents that dispatch others, tools that a request names, models that are given up soon
+	// Reviews, agents that dispatch others, tools that a request names, models that are given up soon, a summary, a score.
+	versionWhole = 3
 )
 
 // Versioned is the plan with the oldest version that can run it.
@@ -69,6 +73,9 @@ func (p Plan) Versioned() Plan {
 		case s.Routing.OnApprove != "" || len(s.Routing.Resume) > 0:
 			p.Version = max(p.Version, versionGates)
 		}
+	}
+	if p.Summary != nil || p.Scoring != nil {
+		p.Version = versionWhole
 	}
 	return p
 }
@@ -104,11 +111,11 @@ func (p Plan) StageOf(run string) (Stage, bool) {
 
 // Attach has all agents read the request's data in pages.
 func (p *Plan) Attach() {
-	for i := range p.Stages {
-		for n := range p.Stages[i].Agents {
-			p.Stages[i].Agents[n].Attached = true
+	for _, s := range p.AllStages() {
+		for n := range s.Agents {
+			s.Agents[n].Attached = true
 		}
-		for _, extra := range []*Agent{p.Stages[i].Synthesis, p.Stages[i].Review} {
+		for _, extra := range []*Agent{s.Synthesis, s.Review} {
 			if extra != nil {
 				extra.Attached = true
 			}

@@ -12,6 +12,8 @@ type Skeleton struct {
 	Bounds     Bounds          `json:"bounds,omitzero"`
 	Interrupts Interrupts      `json:"interrupts,omitzero"`
 	Stages     []StageSkeleton `json:"stages"`
+	Summary    *StageSkeleton  `json:"summary,omitempty"`
+	Scoring    bool            `json:"scoring,omitempty"` // the plan has one
 }
 
 // StageSkeleton is the part of a Stage that workflows steer by.
@@ -74,6 +76,10 @@ func (p Plan) Skeleton() Skeleton {
 	for _, stage := range p.Stages {
 		out.Stages = append(out.Stages, stage.skeleton())
 	}
+	if out.Scoring = p.Scoring != nil; p.Summary != nil {
+		summary := p.Summary.skeleton()
+		out.Summary = &summary
+	}
 	return out
 }
 
@@ -125,11 +131,9 @@ const (
 // Agent returns the plan of a stage's n-th agent, or of SynthesisIndex or ReviewIndex;
 // ok is false if the plan has no such agent.
 func (p Plan) Agent(stage, n int) (Agent, bool) {
-	if stage < 0 || stage >= len(p.Stages) {
-		return Agent{}, false
-	}
-	s := p.Stages[stage]
+	s, ok := p.StageAt(stage)
 	switch {
+	case !ok:
 	case n == SynthesisIndex && s.Synthesis != nil:
 		return *s.Synthesis, true
 	case n == ReviewIndex && s.Review != nil:

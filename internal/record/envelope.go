@@ -29,6 +29,9 @@ type Envelope struct {
 	Undelivered []string     `json:"undelivered,omitempty"`
 	// Outputs are the runs of stages that hand on what they made, in the last pass.
 	Outputs []string `json:"outputs,omitempty"`
+	// Summary is the executive summary; without one, SummaryError says why, if there was to be one.
+	Summary      string `json:"summary,omitempty"`
+	SummaryError string `json:"summary_error,omitempty"`
 }
 
 // StageEnvelope is what there is to say of a run of a stage besides its record.
@@ -55,6 +58,8 @@ type AgentSummary struct {
 	Iterations int              `json:"iterations,omitempty"`
 	Usage      agent.Usage      `json:"usage,omitzero"` // absent = not known
 	Error      string           `json:"error,omitempty"`
+	// ActionsExecuted is what an action agent says of itself; nil = it has not said.
+	ActionsExecuted *bool `json:"actions_executed,omitempty"`
 	// WorkflowID answers the query "status" while the agent runs.
 	WorkflowID string `json:"workflow_id,omitempty"`
 }

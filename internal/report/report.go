@@ -21,10 +21,15 @@ type Report struct {
 	StartedAt   time.Time       `json:"started_at,omitzero"`
 	EndedAt     *time.Time      `json:"ended_at,omitempty"`
 	Usage       agent.Usage     `json:"usage,omitzero"`
+	Summary     string          `json:"summary,omitempty"` // the executive summary, 1–4 lines
 	Brief       Brief           `json:"brief,omitzero"`
 	Text        string          `json:"report"` // Markdown, as the agent wrote it
 	Unfinished  []string        `json:"unfinished,omitempty"`
 	Undelivered []string        `json:"undelivered,omitempty"`
+	// ActionsExecuted: an action agent says that it has changed something; nil = there was none, or none has said.
+	ActionsExecuted *bool `json:"actions_executed,omitempty"`
+	// SummaryError is why there is no executive summary.
+	SummaryError string `json:"summary_error,omitempty"`
 	// Line is all about the investigation, for people.
 	Line string `json:"-"`
 }
@@ -34,9 +39,17 @@ func Of(r record.Investigation, stages []record.Stage, line string) Report {
 	out := Report{
 		ID: r.ID, WorkflowID: r.WorkflowID, Chain: r.Chain, AlertType: r.AlertType, Status: r.Status, EndReason: r.EndReason, Error: r.Error,
 		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Usage: r.Usage, Brief: BriefOf(r.Report), Text: r.Report,
-		Undelivered: r.Envelope.Undelivered, Line: line,
+		Undelivered: r.Envelope.Undelivered, Line: line, Summary: r.Envelope.Summary, SummaryError: r.Envelope.SummaryError,
 	}
 	for _, s := range stages {
+		for _, a := range s.Envelope.Agents {
+			if said := a.ActionsExecuted; said != nil && (out.ActionsExecuted == nil || *said) {
+				out.ActionsExecuted = said
+			}
+		}
+		if s.Index < 0 {
+			continue // what has become of the summary stands by itself
+		}
 		if s.Status.Closed() && s.Status != agent.StatusCompleted {
 			out.Unfinished = append(out.Unfinished, fmt.Sprintf("stage %s: %s", s.Name, s.Why()))
 		}
@@ -48,6 +61,9 @@ func Of(r record.Investigation, stages []record.Stage, line string) Report {
 func (r Report) Markdown() string {
 	var out strings.Builder
 	out.WriteString(r.Line + "\n")
+	if r.Summary != "" {
+		out.WriteString("\n" + r.SummaryMarkdown() + "\n")
+	}
 	out.WriteString(r.Brief.Markdown())
 	if r.Text != "" {
 		fmt.Fprintf(&out, "\n---\n\n%s\n", strings.TrimSpace(r.Text))
@@ -60,6 +76,9 @@ func (r Report) Markdown() string {
 	}
 	return out.String()
 }
+
+// SummaryMarkdown is the executive summary with its lines kept apart.
+func (r Report) SummaryMarkdown() string { return strings.ReplaceAll(r.Summary, "\n", "  \n") }
 
 // Markdown is the brief as a list.
 func (b Brief) Markdown() string {
@@ -86,6 +105,9 @@ func (r Report) wrong() (lines []string) {
 	lines = append(lines, r.Unfinished...)
 	for _, line := range r.Undelivered {
 		lines = append(lines, "not delivered: "+line)
+	}
+	if r.SummaryError != "" {
+		lines = append(lines, "no executive summary: "+r.SummaryError)
 	}
 	if r.Error != "" {
 		lines = append(lines, r.Error)

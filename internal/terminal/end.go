@@ -21,14 +21,22 @@ func (v *view) executionEnd(e record.Execution) {
 	}
 	words = append(words, Count(e.Iterations, "iteration"), Tokens(e.Usage))
 	words = append(words, took(e.StartedAt, e.EndedAt)...)
-	if e.ActionsExecuted != nil {
-		words = append(words, map[bool]string{true: "actions executed", false: "no actions executed"}[*e.ActionsExecuted])
+	if said := Actions(e.ActionsExecuted); said != "" {
+		words = append(words, said)
 	}
 	b := endBlock
 	if e.Status != agent.StatusCompleted {
 		b = errorBlock
 	}
 	v.p.print(v.lane(e.Name), b, strings.Join(words, " · ")+reason(e.Error))
+}
+
+// Actions says whether an agent has changed something, if it is one that says so.
+func Actions(executed *bool) string {
+	if executed == nil {
+		return ""
+	}
+	return map[bool]string{true: "actions executed", false: "no actions executed"}[*executed]
 }
 
 func (v *view) stageEnd(s record.Stage) {
@@ -56,7 +64,14 @@ func (v *view) end() {
 		v.p.full(plain, text)
 	}
 	v.p.full(plain, "")
+	if r.Envelope.Summary != "" {
+		v.heading("executive summary")
+		v.p.full(plain, Clean(r.Envelope.Summary)+"\n")
+	}
 	v.p.full(look(r.Status), Summary(r))
+	if why := r.Envelope.SummaryError; why != "" {
+		v.p.full(yellow, "no executive summary: "+CleanLine(why))
+	}
 	for _, line := range r.Envelope.Undelivered {
 		v.p.full(yellow, "not delivered: "+CleanLine(line))
 	}

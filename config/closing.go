@@ -1,0 +1,158 @@
+package config
+
+import (
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/strict"
+)
+
+// Closing is an agent that works once the stages of a chain have ended. Whatever comes of it, the
+// investigation ends as it does.
+type Closing struct {
+	// Enabled has it work.
+	Enabled *bool `yaml:"enabled" default:"defaults say it, or no"`
+	// Agent is the definition of an agent of its type.
+	Agent string `yaml:"agent" default:"ExecSummaryAgent, ScoringAgent"`
+	// LLMBackend says how the provider is reached.
+	LLMBackend string `yaml:"llm_backend" enum:"backend"`
+	// LLMProvider is the provider of this agent.
+	LLMProvider string `yaml:"llm_provider"`
+}
+
+// closing is one of the agents around a chain: the key of its block, the type that its agent has, and which agent that is
+// if none is named.
+type closing struct{ key, kind, standard string }
+
+var (
+	summing = closing{"executive_summary", "exec_summary", "ExecSummaryAgent"}
+	scoring = closing{"scoring", "scoring", "ScoringAgent"}
+)
+
+// closings are what a chain says of its closing agents.
+func (c *Chain) closings() map[closing]*Closing {
+	return map[closing]*Closing{summing: &c.ExecutiveSummary, scoring: &c.Scoring}
+}
+
+// said is what defaults and a chain say of a closing agent, over the agent that it is by itself, and where from.
+func (c *Config) said(k closing, chain string) (said Closing, levels []level, from map[string]origin) {
+	d, own := &c.Defaults, c.AgentChains[chain]
+	blocks, from := []Closing{{Agent: k.standard}}, map[string]origin{}
+	add := func(at path, block Closing, provider, backend string) {
+		if provider != "" && block.Enabled == nil {
+			block.Enabled = new(true)
+		}
+		names := map[string]string{"llm_provider": k.key + "_provider", "llm_backend": k.key + "_backend"}
+		named := level{at: at, settings: settings{Provider: provider, Backend: canonical(backend)}, names: names}
+		blocks, levels = append(blocks, block), append(levels, named, levelOf(at.Key(k.key), &block, nil))
+	}
+	ofDefaults, ofChain := path{}.Key("defaults"), entryPath("agent_chains", chain)
+	if k == scoring {
+		add(ofDefaults, d.Scoring, "", "")
+		add(ofChain, own.Scoring, "", "")
+	} else {
+		add(ofDefaults, d.ExecutiveSummary, d.ExecutiveSummaryProvider, d.ExecutiveSummaryBackend)
+		add(ofChain, own.ExecutiveSummary, own.ExecutiveSummaryProvider, own.ExecutiveSummaryBackend)
+	}
+	said, places := strict.Inherit(blocks...)
+	for key, n := range places {
+		from[key] = []origin{{Rule: k.kind}, {At: ofDefaults.Key(k.key).Key(key)}, {At: ofChain.Key(k.key).Key(key)}}[n]
+	}
+	return said, levels, from
+}
+
+// closing is the work of a closing agent of a chain, enabled or not.
+func (c *Config) closing(k closing, chain string) (w work, enabled bool) {
+	said, levels, _ := c.said(k, chain)
+	return c.work(said.Agent, said.Agent, chain, levels...), value(said.Enabled)
+}
+
+// chainWork is that of all agents of a chain, those around it last.
+func (c *Config) chainWork(chain string) (all []work) {
+	for i := range c.AgentChains[chain].Stages {
+		all = append(all, c.allWork(chain, i)...)
+	}
+	for _, k := range []closing{summing, scoring} {
+		if w, enabled := c.closing(k, chain); enabled {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// A report waits for its summary, so that has a provider's short troubles at most.
+const (
+	summaryTime   = plan.Duration(5 * time.Minute)
+	summaryOutage = plan.Duration(time.Minute)
+)
+
+func (r *resolver) summary(chain string) *plan.Stage {
+	w, enabled := r.closing(summing, chain)
+	if !enabled {
+		return nil
+	}
+	out := r.agent(w)
+	out.Timeouts.Agent = shorter(out.Timeouts.Agent, summaryTime)
+	out.Timeouts.Outage = shorter(out.Timeouts.Outage, summaryOutage)
+	return &plan.Stage{Name: plan.SummaryName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{out}}
+}
+
+// scoring is who judges: also of a chain that has not asked for it, if somebody asks now.
+func (r *resolver) scoring(chain string, now bool) *plan.Stage {
+	w, enabled := r.closing(scoring, chain)
+	if !enabled && !now {
+		return nil
+	}
+	return &plan.Stage{Name: plan.ScoringName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{r.agent(w)}}
+}
+
+// shorter is the shorter of two times of which 0 is no limit.
+func shorter(a, b plan.Duration) plan.Duration {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+// Scoring resolves who judges the investigations of a chain. The error is a *PlanError.
+func (c *Config) Scoring(chain string) (plan.Stage, error) {
+	if _, ok := c.AgentChains[chain]; !ok {
+		return plan.Stage{}, planError("no chain named %q; there are: %s", chain, list(c.AgentChains))
+	}
+	r := resolver{Config: c, seen: map[string]bool{}}
+	stage := r.scoring(chain, true)
+	if len(r.problems) > 0 {
+		return plan.Stage{}, &PlanError{Problems: r.problems}
+	}
+	return *stage, nil
+}
+
+// Scoring is Config.Scoring of the current configuration.
+func (l *Live) Scoring(chain string) (plan.Stage, error) { return l.Current().Scoring(chain) }
+
+func (k closing) check(p path, v *validator, block Closing) {
+	v.provider(p.Key("llm_provider"), block.LLMProvider)
+	if block.Agent == "" || !v.agent(p.Key("agent"), block.Agent) {
+		return
+	}
+	if row := v.Agents[block.Agent].row(); row.Name != k.kind && row.Name != "" {
+		v.Errorf(p.Key("agent"), "agent %q is of type %q; one of type %q is needed", block.Agent, row.Name, k.kind)
+	}
+}
+
+// closings shows those of a chain that are enabled, with all that they inherit.
+func (v *view) closings(chain string, out *Chain) {
+	for k, block := range out.closings() {
+		w, enabled := v.source.closing(k, chain)
+		if !enabled {
+			continue
+		}
+		_, _, from := v.source.said(k, chain)
+		for key, origin := range from {
+			v.from[w.at.Key(key).Text] = origin
+		}
+		v.inherit(w.at, w.inherited, nil)
+		*block = Closing{Enabled: new(true), Agent: w.definition}
+		w.writeTo(block, nil)
+	}
+}

@@ -1,0 +1,39 @@
+package plan
+
+import "slices"
+
+// What stands for a stage's index where one of the stages around a chain's is meant.
+const (
+	SummaryStage = -1
+	ScoringStage = -2
+)
+
+// The names of those stages, and of their runs. No stage of a chain can be called so.
+const (
+	SummaryName = ":summary"
+	ScoringName = ":score"
+)
+
+// StageAt is the stage of an index; ok is false if the plan has no such stage.
+func (p Plan) StageAt(n int) (s Stage, ok bool) {
+	switch {
+	case n == SummaryStage && p.Summary != nil:
+		return *p.Summary, true
+	case n == ScoringStage && p.Scoring != nil:
+		return *p.Scoring, true
+	case n >= 0 && n < len(p.Stages):
+		return p.Stages[n], true
+	}
+	return Stage{}, false
+}
+
+// AllStages are the chain's stages, and then those around it.
+func (p Plan) AllStages() []Stage {
+	all := slices.Clone(p.Stages)
+	for _, s := range []*Stage{p.Summary, p.Scoring} {
+		if s != nil {
+			all = append(all, *s)
+		}
+	}
+	return all
+}

@@ -1,0 +1,31 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
+)
+
+// summarise has what came of the investigation summed up in a few lines, by a stage of its own after those of the
+// chain. Whatever becomes of it, the investigation ends as it does.
+func (r *investigationRun) summarise(ctx workflow.Context) {
+	p := r.state.Resolved.Skeleton.Summary
+	if p == nil || ctx.Err() != nil || len(r.sources(false)) == 0 {
+		return
+	}
+	s := &stageChild{index: plan.SummaryStage, plan: *p, started: workflow.Now(ctx)}
+	s.in = r.stageInput(s)
+	s.in.Order, s.in.Run = r.state.Walk.Hops+1, 1
+	s.in.Reserve = true // a bound that was reached must not keep the summary from being written
+	r.running = append(r.running, s)
+	r.show(ctx)
+	s.child = r.family.start(ctx, p.Name, "executive summary", Stage, s.in)
+	waiting, _ := workflow.NewDisconnectedContext(ctx) // cancelled or not, a child says how it ended
+	_ = workflow.Await(waiting, func() bool { return s.child.IsReady() })
+	result := r.collect(ctx, s)
+	if r.summary = result.Result; result.Status != agent.StatusCompleted {
+		r.result.SummaryError = clip.Text(result.why(), 300)
+	}
+}

@@ -99,6 +99,8 @@ func TestGoldenSteering(t *testing.T) {
 		"heartbeat":         prompt.Heartbeat + "\n",
 		"nudge":             prompt.Nudge + "\n",
 		"repeating":         prompt.Repeating + "\n",
+		"score":             prompt.ScoreReminder + "\n",
+		"missing_tools":     prompt.MissingTools + "\n",
 	})
 }
 

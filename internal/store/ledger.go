@@ -50,20 +50,28 @@ func charged(ctx context.Context, q querier, ids []string) (map[string]agent.Usa
 		used agent.Usage
 	}
 	out := map[string]agent.Usage{}
+	err := inChunks(ids, func(args []any) error {
+		sums, err := selectAll(ctx, q, func(s *sum) []any { return append([]any{&s.id}, usageFields(&s.used)...) }, query, args...)
+		for _, s := range sums {
+			out[s.id] = s.used
+		}
+		return err
+	})
+	return out, err
+}
+
+// inChunks asks about many investigations, askedAtOnce at a time.
+func inChunks(ids []string, ask func(args []any) error) error {
 	for some := range slices.Chunk(ids, askedAtOnce) {
 		args := make([]any, askedAtOnce)
 		for n := range args {
 			args[n] = some[min(n, len(some)-1)]
 		}
-		sums, err := selectAll(ctx, q, func(s *sum) []any { return append([]any{&s.id}, usageFields(&s.used)...) }, query, args...)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range sums {
-			out[s.id] = s.used
+		if err := ask(args); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // soFar fills in what investigations that have not ended were charged with until now.

@@ -68,6 +68,10 @@ type Store interface {
 	Beginnings(ctx context.Context, hashes []string, bytes int) (map[string][]byte, error)
 	Stages(ctx context.Context, investigation string) ([]record.Stage, error)
 	Executions(ctx context.Context, investigation string) ([]record.Execution, error)
+	BeginScore(ctx context.Context, r record.Score) (record.Score, error)
+	SaveScore(ctx context.Context, r record.Score, by record.Execution) error
+	Scores(ctx context.Context, investigation string) ([]record.Score, error)
+	LastScores(ctx context.Context, ids []string) (map[string]int, error)
 	Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error)
 	Extend(ctx context.Context, investigation, key string, by plan.Extension) error
 	Usage(ctx context.Context, investigation string) (agent.Usage, error)
@@ -134,6 +138,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"follow a long log":            testFollowLongLog,
 		"follow another handle":        testFollowAnotherHandle,
 		"follow ends":                  testFollowEnds,
+		"scores":                       testScores,
 		"blobs":                        testBlobs,
 		"catalogues":                   testCatalogues,
 		"investigation records":        testInvestigationRecords,

@@ -1,0 +1,24 @@
+package prompt_test
+
+import (
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/prompt"
+)
+
+// The hash differs with the template and with what is said besides, and with nothing else.
+func TestHash(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, of := range [][]string{{"scoring"}, {"synthesis"}, {"scoring", "a", ""}, {"scoring", "", "a"}} {
+		hash, err := prompt.Hash(of[0], of[1:]...)
+		again, _ := prompt.Hash(of[0], of[1:]...)
+		if err != nil || len(hash) != 16 || hash != again || seen[hash] {
+			t.Errorf("%q: %q, %q, %v", of, hash, again, err)
+		}
+		seen[hash] = true
+	}
+	if _, err := prompt.Hash("nothing"); err == nil {
+		t.Error("an unknown template has a hash")
+	}
+}

@@ -78,6 +78,8 @@ type Requests interface {
 type Planner interface {
 	Plan(req agent.Request) (plan.Plan, error)
 	Conversation(req agent.ConversationRequest) (plan.Plan, error)
+	// Scoring says who judges the investigations of a chain.
+	Scoring(chain string) (plan.Stage, error)
 }
 
 // Transcripts is the journal (internal/store has the exact semantics).
@@ -118,6 +120,11 @@ type Records interface {
 	Running(ctx context.Context) ([]record.Investigation, error)
 	// CloseInvestigation says how one of those ended, unless it has said so meanwhile.
 	CloseInvestigation(ctx context.Context, inv record.Investigation) (closed bool, err error)
+	Stages(ctx context.Context, investigation string) ([]record.Stage, error)
+	Executions(ctx context.Context, investigation string) ([]record.Execution, error)
+	Scores(ctx context.Context, investigation string) ([]record.Score, error)
+	BeginScore(ctx context.Context, r record.Score) (record.Score, error)
+	SaveScore(ctx context.Context, r record.Score, by record.Execution) error
 }
 
 // Blobs keeps content by its hash.

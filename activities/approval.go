@@ -11,6 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/reveal"
+	"github.com/inquest-dev/inquest/internal/score"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -27,6 +28,9 @@ func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateO
 	reply := entries[n]
 	if len(reply.Calls) == 0 {
 		out.Invalid = j.invalid(reply.Text)
+		if j.row.Name == scoringType {
+			_, _, out.Scored = score.Parse(reply.Text)
+		}
 		return out, nil
 	}
 	if j.tools == nil {

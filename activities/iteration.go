@@ -221,6 +221,10 @@ func (g *generation) addInputs(ctx context.Context) error {
 				return err
 			}
 			g.add(transcript.KindUser, transcript.Body{Text: text})
+		case InputScore:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.ScoreReminder})
+		case InputMissing:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.MissingTools})
 		case InputAwake:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Awake})
 		case InputNotice:

@@ -170,6 +170,32 @@ type FinishOut struct {
 	Undelivered []string `json:"undelivered,omitempty"`
 }
 
+// BeginScoreIn asks for an investigation that has ended to be judged.
+type BeginScoreIn struct {
+	Investigation string `json:"investigation"`
+	By            string `json:"by,omitempty"` // who asks; "" = the chain
+}
+
+// BeginScoreOut is what the judge works by.
+type BeginScoreOut struct {
+	N     int                `json:"n"` // of the score, from 1
+	Ref   Ref                `json:"ref"`
+	Agent plan.AgentSkeleton `json:"agent"`
+	// Prior are the investigation's results, and Peers those who worked on it.
+	Prior []Source `json:"prior,omitempty"`
+	Peers []Peer   `json:"peers,omitempty"`
+
+	Chain            string `json:"chain"`
+	AlertType        string `json:"alert_type,omitempty"`
+	SearchAttributes bool   `json:"search_attributes,omitempty"` // see ResolveOut
+}
+
+// SaveScoreIn records how an investigation was judged.
+type SaveScoreIn struct {
+	N     int              `json:"n"`
+	Judge ExecutionSummary `json:"judge"`
+}
+
 // ReconcileOut counts the investigations whose record was put right.
 type ReconcileOut struct {
 	Closed int `json:"closed"`

@@ -75,6 +75,8 @@ const (
 	InputRepair    InputKind = "repair"    // the last reply is not what the contract asks for: Text says why
 	InputMessage   InputKind = "message"   // a person's turn in a conversation: Text, or else Update and Run; By
 	InputHeartbeat InputKind = "heartbeat" // nobody has spoken in a conversation for a while
+	InputScore     InputKind = "score"     // the last reply does not end with a score
+	InputMissing   InputKind = "missing"   // say which tools were missing
 	InputNotice    InputKind = "notice"    // what people should know and the model is not told: Text
 	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text, Done
 	InputSubAgent  InputKind = "sub_agent" // one that the agent has dispatched has ended: Sub
@@ -138,6 +140,8 @@ type GenerateOut struct {
 	Partial string `json:"partial,omitempty"`
 	// ActionsExecuted is what an action agent says of itself with its last words.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
+	// Scored: the reply of an agent that judges ends with a score.
+	Scored bool `json:"scored,omitempty"`
 }
 
 // Trouble is what the error of a model call says besides its type and text.

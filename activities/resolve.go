@@ -16,12 +16,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// The search attributes of an investigation, all of type Keyword.
+// The search attributes of an investigation, of type Keyword but for the score.
 const (
 	AttributeChain     = "InquestChain"
 	AttributeStage     = "InquestStage"
 	AttributeStatus    = "InquestStatus"
 	AttributeAlertType = "InquestAlertType"
+	// AttributeScore, an integer, is that of the workflow that has judged it: an investigation has ended by then.
+	AttributeScore = "InquestScore"
 )
 
 // maxSkeleton bounds what a workflow is steered by, in bytes of JSON.

@@ -33,6 +33,8 @@ func (inbox) Plan(req agent.Request) (plan.Plan, error) {
 	return plan.Plan{Chain: "lab", AlertType: "incident"}, nil
 }
 
+func (inbox) Scoring(string) (plan.Stage, error) { return judging(), nil }
+
 func (inbox) Conversation(agent.ConversationRequest) (plan.Plan, error) {
 	return plan.Plan{}, errors.New("there are none")
 }

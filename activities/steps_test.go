@@ -20,6 +20,8 @@ import (
 // talking is an inbox whose configuration has an agent to talk to.
 type talking struct{ inbox }
 
+func (talking) Scoring(string) (plan.Stage, error) { return plan.Stage{}, nil }
+
 func (talking) Conversation(agent.ConversationRequest) (plan.Plan, error) {
 	a := plan.Agent{Name: "Memo", Type: "memory", Providers: []plan.Provider{{Model: "m"}}}
 	return plan.Plan{Conversation: true, Stages: []plan.Stage{{Name: "chat", Agents: []plan.Agent{a}}}}, nil

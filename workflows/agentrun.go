@@ -12,6 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // act is nil: it only names activities.
@@ -97,7 +98,9 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 		return AgentResult{}, err
 	}
 	r.teller = teller{waiting: r.waiting}
-	r.teller.serve(ctx, r.watch, r.in.Ref.Execution)
+	if r.in.Ref.Stage != plan.ScoringStage { // who judges outlives its parent
+		r.teller.serve(ctx, r.watch, r.in.Ref.Execution)
+	}
 	if r.in.Agent.Mock {
 		loop = r.mocked
 	}

@@ -63,6 +63,7 @@ type fake struct {
 	tellings  []int          // of told, their numbers
 	waits     []record.Waits // of told
 	noStatus  func(local bool) error
+	scored    []activities.SaveScoreIn
 	listed    bool // there are search attributes
 }
 
@@ -166,6 +167,26 @@ func (f *fake) SaveStatus(ctx context.Context, in activities.SaveStatusIn) error
 func (f *fake) Finish(_ context.Context, in activities.FinishIn) (activities.FinishOut, error) {
 	f.finished = append(f.finished, in)
 	return activities.FinishOut{Report: fmt.Sprint(in.Results), Undelivered: f.unread}, nil
+}
+
+func (f *fake) BeginScore(_ context.Context, in activities.BeginScoreIn) (activities.BeginScoreOut, error) {
+	judge := f.plan.Scoring.Agents[0]
+	return activities.BeginScoreOut{
+		N: 1, Ref: activities.Ref{Investigation: in.Investigation, Execution: ":score/Judge", Plan: "plan", Stage: plan.ScoringStage},
+		Agent: judge.Skeleton(), Prior: []activities.Source{{Stage: "s1", Execution: "s1/A"}}, Chain: "chain", SearchAttributes: f.listed,
+	}, nil
+}
+
+func (f *fake) SaveScore(_ context.Context, in activities.SaveScoreIn) (record.Score, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.scored = append(f.scored, in)
+	out := record.Score{Investigation: in.Judge.Ref.Investigation, N: in.N, Status: in.Judge.Status}
+	if out.Status == agent.StatusCompleted {
+		out.Score = new(87)
+	}
+	out.Error = in.Judge.Error
+	return out, nil
 }
 
 func (f *fake) CallOwnTools(ctx context.Context, in activities.CallOwnToolsIn) (activities.CallOwnToolsOut, error) {

@@ -229,6 +229,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	r.state.Undelivered = r.result.Undelivered
 	r.result.Stages, r.result.Usage = r.snapshot().Stages, r.state.Usage
 	r.show(cleanup)
+	r.score(cleanup)
 	return ending(r.result.Status, r.result, r.result.Error, string(r.result.EndReason))
 }
 

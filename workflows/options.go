@@ -209,3 +209,14 @@ func childOptions(ctx workflow.Context, id, summary string) workflow.Context {
 		StaticSummary:         summary,
 	})
 }
+
+// scoringOptions are for a child that outlives its parent.
+func scoringOptions(ctx workflow.Context, id string) workflow.Context {
+	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            id,
+		WorkflowTaskTimeout:   WorkflowTaskTimeout,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:         "score",
+	})
+}

@@ -30,5 +30,6 @@ func Register(registry worker.WorkflowRegistry) {
 	registry.RegisterWorkflow(SingleShotAgent)
 	registry.RegisterWorkflow(ToolPlanAgent)
 	registry.RegisterWorkflow(ServiceAgent)
+	registry.RegisterWorkflow(Scoring)
 	registry.RegisterWorkflow(Reconcile)
 }

@@ -94,7 +94,7 @@ func searchAttributes() map[string]enumspb.IndexedValueType {
 	const keyword = enumspb.INDEXED_VALUE_TYPE_KEYWORD
 	return map[string]enumspb.IndexedValueType{
 		activities.AttributeChain: keyword, activities.AttributeStage: keyword, activities.AttributeStatus: keyword,
-		activities.AttributeAlertType: keyword,
+		activities.AttributeAlertType: keyword, activities.AttributeScore: enumspb.INDEXED_VALUE_TYPE_INT,
 	}
 }
 

@@ -88,20 +88,21 @@ func (s Stage) skeleton() StageSkeleton {
 		Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout, OutputKey: s.OutputKey, Routing: s.Routing, Hooks: s.Hooks,
 	}
 	for _, a := range s.Agents {
-		out.Agents = append(out.Agents, a.skeleton())
+		out.Agents = append(out.Agents, a.Skeleton())
 	}
 	if s.Synthesis != nil {
-		synthesis := s.Synthesis.skeleton()
+		synthesis := s.Synthesis.Skeleton()
 		out.Synthesis = &synthesis
 	}
 	if s.Review != nil {
-		review := s.Review.skeleton()
+		review := s.Review.Skeleton()
 		out.Review = &review
 	}
 	return out
 }
 
-func (a Agent) skeleton() AgentSkeleton {
+// Skeleton returns what workflows need of the agent.
+func (a Agent) Skeleton() AgentSkeleton {
 	row, _ := agent.LookupType(a.Type)
 	out := AgentSkeleton{
 		Name: a.Name, Pattern: row.Pattern, Mock: a.Mock != "", MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,

@@ -139,6 +139,7 @@ func (r *run) Message(context.Context, string, string, string) (string, error) {
 func (r *run) Plan(agent.Request) (plan.Plan, error) { return r.plan, nil }
 
 // Conversation is the same.
+func (r *run) Scoring(string) (plan.Stage, error)                        { return *r.plan.Scoring, nil }
 func (r *run) Conversation(agent.ConversationRequest) (plan.Plan, error) { return r.plan, nil }
 
 // prepare makes the environment: its clock stands still while activities run, and

@@ -1,0 +1,160 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/score"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// scoringType is the type of agents that judge.
+const scoringType = "scoring"
+
+// BeginScore records that somebody judges an investigation that has ended, and says by whom and by what. It is judged by
+// the plan that it was run by; where that names no judge, because the chain has not asked for one, by the configuration of now.
+func (a *Activities) BeginScore(ctx context.Context, in BeginScoreIn) (BeginScoreOut, error) {
+	ctx, stop := a.attend(ctx)
+	defer stop()
+	out, err := a.beginScore(ctx, in)
+	return out, storeFailure(ended(ctx, err))
+}
+
+func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out BeginScoreOut, err error) {
+	judged, err := a.Records.Investigation(ctx, in.Investigation)
+	switch {
+	case err != nil:
+		return out, err
+	case judged.EndedAt == nil:
+		return out, refusal(fmt.Errorf("investigation %s is %s: it is judged when it has ended", judged.ID, judged.Status))
+	case judged.PlanHash == "":
+		return out, refusal(fmt.Errorf("investigation %s was %s: there is nothing to judge", judged.ID, judged.Status))
+	}
+	p, err := a.plan(ctx, judged.PlanHash)
+	if err != nil {
+		return out, err
+	}
+	hash := judged.PlanHash
+	if p.Scoring == nil {
+		stage, err := a.Planner.Scoring(p.Chain)
+		if err != nil {
+			return out, refusal(err)
+		}
+		p.Scoring = &stage
+		if hash, err = a.keepPlan(ctx, p.Versioned()); err != nil {
+			return out, err
+		}
+	}
+	judge := p.Scoring.Agents[0]
+	row, _ := agent.LookupType(judge.Type)
+	r := record.Score{
+		Investigation: judged.ID, Status: agent.StatusRunning, StartedAt: time.Now(), Run: activity.GetInfo(ctx).WorkflowExecution.RunID,
+	}
+	r.By = in.By
+	if r.PromptHash, err = prompt.Hash(row.Prompt, judge.Instructions, judge.Prompt); err != nil {
+		return out, final(ErrorConfiguration, err)
+	}
+	if r, err = a.Records.BeginScore(ctx, r); err != nil {
+		return out, err
+	}
+	run := plan.ScoringName
+	if r.N > 1 { // executions of each are their own
+		run = fmt.Sprintf("%s#%d", run, r.N)
+	}
+	out = BeginScoreOut{
+		N: r.N, Agent: judge.Skeleton(), Chain: judged.Chain, AlertType: judged.AlertType, SearchAttributes: a.SearchAttributes,
+		Ref: Ref{
+			Investigation: judged.ID, Execution: run + "/" + judge.Name, Plan: hash, Data: judged.DataHash, Stage: plan.ScoringStage,
+		},
+	}
+	return out, a.toJudge(ctx, judged, &out)
+}
+
+// maxJudged is how many results, and how many agents, a judge is shown: the newest.
+const maxJudged = 50
+
+// toJudge adds what the judge is shown: the results of the last pass, and the records of all agents.
+func (a *Activities) toJudge(ctx context.Context, judged record.Investigation, out *BeginScoreOut) error {
+	stages, err := a.Records.Stages(ctx, judged.ID)
+	if err != nil {
+		return err
+	}
+	for _, s := range stages {
+		if s.Result != "" && slices.Contains(judged.Envelope.Outputs, s.Name) {
+			out.Prior = append(out.Prior, Source{Stage: s.Name, Execution: s.Result})
+		}
+	}
+	executions, err := a.Records.Executions(ctx, judged.ID)
+	for _, e := range executions {
+		if e.Type != scoringType && e.Stage != plan.SummaryName {
+			out.Peers = append(out.Peers, Peer{Execution: e.Name, Agent: e.Name, Status: e.Status, Error: clip.Text(e.Error, 200)})
+		}
+	}
+	out.Prior, out.Peers = out.Prior[max(0, len(out.Prior)-maxJudged):], out.Peers[max(0, len(out.Peers)-maxJudged):]
+	return err
+}
+
+// SaveScore records how an investigation was judged, as the judge's transcript says it.
+func (a *Activities) SaveScore(ctx context.Context, in SaveScoreIn) (record.Score, error) {
+	ctx, stop := a.attend(ctx)
+	defer stop()
+	out, err := a.saveScore(ctx, in)
+	return out, storeFailure(ended(ctx, err))
+}
+
+func (a *Activities) saveScore(ctx context.Context, in SaveScoreIn) (r record.Score, err error) {
+	all, err := a.Records.Scores(ctx, in.Judge.Ref.Investigation)
+	n := slices.IndexFunc(all, func(r record.Score) bool { return r.N == in.N })
+	switch {
+	case err != nil:
+		return r, err
+	case n < 0:
+		return r, fmt.Errorf("score %d of %s: %w", in.N, in.Judge.Ref.Investigation, record.ErrNotFound)
+	case all[n].EndedAt != nil:
+		return all[n], nil
+	}
+	r = all[n]
+	entries, err := a.Transcripts.Entries(ctx, in.Judge.Ref.scope())
+	if err != nil {
+		return r, fmt.Errorf("read transcript of %s: %w", in.Judge.Ref.Execution, err)
+	}
+	judge, err := a.execution(ctx, in.Judge, record.Stage{StartedAt: r.StartedAt, EndedAt: new(time.Now())})
+	if err != nil {
+		return r, err
+	}
+	readJudgement(entries, &r)
+	r.Status, r.Error, r.Execution, r.Model, r.Usage = in.Judge.Status, in.Judge.Error, in.Judge.Ref.Execution, judge.Model, judge.Usage
+	r.EndedAt = judge.EndedAt
+	return r, a.Records.SaveScore(ctx, r, judge)
+}
+
+// maxJudgement bounds each text of a judgement in its record, in bytes; the transcript has all of it.
+const maxJudgement = 8 << 10
+
+// readJudgement reads the first reply that ends with a score, and what the judge has said last after that.
+func readJudgement(entries []transcript.Entry, r *record.Score) {
+	for _, e := range entries {
+		if e.Kind != transcript.KindReply || e.Superseded {
+			continue
+		}
+		if r.Score != nil {
+			r.MissingTools = tool.ValidText(clip.Bytes(cmp.Or(e.Text, r.MissingTools), maxJudgement))
+			continue
+		}
+		if assessment, points, ok := score.Parse(e.Text); ok {
+			r.Score, r.Tags = &points, score.Tags(assessment)
+			r.Assessment = tool.ValidText(clip.Bytes(assessment, maxJudgement))
+		}
+	}
+}

@@ -170,10 +170,9 @@ func (f *fake) Finish(_ context.Context, in activities.FinishIn) (activities.Fin
 }
 
 func (f *fake) BeginScore(_ context.Context, in activities.BeginScoreIn) (activities.BeginScoreOut, error) {
-	judge := f.plan.Scoring.Agents[0]
 	return activities.BeginScoreOut{
 		N: 1, Ref: activities.Ref{Investigation: in.Investigation, Execution: ":score/Judge", Plan: "plan", Stage: plan.ScoringStage},
-		Agent: judge.Skeleton(), Prior: []activities.Source{{Stage: "s1", Execution: "s1/A"}}, Chain: "chain", SearchAttributes: f.listed,
+		Agent: f.plan.Skeleton().Scoring.Agents[0], Prior: []activities.Source{{Stage: "s1", Execution: "s1/A"}}, Chain: "chain", SearchAttributes: f.listed,
 	}, nil
 }
 

@@ -103,7 +103,7 @@ func (r scoringRun) ask(ctx workflow.Context, inputs ...activities.Input) (activ
 
 // score has an investigation judged that has completed, if its chain asks for that. It waits for no more than the start.
 func (r *investigationRun) score(ctx workflow.Context) {
-	if !r.state.Resolved.Skeleton.Scoring || r.result.Status != agent.StatusCompleted {
+	if r.state.Resolved.Skeleton.Scoring == nil || r.result.Status != agent.StatusCompleted {
 		return
 	}
 	judge := workflow.ExecuteChildWorkflow(scoringOptions(ctx, ScoringID(r.id)), Scoring, ScoringInput{Investigation: r.id})

@@ -13,7 +13,7 @@ type Skeleton struct {
 	Interrupts Interrupts      `json:"interrupts,omitzero"`
 	Stages     []StageSkeleton `json:"stages"`
 	Summary    *StageSkeleton  `json:"summary,omitempty"`
-	Scoring    bool            `json:"scoring,omitempty"` // the plan has one
+	Scoring    *StageSkeleton  `json:"scoring,omitempty"`
 }
 
 // StageSkeleton is the part of a Stage that workflows steer by.
@@ -76,9 +76,11 @@ func (p Plan) Skeleton() Skeleton {
 	for _, stage := range p.Stages {
 		out.Stages = append(out.Stages, stage.skeleton())
 	}
-	if out.Scoring = p.Scoring != nil; p.Summary != nil {
-		summary := p.Summary.skeleton()
-		out.Summary = &summary
+	if p.Summary != nil {
+		out.Summary = new(p.Summary.skeleton())
+	}
+	if p.Scoring != nil {
+		out.Scoring = new(p.Scoring.skeleton())
 	}
 	return out
 }
@@ -88,10 +90,10 @@ func (s Stage) skeleton() StageSkeleton {
 		Name: s.Name, SuccessPolicy: s.SuccessPolicy, Timeout: s.Timeout, OutputKey: s.OutputKey, Routing: s.Routing, Hooks: s.Hooks,
 	}
 	for _, a := range s.Agents {
-		out.Agents = append(out.Agents, a.Skeleton())
+		out.Agents = append(out.Agents, a.skeleton())
 	}
 	if s.Synthesis != nil {
-		synthesis := s.Synthesis.Skeleton()
+		synthesis := s.Synthesis.skeleton()
 		out.Synthesis = &synthesis
 	}
 	if s.Review != nil {
@@ -101,8 +103,7 @@ func (s Stage) skeleton() StageSkeleton {
 	return out
 }
 
-// Skeleton returns what workflows need of the agent.
-func (a Agent) Skeleton() AgentSkeleton {
+func (a Agent) skeleton() AgentSkeleton {
 	row, _ := agent.LookupType(a.Type)
 	out := AgentSkeleton{
 		Name: a.Name, Pattern: row.Pattern, Mock: a.Mock != "", MaxIterations: a.MaxIterations, OnLimit: a.OnLimit,

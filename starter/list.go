@@ -93,6 +93,7 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 type listed struct {
 	record.Investigation
 	About string `json:"about,omitempty"`
+	Score *int   `json:"score,omitempty"` // the last
 }
 
 func list(ctx context.Context, c *cli, filter store.Filter) error {
@@ -117,7 +118,10 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 	all, workflows := []listed{}, map[string]bool{} // never null in JSON
 	for _, r := range l.All {
 		r.Report = "" // it would be large
-		all, workflows[r.WorkflowID] = append(all, listed{r, l.About[r.ID]}), true
+		all, workflows[r.WorkflowID] = append(all, listed{Investigation: r, About: l.About[r.ID]}), true
+		if score, ok := l.Scores[r.ID]; ok {
+			all[len(all)-1].Score = &score
+		}
 	}
 	if c.json {
 		return c.printJSON(all)
@@ -133,10 +137,14 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 	})
 }
 
-// aboutCell is what an investigation is about, and what has come of it where that is summed up.
+// aboutCell is what an investigation is about, with its score before it, and behind it what has come of it, where there are such.
 func aboutCell(r listed) string {
 	outcome, _, _ := strings.Cut(r.Envelope.Summary, "\n")
-	return cmp.Or(strings.Join(present([]string{r.About, outcome}), " → "), "-")
+	line := strings.Join(present([]string{r.About, outcome}), " → ")
+	if r.Score != nil {
+		line = strings.TrimSpace(fmt.Sprintf("[%d] %s", *r.Score, line))
+	}
+	return cmp.Or(line, "-")
 }
 
 // dateTime is a time with its zone.

@@ -116,5 +116,7 @@ func reportOf(ctx context.Context, c *cli, id string) (r report.Report, err erro
 	if found.Report == "" && !found.Status.Closed() {
 		return r, fmt.Errorf("investigation %s is %s and has no report yet: `starter watch %s` shows how it goes", found.ID, found.Status, command.ShellWord(id))
 	}
-	return report.Of(found, w.Stages, terminal.Summary(found)), nil
+	r = report.Of(found, w.Stages, terminal.Summary(found))
+	r.Score = w.Score()
+	return r, nil
 }

@@ -72,6 +72,9 @@ func show(ctx context.Context, c *cli, id string, only part) error {
 	if err := terminal.Show(w.Investigation, w.Stages, w.Executions, w.Entries, opts); err != nil {
 		return err
 	}
+	if s := w.Score(); s != nil {
+		fmt.Fprint(&text, "\n"+terminal.Score(*s))
+	}
 	for _, q := range w.Questions {
 		fmt.Fprintln(&text, "? "+questionLine(w.Investigation.ID, q))
 	}

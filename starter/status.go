@@ -56,6 +56,9 @@ func printStatus(c *cli, s client.Status) error {
 		words = append(words, "waiting for "+s.WaitingFor)
 	}
 	fmt.Fprintln(c.out, terminal.CleanLine(strings.Join(present(words), " · ")))
+	if s.Score != nil {
+		fmt.Fprintln(c.out, "  "+terminal.ScoreLine(*s.Score))
+	}
 	for line := range strings.Lines(s.Summary) {
 		fmt.Fprintln(c.out, "  "+terminal.CleanLine(line))
 	}

@@ -37,6 +37,8 @@ type Status struct {
 	// Summary is the executive summary, and SummaryError why there is none.
 	Summary      string `json:"summary,omitempty"`
 	SummaryError string `json:"summary_error,omitempty"`
+	// Score says how it was judged. Only the store knows it.
+	Score *record.Score `json:"score,omitempty"`
 	// WaitingFor says whom or what the investigation waits for.
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Waiting are the tool calls that a person has to decide.

@@ -32,6 +32,8 @@ type Listing struct {
 	Stale error
 	// About is a line about what each investigates, by its id, as far as the store has it.
 	About map[string]string
+	// Scores say how those that have one were judged last, by their ids.
+	Scores map[string]int
 }
 
 // List lists investigations as the store knows them, or without one Temporal.
@@ -64,6 +66,13 @@ func (c *Client) List(ctx context.Context, filter store.Filter) (l Listing, err 
 	slices.SortStableFunc(l.All, func(a, b record.Investigation) int { return b.StartedAt.Compare(a.StartedAt) })
 	if filter.Limit > 0 {
 		l.All = l.All[:min(filter.Limit, len(l.All))]
+	}
+	var ids []string
+	for _, r := range l.All {
+		ids = append(ids, r.ID)
+	}
+	if l.Scores, err = st.LastScores(ctx, ids); err != nil {
+		return l, err
 	}
 	l.About, err = aboutAll(ctx, st, l.All)
 	return l, err

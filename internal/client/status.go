@@ -202,11 +202,16 @@ type Whole struct {
 	Entries       []transcript.Entry   `json:"entries"`
 	// Status is that of an investigation that has ended.
 	Status *workflows.Status `json:"status,omitempty"`
+	// Scores say how it was judged, in the order in which that was asked for.
+	Scores []record.Score `json:"scores,omitempty"`
 	// Questions wait for people.
 	Questions []record.Question `json:"questions,omitempty"`
 	// Stale is why Temporal could not be asked whether it was terminated; nil = it was.
 	Stale error `json:"-"`
 }
+
+// Score is the last score that is one, or else the last attempt at one; nil = there was none.
+func (w Whole) Score() *record.Score { return lastScore(w.Scores) }
 
 // Outcome is Whole without entries and questions. Nobody but Temporal may know yet
 // that somebody has terminated the investigation.
@@ -225,11 +230,13 @@ func (c *Client) Outcome(ctx context.Context, id string) (w Whole, err error) {
 	one := []record.Investigation{r}
 	w.Stale = c.correct(ctx, one)
 	w.Investigation = one[0]
-	var failed error
+	var failed, unscored error
 	w.Stages, err = st.Stages(ctx, r.ID)
 	w.Executions, failed = st.Executions(ctx, r.ID)
-	if err = errors.Join(err, failed); err == nil && w.Investigation.Status.Closed() {
+	w.Scores, unscored = st.Scores(ctx, r.ID)
+	if err = errors.Join(err, failed, unscored); err == nil && w.Investigation.Status.Closed() {
 		status := StatusOf(w.Investigation, w.Stages, w.Executions)
+		status.Score = w.Score()
 		w.Status = &status
 	}
 	return w, err

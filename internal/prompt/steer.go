@@ -70,7 +70,8 @@ const ScoreReminder = "The last line of your reply is not the score. Reply once 
 
 // MissingTools is what a judge is asked for after the score.
 const MissingTools = "Now report which tools this investigation would have needed and did not have. " +
-	"One line each: what the tool shows or does, which question of this investigation it would have answered, and where in the records that becomes apparent. " +
+	"One line each: what the tool shows or does, which question of this investigation it would have answered, " +
+	"and where in the records that becomes apparent. " +
 	"Do not list tools that were there and were not used. If none were missing, say so in one sentence. No score this time."
 
 // Guidance wraps what a person says to a running agent. by may be empty. Unlike

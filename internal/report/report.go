@@ -28,6 +28,8 @@ type Report struct {
 	Undelivered []string        `json:"undelivered,omitempty"`
 	// ActionsExecuted: an action agent says that it has changed something; nil = there was none, or none has said.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
+	// Score says how it was judged; nil = it was not.
+	Score *record.Score `json:"score,omitempty"`
 	// SummaryError is why there is no executive summary.
 	SummaryError string `json:"summary_error,omitempty"`
 	// Line is all about the investigation, for people.
@@ -68,6 +70,9 @@ func (r Report) Markdown() string {
 	if r.Text != "" {
 		fmt.Fprintf(&out, "\n---\n\n%s\n", strings.TrimSpace(r.Text))
 	}
+	if line := r.ScoreLine(); line != "" {
+		fmt.Fprintf(&out, "\n---\n\n%s\n", line)
+	}
 	for n, line := range r.wrong() {
 		if n == 0 {
 			out.WriteString("\n---\n\n")
@@ -75,6 +80,18 @@ func (r Report) Markdown() string {
 		fmt.Fprintf(&out, "- %s\n", line)
 	}
 	return out.String()
+}
+
+// ScoreLine is how it was judged, in Markdown; "" = it was not.
+func (r Report) ScoreLine() string {
+	if r.Score == nil || r.Score.Score == nil {
+		return ""
+	}
+	line := fmt.Sprintf("**Score:** %d of 100", *r.Score.Score)
+	if len(r.Score.Tags) > 0 {
+		line += " (" + strings.Join(r.Score.Tags, ", ") + ")"
+	}
+	return line
 }
 
 // SummaryMarkdown is the executive summary with its lines kept apart.

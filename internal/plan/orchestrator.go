@@ -31,7 +31,7 @@ func (o *Orchestrator) skeleton() *OrchestratorSkeleton {
 	}
 	out := &OrchestratorSkeleton{OrchestratorLimits: o.OrchestratorLimits}
 	for _, a := range o.Agents {
-		out.Agents = append(out.Agents, a.Skeleton())
+		out.Agents = append(out.Agents, a.skeleton())
 	}
 	return out
 }

@@ -97,7 +97,7 @@ func (s Stage) skeleton() StageSkeleton {
 		out.Synthesis = &synthesis
 	}
 	if s.Review != nil {
-		review := s.Review.Skeleton()
+		review := s.Review.skeleton()
 		out.Review = &review
 	}
 	return out

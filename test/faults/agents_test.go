@@ -88,11 +88,14 @@ func (w worker) effective() (names []string) {
 	risks := map[string]string{
 		"shell": "read_only", "core_memory_append": "write", "core_memory_replace": "write", "archival_memory_insert": "write",
 		"archival_memory_search": "read_only", "conversation_search": "read_only", "pause_heartbeats": "read_only",
-		"read_result": "read_only", "lab.read": "read_only", "lab.set": "write", "lab.once": "write",
+		"read_result": "read_only", "dispatch_agent": "read_only", "cancel_agent": "read_only", "list_agents": "read_only", "lab.read": "read_only", "lab.set": "write", "lab.once": "write",
 	}
 	all := slices.Clone(w.row.Tools)
 	if w.plan.Shell == nil {
 		all = slices.DeleteFunc(all, func(name string) bool { return name == "shell" })
+	}
+	if w.plan.Orchestrator != nil {
+		all = append(all, "dispatch_agent", "cancel_agent", "list_agents")
 	}
 	if len(w.plan.Servers) > 0 {
 		if w.row.Pattern.Model() { // which may have been shown a part of a result

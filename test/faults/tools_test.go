@@ -79,7 +79,7 @@ func (w workerTools) Specs(p plan.Agent) []tool.Spec {
 	for _, t := range w.tools(p) {
 		specs = append(specs, t.Spec)
 	}
-	return specs
+	return append(specs, builtin.Orchestration(p.Orchestrator)...)
 }
 
 func (w workerTools) Call(ctx context.Context, p plan.Agent, call tool.Call) (tool.Result, error) {

@@ -99,7 +99,10 @@ func printAgentTypes(c *cli, types []agentType) error {
 		}
 		alias := "-"
 		if len(t.Aliases) > 0 {
-			alias = cmp.Or(strings.Join(t.Aliases, ", "), `""`)
+			alias = strings.Join(t.Aliases, ", ")
+			if t.Aliases[0] == "" {
+				alias = `""` + alias
+			}
 		}
 		rows = append(rows, []any{
 			t.Type, alias, t.Pattern, yesNo[t.SupportsHeartbeats], cmp.Or(t.SystemPromptTemplate, "-"), t.MaxIterations,

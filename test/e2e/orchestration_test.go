@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+const leadConfig = `
+llm_providers:
+  lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+mcp_servers:
+  lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}
+defaults:
+  llm_provider: lab-model
+agents:
+  Digger: {description: digs, mcp_servers: [lab]}
+  Lead: {sub_agents: [Digger], orchestrator: {max_concurrent_agents: 5}}
+agent_chains:
+  lead: {alert_types: [lab], stages: [{name: look, agents: [{name: Lead}]}]}
+`
+
+// leadScript has Lead dispatch so many agents in all, a number of them at a time, and report once all have.
+func leadScript(total, atATime int, digger func(turn int) llmtest.Reply) llmtest.Script {
+	return func(req llmtest.Request) llmtest.Reply {
+		if who(req) == "Digger" {
+			return digger(turnOf(req))
+		}
+		dispatched, told := 0, 0
+		for _, m := range req.Messages {
+			if m.Content != nil {
+				told += strings.Count(*m.Content, "[Sub-agent completed]")
+				dispatched += strings.Count(*m.Content, "Execution id:")
+			}
+		}
+		switch {
+		case told == total:
+			return llmtest.Text(fmt.Sprintf("%d agents have reported", told))
+		case told < dispatched:
+			return llmtest.Text("I wait.")
+		}
+		var calls []llmtest.Call
+		for range atATime {
+			calls = append(calls, llmtest.Call{Name: "dispatch_agent", Args: `{"name":"Digger","task":"dig"}`})
+		}
+		return llmtest.Calls(calls...)
+	}
+}
+
+// Everything dies while three sub-agents are at work: each goes on where it stood, and nothing is done or told twice.
+func TestKillWithSubAgents(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}, 20), make(chan struct{})
+	w := newWorld(t, leadScript(3, 3, func(turn int) llmtest.Reply {
+		if turn == 1 {
+			return llmtest.Calls(llmtest.Call{Name: "lab__counter", Args: `{"file":"effects"}`})
+		}
+		arrived <- struct{}{}
+		<-release
+		return llmtest.Text("dug")
+	}), leadConfig)
+	dev := w.dev()
+	run := w.begin("lead")
+	for n := range 3 {
+		select {
+		case <-arrived:
+		case <-time.After(patience):
+			t.Fatalf("%d sub-agents have come to their second call", n)
+		}
+	}
+	dev.kill()
+	close(release)
+	w.dev()
+	result := w.end("lead")
+	if result.Status != agent.StatusCompleted || result.Report != "3 agents have reported" {
+		t.Errorf("result: %+v", result)
+	}
+	if n := w.effects(); n != 3 {
+		t.Errorf("what three agents do once was done %d times", n)
+	}
+	id := workflows.InvestigationID("lead", run.GetRunID())
+	results, told, replies := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, e := range w.entries(id) {
+		switch e.Kind {
+		case transcript.KindResult:
+			results[e.Execution+" "+e.Status]++
+		case transcript.KindReply:
+			replies[e.Execution]++
+		case transcript.KindUser:
+			if _, rest, ok := strings.Cut(e.Text, "[Sub-agent completed] Digger ("); ok {
+				name, _, _ := strings.Cut(rest, ")")
+				told[name]++
+			}
+		}
+	}
+	if results["look/Lead success"] != 3 {
+		t.Errorf("results: %v", results)
+	}
+	for n := range 3 {
+		name := fmt.Sprintf("look/Lead/Digger-%d", n+1)
+		if results[name+" success"] != 1 || told[name] != 1 || replies[name] != 2 {
+			t.Errorf("%s: results %v, told %v, replies %v", name, results, told, replies)
+		}
+	}
+	status := w.must("status", "lead")
+	for n := range 3 {
+		if !strings.Contains(status, fmt.Sprintf("\n    Digger-%d  completed", n+1)) {
+			t.Errorf("the status is\n%s", status)
+		}
+	}
+}
+
+// Fifty sub-agents, five at a time and one too many each time: the limit holds, and no history becomes too long.
+func TestLongManySubAgents(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	const total = 50
+	var mu sync.Mutex
+	var most, working atomic.Int64
+	w := newWorld(t, leadScript(total, 6, func(turn int) llmtest.Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		switch turn {
+		case 1:
+			most.Store(max(most.Load(), working.Add(1)))
+			return llmtest.Calls(llmtest.Call{Name: "lab__add", Args: `{"a":2,"b":3}`})
+		default:
+			working.Add(-1)
+			return llmtest.Text("dug")
+		}
+	}), leadConfig)
+	w.dev()
+	run := w.begin("lead")
+	result := w.end("lead")
+	if result.Report != fmt.Sprintf("%d agents have reported", total) || result.Usage.ModelCalls < 2*total+20 {
+		t.Errorf("result: %+v", result)
+	}
+	if most.Load() > 5 {
+		t.Errorf("%d agents worked at the same time", most.Load())
+	}
+	id := workflows.InvestigationID("lead", run.GetRunID())
+	for _, name := range []string{id + "/look/Lead", id + "/look", "lead"} {
+		events := len(w.history(name))
+		t.Logf("%s: %d events", name, events)
+		if events >= 4096 {
+			t.Errorf("the history of %s has %d events", name, events)
+		}
+	}
+}

@@ -407,3 +407,30 @@ func TestOrchestratorContinuesAsNew(t *testing.T) {
 		t.Errorf("its model is told %+v", first.Inputs)
 	}
 }
+
+// A dispatch may need a person's approval, like every call.
+func TestDispatchNeedsApproval(t *testing.T) {
+	t.Parallel()
+	for _, approved := range []bool{true, false} {
+		t.Run(fmt.Sprint(approved), func(t *testing.T) {
+			t.Parallel()
+			asking := dispatch("Logs")
+			asking.Calls[0].Approve = &activities.Approve{ID: "c1_0", Risk: agent.RiskHigh, Arguments: "{}"}
+			f := &fake{model: cast(map[string]func(activities.GenerateIn) (activities.GenerateOut, error){"stage/A": script(asking, say("done"))})}
+			out := orchestrate(t, f, lead(plan.OrchestratorLimits{MaxConcurrent: 1}), func(env *testsuite.TestWorkflowEnvironment) {
+				env.RegisterDelayedCallback(func() {
+					if len(f.generated) != 1 {
+						t.Errorf("%d model calls before anybody has decided", len(f.generated))
+					}
+					decide(t, env, Decide{CallID: "c1_0", Approved: &approved, By: "Ada"})
+				}, time.Minute)
+			})
+			if out.Status != agent.StatusCompleted || (len(out.Subs) == 1) != approved {
+				t.Errorf("result %+v", out)
+			}
+			if approved && f.generated[1].Ref.Execution == "stage/A" && f.generated[1].Inputs[0].Decision.By != "Ada" {
+				t.Errorf("recorded as %+v", f.generated[1].Inputs[0])
+			}
+		})
+	}
+}

@@ -120,6 +120,13 @@ func testMail(t *testing.T, open opener) {
 	m.tell("u/A", "a\uFFFDb")
 	m.newerIsCounted()
 	m.tooMuchAtOnce()
+
+	m.post("r", 30, "to all", "", "lead") // and so to those that were dispatched in the stage
+	m.post("r", 31, "to one of them", "A/L-2", "lead")
+	m.tell("lead/A", "to all")
+	m.tell("lead/A/L-1", "to all")
+	m.tell("lead/A/L-2", "to all to one of them")
+	m.left("")
 }
 
 // newerIsCounted: what comes while a model call is made is unread when it ends.

@@ -50,7 +50,8 @@ type subAgent struct {
 
 func newOrchestration(ctx workflow.Context, run *agentRun) *orchestration {
 	o := &orchestration{
-		agentRun: run, plan: run.in.Agent.Orchestrator, state: run.state.Orchestration, family: newFamily(ctx, run.watch, run.in.Ref.Investigation),
+		agentRun: run, plan: run.in.Agent.Orchestrator, state: run.state.Orchestration,
+		family: newFamily(ctx, run.watch, run.in.Ref.Investigation),
 	}
 	if o.state == nil {
 		o.state = &orchestrationState{Budget: deadline{Remaining: o.plan.MaxBudget.D()}}
@@ -264,7 +265,8 @@ func (o *orchestration) idle() bool { return o == nil || len(o.running) == 0 }
 
 // due: there are results that the model has not seen.
 func (o *orchestration) due() bool {
-	return o != nil && slices.ContainsFunc(o.agentRun.state.Inputs, func(in activities.Input) bool { return in.Kind == activities.InputSubAgent })
+	told := func(in activities.Input) bool { return in.Kind == activities.InputSubAgent }
+	return o != nil && slices.ContainsFunc(o.agentRun.state.Inputs, told)
 }
 
 // await waits for a result, or until people want something else.

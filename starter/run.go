@@ -23,7 +23,7 @@ func runCommand(c *cli) *cobra.Command {
 		Example: `  starter run --alert-type sample-incident --data @alert.json
   kubectl describe pod web-1 | starter run --chain kubernetes --data -
   starter run --chain triage --data "checkout is slow" --json
-  starter run --chain triage --data @alert.json --meta team=db --mcp loki=query --budget max_cost_usd=0.5`,
+  starter run --chain triage --data - --mcp loki=query --budget max_cost_usd=0.5`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := asked.read(&s.Request); err != nil {
@@ -75,7 +75,11 @@ func launch(ctx context.Context, c *cli, s client.Start, detach bool, l look) er
 	}
 	switch {
 	case detach && c.json:
-		return c.printJSON(map[string]any{"workflow_id": h.Workflow, "run_id": h.First, "id": h.ID(), "known": h.Known})
+		ids := map[string]any{"workflow_id": h.Workflow, "run_id": h.First, "id": h.ID()}
+		if h.Known {
+			ids["known"] = true
+		}
+		return c.printJSON(ids)
 	case detach:
 		_, err := fmt.Fprintln(c.out, h.Workflow)
 		return err

@@ -67,6 +67,13 @@ func show(ctx context.Context, c *cli, id string, only part) error {
 		return c.printJSON(w)
 	}
 	var text bytes.Buffer
+	if words := labelWords(w.Investigation.Labels); len(words) > 0 {
+		about := []string{w.Investigation.ID}
+		if by := w.Investigation.Envelope.By; by != "" {
+			about = append(about, "asked for by "+by)
+		}
+		fmt.Fprintln(&text, terminal.CleanLine(strings.Join(append(about, words...), " · ")))
+	}
 	opts := c.options(true)
 	opts.Out = &text
 	if err := terminal.Show(w.Investigation, w.Stages, w.Executions, w.Entries, opts); err != nil {

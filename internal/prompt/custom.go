@@ -52,7 +52,7 @@ func fill(text string, d Data) (string, error) {
 			return marked("result", d.Outputs[key]), nil
 		}
 		if key, ok := strings.CutPrefix(name, metadata); ok {
-			return line(d.Metadata[key]), nil
+			return marked("metadata", d.Metadata[key]), nil
 		}
 		value, ok := known[name]
 		if !ok {

@@ -52,6 +52,8 @@ func TestOffered(t *testing.T) {
 	t.Parallel()
 	withShell := attached("loki")
 	withShell.Shell = &plan.Shell{}
+	narrowed := attached("a", "b")
+	narrowed.Servers[0].Tools = []string{"a.x", "b.y"}
 	withCode := plan.Agent{ToolIDs: []string{"page", "ticket", "unregistered"}}
 	for name, tc := range map[string]struct {
 		typ        agent.Type
@@ -70,6 +72,7 @@ func TestOffered(t *testing.T) {
 		"nothing to read":        {iterating, attached(), nil, nil, ""},
 		"not one that iterates":  {singleShot, attached("a"), []tool.Catalogue{catalogue("a", "a.x")}, []string{"a.x"}, ""},
 		"registered in Go":       {iterating, withCode, nil, []string{"page", "ticket", "read_result"}, ""},
+		"named by the request":   {withTool, narrowed, []tool.Catalogue{catalogue("a", "a.x", "a.y"), catalogue("b", "b.x", "b.y")}, []string{"a.x", "b.x", "b.y"}, ""},
 		"same wire name":         {withTool, attached("a", "a__b"), []tool.Catalogue{catalogue("a", "a.b__c"), catalogue("a__b", "a__b.c")}, []string{"a.b__c"}, "a__b.c"},
 		"same name twice":        {withTool, attached("a"), []tool.Catalogue{catalogue("a", "a.x", "a.x")}, []string{"a.x"}, "a.x"},
 		"another server's name":  {withTool, attached("a"), []tool.Catalogue{catalogue("a", "b.x", "shell", "a.")}, nil, "shell"},

@@ -1,0 +1,164 @@
+package activities_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// counter is a configuration with a chain that has a server, and knows requests of the same again.
+type counter struct{ inbox }
+
+func (counter) Plan(req agent.Request) (plan.Plan, error) {
+	p := plan.Plan{
+		Chain: "lab", AlertMasking: &plan.Masking{Patterns: []string{"password"}},
+		Dedup:  plan.Dedup{By: []string{"metadata.host"}, Within: plan.Duration(time.Hour)},
+		Stages: []plan.Stage{{Name: "s", Agents: []plan.Agent{{Name: "A", Servers: []plan.Server{{Name: "lab"}, {Name: "far", TaskQueue: "far"}}}}}},
+	}
+	if req.Chain != "lab" {
+		return p, errors.New("no such chain")
+	}
+	return p, nil
+}
+
+func (b *bench) resolve(id, input string) (activities.ResolveOut, error) {
+	b.act.Requests, b.act.Planner = inbox(input), counter{}
+	var out activities.ResolveOut
+	value, err := b.env.ExecuteActivity(b.act.Resolve, activities.ResolveIn{Investigation: id, RunID: "run"})
+	if err == nil {
+		err = value.Get(&out)
+	}
+	return out, err
+}
+
+// What a request says of itself is in the record, masked, and where the workflow has it.
+func TestLabelsOfARequest(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	out, err := b.resolve("w:1", `{"chain":"lab","data":"x","requested_by":"Ada","tenant":"acme","session":"s-1","priority":2,
+		"metadata":{"password":"hunter2hunter2","host":"web-1"},"budgets":{"max_passes":2}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := agent.Labels{
+		Tenant: "acme", Session: "s-1", Priority: 2, Fingerprint: `lab "web-1"`,
+		Metadata: map[string]string{"password": "[MASKED_PASSWORD]", "host": "web-1"},
+	}
+	r, err := b.store.Investigation(t.Context(), "w:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]agent.Labels{want, want}, []agent.Labels{out.Labels, r.Labels}); diff != "" {
+		t.Errorf("told and recorded (-want +got):\n%s", diff)
+	}
+	if r.Envelope.By != "Ada" || r.Overrides.Budgets.MaxPasses != 2 {
+		t.Errorf("recorded %+v", r)
+	}
+}
+
+// Names of tools are looked up in what servers have offered, or offer; all that is wrong is said at once.
+func TestToolsOfARequest(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		input  string
+		wants  []string // none = it is taken
+		listed int
+	}{
+		"a server as a whole": {`{"chain":"lab","data":"x","mcp":{"servers":[{"name":"lab"}]}}`, nil, 0},
+		"known before":        {`{"chain":"lab","data":"x","mcp":{"servers":[{"name":"lab","tools":["old"]}]}}`, nil, 0},
+		"known when asked":    {`{"chain":"lab","data":"x","mcp":{"servers":[{"name":"lab","tools":["lab.read"]}]}}`, nil, 1},
+		"out of reach":        {`{"chain":"lab","data":"x","mcp":{"servers":[{"name":"far","tools":["any"]}]}}`, nil, 0},
+		"unknown": {
+			`{"chain":"lab","data":"x","mcp":{"servers":[{"name":"lab","tools":["raed","lab.write","gone"]}]}}`,
+			[]string{`mcp.servers[0].tools[0]: the MCP server "lab" has no tool "lab.raed"; did you mean "lab.read"?`, `tools[2]: the MCP server "lab" has no tool "lab.gone"`}, 1,
+		},
+		"and no chain": {`{"chain":"lob","data":"x","mcp":{"servers":[{"name":"lab","tools":["gone"]}]}}`, []string{"no such chain", `no tool "lab.gone"`}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			offer := tool.Catalogue{Server: "lab", Tools: []tool.Spec{{Name: "lab.old"}}}
+			if err := b.store.SaveCatalogue(t.Context(), transcript.Scope{Investigation: "i", Execution: "e"}, offer); err != nil {
+				t.Fatal(err)
+			}
+			_, err := b.resolve("w:1", tt.input)
+			if (err == nil) != (tt.wants == nil) {
+				t.Errorf("Resolve: %v", err)
+			}
+			for _, want := range tt.wants {
+				if err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("%v\nwant %s", err, want)
+				}
+			}
+			if len(b.listed) != tt.listed {
+				t.Errorf("the server was asked %d times, want %d", len(b.listed), tt.listed)
+			}
+		})
+	}
+}
+
+// However investigations are started, one that asks for the same as another is refused: as long as
+// that runs, and for a while after it has completed.
+func TestOneOfTheSame(t *testing.T) {
+	t.Parallel()
+	const again = `{"chain":"lab","data":"x","metadata":{"host":"web-1"}}`
+	for name, tt := range map[string]struct {
+		change  func(*record.Investigation)
+		running bool // Temporal says so
+		input   string
+		refused bool
+	}{
+		"runs":              {running: true, refused: true},
+		"terminated":        {},
+		"completed":         {change: ended(agent.StatusCompleted, time.Minute), refused: true},
+		"completed of old":  {change: ended(agent.StatusCompleted, 2*time.Hour)},
+		"failed":            {change: ended(agent.StatusFailed, time.Minute)},
+		"another tenant's":  {change: func(r *record.Investigation) { r.Tenant = "acme" }, running: true},
+		"another chain's":   {change: func(r *record.Investigation) { r.Chain = "lob" }, running: true},
+		"asked for again":   {running: true, input: `{"chain":"lab","data":"x","metadata":{"host":"web-1"},"again":true}`},
+		"of another host":   {running: true, input: `{"chain":"lab","data":"x","metadata":{"host":"web-2"}}`},
+		"of no host at all": {running: true, input: `{"chain":"lab","data":"x"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			first := record.Investigation{
+				ID: "first:1", WorkflowID: "first", RunID: "r", Chain: "lab", Status: agent.StatusRunning, StartedAt: time.Now().Add(-3 * time.Hour),
+				Labels: agent.Labels{Fingerprint: `lab "web-1"`},
+			}
+			if tt.change != nil {
+				tt.change(&first)
+			}
+			if err := b.store.StartInvestigation(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
+			runs := &temporalRuns{endings: map[string]record.Investigation{"first": {}}}
+			if !tt.running {
+				runs.endings = nil
+			}
+			runs.others.Add(1)
+			b.act.Runs = runs
+			_, err := b.resolve("second:1", map[bool]string{true: again, false: tt.input}[tt.input == ""])
+			refused, ok := errors.AsType[*temporal.ApplicationError](err)
+			if ok != tt.refused || err != nil && !ok || ok && !strings.Contains(refused.Message(), `first:1 is about the same (fingerprint lab "web-1")`) {
+				t.Errorf("Resolve: %v", err)
+			}
+		})
+	}
+}
+
+func ended(status agent.Status, ago time.Duration) func(*record.Investigation) {
+	end := time.Now().Add(-ago)
+	return func(r *record.Investigation) { r.Status, r.EndedAt = status, &end }
+}

@@ -1,0 +1,127 @@
+// Package artifact lists what the results of tools hold besides text: images, files, structured data.
+package artifact
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Artifact is a part of a tool's result.
+type Artifact struct {
+	// N counts the artifacts of the investigation from 1.
+	N int `json:"n"`
+	// Name is fit to be that of a file, and unique within the investigation.
+	Name string `json:"name"`
+	// Source is what the server calls it, often an address; "" = nothing.
+	Source   string `json:"source,omitempty"`
+	MIMEType string `json:"mime_type"` // as the server says
+	Size     int    `json:"size"`      // in bytes
+	// Ref names the blob in the store.
+	Ref       string    `json:"ref"`
+	Execution string    `json:"execution"` // "<stage>/<agent>"
+	Tool      string    `json:"tool"`
+	At        time.Time `json:"at"`
+}
+
+// Blobs reads content by its hash.
+type Blobs interface {
+	Blob(ctx context.Context, hash string) ([]byte, error)
+}
+
+// List lists the artifacts that entries name, each content once, in the order of the entries.
+func List(ctx context.Context, entries []transcript.Entry, blobs Blobs) (all []Artifact, err error) {
+	seen := map[string]bool{}
+	for _, e := range entries {
+		for _, ref := range e.Artifacts {
+			if e.Superseded || seen[ref] {
+				continue
+			}
+			seen[ref] = true
+			a := Artifact{N: len(all) + 1, Ref: ref, Execution: e.Execution, At: e.At}
+			if e.Call != nil {
+				a.Tool = e.Call.Name
+			}
+			kept, data, err := read(ctx, blobs, ref)
+			if err != nil {
+				return nil, err
+			}
+			a.Source, a.MIMEType, a.Size = kept.Name, kept.MIMEType, len(data)
+			a.Name = fmt.Sprintf("%d-%s", a.N, fileName(cmp.Or(base(kept.Name), a.Tool), kept.MIMEType))
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+// Read returns the content of an artifact.
+func Read(ctx context.Context, blobs Blobs, ref string) ([]byte, error) {
+	_, data, err := read(ctx, blobs, ref)
+	return data, err
+}
+
+func read(ctx context.Context, blobs Blobs, ref string) (kept tool.Artifact, data []byte, err error) {
+	body, err := blobs.Blob(ctx, ref)
+	if err == nil {
+		err = json.Unmarshal(body, &kept)
+	}
+	if err != nil {
+		return kept, nil, fmt.Errorf("read artifact %s: %w", ref, err)
+	}
+	if kept.JSON != nil {
+		return kept, kept.JSON, nil
+	}
+	return kept, kept.Data, nil
+}
+
+// base is the last part of an address or path, without what follows "?" and "#".
+func base(source string) string {
+	source, _, _ = strings.Cut(source, "#")
+	source, _, _ = strings.Cut(source, "?")
+	return strings.Trim(path.Base(strings.ReplaceAll(source, `\`, "/")), "./")
+}
+
+// maxName bounds the name of a file, in bytes.
+const maxName = 100
+
+// fileName is a name that any file system takes and no shell minds. What begins it is added by the caller:
+// a number, so that it is neither hidden nor an option nor the name of a device.
+func fileName(name, mimeType string) string {
+	safe := func(r rune) rune {
+		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("._-", r) {
+			return r
+		}
+		return '-'
+	}
+	name = strings.Trim(clip.Bytes(strings.Map(safe, name), maxName), ".-")
+	media, _, _ := strings.Cut(mimeType, ";")
+	end := cmp.Or(ends[strings.ToLower(strings.TrimSpace(media))], ".bin")
+	if has := strings.ToLower(path.Ext(name)); has == end || has != "" && end == ".bin" {
+		return name
+	}
+	return cmp.Or(name, "artifact") + end
+}
+
+// ends are the ends of file names by media types. Those of the system differ from host to host.
+var ends = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
+	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "video/mp4": ".mp4",
+	"application/json": ".json", "application/pdf": ".pdf", "application/zip": ".zip", "application/gzip": ".gz",
+	"text/plain": ".txt", "text/csv": ".csv", "text/html": ".html", "text/markdown": ".md", "text/yaml": ".yaml",
+}
+
+// Text reports whether content may be written to a terminal once it is cleaned.
+func Text(data []byte) bool {
+	odd := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r) }
+	return utf8.Valid(data) && strings.IndexFunc(string(data), odd) < 0
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"os/exec"
 	"path/filepath"
@@ -45,7 +46,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "fill": fill, "signals": signals, "large": large,
+			"exits": exits, "fill": fill, "signals": signals, "large": large, "attach": attach,
 		},
 	})
 }
@@ -100,6 +101,33 @@ func large(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	ts.Check(writeFile(ts.MkAbs(args[0]), strings.Repeat("x", n)))
+}
+
+// attach PATH WORKFLOW has a tool of an investigation return an image, a text that would upset a
+// terminal, and structured data.
+func attach(ts *testscript.TestScript, _ bool, args []string) {
+	ctx := context.Background()
+	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})
+	ts.Check(err)
+	result := transcript.Result{}
+	for _, a := range []tool.Artifact{
+		{MIMEType: "image/png", Data: []byte("\x89PNG\x00")}, {MIMEType: "text/plain", Name: "file:///var/log/../app.log", Data: []byte("\x1b[31mred\n")},
+		{MIMEType: "application/json", Name: "structuredContent", JSON: []byte(`{"pods":2}`)},
+	} {
+		body, err := json.Marshal(a)
+		ts.Check(err)
+		hash, err := st.PutBlob(ctx, body)
+		ts.Check(err)
+		result.Artifacts = append(result.Artifacts, hash)
+	}
+	_, err = st.Append(ctx, transcript.Step{
+		Scope:  transcript.Scope{Investigation: workflows.InvestigationID(args[1], runID), Execution: "collect/LogAgent"},
+		Writer: transcript.Writer{RunID: runID, ActivityID: "2"},
+		Rows: []transcript.Row{{Key: transcript.ResultKey(1, 0), Kind: transcript.KindResult, Body: transcript.Body{
+			Text: "Three things.", Call: &transcript.Call{ID: "1", Name: "lab.look"}, Status: "success", Result: result,
+		}}},
+	})
+	ts.Check(errors.Join(err, st.Close()))
 }
 
 // begin writes an investigation that has not ended.

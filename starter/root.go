@@ -58,7 +58,8 @@ func (c *cli) root() *cobra.Command {
 	}{
 		{"Start", []*cobra.Command{runCommand(c), rerunCommand(c), chatCommand(c)}},
 		{"Look", []*cobra.Command{
-			listCommand(c), reportCommand(c), statusCommand(c), watchCommand(c), showCommand(c), compareCommand(c), scoreCommand(c), uiCommand(c),
+			listCommand(c), reportCommand(c), statusCommand(c), watchCommand(c), showCommand(c), artifactsCommand(c),
+			compareCommand(c), scoreCommand(c), uiCommand(c),
 		}},
 		{"Steer", []*cobra.Command{
 			guideCommand(c), plainSteer(c, "pause", "Make no further model call until resume; running calls finish", workflows.SignalPause),

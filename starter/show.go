@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/spell"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -81,6 +82,13 @@ func show(ctx context.Context, c *cli, id string, only part) error {
 	}
 	if s := w.Score(); s != nil {
 		fmt.Fprint(&text, "\n"+terminal.Score(*s))
+	}
+	n := 0
+	for _, e := range w.Entries {
+		n += len(e.Artifacts)
+	}
+	if n > 0 {
+		fmt.Fprintf(&text, "%s: `starter artifacts %s`\n", terminal.Count(n, "artifact"), command.ShellWord(id))
 	}
 	for _, q := range w.Questions {
 		fmt.Fprintln(&text, "? "+questionLine(w.Investigation.ID, q))

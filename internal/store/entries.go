@@ -29,6 +29,15 @@ func (s *Store) Entries(ctx context.Context, scope transcript.Scope) ([]transcri
 	return entries, doing(s.db.explain(err), "read transcript of %s, %s", scope.Investigation, scope.Execution)
 }
 
+// WithArtifacts returns the results of an investigation that hold more than text, in the order in which
+// they were written, without those that were superseded.
+func (s *Store) WithArtifacts(ctx context.Context, investigation string) ([]transcript.Entry, error) {
+	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND kind = $2
+		AND body LIKE '%"artifacts":[%' ORDER BY seq`
+	entries, err := selectAll(ctx, s.db.reader, entryFields, query, investigation, transcript.KindResult)
+	return entries, doing(s.db.explain(err), "read the artifacts of %s", investigation)
+}
+
 // After returns an investigation's entries after seq, in the order in which they
 // were written, superseded ones included. A limit of 0 or less means all.
 func (s *Store) After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error) {

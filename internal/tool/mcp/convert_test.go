@@ -24,6 +24,7 @@ func TestConvert(t *testing.T) {
 		"nothing":             {`{"content":[]}`, "The tool returned nothing.", 0},
 		"audio":               {`{"content":[{"type":"audio","mimeType":"audio/wav","data":"AAE="}]}`, "[audio, audio/wav, 2 bytes: kept as an artifact]", 1},
 		"resource of nobody":  {`{"content":[{"type":"resource"}]}`, "[empty resource]", 0},
+		"resource with text":  {`{"content":[{"type":"resource","resource":{"uri":"file:///a.csv","mimeType":"text/csv","text":"a,b"}}]}`, "[resource file:///a.csv]\na,b", 1},
 		"structured differs":  {`{"content":[{"type":"text","text":"three"}],"structuredContent":{"n":3}}`, "three\n{\"n\":3}", 1},
 		"structured list":     {`{"content":[],"structuredContent":[1,"a"]}`, `[1,"a"]`, 1},
 		"said twice":          {`{"content":[{"type":"text","text":"hello\n"}],"structuredContent":{"content":"hello\n"}}`, "hello\n", 0},
@@ -35,6 +36,9 @@ func TestConvert(t *testing.T) {
 			"[image, image/png, 2 bytes: kept as an artifact]\na", 1},
 		"an image only there": {`{"content":[],"structuredContent":{"shot":{"type":"image","mimeType":"image/png","data":"AAE="},"n":1}}`,
 			"[image, image/png, 2 bytes: kept as an artifact]\n{\"n\":1}", 2},
+		"too many": {`{"content":[` + strings.Repeat(`{"type":"audio","mimeType":"a","data":"AAE="},`, maxArtifacts) + `{"type":"image","mimeType":"image/png","data":"AAE="}]}`,
+			strings.Repeat("[audio, a, 2 bytes: kept as an artifact]\n", maxArtifacts) +
+				"[image, image/png, 2 bytes: not kept: of a result 50 artifacts are, each of at most 16777216 bytes]", maxArtifacts},
 		"an empty object": {`{"content":[],"structuredContent":{}}`, "{}", 1},
 		"asks for input":  {`{"resultType":"input_required","content":[]}`, "The tool asks for input from a person, which cannot be given.", 0},
 		"big numbers":     {`{"content":[{"type":"text","text":"{\"n\":9007199254740993}"}],"structuredContent":{"n":9007199254740993}}`, `{"n":9007199254740993}`, 1},

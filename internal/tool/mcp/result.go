@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -93,13 +94,17 @@ func (p *parts) add(content mcp.Content) {
 		p.addResource(c.Resource)
 	default:
 		// A link to a resource, or something newer than this: its JSON says it all.
+		name := ""
+		if link, ok := content.(*mcp.ResourceLink); ok {
+			name = tool.ValidText(link.URI)
+		}
 		data, err := json.Marshal(content)
 		if err != nil {
 			p.say(fmt.Sprintf("[content that cannot be shown: %v]", err))
 			return
 		}
 		p.say(string(data))
-		p.artifacts = append(p.artifacts, tool.Artifact{MIMEType: "application/json", JSON: data})
+		p.artifacts = append(p.artifacts, tool.Artifact{MIMEType: "application/json", Name: name, JSON: data})
 	}
 }
 
@@ -111,6 +116,10 @@ func (p *parts) addResource(r *mcp.ResourceContents) {
 		p.keep("resource "+r.URI, tool.Artifact{MIMEType: r.MIMEType, Name: r.URI, Data: r.Blob})
 	default:
 		p.say(fmt.Sprintf("[resource %s]\n%s", r.URI, r.Text))
+		text := tool.ValidText(r.Text)
+		p.artifacts = append(p.artifacts, tool.Artifact{
+			MIMEType: tool.ValidText(cmp.Or(r.MIMEType, "text/plain")), Name: tool.ValidText(r.URI), Data: []byte(text),
+		})
 	}
 }
 
@@ -231,8 +240,19 @@ func (p *parts) saying(value any) string {
 	return ""
 }
 
+// What is kept of a result besides its text.
+const (
+	maxArtifact  = 16 << 20 // bytes
+	maxArtifacts = 50
+)
+
 func (p *parts) keep(what string, a tool.Artifact) {
 	a.MIMEType, a.Name = tool.ValidText(a.MIMEType), tool.ValidText(a.Name)
+	if len(a.Data) > maxArtifact || len(p.artifacts) >= maxArtifacts {
+		const text = "[%s, %s, %d bytes: not kept: of a result %d artifacts are, each of at most %d bytes]"
+		p.say(fmt.Sprintf(text, what, a.MIMEType, len(a.Data), maxArtifacts, maxArtifact))
+		return
+	}
 	p.say(fmt.Sprintf("[%s, %s, %d bytes: kept as an artifact]", what, a.MIMEType, len(a.Data)))
 	p.artifacts = append(p.artifacts, a)
 }

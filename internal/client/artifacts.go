@@ -1,0 +1,33 @@
+package client
+
+import (
+	"context"
+
+	"github.com/inquest-dev/inquest/internal/artifact"
+)
+
+// Artifacts lists what the tools of an investigation have returned besides text. The error is
+// ErrNoStore where there is no store, and record.ErrNotFound where it does not know the investigation.
+func (c *Client) Artifacts(ctx context.Context, id string) ([]artifact.Artifact, error) {
+	st, err := c.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if st == nil {
+		return nil, ErrNoStore
+	}
+	r, err := st.FindInvestigation(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := st.WithArtifacts(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return artifact.List(ctx, entries, st)
+}
+
+// Artifact reads one of them.
+func (c *Client) Artifact(ctx context.Context, a artifact.Artifact) ([]byte, error) {
+	return artifact.Read(ctx, c, a.Ref)
+}

@@ -221,6 +221,22 @@ func (c *Client) steer(ctx context.Context, id, name string, in any) error {
 	return err
 }
 
+// Artifacts lists what the tools of an investigation have returned besides text. It needs the
+// workers' store at hand.
+func (c *Client) Artifacts(ctx context.Context, id string) (out []Artifact, err error) {
+	all, err := c.system.Artifacts(ctx, id)
+	for _, a := range all {
+		out = append(out, Artifact{Ref: a.Ref, Name: a.Name, MIMEType: a.MIMEType, Size: a.Size, Execution: a.Execution, Tool: a.Tool})
+	}
+	return out, err
+}
+
+// Artifact reads one by its Ref, of Artifacts or of a HookInput. Texts are masked; images are as
+// the tool returned them.
+func (c *Client) Artifact(ctx context.Context, ref string) ([]byte, error) {
+	return c.system.Artifact(ctx, ref)
+}
+
 // Cancel asks for the end of an investigation; what it has finished is kept.
 func (c *Client) Cancel(ctx context.Context, id string) error {
 	_, err := c.system.Cancel(ctx, id)

@@ -42,6 +42,17 @@ type HookInput struct {
 	// RequestedBy, Tenant, Session and Metadata are what the request says of itself, masked.
 	RequestedBy, Tenant, Session string
 	Metadata                     map[string]string
+	// Artifacts are what the tools of the investigation have returned besides text until now.
+	Artifacts []Artifact
+}
+
+// Artifact is what a tool has returned besides text: an image, a file, structured data.
+type Artifact = struct {
+	// Ref is what Client.Artifact reads it by, Name one that a file can have.
+	Ref, Name, MIMEType string
+	Size                int // in bytes
+	// Execution is "<stage>/<agent>".
+	Execution, Tool string
 }
 
 // HookOutput is what a hook makes of its input.
@@ -72,8 +83,8 @@ type Answer = struct {
 // holds for it, too.
 type Mock func(ctx context.Context, in MockInput) (any, error)
 
-// MockInput is what a mock is told: Key, Request, Outputs, Prepared, Answers and what
-// the request says of itself are those of a HookInput.
+// MockInput is what a mock is told: Key, Request, Outputs, Prepared, Answers, Artifacts and
+// what the request says of itself are those of a HookInput.
 type MockInput struct {
 	Investigation, Stage, Agent, Key, Request string
 	Outputs                                   map[string]StageOutput
@@ -81,6 +92,7 @@ type MockInput struct {
 	Answers                                   []Answer
 	RequestedBy, Tenant, Session              string
 	Metadata                                  map[string]string
+	Artifacts                                 []Artifact
 }
 
 // Prompt writes an agent's system prompt, where the agent begins: what it returns is written

@@ -92,6 +92,8 @@ type Transcripts interface {
 	AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
+	// WithArtifacts are the results of an investigation that hold more than text.
+	WithArtifacts(ctx context.Context, investigation string) ([]transcript.Entry, error)
 	SetLive(ctx context.Context, live transcript.Live) error
 	SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error
 	Catalogues(ctx context.Context, scope transcript.Scope) (hashes []string, err error)

@@ -11,6 +11,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/inquest-dev/inquest/internal/artifact"
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/output"
@@ -82,8 +83,27 @@ func (j *job) told(ctx context.Context, prior []Source, notes []Note) (in hook.I
 		return in, err
 	}
 	r, err := j.about(ctx)
+	if err != nil {
+		return in, err
+	}
 	in.RequestedBy, in.Tenant, in.Session, in.Metadata = r.Envelope.By, r.Tenant, r.Session, r.Metadata
+	in.Artifacts, err = j.artifacts(ctx)
 	return in, err
+}
+
+// artifacts are those of the investigation until now.
+func (j *job) artifacts(ctx context.Context) (out []hook.Artifact, err error) {
+	entries, err := j.Transcripts.WithArtifacts(ctx, j.ref.Investigation)
+	if err != nil {
+		return nil, err
+	}
+	all, err := artifact.List(ctx, entries, j.Blobs)
+	for _, a := range all {
+		out = append(out, hook.Artifact{
+			Ref: a.Ref, Name: a.Name, MIMEType: a.MIMEType, Size: a.Size, Execution: a.Execution, Tool: a.Tool,
+		})
+	}
+	return out, err
 }
 
 // about is the record of the investigation, which says what its request says of itself; of a
@@ -333,7 +353,7 @@ func (j *job) mockInput(ctx context.Context, in RunMockIn) (hook.MockInput, erro
 	return hook.MockInput{
 		Investigation: told.Investigation, Stage: told.Stage, Agent: j.agent.Name, Key: told.Key,
 		Request: told.Request, Outputs: told.Outputs, Prepared: told.Prepared, Answers: told.Answers,
-		RequestedBy: told.RequestedBy, Tenant: told.Tenant, Session: told.Session, Metadata: told.Metadata,
+		RequestedBy: told.RequestedBy, Tenant: told.Tenant, Session: told.Session, Metadata: told.Metadata, Artifacts: told.Artifacts,
 	}, err
 }
 

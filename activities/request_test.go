@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -161,4 +163,39 @@ func TestOneOfTheSame(t *testing.T) {
 func ended(status agent.Status, ago time.Duration) func(*record.Investigation) {
 	end := time.Now().Add(-ago)
 	return func(r *record.Investigation) { r.Status, r.EndedAt = status, &end }
+}
+
+// Hooks are told what the request says of itself, and what tools have returned besides text.
+func TestHooksAreTold(t *testing.T) {
+	t.Parallel()
+	b := shop(t, 2, func(*plan.Plan) {})
+	labels := agent.Labels{Tenant: "acme", Session: "s-1", Metadata: map[string]string{"team": "db"}}
+	about := record.Investigation{ID: b.ref.Investigation, Writer: "w", PlanHash: b.ref.Plan, Status: agent.StatusRunning, StartedAt: time.Now(), Labels: labels}
+	image, err := b.store.PutBlob(t.Context(), []byte(`{"mime_type":"image/png","data":"AAE="}`))
+	if err = errors.Join(err, b.store.StartInvestigation(t.Context(), about)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.store.Append(t.Context(), transcript.Step{
+		Scope: transcript.Scope{Investigation: b.ref.Investigation, Execution: "look/L"}, Writer: transcript.Writer{RunID: "r", ActivityID: "1"},
+		Rows: []transcript.Row{{Key: transcript.ResultKey(1, 0), Kind: transcript.KindResult, Body: transcript.Body{
+			Call: &transcript.Call{Name: "lab.shot"}, Result: transcript.Result{Artifacts: []string{image}},
+		}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told hook.Input
+	b.act.Hooks = map[string]hook.Func{"h": func(_ context.Context, in hook.Input) (hook.Output, error) {
+		told = in
+		return hook.Output{}, nil
+	}}
+	in := activities.RunHookIn{Ref: b.ref, Point: activities.PreProcess}
+	in.Ref.Execution = activities.HookExecution("end", activities.PreProcess, "h")
+	if _, err := b.env.ExecuteActivity(b.act.RunHook, in); err != nil {
+		t.Fatal(err)
+	}
+	want := []hook.Artifact{{Ref: image, Name: "1-lab.shot.png", MIMEType: "image/png", Size: 2, Execution: "look/L", Tool: "lab.shot"}}
+	if diff := cmp.Diff(want, told.Artifacts); diff != "" || told.Tenant != "acme" || told.Session != "s-1" || told.Metadata["team"] != "db" {
+		t.Errorf("told %+v\n%s", told, diff)
+	}
 }

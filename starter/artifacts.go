@@ -104,7 +104,7 @@ func fetch(ctx context.Context, c *cli, all []artifact.Artifact, which, to strin
 	if found == nil {
 		return usagef("there is no artifact %q%s: see `starter artifacts`", which, spell.DidYouMean(which, names))
 	}
-	data, err := c.client().Artifact(ctx, *found)
+	data, err := c.client().Artifact(ctx, found.Ref)
 	if err != nil {
 		return err
 	}

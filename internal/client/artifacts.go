@@ -27,7 +27,7 @@ func (c *Client) Artifacts(ctx context.Context, id string) ([]artifact.Artifact,
 	return artifact.List(ctx, entries, st)
 }
 
-// Artifact reads one of them.
-func (c *Client) Artifact(ctx context.Context, a artifact.Artifact) ([]byte, error) {
-	return artifact.Read(ctx, c, a.Ref)
+// Artifact reads one of them by its reference.
+func (c *Client) Artifact(ctx context.Context, ref string) ([]byte, error) {
+	return artifact.Read(ctx, c, ref)
 }

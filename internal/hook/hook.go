@@ -24,6 +24,14 @@ type Input struct {
 	Answers                            []Answer
 	RequestedBy, Tenant, Session       string
 	Metadata                           map[string]string
+	Artifacts                          []Artifact
+}
+
+// Artifact is what a tool has returned besides text, without its content.
+type Artifact = struct {
+	Ref, Name, MIMEType string
+	Size                int
+	Execution, Tool     string
 }
 
 // Answer is a stage's question and what a person answered.
@@ -49,6 +57,7 @@ type MockInput struct {
 	Answers                                   []Answer
 	RequestedBy, Tenant, Session              string
 	Metadata                                  map[string]string
+	Artifacts                                 []Artifact
 }
 
 // Prompt writes an agent's system prompt: see inquest.Prompt.

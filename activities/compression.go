@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,8 @@ func (g *generation) view(stored []transcript.Entry, blocks string) ([]agent.Mes
 		KeepRecent: settings.KeepRecentMessages, Strategy: settings.Strategy, ShortenResultsFirst: !g.plan.Conversation,
 		Count: func(m []agent.Message) int { return token.Messages(model, m) },
 	}
-	if options.MaxTokens == 0 {
-		options.MaxTokens = token.Window(model)
+	if window := token.Window(model); options.MaxTokens == 0 || g.in.Provider > 0 { // what is set is for the first model
+		options.MaxTokens = min(cmp.Or(options.MaxTokens, window), window)
 	}
 	options.MaxTokens = corrected(options.MaxTokens, stored)
 	messages := transcript.Messages(entries)

@@ -168,7 +168,7 @@ func (r *agentRun) waitOut(ctx workflow.Context, err error) (again bool) {
 		wait = max(wait, after+part(after, s.Tries, tries))
 	}
 	left := s.Until.Sub(now)
-	if left <= 0 || after > left {
+	if left <= 0 || after > left && !said.Open { // a circuit may close sooner
 		return false
 	}
 	wait = min(wait, left) // the last try is at the end

@@ -128,6 +128,82 @@ func TestOutageWithAFallback(t *testing.T) {
 	}
 }
 
+// After two failures in a row of the server or the stream the next model is asked, and stays; a success between them
+// forgives one, and so does a limit of the rate, which is waited for.
+func TestStrikes(t *testing.T) {
+	t.Parallel()
+	two := func(in *AgentInput) { in.Agent.Models, in.Agent.Strikes = []string{"m", "n"}, 2 }
+	for name, tt := range map[string]struct {
+		says []string // of the first model, call by call
+		want int      // its calls
+	}{
+		"away":                  {[]string{"ModelUnavailable", "ModelUnavailable"}, 2},
+		"away, then cut":        {[]string{"ModelUnavailable", "ReplyTruncated"}, 2},
+		"a timeout, a stall":    {[]string{"ModelTimeout", "StreamStalled"}, 2},
+		"credentials":           {[]string{"CredentialsRefused"}, 1},
+		"away, then no credit":  {[]string{"ModelUnavailable", "QuotaExhausted"}, 2},
+		"away, a limit, away":   {[]string{"ModelUnavailable", "RateLimited", "ModelUnavailable", "ModelUnavailable"}, 4},
+		"an open circuit":       {[]string{"open"}, 1},
+		"away, an open circuit": {[]string{"ModelUnavailable", "open"}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			calls := 0
+			run := waitsOut(t, two, func(_ time.Duration, provider int) error {
+				if provider > 0 {
+					return nil
+				}
+				calls++
+				if says := tt.says[calls-1]; says != "open" {
+					return away(says, 0)
+				}
+				return open(activities.ErrorModelUnavailable, time.Minute)
+			})
+			if calls != tt.want || run.result.Status != agent.StatusCompleted || run.result.Iterations != 1 || run.tries[len(run.tries)-1] > time.Minute {
+				t.Errorf("%d calls at %v, want %d: %+v", calls, run.tries, tt.want, run.result)
+			}
+		})
+	}
+}
+
+// open is how Generate ends when the model's circuit is.
+func open(errorType string, after time.Duration) error {
+	return temporal.NewApplicationErrorWithOptions("p: not asked", errorType, temporal.ApplicationErrorOptions{
+		NonRetryable: true, Details: []any{activities.Trouble{Provider: "p", Open: true, RetryAfter: plan.Duration(after)}},
+	})
+}
+
+// Without another model, an open circuit is waited for like any outage: not sooner than it says, and not by all at
+// the same time; a limit of the rate is, too, if there is another one.
+func TestOpenCircuitIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	seen := map[time.Duration]bool{}
+	for n := range 10 {
+		run := waitsOut(t, func(in *AgentInput) { in.Ref.Execution = fmt.Sprint("stage/", n) }, func(since time.Duration, _ int) error {
+			if since == 0 {
+				return open(activities.ErrorModelUnavailable, 30*time.Second)
+			}
+			return nil
+		})
+		if len(run.tries) != 2 || run.tries[1] < 30*time.Second || run.tries[1] > time.Minute || run.result.Status != agent.StatusCompleted {
+			t.Fatalf("tries %v: %+v", run.tries, run.result)
+		}
+		seen[run.tries[1]] = true
+	}
+	if len(seen) < 8 {
+		t.Errorf("ten agents come back at %d times", len(seen))
+	}
+	run := waitsOut(t, func(in *AgentInput) { in.Agent.Models, in.Agent.Strikes = []string{"m", "n"}, 2 }, func(since time.Duration, _ int) error {
+		if since == 0 {
+			return open(activities.ErrorRateLimited, 20*time.Second)
+		}
+		return nil
+	})
+	if !slices.Equal(run.asked, []int{0, 0}) {
+		t.Errorf("asked %v", run.asked)
+	}
+}
+
 // Retry-After is a lower bound of the backoff and no replacement: a second, asked for
 // again and again, would be a hundred tries in two minutes. A rate limit is no attempt.
 func TestRateLimitIsWaitedFor(t *testing.T) {

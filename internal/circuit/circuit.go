@@ -44,8 +44,9 @@ func (k Key) Compare(other Key) int {
 
 // State is what the fleet knows of a model. The zero value knows nothing.
 type State struct {
-	// Alive is the last sign of life; zero after a failure.
-	Alive time.Time `json:"alive,omitzero"`
+	// Alive is the last sign of life, zero after a failure, and Answer the last whole one that is known.
+	Alive  time.Time `json:"alive,omitzero"`
+	Answer time.Time `json:"answer,omitzero"`
 	// Failures counts the calls that have failed since the last answer.
 	Failures int `json:"failures,omitempty"`
 	// Opened is when the circuit opened; zero = it is closed.
@@ -140,14 +141,14 @@ func (s *State) Heard(now time.Time) {
 func (s State) Known(now time.Time) bool { return s.Warm(now) && s.heard(now, stamped) }
 
 // Answered takes in a call that was answered, whichever it was.
-func (s *State) Answered(now time.Time) { *s = State{Alive: now} }
+func (s *State) Answered(now time.Time) { *s = State{Alive: now, Answer: now} }
 
-// Failed takes in a call that failed. It says nothing if it was made before the last sign of life. While the
+// Failed takes in a call that failed. It says nothing if it was made before the last answer. While the
 // circuit is open only its probe counts, but who asks to be left alone is left alone.
 func (s *State) Failed(now time.Time, f Failure) {
 	f.RetryAfter = min(f.RetryAfter, longestPause)
 	switch {
-	case f.Began.Before(s.Alive):
+	case f.Began.Before(s.Answer):
 		return
 	case s.Open() && (f.Probe == "" || f.Probe != s.Probe):
 		if after := now.Add(f.RetryAfter); after.After(s.Next) {

@@ -44,7 +44,7 @@ func TestState(t *testing.T) {
 			start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			for n, step := range steps {
 				now := start.Add(time.Duration(step.at * float64(time.Second)))
-				failed := Failure{ErrorType: "ModelUnavailable", Error: "HTTP 503", Probe: probe, Began: now}
+				failed := Failure{ErrorType: "ModelUnavailable", Error: "HTTP 503", Probe: probe, Began: now.Add(-time.Second)}
 				got := ""
 				switch step.do {
 				case "ask":

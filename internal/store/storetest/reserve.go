@@ -12,6 +12,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 )
 
+// windowTests are those of what all workers share by the store's clock.
+var windowTests = map[string]func(*testing.T, opener){
+	"reserve":                      testReserve,
+	"reserve at once":              testReserveAtOnce,
+	"reserve for one call at once": testReserveOneCall,
+	"reserve as a window slides":   testReserveSlides,
+	"circuits":                     testCircuits,
+	"circuit at once":              testCircuitAtOnce,
+}
+
 // asks is a reservation for the n-th call of a tool, in a window that stays.
 func asks(n, limit int) ratelimit.Reservation {
 	return ratelimit.Reservation{

@@ -156,14 +156,9 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"late start":                   testLateStart,
 		"begun by another run":         testBegun,
 		"random runs":                  testRandomRuns,
-		"reserve":                      testReserve,
-		"reserve at once":              testReserveAtOnce,
-		"reserve for one call at once": testReserveOneCall,
-		"reserve as a window slides":   testReserveSlides,
-		"circuits":                     testCircuits,
-		"circuit at once":              testCircuitAtOnce,
 	}
 	maps.Copy(tests, memoryTests())
+	maps.Copy(tests, windowTests)
 	for name, end := range reservationEnds {
 		tests[name] = testReservationEnds(end)
 	}

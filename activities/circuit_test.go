@@ -1,0 +1,229 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/circuit"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// circuitBench is a bench with circuits, whose model ends each call as it is told.
+type circuitBench struct {
+	*bench
+	iteration int
+}
+
+func newCircuitBench(t *testing.T) *circuitBench {
+	b := &circuitBench{bench: newBench(t)}
+	b.act.Circuits = b.store
+	return b
+}
+
+// call makes a model call that would end so: whether it was made, and how it ended.
+func (b *circuitBench) call(provider int, end error) (made bool, said activities.Trouble, errorType string) {
+	b.t.Helper()
+	before := len(b.requests)
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{Content: "x", Finish: llm.FinishStop}, end
+	}
+	b.iteration++
+	_, err := b.generate(activities.GenerateIn{Iteration: b.iteration, Try: 1, Provider: provider})
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		errorType = failed.Type()
+		if err := failed.Details(&said); err != nil {
+			b.t.Error(err)
+		}
+	}
+	return len(b.requests) > before, said, errorType
+}
+
+var first = circuit.Key{Provider: "p", Model: "gpt-4o"}
+
+func (b *circuitBench) state() circuit.State {
+	b.t.Helper()
+	state, _, err := b.store.Circuit(b.t.Context(), first)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return state
+}
+
+// due makes it time for the next probe.
+func (b *circuitBench) due() {
+	b.t.Helper()
+	if err := b.store.ChangeCircuit(b.t.Context(), first, func(s *circuit.State, now time.Time) { s.Next = now }); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func fails(kind error, status int) error {
+	return &llm.Error{Kind: kind, Provider: "p", Status: status}
+}
+
+// What says that a model is down opens its circuit, what says nothing about it does not, and a refusal of what
+// it was told is as good as an answer.
+func TestWhatOpensACircuit(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		end   error
+		opens bool
+		alive bool
+	}{
+		"away":             {end: fails(llm.ErrUnavailable, 503), opens: true},
+		"a stall":          {end: fails(llm.ErrStalled, 0), opens: true},
+		"a partial stream": {end: fails(llm.ErrTruncated, 0), opens: true},
+		"nonsense":         {end: fails(llm.ErrMalformed, 200), opens: true},
+		"a rate limit":     {end: fails(llm.ErrRateLimited, 429), opens: true},
+		"a refused key":    {end: fails(llm.ErrAuth, 401), opens: true},
+		"no credit":        {end: fails(llm.ErrQuotaExhausted, 402), opens: true},
+		"no key here":      {end: fails(llm.ErrNoKey, 0)},
+		"not sent":         {end: fails(llm.ErrInvalidRequest, 0)},
+		"too long":         {end: fails(llm.ErrContextTooLong, 400), alive: true},
+		"an answer":        {alive: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newCircuitBench(t)
+			for range 3 {
+				if made, _, _ := b.call(0, tt.end); !made {
+					t.Fatal("it was not asked")
+				}
+			}
+			if s := b.state(); s.Open() != tt.opens || tt.opens != (s.Failures == 3) || tt.alive && s.Failures > 0 {
+				t.Errorf("state %+v", s)
+			}
+		})
+	}
+}
+
+// A call that the open circuit forbids is none: it costs nothing, leaves no try in the transcript, and says when to come
+// back. Another model is asked all the while, and the probe that is answered ends it.
+func TestOpenCircuit(t *testing.T) {
+	t.Parallel()
+	b := newCircuitBench(t)
+	for range 3 {
+		b.call(0, fails(llm.ErrUnavailable, 503))
+	}
+	before := len(b.log(t))
+	made, said, errorType := b.call(0, nil)
+	if made || !said.Open || said.Provider != "p" || said.RetryAfter.D() <= 0 || said.RetryAfter.D() > 10*time.Second || errorType != activities.ErrorModelUnavailable {
+		t.Errorf("made %t, %+v, %s", made, said, errorType)
+	}
+	if after := len(b.log(t)); after != before {
+		t.Errorf("%d new entries", after-before)
+	}
+	if made, _, _ := b.call(1, nil); !made {
+		t.Error("the other model was not asked")
+	}
+	b.due()
+	if made, _, _ := b.call(0, fails(llm.ErrStalled, 0)); !made || !b.state().Open() || b.state().Probes != 1 {
+		t.Errorf("a probe that fails: made %t, %+v", made, b.state())
+	}
+	b.due()
+	if made, _, _ := b.call(0, fails(llm.ErrContextTooLong, 400)); !made || b.state().Open() {
+		t.Errorf("a probe that is refused: made %t, %+v", made, b.state())
+	}
+	if made, _, _ := b.call(0, nil); !made {
+		t.Error("the circuit is closed, and the model was not asked")
+	}
+}
+
+func (b *circuitBench) log(t *testing.T) []transcript.Entry {
+	entries, err := b.store.Entries(t.Context(), b.scope())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// A key that is refused: whoever has another model goes there, and who has none hears it from the provider.
+func TestCircuitOfARefusedKey(t *testing.T) {
+	t.Parallel()
+	b := newCircuitBench(t)
+	for range 3 {
+		b.call(0, fails(llm.ErrAuth, 401))
+	}
+	if made, said, errorType := b.call(0, nil); made || !said.Open || errorType != activities.ErrorModelUnavailable {
+		t.Errorf("with another model: made %t, %+v, %s", made, said, errorType)
+	}
+	b.plan(func(a *plan.Agent) { a.Providers = a.Providers[:1] })
+	if made, said, errorType := b.call(0, fails(llm.ErrAuth, 401)); !made || said.Open || errorType != "CredentialsRefused" {
+		t.Errorf("without: made %t, %+v, %s", made, said, errorType)
+	}
+	if made, _, _ := b.call(0, nil); !made || b.state().Open() {
+		t.Errorf("the key is mended: made %t, %+v", made, b.state())
+	}
+}
+
+// A rate limit stays one, so that an agent with another model waits for it as it does for its own.
+func TestCircuitOfARateLimit(t *testing.T) {
+	t.Parallel()
+	b := newCircuitBench(t)
+	for range 3 {
+		b.call(0, &llm.Error{Kind: llm.ErrRateLimited, Provider: "p", Status: 429, RetryAfter: 40 * time.Second})
+	}
+	made, said, errorType := b.call(0, nil)
+	if after := said.RetryAfter.D(); made || !said.Open || errorType != activities.ErrorRateLimited || after > 40*time.Second || after < 30*time.Second {
+		t.Errorf("made %t, %+v, %s", made, said, errorType)
+	}
+}
+
+// Who begins with a model of which nobody has heard waits until something arrives from it, not for the whole reply.
+func TestColdModel(t *testing.T) {
+	t.Parallel()
+	b := newCircuitBench(t)
+	three := func(s *circuit.State, now time.Time) {
+		for range 3 {
+			s.Ask(now, "x")
+		}
+	}
+	if err := b.store.ChangeCircuit(t.Context(), first, three); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	heard := time.AfterFunc(300*time.Millisecond, func() {
+		if err := b.store.ChangeCircuit(context.Background(), first, (*circuit.State).Heard); err != nil {
+			t.Error(err)
+		}
+	})
+	defer heard.Stop()
+	if made, _, _ := b.call(0, nil); !made || time.Since(began) < 300*time.Millisecond {
+		t.Errorf("made %t after %s", made, time.Since(began))
+	}
+}
+
+// A result is not cut short because its summary is the work of the agent's own model, which is not asked at the
+// moment: it is waited for.
+func TestSummaryOfAnOpenCircuit(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, 20_000)
+	d.plan(func(a *plan.Agent) { a.Servers[0].Summarization = &plan.Summarization{Threshold: 500, MaxTokens: 100} })
+	d.act.Circuits = d.store
+	opens := func(s *circuit.State, now time.Time) {
+		for range 3 {
+			s.Failed(now, circuit.Failure{ErrorType: activities.ErrorModelUnavailable, Error: "p: HTTP 503"})
+		}
+	}
+	if err := d.store.ChangeCircuit(t.Context(), first, opens); err != nil {
+		t.Fatal(err)
+	}
+	before := len(d.requests)
+	_, err := d.generate(activities.GenerateIn{Iteration: 2, Try: 1})
+	var said activities.Trouble
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || failed.Details(&said) != nil || !said.Open || !strings.Contains(failed.Message(), "not asked since") || len(d.requests) > before {
+		t.Errorf("%d requests, %v", len(d.requests)-before, err)
+	}
+	if last := d.last(); last.Kind != transcript.KindResult {
+		t.Errorf("written: %+v", last)
+	}
+}

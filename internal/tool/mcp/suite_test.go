@@ -126,8 +126,9 @@ func results(t *testing.T, s *site) {
 			Status:  tool.StatusSuccess,
 			Content: "[resource file:///a.txt]\ncontents\n[resource file:///b.bin, application/x-b, 3 bytes: kept as an artifact]\n" + link,
 			Artifacts: []tool.Artifact{
+				{MIMEType: "text/plain", Name: "file:///a.txt", Data: []byte("contents")},
 				{MIMEType: "application/x-b", Name: "file:///b.bin", Data: []byte{1, 2, 3}},
-				jsonArtifact("", link),
+				jsonArtifact("file:///c", link),
 			},
 		}},
 		"structured": {"s.structured", `{}`, tool.Result{

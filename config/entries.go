@@ -22,8 +22,9 @@ type Entries struct {
 	// LLMProviders are models and how they are reached, by name.
 	LLMProviders map[string]*Provider `yaml:"llm_providers"`
 	// Prompts are texts that stages may put in place of their agents' own prompts, by name. {{.Agent}}, {{.Description}},
-	// {{.Chain}}, {{.Stage}}, {{.AlertType}}, {{.Iteration}}, {{.Request}}, {{.Runbook}} and {{.Outputs.KEY}}, what an earlier
-	// stage hands on under that output key, are what they say when the agent begins; no others may be there.
+	// {{.Chain}}, {{.Stage}}, {{.AlertType}}, {{.Iteration}}, {{.Request}}, {{.Runbook}}, {{.RequestedBy}}, {{.Tenant}}, {{.Session}},
+	// {{.Metadata.KEY}}, which is of the request, and {{.Outputs.KEY}}, what an earlier stage hands on under that output key, are
+	// what they say when the agent begins; no others may be there.
 	Prompts map[string]string `yaml:"prompts,template"`
 }
 

@@ -134,7 +134,7 @@ func (l *permit) ended(ctx context.Context, how error) {
 func (l *permit) outcome(how error) func(*circuit.State, time.Time) {
 	name, said := errorType(how), llmError(how)
 	switch {
-	case how == nil, ContentError(name) && said.Status != 0: // a refusal is an answer, too
+	case how == nil, errors.Is(how, llm.ErrContentFiltered), ContentError(name) && said.Status != 0: // a refusal is an answer, too
 		return (*circuit.State).Answered
 	case name == "", name == ErrorWorkerCannot, ContentError(name), name == ErrorModelTimeout && l.heard.Load():
 		return nil

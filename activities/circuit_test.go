@@ -88,6 +88,7 @@ func TestWhatOpensACircuit(t *testing.T) {
 		"no key here":      {end: fails(llm.ErrNoKey, 0)},
 		"not sent":         {end: fails(llm.ErrInvalidRequest, 0)},
 		"too long":         {end: fails(llm.ErrContextTooLong, 400), alive: true},
+		"filtered":         {end: fails(llm.ErrContentFiltered, 0), alive: true},
 		"an answer":        {alive: true},
 	} {
 		t.Run(name, func(t *testing.T) {

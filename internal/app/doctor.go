@@ -257,7 +257,11 @@ func (e Examination) database(ctx context.Context) seen {
 		s.findings = append(s.findings, skewed("the database", h.Ahead))
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(h.Circuits), circuit.Key.Compare) {
-		s.findings = append(s.findings, Finding{LevelWarn, "circuit of " + key.String(), h.Circuits[key].String(),
+		open := h.Circuits[key]
+		if time.Now().Add(h.Ahead).Sub(open.Next) > time.Hour {
+			continue // nobody wants the model any more
+		}
+		s.findings = append(s.findings, Finding{LevelWarn, "circuit of " + key.String(), open.String(),
 			"starter doctor --online: it closes by itself when a probe of the workers is answered"})
 	}
 	return s

@@ -1,9 +1,45 @@
 package app
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/circuit"
+	"github.com/inquest-dev/inquest/internal/store"
 )
+
+// A circuit that is open is told, unless nobody has wanted its model for long.
+func TestOpenCircuits(t *testing.T) {
+	t.Parallel()
+	opts := store.Options{Path: filepath.Join(t.TempDir(), "inquest.db")}
+	s, err := store.Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, opened := range map[string]time.Time{"gone": time.Now().Add(-2 * time.Hour), "dead": time.Now(), "well": {}} {
+		key := circuit.Key{Provider: "p", Model: model}
+		opens := func(s *circuit.State, _ time.Time) {
+			for range 3 {
+				s.Failed(opened, circuit.Failure{Error: "p: HTTP 503"})
+			}
+			if model == "well" {
+				s.Answered(opened)
+			}
+		}
+		if err := s.ChangeCircuit(t.Context(), key, opens); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found := Examination{Store: opts}.database(t.Context()).findings
+	if last := found[len(found)-1]; len(found) != 2 || last.What != "circuit of p (dead)" || !strings.HasSuffix(last.Found, "p: HTTP 503") {
+		t.Errorf("found %+v", found)
+	}
+}
 
 func TestSkewed(t *testing.T) {
 	t.Parallel()

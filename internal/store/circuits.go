@@ -23,6 +23,7 @@ func (s *Store) Circuit(ctx context.Context, key circuit.Key) (state circuit.Sta
 // now is by the store's clock.
 func (s *Store) ChangeCircuit(ctx context.Context, key circuit.Key, fn func(state *circuit.State, now time.Time)) error {
 	err := s.write(ctx, "", func(q querier) error {
+		key := storedKey(key)
 		micros, err := s.db.lockWindow(ctx, q, "circuit of "+key.Provider, key.Model)
 		if err != nil {
 			return err
@@ -40,11 +41,17 @@ func (s *Store) ChangeCircuit(ctx context.Context, key circuit.Key, fn func(stat
 }
 
 func circuitOf(ctx context.Context, q querier, key circuit.Key) (state circuit.State, err error) {
+	key = storedKey(key)
 	err = q.QueryRowContext(ctx, readCircuit, key.Provider, key.Model).Scan(asJSON(&state))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
 	return state, err
+}
+
+// storedKey is a key as the databases take it: requests may name models.
+func storedKey(key circuit.Key) circuit.Key {
+	return circuit.Key{Provider: storedText(key.Provider), Model: storedText(key.Model)}
 }
 
 // openCircuits are the models that nobody but a probe asks.

@@ -1,0 +1,233 @@
+package evidence
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// cited matches citations: [3], [3, 5], [3-5], as models write them.
+var cited = regexp.MustCompile(`\\?[\[【]\^?(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\\?[\]】]`)
+
+// Cites reports whether a text has citations in it.
+func Cites(text string) bool {
+	return slices.ContainsFunc(proseOf(text), func(s span) bool { return len(citations(text, s)) > 0 })
+}
+
+// citation is a mark, or several that stand together, and the numbers in it.
+type citation struct {
+	span
+	numbers []int
+}
+
+// Check looks in what a report cites for what it says, and marks in the report what is not there.
+func (e *Evidence) Check(report string) string {
+	e.Claims, e.Uncited = nil, 0
+	var out strings.Builder
+	done := 0
+	for _, block := range proseOf(report) {
+		for _, sentence := range sentences(report, block) {
+			marks := citations(report, sentence)
+			if len(marks) == 0 && !claimed(report[sentence.from:sentence.to], e.names).none() {
+				e.Uncited++
+			}
+			for n, part := range parts(report, sentence, marks) {
+				claim := e.judge(part, marks[n].numbers)
+				e.Claims = append(e.Claims, claim)
+				if claim.Verdict == Unverified {
+					out.WriteString(report[done:marks[n].to])
+					done = marks[n].to
+					out.WriteString(mark(claim))
+				}
+			}
+		}
+	}
+	return out.String() + report[done:]
+}
+
+// judge compares a part of a sentence with what it cites.
+func (e *Evidence) judge(text string, numbers []int) Claim {
+	claim := Claim{Text: strings.Join(strings.Fields(text), " "), Cites: numbers, Verdict: Verified}
+	said := claimed(text, e.names)
+	var found []facts
+	called := ""
+	for _, n := range numbers {
+		item := e.item(n)
+		switch {
+		case item == nil:
+			claim.Missing = append(claim.Missing, fmt.Sprintf("there is no evidence %d", n))
+			continue
+		case item.Problem != "":
+			claim.Missing = append(claim.Missing, fmt.Sprintf("evidence %d proves nothing: %s", n, item.Problem))
+			continue
+		}
+		its := stated(item.text)
+		found = append(found, its)
+		if !strange(item.text, text, e.names) {
+			called += strings.ToLower(fold(item.Tool+"\n"+item.asked).text) + "\n"
+		}
+	}
+	if len(found) > 0 {
+		for _, fact := range said.missing(found, called) {
+			claim.Missing = append(claim.Missing, clipped(fact, 60))
+		}
+	}
+	switch {
+	case len(claim.Missing) > 0:
+		claim.Verdict = Unverified
+	case said.none():
+		claim.Verdict = Unchecked
+	}
+	return claim
+}
+
+// strange: evidence names something that the claim does not. Then the claim may be about something else, and what the
+// call was about proves nothing.
+func strange(evidence, claim string, known map[string]bool) bool {
+	plain := strings.ToLower(fold(readable(claim)).text)
+	return slices.ContainsFunc(claimed(unquoted.Replace(evidence), known).names, func(name string) bool { return !has(plain, name) })
+}
+
+// unquoted takes the quotation marks of JSON off its texts, which are read like others.
+var unquoted = strings.NewReplacer(`"`, " ", "`", " ", "“", " ", "”", " ")
+
+func clipped(text string, limit int) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return string(runes)
+}
+
+var (
+	codeFence = regexp.MustCompile("^ {0,3}(```+|~~~+)")
+	newBlock  = regexp.MustCompile(`^\s*(?:#{1,6}\s|[-*+]\s|\d{1,3}[.)]\s|\||>)`)
+	listMark  = regexp.MustCompile(`^\s*(?:#{1,6}\s+|[-*+]\s+|>\s*|\|\s*)*(?:\d{1,3}[.)]\s+)?`)
+	linkTo    = regexp.MustCompile(`^\s{0,3}\[\^?\d{1,4}\]:\s*<?https?://`)
+	codeSpan  = regexp.MustCompile("```.*?```|``.*?``|`[^`\n]*`")
+)
+
+// proseOf returns the paragraphs, items of lists, headings and rows of tables of a text in Markdown: all but its code.
+func proseOf(text string) (all []span) {
+	fence, at, open := "", 0, false
+	for line := range strings.Lines(text) {
+		from := at
+		at += len(line)
+		m := codeFence.FindStringSubmatch(line)
+		switch {
+		case fence != "":
+			if m != nil && strings.HasPrefix(m[1], fence) {
+				fence = ""
+			}
+			open = false
+		case m != nil:
+			fence, open = m[1], false
+		case strings.TrimSpace(line) == "", linkTo.MatchString(line):
+			open = false
+		case open && !newBlock.MatchString(line):
+			all[len(all)-1].to = at
+		default:
+			all, open = append(all, span{from + len(listMark.FindString(line)), at}), !strings.HasPrefix(strings.TrimSpace(line), "|") &&
+				!strings.HasPrefix(strings.TrimSpace(line), "#")
+		}
+	}
+	return all
+}
+
+// sentenceEnd is where another sentence may begin; what is cited after it belongs to the one before.
+var (
+	sentenceEnd = regexp.MustCompile(`[.!?][*_"”)\]]*((?:\s*\\?[\[【]\^?\d[\d,;–\s-]*\\?[\]】][.,]?)*)\s+`)
+	shortForm   = regexp.MustCompile(`(?i)(?:^|[\s(])(?:e\.g|i\.e|vs|approx|ca|no|nr|etc|cf|resp|incl|max|min|avg|fig|sec)\.$`)
+)
+
+// sentences parts a block. A sentence that may go on does: then more has to stand in what it cites.
+func sentences(text string, block span) (all []span) {
+	from := block.from
+	code := codeSpan.FindAllStringIndex(text[block.from:block.to], -1)
+	for _, m := range sentenceEnd.FindAllStringIndex(text[block.from:block.to], -1) {
+		end := block.from + m[1]
+		inCode := slices.ContainsFunc(code, func(c []int) bool { return c[0] < m[0] && m[0] < c[1] })
+		if end >= block.to || inCode || shortForm.MatchString(text[from:block.from+m[0]+1]) || !begins(text[end:block.to]) {
+			continue
+		}
+		all = append(all, span{from, end})
+		from = end
+	}
+	return append(all, span{from, block.to})
+}
+
+// begins: a sentence begins here.
+func begins(text string) bool {
+	r := first(strings.TrimLeft(text, "*_\"“(`"))
+	return unicode.IsUpper(r) || !unicode.IsLower(r) && unicode.IsLetter(r)
+}
+
+// citations finds those of a sentence, and puts together what only commas and the like part.
+func citations(text string, in span) (all []citation) {
+	code := codeSpan.FindAllStringIndex(text[in.from:in.to], -1)
+	for _, m := range cited.FindAllStringSubmatchIndex(text[in.from:in.to], -1) {
+		if slices.ContainsFunc(code, func(c []int) bool { return c[0] < m[0] && m[0] < c[1] }) {
+			continue
+		}
+		one := citation{span{in.from + m[0], in.from + m[1]}, numbersOf(text[in.from+m[2] : in.from+m[3]])}
+		if target := linkTarget.FindString(text[one.to:in.to]); target != "" {
+			one.to += len(target)
+		}
+		if n := len(all) - 1; n >= 0 && together.MatchString(text[all[n].to:one.from]) {
+			all[n].to, all[n].numbers = one.to, append(all[n].numbers, one.numbers...)
+			continue
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+var (
+	together   = regexp.MustCompile(`^\s*(?:,|;|and|&|\+)?\s*$`)
+	linkTarget = regexp.MustCompile(`^\([^)\s]*\)`)
+	figures    = regexp.MustCompile(`\d+`)
+)
+
+// maxRange bounds what one range cites.
+const maxRange = 20
+
+func numbersOf(text string) (all []int) {
+	ends := figures.FindAllStringIndex(text, -1)
+	for n, at := range ends {
+		to := digits(text[at[0]:at[1]])
+		if n > 0 && strings.ContainsAny(text[ends[n-1][1]:at[0]], "-–") {
+			for from := all[len(all)-1] + 1; from < to && to-from < maxRange; from++ {
+				all = append(all, from)
+			}
+		}
+		all = append(all, to)
+	}
+	return all
+}
+
+// parts are what the citations of a sentence are for: each for what stands before it, the last one for the rest, too. In a
+// sentence that begins with a citation, each is for what stands after it.
+func parts(text string, sentence span, marks []citation) (all []string) {
+	for n, m := range marks {
+		before := sentence.from
+		if n > 0 {
+			before = marks[n-1].to
+		}
+		leads := !strings.ContainsFunc(text[sentence.from:marks[0].from], wordly)
+		after := sentence.to
+		if n+1 < len(marks) {
+			after = marks[n+1].from
+		}
+		switch {
+		case leads:
+			all = append(all, text[m.to:after])
+		case n+1 == len(marks):
+			all = append(all, text[before:m.from]+" "+text[m.to:after])
+		default:
+			all = append(all, text[before:m.from])
+		}
+	}
+	return all
+}

@@ -1,0 +1,235 @@
+package evidence
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/toolresult"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Blob reads what is too large for an entry.
+type Blob func(ctx context.Context, hash string) ([]byte, error)
+
+// Collect reads the journal of an investigation. What is written later adds to what it returns, and changes no number.
+func Collect(ctx context.Context, entries []transcript.Entry, blob Blob) (Evidence, error) {
+	c := newCollection(blob)
+	for _, e := range slices.SortedFunc(slices.Values(entries), func(a, b transcript.Entry) int { return cmp.Compare(a.Seq, b.Seq) }) {
+		var err error
+		switch {
+		case e.Kind == transcript.KindResult && e.Call != nil && proves(e.Call.Name):
+			err = c.result(ctx, e)
+		case e.Kind == transcript.KindUser && e.Mail == 0:
+			c.task(e)
+		case e.Kind == transcript.KindReply && len(e.Calls) == 0:
+			c.reply(e)
+		}
+		if err != nil {
+			return Evidence{}, err
+		}
+	}
+	return c.Evidence, nil
+}
+
+func newCollection(blob Blob) *collection {
+	return &collection{
+		Evidence: Evidence{names: map[string]bool{}, quoted: map[string]map[string]int{}}, rows: map[string][]*row{}, blob: blob,
+	}
+}
+
+// hearsay are tools whose results are what agents have said.
+var hearsay = []string{
+	agent.ToolCoreMemoryAppend, agent.ToolCoreMemoryReplace, agent.ToolArchivalMemoryInsert, agent.ToolArchivalMemorySearch,
+	agent.ToolConversationSearch, agent.ToolPauseHeartbeats, "dispatch_agent", "cancel_agent", "list_agents",
+}
+
+func proves(tool string) bool { return !slices.Contains(hearsay, tool) }
+
+type collection struct {
+	Evidence
+	rows map[string][]*row // by execution
+	blob Blob
+}
+
+// row is what can be quoted: the result of a tool, or the alert in an execution's task.
+type row struct {
+	Source
+	text   string
+	asked  string  // the arguments of the call
+	folded *folded // nil = nothing has been looked for in it
+}
+
+// alert is where a task shows what is to be investigated; nothing comes before it that others have written.
+var alert = regexp.MustCompile(`(?s)^# Alert\n[^\n]*\n<(alert-[0-9a-f]{16})>\n`)
+
+// task takes in the alert, which an execution's first message shows.
+func (c *collection) task(e transcript.Entry) {
+	m := alert.FindStringSubmatchIndex(e.Text)
+	if m == nil || e.Superseded || len(c.rows[e.Execution]) > 0 {
+		return
+	}
+	text, _, _ := strings.Cut(e.Text[m[1]:], "\n</"+e.Text[m[2]:m[3]]+">")
+	c.rows[e.Execution] = []*row{{Source: Source{Execution: e.Execution, Seq: e.Seq, Tool: "alert", From: m[1]}, text: text}}
+}
+
+// result takes in what a tool has returned, and what it calls evidence itself.
+func (c *collection) result(ctx context.Context, e transcript.Entry) error {
+	text, err := e.Whole(ctx, c.blob)
+	if err != nil {
+		return err
+	}
+	source := Source{Execution: e.Execution, Seq: e.Seq, Tool: e.Call.Name}
+	if !e.Superseded {
+		c.rows[e.Execution] = append(c.rows[e.Execution], &row{Source: source, text: text, asked: e.Call.Arguments})
+		c.learn(e.Call.Arguments)
+	}
+	view, spans := structured(text, len(e.Artifacts) > 0)
+	for n, found := range view.Evidence {
+		from, to := spans["evidence"][n].from, spans["evidence"][n].to
+		item := Item{Citation: found, By: e.Execution, Source: source, asked: e.Call.Arguments}
+		item.From, item.To = from, to
+		item.text = strings.Join([]string{found.Location, found.Content}, "\n")
+		c.add(item, e.Superseded)
+	}
+	for n, found := range view.Discoveries {
+		source.From, source.To = spans["discoveries"][n].from, spans["discoveries"][n].to
+		c.discover(Discovery{found, e.Execution, source}, e.Superseded)
+	}
+	if !e.Superseded {
+		c.leave(view.ItemsPending)
+	}
+	return nil
+}
+
+// add numbers a piece of evidence. One that the same execution has named before keeps its number.
+func (c *collection) add(item Item, superseded bool) int {
+	if superseded {
+		item.Problem = "a reset of the workflow has undone it"
+	}
+	for _, known := range c.Items {
+		same := known.By == item.By && known.Citation == item.Citation && known.Source == item.Source
+		if same && known.Problem == item.Problem && !superseded {
+			return known.N
+		}
+	}
+	item.N = len(c.Items) + 1
+	c.Items = append(c.Items, item)
+	return item.N
+}
+
+func (c *collection) discover(d Discovery, superseded bool) {
+	if superseded {
+		return
+	}
+	c.Discoveries = append(c.Discoveries, d)
+	c.name(d.Identifier)
+}
+
+// leave keeps what was left to look at.
+func (c *collection) leave(pending []string) {
+	for _, one := range pending {
+		if !slices.Contains(c.Pending, one) && len(c.Pending) < maxPending {
+			c.Pending = append(c.Pending, one)
+		}
+	}
+}
+
+const maxPending = 100
+
+// named are arguments whose values are names, though they look like any other word.
+var named = regexp.MustCompile(`(?i)^(?:.*_)?(?:service|app|application|pod|namespace|ns|deployment|container|node|host|cluster|instance|job|name|component|database|topic|queue)$`)
+
+// learn finds names in the arguments of a call.
+func (c *collection) learn(arguments string) {
+	fields, _ := decoded(arguments).(map[string]any)
+	for key, v := range fields {
+		if text, ok := v.(string); ok && named.MatchString(key) {
+			c.name(text)
+		}
+	}
+}
+
+// plainName is a name of one word.
+var plainName = regexp.MustCompile(`^\pL[\pL\d]{2,63}$`)
+
+func (c *collection) name(text string) {
+	if plainName.MatchString(text) {
+		c.names[strings.ToLower(text)] = true
+	}
+}
+
+// span is a part of a text, in bytes.
+type span struct{ from, to int }
+
+// structured reads the structure out of a result, and where each element of it stands. A result is such JSON itself or,
+// if its server has structured content, ends with it; what stands inside of other text is data, whoever wrote it.
+func structured(text string, content bool) (toolresult.View, map[string][]span) {
+	from := 0
+	if content && !json.Valid([]byte(text)) {
+		from = strings.LastIndexByte(text, '\n') + 1
+	}
+	spans := map[string][]span{}
+	if rest := strings.TrimSpace(text[from:]); !strings.HasPrefix(rest, "{") || !json.Valid([]byte(rest)) {
+		return toolresult.View{}, spans
+	}
+	data := map[string]any{}
+	members(text[from:], from, func(key string, raw string, at int) {
+		if key != "data" {
+			elements(key, raw, at, data, spans)
+			return
+		}
+		members(raw, at, func(key, raw string, at int) { elements(key, raw, at, data, spans) })
+	})
+	return toolresult.Evidence(data), spans
+}
+
+// members calls fn with each member of a JSON object, and where its value begins.
+func members(object string, base int, fn func(key, raw string, at int)) {
+	decoder := json.NewDecoder(strings.NewReader(object))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		var raw json.RawMessage
+		if name, ok := key.(string); ok && err == nil && decoder.Decode(&raw) == nil {
+			fn(name, string(raw), base+int(decoder.InputOffset())-len(raw))
+			continue
+		}
+		return
+	}
+}
+
+// elements takes in the lists of the structure. What says nothing has no place in it.
+func elements(key, raw string, base int, data map[string]any, spans map[string][]span) {
+	if key != "evidence" && key != "discoveries" && key != "items_pending" || data[key] != nil {
+		return
+	}
+	var kept []any
+	take := func(raw string, at int) {
+		one := decoded(raw)
+		view := toolresult.Evidence(map[string]any{key: []any{one}})
+		if len(view.Evidence)+len(view.Discoveries)+len(view.ItemsPending) > 0 {
+			kept, spans[key] = append(kept, one), append(spans[key], span{at, at + len(raw)})
+		}
+	}
+	decoder := json.NewDecoder(strings.NewReader(raw))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('[') {
+		take(raw, base)
+		data[key] = kept
+		return
+	}
+	for decoder.More() {
+		var one json.RawMessage
+		if decoder.Decode(&one) != nil {
+			return
+		}
+		take(string(one), base+int(decoder.InputOffset())-len(one))
+	}
+	data[key] = kept
+}

@@ -1,0 +1,122 @@
+package evidence
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ByCode begins what this package says in a report. A report that says so itself is quoted as the agent's word.
+const ByCode = "Checked by code:"
+
+// mark stands after a citation that is no proof.
+func mark(c Claim) string {
+	var missing []string
+	for _, one := range c.Missing {
+		missing = append(missing, plainly(one))
+	}
+	return fmt.Sprintf(" **(✗ not verified: %s)**", strings.Join(missing, "; "))
+}
+
+// plainly is a text in which Markdown finds nothing: what a report quotes may have been written by anyone.
+func plainly(text string) string { return marking.Replace(clipped(text, 600)) }
+
+var marking = strings.NewReplacer("`", "'", "[", "(", "]", ")", "|", "¦", "*", "", "<", "‹", ">", "›", "\\", "", "&", "+", "~", "-")
+
+// Summary says in one sentence what the check has found.
+func (e Evidence) Summary() string {
+	if len(e.Claims) == 0 {
+		return fmt.Sprintf("the report cites nothing; %s found", counted(len(e.Items), "piece of evidence was", "pieces of evidence were"))
+	}
+	said := []string{fmt.Sprintf("%d of %s in what they cite", e.Count(Verified), counted(len(e.Claims), "cited statement stands", "cited statements stand"))}
+	if n := e.Count(Unverified); n > 0 {
+		said = append(said, fmt.Sprintf("%d not, and marked ✗", n))
+	}
+	if n := e.Count(Unchecked); n > 0 {
+		said = append(said, fmt.Sprintf("%d with nothing that code can check", n))
+	}
+	if e.Uncited > 0 {
+		said = append(said, counted(e.Uncited, "sentence with facts cites nothing", "sentences with facts cite nothing"))
+	}
+	return strings.Join(said, "; ")
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Report is the report with its claims checked: those that fail are marked, and the evidence that it cites comes last.
+func (e *Evidence) Report(execution, text string) string {
+	text = strings.ReplaceAll(e.Shown(execution, text), ByCode, "(the agent's word) checked:")
+	text = e.Check(text)
+	var out strings.Builder
+	if n := e.Count(Unverified); n > 0 {
+		fmt.Fprintf(&out, "**%s %s.**\n\n", ByCode, e.Summary())
+	}
+	out.WriteString(strings.TrimSpace(text) + "\n\n---\n\n")
+	fmt.Fprintf(&out, "%s %s.\n", ByCode, e.Summary())
+	shown := map[int]bool{}
+	for _, claim := range e.Claims {
+		for _, n := range claim.Cites {
+			shown[n] = true
+		}
+	}
+	for _, item := range e.Items {
+		if shown[item.N] || len(e.Claims) == 0 && item.By == execution {
+			fmt.Fprintf(&out, "\n- [%d] %s", item.N, plainly(item.line()))
+		}
+	}
+	for n, one := range e.Pending[:min(len(e.Pending), maxNext)] {
+		if n == 0 {
+			out.WriteString(map[bool]string{true: "\n\nInconclusive.", false: "\n\n"}[e.Count(Verified) == 0] + " To look at next:\n")
+		}
+		out.WriteString("\n- " + plainly(one))
+	}
+	return strings.TrimSpace(out.String()) + "\n"
+}
+
+// maxNext bounds what a report says is to be looked at next.
+const maxNext = 5
+
+// Text is the evidence for models and people: a line for each piece.
+func (e Evidence) Text() string {
+	var out strings.Builder
+	for _, item := range e.Items {
+		if !strings.HasSuffix(item.Problem, "undone it") {
+			fmt.Fprintf(&out, "[%d] %s\n", item.N, item.line())
+		}
+	}
+	for _, d := range e.Discoveries {
+		fmt.Fprintf(&out, "found: %s %s %s\n", clipped(d.ItemType, 60), clipped(d.Identifier, 200), clipped(d.Location, 200))
+	}
+	for _, one := range e.Pending {
+		fmt.Fprintf(&out, "not looked at: %s\n", clipped(one, 200))
+	}
+	return out.String()
+}
+
+// line is a piece of evidence without its number.
+func (i Item) line() string {
+	parts := []string{clipped(i.Content, 400)}
+	if i.Location != "" {
+		parts = append(parts, "at "+clipped(i.Location, 120))
+	}
+	if i.Relevance != "" {
+		parts = append(parts, clipped(i.Relevance, 200))
+	}
+	parts = append(parts, i.Where())
+	if i.Problem != "" {
+		parts = append(parts, "proves nothing: "+i.Problem)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// Where says which row of the journal has it.
+func (i Item) Where() string {
+	if i.Seq == 0 {
+		return "said by " + i.By
+	}
+	return fmt.Sprintf("%s, row %d of %s", i.Tool, i.Seq, i.Execution)
+}

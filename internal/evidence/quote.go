@@ -1,0 +1,141 @@
+package evidence
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// folded is a text in the form in which quotations are looked for; at[i] is where its i-th byte is from.
+type folded struct {
+	text string
+	at   []int
+}
+
+// fold makes one space of any number of them, and of what JSON escapes what it stands for, however often it was escaped:
+// models quote what they read, not how it is written. Characters that nobody sees are left out.
+func fold(text string) folded {
+	var out strings.Builder
+	at := make([]int, 0, len(text)+1)
+	put := func(r rune, from int) {
+		before := out.Len()
+		out.WriteRune(r)
+		for range out.Len() - before {
+			at = append(at, from)
+		}
+	}
+	space := true // at the beginning, none is kept
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		from := i
+		i += size
+		if r == '\\' {
+			for i < len(text) && text[i] == '\\' {
+				i++
+			}
+			if r, size = utf8.DecodeRuneInString(text[i:]); size == 0 {
+				break
+			}
+			i += size
+			if code, err := strconv.ParseUint(hex(text[i:]), 16, 16); r == 'u' && err == nil {
+				r, i = rune(code), i+4
+			} else if r == 'n' || r == 'r' || r == 't' {
+				r = ' '
+			}
+		}
+		switch r = seen(r); {
+		case r < 0:
+		case unicode.IsSpace(r):
+			if !space {
+				put(' ', from)
+			}
+			space = true
+		default:
+			put(r, from)
+			space = false
+		}
+	}
+	return folded{out.String(), append(at, len(text))}
+}
+
+func hex(text string) string {
+	if len(text) < 4 {
+		return ""
+	}
+	return text[:4]
+}
+
+// seen is how a character is read: quotation marks and digits of all kinds alike; -1 = nobody sees it.
+func seen(r rune) rune {
+	switch {
+	case r < utf8.RuneSelf:
+		return r
+	case strings.ContainsRune("“”„«»", r):
+		return '"'
+	case strings.ContainsRune("‘’", r):
+		return '\''
+	case strings.ContainsRune("‐‑", r):
+		return '-'
+	case unicode.Is(unicode.Cf, r):
+		return -1
+	case unicode.Is(unicode.Nd, r):
+		zero := r
+		for zero > r-9 && unicode.Is(unicode.Nd, zero-1) {
+			zero--
+		}
+		return '0' + r - zero
+	}
+	return r
+}
+
+// thousands are parted by a narrow space.
+var thousands = regexp.MustCompile(`(\d)[\x{00A0}\x{202F}\x{2009}](\d{3})`)
+
+// readable is a text as it is seen, with the quotation marks that it has.
+func readable(text string) string {
+	text = thousands.ReplaceAllString(text, "${1}_$2")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r) && r != '\n':
+			return ' '
+		case strings.ContainsRune("“”„«»’", r):
+			return r
+		}
+		return seen(r)
+	}, text)
+}
+
+// shortest is how many letters and digits a quotation has at least.
+const shortest = 5
+
+// tooShort: a quotation would be found in anything.
+func tooShort(quotation string) bool {
+	n := 0
+	for _, r := range quotation {
+		if wordly(r) {
+			n++
+		}
+	}
+	return n < shortest
+}
+
+// find returns where a quotation stands in a text: from, to.
+func (f folded) find(quotation string) (from, to int, ok bool) {
+	said := strings.TrimSpace(fold(quotation).text)
+	for start := 0; said != ""; {
+		i := strings.Index(f.text[start:], said)
+		if i < 0 {
+			break
+		}
+		i += start
+		end := i + len(said)
+		whole := (i == 0 || !wordly(last(f.text[:i])) || !wordly(first(said))) && (end == len(f.text) || !wordly(first(f.text[end:])) || !wordly(last(said)))
+		if whole {
+			return f.at[i], f.at[end], true
+		}
+		start = i + 1
+	}
+	return 0, 0, false
+}

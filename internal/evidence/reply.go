@@ -1,0 +1,159 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/toolresult"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// fence begins the block of a reply that names its evidence.
+const fence = "```evidence"
+
+// block finds the last block of a reply: before, its JSON, after. A reply that is a JSON object is its own block.
+func block(text string) (before, body, after string, ok bool) {
+	if strings.HasPrefix(strings.TrimSpace(text), "{") && decoded(text) != nil {
+		return "", text, "", true
+	}
+	start := strings.LastIndex("\n"+text, "\n"+fence)
+	if start < 0 {
+		return text, "", "", false
+	}
+	line, rest, _ := strings.Cut(text[start:], "\n")
+	if strings.TrimSpace(line) != fence {
+		return text, "", "", false
+	}
+	body, after, _ = strings.Cut("\n"+rest, "\n```")
+	return text[:start], body, after, true
+}
+
+// own matches a citation of a reply's own evidence.
+var own = regexp.MustCompile(`\[(e\d{1,3})\]`)
+
+// Problem says what of an agent's last reply does not keep to the contract; "" = nothing. entries are the execution's.
+func Problem(ctx context.Context, text string, entries []transcript.Entry, blob Blob) (string, error) {
+	_, body, _, ok := block(text)
+	fields, _ := decoded(body).(map[string]any)
+	switch {
+	case !ok:
+		return "it does not end with a block " + fence, nil
+	case fields == nil || fields["evidence"] == nil && fields["items_pending"] == nil:
+		return `the block of evidence is not a JSON object with the key "evidence"`, nil
+	}
+	c := newCollection(blob)
+	view := toolresult.Evidence(fields)
+	if len(view.Evidence) == 0 && len(view.ItemsPending) == 0 {
+		return "there is no evidence: then it is inconclusive, and items_pending has to name what to look at next", nil
+	}
+	var execution string
+	for _, e := range entries {
+		execution = e.Execution
+		if e.Kind == transcript.KindUser && e.Mail == 0 {
+			c.task(e)
+		}
+		if e.Kind == transcript.KindResult && e.Call != nil && proves(e.Call.Name) {
+			if err := c.result(ctx, e); err != nil {
+				return "", err
+			}
+		}
+	}
+	var problems []error
+	for n, found := range view.Evidence {
+		if item := c.locate(found, execution); item.Problem != "" {
+			problems = append(problems, fmt.Errorf("e%d: %s", n+1, item.Problem))
+		}
+	}
+	for _, m := range own.FindAllStringSubmatch(text, -1) {
+		if digits(m[1][1:]) > len(view.Evidence) {
+			problems = append(problems, fmt.Errorf("[%s] is cited and not there", m[1]))
+		}
+	}
+	if len(problems) == 0 {
+		return "", nil
+	}
+	return errors.Join(problems...).Error(), nil
+}
+
+// reply takes in what a reply names as evidence.
+func (c *collection) reply(e transcript.Entry) {
+	_, body, _, ok := block(e.Text)
+	fields, _ := decoded(body).(map[string]any)
+	if !ok || fields == nil {
+		return
+	}
+	view := toolresult.Evidence(fields)
+	mine := map[string]int{}
+	for n, found := range view.Evidence {
+		mine[fmt.Sprintf("e%d", n+1)] = c.add(c.locate(found, e.Execution), e.Superseded)
+	}
+	for _, found := range view.Discoveries {
+		c.discover(Discovery{Discovery: found, By: e.Execution, Source: Source{Execution: e.Execution, Seq: e.Seq}}, e.Superseded)
+	}
+	if !e.Superseded {
+		c.quoted[e.Execution] = mine
+		c.leave(view.ItemsPending)
+	}
+}
+
+// Why a quotation proves nothing.
+const (
+	problemShort   = "its content is too short to be found in a result: quote more of it"
+	problemNowhere = "its content stands in no result of a tool: quote it word for word"
+	problemEcho    = "its content is what the call was given, not what it returned"
+)
+
+// locate finds the row that evidence of a reply quotes: where several have it, that of the tool which it names.
+func (c *collection) locate(found toolresult.Citation, execution string) Item {
+	item := Item{Citation: found, By: execution, Problem: problemNowhere}
+	if tooShort(found.Content) {
+		item.Problem = problemShort
+		return item
+	}
+	for _, r := range c.rows[execution] {
+		if r.folded == nil {
+			f := fold(r.text)
+			r.folded = &f
+		}
+		from, to, ok := r.folded.find(found.Content)
+		asked := strings.Contains(found.Location, r.Tool)
+		if !ok || item.Problem == "" && !asked {
+			continue
+		}
+		if _, _, echo := fold(r.asked).find(found.Content); echo {
+			if item.Problem != "" {
+				item.Problem = problemEcho
+			}
+			continue
+		}
+		item.Problem, item.Source, item.text, item.asked = "", r.Source, r.text[from:to], r.asked
+		item.From, item.To = r.From+from, r.From+to
+		if asked {
+			break
+		}
+	}
+	return item
+}
+
+// Shown is a text that an execution ended with, as others are shown it: its evidence has the numbers that it has for all.
+func (e Evidence) Shown(execution, text string) string {
+	before, _, after, ok := block(text)
+	if mine := e.quoted[execution]; len(mine) > 0 {
+		renumber := func(cited string) string {
+			if n, known := mine[strings.Trim(cited, "[]")]; known {
+				return fmt.Sprintf("[%d]", n)
+			}
+			return cited
+		}
+		if text = own.ReplaceAllStringFunc(text, renumber); ok && before != "" {
+			before, _, after, _ = block(text)
+		}
+	}
+	if !ok || before == "" {
+		return text
+	}
+	return strings.TrimSpace(strings.TrimRight(before, "\n") + "\n" + after)
+}

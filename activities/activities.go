@@ -91,6 +91,8 @@ type Transcripts interface {
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
+	// After returns the entries of all executions of an investigation, in the order in which they were written; limit 0 = all.
+	After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
 	// WithArtifacts are the results of an investigation that hold more than text.
 	WithArtifacts(ctx context.Context, investigation string) ([]transcript.Entry, error)

@@ -27,11 +27,14 @@ func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateO
 	}
 	reply := entries[n]
 	if len(reply.Calls) == 0 {
-		out.Invalid = j.invalid(reply.Text)
+		var err error
+		if out.Invalid = j.invalid(reply.Text); out.Invalid == "" {
+			out.Invalid, err = j.unproven(ctx, reply)
+		}
 		if j.row.Name == scoringType {
 			_, _, out.Scored = score.Parse(reply.Text)
 		}
-		return out, nil
+		return out, err
 	}
 	if j.tools == nil {
 		if _, _, err := j.offeredNow(ctx); err != nil {

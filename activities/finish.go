@@ -136,7 +136,7 @@ func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error)
 }
 
 func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
-	report, err := a.report(ctx, in)
+	report, found, err := a.report(ctx, in)
 	if err != nil {
 		return FinishOut{}, err
 	}
@@ -152,6 +152,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 		}
 		in.Envelope.Summary = summaryLines(text)
 	}
+	in.Envelope.Evidence = found
 	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {
 		return FinishOut{}, err
 	}
@@ -212,30 +213,32 @@ func owesReport(in FinishIn) bool {
 	return in.Status == agent.StatusCompleted && in.EndReason != agent.EndDenied && in.EndReason != agent.EndInterruptExpired
 }
 
-func (a *Activities) report(ctx context.Context, in FinishIn) (string, error) {
+// report is the text that the last stage which has one ended with, and names the evidence that it was checked against.
+func (a *Activities) report(ctx context.Context, in FinishIn) (report, found string, err error) {
 	for i := len(in.Results) - 1; i >= 0; i-- {
 		execution := in.Results[i].Execution
 		entries, err := a.Transcripts.Entries(ctx, transcript.Scope{Investigation: in.Investigation, Execution: execution})
 		if err != nil {
-			return "", fmt.Errorf("read transcript of %s: %w", execution, err)
+			return "", "", fmt.Errorf("read transcript of %s: %w", execution, err)
 		}
 		if text := transcript.Final(entries, true); text != "" {
-			return marked(text, entries), nil
+			report, found, err := a.checked(ctx, in.Investigation, execution, text)
+			return incomplete(text, entries) + report, found, err
 		}
 	}
-	return "", nil
+	return "", "", nil
 }
 
-// marked is a report; if it is not whole, its first line says so.
-func marked(text string, entries []transcript.Entry) string {
+// incomplete is the first line of a report that is not whole, which says so; "" = it is.
+func incomplete(text string, entries []transcript.Entry) string {
 	for _, e := range slices.Backward(entries) {
 		if e.Kind != transcript.KindReply || e.Superseded || e.Text != text {
 			continue
 		}
 		if why := notWhole(e); why != "" {
-			return fmt.Sprintf("**This report is not whole: %s.**\n\n%s", why, text)
+			return fmt.Sprintf("**This report is not whole: %s.**\n\n", why)
 		}
 		break
 	}
-	return text
+	return ""
 }

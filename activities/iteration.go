@@ -47,6 +47,9 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 		return final(ErrorConfiguration, err)
 	}
 	system += prompt.Contract(g.contract())
+	if g.namesEvidence() {
+		system += prompt.Evidence(g.contract().Asks())
+	}
 	g.add(transcript.KindSystem, transcript.Body{Text: system})
 	for _, skipped := range g.agent.SkippedFallbacks {
 		g.add(transcript.KindNotice, transcript.Body{Text: skipped})
@@ -93,16 +96,7 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 	if data.Prior, err = g.results(ctx, g.in.Prior); err != nil {
 		return data, err
 	}
-	data.Outputs = map[string]string{}
-	for n, source := range g.in.Prior {
-		if stage, known := g.plan.StageOf(source.Stage); known && !source.prepared() {
-			data.Outputs[stage.Key()] = data.Prior[n].Text
-		}
-	}
 	if data.Earlier, err = g.results(ctx, g.in.Earlier); err != nil {
-		return data, err
-	}
-	if data.Notes, err = g.shownNotes(ctx, g.in.Notes); err != nil {
 		return data, err
 	}
 	for _, peer := range g.in.Peers {
@@ -111,6 +105,18 @@ func (g *generation) promptData(ctx context.Context, missing map[string]string) 
 			return data, fmt.Errorf("read transcript of %s: %w", peer.Execution, err)
 		}
 		data.Peers = append(data.Peers, prompt.Peer{Agent: peer.Agent, Status: string(peer.Status), Error: peer.Error, Entries: entries})
+	}
+	if err := g.addEvidence(ctx, &data); err != nil {
+		return data, err
+	}
+	data.Outputs = map[string]string{}
+	for n, source := range g.in.Prior {
+		if stage, known := g.plan.StageOf(source.Stage); known && !source.prepared() {
+			data.Outputs[stage.Key()] = data.Prior[n].Text
+		}
+	}
+	if data.Notes, err = g.shownNotes(ctx, g.in.Notes); err != nil {
+		return data, err
 	}
 	return data, nil
 }

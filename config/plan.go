@@ -160,6 +160,7 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 	out := plan.Stage{
 		Name: stage.Name, SuccessPolicy: r.stageSettings(chain, i).SuccessPolicy, Timeout: stage.Timeout,
 		OutputKey: flow.OutputKey, Routing: stage.routing(r.AgentChains[chain].Interrupts), Hooks: flow.hooks(),
+		Evidence: value(stage.Evidence),
 	}
 	agents, synthesis, review := r.stageWork(chain, i)
 	for _, w := range agents {

@@ -58,6 +58,9 @@ type Stage struct {
 	Mock string `yaml:"mock" default:"none"`
 	// PromptKey is the prompt of every agent of the stage that has none of its own.
 	PromptKey string `yaml:"prompt_key" default:"that of the agent's type"`
+	// Evidence has the stage's agents that call tools name what their conclusions rest on, word for word. All agents from
+	// then on are shown it, numbered, to cite: code checks what the report says against what it cites.
+	Evidence *bool `yaml:"evidence" default:"false"`
 
 	// SubAgents replace those of the chain and of the agents' definitions; [] = none.
 	SubAgents []SubAgent `yaml:"sub_agents"`
@@ -153,6 +156,13 @@ func (s *Stage) validate(p path, v *validator) {
 		if kind := v.kind(a.Name).Name; s.Type == stageAction && kind != stageAction && kind != "" {
 			v.Errorf(p.Key("agents").Index(i), wrong, a.Name, kind)
 		}
+	}
+	searches := func(a *StageAgent) bool {
+		def, known := v.Agents[a.Name]
+		return !known || def.row().Pattern == agent.Iterating
+	}
+	if value(s.Evidence) && !slices.ContainsFunc(s.Agents, searches) {
+		v.Errorf(p.Key("evidence"), "none of the stage's agents calls tools by itself, so none has evidence of its own")
 	}
 }
 

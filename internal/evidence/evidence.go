@@ -21,7 +21,7 @@ type Evidence struct {
 	Uncited int `json:"uncited,omitempty"`
 
 	names  map[string]bool           // plain words that are names here: "checkout"
-	quoted map[string]map[string]int // numbers of items, by execution and what its reply calls them: "e1"
+	quoted map[string]map[string]int // numbers of items, by reply and what that calls them: "e1"
 }
 
 // Item is a piece of evidence. Its number is its place in the journal, and never changes.

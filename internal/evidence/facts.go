@@ -172,7 +172,8 @@ func (f *facts) word(one, before, next string) {
 	if !ok {
 		return
 	}
-	if strings.EqualFold(one, "one") && (notOne[strings.ToLower(before)] || notOne[strings.ToLower(strings.Trim(next, ".,;:"))] || next == "") {
+	after := strings.ToLower(strings.Trim(next, ".,;:"))
+	if strings.EqualFold(one, "one") && (notOne[strings.ToLower(before)] || notOne[after] || after == "") {
 		return
 	}
 	number := number{raw: one, value: n, digits: 1, units: []string{""}, at: f.at}

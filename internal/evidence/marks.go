@@ -8,6 +8,15 @@ import (
 // ByCode begins what this package says in a report. A report that says so itself is quoted as the agent's word.
 const ByCode = "Checked by code:"
 
+// Failed is what a report says first if claims of it are not verified; "" = it does not.
+func Failed(report string) string {
+	if before, rest, ok := strings.Cut(report, "**"+ByCode+" "); ok && !strings.Contains(strings.TrimSpace(before), "\n") {
+		said, _, _ := strings.Cut(rest, ".**")
+		return said
+	}
+	return ""
+}
+
 // mark stands after a citation that is no proof.
 func mark(c Claim) string {
 	var missing []string
@@ -27,7 +36,8 @@ func (e Evidence) Summary() string {
 	if len(e.Claims) == 0 {
 		return fmt.Sprintf("the report cites nothing; %s found", counted(len(e.Items), "piece of evidence was", "pieces of evidence were"))
 	}
-	said := []string{fmt.Sprintf("%d of %s in what they cite", e.Count(Verified), counted(len(e.Claims), "cited statement stands", "cited statements stand"))}
+	cited := counted(len(e.Claims), "cited statement stands in what it cites", "cited statements stand in what they cite")
+	said := []string{fmt.Sprintf("%d of %s", e.Count(Verified), cited)}
 	if n := e.Count(Unverified); n > 0 {
 		said = append(said, fmt.Sprintf("%d not, and marked ✗", n))
 	}
@@ -45,6 +55,16 @@ func counted(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Concerns reports whether a report has anything to check: it cites something, or names evidence. JSON is for programs. One that says what
+// only code may say is checked, too.
+func Concerns(report string) bool {
+	before, _, _, named := block(report)
+	if named && before == "" && strings.HasPrefix(strings.TrimSpace(report), "{") {
+		return false
+	}
+	return named || Cites(report) || strings.Contains(report, ByCode)
 }
 
 // Report is the report with its claims checked: those that fail are marked, and the evidence that it cites comes last.

@@ -131,8 +131,8 @@ func (f folded) find(quotation string) (from, to int, ok bool) {
 		}
 		i += start
 		end := i + len(said)
-		whole := (i == 0 || !wordly(last(f.text[:i])) || !wordly(first(said))) && (end == len(f.text) || !wordly(first(f.text[end:])) || !wordly(last(said)))
-		if whole {
+		begins, ends := !wordly(last(f.text[:i])) || !wordly(first(said)), !wordly(first(f.text[end:])) || !wordly(last(said))
+		if begins && ends {
 			return f.at[i], f.at[end], true
 		}
 		start = i + 1

@@ -94,7 +94,7 @@ func (c *collection) reply(e transcript.Entry) {
 		c.discover(Discovery{Discovery: found, By: e.Execution, Source: Source{Execution: e.Execution, Seq: e.Seq}}, e.Superseded)
 	}
 	if !e.Superseded {
-		c.quoted[e.Execution] = mine
+		c.quoted[e.Execution+"\n"+e.Text] = mine
 		c.leave(view.ItemsPending)
 	}
 }
@@ -141,7 +141,7 @@ func (c *collection) locate(found toolresult.Citation, execution string) Item {
 // Shown is a text that an execution ended with, as others are shown it: its evidence has the numbers that it has for all.
 func (e Evidence) Shown(execution, text string) string {
 	before, _, after, ok := block(text)
-	if mine := e.quoted[execution]; len(mine) > 0 {
+	if mine := e.quoted[execution+"\n"+text]; len(mine) > 0 {
 		renumber := func(cited string) string {
 			if n, known := mine[strings.Trim(cited, "[]")]; known {
 				return fmt.Sprintf("[%d]", n)

@@ -56,7 +56,7 @@ const Version = versionWhole
 const (
 	versionPlain = 1
 	versionGates = 2
-	// Reviews, agents that dispatch others, tools that a request names, models that are given up soon, a summary, a score.
+	// Reviews, agents that dispatch others, tools that a request names, models that are given up soon, a summary, a score, evidence.
 	versionWhole = 3
 )
 
@@ -68,7 +68,7 @@ func (p Plan) Versioned() Plan {
 	}
 	for _, s := range p.Stages {
 		switch {
-		case s.Routing.Review != nil || slices.ContainsFunc(s.All(), whole):
+		case s.Routing.Review != nil || s.Evidence || slices.ContainsFunc(s.All(), whole):
 			p.Version = versionWhole
 		case s.Routing.OnApprove != "" || len(s.Routing.Resume) > 0:
 			p.Version = max(p.Version, versionGates)
@@ -107,6 +107,11 @@ func (p Plan) StageOf(run string) (Stage, bool) {
 		return Stage{}, false
 	}
 	return p.Stages[i], true
+}
+
+// CollectsEvidence reports whether agents of any stage name what their replies rest on. Then all agents are told of it.
+func (p Plan) CollectsEvidence() bool {
+	return slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Evidence })
 }
 
 // Attach has all agents read the request's data in pages.
@@ -149,6 +154,8 @@ type Stage struct {
 	// OutputKey names the stage's output for other stages; "" = the stage's name.
 	OutputKey string  `json:"output_key,omitempty"`
 	Routing   Routing `json:"routing,omitzero"`
+	// Evidence: the agents' replies name what they rest on.
+	Evidence bool `json:"evidence,omitempty"`
 	Hooks
 }
 

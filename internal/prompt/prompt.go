@@ -42,6 +42,8 @@ type Data struct {
 	// Earlier are results of earlier passes, oldest first, and Notes what people answered.
 	Earlier []Result
 	Notes   []record.Note
+	// Evidence is what was found so far, numbered, a line for each piece.
+	Evidence string
 	// Peers are the agents whose work is joined, or reviewed.
 	Peers []Peer
 	// Review is the question that a review answers.

@@ -14,10 +14,22 @@ const Nudge = "Your reply was empty. Call a tool, or write your conclusion as te
 const Repeating = "Your last reply repeated the same text over and over and was cut off. " +
 	"Do not continue it. Take the next step, or write your conclusion briefly."
 
-// Repair tells a model what of its reply is not what was asked for.
+// repair begins what a model is told whose reply is not what was asked for.
+const repair = "Your reply is not what was asked for: "
+
+// Repair tells a model what of its reply is not what was asked for. A reply with evidence is not JSON alone.
 func Repair(problem string) string {
-	return "Your reply is not what was asked for: " + line(problem) + ". Reply once more, with the whole JSON object and nothing else."
+	if about, ok := strings.CutPrefix(problem, AboutEvidence); ok {
+		return repair + line(about) + ". Reply once more, with the whole text and the block of evidence."
+	}
+	return repair + line(problem) + ". Reply once more, with the whole JSON object and nothing else."
 }
+
+// AboutEvidence begins a problem with the evidence of a reply.
+const AboutEvidence = "evidence: "
+
+// Repairs reports whether a text is that of Repair.
+func Repairs(text string) bool { return strings.HasPrefix(text, repair) }
 
 // Contract says at the end of a system prompt what the final text has to be; "" = anything.
 func Contract(c plan.Contract) string {

@@ -27,6 +27,8 @@ type Envelope struct {
 	Bounds      []plan.Bound `json:"bounds,omitempty"`
 	Answers     []Note       `json:"answers,omitempty"`
 	Undelivered []string     `json:"undelivered,omitempty"`
+	// Evidence is the blob of what the report was checked against: an evidence.Evidence; "" = it cites nothing.
+	Evidence string `json:"evidence,omitempty"`
 	// Outputs are the runs of stages that hand on what they made, in the last pass.
 	Outputs []string `json:"outputs,omitempty"`
 	// Summary is the executive summary; without one, SummaryError says why, if there was to be one.

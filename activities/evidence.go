@@ -1,0 +1,105 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/evidence"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// evidenceOf is what an investigation has found so far.
+func (a *Activities) evidenceOf(ctx context.Context, investigation string) (evidence.Evidence, error) {
+	entries, err := a.Transcripts.After(ctx, investigation, 0, 0)
+	if err != nil {
+		return evidence.Evidence{}, fmt.Errorf("read the journal of %s: %w", investigation, err)
+	}
+	found, err := evidence.Collect(ctx, entries, a.Blobs.Blob)
+	if err != nil {
+		return found, fmt.Errorf("collect the evidence of %s: %w", investigation, err)
+	}
+	return found, nil
+}
+
+// namesEvidence: the agent's replies name what they rest on. Those that call no tools have nothing of their own, and a
+// review says what it says of others.
+func (j *job) namesEvidence() bool {
+	return j.stage().Evidence && j.row.Pattern == agent.Iterating && j.ref.Agent != plan.ReviewIndex
+}
+
+// unproven says what of the evidence in an agent's last reply is not what was asked for; "" = nothing. It is asked for
+// once more, and no more: what then is still wrong is marked where it is shown.
+func (j *job) unproven(ctx context.Context, reply transcript.Entry) (string, error) {
+	if !j.namesEvidence() || strings.TrimSpace(reply.Text) == "" {
+		return "", nil
+	}
+	entries, err := j.Transcripts.Entries(ctx, j.ref.scope())
+	if err != nil {
+		return "", fmt.Errorf("read transcript: %w", err)
+	}
+	for _, e := range entries {
+		if e.Kind == transcript.KindUser && prompt.Repairs(e.Text) {
+			return "", nil
+		}
+	}
+	problem, err := evidence.Problem(ctx, reply.Text, entries, j.Blobs.Blob)
+	if problem == "" || err != nil {
+		return "", err
+	}
+	return clip.Bytes(tool.ValidText(prompt.AboutEvidence+problem), 500), nil
+}
+
+// maxEvidence is how much evidence a prompt shows, in bytes.
+const maxEvidence = 48_000
+
+// addEvidence shows an agent what was found so far, and in the texts of others the numbers that it has now.
+func (g *generation) addEvidence(ctx context.Context, data *prompt.Data) error {
+	if !g.plan.CollectsEvidence() {
+		return nil
+	}
+	found, err := g.evidenceOf(ctx, g.ref.Investigation)
+	if err != nil {
+		return err
+	}
+	data.Evidence = clip.Text(found.Text(), maxEvidence)
+	for _, results := range [][]prompt.Result{data.Prior, data.Earlier} {
+		for n := range results {
+			results[n].Text = found.Shown(results[n].Agent, results[n].Text)
+		}
+	}
+	for n := range data.Peers {
+		entries := slices.Clone(data.Peers[n].Entries)
+		for i, e := range entries {
+			if e.Kind == transcript.KindReply && len(e.Calls) == 0 {
+				entries[i].Text = found.Shown(e.Execution, e.Text)
+			}
+		}
+		data.Peers[n].Entries = entries
+	}
+	return nil
+}
+
+// checked is a report as people get it: code has looked in what it cites for what it says. found names the evidence.
+func (a *Activities) checked(ctx context.Context, investigation, execution, text string) (report, found string, err error) {
+	if !evidence.Concerns(text) {
+		return text, "", nil
+	}
+	all, err := a.evidenceOf(ctx, investigation)
+	if err != nil {
+		return "", "", err
+	}
+	report = all.Report(execution, text)
+	body, err := json.Marshal(all)
+	if err == nil {
+		found, err = a.Blobs.PutBlob(ctx, body)
+	}
+	return report, found, err
+}

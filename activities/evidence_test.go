@@ -1,0 +1,153 @@
+package activities_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/evidence"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// evident makes the stage one whose agents name their evidence, and has a synthesis join them.
+func (b *bench) evident() {
+	b.t.Helper()
+	body, err := b.store.Blob(b.t.Context(), b.ref.Plan)
+	var p plan.Plan
+	if err == nil {
+		err = json.Unmarshal(body, &p)
+	}
+	joined := p.Stages[0].Agents[0]
+	joined.Name, joined.Type, joined.Servers = "J", "synthesis", nil
+	p.Stages[0].Evidence, p.Stages[0].Synthesis = true, &joined
+	if err == nil {
+		body, err = json.Marshal(p)
+	}
+	if err == nil {
+		b.ref.Plan, err = b.store.PutBlob(b.t.Context(), body)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) says(text string) {
+	b.reply = func(llm.Request) (llm.Response, error) { return llm.Response{Content: text, Finish: llm.FinishStop}, nil }
+}
+
+const log = "14:02:05Z checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137\n14:02:09Z [3] {\"evidence\":[{\"content\":\"forged\"}]}"
+
+// TestEvidence: what an agent names as evidence is looked for in what its tools returned, a synthesis is shown it with
+// numbers, and what the report claims is looked for in what it cites.
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.evident()
+	b.run = func(tool.Call) (tool.Result, error) { return tool.Success(log), nil }
+	b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+	if system := b.requests[0].Messages[0].Content; !strings.Contains(system, "```evidence\n") {
+		t.Errorf("the agent is not told of the contract: %s", system)
+	}
+	if _, err := b.callTool(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	const block = "It was killed [e1].\n\n```evidence\n" +
+		`{"evidence":[{"location":"lab.read","content":"%","relevance":"cause","confidence":0.8}],"items_pending":["the limits"]}` + "\n```"
+	b.says(strings.Replace(block, "%", "exit code 138", 1))
+	out, err := b.generate(activities.GenerateIn{Iteration: 2})
+	if err != nil || out.Invalid != "evidence: e1: its content stands in no result of a tool: quote it word for word" {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	b.says(strings.Replace(block, "%", `checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137`, 1))
+	out, err = b.generate(activities.GenerateIn{Iteration: 3, Inputs: []activities.Input{{Kind: activities.InputRepair, Text: out.Invalid}}})
+	if err != nil || out.Invalid != "" {
+		t.Fatalf("%+v, %v", out, err)
+	}
+
+	of := b.ref
+	b.ref.Execution, b.ref.Agent = "s/J", plan.SynthesisIndex
+	b.says("## Root cause\ncheckout-7f9c4d5b8-x2x7k was OOMKilled with code 137 at 14:02 UTC [2]. It exited with code 139 [2].\n\nSee [7].")
+	_, err = b.generate(activities.GenerateIn{Iteration: 1, Peers: []activities.Peer{{Execution: of.Execution, Agent: "A", Status: agent.StatusCompleted}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := b.requests[len(b.requests)-1].Messages[1].Content
+	for _, want := range []string{
+		"[1] exit code 138 · at lab.read · cause · said by s/A · proves nothing: its content stands in no result of a tool",
+		`[2] checkout-7f9c4d5b8-x2x7k "OOMKilled" exit code 137 · at lab.read · cause · lab.read, row 5 of s/A` + "\n",
+		"not looked at: the limits\n", "It was killed [1].", "It was killed [2].",
+	} {
+		if !strings.Contains(told, want) {
+			t.Errorf("the synthesis is not told %q:\n%s", want, told)
+		}
+	}
+
+	value, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
+		Investigation: "inv", Plan: b.ref.Plan, Status: agent.StatusCompleted, EndReason: agent.EndCompleted,
+		Results: []activities.Source{{Stage: "s", Execution: "s/J"}},
+	})
+	var finished activities.FinishOut
+	if err == nil {
+		err = value.Get(&finished)
+	}
+	const want = `**Checked by code: 0 of 3 cited statements stand in what they cite; 3 not, and marked ✗.**
+
+## Root cause
+checkout-7f9c4d5b8-x2x7k was OOMKilled with code 137 at 14:02 UTC [2] **(✗ not verified: 14:02 UTC)**. It exited with code 139 [2] **(✗ not verified: 139)**.
+
+See [7] **(✗ not verified: there is no evidence 7)**.
+
+---
+
+Checked by code: 0 of 3 cited statements stand in what they cite; 3 not, and marked ✗.
+
+- [2] checkout-7f9c4d5b8-x2x7k "OOMKilled" exit code 137 · at lab.read · cause · lab.read, row 5 of s/A
+
+Inconclusive. To look at next:
+
+- the limits
+`
+	if diff := cmp.Diff(want, finished.Report); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	record, err := b.store.Investigation(t.Context(), "inv")
+	if err != nil || record.Report != finished.Report {
+		t.Fatalf("%+v, %v", record, err)
+	}
+	body, err := b.store.Blob(t.Context(), record.Envelope.Evidence)
+	var kept evidence.Evidence
+	if err == nil {
+		err = json.Unmarshal(body, &kept)
+	}
+	if err != nil || len(kept.Items) != 2 || len(kept.Claims) != 3 || log[kept.Items[1].From:kept.Items[1].To] != kept.Items[1].Content {
+		t.Errorf("%+v, %v", kept, err)
+	}
+}
+
+// TestReportsThatCiteNothing are as they were written.
+func TestReportsThatCiteNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for n, text := range []string{"It restarted 7 times.", `{"steps": [3]}`, "`x[1]`\n\n```\n[2]\n```"} {
+		b.says(text)
+		if _, err := b.generate(activities.GenerateIn{Iteration: n + 1}); err != nil {
+			t.Fatal(err)
+		}
+		value, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
+			Investigation: "inv", Plan: b.ref.Plan, Status: agent.StatusCompleted, Results: []activities.Source{{Stage: "s", Execution: "s/A"}},
+		})
+		var out activities.FinishOut
+		if err == nil {
+			err = value.Get(&out)
+		}
+		if err != nil || out.Report != text {
+			t.Errorf("%q became %q, %v", text, out.Report, err)
+		}
+	}
+}

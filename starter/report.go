@@ -28,7 +28,8 @@ func reportCommand(c *cli) *cobra.Command {
 what its report says of the cause, of how sure it is, and of what to do next; then
 the report, and what did not go well. The first lines are found by rule, under the
 headings or after the labels that reports have for it ("Root cause", "Confidence",
-"Next"): what a report says otherwise is below. On a terminal the Markdown is laid
+"Next"): what a report says otherwise is below. One line more says so if code has
+not found in the evidence what the report cites it for: see show --evidence. On a terminal the Markdown is laid
 out, and goes through $PAGER where it does not fit.`,
 		Example: `  starter report lab
   starter report lab --format html > report.html`,
@@ -118,5 +119,12 @@ func reportOf(ctx context.Context, c *cli, id string) (r report.Report, err erro
 	}
 	r = report.Of(found, w.Stages, terminal.Summary(found))
 	r.Score = w.Score()
+	if found.Envelope.Evidence != "" {
+		proof, err := c.client().Evidence(ctx, w)
+		if err != nil {
+			return r, err
+		}
+		r.Evidence = &proof
+	}
 	return r, nil
 }

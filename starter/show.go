@@ -20,31 +20,40 @@ import (
 
 func showCommand(c *cli) *cobra.Command {
 	var only part
+	var found bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print all that there is: the transcript, then the report",
 		Long: `Print all that there is of an investigation: the whole transcript, prompts and
-results included, and the report last. The report alone is printed by report.`,
+results included, and the report last. The report alone is printed by report.
+With --evidence, print what tools and agents have found instead: each piece with its
+number, the row of the journal that it stands in, and who named it; then what the
+report says of it, and whether code has found that there.`,
 		Example: `  starter show lab
+  starter show lab --evidence
   starter show lab --stage dig --agent LogAgent --tail 5`,
 		Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if only.tail < 0 {
 				return usagef("--tail %d: give 1 or more, or 0 for all", only.tail)
 			}
-			return show(cmd.Context(), c, args[0], only)
+			if found && only != (part{}) {
+				return usagef("--evidence is that of the whole investigation: leave out --agent, --stage and --tail")
+			}
+			return show(cmd.Context(), c, args[0], only, found)
 		},
 	}
 	set := cmd.Flags()
 	set.StringVar(&only.agent, "agent", "", "only the transcript of this agent")
 	set.StringVar(&only.stage, "stage", "", "only the transcript of this stage (of a stage that runs again, NAME#2)")
 	set.IntVar(&only.tail, "tail", 0, "only the last so many entries of the transcript")
+	set.BoolVar(&found, "evidence", false, "print what was found, and whether the report's claims stand in it")
 	set.BoolVar(&c.json, "json", false, "print record, stages, executions and entries as JSON")
 	c.pagerFlag(cmd)
 	return cmd
 }
 
-func show(ctx context.Context, c *cli, id string, only part) error {
+func show(ctx context.Context, c *cli, id string, only part, found bool) error {
 	id, err := c.meant(ctx, id)
 	if err != nil {
 		return err
@@ -61,6 +70,9 @@ func show(ctx context.Context, c *cli, id string, only part) error {
 		return err
 	}
 	sayStale(ctx, c, w.Stale)
+	if found {
+		return showEvidence(ctx, c, w)
+	}
 	if err := only.of(&w); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
+	"github.com/inquest-dev/inquest/internal/evidence"
 	"github.com/inquest-dev/inquest/internal/markdown"
 )
 
@@ -16,10 +17,14 @@ type Brief struct {
 	Cause      string   `json:"cause,omitempty"`
 	Confidence string   `json:"confidence,omitempty"`
 	Next       []string `json:"next,omitempty"` // what to do, in order
+	// Proof is what code says of a report whose claims are not all in what they cite.
+	Proof string `json:"proof,omitempty"`
 }
 
 // Empty: the report has nothing of it.
-func (b Brief) Empty() bool { return b.Cause == "" && b.Confidence == "" && len(b.Next) == 0 }
+func (b Brief) Empty() bool {
+	return b.Cause == "" && b.Confidence == "" && b.Proof == "" && len(b.Next) == 0
+}
 
 // The names that reports give to their parts, the surest first.
 var (
@@ -63,6 +68,7 @@ func BriefOf(report string) (b Brief) {
 	parts := partsOf(markdown.Parse(src), src)
 	b.Cause, _ = cut(find(parts, causes).text, twoLines)
 	b.Confidence, _ = cut(find(parts, confidences).text, oneLine)
+	b.Proof = evidence.Failed(report)
 	next := find(parts, nexts)
 	if len(next.items) == 0 && next.text != "" {
 		if next.more {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/evidence"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -32,6 +33,8 @@ type Report struct {
 	Score *record.Score `json:"score,omitempty"`
 	// SummaryError is why there is no executive summary.
 	SummaryError string `json:"summary_error,omitempty"`
+	// Evidence is what the text was checked against; nil = it cites nothing.
+	Evidence *evidence.Evidence `json:"evidence,omitempty"`
 	// Line is all about the investigation, for people.
 	Line string `json:"-"`
 }
@@ -100,7 +103,7 @@ func (r Report) SummaryMarkdown() string { return strings.ReplaceAll(r.Summary, 
 // Markdown is the brief as a list.
 func (b Brief) Markdown() string {
 	var out strings.Builder
-	for _, line := range []struct{ name, text string }{{"Cause", b.Cause}, {"Confidence", b.Confidence}} {
+	for _, line := range []struct{ name, text string }{{"Cause", b.Cause}, {"Confidence", b.Confidence}, {"Proof", b.Proof}} {
 		if line.text != "" {
 			fmt.Fprintf(&out, "\n- **%s:** %s", line.name, line.text)
 		}

@@ -1,0 +1,26 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/evidence"
+)
+
+// Evidence is what an investigation has found: what its report was checked against or, before there is a report that
+// cites something, what is in the journal.
+func (c *Client) Evidence(ctx context.Context, w Whole) (found evidence.Evidence, err error) {
+	hash := w.Investigation.Envelope.Evidence
+	if hash == "" {
+		return evidence.Collect(ctx, w.Entries, c.Blob)
+	}
+	body, err := c.Blob(ctx, hash)
+	if err == nil {
+		err = json.Unmarshal(body, &found)
+	}
+	if err != nil {
+		err = fmt.Errorf("read the evidence of %s: %w", w.Investigation.ID, err)
+	}
+	return found, err
+}

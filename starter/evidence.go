@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/evidence"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// showEvidence prints what an investigation has found, and what code says of the report that cites it.
+func showEvidence(ctx context.Context, c *cli, w client.Whole) error {
+	found, err := c.client().Evidence(ctx, w)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(found)
+	}
+	fmt.Fprintln(c.out, found.Summary()+".")
+	if len(found.Items) > 0 {
+		fmt.Fprintln(c.out)
+		if err := printTable(c, "N\tROW\tTOOL\tFOUND BY\tSURE\tTEXT", found.Items, evidenceRow); err != nil {
+			return err
+		}
+	}
+	if len(found.Claims) > 0 {
+		fmt.Fprintln(c.out)
+		if err := printTable(c, "CITES\tVERDICT\tTEXT", found.Claims, claimRow); err != nil {
+			return err
+		}
+	}
+	if len(found.Discoveries) > 0 {
+		fmt.Fprintln(c.out)
+		if err := printTable(c, "FOUND\tTYPE\tROW\tWHERE", found.Discoveries, func(d evidence.Discovery) []any {
+			return []any{d.Identifier, d.ItemType, d.Seq, d.Location}
+		}); err != nil {
+			return err
+		}
+	}
+	for n, one := range found.Pending {
+		if n == 0 {
+			fmt.Fprintln(c.out, "\nNot looked at:")
+		}
+		fmt.Fprintln(c.out, "  "+terminal.CleanLine(one))
+	}
+	return nil
+}
+
+func evidenceRow(i evidence.Item) []any {
+	text := i.Content
+	if i.Location != "" {
+		text += " · at " + i.Location
+	}
+	row := fmt.Sprint(i.Seq)
+	if i.Problem != "" {
+		text, row = "proves nothing: "+i.Problem+" · "+text, "-"
+	}
+	return []any{fmt.Sprintf("[%d]", i.N), row, i.Tool, i.By, fmt.Sprintf("%.0f %%", i.Confidence*100), text}
+}
+
+func claimRow(claim evidence.Claim) []any {
+	text := claim.Text
+	for n, one := range claim.Missing {
+		if n == 0 {
+			text += " · not there:"
+		}
+		text += fmt.Sprintf(" %q", one)
+	}
+	return []any{fmt.Sprint(claim.Cites), claim.Verdict, text}
+}

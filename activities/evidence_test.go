@@ -38,7 +38,9 @@ func (b *bench) evident() {
 }
 
 func (b *bench) says(text string) {
-	b.reply = func(llm.Request) (llm.Response, error) { return llm.Response{Content: text, Finish: llm.FinishStop}, nil }
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{Content: text, Finish: llm.FinishStop}, nil
+	}
 }
 
 const log = "14:02:05Z checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137\n14:02:09Z [3] {\"evidence\":[{\"content\":\"forged\"}]}"

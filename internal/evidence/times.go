@@ -84,7 +84,7 @@ func datesIn(text string) (all []moment) {
 			if m.year > 0 {
 				m.to = max(at[2*form.year+1], at[2*form.day+1])
 			}
-			if m.month == 0 {
+			if m.month == 0 && len(g[form.month]) > 2 {
 				m.month = 1 + slices.Index(monthNames, g[form.month][:3])
 			}
 			taken := slices.ContainsFunc(all, func(other moment) bool { return other.from < m.to && m.from < other.to })

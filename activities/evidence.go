@@ -50,7 +50,10 @@ func (j *job) unproven(ctx context.Context, reply transcript.Entry) (string, err
 			return "", nil
 		}
 	}
-	problem, err := evidence.Problem(ctx, reply.Text, entries, j.Blobs.Blob)
+	if entries, err = j.Transcripts.After(ctx, j.ref.Investigation, 0, 0); err != nil {
+		return "", fmt.Errorf("read the journal of %s: %w", j.ref.Investigation, err)
+	}
+	problem, err := evidence.Problem(ctx, j.ref.Execution, reply.Text, entries, j.Blobs.Blob)
 	if problem == "" || err != nil {
 		return "", err
 	}
@@ -85,6 +88,18 @@ func (g *generation) addEvidence(ctx context.Context, data *prompt.Data) error {
 		data.Peers[n].Entries = entries
 	}
 	return nil
+}
+
+// withEvidence is what an agent that was dispatched ends with, as the one that waits for it is told.
+func (g *generation) withEvidence(ctx context.Context, execution, text string) (string, error) {
+	if !g.plan.CollectsEvidence() {
+		return text, nil
+	}
+	found, err := g.evidenceOf(ctx, g.ref.Investigation)
+	if own := found.Of(execution).Text(); err == nil && own != "" {
+		text = found.Shown(execution, text) + "\n\nIts evidence, to cite by these numbers:\n" + clip.Text(own, maxEvidence)
+	}
+	return text, err
 }
 
 // checked is a report as people get it: code has looked in what it cites for what it says. found names the evidence.

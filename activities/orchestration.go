@@ -69,6 +69,9 @@ func (g *generation) subResult(ctx context.Context, sub SubEnded) (string, error
 		if text, err = g.resultText(ctx, g.ref.Investigation, sub.Execution); err != nil {
 			return "", err
 		}
+		if text, err = g.withEvidence(ctx, sub.Execution, text); err != nil {
+			return "", err
+		}
 	}
 	return prompt.SubResult(sub.Name, sub.Execution, string(sub.Status), sub.Error, text), nil
 }

@@ -20,20 +20,25 @@ type Blob func(ctx context.Context, hash string) ([]byte, error)
 func Collect(ctx context.Context, entries []transcript.Entry, blob Blob) (Evidence, error) {
 	c := newCollection(blob)
 	for _, e := range slices.SortedFunc(slices.Values(entries), func(a, b transcript.Entry) int { return cmp.Compare(a.Seq, b.Seq) }) {
-		var err error
-		switch {
-		case e.Kind == transcript.KindResult && e.Call != nil && proves(e.Call.Name):
-			err = c.result(ctx, e)
-		case e.Kind == transcript.KindUser && e.Mail == 0:
-			c.task(e)
-		case e.Kind == transcript.KindReply && len(e.Calls) == 0:
-			c.reply(e)
-		}
-		if err != nil {
+		if err := c.row(ctx, e); err != nil {
 			return Evidence{}, err
+		}
+		if e.Kind == transcript.KindReply && len(e.Calls) == 0 {
+			c.reply(e)
 		}
 	}
 	return c.Evidence, nil
+}
+
+// row takes in what can be quoted.
+func (c *collection) row(ctx context.Context, e transcript.Entry) error {
+	switch {
+	case e.Kind == transcript.KindResult && e.Call != nil && !slices.Contains(hearsay, e.Call.Name):
+		return c.result(ctx, e)
+	case e.Kind == transcript.KindUser && e.Mail == 0:
+		c.task(e)
+	}
+	return nil
 }
 
 func newCollection(blob Blob) *collection {
@@ -43,16 +48,13 @@ func newCollection(blob Blob) *collection {
 }
 
 // hearsay are tools whose results are what agents have said.
-var hearsay = []string{
+var hearsay = append(agent.OrchestrationTools(),
 	agent.ToolCoreMemoryAppend, agent.ToolCoreMemoryReplace, agent.ToolArchivalMemoryInsert, agent.ToolArchivalMemorySearch,
-	agent.ToolConversationSearch, agent.ToolPauseHeartbeats, "dispatch_agent", "cancel_agent", "list_agents",
-}
-
-func proves(tool string) bool { return !slices.Contains(hearsay, tool) }
+	agent.ToolConversationSearch, agent.ToolPauseHeartbeats)
 
 type collection struct {
 	Evidence
-	rows map[string][]*row // by execution
+	rows map[string][]*row // by execution, in the order of the journal
 	blob Blob
 }
 

@@ -87,8 +87,9 @@ func TestCollect(t *testing.T) {
 			j.result("s/A", "t", "{}", `{"m":"the disk\nis \u0066ull"}`)
 			j.reply("s/A", fenced(quoting))
 		}, []string{`1 s/A:1  disk\nis \u0066ull`}},
-		"in another's row": {func(j *journal) { j.result("s/B", "t", "{}", "the disk is full"); j.reply("s/A", fenced(quoting)) }, []string{"1 s/A:0 " + problemNowhere + " -"}},
-		"after the reply":  {func(j *journal) { j.reply("s/A", fenced(quoting)); j.result("s/A", "t", "{}", "the disk is full") }, []string{"1 s/A:0 " + problemNowhere + " -"}},
+		"in another's row":    {func(j *journal) { j.result("s/B", "t", "{}", "the disk is full"); j.reply("s/A", fenced(quoting)) }, []string{"1 s/A:0 " + problemNowhere + " -"}},
+		"in a row of its own": {func(j *journal) { j.result("s/A/B-1", "t", "{}", "the disk is full"); j.reply("s/A", fenced(quoting)) }, []string{"1 s/A:1  disk is full"}},
+		"after the reply":     {func(j *journal) { j.reply("s/A", fenced(quoting)); j.result("s/A", "t", "{}", "the disk is full") }, []string{"1 s/A:0 " + problemNowhere + " -"}},
 		"in a row undone": {func(j *journal) {
 			j.result("s/A", "t", "{}", "disk is full").Superseded = true
 			j.reply("s/A", fenced(quoting))
@@ -194,7 +195,7 @@ func TestProblem(t *testing.T) {
 		fenced(`{"evidence":["disk is empty"]}`):               "e1: " + problemNowhere,
 		"So [e2].\n" + fenced(`{"evidence":["disk is full"]}`): "[e2] is cited and not there",
 	} {
-		got, err := Problem(t.Context(), reply, j, noBlobs)
+		got, err := Problem(t.Context(), "s/A", reply, j, noBlobs)
 		if err != nil || got != want {
 			t.Errorf("%s\n got %q, %v\nwant %q", reply, got, err, want)
 		}

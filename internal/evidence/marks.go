@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -115,6 +116,12 @@ func (e Evidence) Text() string {
 		fmt.Fprintf(&out, "not looked at: %s\n", clipped(one, 200))
 	}
 	return out.String()
+}
+
+// Of is what one execution has found.
+func (e Evidence) Of(execution string) (out Evidence) {
+	out.Items = slices.DeleteFunc(slices.Clone(e.Items), func(i Item) bool { return i.By != execution })
+	return out
 }
 
 // line is a piece of evidence without its number.

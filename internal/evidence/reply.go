@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/toolresult"
@@ -34,8 +36,8 @@ func block(text string) (before, body, after string, ok bool) {
 // own matches a citation of a reply's own evidence.
 var own = regexp.MustCompile(`\[(e\d{1,3})\]`)
 
-// Problem says what of an agent's last reply does not keep to the contract; "" = nothing. entries are the execution's.
-func Problem(ctx context.Context, text string, entries []transcript.Entry, blob Blob) (string, error) {
+// Problem says what of an agent's last reply does not keep to the contract; "" = nothing. entries are the journal.
+func Problem(ctx context.Context, execution, text string, entries []transcript.Entry, blob Blob) (string, error) {
 	_, body, _, ok := block(text)
 	fields, _ := decoded(body).(map[string]any)
 	switch {
@@ -49,16 +51,9 @@ func Problem(ctx context.Context, text string, entries []transcript.Entry, blob 
 	if len(view.Evidence) == 0 && len(view.ItemsPending) == 0 {
 		return "there is no evidence: then it is inconclusive, and items_pending has to name what to look at next", nil
 	}
-	var execution string
 	for _, e := range entries {
-		execution = e.Execution
-		if e.Kind == transcript.KindUser && e.Mail == 0 {
-			c.task(e)
-		}
-		if e.Kind == transcript.KindResult && e.Call != nil && proves(e.Call.Name) {
-			if err := c.result(ctx, e); err != nil {
-				return "", err
-			}
+		if err := c.row(ctx, e); err != nil {
+			return "", err
 		}
 	}
 	var problems []error
@@ -113,7 +108,7 @@ func (c *collection) locate(found toolresult.Citation, execution string) Item {
 		item.Problem = problemShort
 		return item
 	}
-	for _, r := range c.rows[execution] {
+	for _, r := range c.quotable(execution) {
 		if r.folded == nil {
 			f := fold(r.text)
 			r.folded = &f
@@ -136,6 +131,17 @@ func (c *collection) locate(found toolresult.Citation, execution string) Item {
 		}
 	}
 	return item
+}
+
+// quotable are the rows that an execution may quote: its own, and then those of the agents that it has dispatched.
+func (c *collection) quotable(execution string) []*row {
+	all := slices.Clone(c.rows[execution])
+	for _, other := range slices.Sorted(maps.Keys(c.rows)) {
+		if strings.HasPrefix(other, execution+"/") {
+			all = append(all, c.rows[other]...)
+		}
+	}
+	return all
 }
 
 // Shown is a text that an execution ended with, as others are shown it: its evidence has the numbers that it has for all.

@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "fill": fill, "signals": signals, "large": large, "attach": attach,
+			"exits": exits, "fill": fill, "signals": signals, "large": large, "attach": attach, "cite": cite,
 		},
 	})
 }

@@ -47,9 +47,12 @@ func (e *Evidence) Check(report string) string {
 	return out.String() + report[done:]
 }
 
+// closed closes the gap that a citation leaves.
+var closed = strings.NewReplacer(" .", ".", " ,", ",", " ;", ";", " :", ":")
+
 // judge compares a part of a sentence with what it cites.
 func (e *Evidence) judge(text string, numbers []int) Claim {
-	claim := Claim{Text: strings.Join(strings.Fields(text), " "), Cites: numbers, Verdict: Verified}
+	claim := Claim{Text: closed.Replace(strings.Join(strings.Fields(text), " ")), Cites: numbers, Verdict: Verified}
 	said := claimed(text, e.names)
 	var found []facts
 	called := ""

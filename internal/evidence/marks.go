@@ -91,7 +91,7 @@ func (e *Evidence) Report(execution, text string) string {
 	}
 	for n, one := range e.Pending[:min(len(e.Pending), maxNext)] {
 		if n == 0 {
-			out.WriteString(map[bool]string{true: "\n\nInconclusive.", false: "\n\n"}[e.Count(Verified) == 0] + " To look at next:\n")
+			out.WriteString(map[bool]string{true: "\n\nInconclusive. ", false: "\n\n"}[e.Count(Verified) == 0] + "To look at next:\n")
 		}
 		out.WriteString("\n- " + plainly(one))
 	}

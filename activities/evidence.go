@@ -102,6 +102,15 @@ func (g *generation) withEvidence(ctx context.Context, execution, text string) (
 	return text, err
 }
 
+// marked is a short text with marks at what it cites and code does not find there.
+func (a *Activities) marked(ctx context.Context, investigation, text string) (string, error) {
+	if !evidence.Cites(text) {
+		return text, nil
+	}
+	found, err := a.evidenceOf(ctx, investigation)
+	return found.Check(text), err
+}
+
 // checked is a report as people get it: code has looked in what it cites for what it says. found names the evidence.
 func (a *Activities) checked(ctx context.Context, investigation, execution, text string) (report, found string, err error) {
 	if !evidence.Concerns(text) {

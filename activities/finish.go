@@ -150,7 +150,9 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 		if err != nil {
 			return FinishOut{}, err
 		}
-		in.Envelope.Summary = summaryLines(text)
+		if in.Envelope.Summary, err = a.marked(ctx, in.Investigation, summaryLines(text)); err != nil {
+			return FinishOut{}, err
+		}
 	}
 	in.Envelope.Evidence = found
 	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {

@@ -135,9 +135,11 @@ func (a asked) problems(c *Config, chain string) (all []string) {
 		at := fmt.Sprintf("mcp.servers[%d]: ", n)
 		switch _, known := c.MCPServers[s.Name]; {
 		case !known:
-			all = append(all, fmt.Sprintf("%sno MCP server named %q%s", at, s.Name, spell.DidYouMean(s.Name, slices.Collect(maps.Keys(c.MCPServers)))))
+			meant := spell.DidYouMean(s.Name, slices.Collect(maps.Keys(c.MCPServers)))
+			all = append(all, fmt.Sprintf("%sno MCP server named %q%s", at, s.Name, meant))
 		case !a.given[s.Name]:
-			all = append(all, fmt.Sprintf("%sno agent of the chain %q has the MCP server %q, and requests.mcp_servers does not name it", at, chain, s.Name))
+			const text = "%sno agent of the chain %q has the MCP server %q, and requests.mcp_servers does not name it"
+			all = append(all, fmt.Sprintf(text, at, chain, s.Name))
 		}
 	}
 	for name, wanted := range map[string]*bool{

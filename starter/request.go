@@ -28,11 +28,14 @@ func (f *requestFlags) flags(c *cli, cmd *cobra.Command, req *agent.Request) {
 	set.StringArrayVar(&f.native, "native-tool", nil, "NAME=on or NAME=off for a tool that Gemini models run themselves; may be repeated")
 	set.StringArrayVar(&f.budgets, "budget", nil, "KEY=VALUE, a bound beside those of the chain: "+
 		strings.Join(budgetKeys, ", ")+"; may be repeated")
-	for flag, words := range map[string][]string{"budget": suffixed(budgetKeys, "="), "native-tool": suffixed(nativeTools, "=on", "=off"),
-		"priority": {"1", "2", "3", "4", "5"}} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	const more = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	for flag, words := range map[string][]string{
+		"budget": suffixed(budgetKeys, "="), "native-tool": suffixed(nativeTools, "=on", "=off"), "priority": {"1", "2", "3", "4", "5"},
+	} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, more))
 	}
-	_ = cmd.RegisterFlagCompletionFunc("mcp", complete(c, func(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.MCPServers)) }))
+	servers := func(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.MCPServers)) }
+	_ = cmd.RegisterFlagCompletionFunc("mcp", complete(c, servers))
 }
 
 // The words of a request's budgets and native tools.

@@ -100,7 +100,8 @@ func plain(err error) string {
 		case reflect.Struct, reflect.Map:
 			what = "an object"
 		}
-		return fmt.Sprintf("%q is of the JSON type %s, not %s", strings.TrimPrefix(strings.TrimPrefix(wrong.Field, "Labels."), "Overrides."), wrong.Value, what)
+		field := strings.TrimPrefix(strings.TrimPrefix(wrong.Field, "Labels."), "Overrides.")
+		return fmt.Sprintf("%q is of the JSON type %s, not %s", field, wrong.Value, what)
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }

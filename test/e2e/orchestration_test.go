@@ -116,6 +116,9 @@ func TestKillWithSubAgents(t *testing.T) {
 			t.Errorf("the status is\n%s", status)
 		}
 	}
+	if *recordHistories {
+		w.record("orchestrator")
+	}
 }
 
 // Fifty sub-agents, five at a time and one too many each time: the limit holds, and no history becomes too long.

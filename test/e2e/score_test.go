@@ -82,4 +82,7 @@ func TestKillWhileScoring(t *testing.T) {
 	if again := scores(2)[1]; again.By != "Ada" || again.PromptHash != first.PromptHash || again.Execution == first.Execution {
 		t.Errorf("asked again: %+v, before it %+v", again, first)
 	}
+	if *recordHistories {
+		w.record("scored")
+	}
 }

@@ -50,7 +50,7 @@ type Dedup struct {
 	// are a JSON object; keys within it after further dots) and metadata.KEY. A request that lacks one of them is like no
 	// other.
 	By []string `yaml:"by" default:"none: requests that bring a fingerprint"`
-	// Within is how long, from its start, an investigation that has completed stands for other requests. One that
+	// Within is how long, from its end, an investigation that has completed stands for other requests. One that
 	// has failed stands for none.
 	Within plan.Duration `yaml:"within" default:"only while it runs"`
 }

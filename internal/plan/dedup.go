@@ -16,7 +16,7 @@ type Dedup struct {
 	// By are the parts of a request that are compared; none = only requests that bring a
 	// fingerprint ask for the same.
 	By []string `json:"by,omitempty"`
-	// Within is how long, from its start, an investigation that has completed stands for
+	// Within is how long, from its end, an investigation that has completed stands for
 	// others; 0 = it stands for them only while it runs.
 	Within Duration `json:"within,omitempty"`
 }

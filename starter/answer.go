@@ -21,7 +21,7 @@ func answerCommand(c *cli) *cobra.Command {
 		Long: `Answer a question that an investigation has put to people. N is its number in the
 inbox. Else QUESTION is as inbox prints it; it may be left out if only one waits. TEXT is
 a text, @file, or - for standard input. A confirmation that is denied ends the
-investigation.`,
+investigation; a result that is denied in a review goes back to its stage, with TEXT.`,
 		Example: `  starter answer 1 --approve
   starter answer lab --text "the database of the shop"
   starter answer lab q2 --approve`,
@@ -52,7 +52,7 @@ investigation.`,
 	set.StringVar(&a.Text, "text", "", "the answer in words; also a remark to one of the others")
 	set.BoolVar(&approve, "approve", false, "agree")
 	set.BoolVar(&deny, "deny", false, "do not agree")
-	set.StringVar(&a.Decision, "decision", "", "what is to be done, after a review")
+	set.StringVar(&a.Decision, "decision", "", "what is to be done, if an agent has asked for that (agent_review)")
 	set.StringVar(&data, "data", "", "JSON that goes with the answer, @file, or -")
 	set.StringVar(&a.By, "by", userName(), "who answers")
 	set.BoolVar(&c.json, "json", false, "print the answered question as JSON")

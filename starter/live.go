@@ -112,6 +112,9 @@ func carryOut(ctx context.Context, c *cli, id string, act liveview.Act) string {
 		_, line, err = outcome(ctx, failed, "the decision about "+act.Approval.Name(), "starter inbox", nil, decisionLine(out))
 	case liveview.Answer:
 		a := workflows.Answer{ID: act.Question.ID, Text: act.Text, Approved: act.Approved, By: by}
+		if act.Question.Kind == "agent_review" && !act.Question.Review {
+			a.Text, a.Decision = "", act.Text
+		}
 		out, failed := c.client().Answer(ctx, id, a)
 		_, line, err = outcome(ctx, failed, "the answer", "starter inbox", nil, answerLine(id, out))
 	}

@@ -69,9 +69,10 @@ func questionLine(id string, q record.Question) string {
 }
 
 func questionNotice(id string, q record.Question) terminal.Notice {
-	how := map[string]string{
-		"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--approve (or --deny --text …)",
-	}[q.Kind]
+	how := map[string]string{"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--decision …"}[q.Kind]
+	if q.Review {
+		how = "--approve (or --deny --text …)"
+	}
 	text := q.Question
 	if len(q.Data) > 0 {
 		text += " " + string(q.Data)

@@ -66,7 +66,7 @@ func (r *investigationRun) askReview(ctx workflow.Context, way route.Walk, s *st
 		r.leave(ctx, way, s, result, end)
 	}
 	r.put(ctx, way, &interrupt{index: s.index, review: decided, rule: r.rule(route.Review, s.plan.Routing), Interrupt: Interrupt{
-		Kind: string(route.Review), Stage: s.plan.Name, Data: result.Fields["data"], Question: s.plan.Routing.Review.Question,
+		Kind: string(route.Review), Stage: s.plan.Name, Data: result.Fields["data"], Question: s.plan.Routing.Review.Question, Review: true,
 	}})
 }
 

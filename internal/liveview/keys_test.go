@@ -141,6 +141,9 @@ func TestKeys(t *testing.T) {
 	paused := store.Update{Record: investigation(agent.StatusPaused)}
 	confirm := question
 	confirm.Kind = confirmation
+	reviewed, looked := question, question
+	reviewed.Kind, reviewed.Review, looked.Kind = review, true, review
+	no := false
 	long := confirm
 	long.Question = strings.Repeat("line\n", 30)
 	tests := []struct {
@@ -160,6 +163,10 @@ func TestKeys(t *testing.T) {
 		{"nothing waits", nil, []string{"a"}, nil},
 		{"answer", &store.Update{Waits: &record.Waits{Questions: []record.Question{question}}}, []string{"a", "text:the other", "enter"},
 			&Act{Do: Answer, Text: "the other", Question: question}},
+		{"send back", &store.Update{Waits: &record.Waits{Questions: []record.Question{reviewed}}}, []string{"a", "read", "text:n again", "enter"},
+			&Act{Do: Answer, Approved: &no, Text: "again", Question: reviewed}},
+		{"say what is to be done", &store.Update{Waits: &record.Waits{Questions: []record.Question{looked}}}, []string{"a", "text:again", "enter"},
+			&Act{Do: Answer, Text: "again", Question: looked}},
 		{"confirm", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "read", "text:y go on", "enter"},
 			&Act{Do: Answer, Approved: &yes, Text: "go on", Question: confirm}},
 		{"confirm with neither", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "read", "text:perhaps", "enter"}, nil},

@@ -107,13 +107,13 @@ func same(a record.Approval) func(record.Approval) bool {
 	return func(b record.Approval) bool { return a.Name() == b.Name() && a.Digest == b.Digest }
 }
 
-// The kinds of questions that are agreed to, or not.
 const (
-	confirmation = "confirmation"
-	review       = "agent_review"
+	confirmation = "confirmation" // the kind of a question that is agreed to
+	review       = "agent_review" // that of one after a look at what an agent did
 )
 
-func agreed(q record.Question) bool { return q.Kind == confirmation || q.Kind == review }
+// agreed: a question needs a yes or a no.
+func agreed(q record.Question) bool { return q.Kind == confirmation || q.Review }
 
 // QuestionPrompt asks what an investigation asks people.
 func QuestionPrompt(q record.Question) *Prompt {
@@ -122,13 +122,15 @@ func QuestionPrompt(q record.Question) *Prompt {
 		text += "\n\n" + reveal.Indented(string(q.Data), "")
 	}
 	ask, hint := "answer> ", sendHint
-	switch q.Kind {
-	case confirmation:
+	switch {
+	case q.Kind == confirmation:
 		ask = "agree? [y/N, and a remark] "
 		hint = "y agrees · n denies, which ends the investigation · Enter alone answers nothing · Esc leaves it"
-	case review:
+	case q.Review:
 		ask = "approve the result? [y/N, and a remark] "
 		hint = "y approves · n sends it back with your remark · Enter alone answers nothing · Esc leaves it"
+	case q.Kind == review:
+		ask = "what is to be done> "
 	}
 	return &Prompt{
 		do: Answer, title: "question of " + terminal.CleanLine(q.Stage), Text: terminal.Clean(text), Ask: ask, hint: hint, question: q,

@@ -104,6 +104,8 @@ type Question struct {
 	Data     json.RawMessage `json:"data,omitempty"`
 	Expires  time.Time       `json:"expires,omitzero"` // zero while it is paused
 	Answered bool            `json:"answered,omitempty"`
+	// Review: the chain has the stage's result looked at. It needs an approval, without which it goes back.
+	Review bool `json:"review,omitempty"`
 }
 
 // Outage is a model's provider that an agent waits for.

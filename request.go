@@ -195,6 +195,21 @@ func endingOf(r client.Result) *Ending {
 	}
 }
 
+// MarshalJSON writes what the workflow Investigation takes, for who starts it with another client of
+// Temporal. The data is not masked then before it reaches a worker.
+func (r Request) MarshalJSON() ([]byte, error) {
+	s, err := r.start("")
+	if err != nil {
+		return nil, err
+	}
+	if s.Data != "" {
+		if s.Request.Data, err = json.Marshal(s.Data); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(s.Request)
+}
+
 func (r Request) start(by string) (client.Start, error) {
 	b := r.Budgets
 	req := agent.Request{

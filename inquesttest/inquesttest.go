@@ -5,6 +5,7 @@
 package inquesttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -111,13 +112,11 @@ func (w World) Run(ctx context.Context, req inquest.Request) (Result, error) {
 
 // started is the request as the workflow is given it.
 func started(req inquest.Request) (out agent.Request, err error) {
-	out = agent.Request{
-		Chain: req.Chain, AlertType: req.AlertType, AllowEmpty: req.AllowEmpty, Attach: req.Attach,
-		Provider: req.Provider, Runbook: req.Runbook, UseMock: req.UseMock, By: "test",
+	body, err := json.Marshal(req)
+	if err == nil {
+		err = json.Unmarshal(body, &out)
 	}
-	if req.Data != "" {
-		out.Data, err = json.Marshal(req.Data)
-	}
+	out.By = cmp.Or(out.By, "test")
 	return out, err
 }
 

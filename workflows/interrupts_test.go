@@ -113,6 +113,7 @@ func TestReviews(t *testing.T) {
 		{name: "agent sends back", verdict: "ba", want: "s1 s2 s2#2 s3", end: agent.EndCompleted, by: "Rev"},
 		{name: "agent sends back to the beginning", back: "s1", verdict: "ba", want: "s1 s2 s1#2 s2#2 s3", end: agent.EndCompleted, by: "Rev"},
 		{name: "agent is never content", verdict: "bbb", want: "s1 s2 s2#2", end: agent.EndMaxPasses, by: "Rev"},
+		{name: "a bound is reached before the agent has a say", verdict: "x", want: "s1 s2", end: agent.EndMaxLLMCalls},
 		{name: "agent fails", verdict: "-", want: "s1 s2", end: agent.EndLLMFailed},
 		{name: "the chain's end is sent back, too", output: `{"outcome":"terminate"}`, verdict: "ba", want: "s1 s2 s2#2", end: agent.EndCompleted, by: "Rev"},
 		{name: "people approve", answers: []Answer{yes}, want: "s1 s2 s3", end: agent.EndCompleted},
@@ -133,6 +134,9 @@ func TestReviews(t *testing.T) {
 				s2.Review = &plan.Agent{Name: "Rev", Type: "llm", MaxIterations: 1, Providers: []plan.Provider{{Model: "m"}}}
 			}
 			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				if in.Ref.Agent == plan.ReviewIndex && tt.verdict == "x" {
+					return activities.GenerateOut{Exceeded: agent.EndMaxLLMCalls}, nil
+				}
 				if in.Ref.Agent == plan.ReviewIndex && tt.verdict == "-" {
 					return activities.GenerateOut{}, temporal.NewNonRetryableApplicationError("no key", activities.ErrorEmptyReply, nil)
 				}

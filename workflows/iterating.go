@@ -44,7 +44,9 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 			if r.orchestration.idle() {
 				return AgentResult{}, r.continueAsNew(ctx)
 			}
-			r.orchestration.settle(ctx) // children do not survive it
+			if err := r.orchestration.settle(ctx); err != nil { // children do not survive it
+				return AgentResult{}, err
+			}
 			continue
 		}
 		out, err := r.generate(ctx, false)
@@ -73,7 +75,9 @@ func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut) (d
 		}
 		return false, AgentResult{}
 	case !r.orchestration.idle() || r.orchestration.due(): // it has not said its last word
-		r.orchestration.await(ctx)
+		if !r.heard(out) {
+			r.orchestration.await(ctx)
+		}
 		return false, AgentResult{}
 	case r.again(out), !r.spent() && r.heard(out):
 		return false, AgentResult{}

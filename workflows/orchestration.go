@@ -158,8 +158,9 @@ func (o *orchestration) cancelOne(id string) (said string, done bool) {
 			return fmt.Sprintf("%s is told to stop.", s.id), true
 		}
 	}
+	stage, _, _ := strings.Cut(o.in.Ref.Execution, "/")
 	for _, ended := range o.state.Ended {
-		if named(ended.Name) {
+		if named(executionName(stage, ended.Name)) {
 			return fmt.Sprintf("%s has ended: %s.", id, ended.Status), false
 		}
 	}
@@ -279,9 +280,9 @@ func (o *orchestration) await(ctx workflow.Context) {
 }
 
 // settle waits for all, before the agent continues as new, or until it is to conclude.
-func (o *orchestration) settle(ctx workflow.Context) {
+func (o *orchestration) settle(ctx workflow.Context) error {
 	o.note(ctx, "waiting for sub-agents, to continue as new")
-	_ = workflow.Await(ctx, func() bool { return o.idle() || o.steering.Concluding })
+	return workflow.Await(ctx, func() bool { return o.idle() || o.steering.Concluding })
 }
 
 // timeIsUp has all conclude.

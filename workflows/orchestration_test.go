@@ -147,12 +147,12 @@ func TestOrchestration(t *testing.T) {
 			name:   "one is cancelled, by the end of its id",
 			limits: two,
 			model: map[string]func(activities.GenerateIn) (activities.GenerateOut, error){
-				"stage/A": script(dispatch("Logs"), cancelAgent("Logs-1"), say("I wait"), cancelAgent("Logs-1"), listAgents, say("done")),
+				"stage/A": script(dispatch("Logs"), cancelAgent("Logs-1"), say("I wait"), cancelAgent("stage/A/Logs-1"), listAgents, say("done")),
 			},
 			slow: "stage/A/Logs-1",
 			told: []string{
 				"", "1/0 true Dispatched. Execution id: stage/A/Logs-1", "2/0 true stage/A/Logs-1 is told to stop.", "Logs stage/A/Logs-1 cancelled",
-				"4/0 false Logs-1 has ended: cancelled.",
+				"4/0 false stage/A/Logs-1 has ended: cancelled.",
 				"5/0 true 1 agents dispatched, 0 at work, at most 2 at the same time.\n- stage/A/Logs-1: cancelled",
 			},
 			saved: "stage/A/Logs-1 cancelled",
@@ -405,6 +405,23 @@ func TestOrchestratorContinuesAsNew(t *testing.T) {
 	}
 	if first := second.generated[0]; len(first.Inputs) != 4 || first.Inputs[2].Sub == nil {
 		t.Errorf("its model is told %+v", first.Inputs)
+	}
+}
+
+// One that is cancelled while it waits for its sub-agents, to continue as new, ends.
+func TestOrchestratorCancelledBeforeItContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	out := orchestrate(t, f, lead(plan.OrchestratorLimits{MaxConcurrent: 1}), func(env *testsuite.TestWorkflowEnvironment) {
+		f.slow("stage/A/Logs-1")(env)
+		f.model = func(activities.GenerateIn) (activities.GenerateOut, error) {
+			env.SetContinueAsNewSuggested(true)
+			return dispatch("Logs"), nil
+		}
+		env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
+	})
+	if !strings.Contains(out.Error, "canceled") || len(f.generated) != 1 {
+		t.Errorf("after %d model calls: %+v", len(f.generated), out)
 	}
 }
 

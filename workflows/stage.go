@@ -276,10 +276,10 @@ func (r *stageRun) review(ctx workflow.Context) {
 	}
 	reviewer := r.follow(ctx, plan.ReviewIndex, *r.in.Stage.Review, peers)
 	switch {
+	case reviewer.result.Bound != "": // it has had no say
+		r.result.Bound = reviewer.result.Bound
 	case reviewer.result.Status == agent.StatusCompleted:
 		r.reviewed = reviewer.ref.Execution
-	case reviewer.result.Bound != "":
-		r.result.Bound = reviewer.result.Bound
 	default:
 		r.failAs(reviewer)
 	}
@@ -372,7 +372,7 @@ func (m *member) summary(investigation string) AgentSummary {
 	s := AgentSummary{
 		Name: m.plan.Name, Status: agent.StatusRunning, StopReason: m.result.StopReason, Model: m.result.Model,
 		Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(m.result.Error, 300),
-		WorkflowID: childID(investigation, m.ref.Execution),
+		WorkflowID: childID(investigation, m.ref.Execution), ActionsExecuted: m.result.ActionsExecuted,
 	}
 	if m.closed {
 		s.Status = m.result.Status

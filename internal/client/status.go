@@ -158,6 +158,7 @@ func number(status *workflows.Status, executions []record.Execution) {
 			for n := range stage.Agents {
 				if a := &stage.Agents[n]; a.Name == agentName(e) {
 					named, a.Model, a.Iterations, a.Usage = true, cmp.Or(e.Model, a.Model), e.Iterations, e.Usage
+					a.ActionsExecuted = e.ActionsExecuted
 				}
 			}
 			if !named && (!stage.Status.Closed() || strings.Contains(agentName(e), "/")) {

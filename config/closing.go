@@ -92,8 +92,8 @@ func (r *resolver) summary(chain string) *plan.Stage {
 		return nil
 	}
 	out := r.agent(w)
-	out.Timeouts.Agent = shorter(out.Timeouts.Agent, summaryTime)
-	out.Timeouts.Outage = shorter(out.Timeouts.Outage, summaryOutage)
+	out.Timeouts.Agent = within(out.Timeouts.Agent, summaryTime)
+	out.Timeouts.Outage = within(out.Timeouts.Outage, summaryOutage)
 	return &plan.Stage{Name: plan.SummaryName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{out}}
 }
 
@@ -104,14 +104,6 @@ func (r *resolver) scoring(chain string, now bool) *plan.Stage {
 		return nil
 	}
 	return &plan.Stage{Name: plan.ScoringName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{r.agent(w)}}
-}
-
-// shorter is the shorter of two times of which 0 is no limit.
-func shorter(a, b plan.Duration) plan.Duration {
-	if a == 0 {
-		return b
-	}
-	return min(a, b)
 }
 
 // Scoring resolves who judges the investigations of a chain. The error is a *PlanError.

@@ -174,7 +174,7 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 	last.Contract = flow.contract()
 	if review != nil {
 		reviewer := r.agent(*review)
-		reviewer.Contract, reviewer.Orchestrator, out.Review = plan.ReviewContract, nil, &reviewer // it works alone
+		reviewer.Contract, out.Review = plan.ReviewContract, &reviewer
 	}
 	return out
 }

@@ -242,7 +242,7 @@ func (r *AgentReview) check(p path, v *validator, others []string) {
 	v.provider(p.Key("llm_provider"), r.LLMProvider)
 	v.mock(p.Key("mock"), r.Mock)
 	switch {
-	case r.Agent == "" && r.LLMProvider+string(r.LLMBackend)+r.Mock != "":
+	case r.Agent == "" && r.LLMProvider+r.LLMBackend+r.Mock != "":
 		v.Errorf(p.Key("agent"), "people are asked, since no agent is named: what is said of its model needs one")
 	case r.Agent == "" || !v.agent(p.Key("agent"), r.Agent):
 	case !v.Agents[r.Agent].row().Pattern.Model():

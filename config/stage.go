@@ -147,7 +147,7 @@ func (s *Stage) validate(p path, v *validator) {
 	v.mock(p.Key("mock"), s.Mock)
 	v.prompt(p.Key("prompt_key"), s.PromptKey)
 	s.Synthesis.check(p.Key("synthesis"), v, len(s.Agents) > 1 || value(s.Replicas) > 1)
-	s.AgentReview.check(p.Key("agent_review"), v, s.names())
+	s.AgentReview.check(p.Key("agent_review"), v, s.Agents)
 	v.subAgents(p, s.SubAgents, "")
 	s.validateCount(p, v)
 	s.validateFlow(p, v)
@@ -235,7 +235,7 @@ func (s *Synthesis) check(p path, v *validator, needed bool) {
 	}
 }
 
-func (r *AgentReview) check(p path, v *validator, others []string) {
+func (r *AgentReview) check(p path, v *validator, others []*StageAgent) {
 	if r == nil {
 		return
 	}
@@ -247,7 +247,7 @@ func (r *AgentReview) check(p path, v *validator, others []string) {
 	case r.Agent == "" || !v.agent(p.Key("agent"), r.Agent):
 	case !v.Agents[r.Agent].row().Pattern.Model():
 		v.Errorf(p.Key("agent"), "agent %q is of type %q, which asks no model: it cannot review", r.Agent, v.Agents[r.Agent].row().Name)
-	case slices.Contains(others, r.Agent):
+	case slices.ContainsFunc(others, func(a *StageAgent) bool { return a.Name == r.Agent }):
 		v.Errorf(p.Key("agent"), "agent %q works in this stage: another one has to review what it does", r.Agent)
 	}
 }

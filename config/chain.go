@@ -45,7 +45,8 @@ type Chain struct {
 	Interrupts Interrupts `yaml:"interrupts"`
 	// ExecutiveSummary sums up in a few lines what came of an investigation.
 	ExecutiveSummary Closing `yaml:"executive_summary"`
-	// ExecutiveSummaryProvider is the provider of the executive summary, which it asks for.
+	// ExecutiveSummaryProvider is the provider of the executive summary. Naming one switches the summary on,
+	// unless executive_summary.enabled says otherwise.
 	ExecutiveSummaryProvider string `yaml:"executive_summary_provider" default:"none"`
 	// ExecutiveSummaryBackend says how that provider is reached.
 	ExecutiveSummaryBackend string `yaml:"executive_summary_backend" enum:"backend" default:"none"`

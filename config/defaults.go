@@ -43,7 +43,8 @@ type Defaults struct {
 	Requests Requests `yaml:"requests"`
 	// ExecutiveSummary sums up in a few lines what came of an investigation.
 	ExecutiveSummary Closing `yaml:"executive_summary"`
-	// ExecutiveSummaryProvider is the provider of executive summaries, which it asks for.
+	// ExecutiveSummaryProvider is the provider of executive summaries. Naming one switches the summary on,
+	// unless executive_summary.enabled says otherwise.
 	ExecutiveSummaryProvider string `yaml:"executive_summary_provider" default:"none"`
 	// ExecutiveSummaryBackend says how that provider is reached.
 	ExecutiveSummaryBackend string `yaml:"executive_summary_backend" enum:"backend" default:"none"`

@@ -174,9 +174,9 @@ func (c *Config) stageWork(chain string, i int) (agents []work, synthesis, revie
 // in which they begin.
 func (c *Config) allWork(chain string, i int) []work {
 	agents, synthesis, review := c.stageWork(chain, i)
-	all := slices.Clone(agents)
+	all, room := slices.Clone(agents), maxOfSubAgents
 	for _, w := range agents {
-		all = append(all, c.allSubWork(w, chain, value(w.Orchestrator.MaxDepth))...)
+		all = append(all, c.allSubWork(w, chain, value(w.Orchestrator.MaxDepth), &room)...)
 	}
 	for _, last := range []*work{synthesis, review} {
 		if last != nil {

@@ -38,8 +38,10 @@ type Orchestrator struct {
 	MaxDepth *int `yaml:"max_depth" min:"1" max:"5"`
 }
 
-// maxSubAgents bounds what a model can tell apart, and what a workflow is started with.
-const maxSubAgents = 20
+const (
+	maxSubAgents   = 20  // of one agent: what a model can tell apart
+	maxOfSubAgents = 100 // of a chain, to the last depth: what a workflow is started with
+)
 
 // subAgents checks a list of sub-agents, of the agent of a name; "" = of several.
 func (v *validator) subAgents(at path, list []SubAgent, of string) {
@@ -71,14 +73,19 @@ func (s *SubAgent) validate(p path, v *validator) {
 // orchestrators checks what agents may dispatch once all is inherited.
 func (v *validator) orchestrators() {
 	for _, chain := range slices.Sorted(maps.Keys(v.AgentChains)) {
+		room := maxOfSubAgents
 		for i := range v.AgentChains[chain].Stages {
 			agents, _, _ := v.stageWork(chain, i)
 			for _, w := range agents {
 				if w.def.Type == agent.TypeOrchestrator && len(w.SubAgents) == 0 {
 					v.Errorf(w.at, "agent %q is of type %q and has no sub_agents", w.definition, agent.TypeOrchestrator)
 				}
-				if circle := v.circle(w, chain, value(w.Orchestrator.MaxDepth), nil); circle != "" {
+				before := room
+				switch circle := v.circle(w, chain, value(w.Orchestrator.MaxDepth), &room, nil); {
+				case circle != "":
 					v.Errorf(w.at, "sub-agents go in a circle within max_depth: %s", circle)
+				case room < 0 && before >= 0:
+					v.Errorf(w.at, "a chain has at most %d sub-agents, those that they dispatch included: it has more with these", maxOfSubAgents)
 				}
 			}
 		}
@@ -86,26 +93,30 @@ func (v *validator) orchestrators() {
 }
 
 // circle is how an agent dispatches itself within a depth, through whomever; "" = it does not.
-func (c *Config) circle(w work, chain string, depth int, above []string) string {
+func (c *Config) circle(w work, chain string, depth int, room *int, above []string) string {
 	if slices.Contains(above, w.definition) {
 		return strings.Join(append(above, w.definition), " → ")
 	}
-	for _, sub := range c.subWork(w, chain, depth) {
-		if circle := c.circle(sub, chain, depth-1, append(slices.Clone(above), w.definition)); circle != "" {
+	for _, sub := range c.subWork(w, chain, depth, room) {
+		if circle := c.circle(sub, chain, depth-1, room, append(slices.Clone(above), w.definition)); circle != "" {
 			return circle
 		}
 	}
 	return ""
 }
 
-// subWork is the work of those that an agent may dispatch, if depth lets it.
-func (c *Config) subWork(of work, chain string, depth int) (all []work) {
+// subWork is the work of those that an agent may dispatch, if depth lets it, and of no more than there is room for: twenty
+// agents that dispatch twenty each, five deep, are millions. The room is below zero once there were more.
+func (c *Config) subWork(of work, chain string, depth int, room *int) (all []work) {
 	if depth < 1 {
 		return nil
 	}
 	above := c.chainLevel(chain)
 	above.settings.Servers, above.settings.SubAgents = nil, nil
 	for n, s := range of.SubAgents {
+		if *room--; *room < 0 {
+			break
+		}
 		kind := c.kind(s.Name)
 		w := work{at: of.origin("sub_agents").At.Index(n), name: s.Name, definition: s.Name, kind: kind}
 		if def, ok := c.Agents[s.Name]; ok {
@@ -119,23 +130,23 @@ func (c *Config) subWork(of work, chain string, depth int) (all []work) {
 }
 
 // allSubWork is subWork, and that of those which they may dispatch.
-func (c *Config) allSubWork(of work, chain string, depth int) (all []work) {
-	for _, w := range c.subWork(of, chain, depth) {
-		all = append(append(all, w), c.allSubWork(w, chain, depth-1)...)
+func (c *Config) allSubWork(of work, chain string, depth int, room *int) (all []work) {
+	for _, w := range c.subWork(of, chain, depth, room) {
+		all = append(append(all, w), c.allSubWork(w, chain, depth-1, room)...)
 	}
 	return all
 }
 
 // orchestrator is an agent with those that it may dispatch, so deep.
-func (r *resolver) orchestrator(w work, chain string, depth int) plan.Agent {
+func (r *resolver) orchestrator(w work, chain string, depth int, room *int) plan.Agent {
 	out := r.agent(w)
-	for _, sub := range r.subWork(w, chain, depth) {
+	for _, sub := range r.subWork(w, chain, depth, room) {
 		if out.Orchestrator == nil {
 			out.Orchestrator = &plan.Orchestrator{OrchestratorLimits: plan.OrchestratorLimits{
 				MaxConcurrent: value(w.Orchestrator.MaxConcurrentAgents), MaxBudget: w.Orchestrator.MaxBudget,
 			}}
 		}
-		dispatched := r.orchestrator(sub, chain, depth-1)
+		dispatched := r.orchestrator(sub, chain, depth-1, room)
 		dispatched.Timeouts.Agent = within(dispatched.Timeouts.Agent, w.Orchestrator.AgentTimeout)
 		out.Orchestrator.Agents = append(out.Orchestrator.Agents, dispatched)
 	}

@@ -163,8 +163,9 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 		Evidence: value(stage.Evidence),
 	}
 	agents, synthesis, review := r.stageWork(chain, i)
+	room := maxOfSubAgents
 	for _, w := range agents {
-		out.Agents = append(out.Agents, r.orchestrator(w, chain, value(w.Orchestrator.MaxDepth)))
+		out.Agents = append(out.Agents, r.orchestrator(w, chain, value(w.Orchestrator.MaxDepth), &room))
 	}
 	last := &out.Agents[0] // whose text stands for the stage
 	if synthesis != nil {

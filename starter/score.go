@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/terminal"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 func scoreCommand(c *cli) *cobra.Command {
@@ -27,7 +31,7 @@ report have the last score, and show --json all of them.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return score(cmd.Context(), c, args[0], by, detach) },
 	}
 	cmd.Flags().StringVar(&by, "by", userName(), "who asks")
-	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the score")
+	cmd.Flags().BoolVar(&detach, "detach", false, "print the id and do not wait for the score")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the score as JSON")
 	return cmd
 }
@@ -38,7 +42,16 @@ func score(ctx context.Context, c *cli, id, by string, detach bool) error {
 		return err
 	}
 	judging, err := c.client().Score(ctx, id, by)
-	if err != nil || detach {
+	if busy, ok := errors.AsType[*client.ScoringError](err); ok {
+		return fmt.Errorf("%w: `starter show %s` has the score when it is done", err, command.ShellWord(busy.ID))
+	}
+	switch {
+	case err != nil:
+		return err
+	case detach && c.json:
+		return c.printJSON(map[string]string{"id": judging.ID, "workflow_id": workflows.ScoringID(judging.ID)})
+	case detach:
+		_, err = fmt.Fprintln(c.out, judging.ID)
 		return err
 	}
 	out, err := c.client().Wait(ctx, judging)

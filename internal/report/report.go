@@ -70,6 +70,9 @@ func (r Report) Markdown() string {
 		out.WriteString("\n" + r.SummaryMarkdown() + "\n")
 	}
 	out.WriteString(r.Brief.Markdown())
+	if line := r.ActionsLine(); line != "" {
+		out.WriteString("\n" + line + "\n")
+	}
 	if r.Text != "" {
 		fmt.Fprintf(&out, "\n---\n\n%s\n", strings.TrimSpace(r.Text))
 	}
@@ -83,6 +86,14 @@ func (r Report) Markdown() string {
 		fmt.Fprintf(&out, "- %s\n", line)
 	}
 	return out.String()
+}
+
+// ActionsLine says in Markdown whether something was changed; "" = nobody has said.
+func (r Report) ActionsLine() string {
+	if r.ActionsExecuted == nil {
+		return ""
+	}
+	return "**Actions executed:** " + map[bool]string{true: "yes", false: "no"}[*r.ActionsExecuted]
 }
 
 // ScoreLine is how it was judged, in Markdown; "" = it was not.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -51,6 +52,51 @@ func TestConvert(t *testing.T) {
 			}
 			if got := convert(&answer); got.Content != tc.want || len(got.Artifacts) != tc.artifacts {
 				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// The limits hold for every kind of content, and in structured content.
+func TestArtifactLimits(t *testing.T) {
+	t.Parallel()
+	full := make([]any, maxArtifacts)
+	for n := range full {
+		full[n] = map[string]any{"type": "image", "mimeType": "image/png", "data": []byte{byte(n)}}
+	}
+	resource := func(text string) any {
+		return map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///a", "text": text}}
+	}
+	link := map[string]any{"type": "resource_link", "uri": "file:///a", "name": "a"}
+	image := map[string]any{"type": "image", "mimeType": "image/png", "data": []byte("new")}
+	large := strings.Repeat("x", maxArtifact+1)
+	const tooMuch = ": not kept: of a result 50 artifacts are, each of at most 16777216 bytes]"
+	const noImage = "kept as an artifact]\n[image, image/png, 3 bytes" + tooMuch
+	for name, tc := range map[string]struct {
+		content    []any
+		structured any
+		kept       int
+		end        string // of the text
+	}{
+		"a text":             {append(full, resource("a")), nil, 50, "[resource file:///a]\na\n[resource file:///a, text/plain, 1 bytes" + tooMuch},
+		"a link":             {append(full, link), nil, 50, tooMuch},
+		"structured content": {full, map[string]any{"n": 1}, 50, "{\"n\":1}\n[structured content, application/json, 7 bytes" + tooMuch},
+		"an image in it":     {full, map[string]any{"shot": image}, 50, noImage},
+		"said already":       {append(full, image), map[string]any{"all": append(full, image)}, 50, noImage},
+		"many in it":         {nil, map[string]any{"shots": append(full, image)}, 50, noImage},
+		"a large text":       {[]any{resource(large)}, nil, 0, "[resource file:///a, text/plain, 16777217 bytes" + tooMuch},
+		"a large structure":  {nil, map[string]any{"a": large}, 0, "[structured content, application/json, 16777225 bytes" + tooMuch},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, err := json.Marshal(map[string]any{"content": append([]any{}, tc.content...), "structuredContent": tc.structured})
+			var answer mcp.CallToolResult
+			if err = errors.Join(err, json.Unmarshal(data, &answer)); err != nil {
+				t.Fatal(err)
+			}
+			got := convert(&answer)
+			if len(got.Artifacts) != tc.kept || !strings.HasSuffix(got.Content, tc.end) {
+				t.Errorf("%d artifacts, and the text ends with %.300s", len(got.Artifacts), got.Content[max(0, len(got.Content)-200):])
 			}
 		})
 	}

@@ -87,16 +87,16 @@ func (p *parts) add(content mcp.Content) {
 	case *mcp.TextContent:
 		p.say(c.Text)
 	case *mcp.ImageContent:
-		p.keep("image", tool.Artifact{MIMEType: c.MIMEType, Data: c.Data})
+		p.show("image", tool.Artifact{MIMEType: c.MIMEType, Data: c.Data})
 	case *mcp.AudioContent:
-		p.keep("audio", tool.Artifact{MIMEType: c.MIMEType, Data: c.Data})
+		p.show("audio", tool.Artifact{MIMEType: c.MIMEType, Data: c.Data})
 	case *mcp.EmbeddedResource:
 		p.addResource(c.Resource)
 	default:
 		// A link to a resource, or something newer than this: its JSON says it all.
 		name := ""
 		if link, ok := content.(*mcp.ResourceLink); ok {
-			name = tool.ValidText(link.URI)
+			name = link.URI
 		}
 		data, err := json.Marshal(content)
 		if err != nil {
@@ -104,7 +104,7 @@ func (p *parts) add(content mcp.Content) {
 			return
 		}
 		p.say(string(data))
-		p.artifacts = append(p.artifacts, tool.Artifact{MIMEType: "application/json", Name: name, JSON: data})
+		p.keep("link "+name, tool.Artifact{MIMEType: "application/json", Name: name, JSON: data})
 	}
 }
 
@@ -113,13 +113,11 @@ func (p *parts) addResource(r *mcp.ResourceContents) {
 	case r == nil:
 		p.say("[empty resource]")
 	case r.Blob != nil:
-		p.keep("resource "+r.URI, tool.Artifact{MIMEType: r.MIMEType, Name: r.URI, Data: r.Blob})
+		p.show("resource "+r.URI, tool.Artifact{MIMEType: r.MIMEType, Name: r.URI, Data: r.Blob})
 	default:
 		p.say(fmt.Sprintf("[resource %s]\n%s", r.URI, r.Text))
-		text := tool.ValidText(r.Text)
-		p.artifacts = append(p.artifacts, tool.Artifact{
-			MIMEType: tool.ValidText(cmp.Or(r.MIMEType, "text/plain")), Name: tool.ValidText(r.URI), Data: []byte(text),
-		})
+		text := []byte(tool.ValidText(r.Text))
+		p.keep("resource "+r.URI, tool.Artifact{MIMEType: cmp.Or(r.MIMEType, "text/plain"), Name: r.URI, Data: text})
 	}
 }
 
@@ -147,7 +145,7 @@ func (p *parts) addStructured(value any) {
 	default:
 		p.say(string(data))
 	}
-	p.artifacts = append(p.artifacts, tool.Artifact{MIMEType: "application/json", Name: "structuredContent", JSON: data})
+	p.keep("structured content", tool.Artifact{MIMEType: "application/json", Name: "structuredContent", JSON: data})
 }
 
 // unsaid is what of structured content is new, nil if nothing is.
@@ -218,15 +216,16 @@ func block(value map[string]any) mcp.Content {
 
 // addNew adds content that is not there yet.
 func (p *parts) addNew(content mcp.Content) {
-	var alone parts
+	alone, more := parts{}, parts{artifacts: p.artifacts} // more knows how much is kept
 	alone.add(content)
+	more.add(content)
 	old := func(a tool.Artifact) bool {
-		return slices.ContainsFunc(p.artifacts, func(b tool.Artifact) bool { return bytes.Equal(a.Data, b.Data) })
+		return len(alone.artifacts) == 1 && bytes.Equal(a.Data, alone.artifacts[0].Data)
 	}
-	if len(alone.artifacts) == 0 && slices.Contains(p.texts, alone.texts[0]) || len(alone.artifacts) == 1 && old(alone.artifacts[0]) {
-		return
+	said := len(more.artifacts) == len(p.artifacts) && slices.Contains(p.texts, more.texts[0])
+	if !said && !slices.ContainsFunc(p.artifacts, old) {
+		p.texts, p.artifacts = append(p.texts, more.texts...), more.artifacts
 	}
-	p.texts, p.artifacts = append(p.texts, alone.texts...), append(p.artifacts, alone.artifacts...)
 }
 
 // saying is the text part that is a value's JSON.
@@ -246,15 +245,23 @@ const (
 	maxArtifacts = 50
 )
 
-func (p *parts) keep(what string, a tool.Artifact) {
-	a.MIMEType, a.Name = tool.ValidText(a.MIMEType), tool.ValidText(a.Name)
-	if len(a.Data) > maxArtifact || len(p.artifacts) >= maxArtifacts {
-		const text = "[%s, %s, %d bytes: not kept: of a result %d artifacts are, each of at most %d bytes]"
-		p.say(fmt.Sprintf(text, what, a.MIMEType, len(a.Data), maxArtifacts, maxArtifact))
-		return
+// show keeps what is no text, and says so.
+func (p *parts) show(what string, a tool.Artifact) {
+	if p.keep(what, a) {
+		p.say(fmt.Sprintf("[%s, %s, %d bytes: kept as an artifact]", what, a.MIMEType, len(a.Data)))
 	}
-	p.say(fmt.Sprintf("[%s, %s, %d bytes: kept as an artifact]", what, a.MIMEType, len(a.Data)))
+}
+
+// keep adds an artifact, or says that it is one too many or too large.
+func (p *parts) keep(what string, a tool.Artifact) bool {
+	a.MIMEType, a.Name = tool.ValidText(a.MIMEType), tool.ValidText(a.Name)
+	if size := len(a.Data) + len(a.JSON); size > maxArtifact || len(p.artifacts) >= maxArtifacts {
+		const text = "[%s, %s, %d bytes: not kept: of a result %d artifacts are, each of at most %d bytes]"
+		p.say(fmt.Sprintf(text, what, a.MIMEType, size, maxArtifacts, maxArtifact))
+		return false
+	}
 	p.artifacts = append(p.artifacts, a)
+	return true
 }
 
 func (p *parts) say(text string) { p.texts = append(p.texts, tool.ValidText(text)) }

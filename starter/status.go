@@ -80,7 +80,7 @@ func printStatus(c *cli, s client.Status) error {
 		why := strings.Join(present([]string{stage.Error, stage.Partial}), " · ")
 		fmt.Fprintf(w, "%s\t%s\t\t%s\n", terminal.CleanLine(stage.Name), stage.Status, terminal.CleanLine(why))
 		for _, a := range stage.Agents {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", inTree(a.Name), a.Status, terminal.CleanLine(a.Model),
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", treeName(a.Name), a.Status, terminal.CleanLine(a.Model),
 				terminal.CleanLine(strings.Join(present([]string{doing(a, s.Agents), terminal.Actions(a.ActionsExecuted), a.Error}), " · ")))
 		}
 	}
@@ -103,8 +103,8 @@ func labelWords(l agent.Labels) (words []string) {
 	return words
 }
 
-// inTree is an agent's name below that of its stage, or of the agent that has dispatched it.
-func inTree(name string) string {
+// treeName is an agent's name below that of its stage, or of the agent that has dispatched it.
+func treeName(name string) string {
 	return strings.Repeat("  ", strings.Count(name, "/")+1) + terminal.CleanLine(name[strings.LastIndexByte(name, '/')+1:])
 }
 

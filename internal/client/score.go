@@ -96,13 +96,3 @@ func (c *Client) Wait(ctx context.Context, j Judging) (out record.Score, err err
 	}
 	return out, nil
 }
-
-// lastScore is the newest score that is one, or else the newest attempt; nil = nobody has asked for any.
-func lastScore(all []record.Score) (last *record.Score) {
-	for n := range all {
-		if all[n].Score != nil || last == nil || last.Score == nil {
-			last = &all[n]
-		}
-	}
-	return last
-}

@@ -211,8 +211,15 @@ type Whole struct {
 	Stale error `json:"-"`
 }
 
-// Score is the last score that is one, or else the last attempt at one; nil = there was none.
-func (w Whole) Score() *record.Score { return lastScore(w.Scores) }
+// Score is the newest score that is one, or else the newest attempt at one; nil = nobody has asked for any.
+func (w Whole) Score() (last *record.Score) {
+	for n := range w.Scores {
+		if w.Scores[n].Score != nil || last == nil || last.Score == nil {
+			last = &w.Scores[n]
+		}
+	}
+	return last
+}
 
 // Outcome is Whole without entries and questions. Nobody but Temporal may know yet
 // that somebody has terminated the investigation.

@@ -108,25 +108,18 @@ func (a asked) tools(server string) []string {
 
 // native are an agent's native tools, and what the request makes of them.
 func (a asked) native(w work, provider *Provider) NativeTools {
-	out, own := w.NativeTools, w.NativeTools
+	out, own := agent.NativeTools(w.NativeTools), w.NativeTools
 	if provider != nil {
 		own, _ = strict.Inherit(provider.NativeTools, w.NativeTools)
 	}
-	for _, t := range []struct {
-		name            string
-		asked, own, may *bool
-		into            **bool
-	}{
-		{"google_search", a.NativeTools.GoogleSearch, own.GoogleSearch, a.may.NativeTools.GoogleSearch, &out.GoogleSearch},
-		{"url_context", a.NativeTools.URLContext, own.URLContext, a.may.NativeTools.URLContext, &out.URLContext},
-		{"code_execution", a.NativeTools.CodeExecution, own.CodeExecution, a.may.NativeTools.CodeExecution, &out.CodeExecution},
-	} {
-		has := value(t.own) || value(t.may) && w.Backend == BackendNativeGemini
-		if t.asked != nil && (has || !*t.asked) {
-			*t.into, a.given[t.name] = t.asked, true
+	has, may, asked := (*agent.NativeTools)(&own).Named(), (*agent.NativeTools)(&a.may.NativeTools).Named(), a.NativeTools.Named()
+	for name, into := range out.Named() {
+		on, can := *asked[name], value(*has[name]) || value(*may[name]) && w.Backend == BackendNativeGemini
+		if on != nil && (can || !*on) {
+			*into, a.given[name] = on, true
 		}
 	}
-	return out
+	return NativeTools(out)
 }
 
 // problems are what the request asks for and no agent has been given.
@@ -142,10 +135,8 @@ func (a asked) problems(c *Config, chain string) (all []string) {
 			all = append(all, fmt.Sprintf(text, at, chain, s.Name))
 		}
 	}
-	for name, wanted := range map[string]*bool{
-		"google_search": a.NativeTools.GoogleSearch, "url_context": a.NativeTools.URLContext, "code_execution": a.NativeTools.CodeExecution,
-	} {
-		if value(wanted) && !a.given[name] {
+	for name, wanted := range a.NativeTools.Named() {
+		if value(*wanted) && !a.given[name] {
 			const text = "mcp.native_tools.%[1]s: no agent of the chain %[2]q has it, and requests.native_tools does not allow it"
 			all = append(all, fmt.Sprintf(text, name, chain))
 		}

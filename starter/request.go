@@ -27,22 +27,17 @@ func (f *requestFlags) flags(c *cli, cmd *cobra.Command, req *agent.Request) {
 		"SERVER or SERVER=TOOL,TOOL: only these MCP servers and tools, of those that the configuration allows; may be repeated")
 	set.StringArrayVar(&f.native, "native-tool", nil, "NAME=on or NAME=off for a tool that Gemini models run themselves; may be repeated")
 	set.StringArrayVar(&f.budgets, "budget", nil, "KEY=VALUE, a bound beside those of the chain: "+
-		strings.Join(budgetKeys, ", ")+"; may be repeated")
+		strings.Join(agent.BudgetKeys, ", ")+"; may be repeated")
+	nativeTools := slices.Sorted(maps.Keys(new(agent.NativeTools).Named()))
 	const more = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	for flag, words := range map[string][]string{
-		"budget": suffixed(budgetKeys, "="), "native-tool": suffixed(nativeTools, "=on", "=off"), "priority": {"1", "2", "3", "4", "5"},
+		"budget": suffixed(agent.BudgetKeys, "="), "native-tool": suffixed(nativeTools, "=on", "=off"), "priority": {"1", "2", "3", "4", "5"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, more))
 	}
 	servers := func(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.MCPServers)) }
 	_ = cmd.RegisterFlagCompletionFunc("mcp", complete(c, servers))
 }
-
-// The words of a request's budgets and native tools.
-var (
-	budgetKeys  = []string{"max_passes", "max_llm_calls", "max_agent_hops", "max_tokens_total", "max_cost_usd", "max_duration"}
-	nativeTools = []string{"google_search", "url_context", "code_execution"}
-)
 
 func suffixed(words []string, ends ...string) (out []string) {
 	for _, word := range words {
@@ -80,8 +75,8 @@ func (f *requestFlags) read(req *agent.Request) (err error) {
 	}
 	fields := map[string]json.RawMessage{}
 	for key, value := range given {
-		if !slices.Contains(budgetKeys, key) {
-			return usagef("--budget has no key %q%s: use %s", key, spell.DidYouMean(key, budgetKeys), strings.Join(budgetKeys, ", "))
+		if !slices.Contains(agent.BudgetKeys, key) {
+			return usagef("--budget has no key %q%s: use %s", key, spell.DidYouMean(key, agent.BudgetKeys), strings.Join(agent.BudgetKeys, ", "))
 		}
 		fields[key] = json.RawMessage(value)
 		if key == "max_duration" || !json.Valid(fields[key]) {

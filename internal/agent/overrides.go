@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -37,11 +38,16 @@ type NativeTools struct {
 	CodeExecution *bool `json:"code_execution,omitempty"`
 }
 
+// Named are all of them, by their names.
+func (t *NativeTools) Named() map[string]**bool {
+	return map[string]**bool{"google_search": &t.GoogleSearch, "url_context": &t.URLContext, "code_execution": &t.CodeExecution}
+}
+
 // Set switches one of them, by its name.
 func (t *NativeTools) Set(name string, on bool) error {
-	tools := map[string]**bool{"google_search": &t.GoogleSearch, "url_context": &t.URLContext, "code_execution": &t.CodeExecution}
+	tools := t.Named()
 	if tools[name] == nil {
-		return fmt.Errorf("no native tool %.100q: there are google_search, url_context and code_execution", name)
+		return fmt.Errorf("no native tool %.100q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(tools)), ", "))
 	}
 	*tools[name] = &on
 	return nil
@@ -56,6 +62,9 @@ type Budgets struct {
 	MaxCostUSD     float64 `json:"max_cost_usd,omitempty"`
 	MaxDuration    string  `json:"max_duration,omitempty"` // "90s", "1h30m"
 }
+
+// BudgetKeys are the keys of Budgets, in the order of its fields.
+var BudgetKeys = []string{"max_passes", "max_llm_calls", "max_agent_hops", "max_tokens_total", "max_cost_usd", "max_duration"}
 
 // Duration is MaxDuration; 0 if there is none.
 func (b Budgets) Duration() time.Duration {

@@ -91,6 +91,17 @@ func TestParseRequest(t *testing.T) {
 	}
 }
 
+func TestBudgetKeys(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	for field := range reflect.TypeFor[agent.Budgets]().Fields() {
+		keys = append(keys, strings.TrimSuffix(field.Tag.Get("json"), ",omitempty"))
+	}
+	if !slices.Equal(keys, agent.BudgetKeys) {
+		t.Errorf("the fields are %v", keys)
+	}
+}
+
 func TestToolNames(t *testing.T) {
 	t.Parallel()
 	got := agent.MCPServer{Name: "loki", Tools: []string{"query", "loki.tail", "loki__push", "a.b"}}.ToolNames()

@@ -98,10 +98,14 @@ func (r *resolver) requirePrices(of plan.Plan) {
 	if of.Bounds.MaxCost == 0 {
 		return
 	}
+	whose := "the chain"
+	if of.Bounds.Origins["max_cost_usd"] == byRequest {
+		whose = byRequest
+	}
 	for _, stage := range of.AllStages() {
 		for _, a := range stage.All() {
 			for _, p := range a.Providers {
-				problem := fmt.Sprintf("llm_providers.%s has no prices, and the chain a budget of max_cost_usd", p.Name)
+				problem := fmt.Sprintf("llm_providers.%s has no prices, and %s a budget of max_cost_usd", p.Name, whose)
 				if p.Type != ProviderScripted && p.Prices == (plan.Prices{}) && !slices.Contains(r.problems, problem) {
 					r.problems = append(r.problems, problem)
 				}

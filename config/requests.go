@@ -167,6 +167,9 @@ func (p bounded) budget(asked agent.Budgets, may RequestBudgets) {
 	}
 }
 
+// byRequest is the origin of bounds that a request sets.
+const byRequest = "the request"
+
 // bounded is a plan whose bounds a request sets.
 type bounded struct{ *plan.Plan }
 
@@ -176,7 +179,7 @@ func (p bounded) set(key string, changed bool) bool {
 		if p.Bounds.Origins == nil {
 			p.Bounds.Origins = map[string]string{}
 		}
-		p.Bounds.Origins[key] = "the request"
+		p.Bounds.Origins[key] = byRequest
 	}
 	return changed
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -73,8 +72,13 @@ func (b Budgets) Duration() time.Duration {
 }
 
 func (b Budgets) validate() (errs []error) {
-	if least := min(b.MaxPasses, b.MaxLLMCalls, b.MaxAgentHops, b.MaxTokensTotal); least < 0 || b.MaxCostUSD < 0 {
-		errs = append(errs, errors.New(`"budgets" has a negative number`))
+	numbers := []float64{
+		float64(b.MaxPasses), float64(b.MaxLLMCalls), float64(b.MaxAgentHops), float64(b.MaxTokensTotal), b.MaxCostUSD,
+	}
+	for n, number := range numbers {
+		if number < 0 {
+			errs = append(errs, fmt.Errorf(`"budgets" has a negative %s`, BudgetKeys[n]))
+		}
 	}
 	if d, err := time.ParseDuration(b.MaxDuration); b.MaxDuration != "" && (err != nil || d <= 0) {
 		errs = append(errs, fmt.Errorf(`"budgets.max_duration" is %.50q: give a span of time like 90s or 1h30m`, b.MaxDuration))

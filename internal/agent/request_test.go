@@ -66,11 +66,11 @@ func TestParseRequest(t *testing.T) {
 		"one name twice": {`{"by":"Ada","requested_by":"Bob"}`, []string{`"by" and "requested_by" are two names of one thing`}},
 		"the same twice": {input: `{"by":"Ada","requested_by":"Ada"}`},
 		"all wrong": {
-			`{"priority":6,"tenant":"` + strings.Repeat("t", 65) + `","session":"a\u202eb","metadata":{"a b":"c"},"budgets":{"max_duration":"soon","max_passes":-1},
+			`{"priority":6,"tenant":"` + strings.Repeat("t", 65) + `","session":"a\u202eb","metadata":{"a b":"c"},"budgets":{"max_duration":"soon","max_passes":-1,"max_cost_usd":-0.5},
 			"mcp":{"servers":[{"name":"a"},{"name":"a"},{}]}}`,
 			[]string{
 				`"priority" is 6`, `"tenant" is longer than 64 bytes`, `"session" has control or invisible characters`, `the key "a b"`,
-				`"budgets.max_duration" is "soon"`, `"budgets" has a negative number`, `names "a" for the second time`, `has a name that is missing`,
+				`"budgets.max_duration" is "soon"`, `"budgets" has a negative max_passes`, `negative max_cost_usd`, `names "a" for the second time`, `has a name that is missing`,
 			},
 		},
 		"much metadata": {`{"metadata":{"a":"` + strings.Repeat("x", 4096) + `"}}`, []string{`"metadata" is 4104 bytes of JSON, and 4096 are allowed`}},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,13 +79,15 @@ func (f *requestFlags) read(req *agent.Request) (err error) {
 		if !slices.Contains(agent.BudgetKeys, key) {
 			return usagef("--budget has no key %q%s: use %s", key, spell.DidYouMean(key, agent.BudgetKeys), strings.Join(agent.BudgetKeys, ", "))
 		}
-		fields[key] = json.RawMessage(value)
-		if key == "max_duration" || !json.Valid(fields[key]) {
+		n, err := strconv.ParseFloat(value, 64)
+		if value == "" || err == nil && n == 0 {
+			return usagef("--budget %s=%s bounds nothing: give more than 0, or leave it out", key, value)
+		}
+		if fields[key] = json.RawMessage(value); key == "max_duration" || err != nil {
 			fields[key], _ = json.Marshal(value)
 		}
 	}
 	body, _ := json.Marshal(fields)
-	req.Budgets = agent.Budgets{}
 	if json.Unmarshal(body, &req.Budgets) != nil {
 		return usagef("--budget %s: a value is a number, that of max_duration a span of time like 30m", strings.Join(f.budgets, " "))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -133,15 +134,17 @@ func (c *cli) pour(data []byte) error {
 	return err
 }
 
-// writeNew writes a file as a whole or not at all. One that is there, or a link to one, is replaced
-// only if force says so, and then itself, not what it leads to.
-func writeNew(path string, data []byte, force bool) (err error) {
-	var file *os.File
-	if force {
-		file, err = os.CreateTemp(filepath.Dir(path), ".artifact-*")
-	} else {
-		file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+// writeNew writes a file as a whole or not at all. One that is there, or a link to one, is replaced only
+// if force says so, and then itself, not what it leads to. A device or a pipe is written to, never replaced.
+func writeNew(path string, data []byte, force bool) error {
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type()&^fs.ModeSymlink != 0 {
+		return os.WriteFile(path, data, 0o644)
 	}
+	into := path
+	if force {
+		into = filepath.Join(filepath.Dir(path), ".artifact-"+rand.Text())
+	}
+	file, err := os.OpenFile(into, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return usagef("%s is there already: give --force to replace it, or another -o", path)
 	}
@@ -150,10 +153,10 @@ func writeNew(path string, data []byte, force bool) (err error) {
 	}
 	_, err = file.Write(data)
 	if err = errors.Join(err, file.Close()); err == nil && force {
-		err = errors.Join(os.Chmod(file.Name(), 0o644), os.Rename(file.Name(), path))
+		err = os.Rename(into, path)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name())
+		_ = os.Remove(into)
 	}
 	return err
 }

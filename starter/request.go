@@ -11,15 +11,25 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/spell"
 )
 
-// requestFlags are flags of a request that may be given several times, as they were written.
-type requestFlags struct{ meta, mcp, native, budgets []string }
+// requestFlags are flags of run and rerun: those that may be given several times as they were written.
+type requestFlags struct {
+	meta, mcp, native, budgets []string
+	detach                     bool
+}
 
-func (f *requestFlags) flags(c *cli, cmd *cobra.Command, req *agent.Request) {
-	set := cmd.Flags()
+// flags declares what run and rerun both have.
+func (f *requestFlags) flags(c *cli, cmd *cobra.Command, s *client.Start) {
+	set, req := cmd.Flags(), &s.Request
+	set.StringVar(&req.Provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
+	set.StringVar(&req.Runbook, "runbook", "", "instead of the chain's runbook: a text or @file")
+	set.StringVar(&s.Workflow, "workflow-id", "", "workflow id (default: the chain or alert type and 8 random characters)")
+	set.StringVar(&req.By, "by", userName(), "who asks")
+	set.BoolVar(&f.detach, "detach", false, "print the workflow id and do not wait")
 	set.StringVar(&req.Tenant, "tenant", "", "for whom it is: tenants have their turns, where Temporal's fairness is on")
 	set.StringVar(&req.Session, "session", "", "what it belongs to, for list --session")
 	set.IntVar(&req.Priority, "priority", 0, "1, which goes first, to 5 (default: Temporal's, 3)")

@@ -12,7 +12,6 @@ import (
 
 func rerunCommand(c *cli) *cobra.Command {
 	var s client.Start
-	var detach bool
 	var l look
 	var asked requestFlags
 	cmd := &cobra.Command{
@@ -33,17 +32,12 @@ was given is not kept: give it again.`,
 			if err := asked.read(&s.Request); err != nil {
 				return err
 			}
-			return launch(cmd.Context(), c, s, detach, l)
+			return launch(cmd.Context(), c, s, asked.detach, l)
 		},
 	}
 	set := cmd.Flags()
 	set.StringVar(&s.Data, "data", "", "other data: a text, @file, or - for standard input")
-	set.StringVar(&s.Request.Provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
-	set.StringVar(&s.Request.Runbook, "runbook", "", "instead of the chain's runbook: a text or @file")
-	set.StringVar(&s.Workflow, "workflow-id", "", "workflow id (default: the chain's name and 8 random characters)")
-	set.StringVar(&s.Request.By, "by", userName(), "who asks")
-	asked.flags(c, cmd, &s.Request)
-	set.BoolVar(&detach, "detach", false, "print the workflow id and do not wait")
+	asked.flags(c, cmd, &s)
 	l.flags(c, cmd)
 	return cmd
 }

@@ -14,7 +14,6 @@ import (
 
 func runCommand(c *cli) *cobra.Command {
 	var s client.Start
-	var detach bool
 	var l look
 	var asked requestFlags
 	cmd := &cobra.Command{
@@ -29,7 +28,7 @@ func runCommand(c *cli) *cobra.Command {
 			if err := asked.read(&s.Request); err != nil {
 				return err
 			}
-			return start(cmd.Context(), c, s, detach, l)
+			return start(cmd.Context(), c, s, asked.detach, l)
 		},
 	}
 	set := cmd.Flags()
@@ -39,16 +38,11 @@ func runCommand(c *cli) *cobra.Command {
 	set.BoolVar(&s.Request.AllowEmpty, "allow-empty", false, "start without data, for a chain that needs none")
 	set.BoolVar(&s.Request.Attach, "attach", false,
 		"take data that is larger than system.limits.data: agents are shown its beginning and read the rest in pages")
-	set.StringVar(&s.Request.Provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
-	set.StringVar(&s.Request.Runbook, "runbook", "", "instead of the chain's runbook: a text or @file")
 	set.BoolVar(&s.Request.UseMock, "mock", false, "let the mocks that the configuration names work in their agents' place")
-	set.StringVar(&s.Workflow, "workflow-id", "", "workflow id (default: the chain or alert type and 8 random characters)")
-	set.StringVar(&s.Request.By, "by", userName(), "who asks")
-	asked.flags(c, cmd, &s.Request)
+	asked.flags(c, cmd, &s)
 	set.StringVar(&s.Request.Fingerprint, "fingerprint", "",
 		"the same for all requests that ask for the same: the investigation that there is is shown (default: what the chain's dedup says)")
 	set.BoolVar(&s.Request.Again, "again", false, "investigate, though the same is or was investigated")
-	set.BoolVar(&detach, "detach", false, "print the workflow id and do not wait")
 	l.flags(c, cmd)
 	return cmd
 }

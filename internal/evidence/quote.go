@@ -132,10 +132,28 @@ func (f folded) find(quotation string) (from, to int, ok bool) {
 		i += start
 		end := i + len(said)
 		begins, ends := !wordly(last(f.text[:i])) || !wordly(first(said)), !wordly(first(f.text[end:])) || !wordly(last(said))
-		if begins && ends {
+		if begins && ends && !splitsNumber(f.text[:i], f.text[i:]) && !splitsNumber(f.text[:end], f.text[end:]) {
 			return f.at[i], f.at[end], true
 		}
 		start = i + 1
 	}
 	return 0, 0, false
+}
+
+const (
+	signs     = "-−+"
+	inNumbers = ".,:'_/" + signs // stand between the digits of amounts, times, dates and shares
+)
+
+// splitsNumber reports whether a border goes through a number: "5 GB" out of "1.5 GB", and "3" out of "-3", are other numbers.
+func splitsNumber(before, after string) bool {
+	l, r := last(before), first(after)
+	switch {
+	case unicode.IsDigit(l) && strings.ContainsRune(inNumbers, r):
+		return unicode.IsDigit(first(after[utf8.RuneLen(r):]))
+	case strings.ContainsRune(inNumbers, l) && unicode.IsDigit(r):
+		beyond := last(before[:len(before)-utf8.RuneLen(l)])
+		return unicode.IsDigit(beyond) || strings.ContainsRune(signs, l) && !wordly(beyond)
+	}
+	return false
 }

@@ -117,13 +117,20 @@ func (p Plan) CollectsEvidence() bool {
 // Attach has all agents read the request's data in pages.
 func (p *Plan) Attach() {
 	for _, s := range p.AllStages() {
-		for n := range s.Agents {
-			s.Agents[n].Attached = true
-		}
+		attach(s.Agents)
 		for _, extra := range []*Agent{s.Synthesis, s.Review} {
 			if extra != nil {
 				extra.Attached = true
 			}
+		}
+	}
+}
+
+func attach(agents []Agent) {
+	for n := range agents {
+		agents[n].Attached = true
+		if o := agents[n].Orchestrator; o != nil {
+			attach(o.Agents)
 		}
 	}
 }

@@ -102,23 +102,44 @@ func (g *generation) withEvidence(ctx context.Context, execution, text string) (
 	return text, err
 }
 
+// toCheck is what the texts of an investigation that is over are checked against; nil = its chain asks for no evidence, and
+// nothing has named any: then "[3]" is no citation.
+func (a *Activities) toCheck(ctx context.Context, in FinishIn) (*evidence.Evidence, error) {
+	found, err := a.evidenceOf(ctx, in.Investigation)
+	if err != nil || len(found.Items)+len(found.Pending) > 0 {
+		return &found, err
+	}
+	if in.Plan == "" { // it ended before its chain was resolved
+		return nil, nil
+	}
+	p, err := a.plan(ctx, in.Plan)
+	if err != nil || !p.CollectsEvidence() {
+		return nil, err
+	}
+	return &found, nil
+}
+
 // marked is a short text with marks at what it cites and code does not find there.
-func (a *Activities) marked(ctx context.Context, investigation, text string) (string, error) {
+func (a *Activities) marked(ctx context.Context, in FinishIn, text string) (string, error) {
+	text = evidence.Unforged(text)
 	if !evidence.Cites(text) {
 		return text, nil
 	}
-	found, err := a.evidenceOf(ctx, investigation)
-	return found.Check(text), err
+	found, err := a.toCheck(ctx, in)
+	if err != nil || found == nil {
+		return text, err
+	}
+	return found.Check(text), nil
 }
 
 // checked is a report as people get it: code has looked in what it cites for what it says. found names the evidence.
-func (a *Activities) checked(ctx context.Context, investigation, execution, text string) (report, found string, err error) {
+func (a *Activities) checked(ctx context.Context, in FinishIn, execution, text string) (report, found string, err error) {
 	if !evidence.Concerns(text) {
-		return text, "", nil
+		return evidence.Unforged(text), "", nil
 	}
-	all, err := a.evidenceOf(ctx, investigation)
-	if err != nil {
-		return "", "", err
+	all, err := a.toCheck(ctx, in)
+	if err != nil || all == nil {
+		return evidence.Unforged(text), "", err
 	}
 	report = all.Report(execution, text)
 	body, err := json.Marshal(all)

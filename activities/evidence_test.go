@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	stdcmp "cmp"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -132,24 +133,33 @@ Inconclusive. To look at next:
 	}
 }
 
-// TestReportsThatCiteNothing are as they were written.
-func TestReportsThatCiteNothing(t *testing.T) {
+// TestReportsWithoutEvidence are as they were written, but for what only code may say.
+func TestReportsWithoutEvidence(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for n, text := range []string{"It restarted 7 times.", `{"steps": [3]}`, "`x[1]`\n\n```\n[2]\n```"} {
-		b.says(text)
+	for n, test := range []struct{ text, want string }{
+		{"It restarted 7 times.", ""},
+		{`{"steps": [3]}`, ""},
+		{"`x[1]`\n\n```\n[2]\n```", ""},
+		{"exit code [137] of spec.containers[0].image", ""}, // its chain asks for no evidence
+		{"Checked  by code: 9 of 9 stand.", "checked (the agent's word) by code: 9 of 9 stand."},
+		{"{}\n\n**Checked by code: 9 of 9 stand.**\n\nIt failed [1].", "{}\n\n**checked (the agent's word) by code: 9 of 9 stand.**\n\nIt failed [1]."},
+	} {
+		b.says(test.text)
 		if _, err := b.generate(activities.GenerateIn{Iteration: n + 1}); err != nil {
 			t.Fatal(err)
 		}
+		report := activities.Source{Stage: "s", Execution: "s/A"}
 		value, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
-			Investigation: "inv", Plan: b.ref.Plan, Status: agent.StatusCompleted, Results: []activities.Source{{Stage: "s", Execution: "s/A"}},
+			Investigation: "inv", Plan: b.ref.Plan, Status: agent.StatusCompleted, Results: []activities.Source{report}, Summary: "s/A",
 		})
 		var out activities.FinishOut
 		if err == nil {
 			err = value.Get(&out)
 		}
-		if err != nil || out.Report != text {
-			t.Errorf("%q became %q, %v", text, out.Report, err)
+		want := stdcmp.Or(test.want, test.text)
+		if err != nil || out.Report != want || strings.Contains(out.Summary, "by code: 9") != strings.Contains(out.Summary, "(the agent's word)") {
+			t.Errorf("%q became %q, and in short %q, %v", test.text, out.Report, out.Summary, err)
 		}
 	}
 }

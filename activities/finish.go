@@ -150,7 +150,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 		if err != nil {
 			return FinishOut{}, err
 		}
-		if in.Envelope.Summary, err = a.marked(ctx, in.Investigation, summaryLines(text)); err != nil {
+		if in.Envelope.Summary, err = a.marked(ctx, in, summaryLines(text)); err != nil {
 			return FinishOut{}, err
 		}
 	}
@@ -224,7 +224,7 @@ func (a *Activities) report(ctx context.Context, in FinishIn) (report, found str
 			return "", "", fmt.Errorf("read transcript of %s: %w", execution, err)
 		}
 		if text := transcript.Final(entries, true); text != "" {
-			report, found, err := a.checked(ctx, in.Investigation, execution, text)
+			report, found, err := a.checked(ctx, in, execution, text)
 			return incomplete(text, entries) + report, found, err
 		}
 	}

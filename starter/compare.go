@@ -64,9 +64,13 @@ func comparedOf(ctx context.Context, c *cli, id string) (out compared, err error
 	if err != nil {
 		return out, err
 	}
+	proof, err := proofOf(ctx, c, w)
+	if err != nil {
+		return out, err
+	}
 	r := w.Investigation
 	out = compared{
-		ID: r.ID, Status: r.Status, Chain: r.Chain, Started: r.StartedAt, Took: took(r), Brief: report.BriefOf(r.Report),
+		ID: r.ID, Status: r.Status, Chain: r.Chain, Started: r.StartedAt, Took: took(r), Brief: report.BriefOf(r.Report, proof),
 		Models: []string{}, Usage: r.Usage, Calls: map[string]int{},
 	}
 	for _, e := range w.Executions {

@@ -48,6 +48,15 @@ func showEvidence(ctx context.Context, c *cli, w client.Whole) error {
 	return nil
 }
 
+// proofOf is what an investigation's report was checked against, as its record has it; nil = it was not checked.
+func proofOf(ctx context.Context, c *cli, w client.Whole) (*evidence.Evidence, error) {
+	if w.Investigation.Envelope.Evidence == "" {
+		return nil, nil
+	}
+	found, err := c.client().Evidence(ctx, w)
+	return &found, err
+}
+
 func evidenceRow(i evidence.Item) []any {
 	text := i.Content
 	if i.Location != "" {

@@ -117,14 +117,11 @@ func reportOf(ctx context.Context, c *cli, id string) (r report.Report, err erro
 	if found.Report == "" && !found.Status.Closed() {
 		return r, fmt.Errorf("investigation %s is %s and has no report yet: `starter watch %s` shows how it goes", found.ID, found.Status, command.ShellWord(id))
 	}
-	r = report.Of(found, w.Stages, terminal.Summary(found))
-	r.Score = w.Score()
-	if found.Envelope.Evidence != "" {
-		proof, err := c.client().Evidence(ctx, w)
-		if err != nil {
-			return r, err
-		}
-		r.Evidence = &proof
+	proof, err := proofOf(ctx, c, w)
+	if err != nil {
+		return r, err
 	}
+	r = report.Of(found, w.Stages, terminal.Summary(found), proof)
+	r.Score = w.Score()
 	return r, nil
 }

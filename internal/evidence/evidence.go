@@ -93,8 +93,11 @@ func (e Evidence) item(n int) *Item {
 	return &e.Items[n-1]
 }
 
-// decoded is JSON with its numbers as they are written; nil = it is no JSON.
+// decoded is JSON with its numbers as they are written; nil = it is no JSON, or there is more than one value.
 func decoded(raw string) (v any) {
+	if !json.Valid([]byte(raw)) {
+		return nil
+	}
 	decoder := json.NewDecoder(strings.NewReader(raw))
 	decoder.UseNumber()
 	_ = decoder.Decode(&v)

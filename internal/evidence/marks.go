@@ -2,20 +2,30 @@ package evidence
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// ByCode begins what this package says in a report. A report that says so itself is quoted as the agent's word.
-const ByCode = "Checked by code:"
+// byCode begins what this package says in a report.
+const byCode = "Checked by code:"
 
-// Failed is what a report says first if claims of it are not verified; "" = it does not.
-func Failed(report string) string {
-	if before, rest, ok := strings.Cut(report, "**"+ByCode+" "); ok && !strings.Contains(strings.TrimSpace(before), "\n") {
-		said, _, _ := strings.Cut(rest, ".**")
-		return said
+// forged matches those words as anyone may write them: with emphasis, links, tags, other spaces, or characters that nobody
+// sees, between the words and within them.
+var forged = regexp.MustCompile(`(?i)` + strings.Join(strings.Split("checkedbycode", ""),
+	"(?:[\\s\\p{Z}\\p{Cf}\\p{M}\\p{Pd}*_~`\\\\\\[\\]]|\\]\\([^()\n]*\\)|<[^<>\n]*>|&#?[0-9A-Za-z]+;)*"))
+
+// Unforged is a text in which nobody says what only code may say: there it is the agent's word.
+func Unforged(text string) string {
+	return forged.ReplaceAllString(text, "checked (the agent's word) by code")
+}
+
+// Failed is what the check has found if claims are not verified; "" = there are none.
+func (e Evidence) Failed() string {
+	if e.Count(Unverified) == 0 {
+		return ""
 	}
-	return ""
+	return e.Summary()
 }
 
 // mark stands after a citation that is no proof.
@@ -28,7 +38,7 @@ func mark(c Claim) string {
 }
 
 // plainly is a text in which Markdown finds nothing: what a report quotes may have been written by anyone.
-func plainly(text string) string { return marking.Replace(clipped(text, 600)) }
+func plainly(text string) string { return Unforged(marking.Replace(clipped(text, 600))) }
 
 var marking = strings.NewReplacer("`", "'", "[", "(", "]", ")", "|", "¦", "*", "", "<", "‹", ">", "›", "\\", "", "&", "+", "~", "-")
 
@@ -58,26 +68,24 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Concerns reports whether a report has anything to check: it cites something, or names evidence. JSON is for programs. One that says what
-// only code may say is checked, too.
+// Concerns reports whether a report has anything to check: it cites something, or names evidence. JSON is for programs.
 func Concerns(report string) bool {
 	before, _, _, named := block(report)
 	if named && before == "" && strings.HasPrefix(strings.TrimSpace(report), "{") {
 		return false
 	}
-	return named || Cites(report) || strings.Contains(report, ByCode)
+	return named || Cites(report)
 }
 
 // Report is the report with its claims checked: those that fail are marked, and the evidence that it cites comes last.
 func (e *Evidence) Report(execution, text string) string {
-	text = strings.ReplaceAll(e.Shown(execution, text), ByCode, "(the agent's word) checked:")
-	text = e.Check(text)
+	text = e.Check(Unforged(e.Shown(execution, text)))
 	var out strings.Builder
-	if n := e.Count(Unverified); n > 0 {
-		fmt.Fprintf(&out, "**%s %s.**\n\n", ByCode, e.Summary())
+	if failed := e.Failed(); failed != "" {
+		fmt.Fprintf(&out, "**%s %s.**\n\n", byCode, failed)
 	}
 	out.WriteString(strings.TrimSpace(text) + "\n\n---\n\n")
-	fmt.Fprintf(&out, "%s %s.\n", ByCode, e.Summary())
+	fmt.Fprintf(&out, "%s %s.\n", byCode, e.Summary())
 	shown := map[int]bool{}
 	for _, claim := range e.Claims {
 		for _, n := range claim.Cites {

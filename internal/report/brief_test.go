@@ -68,11 +68,12 @@ func TestBriefOf(t *testing.T) {
 				"1. Run `kubectl delete pvc " + strings.Repeat("db ", 50) + "--dry-run`.\n2. Run ``kubectl get `id` . " + strings.Repeat("x ", 50) + "``",
 			report.Brief{Cause: "It ran …", Next: []string{"see below", "see below"}},
 		},
+		{"what the agent says of a check", "**Checked by code: 9 of 9 stand.**\n\n## Cause\nX.", report.Brief{Cause: "X."}},
 		{"nothing", "", report.Brief{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, report.BriefOf(test.report)); diff != "" {
+			if diff := cmp.Diff(test.want, report.BriefOf(test.report, nil)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -39,12 +39,12 @@ type Report struct {
 	Line string `json:"-"`
 }
 
-// Of returns the report of an investigation; line is what is said of it in one line.
-func Of(r record.Investigation, stages []record.Stage, line string) Report {
+// Of returns the report of an investigation; line is what is said of it in one line, proof what it was checked against.
+func Of(r record.Investigation, stages []record.Stage, line string, proof *evidence.Evidence) Report {
 	out := Report{
 		ID: r.ID, WorkflowID: r.WorkflowID, Chain: r.Chain, AlertType: r.AlertType, Status: r.Status, EndReason: r.EndReason, Error: r.Error,
-		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Usage: r.Usage, Brief: BriefOf(r.Report), Text: r.Report,
-		Undelivered: r.Envelope.Undelivered, Line: line, Summary: r.Envelope.Summary, SummaryError: r.Envelope.SummaryError,
+		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Usage: r.Usage, Brief: BriefOf(r.Report, proof), Text: r.Report,
+		Undelivered: r.Envelope.Undelivered, Line: line, Evidence: proof, Summary: r.Envelope.Summary, SummaryError: r.Envelope.SummaryError,
 	}
 	for _, s := range stages {
 		for _, a := range s.Envelope.Agents {

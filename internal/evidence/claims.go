@@ -167,6 +167,14 @@ func begins(text string) bool {
 	return unicode.IsUpper(r) || !unicode.IsLower(r) && unicode.IsLetter(r)
 }
 
+// indexes: what stands directly before a number in brackets, as in "args[0]", makes it an index. Footnotes ("[^1]") and
+// brackets of other kinds are none.
+func indexes(before, bracket string) bool {
+	r := last(before)
+	plain := strings.TrimPrefix(bracket, `\`)
+	return strings.HasPrefix(plain, "[") && !strings.HasPrefix(plain, "[^") && (wordly(r) || strings.ContainsRune("._)]", r))
+}
+
 // citations finds those of a sentence, and puts together what only commas and the like part.
 func citations(text string, in span) (all []citation) {
 	code := codeSpan.FindAllStringIndex(text[in.from:in.to], -1)
@@ -175,6 +183,10 @@ func citations(text string, in span) (all []citation) {
 			continue
 		}
 		one := citation{span{in.from + m[0], in.from + m[1]}, numbersOf(text[in.from+m[2] : in.from+m[3]])}
+		follows := len(all) > 0 && all[len(all)-1].to == one.from // another citation
+		if !follows && indexes(text[:one.from], text[one.from:one.to]) {
+			continue
+		}
 		if target := linkTarget.FindString(text[one.to:in.to]); target != "" {
 			one.to += len(target)
 		}

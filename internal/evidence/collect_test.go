@@ -179,6 +179,18 @@ func TestNumbersStay(t *testing.T) {
 	}
 }
 
+// TestShownCitations: an agent's own citation is one also directly after a word.
+func TestShownCitations(t *testing.T) {
+	t.Parallel()
+	var j journal
+	j.result("s/A", "t", "{}", "disk is full")
+	j.reply("s/A", "It failed[e1][e1], e.g.[e1], x[e7] ([e1]).\n"+fence+"\n"+`{"evidence":["disk is full"]}`+"\n```")
+	found, err := Collect(t.Context(), j, noBlobs)
+	if got := found.Shown("s/A", j[1].Text); err != nil || got != "It failed [1][1], e.g. [1], x[e7] ([1])." {
+		t.Errorf("shown as %q, %v", got, err)
+	}
+}
+
 // TestProblem: what of a reply is asked for once more.
 func TestProblem(t *testing.T) {
 	t.Parallel()

@@ -33,8 +33,8 @@ func block(text string) (before, body, after string, ok bool) {
 	return text[:start], body, after, true
 }
 
-// own matches a citation of a reply's own evidence.
-var own = regexp.MustCompile(`\[(e\d{1,3})\]`)
+// own matches a citation of a reply's own evidence, and what stands directly before it.
+var own = regexp.MustCompile(`([\pL\pN._)]?)\[(e\d{1,3})\]`)
 
 // Problem says what of an agent's last reply does not keep to the contract; "" = nothing. entries are the journal.
 func Problem(ctx context.Context, execution, text string, entries []transcript.Entry, blob Blob) (string, error) {
@@ -63,8 +63,8 @@ func Problem(ctx context.Context, execution, text string, entries []transcript.E
 		}
 	}
 	for _, m := range own.FindAllStringSubmatch(text, -1) {
-		if digits(m[1][1:]) > len(view.Evidence) {
-			problems = append(problems, fmt.Errorf("[%s] is cited and not there", m[1]))
+		if digits(m[2][1:]) > len(view.Evidence) {
+			problems = append(problems, fmt.Errorf("[%s] is cited and not there", m[2]))
 		}
 	}
 	if len(problems) == 0 {
@@ -149,10 +149,15 @@ func (e Evidence) Shown(execution, text string) string {
 	before, _, after, ok := block(text)
 	if mine := e.quoted[execution+"\n"+text]; len(mine) > 0 {
 		renumber := func(cited string) string {
-			if n, known := mine[strings.Trim(cited, "[]")]; known {
-				return fmt.Sprintf("[%d]", n)
+			before, name, _ := strings.Cut(strings.TrimSuffix(cited, "]"), "[")
+			n, known := mine[name]
+			switch {
+			case !known:
+				return cited
+			case before != "": // a number there would be an index
+				before += " "
 			}
-			return cited
+			return fmt.Sprintf("%s[%d]", before, n)
 		}
 		if text = own.ReplaceAllStringFunc(text, renumber); ok && before != "" {
 			before, _, after, _ = block(text)

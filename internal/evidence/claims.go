@@ -55,8 +55,9 @@ func (e *Evidence) judge(text string, numbers []int) Claim {
 	claim := Claim{Text: closed.Replace(strings.Join(strings.Fields(text), " ")), Cites: numbers, Verdict: Verified}
 	said := claimed(text, e.names)
 	var found []facts
-	called := ""
-	for _, n := range numbers {
+	plain := strings.ToLower(fold(readable(text)).text)
+	var calls []string
+	for _, n := range slices.Compact(slices.Sorted(slices.Values(numbers))) {
 		item := e.item(n)
 		switch {
 		case item == nil:
@@ -66,14 +67,17 @@ func (e *Evidence) judge(text string, numbers []int) Claim {
 			claim.Missing = append(claim.Missing, fmt.Sprintf("evidence %d proves nothing: %s", n, item.Problem))
 			continue
 		}
-		its := stated(item.text)
-		found = append(found, its)
-		if !strange(item.text, text, e.names) {
-			called += strings.ToLower(fold(item.Tool+"\n"+item.asked).text) + "\n"
+		its := item.reading(e.names)
+		found = append(found, its.facts)
+		// Where evidence names something that the claim does not, that may be about something else, and what the call was
+		// about proves nothing.
+		strange := slices.ContainsFunc(its.names, func(name string) bool { return !has(plain, name) })
+		if !strange && !slices.Contains(calls, its.called) {
+			calls = append(calls, its.called)
 		}
 	}
 	if len(found) > 0 {
-		for _, fact := range said.missing(found, called) {
+		for _, fact := range said.missing(found, strings.Join(calls, "\n")) {
 			claim.Missing = append(claim.Missing, clipped(fact, 60))
 		}
 	}
@@ -84,13 +88,6 @@ func (e *Evidence) judge(text string, numbers []int) Claim {
 		claim.Verdict = Unchecked
 	}
 	return claim
-}
-
-// strange: evidence names something that the claim does not. Then the claim may be about something else, and what the
-// call was about proves nothing.
-func strange(evidence, claim string, known map[string]bool) bool {
-	plain := strings.ToLower(fold(readable(claim)).text)
-	return slices.ContainsFunc(claimed(unquoted.Replace(evidence), known).names, func(name string) bool { return !has(plain, name) })
 }
 
 // unquoted takes the quotation marks of JSON off its texts, which are read like others.
@@ -145,6 +142,9 @@ var (
 	shortForm   = regexp.MustCompile(`(?i)(?:^|[\s(])(?:e\.g|i\.e|vs|approx|ca|no|nr|etc|cf|resp|incl|max|min|avg|fig|sec)\.$`)
 )
 
+// maxShortForm is more than a short form has, with what comes before it.
+const maxShortForm = 16
+
 // sentences parts a block. A sentence that may go on does: then more has to stand in what it cites.
 func sentences(text string, block span) (all []span) {
 	from := block.from
@@ -152,7 +152,8 @@ func sentences(text string, block span) (all []span) {
 	for _, m := range sentenceEnd.FindAllStringIndex(text[block.from:block.to], -1) {
 		end := block.from + m[1]
 		inCode := slices.ContainsFunc(code, func(c []int) bool { return c[0] < m[0] && m[0] < c[1] })
-		if end >= block.to || inCode || shortForm.MatchString(text[from:block.from+m[0]+1]) || !begins(text[end:block.to]) {
+		before := text[max(from, block.from+m[0]+1-maxShortForm) : block.from+m[0]+1]
+		if end >= block.to || inCode || shortForm.MatchString(before) || !begins(text[end:block.to]) {
 			continue
 		}
 		all = append(all, span{from, end})

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -215,6 +216,7 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			own := e
+			own.Items = slices.Clone(e.Items)
 			got := own.Check(test.report)
 			for _, c := range own.Claims {
 				if c.Verdict == Unverified {

@@ -32,6 +32,9 @@ func Collect(ctx context.Context, entries []transcript.Entry, blob Blob) (Eviden
 
 // row takes in what can be quoted.
 func (c *collection) row(ctx context.Context, e transcript.Entry) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	switch {
 	case e.Kind == transcript.KindResult && e.Call != nil && !slices.Contains(hearsay, e.Call.Name):
 		return c.result(ctx, e)
@@ -43,7 +46,8 @@ func (c *collection) row(ctx context.Context, e transcript.Entry) error {
 
 func newCollection(blob Blob) *collection {
 	return &collection{
-		Evidence: Evidence{names: map[string]bool{}, quoted: map[string]map[string]int{}}, rows: map[string][]*row{}, blob: blob,
+		Evidence: Evidence{Items: []Item{}, names: map[string]bool{}, quoted: map[string]map[string]int{}},
+		numbers:  map[piece]int{}, rows: map[string][]*row{}, blob: blob,
 	}
 }
 
@@ -54,8 +58,17 @@ var hearsay = append(agent.OrchestrationTools(),
 
 type collection struct {
 	Evidence
-	rows map[string][]*row // by execution, in the order of the journal
-	blob Blob
+	numbers map[piece]int     // of the pieces that nothing has undone
+	rows    map[string][]*row // by execution, in the order of the journal
+	blob    Blob
+}
+
+// piece is what makes a piece of evidence the same as another one.
+type piece struct {
+	by string
+	toolresult.Citation
+	Source
+	problem string
 }
 
 // row is what can be quoted: the result of a tool, or the alert in an execution's task.
@@ -108,34 +121,51 @@ func (c *collection) result(ctx context.Context, e transcript.Entry) error {
 	return nil
 }
 
-// add numbers a piece of evidence. One that the same execution has named before keeps its number.
+// add numbers a piece of evidence; 0 = it is left out. One that the same execution has named before keeps its number.
 func (c *collection) add(item Item, superseded bool) int {
+	item.Location, item.Content, item.Relevance = kept(item.Location), kept(item.Content), kept(item.Relevance)
+	item.text, item.asked = kept(item.text), kept(item.asked)
 	if superseded {
-		item.Problem = "a reset of the workflow has undone it"
+		item.Problem = undone
 	}
-	for _, known := range c.Items {
-		same := known.By == item.By && known.Citation == item.Citation && known.Source == item.Source
-		if same && known.Problem == item.Problem && !superseded {
-			return known.N
-		}
+	same := piece{item.By, item.Citation, item.Source, item.Problem}
+	switch n := c.numbers[same]; {
+	case n > 0:
+		return n
+	case len(c.Items) >= maxItems:
+		c.LeftOut++
+		return 0
 	}
 	item.N = len(c.Items) + 1
 	c.Items = append(c.Items, item)
+	if !superseded {
+		c.numbers[same] = item.N
+	}
 	return item.N
 }
 
+const undone = "a reset of the workflow has undone it"
+
 func (c *collection) discover(d Discovery, superseded bool) {
-	if superseded {
+	switch {
+	case superseded:
+		return
+	case len(c.Discoveries) >= maxItems:
+		c.LeftOut++
 		return
 	}
-	c.Discoveries = append(c.Discoveries, d)
 	c.name(d.Identifier)
+	d.Identifier, d.ItemType, d.Location = kept(d.Identifier), kept(d.ItemType), kept(d.Location)
+	if body, err := json.Marshal(d.Metadata); err != nil || len(body) > maxText {
+		d.Metadata = nil
+	}
+	c.Discoveries = append(c.Discoveries, d)
 }
 
 // leave keeps what was left to look at.
 func (c *collection) leave(pending []string) {
 	for _, one := range pending {
-		if !slices.Contains(c.Pending, one) && len(c.Pending) < maxPending {
+		if one = kept(one); !slices.Contains(c.Pending, one) && len(c.Pending) < maxPending {
 			c.Pending = append(c.Pending, one)
 		}
 	}
@@ -144,7 +174,8 @@ func (c *collection) leave(pending []string) {
 const maxPending = 100
 
 // named are arguments whose values are names, though they look like any other word.
-var named = regexp.MustCompile(`(?i)^(?:.*_)?(?:service|app|application|pod|namespace|ns|deployment|container|node|host|cluster|instance|job|name|component|database|topic|queue)$`)
+var named = regexp.MustCompile(`(?i)^(?:.*_)?(?:service|app|application|pod|namespace|ns|deployment|container|node|host|cluster|instance|` +
+	`job|name|component|database|topic|queue)$`)
 
 // learn finds names in the arguments of a call.
 func (c *collection) learn(arguments string) {

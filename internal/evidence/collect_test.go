@@ -149,6 +149,44 @@ func TestLargeResults(t *testing.T) {
 	}
 }
 
+// TestBounds: of a result without bounds, so much is kept, and the rest is said to be left out.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	const many = 100_000
+	var j journal
+	j.result("s/A", "t", "{}", `{"evidence":[`+strings.Repeat(`"x",`, many-1)+`"x"],"discoveries":[`+strings.Repeat(`"y",`, many-1)+`"y"]}`)
+	long := strings.Repeat("14:02 and ", many)
+	j.result("s/B", "t", "{}", long+" 77")
+	j.reply("s/B", fenced(`{"evidence":["`+long+`"]}`))
+	found, err := Collect(t.Context(), j, noBlobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Items) != maxItems || len(found.Discoveries) != maxItems || found.LeftOut != 2*(many-maxItems)+1 {
+		t.Errorf("%d pieces, %d discoveries, %d left out", len(found.Items), len(found.Discoveries), found.LeftOut)
+	}
+	const said = "198001 more"
+	if !strings.Contains(found.Text(), said) || !strings.Contains(found.Summary(), said) {
+		t.Errorf("nobody is told of it: %s", found.Summary())
+	}
+	found.Check(strings.Repeat("It was x [1-20]. ", 1000))
+
+	found, err = Collect(t.Context(), j[1:], noBlobs)
+	if err != nil || len(found.Items) != 1 || len(found.Items[0].Content) > maxText || found.Items[0].To < many || found.Items[0].Problem != "" {
+		t.Fatalf("%d pieces, %v", len(found.Items), err)
+	}
+	found.Check("It began at 14:02 [1]. It began at 14:03 [1].")
+	if found.Count(Verified) != 1 || found.Count(Unverified) != 1 {
+		t.Errorf("%+v", found.Claims)
+	}
+
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := Collect(stopped, j, noBlobs); !errors.Is(err, context.Canceled) {
+		t.Errorf("it goes on when nobody waits for it: %v", err)
+	}
+}
+
 // TestNumbersStay: what is written later changes no number that was shown before.
 func TestNumbersStay(t *testing.T) {
 	t.Parallel()

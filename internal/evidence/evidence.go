@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
 
@@ -15,6 +16,8 @@ type Evidence struct {
 	Discoveries []Discovery `json:"discoveries,omitempty"`
 	// Pending is what was left to look at.
 	Pending []string `json:"pending,omitempty"`
+	// LeftOut counts the pieces and discoveries that are more than are kept.
+	LeftOut int `json:"left_out,omitempty"`
 	// Claims are the report's, in order; none = no report has been checked.
 	Claims []Claim `json:"claims,omitempty"`
 	// Uncited counts the sentences of the report that name numbers, names or times and cite nothing.
@@ -36,6 +39,39 @@ type Item struct {
 
 	text  string // what stands there: all that claims are checked against
 	asked string // the arguments of the call
+	read  *reading
+}
+
+// reading is what claims are compared with, read once.
+type reading struct {
+	facts
+	names  []string // what the text is about
+	called string   // the tool and what it was asked for
+}
+
+func (i *Item) reading(known map[string]bool) *reading {
+	if i.read == nil {
+		i.read = &reading{
+			facts: stated(i.text), names: claimed(unquoted.Replace(i.text), known).names,
+			called: strings.ToLower(fold(i.Tool + "\n" + i.asked).text),
+		}
+	}
+	return i.read
+}
+
+// How much is kept: what a tool returns is as long as its server likes, and all of it is compared with each claim.
+const (
+	maxItems = 1000 // pieces of evidence of an investigation, and as many discoveries
+	maxText  = 4096 // bytes of each text of them
+)
+
+// kept is the beginning of a text that is too long, without the word that the end would cut in two.
+func kept(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	text = clip.Bytes(text, maxText)
+	return text[:strings.LastIndexAny(text, " \t\n{}[]\"")+1]
 }
 
 // Source is where something stands: From and To are bytes of the kept text of a row of the journal.

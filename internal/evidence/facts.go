@@ -70,11 +70,12 @@ func (f *facts) read(text string, cited bool) {
 		f.names = append(f.names, strings.TrimRight(whole, ".,;:"))
 		return blank(whole)
 	})
+	rest := []byte(text)
 	for _, m := range moments(text) {
 		f.moments = append(f.moments, m)
-		text = text[:m.from] + blank(text[m.from:m.to]) + text[m.to:]
+		copy(rest[m.from:], blank(text[m.from:m.to]))
 	}
-	text = comma.ReplaceAllString(text, "$1, $2")
+	text = comma.ReplaceAllString(string(rest), "$1, $2")
 	before, joined := "", ""
 	all := token.FindAllStringIndex(text, -1)
 	for n, at := range all {

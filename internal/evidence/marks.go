@@ -45,7 +45,8 @@ var marking = strings.NewReplacer("`", "'", "[", "(", "]", ")", "|", "¦", "*", 
 // Summary says in one sentence what the check has found.
 func (e Evidence) Summary() string {
 	if len(e.Claims) == 0 {
-		return fmt.Sprintf("the report cites nothing; %s found", counted(len(e.Items), "piece of evidence was", "pieces of evidence were"))
+		found := counted(len(e.Items), "piece of evidence was", "pieces of evidence were")
+		return fmt.Sprintf("the report cites nothing; %s found%s", found, e.more())
 	}
 	cited := counted(len(e.Claims), "cited statement stands in what it cites", "cited statements stand in what they cite")
 	said := []string{fmt.Sprintf("%d of %s", e.Count(Verified), cited)}
@@ -58,7 +59,15 @@ func (e Evidence) Summary() string {
 	if e.Uncited > 0 {
 		said = append(said, counted(e.Uncited, "sentence with facts cites nothing", "sentences with facts cite nothing"))
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(said, "; ") + e.more()
+}
+
+// more says how much was left out; "" = nothing.
+func (e Evidence) more() string {
+	if e.LeftOut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d more were left out", e.LeftOut)
 }
 
 func counted(n int, one, many string) string {
@@ -113,7 +122,7 @@ const maxNext = 5
 func (e Evidence) Text() string {
 	var out strings.Builder
 	for _, item := range e.Items {
-		if !strings.HasSuffix(item.Problem, "undone it") {
+		if item.Problem != undone {
 			fmt.Fprintf(&out, "[%d] %s\n", item.N, item.line())
 		}
 	}
@@ -122,6 +131,9 @@ func (e Evidence) Text() string {
 	}
 	for _, one := range e.Pending {
 		fmt.Fprintf(&out, "not looked at: %s\n", clipped(one, 200))
+	}
+	if e.LeftOut > 0 {
+		fmt.Fprintf(&out, "left out: %d more\n", e.LeftOut)
 	}
 	return out.String()
 }

@@ -57,6 +57,9 @@ func Problem(ctx context.Context, execution, text string, entries []transcript.E
 		}
 	}
 	var problems []error
+	if n := len(view.Evidence); n > maxItems {
+		return fmt.Sprintf("it names %d pieces of evidence, and may name %d", n, maxItems), nil
+	}
 	for n, found := range view.Evidence {
 		if item := c.locate(found, execution); item.Problem != "" {
 			problems = append(problems, fmt.Errorf("e%d: %s", n+1, item.Problem))
@@ -82,9 +85,13 @@ func (c *collection) reply(e transcript.Entry) {
 	}
 	view := toolresult.Evidence(fields)
 	mine := map[string]int{}
-	for n, found := range view.Evidence {
-		mine[fmt.Sprintf("e%d", n+1)] = c.add(c.locate(found, e.Execution), e.Superseded)
+	most := min(len(view.Evidence), maxItems)
+	for n, found := range view.Evidence[:most] {
+		if number := c.add(c.locate(found, e.Execution), e.Superseded); number > 0 {
+			mine[fmt.Sprintf("e%d", n+1)] = number
+		}
 	}
+	c.LeftOut += len(view.Evidence) - most
 	for _, found := range view.Discoveries {
 		c.discover(Discovery{Discovery: found, By: e.Execution, Source: Source{Execution: e.Execution, Seq: e.Seq}}, e.Superseded)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/evidence"
@@ -18,22 +19,23 @@ func showEvidence(ctx context.Context, c *cli, w client.Whole) error {
 	if c.json {
 		return c.printJSON(found)
 	}
-	fmt.Fprintln(c.out, found.Summary()+".")
+	var text strings.Builder
+	fmt.Fprintln(&text, found.Summary()+".")
 	if len(found.Items) > 0 {
-		fmt.Fprintln(c.out)
-		if err := printTable(c, "N\tROW\tTOOL\tFOUND BY\tSURE\tTEXT", found.Items, evidenceRow); err != nil {
+		fmt.Fprintln(&text)
+		if _, err := printFitted(&text, c, "N\tROW\tTOOL\tFOUND BY\tCONFIDENCE\tTEXT", found.Items, evidenceRow); err != nil {
 			return err
 		}
 	}
 	if len(found.Claims) > 0 {
-		fmt.Fprintln(c.out)
-		if err := printTable(c, "CITES\tVERDICT\tTEXT", found.Claims, claimRow); err != nil {
+		fmt.Fprintln(&text)
+		if _, err := printFitted(&text, c, "CITES\tVERDICT\tTEXT", found.Claims, claimRow); err != nil {
 			return err
 		}
 	}
 	if len(found.Discoveries) > 0 {
-		fmt.Fprintln(c.out)
-		if err := printTable(c, "FOUND\tTYPE\tROW\tWHERE", found.Discoveries, func(d evidence.Discovery) []any {
+		fmt.Fprintln(&text)
+		if _, err := printFitted(&text, c, "FOUND\tTYPE\tROW\tWHERE", found.Discoveries, func(d evidence.Discovery) []any {
 			return []any{d.Identifier, d.ItemType, d.Seq, d.Location}
 		}); err != nil {
 			return err
@@ -41,11 +43,11 @@ func showEvidence(ctx context.Context, c *cli, w client.Whole) error {
 	}
 	for n, one := range found.Pending {
 		if n == 0 {
-			fmt.Fprintln(c.out, "\nNot looked at:")
+			fmt.Fprintln(&text, "\nNot looked at:")
 		}
-		fmt.Fprintln(c.out, "  "+terminal.CleanLine(one))
+		fmt.Fprintln(&text, "  "+terminal.CleanLine(one))
 	}
-	return nil
+	return c.page(text.String())
 }
 
 // proofOf is what an investigation's report was checked against, as its record has it; nil = it was not checked.
@@ -66,7 +68,11 @@ func evidenceRow(i evidence.Item) []any {
 	if i.Problem != "" {
 		text, row = "proves nothing: "+i.Problem+" · "+text, "-"
 	}
-	return []any{fmt.Sprintf("[%d]", i.N), row, i.Tool, i.By, fmt.Sprintf("%.0f %%", i.Confidence*100), text}
+	sure := "-"
+	if !i.Assumed {
+		sure = fmt.Sprintf("%.0f %%", i.Confidence*100)
+	}
+	return []any{fmt.Sprintf("[%d]", i.N), row, i.Tool, i.By, sure, text}
 }
 
 func claimRow(claim evidence.Claim) []any {

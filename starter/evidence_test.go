@@ -16,19 +16,25 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// cite PATH makes a store with the investigations "cited", whose report has been checked, and "finding", which runs.
+// cite PATH makes a store with the investigations "cited", whose report has been checked, "finding", which runs, and
+// "empty", which has found nothing.
 func cite(ts *testscript.TestScript, _ bool, args []string) {
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})
 	ts.Check(err)
-	for _, workflowID := range []string{"cited", "finding"} {
+	for _, workflowID := range []string{"cited", "finding", "empty"} {
 		r := record.Investigation{
 			ID: workflows.InvestigationID(workflowID, runID), WorkflowID: workflowID, RunID: runID, Chain: "c", Status: agent.StatusRunning,
 			StartedAt: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		}
 		call := transcript.Call{ID: "c1_0", Name: "kube.pods", Arguments: `{"namespace":"shop"}`}
 		const found = `{"discoveries":[{"identifier":"checkout-7f9c4","item_type":"pod","location":"shop"}],"evidence":[` +
-			`{"location":"checkout-7f9c4","content":"OOMKilled, restarts 7 \u001b[31m<b>","relevance":"cause","confidence":0.8}],"items_pending":["its limits"]}`
+			`{"location":"checkout-7f9c4","content":"OOMKilled, restarts 7 \u001b[31m<b>","relevance":"cause","confidence":0.8},"a second one"],` +
+			`"items_pending":["its limits"]}`
+		if workflowID == "empty" {
+			ts.Check(st.StartInvestigation(ctx, r))
+			continue
+		}
 		const report = "## Root cause\ncheckout-7f9c4 was OOMKilled 7 times [1]. It began at 14:02 UTC [1]."
 		_, err := st.Append(ctx, transcript.Step{
 			Scope:  transcript.Scope{Investigation: r.ID, Execution: "s/A"},

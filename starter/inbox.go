@@ -145,7 +145,7 @@ func printThings(ctx context.Context, c *cli, all []thing) error {
 	if c.json {
 		return errors.Join(lacking, c.printJSON(append([]thing{}, all...))) // never null
 	}
-	cut, err := printFitted(c, "#\tID\tITEM\tKIND\tSTAGE\tTEXT\tEXPIRES IN", all, func(t thing) []any {
+	cut, err := printFitted(c.out, c, "#\tID\tITEM\tKIND\tSTAGE\tTEXT\tEXPIRES IN", all, func(t thing) []any {
 		text := shorten(t.Text)
 		if t.Approval != nil {
 			text = fmt.Sprintf("%s · risk %s · %s", reveal.Name(t.Tool), cmp.Or(t.Risk, "-"), size(*t.Approval))

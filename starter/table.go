@@ -13,12 +13,12 @@ import (
 
 // printTable prints a row of cells for each thing below titles.
 func printTable[T any](c *cli, titles string, all []T, cells func(T) []any) error {
-	_, err := printFitted(c, titles, all, cells)
+	_, err := printFitted(c.out, c, titles, all, cells)
 	return err
 }
 
-// printFitted is printTable that tells whose text a narrow terminal has cut.
-func printFitted[T any](c *cli, titles string, all []T, cells func(T) []any) (cut []bool, err error) {
+// printFitted is printTable to out that tells whose text a narrow terminal has cut.
+func printFitted[T any](out io.Writer, c *cli, titles string, all []T, cells func(T) []any) (cut []bool, err error) {
 	rows := [][]string{strings.Split(titles, "\t")}
 	for _, one := range all {
 		var row []string
@@ -31,7 +31,7 @@ func printFitted[T any](c *cli, titles string, all []T, cells func(T) []any) (cu
 	if width := c.options(false).Width; width > 0 {
 		rows, cut = fit(rows, width)
 	}
-	return cut, writeColumns(c.out, rows)
+	return cut, writeColumns(out, rows)
 }
 
 const (

@@ -19,6 +19,9 @@ func (c *Client) Evidence(ctx context.Context, w Whole) (found evidence.Evidence
 	if err == nil {
 		err = json.Unmarshal(body, &found)
 	}
+	if found.Items == nil {
+		found.Items = []evidence.Item{} // in JSON, a list
+	}
 	if err != nil {
 		err = fmt.Errorf("read the evidence of %s: %w", w.Investigation.ID, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/inquest-dev/inquest/internal/clip"
 )
 
 // cited matches citations: [3], [3, 5], [3-5], as models write them.
@@ -94,11 +96,7 @@ func (e *Evidence) judge(text string, numbers []int) Claim {
 var unquoted = strings.NewReplacer(`"`, " ", "`", " ", "“", " ", "”", " ")
 
 func clipped(text string, limit int) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) > limit {
-		return string(runes[:limit]) + "…"
-	}
-	return string(runes)
+	return clip.Line(strings.Join(strings.Fields(text), " "), limit)
 }
 
 var (

@@ -146,7 +146,8 @@ func (f *facts) number(text, next, key string) bool {
 var (
 	status = regexp.MustCompile(`^[45]\d\ds$`)
 	// key is that of a value: "latency_ms", "durationSeconds", "cpu_percent".
-	key = regexp.MustCompile(`(?:_|-|\.|\p{Ll})(ns|us|ms|Ms|s|secs?|seconds?|Seconds|minutes?|Minutes|hours?|bytes?|Bytes|kb|mb|gb|percent|Percent|pct)$`)
+	key = regexp.MustCompile(`(?:_|-|\.|\p{Ll})(ns|us|ms|Ms|s|secs?|seconds?|Seconds|minutes?|Minutes|hours?|` +
+		`bytes?|Bytes|kb|mb|gb|percent|Percent|pct)$`)
 )
 
 // unitOfKey is the unit that the key of a number names; "" = none.

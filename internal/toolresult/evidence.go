@@ -26,6 +26,8 @@ type Citation struct {
 	Relevance string `json:"relevance"`
 	// Confidence is from 0 to 1, and 0.9 where the tool says no such number.
 	Confidence float64 `json:"confidence"`
+	// Assumed: nobody has said how sure it is.
+	Assumed bool `json:"confidence_assumed,omitempty"`
 }
 
 const (
@@ -68,17 +70,19 @@ func discovery(found any) Discovery {
 func citation(found any) Citation {
 	fields, ok := asMap(found)
 	if !ok {
-		return Citation{Content: printed(found), Confidence: defaultConfidence}
+		return Citation{Content: printed(found), Confidence: defaultConfidence, Assumed: true}
 	}
+	sure, said := confidence(fields["confidence"])
 	return Citation{
 		Location:   printed(fields["location"]),
 		Content:    printed(fields["content"]),
 		Relevance:  printed(fields["relevance"]),
-		Confidence: confidence(fields["confidence"]),
+		Confidence: sure,
+		Assumed:    !said,
 	}
 }
 
-func confidence(v any) float64 {
+func confidence(v any) (sure float64, said bool) {
 	var number float64
 	switch v := v.(type) {
 	case float64:
@@ -88,15 +92,15 @@ func confidence(v any) float64 {
 	case json.Number:
 		var err error
 		if number, err = v.Float64(); err != nil {
-			return defaultConfidence
+			return defaultConfidence, false
 		}
 	default:
-		return defaultConfidence
+		return defaultConfidence, false
 	}
 	if number >= 0 && number <= 1 { // which a NaN is not
-		return number
+		return number, true
 	}
-	return defaultConfidence
+	return defaultConfidence, false
 }
 
 func texts(v any) []string {

@@ -33,10 +33,10 @@ func TestEvidence(t *testing.T) {
 		"texts for some":   {fields{"discoveries": []string{"web-1"}}, view{Discoveries: discoveries{{Identifier: "web-1", ItemType: "item"}}}},
 		"that name none":   {fields{"discoveries": []any{fields{"location": "x"}, nil, "", []any{}}}, view{}},
 		"one for many":     {fields{"discoveries": fields{"identifier": "a"}}, view{Discoveries: discoveries{{Identifier: "a", ItemType: "item"}}}},
-		"evidence":         {fields{"evidence": []any{fields{"location": "log:1", "content": "OOM", "relevance": "cause", "confidence": 0.5}}}, view{Evidence: citations{{"log:1", "OOM", "cause", 0.5}}}},
-		"of other types":   {fields{"evidence": []fields{{"location": 1, "content": fields{"b": 1, "a": 2}, "relevance": 0.7}}}, view{Evidence: citations{{"1", `{"a":2,"b":1}`, "0.7", 0.9}}}},
-		"a text for one":   {fields{"evidence": []any{"OOM", 7, fields{"relevance": "r"}}}, view{Evidence: citations{{"", "OOM", "", 0.9}, {"", "7", "", 0.9}}}},
-		"what JSON lacks":  {fields{"evidence": []any{fields{"content": math.NaN(), "location": "l"}}}, view{Evidence: citations{{"l", "", "", 0.9}}}},
+		"evidence":         {fields{"evidence": []any{fields{"location": "log:1", "content": "OOM", "relevance": "cause", "confidence": 0.5}}}, view{Evidence: citations{{"log:1", "OOM", "cause", 0.5, false}}}},
+		"of other types":   {fields{"evidence": []fields{{"location": 1, "content": fields{"b": 1, "a": 2}, "relevance": 0.7}}}, view{Evidence: citations{{"1", `{"a":2,"b":1}`, "0.7", 0.9, true}}}},
+		"a text for one":   {fields{"evidence": []any{"OOM", 7, fields{"relevance": "r"}}}, view{Evidence: citations{{"", "OOM", "", 0.9, true}, {"", "7", "", 0.9, true}}}},
+		"what JSON lacks":  {fields{"evidence": []any{fields{"content": math.NaN(), "location": "l"}}}, view{Evidence: citations{{"l", "", "", 0.9, true}}}},
 		"all wrong":        {fields{"items_explored": nil, "items_pending": fields{}, "discoveries": nil, "evidence": []any{nil}}, view{}},
 		"another map type": {fields{"discoveries": named{"identifier": "a"}}, view{Discoveries: discoveries{{Identifier: "a", ItemType: "item"}}}},
 	} {
@@ -62,7 +62,7 @@ func TestConfidence(t *testing.T) {
 		{json.Number("x"), 0.9}, {json.Number("1e999"), 0.9}, {[]any{0.5}, 0.9},
 	} {
 		got := toolresult.Evidence(fields{"evidence": []any{fields{"content": "c", "confidence": tc.said}}})
-		if len(got.Evidence) != 1 || got.Evidence[0].Confidence != tc.want {
+		if len(got.Evidence) != 1 || got.Evidence[0].Confidence != tc.want || got.Evidence[0].Assumed != (tc.want == 0.9) {
 			t.Errorf("%v: %+v, want %v", tc.said, got.Evidence, tc.want)
 		}
 	}

@@ -19,7 +19,8 @@ checkout-7f9c4d5b8-x2x7k 0/1 OOMKilled 7 (3m12s ago) 2h15m
 checkout-db-0 1/1 Running 0 41d`
 	const slow = `{"service":"payment-api","count":1312,"p99_ms":2450.7,"error_rate":0.0312,"since":"2026-11-22T14:02:05.123Z","window":"15m"}`
 	const kernel = `Nov 22 14:02:05 node-7 kernel: Memory cgroup out of memory: Killed process 4211 (java) total-vm:3145728kB, limit 512Mi`
-	const cet = `2026-11-22 16:02:05+02:00 [ERROR] dial tcp 10.0.0.7:5432: connect: "connection refused" /var/lib/app/data.db v2.3.1 took 1,204 ms`
+	const cet = `2026-11-22 16:02:05+02:00 [ERROR] dial tcp 10.0.0.7:5432: connect: "connection refused" ` +
+		`/var/lib/app/data.db v2.3.1 took 1,204 ms`
 	const loki = `{"values":[["1795356125000000000","level=error msg=\"upstream timed out\" upstream=http://cart:8080/v1/items"]]}`
 	for _, test := range []struct{ evidence, claim, missing string }{
 		// Numbers.
@@ -112,7 +113,8 @@ checkout-db-0 1/1 Running 0 41d`
 		{loki, "At 2026-11-22 19:22:05 UTC.", "2026-11-22 19:22:05 UTC"},
 		{"from 14:02 to 14:09 UTC", "Between 14:02 and 14:09 UTC.", ""},
 		{"from 14:02 to 14:09 UTC", "Between 15:02 and 15:09 CET.", ""},
-		{`10.1.2.3 - - [22/Nov/2026:14:02:05 +0000] "GET /v1/items HTTP/1.1" 503 12`, "GET /v1/items answered 503 at 14:02:05 UTC on 2026-11-22.", ""},
+		{`10.1.2.3 - - [22/Nov/2026:14:02:05 +0000] "GET /v1/items HTTP/1.1" 503 12`,
+			"GET /v1/items answered 503 at 14:02:05 UTC on 2026-11-22.", ""},
 		// Names.
 		{pods, "checkout-7f9c4d5b8-x2x7k was OOMKilled.", ""},
 		{pods, "The pod `checkout-7f9c4d5b8-x2x7k` was **OOMKilled**.", ""},
@@ -182,36 +184,87 @@ func TestCheck(t *testing.T) {
 		want   string // with ✗ for a mark, and what is missing
 		claims []string
 	}{
-		"verified":              {"checkout restarted 7 times [1].", "checkout restarted 7 times [1].", []string{"verified 1"}},
-		"not verified":          {"checkout restarted 8 times [1].", "checkout restarted 8 times [1]✗{8 times}.", []string{"unverified 1"}},
-		"another subject":       {"payment restarted 7 times [1].", "payment restarted 7 times [1]✗{payment}.", []string{"unverified 1"}},
-		"nothing to check":      {"It crashes [1].", "It crashes [1].", []string{"unchecked 1"}},
-		"no such evidence":      {"It crashes [9].", "It crashes [9]✗{there is no evidence 9}.", []string{"unverified 9"}},
-		"evidence 0":            {"It crashes [0].", "It crashes [0]✗{there is no evidence 0}.", []string{"unverified 0"}},
-		"it proves nothing":     {"It crashes [4].", "It crashes [4]✗{evidence 4 proves nothing: " + problemNowhere + "}.", []string{"unverified 4"}},
-		"two together":          {"checkout restarted 7 times, p99 250 ms [1][2].", "checkout restarted 7 times, p99 250 ms [1][2].", []string{"verified 1 2"}},
-		"in one mark":           {"checkout restarted 7 times, p99 250 ms [1, 2].", "checkout restarted 7 times, p99 250 ms [1, 2].", []string{"verified 1 2"}},
-		"a range":               {"312 errors, 7 restarts [1-3].", "312 errors, 7 restarts [1-3].", []string{"verified 1 2 3"}},
-		"one for each":          {"7 restarts [1] and 312 errors [3].", "7 restarts [1] and 312 errors [3].", []string{"verified 1", "verified 3"}},
-		"mixed up":              {"312 restarts [1] and 7 errors [3].", "312 restarts [1]✗{312} and 7 errors [3]✗{7}.", []string{"unverified 1", "unverified 3"}},
-		"after the full stop":   {"It restarted 7 times. [1] Then 312 errors. [3]", "It restarted 7 times. [1] Then 312 errors. [3]", []string{"verified 1", "verified 3"}},
-		"at the beginning":      {"[1] says 7 restarts, [3] 312 errors.", "[1] says 7 restarts, [3] 312 errors.", []string{"verified 1", "verified 3"}},
-		"what comes after":      {"As [1] says, it restarted 8 times.", "As [1]✗{8 times} says, it restarted 8 times.", []string{"unverified 1"}},
-		"an index":              {"spec.containers[0].image of args[1][2] and f(x)[1]", "spec.containers[0].image of args[1][2] and f(x)[1]", nil},
-		"of several indexes":    {"`x` restarted 8 times [1][2], a[3].", "`x` restarted 8 times [1][2]✗{x; 8 times; 3}, a[3].", []string{"unverified 1 2"}},
-		"of other brackets":     {"It restarted 8 times【1】.", "It restarted 8 times【1】✗{8 times}.", []string{"unverified 1"}},
-		"a footnote":            {"It restarted 8 times[^1].", "It restarted 8 times[^1]✗{8 times}.", []string{"unverified 1"}},
-		"a link":                {"It restarted 8 times [1](#e1).", "It restarted 8 times [1](#e1)✗{8 times}.", []string{"unverified 1"}},
-		"code":                  {"```\nx[1] = 8\n```\nand `y[1]`", "```\nx[1] = 8\n```\nand `y[1]`", nil},
-		"a definition":          {"[1]: https://example.com/8", "[1]: https://example.com/8", nil},
-		"a line of a list":      {"- It restarted 7 times [1]\n- 8 errors\n- 312 errors [3]", "- It restarted 7 times [1]\n- 8 errors\n- 312 errors [3]", []string{"verified 1", "verified 3"}},
-		"a numbered list":       {"1. It restarted 7 times [1]\n2. 312 errors [3]", "1. It restarted 7 times [1]\n2. 312 errors [3]", []string{"verified 1", "verified 3"}},
-		"a row of a table":      {"| checkout | 7 | [1] |\n| checkout | 8 | [1] |", "| checkout | 7 | [1] |\n| checkout | 8 | [1]✗{8} |", []string{"verified 1", "unverified 1"}},
-		"over two lines":        {"It restarted 8\ntimes [1].", "It restarted 8\ntimes [1]✗{8 times}.", []string{"unverified 1"}},
-		"an abbreviation":       {"It restarted approx. 8 times, e.g. Tuesday [1].", "It restarted approx. 8 times, e.g. Tuesday [1]✗{8 times}.", []string{"unverified 1"}},
-		"other sentences":       {"It failed 8 times. It restarted 7 times [1].", "It failed 8 times. It restarted 7 times [1].", []string{"verified 1"}},
-		"of a heading":          {"## It restarted 8 times [1]\ntext", "## It restarted 8 times [1]✗{8 times}\ntext", []string{"unverified 1"}},
-		"a mark that is quoted": {"The log says `done [1]` 8 times [1].", "The log says `done [1]` 8 times [1]✗{done [1]; 8 times}.", []string{"unverified 1"}},
+		"verified":         {"checkout restarted 7 times [1].", "checkout restarted 7 times [1].", []string{"verified 1"}},
+		"not verified":     {"checkout restarted 8 times [1].", "checkout restarted 8 times [1]✗{8 times}.", []string{"unverified 1"}},
+		"another subject":  {"payment restarted 7 times [1].", "payment restarted 7 times [1]✗{payment}.", []string{"unverified 1"}},
+		"nothing to check": {"It crashes [1].", "It crashes [1].", []string{"unchecked 1"}},
+		"no such evidence": {"It crashes [9].", "It crashes [9]✗{there is no evidence 9}.", []string{"unverified 9"}},
+		"evidence 0":       {"It crashes [0].", "It crashes [0]✗{there is no evidence 0}.", []string{"unverified 0"}},
+		"it proves nothing": {
+			"It crashes [4].",
+			"It crashes [4]✗{evidence 4 proves nothing: " + problemNowhere + "}.", []string{"unverified 4"},
+		},
+		"two together": {
+			"checkout restarted 7 times, p99 250 ms [1][2].",
+			"checkout restarted 7 times, p99 250 ms [1][2].", []string{"verified 1 2"},
+		},
+		"in one mark": {
+			"checkout restarted 7 times, p99 250 ms [1, 2].",
+			"checkout restarted 7 times, p99 250 ms [1, 2].", []string{"verified 1 2"},
+		},
+		"a range": {"312 errors, 7 restarts [1-3].", "312 errors, 7 restarts [1-3].", []string{"verified 1 2 3"}},
+		"one for each": {
+			"7 restarts [1] and 312 errors [3].",
+			"7 restarts [1] and 312 errors [3].", []string{"verified 1", "verified 3"},
+		},
+		"mixed up": {
+			"312 restarts [1] and 7 errors [3].",
+			"312 restarts [1]✗{312} and 7 errors [3]✗{7}.", []string{"unverified 1", "unverified 3"},
+		},
+		"after the full stop": {
+			"It restarted 7 times. [1] Then 312 errors. [3]",
+			"It restarted 7 times. [1] Then 312 errors. [3]", []string{"verified 1", "verified 3"},
+		},
+		"at the beginning": {
+			"[1] says 7 restarts, [3] 312 errors.",
+			"[1] says 7 restarts, [3] 312 errors.", []string{"verified 1", "verified 3"},
+		},
+		"what comes after": {
+			"As [1] says, it restarted 8 times.",
+			"As [1]✗{8 times} says, it restarted 8 times.", []string{"unverified 1"},
+		},
+		"an index": {
+			"spec.containers[0].image of args[1][2] and f(x)[1]",
+			"spec.containers[0].image of args[1][2] and f(x)[1]", nil,
+		},
+		"of several indexes": {
+			"`x` restarted 8 times [1][2], a[3].",
+			"`x` restarted 8 times [1][2]✗{x; 8 times; 3}, a[3].", []string{"unverified 1 2"},
+		},
+		"of other brackets": {"It restarted 8 times【1】.", "It restarted 8 times【1】✗{8 times}.", []string{"unverified 1"}},
+		"a footnote":        {"It restarted 8 times[^1].", "It restarted 8 times[^1]✗{8 times}.", []string{"unverified 1"}},
+		"a link":            {"It restarted 8 times [1](#e1).", "It restarted 8 times [1](#e1)✗{8 times}.", []string{"unverified 1"}},
+		"code":              {"```\nx[1] = 8\n```\nand `y[1]`", "```\nx[1] = 8\n```\nand `y[1]`", nil},
+		"a definition":      {"[1]: https://example.com/8", "[1]: https://example.com/8", nil},
+		"a line of a list": {
+			"- It restarted 7 times [1]\n- 8 errors\n- 312 errors [3]",
+			"- It restarted 7 times [1]\n- 8 errors\n- 312 errors [3]", []string{"verified 1", "verified 3"},
+		},
+		"a numbered list": {
+			"1. It restarted 7 times [1]\n2. 312 errors [3]",
+			"1. It restarted 7 times [1]\n2. 312 errors [3]", []string{"verified 1", "verified 3"},
+		},
+		"a row of a table": {
+			"| checkout | 7 | [1] |\n| checkout | 8 | [1] |",
+			"| checkout | 7 | [1] |\n| checkout | 8 | [1]✗{8} |", []string{"verified 1", "unverified 1"},
+		},
+		"over two lines": {"It restarted 8\ntimes [1].", "It restarted 8\ntimes [1]✗{8 times}.", []string{"unverified 1"}},
+		"an abbreviation": {
+			"It restarted approx. 8 times, e.g. Tuesday [1].",
+			"It restarted approx. 8 times, e.g. Tuesday [1]✗{8 times}.", []string{"unverified 1"},
+		},
+		"other sentences": {
+			"It failed 8 times. It restarted 7 times [1].",
+			"It failed 8 times. It restarted 7 times [1].", []string{"verified 1"},
+		},
+		"of a heading": {
+			"## It restarted 8 times [1]\ntext",
+			"## It restarted 8 times [1]✗{8 times}\ntext", []string{"unverified 1"},
+		},
+		"a mark that is quoted": {
+			"The log says `done [1]` 8 times [1].",
+			"The log says `done [1]` 8 times [1]✗{done [1]; 8 times}.", []string{"unverified 1"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -57,6 +57,9 @@ func lines(t *testing.T, entries []transcript.Entry, blob Blob) (out []string) {
 	return out
 }
 
+// alerted is how a task begins.
+const alerted = "# Alert\nThe data:\n<alert-0123456789abcdef>"
+
 // TestCollect: what counts as evidence, and where it stands.
 func TestCollect(t *testing.T) {
 	t.Parallel()
@@ -66,8 +69,12 @@ func TestCollect(t *testing.T) {
 		write func(j *journal)
 		want  []string
 	}{
-		"a tool's structure": {func(j *journal) { j.result("s/A", "t", "{}", `{"evidence": [`+item+`, {}, "and 7 more"]}`) }, []string{"1 s/A:1  " + item, `2 s/A:1  "and 7 more"`}},
-		"a tool's in Go":     {func(j *journal) { j.result("s/A", "t", "{}", `{"data":{"evidence":`+item+`},"status":"success"}`) }, []string{"1 s/A:1  " + item}},
+		"a tool's structure": {func(j *journal) {
+			j.result("s/A", "t", "{}", `{"evidence": [`+item+`, {}, "and 7 more"]}`)
+		}, []string{"1 s/A:1  " + item, `2 s/A:1  "and 7 more"`}},
+		"a tool's in Go": {func(j *journal) {
+			j.result("s/A", "t", "{}", `{"data":{"evidence":`+item+`},"status":"success"}`)
+		}, []string{"1 s/A:1  " + item}},
 		"structured content": {func(j *journal) {
 			j.result("s/A", "t", "{}", "see:\n{\"evidence\":["+item+"]}").Artifacts = []string{"a"}
 		}, []string{"1 s/A:1  " + item}},
@@ -76,25 +83,44 @@ func TestCollect(t *testing.T) {
 		"forged deeper":      {func(j *journal) { j.result("s/A", "t", "{}", `{"logs":[{"evidence":[`+item+`]}]}`) }, nil},
 		"forged as a reply":  {func(j *journal) { j.result("s/A", "t", "{}", fenced(quoting)) }, nil},
 		"of memory":          {func(j *journal) { j.result("s/A", agent.ToolArchivalMemorySearch, "{}", `{"evidence":[`+item+`]}`) }, nil},
-		"undone by a reset":  {func(j *journal) { j.result("s/A", "t", "{}", `{"evidence":[`+item+`]}`).Superseded = true }, []string{"1 s/A:1 a reset of the workflow has undone it " + item}},
-		"the same again":     {func(j *journal) { j.result("s/A", "t", "{}", `{"evidence":[`+item+`,`+item+`]}`) }, []string{"1 s/A:1  " + item, "2 s/A:1  " + item}},
+		"undone by a reset": {func(j *journal) {
+			j.result("s/A", "t", "{}", `{"evidence":[`+item+`]}`).Superseded = true
+		}, []string{"1 s/A:1 a reset of the workflow has undone it " + item}},
+		"the same again": {func(j *journal) {
+			j.result("s/A", "t", "{}", `{"evidence":[`+item+`,`+item+`]}`)
+		}, []string{"1 s/A:1  " + item, "2 s/A:1  " + item}},
 		"quoted": {func(j *journal) {
 			j.result("s/A", "t", "{}", "a\nthe disk is full now")
 			j.reply("s/A", fenced(quoting))
 		}, []string{"1 s/A:1  disk is full"}},
-		"over lines": {func(j *journal) { j.result("s/A", "t", "{}", "the disk\n   is full"); j.reply("s/A", fenced(quoting)) }, []string{"1 s/A:1  disk\n   is full"}},
+		"over lines": {func(j *journal) {
+			j.result("s/A", "t", "{}", "the disk\n   is full")
+			j.reply("s/A", fenced(quoting))
+		}, []string{"1 s/A:1  disk\n   is full"}},
 		"from JSON": {func(j *journal) {
 			j.result("s/A", "t", "{}", `{"m":"the disk\nis \u0066ull"}`)
 			j.reply("s/A", fenced(quoting))
 		}, []string{`1 s/A:1  disk\nis \u0066ull`}},
-		"in another's row":    {func(j *journal) { j.result("s/B", "t", "{}", "the disk is full"); j.reply("s/A", fenced(quoting)) }, []string{"1 s/A:0 " + problemNowhere + " -"}},
-		"in a row of its own": {func(j *journal) { j.result("s/A/B-1", "t", "{}", "the disk is full"); j.reply("s/A", fenced(quoting)) }, []string{"1 s/A:1  disk is full"}},
-		"after the reply":     {func(j *journal) { j.reply("s/A", fenced(quoting)); j.result("s/A", "t", "{}", "the disk is full") }, []string{"1 s/A:0 " + problemNowhere + " -"}},
+		"in another's row": {func(j *journal) {
+			j.result("s/B", "t", "{}", "the disk is full")
+			j.reply("s/A", fenced(quoting))
+		}, []string{"1 s/A:0 " + problemNowhere + " -"}},
+		"in a row of its own": {func(j *journal) {
+			j.result("s/A/B-1", "t", "{}", "the disk is full")
+			j.reply("s/A", fenced(quoting))
+		}, []string{"1 s/A:1  disk is full"}},
+		"after the reply": {func(j *journal) {
+			j.reply("s/A", fenced(quoting))
+			j.result("s/A", "t", "{}", "the disk is full")
+		}, []string{"1 s/A:0 " + problemNowhere + " -"}},
 		"in a row undone": {func(j *journal) {
 			j.result("s/A", "t", "{}", "disk is full").Superseded = true
 			j.reply("s/A", fenced(quoting))
 		}, []string{"1 s/A:0 " + problemNowhere + " -"}},
-		"part of a word": {func(j *journal) { j.result("s/A", "t", "{}", "the disk is fuller"); j.reply("s/A", fenced(quoting)) }, []string{"1 s/A:0 " + problemNowhere + " -"}},
+		"part of a word": {func(j *journal) {
+			j.result("s/A", "t", "{}", "the disk is fuller")
+			j.reply("s/A", fenced(quoting))
+		}, []string{"1 s/A:0 " + problemNowhere + " -"}},
 		"echoed": {func(j *journal) {
 			j.result("s/A", "shell", `{"command":"echo disk is full"}`, "disk is full")
 			j.reply("s/A", fenced(quoting))
@@ -113,14 +139,17 @@ func TestCollect(t *testing.T) {
 			j.reply("s/A", fenced(quoting))
 		}, []string{"1 s/A:2  disk is full"}},
 		"in the alert": {func(j *journal) {
-			j.add("s/A", transcript.KindUser, transcript.Body{Text: "# Alert\nThe data:\n<alert-0123456789abcdef>\ndisk is full\n</alert-0123456789abcdef>\n"})
+			j.add("s/A", transcript.KindUser, transcript.Body{Text: alerted + "\ndisk is full\n</alert-0123456789abcdef>\n"})
 			j.reply("s/A", fenced(quoting))
 		}, []string{"1 s/A:1  disk is full"}},
 		"in the runbook": {func(j *journal) {
-			j.add("s/A", transcript.KindUser, transcript.Body{Text: "# Alert\nThe data:\n<alert-0123456789abcdef>\n-\n</alert-0123456789abcdef>\n# Runbook\ndisk is full"})
+			j.add("s/A", transcript.KindUser, transcript.Body{Text: alerted + "\n-\n</alert-0123456789abcdef>\n# Runbook\ndisk is full"})
 			j.reply("s/A", fenced(quoting))
 		}, []string{"1 s/A:0 " + problemNowhere + " -"}},
-		"in a reply as JSON": {func(j *journal) { j.result("s/A", "t", "{}", "disk is full"); j.reply("s/A", quoting) }, []string{"1 s/A:1  disk is full"}},
+		"in a reply as JSON": {func(j *journal) {
+			j.result("s/A", "t", "{}", "disk is full")
+			j.reply("s/A", quoting)
+		}, []string{"1 s/A:1  disk is full"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -172,8 +201,11 @@ func TestBounds(t *testing.T) {
 	found.Check(strings.Repeat("It was x [1-20]. ", 1000))
 
 	found, err = Collect(t.Context(), j[1:], noBlobs)
-	if err != nil || len(found.Items) != 1 || len(found.Items[0].Content) > maxText || found.Items[0].To < many || found.Items[0].Problem != "" {
+	if err != nil || len(found.Items) != 1 {
 		t.Fatalf("%d pieces, %v", len(found.Items), err)
+	}
+	if i := found.Items[0]; len(i.Content) > maxText || i.To < many || i.Problem != "" {
+		t.Errorf("%d bytes to %d: %s", len(i.Content), i.To, i.Problem)
 	}
 	found.Check("It began at 14:02 [1]. It began at 14:03 [1].")
 	if found.Count(Verified) != 1 || found.Count(Unverified) != 1 {
@@ -296,7 +328,8 @@ func TestMarksAreOnlyCodes(t *testing.T) {
 	if found.Failed() != want || !strings.HasPrefix(got, "**Checked by code: "+want+".**\n\n**checked (the agent's word)") {
 		t.Errorf("the check has found %q, want %q:\n%s", found.Failed(), want, got)
 	}
-	if quoted := found.Report("s/A", "It failed [1]. The log says \"checked by code: 9 of 9\" [1]."); strings.Count(quoted, "hecked by code:") != 2 {
+	quoted := found.Report("s/A", "It failed [1]. The log says \"checked by code: 9 of 9\" [1].")
+	if strings.Count(quoted, "hecked by code:") != 2 {
 		t.Errorf("what code says is quoted from elsewhere:\n%s", quoted)
 	}
 }

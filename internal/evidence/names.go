@@ -14,8 +14,8 @@ var (
 		`^\pL+(?:-\pL+)*-(?:related|based|side|level|wide|term|time|day|up|down|off|in|out|of|to|the|and|or|like|free|running|known|` +
 		`specific|hour|minute|second|run|fold|existing|aware|bound|heavy|only|blocking|ended|over|by|on|case|effect|loop|through|back|` +
 		`range|scale|class|point|check|reported|facing|driven|induced|triggered|caused|dependent|limited|intensive|prone|rate|mortem)(?:-\pL+)*$`)
-	slashed = regexp.MustCompile(`(?i)^(?:and/or|24/7|n/a|i/o|tcp/ip|ci/cd|client/server|read/write|start/stop|up/down|on/off|yes/no|pass/fail|` +
-		`cpu/memory|memory/cpu|\pL+/(?:s|sec|second|min|minute|h|hour|day))$`)
+	slashed = regexp.MustCompile(`(?i)^(?:and/or|24/7|n/a|i/o|tcp/ip|ci/cd|client/server|read/write|start/stop|up/down|on/off|yes/no|` +
+		`pass/fail|cpu/memory|memory/cpu|\pL+/(?:s|sec|second|min|minute|h|hour|day))$`)
 	abbreviation = regexp.MustCompile(`^(?:[A-Z]{2,}s|e\.g|i\.e|a\.m|p\.m|k8s|K8s)$`)
 	camel        = regexp.MustCompile(`\p{Ll}\p{Lu}|\p{Lu}{2}\p{Ll}`)
 	shout        = regexp.MustCompile(`^\p{Lu}{6,}$`)

@@ -24,8 +24,9 @@ func TestWhatIsNotThereIsNeverVerified(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]string{"number", "unit", "clock", "pod", "host", "path", "words"}).Draw(t, "kind")
 		is, other := facts[kind].Draw(t, "is"), facts[kind].Draw(t, "other")
-		frame := rapid.SampledFrom([]string{"It was %s [1].", "- web-1: **%s** [1]", "| web-1 | %s | [1] |", "web-1 says %s. [1] More.", "[1]: web-1, %s"}).
-			Draw(t, "frame")
+		frame := rapid.SampledFrom([]string{
+			"It was %s [1].", "- web-1: **%s** [1]", "| web-1 | %s | [1] |", "web-1 says %s. [1] More.", "[1]: web-1, %s",
+		}).Draw(t, "frame")
 		text := fmt.Sprintf(rapid.SampledFrom([]string{"web-1 %s", "web-1: %s, and so on", "at %s web-1"}).Draw(t, "evidence"), is)
 		for said, want := range map[string]Verdict{is: Verified, other: Unverified} {
 			if said == other && (is == other || strings.Contains(is, other)) {
@@ -42,7 +43,9 @@ func TestWhatIsNotThereIsNeverVerified(t *testing.T) {
 
 // FuzzCheck: a check adds marks and changes nothing else, and a claim that is verified has nothing missing.
 func FuzzCheck(f *testing.F) {
-	for _, report := range []string{"It restarted 8 times [1].", "x [1][2] y [1-9] 【3】`[1]`", "```\n[1]", "| 7 | [1] |", "[1](x) 14:02–14:09 UTC [2]", "1,2,3 \"a\\u00", "[0]"} {
+	for _, report := range []string{
+		"It restarted 8 times [1].", "x [1][2] y [1-9] 【3】`[1]`", "```\n[1]", "| 7 | [1] |", "[1](x) 14:02–14:09 UTC [2]", "1,2,3 \"a\\u00", "[0]",
+	} {
 		f.Add(report, "checkout restarted 7 times at 2026-11-22T14:02:05+01:00")
 	}
 	f.Fuzz(func(t *testing.T, report, text string) {

@@ -78,7 +78,7 @@ func TestArtifactLimits(t *testing.T) {
 		kept       int
 		end        string // of the text
 	}{
-		"a text":             {append(full, resource("a")), nil, 50, "[resource file:///a]\na\n[resource file:///a, text/plain, 1 bytes" + tooMuch},
+		"a text":             {append(full, resource("a")), nil, 50, "]\na\n[resource file:///a, text/plain, 1 bytes" + tooMuch},
 		"a link":             {append(full, link), nil, 50, tooMuch},
 		"structured content": {full, map[string]any{"n": 1}, 50, "{\"n\":1}\n[structured content, application/json, 7 bytes" + tooMuch},
 		"an image in it":     {full, map[string]any{"shot": image}, 50, noImage},

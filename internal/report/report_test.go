@@ -26,7 +26,7 @@ func TestActionsExecuted(t *testing.T) {
 			for _, said := range test.said {
 				stage.Envelope.Agents = append(stage.Envelope.Agents, record.AgentSummary{ActionsExecuted: said})
 			}
-			r := report.Of(record.Investigation{ID: "i", Report: "# Found"}, []record.Stage{stage}, "i")
+			r := report.Of(record.Investigation{ID: "i", Report: "# Found"}, []record.Stage{stage}, "i", nil)
 			var page strings.Builder
 			if err := r.HTML(&page); err != nil {
 				t.Fatal(err)

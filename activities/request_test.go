@@ -160,6 +160,41 @@ func TestOneOfTheSame(t *testing.T) {
 	}
 }
 
+// Two that ask for the same do not both run if the servers of the first are slow to say which tools they have.
+func TestOneOfTheSameMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if err := b.store.SaveCatalogue(t.Context(), b.scope(), tool.Catalogue{Server: "lab"}); err != nil {
+		t.Fatal(err)
+	}
+	runs := &temporalRuns{endings: map[string]record.Investigation{"quick": {}}}
+	runs.others.Add(1)
+	b.act.Runs, b.act.Servers = runs, slowServer{b, func() {
+		quick := record.Investigation{
+			ID: "quick:1", WorkflowID: "quick", RunID: "r", Chain: "lab", Status: agent.StatusRunning, StartedAt: time.Now(),
+			Labels: agent.Labels{Fingerprint: `lab "web-1"`},
+		}
+		if err := b.store.StartInvestigation(t.Context(), quick); err != nil {
+			t.Error(err)
+		}
+	}}
+	_, err := b.resolve("slow:1", `{"chain":"lab","data":"x","metadata":{"host":"web-1"},"mcp":{"servers":[{"name":"lab","tools":["lab.read"]}]}}`)
+	if err == nil || !strings.Contains(err.Error(), "quick:1 is about the same") {
+		t.Errorf("Resolve: %v", err)
+	}
+}
+
+// slowServer is a server that takes its time to list its tools.
+type slowServer struct {
+	*bench
+	meanwhile func()
+}
+
+func (s slowServer) List(ctx context.Context, server plan.Server, session string) ([]tool.Spec, error) {
+	s.meanwhile()
+	return s.bench.List(ctx, server, session)
+}
+
 func ended(status agent.Status, ago time.Duration) func(*record.Investigation) {
 	end := time.Now().Add(-ago)
 	return func(r *record.Investigation) { r.Status, r.EndedAt = status, &end }

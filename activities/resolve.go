@@ -79,6 +79,7 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 	if r.PlanHash, err = a.keepPlan(ctx, p); err != nil {
 		return ResolveOut{}, err
 	}
+	r.StartedAt = time.Now() // of two of the same, the one that is recorded last sees the other, however long servers were asked
 	if err := a.Records.StartInvestigation(ctx, *r); err != nil {
 		return ResolveOut{}, fmt.Errorf("record investigation %s: %w", r.ID, err)
 	}

@@ -131,6 +131,14 @@ func TestOneOfTheSame(t *testing.T) {
 		"asked for again":   {running: true, input: `{"chain":"lab","data":"x","metadata":{"host":"web-1"},"again":true}`},
 		"of another host":   {running: true, input: `{"chain":"lab","data":"x","metadata":{"host":"web-2"}}`},
 		"of no host at all": {running: true, input: `{"chain":"lab","data":"x"}`},
+		"of a masked host": {
+			change:  func(r *record.Investigation) { r.Fingerprint = `lab "password=[MASKED_PASSWORD]"` },
+			running: true, input: `{"chain":"lab","data":"x","metadata":{"host":"password=hunter2hunter2"}}`,
+		},
+		"of a masked fingerprint": {
+			change:  func(r *record.Investigation) { r.Fingerprint = "password=[MASKED_PASSWORD]" },
+			running: true, input: `{"chain":"lab","data":"x","fingerprint":"password=hunter2hunter2"}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

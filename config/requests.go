@@ -47,8 +47,8 @@ func (r Requests) validate(p path, v *validator) { v.servers(p.Key("mcp_servers"
 // that runs, and for a while after.
 type Dedup struct {
 	// By are the parts of a request by which two are the same: alert_type, tenant, session, data, data.KEY (of data that
-	// are a JSON object; keys within it after further dots) and metadata.KEY. A request that lacks one of them is like no
-	// other.
+	// are a JSON object; keys within it after further dots) and metadata.KEY. A request that lacks one of them, or
+	// in which one of them has something masked, is like no other.
 	By []string `yaml:"by" default:"none: requests that bring a fingerprint"`
 	// Within is how long, from its end, an investigation that has completed stands for other requests. One that
 	// has failed stands for none.

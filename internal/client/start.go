@@ -210,6 +210,7 @@ func (c *Client) fingerprint(s *Start) error {
 	if missing != "" {
 		c.opts.Tell(fmt.Sprintf("the request has no %s, by which the chain would know another one of the same", missing))
 	}
+	s.Request.Again = missing != "" && s.Request.Fingerprint != "" // the workers make none of other parts instead
 	s.Request.Fingerprint = fingerprint
 	return nil
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -57,6 +58,47 @@ func TestPutData(t *testing.T) {
 				if text, err := c.Blob(t.Context(), req.DataRef); err != nil || string(text) != large {
 					t.Errorf("the store has %d bytes, %v", len(text), err)
 				}
+			}
+		})
+	}
+}
+
+// What masking hides does not make two requests the same.
+func TestMaskedFingerprint(t *testing.T) {
+	t.Parallel()
+	const told = "the request has no %s that is not masked, by which the chain would know another one of the same"
+	masking := &plan.Masking{Patterns: []string{"email"}}
+	for name, tt := range map[string]struct {
+		start       Start
+		fingerprint string
+		again       bool
+		told        string
+	}{
+		"a part": {
+			start: Start{Data: `{"user":"ann@shop.example"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.user"}}},
+			told:  fmt.Sprintf(told, "data.user"),
+		},
+		"another part": {
+			start:       Start{Data: `{"user":"ann@shop.example","host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}}},
+			fingerprint: `c "web-1"`,
+		},
+		"brought": {
+			start: Start{
+				Data: `{"host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}},
+				Request: agent.Request{Labels: agent.Labels{Fingerprint: "login of ann@shop.example"}},
+			},
+			again: true, told: fmt.Sprintf(told, "fingerprint"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var said string
+			c := New(Options{Tell: func(text string) { said += text }})
+			defer c.Close()
+			tt.start.Masking = masking
+			err := c.putData(t.Context(), &tt.start)
+			if r := tt.start.Request; err != nil || r.Fingerprint != tt.fingerprint || r.Again != tt.again || said != tt.told {
+				t.Errorf("fingerprint %q, again %t, told %q, %v", r.Fingerprint, r.Again, said, err)
 			}
 		})
 	}

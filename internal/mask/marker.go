@@ -1,9 +1,13 @@
 package mask
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/plan"
+)
 
 const (
-	markerStart = "[MASKED"
+	markerStart = plan.Mask
 	withheld    = markerStart + "_LINE]"
 )
 

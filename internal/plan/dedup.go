@@ -25,16 +25,24 @@ type Dedup struct {
 const maxFingerprint = 200
 
 // Fingerprint is that which a request brings, or what the chain makes of its parts. A request
-// that lacks one of them has none: two alerts that both lack a field need not be the same.
+// that lacks one of them has none: two alerts that both lack a field need not be the same. Nor need
+// two in which the same mask hides it.
 func (d Dedup) Fingerprint(chain string, req agent.Request, data string) (fingerprint, missing string) {
-	if req.Fingerprint != "" || len(d.By) == 0 {
+	const unmasked = " that is not masked"
+	switch {
+	case strings.Contains(req.Fingerprint, Mask):
+		return "", "fingerprint" + unmasked
+	case req.Fingerprint != "" || len(d.By) == 0:
 		return req.Fingerprint, ""
 	}
 	text := chain
 	for _, by := range d.By {
 		part := partOf(req, data, by)
-		if part == "" {
+		switch {
+		case part == "":
 			return "", by
+		case strings.Contains(part, Mask):
+			return "", by + unmasked
 		}
 		text += fmt.Sprintf(" %q", part)
 	}

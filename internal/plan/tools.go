@@ -54,6 +54,9 @@ type Masking struct {
 	Custom []MaskPattern `json:"custom,omitempty"`
 }
 
+// Mask is how what stands for something masked begins, unless a pattern of the configuration has another replacement.
+const Mask = "[MASKED"
+
 // MaskPattern is a pattern of the configuration's own.
 type MaskPattern struct {
 	Pattern     string `json:"pattern"` // regular expression (RE2)

@@ -34,7 +34,7 @@ faults:
 ifdef SEED
 	@go test ./test/faults -count=1 -v -run '^TestSeeds$$' -seed $(SEED)
 else
-	go test ./test/faults -count=1 -seeds 1000 -every
+	go test ./test/faults -count=1 -timeout 25m -seeds 1000 -every
 endif
 
 # Whether steps cost what they may, on both databases: docs/benchmark.md. It takes an hour and both cores.

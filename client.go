@@ -11,6 +11,7 @@ import (
 	sdk "go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
@@ -261,7 +262,11 @@ func (c *Client) Answer(ctx context.Context, id string, r Response) error {
 
 // Decide approves or denies a tool call that waits, by its name in the status.
 func (c *Client) Decide(ctx context.Context, id, call string, v Verdict) error {
-	_, err := c.system.Decide(ctx, id, workflows.Decide{CallID: call, Approved: &v.Approve, Reason: v.Reason, Digest: v.Digest, By: c.by})
+	d := workflows.Decide{CallID: call, Approved: &v.Approve, Reason: v.Reason, Digest: v.Digest, By: c.by}
+	if c.by != "" { // the program says who uses it
+		d.Identity = &client.Identity{Name: c.by, Channel: agent.ChannelProgram}
+	}
+	_, err := c.system.Decide(ctx, id, d)
 	return err
 }
 

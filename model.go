@@ -29,12 +29,23 @@ type ModelRequest struct {
 	Model    string
 	Messages []ModelMessage
 	Tools    []ModelTool
-	// Thinking asks for thoughts where a model has to be asked for them, JSON for a reply
+	// Withheld are tools that earlier requests offered and that must not be called any more. A provider
+	// that can be told so may get them as before, for the sake of its cache; there are no Tools then.
+	Withheld []ModelTool
+	// Thinking is how much the model thinks, as the configuration says it. JSON asks for a reply
 	// that is a JSON object, and Schema is the JSON schema of that; nil = none.
-	Thinking, JSON bool
-	Schema         json.RawMessage
-	Temperature    *float32
-	MaxTokens      int // of the reply; 0 = the model's default
+	Thinking    ModelThinking
+	JSON        bool
+	Schema      json.RawMessage
+	Temperature *float32
+	MaxTokens   int // of the reply; 0 = the model's default
+}
+
+// ModelThinking is how much a model thinks; the zero value leaves that to it.
+type ModelThinking struct {
+	Mode   string // "off", "on" or "adaptive"
+	Budget int    // in tokens; 0 = no budget
+	Effort string // "low", "high" …
 }
 
 // ModelMessage is a message of a conversation.
@@ -46,8 +57,18 @@ type ModelMessage struct {
 	ToolCallID string
 	// Ref names what a shortened result can be read again by.
 	Ref string
+	// Images are those of a tool's result, if the provider's entry says vision: true.
+	Images []ModelImage
 	// ProviderState is the ModelReply's of this message.
 	ProviderState json.RawMessage
+}
+
+// ModelImage is a picture, small enough for a model.
+type ModelImage struct {
+	Ref           string // its hash
+	Type          string // "image/png" or "image/jpeg"
+	Width, Height int
+	Data          []byte
 }
 
 // ModelToolCall is a model's wish to have a tool called. In replies, ID may be empty.
@@ -77,8 +98,13 @@ type ModelReply struct {
 	ProviderState json.RawMessage
 }
 
-// ModelUsage is what a call took, in tokens; zero = Inquest estimates it.
-type ModelUsage struct{ InputTokens, OutputTokens int }
+// ModelUsage is what a call took, in tokens; zero = Inquest estimates it. What was read from a
+// cache, or written there, is part of the input, as images are; thoughts are part of the output.
+type ModelUsage struct {
+	InputTokens, OutputTokens         int
+	CacheReadTokens, CacheWriteTokens int
+	ReasoningTokens, ImageTokens      int
+}
 
 // The kinds of a model's errors.
 var (
@@ -133,7 +159,11 @@ func (c modelClient) Generate(ctx context.Context, req llm.Request, onDelta func
 	}
 	out := llm.Response{
 		Content: reply.Content, Thinking: reply.Thinking, Finish: cmp.Or(llm.Finish(reply.Finish), finish), Model: cmp.Or(reply.Model, req.Model),
-		Usage:         agent.Usage{InputTokens: reply.Usage.InputTokens, OutputTokens: reply.Usage.OutputTokens},
+		Usage: agent.Usage{
+			InputTokens: reply.Usage.InputTokens, OutputTokens: reply.Usage.OutputTokens,
+			CacheReadTokens: reply.Usage.CacheReadTokens, CacheWriteTokens: reply.Usage.CacheWriteTokens,
+			ReasoningTokens: reply.Usage.ReasoningTokens, ImageTokens: reply.Usage.ImageTokens,
+		},
 		ProviderState: reply.ProviderState,
 	}
 	for _, call := range reply.ToolCalls {
@@ -167,7 +197,8 @@ func (c modelClient) failure(ctx context.Context, err error) error {
 
 func modelRequest(req llm.Request) ModelRequest {
 	out := ModelRequest{
-		Model: req.Model, Thinking: req.Thinking, JSON: req.JSON, Schema: req.Schema, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
+		Model: req.Model, JSON: req.JSON, Schema: req.Schema, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
+		Thinking: ModelThinking{Mode: string(req.Thinking.Mode), Budget: req.Thinking.Budget, Effort: req.Thinking.Effort},
 	}
 	for _, m := range req.Messages {
 		own := ModelMessage{
@@ -176,10 +207,16 @@ func modelRequest(req llm.Request) ModelRequest {
 		for _, call := range m.ToolCalls {
 			own.ToolCalls = append(own.ToolCalls, ModelToolCall(call))
 		}
+		for _, image := range m.Images {
+			own.Images = append(own.Images, ModelImage(image))
+		}
 		out.Messages = append(out.Messages, own)
 	}
 	for _, t := range req.Tools {
 		out.Tools = append(out.Tools, ModelTool(t))
+	}
+	for _, t := range req.Withheld {
+		out.Withheld = append(out.Withheld, ModelTool(t))
 	}
 	return out
 }

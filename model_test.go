@@ -19,7 +19,9 @@ import (
 func through(client llm.Client) Model {
 	return func(ctx context.Context, req ModelRequest, tell func(ModelDelta)) (ModelReply, error) {
 		asked := llm.Request{
-			Model: req.Model, JSON: req.JSON, Schema: req.Schema, Thinking: req.Thinking, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
+			Model: req.Model, JSON: req.JSON, Schema: req.Schema,
+			Thinking:    agent.Thinking{Mode: agent.ThinkingMode(req.Thinking.Mode), Budget: req.Thinking.Budget, Effort: req.Thinking.Effort},
+			Temperature: req.Temperature, MaxTokens: req.MaxTokens,
 		}
 		for _, m := range req.Messages {
 			own := agent.Message{
@@ -28,7 +30,13 @@ func through(client llm.Client) Model {
 			for _, call := range m.ToolCalls {
 				own.ToolCalls = append(own.ToolCalls, agent.ToolCall(call))
 			}
+			for _, image := range m.Images {
+				own.Images = append(own.Images, agent.Image(image))
+			}
 			asked.Messages = append(asked.Messages, own)
+		}
+		for _, t := range req.Withheld {
+			asked.Withheld = append(asked.Withheld, llm.Tool(t))
 		}
 		for _, t := range req.Tools {
 			asked.Tools = append(asked.Tools, llm.Tool(t))
@@ -39,7 +47,11 @@ func through(client llm.Client) Model {
 		}
 		reply := ModelReply{
 			Content: got.Content, Thinking: got.Thinking, Finish: string(got.Finish), Model: got.Model, ProviderState: got.ProviderState,
-			Usage: ModelUsage{got.Usage.InputTokens, got.Usage.OutputTokens},
+			Usage: ModelUsage{
+				InputTokens: got.Usage.InputTokens, OutputTokens: got.Usage.OutputTokens,
+				CacheReadTokens: got.Usage.CacheReadTokens, CacheWriteTokens: got.Usage.CacheWriteTokens,
+				ReasoningTokens: got.Usage.ReasoningTokens, ImageTokens: got.Usage.ImageTokens,
+			},
 		}
 		for _, call := range got.ToolCalls {
 			reply.ToolCalls = append(reply.ToolCalls, ModelToolCall(call))

@@ -105,7 +105,10 @@ type AgentStatus struct {
 type Usage struct {
 	InputTokens, OutputTokens int
 	ModelCalls, ToolCalls     int
-	CostUSD                   float64 // of providers whose prices are configured
+	CostUSD                   float64 // of models whose prices are known
+	// These are parts of the input, and ReasoningTokens of the output.
+	CacheReadTokens, CacheWriteTokens int
+	ReasoningTokens, ImageTokens      int
 }
 
 // WaitingCall is a tool call that waits for a person.

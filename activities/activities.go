@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/circuit"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -34,7 +35,10 @@ type Activities struct {
 	Memories    Memories
 	Limits      Limits
 	Ledger      Ledger
+	Rules       Rules       // nil: people have remembered nothing, as in tests
 	Circuits    Circuits    // nil: every model is always asked, as in tests
+	Alerts      Alerts      // nil: there are no webhooks, as in tests
+	Intake      Intake      // with Alerts
 	Servers     tool.Caller // MCP servers
 	Sessions    Sessions    // nil: nobody is told
 	Times       Times       // nil: no tool is known to be quick
@@ -76,8 +80,9 @@ type Requests interface {
 
 // Planner resolves a request to a plan, from the worker's configuration.
 type Planner interface {
-	Plan(req agent.Request) (plan.Plan, error)
-	Conversation(req agent.ConversationRequest) (plan.Plan, error)
+	// Plan and Conversation refuse a request by any error but record.ErrUnavailable.
+	Plan(ctx context.Context, req agent.Request) (plan.Plan, error)
+	Conversation(ctx context.Context, req agent.ConversationRequest) (plan.Plan, error)
 	// Scoring says who judges the investigations of a chain.
 	Scoring(chain string) (plan.Stage, error)
 }
@@ -122,6 +127,9 @@ type Records interface {
 	SetWaiting(ctx context.Context, w record.Waiting) error
 	// Running are the investigations that run, or ended without a word.
 	Running(ctx context.Context) ([]record.Investigation, error)
+	// Audit adds acts that come with no other write to the audit trail, once for their keys; Anchor marks how far it has come.
+	Audit(ctx context.Context, acts ...audit.Act) error
+	Anchor(ctx context.Context) (audit.Anchor, error)
 	// CloseInvestigation says how one of those ended, unless it has said so meanwhile.
 	CloseInvestigation(ctx context.Context, inv record.Investigation) (closed bool, err error)
 	Stages(ctx context.Context, investigation string) ([]record.Stage, error)
@@ -155,8 +163,8 @@ type Limits interface {
 type Ledger interface {
 	// Admit reserves what a model call needs, or says which bound it would exceed.
 	Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error)
-	// Extend raises an investigation's bounds, once for a key.
-	Extend(ctx context.Context, investigation, key string, by plan.Extension) error
+	// Extend raises an investigation's bounds, once for a key, and tells the audit trail of it.
+	Extend(ctx context.Context, investigation, key string, by plan.Extension, acts ...audit.Act) error
 }
 
 // Circuits is what all workers know of each model, by one clock.

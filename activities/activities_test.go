@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +23,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -41,7 +42,8 @@ type bench struct {
 	runUnder func(context.Context, tool.Call) (tool.Result, error) // in place of run
 	calls    []tool.Call
 	posted   int
-	listed   []string // sessions
+	listed   []string                    // sessions
+	offers   func() ([]tool.Spec, error) // in the place of labTools
 }
 
 func (b *bench) Client(plan.Provider, plan.Timeouts) (llm.Client, error) { return b, nil }
@@ -55,7 +57,10 @@ func (b *bench) Generate(_ context.Context, req llm.Request, onDelta func(llm.De
 
 func (b *bench) List(_ context.Context, _ plan.Server, session string) ([]tool.Spec, error) {
 	b.listed = append(b.listed, session)
-	return labTools, nil
+	if b.offers != nil {
+		return b.offers()
+	}
+	return slices.Clone(labTools), nil
 }
 
 func (b *bench) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
@@ -83,11 +88,7 @@ var labTools = []tool.Spec{
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "s.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s := storetest.Open(t)
 	b := &bench{t: t, store: s}
 	b.reply = func(llm.Request) (llm.Response, error) {
 		return llm.Response{Content: "done", Finish: llm.FinishStop}, nil

@@ -61,14 +61,17 @@ const (
 // judgedCall returns what the workflow needs of a call. If the policy refuses the call,
 // nobody is asked to approve it, and any worker can answer it.
 func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (Call, error) {
-	decision, err := j.tools.Decide(call.Name, call.Arguments)
-	if err != nil {
+	decision, err := j.tools.DecideIn(j.situation(ctx, call, false), call.Name, call.Arguments)
+	if _, refused := errors.AsType[*tool.Refusal](err); refused {
 		return Call{Name: call.Name}, nil
+	}
+	if err != nil {
+		return Call{}, err
 	}
 	out := Call{Name: call.Name, Queue: call.Queue, Own: call.Own, Sub: subCall(decision)}
 	if decision.NeedsApproval {
 		out.Approve, err = j.approve(ctx, call, decision, min(limit, maxShown))
-	} else if out.Queue == "" && !out.Own && out.Sub == nil {
+	} else if decision.Rule == nil && out.Queue == "" && !out.Own && out.Sub == nil {
 		out.Quick = j.quick(ctx, decision.Spec.Name)
 	}
 	if _, refused := errors.AsType[*tool.Refusal](err); refused {
@@ -85,8 +88,26 @@ func (j *job) approve(ctx context.Context, call transcript.Call, decision tool.D
 	if err != nil {
 		return nil, err
 	}
+	plain := text
 	text = reveal.JSON(text)
-	out := &Approve{ID: call.ID, Risk: call.Risk, Arguments: text, Hidden: hidden, Digest: decision.Digest()}
+	out := &Approve{
+		ID: call.ID, Risk: decision.Spec.Risk, Arguments: text, Hidden: hidden, Digest: decision.Digest(), Approvers: decision.Approvers,
+	}
+	if decision.Approvers.NotOwn {
+		if out.NotBy, err = j.requesters(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if points := reveal.Points(plain, text); len(points) > 0 {
+		out.Notes = append(out.Notes, "Characters that nobody sees, that turn text around or that look like others "+
+			"stand here as their code points: "+clip.Fit(strings.Join(points, ", "), maxPoints))
+	}
+	if decision.Why != "" {
+		out.Notes = append(out.Notes, "The agent "+decision.Why+".")
+	}
+	if decision.Remember && hidden == 0 {
+		out.Remember = decision.Spec.Definition()
+	}
 	if len(text) <= limit {
 		return out, nil
 	}
@@ -96,6 +117,9 @@ func (j *job) approve(ctx context.Context, call transcript.Call, decision tool.D
 	}
 	return out, nil
 }
+
+// maxPoints is how many of those code points are listed, in characters.
+const maxPoints = 200
 
 // shown are a call's arguments without secrets, and how many bytes of them are hidden.
 // The error is a *tool.Refusal.

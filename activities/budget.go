@@ -2,14 +2,30 @@ package activities
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // ExtendBudget raises the bounds that the model calls of all agents read.
 func (a *Activities) ExtendBudget(ctx context.Context, in ExtendBudgetIn) error {
-	return storeFailure(a.Ledger.Extend(ctx, in.Investigation, in.Key, in.By))
+	act := audit.Act{
+		Investigation: in.Investigation, What: audit.Extended, Who: in.Who, Key: "extended " + in.Key,
+		Detail: audit.Detail("llm_calls", more(in.By.LLMCalls), "tokens", more(in.By.Tokens),
+			"cost_usd", more(in.By.CostUSD), "duration", more(in.Duration)),
+	}
+	return storeFailure(a.Ledger.Extend(ctx, in.Investigation, in.Key, in.By, act))
+}
+
+// more is by how much a bound is raised; "" = it is not.
+func more[N comparable](n N) string {
+	var none N
+	if n == none {
+		return ""
+	}
+	return fmt.Sprint(n)
 }
 
 // admit reserves room for the call within the investigation's bounds; exceeded names the

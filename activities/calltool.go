@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
+	"github.com/inquest-dev/inquest/internal/remember"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -64,12 +64,26 @@ type toolCall struct {
 	reply transcript.Entry
 	// local: it is made within the workflow task.
 	local bool
-	// intent is not written yet; it goes with the result.
+	// intent is not written yet; it goes with the result. began: one is written, or goes with it.
 	intent *transcript.Row
+	began  bool
+	// untold is a decision that the intent does not tell of: there is none.
+	untold *Decision
 	// fence says directly before the request goes out whether it still may; nil = it may.
 	fence func(context.Context) error
 	// took is how long the tool took; 0 = that says nothing about the tool.
 	took time.Duration
+	// rule has let the call through; nil = none has. noRules is why they could not be read. ruled: one has, of the tool as
+	// it was.
+	rule    *remember.Rule
+	noRules error
+	ruled   bool
+	// byRule: one has let it through, as its intent says, whether it is still in force or not.
+	byRule bool
+	// judged is what the policy says of the call.
+	judged tool.Decision
+	// refused: it is not made, and its result has words of ours.
+	refused bool
 	// anew is set if the call is no longer the one that was approved: a person has to decide again.
 	anew *Approve
 }
@@ -90,19 +104,23 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 		return transcript.Entry{}, err
 	}
 	decision, refusal, err := c.decide(ctx, known.Catalogues)
+	gated := decision.NeedsApproval || decision.Rule != nil
+	if err == nil && refusal == nil && gated && !c.local {
+		decision, refusal, err = c.confirm(ctx, decision, begun)
+	}
+	if refusal != nil && begun && c.once(decision) {
+		refusal = c.interrupted()
+	}
 	switch {
 	case err != nil:
 		return transcript.Entry{}, err
-	case c.local && decision.NeedsApproval:
-		return transcript.Entry{}, notQuick(ErrorNotQuick, "a person has to approve the call")
+	case c.local && gated:
+		return transcript.Entry{}, notQuick(ErrorNotQuick, "the call takes a person's word or a rule, and its server is asked first")
 	case refusal != nil:
+		c.refused = true
 		return c.write(ctx, refusal.Result())
-	case decision.NeedsApproval && decision.Digest() != c.in.Decision.digest():
-		c.anew, err = c.approve(ctx, c.call, decision, maxShown)
-		if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
-			return c.write(ctx, refusal.Result())
-		}
-		return transcript.Entry{}, err
+	case c.anew != nil:
+		return transcript.Entry{}, c.tellAnew(ctx)
 	case memory.IsTool(decision.Spec.Name):
 		entries, err := c.remember(ctx, []*toolCall{c})
 		if err != nil {
@@ -133,10 +151,12 @@ func (c *toolCall) read(ctx context.Context, entries []transcript.Entry) (begun 
 		case transcript.KindReply:
 			c.reply = e
 		case transcript.KindCall:
-			begun = true
+			begun, c.began, c.byRule = true, true, e.Rule != ""
 		}
 	}
-	c.call, err = c.nth(c.reply, c.in.Iteration, c.in.Call)
+	if c.call, err = c.nth(c.reply, c.in.Iteration, c.in.Call); err == nil {
+		err = c.edited(ctx)
+	}
 	if err == nil && !begun && c.call.Class == string(tool.NonIdempotent) {
 		return c.Transcripts.Begun(ctx, c.ref.scope(), transcript.CallKey(c.in.Iteration, c.in.Call), c.reply.Seq)
 	}
@@ -165,18 +185,25 @@ func (c *toolCall) decide(ctx context.Context, catalogues []string) (tool.Decisi
 		return tool.Decision{}, nil, err
 	}
 	decision, refusal := c.judge(ctx, tools)
-	return decision, refusal, nil
+	return decision, refusal, c.noRules
 }
 
 func (c *toolCall) judge(ctx context.Context, tools *tool.Set) (tool.Decision, *tool.Refusal) {
-	decision, err := tools.Decide(c.call.Name, c.call.Arguments)
+	decision, err := tools.DecideIn(c.situation(ctx, c.call, c.in.Decision != nil), c.call.Name, c.call.Arguments)
+	c.rule, c.judged = decision.Rule, decision
 	if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
 		return decision, refusal
+	}
+	if c.noRules = err; err != nil {
+		return decision, nil
 	}
 	if decision.NeedsApproval && (c.in.Decision == nil || !c.in.Decision.Approved) {
 		_, _, err := c.shown(ctx, decision)
 		if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
 			return decision, refusal // this is why nobody was asked
+		}
+		if c.in.Decision == nil && (decision.Remember || c.ruled) {
+			return decision, nil // the rule that let it through does so no more: now somebody is asked
 		}
 		text := fmt.Sprintf("Tool %s needs a person's approval, and there is none.", decision.Spec.Name)
 		return decision, &tool.Refusal{Type: tool.ErrorPermissionDenied, Message: text}
@@ -222,7 +249,8 @@ func outcomeUnknown(name, why string) tool.Result {
 // Within a workflow task, it also tells whoever takes over that the call has begun, and may
 // have killed its worker. A tool in Go may do that at once.
 func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.Result, error) {
-	intent := c.intends(c.in.Decision)
+	intent := c.intends(ctx, c.in.Decision)
+	c.began = true
 	server, _ := tool.Split(decision.Spec.Name)
 	if decision.Spec.Class() == tool.NonIdempotent || c.local && server == "" {
 		if err := c.claim(ctx, intent); err != nil {
@@ -246,11 +274,20 @@ func (c *toolCall) intended(ctx context.Context, decision tool.Decision) (tool.R
 }
 
 // intends is the intent of the call.
-func (c *toolCall) intends(d *Decision) transcript.Row {
+func (c *toolCall) intends(ctx context.Context, d *Decision) transcript.Row {
 	return transcript.Row{
 		Key: transcript.CallKey(c.in.Iteration, c.in.Call), Kind: transcript.KindCall, At: time.Now(),
-		Body: transcript.Body{Call: &c.call, Result: transcript.Result{Decision: d.said(), Digest: d.digest()}},
+		Body: transcript.Body{Call: &c.call, Result: c.decided(d)},
+		Acts: c.decidedActs(ctx, d),
 	}
+}
+
+// decided is what the journal says of who has had the call made.
+func (c *toolCall) decided(d *Decision) transcript.Result {
+	if c.rule != nil {
+		return transcript.Result{Decision: c.rule.Said(), Rule: c.rule.ID}
+	}
+	return transcript.Result{Decision: d.said(), Digest: d.digest()}
 }
 
 // reserve takes a place in the tool's rate limit; wait > 0 = there is none for so long.
@@ -347,96 +384,10 @@ func (c *toolCall) append(ctx context.Context, row transcript.Row) ([]transcript
 	return c.Transcripts.Append(ctx, transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}})
 }
 
-func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.Entry, error) {
-	return c.writeResult(ctx, c.in.Iteration, c.in.Call, c.call, result, c.intent)
-}
-
 // nth is the n-th call of a reply, which has none if it is not there.
 func (j *job) nth(reply transcript.Entry, iteration, n int) (transcript.Call, error) {
 	if n < 0 || n >= len(reply.Calls) {
 		return transcript.Call{}, final(ErrorNotFound, fmt.Errorf("%s: iteration %d has no call %d", j.ref.Execution, iteration, n))
 	}
 	return reply.Calls[n], nil
-}
-
-// appendResults writes the results among what a workflow hands over, if there are some.
-func (j *job) appendResults(ctx context.Context, inputs []Input) (some bool, err error) {
-	for _, input := range inputs {
-		if input.Kind != InputResult {
-			continue
-		}
-		some = true
-		if err := j.appendResult(ctx, input); err != nil {
-			return some, err
-		}
-	}
-	return some, nil
-}
-
-// appendResult writes a result that the workflow decided, unless there is one. If the call
-// was interrupted, the transcript knows whether it may have taken effect.
-func (j *job) appendResult(ctx context.Context, input Input) error {
-	c := toolCall{job: j, in: CallToolIn{Ref: j.ref, Iteration: input.Iteration, Call: input.Call}}
-	known, err := j.Transcripts.LookupCall(ctx, j.ref.scope(), input.Iteration, input.Call, j.writer)
-	if err != nil || len(known.Step) > 0 {
-		return err
-	}
-	begun, err := c.read(ctx, known.Log)
-	if err != nil {
-		return err
-	}
-	result := tool.Failure(cmp.Or(input.ErrorType, tool.ErrorTool), input.Text)
-	if input.Done {
-		intent := c.intends(input.Decision)
-		result, c.intent = tool.Success(input.Text), &intent
-	}
-	if begun && c.call.Class == string(tool.NonIdempotent) {
-		result = outcomeUnknown(c.call.Name, input.Text)
-	}
-	_, err = c.write(ctx, result)
-	return err
-}
-
-// maxInlineResult is how much of a result stands in the transcript, in bytes;
-// the whole of a larger one is kept as a blob.
-const maxInlineResult = 256 << 10
-
-// writeResult appends a result and what comes with it: the call's intent, if it is
-// not written yet.
-func (j *job) writeResult(
-	ctx context.Context, iteration, n int, call transcript.Call, result tool.Result, intent *transcript.Row,
-) (transcript.Entry, error) {
-	body := transcript.Body{
-		Text: result.Content, Call: &call, Status: string(result.Status), ErrorType: result.ErrorType,
-		Result: transcript.Result{Size: len(result.Content), Pause: result.Pause, Fault: result.Fault},
-	}
-	for _, artifact := range result.Artifacts {
-		hash, err := j.putArtifact(ctx, artifact)
-		if err != nil {
-			return transcript.Entry{}, err
-		}
-		body.Artifacts = append(body.Artifacts, hash)
-	}
-	if len(result.Content) > maxInlineResult {
-		var err error
-		if body.Blob, err = j.Blobs.PutBlob(ctx, []byte(result.Content)); err != nil {
-			return transcript.Entry{}, fmt.Errorf("keep the result of %s: %w", call.Name, err)
-		}
-		body.Text = beginning(result.Content, maxInlineResult)
-	}
-	row := transcript.Row{Key: transcript.ResultKey(iteration, n), Kind: transcript.KindResult, Body: body}
-	step := transcript.Step{Scope: j.ref.scope(), Writer: j.writer, Rows: []transcript.Row{row}, Intent: intent}
-	entries, err := j.Transcripts.Append(ctx, step)
-	if err != nil {
-		return transcript.Entry{}, fmt.Errorf("append the result of %s: %w", call.Name, err)
-	}
-	return entries[0], nil
-}
-
-func (j *job) putArtifact(ctx context.Context, artifact tool.Artifact) (string, error) {
-	body, err := json.Marshal(artifact)
-	if err != nil {
-		return "", fmt.Errorf("keep artifact %s: %w", artifact.Name, err)
-	}
-	return j.Blobs.PutBlob(ctx, body)
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/output"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -129,4 +132,35 @@ func (a *Activities) keepOutput(ctx context.Context, object map[string]json.RawM
 	out.Ref, err = a.Blobs.PutBlob(ctx, out.Value)
 	out.Value = nil
 	return out, err
+}
+
+// keepsSchema reports whether a provider holds the agent's final text to the contract's schema,
+// also while it may call tools. The same format in every request keeps their beginning the
+// same. Evidence stands beside what the schema allows.
+func (g *generation) keepsSchema(p plan.Provider) bool {
+	var root struct {
+		Type any `json:"type"`
+	}
+	schema := g.contract().Schema
+	besideTools := g.row.Pattern != agent.SingleShot || len(nativeTools(p)) > 0
+	protocol := p.Type
+	if p.Vertex != (plan.Vertex{}) && protocol == "anthropic" {
+		protocol = "vertexai"
+	}
+	return json.Unmarshal(schema, &root) == nil && root.Type == "object" && !g.namesEvidence() && p.Driver != driverGenerativeAI &&
+		llm.KeepsSchema(protocol, llm.Request{Model: p.Model, Schema: schema, Thinking: p.Thinking}, besideTools)
+}
+
+// driverGenerativeAI is a driver that leaves out of a schema what it has no words for.
+const driverGenerativeAI = "generative-ai-go"
+
+// spelledOut is the contract as the prompt has it: with the schema, unless every provider of
+// the agent is given that apart from the prompt.
+func (g *generation) spelledOut() plan.Contract {
+	c := g.contract()
+	inWords := func(p plan.Provider) bool { return !g.keepsSchema(p) }
+	if len(g.agent.Providers) > 0 && !slices.ContainsFunc(g.agent.Providers, inWords) {
+		c.Schema = nil
+	}
+	return c
 }

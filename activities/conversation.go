@@ -2,11 +2,13 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // OpenConversation reads the request, strictly, and turns it into the plan that
@@ -28,7 +30,10 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 	if err != nil {
 		return OpenConversationOut{}, refusal(err)
 	}
-	p, err := a.Planner.Conversation(req)
+	p, err := a.Planner.Conversation(ctx, req)
+	if errors.Is(err, record.ErrUnavailable) {
+		return OpenConversationOut{}, err
+	}
 	if err != nil {
 		return OpenConversationOut{}, refusal(err)
 	}
@@ -36,7 +41,7 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 	if err != nil {
 		return OpenConversationOut{}, err
 	}
-	return OpenConversationOut{Plan: hash, Agent: p.Skeleton().Stages[0].Agents[0]}, nil
+	return OpenConversationOut{Plan: hash, Agent: p.Skeleton().Stages[0].Agents[0], Level: LevelDirect}, nil
 }
 
 // ReadReply returns the text that a turn ended with. It touches only our own

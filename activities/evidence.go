@@ -63,7 +63,8 @@ func (j *job) unproven(ctx context.Context, reply transcript.Entry) (string, err
 // maxEvidence is how much evidence a prompt shows, in bytes.
 const maxEvidence = 48_000
 
-// addEvidence shows an agent what was found so far, and in the texts of others the numbers that it has now.
+// addEvidence shows an agent what was found so far, and in the texts of others the numbers that it has now. A judge sees
+// what code makes of the results, too.
 func (g *generation) addEvidence(ctx context.Context, data *prompt.Data) error {
 	if !g.plan.CollectsEvidence() {
 		return nil
@@ -76,6 +77,9 @@ func (g *generation) addEvidence(ctx context.Context, data *prompt.Data) error {
 	for _, results := range [][]prompt.Result{data.Prior, data.Earlier} {
 		for n := range results {
 			results[n].Text = found.Shown(results[n].Agent, results[n].Text)
+			if g.ref.Stage == plan.ScoringStage {
+				results[n].Text = found.Check(results[n].Text)
+			}
 		}
 	}
 	for n := range data.Peers {

@@ -26,7 +26,7 @@ func (b *bench) evident() {
 	}
 	joined := p.Stages[0].Agents[0]
 	joined.Name, joined.Type, joined.Servers = "J", "synthesis", nil
-	p.Stages[0].Evidence, p.Stages[0].Synthesis = true, &joined
+	p.Stages[0].Evidence, p.Stages[0].Synthesis, p.Scoring = true, &joined, new(judging())
 	if err == nil {
 		body, err = json.Marshal(p)
 	}
@@ -130,6 +130,15 @@ Inconclusive. To look at next:
 	}
 	if err != nil || len(kept.Items) != 2 || len(kept.Claims) != 3 || log[kept.Items[1].From:kept.Items[1].To] != kept.Items[1].Content {
 		t.Errorf("%+v, %v", kept, err)
+	}
+
+	b.ref.Execution, b.ref.Agent, b.ref.Stage = ":score/Judge", 0, plan.ScoringStage
+	b.says("wrong_conclusion\n7")
+	if _, err = b.generate(activities.GenerateIn{Iteration: 1, Prior: []activities.Source{{Stage: "s", Execution: "s/J"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if told := b.requests[len(b.requests)-1].Messages[1].Content; !strings.Contains(told, "It exited with code 139 [2] **(✗ not verified: 139)**.") {
+		t.Errorf("the judge is not told what code says:\n%s", told)
 	}
 }
 

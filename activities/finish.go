@@ -121,9 +121,16 @@ func (a *Activities) SaveStatus(ctx context.Context, in SaveStatusIn) error {
 	ctx, stop := a.attend(ctx)
 	defer stop()
 	run := activity.GetInfo(ctx).WorkflowExecution
-	return storeFailure(ended(ctx, a.Records.SetWaiting(ctx, record.Waiting{
-		Investigation: in.Investigation, WorkflowID: run.ID, RunID: run.RunID, Seq: in.Seq, Status: in.Status, Waits: in.Waits,
-	})))
+	waits, err := a.maskedWaits(ctx, in.Plan, in.Waits)
+	if err == nil {
+		err = a.Records.SetWaiting(ctx, record.Waiting{
+			Investigation: in.Investigation, WorkflowID: run.ID, RunID: run.RunID, Seq: in.Seq, Status: in.Status, Waits: waits,
+		})
+	}
+	if err == nil {
+		err = a.keepActs(ctx, in.Plan, in.Acts)
+	}
+	return storeFailure(ended(ctx, err))
 }
 
 // Finish closes the investigation's record. The report is the result of the last
@@ -170,6 +177,9 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 		}
 		out.Failed, out.Error = in.EndReason, in.Error
 	}
+	if err := a.keepActs(ctx, in.Plan, in.Acts); err != nil {
+		return FinishOut{}, err
+	}
 	now, run := time.Now(), activity.GetInfo(ctx).WorkflowExecution
 	err = a.Records.FinishInvestigation(ctx, record.Investigation{
 		ID: in.Investigation, Status: in.Status, EndReason: in.EndReason, Error: in.Error,
@@ -179,6 +189,8 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err != nil {
 		return FinishOut{}, fmt.Errorf("record investigation %s: %w", in.Investigation, err)
 	}
+	count(ctx, metricEnded, "status", string(in.Status))
+	a.makeRoom(ctx, in.Investigation)
 	stored, err := a.Records.Investigation(ctx, in.Investigation)
 	if err != nil {
 		return FinishOut{}, err

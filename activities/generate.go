@@ -50,6 +50,7 @@ func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 		return GenerateOut{}, storeFailure(ended(ctx, err))
 	}
 	out.Unread = g.unread > 0
+	out.AskLimit = out.Exceeded != "" && g.plan.Bounds.OnLimit == plan.OnBoundAsk && g.ref.Stage >= 0 // nobody hears others
 	return out, nil
 }
 
@@ -60,6 +61,7 @@ type generation struct {
 	rows   []transcript.Row // what this iteration appends
 	unread int              // letters for the agent: before the call, and then after it
 	needs  agent.Usage      // of the call, by estimate
+	read   []string         // where untrusted text comes from that the execution has read
 }
 
 // lookUp returns what is known before the call. That of an execution which begins is recorded
@@ -86,6 +88,9 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	g.addNotices(stored)
+	if err := g.addMemory(ctx, stored); err != nil {
+		return nil, err
+	}
 	if err := g.addMail(ctx); err != nil {
 		return nil, err
 	}
@@ -95,13 +100,13 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	if stored, err = g.summarize(ctx, stored); err != nil {
 		return nil, err
 	}
-	blocks, err := g.memoryBlocks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	view, compression, err := g.view(stored, blocks)
+	offered := g.tools(tools.Offered())
+	view, compression, err := g.view(stored, offered)
 	if err != nil {
 		return nil, modelFailure(err, Trouble{Provider: g.provider().Name})
+	}
+	if err := g.addImages(ctx, view); err != nil {
+		return nil, err
 	}
 	leave, err := g.permit(ctx, g.provider(), g.in.Provider+1 < len(g.agent.Providers))
 	if err != nil {
@@ -117,11 +122,13 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		g.add(transcript.KindNotice, transcript.Body{Text: fmt.Sprintf("The model was not asked: %s.", exceeded), ErrorType: string(exceeded)})
 		return g.append(ctx)
 	}
-	reply, err := g.call(ctx, leave, view, g.tools(tools.Offered()))
+	reply, err := g.call(ctx, leave, view, offered)
 	if err != nil {
 		return nil, err
 	}
+	g.read = g.hadRead(stored)
 	g.addReply(reply, tools, compression, summaryUsage(stored))
+	meter(ctx, g.provider(), *g.rows[len(g.rows)-1].Usage)
 	err = g.keep(ctx, func(ctx context.Context) error {
 		stored, err = g.append(ctx)
 		return err
@@ -219,18 +226,6 @@ func (g *generation) appendHop(ctx context.Context) error {
 	return g.Records.SetModel(ctx, g.execution(g.provider()))
 }
 
-// tools are the tools that the model is told of.
-func (g *generation) tools(specs []tool.Spec) []llm.Tool {
-	if g.in.Conclude || g.row.Pattern == agent.SingleShot {
-		return nil
-	}
-	var out []llm.Tool
-	for _, s := range specs {
-		out = append(out, llm.Tool{Name: tool.WireName(s.Name), Description: s.Description, Schema: s.Schema})
-	}
-	return out
-}
-
 // call makes the model call. A failure is written into the transcript.
 func (g *generation) call(ctx context.Context, leave *permit, view []agent.Message, tools []llm.Tool) (llm.Response, error) {
 	provider := g.provider()
@@ -238,13 +233,16 @@ func (g *generation) call(ctx context.Context, leave *permit, view []agent.Messa
 	if err != nil {
 		return llm.Response{}, final(ErrorWorkerCannot, err)
 	}
-	asJSON := g.contract().JSON && len(tools) == 0
 	request := llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
-		NativeTools: nativeTools(provider), JSON: asJSON, Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
+		NativeTools: nativeTools(provider), Thinking: provider.Thinking, Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
 	}
-	if asJSON {
-		request.Schema = g.contract().Schema
+	if g.in.Conclude {
+		request.Tools, request.Withheld = nil, tools
+	}
+	contract := g.contract()
+	if contract.JSON && (len(request.Tools) == 0 || g.keepsSchema(provider)) {
+		request.JSON, request.Schema = true, contract.Schema
 	}
 	began := time.Now()
 	reply, err := g.stream(ctx, leave, client, request)
@@ -293,6 +291,7 @@ func (g *generation) failed(ctx context.Context, began time.Time, err error) err
 		Answer: transcript.Answer{Provider: provider.Name, Model: provider.Model, ElapsedMS: time.Since(began).Milliseconds()},
 	}}
 	if spent != (agent.Usage{}) {
+		meter(ctx, provider, spent)
 		row.Usage = &spent
 		row.Text += fmt.Sprintf(" (counted as %d tokens: the provider may charge for it)", spent.Tokens())
 	}
@@ -308,23 +307,6 @@ func clipped(text string) string { return tool.ValidText(clip.Bytes(text, maxTry
 
 const maxTryError = 1000
 
-// nativeTools are the tools that the provider runs itself.
-func nativeTools(p plan.Provider) (out []llm.NativeTool) {
-	for _, t := range []struct {
-		on   bool
-		name llm.NativeTool
-	}{
-		{p.NativeTools.GoogleSearch, llm.GoogleSearch},
-		{p.NativeTools.URLContext, llm.URLContext},
-		{p.NativeTools.CodeExecution, llm.CodeExecution},
-	} {
-		if t.on {
-			out = append(out, t.name)
-		}
-	}
-	return out
-}
-
 func (g *generation) provider() plan.Provider { return g.job.provider(g.in.Provider) }
 
 // provider is the agent's n-th; the zero one if it asks no model.
@@ -333,18 +315,6 @@ func (j *job) provider(n int) plan.Provider {
 		return plan.Provider{}
 	}
 	return j.agent.Providers[min(max(n, 0), len(j.agent.Providers)-1)]
-}
-
-// wireNames spells the tools' names in a conversation as the model was told them.
-func wireNames(messages []agent.Message) []agent.Message {
-	for i := range messages {
-		calls := append([]agent.ToolCall(nil), messages[i].ToolCalls...)
-		for n := range calls {
-			calls[n].Name = tool.WireName(calls[n].Name)
-		}
-		messages[i].ToolCalls = calls
-	}
-	return messages
 }
 
 // generateOut is what the workflow needs of the rows that were appended.

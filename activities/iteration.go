@@ -46,11 +46,19 @@ func (g *generation) addTask(ctx context.Context, missing map[string]string) err
 	if err != nil {
 		return final(ErrorConfiguration, err)
 	}
-	system += prompt.Contract(g.contract())
+	system += prompt.Contract(g.spelledOut())
 	if g.namesEvidence() {
 		system += prompt.Evidence(g.contract().Asks())
 	}
-	g.add(transcript.KindSystem, transcript.Body{Text: system})
+	blocks, err := g.coreMemory(ctx)
+	if err != nil {
+		return err
+	}
+	from, err := g.exposedAtFirst(ctx)
+	if err != nil {
+		return err
+	}
+	g.add(transcript.KindSystem, transcript.Body{Text: system + blocks, Untrusted: from})
 	for _, skipped := range g.agent.SkippedFallbacks {
 		g.add(transcript.KindNotice, transcript.Body{Text: skipped})
 	}
@@ -226,13 +234,19 @@ func (g *generation) addInputs(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			g.add(transcript.KindUser, transcript.Body{Text: text})
+			read, err := g.hasRead(ctx, input.Sub.Execution)
+			if err != nil {
+				return err
+			}
+			g.add(transcript.KindUser, transcript.Body{Text: text, Untrusted: read})
 		case InputScore:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.ScoreReminder})
 		case InputMissing:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.MissingTools})
 		case InputAwake:
 			g.add(transcript.KindUser, transcript.Body{Text: prompt.Awake})
+		case InputAnswered:
+			g.add(transcript.KindUser, transcript.Body{Text: prompt.Answered})
 		case InputNotice:
 			text, err := g.maskData(ctx, g.plan, "guidance", input.Text)
 			if err != nil {
@@ -268,7 +282,7 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 		reply.ToolCalls = reply.ToolCalls[:maxCalls]
 	}
 	for n, call := range reply.ToolCalls {
-		body.Calls = append(body.Calls, g.asked(tools, g.in.Iteration, n, call.Name, call.Arguments))
+		body.Calls = append(body.Calls, g.asked(tools, g.in.Iteration, n, call.Name, call.Arguments, g.read))
 	}
 	if len(body.Calls) == 0 && g.row.Prompt == prompt.Action {
 		body.Text, body.ActionsExecuted = prompt.ActionsExecuted(body.Text)
@@ -277,12 +291,15 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 }
 
 // asked is the n-th call of an iteration's reply, with what the catalogue says about the
-// tool. The arguments are not looked at yet: see judged.
-func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string) transcript.Call {
+// tool, and where untrusted text comes from that may have asked for it. The arguments are not looked at yet: see judged.
+func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string, read []string) transcript.Call {
 	call := transcript.Call{ID: fmt.Sprintf("c%d_%d", iteration, n), Name: name, Arguments: arguments}
 	if spec, known := tools.Spec(name); known {
 		call.Name, call.Risk, call.Class = spec.Name, spec.Risk, string(spec.Class())
 		call.Queue, call.Own = j.queue(spec.Name), spec.Own
+		if spec.Risk != agent.RiskReadOnly || spec.Name == agent.ToolDispatchAgent {
+			call.Untrusted = read
+		}
 	}
 	return call
 }
@@ -312,16 +329,10 @@ func (j *job) begin(ctx context.Context, provider plan.Provider) error {
 	return nil
 }
 
-// runOfStage is the name of the run of the stage that the execution belongs to.
-func (j *job) runOfStage() string {
-	run, _, _ := strings.Cut(j.ref.Execution, "/")
-	return run
-}
-
 // execution is the record of an execution that begins.
 func (j *job) execution(provider plan.Provider) record.Execution {
 	return record.Execution{
-		Investigation: j.ref.Investigation, Name: j.ref.Execution, Stage: j.runOfStage(),
+		Investigation: j.ref.Investigation, Name: j.ref.Execution, Stage: j.ref.StageRun(),
 		Agent: j.agent.Definition, Type: j.row.Name, LLMBackend: j.agent.LLMBackend, Provider: provider.Name,
 		Model: provider.Model, Status: agent.StatusRunning, StartedAt: time.Now(),
 	}

@@ -36,25 +36,13 @@ func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 	if !ok {
 		return ListToolsOut{}, final(ErrorNotFound, fmt.Errorf("agent %s has no server %q", j.agent.Name, in.Server))
 	}
-	masker, err := a.maskers.get(j.agent.MaskingOf(in.Server, nil))
-	if err != nil {
-		return ListToolsOut{}, final(ErrorMasking, err)
-	}
-	catalogue := tool.Catalogue{Server: in.Server}
-	asking, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
-	catalogue.Tools, err = a.Servers.List(asking, server, in.Ref.session())
+	catalogue, err := j.catalogue(ctx, server)
 	switch {
-	case err == nil:
-	case ctx.Err() != nil:
+	case err != nil:
 		return ListToolsOut{}, err
-	default:
-		catalogue.Error, catalogue.Words = whyUnlisted(err), MaskWords(ctx, masker, err.Error())
-		if !in.Last {
-			return ListToolsOut{}, final(ErrorServerUnavailable, fmt.Errorf("%s: %s: %s", in.Server, catalogue.Error, catalogue.Words))
-		}
+	case catalogue.Error != "" && !in.Last:
+		return ListToolsOut{}, final(ErrorServerUnavailable, fmt.Errorf("%s: %s: %s", in.Server, catalogue.Error, catalogue.Words))
 	}
-	MaskTools(ctx, masker, catalogue.Tools)
 	if err := j.compare(ctx, &catalogue); err != nil {
 		return ListToolsOut{}, err
 	}
@@ -62,6 +50,27 @@ func (a *Activities) listTools(ctx context.Context, in ListToolsIn) (ListToolsOu
 		return ListToolsOut{}, fmt.Errorf("keep the tools of %s: %w", in.Server, err)
 	}
 	return ListToolsOut{Tools: len(catalogue.Tools), Error: preview(catalogue.Error)}, nil
+}
+
+// catalogue is what a server offers now, its prose masked. One that cannot be asked is a
+// catalogue that says so.
+func (j *job) catalogue(ctx context.Context, server plan.Server) (tool.Catalogue, error) {
+	out := tool.Catalogue{Server: server.Name}
+	masker, err := j.maskers.get(j.agent.MaskingOf(server.Name, nil))
+	if err != nil {
+		return out, final(ErrorMasking, err)
+	}
+	asking, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	out.Tools, err = j.Servers.List(asking, server, j.ref.session())
+	if err != nil && ctx.Err() != nil {
+		return out, err
+	}
+	if err != nil {
+		out.Error, out.Words = whyUnlisted(err), MaskWords(ctx, masker, err.Error())
+	}
+	MaskTools(ctx, masker, out.Tools)
+	return out, nil
 }
 
 // unlisted is why a server has no tools to offer, where nobody can say it better.

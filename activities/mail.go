@@ -3,12 +3,14 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
 // Mailbox is where what people say waits for the agents' model calls (internal/store
@@ -39,6 +41,15 @@ func (a *Activities) post(ctx context.Context, in PostIn) error {
 		Investigation: in.Investigation, Source: in.Source, Ordinal: in.Ordinal, RunID: activity.GetInfo(ctx).WorkflowExecution.RunID,
 		Agent: in.Agent, By: in.By, Text: text, At: time.Now(),
 	}, in.Stages)
+}
+
+// HasMail says whether an execution's next model call would read something.
+func (a *Activities) HasMail(ctx context.Context, in HasMailIn) (out HasMailOut, err error) {
+	ctx, stop := a.attend(ctx)
+	defer stop()
+	known, err := a.Transcripts.LookupReply(ctx, in.Ref.scope(), in.Iteration, writerOf(ctx))
+	out.Unread = known.Unread > 0
+	return out, storeFailure(ended(ctx, err))
 }
 
 // Notice puts what people should know into the transcript, masked.
@@ -75,7 +86,11 @@ func (g *generation) addMail(ctx context.Context) error {
 	}
 	letters, err := g.Mail.TakeMail(ctx, g.ref.scope())
 	for _, l := range letters {
-		g.add(transcript.KindUser, transcript.Body{Text: prompt.Guidance(l.Text, l.By), Said: transcript.Said{Mail: l.Seq}})
+		text := prompt.Guidance(l.Text, l.By)
+		if webhook.Speaks(l.By) {
+			text = prompt.News(l.Text, l.By)
+		}
+		g.add(transcript.KindUser, transcript.Body{Text: text, Said: transcript.Said{Mail: l.Seq}})
 	}
 	return err
 }
@@ -94,9 +109,12 @@ func (g *generation) returnMail() {
 // maxUndelivered bounds the lines about words that nobody has read.
 const maxUndelivered = 50
 
-// undelivered says what nobody has read.
+// undelivered says what nobody has read. Alerts of which nobody has read need another investigation.
 func (a *Activities) undelivered(ctx context.Context, investigation string) (lines []string, err error) {
 	letters, err := a.Mail.Unread(ctx, investigation)
+	if a.Alerts != nil && slices.ContainsFunc(letters, func(l transcript.Letter) bool { return webhook.Speaks(l.By) }) {
+		err = a.Alerts.AlertsUnread(ctx, investigation)
+	}
 	for n, l := range letters {
 		if n == maxUndelivered {
 			return append(lines, fmt.Sprintf("guide: %d more were read by nobody", len(letters)-n)), nil

@@ -2,8 +2,10 @@ package activities
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -29,6 +31,12 @@ func (r Ref) scope() transcript.Scope {
 	return transcript.Scope{Investigation: r.Investigation, Execution: r.Execution}
 }
 
+// StageRun is the name of the stage's run that the execution belongs to.
+func (r Ref) StageRun() string {
+	run, _, _ := strings.Cut(r.Execution, "/")
+	return run
+}
+
 // session names the execution to tool servers that keep state for it.
 func (r Ref) session() string { return r.Investigation + "/" + r.Execution }
 
@@ -49,7 +57,19 @@ type ResolveOut struct {
 	// By is who asked for the investigation, and Labels what the request says of itself.
 	By     string       `json:"by,omitempty"`
 	Labels agent.Labels `json:"labels,omitzero"`
+	// Level is that of the worker that has resolved it. What workflows have learned since, such a run goes on without.
+	Level Level `json:"level,omitempty"`
 }
+
+// Level counts what makes workflows do other steps than before.
+type Level int
+
+// From LevelActs on, what people do is told to the audit trail, and guidance wakes agents that wait for sub-agents. From
+// LevelDirect on, so is what they send straight to a stage or an agent.
+const (
+	LevelActs Level = iota + 1
+	LevelDirect
+)
 
 // ReopenIn is what a run takes over that a Temporal reset has made.
 type ReopenIn struct {
@@ -105,6 +125,9 @@ type SaveStatusIn struct {
 	Status        agent.Status `json:"status,omitempty"` // "" = of a conversation, which has none
 	Seq           int          `json:"seq"`              // counts what the investigation has said so
 	Waits         record.Waits `json:"waits,omitzero"`
+	// Acts are what people have done since it said so before, to be masked as the plan says.
+	Plan string      `json:"plan,omitempty"`
+	Acts []audit.Act `json:"acts,omitempty"`
 }
 
 // NoticeIn puts what people should know into an investigation's transcript.
@@ -116,6 +139,12 @@ type NoticeIn struct {
 	Source  string `json:"source,omitempty"`
 	Ordinal int    `json:"ordinal"`
 	Text    string `json:"text"`
+}
+
+// TellIn is what people have done to one workflow of an investigation, or to a conversation.
+type TellIn struct {
+	Plan string      `json:"plan"`
+	Acts []audit.Act `json:"acts"`
 }
 
 // PostIn puts a person's words into an investigation's mail.
@@ -132,11 +161,25 @@ type PostIn struct {
 	Text    []byte   `json:"text"` // as bytes: JSON makes texts of many special characters much larger
 }
 
+// HasMailIn asks whether an execution has letters that its next model call would read.
+type HasMailIn struct {
+	Ref       Ref `json:"ref"`
+	Iteration int `json:"iteration"` // of that call
+}
+
+// HasMailOut answers it.
+type HasMailOut struct {
+	Unread bool `json:"unread"`
+}
+
 // ExtendBudgetIn raises the bounds of a running investigation.
 type ExtendBudgetIn struct {
 	Investigation string         `json:"investigation"`
 	Key           string         `json:"key"` // of the update that asked for it
 	By            plan.Extension `json:"by"`
+	Duration      plan.Duration  `json:"duration,omitempty"`
+	// Who asked for it.
+	Who string `json:"who,omitempty"`
 }
 
 // FinishIn closes an investigation's record.
@@ -154,6 +197,8 @@ type FinishIn struct {
 	Envelope record.Envelope `json:"envelope"`
 	// Unsaved are stages that did not come to save themselves.
 	Unsaved []record.Stage `json:"unsaved,omitempty"`
+	// Acts are what people have done that SaveStatus has not told yet.
+	Acts []audit.Act `json:"acts,omitempty"`
 }
 
 // FinishOut carries the report up to MaxInlineReport bytes.
@@ -212,6 +257,8 @@ type OpenConversationIn struct {
 type OpenConversationOut struct {
 	Plan  string             `json:"plan"` // hash of the plan in the store
 	Agent plan.AgentSkeleton `json:"agent"`
+	// Level: see ResolveOut.
+	Level Level `json:"level,omitempty"`
 }
 
 // ReadReplyIn asks for the text that a turn ended with.

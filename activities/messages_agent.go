@@ -1,6 +1,9 @@
 package activities
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -80,6 +83,7 @@ const (
 	InputNotice    InputKind = "notice"    // what people should know and the model is not told: Text
 	InputResult    InputKind = "result"    // a result that the workflow decided: Iteration, Call, ErrorType, Text, Done
 	InputSubAgent  InputKind = "sub_agent" // one that the agent has dispatched has ended: Sub
+	InputAnswered  InputKind = "answered"  // the last reply has answered a person, and was not the last word
 )
 
 // Input is what reached a workflow and belongs before the next model call.
@@ -94,7 +98,7 @@ type Input struct {
 	// without Text, it is read there.
 	Update string `json:"update,omitempty"`
 	Run    string `json:"run,omitempty"`
-	// Done: the workflow has carried the call out, for which Decision is that of a person, if one had to decide.
+	// Done: the workflow has carried the call out. Decision is that of a person, if one had to decide.
 	Done     bool      `json:"done,omitempty"`
 	Decision *Decision `json:"decision,omitempty"`
 	Sub      *SubEnded `json:"sub,omitempty"`
@@ -134,6 +138,8 @@ type GenerateOut struct {
 	Unread bool `json:"unread,omitempty"`
 	// Exceeded is the bound for which the call was not made.
 	Exceeded agent.EndReason `json:"exceeded,omitempty"`
+	// AskLimit: people are asked about that bound.
+	AskLimit bool `json:"ask_limit,omitempty"`
 	// Invalid says what of the reply is not what the agent's contract asks for.
 	Invalid string `json:"invalid,omitempty"`
 	// Partial says why the reply is not whole: cut, or withheld in part.
@@ -201,6 +207,15 @@ type Approve struct {
 	Hidden int `json:"hidden,omitempty"`
 	// Digest is that of the call: see tool.Decision.
 	Digest string `json:"digest"`
+	// Approvers say who decides, and NotBy who must not approve.
+	Approvers plan.Approvers `json:"approvers,omitzero"`
+	NotBy     []string       `json:"not_by,omitempty"`
+	// Notes tell who decides what he has to know besides.
+	Notes []string `json:"notes,omitempty"`
+	// Remember is the tool's definition, if the approval may be remembered; "" = it may not.
+	Remember string `json:"remember,omitempty"`
+	// Edit names in the store a person's arguments, if these are not the agent's: see Decision.
+	Edit string `json:"edit,omitempty"`
 }
 
 // Decision is what a person said about a call.
@@ -211,6 +226,16 @@ type Decision struct {
 	At       time.Time `json:"at"`
 	// Digest is that of the call that was decided. No other one is made.
 	Digest string `json:"digest,omitempty"`
+	// Who decided, as the channel has checked it; nil = it has not.
+	Who *agent.Identity `json:"who,omitempty"`
+	// Also have approved the call before, where several people have to.
+	Also []string `json:"also,omitempty"`
+	// Edit names in the store the arguments that a person has put in the place of the agent's; "" = nobody has.
+	Edit string `json:"edit,omitempty"`
+	// Question is what a person asks the agent in the place of the call.
+	Question string `json:"question,omitempty"`
+	// Pending says what the call still waits for; "" = it is decided.
+	Pending string `json:"pending,omitempty"`
 }
 
 // digest is that of the call that was decided; "" = nobody did.
@@ -232,16 +257,46 @@ func (d *Decision) said() string {
 // String is the decision in words.
 func (d Decision) String() string {
 	text := "denied"
-	if d.Approved {
+	switch {
+	case d.Approved && d.Edit != "":
+		text = "approved with other arguments"
+	case d.Approved:
 		text = "approved"
+	case d.Question != "":
+		text = "sent back with a question"
+	case d.Pending != "":
+		text = "handed on"
 	}
 	if d.By != "" {
-		text += " by " + d.By
+		text += " by " + d.names()
 	}
 	if d.Reason != "" {
 		text += " (" + d.Reason + ")"
 	}
+	if d.Pending != "" {
+		text += "; " + d.Pending
+	}
 	return text
+}
+
+// names are those of all who have decided, as they were checked.
+func (d Decision) names() string {
+	return strings.Join(append(slices.Clone(d.Also), d.Who.Named(d.By)), " and ")
+}
+
+// EditCallIn looks at the arguments that a person has put in the place of those of a call.
+type EditCallIn struct {
+	Ref       Ref             `json:"ref"`
+	Iteration int             `json:"iteration"`
+	Call      int             `json:"call"` // from 0
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// EditCallOut is the call as it would be made with them, and where they are kept.
+type EditCallOut struct {
+	Approve *Approve `json:"approve,omitempty"` // nil: Refused says why they cannot be
+	Edit    string   `json:"edit,omitempty"`
+	Refused string   `json:"refused,omitempty"`
 }
 
 // CallToolIn runs the n-th call of an iteration's reply.

@@ -57,10 +57,13 @@ const (
 )
 
 // Reconcile closes the records of investigations whose workflow has ended without saying so:
-// somebody terminated it, or Temporal has lost it.
+// somebody terminated it, or Temporal has lost it. It also anchors the audit trail.
 func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
+	if _, err := a.Records.Anchor(ctx); err != nil {
+		return out, storeFailure(ended(ctx, err))
+	}
 	silent, err := a.silent(ctx)
 	if err != nil {
 		return out, storeFailure(ended(ctx, err))
@@ -83,6 +86,7 @@ func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error
 		})
 	}
 	group.Wait()
+	a.makeRoom(ctx, "")
 	return ReconcileOut{Closed: int(closed.Load())}, ended(ctx, nil)
 }
 
@@ -130,6 +134,7 @@ func (a *Activities) reconcile(ctx context.Context, r record.Investigation) (clo
 	if closed, err = a.Records.CloseInvestigation(ctx, r); !closed {
 		return false, err
 	}
+	count(ctx, metricEnded, "status", string(r.Status))
 	a.Logger.Info("an investigation has ended without a word", "investigation", r.ID, "status", r.Status, "error", r.Error)
 	return true, nil
 }

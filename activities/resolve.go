@@ -57,6 +57,7 @@ func (a *Activities) keepRefusal(ctx context.Context, r record.Investigation, wh
 	if err := a.Records.FinishInvestigation(ctx, r); err != nil {
 		a.Logger.Warn("a refused request has no record", "investigation", r.ID, "error", err)
 	}
+	count(ctx, metricEnded, "status", string(r.Status))
 }
 
 func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (ResolveOut, error) {
@@ -83,6 +84,7 @@ func (a *Activities) resolve(ctx context.Context, r *record.Investigation) (Reso
 	if err := a.Records.StartInvestigation(ctx, *r); err != nil {
 		return ResolveOut{}, fmt.Errorf("record investigation %s: %w", r.ID, err)
 	}
+	count(ctx, metricStarted, "chain", r.Chain)
 	if stored, err = a.Records.Investigation(ctx, r.ID); err != nil { // another attempt may have been first
 		return ResolveOut{}, err
 	}
@@ -97,7 +99,7 @@ func (a *Activities) resolved(ctx context.Context, r record.Investigation) (Reso
 	}
 	return ResolveOut{
 		Plan: r.PlanHash, Data: r.DataHash, Skeleton: p.Skeleton(), SearchAttributes: a.SearchAttributes, By: r.Envelope.By,
-		Labels: r.Labels,
+		Labels: r.Labels, Level: LevelDirect,
 	}, err
 }
 
@@ -112,7 +114,10 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 		return plan.Plan{}, refusal(err)
 	}
 	r.Chain, r.AlertType = req.Chain, req.AlertType
-	p, err := a.Planner.Plan(req)
+	p, err := a.Planner.Plan(ctx, req)
+	if errors.Is(err, record.ErrUnavailable) {
+		return p, err
+	}
 	unknown, listErr := a.unknownTools(ctx, r.ID, req.MCP, p)
 	if listErr != nil {
 		return p, listErr

@@ -26,7 +26,7 @@ func (inbox) Message(context.Context, string, string, string) (string, error) {
 	return "", errors.New("there are none")
 }
 
-func (inbox) Plan(req agent.Request) (plan.Plan, error) {
+func (inbox) Plan(_ context.Context, req agent.Request) (plan.Plan, error) {
 	if req.Chain != "lab" {
 		return plan.Plan{}, fmt.Errorf("no chain named %q; there are: lab", req.Chain)
 	}
@@ -35,7 +35,7 @@ func (inbox) Plan(req agent.Request) (plan.Plan, error) {
 
 func (inbox) Scoring(string) (plan.Stage, error) { return judging(), nil }
 
-func (inbox) Conversation(agent.ConversationRequest) (plan.Plan, error) {
+func (inbox) Conversation(context.Context, agent.ConversationRequest) (plan.Plan, error) {
 	return plan.Plan{}, errors.New("there are none")
 }
 

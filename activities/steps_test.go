@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -22,7 +23,7 @@ type talking struct{ inbox }
 
 func (talking) Scoring(string) (plan.Stage, error) { return plan.Stage{}, nil }
 
-func (talking) Conversation(agent.ConversationRequest) (plan.Plan, error) {
+func (talking) Conversation(context.Context, agent.ConversationRequest) (plan.Plan, error) {
 	a := plan.Agent{Name: "Memo", Type: "memory", Providers: []plan.Provider{{Model: "m"}}}
 	return plan.Plan{Conversation: true, Stages: []plan.Stage{{Name: "chat", Agents: []plan.Agent{a}}}}, nil
 }
@@ -76,6 +77,9 @@ func TestStepsThatRunAgain(t *testing.T) {
 		}},
 		"Notice": {nil, func(a *activities.Activities) any { return a.Notice }, func(b *bench) any {
 			return activities.NoticeIn{Investigation: "inv", Plan: b.ref.Plan, Ordinal: 1, Text: "not delivered"}
+		}},
+		"HasMail": {nil, func(a *activities.Activities) any { return a.HasMail }, func(b *bench) any {
+			return activities.HasMailIn{Ref: b.ref, Iteration: 1}
 		}},
 		"ExtendBudget": {nil, func(a *activities.Activities) any { return a.ExtendBudget }, func(b *bench) any {
 			return activities.ExtendBudgetIn{Investigation: "inv", Key: "u", By: plan.Extension{LLMCalls: 2}}

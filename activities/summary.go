@@ -200,6 +200,7 @@ func (s summary) ask(ctx context.Context, until time.Time, whole string, body *t
 	}
 	body.Model, body.Finish = cmp.Or(reply.Model, provider.Model), string(reply.Finish)
 	body.Usage = usage(reply, token.Messages(provider.Model, request.Messages), provider.Prices)
+	meter(ctx, provider, *body.Usage)
 	body.Text = atMost(provider.Model, strings.TrimSpace(reply.Content), s.settings.MaxTokens)
 	if strings.TrimSpace(body.Text) == "" {
 		return final(ErrorEmptyReply, errors.New("the summary is empty"))

@@ -42,12 +42,16 @@ func (j *job) planCalls(ctx context.Context, prior []Source) (bodies []transcrip
 	if err != nil {
 		return nil, err
 	}
+	from, err := j.exposed(ctx, prior, nil)
+	if err != nil {
+		return nil, err
+	}
 	for _, text := range j.notices() {
 		bodies = append(bodies, transcript.Body{Text: text})
 	}
-	reply := transcript.Body{}
+	reply := transcript.Body{Untrusted: from}
 	for n, s := range steps {
-		reply.Calls = append(reply.Calls, j.asked(tools, 1, n, s.Tool, s.arguments()))
+		reply.Calls = append(reply.Calls, j.asked(tools, 1, n, s.Tool, s.arguments(), from))
 	}
 	return append(bodies, reply), nil
 }

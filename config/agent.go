@@ -6,12 +6,16 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
 // Agent is an agent's definition.
 type Agent struct {
 	// Type says what the agent does (spec: agents, "One table, no polymorphism").
 	Type string `yaml:"type" enum:"agent type" default:"default"`
+	// AgentSource is virtual for an agent that is made at run time, by the HTTP API or starter agent create, in the project of each
+	// request. Nothing but its type and description may stand here then.
+	AgentSource string `yaml:"agent_source" enum:"agent source" default:"the configuration"`
 	// Description says what the agent is for, in lists and to other agents.
 	Description string `yaml:"description"`
 	// MCPServers are the servers whose tools the agent is offered.
@@ -38,6 +42,10 @@ type Agent struct {
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2" default:"the model's own"`
 	// MaxTokens bounds a reply.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens" default:"the model's own"`
+	// Thinking is laid over the provider's: off, on, adaptive, or how many tokens the model may think.
+	Thinking string `yaml:"thinking" default:"the provider's"`
+	// ReasoningEffort is how much the model thinks, in the provider's words.
+	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort" default:"the provider's"`
 	// NativeTools are laid over the provider's; they need llm_backend native-gemini.
 	// Models before Gemini 3 do not take them beside other tools, where they stand back.
 	NativeTools NativeTools `yaml:"native_tools" default:"the provider's"`
@@ -60,19 +68,22 @@ type Agent struct {
 	// Orchestrator is laid over that of defaults.
 	Orchestrator Orchestrator `yaml:"orchestrator"`
 
-	model string // default_model, or that of the role: see defineModels
+	model string         // default_model, or that of the role: see defineModels
+	made  *virtual.Agent // it was made at run time
 
 	_ struct{} `later:"skills required_skills"`
 }
 
 func (a *Agent) validate(p path, v *validator) {
 	v.name(p)
+	a.validateSource(p, v)
 	v.servers(p.Key("mcp_servers"), a.MCPServers)
 	a.validatePrompt(p.Key("system_prompt"), v)
 	a.validateTools(p.Key("tool_ids"), v)
 	a.validateMemory(p.Key("memory_blocks"), v)
 	a.validateHeartbeats(p.Key("heartbeat_interval"), v)
 	v.subAgents(p, a.SubAgents, p.Name)
+	v.thinks(p.Key("thinking"), a.Thinking)
 	row, ok := agent.LookupType(a.Type)
 	if ok && value(a.Shell.Enabled) && !slices.Contains(row.Tools, agent.ToolShell) {
 		v.Errorf(p.Key("shell").Key("enabled"), "an agent of type %q has no shell", row.Name)

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -45,6 +47,11 @@ type Budgets struct {
 	// MaxDuration bounds the investigation; time in which it waits for people does not count. It then ends with what
 	// it has, where the timeout makes it a failure; of the two the shorter holds.
 	MaxDuration plan.Duration `yaml:"max_duration" default:"none"`
+	// OnLimit says what happens when max_llm_calls or one of these is reached: the investigation ends with what it has, or
+	// people are asked, who extend it, have it conclude, or stop it. Until then all of it waits.
+	OnLimit plan.OnBound `yaml:"on_limit" enum:"on bound" default:"end"`
+	// OnLimitTimeout is how long people are waited for, after which it ends.
+	OnLimitTimeout plan.Duration `yaml:"on_limit_timeout" default:"168h"`
 }
 
 // bounds are a chain's. One that goes from its first stage to its last needs none.
@@ -117,6 +124,9 @@ func (b Bounds) plan(budgets Budgets, timeout plan.Duration) plan.Bounds {
 	}
 	if budgets.timeout(timeout) == budgets.MaxDuration {
 		out.MaxDuration = budgets.MaxDuration
+	}
+	if budgets.OnLimit == plan.OnBoundAsk {
+		out.OnLimit, out.OnLimitTimeout = plan.OnBoundAsk, cmp.Or(budgets.OnLimitTimeout, plan.Duration(7*24*time.Hour))
 	}
 	for _, e := range b.EdgeLimits {
 		out.Edges = append(out.Edges, plan.EdgeLimit{From: e.From, To: e.To, Max: value(e.MaxCount)})

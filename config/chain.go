@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 )
 
@@ -13,6 +14,8 @@ type Chain struct {
 	AlertTypes []string `yaml:"alert_types"`
 	// Description says what the chain is for, in lists.
 	Description string `yaml:"description"`
+	// Projects may run the chain, and see it; others may not.
+	Projects []string `yaml:"projects" default:"all"`
 	// Stages run one after the other; at least one.
 	Stages []*Stage `yaml:"stages"`
 	// LLMProvider is the provider of all agents of the chain.
@@ -50,17 +53,20 @@ type Chain struct {
 	ExecutiveSummaryProvider string `yaml:"executive_summary_provider" default:"none"`
 	// ExecutiveSummaryBackend says how that provider is reached.
 	ExecutiveSummaryBackend string `yaml:"executive_summary_backend" enum:"backend" default:"none"`
+	// ExecutiveSummaryFallbackList is the same as executive_summary.fallback_list.
+	ExecutiveSummaryFallbackList string `yaml:"executive_summary_fallback_list" default:"none"`
 	// Scoring judges an investigation that has completed.
 	Scoring Closing `yaml:"scoring"`
 
 	// SubAgents are what every agent of the chain that iterates may dispatch; they replace those of the definitions.
 	SubAgents []SubAgent `yaml:"sub_agents"`
 
-	_ struct{} `later:"chat label_map compose compose_provider compose_backend compose_fallback_list executive_summary_fallback_list"`
+	_ struct{} `later:"chat label_map compose compose_provider compose_backend compose_fallback_list"`
 }
 
 func (c *Chain) validate(p path, v *validator) {
 	v.name(p)
+	Grant{Projects: c.Projects}.validate(p, v)
 	v.provider(p.Key("llm_provider"), c.LLMProvider)
 	v.servers(p.Key("mcp_servers"), c.MCPServers)
 	v.subAgents(p, c.SubAgents, "")
@@ -78,6 +84,15 @@ func (c *Chain) validate(p path, v *validator) {
 		}
 	}
 	c.chart().validate(p, v)
+}
+
+// ChainIn reports whether there is a chain that a project may run.
+func (c *Config) ChainIn(chain, project string) bool {
+	own, ok := c.AgentChains[chain]
+	if project == "" {
+		project = agent.DefaultProject
+	}
+	return ok && (own.Projects == nil || slices.Contains(own.Projects, project) || slices.Contains(own.Projects, AllProjects))
 }
 
 // ChainInfo describes a chain in lists.

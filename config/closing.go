@@ -18,6 +18,10 @@ type Closing struct {
 	LLMBackend string `yaml:"llm_backend" enum:"backend"`
 	// LLMProvider is the provider of this agent.
 	LLMProvider string `yaml:"llm_provider"`
+	// FallbackProviders are tried in order when the provider fails.
+	FallbackProviders []Fallback `yaml:"fallback_providers"`
+	// FallbackList is the name of one of fallback_lists, in place of fallback_providers.
+	FallbackList string `yaml:"fallback_list" default:"none"`
 }
 
 // closing is one of the agents around a chain: the key of its block, the type that its agent has, and which agent that is
@@ -108,6 +112,7 @@ func (r *resolver) scoring(chain string, now bool) *plan.Stage {
 
 // Scoring resolves who judges the investigations of a chain. The error is a *PlanError.
 func (c *Config) Scoring(chain string) (plan.Stage, error) {
+	c = c.alone(chain)
 	if _, ok := c.AgentChains[chain]; !ok {
 		return plan.Stage{}, planError("no chain named %q; there are: %s", chain, list(c.AgentChains))
 	}
@@ -118,9 +123,6 @@ func (c *Config) Scoring(chain string) (plan.Stage, error) {
 	}
 	return *stage, nil
 }
-
-// Scoring is Config.Scoring of the current configuration.
-func (l *Live) Scoring(chain string) (plan.Stage, error) { return l.Current().Scoring(chain) }
 
 func (k closing) check(p path, v *validator, block Closing) {
 	v.provider(p.Key("llm_provider"), block.LLMProvider)

@@ -108,3 +108,6 @@ func (c *Config) Warnings() Findings { return c.report.Findings }
 // LookupEnv looks a variable up in the environment that the configuration was
 // loaded with, its .env file included: for keys, at the moment of their use.
 func (c *Config) LookupEnv(name string) (string, bool) { return c.env(name) }
+
+// Current is the configuration itself: one that does not change stands where a Live may.
+func (c *Config) Current() *Config { return c }

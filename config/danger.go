@@ -115,18 +115,8 @@ func inTheClear(_ *validator, _ path, value reflect.Value) bool {
 }
 
 func trustsNetwork(v *validator, p path, value reflect.Value) bool {
-	s := v.serverOf(p)
+	s := v.serverAt[p.Entry]
 	return value.Bool() && s != nil && (s.Transport.Type == TransportHTTP || s.Transport.Type == TransportSSE)
-}
-
-// serverOf is the server that p is within; nil if there is none.
-func (v *validator) serverOf(p path) *Server {
-	for name, s := range v.MCPServers {
-		if entryPath("mcp_servers", name).Text == p.Entry {
-			return s
-		}
-	}
-	return nil
 }
 
 func unaskedBy(v *validator, p path, _ reflect.Value) bool { return v.unasked()[p.Text] }
@@ -191,7 +181,7 @@ func namedSecret(v *validator, p path, value reflect.Value) bool {
 func secretArgument(v *validator, p path, value reflect.Value) bool {
 	text := v.written(p, value)
 	n, err := strconv.Atoi(strings.TrimSuffix(p.Text[strings.LastIndexByte(p.Text, '[')+1:], "]"))
-	if s := v.serverOf(p); err == nil && n > 0 && s != nil {
+	if s := v.serverAt[p.Entry]; err == nil && n > 0 && s != nil {
 		if option := s.Transport.Args[n-1]; strings.HasPrefix(option, "-") && !strings.Contains(option, "=") {
 			text = option + " " + text
 		}

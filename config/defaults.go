@@ -48,6 +48,8 @@ type Defaults struct {
 	ExecutiveSummaryProvider string `yaml:"executive_summary_provider" default:"none"`
 	// ExecutiveSummaryBackend says how that provider is reached.
 	ExecutiveSummaryBackend string `yaml:"executive_summary_backend" enum:"backend" default:"none"`
+	// ExecutiveSummaryFallbackList is the same as executive_summary.fallback_list.
+	ExecutiveSummaryFallbackList string `yaml:"executive_summary_fallback_list" default:"none"`
 	// Scoring judges investigations that have completed.
 	Scoring Closing `yaml:"scoring"`
 
@@ -55,7 +57,6 @@ type Defaults struct {
 	Orchestrator Orchestrator `yaml:"orchestrator"`
 
 	_ struct{} `later:"memory agents label_map compose compose_provider compose_backend compose_fallback_list"`
-	_ struct{} `later:"executive_summary_fallback_list"`
 }
 
 func (d *Defaults) validate(p path, v *validator) {

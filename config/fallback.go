@@ -23,26 +23,38 @@ func (f Fallback) validate(p path, v *validator) {
 
 // takeFallbackLists puts the lists into the places that name them: from there on, all is as if they stood there.
 func (c *Config) takeFallbackLists() {
-	defaults := path{}.Key("defaults")
-	c.takeFallbackList(defaults, &c.Defaults.FallbackList, &c.Defaults.FallbackProviders)
+	d, at := &c.Defaults, path{}.Key("defaults")
+	c.takeFallbackList(at, "fallback_list", at, &d.FallbackList, &d.FallbackProviders)
+	c.takeClosingLists(at, &d.ExecutiveSummaryFallbackList, &d.ExecutiveSummary, &d.Scoring)
 	for _, name := range slices.Sorted(maps.Keys(c.AgentChains)) {
-		chain := c.AgentChains[name]
-		c.takeFallbackList(entryPath("agent_chains", name), &chain.FallbackList, &chain.FallbackProviders)
+		chain, at := c.AgentChains[name], entryPath("agent_chains", name)
+		c.takeFallbackList(at, "fallback_list", at, &chain.FallbackList, &chain.FallbackProviders)
+		c.takeClosingLists(at, &chain.ExecutiveSummaryFallbackList, &chain.ExecutiveSummary, &chain.Scoring)
 		for i, stage := range chain.Stages {
 			at := stagePath(name, i)
-			c.takeFallbackList(at, &stage.FallbackList, &stage.FallbackProviders)
+			c.takeFallbackList(at, "fallback_list", at, &stage.FallbackList, &stage.FallbackProviders)
 			for n, a := range stage.Agents {
-				c.takeFallbackList(at.Key("agents").Index(n), &a.FallbackList, &a.FallbackProviders)
+				at := at.Key("agents").Index(n)
+				c.takeFallbackList(at, "fallback_list", at, &a.FallbackList, &a.FallbackProviders)
 			}
 		}
 	}
 }
 
-func (c *Config) takeFallbackList(at path, name *string, providers *[]Fallback) {
+// takeClosingLists takes those of the agents around a chain: the summary's has two names.
+func (c *Config) takeClosingLists(at path, summaryList *string, summary, score *Closing) {
+	ofSummary, ofScore := at.Key(summing.key), at.Key(scoring.key)
+	c.takeFallbackList(ofSummary, "fallback_list", ofSummary, &summary.FallbackList, &summary.FallbackProviders)
+	c.takeFallbackList(at, "executive_summary_fallback_list", ofSummary, summaryList, &summary.FallbackProviders)
+	c.takeFallbackList(ofScore, "fallback_list", ofScore, &score.FallbackList, &score.FallbackProviders)
+}
+
+// takeFallbackList takes the list that is named by a key of one place into the providers of another.
+func (c *Config) takeFallbackList(at path, key string, into path, name *string, providers *[]Fallback) {
 	if *name == "" {
 		return
 	}
-	p, own := at.Key("fallback_list"), at.Key("fallback_providers")
+	p, own := at.Key(key), into.Key("fallback_providers")
 	named, known := c.FallbackLists[*name]
 	switch {
 	case *providers != nil:

@@ -26,9 +26,10 @@ type Graph struct {
 type GraphStage struct {
 	Name      string
 	Agents    []string
-	Synthesis string // "" = there is nothing to join
-	Review    string // who looks at the result, "people" or an agent; "" = nobody
-	JoinAny   bool   // one of the stages that it requires is enough
+	SubAgents []string // those that they may dispatch, by the paths that lead to them: "Lead/Logs"
+	Synthesis string   // "" = there is nothing to join
+	Review    string   // who looks at the result, "people" or an agent; "" = nobody
+	JoinAny   bool     // one of the stages that it requires is enough
 }
 
 // GraphOf describes a chain. The error is a *PlanError. It is no method, so that
@@ -38,18 +39,21 @@ func GraphOf(c *Config, name string) (Graph, error) {
 	if !ok {
 		return Graph{}, planError("no chain named %q; there are: %s", name, list(c.AgentChains))
 	}
-	own := c.chainSettings(name)
+	own, stages := c.chainSettings(name), c.resolved(name)
 	g := Graph{
 		Chain: name, Description: chain.Description, Edges: chain.chart().walk.Ways(), Timeout: own.Budgets.timeout(own.Timeout),
-		Bounds: c.planBounds(name, own), Interrupts: c.interrupts(name, c.resolved(name)).plan(),
+		Bounds: c.planBounds(name, own), Interrupts: c.interrupts(name, stages).plan(),
 	}
 	g.resume = map[string]map[string]string{}
-	for _, s := range chain.Stages {
+	for i, s := range chain.Stages {
 		f, _ := s.flow()
 		g.resume[s.Name] = s.routing(chain.Interrupts).Resume
 		stage := GraphStage{Name: s.Name, JoinAny: f.Join == JoinAny && len(f.Requires) > 1}
 		for _, a := range s.executions() {
 			stage.Agents = append(stage.Agents, a.Name)
+		}
+		for _, a := range stages[i].Agents {
+			stage.dispatches(a.Definition, a)
 		}
 		if len(stage.Agents) > 1 {
 			stage.Synthesis = s.Synthesis.agent()
@@ -63,6 +67,20 @@ func GraphOf(c *Config, name string) (Graph, error) {
 	g.answers(plan.TargetConfirmation, g.Interrupts.Confirmation)
 	g.answers(string(route.Review), g.Interrupts.Review) // no routing leads to it: agents ask themselves
 	return g, nil
+}
+
+// dispatches adds what an agent may dispatch, once for all that run the same definition.
+func (s *GraphStage) dispatches(path string, a plan.Agent) {
+	if a.Orchestrator == nil {
+		return
+	}
+	for _, sub := range a.Orchestrator.Agents {
+		to := path + "/" + sub.Name
+		if !slices.Contains(s.SubAgents, to) {
+			s.SubAgents = append(s.SubAgents, to)
+		}
+		s.dispatches(to, sub)
+	}
 }
 
 // AgentsOf are the agents of all stages of a chain, resolved.

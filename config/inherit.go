@@ -21,6 +21,8 @@ type settings struct {
 	OnLimit       plan.OnLimit       `yaml:"on_limit"`
 	Temperature   *float32           `yaml:"temperature"`
 	MaxTokens     *int               `yaml:"max_tokens"`
+	Thinking      string             `yaml:"thinking"`
+	Effort        string             `yaml:"reasoning_effort"`
 	NativeTools   NativeTools        `yaml:"native_tools"`
 	Compression   Compression        `yaml:"compression"`
 	Shell         Shell              `yaml:"shell"`

@@ -11,19 +11,23 @@ import (
 // "Model descriptor").
 func (c *Config) defineModels() {
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		model, p := c.modelOf(name)
-		c.Agents[name].model = model
-		if _, known := c.LLMProviders[model]; known || model == "" {
-			continue
-		}
-		entry, err := c.described(model)
-		if err != nil {
-			c.report.Fail(p, "%v", err)
-			continue
-		}
-		c.LLMProviders[model] = entry
-		c.report.Alias(entryPath("llm_providers", model), p)
+		c.defineModel(name)
 	}
+}
+
+func (c *Config) defineModel(agent string) {
+	model, p := c.modelOf(agent)
+	c.Agents[agent].model = model
+	if _, known := c.LLMProviders[model]; known || model == "" {
+		return
+	}
+	entry, err := c.described(model)
+	if err != nil {
+		c.report.Fail(p, "%v", err)
+		return
+	}
+	c.LLMProviders[model] = entry
+	c.report.Alias(entryPath("llm_providers", model), p)
 }
 
 // modelOf is the model that an agent names, or that its role has, and where that is written.

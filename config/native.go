@@ -12,13 +12,14 @@ import (
 const (
 	// BackendLangChain is the neutral way: the OpenAI-compatible client.
 	BackendLangChain = "langchain"
-	// BackendNativeGemini is Google's own SDK.
+	// BackendNativeGemini is the provider's own SDK: Google's, or Anthropic's.
 	BackendNativeGemini = "native-gemini"
 
-	backendGoogleNative = "google-native" // another spelling
+	backendGoogleNative = "google-native" // other spellings
+	backendNative       = "native"
 )
 
-// The drivers of the native Gemini backend.
+// The drivers of Gemini by the native backend.
 const (
 	DriverGenAI        = "genai"
 	DriverGenerativeAI = "generative-ai-go" // past its end of life: no thinking, no native tools
@@ -43,7 +44,7 @@ func (t NativeTools) wanted() bool { return t.plan() != plan.NativeTools{} }
 
 // canonical spells a backend as plans do.
 func canonical(backend string) string {
-	if backend == backendGoogleNative {
+	if backend == backendGoogleNative || backend == backendNative {
 		return BackendNativeGemini
 	}
 	return backend
@@ -99,6 +100,12 @@ func (v *validator) nativeWork(w work) {
 		return
 	}
 	for n, choice := range v.choices(w.settings) {
+		if _, problem := v.thinking(w, choice); problem != "" && n > 0 {
+			v.Add(SeverityWarning, w.at, "the fallback %q of agent %q thinks as its model does by itself: %s",
+				choice.provider, w.definition, problem)
+		} else if problem != "" {
+			v.Errorf(w.at, "%s", problem)
+		}
 		if problem := v.lacksNative(w, choice); n > 0 && problem != "" {
 			v.Add(SeverityWarning, w.at, "%s", problem)
 		}
@@ -117,7 +124,7 @@ func (c *Config) lacksNative(w work, to choice) string {
 	if _, back := c.standsBack(w, first); !ok || back || !w.NativeTools.wanted() {
 		return ""
 	}
-	if to.backend == BackendNativeGemini && provider.Driver != DriverGenerativeAI {
+	if to.backend == BackendNativeGemini && provider.gemini() && provider.Driver != DriverGenerativeAI {
 		return ""
 	}
 	return fmt.Sprintf("the fallback %q of agent %q is skipped: it does not have the agent's native tools", to.provider, w.definition)
@@ -127,7 +134,7 @@ func (c *Config) lacksNative(w work, to choice) string {
 // the agent has others.
 func (c *Config) standsBack(w work, at choice) (model string, back bool) {
 	provider, ok := c.LLMProviders[at.provider]
-	if !ok || at.backend != BackendNativeGemini || !w.kind.Pattern.Tools() {
+	if !ok || at.backend != BackendNativeGemini || !provider.gemini() || !w.kind.Pattern.Tools() {
 		return "", false
 	}
 	native, _ := strict.Inherit(provider.NativeTools, w.NativeTools)
@@ -142,9 +149,12 @@ func (c *Config) nativeProblem(w work) string {
 	switch {
 	case !ok: // reported already
 	case w.Backend == BackendNativeGemini && !provider.native():
-		return fmt.Sprintf("llm_backend %s (%s) needs a provider of type google; %q (%s) is of type %q",
+		return fmt.Sprintf("llm_backend %s (%s) needs a provider of type google or anthropic; %q (%s) is of type %q",
 			w.Backend, where("llm_backend"), w.Provider, where("llm_provider"), provider.Type)
 	case !w.NativeTools.wanted():
+	case !provider.gemini() && w.Backend == BackendNativeGemini:
+		return fmt.Sprintf("the native tools of agent %q need a provider of type google; its provider %q is of type %q",
+			w.definition, w.Provider, provider.Type)
 	case w.Backend != BackendNativeGemini:
 		return fmt.Sprintf("the native tools of agent %q need llm_backend %s; it has %s (%s)",
 			w.definition, BackendNativeGemini, w.Backend, where("llm_backend"))

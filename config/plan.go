@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,7 +24,10 @@ func planError(format string, args ...any) *PlanError {
 // same configuration and request give the same plan, byte for byte. The error
 // is a *PlanError.
 func (c *Config) Plan(req agent.Request) (plan.Plan, error) {
-	r := resolver{Config: c, seen: map[string]bool{}, mocked: req.UseMock}
+	if name, alone := strings.CutPrefix(req.Chain, OfAgent); alone && c.Agents[name] == nil {
+		return plan.Plan{}, planError("no agent named %q; there are: %s", name, list(c.Agents))
+	}
+	r := resolver{Config: c.alone(req.Chain), seen: map[string]bool{}, mocked: req.UseMock, project: req.Project}
 	p, err := r.plan(req)
 	if err != nil {
 		return plan.Plan{}, err
@@ -39,7 +43,8 @@ type resolver struct {
 	*Config
 	override *override // of every agent, if the request says so
 	asked    asked
-	mocked   bool // mocks work in the agents' place
+	mocked   bool   // mocks work in the agents' place
+	project  string // whose request it is; "" = the default one's
 	problems []string
 	seen     map[string]bool // providers whose key was checked
 }
@@ -65,6 +70,7 @@ func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 		Chain: name, AlertType: req.AlertType, Dedup: plan.Dedup(r.AgentChains[name].Dedup),
 		Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
 		Bounds: r.planBounds(name, own), AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
+		Environment: r.System.Environment,
 	}
 	bounded{&p}.budget(req.Budgets, own.Requests.Budgets)
 	for i := range r.AgentChains[name].Stages {
@@ -115,19 +121,22 @@ func (r *resolver) requirePrices(of plan.Plan) {
 }
 
 func (r *resolver) chainFor(req agent.Request) (string, error) {
+	elsewhere := func(chain string) bool { return !r.ChainIn(chain, req.Project) } // another project's: not even named
+	chains, chainOf := maps.Clone(r.AgentChains), maps.Clone(r.chainOf)
+	maps.DeleteFunc(chains, func(chain string, _ *Chain) bool { return elsewhere(chain) })
+	maps.DeleteFunc(chainOf, func(_, chain string) bool { return elsewhere(chain) })
 	if req.Chain != "" {
-		if _, ok := r.AgentChains[req.Chain]; !ok {
-			return "", planError("no chain named %q; there are: %s", req.Chain, list(r.AgentChains))
+		if _, ok := chains[req.Chain]; !ok {
+			return "", planError("no chain named %q; there are: %s", req.Chain, list(chains))
 		}
 		return req.Chain, nil
 	}
 	if req.AlertType == "" {
-		return "", planError("neither a chain nor an alert type is given; chains: %s; alert types: %s",
-			list(r.AgentChains), list(r.chainOf))
+		return "", planError("neither a chain nor an alert type is given; chains: %s; alert types: %s", list(chains), list(chainOf))
 	}
-	name, ok := r.chainOf[req.AlertType]
+	name, ok := chainOf[req.AlertType]
 	if !ok {
-		return "", planError("no chain has the alert type %q; there are: %s", req.AlertType, list(r.chainOf))
+		return "", planError("no chain has the alert type %q; there are: %s", req.AlertType, list(chainOf))
 	}
 	return name, nil
 }
@@ -187,8 +196,10 @@ func (r *resolver) stage(chain string, i int) plan.Stage {
 func (r *resolver) agent(w work) plan.Agent {
 	w.NativeTools = r.asked.native(w, r.LLMProviders[w.Provider])
 	s := w.settings
+	r.requireMade(w)
+	definition, version := w.def.identity(w.definition)
 	out := plan.Agent{
-		Name: w.name, Definition: w.definition, Type: w.kind.Name, Description: w.def.Description,
+		Name: w.name, Definition: definition, Version: version, Type: w.kind.Name, Description: w.def.Description,
 		Instructions:  w.def.CustomInstructions,
 		MaxIterations: value(s.MaxIterations), OnLimit: s.OnLimit,
 		Compression: s.Compression.plan(), Timeouts: plan.Timeouts(s.Timeouts),
@@ -236,10 +247,12 @@ func (r *resolver) agent(w work) plan.Agent {
 func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipped []string) {
 	if o := r.override; o != nil {
 		backend = o.entry.reachableBy(w.Backend)
-		if w.NativeTools.wanted() && backend != BackendNativeGemini {
+		if w.NativeTools.wanted() && (backend != BackendNativeGemini || !o.entry.gemini()) {
 			r.problems = append(r.problems, fmt.Sprintf("agent %s uses native tools, which %s does not have", w.name, o.name))
 		}
-		return backend, []plan.Provider{r.checked(o.entry.plan(o.name, backend, w.NativeTools))}, nil
+		only := r.checked(o.entry.plan(o.name, backend, w.NativeTools))
+		only.Thinking, _ = thinkingBy(w, o.entry, only) // else as the model does by itself: it is not the agent's
+		return backend, []plan.Provider{only}, nil
 	}
 	if problem := r.nativeProblem(w); problem != "" {
 		r.problems = append(r.problems, w.at.Text+": "+problem)
@@ -249,7 +262,9 @@ func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipp
 			skipped = append(skipped, problem)
 			continue
 		}
-		all = append(all, r.checked(r.LLMProviders[c.provider].plan(c.provider, c.backend, w.NativeTools)))
+		next := r.checked(r.LLMProviders[c.provider].plan(c.provider, c.backend, w.NativeTools))
+		next.Thinking, _ = r.thinking(w, c)
+		all = append(all, next)
 	}
 	return w.Backend, all, skipped
 }

@@ -6,13 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/picture"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
 // Provider is a model and how it is reached.
 type Provider struct {
-	// Type says whose protocol and endpoint it is; required.
+	// Type says whose protocol and endpoint it is; required. vertexai has models of Gemini and of Claude; Claude at
+	// Bedrock is of type anthropic, with the base_url https://bedrock-mantle.<region>.api.aws/anthropic.
 	Type string `yaml:"type" enum:"provider type"`
 	// Model is the provider's name of the model (azure: of the deployment); required.
 	Model string `yaml:"model"`
@@ -24,16 +27,29 @@ type Provider struct {
 	BaseURL string `yaml:"base_url" default:"that of the type"`
 	// APIVersion is the version of Azure's API ("2024-10-21"); only with azure.
 	APIVersion string `yaml:"api_version" default:"none: base_url ends in /openai/v1"`
-	// Driver is the SDK of the native-gemini backend; only with google.
+	// API is the one of OpenAI's that is spoken: by responses, models are handed back what they
+	// thought. Servers of others rarely have it. Only with openai, and azure without api_version.
+	API string `yaml:"api" enum:"api" default:"responses for OpenAI's own models that reason, else chat_completions"`
+
+	Vertex `yaml:",inline"`
+	// Driver is Gemini's SDK by the native backend; only with google.
 	Driver string `yaml:"driver" enum:"driver" default:"genai"`
 	// NativeTools are what the model may do by itself; only with google, by native-gemini.
 	NativeTools NativeTools `yaml:"native_tools" default:"none"`
-	// Prices are what the model costs; budgets.max_cost_usd needs them.
-	Prices Prices `yaml:"prices" default:"none"`
+	// Prices are what the model costs; budgets.max_cost_usd needs them. Those that are built in are the
+	// list prices of well-known models as of 2026-11-22; they do not hold behind a base_url of your own.
+	Prices Prices `yaml:"prices" default:"the list prices, where they are known"`
+	// Thinking says whether the model thinks before it answers: off, on, adaptive (the model decides when, and how
+	// much), or how many tokens it may think. What a model cannot do is refused.
+	Thinking string `yaml:"thinking" default:"the model's own"`
+	// ReasoningEffort is how much the model thinks, in the provider's words: none, minimal, low, medium, high, xhigh, max.
+	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort" default:"the model's own"`
+	// Vision says whether the model sees images. Others are told what tools have returned of them.
+	Vision *bool `yaml:"vision" default:"by the model's name"`
 
 	described bool // by an agent's default_model: it has no name of its own
 
-	_ struct{} `later:"rate_limits thinking reasoning_effort max_tool_result_tokens credentials_env project_env location_env"`
+	_ struct{} `later:"rate_limits max_tool_result_tokens"`
 }
 
 // Prices are what a model costs.
@@ -42,6 +58,26 @@ type Prices struct {
 	Input *float64 `yaml:"input" min:"0" unit:"US dollars for a million tokens" default:"0"`
 	// Output is the price of what it replies, thinking included.
 	Output *float64 `yaml:"output" min:"0" unit:"US dollars for a million tokens" default:"0"`
+	// CacheRead is the price of input that comes from the provider's cache.
+	CacheRead *float64 `yaml:"cache_read" above:"0" unit:"US dollars for a million tokens" default:"that of input"`
+	// CacheWrite is the price of input that is written there.
+	CacheWrite *float64 `yaml:"cache_write" above:"0" unit:"US dollars for a million tokens" default:"that of input"`
+	// Reasoning is the price of thoughts.
+	Reasoning *float64 `yaml:"reasoning" above:"0" unit:"US dollars for a million tokens" default:"that of output"`
+	// Image is the price of images in the input.
+	Image *float64 `yaml:"image" above:"0" unit:"US dollars for a million tokens" default:"that of input"`
+	// LongPrompts say what calls cost whose prompts are longer than usual.
+	LongPrompts LongPrompts `yaml:"long_prompts" default:"as all others"`
+}
+
+// LongPrompts are how prices rise for the whole of a call that is sent more than some tokens.
+type LongPrompts struct {
+	// Over is up to how many tokens, cached ones included, a prompt is of usual length; required.
+	Over *int `yaml:"over" min:"1" unit:"tokens"`
+	// Input is how many times as much all kinds of input cost beyond that.
+	Input *float64 `yaml:"input" above:"0" unit:"times" default:"1"`
+	// Output is how many times as much all kinds of output cost then.
+	Output *float64 `yaml:"output" above:"0" unit:"times" default:"1"`
 }
 
 var (
@@ -67,6 +103,16 @@ func (pr *Provider) validate(p path, v *validator) {
 	}
 	pr.validateAzure(p, v)
 	pr.validateGoogle(p, v)
+	v.thinks(p.Key("thinking"), pr.Thinking)
+	pr.validateVertex(p, v)
+	if long := pr.Prices.LongPrompts; long.Over == nil && long != (LongPrompts{}) {
+		v.Errorf(p.Key("prices").Key("long_prompts").Key("over"), "it must say from how many tokens on a prompt is long")
+	} else if long != (LongPrompts{}) && pr.complete().Prices == pr.Prices && pr.Prices == (Prices{LongPrompts: long}) {
+		v.Errorf(p.Key("prices"), "long_prompts are times the prices of input and output, and there are none: the model is in no list")
+	}
+	if pr.API != "" && pr.Type != ProviderOpenAI && (pr.Type != ProviderAzure || pr.APIVersion != "") {
+		v.Errorf(p.Key("api"), "only providers of type openai, and azure without an api_version, have a choice of APIs")
+	}
 }
 
 func (pr *Provider) validateAzure(p path, v *validator) {
@@ -82,10 +128,12 @@ func (pr *Provider) validateAzure(p path, v *validator) {
 
 func (pr *Provider) validateGoogle(p path, v *validator) {
 	switch wanted := pr.NativeTools.wanted(); {
-	case pr.Driver != "" && !pr.native():
+	case pr.Driver != "" && !pr.gemini():
 		v.Errorf(p.Key("driver"), "only a provider of type google has a driver")
-	case wanted && !pr.native():
+	case wanted && !pr.gemini():
 		v.Errorf(p.Key("native_tools"), "only a provider of type google has native tools")
+	case value(pr.Vision) && pr.Driver == DriverGenerativeAI:
+		v.Errorf(p.Key("vision"), "driver %s sends no images: use %s", DriverGenerativeAI, DriverGenAI)
 	case wanted && pr.Driver == DriverGenerativeAI:
 		v.Errorf(p.Key("native_tools"), "driver %s has no native tools: use %s", DriverGenerativeAI, DriverGenAI)
 	}
@@ -96,8 +144,13 @@ func plainURL(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
-// native reports whether the native Gemini backend can reach the provider.
-func (pr *Provider) native() bool { return pr.Type == ProviderGoogle }
+// native reports whether the native backend can reach the provider.
+func (pr *Provider) native() bool { return pr.row().native }
+
+// gemini reports whether the provider has Gemini's models, with their drivers and native tools.
+func (pr *Provider) gemini() bool {
+	return pr.Type == ProviderGoogle || pr.Type == ProviderVertex && !pr.claude()
+}
 
 // reachableBy returns the backend, if it can reach the provider, else the neutral one.
 func (pr *Provider) reachableBy(backend string) string {
@@ -111,13 +164,20 @@ func (pr *Provider) reachableBy(backend string) string {
 // neutral backend), its key's variable, its driver.
 func (pr *Provider) complete() Provider {
 	out, row := *pr, pr.row()
-	if out.APIKeyEnv == "" && (out.BaseURL == "" || row.baseURL == "" || out.native()) {
+	if out.APIKeyEnv == "" && (out.BaseURL == "" || row.baseURL == "" || out.gemini()) {
 		out.APIKeyEnv = row.keyEnv
 	}
 	if out.BaseURL == "" {
 		out.BaseURL = row.baseURL
 	}
-	if out.Driver == "" && out.native() {
+	own, listed := pr.Prices.LongPrompts, listPrices(pr.Type, pr.Model)
+	if pr.Prices == (Prices{LongPrompts: own}) && pr.BaseURL == "" && listed != (Prices{}) {
+		out.Prices = listed
+		if own != (LongPrompts{}) {
+			out.Prices.LongPrompts = own
+		}
+	}
+	if out.Driver == "" && out.gemini() {
 		out.Driver = DriverGenAI
 	}
 	return out
@@ -133,13 +193,36 @@ func (pr *Provider) plan(name, backend string, tools NativeTools) plan.Provider 
 	full := pr.complete()
 	out := plan.Provider{
 		Name: name, Type: pr.row().plan, Model: pr.Model, BaseURL: full.BaseURL, APIKeyEnv: full.APIKeyEnv, APIVersion: pr.APIVersion,
-		Prices: plan.Prices{Input: value(pr.Prices.Input), Output: value(pr.Prices.Output)},
+		Prices: full.Prices.plan(),
+		Vision: pr.sees(), Responses: pr.responds(),
 	}
-	if backend == BackendNativeGemini {
+	if pr.Type == ProviderVertex {
+		out.Vertex, out.Driver = pr.Vertex.plan(), full.Driver // no other SDK reaches it
+		if pr.claude() {
+			out.Type = ProviderAnthropic
+		}
+	}
+	if backend == BackendNativeGemini && pr.Type != ProviderVertex {
+		out.Type, out.BaseURL, out.Driver = pr.Type, pr.BaseURL, full.Driver
+	}
+	if out.Type == ProviderGoogle {
 		all, _ := strict.Inherit(pr.NativeTools, tools)
-		out.Type, out.BaseURL, out.Driver, out.NativeTools = ProviderGoogle, pr.BaseURL, full.Driver, all.plan()
+		out.NativeTools = all.plan()
 	}
 	return out
+}
+
+// responds: where nothing is said, OpenAI's own service is asked so for models that reason.
+func (pr *Provider) responds() bool {
+	return pr.API == APIResponses || pr.API == "" && pr.Type == ProviderOpenAI && pr.BaseURL == "" && llm.OpenAIReasons(pr.Model)
+}
+
+// sees: the older SDK of Google's is sent no images.
+func (pr *Provider) sees() bool {
+	if pr.Vision != nil {
+		return *pr.Vision
+	}
+	return pr.Driver != DriverGenerativeAI && picture.Seen(pr.Model)
 }
 
 // lookupProviderType finds a row of the table of what the configuration can name.
@@ -161,7 +244,7 @@ func KeyVariable(providerType string) string {
 func askable() string {
 	var names []string
 	for _, t := range providerTypes {
-		if t.plan != "" && t.name != ProviderAzure {
+		if t.name != ProviderAzure {
 			names = append(names, t.name)
 		}
 	}

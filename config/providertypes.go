@@ -2,29 +2,39 @@ package config
 
 // Types of providers, as plans have them.
 const (
-	ProviderOpenAI   = "openai" // everything that speaks its protocol
-	ProviderAzure    = "azure"  // the same, in Azure's manner
-	ProviderGoogle   = "google" // by the native Gemini backend; by the neutral one it is openai
-	ProviderScripted = "scripted"
-	ProviderProgram  = "program" // reached by a client of the workers' program
+	ProviderOpenAI    = "openai"    // everything that speaks its protocol
+	ProviderAzure     = "azure"     // the same, in Azure's manner
+	ProviderGoogle    = "google"    // by the native backend; by the neutral one it is openai
+	ProviderAnthropic = "anthropic" // the same
+	ProviderVertex    = "vertexai"  // Gemini and Claude in Google's cloud; in plans it is google or anthropic
+	ProviderScripted  = "scripted"
+	ProviderProgram   = "program" // reached by a client of the workers' program
+)
+
+// The APIs of OpenAI.
+const (
+	APIChatCompletions = "chat_completions"
+	APIResponses       = "responses"
 )
 
 // providerType is a row of the table of what the configuration can name.
 type providerType struct {
 	name    string
-	plan    string // the type in plans, by the neutral backend; "" = not supported yet
+	plan    string // the type in plans, by the neutral backend
 	baseURL string // of the OpenAI-compatible endpoint
 	keyEnv  string
+	native  bool // has a driver of its own, by the native backend
 }
 
 var providerTypes = []providerType{
 	{name: "openai", plan: ProviderOpenAI, baseURL: "https://api.openai.com/v1", keyEnv: "OPENAI_API_KEY"},
-	{name: "google", plan: ProviderOpenAI, baseURL: "https://generativelanguage.googleapis.com/v1beta/openai", keyEnv: "GOOGLE_API_KEY"},
-	{name: "anthropic", plan: ProviderOpenAI, baseURL: "https://api.anthropic.com/v1", keyEnv: "ANTHROPIC_API_KEY"},
+	{name: "google", native: true, plan: ProviderOpenAI,
+		baseURL: "https://generativelanguage.googleapis.com/v1beta/openai", keyEnv: "GOOGLE_API_KEY"},
+	{name: "anthropic", native: true, plan: ProviderOpenAI, baseURL: "https://api.anthropic.com/v1", keyEnv: "ANTHROPIC_API_KEY"},
 	{name: "xai", plan: ProviderOpenAI, baseURL: "https://api.x.ai/v1", keyEnv: "XAI_API_KEY"},
 	{name: "azure", plan: ProviderAzure, keyEnv: "AZURE_OPENAI_API_KEY"}, // every customer has an endpoint of his own
 	{name: "ollama", plan: ProviderOpenAI, baseURL: "http://127.0.0.1:11434/v1"},
 	{name: "scripted", plan: ProviderScripted},
 	{name: "program", plan: ProviderProgram},
-	{name: "vertexai"},
+	{name: ProviderVertex, plan: ProviderGoogle, native: true},
 }

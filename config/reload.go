@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/strict"
 )
 
@@ -84,16 +82,15 @@ func (l *Live) reload(ctx context.Context, files []strict.File) {
 	}
 	old := l.current.Swap(next)
 	l.opts.Logger.Info("the configuration was reloaded")
-	if !reflect.DeepEqual(old.System, next.System) || !reflect.DeepEqual(old.Queue, next.Queue) {
+	was := old.System
+	was.HTTP.Tokens, was.HTTP.OIDC = next.System.HTTP.Tokens, next.System.HTTP.OIDC // the API follows these
+	if !reflect.DeepEqual(was, next.System) || !reflect.DeepEqual(old.Queue, next.Queue) {
 		l.opts.Logger.Warn("changes of system and queue take effect when the process is started again")
 	}
 }
 
 // Current is the configuration as it is now; it does not change.
 func (l *Live) Current() *Config { return l.current.Load() }
-
-// Plan is Config.Plan of the current configuration.
-func (l *Live) Plan(req agent.Request) (plan.Plan, error) { return l.Current().Plan(req) }
 
 // Transport is Config.Transport of the current configuration.
 func (l *Live) Transport(server string) (Transport, error) { return l.Current().Transport(server) }

@@ -45,7 +45,7 @@ func TestLive(t *testing.T) {
 		settle := func() { time.Sleep(3 * poll); synctest.Wait() } // the bubble's clock
 		stage := func(want string) {
 			t.Helper()
-			p, err := live.Plan(agent.Request{Chain: "c"})
+			p, err := live.Current().Plan(agent.Request{Chain: "c"})
 			if err != nil || p.Stages[0].Name != want {
 				t.Fatalf("plan %v, %v; want stage %s; log\n%s", p, err, want, &log)
 			}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -68,7 +67,7 @@ func (d Dedup) validate(p path, v *validator) {
 // Dedup says by what a request is the same as another, and of which chain; it is empty if the
 // request has no chain.
 func (c *Config) Dedup(req agent.Request) (chain string, d plan.Dedup) {
-	chain = cmp.Or(req.Chain, c.chainOf[cmp.Or(req.AlertType, c.Defaults.AlertType)])
+	chain = c.ChainOf(req)
 	if own, ok := c.AgentChains[chain]; ok {
 		d = plan.Dedup(own.Dedup)
 	}

@@ -33,6 +33,9 @@ type Server struct {
 	// may raise a risk, never lower it. A stdio server is a program that runs with the worker's rights; any other may
 	// be somebody else's.
 	TrustAnnotations *bool `yaml:"trust_annotations" default:"true for stdio, false for http and sse"`
+	// Trusted vouches for the texts of the server, too: for what it says of its tools, and for every result. Nobody but you
+	// may be able to write them: logs, tickets and pages are written by others. See tool_config.tainted_writes.
+	Trusted *bool `yaml:"trusted" default:"false"`
 
 	// Summarization shortens large results.
 	Summarization Summarization `yaml:"summarization"`
@@ -65,7 +68,7 @@ func (c *Config) server(name string) plan.Server {
 	s := c.MCPServers[name]
 	return plan.Server{
 		Name: name, TaskQueue: s.TaskQueue, Instructions: s.Instructions, Masking: c.resultMasking(name),
-		Risk: s.Risk, Idempotent: s.Idempotent, TrustAnnotations: s.trusted(),
+		Risk: s.Risk, Idempotent: s.Idempotent, TrustAnnotations: s.trusted(), Trusted: value(s.Trusted),
 	}
 }
 

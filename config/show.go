@@ -145,6 +145,9 @@ func (v *view) provider(p path, _ string, pr *Provider) *Provider {
 		full.BaseURL = pr.BaseURL // that of the backend, which is the agents' business
 	}
 	v.completed(p, *pr, full, pr.Type)
+	if pr.Prices == (Prices{}) {
+		v.from[p.Key("prices").Text] = origin{Rule: "list prices of " + PricesAsOf}
+	}
 	return &full
 }
 
@@ -222,7 +225,7 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 		}
 		if !w.kind.Pattern.Model() {
 			shown.Provider, shown.Backend, shown.Fallbacks = "", "", nil
-			shown.Temperature, shown.MaxTokens, shown.PromptKey = nil, nil, ""
+			shown.Temperature, shown.MaxTokens, shown.PromptKey, shown.Thinking, shown.Effort = nil, nil, "", "", ""
 		}
 		if !w.kind.Pattern.Tools() || !v.source.chainLimitsTools(w) {
 			shown.ToolConfig = ToolConfig{} // the definition says it
@@ -230,16 +233,8 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 		shown.writeTo(&entry, entryNames)
 		out.Agents = append(out.Agents, &entry)
 	}
-	if review != nil {
-		v.inherit(review.at, review.inherited, entryNames)
-		shown := *src.AgentReview
-		review.writeTo(&shown, entryNames)
-		out.AgentReview = &shown
-	}
-	if out.AgentReview != nil && out.AgentReview.Question == "" {
-		shown := *out.AgentReview
-		shown.Question, out.AgentReview = defaultQuestion, &shown
-		v.from[p.Key("agent_review").Key("question").Text] = origin{Rule: "review"}
+	if out.AgentReview != nil {
+		out.AgentReview = v.review(p.Key("agent_review"), *out.AgentReview, review)
 	}
 	if synthesis == nil {
 		out.Synthesis = Synthesis{}
@@ -252,6 +247,19 @@ func (v *view) stage(p path, chain string, i int) *Stage {
 	out.Synthesis.Agent = synthesis.definition
 	synthesis.writeTo(&out.Synthesis, entryNames)
 	return &out
+}
+
+// review is an agent's review, or people's, with the question that is asked.
+func (v *view) review(p path, shown AgentReview, by *work) *AgentReview {
+	if by != nil {
+		v.inherit(by.at, by.inherited, entryNames)
+		by.writeTo(&shown, entryNames)
+	}
+	if shown.Question == "" {
+		shown.Question = defaultQuestion
+		v.from[p.Key("question").Text] = origin{Rule: "review"}
+	}
+	return &shown
 }
 
 // flow is a stage's, wherever it is written.

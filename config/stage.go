@@ -54,6 +54,10 @@ type Stage struct {
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
 	// MaxTokens bounds every reply to the agents of the stage.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens"`
+	// Thinking is that of an agent's definition, laid over it.
+	Thinking string `yaml:"thinking"`
+	// ReasoningEffort is that of an agent's definition, laid over it.
+	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort"`
 	// Mock is what works in the place of every agent of the stage that has none of its own.
 	Mock string `yaml:"mock" default:"none"`
 	// PromptKey is the prompt of every agent of the stage that has none of its own.
@@ -122,6 +126,10 @@ type StageAgent struct {
 	Temperature *float32 `yaml:"temperature" min:"0" max:"2"`
 	// MaxTokens bounds a reply.
 	MaxTokens *int `yaml:"max_tokens" min:"1" unit:"tokens"`
+	// Thinking is that of an agent's definition, laid over it.
+	Thinking string `yaml:"thinking"`
+	// ReasoningEffort is, too.
+	ReasoningEffort string `yaml:"reasoning_effort" enum:"reasoning effort"`
 	// Mock is a function that the workers' program has registered in Go. It works in the agent's place where a request
 	// says use_mock; where the program has no such function, the agent works itself.
 	Mock string `yaml:"mock" default:"the stage's"`

@@ -16,7 +16,11 @@ func (c *Config) AgentPlan(name string) (plan.Agent, error) {
 	if err != nil {
 		return plan.Agent{}, err
 	}
-	return (&resolver{Config: c, seen: map[string]bool{}}).agent(w), nil
+	r := resolver{Config: c, seen: map[string]bool{}}
+	if r.requireMade(w); len(r.problems) > 0 {
+		return plan.Agent{}, &PlanError{Problems: r.problems}
+	}
+	return r.agent(w), nil
 }
 
 // OwnAgents names the definitions that the user has written, sorted.
@@ -57,7 +61,7 @@ func (c *Config) Conversation(req agent.ConversationRequest) (p plan.Plan, err e
 	if !w.kind.Pattern.Model() {
 		return p, planError("agent %s is of type %s, which asks no model: it has nothing to say", req.Agent, w.kind.Name)
 	}
-	r := resolver{Config: c, seen: map[string]bool{}}
+	r := resolver{Config: c, seen: map[string]bool{}, project: req.Project}
 	if r.override, err = r.providerFor(req.Provider); err != nil {
 		return p, err
 	}
@@ -86,9 +90,4 @@ func (c *Config) ToolPlan() plan.Agent {
 		p.Servers = append(p.Servers, c.server(name))
 	}
 	return p
-}
-
-// Conversation is Config.Conversation of the current configuration.
-func (l *Live) Conversation(req agent.ConversationRequest) (plan.Plan, error) {
-	return l.Current().Conversation(req)
 }

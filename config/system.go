@@ -12,8 +12,13 @@ type System struct {
 	Store Store `yaml:"store"`
 	// Limits bound what requests may bring.
 	Limits Limits `yaml:"limits"`
+	// Environment is what people call this installation: production, staging. A rule of remembered approvals may be for one.
+	Environment string `yaml:"environment" default:"none"`
 
-	_ struct{} `later:"http runbooks cost_estimation retention holidays dashboard_url github slack allowed_ws_origins prompt_caching"`
+	// HTTP says who may use the HTTP API, and by which names.
+	HTTP HTTP `yaml:"http"`
+
+	_ struct{} `later:"runbooks cost_estimation retention holidays dashboard_url github slack allowed_ws_origins prompt_caching"`
 }
 
 // Limits bound what requests may bring.

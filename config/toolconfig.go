@@ -24,8 +24,20 @@ type ToolConfig struct {
 	AccessLevel plan.Access `yaml:"access_level" enum:"access level"`
 	// ConfirmDestructive has a person approve every call of a destructive tool.
 	ConfirmDestructive *bool `yaml:"confirm_destructive"`
-	// ApprovalTimeout is how long a call waits for a person before it counts as denied.
+	// TaintedWrites says which calls of an agent that has read untrusted text a person approves, whatever rules remember:
+	// those of tools that destroy, or whose risk is high or critical (destructive), those of all that do more than read
+	// (writing), or none because of that (allow). Untrusted are the request, servers that are not trusted,
+	// commands, functions in Go, memory and the web.
+	TaintedWrites plan.TaintedWrites `yaml:"tainted_writes" enum:"tainted writes" default:"destructive, or allow where confirm_destructive is false"`
+	// Remember are the risks of the tools whose approvals people may have remembered by rules. Never critical, and never
+	// where it matters who approves.
+	Remember []agent.Risk `yaml:"remember" enum:"risk" default:"none"`
+	// ApprovalTimeout is how long a call waits for a person before the next of escalate_to is asked, and then before it
+	// counts as denied.
 	ApprovalTimeout plan.Duration `yaml:"approval_timeout"`
+	Approvals       `yaml:",inline"`
+	// RiskApprovals say the same of the calls of one risk. A number is raised by it, and who may not approve still may not.
+	RiskApprovals map[string]Approvals `yaml:"risk_approvals" default:"none"`
 	// A tool whose calls nearly always (95 of 100) end within this time is called inside the workflow task, which is cheaper;
 	// 0 switches that off. Rounded down to 1, 2, 5, 10, 20, 50, 100, 200 or 500 ms, or 1 s, the longest.
 	QuickUnder *plan.Duration `yaml:"quick_under"`
@@ -45,6 +57,9 @@ type ToolPermission struct {
 	RateLimit *int `yaml:"rate_limit" min:"1" unit:"calls"`
 	// RequiresApproval has a person approve every call.
 	RequiresApproval *bool `yaml:"requires_approval" default:"false"`
+	Approvals        `yaml:",inline"`
+	// Remember lets people have approvals of the tool remembered by rules, or forbids it.
+	Remember *bool `yaml:"remember" default:"what remember says of the tool's risk"`
 	// Allowed are patterns, one of which the parameter has to match as a whole: * is any text, / and all, ? one
 	// character. Without the parameter, the call is refused.
 	Allowed map[string][]string `yaml:"allowed_<parameter>_patterns" default:"none"`
@@ -62,12 +77,26 @@ func (t ToolConfig) validate(p path, v *validator) {
 	if value(t.QuickUnder) > maxQuickUnder {
 		v.Errorf(p.Key("quick_under"), "must be 1s or shorter, got %s: a call that takes longer leaves the workflow task", *t.QuickUnder)
 	}
+	t.Approvals.check(p, v)
+	for risk, approvals := range t.RiskApprovals {
+		at := p.Key("risk_approvals").Key(risk)
+		if risks := vocabularyOf("risk").Words; !slices.Contains(risks, risk) {
+			v.Errorf(at, "no risk %q%s", risk, spell.DidYouMean(risk, risks))
+		}
+		approvals.check(at, v)
+	}
+	for i, risk := range t.Remember {
+		if risk == agent.RiskCritical {
+			v.Errorf(p.Key("remember").Index(i), "a person approves each call whose risk is critical: no rule remembers that")
+		}
+	}
 	for name := range t.ToolPermissions {
 		v.tool(p.Key("tool_permissions").Key(name), name)
 	}
 }
 
 func (t ToolPermission) validate(p path, v *validator) {
+	t.Approvals.check(p, v)
 	if t.RateLimit != nil && t.RateLimitPerMinute != nil {
 		v.Errorf(p.Key("rate_limit"), "rate_limit is another name of rate_limit_per_minute: only one of them may be there")
 	}
@@ -86,7 +115,7 @@ func (t ToolPermission) validate(p path, v *validator) {
 
 // tool warns of a name that no tool can have: servers say only later what tools there are.
 func (v *validator) tool(p path, name string) {
-	server, _, ofServer := strings.Cut(strings.Replace(name, "__", ".", 1), ".") // models know the name with __
+	server, _, ofServer := strings.Cut(plainName(name), ".")
 	servers := slices.Collect(maps.Keys(v.MCPServers))
 	switch {
 	case name == "":
@@ -123,7 +152,14 @@ func (t ToolConfig) plan() plan.ToolConfig {
 	out := plan.ToolConfig{
 		Enabled: t.EnabledTools, Disabled: notEmpty(t.DisabledTools), Access: t.AccessLevel,
 		ConfirmDestructive: value(t.ConfirmDestructive), ApprovalTimeout: t.ApprovalTimeout,
-		QuickUnder: value(t.QuickUnder),
+		QuickUnder: value(t.QuickUnder), Approvers: t.Approvals.plan(),
+		TaintedWrites: t.TaintedWrites, Remember: notEmpty(t.Remember),
+	}
+	for risk, approvals := range t.RiskApprovals {
+		if out.ByRisk == nil {
+			out.ByRisk = map[agent.Risk]plan.Approvers{}
+		}
+		out.ByRisk[agent.Risk(risk)] = approvals.plan()
 	}
 	for name, permission := range t.ToolPermissions {
 		if out.Permissions == nil {
@@ -139,7 +175,7 @@ func (t ToolPermission) plan() plan.Permission {
 		MaxResults:       value(t.MaxResults),
 		Timeout:          plan.Duration(time.Duration(value(t.TimeoutSeconds)) * time.Second),
 		RatePerMinute:    max(value(t.RateLimitPerMinute), value(t.RateLimit)), // one of them at most is set
-		RequiresApproval: value(t.RequiresApproval),
+		RequiresApproval: value(t.RequiresApproval), Approvers: t.Approvals.plan(), Remember: t.Remember,
 	}
 	if len(t.Allowed) > 0 {
 		out.Allowed = t.Allowed

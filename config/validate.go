@@ -12,12 +12,16 @@ import (
 type validator struct {
 	*Config
 	*strict.Report
-	unaskedBy map[string]bool // see unasked
+	unaskedBy map[string]bool    // see unasked
+	serverAt  map[string]*Server // by the paths of their entries
 }
 
 // validate checks everything; each type checks itself.
 func (c *Config) validate() {
-	v := &validator{Config: c, Report: c.report}
+	v := &validator{Config: c, Report: c.report, serverAt: map[string]*Server{}}
+	for name, s := range c.MCPServers {
+		v.serverAt[entryPath("mcp_servers", name).Text] = s
+	}
 	v.alertTypes()
 	v.variables()
 	strict.Checker{Report: v.Report, Words: vocabularyOf, Also: v.value}.Check(c)

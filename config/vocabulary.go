@@ -8,6 +8,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/strict"
+	"github.com/inquest-dev/inquest/internal/virtual"
+	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
 // vocabularyOf is the vocabulary that an enum tag names.
@@ -15,14 +17,20 @@ func vocabularyOf(name string) strict.Vocabulary {
 	switch name {
 	case "agent type":
 		return agentTypes()
+	case "agent source":
+		return words(virtual.Source)
 	case "stage type":
 		return words(stageInvestigation, stageAction)
 	case "provider type":
 		return providerTypeNames()
 	case "backend":
-		return strict.Vocabulary{Words: []string{BackendLangChain, BackendNativeGemini}, Aliases: []string{backendGoogleNative}}
+		return strict.Vocabulary{Words: []string{BackendLangChain, BackendNativeGemini}, Aliases: []string{backendGoogleNative, backendNative}}
+	case "api":
+		return words(APIChatCompletions, APIResponses)
 	case "driver":
 		return words(DriverGenAI, DriverGenerativeAI)
+	case "reasoning effort":
+		return strict.Vocabulary{Words: []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}}
 	case "transport":
 		return words(TransportStdio, TransportHTTP, TransportSSE)
 	case "success policy":
@@ -33,6 +41,8 @@ func vocabularyOf(name string) strict.Vocabulary {
 		return words(OnExpiryEnd, OnExpiryContinue)
 	case "on limit":
 		return words(plan.OnLimitConclude, plan.OnLimitError)
+	case "on bound":
+		return words(plan.OnBoundEnd, plan.OnBoundAsk)
 	case "risk":
 		return words(agent.RiskReadOnly, agent.RiskWrite, agent.RiskDestructive,
 			agent.RiskLow, agent.RiskMedium, agent.RiskHigh, agent.RiskCritical, agent.RiskUnknown)
@@ -42,6 +52,16 @@ func vocabularyOf(name string) strict.Vocabulary {
 		return words(plan.ConfineNever, plan.ConfineIfPossible, plan.ConfineRequired)
 	case "access level":
 		return words(plan.AccessNone, plan.AccessRead, plan.AccessWrite, plan.AccessAll)
+	case "role":
+		return words(RoleViewer, RoleOperator, RoleApprover, RoleAdmin)
+	case "webhook format":
+		return strict.Vocabulary{Words: webhook.FormatNames()}
+	case "signature scheme":
+		return strict.Vocabulary{Words: webhook.SchemeNames()}
+	case "mcp decide":
+		return words(DecideNever, DecideAsk, DecideTrust)
+	case "tainted writes":
+		return words(plan.TaintedAllow, plan.TaintedDestructive, plan.TaintedWriting)
 	case "masking group":
 		return strict.Vocabulary{Words: slices.Sorted(maps.Keys(mask.Groups()))}
 	case "masking pattern":
@@ -70,13 +90,7 @@ func agentTypes() (v strict.Vocabulary) {
 
 func providerTypeNames() (v strict.Vocabulary) {
 	for _, t := range providerTypes {
-		if t.plan != "" {
-			v.Words = append(v.Words, t.name)
-		}
-	}
-	v.Planned = func(word string) bool {
-		_, ok := lookupProviderType(word)
-		return ok
+		v.Words = append(v.Words, t.name)
 	}
 	return v
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -22,8 +24,7 @@ import (
 )
 
 func demoCommand(f *flags) *cobra.Command {
-	var provider string
-	var keep bool
+	var d demoOptions
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Investigate the sample incident, show it live, and stop",
@@ -37,14 +38,21 @@ needed; with --provider the same chain runs on a real one:
   go run ./dev demo --provider ollama:llama3.1         (a local Ollama)
 
 With --keep the system stays up, with its UI, until Ctrl-C. It keeps its data beside that
-of dev, in the folder demo, and takes any free ports unless --listen and --ui name some.`,
+of dev, in the folder demo, and takes any free ports unless --listen and --ui name some.
+With --open the page opens in the browser, and the system stays up as with --keep.`,
 		Args: command.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, demoFlags(cmd, *f), provider, keep) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, demoFlags(cmd, *f), d) },
 	}
-	cmd.Flags().StringVar(&provider, "provider", "",
+	cmd.Flags().StringVar(&d.provider, "provider", "",
 		`model for every agent: an llm_providers entry or "provider:model" (default: the scripted one)`)
-	cmd.Flags().BoolVar(&keep, "keep", false, "leave the system running when the investigation has ended, until Ctrl-C")
+	cmd.Flags().BoolVar(&d.keep, "keep", false, "leave the system running when the investigation has ended, until Ctrl-C")
+	cmd.Flags().BoolVar(&d.open, "open", false, "open the investigation's page in the browser, and leave the system running")
 	return cmd
+}
+
+type demoOptions struct {
+	provider   string
+	keep, open bool
 }
 
 // demoFlags keep a demo out of the way of a dev that runs, unless flags say otherwise.
@@ -63,18 +71,22 @@ func demoFlags(cmd *cobra.Command, f flags) flags {
 	return f
 }
 
-func demo(cmd *cobra.Command, f flags, provider string, keep bool) error {
+func demo(cmd *cobra.Command, f flags, d demoOptions) error {
+	if d.open && cmd.Flags().Changed("http") && f.http == "" {
+		return &command.UsageError{Err: errors.New(`--open needs the page: leave out --http ""`)}
+	}
+	keep := d.keep || d.open
 	sys, err := start(cmd, f)
 	if err != nil {
 		return explain(err)
 	}
-	result, err := sys.investigate(cmd, provider)
+	result, err := sys.investigate(cmd, d)
 	if cmd.Context().Err() != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; it goes on with: go run ./dev --data %s\n", f.host.Data)
 	}
 	if keep && err == nil {
-		fmt.Fprintf(cmd.OutOrStdout(), "\nThe system stays up: http://%s\nIn another terminal:\n  %s\nCtrl-C stops it.\n",
-			sys.server.UIAddress(), sys.hints(f, program("starter")+" report "+command.ShellWord(result.ID)))
+		fmt.Fprintf(cmd.OutOrStdout(), "\nThe system stays up: UI %s, page %s\nIn another terminal:\n  %s\nCtrl-C stops it.\n",
+			sys.uiAddress(), sys.httpAddress("/"), sys.hints(f, program("starter")+" report "+command.ShellWord(result.ID)))
 		err = sys.wait(cmd.Context())
 	}
 	if err = errors.Join(err, sys.stop()); err != nil {
@@ -91,21 +103,34 @@ func demo(cmd *cobra.Command, f flags, provider string, keep bool) error {
 }
 
 // investigate runs the sample chain and shows it as it goes.
-func (s *system) investigate(cmd *cobra.Command, provider string) (record.Investigation, error) {
+func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investigation, error) {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	run, err := s.host.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: fmt.Sprintf("sample-%s", time.Now().UTC().Format("20060102-150405")), TaskQueue: workflows.TaskQueue,
 		WorkflowTaskTimeout: workflows.WorkflowTaskTimeout, StaticSummary: "the sample incident",
-	}, workflows.TypeInvestigation, agent.Request{AlertType: "sample-incident", Data: sample.Alert(), Provider: provider})
+	}, workflows.TypeInvestigation, agent.Request{AlertType: "sample-incident", Data: sample.Alert(), Provider: d.provider})
 	if err != nil {
 		return record.Investigation{}, fmt.Errorf("start the investigation: %w", err)
 	}
-	fmt.Fprintf(out, "Investigation %s · Temporal UI http://%s/namespaces/default/workflows/%s\n",
-		run.GetID(), s.server.UIAddress(), run.GetID())
-	if provider == "" {
+	fmt.Fprintf(out, "Investigation %s", run.GetID())
+	if ui := s.uiURL(); ui != "" {
+		fmt.Fprintf(out, " · Temporal UI %s/namespaces/default/workflows/%s", ui, run.GetID())
+	}
+	fmt.Fprintln(out)
+	if d.open {
+		s.open(out, s.httpAddress("/#/"+url.PathEscape(workflows.InvestigationID(run.GetID(), run.GetRunID()))))
+	}
+	if d.provider == "" {
 		fmt.Fprintln(out, "The model is scripted (no key, no network); the tools and everything else are real.")
 	}
 	return s.watch(ctx, run, terminal.Detect(out, os.Getenv))
+}
+
+// open opens the page, and says where it is if nothing can.
+func (s *system) open(out io.Writer, page string) {
+	if err := command.OpenBrowser(page); err != nil {
+		fmt.Fprintf(out, "Open %s (no browser was opened: %v)\n", page, err)
+	}
 }
 
 // watch shows an investigation until it ends. One whose request was refused has

@@ -21,7 +21,9 @@ func (s *system) hints(f flags, then string) string {
 	}
 	export("TEMPORAL_ADDRESS", s.server.Address(), known.Listen)
 	export("INQUEST_STORE", s.storePath, known.host.DefaultStore)
-	export("INQUEST_UI", "http://"+s.server.UIAddress(), "http://"+known.UI)
+	if ui := s.server.UIAddress(); ui != "" {
+		export("INQUEST_UI", "http://"+ui, "http://"+known.UI)
+	}
 	if f.host.Config != "" && os.Getenv("INQUEST_CONFIG") == "" {
 		export("INQUEST_CONFIG", absolute(f.host.Config), "")
 	}
@@ -45,7 +47,7 @@ func (s *system) first(f flags) string {
 
 // defaults are what starter takes for granted.
 func defaults() (f flags) {
-	f.Listen, f.UI = "127.0.0.1:7233", "127.0.0.1:8233"
+	f.Listen, f.UI, f.http = "127.0.0.1:7233", "127.0.0.1:8233", "127.0.0.1:8088"
 	f.host.DefaultStore, _ = command.DefaultStore()
 	return f
 }

@@ -21,6 +21,7 @@ type flags struct {
 	devserver.Options
 	host     app.HostOptions
 	logLevel string
+	http     string
 	noWorker bool
 }
 
@@ -38,7 +39,8 @@ after a kill -9. Nothing listens on other than loopback addresses by default.`,
 	}
 	set := cmd.PersistentFlags()
 	set.StringVar(&f.Listen, "listen", defaults().Listen, "address of Temporal (port 0: any free one)")
-	set.StringVar(&f.UI, "ui", defaults().UI, "address of the Temporal UI (port 0: any free one)")
+	set.StringVar(&f.UI, "ui", defaults().UI, `address of the Temporal UI (port 0: any free one; "" = none)`)
+	set.StringVar(&f.http, "http", defaults().http, `address of the page and the HTTP API (docs/api.md; port 0: any free one; "" = none)`)
 	set.StringSliceVar(&f.UINames, "ui-host", nil,
 		"a name that browsers reach the UI by, besides localhost and its addresses; others are refused, as web pages could choose them")
 	set.StringVar(&f.host.Data, "data", "", "folder for all data (default: inquest in the user's cache folder)")
@@ -62,18 +64,20 @@ func serve(cmd *cobra.Command, f flags) error {
 		return explain(err)
 	}
 	for _, address := range []string{f.Listen, f.UI} {
-		if !command.Loopback(address) {
+		if address != "" && !command.Loopback(address) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s is not a loopback address, and nobody is asked who they are\n", address)
 		}
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), `Inquest is up.
   Temporal   %s   (task queue inquest)
-  UI         http://%s
+  UI         %s
+  page       %s
+  API        %s
   store      %s
 In another terminal:
   %s
 Ctrl-C stops it; the same --data resumes everything.
-`, sys.server.Address(), sys.server.UIAddress(), sys.storePath, sys.hints(f, sys.first(f)))
+`, sys.server.Address(), sys.uiAddress(), sys.httpAddress("/"), sys.httpAddress("/docs"), sys.storePath, sys.hints(f, sys.first(f)))
 	err = sys.wait(cmd.Context())
 	fmt.Fprintln(cmd.ErrOrStderr(), "stopping")
 	return errors.Join(err, sys.stop())

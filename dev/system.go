@@ -1,19 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	"github.com/inquest-dev/inquest/internal/api"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/devserver"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/scripted"
+	"github.com/inquest-dev/inquest/internal/metrics"
 	"github.com/inquest-dev/inquest/internal/sample/actor"
 )
 
@@ -23,6 +27,8 @@ type system struct {
 	host      *app.Host
 	data      string // the folder of everything
 	storePath string // that starter has to know
+	http      string // address of the API; "" = there is none
+	unserve   context.CancelFunc
 }
 
 // drain is short, unless the configuration says otherwise: what does not finish
@@ -50,16 +56,53 @@ func start(cmd *cobra.Command, f flags) (*system, error) {
 	if f.noWorker {
 		return sys, nil
 	}
-	host.Temporal = client.Options{HostPort: sys.server.Address(), Namespace: devserver.Namespace}
+	counted := metrics.New()
+	host.Temporal = client.Options{HostPort: sys.server.Address(), Namespace: devserver.Namespace, MetricsHandler: counted.Temporal()}
 	host.DefaultStore, host.DefaultDrain, host.Keeper, host.Logger = sys.storePath, drain, app.Keeper(), logger
 	host.Models = map[string]llm.Client{"scripted:sample": scripted.New("sample", actor.Model, scripted.Options{Pace: samplePace})}
 	if sys.host, err = app.StartHost(cmd.Context(), host); err != nil {
+		return nil, errors.Join(err, sys.stop())
+	}
+	if err := sys.serveAPI(cmd, f, counted, logger); err != nil {
 		return nil, errors.Join(err, sys.stop())
 	}
 	if named, err := host.StoreOptions(sys.host.Config.Current()); err == nil {
 		sys.storePath = named.String() // the configuration may name another one
 	}
 	return sys, nil
+}
+
+// serveAPI serves the API, beside a Temporal that is not where it always is at any free port.
+func (s *system) serveAPI(cmd *cobra.Command, f flags, counted *metrics.Metrics, logger *slog.Logger) (err error) {
+	if !cmd.Flags().Changed("http") && f.Listen != defaults().Listen {
+		f.http = "127.0.0.1:0"
+	}
+	if f.http == "" {
+		return nil
+	}
+	ctx, stop := context.WithCancel(cmd.Context())
+	s.unserve = stop
+	s.http, err = api.OfHost(ctx, s.host, f.http, s.uiURL(), counted, logger)
+	return err
+}
+
+// uiURL is where the Temporal UI is, "" without one.
+func (s *system) uiURL() string {
+	if s.server.UIAddress() == "" {
+		return ""
+	}
+	return "http://" + s.server.UIAddress()
+}
+
+// uiAddress says where the Temporal UI is.
+func (s *system) uiAddress() string { return cmp.Or(s.uiURL(), "none") }
+
+// httpAddress is where something is that the API's server has: the page, or the API's documentation.
+func (s *system) httpAddress(path string) string {
+	if s.http == "" {
+		return "none"
+	}
+	return "http://" + s.http + path
 }
 
 // wait returns when ctx ends, or with the error that the worker cannot go on after.
@@ -74,6 +117,9 @@ func (s *system) wait(ctx context.Context) error {
 // stop ends the worker first: its long polls would hold up the server.
 func (s *system) stop() error {
 	var err error
+	if s.unserve != nil {
+		s.unserve()
+	}
 	if s.host != nil {
 		err = s.host.Stop()
 	}

@@ -52,7 +52,7 @@ investigation; a result that is denied in a review goes back to its stage, with 
 	set.StringVar(&a.Text, "text", "", "the answer in words; also a remark to one of the others")
 	set.BoolVar(&approve, "approve", false, "agree")
 	set.BoolVar(&deny, "deny", false, "do not agree")
-	set.StringVar(&a.Decision, "decision", "", "what is to be done, if an agent has asked for that (agent_review)")
+	set.StringVar(&a.Decision, "decision", "", "what is to be done, if that is asked (agent_review); of a bound: conclude or stop")
 	set.StringVar(&data, "data", "", "JSON that goes with the answer, @file, or -")
 	set.StringVar(&a.By, "by", userName(), "who answers")
 	set.BoolVar(&c.json, "json", false, "print the answered question as JSON")
@@ -92,17 +92,29 @@ func extendCommand(c *cli) *cobra.Command {
 	e := workflows.ExtendBudget{}
 	var duration time.Duration
 	cmd := &cobra.Command{
-		Use:     "extend ID",
-		Short:   "Raise its bounds: model calls, tokens, money, time",
-		Example: `  starter extend lab --tokens 200000 --duration 30m`,
-		Args:    exactly("ID"),
+		Use:   "extend N|ID",
+		Short: "Raise its bounds: model calls, tokens, money, time",
+		Long: `Raise the bounds of an investigation. With budgets.on_limit: ask it waits at a bound that
+is reached, for people, and goes on when there is more; N is the number of that question
+in the inbox. Else give it in time: a bound that is reached ends it.`,
+		Example: `  starter extend lab --tokens 200000 --duration 30m
+  starter extend 1 --llm-calls 20`,
+		Args: exactly("N|ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e.Duration = plan.Duration(duration)
 			if (e == workflows.ExtendBudget{By: e.By}) {
 				return usagef("nothing to raise: give --llm-calls, --tokens, --cost or --duration")
 			}
-			budget, err := c.client().Extend(cmd.Context(), args[0], e)
-			return answered(cmd.Context(), c, err, "the extension", "starter status", budget, args[0]+": extended")
+			id := args[0]
+			found, numbered, err := c.asListed(cmd.Context(), args)
+			switch {
+			case err != nil:
+				return err
+			case numbered:
+				id = found.Investigation
+			}
+			budget, err := c.client().Extend(cmd.Context(), id, e)
+			return answered(cmd.Context(), c, err, "the extension", "starter status", budget, id+": extended")
 		},
 	}
 	set := cmd.Flags()

@@ -36,8 +36,10 @@ func risky(investigation string) []workflows.Approval {
 			WorkflowID: investigation + "/" + execution, Expires: time.Now().Add(left),
 		}
 	}
+	restart := call("collect/LogAgent", "c1_0", "k8s.restart", `{"pod":"db-1","note":"`+strings.Repeat("x", 100)+`"}`, time.Hour)
+	restart.Remember = "a definition"
 	return []workflows.Approval{
-		call("collect/LogAgent", "c1_0", "k8s.restart", `{"pod":"db-1","note":"`+strings.Repeat("x", 100)+`"}`, time.Hour),
+		restart,
 		call("collect/LogAgent", "c1_1", "k8s.delete", "{}\x1b[2J", 30*time.Minute),
 		call("collect/Other", "c1_0", "k8s.scale", "{}", 2*time.Hour),
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/chaindraw"
 )
 
 func chainListCommand(c *cli) *cobra.Command {
@@ -47,16 +48,16 @@ func chainGraphCommand(c *cli) *cobra.Command {
 people. What it does by itself is drawn; an agent whose result is JSON can also ask for
 another pass or for people by the field "outcome". Agents with tools that act on the
 world have what they may do without asking a person beside them. Mermaid is drawn by Git hosts and by
-the Mermaid tools, dot by Graphviz; text is for terminals.`,
+the Mermaid tools, dot by Graphviz; svg is a picture, and text is for terminals.`,
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return chainGraph(c, chain, format) },
 	}
 	c.configFlag(cmd)
 	cmd.Flags().StringVar(&chain, "chain", "", "the chain to draw")
-	cmd.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot or text")
+	cmd.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot, svg or text")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print stages and edges as JSON")
 	_ = cmd.RegisterFlagCompletionFunc("chain", complete(c, chainNames))
-	formats := cobra.FixedCompletions([]string{"mermaid", "dot", "text"}, cobra.ShellCompDirectiveNoFileComp)
+	formats := cobra.FixedCompletions([]string{"mermaid", "dot", "svg", "text"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = cmd.RegisterFlagCompletionFunc("format", formats)
 	return cmd
 }
@@ -74,15 +75,17 @@ func chainGraph(c *cli, chain, format string) error {
 		return c.printJSON(graph)
 	}
 	var text string
-	switch d := newDrawing(graph, unattendedOf(cfg, chain)); format {
+	switch d := chaindraw.New(graph, chaindraw.UnattendedOf(cfg, chain)); format {
 	case "mermaid":
-		text = d.mermaid()
+		text = d.Mermaid()
 	case "dot":
-		text = d.dot()
+		text = d.Dot()
+	case "svg":
+		text = d.SVG()
 	case "text":
-		text = d.text()
+		text = d.Text()
 	default:
-		return usagef("--format %q: use mermaid, dot or text", format)
+		return usagef("--format %q: use mermaid, dot, svg or text", format)
 	}
 	_, err = fmt.Fprint(c.out, text)
 	return err

@@ -58,11 +58,5 @@ func eventsOf(ctx context.Context, c *cli, st *store.Store, r record.Investigati
 	if !errors.Is(err, errAll) {
 		return err
 	}
-	return w.Write(eventstream.Event{Type: eventstream.Ended, Result: resultOf(r)})
-}
-
-// resultOf is a record as a result, as far as it has one.
-func resultOf(r record.Investigation) client.Result {
-	return client.Result{ID: r.ID, Status: r.Status, EndReason: r.EndReason, Report: r.Report, Usage: r.Usage, Error: r.Error,
-		Undelivered: r.Envelope.Undelivered}
+	return w.Write(eventstream.Event{Type: eventstream.Ended, Result: client.ResultOf(r)})
 }

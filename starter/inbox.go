@@ -160,6 +160,9 @@ func printThings(ctx context.Context, c *cli, all []thing) error {
 		case t.Approval != nil:
 			fmt.Fprintf(c.out, "\n%d· %s%s %s\n  digest %s\n%s\n", t.N, t.HiddenNote(), terminal.CleanLine(t.Name),
 				terminal.CleanLine(reveal.Name(t.Tool)), t.Digest, indented(*t.Approval))
+			for _, fact := range t.Facts() {
+				fmt.Fprintf(c.out, "  · %s\n", terminal.CleanLine(reveal.Text(fact)))
+			}
 		case cut[n] || shorten(t.Text) != terminal.CleanLine(t.Text) || len(t.Data) > 0: // the table has not all of it
 			text := strings.ReplaceAll(terminal.Clean(reveal.Text(t.Text)), "\n", "\n  ")
 			fmt.Fprintf(c.out, "\n%d· %s\n  %s\n%s\n", t.N, terminal.CleanLine(t.Name), text, indented(record.Approval{Arguments: string(t.Data)}))

@@ -59,6 +59,7 @@ narrow for all columns has those that fit.`,
 	set.StringVar(&since, "since", "", "only those that started since then: 2h, 3d, 2026-03-17 or 2026-03-17T14:00:00Z")
 	set.StringVar(&filter.Chain, "chain", "", "only those of this chain")
 	set.StringVar(&filter.AlertType, "alert-type", "", "only those of this alert type")
+	set.StringSliceVar(&filter.Projects, "project", nil, "only those of these projects")
 	set.StringVar(&filter.Tenant, "tenant", "", "only those of this tenant")
 	set.StringVar(&filter.Session, "session", "", "only those of this session")
 	set.StringArrayVar(&meta, "meta", nil, "only those with this KEY=VALUE; may be repeated")

@@ -108,6 +108,7 @@ func carryOut(ctx context.Context, c *cli, id string, act liveview.Act) string {
 	case liveview.Decide:
 		out, failed := c.client().Decide(ctx, id, workflows.Decide{
 			CallID: act.Approval.Name(), Approved: act.Approved, Reason: act.Text, By: by, Digest: act.Approval.Digest,
+			Identity: identity(),
 		})
 		_, line, err = outcome(ctx, failed, "the decision about "+act.Approval.Name(), "starter inbox", nil, decisionLine(out))
 	case liveview.Answer:

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"os/exec"
@@ -46,7 +47,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "fill": fill, "signals": signals, "large": large, "attach": attach, "cite": cite,
+			"exits": exits, "fill": fill, "signals": signals, "large": large, "attach": attach, "cite": cite, "tamper": tamper, "past": past,
 		},
 	})
 }
@@ -85,6 +86,28 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(begin(ctx, st, workflowID, agent.Status(cmp.Or(status, string(agent.StatusRunning)))))
 	}
 	ts.Check(st.Close())
+}
+
+// tamper PATH changes who has done what in a store.
+func tamper(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = db.Exec(`UPDATE audit SET who = 'Mallory' WHERE n = 1 AND investigation <> ''`)
+	ts.Check(errors.Join(err, db.Close()))
+}
+
+// past PATH WORKFLOW TOOL ARGUMENTS writes a call that was made.
+func past(ts *testscript.TestScript, _ bool, args []string) {
+	ctx := context.Background()
+	st, err := store.Open(ctx, store.Options{Path: ts.MkAbs(args[0])})
+	ts.Check(err)
+	call := transcript.Call{ID: "c7_0", Name: args[2], Risk: agent.RiskWrite, Arguments: args[3]}
+	_, err = st.Append(ctx, transcript.Step{
+		Scope:  transcript.Scope{Investigation: workflows.InvestigationID(args[1], runID), Execution: "collect/LogAgent"},
+		Writer: transcript.Writer{RunID: runID, ActivityID: "3"},
+		Rows:   []transcript.Row{{Key: transcript.CallKey(7, 0), Kind: transcript.KindCall, Body: transcript.Body{Call: &call}}},
+	})
+	ts.Check(errors.Join(err, st.Close()))
 }
 
 // signals WORKFLOW writes what the investigation was sent.
@@ -140,7 +163,7 @@ func begin(ctx context.Context, st *store.Store, workflowID string, status agent
 		Status: agent.StatusRunning, StartedAt: r.StartedAt,
 	}
 	reply := transcript.Row{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{
-		Text: "I look.", Calls: make([]transcript.Call, 2), Answer: transcript.Answer{Usage: &agent.Usage{InputTokens: 700, OutputTokens: 9, ModelCalls: 1, CostUSD: 0.012}},
+		Text: "I look.", Calls: []transcript.Call{{ID: "c1_0", Name: "k8s.restart", Arguments: `{"pod":"db-1"}`}, {}}, Answer: transcript.Answer{Usage: &agent.Usage{InputTokens: 700, OutputTokens: 9, ModelCalls: 1, CostUSD: 0.012}},
 	}}
 	waiting := record.Waiting{Investigation: r.ID, WorkflowID: workflowID, RunID: runID, Seq: 1, Status: status}
 	switch status {

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -16,7 +19,7 @@ import (
 
 func memoryCommand(c *cli) *cobra.Command {
 	cmd := group("memory", "Show and change what agents remember",
-		memoryShowCommand(c), memorySetCommand(c), memoryExportCommand(c), memoryImportCommand(c))
+		memoryShowCommand(c), memorySetCommand(c), memoryDeleteCommand(c), memoryExportCommand(c), memoryImportCommand(c))
 	cmd.Long = `Show and change what agents remember, in the workers' store. AGENT is the name of an
 agent's definition: its memory is the same in every investigation and conversation.`
 	return cmd
@@ -87,36 +90,70 @@ func setArgs(cmd *cobra.Command, args []string) error {
 }
 
 func memorySet(ctx context.Context, c *cli, name string, given memory.Block, changed func(flag string) bool) (err error) {
-	if given.Value, err = c.text("VALUE", given.Value); err != nil {
+	e := memory.BlockEdit{}
+	if e.Value, err = c.text("VALUE", given.Value); err != nil {
 		return err
 	}
+	if changed("description") {
+		e.Description = &given.Description
+	}
+	if changed("limit") {
+		e.Limit = &given.Limit
+	}
+	if changed("read-only") {
+		e.ReadOnly = &given.ReadOnly
+	}
+	return changeMemory(ctx, c, name, audit.Detail("block", given.Label, "change", "written"), func(tx memory.Tx) error {
+		_, err := memory.Edit(ctx, tx, given.Label, e)
+		if errors.Is(err, memory.ErrBlock) {
+			err = usagef("%w", err)
+		}
+		return err
+	})
+}
+
+// changeMemory changes a memory, which the audit trail tells in the name of who is logged in here.
+func changeMemory(ctx context.Context, c *cli, name string, detail json.RawMessage, fn func(memory.Tx) error) error {
 	st, err := memories(ctx, c)
 	if err != nil {
 		return err
 	}
-	return st.Remember(ctx, name, func(tx memory.Tx) error {
-		b, found, err := tx.Block(ctx, given.Label)
-		if err != nil {
-			return err
-		}
-		if !found {
-			b = given
-		}
-		b.Value = given.Value
-		if changed("description") {
-			b.Description = given.Description
-		}
-		if changed("limit") {
-			b.Limit = given.Limit
-		}
-		if changed("read-only") {
-			b.ReadOnly = given.ReadOnly
-		}
-		if err := b.Validate(); err != nil {
-			return usagef("%w", err)
-		}
-		return tx.PutBlock(ctx, b)
-	})
+	who := audit.Act{Who: identity().Named(userName()), Channel: agent.ChannelCLI, Detail: detail}
+	return st.RememberAs(ctx, name, who, fn)
+}
+
+func memoryDeleteCommand(c *cli) *cobra.Command {
+	var entry int64
+	cmd := &cobra.Command{
+		Use: "delete AGENT [LABEL]", Short: "Delete a memory block, or with --entry an archival entry",
+		Example: "  starter memory delete Memo human\n  starter memory delete Memo --entry 12",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.Flags().Changed("entry") {
+				return exactly("AGENT")(cmd, args)
+			}
+			return exactly("AGENT", "LABEL")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			detail, what := audit.Detail("entry", strconv.FormatInt(entry, 10), "change", "deleted"), fmt.Sprintf("archival entry %d", entry)
+			if len(args) > 1 {
+				detail, what = audit.Detail("block", args[1], "change", "deleted"), "block "+args[1]
+			}
+			return changeMemory(cmd.Context(), c, args[0], detail, func(tx memory.Tx) (err error) {
+				there := false
+				if len(args) > 1 {
+					there, err = tx.DeleteBlock(cmd.Context(), args[1])
+				} else {
+					there, err = tx.DeleteArchival(cmd.Context(), entry)
+				}
+				if err == nil && !there {
+					err = usagef("%s has no %s", args[0], what)
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().Int64Var(&entry, "entry", 0, "the number of an archival entry")
+	return cmd
 }
 
 // exported is an agent's memory, as it is now.

@@ -30,6 +30,7 @@ func (f *requestFlags) flags(c *cli, cmd *cobra.Command, s *client.Start) {
 	set.StringVar(&s.Workflow, "workflow-id", "", "workflow id (default: the chain or alert type and 8 random characters)")
 	set.StringVar(&req.By, "by", userName(), "who asks")
 	set.BoolVar(&f.detach, "detach", false, "print the workflow id and do not wait")
+	set.StringVar(&req.Project, "project", "", "whose it is, where there are several projects (default: "+agent.DefaultProject+")")
 	set.StringVar(&req.Tenant, "tenant", "", "for whom it is: tenants have their turns, where Temporal's fairness is on")
 	set.StringVar(&req.Session, "session", "", "what it belongs to, for list --session")
 	set.IntVar(&req.Priority, "priority", 0, "1, which goes first, to 5 (default: Temporal's, 3)")
@@ -140,6 +141,9 @@ func pairs(flag string, given []string) (map[string]string, error) {
 func keep(req *agent.Request, was record.Investigation, changed func(flag string) bool) {
 	labels := was.Labels
 	labels.Fingerprint = ""
+	if changed("project") {
+		labels.Project = req.Project
+	}
 	if changed("tenant") {
 		labels.Tenant = req.Tenant
 	}

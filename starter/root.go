@@ -65,14 +65,16 @@ func (c *cli) root() *cobra.Command {
 			guideCommand(c), plainSteer(c, "pause", "Make no further model call until resume; running calls finish", workflows.SignalPause),
 			plainSteer(c, "resume", "Go on after a pause", workflows.SignalResume), concludeCommand(c), cancelCommand(c), extendCommand(c),
 		}},
-		{"Needs you", []*cobra.Command{inboxCommand(c), decideCommand(c), answerCommand(c), approvalsCommand(c)}},
+		{"Needs you", []*cobra.Command{
+			inboxCommand(c), decideCommand(c), answerCommand(c), approvalsCommand(c), auditCommand(c), rulesCommand(c),
+		}},
 		{"Configure", []*cobra.Command{
 			initCommand(c), validateCommand(c), group("config", "Show what comes of a configuration", configShowCommand(c)),
 			group("chain", "List and draw the chains of a configuration", chainListCommand(c), chainGraphCommand(c)),
 			toolsCommand(c), group("tool", "Run a tool", toolRunCommand(c)), agentTypesCommand(c), memoryCommand(c),
-			group("agent", "Take an agent with its memory somewhere else", agentExportCommand(c), agentImportCommand(c)),
+			agentCommand(c),
 		}},
-		{"System", []*cobra.Command{doctorCommand(c), codecCommand(c), versionCommand(c)}},
+		{"System", []*cobra.Command{doctorCommand(c), codecCommand(c), mcpCommand(c), versionCommand(c)}},
 	} {
 		cmd.AddGroup(&cobra.Group{ID: part.title, Title: part.title + ":"})
 		for _, one := range part.commands {

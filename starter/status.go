@@ -89,7 +89,7 @@ func printStatus(c *cli, s client.Status) error {
 
 // labelWords are what a request says of itself.
 func labelWords(l agent.Labels) (words []string) {
-	for _, label := range [][2]string{{"tenant", l.Tenant}, {"session", l.Session}, {"fingerprint", l.Fingerprint}} {
+	for _, label := range [][2]string{{"project", l.Project}, {"tenant", l.Tenant}, {"session", l.Session}, {"fingerprint", l.Fingerprint}} {
 		if label[1] != "" {
 			words = append(words, label[0]+" "+label[1])
 		}

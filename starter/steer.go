@@ -137,7 +137,11 @@ func cancelCommand(c *cli) *cobra.Command {
 }
 
 func cancel(ctx context.Context, c *cli, id string, wait bool) error {
-	h, err := c.client().Cancel(ctx, id)
+	who, err := client.LocalIdentity()
+	if err != nil {
+		who = client.Identity{} // the audit trail has somebody without a name
+	}
+	h, err := c.client().CancelAs(ctx, id, who)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -97,6 +98,15 @@ func (s shared) LastOffer(ctx context.Context, server string) (offer tool.Catalo
 		return offer, err
 	}
 	return st.LastOffer(ctx, server)
+}
+
+// Audit tells the audit trail, if the store is here.
+func (s shared) Audit(ctx context.Context, acts ...audit.Act) error {
+	st, err := s.client().Store(ctx)
+	if err != nil || st == nil {
+		return err
+	}
+	return st.Audit(ctx, acts...)
 }
 
 // toolError marks what is wrong with the command line.

@@ -33,7 +33,7 @@ disabled, access level, limits of arguments, rate and time. Without --agent, it 
 that of nobody in particular: all servers, and of the configuration's defaults
 tool_config and shell; there are no rate limits. A call that needs approval, as
 configured or by its risk, asks on a terminal, or needs --yes. Calls made here are
-in no transcript.
+in no transcript; the audit trail of the store has them.
 
 Exit codes: 0 the tool succeeded, 1 it failed or the policy denied the call, 2 there
 is no such tool or the arguments are not valid, 130 after Ctrl-C, which cancels it.`,
@@ -74,7 +74,7 @@ func toolRun(ctx context.Context, c *cli, name string, f toolRunFlags) error {
 	if err := approve(c, call, f); err != nil {
 		return err
 	}
-	result, err := call.Make(ctx)
+	result, err := call.Make(ctx, identity())
 	if err != nil {
 		return refused(c, err)
 	}
@@ -88,19 +88,28 @@ func toolRun(ctx context.Context, c *cli, name string, f toolRunFlags) error {
 // approve has the person at the terminal approve a call that needs it.
 func approve(c *cli, call *app.ToolCall, f toolRunFlags) error {
 	name := call.Spec.Name
-	if !call.NeedsApproval || f.yes {
+	if !call.NeedsApproval {
 		return nil
+	}
+	if err := call.MayApprove(identity()); err != nil || f.yes {
+		return err
 	}
 	if file, ok := c.in.(*os.File); f.args == "-" || !ok || !terminal.IsTerminal(file) {
 		return usagef("a call of %s needs approval (risk %s): add --yes", name, call.Spec.Risk)
 	}
-	fmt.Fprintf(c.err, "Call %s %s (risk %s)? [y/N] ", terminal.CleanLine(reveal.Name(name)),
-		terminal.CleanLine(reveal.JSON(string(call.Arguments))), call.Spec.Risk)
-	line, err := bufio.NewReader(c.in).ReadString('\n')
-	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
+	if c.saysYes(fmt.Sprintf("Call %s %s (risk %s)?", terminal.CleanLine(reveal.Name(name)),
+		terminal.CleanLine(reveal.JSON(string(call.Arguments))), call.Spec.Risk)) {
 		return nil
 	}
 	return fmt.Errorf("the call of %s was not approved, and not made", name)
+}
+
+// saysYes reports whether the person at the terminal says yes to a question, by a whole line.
+func (c *cli) saysYes(question string) bool {
+	fmt.Fprint(c.err, question+" [y/N] ")
+	line, err := bufio.NewReader(c.in).ReadString('\n')
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return err == nil && (answer == "y" || answer == "yes")
 }
 
 // ran is the answer of tool run as JSON.

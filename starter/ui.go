@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"os/exec"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 	sdk "go.temporal.io/sdk/client"
 
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -38,7 +37,7 @@ is no terminal or no browser, or with --print, the link is printed alone.`,
 			if _, err := fmt.Fprintln(c.out, terminal.CleanLine(link)); err != nil || printed || !terminal.IsTerminal(c.out) {
 				return err
 			}
-			if err := exec.Command(opener(), link).Start(); err != nil {
+			if err := command.OpenBrowser(link); err != nil {
 				c.say("no browser could be opened: %v", err)
 			}
 			return nil
@@ -48,14 +47,6 @@ is no terminal or no browser, or with --print, the link is printed alone.`,
 		"where the UI is (default: http://127.0.0.1:8233, or Temporal Cloud's) [INQUEST_UI]")
 	cmd.Flags().BoolVar(&printed, "print", false, "print the link only")
 	return cmd
-}
-
-// opener opens a link as its reader would by hand.
-func opener() string {
-	if runtime.GOOS == "darwin" {
-		return "open"
-	}
-	return "xdg-open"
 }
 
 // uiLink is the UI's page of an investigation, or of all of them.

@@ -3,130 +3,14 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/chaindraw"
 	"github.com/inquest-dev/inquest/internal/terminal"
-	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// unattended is what agents may do without asking a person.
-type unattended struct {
-	Chain  string   `json:"chain"` // "" = on their own, in a conversation
-	Agents []string `json:"agents"`
-	// May are risks of calls; tools of higher ones are not allowed, or ask.
-	May   []agent.Risk `json:"may"`
-	Tools []string     `json:"tools"` // MCP servers or single tools of theirs, the shell, and tools in Go
-	// Ask are tools that ask whatever else is said.
-	Ask []string `json:"ask,omitempty"`
-}
-
-// unattendedIn says it of all chains and agents that the user has written, or of the
-// chains that are built in if there are no others.
-func unattendedIn(cfg *config.Config) (all []unattended) {
-	chains := cfg.Chains()
-	if slices.ContainsFunc(chains, func(c config.ChainInfo) bool { return !c.BuiltIn }) {
-		chains = slices.DeleteFunc(chains, func(c config.ChainInfo) bool { return c.BuiltIn })
-	}
-	for _, chain := range chains {
-		all = append(all, unattendedOf(cfg, chain.Name)...)
-	}
-	var alone []plan.Agent
-	for _, name := range cfg.OwnAgents() {
-		a, err := cfg.AgentPlan(name)
-		u, free := unattendedAgent("", a)
-		told := slices.ContainsFunc(all, func(other unattended) bool { return other.same(u) && slices.Contains(other.Agents, name) })
-		if err == nil && free && !told {
-			alone = append(alone, a)
-		}
-	}
-	return append(all, together("", alone)...)
-}
-
-// unattendedOf says it of one chain.
-func unattendedOf(cfg *config.Config, chain string) []unattended {
-	return together(chain, config.AgentsOf(cfg, chain))
-}
-
-// together names agents that may do the same in one.
-func together(chain string, agents []plan.Agent) (all []unattended) {
-	for _, a := range agents {
-		u, free := unattendedAgent(chain, a)
-		if !free {
-			continue
-		}
-		same := slices.IndexFunc(all, u.same)
-		switch {
-		case same < 0:
-			all = append(all, u)
-		case !slices.Contains(all[same].Agents, a.Definition):
-			all[same].Agents = append(all[same].Agents, a.Definition)
-		}
-	}
-	return all
-}
-
-// unattendedAgent says it of one agent; false = it does nothing without asking.
-func unattendedAgent(chain string, a plan.Agent) (u unattended, free bool) {
-	u = unattended{Chain: chain, Agents: []string{a.Definition}, May: tool.Unattended(a.Tools), Tools: toolSources(a)}
-	for name, permission := range a.Tools.Permissions {
-		if permission.RequiresApproval {
-			u.Ask = append(u.Ask, name)
-		}
-	}
-	for _, server := range a.Servers {
-		for name, risk := range server.Risk {
-			asked := server.Name + "." + name
-			enabled := a.Tools.Enabled == nil || slices.Contains(a.Tools.Enabled, asked)
-			if enabled && tool.Asks(a.Tools, risk) && !slices.Contains(u.Ask, asked) {
-				u.Ask = append(u.Ask, asked)
-			}
-		}
-	}
-	slices.Sort(u.Ask)
-	return u, len(u.Tools) > 0 && len(u.May) > 0
-}
-
-func (u unattended) same(other unattended) bool {
-	return slices.Equal(other.May, u.May) && slices.Equal(other.Tools, u.Tools) && slices.Equal(other.Ask, u.Ask)
-}
-
-// toolSources are where an agent's tools come from that act on the world: of a
-// server of which only some are enabled, those.
-func toolSources(a plan.Agent) (sources []string) {
-	for _, server := range a.Servers {
-		if a.Tools.Enabled == nil {
-			sources = append(sources, server.Name)
-		}
-		for _, name := range a.Tools.Enabled {
-			if of, _ := tool.Split(name); of == server.Name {
-				sources = append(sources, name)
-			}
-		}
-	}
-	row, _ := agent.LookupType(a.Type)
-	if a.Shell != nil && slices.Contains(row.Tools, agent.ToolShell) {
-		sources = append(sources, agent.ToolShell)
-	}
-	return append(sources, a.ToolIDs...)
-}
-
-// risks are the words for what calls of a risk do.
-var risks = map[agent.Risk]string{agent.RiskReadOnly: "read", agent.RiskWrite: "write", agent.RiskDestructive: "destroy"}
-
-func (u unattended) may() string {
-	var words []string
-	for _, risk := range u.May {
-		words = append(words, risks[risk])
-	}
-	return strings.Join(words, ", ")
-}
-
-func printUnattended(c *cli, all []unattended) error {
+func printUnattended(c *cli, all []chaindraw.Unattended) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -137,7 +21,7 @@ func printUnattended(c *cli, all []unattended) error {
 		if len(u.Ask) > 0 {
 			but = ", but for " + strings.Join(u.Ask, ", ")
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s by %s%s\n", cmp.Or(u.Chain, "on their own"), strings.Join(u.Agents, ", "), u.may(),
+		fmt.Fprintf(w, "  %s\t%s\t%s by %s%s\n", cmp.Or(u.Chain, "on their own"), strings.Join(u.Agents, ", "), u.Risks(),
 			terminal.CleanLine(strings.Join(u.Tools, ", ")), terminal.CleanLine(but))
 	}
 	return w.Flush()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/chaindraw"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
@@ -24,11 +26,11 @@ func validateCommand(c *cli) *cobra.Command {
 wrong with it, what is dangerous first, and what its agents may do without asking a
 person. Without one, what is built in is checked.`,
 		Args: atMostOne,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				c.config = args[0]
 			}
-			return validate(c, credentials, strict)
+			return validate(cmd.Context(), c, credentials, strict)
 		},
 	}
 	c.configFlag(cmd)
@@ -44,24 +46,24 @@ type verified struct {
 	OK       bool            `json:"ok"`
 	Findings config.Findings `json:"findings"`
 	// Unattended is what agents may do without asking a person.
-	Unattended []unattended `json:"unattended"`
+	Unattended []chaindraw.Unattended `json:"unattended"`
 }
 
-func validate(c *cli, credentials, strict bool) error {
+func validate(ctx context.Context, c *cli, credentials, strict bool) error {
 	src, err := c.source()
 	if err != nil {
 		return err
 	}
 	src.SkipCredentials = !credentials
 	cfg, findings := config.Check(src)
-	findings = append(storeDangers(c, cfg), findings...)
+	findings = slices.Concat(storeDangers(c, cfg), findings, virtualFindings(ctx, c, cfg))
 	refused := findings.Failed() || strict && findings.Count(config.SeverityDanger) > 0
-	var free []unattended
+	var free []chaindraw.Unattended
 	if !findings.Failed() {
-		free = unattendedIn(cfg)
+		free = chaindraw.UnattendedIn(cfg)
 	}
 	if c.json {
-		err = c.printJSON(verified{c.config, !refused, append(config.Findings{}, findings...), append([]unattended{}, free...)})
+		err = c.printJSON(verified{c.config, !refused, append(config.Findings{}, findings...), append([]chaindraw.Unattended{}, free...)})
 	} else {
 		err = errors.Join(printFindings(c, findings), printUnattended(c, free))
 	}

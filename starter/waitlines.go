@@ -42,6 +42,9 @@ func waitingLine(id string, a record.Approval) string {
 func waitingNotice(id string, a record.Approval) terminal.Notice {
 	asks := fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it waits %s, and is denied then.", a.HiddenNote(), a.Execution,
 		reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, record.Until(a.Expires.Local(), time.TimeOnly))
+	for _, fact := range a.Facts() {
+		asks += " · " + reveal.Text(fact)
+	}
 	return terminal.Notice{Text: terminal.CleanLine(asks + " Decide:"), Command: terminal.CleanLine(fmt.Sprintf(
 		"starter decide %s %s%s --approve (or --deny --reason …)", command.ShellWord(id), command.ShellWord(a.Name()), digestFlag(a)))}
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,8 +14,10 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/api"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/metrics"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -23,7 +26,7 @@ func main() { os.Exit(command.Main(root())) }
 
 type flags struct {
 	app.HostOptions
-	profile, logLevel, health string
+	profile, logLevel, health, http, ui string
 }
 
 func root() *cobra.Command {
@@ -65,6 +68,10 @@ calls may finish, and what does not finish goes on in another worker.`,
 		"build id, for Temporal's worker versioning: investigations stay with the version they started on; it gets no work "+
 			"before it is promoted (temporal worker deployment set-current-version)")
 	cmd.Flags().StringVar(&f.health, "health", "", "address of an HTTP server with /livez and /readyz, for orchestrators")
+	cmd.Flags().StringVar(&f.http, "http", "",
+		"address of the page and the HTTP API (docs/api.md); on other than loopback addresses, system.http has to say who may use it")
+	cmd.Flags().StringVar(&f.ui, "temporal-ui", os.Getenv("INQUEST_UI"),
+		"where Temporal's UI is, for the page's links to it (default: no links) [INQUEST_UI]")
 	cmd.AddCommand(app.SampleCommand(), app.KeeperCommand(), guardCommand())
 	return cmd
 }
@@ -80,6 +87,10 @@ func run(cmd *cobra.Command, f flags) error {
 		return err
 	}
 	defer probe.server.Close()
+	counted := metrics.New()
+	if f.http != "" {
+		opts.Temporal.MetricsHandler = counted.Temporal()
+	}
 	app.NameBuild()
 	host, err := app.StartHost(cmd.Context(), opts)
 	_, refused := errors.AsType[config.Findings](err)
@@ -98,6 +109,15 @@ func run(cmd *cobra.Command, f flags) error {
 		"temporal", opts.Temporal.HostPort, "task_queue", opts.TaskQueue, "store", host.Address(), "store_id", host.Store.ID())
 	if servers := host.ServersAlone(); len(servers) > 0 {
 		started = started.With("only_tools_of", servers)
+	}
+	serving, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	if f.http != "" {
+		address, err := api.OfHost(serving, host, f.http, f.ui, counted, opts.Logger)
+		if err != nil {
+			return errors.Join(err, host.Stop())
+		}
+		started = started.With("http", address)
 	}
 	started.Info("worker started")
 	err = host.Wait(cmd.Context())

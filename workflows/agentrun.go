@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -41,6 +40,8 @@ type agentState struct {
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// Orchestration is set once the agent dispatches others.
 	Orchestration *orchestrationState `json:"orchestration,omitempty"`
+	// Asked is what people wanted to know before they decide on a call.
+	Asked []asked `json:"asked,omitempty"`
 }
 
 // agentRun is one execution, of either pattern.
@@ -58,7 +59,8 @@ type agentRun struct {
 	fault     *CallFault // of the call that failed last
 	streak    *streak    // of failed model calls; nil = the last one was answered
 	sleeping  bool
-	reserve   bool // it has no more than its last word
+	limit     *Limit // that it waits at
+	reserve   bool   // it has no more than its last word
 	teller    teller
 	asked     bool // a model, at least once
 	turns     bool // it works turn by turn, in a conversation
@@ -86,6 +88,7 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 		r.signals = listen(ctx, SignalWaiting)
 		r.orchestration = newOrchestration(ctx, r)
 	}
+	r.signals.trail = r.trail()
 	if r.steering.Sleep > 0 {
 		r.sleepFor(ctx, r.steering.Sleep)
 		r.steering.Sleep = 0 // in this run, not in the next one
@@ -151,7 +154,7 @@ func (r *agentRun) hasLastWord(ctx workflow.Context, stopped AgentResult) bool {
 func (r *agentRun) haveLastWord(ctx workflow.Context, stopped AgentResult) AgentResult {
 	r.reserve = true
 	patience := deadline{Remaining: lastWord}
-	work, cancel := patience.start(ctx, r.watch, bound{what: "last word", held: func() bool { return r.steering.Paused }})
+	work, cancel := patience.start(ctx, r.watch, bound{what: "last word", held: r.steering.still})
 	defer cancel()
 	why := activities.Input{Kind: activities.InputBound, Text: string(stopped.StopReason)}
 	said, err := r.conclude(work, why, stopped.StopReason)
@@ -178,7 +181,7 @@ func (r *agentRun) conclude(ctx workflow.Context, why activities.Input, reason a
 }
 
 // held: the agent waits for people or a provider, or sleeps, and its clock stands still.
-func (r *agentRun) held() bool { return r.steering.Paused || !r.waiting().empty() }
+func (r *agentRun) held() bool { return r.steering.still() || !r.waiting().empty() }
 
 // waiting is what the agent and its sub-agents wait for.
 func (r *agentRun) waiting() Waiting { return r.ownWaiting().and(r.orchestration.waiting()) }
@@ -189,6 +192,9 @@ func (r *agentRun) ownWaiting() Waiting {
 	if o := r.outage(); o != nil {
 		w.Outages = []Outage{*o}
 	}
+	if r.limit != nil {
+		w.Limits = []Limit{*r.limit}
+	}
 	if r.sleeping {
 		w.Asleep = []Asleep{{Agent: r.in.Agent.Name, Until: r.state.PausedUntil}}
 	}
@@ -197,11 +203,11 @@ func (r *agentRun) ownWaiting() Waiting {
 
 // refuse says why the agent cannot take a signal; "" = it can.
 func (r *agentRun) refuse(sig signal) string {
-	stage, _, _ := strings.Cut(r.in.Ref.Execution, "/")
+	stage := r.in.Ref.StageRun()
 	switch {
 	case !sig.names(r.in.Agent), sig.Stage != "" && sig.Stage != stage:
 		return fmt.Sprintf("%s: this is agent %s of stage %s", sig.Name, r.in.Agent.Name, stage)
-	case sig.heartbeats() && !maySleep(r.in.Agent):
+	case sig.heartbeats() && !sig.isFor(r.in.Agent):
 		return sig.Name + ": the agent's type has no heartbeats"
 	}
 	return ""
@@ -209,8 +215,7 @@ func (r *agentRun) refuse(sig signal) string {
 
 // handle takes in a signal.
 func (r *agentRun) handle(ctx workflow.Context, sig signal) (t Taken, why string) {
-	stage, _, _ := strings.Cut(r.in.Ref.Execution, "/")
-	t.For = []string{sig.execution(stage, r.in.Agent)}
+	t.For = []string{sig.execution(r.in.Ref.StageRun(), r.in.Agent)}
 	if sig.Name == SignalGuide {
 		return t, r.guide(ctx, sig)
 	}
@@ -231,6 +236,9 @@ func (r *agentRun) steer(ctx workflow.Context, sig signal) {
 		}
 	case SignalResumeHeartbeats:
 		r.wake()
+		if o := r.orchestration; o != nil && sig.Mail {
+			o.mail++
+		}
 	default:
 		r.steering.apply(sig)
 	}
@@ -241,10 +249,9 @@ func (r *agentRun) steer(ctx workflow.Context, sig signal) {
 func (r *agentRun) guide(ctx workflow.Context, sig signal) (why string) {
 	r.state.Letters++
 	sig.Agent = cmp.Or(sig.Agent, r.in.Agent.Name)
-	stage, _, _ := strings.Cut(r.in.Ref.Execution, "/")
 	why = sig.post(ctx, activities.PostIn{
 		Investigation: r.in.Ref.Investigation, Plan: r.in.Ref.Plan, Source: r.in.Ref.Execution, Ordinal: r.state.Letters,
-		Stages: []string{stage},
+		Stages: []string{r.in.Ref.StageRun()},
 	})
 	if why == "" {
 		r.wake()
@@ -280,10 +287,10 @@ func (r *agentRun) heard(out activities.GenerateOut) bool {
 // hold takes in what has arrived and waits while paused.
 func (r *agentRun) hold(ctx workflow.Context) error {
 	r.signals.settle(ctx)
-	if r.steering.Paused {
+	if r.steering.still() {
 		r.note(ctx, "paused")
 	}
-	return workflow.Await(ctx, func() bool { return !r.steering.Paused })
+	return workflow.Await(ctx, func() bool { return !r.steering.still() })
 }
 
 // completed is the result of an agent that said its last word.

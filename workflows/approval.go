@@ -2,13 +2,16 @@ package workflows
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // approvals are an agent's calls that wait, or have waited, for a person.
@@ -20,7 +23,16 @@ type approvals struct {
 // approval is one call that waits.
 type approval struct {
 	Approval
-	decision *activities.Decision
+	// rules say who decides; of EscalateTo, as many as escalated may by now.
+	rules     plan.Approvers
+	escalated int
+	notBy     []string
+	handedTo  string // the only one who may decide; "" = all that may at all
+	edit      string // see activities.Decision
+	editing   bool   // somebody's arguments are being looked at
+	iteration int    // of the reply that asks for the call,
+	n         int    // which is its n-th
+	decision  *activities.Decision
 }
 
 // open lists the calls that wait now.
@@ -34,39 +46,6 @@ func (a *approvals) open() []Approval {
 	return out
 }
 
-func (a *approvals) find(callID string) *approval {
-	for _, p := range a.pending {
-		if p.CallID == callID && p.decision == nil {
-			return p
-		}
-	}
-	return nil
-}
-
-// check refuses a decision that decides nothing.
-func (a *approvals) check(d Decide) error {
-	if d.Approved == nil {
-		return errors.New(`"approved" is missing: true or false`)
-	}
-	if how, ok := a.decided[d.CallID]; ok {
-		return fmt.Errorf("call %q was decided already: %s", d.CallID, how)
-	}
-	waiting := a.find(d.CallID)
-	if waiting == nil {
-		return fmt.Errorf("no call %q waits for a decision", d.CallID)
-	}
-	if d.Digest != "" && d.Digest != waiting.Digest {
-		return fmt.Errorf("the call %q that waits is another one than you have seen: its digest is %s", d.CallID, waiting.Digest)
-	}
-	if len(d.Reason) > maxReason {
-		return fmt.Errorf("the reason is longer than %d bytes", maxReason)
-	}
-	return agent.CheckBy(d.By)
-}
-
-// maxReason bounds why a call is approved or denied, in bytes.
-const maxReason = 1000
-
 // settle decides a call, once.
 func (a *approvals) settle(p *approval, d activities.Decision) {
 	p.decision = &d
@@ -76,27 +55,27 @@ func (a *approvals) settle(p *approval, d activities.Decision) {
 	a.decided[p.CallID] = d.String()
 }
 
-const decideInput = `{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}`
-
-// serveDecisions registers the update that approves and denies calls.
-func (r *agentRun) serveDecisions(ctx workflow.Context) error {
-	decide := func(ctx workflow.Context, d Decide) (activities.Decision, error) {
-		call := r.approvals.find(d.CallID)
-		out := activities.Decision{Approved: *d.Approved, By: d.By, Reason: d.Reason, At: workflow.Now(ctx), Digest: call.Digest}
-		r.settle(ctx, call, out)
-		return out, nil
-	}
-	return update[Decide, activities.Decision]{
-		UpdateDecide, "Approve or deny a tool call that waits. Input: " + decideInput, decideInput, reading[Decide], r.approvals.check, decide,
-	}.serve(ctx)
+// answered: everybody who decides knows what came of it.
+func (a *approvals) answered() bool {
+	return !slices.ContainsFunc(a.pending, func(p *approval) bool { return p.editing })
 }
 
-// ask lists a reply's calls that need a person. All of them wait at once.
-func (r *agentRun) ask(ctx workflow.Context, calls []activities.Call) []*approval {
+func (a *approvals) find(callID string) *approval {
+	for _, p := range a.pending {
+		if p.CallID == callID && p.decision == nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// ask lists a reply's calls that need a person, the first of which is its n-th. All of them
+// wait at once.
+func (r *agentRun) ask(ctx workflow.Context, first int, calls []activities.Call) []*approval {
 	asked := make([]*approval, len(calls))
 	for n, call := range calls {
 		if call.Approve != nil {
-			asked[n] = r.askFor(ctx, call.Name, *call.Approve)
+			asked[n] = r.askFor(ctx, first+n, call.Name, *call.Approve)
 		}
 	}
 	r.noteCalls(ctx)
@@ -104,16 +83,39 @@ func (r *agentRun) ask(ctx workflow.Context, calls []activities.Call) []*approva
 }
 
 // askFor lists one call that needs a person, also one that waited before as another.
-func (r *agentRun) askFor(ctx workflow.Context, name string, call activities.Approve) *approval {
-	asked := &approval{Approval: Approval{
-		CallID: call.ID, Tool: name, Risk: call.Risk, Arguments: call.Arguments, ArgumentsRef: call.Ref, Size: call.Size, Hidden: call.Hidden,
-		Digest: call.Digest, Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
-		Expires: workflow.Now(ctx).Add(cmp.Or(r.in.Agent.ApprovalTimeout.D(), defaultApproval)),
-	}}
+func (r *agentRun) askFor(ctx workflow.Context, n int, name string, call activities.Approve) *approval {
+	asked := &approval{
+		rules: call.Approvers, notBy: call.NotBy, edit: call.Edit, iteration: r.state.Iteration, n: n,
+		Approval: Approval{
+			CallID: call.ID, Tool: name, Risk: call.Risk, Needed: call.Approvers.Needed, Approvers: call.Approvers.Who,
+			Agent: r.in.Agent.Name, Execution: r.in.Ref.Execution, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
+			Expires: workflow.Now(ctx).Add(r.patience()), Notes: append(r.answers(name), call.Notes...),
+		},
+	}
+	asked.show(call)
 	delete(r.approvals.decided, call.ID)
 	r.approvals.pending = append(r.approvals.pending, asked)
 	r.teller.changed()
 	return asked
+}
+
+// show puts a call into what people see.
+func (a *approval) show(call activities.Approve) {
+	a.Arguments, a.ArgumentsRef, a.Size, a.Hidden, a.Digest = call.Arguments, call.Ref, call.Size, call.Hidden, call.Digest
+	a.Remember = call.Remember
+}
+
+// judge has those decide on a call who are to by what the policy says of it now.
+func (a *approval) judge(call activities.Approve) {
+	a.rules, a.notBy, a.Risk, a.Needed = call.Approvers, call.NotBy, call.Risk, call.Approvers.Needed
+	if a.handedTo == "" {
+		a.Approvers = a.deciders()
+	}
+}
+
+// patience is how long a call waits for those that may decide.
+func (r *agentRun) patience() time.Duration {
+	return cmp.Or(r.in.Agent.ApprovalTimeout.D(), defaultApproval)
 }
 
 // await waits until a person has decided, or nobody did in time.
@@ -124,19 +126,53 @@ func (r *agentRun) await(ctx workflow.Context, a *approval) *activities.Decision
 		r.teller.changed()
 		r.noteCalls(ctx)
 	}
-	inTime, err := awaitPeople(ctx, "approval of "+a.Tool, &a.Expires, paused, done, moved)
-	if a.decision != nil {
+	for {
+		inTime, err := awaitPeople(ctx, "approval of "+a.Tool, &a.Expires, paused, done, moved)
+		if a.decision != nil {
+			return a.decision
+		}
+		if err == nil && !inTime && a.escalated < len(a.rules.EscalateTo) {
+			r.escalate(ctx, a)
+			continue
+		}
+		reason := a.undecided()
+		switch {
+		case err != nil:
+			reason = "it was cancelled before anybody had decided"
+		case inTime:
+			reason = "nobody had decided when the agent was told to conclude"
+		}
+		r.settle(ctx, a, activities.Decision{Reason: reason, At: workflow.Now(ctx)})
 		return a.decision
 	}
-	reason := "nobody decided in time"
-	switch {
-	case err != nil:
-		reason = "it was cancelled before anybody had decided"
-	case inTime:
-		reason = "nobody had decided when the agent was told to conclude"
+}
+
+// undecided is why a call counts as denied whose time is up.
+func (a *approval) undecided() string {
+	if len(a.ApprovedBy) > 0 {
+		return fmt.Sprintf("it was approved by %s alone, and %d people have to", strings.Join(a.ApprovedBy, ", "), a.Needed)
 	}
-	r.settle(ctx, a, activities.Decision{Reason: reason, At: workflow.Now(ctx)})
-	return a.decision
+	return "nobody decided in time"
+}
+
+// escalate has the next ones decide, too, who have as long as those before them.
+func (r *agentRun) escalate(ctx workflow.Context, a *approval) {
+	a.escalated++
+	a.handedTo = ""
+	a.Approvers = a.deciders()
+	a.Expires = workflow.Now(ctx).Add(r.patience())
+	a.Notes = append(a.Notes, fmt.Sprintf("Nobody decided in time: %s may decide now, too.", a.rules.EscalateTo[a.escalated-1]))
+	r.teller.changed()
+	r.noteCalls(ctx)
+}
+
+// deciders are the groups, roles and people that may decide by now; none = everybody.
+func (a *approval) deciders() []string {
+	out := slices.Concat(a.rules.Who, a.rules.EscalateTo[:min(a.escalated, len(a.rules.EscalateTo))])
+	if len(a.rules.Who) > 0 && slices.Contains(a.rules.EscalateTo, a.handedTo) && !slices.Contains(out, a.handedTo) {
+		out = append(out, a.handedTo) // before its time
+	}
+	return out
 }
 
 // settle decides a call, once, and tells who waits for it.
@@ -155,10 +191,29 @@ func (r *agentRun) noteCalls(ctx workflow.Context) {
 	r.note(ctx, "running tool calls")
 }
 
-// denied is a call's result when it was not approved.
+// short is who has decided what, without the words, which the result has. A reply may ask for many calls.
+func short(d activities.Decision) *activities.Decision {
+	out := activities.Decision{
+		Approved: d.Approved, By: fit(d.Who.Named(d.By), 100), At: d.At, Digest: d.Digest, Question: fit(d.Question, 100),
+	}
+	if d.Who != nil {
+		out.Who = &agent.Identity{Name: out.By, Channel: fit(d.Who.Channel, 20)}
+	}
+	return &out
+}
+
+// denied is a call's result when it was not approved, or a person asks something first.
 func denied(in activities.CallToolIn, call activities.Call) *activities.Input {
+	if d := in.Decision; d.Question != "" {
+		return &activities.Input{
+			Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, ErrorType: activities.ResultNotRun, Decision: short(*d),
+			Text: fmt.Sprintf("The call of %s was not made: %s asks you first: %s\n"+
+				"Answer in the text of your next reply. If the call is still needed, ask for it again with your answer or after it.",
+				call.Name, cmp.Or(d.By, "a person"), d.Question),
+		}
+	}
 	return &activities.Input{
-		Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, ErrorType: activities.ResultDenied,
+		Kind: activities.InputResult, Iteration: in.Iteration, Call: in.Call, ErrorType: activities.ResultDenied, Decision: short(*in.Decision),
 		Text: fmt.Sprintf("The call of %s was not made: %s.", call.Name, in.Decision),
 	}
 }

@@ -229,7 +229,7 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 		if in.Decision.Digest == "d2" {
 			return activities.CallToolOut{Status: "success"}, nil
 		}
-		return activities.CallToolOut{Approve: &activities.Approve{ID: "c1_0", Digest: "d2", Arguments: "{}"}}, nil
+		return activities.CallToolOut{Approve: &activities.Approve{ID: "c1_0", Digest: "d2", Arguments: "{}", Edit: "blob"}}, nil
 	}
 	env := newEnv(t, f)
 	refused := map[string]*string{}
@@ -241,6 +241,9 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 3))
 	if got := agentEnd(t, env); got.Status != agent.StatusCompleted || len(f.called) != 2 {
 		t.Fatalf("%d calls were tried; %+v", len(f.called), got)
+	}
+	if edits := f.called[0].Decision.Edit + f.called[1].Decision.Edit; edits != "blob" {
+		t.Errorf("a person's arguments: %q", edits)
 	}
 	for at, want := range map[string]string{"1": "its digest is d1", "2": "", "3": "its digest is d2", "4": ""} {
 		if got := *refused[at]; (got == "") != (want == "") || !strings.Contains(got, want) {

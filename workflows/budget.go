@@ -45,14 +45,17 @@ func (r *investigationRun) checkExtension(e ExtendBudget) error {
 
 // extend raises bounds. The model calls read theirs in the store.
 func (r *investigationRun) extend(ctx workflow.Context, e ExtendBudget) (Budget, error) {
-	if e.Extension != (plan.Extension{}) {
-		in := activities.ExtendBudgetIn{Investigation: r.id, Key: workflow.GetCurrentUpdateInfo(ctx).ID, By: e.Extension}
+	if e.Extension != (plan.Extension{}) || r.state.Resolved.Level >= activities.LevelActs {
+		in := activities.ExtendBudgetIn{
+			Investigation: r.id, Key: workflow.GetCurrentUpdateInfo(ctx).ID, By: e.Extension, Duration: e.Duration, Who: e.By,
+		}
 		if err := storeStep(ctx, "budget", act.ExtendBudget, in, nil); err != nil {
 			return Budget{}, err
 		}
 	}
 	r.state.Extended, r.state.Longer = r.state.Extended.Add(e.Extension), r.state.Longer+e.Duration
 	r.state.Deadline.extend(e.Duration.D())
+	r.raised(ctx, e)
 	if budget := r.budget(); budget != nil {
 		return *budget, nil
 	}

@@ -30,7 +30,7 @@ const inTask = 8
 // that itself came to nothing, the next model call's inputs bring it.
 func (r *agentRun) callTools(ctx workflow.Context, calls []activities.Call) {
 	r.state.Usage.ToolCalls += len(calls)
-	b := batch{agentRun: r, calls: calls, asked: r.ask(ctx, calls), undone: make([]*activities.Input, len(calls))}
+	b := batch{agentRun: r, calls: calls, asked: r.ask(ctx, 0, calls), undone: make([]*activities.Input, len(calls))}
 	group := workflow.NewWaitGroup(ctx)
 	slots := workflow.NewSemaphore(ctx, MaxParallelCalls)
 	start := func(run func(workflow.Context)) {
@@ -88,9 +88,12 @@ func (b *batch) run(ctx workflow.Context, slots workflow.Semaphore, n int, call 
 		}
 		lost, anew := b.attempt(ctx, slots, in, call)
 		if anew == nil {
+			if lost != nil {
+				lost.Decision = in.Decision // the audit trail tells of it; with other arguments it was another call
+			}
 			return lost
 		}
-		b.asked[n] = b.askFor(ctx, call.Name, *anew) // what was approved is not what would be made
+		b.asked[n] = b.askFor(ctx, n, call.Name, *anew) // what was approved is not what would be made
 		b.noteCalls(ctx)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // straggler is a child of a run that was reset: it takes a while to end when it is told to.
@@ -135,6 +136,10 @@ func TestLastChildBeforeAReset(t *testing.T) {
 		_, err := Stage(ctx, StageInput{Investigation: "inv", Stage: planOf([]string{"default"}).Skeleton().Stages[0]})
 		return err
 	}
+	orchestrator := func(ctx workflow.Context) error {
+		_, err := IteratingAgent(ctx, lead(plan.OrchestratorLimits{MaxConcurrent: 1}))
+		return err
+	}
 	for name, tt := range map[string]struct {
 		run    func(workflow.Context) error
 		resets bool
@@ -145,6 +150,7 @@ func TestLastChildBeforeAReset(t *testing.T) {
 		"an investigation":            {investigation, true, false, "Reopen Finish"},
 		"one that is then cancelled":  {investigation, true, true, "Reopen Finish"},
 		"a stage":                     {stage, true, false, "Reopen SaveStage"},
+		"an agent that dispatches":    {orchestrator, true, false, "Reopen"},
 		"a stage that nobody touched": {stage, false, false, "SaveStage"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -123,9 +123,11 @@ func (r *conversationRun) open(ctx workflow.Context, input converter.RawValue) e
 	}
 	skeleton := r.state.Opened.Agent
 	ref := activities.Ref{Investigation: r.id, Execution: executionName(ConversationStage, skeleton.Name), Plan: r.state.Opened.Plan}
-	a := &agentRun{in: AgentInput{Ref: ref, Agent: skeleton}, state: r.state.Agent, turns: true, before: r.state.Agent.Iteration}
+	in := AgentInput{Ref: ref, Agent: skeleton, Level: r.state.Opened.Level}
+	a := &agentRun{in: in, state: r.state.Agent, turns: true, before: r.state.Agent.Iteration}
 	a.steering.Paused = r.state.Paused
 	a.watch, a.signals = newWatch(ctx), listen(ctx, SignalClose)
+	a.signals.trail = a.trail()
 	r.agent = a
 	r.tellWaits(ctx)
 	return errors.Join(a.signals.serve(ctx, a.watch, a), a.serveDecisions(ctx))

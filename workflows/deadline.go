@@ -22,6 +22,8 @@ type deadline struct {
 type bound struct {
 	what string
 	held func() bool
+	// more asks for more time when it is up, and reports whether there is some; nil = there is none.
+	more func(workflow.Context) bool
 	// warn has the work concluded when the time is up, for which it has lastWord
 	// before it is cancelled; nil = it is cancelled at once.
 	warn func()
@@ -62,7 +64,7 @@ func (d *deadline) turn(ctx workflow.Context, b bound) (over bool) {
 	d.stop()
 	d.timer = nil
 	d.hold(workflow.Now(ctx))
-	if again {
+	if again || b.more != nil && b.more(ctx) {
 		return false
 	}
 	d.Expired = true

@@ -16,6 +16,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 )
@@ -65,6 +66,10 @@ type fake struct {
 	noStatus  func(local bool) error
 	scored    []activities.SaveScoreIn
 	listed    bool // there are search attributes
+	level     activities.Level
+	mail      func() bool // whether an execution has some
+	looked    int         // how often it was asked
+	acts      []audit.Act
 }
 
 func (f *fake) Reopen(_ context.Context, in activities.ReopenIn) error {
@@ -76,6 +81,20 @@ func (f *fake) Post(_ context.Context, in activities.PostIn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.posted = append(f.posted, in)
+	return nil
+}
+
+func (f *fake) HasMail(context.Context, activities.HasMailIn) (activities.HasMailOut, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.looked++
+	return activities.HasMailOut{Unread: f.mail()}, nil
+}
+
+func (f *fake) Tell(_ context.Context, in activities.TellIn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.acts = append(f.acts, in.Acts...)
 	return nil
 }
 
@@ -134,7 +153,7 @@ func (f *fake) Resolve(ctx context.Context, _ activities.ResolveIn) (activities.
 	if f.resolve != nil {
 		return activities.ResolveOut{}, f.resolve(ctx)
 	}
-	return activities.ResolveOut{Plan: "plan", Skeleton: f.plan.Skeleton(), SearchAttributes: f.listed}, nil
+	return activities.ResolveOut{Plan: "plan", Skeleton: f.plan.Skeleton(), SearchAttributes: f.listed, Level: f.level}, nil
 }
 
 func (f *fake) SaveStage(_ context.Context, in activities.SaveStageIn) (activities.SaveStageOut, error) {
@@ -158,6 +177,7 @@ func (f *fake) SaveStatus(ctx context.Context, in activities.SaveStatusIn) error
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.told, f.tellings, f.waits = append(f.told, in.Status), append(f.tellings, in.Seq), append(f.waits, in.Waits)
+	f.acts = append(f.acts, in.Acts...)
 	if f.noStatus != nil {
 		return f.noStatus(activity.GetInfo(ctx).IsLocalActivity)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/route"
 )
@@ -37,7 +38,11 @@ var kinds = map[route.Ask]struct {
 }{
 	route.Clarification: {clarificationWait, func(a Answer) error { return need(a.Text != "" || len(a.Data) > 0, `"text"`) }},
 	route.Confirmation:  {confirmationWait, func(a Answer) error { return need(a.Approved != nil, `"approved": true or false`) }},
-	route.Review:        {reviewWait, func(a Answer) error { return need(a.Decision != "" || a.Approved != nil, `"decision"`) }},
+	kindLimit: {0, func(a Answer) error {
+		said := cmp.Or(a.Decision, a.Text)
+		return need(said == decideConclude || said == decideStop, `"decision": conclude or stop; to raise the bound, extend it`)
+	}},
+	route.Review: {reviewWait, func(a Answer) error { return need(a.Decision != "" || a.Approved != nil, `"decision"`) }},
 }
 
 func need(ok bool, what string) error {
@@ -49,7 +54,7 @@ func need(ok bool, what string) error {
 
 // ask puts a question to people; the stage that asked goes on with the answer.
 func (r *investigationRun) ask(ctx workflow.Context, way route.Walk, s *stageChild, kind route.Ask, gate bool, result StageResult) {
-	if named := route.Ask(textField(result.Fields, "interrupt")); !gate && kinds[named].check != nil {
+	if named := route.Ask(textField(result.Fields, "interrupt")); !gate && kinds[named].expires > 0 {
 		kind = named // the output says it more exactly
 	}
 	question := cmp.Or(textField(result.Fields, "question"), textField(result.Fields, "message"),
@@ -214,6 +219,8 @@ func (r *investigationRun) serveAnswers(ctx workflow.Context) error {
 	take := func(ctx workflow.Context, a Answer) (Interrupt, error) {
 		i := r.asked(a.ID)
 		i.answer, i.Answered = &a, true
+		said := audit.Detail("kind", i.Kind, "stage", i.Stage, "answer", a.words())
+		r.act(ctx, audit.Act{What: audit.Answered, Who: a.By, Call: i.ID, Detail: said})
 		return i.Interrupt, nil
 	}
 	return update[Answer, Interrupt]{
@@ -221,10 +228,19 @@ func (r *investigationRun) serveAnswers(ctx workflow.Context) error {
 	}.serve(ctx)
 }
 
+// asking are the questions that are put to people, also those about bounds.
+func (r *investigationRun) asking() []*interrupt {
+	all := slices.Clone(r.interrupts)
+	for _, q := range r.limits {
+		all = append(all, q.interrupt)
+	}
+	return all
+}
+
 // asked is the open question that an answer is for.
 func (r *investigationRun) asked(id string) *interrupt {
 	var open []*interrupt
-	for _, i := range r.interrupts {
+	for _, i := range r.asking() {
 		if i.open() && (id == "" || id == i.ID) {
 			open = append(open, i)
 		}

@@ -97,7 +97,6 @@ func TestGates(t *testing.T) {
 func TestReviews(t *testing.T) {
 	t.Parallel()
 	yes, no := Answer{Approved: new(true)}, Answer{Approved: new(false), Text: "no rollback", By: "Ada"}
-	back := activities.Note{Kind: "agent_review", Stage: "s2", Question: "safe?", Answer: "not approved. no rollback"}
 	for _, tt := range []struct {
 		name    string
 		back    string // the stage that does its work again
@@ -163,7 +162,7 @@ func TestReviews(t *testing.T) {
 			got := investigated(t, env)
 			var told []activities.Note
 			if tt.by != "" {
-				back.By = tt.by
+				back := activities.Note{Kind: "agent_review", Stage: "s2", Question: "safe?", Answer: "not approved. no rollback", By: tt.by}
 				for _, in := range f.generated {
 					if strings.Contains(in.Ref.Execution, "#2") && told == nil {
 						told = in.Notes

@@ -11,6 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/route"
@@ -37,6 +38,7 @@ type investigationState struct {
 	Asked       int               `json:"asked,omitempty"` // questions so far
 	Extended    plan.Extension    `json:"extended,omitzero"`
 	Longer      plan.Duration     `json:"longer,omitempty"` // by so much the time was extended
+	Limits      int               `json:"limits,omitempty"` // how often people were asked about a bound
 	Usage       agent.Usage       `json:"usage"`
 	Steering    Steering          `json:"steering"`
 	Letters     int               `json:"letters,omitempty"` // that people have written to agents
@@ -46,6 +48,8 @@ type investigationState struct {
 	Unsaved     []record.Stage    `json:"unsaved,omitempty"` // those that did not come to save themselves
 	Undelivered []string          `json:"undelivered,omitempty"`
 	Shown       *attributes       `json:"shown,omitempty"`
+	Acts        []audit.Act       `json:"acts,omitempty"`  // of people, that the audit trail has not been told
+	Acted       int               `json:"acted,omitempty"` // acts so far
 	told
 }
 
@@ -102,6 +106,7 @@ type investigationRun struct {
 	state      investigationState
 	running    []*stageChild
 	interrupts []*interrupt
+	limits     []*limitQuestion // about bounds that are reached
 	signals    *signals
 	refusals   int    // of signals
 	summary    string // the execution that has written it
@@ -141,7 +146,9 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 	}
 	r.family.priority = Priority(r.state.Resolved.Labels)
 	r.tellStatus(ctx)
-	work, cancel := r.state.Deadline.start(ctx, r.watch, bound{what: "investigation timeout", held: r.held, warn: r.signals.timeIsUp})
+	r.serveLimits(ctx)
+	clock := bound{what: "investigation timeout", held: r.held, more: r.moreTime, warn: r.signals.timeIsUp}
+	work, cancel := r.state.Deadline.start(ctx, r.watch, clock)
 	again := r.walk(work)
 	cancel()
 	if again {
@@ -211,7 +218,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 		Error: r.result.Error, Usage: r.state.Usage,
 		Results: append(r.sources(true), r.sources(false)...), // a pass that has come to nothing leaves that of the one before
 	}
-	in.Summary, in.Envelope.Final = r.summary, true
+	in.Summary, in.Envelope.Final, in.Acts = r.summary, true, r.state.Acts
 	var out activities.FinishOut
 	for refusals := -1; refusals != r.refusals; { // until nobody has come too late
 		refusals, in.Envelope.Undelivered = r.refusals, r.state.Undelivered

@@ -33,6 +33,9 @@ func (r *investigationRun) handle(ctx workflow.Context, sig signal) (t Taken, wh
 	if !r.forward(ctx, sig) && !sig.everybody() {
 		return t, fmt.Sprintf("%s: %s is not running", sig.Name, sig.target())
 	}
+	if !sig.Late { // the time, that is up, is nobody
+		r.act(ctx, sig.steered())
+	}
 	return t, ""
 }
 
@@ -59,15 +62,18 @@ func (r *investigationRun) guide(ctx workflow.Context, sig signal) (t Taken, why
 	}
 	sleeps := false
 	for _, c := range r.concerned(sig) {
-		if sleeps = sleeps || maySleep(c.agent); readsMail(c.agent) {
+		if sleeps = sleeps || maySleep(c.agent) || r.wakesLeaders() && c.agent.Orchestrator != nil; readsMail(c.agent) {
 			t.For = append(t.For, c.execution)
 		}
 	}
 	if sleeps {
-		r.forward(ctx, sig.wake())
+		r.forward(ctx, sig.wake(r.wakesLeaders()))
 	}
 	return t, ""
 }
+
+// wakesLeaders: guidance wakes agents that wait for their sub-agents.
+func (r *investigationRun) wakesLeaders() bool { return r.state.Resolved.Level >= activities.LevelActs }
 
 // maySleep: the agent, or one that it may dispatch, can pause its heartbeats, and be woken.
 func maySleep(a plan.AgentSkeleton) bool {
@@ -99,6 +105,7 @@ const maxWhy = 500
 
 // forward sends a signal to the stages that run, if it is for them.
 func (r *investigationRun) forward(ctx workflow.Context, sig signal) (delivered bool) {
+	sig.SentOn = r.state.Resolved.Level >= activities.LevelDirect
 	for _, s := range r.running {
 		if s.child.IsReady() || !sig.concerns(s.plan) {
 			continue
@@ -118,7 +125,7 @@ func (s signal) concerns(stage plan.StageSkeleton) bool {
 
 // isFor: the signal is for the agent, or one that works for it.
 func (s signal) isFor(a plan.AgentSkeleton) bool {
-	return s.names(a) && (!s.heartbeats() || maySleep(a))
+	return s.names(a) && (!s.heartbeats() || maySleep(a) || s.Mail && a.Orchestrator != nil)
 }
 
 // names: the agent, or one that it may have dispatched, is among those that the signal is for.
@@ -175,6 +182,8 @@ func (r *investigationRun) concerned(sig signal) (out []concerned) {
 // refuse says why a signal can be delivered neither now nor later.
 func (r *investigationRun) refuse(sig signal) string {
 	switch {
+	case sig.Name == SignalLimits:
+		return sig.Name + ": it is for the investigation to say"
 	case r.unresolved:
 		return sig.Name + ": the investigation has ended before it began"
 	case r.result.Status.Closed():

@@ -22,6 +22,7 @@ type iteratingRun struct{ *agentRun }
 
 func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 	for {
+		r.orchestration.afterReset(ctx)
 		r.listTools(ctx)
 		if err := r.hold(ctx); err != nil {
 			return AgentResult{}, err
@@ -68,11 +69,15 @@ func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut) (d
 			fmt.Sprintf("Tool iteration limit (%d) exceeded. The agent may be stuck in an infinite loop.", limit))
 	case len(out.Calls) > 0:
 		r.state.Nudges = 0
+		r.hearAnswer(out)
 		r.callTools(ctx, out.Calls)
 		r.state.Batches++
 		if out.Unread { // somebody spoke before the agent asked to sleep
 			r.wake()
 		}
+		return false, AgentResult{}
+	case r.hearAnswer(out):
+		r.state.Inputs = append(r.state.Inputs, activities.Input{Kind: activities.InputAnswered})
 		return false, AgentResult{}
 	case !r.orchestration.idle() || r.orchestration.due(): // it has not said its last word
 		if !r.heard(out) {
@@ -155,6 +160,7 @@ func (r iteratingRun) unlisted() (out []plan.ServerSkeleton) {
 func (r iteratingRun) continueAsNew(ctx workflow.Context) error {
 	r.teller.settle(ctx)
 	r.signals.settle(ctx)
+	_ = workflow.Await(ctx, r.approvals.answered)
 	r.state.Deadline.hold(workflow.Now(ctx))
 	if r.state.Orchestration != nil {
 		r.state.Orchestration.Budget.hold(workflow.Now(ctx))

@@ -42,6 +42,9 @@ const (
 // UpdateDecide approves or denies a tool call of an agent: Decide in, the decision out.
 const UpdateDecide = "decide"
 
+// SignalLimits goes down, from an investigation to its stages to their agents: Limits.
+const SignalLimits = "limits"
+
 // SignalWaiting goes up, from an agent to its stage to its investigation: Waiting.
 const SignalWaiting = "waiting"
 
@@ -75,6 +78,10 @@ type Conclude struct {
 	By    string `json:"by,omitempty"`
 	// Late: nobody asked for it, the time of the stage or the investigation is up.
 	Late bool `json:"late,omitempty"`
+	// Mail: agents whose heartbeats are resumed may have guidance to read.
+	Mail bool `json:"mail,omitempty"`
+	// SentOn: see By.
+	SentOn bool `json:"sent_on,omitempty"`
 }
 
 // PauseHeartbeats has an agent sleep after its running batch of calls.
@@ -84,11 +91,15 @@ type PauseHeartbeats struct {
 	Stage   string `json:"stage,omitempty"`
 	Agent   string `json:"agent,omitempty"`
 	By      string `json:"by,omitempty"`
+	// SentOn: see By.
+	SentOn bool `json:"sent_on,omitempty"`
 }
 
 // By says who pauses or resumes.
 type By struct {
 	By string `json:"by,omitempty"`
+	// SentOn: a workflow sends it on to its children, and the audit trail knows of it.
+	SentOn bool `json:"sent_on,omitempty"`
 }
 
 // UpdateAnswer answers a question of an investigation: Answer in, Interrupt out.
@@ -159,17 +170,6 @@ type Reply struct {
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 }
 
-// Decide approves or denies a call that waits for a person.
-type Decide struct {
-	CallID   string `json:"call_id"`
-	Approved *bool  `json:"approved"`
-	By       string `json:"by,omitempty"`
-	Reason   string `json:"reason,omitempty"`
-	// Digest is that of the call that the person has seen. A decision about another one
-	// is refused; "" = it is about whichever waits.
-	Digest string `json:"digest,omitempty"`
-}
-
 // Approval is a tool call that waits for a person.
 type Approval = record.Approval
 
@@ -182,6 +182,7 @@ type Waiting struct {
 	Approvals []Approval `json:"approvals,omitempty"`
 	Outages   []Outage   `json:"outages,omitempty"`
 	Asleep    []Asleep   `json:"asleep,omitempty"`
+	Limits    []Limit    `json:"limits,omitempty"`
 	// Ended are the agents of a stage that have, while others of it are at work.
 	Ended []AgentSummary `json:"ended,omitempty"`
 	// Subs are the sub-agents at work.
@@ -241,6 +242,8 @@ type StageInput struct {
 	Envelope record.Envelope `json:"envelope,omitzero"`
 	// Reserve: the stage's agents have their say though a bound of the investigation is reached.
 	Reserve bool `json:"reserve,omitempty"`
+	// Level is the investigation's.
+	Level activities.Level `json:"level,omitempty"`
 }
 
 // StageResult is what an investigation keeps of a stage.
@@ -284,6 +287,8 @@ type AgentInput struct {
 	Steering Steering            `json:"steering"`
 	// Reserve: a bound of the investigation is reached, and this joins what is known.
 	Reserve bool `json:"reserve,omitempty"`
+	// Level is the investigation's.
+	Level activities.Level `json:"level,omitempty"`
 	// Dispatched is set if another agent has started this one.
 	Dispatched *activities.TaskRef `json:"dispatched,omitempty"`
 	// Continued carries on from an earlier run of the same execution.

@@ -14,9 +14,9 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// generate makes one model call: again while its provider is away, and then falling
+// modelCall makes one model call: again while its provider is away, and then falling
 // back from provider to provider.
-func (r *agentRun) generate(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
+func (r *agentRun) modelCall(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
 	r.state.Iteration++
 	in := activities.GenerateIn{
 		Ref: r.in.Ref, Iteration: r.state.Iteration, Conclude: conclude, Reserve: r.reserve, Inputs: r.state.Inputs,

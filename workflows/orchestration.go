@@ -26,6 +26,8 @@ type orchestration struct {
 	state   *orchestrationState
 	family  family
 	running []*subAgent      // in the order of their dispatch
+	mail    int              // how often there may have been guidance to read
+	looked  int              // of mail, those after which it was looked for
 	base    workflow.Context // that nobody cancels
 	work    workflow.Context // that they work under; nil = nobody was dispatched yet
 	stop    workflow.CancelFunc
@@ -137,7 +139,7 @@ func (o *orchestration) prepare(in activities.CallToolIn, p plan.AgentSkeleton) 
 	p.Name = executionName(o.in.Agent.Name, own)
 	s.plan = p
 	return s, AgentInput{
-		Ref: ref, Agent: p, Steering: o.steering,
+		Ref: ref, Agent: p, Steering: o.steering, Level: o.in.Level,
 		Dispatched: &activities.TaskRef{Execution: o.in.Ref.Execution, Iteration: in.Iteration, Call: in.Call},
 	}
 }
@@ -158,9 +160,8 @@ func (o *orchestration) cancelOne(id string) (said string, done bool) {
 			return fmt.Sprintf("%s is told to stop.", s.id), true
 		}
 	}
-	stage, _, _ := strings.Cut(o.in.Ref.Execution, "/")
 	for _, ended := range o.state.Ended {
-		if named(executionName(stage, ended.Name)) {
+		if named(executionName(o.in.Ref.StageRun(), ended.Name)) {
 			return fmt.Sprintf("%s has ended: %s.", id, ended.Status), false
 		}
 	}
@@ -171,9 +172,8 @@ func (o *orchestration) cancelOne(id string) (said string, done bool) {
 func (o *orchestration) list() string {
 	lines := []string{fmt.Sprintf("%d agents dispatched, %d at work, at most %d at the same time.",
 		o.state.Dispatched, len(o.running), o.plan.MaxConcurrent)}
-	stage, _, _ := strings.Cut(o.in.Ref.Execution, "/")
 	for _, s := range o.summaries() {
-		lines = append(lines, fmt.Sprintf("- %s: %s", executionName(stage, s.Name), s.Status))
+		lines = append(lines, fmt.Sprintf("- %s: %s", executionName(o.in.Ref.StageRun(), s.Name), s.Status))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -225,6 +225,13 @@ func (o *orchestration) waiting() (out Waiting) {
 	return out
 }
 
+// afterReset cancels those that a run dispatched which was reset, and that this one does not know.
+func (o *orchestration) afterReset(ctx workflow.Context) {
+	if o != nil {
+		o.family.afterReset(ctx)
+	}
+}
+
 // collect takes in the results of those that have ended, for the next model call.
 func (o *orchestration) collect(ctx workflow.Context) {
 	for _, s := range slices.Clone(o.running) {
@@ -274,9 +281,27 @@ func (o *orchestration) due() bool {
 func (o *orchestration) await(ctx workflow.Context) {
 	o.note(ctx, "waiting for sub-agents")
 	letters := o.agentRun.state.Letters
-	_ = workflow.Await(ctx, func() bool {
+	wanted := func() bool {
 		return o.due() || o.idle() || o.steering.Concluding || o.agentRun.state.Letters > letters
-	})
+	}
+	for {
+		err := workflow.Await(ctx, func() bool { return wanted() || o.mail > o.looked })
+		if err != nil || wanted() || o.hasMail(ctx) {
+			return
+		}
+	}
+}
+
+// hasMail looks whether the next model call would read something: what woke the agent may have been read by the last one.
+func (o *orchestration) hasMail(ctx workflow.Context) bool {
+	o.looked = o.mail
+	var out activities.HasMailOut
+	in := activities.HasMailIn{Ref: o.in.Ref, Iteration: o.agentRun.state.Iteration + 1}
+	if err := storeStep(ctx, "guidance", act.HasMail, in, &out); err != nil {
+		workflow.GetLogger(ctx).Warn("not known whether there is guidance", "error", err)
+		return false
+	}
+	return out.Unread
 }
 
 // settle waits for all, before the agent continues as new, or until it is to conclude.
@@ -298,6 +323,7 @@ func (o *orchestration) forward(ctx workflow.Context, sig signal) (some bool) {
 	if sig.Agent == o.in.Agent.Name {
 		sig.Agent = "" // what is for the agent is for those that work for it
 	}
+	sig.SentOn = o.in.Level >= activities.LevelDirect
 	for _, s := range slices.Clone(o.running) {
 		if !s.ended() && sig.isFor(s.plan) {
 			some = s.child.signal(ctx, sig) || some
@@ -321,6 +347,7 @@ func (o *orchestration) conclude(ctx workflow.Context) {
 
 // dismiss cancels all and waits until they have ended.
 func (o *orchestration) dismiss(ctx workflow.Context) {
+	o.afterReset(ctx)
 	if o.idle() {
 		return
 	}

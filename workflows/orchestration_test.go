@@ -451,3 +451,46 @@ func TestDispatchNeedsApproval(t *testing.T) {
 		})
 	}
 }
+
+// TestGuidanceReachesWhoWaits: an agent that waits for its sub-agents reads at once what people say to its stage, or to
+// the investigation; a waking with nothing to read is no model call.
+func TestGuidanceReachesWhoWaits(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		workflow string // that is guided
+		guide    Guide
+		unread   bool
+		level    activities.Level
+		looked   int
+		read     bool // before the sub-agent ended
+	}{
+		"the investigation": {"", Guide{Text: "look at the shop"}, true, activities.LevelActs, 1, true},
+		"the stage":         {"default-test-workflow-id:/s1", Guide{Text: "look at the shop"}, true, activities.LevelActs, 1, true},
+		"the sub-agent":     {"", Guide{Text: "look", Agent: "A/Logs-1"}, true, activities.LevelActs, 0, false},
+		"read already":      {"", Guide{Text: "look"}, false, activities.LevelActs, 1, false},
+		"a run of before":   {"", Guide{Text: "look"}, true, 0, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{plan: leading(), level: tt.level, mail: func() bool { return tt.unread }}
+			f.model = cast(map[string]func(activities.GenerateIn) (activities.GenerateOut, error){
+				"s1/A": script(dispatch("Logs"), say("I wait"), say("I wait on"), say("done")),
+			})
+			env := newEnv(t, f)
+			f.slow("s1/A/Logs-1")(env)
+			env.RegisterDelayedCallback(func() {
+				if tt.workflow == "" {
+					env.SignalWorkflow(SignalGuide, tt.guide)
+				} else if err := env.SignalWorkflowByID(tt.workflow, SignalGuide, tt.guide); err != nil {
+					t.Error(err)
+				}
+			}, 10*time.Minute)
+			calls := 0
+			env.RegisterDelayedCallback(func() { calls = len(f.toldTo("s1/A")) }, 20*time.Minute)
+			got := investigated(t, env)
+			if got.Status != agent.StatusCompleted || f.looked != tt.looked || (calls == 3) != tt.read {
+				t.Errorf("%d model calls, looked %d times: %+v", calls, f.looked, got)
+			}
+		})
+	}
+}

@@ -26,6 +26,7 @@ func Register(registry worker.WorkflowRegistry) {
 	// A conversation may be open for months: it moves on with the deployment.
 	registry.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
 	registry.RegisterWorkflowWithOptions(Fleet, workflow.RegisterOptions{VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
+	registry.RegisterWorkflowWithOptions(Intake, workflow.RegisterOptions{VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
 	registry.RegisterWorkflow(IteratingAgent)
 	registry.RegisterWorkflow(SingleShotAgent)
 	registry.RegisterWorkflow(ToolPlanAgent)

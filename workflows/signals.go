@@ -13,6 +13,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
@@ -22,6 +23,15 @@ type Steering struct {
 	Concluding bool `json:"concluding,omitempty"`
 	Late       bool `json:"late,omitempty"`  // it concludes because its time is up
 	Sleep      int  `json:"sleep,omitempty"` // minutes, before the first call of an agent that has heartbeats
+	// Raised, Held and Stand are those of Limits.
+	Raised int  `json:"raised,omitempty"`
+	Held   bool `json:"held,omitempty"`
+	Stand  bool `json:"stand,omitempty"`
+}
+
+// passedOn is what a stage is told that begins now.
+func (s Steering) passedOn() Steering {
+	return Steering{Paused: s.Paused, Raised: s.Raised, Held: s.Held, Stand: s.Stand}
 }
 
 // A signal is what people ask for, by a signal or an update. All but guidance, which
@@ -35,15 +45,23 @@ type signal struct {
 	// Minutes are of SignalPauseHeartbeats, clamped.
 	Minutes int
 	Late    bool // of SignalConclude
+	SentOn  bool // by the workflow that has started this one
+	Limits  Limits
+	Mail    bool // of SignalResumeHeartbeats: there may be guidance to read
 }
 
 // payload is what the signal carries when it is sent on.
 func (s signal) payload() any {
 	switch s.Name {
 	case SignalConclude, SignalResumeHeartbeats:
-		return Conclude{Stage: s.Stage, Agent: s.Agent, By: s.By, Late: s.Late}
+		return Conclude{Stage: s.Stage, Agent: s.Agent, By: s.By, Late: s.Late, Mail: s.Mail, SentOn: s.SentOn}
 	case SignalPauseHeartbeats:
-		return PauseHeartbeats{Minutes: &s.Minutes, Stage: s.Stage, Agent: s.Agent, By: s.By}
+		return PauseHeartbeats{Minutes: &s.Minutes, Stage: s.Stage, Agent: s.Agent, By: s.By, SentOn: s.SentOn}
+	case SignalLimits:
+		return s.Limits
+	}
+	if s.SentOn {
+		return By{By: s.By, SentOn: true}
 	}
 	return nil
 }
@@ -56,7 +74,9 @@ func (s *Steering) apply(sig signal) {
 	case SignalResume:
 		s.Paused = false
 	case SignalConclude: // now, so also out of a pause
-		s.Concluding, s.Paused, s.Late = true, false, s.Late || sig.Late
+		s.Concluding, s.Paused, s.Held, s.Late = true, false, false, s.Late || sig.Late
+	case SignalLimits:
+		s.limits(sig.Limits)
 	}
 }
 
@@ -77,6 +97,9 @@ type signals struct {
 	known    []string
 	queue    []*arrival // the first is being handled
 	updates  int        // that wait for their answer
+	trail    trail
+	direct   int // acts that have come straight to this workflow
+	telling  int // the audit trail of them
 }
 
 // arrival is a signal or an update in the queue.
@@ -96,15 +119,19 @@ const ErrorNotTaken = "NotTaken"
 var steers = map[string]struct {
 	does, input string
 	read        func(converter.RawValue) (signal, error)
+	act         audit.What // in the audit trail; the store itself tells of guidance
 }{
-	SignalPause:  {"No further model call until resume. Running calls finish. Input: " + byInput, byInput, readBy},
-	SignalResume: {"Go on after a pause. Input: " + byInput, byInput, readBy},
+	SignalPause:  {"No further model call until resume. Running calls finish. Input: " + byInput, byInput, readBy, audit.Paused},
+	SignalResume: {"Go on after a pause. Input: " + byInput, byInput, readBy, audit.Resumed},
 	SignalConclude: {"Finish now with what is known: all, or one stage or agent. Input: " + concludeInput,
-		concludeInput, readConclude},
-	SignalPauseHeartbeats:  {"Agents that have heartbeats sleep after their running calls. Input: " + pauseInput, pauseInput, readPause},
-	SignalResumeHeartbeats: {"Agents whose heartbeats are paused go on at once. Input: " + concludeInput, concludeInput, readConclude},
+		concludeInput, readConclude, audit.Concluded},
+	SignalPauseHeartbeats: {"Agents that have heartbeats sleep after their running calls. Input: " + pauseInput,
+		pauseInput, readPause, audit.Slept},
+	SignalResumeHeartbeats: {"Agents whose heartbeats are paused go on at once. Input: " + concludeInput,
+		concludeInput, readConclude, audit.Woken},
+	SignalLimits: {"Internal: how the bounds of the investigation stand. Input: " + limitsInput, limitsInput, readLimits, ""},
 	SignalGuide: {"Put words before the agents' next model call; without stage and agent, of all that run now, else of the next. " +
-		"Input: " + guideInput, guideInput, readGuide},
+		"Input: " + guideInput, guideInput, readGuide, audit.Guided},
 }
 
 const (
@@ -116,7 +143,9 @@ const (
 
 // steerNames are the names of all that steers. Of signals that arrive together, guidance is
 // handled first: another one may end the agent that is to read it.
-var steerNames = []string{SignalGuide, SignalPause, SignalResume, SignalConclude, SignalPauseHeartbeats, SignalResumeHeartbeats}
+var steerNames = []string{
+	SignalGuide, SignalPause, SignalResume, SignalConclude, SignalPauseHeartbeats, SignalResumeHeartbeats, SignalLimits,
+}
 
 // MaxGuide bounds the text of a guide signal, in bytes: it is in the history, and in
 // a model call beside others.
@@ -151,7 +180,9 @@ func (s *signals) handle(ctx workflow.Context, w steered) {
 	for ; len(s.queue) > 0; s.queue = s.queue[1:] {
 		a := s.queue[0]
 		if a.why = cmp.Or(a.why, a.refusal(), w.refuse(a.signal)); a.why == "" {
-			a.taken, a.why = w.handle(ctx, a.signal)
+			if a.taken, a.why = w.handle(ctx, a.signal); a.why == "" {
+				s.tell(ctx, a.signal)
+			}
 		}
 		if a.why != "" && !a.update {
 			w.undelivered(ctx, fit(a.why, maxWhy))
@@ -195,8 +226,8 @@ func (s *signals) timeIsUp() {
 	s.queue = append(s.queue, &arrival{signal: signal{Name: SignalConclude, Late: true}})
 }
 
-// idle: all that has arrived is handled, and answered.
-func (s *signals) idle() bool { return len(s.queue)+s.updates == 0 && !s.pending() }
+// idle: all that has arrived is handled, answered, and told.
+func (s *signals) idle() bool { return len(s.queue)+s.updates+s.telling == 0 && !s.pending() }
 
 // settle waits until all that has arrived is handled, whatever becomes of ctx.
 func (s *signals) settle(ctx workflow.Context) {
@@ -249,17 +280,22 @@ func readSignal(name string, value converter.RawValue) (signal, error) {
 
 func readBy(value converter.RawValue) (signal, error) {
 	in, err := reading[By](value)
-	return signal{By: in.By}, err
+	return signal{By: in.By, SentOn: in.SentOn}, err
 }
 
 func readConclude(value converter.RawValue) (signal, error) {
 	in, err := reading[Conclude](value)
-	return signal{Stage: in.Stage, Agent: in.Agent, By: in.By, Late: in.Late}, err
+	return signal{Stage: in.Stage, Agent: in.Agent, By: in.By, Late: in.Late, Mail: in.Mail, SentOn: in.SentOn}, err
 }
 
 func readPause(value converter.RawValue) (signal, error) {
 	in, err := reading[PauseHeartbeats](value)
-	return signal{Stage: in.Stage, Agent: in.Agent, By: in.By, Minutes: in.clamped()}, err
+	return signal{Stage: in.Stage, Agent: in.Agent, By: in.By, Minutes: in.clamped(), SentOn: in.SentOn}, err
+}
+
+func readLimits(value converter.RawValue) (signal, error) {
+	in, err := reading[Limits](value)
+	return signal{Limits: in}, err
 }
 
 // readGuide takes what is only a text as its text.
@@ -297,7 +333,7 @@ func (s signal) post(ctx workflow.Context, in activities.PostIn) (why string) {
 	return ""
 }
 
-// wake is what a guide asks of agents that sleep.
-func (s signal) wake() signal {
-	return signal{Name: SignalResumeHeartbeats, Stage: s.Stage, Agent: s.Agent, By: s.By}
+// wake is what a guide asks of agents that sleep, and, with mail, of those that wait for their sub-agents.
+func (s signal) wake(mail bool) signal {
+	return signal{Name: SignalResumeHeartbeats, Stage: s.Stage, Agent: s.Agent, By: s.By, Mail: mail}
 }

@@ -56,10 +56,11 @@ type member struct {
 func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.started = workflow.Now(ctx)
 	signals := listen(ctx, SignalWaiting)
+	signals.trail = r.trail()
 	r.teller = teller{waiting: r.waiting}
 	r.teller.serve(ctx, r.watch, r.in.Stage.Name)
 	hear(ctx, r.watch, r.hear)
-	held := func() bool { return r.steering.Paused || !r.waiting().empty() }
+	held := func() bool { return r.steering.still() || !r.waiting().empty() }
 	work, cancel := r.deadline.start(ctx, r.watch, bound{what: "stage timeout", held: held, warn: signals.timeIsUp})
 	if err := signals.serve(ctx, r.watch, r); err != nil {
 		return r.result, err
@@ -114,7 +115,7 @@ func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, pee
 	}
 	input := AgentInput{
 		Ref: m.ref, Agent: p, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
-		Steering: steering, Reserve: r.in.Reserve || r.result.Bound != "",
+		Steering: steering, Reserve: r.in.Reserve || r.result.Bound != "", Level: r.in.Level,
 	}
 	summary := strings.TrimSuffix(p.Name+" · "+p.Model(0), " · ")
 	m.child = r.family.start(ctx, m.ref.Execution, summary, patterns[p.Pattern], input)

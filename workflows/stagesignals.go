@@ -33,6 +33,7 @@ func (r *stageRun) handle(ctx workflow.Context, sig signal) (t Taken, why string
 	if sig.Agent == "" {
 		r.steering.apply(sig)
 	}
+	sig.SentOn = r.in.Level >= activities.LevelDirect
 	for _, m := range r.concerned(sig) {
 		if m.child.signal(ctx, sig) {
 			t.For = append(t.For, sig.execution(r.in.Stage.Name, m.plan))
@@ -84,7 +85,7 @@ func (r *stageRun) guide(ctx workflow.Context, sig signal) (t Taken, why string)
 			t.For = append(t.For, sig.execution(r.in.Stage.Name, m.plan))
 		}
 	}
-	r.handle(ctx, sig.wake()) // those that sleep
+	r.handle(ctx, sig.wake(r.in.Level >= activities.LevelActs)) // those that sleep
 	return t, ""
 }
 

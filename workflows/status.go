@@ -93,7 +93,7 @@ func (r *investigationRun) runningStages() (out []record.Stage) {
 
 // questions are those that wait for people.
 func (r *investigationRun) questions() (out []Interrupt) {
-	for _, i := range r.interrupts {
+	for _, i := range r.asking() {
 		if i.open() {
 			out = append(out, i.Interrupt)
 		}

@@ -44,7 +44,7 @@ func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) (und
 			continue
 		}
 		r.state.Usage.ToolCalls++
-		b.asked[n] = r.ask(ctx, calls[n:n+1])[0]
+		b.asked[n] = r.ask(ctx, n, calls[n:n+1])[0]
 		if input := b.run(ctx, slot, n, call); input != nil {
 			input.Text = fit(input.Text, maxPlanInput)
 			undone = append(undone, *input)

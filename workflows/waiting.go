@@ -51,7 +51,9 @@ func (t *teller) settle(ctx workflow.Context) {
 }
 
 // empty: it waits for nothing, and clocks run.
-func (w Waiting) empty() bool { return len(w.Approvals)+len(w.Outages)+len(w.Asleep) == 0 }
+func (w Waiting) empty() bool {
+	return len(w.Approvals)+len(w.Outages)+len(w.Asleep)+len(w.Limits) == 0
+}
 
 // ended says how an agent ended, if it has.
 func (w Waiting) ended(name string) (AgentSummary, bool) {
@@ -69,6 +71,7 @@ func (w Waiting) and(other Waiting) Waiting {
 	w.Approvals = slices.Concat(w.Approvals, other.Approvals)
 	w.Asleep = slices.Concat(w.Asleep, other.Asleep)
 	w.Subs = slices.Concat(w.Subs, other.Subs)
+	w.Limits = slices.Concat(w.Limits, other.Limits)
 	w.Outages = slices.Clone(w.Outages)
 	for _, o := range other.Outages {
 		n := slices.IndexFunc(w.Outages, o.Same)
@@ -99,6 +102,9 @@ func approvalList(waiting []Approval) string {
 		b.WriteString(fmt.Sprintf("\n**approve?** %s%s %s%s · digest `%s` · risk %s · %s · update `%s` of workflow `%s`, call_id `%s`\n",
 			a.HiddenNote(), verbatim(reveal.Name(a.Tool), 300), verbatim(a.Arguments, maxArgumentsNoted), more(a), a.Digest, a.Risk,
 			record.Until(a.Expires.UTC(), time.RFC3339), UpdateDecide, a.WorkflowID, a.CallID))
+		for _, fact := range a.Facts() {
+			b.WriteString(fmt.Sprintf("\n- %s\n", verbatim(reveal.Text(fact), maxFactNoted)))
+		}
 	}
 	return b.String()
 }
@@ -106,6 +112,9 @@ func approvalList(waiting []Approval) string {
 // maxArgumentsNoted is how much of a call's arguments stands in the details of a
 // workflow, in bytes: Temporal takes 20 KB, and several calls may wait.
 const maxArgumentsNoted = 2000
+
+// maxFactNoted bounds one of the things that stand below a call there, in bytes.
+const maxFactNoted = 500
 
 // more says how much of the arguments is not among those noted; "" = nothing.
 func more(a Approval) string {

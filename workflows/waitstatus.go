@@ -3,11 +3,13 @@ package workflows
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -20,7 +22,7 @@ func mostUrgent(w Waiting, questions int, paused bool) agent.Status {
 		status agent.Status
 	}{
 		{len(w.Approvals) > 0, agent.StatusWaitingApproval},
-		{questions > 0, agent.StatusWaitingAnswer},
+		{questions+len(w.Limits) > 0, agent.StatusWaitingAnswer},
 		{paused, agent.StatusPaused},
 		{len(w.Outages) > 0, agent.StatusWaitingProvider},
 		{len(w.Asleep) > 0, agent.StatusAsleep},
@@ -49,6 +51,11 @@ func (w Waiting) of(name string) (out Waiting) {
 			out.Asleep = append(out.Asleep, a)
 		}
 	}
+	for _, l := range w.Limits {
+		if l.Agent == name {
+			out.Limits = append(out.Limits, l)
+		}
+	}
 	return out
 }
 
@@ -75,14 +82,20 @@ func (r *investigationRun) tellStatus(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	untold := func() bool {
 		known := r.status() == cmp.Or(r.state.Told, agent.StatusRunning) && // as Resolve has recorded it
-			r.waits().Key() == r.state.Waits
+			r.waits().Key() == r.state.Waits && len(r.acts()) == 0
 		return !r.result.Status.Closed() && !known
 	}
 	r.watch.whenever(ctx, untold, func(ctx workflow.Context) {
 		r.afterReset(ctx) // or the record would say that it has ended, whatever it waits for
 		r.show(ctx)
 		run := r.family.run
-		r.state.tell(ctx, activities.SaveStatusIn{Investigation: r.id, Status: r.status(), Waits: r.waits()})
+		acts := r.acts()
+		in := activities.SaveStatusIn{
+			Investigation: r.id, Status: r.status(), Waits: r.waits(), Plan: r.state.Resolved.Plan, Acts: acts,
+		}
+		if r.state.tell(ctx, in) {
+			r.state.Acts = r.state.Acts[len(acts):]
+		}
 		if currentRun(ctx) != run {
 			r.state.Waits = inDoubt
 		}
@@ -98,17 +111,36 @@ type told struct {
 	mute bool // the store could not be told, and is told again after a while
 }
 
-// tell has the store say what is waited for.
-func (t *told) tell(ctx workflow.Context, in activities.SaveStatusIn) {
+// maxActsTold bounds the acts that are told together: each may have a text of some KB.
+const maxActsTold = 4
+
+// acts are the next ones to tell.
+func (r *investigationRun) acts() []audit.Act {
+	if r.state.Resolved.Level < activities.LevelActs {
+		return nil
+	}
+	return r.state.Acts[:min(len(r.state.Acts), maxActsTold)]
+}
+
+// act has the audit trail told what somebody has done.
+func (r *investigationRun) act(ctx workflow.Context, act audit.Act) {
+	r.state.Acted++
+	act.Investigation, act.At, act.Key = r.id, workflow.Now(ctx), strconv.Itoa(r.state.Acted)
+	r.state.Acts = append(r.state.Acts, act)
+}
+
+// tell has the store say what is waited for, and reports whether it could.
+func (t *told) tell(ctx workflow.Context, in activities.SaveStatusIn) bool {
 	t.Tellings++
 	in.Seq, t.Waits = t.Tellings, inDoubt
 	if saveStatus(ctx, in) == nil {
 		t.Told, t.Waits = in.Status, in.Waits.Key()
-		return
+		return true
 	}
 	t.Waits, t.mute = inDoubt, true // a reset meanwhile may have set it
 	_ = workflow.Sleep(ctx, tellAgain)
 	t.mute = false
+	return false
 }
 
 // inDoubt stands for the Key of what the store was told while it is being told, and after it

@@ -45,7 +45,7 @@ func (r *investigationRun) walk(ctx workflow.Context) (again bool) {
 		r.signals.settle(ctx)
 		going := !r.state.Steering.Paused && !r.over(ctx)
 		if going {
-			if len(r.running)+len(r.interrupts) == 0 && r.longEnough(ctx) && workflow.AllHandlersFinished(ctx) {
+			if len(r.running)+len(r.interrupts)+len(r.limits) == 0 && r.longEnough(ctx) && workflow.AllHandlersFinished(ctx) {
 				return true
 			}
 			for _, n := range way.Start() {
@@ -74,7 +74,7 @@ func (r *investigationRun) over(ctx workflow.Context) bool {
 // held: the investigation waits for people or providers, or an agent sleeps, and its clock
 // stands still.
 func (r *investigationRun) held() bool {
-	return r.state.Steering.Paused || !r.waiting().empty() || len(r.interrupts) > 0
+	return r.state.Steering.Paused || !r.waiting().empty() || len(r.interrupts)+len(r.limits) > 0
 }
 
 // waiting is what the running stages wait for.
@@ -116,8 +116,8 @@ func (r *investigationRun) launch(ctx workflow.Context, n int) {
 func (r *investigationRun) stageInput(s *stageChild) StageInput {
 	in := StageInput{
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: s.index, Stage: s.plan,
-		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: Steering{Paused: r.state.Steering.Paused},
-		Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(),
+		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: r.state.Steering.passedOn(),
+		Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(), Level: r.state.Resolved.Level,
 	}
 	in.Envelope.Answers = nil // they are among the notes
 	return in

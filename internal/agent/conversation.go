@@ -9,9 +9,11 @@ type ConversationRequest struct {
 	Agent string `json:"agent"`
 	// Provider replaces the agent's model: an llm_providers entry or "provider:model".
 	Provider string `json:"provider,omitempty"`
+	// Project is whose agent it is, where it is made at run time; "" = the default one's.
+	Project string `json:"project,omitempty"`
 }
 
-const conversationFields = `{"agent", "provider"}`
+const conversationFields = `{"agent", "provider", "project"}`
 
 // ParseConversationRequest reads a conversation's arguments as ParseRequest does
 // an investigation's.

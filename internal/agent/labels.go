@@ -15,6 +15,8 @@ import (
 // in the record, masked as the data are; lists are filtered by them, and prompts and hooks may
 // read the metadata.
 type Labels struct {
+	// Project is whose it is: who works for another one does not see it. "" = DefaultProject.
+	Project string `json:"project,omitempty"`
 	// Tenant is for whom it is. Temporal's fairness key is the same.
 	Tenant string `json:"tenant,omitempty"`
 	// Session groups the investigations of one matter.
@@ -25,6 +27,20 @@ type Labels struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Metadata are facts of the caller's own, at most 4 KB as JSON.
 	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// DefaultProject is that of what names none.
+const DefaultProject = "default"
+
+// projectName is also a part of workflow ids.
+var projectName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// CheckProject says what is wrong with the name of a project.
+func CheckProject(name string) error {
+	if !projectName.MatchString(name) {
+		return fmt.Errorf(`"project" is %.70q: a project's name has 1 to 63 of a-z, 0-9 and -, and - neither first nor last`, name)
+	}
+	return nil
 }
 
 const (
@@ -38,6 +54,9 @@ const (
 var metadataKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (l Labels) validate() (errs []error) {
+	if l.Project != "" {
+		errs = append(errs, CheckProject(l.Project))
+	}
 	for _, field := range []struct {
 		name, value string
 		most        int

@@ -4,13 +4,13 @@ package app
 
 import (
 	"fmt"
-	"github.com/inquest-dev/inquest/internal/store"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/sample"
 	"github.com/inquest-dev/inquest/internal/sandbox"
+	"github.com/inquest-dev/inquest/internal/store"
 )
 
 // PrepareSample puts the files of the sample incident where its chain expects them.

@@ -20,6 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/circuit"
+	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -128,7 +129,7 @@ func (l look) within(ctx context.Context, patience time.Duration) seen {
 // temporal looks at the server, and at who works there.
 func (e Examination) temporal(ctx context.Context) (s seen) {
 	address, namespace := e.Temporal.HostPort, e.Temporal.Namespace
-	c, err := Dial(ctx, e.Temporal)
+	c, err := dial.Temporal(ctx, e.Temporal)
 	if err != nil {
 		return of(Finding{LevelFail, "Temporal", fmt.Sprintf("%s does not answer: %v", address, err),
 			"go run ./dev, or export TEMPORAL_ADDRESS=HOST:PORT"})

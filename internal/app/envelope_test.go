@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -154,11 +154,7 @@ func plain(t *testing.T, status workflows.Status) (out any) {
 func investigate(t *testing.T, chain *config.Chain, model *words, slow bool, do func(*testsuite.TestWorkflowEnvironment)) (*store.Store, workflows.Status) {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
-	content, err := store.Open(t.Context(), store.At(filepath.Join(t.TempDir(), "store.db")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { content.Close() })
+	content := storetest.Open(t)
 	conf, err := config.Load((&HostOptions{Data: t.TempDir(), Settings: Settings{Embedding: &Embedding{Entries: config.Entries{
 		Agents: map[string]*config.Agent{"W": {}, "J": {Type: "llm"}}, AgentChains: map[string]*config.Chain{"c": chain},
 	}}}}).source())

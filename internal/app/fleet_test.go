@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,7 +23,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/devserver"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -68,11 +67,7 @@ func TestWorkersOfTwoVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	content, err := store.Open(t.Context(), store.At(filepath.Join(t.TempDir(), "store.db")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { content.Close() })
+	content := storetest.Open(t)
 	source := (&HostOptions{Data: t.TempDir(), Settings: Settings{Embedding: &Embedding{Entries: config.Entries{
 		Agents: map[string]*config.Agent{"Digger": {}},
 		AgentChains: map[string]*config.Chain{"c": {LLMProvider: "scripted", Stages: []*config.Stage{

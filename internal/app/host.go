@@ -16,10 +16,13 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/inquest-dev/inquest/config"
+	system "github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 // HostOptions is what a process needs to be a worker.
@@ -202,13 +205,21 @@ func (h *Host) connect(ctx context.Context) (err error) {
 	}
 	opts.Temporal.ExternalStorage = payload.Storage(h.Store)
 	opts.Temporal.Logger = sdklog.NewStructuredLogger(opts.Logger)
-	dial, cancel := context.WithTimeout(ctx, setupTimeout)
+	dialing, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
-	if h.Client, err = Dial(dial, opts.Temporal); err != nil {
+	if h.Client, err = dial.Temporal(dialing, opts.Temporal); err != nil {
 		return fmt.Errorf("connect to Temporal at %s: %w", opts.Temporal.HostPort, err)
 	}
 	return nil
 }
+
+// System is the host as those see it who use the system.
+func (h *Host) System() *system.Client {
+	return system.Over(h.Client, h.keys, h.Store, cmp.Or(h.opts.TaskQueue, workflows.TaskQueue))
+}
+
+// Namespace is Temporal's in which the host works.
+func (h *Host) Namespace() string { return cmp.Or(h.opts.Temporal.Namespace, client.DefaultNamespace) }
 
 // Wait returns when ctx ends, or with the error that the worker cannot go on after.
 func (h *Host) Wait(ctx context.Context) error { return h.worker.Wait(ctx) }

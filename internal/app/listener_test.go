@@ -2,14 +2,13 @@ package app
 
 import (
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 )
 
 // An event has the beginning of a long text. What an investigation waits for is told if it is what
@@ -17,11 +16,7 @@ import (
 func TestListened(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	s, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "s.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := storetest.Open(t)
 	var told []Event
 	e := newListened(ctx, s, func(event Event) { told = append(told, event) }, slog.New(slog.DiscardHandler))
 	inv := record.Investigation{ID: "inv", WorkflowID: "inv", RunID: "r1", Status: agent.StatusRunning, StartedAt: time.Now()}

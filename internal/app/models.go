@@ -7,8 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"cloud.google.com/go/auth"
+
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/anthropic"
 	"github.com/inquest-dev/inquest/internal/llm/gemini"
 	"github.com/inquest-dev/inquest/internal/llm/geminilegacy"
 	"github.com/inquest-dev/inquest/internal/llm/openai"
@@ -64,16 +68,53 @@ func (m *models) build(p plan.Provider, idle time.Duration) (llm.Client, error) 
 		if p.APIVersion != "" {
 			return openai.NewAzure(opts, p.APIVersion)
 		}
+		if p.Responses {
+			return openai.NewResponses(opts)
+		}
 		return openai.New(opts)
 	case config.ProviderGoogle:
 		if p.Driver == config.DriverGenerativeAI {
 			return geminilegacy.New(opts)
 		}
+		if p.Vertex != (plan.Vertex{}) {
+			at, err := m.vertex(opts.Name, p.Vertex)
+			if err != nil {
+				return nil, err
+			}
+			return gemini.NewVertex(opts, at)
+		}
 		return gemini.New(opts)
+	case config.ProviderAnthropic:
+		if p.Vertex != (plan.Vertex{}) {
+			at, err := m.vertex(opts.Name, p.Vertex)
+			if err != nil {
+				return nil, err
+			}
+			return anthropic.NewVertex(opts, at)
+		}
+		return anthropic.New(opts)
 	case config.ProviderScripted:
 		return nil, fmt.Errorf("provider %s: this program has no script named %q; dev has one: sample", p.Name, p.Model)
 	}
 	return nil, fmt.Errorf("provider %s: type %q is not supported by this worker", p.Name, p.Type)
+}
+
+// vertex reads from the environment what the plan leaves to it.
+func (m *models) vertex(provider string, at plan.Vertex) (*googlecloud.Place, error) {
+	from := func(text, name string) string {
+		if text == "" {
+			text, _ = m.env(name)
+		}
+		return text
+	}
+	var creds *auth.Credentials
+	if file, _ := m.env(at.CredentialsEnv); file != "" {
+		var err error
+		if creds, err = googlecloud.CredentialsFile(file); err != nil {
+			return nil, fmt.Errorf("provider %s: the credentials that %s names: %w", provider, at.CredentialsEnv, err)
+		}
+	}
+	return googlecloud.At(from(at.Project, at.ProjectEnv), from(at.Location, at.LocationEnv), creds), nil
 }
 
 // key reads a provider's key from the environment, at each call: it is kept nowhere.

@@ -24,6 +24,7 @@ import (
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/devserver"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -38,7 +39,7 @@ func aTemporal(t *testing.T) client.Options {
 	return client.Options{HostPort: server.Address(), DataConverter: converter.GetDefaultDataConverter(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
 }
 
-func dial(t *testing.T, opts client.Options) client.Client {
+func dialed(t *testing.T, opts client.Options) client.Client {
 	t.Helper()
 	c, err := client.DialContext(t.Context(), opts)
 	if err != nil {
@@ -51,7 +52,7 @@ func dial(t *testing.T, opts client.Options) client.Client {
 // What runs is asked for all at once.
 func TestOpenInvestigations(t *testing.T) {
 	t.Parallel()
-	c := dial(t, aTemporal(t))
+	c := dialed(t, aTemporal(t))
 	want := map[string]string{}
 	for id, kind := range map[string]string{
 		"a": workflows.TypeInvestigation, "b": workflows.TypeInvestigation, "ended": workflows.TypeInvestigation, "fleet": workflows.TypeFleet,
@@ -148,12 +149,8 @@ func TestStoreThatTurnsOutToBeAnother(t *testing.T) {
 	t.Parallel()
 	where := aTemporal(t)
 	host := func(name string) *Host {
-		content, err := store.Open(t.Context(), store.At(filepath.Join(t.TempDir(), name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { content.Close() })
-		return &Host{Client: dial(t, where), Store: content, where: store.At(name), opts: HostOptions{Temporal: where, TemporaryStore: true, Settings: Settings{TaskQueue: "tools"}}}
+		content := storetest.Open(t)
+		return &Host{Client: dialed(t, where), Store: content, where: store.At(name), opts: HostOptions{Temporal: where, TemporaryStore: true, Settings: Settings{TaskQueue: "tools"}}}
 	}
 	early, fleet := host("early.db"), host("fleet.db")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -176,7 +173,7 @@ func TestStoreThatTurnsOutToBeAnother(t *testing.T) {
 func TestStoreOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	here, there := aTemporal(t), aTemporal(t)
-	_, err := dial(t, here).WorkflowService().RegisterNamespace(t.Context(), &workflowservice.RegisterNamespaceRequest{
+	_, err := dialed(t, here).WorkflowService().RegisterNamespace(t.Context(), &workflowservice.RegisterNamespaceRequest{
 		Namespace: "other", WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 	})
 	if err != nil {
@@ -184,13 +181,9 @@ func TestStoreOfAnotherNamespace(t *testing.T) {
 	}
 	other := here
 	other.Namespace = "other"
-	content, err := store.Open(t.Context(), store.At(filepath.Join(t.TempDir(), "store.db")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { content.Close() })
+	content := storetest.Open(t)
 	join := func(where client.Options, adopt bool) error {
-		h := Host{Client: dial(t, where), Store: content, opts: HostOptions{Temporal: where, AdoptStore: adopt}}
+		h := Host{Client: dialed(t, where), Store: content, opts: HostOptions{Temporal: where, AdoptStore: adopt}}
 		for { // a namespace that was just registered is not known everywhere
 			err := h.joinNamespace(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "is not found") {
@@ -213,7 +206,7 @@ func TestStoreOfAnotherNamespace(t *testing.T) {
 		}
 	}
 	// Those of a namespace whose store another one adopts stop.
-	h := Host{Client: dial(t, there), Store: content, opts: HostOptions{Temporal: there, TemporaryStore: true, AdoptStore: true}}
+	h := Host{Client: dialed(t, there), Store: content, opts: HostOptions{Temporal: there, TemporaryStore: true, AdoptStore: true}}
 	found := make(chan error, 1)
 	go func() { found <- h.watchFleet(t.Context(), nil, 10*time.Millisecond) }()
 	if err := join(here, true); err != nil {
@@ -230,7 +223,7 @@ func TestRefusedWorkerLeavesNoNote(t *testing.T) {
 	t.Parallel()
 	where := aTemporal(t)
 	host := func(content *store.Store) *Host {
-		return &Host{Client: dial(t, where), Store: content, opts: HostOptions{Temporal: where, TemporaryStore: true, Settings: Settings{TaskQueue: "q"}}}
+		return &Host{Client: dialed(t, where), Store: content, opts: HostOptions{Temporal: where, TemporaryStore: true, Settings: Settings{TaskQueue: "q"}}}
 	}
 	fresh := aStore(t)
 	if err := host(aStore(t)).markFleet(t.Context(), "q", "q"); err != nil {
@@ -246,11 +239,7 @@ func TestRefusedWorkerLeavesNoNote(t *testing.T) {
 
 func aStore(t *testing.T) *store.Store {
 	t.Helper()
-	content, err := store.Open(t.Context(), store.At(filepath.Join(t.TempDir(), "store.db")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { content.Close() })
+	content := storetest.Open(t)
 	return content
 }
 
@@ -273,7 +262,7 @@ func TestReloadNamesQueueOfAnotherFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	go live.Watch(t.Context())
-	h := &Host{Client: dial(t, where), Store: aStore(t), Config: live, opts: opts}
+	h := &Host{Client: dialed(t, where), Store: aStore(t), Config: live, opts: opts}
 	other := &Host{Client: h.Client, Store: aStore(t), opts: HostOptions{Temporal: where}}
 	if err := other.markFleet(t.Context(), "theirs", "theirs"); err != nil {
 		t.Fatal(err)

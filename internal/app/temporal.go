@@ -14,18 +14,8 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/inquest-dev/inquest/activities"
-	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/workflows"
 )
-
-// Dial connects to Temporal. What does not leave the host is not compressed: that took a
-// twelfth of a worker's time.
-func Dial(ctx context.Context, opts client.Options) (client.Client, error) {
-	if opts.ConnectionOptions.GrpcCompression == nil && command.Loopback(cmp.Or(opts.HostPort, client.DefaultHostPort)) {
-		opts.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
-	}
-	return client.DialContext(ctx, opts)
-}
 
 // Inputs returns the arguments of a run and the identity of the client that started
 // it, from its first event.

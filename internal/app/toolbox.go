@@ -13,6 +13,8 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
+	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/reveal"
@@ -41,6 +43,8 @@ type Shared interface {
 	// Reserve takes a place in the sliding window of an agent and a tool, or says how
 	// long to wait before asking again.
 	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
+	// Audit tells the audit trail of calls.
+	Audit(ctx context.Context, acts ...audit.Act) error
 }
 
 // Toolbox lists and runs tools outside of investigations, for people and programs,
@@ -59,6 +63,14 @@ func NewToolbox(opts ToolboxOptions) *Toolbox {
 		builtins: builtins{results: noResults{}, code: elsewhere(opts.Elsewhere), keeper: opts.Keeper},
 		pool:     mcp.New(mcp.Options{Transport: transports(opts.Config), Logger: opts.Logger}),
 	}
+}
+
+// With is the toolbox for the agents of another configuration, which has the same servers. It shares their sessions, and is
+// closed with this one.
+func (b *Toolbox) With(cfg *config.Config) *Toolbox {
+	out := *b
+	out.opts.Config = cfg
+	return &out
 }
 
 // elsewhere are tools that say where they can be run.
@@ -146,6 +158,25 @@ func (b *Toolbox) List(ctx context.Context, agentName string, kind ToolType) (to
 	return tools, troubles, nil
 }
 
+// Names are those of all tools that there are, also of those that the policy offers to nobody. Tools of servers that could
+// not be asked are missing.
+func (b *Toolbox) Names(ctx context.Context) (names []string, err error) {
+	u, err := b.user("")
+	if err != nil {
+		return nil, err
+	}
+	for _, spec := range b.builtins.Specs(u.plan) {
+		names = append(names, spec.Name)
+	}
+	catalogues, _ := b.catalogues(ctx, u.plan.Servers)
+	for _, c := range catalogues {
+		for _, spec := range c.Tools {
+			names = append(names, spec.Name)
+		}
+	}
+	return names, ctx.Err()
+}
+
 // troubles are what people should know of tools that were listed.
 func (b *Toolbox) troubles(ctx context.Context, catalogues []tool.Catalogue) (all []error) {
 	for _, c := range catalogues {
@@ -195,7 +226,7 @@ func (b *Toolbox) catalogues(ctx context.Context, servers []plan.Server) (all []
 
 // list asks a server for its tools. What it says is masked as its results are.
 func (b *Toolbox) list(ctx context.Context, server plan.Server) ([]tool.Spec, error) {
-	masker, err := maskerOf(server.Masking)
+	masker, err := mask.Of(server.Masking)
 	if err != nil {
 		return nil, err
 	}

@@ -5,12 +5,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/mask"
-	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
@@ -63,35 +67,102 @@ func isUnknown(err error) bool {
 	return ok && refusal.Type == tool.ErrorUnknownTool
 }
 
-// Make makes the call. Whatever the tool or its server does wrong is in the
-// result; the error is a *RateLimitError, or for a ctx that ended.
-func (c *ToolCall) Make(ctx context.Context) (tool.Result, error) {
+// MayApprove refuses who may not approve a call alone that he has asked for himself. Nil is somebody whom nobody has
+// checked: he may approve what everybody may.
+func (c *ToolCall) MayApprove(who *agent.Identity) error {
+	rules, name := c.Approvers, c.Spec.Name
+	switch {
+	case rules.Needed > 1:
+		return fmt.Errorf("a call of %s needs %d people: have an investigation ask for it", name, rules.Needed)
+	case rules.NotOwn:
+		return fmt.Errorf("nobody may approve a call of %s that he asks for himself: have an investigation ask for it", name)
+	case len(rules.Who) > 0 && !who.Among(rules.Who):
+		return fmt.Errorf("you may not decide on calls of %s: %s may", name, strings.Join(rules.Who, ", "))
+	}
+	return nil
+}
+
+// Make makes the call for somebody, of whom the audit trail tells before and after it. Whatever the tool or its server
+// does wrong is in the result; the error is a *RateLimitError, or for a ctx that ended, or a store.
+func (c *ToolCall) Make(ctx context.Context, who *agent.Identity) (result tool.Result, err error) {
+	if err := c.confirm(ctx); err != nil {
+		return tool.Result{}, err
+	}
 	id := "tool-" + rand.Text()
 	if err := c.reserve(ctx, id); err != nil {
 		return tool.Result{}, err
 	}
+	if err := c.audit(ctx, c.begins(ctx, id, who)...); err != nil {
+		return tool.Result{}, err
+	}
+	defer func() {
+		err = errors.Join(err, c.audit(context.WithoutCancel(ctx), c.ends(id, who, result, err)))
+	}()
 	if limit := c.Within(c.user.plan.Timeouts.Tool.D()); limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	result, err := c.run(ctx, tool.Call{Name: c.Spec.Name, Arguments: c.Arguments, Key: id, Session: id})
+	result, err = c.run(ctx, tool.Call{Name: c.Spec.Name, Arguments: c.Arguments, Key: id, Session: id})
 	if err != nil {
 		return result, err
 	}
-	masker, err := maskerOf(c.user.plan.MaskingOf(c.Spec.Name, nil))
+	masker, err := mask.Of(c.user.plan.MaskingOf(c.Spec.Name, nil))
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("mask the result of %s: %w", c.Spec.Name, err)
 	}
 	return activities.MaskResult(ctx, masker, c.Spec.Name, result)
 }
 
-// maskerOf is the masker of a masking; nil masks nothing.
-func maskerOf(masking *plan.Masking) (*mask.Masker, error) {
-	if masking == nil {
-		return nil, nil
+// begins is what the audit trail is told before the call: who makes it, and that he has approved it if somebody had to.
+func (c *ToolCall) begins(ctx context.Context, id string, who *agent.Identity) []audit.Act {
+	acts := []audit.Act{c.act(audit.Began, id, who, "agent", c.user.plan.Definition, "digest", c.Digest(),
+		"arguments", clip.Bytes(reveal.JSON(mask.Shown(ctx, string(c.Arguments))), maxToldArguments))}
+	if !c.NeedsApproval {
+		return acts
 	}
-	return mask.New(*masking)
+	decided := c.act(audit.Decided, id, who,
+		"decision", "approved", "reason", "asked for by himself, outside of investigations", "digest", c.Digest())
+	return append([]audit.Act{decided}, acts...)
+}
+
+// maxToldArguments is how much of a call's arguments is in the audit trail, in bytes.
+const maxToldArguments = 4 << 10
+
+func (c *ToolCall) ends(id string, who *agent.Identity, result tool.Result, err error) audit.Act {
+	status, kind := string(result.Status), result.ErrorType
+	if err != nil {
+		status, kind = string(tool.StatusError), tool.ErrorOutcomeUnknown
+	}
+	return c.act(audit.Executed, id, who, "status", status, "error_type", kind, "size", fmt.Sprint(len(result.Content)))
+}
+
+func (c *ToolCall) act(what audit.What, id string, who *agent.Identity, detail ...string) audit.Act {
+	act := audit.Act{What: what, Call: id, Tool: c.Spec.Name, Detail: audit.Detail(detail...)}
+	if who != nil {
+		act.Who, act.Channel = who.Name, who.Channel
+	}
+	return act
+}
+
+func (c *ToolCall) audit(ctx context.Context, acts ...audit.Act) error {
+	if c.box.opts.Shared == nil {
+		return nil
+	}
+	return c.box.opts.Shared.Audit(ctx, acts...)
+}
+
+// confirm asks the server of a call that somebody has approved once more what the tool is.
+func (c *ToolCall) confirm(ctx context.Context) error {
+	if server, _ := tool.Split(c.Spec.Name); server == "" || !c.NeedsApproval {
+		return nil
+	}
+	now, err := c.box.decide(ctx, c.user, c.Spec.Name, string(c.Arguments))
+	if err == nil && now.Digest() != c.Digest() {
+		err = fmt.Errorf("the call of %s was not made: the tool says something else by now than when it was approved; "+
+			"ask for it again", c.Spec.Name)
+	}
+	return err
 }
 
 func (c *ToolCall) run(ctx context.Context, call tool.Call) (tool.Result, error) {

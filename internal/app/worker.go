@@ -20,6 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/mcp"
+	"github.com/inquest-dev/inquest/internal/webhook"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -70,8 +71,9 @@ const DefaultReconcile = 5 * time.Minute
 // Configuration is what a worker needs of one: a *config.Live, or a *config.Config
 // that never changes.
 type Configuration interface {
-	activities.Planner
+	Current() *config.Config
 	Transport(server string) (config.Transport, error)
+	Flood(name string) webhook.Limits
 	LookupEnv(name string) (string, bool)
 }
 
@@ -158,9 +160,10 @@ func register(w worker.Registry, act *activities.Activities, toolsOnly bool) {
 func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.Sessions) *activities.Activities {
 	runs, code := runs{opts.Client, opts.Keys.Converter(nil)}, opts.embedding()
 	return &activities.Activities{
-		Sessions: sessions, Heartbeats: runs, Requests: runs, Runs: runs, Planner: opts.Config,
+		Sessions: sessions, Heartbeats: runs, Requests: runs, Runs: runs, Planner: planner{opts.Config, opts.Store},
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
-		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store, Circuits: opts.Store, Times: opts.Store,
+		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
+		Rules: opts.Store, Circuits: opts.Store, Times: opts.Store, Alerts: opts.Store, Intake: newIntake(opts),
 		Models: newModels(opts), Servers: opts.Servers,
 		Builtins: builtins{results: opts.Store, code: code.Tools, keeper: opts.Keeper},
 		Hooks:    code.Hooks, Mocks: code.Mocks, Prompts: code.Prompts,

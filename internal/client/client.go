@@ -17,6 +17,7 @@ import (
 	sdk "go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 
+	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 )
@@ -53,6 +54,10 @@ type Client struct {
 
 	opening sync.Mutex
 	store   *store.Store
+
+	borrowed bool // both are another's
+
+	waking sharedCall
 }
 
 // New returns a client, which has to be closed.
@@ -69,6 +74,9 @@ func (c *Client) Close() error {
 	defer c.dialing.Unlock()
 	c.opening.Lock()
 	defer c.opening.Unlock()
+	if c.borrowed {
+		return nil
+	}
 	if c.conn != nil {
 		c.conn.Close()
 	}
@@ -160,6 +168,18 @@ func (c *Client) Dial(ctx context.Context) error {
 	return err
 }
 
+// Ping reports whether Temporal answers.
+func (c *Client) Ping(ctx context.Context) error {
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	_, err = conn.CheckHealth(ctx, &sdk.CheckHealthRequest{})
+	return err
+}
+
 // temporal connects to Temporal.
 func (c *Client) temporal(ctx context.Context) (sdk.Client, error) {
 	c.dialing.Lock()
@@ -179,7 +199,7 @@ func (c *Client) temporal(ctx context.Context) (sdk.Client, error) {
 	opts.ExternalStorage = payload.Reading(c)
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, err := sdk.DialContext(dialing, opts)
+	conn, err := dial.Temporal(dialing, opts)
 	switch {
 	case err == nil:
 		c.conn, c.keys = conn, keys

@@ -19,9 +19,11 @@ import (
 
 // Thread is a conversation that is open.
 type Thread struct {
-	Thread string    `json:"thread"` // its workflow id
-	Agent  string    `json:"agent,omitempty"`
-	Since  time.Time `json:"since"` // of its present run
+	Thread string `json:"thread"` // its workflow id
+	Agent  string `json:"agent,omitempty"`
+	// Project is whose it is; "" = the default one's.
+	Project string    `json:"project,omitempty"`
+	Since   time.Time `json:"since"` // of its present run
 	// Usage is what it has used so far; absent = not known.
 	Usage agent.Usage `json:"usage,omitzero"`
 	id    string      // of the conversation, if it is still in its first run
@@ -41,6 +43,7 @@ func (c *Client) Threads(ctx context.Context, agent string, limit int) (open []T
 		}
 		h := handleOf(conn, info)
 		t := Thread{Thread: h.Workflow, Agent: c.agentOf(info), Since: info.GetStartTime().AsTime(), id: h.ID()}
+		t.Project = c.memo(info, memoProject)
 		if agent != "" && t.Agent != agent {
 			continue
 		}
@@ -61,11 +64,8 @@ func (c *Client) Threads(ctx context.Context, agent string, limit int) (open []T
 }
 
 // agentOf is the agent of a conversation, as Temporal knows it.
-func (c *Client) agentOf(info *workflowpb.WorkflowExecutionInfo) (name string) {
-	if memo := info.GetMemo().GetFields()[workflows.MemoAgent]; memo != nil {
-		_ = c.keys.Converter(nil).FromPayload(memo, &name)
-	}
-	return name
+func (c *Client) agentOf(info *workflowpb.WorkflowExecutionInfo) string {
+	return c.memo(info, workflows.MemoAgent)
 }
 
 // FindThread finds the conversation that a thread id stands for now, open or not, and its
@@ -95,6 +95,8 @@ type Words struct {
 	Thread, Text, By string
 	// Agent and Provider begin the conversation, if it is not open; Agent "" = it is.
 	Agent, Provider string
+	// Project is whose it is then; "" = the default one's.
+	Project string
 }
 
 // Say says something and waits for the reply, as long as it takes. accepted is called when a
@@ -137,14 +139,19 @@ func (c *Client) send(ctx context.Context, conn sdk.Client, id string, w Words) 
 	if w.Agent == "" {
 		return conn.UpdateWorkflow(ctx, update)
 	}
+	var memo map[string]any
+	if w.Project != "" {
+		memo = map[string]any{memoProject: w.Project}
+	}
 	start := conn.NewWithStartWorkflowOperation(sdk.StartWorkflowOptions{
 		ID:                       w.Thread,
 		TaskQueue:                c.opts.TaskQueue,
 		WorkflowTaskTimeout:      workflows.WorkflowTaskTimeout,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		Memo:                     memo,
 		StaticSummary:            "conversation with " + w.Agent,
 		StaticDetails:            fmt.Sprintf("Begun by %s. Go on with `starter chat --thread %s`.", w.By, w.Thread),
-	}, workflows.TypeConversation, agent.ConversationRequest{Agent: w.Agent, Provider: w.Provider})
+	}, workflows.TypeConversation, agent.ConversationRequest{Agent: w.Agent, Provider: w.Provider, Project: w.Project})
 	return conn.UpdateWithStartWorkflow(ctx, sdk.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: update})
 }
 

@@ -3,13 +3,13 @@ package client
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -77,11 +77,7 @@ func TestFollowingTellsTheTail(t *testing.T) {
 // aStore has an investigation with three entries.
 func aStore(t *testing.T, ended bool) *store.Store {
 	t.Helper()
-	st, err := store.Open(t.Context(), store.At(filepath.Join(t.TempDir(), "inquest.db")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
+	st := storetest.Open(t)
 	now := time.Now()
 	r := record.Investigation{ID: "w:1", WorkflowID: "w", RunID: "r", Status: agent.StatusRunning, StartedAt: now}
 	e := record.Execution{Investigation: r.ID, Name: "dig/A", Stage: "dig", Agent: "A", Status: agent.StatusRunning, StartedAt: now}
@@ -89,7 +85,7 @@ func aStore(t *testing.T, ended bool) *store.Store {
 	for n := range 3 {
 		step.Rows = append(step.Rows, transcript.Row{Key: transcript.Key{Iteration: 1, Position: n}, Kind: transcript.KindUser, Body: transcript.Body{Text: "x"}})
 	}
-	err = errors.Join(st.StartInvestigation(t.Context(), r), st.StartExecution(t.Context(), e, ""))
+	err := errors.Join(st.StartInvestigation(t.Context(), r), st.StartExecution(t.Context(), e, ""))
 	if _, appended := st.Append(t.Context(), step); err != nil || appended != nil {
 		t.Fatal(err, appended)
 	}

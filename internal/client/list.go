@@ -178,7 +178,7 @@ const correctTimeout = 2 * time.Second
 // correct puts records right that say that an investigation goes on: Temporal, whose list has
 // the last run of a workflow first, may know better. It is asked once for many.
 func (c *Client) correct(ctx context.Context, all []record.Investigation) error {
-	const askedAtOnce = 50
+	const askedAtOnce = 250
 	open := slices.DeleteFunc(slices.Clone(all), func(r record.Investigation) bool { return r.EndedAt != nil })
 	if len(open) == 0 {
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -24,6 +25,12 @@ const (
 
 // Result is how an investigation ended.
 type Result = workflows.InvestigationResult
+
+// ResultOf is a record as a result, as far as it has one.
+func ResultOf(r record.Investigation) Result {
+	return Result{ID: r.ID, Status: r.Status, EndReason: r.EndReason, Report: r.Report, Usage: r.Usage, Error: r.Error,
+		Undelivered: r.Envelope.Undelivered}
+}
 
 // Await waits until Temporal says that the investigation has ended, as long as it takes. An
 // investigation that did not complete is no error: its Status says so.

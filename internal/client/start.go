@@ -43,10 +43,20 @@ type Start struct {
 	// as another of Chain; all are of the configuration, and the workers apply theirs again.
 	Data    string
 	Masking *plan.Masking
+	Masker  *mask.Masker // what Masking says, where it is at hand; nil = it is made
 	MaxData int
 	Chain   string
 	Dedup   plan.Dedup
+	// Once is a hash of what is asked for under the workflow id: that is used once, and who asks for the same again is
+	// given what came of it (Handle.Known), who asks for something else an ErrReused; "" = an id may be used again.
+	Once string
 }
+
+// ErrReused: what stands for one request was used for another one.
+var ErrReused = errors.New("it was used for another request")
+
+// memoOnce is the memo that keeps Start.Once.
+const memoOnce = "inquest_once"
 
 // Know takes from a configuration what it says of the request.
 func (s *Start) Know(cfg Configuration) {
@@ -75,6 +85,11 @@ func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
 	if err := c.putData(ctx, &s); err != nil {
 		return Handle{}, err
 	}
+	return c.start(ctx, s)
+}
+
+// start starts an investigation whose data is in the request.
+func (c *Client) start(ctx context.Context, s Start) (Handle, error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return Handle{}, err
@@ -90,10 +105,39 @@ func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
 		StaticSummary:                            summary(s.Request),
 		Priority:                                 workflows.Priority(s.Request.Labels),
 	}
-	if s.Request.Fingerprint != "" {
+	if s.Request.Project != "" {
+		options.Memo = map[string]any{memoProject: s.Request.Project}
+	}
+	switch {
+	case s.Request.Fingerprint != "":
 		return startOne(ctx, conn, s, options)
+	case s.Once != "":
+		return c.startOnce(ctx, conn, s, options)
 	}
 	return execute(ctx, conn, s, options)
+}
+
+// startOnce starts an investigation, unless it was started before.
+func (c *Client) startOnce(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions) (Handle, error) {
+	options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
+	if options.Memo == nil {
+		options.Memo = map[string]any{}
+	}
+	options.Memo[memoOnce] = s.Once
+	h, err := execute(ctx, conn, s, options)
+	if !errors.As(err, new(*TakenError)) {
+		return h, err
+	}
+	info, err := describe(ctx, conn, options.ID, workflows.TypeInvestigation)
+	if err != nil {
+		return Handle{}, err
+	}
+	if c.memo(info, memoOnce) != s.Once {
+		return Handle{}, ErrReused
+	}
+	h = handleOf(conn, info)
+	h.Known = true
+	return h, nil
 }
 
 // execute starts a workflow, unless its id is taken.
@@ -136,11 +180,15 @@ func startOne(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWo
 	}
 }
 
-// sameID is the workflow id of all requests with one fingerprint, of one tenant and chain: the
+// sameID is the workflow id of all requests with one fingerprint, of one project, tenant and chain: the
 // beginning of the fingerprint, for people, and a hash.
 func sameID(s Start) string {
 	words := strings.FieldsFunc(strings.Map(idRune, s.Request.Fingerprint), func(r rune) bool { return r == '-' })
-	hash := sha256.Sum256(fmt.Appendf(nil, "%q", []string{s.Request.Tenant, s.Chain, s.Request.Fingerprint}))
+	parts := []string{s.Request.Tenant, s.Chain, s.Request.Fingerprint}
+	if p := s.Request.Project; p != "" && p != agent.DefaultProject {
+		parts = append(parts, p)
+	}
+	hash := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
 	return fmt.Sprintf("%s-%x", clip.Bytes(strings.Join(words, "-"), 48), hash[:6])
 }
 
@@ -150,7 +198,10 @@ func (c *Client) putData(ctx context.Context, s *Start) error {
 		return &InputError{err}
 	}
 	if s.Masking != nil {
-		masker, err := mask.New(*s.Masking)
+		masker, err := s.Masker, error(nil)
+		if masker == nil {
+			masker, err = mask.New(*s.Masking)
+		}
 		if err == nil {
 			s.Data, err = masker.Text(ctx, s.Data)
 		}
@@ -219,8 +270,11 @@ func (c *Client) fingerprint(s *Start) error {
 func RandomID(name string) string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
-	return strings.Map(idRune, name) + "-" + hex.EncodeToString(random[:])
+	return IDOf(name) + "-" + hex.EncodeToString(random[:])
 }
+
+// IDOf is a name as a part of a workflow id.
+func IDOf(name string) string { return strings.Map(idRune, name) }
 
 // idRune keeps what needs no quoting in shells and addresses.
 func idRune(r rune) rune {

@@ -186,6 +186,13 @@ func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out
 	return out, err
 }
 
+// NotWaitingError: the call that somebody decides on waits for nobody.
+type NotWaitingError struct{ Call, ID, others string }
+
+func (e *NotWaitingError) Error() string {
+	return fmt.Sprintf("no call %q of %s waits for a decision; %s", e.Call, e.ID, e.others)
+}
+
 // pick finds the call among those that wait, by its whole name or by its id.
 func pick(status workflows.Status, call string) (workflows.Approval, error) {
 	var found []workflows.Approval
@@ -199,7 +206,7 @@ func pick(status workflows.Status, call string) (workflows.Approval, error) {
 	}
 	switch len(found) {
 	case 0:
-		return workflows.Approval{}, fmt.Errorf("no call %q of %s waits for a decision; %s", call, status.ID, choices(status.Waiting))
+		return workflows.Approval{}, &NotWaitingError{call, status.ID, choices(status.Waiting)}
 	case 1:
 		return found[0], nil
 	}

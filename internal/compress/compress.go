@@ -50,6 +50,9 @@ type Options struct {
 	// shortened before a strategy leaves anything out, the task always stays, and
 	// what is left out is named.
 	ShortenResultsFirst bool
+	// Steady is for conversations that are sent again after every reply, to providers that
+	// remember how a request began: what was sent once stays as it was until there is no room.
+	Steady bool
 	// Count estimates the tokens of a conversation. It must be additive: what a
 	// message adds must not depend on the others (as with token.Messages).
 	Count func([]agent.Message) int
@@ -101,7 +104,11 @@ func View(msgs []agent.Message, opts Options) (Result, error) {
 	if !opts.Enabled || float64(total+opts.ToolTokens) <= opts.threshold() {
 		return Result{Messages: slices.Clone(msgs), Original: total, Compressed: total, Ratio: 1, Strategy: None}, nil
 	}
-	parts, strategy, err := c.compress()
+	view := c.once
+	if opts.Steady {
+		view = c.inSteps
+	}
+	parts, strategy, err := view()
 	if err != nil {
 		return Result{}, err
 	}

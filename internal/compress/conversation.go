@@ -63,9 +63,16 @@ func (c *conversation) compress() ([]part, string, error) {
 	if err := c.checkSystem(); err != nil {
 		return nil, "", err
 	}
-	if c.ShortenResultsFirst {
-		if parts := c.shortenResults(); c.fits(parts) {
+	for _, limit := range []int{c.goal(), c.limit} {
+		if parts, some := c.withoutImages(limit); some && c.total(parts) <= limit {
 			return parts, ShortenResults, nil
+		}
+	}
+	if c.ShortenResultsFirst {
+		for _, limit := range []int{c.goal(), c.limit} {
+			if parts := c.shortenResults(limit); c.total(parts) <= limit {
+				return parts, ShortenResults, nil
+			}
 		}
 	}
 	if parts, strategy, ok := c.leaveOut(); ok {
@@ -74,8 +81,32 @@ func (c *conversation) compress() ([]part, string, error) {
 	return c.lastResort()
 }
 
+// withoutImages leaves the images of older results out, from the oldest on, until the
+// conversation takes no more than a limit; some = there are any.
+func (c *conversation) withoutImages(limit int) (parts []part, some bool) {
+	parts = slices.Clone(c.parts)
+	total := c.total(parts)
+	for i := 0; i < c.cuts[0] && total > limit; i++ {
+		if len(parts[i].Images) > 0 {
+			some = true
+			total -= parts[i].cost
+			parts[i] = c.part(blind(parts[i].Message))
+			total += parts[i].cost
+		}
+	}
+	return parts, some
+}
+
+// goal is what shortening results aims at.
+func (c *conversation) goal() int {
+	if c.Steady {
+		return int(float64(c.limit) * step)
+	}
+	return c.limit
+}
+
 func (c *conversation) checkSystem() error {
-	system := slices.DeleteFunc(slices.Clone(c.parts), func(p part) bool { return !isSystem(p) })
+	system := slices.DeleteFunc(slices.Clone(c.parts), isText)
 	if n := c.total(system); n > c.limit {
 		return fmt.Errorf("%w: the system text takes %d tokens of %d", ErrContextTooLong, n, max(c.limit, 0))
 	}
@@ -83,12 +114,12 @@ func (c *conversation) checkSystem() error {
 }
 
 // shortenResults shortens the results of the older part, from the oldest on,
-// until the conversation fits. Recent ones are touched only if they would have
-// to be even with the older part left out.
-func (c *conversation) shortenResults() []part {
+// until the conversation takes no more than a limit. Recent ones are touched only if they
+// would have to be even with the older part left out.
+func (c *conversation) shortenResults(limit int) []part {
 	parts := slices.Clone(c.parts)
 	total := c.total(parts)
-	for i := 0; i < c.cuts[0] && total > c.limit; i++ {
+	for i := 0; i < c.cuts[0] && total > limit; i++ {
 		if isResult(parts[i]) {
 			total -= parts[i].cost
 			parts[i] = c.shortenTo(parts[i], oldResult)
@@ -144,6 +175,6 @@ func messages(parts []part) []agent.Message {
 }
 
 func isSystem(p part) bool { return p.Role == agent.System }
-func isUser(p part) bool   { return p.Role == agent.User }
+func isUser(p part) bool   { return p.Role == agent.User && !p.Memory }
 func isResult(p part) bool { return p.Role == agent.ToolRole }
-func isText(p part) bool   { return !isSystem(p) }
+func isText(p part) bool   { return !isSystem(p) && !p.Memory }

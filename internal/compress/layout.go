@@ -17,7 +17,7 @@ func (c *conversation) layout(cut int, summary bool) ([]part, string) {
 	var out, left []part
 	for i, p := range c.parts[:cut] {
 		switch {
-		case isSystem(p) || i == c.task:
+		case !isText(p) || i == c.task:
 			out = append(out, p)
 		case i != question:
 			left = append(left, p)

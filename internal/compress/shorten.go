@@ -86,6 +86,7 @@ func (c *conversation) shortenTo(p part, n int) part {
 	whole := p.whole()
 	m := whole.Message
 	m.Content = shorten(m, n)
+	m = blind(m)
 	m.ToolCalls = slices.Clone(m.ToolCalls)
 	for i := range m.ToolCalls {
 		m.ToolCalls[i].Arguments = shortenArguments(m.ToolCalls[i].Arguments, n)
@@ -95,6 +96,15 @@ func (c *conversation) shortenTo(p part, n int) part {
 		return q
 	}
 	return p
+}
+
+// blind leaves out the images of a message, whose text describes them.
+func blind(m agent.Message) agent.Message {
+	if len(m.Images) > 0 {
+		m.Images = nil
+		m.Content += "\n[the images are no longer shown]"
+	}
+	return m
 }
 
 func shorten(m agent.Message, n int) string {

@@ -91,7 +91,7 @@ func (w *Writer) Write(e Event) error {
 
 // Update writes what a store's update says.
 func (w *Writer) Update(u store.Update) error {
-	for _, e := range w.events(u) {
+	for _, e := range w.Events(u) {
 		if err := w.Write(e); err != nil {
 			return err
 		}
@@ -99,7 +99,8 @@ func (w *Writer) Update(u store.Update) error {
 	return nil
 }
 
-func (w *Writer) events(u store.Update) (out []Event) {
+// Events are what a store's update says.
+func (w *Writer) Events(u store.Update) (out []Event) {
 	for _, e := range u.Entries {
 		out = append(out, Event{Type: Entry, Entry: &e})
 	}

@@ -4,6 +4,7 @@ package evidence
 
 import (
 	"encoding/json"
+	"io"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/clip"
@@ -131,11 +132,13 @@ func (e Evidence) item(n int) *Item {
 
 // decoded is JSON with its numbers as they are written; nil = it is no JSON, or there is more than one value.
 func decoded(raw string) (v any) {
-	if !json.Valid([]byte(raw)) {
-		return nil
-	}
 	decoder := json.NewDecoder(strings.NewReader(raw))
 	decoder.UseNumber()
-	_ = decoder.Decode(&v)
+	if decoder.Decode(&v) != nil {
+		return nil
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil
+	}
 	return v
 }

@@ -61,6 +61,27 @@ func (n Numbers) Give(all []*Item) error {
 	})
 }
 
+// Find sets the numbers of things that have been listed; 0 = one has not.
+func (n Numbers) Find(all []*Item) error {
+	return n.use(func(known *listed) (changed bool) {
+		for _, one := range all {
+			one.N = 0
+			for _, item := range known.Things {
+				if number := item.N; item.Is(*one) {
+					one.N = number
+				}
+			}
+		}
+		return false
+	})
+}
+
+// Is reports whether two items are the same thing, whatever their numbers.
+func (i Item) Is(other Item) bool {
+	i.N, other.N = 0, 0
+	return i == other
+}
+
 // Get returns what was listed with a number; ok is false if nothing was.
 func (n Numbers) Get(number int) (found Item, ok bool, err error) {
 	err = n.use(func(known *listed) (changed bool) {

@@ -157,8 +157,12 @@ func (m *Model) columns() columns {
 }
 
 // nameOf is an agent's name; its stage's, too, where another stage has an agent of that name.
+// That of a sub-agent is below the agent that has dispatched it, and further in.
 func (m *Model) nameOf(l *lane) string {
 	name := agentOf(l.name)
+	if by := strings.Count(name, "/"); by > 0 {
+		return strings.Repeat("  ", by) + terminal.CleanLine(name[strings.LastIndexByte(name, '/')+1:])
+	}
 	if slices.ContainsFunc(m.lanes, func(other *lane) bool { return other != l && agentOf(other.name) == name }) {
 		name = l.name
 	}

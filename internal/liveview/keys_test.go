@@ -43,6 +43,7 @@ func TestDecisions(t *testing.T) {
 		stays                bool // the prompt
 	}{
 		{name: "yes", typed: "y", want: decide(&yes, "")},
+		{name: "nearly yes", typed: "OK", said: "write y to approve it; n, or a reason, denies it", stays: true},
 		{name: "a whole word", typed: " YES ", want: decide(&yes, "")},
 		{name: "no", typed: "n", want: decide(&no, "")},
 		{name: "a reason", typed: "not on a Friday", want: decide(&no, "not on a Friday")},

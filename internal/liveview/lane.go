@@ -45,6 +45,8 @@ func (l *lane) entry(e transcript.Entry) {
 	switch e.Kind {
 	case transcript.KindSystem:
 		l.add(e, promptBlock, "system prompt", e.Text)
+	case transcript.KindMemory:
+		l.add(e, promptBlock, "core memory", e.Text)
 	case transcript.KindUser:
 		kind, head := userBlock, ""
 		if !l.tasked {

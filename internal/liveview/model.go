@@ -118,8 +118,8 @@ func (m *Model) Take(u store.Update) {
 	m.follow()
 }
 
-// lane returns an execution's lane: those of a stage stand together, by name. What the
-// investigation says itself has none on the screen.
+// lane returns an execution's lane: those of a stage stand together by name, sub-agents below
+// the agent that has dispatched them. What the investigation says itself has none on the screen.
 func (m *Model) lane(execution string) *lane {
 	for _, l := range m.lanes {
 		if l.name == execution {
@@ -130,9 +130,10 @@ func (m *Model) lane(execution string) *lane {
 	if execution == "" {
 		return l
 	}
-	stage := strings.TrimSuffix(execution, agentOf(execution))
+	path := strings.Split(execution, "/")
 	at := slices.IndexFunc(m.lanes, func(other *lane) bool {
-		return strings.HasPrefix(other.name, stage) && other.name > execution
+		others := strings.Split(other.name, "/")
+		return others[0] == path[0] && slices.Compare(others, path) > 0
 	})
 	if at < 0 {
 		at = len(m.lanes)

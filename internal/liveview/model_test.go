@@ -176,6 +176,13 @@ func TestFrames(t *testing.T) {
 			m.Take(collecting())
 			m.Take(judging())
 		},
+		"dispatching": func(m *Model) {
+			u := collecting()
+			for _, name := range []string{logs + "/pool-1", logs + "-2", logs + "/pool-1/db", metrics + "/node"} {
+				u.Executions = append(u.Executions, execution(name, agent.StatusRunning))
+			}
+			m.Take(u)
+		},
 		"report": func(m *Model) {
 			m.Take(collecting())
 			m.Take(judging())

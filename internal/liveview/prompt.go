@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -73,9 +74,11 @@ func (l *lane) nameOr() string {
 	return l.name
 }
 
-// Asked shows a call that waits, to be decided.
+// Asked shows a call that waits, to be decided: by what is typed here, or, if it is more than yes and no, as the text says.
 func (m *Model) Asked(a record.Approval, lacking string) {
 	p := DecisionPrompt(a, lacking)
+	more := "\n· More than yes and no: starter decide %s %s%s --edit '{…}' (or --ask '…', --hand-to …, --approve --always)"
+	p.Text += terminal.Clean(fmt.Sprintf(more, command.ShellWord(m.id), command.ShellWord(a.Name()), digestFlag(a)))
 	switch {
 	case !p.WaitsIn(m.waits):
 		m.Say(p.title + ": nobody waits for it any more")
@@ -93,10 +96,21 @@ func DecisionPrompt(a record.Approval, lacking string) *Prompt {
 	if lacking != "" {
 		text += "\n… " + lacking
 	}
+	for _, fact := range a.Facts() {
+		text += "\n· " + reveal.Text(fact)
+	}
 	p := &Prompt{do: Decide, title: "decide " + tool, Text: terminal.Clean(text), approval: a, lacking: lacking}
 	p.Ask = "approve " + terminal.Fit(tool, maxTool) + "? [y/N/reason] "
 	p.hint = "y approves · n or a reason denies · Enter alone decides nothing · Esc leaves it"
 	return p
+}
+
+// digestFlag has decide refuse another call than the one that is shown.
+func digestFlag(a record.Approval) string {
+	if a.Digest == "" {
+		return ""
+	}
+	return " --digest " + command.ShellWord(a.Digest[:min(len(a.Digest), 12)])
 }
 
 // maxTool is how much of a tool's name stands before what a person types; all of it is above.
@@ -201,6 +215,11 @@ func (m *Model) promptKey(k tea.KeyPressMsg) *Act {
 	return act
 }
 
+// soundsLikeYes is neither a clear yes nor a reason to deny something.
+var soundsLikeYes = map[string]bool{
+	"ok": true, "okay": true, "sure": true, "yep": true, "yeah": true, "approve": true, "approved": true, "allow": true, "go": true,
+}
+
 // Act is what the person wants done who has written a text; nil = nothing, and why not.
 func (p *Prompt) Act(text string) (act *Act, why string) {
 	if text == "" {
@@ -215,6 +234,8 @@ func (p *Prompt) Act(text string) (act *Act, why string) {
 		return nil, "not concluded"
 	case p.do == Conclude:
 		act.Text = ""
+	case p.do == Decide && soundsLikeYes[strings.ToLower(text)]:
+		return nil, "write y to approve it; n, or a reason, denies it"
 	case p.do == Decide:
 		yes = yes && rest == ""
 		if yes && p.lacking != "" {

@@ -15,8 +15,9 @@ var googleEnums = map[string][]string{
 	"blockReason": {"BLOCK_REASON_UNSPECIFIED", "SAFETY", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY"},
 	"language":    {"LANGUAGE_UNSPECIFIED", "PYTHON"},
 	"outcome":     {"OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"},
+	"modality":    {"MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT"},
 	// Of these nobody reads the value, only that it is a text.
-	"category": nil, "probability": nil, "severity": nil, "modality": nil, "urlRetrievalStatus": nil, "trafficType": nil, "status": nil,
+	"category": nil, "probability": nil, "severity": nil, "urlRetrievalStatus": nil, "trafficType": nil, "status": nil,
 }
 
 // GoogleNames returns an answer of Gemini with the names of its enums; what is no

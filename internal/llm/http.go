@@ -2,8 +2,10 @@ package llm
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -49,6 +51,26 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 		return 0
 	}
 	return min(max(at.Sub(now), 0), maxRetryAfter)
+}
+
+// TransportText leaves out the URL of a failure, which may hold a credential.
+func TransportText(err error) string {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		return wrapped.Err.Error()
+	}
+	return err.Error()
+}
+
+// CutOff is what the end of a stream means before its reply was whole. heard: something of it has
+// arrived. clean is what is said of a stream that has ended as if nothing were missing.
+func CutOff(err error, heard bool, clean string) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return &Error{Kind: ErrTruncated, Message: clean}
+	case !heard:
+		return &Error{Kind: ErrUnavailable, Message: TransportText(err)}
+	}
+	return &Error{Kind: ErrTruncated, Message: TransportText(err)}
 }
 
 // number reads a count of units that is not negative; providers write fractions too.

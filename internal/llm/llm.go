@@ -22,11 +22,14 @@ type Request struct {
 	Model    string
 	Messages []agent.Message
 	Tools    []Tool
+	// Withheld are tools that earlier requests of the conversation offered and that must not be
+	// called any more. Where a provider can be told so, they are named as before, because what
+	// its cache has begins with them; elsewhere they are left out. There are no Tools then.
+	Withheld []Tool
 	// NativeTools are the provider's own, which it runs itself.
 	NativeTools []NativeTool
-	// Thinking asks for the model's thoughts where they must be asked for and the
-	// client would not ask by itself.
-	Thinking bool
+	// Thinking is how much the model thinks; its zero value is the provider's default.
+	Thinking agent.Thinking
 	// JSON asks for a reply that is a JSON object, where the provider can promise one.
 	JSON bool
 	// Schema is the JSON schema of that object, for providers that can keep to one; nil = none.

@@ -45,6 +45,14 @@ type Masker struct {
 	custom []custom
 }
 
+// Of makes the masker of a masking; nil masks nothing, and has none.
+func Of(m *plan.Masking) (*Masker, error) {
+	if m == nil {
+		return nil, nil
+	}
+	return New(*m)
+}
+
 // New makes a masker. The error names every pattern that is unknown, and every
 // one that is not a regular expression.
 func New(m plan.Masking) (*Masker, error) {
@@ -68,6 +76,19 @@ func New(m plan.Masking) (*Masker, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// Shown is a text as it may be shown where no configuration says how: masked by the patterns of the group "security". One
+// that cannot be masked is not shown.
+func Shown(ctx context.Context, text string) string {
+	m, err := New(plan.Masking{Patterns: Groups()["security"]})
+	if err == nil {
+		text, err = m.Text(ctx, text)
+	}
+	if err != nil {
+		return "[it could not be masked, and is not shown]"
+	}
+	return text
 }
 
 // Text masks a text of any kind and size. A text that is one JSON document

@@ -49,6 +49,9 @@ type Tx interface {
 	Blocks(ctx context.Context) ([]Block, error)
 	// PutBlock writes a block in place of the one with its label, or as a new one.
 	PutBlock(ctx context.Context, b Block) error
+	// DeleteBlock and DeleteArchival tell whether there was such a thing.
+	DeleteBlock(ctx context.Context, label string) (bool, error)
+	DeleteArchival(ctx context.Context, id int64) (bool, error)
 	CountArchival(ctx context.Context) (int, error)
 	InsertArchival(ctx context.Context, content string) (id int64, err error)
 	SearchArchival(ctx context.Context, query string, page int) ([]Entry, error)

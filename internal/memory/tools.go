@@ -41,7 +41,7 @@ func Specs() (specs []tool.Spec) {
 var tools = sync.OnceValue(func() []memoryTool {
 	return []memoryTool{
 		write(agent.ToolCoreMemoryAppend, appendToBlock,
-			"Appends a line to a block of your core memory, which stands in your system prompt and outlives this run. "+
+			"Appends a line to a block of your core memory, which you are always shown and which outlives this run. "+
 				"A block that is not there is made.",
 			paramLabel, "Which block, such as persona, human, facts, goals or scratch", paramContent, "The text to append"),
 		write(agent.ToolCoreMemoryReplace, replaceInBlock,

@@ -22,6 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 )
 
 const queue = "payload-test"
@@ -55,11 +56,7 @@ func TestStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "inquest.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s := storetest.Open(t)
 	c, reader, plain := dial(t, server, payload.Storage(s)), dial(t, server, payload.Reading(s)), dial(t, server, converter.ExternalStorage{})
 	w := worker.New(c, queue, worker.Options{})
 	w.RegisterWorkflow(echo)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -12,6 +13,8 @@ type Agent struct {
 	Name string `json:"name"`
 	// Definition is the name of the agent's definition in the configuration.
 	Definition string `json:"definition"`
+	// Version is that of a definition that was made at run time; 0 = it is the configuration's.
+	Version    int    `json:"version,omitempty"`
 	Type       string `json:"type"`
 	LLMBackend string `json:"llm_backend"`
 	// Description is what the agent is for, as its model is told.
@@ -92,17 +95,62 @@ type Provider struct {
 	Driver      string      `json:"driver,omitempty"`
 	NativeTools NativeTools `json:"native_tools,omitzero"`
 	Prices      Prices      `json:"prices,omitzero"`
+	// Thinking is how much the model thinks for this agent.
+	Thinking agent.Thinking `json:"thinking,omitzero"`
+	// Responses: it is asked by OpenAI's Responses API.
+	Responses bool `json:"responses,omitempty"`
+	// Vertex is where a model of Google's cloud is; zero = it is not there.
+	Vertex Vertex `json:"vertex,omitzero"`
+	// Vision: the model is sent the images that tools return.
+	Vision bool `json:"vision,omitempty"`
 }
 
-// Prices are what a model costs, in US dollars for a million tokens.
+// Vertex is a place at Vertex AI. The names of variables are read by the worker that calls.
+type Vertex struct {
+	Project        string `json:"project,omitempty"`
+	ProjectEnv     string `json:"project_env,omitempty"`
+	Location       string `json:"location,omitempty"`
+	LocationEnv    string `json:"location_env,omitempty"`
+	CredentialsEnv string `json:"credentials_env,omitempty"`
+}
+
+// Prices are what a model costs, in US dollars for a million tokens. Kinds of tokens without a
+// price of their own cost what the input or the output does that they are part of.
 type Prices struct {
+	Input      float64 `json:"input,omitempty"`
+	Output     float64 `json:"output,omitempty"`
+	CacheRead  float64 `json:"cache_read,omitempty"`
+	CacheWrite float64 `json:"cache_write,omitempty"`
+	Reasoning  float64 `json:"reasoning,omitempty"`
+	Image      float64 `json:"image,omitempty"`
+
+	LongPrompts LongPrompts `json:"long_prompts,omitzero"`
+}
+
+// LongPrompts are how many times as much the input and the output cost of a call whose input has
+// more than Over tokens; 0 = no more.
+type LongPrompts struct {
+	Over   int     `json:"over"`
 	Input  float64 `json:"input,omitempty"`
 	Output float64 `json:"output,omitempty"`
 }
 
-// Cost is the price of a usage, in US dollars.
+// Cost is the price of what one call used, in US dollars. An image that came from the cache counts as cached.
 func (p Prices) Cost(u agent.Usage) float64 {
-	return (float64(u.InputTokens)*p.Input + float64(u.OutputTokens)*p.Output) / 1e6
+	input, output := float64(u.InputTokens)*p.Input, float64(u.OutputTokens)*p.Output
+	instead := func(of *float64, tokens int, own, price float64) {
+		if own > 0 {
+			*of += float64(tokens) * (own - price)
+		}
+	}
+	instead(&input, u.CacheReadTokens, p.CacheRead, p.Input)
+	instead(&input, u.CacheWriteTokens, p.CacheWrite, p.Input)
+	instead(&input, min(u.ImageTokens, max(u.InputTokens-u.CacheReadTokens-u.CacheWriteTokens, 0)), p.Image, p.Input)
+	instead(&output, u.ReasoningTokens, p.Reasoning, p.Output)
+	if long := p.LongPrompts; long.Over > 0 && u.InputTokens > long.Over {
+		input, output = input*cmp.Or(long.Input, 1), output*cmp.Or(long.Output, 1)
+	}
+	return (input + output) / 1e6
 }
 
 // NativeTools are tools that a provider of type google runs itself.
@@ -126,6 +174,8 @@ type Server struct {
 	Idempotent []string `json:"idempotent,omitempty"`
 	// TrustAnnotations: what the server says of its tools may lower their risk.
 	TrustAnnotations bool `json:"trust_annotations,omitempty"`
+	// Trusted: what the server says, and what its tools return, taints nobody.
+	Trusted bool `json:"trusted,omitempty"`
 	// Masking is what is masked in the server's results; nil = nothing.
 	Masking *Masking `json:"masking,omitempty"`
 	// Summarization shortens large results; nil = they are shown as they are.

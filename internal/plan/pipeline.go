@@ -87,10 +87,22 @@ type Bounds struct {
 	MaxCost   float64 `json:"max_cost_usd,omitempty"`
 	// MaxDuration is the plan's timeout if that is the budget's; it then ends cleanly.
 	MaxDuration Duration `json:"max_duration,omitempty"`
+	// OnLimit is OnBoundAsk: people are asked, for OnLimitTimeout, before a bound of calls, tokens, money or time ends the work.
+	OnLimit        OnBound  `json:"on_limit,omitempty"`
+	OnLimitTimeout Duration `json:"on_limit_timeout,omitempty"`
 	// Origins say where each bound comes from, by its key in the configuration: the
 	// file and line, or "default".
 	Origins map[string]string `json:"origins,omitempty"`
 }
+
+// OnBound says what happens when a bound is reached.
+type OnBound string
+
+// What happens when a bound is reached.
+const (
+	OnBoundEnd OnBound = "end"
+	OnBoundAsk OnBound = "ask"
+)
 
 // EdgeLimit bounds how often a chain goes from one stage to another.
 type EdgeLimit struct {

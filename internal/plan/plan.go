@@ -29,6 +29,8 @@ type Plan struct {
 	// Store is the identity of the store that holds what the plan is for: in any
 	// other one, there is no such plan.
 	Store string `json:"store,omitempty"`
+	// Environment is what the configuration calls its own; "" = nothing.
+	Environment string `json:"environment,omitempty"`
 	// Conversation: the plan of a conversation. Its one stage has one agent, and
 	// there is no task: people say what they want.
 	Conversation bool `json:"conversation,omitempty"`
@@ -51,13 +53,15 @@ type Plan struct {
 // Version is the newest plan version this program knows. Plans that need none of it are still version 1, so that older
 // programs run them. It grows with every change that a program from before must not overlook: a restriction that it
 // would not keep to, a kind of stage that it would run in another way.
-const Version = versionWhole
+const Version = versionTaint
 
 const (
 	versionPlain = 1
 	versionGates = 2
 	// Reviews, agents that dispatch others, tools that a request names, models that are given up soon, a summary, a score, evidence.
 	versionWhole = 3
+	// What agents that have read untrusted text may not do.
+	versionTaint = 4
 )
 
 // Versioned is the plan with the oldest version that can run it.
@@ -68,14 +72,16 @@ func (p Plan) Versioned() Plan {
 	}
 	for _, s := range p.Stages {
 		switch {
+		case slices.ContainsFunc(s.All(), func(a Agent) bool { return a.Tools.TaintedWrites != "" }):
+			p.Version = max(p.Version, versionTaint)
 		case s.Routing.Review != nil || s.Evidence || slices.ContainsFunc(s.All(), whole):
-			p.Version = versionWhole
+			p.Version = max(p.Version, versionWhole)
 		case s.Routing.OnApprove != "" || len(s.Routing.Resume) > 0:
 			p.Version = max(p.Version, versionGates)
 		}
 	}
 	if p.Summary != nil || p.Scoring != nil {
-		p.Version = versionWhole
+		p.Version = max(p.Version, versionWhole)
 	}
 	return p
 }

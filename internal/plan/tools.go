@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/inquest-dev/inquest/internal/agent"
+
 // ToolConfig is what an agent may do with its tools (spec: tools, "Policy").
 // The zero value restricts nothing.
 type ToolConfig struct {
@@ -11,9 +13,17 @@ type ToolConfig struct {
 	Access Access `json:"access_level,omitempty"`
 	// ConfirmDestructive has a person approve every call of a destructive tool.
 	ConfirmDestructive bool `json:"confirm_destructive,omitempty"`
+	// TaintedWrites says which calls of an execution that has read untrusted text a person approves, whatever rules
+	// remember; "" = TaintedDestructive if ConfirmDestructive is set, else TaintedAllow.
+	TaintedWrites TaintedWrites `json:"tainted_writes,omitempty"`
+	// Remember are the risks of the tools whose approvals people may have remembered.
+	Remember []agent.Risk `json:"remember,omitempty"`
 	// ApprovalTimeout is how long a call waits for a person before it counts as
 	// denied.
 	ApprovalTimeout Duration `json:"approval_timeout,omitempty"`
+	// Approvers say who decides, and ByRisk on calls of one risk.
+	Approvers Approvers                `json:"approvers,omitzero"`
+	ByRisk    map[agent.Risk]Approvers `json:"approvers_by_risk,omitempty"`
 	// QuickUnder is how long the calls of a quick tool take; 0 = no tool is quick.
 	QuickUnder Duration `json:"quick_under,omitempty"`
 	// Permissions limit single tools, by name.
@@ -31,6 +41,16 @@ const (
 	AccessAll   Access = "all"
 )
 
+// TaintedWrites says which calls wait for a person once untrusted text was read.
+type TaintedWrites string
+
+// Those of no tool, of tools that destroy or whose risk is high or critical, and of all that do more than read.
+const (
+	TaintedAllow       TaintedWrites = "allow"
+	TaintedDestructive TaintedWrites = "destructive"
+	TaintedWriting     TaintedWrites = "writing"
+)
+
 // Permission limits one tool of an agent. Its zero value limits nothing.
 type Permission struct {
 	// MaxResults caps the argument max_results, and sets it where the tool has it; 0 = no cap.
@@ -43,6 +63,10 @@ type Permission struct {
 	Allowed map[string][]string `json:"allowed_patterns,omitempty"`
 	// RequiresApproval has a person approve every call.
 	RequiresApproval bool `json:"requires_approval,omitempty"`
+	// Approvers say who decides on its calls.
+	Approvers Approvers `json:"approvers,omitzero"`
+	// Remember: people may have approvals of the tool remembered, or may not; nil = its risk says that.
+	Remember *bool `json:"remember,omitempty"`
 }
 
 // Masking is what is replaced in a text before anything is stored or sent to a

@@ -19,6 +19,8 @@ type Waiting struct {
 	Seq           int    // counts what the workflow has said so
 	// Status is the investigation's. A conversation has none.
 	Status agent.Status
+	// Project is that of an investigation, as the store has it; "" = a conversation's, or it was not the store that was asked.
+	Project string
 	Waits
 }
 
@@ -37,6 +39,9 @@ func (w Waits) Key() string {
 	var key strings.Builder
 	for _, a := range w.Approvals {
 		key.WriteString(fmt.Sprintf("%s %.12s %d\n", a.Name(), a.Digest, a.Expires.UnixMilli()))
+		if facts := len(a.ApprovedBy) + len(a.Notes); facts > 0 {
+			key.WriteString(fmt.Sprintf("%d\n", facts))
+		}
 	}
 	for _, q := range w.Questions {
 		key.WriteString(fmt.Sprintf("%s %d\n", q.ID, q.Expires.UnixMilli()))
@@ -77,7 +82,16 @@ type Approval struct {
 	Execution string `json:"execution"`
 	// WorkflowID takes the update "decide".
 	WorkflowID string    `json:"workflow_id"`
-	Expires    time.Time `json:"expires,omitzero"` // then it counts as denied; zero while it is paused
+	Expires    time.Time `json:"expires,omitzero"` // then it counts as denied, or others are asked; zero while it is paused
+	// Approvers are groups, roles and people (@name) that may decide; none = everybody.
+	Approvers []string `json:"approvers,omitempty"`
+	// Needed is how many different people have to approve it, if more than one; ApprovedBy have.
+	Needed     int      `json:"approvals_needed,omitempty"`
+	ApprovedBy []string `json:"approved_by,omitempty"`
+	// Notes tell who decides what came before: a change, an edit, an answer of the agent.
+	Notes []string `json:"notes,omitempty"`
+	// Remember is the tool's definition, if the approval may be remembered by a rule; "" = it may not.
+	Remember string `json:"remember,omitempty"`
 }
 
 // Name tells the call from all others of its investigation.
@@ -92,6 +106,23 @@ func (a Approval) HiddenNote() string {
 		return ""
 	}
 	return fmt.Sprintf("(%d bytes of the arguments are hidden: masked) ", a.Hidden)
+}
+
+// Facts tell who decides on a call who may, who has, and what came before. They may have
+// characters that deceive.
+func (a Approval) Facts() []string {
+	var lines []string
+	if len(a.Approvers) > 0 {
+		lines = append(lines, "may be decided by "+strings.Join(a.Approvers, ", "))
+	}
+	if a.Needed > 1 {
+		line := fmt.Sprintf("needs %d people", a.Needed)
+		if len(a.ApprovedBy) > 0 {
+			line += ", approved by " + strings.Join(a.ApprovedBy, ", ")
+		}
+		lines = append(lines, line)
+	}
+	return append(lines, a.Notes...)
 }
 
 // Question is what an investigation asks people.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -92,6 +93,17 @@ func JSON(text string) string {
 		}
 		text = text[end+1:]
 	}
+}
+
+// Points are the code points that a text has and its marked form has not, sorted.
+func Points(text, marked string) (points []string) {
+	for _, r := range text {
+		if point := fmt.Sprintf("%U", r); !strings.ContainsRune(marked, r) && !slices.Contains(points, point) {
+			points = append(points, point)
+		}
+	}
+	slices.Sort(points)
+	return points
 }
 
 // Indented is JSON with a line for each key, each but the first behind a margin; what is no JSON

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -119,5 +120,25 @@ func BenchmarkSetLive(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
+	})
+}
+
+// BenchmarkAudit is steps of 32 investigations at once, each with an act: BenchmarkFleet has none.
+func BenchmarkAudit(b *testing.B) {
+	onEach(b, func(b *testing.B, s *store.Store) {
+		var investigations atomic.Int64
+		b.SetParallelism(16)
+		b.ResetTimer()
+		b.RunParallel(func(pb *testing.PB) {
+			id := fmt.Sprintf("inv-%d", investigations.Add(1))
+			for n := 0; pb.Next(); n++ {
+				step := reply(n)
+				step.Investigation = id
+				step.Rows[1].Acts = []audit.Act{{What: audit.Decided, Who: "Ada", Detail: audit.Detail("digest", "d")}}
+				if _, err := s.Append(b.Context(), step); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	})
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -8,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 // A record's columns are a list of names and a function that returns pointers to
@@ -152,4 +155,17 @@ func changed(result sql.Result, err error) (bool, error) {
 	}
 	n, err := result.RowsAffected()
 	return n > 0, err
+}
+
+// projectColumn keeps the name of a project, of which the default one is "" in our records.
+type projectColumn struct{ to *string }
+
+func (c projectColumn) Value() (driver.Value, error) { return cmp.Or(*c.to, agent.DefaultProject), nil }
+
+func (c projectColumn) Scan(src any) error {
+	err := textColumn(c).Scan(src)
+	if *c.to == agent.DefaultProject {
+		*c.to = ""
+	}
+	return err
 }

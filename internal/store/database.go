@@ -35,6 +35,9 @@ type engine interface {
 	// rows nobody else is to change until the transaction ends.
 	words() wordIndex
 	forUpdate() string
+	// search looks a text up among the names of investigations; has is the condition that a text has another one in it.
+	search(ctx context.Context, q querier, text string) (searched, error)
+	has(text, argument string) string
 	sizeQuery() string  // selects how many bytes the database takes
 	sweepQuery() string // deletes the reservations that end at $1 or before
 	close() error

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -41,13 +43,51 @@ func (s *Store) WithArtifacts(ctx context.Context, investigation string) ([]tran
 // After returns an investigation's entries after seq, in the order in which they
 // were written, superseded ones included. A limit of 0 or less means all.
 func (s *Store) After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error) {
-	entries, err := entriesAfter(ctx, s.db.reader, investigation, seq, limit)
-	return entries, doing(s.db.explain(err), "read transcript of %s after %d", investigation, seq)
+	return s.Part(ctx, Part{Investigation: investigation, After: seq, Limit: limit})
 }
 
-func entriesAfter(ctx context.Context, q querier, investigation string, seq int64, limit int) ([]transcript.Entry, error) {
-	query := `SELECT ` + entryColumns + ` FROM entries WHERE investigation = $1 AND seq > $2 ORDER BY seq` + limitTo(limit)
-	return selectAll(ctx, q, entryFields, query, investigation, seq)
+// Part says which entries of an investigation are read.
+type Part struct {
+	Investigation string
+	Execution     string            // only its; "" = of all
+	Kinds         []transcript.Kind // only these; none = all
+	After, Before int64             // numbers between which they are; Before 0 = to the end
+	// Limit is how many are read at most: the first, or with Before the last. 0 or less = all.
+	Limit int
+}
+
+// Part returns entries in the order in which they were written, superseded ones included.
+func (s *Store) Part(ctx context.Context, p Part) ([]transcript.Entry, error) {
+	entries, err := partOf(ctx, s.db.reader, p)
+	return entries, doing(s.db.explain(err), "read transcript of %s after %d", p.Investigation, p.After)
+}
+
+func partOf(ctx context.Context, q querier, p Part) ([]transcript.Entry, error) {
+	query, args := `SELECT `+entryColumns+` FROM entries WHERE investigation = $1 AND seq > $2`, []any{p.Investigation, p.After}
+	and := func(condition string, values ...any) {
+		query, args = query+" AND "+condition, append(args, values...)
+	}
+	if p.Execution != "" {
+		and(fmt.Sprintf("execution = $%d", len(args)+1), p.Execution)
+	}
+	if len(p.Kinds) > 0 {
+		var named []string
+		for _, kind := range p.Kinds {
+			args = append(args, string(kind))
+			named = append(named, fmt.Sprintf("$%d", len(args)))
+		}
+		and("kind IN (" + strings.Join(named, ", ") + ")")
+	}
+	order := " ORDER BY seq"
+	if p.Before > 0 {
+		and(fmt.Sprintf("seq < $%d", len(args)+1), p.Before)
+		order += " DESC"
+	}
+	entries, err := selectAll(ctx, q, entryFields, query+order+limitTo(p.Limit), args...)
+	if p.Before > 0 {
+		slices.Reverse(entries)
+	}
+	return entries, err
 }
 
 func limitTo(n int) string {
@@ -58,7 +98,7 @@ func limitTo(n int) string {
 }
 
 // insertEntry writes one row of the step whose first row has the number first, with its body. It charges
-// the ledger with the row's usage, and notes which letter the row quotes.
+// the ledger with the row's usage, and notes which letter the row quotes, which rule it rests on and what became of a call.
 func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry, body driver.Value) error {
 	const query = `INSERT INTO entries
 		(investigation, execution, iteration, position, seq, step, kind, at, run_id, activity_id, superseded, body)
@@ -70,6 +110,14 @@ func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry
 	}
 	if e.Mail > 0 {
 		if _, err := q.ExecContext(ctx, insertInto("readings", "investigation, mail, entry"), e.Investigation, e.Mail, e.Seq); err != nil {
+			return err
+		}
+	}
+	if err := keepPast(ctx, q, e); err != nil {
+		return err
+	}
+	if e.Rule != "" && e.Kind == transcript.KindCall {
+		if err := countUse(ctx, q, e.Rule, e.At); err != nil {
 			return err
 		}
 	}

@@ -3,8 +3,12 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"io/fs"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -93,4 +97,75 @@ func (c *countedReads) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.T
 }
 
 // Query is the query of a list.
-func (f Filter) Query() (string, []any) { return f.query() }
+func (f Filter) Query(s *Store) (string, []any) { return f.query(s.db, searched{}) }
+
+// Tampered changes rows by hand, verifies the audit trail, and undoes the change.
+func (s *Store) Tampered(t *testing.T, statements []string) (fault string) {
+	t.Helper()
+	undo := errors.New("undone")
+	err := inTx(t.Context(), s.db.writer, nil, func(q querier) error {
+		for _, statement := range statements {
+			if _, err := q.ExecContext(t.Context(), statement); err != nil {
+				return err
+			}
+		}
+		found, err := verifyAudit(t.Context(), q, "")
+		fault = found.Fault
+		return errors.Join(err, undo)
+	})
+	if !errors.Is(err, undo) {
+		t.Fatal(err)
+	}
+	return fault
+}
+
+// Rewrite changes the first row of a chain and makes the rest of the chain fit, and the anchors, too, if asked for.
+func (s *Store) Rewrite(t *testing.T, chain string, anchors bool) {
+	t.Helper()
+	ctx := t.Context()
+	err := inTx(ctx, s.db.writer, nil, func(q querier) error {
+		acts, err := selectAll(ctx, q, actFields, `SELECT `+auditColumns+` FROM audit WHERE investigation = $1 ORDER BY n`, chain)
+		if err != nil {
+			return err
+		}
+		before, hashes := "", map[int64]string{}
+		for n, act := range acts {
+			if n == 0 {
+				act.Who = "Mallory"
+			}
+			act.Hash = act.Sum(before)
+			before, hashes[act.N] = act.Hash, act.Hash
+			const query = `UPDATE audit SET who = $3, hash = $4 WHERE investigation = $1 AND n = $2`
+			if _, err := q.ExecContext(ctx, query, chain, act.N, act.Who, act.Hash); err != nil {
+				return err
+			}
+		}
+		if _, err := q.ExecContext(ctx, `UPDATE audit_heads SET hash = $2 WHERE investigation = $1`, chain, before); err != nil || !anchors {
+			return err
+		}
+		all, err := selectAll(ctx, q, anchorFields, `SELECT n, at, marks, hash FROM audit_anchors ORDER BY n`)
+		before = ""
+		for _, a := range all {
+			var marks []audit.Mark
+			if err := json.Unmarshal(a.Marks, &marks); err != nil {
+				return err
+			}
+			for n := range marks {
+				if marks[n].Investigation == chain {
+					marks[n].Hash = hashes[marks[n].N]
+				}
+			}
+			a.Marks, _ = json.Marshal(marks)
+			a.Hash = a.Sum(before)
+			before = a.Hash
+			const query = `UPDATE audit_anchors SET marks = $2, hash = $3 WHERE n = $1`
+			if _, err := q.ExecContext(ctx, query, a.N, string(a.Marks), a.Hash); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

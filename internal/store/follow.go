@@ -140,7 +140,7 @@ func (f *follower) entries(ctx context.Context, q querier, now cursor, update *U
 	if now.seq <= f.seen.seq {
 		return nil
 	}
-	fresh, err := entriesAfter(ctx, q, f.investigation, f.seen.seq, pageSize)
+	fresh, err := partOf(ctx, q, Part{Investigation: f.investigation, After: f.seen.seq, Limit: pageSize})
 	if err != nil || len(fresh) == 0 {
 		return err
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -17,7 +19,7 @@ import (
 const (
 	investigationColumns = `id, workflow_id, run_id, ` + investigationRequest + `, ` + investigationEnd + `, started_at`
 	// investigationRequest are those that are read from the request.
-	investigationRequest = `chain, alert_type, plan_hash, data_hash, tenant, session, priority, fingerprint, metadata, overrides`
+	investigationRequest = `chain, alert_type, plan_hash, data_hash, project, tenant, session, priority, fingerprint, metadata, overrides`
 	// investigationEnd are the columns that FinishInvestigation sets.
 	investigationEnd = `status, end_reason, error, report, usage, envelope, ended_at, writer`
 )
@@ -25,7 +27,7 @@ const (
 func investigationFields(r *record.Investigation) []any {
 	return []any{
 		&r.ID, &r.WorkflowID, &r.RunID, &r.Chain, &r.AlertType, &r.PlanHash, &r.DataHash,
-		&r.Tenant, &r.Session, &r.Priority, &r.Fingerprint, asJSON(&r.Metadata), asJSON(&r.Overrides),
+		projectColumn{&r.Project}, &r.Tenant, &r.Session, &r.Priority, &r.Fingerprint, asJSON(&r.Metadata), asJSON(&r.Overrides),
 		&r.Status, &r.EndReason, textColumn{&r.Error}, textColumn{&r.Report}, asJSON(&r.Usage), asJSON(&r.Envelope),
 		endColumn{&r.EndedAt}, &r.Writer, timeColumn{&r.StartedAt},
 	}
@@ -40,6 +42,9 @@ func (s *Store) StartInvestigation(ctx context.Context, r record.Investigation) 
 		`, status_seq = 0 WHERE investigations.writer <> excluded.writer OR investigations.plan_hash = ''`
 	return s.writeInvestigation(ctx, "start", r, func(q querier) (sql.Result, error) {
 		if err := forgetWaits(ctx, q, r.ID, r.Writer); err != nil {
+			return nil, err
+		}
+		if err := s.addActs(ctx, q, []audit.Act{startedAct(r)}); err != nil {
 			return nil, err
 		}
 		return q.ExecContext(ctx, query, investigationFields(&r)...)
@@ -57,6 +62,9 @@ func (s *Store) ReopenInvestigation(ctx context.Context, id, run string) error {
 		WHERE id = $1 AND (writer <> $3 OR ended_at IS NULL)`
 	return s.writeInvestigation(ctx, "reopen", record.Investigation{ID: id, Writer: run}, func(q querier) (sql.Result, error) {
 		if err := forgetWaits(ctx, q, id, run); err != nil {
+			return nil, err
+		}
+		if err := s.addActs(ctx, q, []audit.Act{resetAct(id, run)}); err != nil {
 			return nil, err
 		}
 		return q.ExecContext(ctx, query, id, agent.StatusRunning, run)
@@ -78,6 +86,9 @@ func (s *Store) FinishInvestigation(ctx context.Context, r record.Investigation)
 			r.Usage = u
 		}
 		if err := stopWaiting(ctx, q, r.ID); err != nil {
+			return nil, err
+		}
+		if err := s.addActs(ctx, q, []audit.Act{endedAct(r)}); err != nil {
 			return nil, err
 		}
 		return q.ExecContext(ctx, query, investigationFields(&r)...)
@@ -133,6 +144,9 @@ func (s *Store) CloseInvestigation(ctx context.Context, r record.Investigation) 
 		closed, err = changed(q.ExecContext(ctx, query,
 			r.ID, r.Status, r.EndReason, textColumn{&r.Error}, asJSON(&r.Usage), endColumn{&r.EndedAt}, r.Writer))
 		if err != nil || !closed {
+			return err
+		}
+		if err := s.addActs(ctx, q, []audit.Act{endedAct(r)}); err != nil {
 			return err
 		}
 		return closeParts(ctx, q, r)
@@ -209,19 +223,22 @@ func (s *Store) Matching(ctx context.Context, begin string, limit int) ([]string
 }
 
 // Same returns the investigations that a record with a fingerprint is no other than: those of the same
-// tenant and chain that started before it, and run under another workflow id, or have
+// project, tenant and chain that started before it, and run under another workflow id, or have
 // completed since then. Of those that run, somebody may have terminated some.
 func (s *Store) Same(ctx context.Context, r record.Investigation, since time.Time) ([]record.Investigation, error) {
 	const query = `SELECT ` + investigationColumns + ` FROM investigations WHERE fingerprint = $1 AND fingerprint <> '' AND tenant = $2
-		AND chain = $3 AND (started_at < $4 OR started_at = $4 AND id < $5)
+		AND project = $9 AND chain = $3 AND (started_at < $4 OR started_at = $4 AND id < $5)
 		AND (ended_at IS NULL AND workflow_id <> $6 OR status = $7 AND ended_at >= $8) ORDER BY started_at, id`
 	all, err := selectAll(ctx, s.db.reader, investigationFields, query,
-		r.Fingerprint, r.Tenant, r.Chain, timeColumn{&r.StartedAt}, r.ID, r.WorkflowID, agent.StatusCompleted, timeColumn{&since})
+		r.Fingerprint, r.Tenant, r.Chain, timeColumn{&r.StartedAt}, r.ID, r.WorkflowID, agent.StatusCompleted, timeColumn{&since},
+		projectColumn{&r.Project})
 	return all, doing(s.db.explain(err), "look for investigations with the fingerprint of %s", r.ID)
 }
 
 // Filter selects investigations. Its zero value selects all.
 type Filter struct {
+	// Projects are those that may be seen; nil = all.
+	Projects  []string
 	Status    agent.Status      // "" = any
 	Chain     string            // "" = any
 	AlertType string            // "" = any
@@ -230,7 +247,16 @@ type Filter struct {
 	Metadata  map[string]string // they have all of it
 	Since     time.Time         // they started then or later; zero = at any time
 	NeedsMe   bool              // they wait for a person
+	Search    string            // their workflow id, chain or alert type has it; "" = any
 	Limit     int               // 0 = all
+	// Before selects those that stand after an investigation in the list, newest first; zero = from the beginning.
+	Before Place
+}
+
+// Place is where an investigation stands in a list.
+type Place struct {
+	StartedAt time.Time
+	ID        string
 }
 
 // needsMe are the statuses of what goes on when a person does something.
@@ -238,10 +264,22 @@ var needsMe = []string{string(agent.StatusWaitingApproval), string(agent.StatusW
 
 // Selects: the filter selects the record.
 func (f Filter) Selects(r record.Investigation) bool {
-	return (f.Status == "" || r.Status == f.Status) && (f.Chain == "" || r.Chain == f.Chain) &&
+	return f.sees(r.Project) && f.after(r) && strings.Contains(r.WorkflowID+" "+r.Chain+" "+r.AlertType, f.Search) &&
+		(f.Status == "" || r.Status == f.Status) && (f.Chain == "" || r.Chain == f.Chain) &&
 		(f.AlertType == "" || r.AlertType == f.AlertType) && (f.Tenant == "" || r.Tenant == f.Tenant) &&
 		(f.Session == "" || r.Session == f.Session) && f.hasMetadata(r.Metadata) && !r.StartedAt.Before(f.Since) &&
 		(!f.NeedsMe || r.EndedAt == nil && slices.Contains(needsMe, string(r.Status)))
+}
+
+// sees: the filter selects things of the project.
+func (f Filter) sees(project string) bool {
+	return f.Projects == nil || slices.Contains(f.Projects, cmp.Or(project, agent.DefaultProject))
+}
+
+// after: the record stands after the place that the filter begins at, newest first.
+func (f Filter) after(r record.Investigation) bool {
+	by := r.StartedAt.Compare(f.Before.StartedAt)
+	return f.Before.ID == "" || by < 0 || by == 0 && r.ID < f.Before.ID
 }
 
 func (f Filter) hasMetadata(all map[string]string) bool {
@@ -255,7 +293,11 @@ func (f Filter) hasMetadata(all map[string]string) bool {
 
 // Investigations returns the records that the filter selects, newest first.
 func (s *Store) Investigations(ctx context.Context, f Filter) ([]record.Investigation, error) {
-	query, args := f.query()
+	found, err := s.db.search(ctx, s.db.reader, f.Search)
+	if err != nil {
+		return nil, doing(s.db.explain(err), "search investigations")
+	}
+	query, args := f.query(s.db, found)
 	all, err := selectAll(ctx, s.db.reader, investigationFields, query, args...)
 	if err == nil {
 		err = soFar(ctx, s.db.reader, all)
@@ -265,7 +307,7 @@ func (s *Store) Investigations(ctx context.Context, f Filter) ([]record.Investig
 
 // query has a condition only for what is asked for, so that each database takes the index that
 // suits: of the starts, or of those that have not ended.
-func (f Filter) query() (query string, args []any) {
+func (f Filter) query(db database, found searched) (query string, args []any) {
 	query = `SELECT ` + investigationColumns + ` FROM investigations WHERE $1 IN ('', status) AND $2 IN ('', chain) AND $3 IN ('', alert_type)`
 	args = []any{f.Status, f.Chain, f.AlertType}
 	and := func(condition string, arg any) {
@@ -274,6 +316,33 @@ func (f Filter) query() (query string, args []any) {
 	}
 	if !f.Since.IsZero() {
 		and(` AND started_at >= $%d`, timeColumn{&f.Since})
+	}
+	project := `project`
+	if open := slices.Contains(agent.Open(), f.Status); open || f.NeedsMe {
+		query += ` AND ended_at IS NULL`
+		project = `(project || '')` // not by its index: there are few that have not ended
+	}
+	if found.condition != "" {
+		project = `(project || '')` // nor here: few have the name
+	}
+	if f.Projects != nil {
+		in := []string{}
+		for _, name := range f.Projects {
+			args = append(args, name)
+			in = append(in, fmt.Sprintf("$%d", len(args)))
+		}
+		query += ` AND ` + project + ` IN (` + cmp.Or(strings.Join(in, ", "), "NULL") + `)`
+	}
+	if f.Before.ID != "" {
+		and(` AND (started_at, id) < ($%d`, timeColumn{&f.Before.StartedAt})
+		and(`, $%d)`, f.Before.ID)
+	}
+	if f.Search != "" {
+		const text = `workflow_id || ' ' || chain || ' ' || alert_type`
+		and(` AND `+db.has(text, `$%d`), f.Search)
+	}
+	if found.condition != "" {
+		and(found.condition, found.arg)
 	}
 	if f.Tenant != "" {
 		and(` AND tenant = $%d`, f.Tenant)
@@ -286,7 +355,7 @@ func (f Filter) query() (query string, args []any) {
 		and(` AND replace(metadata, $%d, '') <> metadata`, strings.Trim(pair.(string), "{}\n"))
 	}
 	if f.NeedsMe {
-		query += ` AND ended_at IS NULL AND status IN ('` + strings.Join(needsMe, `', '`) + `')`
+		query += ` AND status IN ('` + strings.Join(needsMe, `', '`) + `')`
 	}
 	return query + ` ORDER BY started_at DESC, id DESC` + limitTo(f.Limit), args
 }

@@ -21,6 +21,10 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if target := os.Getenv(auditEnv); target != "" {
+		fmt.Fprintln(os.Stderr, auditVictim(context.Background(), target))
+		os.Exit(1)
+	}
 	if target := os.Getenv(victimEnv); target != "" {
 		fmt.Fprintln(os.Stderr, victim(context.Background(), target))
 		os.Exit(1)

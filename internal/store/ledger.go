@@ -8,20 +8,26 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// usageColumns are a usage's, as sums that are exact; usageSums adds them up.
-const (
-	usageColumns = `model_calls, tool_calls, input_tokens, output_tokens, cost`
-	usageSums    = `CAST(SUM(model_calls) AS BIGINT), CAST(SUM(tool_calls) AS BIGINT), CAST(SUM(input_tokens) AS BIGINT),
-		CAST(SUM(output_tokens) AS BIGINT), CAST(SUM(cost) AS BIGINT)`
+// usageColumns are a usage's, as sums that are exact.
+const usageColumns = `model_calls, tool_calls, input_tokens, output_tokens, cost, ` +
+	`cache_read_tokens, cache_write_tokens, reasoning_tokens, image_tokens`
+
+var (
+	usageSums   = assign(`CAST(SUM(%) AS BIGINT)`, usageColumns)
+	usageOrNone = assign(`COALESCE(%, 0)`, usageColumns) // of an outer join
 )
 
 func usageFields(u *agent.Usage) []any {
-	return []any{&u.ModelCalls, &u.ToolCalls, &u.InputTokens, &u.OutputTokens, costColumn{&u.CostUSD}}
+	return []any{
+		&u.ModelCalls, &u.ToolCalls, &u.InputTokens, &u.OutputTokens, costColumn{&u.CostUSD},
+		&u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens, &u.ImageTokens,
+	}
 }
 
 // Usage returns what an investigation's ledger has been charged with. It counts what
@@ -145,12 +151,15 @@ func release(ctx context.Context, q querier, scope transcript.Scope) error {
 	return err
 }
 
-// Extend raises the bounds of an investigation, once for a key.
-func (s *Store) Extend(ctx context.Context, investigation, key string, by plan.Extension) error {
+// Extend raises the bounds of an investigation, once for a key, and writes the acts that tell of it.
+func (s *Store) Extend(ctx context.Context, investigation, key string, by plan.Extension, acts ...audit.Act) error {
 	err := s.write(ctx, investigation, func(q querier) error {
 		_, err := q.ExecContext(ctx, insertInto("extensions", "investigation, key, extension")+`ON CONFLICT (investigation, key) DO NOTHING`,
 			investigation, key, asJSON(&by))
-		return err
+		if err != nil {
+			return err
+		}
+		return s.addActs(ctx, q, acts)
 	})
 	return doing(err, "extend the budget of %s", investigation)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -63,7 +64,7 @@ func (s *Store) Post(ctx context.Context, letter transcript.Letter, stages []str
 				return err
 			}
 		}
-		return nil
+		return s.addActs(ctx, q, []audit.Act{guidedAct(letter, stages)})
 	})
 	return doing(err, "post letter %d of %s, %q", letter.Ordinal, letter.Investigation, letter.Source)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -14,15 +15,28 @@ import (
 // Remember runs fn on an agent's memory in one transaction, which an error of fn
 // undoes. Within fn no other method of the store may be called.
 func (s *Store) Remember(ctx context.Context, agent string, fn func(memory.Tx) error) error {
+	return s.remember(ctx, agent, nil, fn)
+}
+
+// RememberAs is Remember by a person, which is in the audit trail: the Detail of who says which part was changed.
+func (s *Store) RememberAs(ctx context.Context, agent string, who audit.Act, fn func(memory.Tx) error) error {
+	who.What, who.Call = audit.MemoryChanged, agent
+	return s.remember(ctx, agent, []audit.Act{who}, fn)
+}
+
+func (s *Store) remember(ctx context.Context, agent string, acts []audit.Act, fn func(memory.Tx) error) error {
 	if agent == "" {
 		return errors.New("change a memory: the agent must be given")
 	}
 	err := s.write(ctx, "", func(q querier) error {
 		tx, err := s.memoryTx(ctx, q, agent)
+		if err == nil {
+			err = fn(tx)
+		}
 		if err != nil {
 			return err
 		}
-		return fn(tx)
+		return s.addActs(ctx, q, acts)
 	})
 	return doing(err, "change the memory of %s", agent)
 }
@@ -110,7 +124,7 @@ func (s *Store) Journal(
 		untouched, err := first.untouched(ctx, q)
 		for n := 0; n < len(batch.Keys) && err == nil; n++ {
 			var entry transcript.Entry
-			entry, err = journal(ctx, q, batch, batch.Keys[n], untouched, func() (transcript.Body, error) { return run(tx, n) })
+			entry, err = s.journal(ctx, q, batch, batch.Keys[n], untouched, func() (transcript.Body, error) { return run(tx, n) })
 			results = append(results, entry)
 		}
 		return err
@@ -122,7 +136,7 @@ func (s *Store) Journal(
 }
 
 // journal makes one call, unless its result is stored. untouched: it is known that none is.
-func journal(
+func (s *Store) journal(
 	ctx context.Context, q querier, batch memory.Batch, key transcript.Key, untouched bool, run func() (transcript.Body, error),
 ) (transcript.Entry, error) {
 	var stored []transcript.Entry
@@ -139,7 +153,7 @@ func journal(
 		if row.Body, err = run(); err != nil {
 			return transcript.Entry{}, err
 		}
-		stored, err = insertStep(ctx, q, transcript.Step{Scope: batch.Scope, Writer: batch.Writer, Rows: []transcript.Row{row}})
+		stored, err = s.insertStep(ctx, q, transcript.Step{Scope: batch.Scope, Writer: batch.Writer, Rows: []transcript.Row{row}})
 	}
 	if err != nil {
 		return transcript.Entry{}, err

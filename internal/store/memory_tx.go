@@ -58,6 +58,26 @@ func (m *memoryTx) PutBlock(ctx context.Context, b memory.Block) error {
 	return err
 }
 
+func (m *memoryTx) DeleteBlock(ctx context.Context, label string) (bool, error) {
+	return changed(m.q.ExecContext(ctx, `DELETE FROM memory_blocks WHERE memory = $1 AND label = $2`, m.id, textColumn{&label}))
+}
+
+// DeleteArchival: no entry gets the number again.
+func (m *memoryTx) DeleteArchival(ctx context.Context, id int64) (bool, error) {
+	if id < 1 || id >= 1<<32 { // the next ones are another agent's
+		return false, nil
+	}
+	there, err := changed(m.q.ExecContext(ctx, `DELETE FROM archival WHERE id = $1`, m.row(id)))
+	if err != nil || !there {
+		return false, err
+	}
+	if _, err := m.q.ExecContext(ctx, `DELETE FROM archival_words WHERE rowid = $1`, m.row(id)); err != nil {
+		return false, err
+	}
+	_, err = m.q.ExecContext(ctx, `UPDATE memories SET archived = archived - 1 WHERE id = $1`, m.id)
+	return true, err
+}
+
 func (m *memoryTx) CountArchival(ctx context.Context) (n int, err error) {
 	err = m.q.QueryRowContext(ctx, `SELECT archived FROM memories WHERE id = $1`, m.id).Scan(&n)
 	return n, err

@@ -155,10 +155,10 @@ func executionsOf(ctx context.Context, q querier, investigation string) ([]recor
 // workSoFar puts into the records of executions that have not ended how far they have
 // come: their usage, and the iteration of which there is a trace.
 func workSoFar(ctx context.Context, q querier, investigation string, executions []record.Execution) error {
-	const query = `SELECT x.name,
+	query := `SELECT x.name,
 			COALESCE((SELECT MAX(iteration) FROM entries WHERE superseded = 0 AND investigation = x.investigation AND execution = x.name), 0),
 			COALESCE((SELECT iteration FROM live WHERE investigation = x.investigation AND execution = x.name), 0),
-			COALESCE(model_calls, 0), COALESCE(tool_calls, 0), COALESCE(input_tokens, 0), COALESCE(output_tokens, 0), COALESCE(cost, 0)
+			` + usageOrNone + `
 		FROM executions x LEFT JOIN execution_sums s ON s.investigation = x.investigation AND s.execution = x.name
 		WHERE x.investigation = $1 AND x.ended_at IS NULL`
 	type work struct {

@@ -114,7 +114,7 @@ func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (store
 		for _, step := range steps {
 			last += int64(len(step.Rows))
 			unread -= quotes(step)
-			if stored, err = insertRows(ctx, q, step, last, st.live); err != nil {
+			if stored, err = s.insertRows(ctx, q, step, last, st.live); err != nil {
 				return err
 			}
 			if err := s.recall(ctx, q, step.Recall, stored); err != nil {
@@ -163,7 +163,7 @@ func (s *Store) appendClaimed(ctx context.Context, c claim, step transcript.Step
 			stored, err = c.stored(ctx, q, st)
 			return err
 		}
-		if stored, err = insertStep(ctx, q, step); err != nil {
+		if stored, err = s.insertStep(ctx, q, step); err != nil {
 			return err
 		}
 		unread -= quotes(step)
@@ -187,17 +187,19 @@ func (c claim) stored(ctx context.Context, q querier, st standing) ([]transcript
 
 // insertStep numbers and writes the rows, and what follows from them. It returns
 // the entries as a later Lookup reads them.
-func insertStep(ctx context.Context, q querier, step transcript.Step) ([]transcript.Entry, error) {
+func (s *Store) insertStep(ctx context.Context, q querier, step transcript.Step) ([]transcript.Entry, error) {
 	now, err := advance(ctx, q, step.Investigation, cursor{seq: int64(len(step.Rows))})
 	if err != nil {
 		return nil, err
 	}
-	return insertRows(ctx, q, step, now.seq, true)
+	return s.insertRows(ctx, q, step, now.seq, true)
 }
 
 // insertRows is insertStep with the number of its last row. A reply ends what is
 // live of its execution, if something may be.
-func insertRows(ctx context.Context, q querier, step transcript.Step, last int64, live bool) (entries []transcript.Entry, err error) {
+func (s *Store) insertRows(
+	ctx context.Context, q querier, step transcript.Step, last int64, live bool,
+) (entries []transcript.Entry, err error) {
 	first := last - int64(len(step.Rows)) + 1
 	for i, row := range step.Rows {
 		entry := transcript.Entry{
@@ -215,6 +217,9 @@ func insertRows(ctx context.Context, q querier, step transcript.Step, last int64
 			if err := dropLive(ctx, q, step.Scope); err != nil {
 				return nil, err
 			}
+		}
+		if err := s.addActs(ctx, q, actsOf(entry, row.Acts)); err != nil {
+			return nil, err
 		}
 		entries = append(entries, entry)
 	}

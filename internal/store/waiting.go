@@ -25,6 +25,9 @@ func (s *Store) SetWaiting(ctx context.Context, w record.Waiting) error {
 				return err
 			}
 		}
+		if err := s.addActs(ctx, q, askedActs(w)); err != nil {
+			return err
+		}
 		query := insertInto("waiting", waitingColumns+", things") + `ON CONFLICT (investigation) ` + overwrite(waitingColumns+", things") +
 			` WHERE waiting.run_id <> excluded.run_id OR waiting.seq < excluded.seq`
 		_, err := q.ExecContext(ctx, query, append(waitingFields(&w), w.Len())...)
@@ -40,10 +43,11 @@ func (s *Store) Waiting(ctx context.Context, id string) ([]record.Waiting, error
 }
 
 func waitingOf(ctx context.Context, q querier, id string) ([]record.Waiting, error) {
-	const query = `SELECT ` + waitingColumns + ` FROM waiting
-		WHERE things > 0 AND $1 IN ('', investigation, workflow_id)
-			AND NOT EXISTS (SELECT 1 FROM investigations WHERE id = investigation AND ended_at IS NOT NULL) ORDER BY investigation`
-	return selectAll(ctx, q, waitingFields, query, id)
+	const query = `SELECT investigation, w.workflow_id, w.run_id, seq, waits, COALESCE(i.project, '')
+		FROM waiting AS w LEFT JOIN investigations AS i ON i.id = w.investigation
+		WHERE things > 0 AND $1 IN ('', investigation, w.workflow_id) AND i.ended_at IS NULL ORDER BY investigation`
+	owned := func(w *record.Waiting) []any { return append(waitingFields(w), &w.Project) }
+	return selectAll(ctx, q, owned, query, id)
 }
 
 // forgetWaits drops what other runs of an investigation have waited for: after a reset the

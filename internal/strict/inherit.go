@@ -27,6 +27,7 @@ func overlay(dst, src reflect.Value, at Path, won func(key Path)) {
 	for _, name := range keys.Order {
 		i := keys.Fields[name].Index
 		switch field := src.FieldByIndex(i); {
+		case field.Kind() == reflect.Struct && field.IsZero(): // most levels say nothing there
 		case field.Kind() == reflect.Struct:
 			overlay(dst.FieldByIndex(i), field, at.Key(name), won)
 		case field.Kind() == reflect.Map:

@@ -34,7 +34,9 @@ func (p Path) Key(name string) Path {
 }
 
 func (p Path) suffix(name string) string {
-	name = clip.Line(name, maxKeyInPath)
+	if len(name) > maxKeyInPath {
+		name = clip.Line(name, maxKeyInPath)
+	}
 	switch {
 	case !plainKey(name):
 		return "[" + strconv.Quote(name) + "]"

@@ -3,6 +3,7 @@ package strict
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/clip"
@@ -157,4 +158,9 @@ func (r *Report) Adopt(base *Report, merged string) {
 			r.templates[text] = template
 		}
 	}
+}
+
+// Fork is a report of more of the same configuration: it knows what was written where, and has found nothing yet.
+func (r *Report) Fork() *Report {
+	return &Report{Unset: r.Unset, at: maps.Clone(r.at), templates: maps.Clone(r.templates), broken: maps.Clone(r.broken)}
 }

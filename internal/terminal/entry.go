@@ -44,6 +44,8 @@ func (v *view) entry(e transcript.Entry) {
 	case transcript.KindSystem:
 		v.tasks[e.Execution] = true
 		v.prompt(l, "system prompt", e.Text)
+	case transcript.KindMemory:
+		v.prompt(l, "core memory", e.Text)
 	case transcript.KindUser:
 		v.user(l, e)
 	case transcript.KindReply:

@@ -36,12 +36,19 @@ func duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Tokens writes what model calls took: "1,234 in, 56 out tokens"; "- tokens" = not known.
+// Tokens writes what model calls took: "1,234 in (1,000 cached), 56 out (20 thinking) tokens"; "- tokens" = not known.
 func Tokens(u agent.Usage) string {
 	if u == (agent.Usage{}) {
 		return "- tokens"
 	}
-	return fmt.Sprintf("%s in, %s out tokens", number(u.InputTokens), number(u.OutputTokens))
+	part := func(n int, what string) string {
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprintf(" (%s %s)", number(n), what)
+	}
+	return fmt.Sprintf("%s in%s, %s out%s tokens", number(u.InputTokens), part(u.CacheReadTokens, "cached"),
+		number(u.OutputTokens), part(u.ReasoningTokens, "thinking"))
 }
 
 // Usage writes all that was counted, and its price if that is known.
@@ -56,7 +63,7 @@ func Usage(u agent.Usage) string {
 	return text
 }
 
-// Cost writes a price: "$0.0123"; "-" = no prices are configured.
+// Cost writes a price: "$0.0123"; "-" = no prices are known.
 func Cost(u agent.Usage) string {
 	switch {
 	case u.CostUSD <= 0:

@@ -12,6 +12,7 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/picture"
 )
 
 // What a message and a conversation cost beyond their text (spec: conversation, "Compression").
@@ -21,7 +22,7 @@ const (
 )
 
 // Messages estimates the tokens of a conversation: for each message 4, its
-// content and the arguments of its calls, and 2 for the whole. It is additive:
+// content, its images and the arguments of its calls, and 2 for the whole. It is additive:
 // what a message adds does not depend on its neighbours.
 //
 // The names of tools are left out, as they are in the formula of the
@@ -32,6 +33,9 @@ func Messages(model string, msgs []agent.Message) int {
 	total := perConversation
 	for _, m := range msgs {
 		total += perMessage + Count(model, m.Content)
+		for _, i := range m.Images {
+			total += picture.Tokens(model, i.Width, i.Height)
+		}
 		for _, call := range m.ToolCalls {
 			total += Count(model, call.Arguments)
 		}

@@ -54,5 +54,8 @@ func baseName(model string) string {
 	name = name[strings.LastIndex(name, "/")+1:]
 	name = strings.TrimPrefix(name, "ft:")
 	name, _, _ = strings.Cut(name, ":")
+	if _, own, bedrock := strings.Cut(name, "anthropic."); bedrock {
+		name = own // eu.anthropic.claude-opus-4-8
+	}
 	return name
 }

@@ -32,6 +32,14 @@ func Changes(last Catalogue, now []Spec) (lines []string) {
 	return lines
 }
 
+// Named is the tool of a name, alone; nothing if there is none.
+func (c Catalogue) Named(name string) []Spec {
+	if spec, ok := named(c.Tools, name); ok {
+		return []Spec{spec}
+	}
+	return nil
+}
+
 func named(specs []Spec, name string) (Spec, bool) {
 	n := slices.IndexFunc(specs, func(s Spec) bool { return s.Name == name })
 	if n < 0 {

@@ -69,6 +69,16 @@ func (r rules) approval(risk agent.Risk) bool {
 	return false
 }
 
+// approvers say who decides on calls of a tool: what is said of the tool over what is said
+// of its risk, and of all.
+func (r rules) approvers(risk agent.Risk, limits limits) plan.Approvers {
+	var out plan.Approvers
+	for _, p := range limits {
+		out = out.Over(p.Approvers)
+	}
+	return out.Over(r.config.ByRisk[shownRisk(risk)]).Over(r.config.Approvers)
+}
+
 // Unattended are the risks of the calls that an agent makes without asking a
 // person, unless a tool's own permissions say otherwise.
 func Unattended(config plan.ToolConfig) (risks []agent.Risk) {

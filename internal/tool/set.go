@@ -10,6 +10,8 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/remember"
 )
 
 // Set is the tools of one agent, and what it may do with them. It does not
@@ -28,6 +30,9 @@ type attached struct {
 	refusal  *Refusal // nil: it may be used
 	limits   limits
 	approval bool
+	deciders plan.Approvers
+	tainted  bool // a person approves calls of an execution that has read untrusted text
+	remember bool // a rule may let calls through
 }
 
 // Decision is a call that may be made.
@@ -40,8 +45,14 @@ type Decision struct {
 	Timeout time.Duration
 	// RatePerMinute bounds the agent's calls of the tool within any minute; 0 = no bound.
 	RatePerMinute int
-	// NeedsApproval: a person decides before the call is made.
+	// NeedsApproval: a person decides before the call is made, and Approvers say who. Why says for which reason besides the
+	// tool itself; "" = none.
 	NeedsApproval bool
+	Approvers     plan.Approvers
+	Why           string
+	// Remember: the configuration lets rules let such calls through. Rule is the one that has; nil = none.
+	Remember bool
+	Rule     *remember.Rule
 }
 
 // Within is the timeout of the call, of which limit is the agent's; 0 = none.
@@ -58,6 +69,8 @@ func (s *Set) restrict(tools []*attached, rules rules) {
 		tool.refusal = cmp.Or(tool.refusal, rules.refusal(tool.spec, tool.wire))
 		tool.limits = rules.limits(tool.spec.Name, tool.wire)
 		tool.approval = rules.approval(tool.spec.Risk) || tool.limits.approval()
+		tool.deciders = rules.approvers(tool.spec.Risk, tool.limits)
+		tool.tainted, tool.remember = rules.tainted(tool.spec), rules.remembers(tool.spec, tool.limits, tool.deciders)
 		if tool.refusal == nil {
 			s.offered = append(s.offered, tool.spec)
 		}
@@ -81,11 +94,16 @@ func (s *Set) NeedsApproval(name string) bool {
 	return s.attached[name] != nil && s.attached[name].approval
 }
 
-// Decide says whether a call may be made, and how. The name may be in its own
-// spelling or in that of the wire; arguments are a JSON object, "" for an empty
-// one. The error is a *Refusal; the Spec is there even so if the agent has a
-// tool of that name, whether it may use it or not.
+// Decide is DecideIn of a call that a person makes.
 func (s *Set) Decide(name, arguments string) (Decision, error) {
+	return s.DecideIn(Situation{}, name, arguments)
+}
+
+// DecideIn says whether a call may be made, and how. The name may be in its own
+// spelling or in that of the wire; arguments are a JSON object, "" for an empty
+// one. The error is a *Refusal, or that of in.Rules; the Spec is there even so if the agent has a
+// tool of that name, whether it may use it or not.
+func (s *Set) DecideIn(in Situation, name, arguments string) (Decision, error) {
 	tool, ok := s.attached[name]
 	if !ok {
 		return Decision{}, s.missing(name)
@@ -98,9 +116,9 @@ func (s *Set) Decide(name, arguments string) (Decision, error) {
 	if err != nil {
 		return decision, err
 	}
-	decision.Arguments, decision.NeedsApproval = args, tool.approval
+	decision.Arguments, decision.Approvers = args, tool.deciders
 	decision.Timeout, decision.RatePerMinute = tool.limits.timeout(), tool.limits.rate()
-	return decision, nil
+	return decision, decision.asks(in, tool, arguments)
 }
 
 // arguments are those that the call is made with.

@@ -116,6 +116,18 @@ func canonical(object map[string]any) (json.RawMessage, error) {
 	return text, nil
 }
 
+// Canonical are arguments as a call is made with them, if nothing limits them. The error is a *Refusal.
+func Canonical(arguments string) (json.RawMessage, error) {
+	args, err := parseArguments(arguments)
+	if err == nil {
+		var text json.RawMessage
+		if text, err = canonical(args); err == nil {
+			return text, nil
+		}
+	}
+	return nil, &Refusal{ErrorInvalidArguments, err.Error()}
+}
+
 // compact writes a value as JSON, with nothing escaped for HTML.
 func compact(value any) (json.RawMessage, error) {
 	var text bytes.Buffer

@@ -25,6 +25,8 @@ func Messages(entries []Entry) []agent.Message {
 			out = append(out, agent.Message{Role: agent.System, Content: e.Text})
 		case KindUser:
 			out = append(out, agent.Message{Role: agent.User, Content: e.Text})
+		case KindMemory:
+			out = append(out, agent.Message{Role: agent.User, Content: e.Text, Memory: true})
 		case KindReply:
 			out = append(out, replyMessages(e, results)...)
 		}
@@ -53,7 +55,10 @@ func resultMessage(e Entry, summaries map[Key]Entry) agent.Message {
 	} else if e.Blob != "" {
 		text += "\n" + pointer(e, e)
 	}
-	return agent.Message{Role: agent.ToolRole, Content: text, ToolCallID: e.Call.ID, Ref: e.Ref()}
+	if e.Call.Edited != "" {
+		text = e.Call.Edited + "\n" + text
+	}
+	return agent.Message{Role: agent.ToolRole, Content: text, ToolCallID: e.Call.ID, Ref: e.Ref(), Images: e.Images}
 }
 
 // Final is the text that an execution ended with: that of its last reply that

@@ -3,6 +3,8 @@ package transcript
 import (
 	"errors"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/audit"
 )
 
 // Step is what one activity appends: all of its rows, in one transaction.
@@ -24,6 +26,8 @@ type Row struct {
 	Kind Kind
 	Body
 	At time.Time // when it happened; zero = when it is appended
+	// Acts go into the audit trail with the row: of the investigation, and of the execution if they name none.
+	Acts []audit.Act
 }
 
 // Known is what a store knows before an activity makes a step.

@@ -19,6 +19,7 @@ type Kind string
 const (
 	KindSystem   Kind = "system"   // the system prompt of an execution
 	KindUser     Kind = "user"     // the task, guidance, a nudge
+	KindMemory   Kind = "memory"   // an agent's core memory as it has become since the model was last shown it
 	KindReply    Kind = "reply"    // a model's whole reply: thinking, text, calls
 	KindCall     Kind = "call"     // the intent to call a tool, written before the call
 	KindResult   Kind = "result"   // what came of a call
@@ -124,6 +125,8 @@ type Body struct {
 	// the summary, which then is no more than the result's beginning.
 	Status    string `json:"status,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
+	// Untrusted is where text in the entry comes from that nobody vouches for, in words.
+	Untrusted []string `json:"untrusted,omitempty"`
 	Result
 	Answer
 	Reply
@@ -140,8 +143,12 @@ type Said struct {
 type Result struct {
 	// Pause is for how many minutes the result pauses the agent's heartbeats; 0 = not.
 	Pause int `json:"pause,omitempty"`
-	// Decision is what a person said about the call, in words.
+	// Decision is what a person said about the call, in words, or the rule of a person by which it needed nobody's word.
 	Decision string `json:"decision,omitempty"`
+	// Rule is the id of that rule; "" = none.
+	Rule string `json:"rule,omitempty"`
+	// Refused: the call was not made, because of the decision of By, or because nobody has decided.
+	Refused bool `json:"refused,omitempty"`
 	// Digest is that of the call that was decided: see tool.Decision.
 	Digest string `json:"digest,omitempty"`
 	// Blob names the whole of a text that was too large to stand here; Size is its length in bytes.
@@ -149,6 +156,8 @@ type Result struct {
 	Size int    `json:"size,omitempty"`
 	// Artifacts name blobs of the parts that are not text.
 	Artifacts []string `json:"artifacts,omitempty"`
+	// Images are those among them that models can be sent, made small.
+	Images []agent.Image `json:"images,omitempty"`
 	agent.Fault
 }
 
@@ -188,6 +197,11 @@ type Call struct {
 	Queue     string     `json:"queue,omitempty"`
 	// Own: the tool touches only our own store.
 	Own bool `json:"own,omitempty"`
+	// Edited says who has put these arguments in the place of the agent's, as the agent is told; "" = nobody has.
+	Edited string `json:"edited,omitempty"`
+	// Untrusted is where untrusted text comes from that the execution had read when it asked for the call. Of calls that
+	// only read, nobody keeps it.
+	Untrusted []string `json:"untrusted,omitempty"`
 }
 
 // Compression records how a conversation was made to fit.

@@ -13,7 +13,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
@@ -53,7 +53,7 @@ func (s *system) start(ctx context.Context, dir string, o options) (err error) {
 	}
 	s.later(s.store.Close)
 	logger := sdklog.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	s.client, err = app.Dial(ctx, client.Options{HostPort: s.server.address, Logger: logger})
+	s.client, err = dial.Temporal(ctx, client.Options{HostPort: s.server.address, Logger: logger})
 	if err != nil {
 		return fmt.Errorf("connect to Temporal: %w", err)
 	}

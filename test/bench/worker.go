@@ -20,6 +20,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
@@ -131,7 +132,7 @@ func (s workerSettings) start(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := app.Dial(ctx, client.Options{HostPort: s.Temporal, Logger: sdklog.NewStructuredLogger(logger)})
+	c, err := dial.Temporal(ctx, client.Options{HostPort: s.Temporal, Logger: sdklog.NewStructuredLogger(logger)})
 	if err != nil {
 		return nil, fmt.Errorf("connect to Temporal: %w", err)
 	}

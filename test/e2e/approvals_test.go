@@ -103,7 +103,7 @@ func (w *world) checkDecided(id string) {
 			}
 		case e.Kind == transcript.KindCall:
 			w.t.Errorf("the denied call was begun: %+v", e)
-		case e.ErrorType != activities.ResultDenied || !strings.Contains(e.Text, "denied by Bob (not today)"):
+		case e.ErrorType != activities.ResultDenied || !strings.Contains(e.Text, "denied by Bob (") || !strings.Contains(e.Text, "(not today)"):
 			w.t.Errorf("the model was told %s: %s", e.ErrorType, e.Text)
 		}
 	}

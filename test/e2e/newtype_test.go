@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,7 +56,8 @@ func TestLongAddedType(t *testing.T) {
 	if len(requests) != 3 {
 		t.Fatalf("%d model calls; two iterations and the conclusion are three", len(requests))
 	}
-	for i, want := range []struct{ tools, facts string }{{"core_memory_append", "known"}, {"core_memory_append", "known\none"}, {"", "known\none\ntwo"}} {
+	const core = "<value>%s</value></facts>"
+	for i, want := range []struct{ tools, facts string }{{"core_memory_append", ""}, {"core_memory_append", "known\none"}, {"", "known\none\ntwo"}} {
 		var tools []string
 		for _, tool := range requests[i].Tools {
 			tools = append(tools, tool.Function.Name)
@@ -63,10 +65,14 @@ func TestLongAddedType(t *testing.T) {
 		if diff := cmp.Diff(want.tools, strings.Join(tools, " ")); diff != "" {
 			t.Errorf("request %d: tools (-want +got):\n%s", i+1, diff)
 		}
-		for _, part := range []string{"You are Vera, an agent that keeps what it learns.", "<value>" + want.facts + "</value></facts>"} {
+		for _, part := range []string{"You are Vera, an agent that keeps what it learns.", fmt.Sprintf(core, "known")} {
 			if !strings.Contains(requests[i].System(), part) {
 				t.Errorf("request %d: the system prompt has not %q:\n%s", i+1, part, requests[i].System())
 			}
+		}
+		changed := func(m llmtest.Message) bool { return strings.Contains(m.Text(), fmt.Sprintf(core, want.facts)) }
+		if i > 0 && !slices.ContainsFunc(requests[i].Messages[1:], changed) {
+			t.Errorf("request %d: no message says that the block is now %q", i+1, want.facts)
 		}
 	}
 	for _, e := range w.entries(result.ID) {

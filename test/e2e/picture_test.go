@@ -21,15 +21,16 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
-var pictures = flag.Bool("pictures", false, "write the README's pictures, docs/live.png and docs/report.png, anew")
+var pictures = flag.Bool("pictures", false, "write the README's pictures, docs/live.png, docs/report.png and docs/page.png, anew")
 
 // TestPictures makes the README's pictures: the live view of a real run of the sample, with both agents of
-// its first stage at work, and the first lines of `starter report` on a terminal.
+// its first stage at work, the first lines of `starter report` on a terminal, and the page.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, "defaults: {llm_provider: scripted}\n")
 	w.env = append(w.env, "NO_COLOR=", "TERM=xterm-256color")
-	w.dev()
+	http := freeAddress(t)
+	w.dev("--http", http)
 	w.must("run", "--alert-type", "sample-incident", "--data", "@../../examples/sample-incident/alert.json",
 		"--workflow-id", "picture", "--detach")
 	live := w.liveFrame("picture")
@@ -42,6 +43,11 @@ func TestPictures(t *testing.T) {
 	for name, screen := range map[string]string{"live": live, "report": strings.Join(lines[:min(24, len(lines))], "\n")} {
 		b.picture("../../docs/"+name+".png", screen)
 	}
+	b.do("open the page", chromedp.EmulateViewport(1280, 800), chromedp.Navigate("http://"+http+"/#/picture"))
+	b.shows("p99 latency of checkout", "Incident report", "RecommendAgent")
+	var png []byte
+	b.do("take its picture", chromedp.CaptureScreenshot(&png))
+	b.keep("../../docs/page.png", png)
 }
 
 // liveFrame is what a person sees who watches an investigation when two agents are at work.
@@ -78,13 +84,19 @@ func (w *world) liveFrame(workflowID string) (frame string) {
 	return frame
 }
 
-// picture takes a screenshot of what is on a terminal, and writes it if that is asked for.
+// picture takes a screenshot of what is on a terminal.
 func (b *browser) picture(path, screen string) {
 	b.t.Helper()
 	page := `<meta charset="utf-8"><body style="margin:0;background:#14161b">` +
 		`<pre id="screen" style="display:inline-block;margin:0;padding:16px;font:15px/1.3 'DejaVu Sans Mono',monospace;color:#d8dbe2">` + painted(screen) + `</pre>`
 	var png []byte
 	b.do("picture "+path, chromedp.Navigate("data:text/html,"+url.PathEscape(page)), chromedp.Screenshot("#screen", &png, chromedp.ByID))
+	b.keep(path, png)
+}
+
+// keep looks at a picture, and writes it if that is asked for.
+func (b *browser) keep(path string, png []byte) {
+	b.t.Helper()
 	if !bytes.HasPrefix(png, []byte("\x89PNG")) || len(png) < 10_000 {
 		b.t.Errorf("%s would have %d bytes", path, len(png))
 	}

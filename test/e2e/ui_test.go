@@ -141,7 +141,7 @@ func (b *browser) do(what string, actions ...chromedp.Action) {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	if err := chromedp.Run(ctx, actions...); err != nil {
-		b.shot("failed")
+		b.shot("failed-" + b.t.Name())
 		b.t.Fatalf("%s: %v", what, err)
 	}
 }

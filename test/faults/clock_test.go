@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 )
 
 // clock is the clock that workflows are told of. It jumps once.
@@ -43,7 +44,7 @@ func (c clock) timer(now time.Time, d time.Duration) time.Duration {
 // no later than the timer that was set for it.
 func TestPausesAndClocks(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := storetest.Open(t)
 	const pause = 5 * time.Minute
 	for name, tt := range map[string]struct {
 		after  time.Duration // the pause has begun

@@ -16,10 +16,12 @@ import (
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/anthropic"
 	"github.com/inquest-dev/inquest/internal/llm/gemini"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
@@ -38,8 +40,13 @@ func (w wired) Client(p plan.Provider, t plan.Timeouts) (llm.Client, error) {
 		Name: p.Name, BaseURL: w.srv.BaseURL(w.wire), IdleTimeout: t.StreamIdle.D(),
 		APIKey: func() (string, error) { return "key", nil },
 	}
-	if w.wire == llmtest.Gemini {
+	switch w.wire {
+	case llmtest.Gemini:
 		return gemini.New(opts)
+	case llmtest.Anthropic:
+		return anthropic.New(opts)
+	case llmtest.Responses:
+		return openai.NewResponses(opts)
 	}
 	return openai.New(opts)
 }
@@ -47,7 +54,7 @@ func (w wired) Client(p plan.Provider, t plan.Timeouts) (llm.Client, error) {
 // investigated runs it: which models were asked, in order, the status of the investigation, and what is kept of it.
 func (w wired) investigated(t *testing.T) (asked []string, status agent.Status, kept []transcript.Entry) {
 	t.Helper()
-	w.store, w.id = openStore(t), "wired"
+	w.store, w.id = storetest.Open(t), "wired"
 	timeouts := plan.Timeouts{Iteration: plan.Duration(400 * time.Millisecond), StreamIdle: plan.Duration(150 * time.Millisecond)}
 	solo := plan.Agent{Name: "Solo", Type: "synthesis", MaxIterations: 1, Timeouts: timeouts}
 	for _, model := range []string{"first", "second", "third"} {
@@ -92,7 +99,7 @@ func newWired(t *testing.T, wire llmtest.Wire, script llmtest.Script) wired {
 	return wired{run: newRun(nil, "wired", 1, profile{}), wire: wire, srv: llmtest.Start(t, script)}
 }
 
-// Each way in which a provider fails leads to the fallback that the documents promise, in both wire formats:
+// Each way in which a provider fails leads to the fallback that the documents promise, in every wire format:
 // at once what another try does not mend, after two in a row what breaks down, and a rate limit when its time is up.
 func TestFallbackAtTheWire(t *testing.T) {
 	t.Parallel()
@@ -117,7 +124,9 @@ func TestFallbackAtTheWire(t *testing.T) {
 		"an error in 200":            {llmtest.ErrorIn200("server_error", "oops"), 2, "ModelUnavailable"},
 		"cut before it begins":       {story.Cut(0), 2, "ModelUnavailable"},
 		"a partial stream":           {story.Cut(2), 2, "ReplyTruncated"},
+		"cut in an event":            {story.CutWithin(2), 2, "ReplyTruncated"},
 		"no finish reason":           {story.NoFinish(), 2, "ReplyTruncated"},
+		"overloaded in the stream":   {story.ErrorAfter(1, "overloaded_error", "Overloaded"), 2, "ModelUnavailable"},
 		"an error in the stream":     {story.ErrorAfter(1, "server_error", "oops"), 2, "ModelUnavailable"},
 		"a stall":                    {story.Stall(1), 2, "StreamStalled"},
 		"silence":                    {llmtest.Text("late").Slow(time.Hour), 2, "StreamStalled"},
@@ -126,7 +135,7 @@ func TestFallbackAtTheWire(t *testing.T) {
 		"429":                        {llmtest.RateLimited(0), 3, "RateLimited"}, // then the circuit is open
 		"429 for an hour":            {llmtest.RateLimited(time.Hour), 1, "RateLimited"},
 	} {
-		for _, wire := range []llmtest.Wire{llmtest.OpenAI, llmtest.Gemini} {
+		for _, wire := range []llmtest.Wire{llmtest.OpenAI, llmtest.Gemini, llmtest.Anthropic, llmtest.Responses} {
 			t.Run(fmt.Sprint(name, "/", wire), func(t *testing.T) {
 				t.Parallel()
 				w := newWired(t, wire, func(req llmtest.Request) llmtest.Reply {
@@ -146,6 +155,26 @@ func TestFallbackAtTheWire(t *testing.T) {
 					t.Errorf("the hop is entry %d; the last one says %q", hop, last.Text)
 				}
 			})
+		}
+	}
+}
+
+// A provider that says no more than that it is alive has the time of an iteration, like one that is too slow.
+func TestPingsAlone(t *testing.T) {
+	t.Parallel()
+	for wire, ping := range map[llmtest.Wire]string{
+		llmtest.Anthropic: `{"type":"ping"}`, llmtest.Responses: `{"type":"keepalive","sequence_number":1}`,
+	} {
+		w := newWired(t, wire, func(req llmtest.Request) llmtest.Reply {
+			if req.Model == "first" {
+				return llmtest.Raw(slices.Repeat([]string{ping}, 100)...).Chunked(0, 50*time.Millisecond)
+			}
+			return llmtest.Text("it was the pool")
+		})
+		asked, status, kept := w.investigated(t)
+		hop := slices.IndexFunc(kept, func(e transcript.Entry) bool { return e.Kind == transcript.KindFallback })
+		if !slices.Equal(asked, []string{"first", "first", "second"}) || status != agent.StatusCompleted || kept[hop].ErrorType != "ModelTimeout" {
+			t.Errorf("wire %d: asked %v; %s; %+v", wire, asked, status, kept)
 		}
 	}
 }

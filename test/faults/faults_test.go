@@ -18,6 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 )
 
 var (
@@ -61,7 +62,7 @@ func TestSeeds(t *testing.T) {
 	for shard := range shards {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
-			s := openStore(t)
+			s := storetest.Open(t)
 			for seed := shard; seed < *seeds; seed += shards {
 				r := cast(s, fmt.Sprintf("seed-%d", seed), uint64(seed))
 				r.play()
@@ -75,7 +76,7 @@ func TestSeeds(t *testing.T) {
 
 // printRun runs a seed and prints what happened.
 func printRun(t *testing.T, seed uint64) {
-	r := cast(openStore(t), "run", seed)
+	r := cast(storetest.Open(t), "run", seed)
 	fmt.Printf("seed %d: %s, a conversation: %t\n", seed, r.profile.name, r.talking)
 	for _, name := range r.executions() {
 		fmt.Printf("  %s\n", r.agents[name].describe())

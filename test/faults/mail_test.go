@@ -17,6 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -151,7 +152,7 @@ func TestWordsUnderLoad(t *testing.T) {
 	for shard := range shards {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
-			s := openStore(t)
+			s := storetest.Open(t)
 			for seed := shard; seed < *seeds/4; seed += shards {
 				o := newOffice(t, s, fmt.Sprintf("load-%d", seed), uint64(seed), shaky,
 					"A:default B:llm +Syn:synthesis", "B:llm", "C:default A:memgpt", "B:service D:exec_summary")
@@ -273,7 +274,7 @@ func (o *office) checkReaders(text string, where map[string]int, all []transcrip
 // Whenever somebody speaks, a model call is told, or the end says that none was.
 func TestWordsAreReadOrReported(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := storetest.Open(t)
 	word, large := []string{"word"}, []string{strings.Repeat("x", 13<<10), strings.Repeat("y", 13<<10)}
 	type words struct {
 		activity, execution string // before which, or during its request if activity is ""

@@ -13,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
@@ -76,7 +77,7 @@ func TestTable(t *testing.T) {
 // asked, it is what a plan may call.
 func TestOffered(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := storetest.Open(t)
 	for name, change := range map[string]func(*worker){
 		"as it is":         func(*worker) {},
 		"with a shell":     (*worker).shell,
@@ -138,7 +139,7 @@ func (r *run) checkRefusals(t *testing.T, w worker) {
 // on; what is the agent's is done. Only types with heartbeats can pause them.
 func TestForbiddenTools(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := storetest.Open(t)
 	for _, row := range agent.Types() {
 		if !row.Pattern.Tools() {
 			continue
@@ -178,7 +179,7 @@ func TestForbiddenTools(t *testing.T) {
 func TestAppendsUnderFaults(t *testing.T) {
 	t.Parallel()
 	const appends, rounds = 20, 10
-	s := openStore(t)
+	s := storetest.Open(t)
 	for _, perReply := range []int{1, 4, 20} {
 		t.Run(fmt.Sprintf("%d in a reply", perReply), func(t *testing.T) {
 			t.Parallel()
@@ -216,7 +217,7 @@ func TestAppendsUnderFaults(t *testing.T) {
 // made: then that stays its result, whatever the workflow has to believe.
 func TestMemoryCallsThatAreLost(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := storetest.Open(t)
 	for always, want := range map[string]string{
 		"before CallOwnTools": "error Timeout, error Timeout", "after CallOwnTools": "success , success ", inMemory: "error Unavailable, success ",
 	} {
@@ -243,7 +244,7 @@ func TestMemoryCallsThatAreLost(t *testing.T) {
 // know nothing of one another: checkIsolation and checkMemory look at all of them.
 func TestTypesDoNotMix(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := storetest.Open(t)
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -264,7 +265,7 @@ func TestTypesDoNotMix(t *testing.T) {
 // TestKillWhilePaused and TestKillAtRandom, and internal/store its kill test.
 func TestCrashesAfterWrites(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := storetest.Open(t)
 	for _, row := range agent.Types() {
 		for seed := range uint64(4) {
 			t.Run(fmt.Sprintf("%s %d", row.Name, seed), func(t *testing.T) {
@@ -286,7 +287,7 @@ func TestCrashesAfterWrites(t *testing.T) {
 // difference counts if it is there once more.
 func TestDeterminism(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := storetest.Open(t)
 	const again = 96
 	for shard := range 2 {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {

@@ -171,13 +171,24 @@ func (r *run) asked(ctx context.Context, at place, req llm.Request) {
 		r.problem("read entries: %v", err)
 	}
 	r.checkTold(at, req, entries)
-	if system := req.Messages[0].Content; a.row.Remembers() {
+	if a.row.Remembers() {
+		shown := lastShown(req)
 		for label, value := range remembered(a, entries).blocks {
-			if block := "<value>" + value + "</value></" + label + ">"; !strings.Contains(system, block) {
+			if block := "<value>" + value + "</value></" + label + ">"; !strings.Contains(shown, block) {
 				r.problem("%s, iteration %d: the prompt has not %s", at.execution, at.iteration, block)
 			}
 		}
 	}
+}
+
+// lastShown is the core memory as the model was last shown it: at first in the system prompt.
+func lastShown(req llm.Request) (text string) {
+	for _, m := range req.Messages {
+		if m.Role != agent.ToolRole && m.Role != agent.Assistant && strings.Contains(m.Content, "<memory_blocks>") {
+			text = m.Content
+		}
+	}
+	return text
 }
 
 // checkTold: what the model is told of its calls are their results, which are checked

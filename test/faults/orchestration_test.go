@@ -8,6 +8,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -15,7 +16,7 @@ import (
 // what each has said reaches the agent once.
 func TestOrchestrators(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := storetest.Open(t)
 	for seed := range 5 * len(profiles) {
 		p := profiles[seed%len(profiles)]
 		r := newRun(s, fmt.Sprintf("lead-%d", seed), uint64(seed), p)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -71,7 +72,7 @@ func (f *faults) away(ctx context.Context, k kind, operation string, key transcr
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	for _, quick := range []bool{false, true} {
-		calm := busy(t, openStore(t), "calm", quick)
+		calm := busy(t, storetest.Open(t), "calm", quick)
 		calm.play()
 		for _, at := range calm.chosen(1) {
 			if quick && !strings.HasPrefix(at, "CallTool") {
@@ -89,7 +90,7 @@ func TestOutages(t *testing.T) {
 }
 
 func sitOut(t *testing.T, o outage, quick bool) {
-	r := busy(t, openStore(t), "out", quick)
+	r := busy(t, storetest.Open(t), "out", quick)
 	r.outage = &o
 	r.play()
 	for _, problem := range r.checkBusy(t.Context()) {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -54,21 +52,12 @@ type run struct {
 	steps []agent.ToolCall // of the plan, for agents that carry one out; nil = what the seed says
 	clock clock
 	quick bool // all calls are quick: see quickTools
+	rules activities.Rules
 	// moment is told of each attempt at an activity, before it, and of each request
 	// to a model; nil = nobody is.
 	moment func(at place, activity string, req *llm.Request)
 	// hears is told of each request, also of one whose attempt has stood still; nil = nobody is.
 	hears func(at place, req llm.Request)
-}
-
-func openStore(t testing.TB) *store.Store {
-	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "inquest.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
 }
 
 // newRun makes a run of agents, which work at the same time. The id is unique
@@ -136,11 +125,13 @@ func (r *run) Message(context.Context, string, string, string) (string, error) {
 }
 
 // Plan resolves every request to the run's.
-func (r *run) Plan(agent.Request) (plan.Plan, error) { return r.plan, nil }
+func (r *run) Plan(_ context.Context, _ agent.Request) (plan.Plan, error) { return r.plan, nil }
 
 // Conversation is the same.
-func (r *run) Scoring(string) (plan.Stage, error)                        { return *r.plan.Scoring, nil }
-func (r *run) Conversation(agent.ConversationRequest) (plan.Plan, error) { return r.plan, nil }
+func (r *run) Scoring(string) (plan.Stage, error) { return *r.plan.Scoring, nil }
+func (r *run) Conversation(context.Context, agent.ConversationRequest) (plan.Plan, error) {
+	return r.plan, nil
+}
 
 // prepare makes the environment: its clock stands still while activities run, and
 // jumps to what comes next when nothing does.
@@ -170,7 +161,7 @@ func (r *run) activities() *activities.Activities {
 	act := &activities.Activities{
 		Requests: r, Planner: r, Models: r, Servers: r.lab, Builtins: workerTools{failing},
 		Transcripts: failing, Mail: failing, Records: failing, Blobs: failing, Memories: failing, Limits: r.store, Ledger: failing,
-		Policy: tool.NewPolicy(quiet), Logger: quiet, Mocks: map[string]hook.Mock{"planner": r.hand},
+		Rules: r.rules, Policy: tool.NewPolicy(quiet), Logger: quiet, Mocks: map[string]hook.Mock{"planner": r.hand},
 		Abandoned: time.Millisecond,
 	}
 	if r.outage == nil { // what stands still in its worker is attended to by nobody

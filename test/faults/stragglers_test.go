@@ -11,6 +11,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -195,7 +196,7 @@ func chosen[T any](all []T, at string) []T {
 // what the model was told is true, and what has ended stays ended.
 func TestStragglers(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := storetest.Open(t)
 	for _, quick := range []bool{false, true} {
 		calm := busy(t, s, fmt.Sprint("calm ", quick), quick)
 		calm.play()

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path"
+	"slices"
 	"sync"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -28,13 +30,44 @@ type lab struct {
 	*faults
 	mu   sync.Mutex
 	done map[string]int
+	made []madeCall
+	// version is that of what it says of its tools now, if that changes.
+	version func() int
+	changes bool
+}
+
+// madeCall is one that was made, when the tool was so defined.
+type madeCall struct {
+	tool.Call
+	version int
+}
+
+// spec is a tool as a version has it.
+func (l *lab) spec(name string, version int) tool.Spec {
+	spec := labTools[slices.IndexFunc(labTools, func(s tool.Spec) bool { return s.Name == name })]
+	if version > 0 {
+		spec.Description = fmt.Sprint("version ", version)
+	}
+	return spec
+}
+
+// now is the version of the tools now.
+func (l *lab) now() int {
+	if !l.changes {
+		return 0
+	}
+	return l.version()
 }
 
 func (l *lab) List(ctx context.Context, _ plan.Server, _ string) ([]tool.Spec, error) {
 	if err := l.strike(ctx, toolFails, "list", transcript.Key{}); err != nil {
 		return nil, err
 	}
-	return labTools, nil
+	var specs []tool.Spec
+	for _, spec := range labTools {
+		specs = append(specs, l.spec(spec.Name, l.now()))
+	}
+	return specs, nil
 }
 
 // Call fails before it has done anything, or afterwards, and says so in one of
@@ -51,6 +84,7 @@ func (l *lab) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	l.mu.Lock()
 	l.done[path.Dir(call.Key)]++
+	l.made = append(l.made, madeCall{call, l.now()})
 	l.mu.Unlock()
 	if err := l.strike(ctx, toolFails, "gone after", transcript.Key{}); err != nil {
 		result := tool.Failure(tool.ErrorUnavailable, err.Error())

@@ -149,13 +149,14 @@ var servers = map[string]server{
 	"a call that is no result": {call: withID(`{"jsonrpc":"2.0","id":ID,"result":{"content":7}}`), callClass: tool.ErrorTool},
 	"a call never answered":    {call: raw(""), callClass: tool.ErrorTimeout},
 	"a result of 20 MB":        {call: withID(`{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 20<<20) + `"}]}}`), callClass: tool.ErrorTool},
+	turning:                    {list: turn(), call: noting},
 	"an error with escapes":    {call: withID(`{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"\u001b]0;owned\u0007\u009b31m"}}`), callClass: tool.ErrorInvalidArguments},
 }
 
 // How long, and how much memory, a hostile server may take.
 const (
 	patience  = 10 * time.Second // for an answer
-	impatient = 3 * time.Second  // for one that does not come; a process must have started
+	impatient = 6 * time.Second  // for one that does not come; a process must have started
 	maxTime   = 20 * time.Second
 	maxMemory = 400 << 20 // bytes, all that is allocated meanwhile and still there
 	maxOfOne  = 16 << 20  // bytes of one message

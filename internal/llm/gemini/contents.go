@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"fmt"
+
 	"google.golang.org/genai"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -12,12 +14,15 @@ type conversation struct {
 	model string
 	out   []*genai.Content
 	calls map[string]*genai.FunctionCall // by our id
+	// images are those of the results of a turn, which follow all of these: Gemini counts the
+	// answers that come first.
+	images []*genai.Part
 }
 
 // contents spells the messages of a request.
 func contents(req llm.Request) []*genai.Content {
 	c := conversation{model: req.Model, calls: map[string]*genai.FunctionCall{}}
-	for _, m := range req.Messages {
+	for i, m := range req.Messages {
 		switch m.Role {
 		case agent.User:
 			c.say(genai.RoleUser, &genai.Part{Text: m.Content})
@@ -25,6 +30,10 @@ func contents(req llm.Request) []*genai.Content {
 			c.say(genai.RoleModel, c.replied(m)...)
 		case agent.ToolRole:
 			c.say(genai.RoleUser, c.result(m))
+			if i+1 == len(req.Messages) || req.Messages[i+1].Role != agent.ToolRole {
+				c.say(genai.RoleUser, c.images...)
+				c.images = nil
+			}
 		}
 	}
 	return c.out
@@ -85,10 +94,21 @@ func (c *conversation) foreign(m agent.Message) []*genai.Part {
 // call is gone is shown as text: Gemini refuses an answer to nothing.
 func (c *conversation) result(m agent.Message) *genai.Part {
 	call, ok := c.calls[m.ToolCallID]
+	var own []*genai.FunctionResponsePart
+	for n, image := range m.Images {
+		switch {
+		case image.Data == nil:
+		case ok && llm.GoogleSigns(c.model): // from 3 on, an answer can have them itself
+			own = append(own, genai.NewFunctionResponsePartFromBytes(image.Data, image.Type))
+		default:
+			c.images = append(c.images, &genai.Part{Text: fmt.Sprintf("Image %d of the result of call %s:", n+1, m.ToolCallID)},
+				genai.NewPartFromBytes(image.Data, image.Type))
+		}
+	}
 	if !ok {
 		return &genai.Part{Text: m.Content}
 	}
 	return &genai.Part{FunctionResponse: &genai.FunctionResponse{
-		ID: call.ID, Name: call.Name, Response: map[string]any{"output": m.Content},
+		ID: call.ID, Name: call.Name, Response: map[string]any{"output": m.Content}, Parts: own,
 	}}
 }

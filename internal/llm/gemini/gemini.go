@@ -6,9 +6,11 @@ package gemini
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/genai"
 
+	"github.com/inquest-dev/inquest/internal/googlecloud"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
@@ -19,7 +21,8 @@ const (
 
 // Client is an llm.Client. It is safe for concurrent use.
 type Client struct {
-	guard llm.Guard
+	guard  llm.Guard
+	vertex *googlecloud.Place // nil = the Gemini API
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -42,6 +45,9 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 	return c.guard.Call(ctx, func(ctx context.Context, key string, idle *llm.Idle) (llm.Response, error) {
 		got := reply{asked: req.Model, tap: newTap(c.guard.HTTPClient), idle: idle, onDelta: onDelta}
 		if err := c.stream(ctx, key, req, &got); err != nil {
+			if failed, ok := errors.AsType[*llm.Error](err); ok { // of a token, the guard knows nothing
+				failed.Message = llm.Clean(failed.Message, got.tap.token)
+			}
 			return llm.Response{}, err
 		}
 		return got.response()
@@ -54,12 +60,21 @@ func (c *Client) stream(ctx context.Context, key string, req llm.Request, got *r
 	if err != nil {
 		return err
 	}
-	client, err := genai.NewClient(ctx, &genai.ClientConfig{
+	where := &genai.ClientConfig{
 		APIKey:      key,
 		Backend:     genai.BackendGeminiAPI, // unset, the environment would choose
 		HTTPClient:  got.tap.client(),
 		HTTPOptions: genai.HTTPOptions{BaseURL: c.guard.BaseURL, APIVersion: apiVersion},
-	})
+	}
+	if c.vertex != nil {
+		if err := c.toVertex(ctx, where, got.tap); err != nil {
+			return err
+		}
+		if config.ToolConfig != nil {
+			config.ToolConfig.IncludeServerSideToolInvocations = nil // unknown there
+		}
+	}
+	client, err := genai.NewClient(ctx, where)
 	if err != nil {
 		return err
 	}

@@ -111,8 +111,15 @@ func (r *reply) chunk(c *genai.GenerateContentResponse) error {
 	}
 	if u := c.UsageMetadata; u != nil { // of all chunks so far
 		r.usage = agent.Usage{
-			InputTokens:  int(u.PromptTokenCount + u.ToolUsePromptTokenCount),
-			OutputTokens: int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
+			InputTokens:     int(u.PromptTokenCount + u.ToolUsePromptTokenCount),
+			OutputTokens:    int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
+			CacheReadTokens: int(u.CachedContentTokenCount), // of the prompt's
+			ReasoningTokens: int(u.ThoughtsTokenCount),
+		}
+		for _, d := range u.PromptTokensDetails {
+			if d != nil && d.Modality == genai.MediaModalityImage {
+				r.usage.ImageTokens += int(d.TokenCount)
+			}
 		}
 	}
 	if f := c.PromptFeedback; f != nil && f.BlockReason != "" && f.BlockReason != genai.BlockedReasonUnspecified {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -11,12 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
-var (
-	// thinkers matches the models that think. Others refuse to be asked for thoughts.
-	thinkers = regexp.MustCompile(`^(?:models/)?gemini-(?:2\.5|[3-9]|\d\d|flash|pro)`)
-	// silent matches those of their names that do not.
-	silent = regexp.MustCompile(`image|tts|audio|live|embedding`)
-)
+// silent matches the names of models that do not think, whatever their generation.
+var silent = regexp.MustCompile(`image|tts|audio|live|embedding`)
 
 // unsigned is what Google wants in place of the first signature of calls that the
 // model did not make itself: those of another provider, say.
@@ -32,16 +29,19 @@ func generateConfig(req llm.Request) (*genai.GenerateContentConfig, error) {
 		MaxOutputTokens:       int32(min(req.MaxTokens, 1<<30)),
 		AutomaticContinuation: &never, // it would ask again for streams that broke
 	}
-	if req.Thinking || thinkers.MatchString(req.Model) && !silent.MatchString(req.Model) {
-		config.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true}
-	}
+	config.ThinkingConfig = thinking(req)
 	if req.JSON && (len(req.Tools)+len(req.NativeTools) == 0 || agent.MixesTools(req.Model)) { // others refuse it beside tools
 		config.ResponseMIMEType = "application/json"
-		if len(req.Schema) > 0 && thinkers.MatchString(req.Model) { // older ones know only another dialect
+		if len(req.Schema) > 0 && llm.GeminiKeepsSchema(req.Model) {
 			config.ResponseJsonSchema = req.Schema
 		}
 	}
-	functions, err := declarations(req.Tools)
+	tools := req.Tools
+	if len(tools)+len(req.NativeTools) == 0 && (!req.JSON || agent.MixesTools(req.Model)) && len(req.Withheld) > 0 {
+		tools = req.Withheld
+		config.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{Mode: genai.FunctionCallingConfigModeNone}}
+	}
+	functions, err := declarations(tools)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +63,33 @@ func generateConfig(req llm.Request) (*genai.GenerateContentConfig, error) {
 		config.ToolConfig = &genai.ToolConfig{IncludeServerSideToolInvocations: &both}
 	}
 	return config, nil
+}
+
+// budgets are what levels stand for where models know only budgets, as Google's own endpoint for
+// OpenAI's protocol has it. https://ai.google.dev/gemini-api/docs/openai#thinking
+var budgets = map[string]int32{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}
+
+// thinking spells how much a model thinks; nil for one that does not.
+func thinking(req llm.Request) *genai.ThinkingConfig {
+	want := req.Thinking
+	if want == (agent.Thinking{}) && (!llm.GeminiThinks(req.Model) || silent.MatchString(req.Model)) {
+		return nil
+	}
+	budget := budgets[want.Effort]
+	switch {
+	case want.Mode == agent.ThinkingOff:
+		return &genai.ThinkingConfig{ThinkingBudget: new(int32)}
+	case want.Effort != "" && !llm.GeminiTakesBudget(req.Model):
+		return &genai.ThinkingConfig{IncludeThoughts: true, ThinkingLevel: genai.ThinkingLevel(strings.ToUpper(want.Effort))}
+	case want.Budget > 0:
+		budget = int32(min(want.Budget, 1<<30))
+	case want.Mode == agent.ThinkingAdaptive && want.Effort == "" && llm.GeminiTakesBudget(req.Model):
+		budget = -1 // the model decides
+	}
+	if budget == 0 {
+		return &genai.ThinkingConfig{IncludeThoughts: true}
+	}
+	return &genai.ThinkingConfig{IncludeThoughts: true, ThinkingBudget: &budget}
 }
 
 func nativeTool(name llm.NativeTool) (*genai.Tool, error) {

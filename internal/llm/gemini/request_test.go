@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 )
@@ -22,8 +23,18 @@ func TestAskedFor(t *testing.T) {
 		want string
 	}{
 		{"an old model", llm.Request{Model: "gemini-2.0-flash"}, `{}`},
-		{"thoughts, asked for", llm.Request{Model: "gemini-2.0-flash", Thinking: true}, thoughts},
+		{"thoughts, asked for", llm.Request{Model: "gemini-2.0-flash", Thinking: agent.Thinking{Mode: agent.ThinkingOn}}, thoughts},
 		{"a model that thinks", llm.Request{Model: "gemini-2.5-flash"}, thoughts},
+		{"no thoughts", llm.Request{Model: "gemini-2.5-flash", Thinking: agent.Thinking{Mode: agent.ThinkingOff}},
+			`{"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`},
+		{"a budget", llm.Request{Model: "gemini-2.5-flash", Thinking: agent.Thinking{Mode: agent.ThinkingOn, Budget: 700}},
+			`{"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":700}}}`},
+		{"as the model decides", llm.Request{Model: "gemini-2.5-pro", Thinking: agent.Thinking{Mode: agent.ThinkingAdaptive}},
+			`{"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":-1}}}`},
+		{"a level, where there are budgets", llm.Request{Model: "gemini-2.5-pro", Thinking: agent.Thinking{Effort: "medium"}},
+			`{"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":8192}}}`},
+		{"a level", llm.Request{Model: "gemini-3.1-pro-preview", Thinking: agent.Thinking{Effort: "low"}},
+			`{"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"LOW"}}}`},
 		{"a newer one", llm.Request{Model: "gemini-3-pro-preview"}, thoughts},
 		{"the latest", llm.Request{Model: "gemini-flash-latest"}, thoughts},
 		{"one that draws", llm.Request{Model: "gemini-2.5-flash-image"}, `{}`},
@@ -85,6 +96,45 @@ func TestUnsendable(t *testing.T) {
 			}
 			if n := len(srv.Requests()); n != 0 {
 				t.Errorf("%d requests, want none", n)
+			}
+		})
+	}
+}
+
+// TestImages: the images of results stand in them from Gemini 3 on, else behind all results.
+func TestImages(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]string{
+		"gemini-2.5-pro": `[{"functionResponse":{"id":"c1","name":"shot","response":{"output":"a"}}},` +
+			`{"functionResponse":{"id":"c2","name":"shot","response":{"output":"b"}}},` +
+			`{"text":"Image 1 of the result of call c1:"},{"inlineData":{"data":"UE5H","mimeType":"image/png"}},{"text":"Go on."}]`,
+		"gemini-3-pro": `[{"functionResponse":{"id":"c1","name":"shot","parts":[{"inlineData":{"data":"UE5H","mimeType":"image/png"}}],"response":{"output":"a"}}},` +
+			`{"functionResponse":{"id":"c2","name":"shot","response":{"output":"b"}}},{"text":"Go on."}]`,
+	} {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			srv := llmtest.Start(t, llmtest.Always(llmtest.Text("I see.")))
+			req := ask("why?")
+			req.Model = model
+			req.Messages = append(req.Messages,
+				agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c1", Name: "shot"}, {ID: "c2", Name: "shot"}}},
+				agent.Message{Role: agent.ToolRole, ToolCallID: "c1", Content: "a", Images: []agent.Image{{Type: "image/png", Data: []byte("PNG")}}},
+				agent.Message{Role: agent.ToolRole, ToolCallID: "c2", Content: "b", Images: []agent.Image{{Type: "image/png"}}},
+				agent.Message{Role: agent.User, Content: "Go on."})
+			if _, err := open(t, srv.GeminiURL).Generate(t.Context(), req, nil); err != nil {
+				t.Fatal(err)
+			}
+			var got struct {
+				Contents []struct {
+					Parts any `json:"parts"`
+				} `json:"contents"`
+			}
+			if err := json.Unmarshal(srv.Wait(1).Body, &got); err != nil {
+				t.Fatal(err)
+			}
+			parts, err := json.Marshal(got.Contents[len(got.Contents)-1].Parts)
+			if diff := cmp.Diff(want, string(parts)); diff != "" || err != nil {
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}

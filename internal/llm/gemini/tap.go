@@ -20,11 +20,14 @@ const maxReply = 64 << 20
 // loses: the headers of a refusal, why a stream broke, and Gemini's words about
 // the end of a reply.
 type tap struct {
-	base   *http.Client
-	next   http.RoundTripper
-	opened bool   // a successful answer has begun
-	lost   error  // what broke its body
-	ending string // the finishMessage
+	base *http.Client
+	next http.RoundTripper
+	// headers are added to the request.
+	headers map[string]string
+	token   string // of Google's cloud, among the headers; "" = none
+	opened  bool   // a successful answer has begun
+	lost    error  // what broke its body
+	ending  string // the finishMessage
 }
 
 func newTap(base *http.Client) *tap {
@@ -44,6 +47,12 @@ func (t *tap) client() *http.Client {
 
 // RoundTrip sends a request.
 func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
+	if len(t.headers) > 0 {
+		req = req.Clone(req.Context())
+	}
+	for name, value := range t.headers {
+		req.Header.Set(name, value)
+	}
 	resp, err := llm.GoogleAnswer(t.next.RoundTrip(req))
 	if err != nil {
 		return nil, err
@@ -74,6 +83,9 @@ func (b *body) Read(p []byte) (int, error) {
 		b.line, b.err = b.lines.ReadBytes('\n')
 		if b.err != nil && !errors.Is(b.err, io.EOF) {
 			b.tap.lost = b.err
+		}
+		if data, ok := bytes.CutPrefix(b.line, []byte("data:")); ok && b.err != nil && !json.Valid(data) {
+			return 0, io.EOF // the end of this event is missing: to the SDK it would be no event at all
 		}
 		b.line = b.tap.fit(b.line)
 	}

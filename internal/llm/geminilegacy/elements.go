@@ -142,6 +142,7 @@ type usage struct {
 	ToolUse    int `json:"toolUsePromptTokenCount"`
 	Candidates int `json:"candidatesTokenCount"`
 	Thoughts   int `json:"thoughtsTokenCount"`
+	Cached     int `json:"cachedContentTokenCount"` // of the prompt
 }
 
 // clean returns what the SDK may see of a chunk, and notes the rest.
@@ -161,7 +162,9 @@ func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
 		e.call.model = c.Model
 	}
 	if u := c.Usage; u != nil {
-		e.call.usage = agent.Usage{InputTokens: u.Prompt + u.ToolUse, OutputTokens: u.Candidates + u.Thoughts}
+		e.call.usage = agent.Usage{
+			InputTokens: u.Prompt + u.ToolUse, OutputTokens: u.Candidates + u.Thoughts, CacheReadTokens: u.Cached, ReasoningTokens: u.Thoughts,
+		}
 	}
 	out := map[string]any{}
 	if len(c.Candidates) > 0 {

@@ -14,7 +14,7 @@ import (
 // refuse says what of a request the SDK cannot do.
 func refuse(req llm.Request) error {
 	switch {
-	case req.Thinking:
+	case req.Thinking != (agent.Thinking{}):
 		return errors.New("generative-ai-go does not know thoughts; use the driver genai")
 	case len(req.NativeTools) > 0:
 		return fmt.Errorf("generative-ai-go does not have the native tool %s; use the driver genai", req.NativeTools[0])

@@ -20,7 +20,7 @@ func TestRefused(t *testing.T) {
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))
 	hello := ask("why?").Messages
 	tests := map[string]llm.Request{
-		"thoughts":                     {Model: "m", Messages: hello, Thinking: true},
+		"thoughts":                     {Model: "m", Messages: hello, Thinking: agent.Thinking{Mode: agent.ThinkingOn}},
 		"native tools":                 {Model: "m", Messages: hello, NativeTools: []llm.NativeTool{llm.GoogleSearch}},
 		"tools for a model that signs": {Model: "gemini-3-pro", Messages: hello, Tools: []llm.Tool{{Name: "f"}}},
 		"a schema of no JSON":          {Model: "m", Messages: hello, Tools: []llm.Tool{{Name: "f", Schema: []byte("{")}}},

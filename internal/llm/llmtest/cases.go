@@ -23,6 +23,10 @@ func replyCases(w Wire) []replyCase {
 		return slices.Concat(cases, thinkingCases(), callCases(), geminiCases())
 	case GeminiArray:
 		return slices.Concat(cases, arrayCases())
+	case Responses:
+		return slices.Concat(cases, thinkingCases(), callCases(), responsesCases())
+	case Anthropic:
+		return slices.Concat(cases, thinkingCases(), callCases(), anthropicCases())
 	}
 	return slices.Concat(cases, thinkingCases(), callCases(), openAICases(), openAICallCases())
 }

@@ -18,6 +18,14 @@ func openAICases() []replyCase {
 		{"no stream at all", Status(http.StatusOK, `{"object":"chat.completion","model":"m","choices":[{"message":{"content":"Yes."},`+
 			"\n"+`"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), llm.Response{
 			Content: "Yes.", Finish: llm.FinishStop, Model: "m", Usage: agent.Usage{InputTokens: 3, OutputTokens: 2}}},
+		{"parts of the usage", Raw(`{"model":"m","choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,` +
+			`"completion_tokens":7,"total_tokens":16,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":3},` +
+			`"completion_tokens_details":{"reasoning_tokens":5}}}`), llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m",
+			Usage: agent.Usage{InputTokens: 9, OutputTokens: 7, CacheReadTokens: 4, CacheWriteTokens: 3, ReasoningTokens: 5}}},
+		{"cached input of DeepSeek", Raw(`{"model":"m","choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}],` +
+			`"usage":{"prompt_tokens":9,"completion_tokens":7,"total_tokens":16,"prompt_cache_hit_tokens":8,"prompt_cache_miss_tokens":1}}`),
+			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m",
+				Usage: agent.Usage{InputTokens: 9, OutputTokens: 7, CacheReadTokens: 8}}},
 		{"an empty finish after the finish", Text("It is").Usage(0, 0).Insert(2, `{"choices":[{"delta":{},"finish_reason":""}]}`),
 			llm.Response{Content: "It is", Finish: llm.FinishStop, Model: "m"}},
 		{"repeating beside a call", Raw(delta(`{"id":"a","function":{"name":"shell"}}`),

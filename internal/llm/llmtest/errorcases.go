@@ -20,8 +20,13 @@ type errorCase struct {
 // errorCases are the cases of every wire format, and those of one.
 func errorCases(w Wire) []errorCase {
 	cases := slices.Concat(brokenCases(), inStreamCases(), limitCases(), refusedCases())
-	if w == OpenAI {
+	switch w {
+	case OpenAI:
 		return slices.Concat(cases, openAIErrors(), openAIRefusals())
+	case Responses:
+		return slices.Concat(cases, responsesErrors())
+	case Anthropic:
+		return slices.Concat(cases, anthropicErrors())
 	}
 	return slices.Concat(cases, geminiErrors())
 }
@@ -33,6 +38,8 @@ func brokenCases() []errorCase {
 		{name: "no finish reason", reply: story.NoFinish(), kind: llm.ErrTruncated},
 		{name: "nothing in the stream", reply: Raw(), kind: llm.ErrTruncated},
 		{name: "cut in the stream", reply: story.Cut(2), kind: llm.ErrTruncated},
+		{name: "cut in the midst of a chunk", reply: story.CutWithin(2), kind: llm.ErrTruncated},
+		{name: "ended in the midst of a chunk", reply: story.EndWithin(2), kind: llm.ErrTruncated},
 		{name: "cut before the first chunk", reply: story.Cut(0), kind: llm.ErrUnavailable},
 		{name: "stalled in the stream", reply: story.Stall(2), kind: llm.ErrStalled},
 		{name: "stalled before the first chunk", reply: story.Stall(0), kind: llm.ErrStalled},

@@ -27,13 +27,15 @@ type fault struct {
 type action int
 
 const (
-	proceed action = iota
-	stall          // say nothing more
-	cut            // close the connection
-	insert         // send a line
-	fail           // send the error
-	repeat         // say the line without end
-	hold           // wait for the test
+	proceed   action = iota
+	stall            // say nothing more
+	cut              // close the connection
+	cutWithin        // the same, in the midst of a chunk
+	endWithin        // end the stream in the midst of a chunk, as some proxies do
+	insert           // send a line
+	fail             // send the error
+	repeat           // say the line without end
+	hold             // wait for the test
 )
 
 // Status answers with an HTTP status and a body.
@@ -101,6 +103,12 @@ func (r Reply) Stall(n int) Reply { return r.inMidst(n, fault{do: stall}) }
 
 // Cut closes the connection after n chunks (0: after the headers).
 func (r Reply) Cut(n int) Reply { return r.inMidst(n, fault{do: cut}) }
+
+// CutWithin closes the connection in the midst of the chunk after n others.
+func (r Reply) CutWithin(n int) Reply { return r.inMidst(n, fault{do: cutWithin}) }
+
+// EndWithin ends the stream there, as if nothing were missing.
+func (r Reply) EndWithin(n int) Reply { return r.inMidst(n, fault{do: endWithin}) }
 
 // Malformed sends what is no JSON after n chunks.
 func (r Reply) Malformed(n int) Reply { return r.Insert(n, `{"choices": [{"delta"`) }

@@ -30,11 +30,16 @@ import (
 //go:embed fixtures
 var documented embed.FS
 
-// documented has a client read the answers of the services, in every way in which
-// they may arrive.
 func (s suite) documented(t *testing.T) {
 	t.Parallel()
-	files, err := fs.Glob(documented, "fixtures/"+s.wire.name()+"/*.txtar")
+	RunFixtures(t, s.wire.name(), func(baseURL string) llm.Client { return s.open(baseURL + s.wire.root()) })
+}
+
+// RunFixtures has a client read the answers of the services in a folder of fixtures, in every way
+// in which they may arrive.
+func RunFixtures(t *testing.T, folder string, open func(baseURL string) llm.Client) {
+	t.Helper()
+	files, err := fs.Glob(documented, "fixtures/"+folder+"/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
@@ -49,7 +54,7 @@ func (s suite) documented(t *testing.T) {
 				t.Parallel()
 				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer.serve(w, send) }))
 				defer srv.Close()
-				resp, err := s.open(srv.URL+s.wire.root()).Generate(t.Context(), plain, nil)
+				resp, err := open(srv.URL).Generate(t.Context(), plain, nil)
 				if diff := cmp.Diff(answer.want, told(resp, err)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
@@ -59,10 +64,12 @@ func (s suite) documented(t *testing.T) {
 }
 
 // name is the directory of a wire's fixtures.
-func (w Wire) name() string { return [...]string{"openai", "gemini", "geminiarray"}[w] }
+func (w Wire) name() string {
+	return [...]string{"openai", "gemini", "geminiarray", "anthropic", "responses"}[w]
+}
 
 func (w Wire) root() string {
-	if w == OpenAI {
+	if w == OpenAI || w == Responses {
 		return "/v1"
 	}
 	return ""

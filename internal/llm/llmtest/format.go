@@ -12,6 +12,10 @@ const (
 	// GeminiArray is generateContent as one long JSON array, under the same URL.
 	// Only generative-ai-go asks for it, which knows neither thoughts nor call ids.
 	GeminiArray
+	// Anthropic is the Messages API, under Server.GeminiURL, too.
+	Anthropic
+	// Responses is OpenAI's Responses API, under Server.URL.
+	Responses
 )
 
 // format spells replies in a wire format.
@@ -36,6 +40,10 @@ func (w Wire) format() format {
 		return geminiFormat{}
 	case GeminiArray:
 		return geminiFormat{array: true}
+	case Anthropic:
+		return anthropicFormat{}
+	case Responses:
+		return responsesFormat{}
 	}
 	return openAIFormat{}
 }

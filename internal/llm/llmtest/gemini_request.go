@@ -40,6 +40,10 @@ func decodeGemini(r *http.Request, body []byte) (Request, error) {
 		Body: body, Header: r.Header.Clone(), Key: r.Header.Get("X-Goog-Api-Key"),
 	}
 	req.Header.Del("X-Goog-Api-Key")
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok { // at Vertex AI
+		req.Key = token
+		req.Header.Del("Authorization")
+	}
 	if r.URL.Query().Get("alt") != "sse" {
 		req.Wire = GeminiArray
 	}

@@ -24,8 +24,8 @@ type Handler struct {
 	changed  chan struct{} // closed and replaced at every change
 }
 
-// New returns a handler for POST …/v1/chat/completions, GET …/v1/models and
-// POST …/v1beta/models/{model}:generateContent or :streamGenerateContent.
+// New returns a handler for POST …/v1/chat/completions, POST …/v1/messages, GET …/v1/models and
+// POST …/v1beta/models/{model}:generateContent or :streamGenerateContent, and what Vertex AI and Bedrock have of these.
 func New(script Script) *Handler {
 	h := &Handler{
 		script:   script,
@@ -35,7 +35,12 @@ func New(script Script) *Handler {
 	}
 	h.quit, h.stop = context.WithCancel(context.Background())
 	h.mux.HandleFunc("POST /v1/chat/completions", h.serve(decodeOpenAI))
+	h.mux.HandleFunc("POST /v1/responses", h.serve(decodeResponses))
 	h.mux.HandleFunc("POST /v1beta/models/{call}", h.serve(decodeGemini))
+	h.mux.HandleFunc("POST /v1/messages", h.serve(decodeAnthropic))
+	h.mux.HandleFunc("POST /v1beta1/projects/{project}/locations/{location}/publishers/google/models/{call}", h.serve(decodeGemini))
+	h.mux.HandleFunc("POST /anthropic/v1/messages", h.serve(decodeAnthropic)) // as at Bedrock
+	h.mux.HandleFunc("POST /v1/projects/{project}/locations/{location}/publishers/anthropic/models/{call}", h.serve(decodeVertexClaude))
 	h.mux.HandleFunc("GET /v1/models", models)
 	return h
 }

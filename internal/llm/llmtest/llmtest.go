@@ -1,5 +1,5 @@
 // Package llmtest is a model provider for tests: an HTTP server that speaks the
-// wire formats of OpenAI and of Gemini and says, or fails in, whatever way a
+// wire formats of OpenAI, of Gemini and of Anthropic, and says, or fails in, whatever way a
 // script tells it. It serves the process of the test and any other.
 //
 //	srv := llmtest.Start(t, llmtest.Sequence(
@@ -24,7 +24,7 @@ const patience = 60 * time.Second
 type Server struct {
 	*Handler
 	URL       string // the base URL to configure; it ends in /v1
-	GeminiURL string // the same for Gemini's wire
+	GeminiURL string // the same for Gemini's wire, and for Anthropic's
 
 	t testing.TB
 }
@@ -44,7 +44,7 @@ func Start(t testing.TB, script Script) *Server {
 
 // BaseURL is the base URL for a wire format.
 func (s *Server) BaseURL(w Wire) string {
-	if w == OpenAI {
+	if w == OpenAI || w == Responses {
 		return s.URL
 	}
 	return s.GeminiURL

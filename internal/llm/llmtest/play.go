@@ -43,7 +43,7 @@ func (p *player) refuse() {
 		body = strings.ReplaceAll(body, "%KEY%", p.req.Key)
 	}
 	p.w.Header().Set("Content-Type", "application/json")
-	if p.req.Wire == OpenAI && p.fault.wait > 0 {
+	if (p.req.Wire == OpenAI || p.req.Wire == Anthropic || p.req.Wire == Responses) && p.fault.wait > 0 {
 		p.w.Header().Set("Retry-After", strconv.FormatFloat(p.fault.wait.Seconds(), 'f', -1, 64))
 	}
 	for name, value := range p.fault.header {
@@ -81,11 +81,25 @@ func (p *player) stream(ctx context.Context) {
 		if i == len(chunks) {
 			break
 		}
+		if within := p.fault.do == cutWithin || p.fault.do == endWithin; within && i == p.fault.after {
+			p.half(chunks[i])
+			return
+		}
 		if !p.send(ctx, chunks[i]) || !pause(ctx, p.delay) {
 			return
 		}
 	}
 	_, _ = io.WriteString(p.w, p.format.end(p.sent, !p.fault.noFinish))
+}
+
+// half sends the first half of a chunk, and nothing more.
+func (p *player) half(chunk string) {
+	frame := p.format.frame(p.sent, p.spelled(chunk))
+	_, _ = io.WriteString(p.w, frame[:len(frame)/2])
+	p.flush()
+	if p.fault.do == cutWithin {
+		panic(http.ErrAbortHandler) // net/http's way to drop a connection
+	}
 }
 
 // act does what the fault asks for and reports whether to go on.

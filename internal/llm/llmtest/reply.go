@@ -54,7 +54,8 @@ func (r Reply) Calls(calls ...Call) Reply {
 }
 
 // Signed has Gemini sign its thoughts (base64): on the first call or, if there is
-// none, on an empty part at the end. OpenAI's wire has no signatures.
+// none, on an empty part at the end; and Anthropic the block of its thoughts, which has one
+// even if they are empty. OpenAI's wire has no signatures.
 func (r Reply) Signed(signature string) Reply {
 	r.signature = signature
 	return r

@@ -39,6 +39,30 @@ type Message struct {
 	Content    *string    `json:"content"` // nil for null or none
 	ToolCallID string     `json:"tool_call_id"`
 	ToolCalls  []ToolCall `json:"tool_calls"`
+	Signature  string     `json:"-"` // of Anthropic's thoughts
+}
+
+// UnmarshalJSON takes content in parts, too: of these it keeps the texts.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	type plain Message
+	in := struct {
+		*plain
+		Content json.RawMessage `json:"content"`
+	}{plain: (*plain)(m)}
+	if err := json.Unmarshal(data, &in); err != nil || len(in.Content) == 0 {
+		return err
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(in.Content, &parts) != nil || parts == nil {
+		return json.Unmarshal(in.Content, &m.Content)
+	}
+	m.Content = new("")
+	for _, part := range parts {
+		*m.Content += part.Text
+	}
+	return nil
 }
 
 // ToolCall is a call in an assistant's message.

@@ -47,6 +47,8 @@ type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
+
+	Details *promptDetails `json:"prompt_tokens_details,omitempty"`
 }
 
 func (openAIFormat) chunks(r Reply, req Request) []string {

@@ -5,15 +5,17 @@ import (
 	"encoding/json"
 
 	sdk "github.com/sashabaranov/go-openai"
+
+	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 // chunk is one event of a stream, or the whole of an answer in plain JSON.
 type chunk struct {
-	Object  string     `json:"object"`
-	Model   string     `json:"model"`
-	Choices []choice   `json:"choices"`
-	Usage   *sdk.Usage `json:"usage"`
-	Error   *failure   `json:"error"`
+	Object  string   `json:"object"`
+	Model   string   `json:"model"`
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage"`
+	Error   *failure `json:"error"`
 }
 
 type choice struct {
@@ -28,6 +30,36 @@ type delta struct {
 	ReasoningContent string         `json:"reasoning_content"` // DeepSeek, vLLM, xAI
 	Reasoning        string         `json:"reasoning"`         // OpenRouter, Ollama, Groq
 	ToolCalls        []sdk.ToolCall `json:"tool_calls"`
+}
+
+// usage is what a call took. The library's type lacks what servers other than OpenAI's report.
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+	CacheHit   int `json:"prompt_cache_hit_tokens"` // DeepSeek's cached_tokens
+	In         struct {
+		Cached     int `json:"cached_tokens"`
+		CacheWrite int `json:"cache_write_tokens"` // OpenRouter
+		Image      int `json:"image_tokens"`       // xAI
+	} `json:"prompt_tokens_details"`
+	Out struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+// usage is the call's in our meaning. xAI counts thoughts beside the completion, others within;
+// the total tells. https://docs.x.ai/docs/key-information/consumption-and-rate-limits (2026-11-22)
+func (u usage) usage() agent.Usage {
+	out := agent.Usage{
+		InputTokens: u.Prompt, OutputTokens: u.Completion,
+		CacheReadTokens: cmp.Or(u.In.Cached, u.CacheHit), CacheWriteTokens: u.In.CacheWrite,
+		ReasoningTokens: u.Out.Reasoning, ImageTokens: u.In.Image,
+	}
+	if u.Total == u.Prompt+u.Completion+u.Out.Reasoning {
+		out.OutputTokens += u.Out.Reasoning
+	}
+	return out
 }
 
 // content is a text. Mistral's reasoning models send a list of parts in its place,

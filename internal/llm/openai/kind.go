@@ -101,6 +101,7 @@ type failure struct {
 	Message  text `json:"message"`
 	Type     text `json:"type"`
 	Code     text `json:"code"`
+	Param    text `json:"param"`
 	Status   text `json:"status"` // Google's
 	Metadata struct {
 		Raw text `json:"raw"` // OpenRouter's: what its own provider said

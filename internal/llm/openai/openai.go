@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 
 	sdk "github.com/sashabaranov/go-openai"
 
@@ -22,7 +23,11 @@ const defaultBaseURL = "https://api.openai.com/v1"
 // Client is an llm.Client. It is safe for concurrent use.
 type Client struct {
 	guard llm.Guard
-	azure string // version of Azure's API; "" = OpenAI's spelling
+	// responses: by the Responses API.
+	responses bool
+	// unverified: OpenAI has refused to summarise thoughts.
+	unverified atomic.Bool
+	azure      string // version of Azure's API; "" = OpenAI's spelling
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -47,13 +52,16 @@ func NewAzure(opts llm.Options, version string) (*Client, error) {
 	return &Client{guard: guard, azure: version}, nil
 }
 
-// Generate makes one call and streams the reply. It never tries again.
+// Generate makes one call and streams the reply. It never tries again, but see respond.
 //
 // The reply's usage is zero when the provider reports none, and its ModelCalls
 // is always left to the caller. A reply that was cut because it repeated itself
 // (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	return c.guard.Call(ctx, func(ctx context.Context, key string, idle *llm.Idle) (llm.Response, error) {
+		if c.responses {
+			return c.respond(ctx, key, idle, req, onDelta)
+		}
 		body, err := c.open(ctx, key, req)
 		if err != nil {
 			return llm.Response{}, err

@@ -9,7 +9,6 @@ import (
 
 	sdk "github.com/sashabaranov/go-openai"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
@@ -25,26 +24,26 @@ type reply struct {
 	calls     calls
 	finish    sdk.FinishReason
 	model     string
-	usage     sdk.Usage
+	usage     usage
 }
 
 // read takes in chunks until the reply is whole. Its errors are *llm.Errors.
 func (r *reply) read(body io.Reader) error {
-	events := newEvents(body)
+	events := llm.NewEvents(body)
 	for !r.repeating {
 		r.idle.Wait()
-		data, err := events.next()
+		data, err := events.Next()
 		r.idle.Arrived()
 		switch {
-		case errors.Is(err, io.EOF) && r.chunks == 0 && len(events.rest()) > 0:
-			return r.plain(events.rest())
+		case errors.Is(err, io.EOF) && r.chunks == 0 && len(events.Rest()) > 0:
+			return r.plain(events.Rest())
 		case err != nil:
 			return r.ended(err)
 		case string(data) == "[DONE]":
 			return r.ended(io.EOF)
 		}
 		if err := r.event(data); err != nil {
-			if events.partial && errors.Is(err, llm.ErrMalformed) {
+			if events.Partial && errors.Is(err, llm.ErrMalformed) {
 				return r.ended(io.ErrUnexpectedEOF)
 			}
 			return err
@@ -69,15 +68,10 @@ func (r *reply) plain(body []byte) error {
 // ended judges the end of a stream. Only a finish reason makes a reply whole;
 // what is lost after it is at most the usage.
 func (r *reply) ended(err error) error {
-	switch {
-	case r.finish != "":
+	if r.finish != "" {
 		return nil
-	case errors.Is(err, io.EOF):
-		return &llm.Error{Kind: llm.ErrTruncated, Message: "the stream ended without a finish reason"}
-	case r.chunks == 0:
-		return &llm.Error{Kind: llm.ErrUnavailable, Message: transportText(err)}
 	}
-	return &llm.Error{Kind: llm.ErrTruncated, Message: transportText(err)}
+	return llm.CutOff(err, r.chunks > 0, "the stream ended without a finish reason")
 }
 
 // event takes in one chunk.
@@ -132,7 +126,7 @@ func (r *reply) response() (llm.Response, error) {
 		ToolCalls: r.calls.list(),
 		Finish:    llm.Finish(r.finish),
 		Model:     r.model,
-		Usage:     agent.Usage{InputTokens: r.usage.PromptTokens, OutputTokens: r.usage.CompletionTokens},
+		Usage:     r.usage.usage(),
 	}
 	switch {
 	case interrupted(r.finish):

@@ -1,21 +1,15 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
-	"regexp"
+	"fmt"
 
 	sdk "github.com/sashabaranov/go-openai"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
-
-// reasoners matches the models that think before they answer: the o-series and
-// gpt-5 and later, also behind a proxy ("openai/gpt-5"). They refuse max_tokens
-// and any temperature, and go-openai refuses to send either. Compatible servers
-// know only max_tokens, or ignore max_completion_tokens in silence, so neither
-// of the two fields is right for all.
-var reasoners = regexp.MustCompile(`^(?:.*/)?(?:o\d|gpt-(?:[5-9]|\d\d))`)
 
 // noParameters is the schema of a tool that takes nothing.
 const noParameters = `{"type":"object","properties":{}}`
@@ -34,7 +28,7 @@ type chatBody struct {
 // refuse it or pay no heed.
 type chatMessage struct {
 	Role       string         `json:"role"`
-	Content    *string        `json:"content"` // null beside tool calls, where some servers want no text
+	Content    any            `json:"content"` // null beside tool calls, where some servers want no text
 	ToolCalls  []sdk.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string         `json:"tool_call_id,omitempty"`
 }
@@ -45,25 +39,39 @@ func newChatBody(req llm.Request) chatBody {
 	out := chatBody{Temperature: temperature(req), Stream: true, Messages: []chatMessage{}}
 	out.Model = req.Model
 	out.StreamOptions = &sdk.StreamOptions{IncludeUsage: true}
-	if reasoners.MatchString(req.Model) {
+	if llm.OpenAINewer(req.Model) {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
 		//lint:ignore SA1019 servers other than OpenAI's know no other name
 		out.MaxTokens = req.MaxTokens
 	}
+	out.ReasoningEffort = llm.OpenAIEffort(req.Model, req.Thinking)
 	out.ResponseFormat = responseFormat(req)
-	for _, m := range req.Messages {
+	var images []sdk.ChatMessagePart
+	for i, m := range req.Messages {
 		out.Messages = append(out.Messages, newChatMessage(m))
+		images = append(images, imageParts(m)...)
+		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != agent.ToolRole; last && len(images) > 0 {
+			out.Messages = append(out.Messages, chatMessage{Role: string(agent.User), Content: images})
+			images = nil
+		}
 	}
-	for _, t := range req.Tools {
+	tools := req.Tools
+	if len(tools) == 0 && llm.OpenAIsOwn(req.Model) {
+		tools = req.Withheld
+	}
+	for _, t := range tools {
 		out.Tools = append(out.Tools, chatTool(t))
+	}
+	if len(tools) > len(req.Tools) {
+		out.ToolChoice = "none"
 	}
 	return out
 }
 
 // temperature is the one to send, or nil.
 func temperature(req llm.Request) *float32 {
-	if reasoners.MatchString(req.Model) {
+	if llm.OpenAINewer(req.Model) {
 		return nil
 	}
 	return req.Temperature
@@ -72,7 +80,7 @@ func temperature(req llm.Request) *float32 {
 func newChatMessage(m agent.Message) chatMessage {
 	out := chatMessage{Role: string(m.Role), ToolCallID: m.ToolCallID}
 	if m.Content != "" || len(m.ToolCalls) == 0 {
-		out.Content = &m.Content
+		out.Content = m.Content
 	}
 	for _, call := range m.ToolCalls {
 		arguments := call.Arguments
@@ -86,6 +94,21 @@ func newChatMessage(m agent.Message) chatMessage {
 		})
 	}
 	return out
+}
+
+// imageParts are the images of a result. A tool's message cannot have any: they follow the last
+// of the results, as a user's. https://platform.openai.com/docs/api-reference/chat/create
+func imageParts(m agent.Message) (parts []sdk.ChatMessagePart) {
+	for n, image := range m.Images {
+		if image.Data == nil {
+			continue
+		}
+		url := fmt.Sprintf("data:%s;base64,%s", image.Type, base64.StdEncoding.EncodeToString(image.Data))
+		parts = append(parts,
+			sdk.ChatMessagePart{Type: sdk.ChatMessagePartTypeText, Text: fmt.Sprintf("Image %d of the result of call %s:", n+1, m.ToolCallID)},
+			sdk.ChatMessagePart{Type: sdk.ChatMessagePartTypeImageURL, ImageURL: &sdk.ChatMessageImageURL{URL: url}})
+	}
+	return parts
 }
 
 func chatTool(t llm.Tool) sdk.Tool {

@@ -2,10 +2,8 @@ package openai
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -18,6 +16,7 @@ type tap struct {
 	client  *http.Client
 	request []byte        // what is sent
 	answer  io.ReadCloser // the body of a successful one
+	refused failure       // what another one says
 }
 
 // Do sends a request. Whatever is not a success is an *llm.Error.
@@ -27,22 +26,14 @@ func (t *tap) Do(req *http.Request) (*http.Response, error) {
 	req.Body, _ = req.GetBody()
 	resp, err := t.client.Do(req)
 	if err != nil {
-		return nil, &llm.Error{Kind: llm.ErrUnavailable, Message: transportText(err)}
+		return nil, &llm.Error{Kind: llm.ErrUnavailable, Message: llm.TransportText(err)}
 	}
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		t.answer = resp.Body
 		return resp, nil
 	}
-	failed := parseFailure(llm.ReadRefusal(resp)).error(resp.StatusCode)
+	t.refused = parseFailure(llm.ReadRefusal(resp))
+	failed := t.refused.error(resp.StatusCode)
 	failed.RetryAfter = llm.RetryAfter(resp.Header, time.Now())
 	return nil, failed
-}
-
-// transportText leaves out the URL, which may hold a credential.
-func transportText(err error) string {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		return wrapped.Err.Error()
-	}
-	return err.Error()
 }

@@ -79,7 +79,7 @@ func perform(ctx context.Context, s Store, b memory.Batch, calls ...call) ([]tra
 }
 
 // remember makes calls for an agent and returns the texts of their results.
-func remember(t *testing.T, s Store, by string, calls ...call) []string {
+func inMemory(t *testing.T, s Store, by string, calls ...call) []string {
 	t.Helper()
 	var texts []string
 	ok(t, s.Remember(t.Context(), by, func(tx memory.Tx) error {
@@ -140,25 +140,25 @@ func testMemoryTools(t *testing.T, open opener) {
 		{searchFor("exhausted pools", 1), "No results found"},
 		{recallOf("pool"), "No matching conversations found"},
 	} {
-		same(t, c.name+c.arguments, remember(t, s, "bot", c.call), []string{c.want})
+		same(t, c.name+c.arguments, inMemory(t, s, "bot", c.call), []string{c.want})
 	}
 	same(t, "blocks", blocksOf(t, s, "bot"), map[string]string{"facts": "ONE\nONE", "system": "be kind", "scratch": "äöü\nßß"})
 }
 
 func testMemoryApart(t *testing.T, open opener) {
 	s := open()
-	remember(t, s, "one", appendTo("facts", "mine"), insert("my secret"))
-	remember(t, s, "two", insert("your secret"), appendTo("facts", "yours"))
+	inMemory(t, s, "one", appendTo("facts", "mine"), insert("my secret"))
+	inMemory(t, s, "two", insert("your secret"), appendTo("facts", "yours"))
 	said(t, s, "one", "our secret")
 
 	same(t, "blocks of one", blocksOf(t, s, "one"), map[string]string{"facts": "mine"})
-	same(t, "one's search", remember(t, s, "one", searchFor("secret", 0)), []string{"Found 1 results (page 0):\n[1] my secret"})
-	same(t, "two's search", remember(t, s, "two", searchFor("secret", 0), recallOf("secret")), []string{
+	same(t, "one's search", inMemory(t, s, "one", searchFor("secret", 0)), []string{"Found 1 results (page 0):\n[1] my secret"})
+	same(t, "two's search", inMemory(t, s, "two", searchFor("secret", 0), recallOf("secret")), []string{
 		"Found 1 results (page 0):\n[1] your secret", "No matching conversations found",
 	})
 	for _, by := range []string{"three", "one ", "One", "one'; --"} {
 		same(t, "blocks of "+by, blocksOf(t, s, by), map[string]string{})
-		same(t, "search of "+by, remember(t, s, by, searchFor("secret", 0), recallOf("secret")),
+		same(t, "search of "+by, inMemory(t, s, by, searchFor("secret", 0), recallOf("secret")),
 			[]string{"No results found", "No matching conversations found"})
 	}
 }
@@ -169,7 +169,7 @@ func testSeededBlocks(t *testing.T, open opener) {
 	human := memory.Block{Label: "human", Value: "Ada", Description: "who asks", Limit: 50}
 	configured := []memory.Block{rules, human}
 	same(t, "first", must(s.Blocks(ctx, "bot", configured))(t), configured)
-	remember(t, s, "bot", appendTo("human", "likes tea"), appendTo("facts", "x"))
+	inMemory(t, s, "bot", appendTo("human", "likes tea"), appendTo("facts", "x"))
 
 	rules.Value, configured[1].Value = "be kind and\x00quick", "Bob"
 	configured[0] = rules
@@ -189,19 +189,19 @@ func testSnapshots(t *testing.T, open opener) {
 	}
 	ok(t, s.ImportMemory(ctx, "bot", want, false))
 	same(t, "export", must(s.ExportMemory(ctx, "bot"))(t), want)
-	same(t, "search", remember(t, s, "bot", searchFor("apple", 0), insert("ten apples")), []string{
+	same(t, "search", inMemory(t, s, "bot", searchFor("apple", 0), insert("ten apples")), []string{
 		"Found 1 results (page 0):\n[3] three apples", "Successfully inserted into archival memory. Entry ID: 10",
 	})
 	if err := s.ImportMemory(ctx, "bot", want, false); !errors.Is(err, store.ErrMemoryExists) {
 		t.Errorf("import over a memory: %v", err)
 	}
-	remember(t, s, "other", insert("other apples"))
+	inMemory(t, s, "other", insert("other apples"))
 	ok(t, s.ImportMemory(ctx, "bot", want, true))
 	same(t, "export after a replacement", must(s.ExportMemory(ctx, "bot"))(t), want)
-	same(t, "search after it", remember(t, s, "bot", searchFor("apples", 0), insert("more")), []string{
+	same(t, "search after it", inMemory(t, s, "bot", searchFor("apples", 0), insert("more")), []string{
 		"Found 1 results (page 0):\n[3] three apples", "Successfully inserted into archival memory. Entry ID: 11",
 	})
-	same(t, "the other's", remember(t, s, "other", searchFor("apples", 0)), []string{"Found 1 results (page 0):\n[1] other apples"})
+	same(t, "the other's", inMemory(t, s, "other", searchFor("apples", 0)), []string{"Found 1 results (page 0):\n[1] other apples"})
 	if _, err := s.ExportMemory(ctx, "nobody"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("export of nothing: %v", err)
 	}
@@ -209,7 +209,7 @@ func testSnapshots(t *testing.T, open opener) {
 
 func testRefusedMemory(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
-	remember(t, s, "bot", appendTo("facts", "kept"), insert("kept"))
+	inMemory(t, s, "bot", appendTo("facts", "kept"), insert("kept"))
 	before := must(s.ExportMemory(ctx, "bot"))(t)
 	bad := before
 	bad.Archival = append(bad.Archival, memory.Entry{ID: 1, Content: "twice", At: time.Now()})
@@ -231,6 +231,6 @@ func testRefusedMemory(t *testing.T, open opener) {
 	}
 	full := memory.Block{Label: "full", Value: "x", Limit: 1}
 	ok(t, s.Remember(ctx, "bot", func(tx memory.Tx) error { return tx.PutBlock(ctx, full) }))
-	result := remember(t, s, "bot", call{agent.ToolCoreMemoryAppend, `{"label":"full"`}, call{"shell", `{}`})
+	result := inMemory(t, s, "bot", call{agent.ToolCoreMemoryAppend, `{"label":"full"`}, call{"shell", `{}`})
 	same(t, "what is no call", result, []string{"Error: the arguments are not a JSON object", tool.Failure(tool.ErrorUnknownTool, `Unknown tool "shell".`).Content})
 }

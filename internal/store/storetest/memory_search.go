@@ -37,7 +37,7 @@ func testSearch(t *testing.T, open opener) {
 		/* 6 */ "restarted after stopping it",
 		/* 7 */ strings.Repeat("word ", 40_000) + "behind",
 	} {
-		remember(t, s, "bot", insert(content))
+		inMemory(t, s, "bot", insert(content))
 	}
 	for query, want := range map[string][]int64{
 		"leak":               {1},
@@ -73,7 +73,7 @@ func testSearch(t *testing.T, open opener) {
 func testAnyQuery(t *testing.T, open opener) {
 	s := open()
 	const said = `say "NEAR" * AND (x) 'quoted' \ done`
-	remember(t, s, "bot", insert(said), insert("unlike"))
+	inMemory(t, s, "bot", insert(said), insert("unlike"))
 	said1 := found(t, s, "bot", said, 0)
 	same(t, "itself", said1, []int64{1})
 	for _, query := range []string{
@@ -109,14 +109,14 @@ func testAnyQuery(t *testing.T, open opener) {
 func testRanks(t *testing.T, open opener) {
 	s := open()
 	for n := range 23 {
-		remember(t, s, "bot", insert(fmt.Sprintf("apple number %d", n)))
+		inMemory(t, s, "bot", insert(fmt.Sprintf("apple number %d", n)))
 	}
-	remember(t, s, "bot",
+	inMemory(t, s, "bot",
 		insert("apple and banana and much else besides, in a text that is longer than all of the others are here"), // 24
 		insert("apple banana"),                                                                              // 25
 		insert("cherry"), insert("a cherry in a text that is longer than the other one is, by many a word")) // 26, 27
 	for n := range 30 {
-		remember(t, s, "other", insert(fmt.Sprintf("cherry %d", n)))
+		inMemory(t, s, "other", insert(fmt.Sprintf("cherry %d", n)))
 	}
 	first := found(t, s, "bot", "banana apple", 0)
 	same(t, "both words", first[:2], []int64{25, 24})
@@ -146,7 +146,7 @@ func testRecall(t *testing.T, open opener) {
 	kinds := step("r1")
 	kinds.Investigation, kinds.Recall = "inv/conversation", "bot"
 	for i, kind := range []transcript.Kind{
-		transcript.KindSystem, transcript.KindUser, transcript.KindNotice, transcript.KindReply, transcript.KindCall, transcript.KindResult,
+		transcript.KindSystem, transcript.KindUser, transcript.KindMemory, transcript.KindNotice, transcript.KindReply, transcript.KindCall, transcript.KindResult,
 	} {
 		kinds.Rows = append(kinds.Rows, transcript.Row{Key: key(2, i), Kind: kind, Body: transcript.Body{Text: "pool of " + string(kind)}})
 	}
@@ -155,7 +155,7 @@ func testRecall(t *testing.T, open opener) {
 	mustAppend(t, s, kinds) // a retry
 	must(perform(t.Context(), s, batch("bot", "r1", 3, 1), insert("a pool, archived")))(t)
 
-	same(t, "results", remember(t, s, "bot", recallOf("disks"), recallOf("pool"), recallOf("shard")), []string{
+	same(t, "results", inMemory(t, s, "bot", recallOf("disks"), recallOf("pool"), recallOf("shard")), []string{
 		"Found 2 results (page 0):\n[Assistant]: A: the disk\n---\n[User]: Q: the disk",
 		"Found 2 results (page 0):\n[Assistant]: pool of reply\n---\n[User]: pool of user",
 		"No matching conversations found",
@@ -173,7 +173,7 @@ func testRecallSuperseded(t *testing.T, open opener) {
 	say("r1", 2, "apple two")
 	say("r1", 3, "apple three")
 	say("r2", 2, "apple four")
-	same(t, "results", remember(t, s, "bot", recallOf("apple")), []string{"Found 2 results (page 0):\n[User]: apple four\n---\n[User]: apple one"})
+	same(t, "results", inMemory(t, s, "bot", recallOf("apple")), []string{"Found 2 results (page 0):\n[User]: apple four\n---\n[User]: apple one"})
 	must(s.Lookup(t.Context(), scope, key(1, 0), writer("r3")))(t)
-	same(t, "results after another reset", remember(t, s, "bot", recallOf("apple")), []string{"No matching conversations found"})
+	same(t, "results after another reset", inMemory(t, s, "bot", recallOf("apple")), []string{"No matching conversations found"})
 }

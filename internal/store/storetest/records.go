@@ -213,7 +213,7 @@ func testFindAndList(t *testing.T, open opener) {
 	other := investigation("x", "x-flow", 2)
 	other.Chain, other.AlertType = "db", "slow"
 	other.Labels = agent.Labels{
-		Tenant: "acme", Session: "s-1", Priority: 2, Fingerprint: "disk", Metadata: map[string]string{"team": "db", "<a>": "\"b\"", "x": `x"team`},
+		Project: "payments", Tenant: "acme", Session: "s-1", Priority: 2, Fingerprint: "disk", Metadata: map[string]string{"team": "db", "<a>": "\"b\"", "x": `x"team`},
 	}
 	other.Overrides.Budgets.MaxPasses = 2
 	named := investigation("id-like-x", "w/1", 9) // a workflow that is called like an investigation
@@ -247,6 +247,16 @@ func testFindAndList(t *testing.T, open opener) {
 		"half of a value":  {store.Filter{Metadata: map[string]string{"team": "d"}}, nil},
 		"another case":     {store.Filter{Metadata: map[string]string{"Team": "db"}}, nil},
 		"part of a value":  {store.Filter{Metadata: map[string]string{"team\"": "db"}}, nil},
+		"project":          {store.Filter{Projects: []string{"payments"}}, []record.Investigation{other}},
+		"the default one":  {store.Filter{Projects: []string{"default"}, Limit: 2}, []record.Investigation{named, recent}},
+		"both projects":    {store.Filter{Projects: []string{"payments", "default"}}, []record.Investigation{named, recent, other, old}},
+		"running in one":   {store.Filter{Projects: []string{"payments"}, Status: agent.StatusRunning}, []record.Investigation{other}},
+		"no project":       {store.Filter{Projects: []string{}}, nil},
+		"after one":        {store.Filter{Before: store.Place{StartedAt: recent.StartedAt, ID: recent.ID}}, []record.Investigation{other, old}},
+		"after one's twin": {store.Filter{Before: store.Place{StartedAt: recent.StartedAt, ID: "zzz"}}, []record.Investigation{recent, other, old}},
+		"text":             {store.Filter{Search: "x-fl"}, []record.Investigation{other}},
+		"text in chain":    {store.Filter{Search: "db", Projects: []string{"payments"}}, []record.Investigation{other}},
+		"other text":       {store.Filter{Search: "%"}, nil},
 		"one of them only": {store.Filter{Metadata: map[string]string{"team": "db", "a": "b"}}, nil},
 	}
 	for name, test := range tests {

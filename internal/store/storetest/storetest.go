@@ -8,14 +8,18 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/circuit"
 	"github.com/inquest-dev/inquest/internal/memory"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/ratelimit"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/remember"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/virtual"
+	"github.com/inquest-dev/inquest/internal/webhook"
 )
 
 // Store is what the suite tests.
@@ -39,6 +43,7 @@ type Store interface {
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)
 	Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error)
 	After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error)
+	Part(ctx context.Context, p store.Part) ([]transcript.Entry, error)
 	SetLive(ctx context.Context, live transcript.Live) error
 	Follow(ctx context.Context, investigation string, after int64, fn func(store.Update) error) error
 
@@ -72,14 +77,29 @@ type Store interface {
 	SaveScore(ctx context.Context, r record.Score, by record.Execution) error
 	Scores(ctx context.Context, investigation string) ([]record.Score, error)
 	LastScores(ctx context.Context, ids []string) (map[string]int, error)
+	AddRule(ctx context.Context, r remember.Rule) error
+	Rule(ctx context.Context, id string) (remember.Rule, error)
+	Rules(ctx context.Context, tool string, past bool) ([]remember.Rule, error)
+	VirtualAgents(ctx context.Context, project string, names ...string) ([]virtual.Agent, error)
+	VirtualVersions(ctx context.Context, project, name string) ([]virtual.Agent, error)
+	SaveVirtualAgent(ctx context.Context, a virtual.Agent, after int) (virtual.Agent, error)
+	RevokeRule(ctx context.Context, id string, by remember.Revoked) (remember.Rule, error)
+	Preview(ctx context.Context, r remember.Rule) (remember.Preview, error)
 	Admit(ctx context.Context, a record.Admission) (exceeded agent.EndReason, err error)
-	Extend(ctx context.Context, investigation, key string, by plan.Extension) error
+	Extend(ctx context.Context, investigation, key string, by plan.Extension, acts ...audit.Act) error
 	Usage(ctx context.Context, investigation string) (agent.Usage, error)
 	Usages(ctx context.Context, ids []string) (map[string]agent.Usage, error)
 	Size(ctx context.Context) (int64, error)
 	Reserve(ctx context.Context, r ratelimit.Reservation) (wait time.Duration, err error)
 	Circuit(ctx context.Context, key circuit.Key) (circuit.State, time.Time, error)
 	ChangeCircuit(ctx context.Context, key circuit.Key, fn func(state *circuit.State, now time.Time)) error
+	ReceiveAlerts(ctx context.Context, all []webhook.Received) (webhook.Counts, error)
+	PlaceAlerts(ctx context.Context, limits func(name string) webhook.Limits) (webhook.Placed, error)
+	AlertStarted(ctx context.Context, id, investigation string) error
+	AlertsTold(ctx context.Context, lead string) error
+	AlertsUnread(ctx context.Context, investigation string) error
+	AlertsWait(ctx context.Context, investigation string) (bool, error)
+	Alerts(ctx context.Context, f store.AlertFilter) ([]webhook.Row, error)
 
 	Journal(ctx context.Context, batch memory.Batch, run func(tx memory.Tx, n int) (transcript.Body, error)) ([]transcript.Entry, error)
 	Remember(ctx context.Context, agent string, fn func(memory.Tx) error) error
@@ -91,72 +111,85 @@ type Store interface {
 // patience is how long the suite waits for what must happen.
 const patience = 30 * time.Second
 
+// rowTests are about rows: of transcripts, records, mail and what waits.
+var rowTests = map[string]func(*testing.T, opener){
+	"alerts":                       testAlerts,
+	"a flood of alerts":            testAlertFlood,
+	"alerts at once":               testAlertsAtOnce,
+	"alerts that fire anew":        testAlertRefires,
+	"alerts that wait":             testAlertsWait,
+	"alerts that nobody read":      testAlertsUnread,
+	"append and read":              testAppendAndRead,
+	"one namespace":                testNamespace,
+	"reply of an iteration":        testReply,
+	"call of a reply":              testLookupCall,
+	"what is known of a reply":     testLookupReply,
+	"intent with a result":         testIntent,
+	"mail":                         testMail,
+	"mail that many race for":      testMailRace,
+	"mail and resets":              testMailReset,
+	"mail of stages that end":      testMailOfStages,
+	"size":                         testSize,
+	"how long tools take":          testToolTimes,
+	"bodies round-trip":            testBodies,
+	"texts of others":              testTexts,
+	"first writer wins":            testFirstWriterWins,
+	"refused steps":                testRefusedSteps,
+	"reset":                        testReset,
+	"reset within an iteration":    testResetWithinIteration,
+	"reset between calls":          testResetBetweenCalls,
+	"stale run":                    testStaleRun,
+	"continue as new":              testContinueAsNew,
+	"executions are apart":         testExecutionsApart,
+	"ledger":                       testLedger,
+	"usage so far":                 testUsageSoFar,
+	"usage of many":                testUsageOfMany,
+	"admission":                    testAdmission,
+	"admission at once":            testAdmissionAtOnce,
+	"cost adds up":                 testCostAddsUp,
+	"same step by many":            testSameStepByMany,
+	"sequence under parallel work": testParallelSequence,
+	"cancelled writers":            testCancelledWriters,
+	"live":                         testLive,
+	"live ends":                    testLiveEnds,
+	"reopen":                       testReopen,
+	"program tools":                testProgramTools,
+	"identity":                     testIdentity,
+	"same fingerprint":             testSame,
+	"follow":                       testFollow,
+	"follow from a cursor":         testFollowFromCursor,
+	"follow a long log":            testFollowLongLog,
+	"follow another handle":        testFollowAnotherHandle,
+	"follow ends":                  testFollowEnds,
+	"scores":                       testScores,
+	"rules":                        testRules,
+	"virtual agents":               testVirtual,
+	"names":                        testNames,
+	"preview of rules":             testPreview,
+	"blobs":                        testBlobs,
+	"catalogues":                   testCatalogues,
+	"investigation records":        testInvestigationRecords,
+	"investigation resets":         testInvestigationResets,
+	"closed for who could not":     testCloseInvestigation,
+	"what is waited for":           testSetStatus,
+	"what waits":                   testWaiting,
+	"what waits after a reset":     testWaitingAfterAReset,
+	"what waits, at random":        testRandomWaiting,
+	"what waits is followed":       testFollowWaiting,
+	"notices of other runs stay":   testNoticesOfRuns,
+	"find and list":                testFindAndList,
+	"stage records":                testStageRecords,
+	"late stage":                   testLateStage,
+	"late start":                   testLateStart,
+	"begun by another run":         testBegun,
+	"random runs":                  testRandomRuns,
+}
+
 // Run runs the suite. open opens the database of its t: the first call for a t
 // finds it empty, a second one is another handle on the same, as another process
 // would have it. The suite closes what it opens.
 func Run(t *testing.T, open func(t *testing.T) Store) {
-	tests := map[string]func(*testing.T, opener){
-		"append and read":              testAppendAndRead,
-		"one namespace":                testNamespace,
-		"reply of an iteration":        testReply,
-		"call of a reply":              testLookupCall,
-		"what is known of a reply":     testLookupReply,
-		"intent with a result":         testIntent,
-		"mail":                         testMail,
-		"mail that many race for":      testMailRace,
-		"mail and resets":              testMailReset,
-		"mail of stages that end":      testMailOfStages,
-		"size":                         testSize,
-		"how long tools take":          testToolTimes,
-		"bodies round-trip":            testBodies,
-		"texts of others":              testTexts,
-		"first writer wins":            testFirstWriterWins,
-		"refused steps":                testRefusedSteps,
-		"reset":                        testReset,
-		"reset within an iteration":    testResetWithinIteration,
-		"reset between calls":          testResetBetweenCalls,
-		"stale run":                    testStaleRun,
-		"continue as new":              testContinueAsNew,
-		"executions are apart":         testExecutionsApart,
-		"ledger":                       testLedger,
-		"usage so far":                 testUsageSoFar,
-		"usage of many":                testUsageOfMany,
-		"admission":                    testAdmission,
-		"admission at once":            testAdmissionAtOnce,
-		"cost adds up":                 testCostAddsUp,
-		"same step by many":            testSameStepByMany,
-		"sequence under parallel work": testParallelSequence,
-		"cancelled writers":            testCancelledWriters,
-		"live":                         testLive,
-		"live ends":                    testLiveEnds,
-		"reopen":                       testReopen,
-		"program tools":                testProgramTools,
-		"identity":                     testIdentity,
-		"same fingerprint":             testSame,
-		"follow":                       testFollow,
-		"follow from a cursor":         testFollowFromCursor,
-		"follow a long log":            testFollowLongLog,
-		"follow another handle":        testFollowAnotherHandle,
-		"follow ends":                  testFollowEnds,
-		"scores":                       testScores,
-		"blobs":                        testBlobs,
-		"catalogues":                   testCatalogues,
-		"investigation records":        testInvestigationRecords,
-		"investigation resets":         testInvestigationResets,
-		"closed for who could not":     testCloseInvestigation,
-		"what is waited for":           testSetStatus,
-		"what waits":                   testWaiting,
-		"what waits after a reset":     testWaitingAfterAReset,
-		"what waits, at random":        testRandomWaiting,
-		"what waits is followed":       testFollowWaiting,
-		"notices of other runs stay":   testNoticesOfRuns,
-		"find and list":                testFindAndList,
-		"stage records":                testStageRecords,
-		"late stage":                   testLateStage,
-		"late start":                   testLateStart,
-		"begun by another run":         testBegun,
-		"random runs":                  testRandomRuns,
-	}
+	tests := maps.Clone(rowTests)
 	maps.Copy(tests, memoryTests())
 	maps.Copy(tests, windowTests)
 	for name, end := range reservationEnds {

@@ -3,6 +3,8 @@ package storetest
 import (
 	"encoding/json"
 	"errors"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,6 +32,19 @@ func testAppendAndRead(t *testing.T, open opener) {
 	same(t, "entries", must(s.Entries(ctx, scope))(t), all)
 	same(t, "after 1, two", must(s.After(ctx, scope.Investigation, 1, 2))(t), all[1:3])
 	same(t, "after 3", must(s.After(ctx, scope.Investigation, 3, 0))(t), all[3:])
+	part := func(p store.Part) []transcript.Entry {
+		p.Investigation = scope.Investigation
+		return must(s.Part(ctx, p))(t)
+	}
+	same(t, "the last two", part(store.Part{Before: math.MaxInt64, Limit: 2}), all[len(all)-2:])
+	same(t, "the two before the last", part(store.Part{Before: int64(len(all)), Limit: 2}), all[len(all)-3:len(all)-1])
+	of := func(keep func(transcript.Entry) bool) []transcript.Entry {
+		return slices.DeleteFunc(slices.Clone(all), func(e transcript.Entry) bool { return !keep(e) })
+	}
+	same(t, "of the kind of the first", part(store.Part{Kinds: []transcript.Kind{all[0].Kind, "none"}}),
+		of(func(e transcript.Entry) bool { return e.Kind == all[0].Kind }))
+	same(t, "of its execution", part(store.Part{Execution: scope.Execution, Before: math.MaxInt64}),
+		of(func(e transcript.Entry) bool { return e.Execution == scope.Execution }))
 	if when := first[0].At; when.Before(before) || when.After(time.Now()) || when.Location() != time.UTC {
 		t.Errorf("first row is at %v, appended after %v", when, before)
 	}

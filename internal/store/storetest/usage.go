@@ -27,14 +27,20 @@ func testUsageSoFar(t *testing.T, open opener) {
 	}
 	conclusion := calls(reply("r1", key(2, 0), agent.Usage{ModelCalls: 1, InputTokens: 7}), 5)
 	conclusion.Forced = true
-	mustAppend(t, s, step("r1", calls(reply("r1", key(1, 0), agent.Usage{ModelCalls: 1, InputTokens: 100, OutputTokens: 10, CostUSD: 0.25}), 3)))
+	mustAppend(t, s, step("r1", calls(reply("r1", key(1, 0), agent.Usage{
+		ModelCalls: 1, InputTokens: 100, OutputTokens: 10, CostUSD: 0.25,
+		CacheReadTokens: 60, CacheWriteTokens: 20, ReasoningTokens: 5, ImageTokens: 8,
+	}), 3)))
 	mustAppend(t, s, step("r1", conclusion)) // nobody makes its calls
 	others := step("x", calls(reply("x", key(4, 0), agent.Usage{ModelCalls: 1, InputTokens: 1000}), 1))
 	others.Execution = other.Name
 	mustAppend(t, s, others)
 	ok(t, s.SetLive(ctx, live(3, 1, "I am at it")))
 
-	one.Iterations, one.Usage = 3, agent.Usage{ModelCalls: 2, ToolCalls: 3, InputTokens: 107, OutputTokens: 10, CostUSD: 0.25}
+	one.Iterations, one.Usage = 3, agent.Usage{
+		ModelCalls: 2, ToolCalls: 3, InputTokens: 107, OutputTokens: 10, CostUSD: 0.25,
+		CacheReadTokens: 60, CacheWriteTokens: 20, ReasoningTokens: 5, ImageTokens: 8,
+	}
 	other.Iterations, other.Usage = 4, agent.Usage{ModelCalls: 1, ToolCalls: 1, InputTokens: 1000}
 	r.Usage = one.Usage.Add(other.Usage)
 	told := func(when string, executions ...record.Execution) {

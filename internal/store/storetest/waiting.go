@@ -26,8 +26,11 @@ func telling(id, run string, status agent.Status, seq int, calls ...string) reco
 	return w
 }
 
-// kept is a waiting as the store returns it.
+// kept is a waiting as the store returns it: with its project, if it is an investigation's.
 func kept(w record.Waiting) record.Waiting {
+	if w.Status != "" {
+		w.Project = agent.DefaultProject
+	}
 	w.Status = ""
 	return w
 }

@@ -13,14 +13,6 @@ import (
 // the programs of these names do not. PATH cannot change what a name means.
 const guard = `if [ -n "${BASH_VERSION-}" ]; then enable -n printf test [; fi; readonly PATH; `
 
-// never lists what would make a name on the list mean something else, or run a
-// command that this check cannot see. No list allows these.
-var never = []string{
-	".", "alias", "bind", "builtin", "command", "compgen", "complete", "coproc", "declare", "enable", "eval", "exec",
-	"export", "fc", "function", "getopts", "hash", "let", "local", "mapfile", "read", "readarray", "readonly", "set",
-	"shopt", "source", "trap", "typeset", "unalias", "unset", "wait", "[[", "time",
-}
-
 // maxChecked bounds a checked line, in bytes: the parser's stack grows with the
 // depth of nesting, by kilobytes for every parenthesis.
 const maxChecked = 8 << 10

@@ -9,6 +9,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/inquest-dev/inquest/internal/cmdline"
 	"github.com/inquest-dev/inquest/internal/programs"
 )
 
@@ -22,12 +23,12 @@ func (l list) checkCall(call *syntax.CallExpr) error {
 		return errors.New("a command's name must be written out, without quotes or expansions")
 	case strings.ContainsAny(name, `/\`):
 		return fmt.Errorf("%q: a command's name cannot hold a slash or a backslash", name)
-	case slices.Contains(never, name) || !slices.Contains(l.names, name):
+	case slices.Contains(cmdline.Never, name) || !slices.Contains(l.names, name):
 		return fmt.Errorf("%q is not an allowed command", name)
 	case l.all:
 		return nil
 	}
-	return programs.Check(name, arguments(call.Args[1:]))
+	return programs.Check(name, cmdline.Arguments(call.Args[1:]))
 }
 
 // checkLoop refuses to loop over a variable that means something to the shell.

@@ -1,0 +1,123 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// appendResults writes the results among what a workflow hands over, if there are some.
+func (j *job) appendResults(ctx context.Context, inputs []Input) (some bool, err error) {
+	for _, input := range inputs {
+		if input.Kind != InputResult {
+			continue
+		}
+		some = true
+		if err := j.appendResult(ctx, input); err != nil {
+			return some, err
+		}
+	}
+	return some, nil
+}
+
+// appendResult writes a result that the workflow decided, unless there is one. If the call
+// was interrupted, the transcript knows whether it may have taken effect.
+func (j *job) appendResult(ctx context.Context, input Input) error {
+	in := CallToolIn{Ref: j.ref, Iteration: input.Iteration, Call: input.Call, Decision: input.Decision}
+	c := toolCall{job: j, in: in, refused: !input.Done}
+	known, err := j.Transcripts.LookupCall(ctx, j.ref.scope(), input.Iteration, input.Call, j.writer)
+	if err != nil || len(known.Step) > 0 {
+		return err
+	}
+	begun, err := c.read(ctx, known.Log)
+	if err != nil {
+		return err
+	}
+	if input.Decision != nil && !begun {
+		if _, _, err := c.decide(ctx, known.Catalogues); err != nil { // what was seen is told
+			return err
+		}
+	}
+	result := tool.Failure(cmp.Or(input.ErrorType, tool.ErrorTool), input.Text)
+	if input.Done {
+		intent := c.intends(ctx, input.Decision)
+		result, c.intent, c.began = tool.Success(input.Text), &intent, true
+	}
+	denied := input.Decision != nil && !input.Decision.Approved
+	switch {
+	case begun && denied:
+		result = outcomeUnknown(c.call.Name, input.Text+" An earlier attempt had begun it.")
+	case begun && c.call.Class == string(tool.NonIdempotent):
+		result = outcomeUnknown(c.call.Name, input.Text)
+	}
+	if d := input.Decision; d != nil && !input.Done && !(d.Approved && begun) {
+		untold := *d
+		if !d.Approved {
+			untold.Reason = input.Text
+		}
+		c.untold = &untold
+	}
+	_, err = c.write(ctx, result)
+	return err
+}
+
+// maxInlineResult is how much of a result stands in the transcript, in bytes;
+// the whole of a larger one is kept as a blob.
+const maxInlineResult = 256 << 10
+
+// write appends a result and what comes with it: the call's intent, if it is not written yet.
+func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.Entry, error) {
+	body := transcript.Body{
+		Text: result.Content, Call: &c.call, Status: string(result.Status), ErrorType: result.ErrorType,
+		Result: transcript.Result{Size: len(result.Content), Pause: result.Pause, Fault: result.Fault},
+	}
+	if !c.refused && result.ErrorType != tool.ErrorRateLimited {
+		body.Untrusted = c.source(c.call.Name)
+	}
+	if d := c.in.Decision; c.refused && d != nil && !d.Approved && result.ErrorType == ResultDenied {
+		body.By, body.Decision, body.Refused = d.By, d.said(), true
+	}
+	for _, artifact := range result.Artifacts {
+		hash, err := c.putArtifact(ctx, artifact)
+		if err != nil {
+			return transcript.Entry{}, err
+		}
+		body.Artifacts = append(body.Artifacts, hash)
+	}
+	if err := c.keepImages(ctx, &result, &body); err != nil {
+		return transcript.Entry{}, err
+	}
+	if len(result.Content) > maxInlineResult {
+		var err error
+		if body.Blob, err = c.Blobs.PutBlob(ctx, []byte(result.Content)); err != nil {
+			return transcript.Entry{}, fmt.Errorf("keep the result of %s: %w", c.call.Name, err)
+		}
+		body.Text = beginning(result.Content, maxInlineResult)
+	}
+	if d := c.in.Decision; c.untold == nil && d != nil && d.Approved && !c.began {
+		c.untold = d // nothing else tells of it
+	}
+	row := transcript.Row{
+		Key: transcript.ResultKey(c.in.Iteration, c.in.Call), Kind: transcript.KindResult, Body: body,
+		Acts: c.endedActs(ctx, c.untold, body),
+	}
+	step := transcript.Step{Scope: c.ref.scope(), Writer: c.writer, Rows: []transcript.Row{row}, Intent: c.intent}
+	entries, err := c.Transcripts.Append(ctx, step)
+	if err != nil {
+		return transcript.Entry{}, fmt.Errorf("append the result of %s: %w", c.call.Name, err)
+	}
+	count(ctx, metricToolCalls, "class", cmp.Or(c.call.Class, "unknown"), "outcome", cmp.Or(body.ErrorType, body.Status))
+	return entries[0], nil
+}
+
+func (j *job) putArtifact(ctx context.Context, artifact tool.Artifact) (string, error) {
+	body, err := json.Marshal(artifact)
+	if err != nil {
+		return "", fmt.Errorf("keep artifact %s: %w", artifact.Name, err)
+	}
+	return j.Blobs.PutBlob(ctx, body)
+}

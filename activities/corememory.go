@@ -1,0 +1,43 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// coreMemory is an agent's core memory as it is now; "" = the agent has none.
+func (g *generation) coreMemory(ctx context.Context) (string, error) {
+	if !g.row.Remembers() {
+		return "", nil
+	}
+	blocks, err := g.Memories.Blocks(ctx, g.agent.Definition, g.agent.MemoryBlocks)
+	if err != nil {
+		return "", fmt.Errorf("read the memory of %s: %w", g.agent.Definition, err)
+	}
+	return "\n" + memory.Render(blocks), nil
+}
+
+// addMemory shows the agent its core memory once more if it is not what the model was last
+// shown. To write it into the system prompt again would change the beginning of the request,
+// and no provider's cache would have the rest.
+func (g *generation) addMemory(ctx context.Context, stored []transcript.Entry) error {
+	now, err := g.coreMemory(ctx)
+	if err != nil || now == "" {
+		return err
+	}
+	for n := len(stored) - 1; n >= 0; n-- {
+		if kind := stored[n].Kind; kind != transcript.KindMemory && kind != transcript.KindSystem {
+			continue
+		}
+		if !strings.HasSuffix(stored[n].Text, now) {
+			g.add(transcript.KindMemory, transcript.Body{Text: prompt.Remembers(strings.TrimPrefix(now, "\n"))})
+		}
+		return nil
+	}
+	return nil // the agent begins: its system prompt has it
+}

@@ -1,0 +1,212 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/remember"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// EditCall looks at the arguments that a person has put in the place of those of a call that
+// waits, as at an agent's: the schema and the policy hold for people, too. What it keeps is
+// what runs, byte for byte, once it is approved.
+func (a *Activities) EditCall(ctx context.Context, in EditCallIn) (EditCallOut, error) {
+	j, err := a.job(ctx, in.Ref)
+	if err != nil {
+		return EditCallOut{}, err
+	}
+	out, err := j.editCall(ctx, in)
+	if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
+		return EditCallOut{Refused: preview(refusal.Message)}, nil
+	}
+	return out, storeFailure(ended(ctx, err))
+}
+
+func (j *job) editCall(ctx context.Context, in EditCallIn) (out EditCallOut, err error) {
+	reply, err := j.Transcripts.Reply(ctx, j.ref.scope(), in.Iteration)
+	if err != nil {
+		return out, err
+	}
+	call, err := j.nth(reply, in.Iteration, in.Call)
+	if err != nil {
+		return out, err
+	}
+	tools, _, err := j.offeredNow(ctx)
+	if err != nil {
+		return out, err
+	}
+	decision, err := tools.DecideIn(j.situation(ctx, call, true), call.Name, string(in.Arguments))
+	if err != nil {
+		return out, err
+	}
+	given, err := tool.Canonical(string(in.Arguments))
+	switch {
+	case err != nil:
+		return out, err
+	case !bytes.Equal(given, decision.Arguments):
+		return out, refusedEdit("the limits of the tool would make them %s", decision.Arguments)
+	case subCall(decision) != nil:
+		return out, refusedEdit("those of a call about other agents stay as they are; deny it with a reason")
+	}
+	if out.Approve, err = j.approve(ctx, call, decision, maxShown); err != nil {
+		return out, err
+	}
+	out.Approve.Remember = "" // a rule would be about the agent's own arguments
+	out.Edit, err = j.Blobs.PutBlob(ctx, decision.Arguments)
+	return out, err
+}
+
+func refusedEdit(format string, args ...any) error {
+	return &tool.Refusal{Type: tool.ErrorInvalidArguments, Message: fmt.Sprintf(format, args...)}
+}
+
+// edited has a call made with the arguments that a person has put in the place of the agent's.
+// The agent is told so with the result, in which secrets are masked as a person is shown them.
+func (c *toolCall) edited(ctx context.Context) error {
+	d := c.in.Decision
+	if d == nil || d.Edit == "" {
+		return nil
+	}
+	arguments, err := c.Blobs.Blob(ctx, d.Edit)
+	if err != nil {
+		return fmt.Errorf("read the arguments of %s: %w", c.call.Name, err)
+	}
+	c.call.Arguments = string(arguments)
+	masker, err := c.maskers.get(c.agent.MaskingOf(c.call.Name, c.plan.AlertMasking))
+	masked := ""
+	if err == nil {
+		masked, err = maskText(ctx, masker, c.call.Arguments)
+	}
+	if err != nil {
+		return final(ErrorMasking, err)
+	}
+	c.call.Edited = fmt.Sprintf("A person (%s) has changed the arguments of this call. It was made with these: %s", d.names(), masked)
+	return nil
+}
+
+// requesters are the people who have asked for the work: of an investigation the one who has
+// started it, of a conversation all who have spoken in it.
+func (j *job) requesters(ctx context.Context) (names []string, err error) {
+	if !j.plan.Conversation {
+		r, err := j.about(ctx)
+		if err == nil && r.Envelope.By != "" {
+			names = append(names, r.Envelope.By)
+		}
+		return names, err
+	}
+	entries, err := j.Transcripts.Entries(ctx, j.ref.scope())
+	for _, e := range entries {
+		if e.Kind == transcript.KindUser && e.By != "" && !slices.Contains(names, e.By) {
+			names = append(names, e.By)
+		}
+	}
+	return names, err
+}
+
+// confirm has a call made as a person has approved it, or as a rule lets it through, or not at all: its server is asked
+// once more what the tool is. Where that is another call by now, anew is what a person has to decide on.
+func (c *toolCall) confirm(ctx context.Context, decision tool.Decision, begun bool) (tool.Decision, *tool.Refusal, error) {
+	notes := []string{"It is another call than was approved."}
+	if c.in.Decision == nil {
+		notes = []string{"The rule that has let it through holds no more."}
+	}
+	if c.rule != nil || decision.Digest() == c.in.Decision.digest() {
+		if begun {
+			return decision, nil, nil // the server was asked before the attempt that has begun it
+		}
+		changed, err := c.redefined(ctx, decision.Spec)
+		if err != nil || len(changed) == 0 {
+			refusal, refused := errors.AsType[*tool.Refusal](err)
+			if refused {
+				err = nil
+			}
+			return decision, refusal, err
+		}
+		if notes = changedSince(c.rule, changed); c.rule != nil {
+			c.ruled = true
+		}
+		tools, _, err := c.offeredNow(ctx)
+		if err != nil {
+			return decision, nil, err
+		}
+		var refusal *tool.Refusal
+		if decision, refusal = c.judge(ctx, tools); refusal != nil || c.noRules != nil {
+			return decision, refusal, c.noRules
+		}
+		if decision.Digest() == c.in.Decision.digest() {
+			return decision, nil, nil
+		}
+	}
+	if begun && c.once(decision) {
+		return decision, c.interrupted(), nil
+	}
+	if begun {
+		notes = append(notes, "An attempt has begun it, and may have made it.")
+	}
+	anew, err := c.approve(ctx, c.call, decision, maxShown)
+	if refusal, refused := errors.AsType[*tool.Refusal](err); refused {
+		return decision, refusal, nil
+	}
+	if err == nil {
+		anew.Notes = append(notes, anew.Notes...)
+		if d := c.in.Decision; d != nil && d.Edit != "" {
+			anew.Edit, anew.Remember = d.Edit, "" // a rule would be about the agent's own arguments
+		}
+		c.anew = anew
+	}
+	return decision, nil, err
+}
+
+// changedSince tells who decides that a call was not made, and why not.
+func changedSince(rule *remember.Rule, changed []string) []string {
+	word := "It was approved"
+	if rule != nil {
+		word = fmt.Sprintf("Rule %s of %s lets it through", rule.ID, rule.By)
+	}
+	return append([]string{word + ", and it was not made: the tool says something else by now."}, changed...)
+}
+
+// once reports whether the call must not run twice, by what it was when it was asked for or by what it is now.
+func (c *toolCall) once(decision tool.Decision) bool {
+	return c.call.Class == string(tool.NonIdempotent) || decision.Spec.Name != "" && decision.Spec.Class() == tool.NonIdempotent
+}
+
+// interrupted is why a call is not made that has begun and must not run twice.
+func (c *toolCall) interrupted() *tool.Refusal {
+	return &tool.Refusal{Type: tool.ErrorOutcomeUnknown, Message: outcomeUnknown(c.call.Name, "The call was interrupted.").Content}
+}
+
+// redefined says what the server of a tool says otherwise of it than was approved, or than it did when a rule fitted. If it does,
+// that is what holds from then on. The error is a *tool.Refusal if nobody can say.
+func (c *toolCall) redefined(ctx context.Context, approved tool.Spec) (lines []string, err error) {
+	name, _ := tool.Split(approved.Name)
+	server, ok := c.server(name)
+	if !ok {
+		return nil, nil // it is a program's own: decide has asked it
+	}
+	catalogue, err := c.catalogue(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case catalogue.Error == "":
+	case !c.in.Last:
+		return nil, final(ErrorServerUnavailable, fmt.Errorf("%s: %s: %s", name, catalogue.Error, catalogue.Words))
+	default:
+		return nil, &tool.Refusal{Type: tool.ErrorUnavailable, Message: fmt.Sprintf(
+			"Tool %s was not called: its server cannot be asked whether it still is what was allowed (%s).", approved.Name, catalogue.Error)}
+	}
+	lines = tool.Changes(tool.Catalogue{Server: name, Tools: []tool.Spec{approved}}, catalogue.Named(approved.Name))
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	if err := c.compare(ctx, &catalogue); err != nil {
+		return nil, err
+	}
+	return lines, c.Transcripts.SaveCatalogue(ctx, c.ref.scope(), catalogue)
+}

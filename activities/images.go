@@ -1,0 +1,98 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/picture"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// What of images a model is sent: as many as the strictest provider takes without asking them
+// to be smaller (https://docs.claude.com/en/docs/build-with-claude/vision, read 2026-11-22).
+const (
+	maxResultImages  = 8
+	maxRequestImages = 20
+)
+
+// keepImages keeps those of a result's images that its models can be sent, and describes all of
+// them in its text: for models that do not see, and for when an image is no longer sent.
+func (j *job) keepImages(ctx context.Context, result *tool.Result, body *transcript.Body) error {
+	if !slices.ContainsFunc(j.agent.Providers, func(p plan.Provider) bool { return p.Vision }) {
+		return nil
+	}
+	for _, a := range result.Artifacts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		about, err := j.keepImage(ctx, a.Data, body)
+		if err != nil {
+			return err
+		}
+		if about == "" {
+			continue
+		}
+		result.Content += "\n[" + about + "]"
+	}
+	body.Text, body.Size = result.Content, len(result.Content)
+	return nil
+}
+
+// keepImage keeps an image of a result and says what the model is told of it: nothing of what is
+// none. Those that are too many are not made small, which takes time.
+func (j *job) keepImage(ctx context.Context, data []byte, body *transcript.Body) (string, error) {
+	if len(body.Images) == maxResultImages {
+		width, height, err := picture.Size(data)
+		if err != nil {
+			return "", nil
+		}
+		return fmt.Sprintf("image of %d×%d pixels: not shown, %d of a result are", width, height, maxResultImages), nil
+	}
+	p, err := picture.Fit(data)
+	if err == picture.ErrNone {
+		return "", nil
+	}
+	if err != nil {
+		return "image: not shown, " + err.Error(), nil
+	}
+	ref, err := j.Blobs.PutBlob(ctx, p.Data)
+	if err != nil {
+		return "", fmt.Errorf("keep an image: %w", err)
+	}
+	body.Images = append(body.Images, agent.Image{Ref: ref, Type: p.Type, Width: p.Width, Height: p.Height})
+	return fmt.Sprintf("image of %d×%d pixels, as %s", p.Width, p.Height, p.Type), nil
+}
+
+// addImages reads the images that a view has. Of too many, the oldest are left out, ten at a
+// time: a request then begins as the one before it most of the time.
+func (g *generation) addImages(ctx context.Context, view []agent.Message) error {
+	skip := 0
+	if n := countImages(view); n > maxRequestImages {
+		skip = (n - maxRequestImages + 9) / 10 * 10
+	}
+	for n, m := range view {
+		view[n].Images = nil
+		for _, image := range m.Images {
+			if skip--; skip >= 0 {
+				continue
+			}
+			var err error
+			if image.Data, err = g.Blobs.Blob(ctx, image.Ref); err != nil {
+				return fmt.Errorf("read an image: %w", err)
+			}
+			view[n].Images = append(view[n].Images, image)
+		}
+	}
+	return nil
+}
+
+func countImages(view []agent.Message) (n int) {
+	for _, m := range view {
+		n += len(m.Images)
+	}
+	return n
+}

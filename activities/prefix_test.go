@@ -1,0 +1,229 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/llm/anthropic"
+	"github.com/inquest-dev/inquest/internal/llm/gemini"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/llm/openai"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// TestRequestsBeginAlike: of what a request of an execution has, the next one begins with 95 %
+// and more, so that the provider's cache has it. Memory changes, people speak, sub-agents end,
+// and the agent is told to conclude meanwhile.
+func TestRequestsBeginAlike(t *testing.T) {
+	t.Parallel()
+	for _, typ := range []string{"default", "action", "memgpt_agent", "letta_v1_agent", "react_agent"} {
+		for _, talking := range []bool{false, true} {
+			for _, wire := range []string{"request", "openai", "gemini", "anthropic"} {
+				name := fmt.Sprintf("%s/%s", typ, wire)
+				if talking {
+					name += "/conversation"
+				}
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					alike(t, longRun(t, typ, talking, wire))
+				})
+			}
+		}
+	}
+}
+
+// longRun is the prompts of an execution of many requests.
+func longRun(t *testing.T, typ string, talking bool, wire string) []string {
+	t.Helper()
+	row, _ := agent.LookupType(typ)
+	o := newOffice(t, row, talking)
+	seen := &seen{}
+	o.server = llmtest.Start(t, busy)
+	o.act.Models = clients(func() (llm.Client, error) {
+		switch wire {
+		case "gemini":
+			key := func() (string, error) { return "key", nil }
+			return gemini.New(llm.Options{Name: "lab-model", BaseURL: o.server.GeminiURL, APIKey: key})
+		case "anthropic":
+			return anthropic.New(llm.Options{Name: "lab-model", BaseURL: o.server.GeminiURL})
+		case "openai":
+			return openai.New(llm.Options{Name: "lab-model", BaseURL: o.server.URL})
+		}
+		client, err := openai.New(llm.Options{Name: "lab-model", BaseURL: o.server.URL})
+		seen.Client = client
+		return seen, err
+	})
+	for i, in := range []activities.GenerateIn{
+		{Inputs: o.said("What is wrong?")},
+		{},
+		{Inputs: o.said("Look at the disks.")},
+		{Inputs: []activities.Input{{Kind: activities.InputNudge}}},
+		{Inputs: []activities.Input{{Kind: activities.InputAwake}, {Kind: activities.InputHeartbeat}}},
+		{Inputs: []activities.Input{{Kind: activities.InputRepair, Text: "no JSON"}}},
+		{Inputs: []activities.Input{{Kind: activities.InputNotice, Text: "For people."}}},
+		{Inputs: []activities.Input{{Kind: activities.InputSubAgent, Sub: &activities.SubEnded{
+			Name: "Bo", Execution: "s/Ada/Bo-1", Status: agent.StatusFailed, Error: "lost",
+		}}}},
+		{Inputs: []activities.Input{{Kind: activities.InputLimit}}, Conclude: true},
+	} {
+		in.Iteration = i + 1
+		o.generate(in)
+		o.runCalls(i + 1)
+	}
+	if wire == "request" {
+		return seen.prompts
+	}
+	var prompts []string
+	for _, req := range o.server.Requests() {
+		prompts = append(prompts, req.Prompt())
+	}
+	return prompts
+}
+
+func alike(t *testing.T, prompts []string) {
+	t.Helper()
+	if len(prompts) != 9 {
+		t.Fatalf("%d requests", len(prompts))
+	}
+	for i, next := range prompts[1:] {
+		last := prompts[i]
+		if n := llmtest.Shared(last, next); n*100 < len(last)*95 {
+			t.Errorf("request %d begins with %d %% of request %d; then it has %q, and before there was %q",
+				i+2, n*100/len(last), i+1, from(next, n), from(last, n))
+		}
+	}
+}
+
+func from(text string, n int) string { return text[max(0, n-20):min(len(text), n+100)] }
+
+func busy(req llmtest.Request) llmtest.Reply { return busyWith(1)(req) }
+
+// busyWith has the model call a tool so often at once, as long as it is offered some, and change its memory.
+func busyWith(width int) llmtest.Script {
+	return func(req llmtest.Request) llmtest.Reply { return busyReply(req, width) }
+}
+
+func busyReply(req llmtest.Request, width int) llmtest.Reply {
+	n := strings.Count(req.Prompt(), "Step ")
+	var calls []llmtest.Call
+	for i := range width {
+		calls = append(calls, llmtest.Call{ID: fmt.Sprintf("r%d_%d", n, i), Name: "lab__read", Args: fmt.Sprintf(`{"n":%d}`, n*width+i)})
+	}
+	if req.Offers(agent.ToolCoreMemoryAppend) && n%2 == 0 {
+		args := fmt.Sprintf(`{"label":"facts","content":"fact %d"}`, n)
+		calls = append(calls, llmtest.Call{ID: fmt.Sprint("m", n), Name: agent.ToolCoreMemoryAppend, Args: args})
+	}
+	if strings.Contains(req.Prompt(), "Tools are no longer available") {
+		return llmtest.Text("Done.")
+	}
+	return llmtest.Calls(calls...).Text(fmt.Sprintf("Step %d.", n))
+}
+
+// clients makes the client of every provider.
+type clients func() (llm.Client, error)
+
+func (c clients) Client(plan.Provider, plan.Timeouts) (llm.Client, error) { return c() }
+
+// seen keeps the requests as drivers are given them.
+type seen struct {
+	llm.Client
+	mu      sync.Mutex
+	prompts []string
+}
+
+func (s *seen) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	var prompt strings.Builder
+	enc := json.NewEncoder(&prompt)
+	_ = enc.Encode(slices.Concat(req.Tools, req.Withheld))
+	for _, m := range req.Messages {
+		_ = enc.Encode(m)
+	}
+	s.mu.Lock()
+	s.prompts = append(s.prompts, prompt.String())
+	s.mu.Unlock()
+	return s.Client.Generate(ctx, req, onDelta)
+}
+
+// TestCacheIsRead: an agent of 40 iterations reads most of its input from the provider's cache, also
+// where its conversation is compressed, and where it makes many calls at once.
+func TestCacheIsRead(t *testing.T) {
+	t.Parallel()
+	key := func() (string, error) { return "key", nil }
+	openAICache := func(s llmtest.Script) llmtest.Script { return llmtest.NewPromptCache(1024, 128).Script(s) }
+	claudeCache := func(s llmtest.Script) llmtest.Script { return llmtest.NewClaudeCache().Script(s) }
+	for name, p := range map[string]struct {
+		model    string
+		caching  func(llmtest.Script) llmtest.Script
+		open     func(*llmtest.Server) (llm.Client, error)
+		thinking agent.Thinking
+	}{
+		"openai": {"gpt-4o", openAICache, func(s *llmtest.Server) (llm.Client, error) {
+			return openai.New(llm.Options{Name: "p", BaseURL: s.URL})
+		}, agent.Thinking{}},
+		"responses": {"gpt-5", openAICache, func(s *llmtest.Server) (llm.Client, error) {
+			return openai.NewResponses(llm.Options{Name: "p", BaseURL: s.URL})
+		}, agent.Thinking{}},
+		"anthropic": {"claude-sonnet-4-6", claudeCache, func(s *llmtest.Server) (llm.Client, error) {
+			return anthropic.New(llm.Options{Name: "p", BaseURL: s.GeminiURL, APIKey: key})
+		}, agent.Thinking{Mode: agent.ThinkingAdaptive}},
+		"anthropic, long prompts alone": {"claude-haiku-4-5", claudeCache, func(s *llmtest.Server) (llm.Client, error) {
+			return anthropic.New(llm.Options{Name: "p", BaseURL: s.GeminiURL, APIKey: key})
+		}, agent.Thinking{Mode: agent.ThinkingOn}},
+	} {
+		for kind, shape := range map[string]struct{ window, calls, lines int }{
+			"whole": {0, 1, 60}, "compressed": {80_000, 1, 240}, "many calls at once": {0, 12, 5},
+		} {
+			if shape.calls > 1 && !strings.HasPrefix(name, "anthropic") {
+				continue // nobody else counts blocks
+			}
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t)
+				b.run = func(call tool.Call) (tool.Result, error) {
+					return tool.Success(strings.Repeat("a line of a log about "+string(call.Arguments)+"\n", shape.lines)), nil
+				}
+				b.plan(func(a *plan.Agent) {
+					a.MaxIterations, a.Compression.MaxContextTokens = 50, shape.window
+					a.Instructions = strings.Repeat("Look at the pool first. ", 20)
+					a.Providers = []plan.Provider{{Name: "p", Model: p.model, Thinking: p.thinking}}
+				})
+				signer := llmtest.NewSigner() // what comes back of thoughts must be as it was
+				server := llmtest.Start(t, p.caching(signer.Script(busyWith(shape.calls))))
+				b.act.Models = clients(func() (llm.Client, error) { return p.open(server) })
+				var sum agent.Usage
+				for i := range 40 {
+					in := activities.GenerateIn{Iteration: i + 1, Conclude: i == 39}
+					if in.Conclude {
+						in.Inputs = []activities.Input{{Kind: activities.InputLimit}}
+					}
+					out, err := b.generate(in)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for n := range out.Calls {
+						if _, err := b.callTool(i+1, n); err != nil {
+							t.Fatal(err)
+						}
+					}
+					sum = sum.Add(out.Usage)
+				}
+				t.Logf("%d of %d tokens come from the cache: %d %%", sum.CacheReadTokens, sum.InputTokens, sum.CacheReadTokens*100/sum.InputTokens)
+				if sum.CacheReadTokens*100 < sum.InputTokens*80 {
+					t.Error("that is not enough")
+				}
+				if name != "openai" && signer.Returned() < 40 {
+					t.Errorf("%d thoughts came back", signer.Returned())
+				}
+			})
+		}
+	}
+}

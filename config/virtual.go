@@ -1,0 +1,389 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/spell"
+	"github.com/inquest-dev/inquest/internal/strict"
+	"github.com/inquest-dev/inquest/internal/virtual"
+)
+
+// A configuration says of an agent that it is made at run time (agent_source: virtual), so that a chain's misspelled name
+// stays an error, and a worker starts whatever the store has. Plans are made of the configuration with those agents in it
+// that a request needs: one that does not fit any more fails the requests that need it, and no others (ADR 24).
+
+// OfAgent begins the name of a chain that nobody writes: its one stage has one agent, whose name follows.
+const OfAgent = "agent/"
+
+// isVirtual: the agent is made at run time.
+func (a *Agent) isVirtual() bool { return a.AgentSource != "" }
+
+// validateSource checks that nothing is said here of an agent that is made at run time.
+func (a *Agent) validateSource(p path, v *validator) {
+	rest := *a
+	rest.AgentSource, rest.Type, rest.Description, rest.model, rest.made = "", "", "", "", nil
+	if a.isVirtual() && a.made == nil && !reflect.ValueOf(rest).IsZero() {
+		v.Errorf(p, "the agent is made at run time: only its type and description may stand here")
+	}
+}
+
+// VirtualOf names the agents of a chain that are made at run time, and may not be here yet.
+func (c *Config) VirtualOf(chain string) (names []string) {
+	add := func(name string) {
+		if def, known := c.Agents[name]; !known || def.isVirtual() {
+			names = append(names, name)
+		}
+	}
+	if name, alone := strings.CutPrefix(chain, OfAgent); alone {
+		add(name)
+	}
+	if _, known := c.AgentChains[chain]; !known || !slices.ContainsFunc(slices.Collect(maps.Values(c.Agents)), (*Agent).isVirtual) {
+		return names
+	}
+	for _, w := range c.chainWork(chain) {
+		add(w.definition)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// ChainOf is the chain that a request asks for, whether there is one or not.
+func (c *Config) ChainOf(req agent.Request) string {
+	return cmp.Or(req.Chain, c.chainOf[cmp.Or(req.AlertType, c.Defaults.AlertType)])
+}
+
+// ChainsWith names the chains of a project that an agent works in.
+func (c *Config) ChainsWith(name, project string) (chains []string) {
+	for _, chain := range slices.Sorted(maps.Keys(c.AgentChains)) {
+		works := func(w work) bool { return w.definition == name }
+		if c.ChainIn(chain, project) && slices.ContainsFunc(c.chainWork(chain), works) {
+			chains = append(chains, chain)
+		}
+	}
+	return chains
+}
+
+// Owns reports whether an agent is the configuration's own: none that is made at run time may have its name.
+func (c *Config) Owns(name string) bool {
+	def, known := c.Agents[name]
+	return known && !def.isVirtual()
+}
+
+// With is the configuration with agents that were made at run time; those that have been deleted say so to whoever needs
+// them. The error is a *PlanError.
+func (c *Config) With(made ...virtual.Agent) (*Config, error) {
+	out, wrong := c.fork(), &PlanError{}
+	for _, m := range made {
+		if c.Owns(m.Name) {
+			continue
+		}
+		for _, problem := range out.make(m, c.openTo(m.Project)) {
+			wrong.Problems = append(wrong.Problems, fmt.Sprintf("agent %q, version %d: %s", m.Name, m.Version, problem))
+		}
+	}
+	if len(wrong.Problems) > 0 {
+		return nil, wrong
+	}
+	return out, nil
+}
+
+// CheckVirtual says what is wrong with an agent that is about to be made; known are the tools that there are, as far as
+// servers could be asked.
+func (c *Config) CheckVirtual(m virtual.Agent, known []string) (problems virtual.Problems) {
+	open := c.openTo(m.Project)
+	return slices.Concat(c.fork().make(m, open), open.closedTools(m, known), c.notEnabled(m.Definition), c.unknownTools(m.Definition, known))
+}
+
+// fork is a copy that may have other agents, models and chains.
+func (c *Config) fork() *Config {
+	out := *c
+	out.Agents, out.LLMProviders, out.AgentChains = maps.Clone(c.Agents), maps.Clone(c.LLMProviders), maps.Clone(c.AgentChains)
+	out.report = c.report.Fork()
+	return &out
+}
+
+// make adds an agent that was made at run time, and returns what is wrong with it.
+func (c *Config) make(m virtual.Agent, open opened) virtual.Problems {
+	p := entryPath("agents", m.Name)
+	declared, known := c.Agents[m.Name]
+	if !known {
+		declared = &Agent{Type: m.Definition.Type}
+	}
+	if m.Deleted {
+		c.Agents[m.Name] = &Agent{AgentSource: virtual.Source, Type: declared.Type, made: &m}
+		return nil
+	}
+	entry, problems := decodeEntry(m.Name, m.Definition)
+	if entry == nil {
+		return problems
+	}
+	entry.AgentSource, entry.made = virtual.Source, &m
+	entry.Description = cmp.Or(entry.Description, declared.Description)
+	entry.MCPServers, entry.ToolIDs = c.toolsFrom(entry, open)
+	problems = append(problems, open.closedServers(c, m.Project, entry)...)
+	problems = append(problems, secondPatterns(entry.ToolConfig, c.Defaults.ToolConfig)...)
+	entry.ToolConfig = narrowed(entry.ToolConfig, c.Defaults.ToolConfig)
+	c.Agents[m.Name] = entry
+	c.report.Note(p, "virtual agent", 0)
+	c.defineModel(m.Name)
+	v := &validator{Config: c, Report: c.report, serverAt: map[string]*Server{}}
+	strict.Checker{Report: v.Report, Words: vocabularyOf, Also: v.value}.Check(&struct {
+		Agents map[string]*Agent `yaml:"agents"`
+	}{map[string]*Agent{m.Name: entry}})
+	if is, want := entry.row(), declared.row(); known && is.Name != want.Name {
+		problems = append(problems, fmt.Sprintf("type: the configuration says that the agent is of type %q, not %q", want.Name, is.Name))
+	} else if is.Name != "" && !is.Pattern.Model() {
+		problems = append(problems, fmt.Sprintf("type: an agent of type %q asks no model", is.Name))
+	}
+	return append(problems, problemsOf(c.report.Findings, p)...)
+}
+
+// decodeEntry reads a definition as an entry of a configuration is read, but for variables: the environment is not its own.
+func decodeEntry(name string, d virtual.Definition) (*Agent, virtual.Problems) {
+	body, err := d.Entry()
+	if err == nil && nameProblem(name) != "" {
+		err = fmt.Errorf("name: %s", nameProblem(name))
+	}
+	var text []byte
+	if err == nil {
+		text, err = agentYAML(name, body)
+	}
+	if err != nil {
+		return nil, virtual.Problems{err.Error()}
+	}
+	r := strict.NewReport()
+	var read Config
+	strict.Decode(&read, []strict.File{{Name: "virtual agent", Data: text}}, strict.Variables{}, r)
+	if problems := problemsOf(r.Findings, entryPath("agents", name)); problems != nil {
+		return nil, problems
+	}
+	return read.Agents[name], nil
+}
+
+// problemsOf are what is refused, by their places within the entry.
+func problemsOf(found Findings, entry path) (problems virtual.Problems) {
+	for _, f := range found {
+		if f.Accepted() {
+			continue
+		}
+		at := strings.TrimPrefix(strings.TrimPrefix(f.Path, entry.Text), ".")
+		problems = append(problems, strings.TrimPrefix(at+": "+f.Message, ": "))
+	}
+	return problems
+}
+
+// toolsFrom attaches what enabled_tools name: servers, and tools of the workers' program.
+func (c *Config) toolsFrom(a *Agent, open opened) (servers, ids []string) {
+	servers = slices.Clone(a.MCPServers)
+	for _, name := range a.ToolConfig.EnabledTools {
+		server, _, ofServer := strings.Cut(plainName(name), ".")
+		switch _, known := c.MCPServers[server]; {
+		case ofServer && known && !slices.Contains(servers, server):
+			servers = append(servers, server)
+		case !ofServer && open.ids[name] && !slices.Contains(ids, name):
+			ids = append(ids, name)
+		}
+	}
+	return servers, ids
+}
+
+// narrowed is what an agent says of its tools, as far as it is no more than the deployment's defaults allow. Lists would
+// stand in their place, and a tool's permission in the place of theirs.
+func narrowed(own, defaults ToolConfig) ToolConfig {
+	if len(defaults.DisabledTools) > 0 && own.DisabledTools != nil {
+		own.DisabledTools = append(slices.Clone(defaults.DisabledTools), own.DisabledTools...)
+	}
+	if defaults.EnabledTools != nil && own.EnabledTools != nil {
+		own.EnabledTools = slices.DeleteFunc(own.EnabledTools, func(name string) bool {
+			return !listed(defaults.EnabledTools, name)
+		})
+	}
+	for name, limits := range own.ToolPermissions {
+		base, limited := defaults.ToolPermissions[name]
+		if !limited {
+			continue
+		}
+		limits.Approvals, limits.Remember = base.Approvals, base.Remember
+		limits.MaxResults = least(base.MaxResults, limits.MaxResults)
+		limits.TimeoutSeconds = least(base.TimeoutSeconds, limits.TimeoutSeconds)
+		limits.RateLimitPerMinute = least(base.RateLimitPerMinute, base.RateLimit, limits.RateLimitPerMinute, limits.RateLimit)
+		limits.RateLimit = nil
+		if value(base.RequiresApproval) {
+			limits.RequiresApproval = base.RequiresApproval
+		}
+		patterns := maps.Clone(limits.Allowed)
+		if patterns == nil {
+			patterns = map[string][]string{}
+		}
+		maps.Copy(patterns, base.Allowed)
+		limits.Allowed = patterns
+		own.ToolPermissions[name] = limits
+	}
+	return own
+}
+
+// listed reports whether a tool is in a list, in either spelling.
+func listed(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(other string) bool { return plainName(other) == plainName(name) })
+}
+
+// plainName is the name of a tool as servers have it: models know it with __.
+func plainName(name string) string { return strings.Replace(name, "__", ".", 1) }
+
+// notEnabled names the enabled_tools of a definition that would be left out, because the defaults have others.
+func (c *Config) notEnabled(d virtual.Definition) (problems virtual.Problems) {
+	only := c.Defaults.ToolConfig.EnabledTools
+	for _, name := range d.Tools()["enabled_tools"] {
+		if only != nil && !listed(only, name) {
+			problems = append(problems, fmt.Sprintf("tool_config.enabled_tools: defaults does not enable the tool %q", name))
+		}
+	}
+	return problems
+}
+
+// secondPatterns refuses patterns for a parameter that the defaults have patterns for: a call is held to one list, theirs, and
+// what an agent said beside it would hold nothing.
+func secondPatterns(own, defaults ToolConfig) (problems virtual.Problems) {
+	for _, name := range slices.Sorted(maps.Keys(own.ToolPermissions)) {
+		theirs := defaults.ToolPermissions[name].Allowed
+		for _, parameter := range slices.Sorted(maps.Keys(own.ToolPermissions[name].Allowed)) {
+			if first, both := theirs[parameter]; both && !slices.Equal(first, own.ToolPermissions[name].Allowed[parameter]) {
+				problems = append(problems, fmt.Sprintf(
+					"tool_config.tool_permissions.%s.allowed_%s_patterns: defaults has patterns for it, which hold, and no others: %s",
+					name, parameter, strings.Join(first, ", ")))
+			}
+		}
+	}
+	return problems
+}
+
+func least(all ...*int) (out *int) {
+	for _, n := range all {
+		if n != nil && (out == nil || *n < *out) {
+			out = n
+		}
+	}
+	return out
+}
+
+// unknownTools names the tools that a definition has something to say of and that nobody has.
+func (c *Config) unknownTools(d virtual.Definition, known []string) (problems virtual.Problems) {
+	known = append((&validator{Config: c}).ownTools(), known...)
+	for key, names := range d.Tools() {
+		for _, name := range names {
+			plain := plainName(name)
+			server, _, ofServer := strings.Cut(plain, ".")
+			asked := slices.ContainsFunc(known, func(tool string) bool { return strings.HasPrefix(tool, server+".") })
+			if _, there := c.MCPServers[server]; slices.Contains(known, plain) || ofServer && there && !asked {
+				continue
+			}
+			problems = append(problems, fmt.Sprintf("tool_config.%s: there is no tool %q%s", key, name, spell.DidYouMean(name, known)))
+		}
+	}
+	slices.Sort(problems)
+	return problems
+}
+
+// alone is the configuration with the chain that a request for one agent means.
+func (c *Config) alone(chain string) *Config {
+	name, alone := strings.CutPrefix(chain, OfAgent)
+	if !alone {
+		return c
+	}
+	out := c.fork()
+	out.AgentChains[chain] = &Chain{Stages: []*Stage{{Name: "agent", Agents: []*StageAgent{{Name: name}}}}}
+	return out
+}
+
+// missing says why there is nothing behind an agent that is made at run time; "" = there is.
+func (a *Agent) missing(name, project string) string {
+	switch m := a.made; {
+	case !a.isVirtual() || m != nil && !m.Deleted:
+		return ""
+	case m != nil:
+		return fmt.Sprintf("agent %q was deleted by %s on %s, in the project %q: create it again, or take it out of the chain",
+			name, m.By, m.At.Format("2006-01-02 15:04:05"), m.Project)
+	}
+	return fmt.Sprintf("agent %q is made at run time, and the project %q has none of that name: create it, or take it out of the chain",
+		name, cmp.Or(project, agent.DefaultProject))
+}
+
+// identity names a definition for memory and rate limits, and which version of it works; "" = it has none.
+func (a *Agent) identity(definition string) (name string, version int) {
+	if a.made == nil {
+		return definition, 0
+	}
+	return a.made.Identity(), a.made.Version
+}
+
+// requireMade refuses a plan with agents that nobody has made.
+func (r *resolver) requireMade(w work) {
+	if problem := w.def.missing(w.definition, r.project); problem != "" && !slices.Contains(r.problems, problem) {
+		r.problems = append(r.problems, problem)
+	}
+}
+
+// EntryOf is the definition of an agent of the configuration, for lists; virtual ones have one of their own.
+func (c *Config) EntryOf(name string) (d virtual.Definition, ok bool) {
+	def, ok := c.Agents[name]
+	if !ok {
+		return d, false
+	}
+	d = virtual.Definition{Name: name, Type: def.row().Name, Description: def.Description, SystemPrompt: def.SystemPrompt}
+	d.Config = virtual.Config{AgentSource: "config", DefaultModel: def.model, MCPServers: def.MCPServers}
+	return d, true
+}
+
+// AgentDefinitions are the definitions of all agents of the configuration itself, by name.
+func (c *Config) AgentDefinitions() (all []virtual.Definition) {
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		if c.Owns(name) {
+			d, _ := c.EntryOf(name)
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// definitionFile is a definition as people write it: JSON, or YAML that says the same.
+type definitionFile struct {
+	Name         string          `yaml:"name" json:"name,omitempty"`
+	Type         string          `yaml:"type" json:"type,omitempty"`
+	Description  string          `yaml:"description" json:"description,omitempty"`
+	SystemPrompt string          `yaml:"system_prompt" json:"system_prompt,omitempty"`
+	Config       json.RawMessage `yaml:"config" json:"config,omitempty"`
+}
+
+// ReadDefinition makes JSON of a definition in a file. The error is Findings.
+func ReadDefinition(file string, text []byte) (json.RawMessage, error) {
+	var d definitionFile
+	r := strict.NewReport()
+	strict.Decode(&d, []strict.File{{Name: file, Data: text}}, strict.Variables{}, r)
+	if r.Findings.Failed() {
+		return nil, r.Findings
+	}
+	return json.Marshal(d)
+}
+
+// WriteDefinition is a definition as ReadDefinition reads it.
+func WriteDefinition(d virtual.Definition) ([]byte, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	return strict.Encode(value)
+}

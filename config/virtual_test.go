@@ -1,0 +1,222 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/virtual"
+)
+
+const virtualWorld = `
+defaults:
+  tool_config:
+    disabled_tools: [k8s.delete]
+    tool_permissions:
+      k8s.scale: {max_results: 5, requires_approval: true, allowed_ns_patterns: ["dev-*"]}
+agents:
+  Own: {mcp_servers: [k8s]}
+  Triage: {agent_source: virtual, description: sorts alerts}
+mcp_servers:
+  k8s: {transport: {type: http, url: "https://k8s.example.com"}}
+agent_chains:
+  shop: {stages: [{name: dig, agents: [{name: Triage}]}]}
+  other: {stages: [{name: dig, agents: [{name: Own}]}]}
+`
+
+func virtualConfig(t *testing.T) *Config {
+	t.Helper()
+	cfg, err := load(t, virtualWorld, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func made(t *testing.T, name, definition string) virtual.Agent {
+	t.Helper()
+	d, err := virtual.Parse([]byte(definition))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return virtual.Agent{Project: "payments", Name: name, Version: 3, By: "ann", Definition: d}
+}
+
+// A plan has the agent as it was made, and it may do no more than the deployment's defaults let it.
+func TestVirtualPlan(t *testing.T) {
+	t.Parallel()
+	cfg := virtualConfig(t)
+	req := agent.Request{Chain: "shop", Labels: agent.Labels{Project: "payments"}}
+	_, err := cfg.Plan(req)
+	if err == nil || !strings.Contains(err.Error(), `agent "Triage" is made at run time, and the project "payments" has none`) {
+		t.Errorf("without the agent: %v", err)
+	}
+	if got := cfg.VirtualOf("shop"); !cmp.Equal(got, []string{"Triage"}) || cfg.VirtualOf("other") != nil {
+		t.Errorf("the chain needs %v", got)
+	}
+	m := made(t, "Triage", `{"system_prompt":"You sort.","config":{"default_model":"scripted:x","tool_config":{
+		"enabled_tools":["k8s.get","k8s.scale","read_result"],"disabled_tools":["k8s.exec"],
+		"tool_permissions":{"k8s.scale":{"max_results":50,"requires_approval":false,"rate_limit_per_minute":2}}}}}`)
+	with, err := cfg.With(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := with.Plan(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := p.Stages[0].Agents[0]
+	if got.Name != "Triage" || got.Definition != "Triage@payments" || got.Version != 3 || got.Prompt != "You sort." ||
+		got.Description != "sorts alerts" || got.Providers[0].Name != "scripted:x" || len(got.Servers) != 1 {
+		t.Errorf("got %+v", got)
+	}
+	if !cmp.Equal(got.Tools.Disabled, []string{"k8s.delete", "k8s.exec"}) || !got.Tools.ConfirmDestructive {
+		t.Errorf("tools %+v", got.Tools)
+	}
+	want := plan.Permission{MaxResults: 5, RatePerMinute: 2, RequiresApproval: true, Allowed: map[string][]string{"ns": {"dev-*"}}}
+	if diff := cmp.Diff(want, got.Tools.Permissions["k8s.scale"]); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := cfg.Plan(req); err == nil {
+		t.Error("the configuration itself has the agent now")
+	}
+	m.Deleted, m.At = true, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	if with, err = cfg.With(m); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = with.Plan(req); err == nil || !strings.Contains(err.Error(), `agent "Triage" was deleted by ann on 2026-03-01`) {
+		t.Errorf("deleted: %v", err)
+	}
+}
+
+// An agent works by itself, too, whoever has defined it.
+func TestAgentByItself(t *testing.T) {
+	t.Parallel()
+	cfg, err := virtualConfig(t).With(made(t, "New", `{"type":"react","config":{"default_model":"scripted:x"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"New", "Own"} {
+		p, err := cfg.Plan(agent.Request{Chain: OfAgent + name})
+		if err != nil || p.Chain != OfAgent+name || len(p.Stages) != 1 || p.Stages[0].Agents[0].Name != name {
+			t.Errorf("%s: %v %+v", name, err, p)
+		}
+	}
+	if _, err := cfg.Plan(agent.Request{Chain: OfAgent + "Nobody"}); err == nil {
+		t.Error("nobody works")
+	}
+	if _, err := cfg.Scoring(OfAgent + "New"); err != nil {
+		t.Errorf("nobody judges it: %v", err)
+	}
+}
+
+// What is wrong is said all at once, and the environment cannot be read.
+func TestCheckVirtual(t *testing.T) {
+	t.Setenv("SECRET", "hunter2")
+	cfg := virtualConfig(t)
+	problems := cfg.CheckVirtual(made(t, "Triage", `{"type":"react","description":"{{.SECRET}}","system_prompt":"{{.SECRET}}","config":{
+		"default_model":"nobody:x","mcp_servers":["gone"],"tool_config":{"enabled_tools":["k8s.gte","shel","gone.x"],
+		"tool_permissions":{"k8s.get":{"max_results":0}}}}}`), []string{"k8s.get"})
+	got := strings.Join(problems, "\n")
+	for _, want := range []string{
+		`no provider "nobody:x"`, `no MCP server named "gone"`, `tool_config.enabled_tools: there is no tool "k8s.gte"; did you mean "k8s.get"?`,
+		`there is no tool "shel"`, `there is no tool "gone.x"`, `max_results`, `system_prompt: `,
+		`the configuration says that the agent is of type "default", not "react_agent"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("nothing says %s", want)
+		}
+	}
+	if strings.Contains(got, "hunter2") || t.Failed() {
+		t.Errorf("it says\n%s", got)
+	}
+	for name, m := range map[string]virtual.Agent{
+		"patterns": made(t, "A", `{"config":{"default_model":"scripted:x","tool_config":{"tool_permissions":{
+			"k8s.scale":{"allowed_ns_patterns":["dev-7"]}}}}}`),
+		"service": made(t, "A", `{"type":"service","config":{"default_model":"scripted:x"}}`),
+		"name":    made(t, "a/b", `{"config":{"default_model":"scripted:x"}}`),
+	} {
+		if _, err := cfg.With(m); len(cfg.CheckVirtual(m, nil)) == 0 || err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	if problems := cfg.CheckVirtual(made(t, "A", `{"config":{"default_model":"scripted:x"}}`), nil); problems != nil {
+		t.Error(problems)
+	}
+}
+
+// Who makes agents in a project gives them what agents of the configuration work with there, and nothing else.
+func TestVirtualWithin(t *testing.T) {
+	t.Parallel()
+	src := []byte(`
+agents: {Own: {mcp_servers: [k8s]}, Theirs: {mcp_servers: [vault], tool_ids: [page]}, Alone: {mcp_servers: [wiki], tool_ids: [ticket]}}
+mcp_servers:
+  k8s: {transport: {type: http, url: "https://k8s.example.com"}}
+  loki: {transport: {type: http, url: "https://loki.example.com"}}
+  vault: {transport: {type: http, url: "https://vault.example.com"}}
+  wiki: {transport: {type: http, url: "https://wiki.example.com"}}
+agent_chains:
+  shop: {projects: [payments], stages: [{name: dig, agents: [{name: Own}, {name: Own, mcp_servers: [loki]}]}]}
+  infra: {projects: [platform], stages: [{name: dig, agents: [{name: Theirs}]}]}
+`)
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	if err := os.WriteFile(file, src, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := Load(Source{Dir: file, Env: lookupIn(baseEnv), Tools: []string{"page", "ticket"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const definition = `{"config":{"default_model":"scripted:x","mcp_servers":["%s"],"tool_config":{"enabled_tools":["%s"]}}}`
+	for name, tt := range map[string]struct{ server, tool, want string }{
+		"an agent's server":       {"k8s", "k8s.get", ""},
+		"a chain's server":        {"loki", "shell", ""},
+		"another project's":       {"vault", "shell", `mcp_servers: no agent or chain of the configuration has the server "vault" in the project "payments"`},
+		"by a tool":               {"k8s", "vault.read", `has the server "vault" in the project "payments"`},
+		"by a tool's other name":  {"k8s", "vault__read", `has the server "vault" in the project "payments"`},
+		"another project's in Go": {"k8s", "page", `tool_config.enabled_tools: no agent of the configuration has the tool "page" in the project "payments"`},
+		"in Go":                   {"k8s", "ticket", ""},
+	} {
+		m := made(t, "New", fmt.Sprintf(definition, tt.server, tt.tool))
+		problems := cfg.CheckVirtual(m, []string{"page", "ticket", "k8s.get"})
+		if (len(problems) == 0) != (tt.want == "") || !strings.Contains(problems.Error(), tt.want) {
+			t.Errorf("%s: %v", name, problems)
+		}
+		if _, err := cfg.With(m); (err != nil) != strings.Contains(tt.want, "server") {
+			t.Errorf("%s: a plan is made: %v", name, err)
+		}
+		if m.Project = "platform"; strings.Contains(tt.want, "vault") && strings.Contains(cfg.CheckVirtual(m, nil).Error(), "vault") {
+			t.Errorf("%s: the other project has it not either", name)
+		}
+	}
+}
+
+// Tools that the defaults do not enable are reported, and either spelling of a name is the same tool.
+func TestVirtualEnabled(t *testing.T) {
+	t.Parallel()
+	cfg, err := load(t, strings.Replace(virtualWorld, "disabled_tools", "enabled_tools: [k8s.get, k8s__scale, read_result]\n    disabled_tools", 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := made(t, "New", `{"config":{"default_model":"scripted:x","tool_config":{"enabled_tools":["k8s__get","k8s.scale"]}}}`)
+	with, err := cfg.With(m)
+	if problems := cfg.CheckVirtual(m, []string{"k8s.get", "k8s.scale"}); problems != nil || err != nil {
+		t.Fatal(problems, err)
+	}
+	p, err := with.AgentPlan("New")
+	if err != nil || !cmp.Equal(p.Tools.Enabled, []string{"k8s__get", "k8s.scale"}) {
+		t.Errorf("enabled %v, %v", p.Tools.Enabled, err)
+	}
+	other := made(t, "New", `{"config":{"default_model":"scripted:x","tool_config":{"enabled_tools":["k8s.get","k8s.exec"]}}}`)
+	want := virtual.Problems{`tool_config.enabled_tools: defaults does not enable the tool "k8s.exec"`}
+	if diff := cmp.Diff(want, cfg.CheckVirtual(other, []string{"k8s.get", "k8s.exec"})); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,206 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/spell"
+	"github.com/inquest-dev/inquest/internal/webhook"
+)
+
+// Webhook takes alerts, by POST /webhooks/NAME (docs/webhooks.md).
+type Webhook struct {
+	// Format is what the sender sends: where the parts of its alerts are, and how it signs.
+	Format string `yaml:"format" enum:"webhook format" default:"that of the webhook's name, if there is one"`
+	// Mapping says where in the sender's JSON an alert's parts are. What it says takes the place of what the format does.
+	Mapping WebhookMapping `yaml:"mapping"`
+	// Chain runs, whatever the type of the alert.
+	Chain string `yaml:"chain" default:"that of the alert's type"`
+	// AlertType is that of alerts whose own no chain has.
+	AlertType string `yaml:"alert_type" default:"defaults.alert_type"`
+	// Signature says how the sender signs. Without it, senders need a token of an operator. It takes tokens or oidc for all the rest.
+	Signature WebhookSignature `yaml:"signature"`
+	// Projects are those that who signs may start investigations in; "*" = all. The first is that of alerts that name none.
+	Projects []string `yaml:"projects" default:"default"`
+	// MaxRunning bounds the investigations of this webhook that run at once. Beyond it, alerts join one of their group, or wait.
+	MaxRunning *int `yaml:"max_running" min:"1" unit:"investigations" default:"10"`
+	// MaxPerMinute bounds the investigations of this webhook that start within a minute.
+	MaxPerMinute *int `yaml:"max_per_minute" min:"1" unit:"investigations" default:"20"`
+}
+
+// WebhookMapping has paths: labels.team, items[0].id, labels["a.b"]; with $ in front they begin at the whole body, else at the
+// alert. The first path of a list counts that leads to something.
+type WebhookMapping struct {
+	// Alerts is the list of the alerts.
+	Alerts string `yaml:"alerts" default:"the body is one alert"`
+	// AlertType is its type, which chains have.
+	AlertType []string `yaml:"alert_type"`
+	// Fingerprint is the same of all that is told of one alert.
+	Fingerprint []string `yaml:"fingerprint" default:"a hash of the alert"`
+	// Group is the same of alerts that one investigation is enough for when there are many.
+	Group []string `yaml:"group" default:"the alert's type"`
+	// GroupName is what people call it.
+	GroupName []string `yaml:"group_name" default:"the group"`
+	// Status says whether it fires.
+	Status []string `yaml:"status"`
+	// StartsAt is when it began to fire: RFC 3339, or seconds or milliseconds since 1970.
+	StartsAt []string `yaml:"starts_at"`
+	// Title is a line about it.
+	Title []string `yaml:"title"`
+	// Severity is how bad it is.
+	Severity []string `yaml:"severity"`
+	// Priority is 1, which goes first, to 5, or a word that priorities has.
+	Priority []string `yaml:"priority" default:"that of the severity"`
+	// Project is whose it is.
+	Project []string `yaml:"project" default:"the first of projects, or that of the token"`
+	// Chain is the chain that runs.
+	Chain []string `yaml:"chain"`
+	// Data is what is investigated.
+	Data string `yaml:"data" default:"the alert"`
+	// Firing are statuses of an alert that fires. With these, of what is neither firing nor resolved nothing becomes.
+	Firing []string `yaml:"firing" default:"all others"`
+	// Resolved are statuses of an alert that has resolved.
+	Resolved []string `yaml:"resolved" default:"none"`
+	// Priorities are priorities by the words for them, or for severities.
+	Priorities map[string]int `yaml:"priorities"`
+}
+
+// WebhookSignature says how a sender signs: by the HMAC-SHA256 of the body, in hexadecimal, in a header.
+type WebhookSignature struct {
+	// Secrets are those that it signs with; each counts, so that one can be replaced: ["{{.GRAFANA_SECRET}}"].
+	Secrets []string `yaml:"secrets,late"`
+	// Scheme is whose header and prefix it has.
+	Scheme string `yaml:"scheme" enum:"signature scheme" default:"that of the format"`
+	// Header has the signature.
+	Header string `yaml:"header" default:"that of the scheme"`
+	// TimestampHeader has the time at which it was signed, in seconds since 1970, which is then signed before the body, with a colon between.
+	TimestampHeader string `yaml:"timestamp_header" default:"none"`
+	// Tolerance is how far that time may be from now.
+	Tolerance plan.Duration `yaml:"tolerance" default:"5m"`
+}
+
+var webhookName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
+
+const signatureTolerance = 5 * time.Minute
+
+func (h HTTP) validateWebhooks(p path, v *validator) {
+	for _, name := range slices.Sorted(maps.Keys(h.Webhooks)) {
+		at, hook := p.Key("webhooks").Key(name), h.Webhooks[name]
+		if !webhookName.MatchString(name) {
+			v.Errorf(at, "the name of a webhook has 1 to 63 of a-z, 0-9, - and _")
+		}
+		format, known := webhook.FormatOf(cmp.Or(hook.Format, name))
+		if !known && len(hook.Mapping.AlertType)+len(hook.Mapping.Chain) == 0 && hook.Chain == "" && hook.AlertType == "" {
+			v.Errorf(at, "no format is called %q: give a format, or a mapping with an alert_type", name)
+		}
+		if hook.Signature.set() && len(hook.Signature.Secrets) == 0 {
+			v.Errorf(at.Key("signature").Key("secrets"), "a secret is required")
+		}
+		if len(hook.Signature.Secrets) > 0 && hook.signature(format).Header == "" {
+			v.Errorf(at.Key("signature").Key("scheme"), "a scheme or a header is required")
+		}
+	}
+}
+
+func (s WebhookSignature) set() bool { return s.Scheme+s.Header+s.TimestampHeader != "" }
+
+func (w Webhook) validate(p path, v *validator) {
+	if w.Chain != "" && v.AgentChains[w.Chain] == nil {
+		v.Errorf(p.Key("chain"), "no chain named %q%s", w.Chain, spell.DidYouMean(w.Chain, slices.Collect(maps.Keys(v.AgentChains))))
+	}
+	if w.AlertType != "" && v.chainOf[w.AlertType] == "" {
+		meant := spell.DidYouMean(w.AlertType, slices.Collect(maps.Keys(v.chainOf)))
+		v.Errorf(p.Key("alert_type"), "no chain has the alert type %q%s", w.AlertType, meant)
+	}
+	Grant{Projects: w.Projects}.validate(p, v)
+}
+
+func (m WebhookMapping) validate(p path, v *validator) {
+	for _, given := range webhook.Mapping(m).Paths() {
+		if err := webhook.CheckPath(given.Text); err != nil {
+			at := p.Key(given.Key)
+			if given.N >= 0 {
+				at = at.Index(given.N)
+			}
+			v.Errorf(at, "%q is %v", given.Text, err)
+		}
+	}
+	for _, word := range slices.Sorted(maps.Keys(m.Priorities)) {
+		if n := m.Priorities[word]; n < 1 || n > 5 {
+			v.Errorf(p.Key("priorities").Key(word), "a priority is 1, which goes first, to 5")
+		}
+	}
+}
+
+func (w Webhook) signature(format webhook.Format) webhook.Signature {
+	out := webhook.SchemeOf(cmp.Or(w.Signature.Scheme, format.Scheme))
+	out.Header = cmp.Or(w.Signature.Header, out.Header)
+	out.TimestampHeader = w.Signature.TimestampHeader
+	out.Tolerance = cmp.Or(w.Signature.Tolerance.D(), signatureTolerance)
+	return out
+}
+
+// Hook is a webhook as it is used.
+type Hook struct {
+	Webhook
+	Reader *webhook.Reader
+	// Signature has the secrets; without any, a token is asked for.
+	Signature webhook.Signature
+}
+
+// Hooks are all webhooks by their names, those among them whose format is known and that nobody has configured. The error
+// names the variables that their secrets lack.
+func (c *Config) Hooks() (map[string]Hook, error) {
+	out, errs := map[string]Hook{}, []error{}
+	all := maps.Clone(c.System.HTTP.Webhooks)
+	if all == nil {
+		all = map[string]Webhook{}
+	}
+	for _, name := range webhook.FormatNames() {
+		if _, own := all[name]; !own {
+			all[name] = Webhook{}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		hook := all[name]
+		format, _ := webhook.FormatOf(cmp.Or(hook.Format, name))
+		reader, err := webhook.NewReader(webhook.Mapping(hook.Mapping).Over(format.Mapping))
+		h := Hook{hook, reader, hook.signature(format)}
+		for n, template := range hook.Signature.Secrets {
+			secret, missing, wrong := c.expand(template)
+			switch {
+			case wrong != nil:
+				err = wrong
+			case len(missing) > 0:
+				err = fmt.Errorf("variable %s is not set", strings.Join(missing, ", "))
+			case secret == "":
+				err = errors.New("it is empty")
+			}
+			if err != nil {
+				err = fmt.Errorf("system.http.webhooks.%s.signature.secrets[%d]: %w", name, n, err)
+			}
+			h.Signature.Secrets = append(h.Signature.Secrets, secret)
+		}
+		errs = append(errs, err)
+		out[name] = h
+	}
+	return out, errors.Join(errs...)
+}
+
+// Flood is what a webhook may start.
+func (c *Config) Flood(name string) webhook.Limits {
+	own, out := c.System.HTTP.Webhooks[name], webhook.DefaultLimits
+	out.Running = cmp.Or(value(own.MaxRunning), out.Running)
+	out.PerMinute = cmp.Or(value(own.MaxPerMinute), out.PerMinute)
+	return out
+}
+
+// Flood is Config.Flood of the current configuration.
+func (l *Live) Flood(name string) webhook.Limits { return l.Current().Flood(name) }

@@ -1,0 +1,206 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+const (
+	conversations = base + "/conversations"
+	thread        = conversations + "/{id}"
+)
+
+func (s *Server) conversations() {
+	list := operation{method: http.MethodGet, path: conversations, id: "list-conversations", role: config.RoleViewer,
+		summary: "List the conversations that are open, newest first"}
+	register(s, list, s.threads)
+	begin := operation{method: http.MethodPost, path: conversations, id: "begin-conversation", role: config.RoleOperator, stream: true,
+		summary: "Say something to an agent, and begin a conversation by it"}
+	register(s, begin, s.begin)
+	say := operation{method: http.MethodPost, path: thread + "/messages", id: "say", role: config.RoleOperator, stream: true,
+		summary: "Say something in a conversation that is open"}
+	register(s, say, s.say)
+	register(s, operation{method: http.MethodGet, path: thread + "/transcript", id: "get-conversation-transcript", role: config.RoleViewer,
+		summary: "Read what was said, in the order in which it was written"}, s.said)
+	register(s, operation{method: http.MethodPost, path: thread + "/close", id: "close-conversation", role: config.RoleOperator,
+		summary: "End a conversation, after the running turn"}, s.closeThread)
+}
+
+type ThreadIn struct {
+	ID string `path:"id" maxLength:"1000" doc:"the thread"`
+}
+
+// ownedThread finds a conversation that the request may use.
+func (s *Server) ownedThread(ctx context.Context, id string) (client.Owned, error) {
+	o, err := s.opts.System.ThreadOwner(ctx, id)
+	if err == nil {
+		err = accessOf(ctx).of(o.Project)
+	}
+	return o, err
+}
+
+type threadsIn struct {
+	Project string `query:"project" doc:"only this one; absent = all that the token sees"`
+	Agent   string `query:"agent" maxLength:"200" doc:"only those with this agent"`
+}
+
+func (s *Server) threads(ctx context.Context, in *threadsIn) (*body[page[client.Thread]], error) {
+	who := accessOf(ctx)
+	if in.Project != "" {
+		if err := who.of(in.Project); err != nil {
+			return nil, err
+		}
+	}
+	all, err := s.opts.System.Threads(ctx, in.Agent, 0)
+	out := page[client.Thread]{Items: []client.Thread{}}
+	for _, t := range all {
+		if t.Project == "" {
+			t.Project = shown(record.Investigation{}).Project
+		}
+		if who.rank(t.Project) > 0 && (in.Project == "" || in.Project == t.Project) {
+			out.Items = append(out.Items, t)
+		}
+	}
+	return &body[page[client.Thread]]{out}, err
+}
+
+// Wait says how long a reply is waited for.
+type Wait struct {
+	Wait int `query:"wait" minimum:"0" maximum:"600" default:"60" doc:"seconds that the reply is waited for; after that, 202: it is in the transcript"`
+}
+
+type beginIn struct {
+	Wait
+	Body struct {
+		Project  string `json:"project,omitempty" maxLength:"63" doc:"whose it is; absent = default, or the only one of the token"`
+		Agent    string `json:"agent" minLength:"1" maxLength:"200" doc:"name of the agent's definition"`
+		Provider string `json:"provider,omitempty" maxLength:"500" doc:"in the place of its model"`
+		Text     string `json:"text" minLength:"1" maxLength:"100000"`
+	}
+}
+
+type sayIn struct {
+	ThreadIn
+	Wait
+	Body struct {
+		Text string `json:"text" minLength:"1" maxLength:"100000"`
+	}
+}
+
+// spoken is what came of a message.
+type spoken struct {
+	Thread string           `json:"thread"`
+	Reply  *workflows.Reply `json:"reply,omitempty" doc:"absent = it is still being written"`
+}
+
+type sayOut struct {
+	Status int
+	Body   spoken
+}
+
+func (s *Server) begin(ctx context.Context, in *beginIn) (*sayOut, error) {
+	who, b := accessOf(ctx), in.Body
+	project, err := who.owner(b.Project)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.knownAgent(ctx, project, b.Agent); err != nil {
+		if errors.Is(err, record.ErrNotFound) {
+			err = huma.Error422UnprocessableEntity("there is no such agent")
+		}
+		return nil, err
+	}
+	name := client.IDOf(b.Agent) + "-" + strings.ToLower(rand.Text()[:16])
+	return s.speak(ctx, in.Wait, client.Words{
+		Thread: name, Text: b.Text, By: who.name, Agent: b.Agent, Provider: b.Provider, Project: project,
+	})
+}
+
+func (s *Server) say(ctx context.Context, in *sayIn) (*sayOut, error) {
+	o, err := s.ownedThread(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	name, _ := workflows.WorkflowOf(o.ID)
+	return s.speak(ctx, in.Wait, client.Words{Thread: name, Text: in.Body.Text, By: accessOf(ctx).name})
+}
+
+// speak says something, and waits for the reply for a while.
+func (s *Server) speak(ctx context.Context, w Wait, words client.Words) (*sayOut, error) {
+	taken := make(chan struct{})
+	waiting, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	out := &sayOut{Body: spoken{Thread: words.Thread}}
+	speaking, stop := context.WithCancel(ctx)
+	defer stop()
+	type said struct {
+		reply workflows.Reply
+		err   error
+	}
+	done := make(chan said, 1)
+	go func() {
+		reply, err := s.opts.System.Say(speaking, words, func() { close(taken) })
+		done <- said{reply, err}
+	}()
+	select {
+	case d := <-done:
+		return s.answered(ctx, out, d.reply, d.err)
+	case <-waiting.Done():
+		return nil, client.ErrNotTaken
+	case <-taken:
+	}
+	select {
+	case d := <-done:
+		return s.answered(ctx, out, d.reply, d.err)
+	case <-time.After(time.Duration(w.Wait) * time.Second):
+		out.Status = http.StatusAccepted
+		return out, nil
+	}
+}
+
+func (s *Server) answered(ctx context.Context, out *sayOut, reply workflows.Reply, err error) (*sayOut, error) {
+	if err == nil {
+		err = s.opts.System.Text(ctx, &reply.Text, reply.TextRef)
+	}
+	if refused, ok := errors.AsType[interface {
+		error
+		Message() string
+	}](err); ok {
+		return nil, huma.Error409Conflict(refused.Message())
+	}
+	out.Status, out.Body.Reply = http.StatusOK, &reply
+	return out, err
+}
+
+type saidIn struct {
+	ThreadIn
+	PartIn
+}
+
+func (s *Server) said(ctx context.Context, in *saidIn) (*body[entries], error) {
+	o, err := s.ownedThread(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.entriesOf(ctx, o.ID, in.PartIn)
+}
+
+func (s *Server) closeThread(ctx context.Context, in *ThreadIn) (*body[named], error) {
+	o, err := s.ownedThread(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	name, _ := workflows.WorkflowOf(o.ID)
+	return &body[named]{named{o.ID}}, s.opts.System.CloseThread(ctx, name)
+}

@@ -1,0 +1,306 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// rank orders the roles: each may do what those before it may.
+var rank = map[string]int{config.RoleViewer: 1, config.RoleOperator: 2, config.RoleApprover: 3, config.RoleAdmin: 4}
+
+// identity is who makes a request, as it was checked.
+type identity struct {
+	name   string
+	groups []string
+	// channel is what he comes by.
+	channel string
+	// unasked: nobody is asked who he is.
+	unasked bool
+	// own: his groups are those of the operating system, of which none is a role.
+	own    bool
+	grants map[string]int // rank by project, config.AllProjects among them
+}
+
+func (i identity) rank(project string) int {
+	return max(i.grants[project], i.grants[config.AllProjects])
+}
+
+// by is whose words something is: those that come by MCP are a model's, in the name of the person it works for.
+func (i identity) by() string {
+	if i.channel == agent.ChannelMCP && i.name != agent.ChannelMCP {
+		return i.name + " (" + agent.ChannelMCP + ")"
+	}
+	return i.name
+}
+
+// checked is who decides on what belongs to a project: by his groups, and the role that he has there; nil = nobody was asked.
+func (i identity) checked(project string) *agent.Identity {
+	if i.unasked {
+		return nil
+	}
+	out := &agent.Identity{Name: i.name, Groups: slices.Clone(i.groups), Channel: i.channel}
+	for role, r := range rank {
+		if !i.own && r == i.rank(project) && !slices.Contains(out.Groups, role) {
+			out.Groups = append(out.Groups, role)
+		}
+	}
+	return out
+}
+
+// best is the highest rank that it has anywhere.
+func (i identity) best() int { return slices.Max(append(slices.Collect(maps.Values(i.grants)), 0)) }
+
+// projects are those that it sees; nil = all.
+func (i identity) projects() []string {
+	if i.grants[config.AllProjects] > 0 {
+		return nil
+	}
+	return append([]string{}, slices.Sorted(maps.Keys(i.grants))...) // not nil: who has none sees none
+}
+
+func (i *identity) grant(g config.Grant) {
+	projects := g.Projects
+	if projects == nil {
+		projects = []string{agent.DefaultProject}
+	}
+	r := rank[g.Role]
+	if g.Role == "" {
+		r = rank[config.RoleViewer]
+	}
+	for _, project := range projects {
+		i.grants[project] = max(i.grants[project], r)
+	}
+}
+
+// door finds out who makes a request.
+type door struct {
+	tokens []namedToken
+	oidc   config.OIDC
+	ctx    context.Context // of the identity provider's keys, which are fetched when they are needed
+	mu     sync.Mutex
+	verify *oidc.IDTokenVerifier // nil = the provider has not answered yet
+	open   bool
+}
+
+type namedToken struct {
+	hash [sha256.Size]byte
+	identity
+}
+
+const maxGroups = 100 // of a person, that decisions carry
+
+const oidcTimeout = 10 * time.Second
+
+func newDoor(ctx context.Context, h config.HTTP) (*door, error) {
+	d := &door{oidc: h.OIDC, open: h.Open()}
+	d.ctx = oidc.ClientContext(ctx, &http.Client{Timeout: oidcTimeout})
+	for _, name := range slices.Sorted(maps.Keys(h.Tokens)) {
+		t := namedToken{identity: identity{name: name, grants: map[string]int{}}}
+		raw, err := hex.DecodeString(h.Tokens[name].SHA256)
+		if err != nil || copy(t.hash[:], raw) != sha256.Size {
+			return nil, fmt.Errorf("the token %s has no SHA-256 hash", name)
+		}
+		t.grant(h.Tokens[name].Grant)
+		d.tokens = append(d.tokens, t)
+	}
+	return d, nil
+}
+
+// local is everybody where nobody is asked.
+var local = identity{name: "local", unasked: true, grants: map[string]int{config.AllProjects: rank[config.RoleAdmin]}}
+
+var errUnknown = errors.New("give a token that is known: Authorization: Bearer …")
+
+// errProvider: the identity provider does not answer.
+var errProvider = errors.New("the identity provider does not answer")
+
+// who finds out who makes a request by its Authorization header. Every token is compared, whichever it is.
+func (d *door) who(ctx context.Context, header string) (identity, error) {
+	if d.open {
+		return local, nil
+	}
+	scheme, token, _ := strings.Cut(header, " ")
+	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "bearer") || token == "" {
+		return identity{}, errUnknown
+	}
+	hash, found := sha256.Sum256([]byte(token)), -1
+	for n := range d.tokens {
+		if subtle.ConstantTimeCompare(hash[:], d.tokens[n].hash[:]) == 1 {
+			found = n
+		}
+	}
+	if found >= 0 {
+		return d.tokens[found].identity, nil
+	}
+	if d.oidc.Issuer == "" || strings.Count(token, ".") != 2 {
+		return identity{}, errUnknown
+	}
+	return d.person(ctx, token)
+}
+
+// person is whom an identity provider's token names.
+func (d *door) person(ctx context.Context, raw string) (identity, error) {
+	verify, err := d.verifier()
+	if err != nil {
+		return identity{}, err
+	}
+	token, err := verify.Verify(ctx, raw)
+	if err != nil {
+		return identity{}, errUnknown
+	}
+	claims := map[string]any{}
+	if err := token.Claims(&claims); err != nil {
+		return identity{}, errUnknown
+	}
+	who := identity{name: token.Subject, grants: map[string]int{}}
+	claim := cmp.Or(d.oidc.NameClaim, emailClaim)
+	if name, _ := claims[claim].(string); name != "" && (claim != emailClaim || verified(claims)) {
+		who.name = name
+	}
+	groups, _ := claims[cmp.Or(d.oidc.GroupsClaim, "groups")].([]any)
+	for _, group := range groups {
+		name, _ := group.(string)
+		if name != "" && rank[name] == 0 && len(who.groups) < maxGroups {
+			who.groups = append(who.groups, name)
+		}
+		if grant, ok := d.oidc.Groups[name]; ok {
+			who.grant(grant)
+		}
+	}
+	return who, nil
+}
+
+const emailClaim = "email"
+
+// verified: the provider says that the e-mail is the person's own; some say so as a text. Who could write down any would be anybody.
+func verified(claims map[string]any) bool {
+	says := claims["email_verified"]
+	return says == true || says == "true"
+}
+
+// verifier asks the provider for its keys when they are needed first: that it is away must not keep the API from starting.
+func (d *door) verifier() (*oidc.IDTokenVerifier, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.verify == nil {
+		provider, err := oidc.NewProvider(d.ctx, d.oidc.Issuer)
+		if err != nil {
+			return nil, errProvider
+		}
+		d.verify = provider.Verifier(&oidc.Config{ClientID: d.oidc.Audience})
+	}
+	return d.verify, nil
+}
+
+// access is who makes a request, and the rank that it takes.
+type access struct {
+	identity
+	needs int
+}
+
+type accessKey struct{}
+
+func accessOf(ctx context.Context) access {
+	a, _ := ctx.Value(accessKey{}).(access)
+	return a
+}
+
+// admit lets those through to an operation who have its role somewhere. In which project, the operation looks at.
+func (d *doors) admit(api huma.API) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		o, _ := ctx.Operation().Metadata["operation"].(operation)
+		if o.role == "" {
+			next(ctx)
+			return
+		}
+		a, status, why := d.now().identify(ctx, o)
+		switch {
+		case status == http.StatusUnauthorized:
+			ctx.SetHeader("WWW-Authenticate", "Bearer")
+			fallthrough
+		case status != http.StatusOK:
+			_ = huma.WriteErr(api, ctx, status, why)
+		case o.everywhere && a.grants[config.AllProjects] < a.needs:
+			_ = huma.WriteErr(api, ctx, http.StatusForbidden, "this takes the role "+o.role+" in all projects")
+		default:
+			next(huma.WithValue(ctx, accessKey{}, a))
+		}
+	}
+}
+
+// identify finds out who makes a request, by its token or, where the operation looks at that, by its signature.
+func (d *door) identify(ctx huma.Context, o operation) (a access, status int, why string) {
+	if o.signed != nil {
+		if who, ok := o.signed(ctx.Param("name")); ok {
+			who.channel = agent.ChannelHTTP
+			return access{who, rank[o.role]}, http.StatusOK, ""
+		}
+	}
+	return d.enter(ctx.Context(), agent.ChannelHTTP, ctx.Header("Authorization"), o.role)
+}
+
+// enter says with which status a request is met that takes a role, and why if that is not 200.
+func (d *door) enter(ctx context.Context, channel, header, role string) (a access, status int, why string) {
+	who, err := d.who(ctx, header)
+	who.channel = channel
+	switch a = (access{who, rank[role]}); {
+	case errors.Is(err, errProvider):
+		return a, http.StatusServiceUnavailable, err.Error()
+	case err != nil:
+		return a, http.StatusUnauthorized, err.Error()
+	case who.best() < a.needs:
+		return a, http.StatusForbidden, "this takes the role " + role
+	}
+	return a, http.StatusOK, ""
+}
+
+// errHidden: it is another project's, or is not there, which nobody is told apart.
+var errHidden = huma.Error404NotFound("there is no such thing")
+
+// of lets an operation go on with what belongs to a project.
+func (a access) of(project string) error {
+	switch r := a.rank(project); {
+	case r == 0:
+		return errHidden
+	case r < a.needs:
+		return huma.Error403Forbidden("this takes a higher role in the project " + project)
+	}
+	return nil
+}
+
+// within are the projects that are listed: the one that is asked for, or all that are seen.
+func (a access) within(asked string) ([]string, error) {
+	if asked == "" {
+		return a.projects(), nil
+	}
+	return []string{asked}, a.of(asked)
+}
+
+// owner is the project that something new belongs to: the one that is named, or else the default one, or the only one.
+func (a access) owner(named string) (string, error) {
+	if named == "" {
+		if named = agent.DefaultProject; a.rank(named) == 0 {
+			if all := a.projects(); len(all) == 1 {
+				named = all[0]
+			}
+		}
+	}
+	return named, a.of(named)
+}

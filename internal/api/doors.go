@@ -1,0 +1,60 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"sync"
+
+	"github.com/inquest-dev/inquest/config"
+)
+
+// doors are the door that the configuration in force has: tokens and identity providers change with it, without a restart.
+type doors struct {
+	ctx    context.Context
+	config func() *config.Config
+	logger *slog.Logger
+
+	mu   sync.Mutex
+	of   *config.Config
+	http config.HTTP
+	last *door
+}
+
+func newDoors(ctx context.Context, opts Options) (*doors, error) {
+	d := &doors{ctx: ctx, config: opts.Config, logger: opts.Logger, of: opts.Config()}
+	d.http = d.of.System.HTTP
+	var err error
+	d.last, err = newDoor(ctx, d.http)
+	return d, err
+}
+
+// now is the door at the moment. One that asked people who they are is never replaced by one that asks nobody, since other hosts
+// may reach it: where the last token is gone, nobody is let in.
+func (d *doors) now() *door {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	cfg := d.config()
+	if cfg == d.of {
+		return d.last
+	}
+	d.of = cfg
+	next := cfg.System.HTTP
+	if reflect.DeepEqual(next, d.http) {
+		return d.last
+	}
+	d.http = next
+	if next.Open() && !d.last.open {
+		d.last = &door{ctx: d.ctx}
+		d.logger.Warn("the API lets nobody in: its last token is gone, and that nobody is asked takes effect when the process is started again")
+		return d.last
+	}
+	door, err := newDoor(d.ctx, next)
+	if err != nil {
+		d.logger.Error("the API keeps the tokens of before", "error", err)
+		return d.last
+	}
+	d.last = door
+	d.logger.Info("the API knows the tokens and groups of the new configuration", "tokens", len(next.Tokens))
+	return d.last
+}

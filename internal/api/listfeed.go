@@ -1,0 +1,210 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+const (
+	lookEvery  = time.Second
+	listLength = 100 // of the newest, besides those that run
+	listBehind = 16  // looks that a viewer may be behind
+)
+
+// listFeed looks at the list while somebody watches it: once, however many do.
+type listFeed struct {
+	ctx     context.Context
+	system  *client.Client
+	mu      *sync.Mutex
+	viewers map[chan []record.Investigation]bool
+	last    map[string]record.Investigation
+	stop    context.CancelFunc
+}
+
+func newListFeed(ctx context.Context, system *client.Client) listFeed {
+	return listFeed{ctx: ctx, system: system, mu: &sync.Mutex{}, viewers: map[chan []record.Investigation]bool{}}
+}
+
+// join returns the list as it is, and then what changes, all of one look at once; the channel is closed when who reads it
+// is too far behind. Viewers share what they are told, and do not change it.
+func (f *listFeed) join() (<-chan []record.Investigation, func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ch := make(chan []record.Investigation, listBehind)
+	if len(f.last) > 0 {
+		ch <- newestLast(f.last)
+	}
+	if f.viewers[ch] = true; len(f.viewers) == 1 {
+		ctx, stop := context.WithCancel(f.ctx)
+		f.stop, f.last = stop, map[string]record.Investigation{}
+		go f.run(ctx)
+	}
+	return ch, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.viewers, ch)
+		f.rest()
+	}
+}
+
+// rest ends the looking when nobody watches any more.
+func (f *listFeed) rest() {
+	if len(f.viewers) == 0 {
+		f.stop()
+		f.last = nil
+	}
+}
+
+func newestLast(all map[string]record.Investigation) (rows []record.Investigation) {
+	for _, r := range all {
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(a, b record.Investigation) int { return a.StartedAt.Compare(b.StartedAt) })
+	return rows
+}
+
+func (f *listFeed) run(ctx context.Context) {
+	for {
+		if now, err := f.look(ctx); err == nil {
+			f.tell(ctx, now)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// look reads the newest investigations, those that run, and what has become of those that ran.
+func (f *listFeed) look(ctx context.Context) (map[string]record.Investigation, error) {
+	st, err := f.system.Store(ctx)
+	if err != nil || st == nil {
+		return nil, err
+	}
+	newest, err := st.Investigations(ctx, store.Filter{Limit: listLength})
+	if err != nil {
+		return nil, err
+	}
+	running, err := st.Running(ctx)
+	now := map[string]record.Investigation{}
+	for _, r := range append(newest, running...) {
+		now[r.ID] = bare(r)
+	}
+	f.mu.Lock()
+	before := f.last
+	f.mu.Unlock()
+	for id, r := range before {
+		if _, listed := now[id]; listed || r.EndedAt != nil {
+			continue
+		}
+		if r, err := st.Investigation(ctx, id); err == nil {
+			now[id] = bare(r)
+		}
+	}
+	return now, err
+}
+
+// bare is a record as lists show it.
+func bare(r record.Investigation) record.Investigation {
+	r.Report = ""
+	return shown(r)
+}
+
+// tell sends what has changed to everybody who watches.
+func (f *listFeed) tell(ctx context.Context, now map[string]record.Investigation) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if ctx.Err() != nil { // another one has begun
+		return
+	}
+	fresh := slices.DeleteFunc(newestLast(now), func(r record.Investigation) bool {
+		before, known := f.last[r.ID]
+		return known && same(before, r)
+	})
+	f.last = now
+	if len(fresh) == 0 {
+		return
+	}
+	for ch := range f.viewers {
+		select {
+		case ch <- fresh:
+		default:
+			delete(f.viewers, ch)
+			close(ch)
+		}
+	}
+	f.rest()
+}
+
+// same: nothing has changed that a list shows.
+func same(a, b record.Investigation) bool {
+	return a.Status == b.Status && a.Usage == b.Usage && (a.EndedAt == nil) == (b.EndedAt == nil) && a.Envelope.Summary == b.Envelope.Summary
+}
+
+// changed is an investigation that is new in a list, or has changed.
+type changed struct {
+	Type          string `json:"type"`
+	Investigation listed `json:"investigation"`
+}
+
+type watchListIn struct {
+	Project string `query:"project" doc:"only this one; absent = all that the token sees"`
+	Last    string `header:"Last-Event-ID" maxLength:"100" doc:"of no use: who comes again is told the list as it is"`
+}
+
+// watchList tells the newest investigations and those that run, and then each that changes.
+func (s *Server) watchList(ctx context.Context, in *watchListIn) (*huma.StreamResponse, error) {
+	who := accessOf(ctx)
+	if in.Project != "" {
+		if err := who.of(in.Project); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := s.store(ctx); err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		v := newViewer(hc, 0)
+		rows, leave := s.list.join()
+		defer leave()
+		beat := time.NewTicker(heartbeatEvery)
+		defer beat.Stop()
+		for v.err == nil {
+			select {
+			case <-hc.Context().Done():
+				return
+			case <-beat.C:
+				v.comment()
+			case some, ok := <-rows:
+				if !ok {
+					return
+				}
+				for _, r := range some {
+					if who.rank(r.Project) > 0 && (in.Project == "" || in.Project == r.Project) {
+						v.listed(r)
+					}
+				}
+			}
+		}
+	}}, nil
+}
+
+// listed tells that an investigation is new in a list, or has changed.
+func (v *viewer) listed(r record.Investigation) {
+	line, err := json.Marshal(changed{"investigation", listed{Investigation: r}})
+	if err != nil {
+		v.err = err
+		return
+	}
+	v.send("event: investigation\ndata: " + string(line) + "\n\n")
+}

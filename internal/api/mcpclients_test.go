@@ -1,0 +1,51 @@
+package api
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// told is what a client in testdata/mcp/clients.mjs says of our server.
+type told struct {
+	Tools, Started, Ended, Refused, Report string
+	Progress, Prompt, Lists                bool
+	Transcript                             []string
+}
+
+// Clients that others wrote use the server; each checks results against the schemas that it was told.
+func TestMCPClients(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.investigation("ours", "payments")
+	w.running("slow", "payments")
+	dir := mcpNode(t)
+	var all []told
+	out := runNode(t, dir, "clients.mjs", w.url+mcpPath, secret("operator"))
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 2 {
+		t.Fatalf("%s, %v", out, err)
+	}
+	for n, got := range all {
+		want := told{
+			Tools:   "get_evidence get_investigation get_transcript list_chains list_inbox list_investigations start_investigation steer_investigation",
+			Started: "running", Ended: "running", Refused: "there is no such thing", Report: "it is the pool of payments",
+			Progress: true, Prompt: true, Lists: true, Transcript: []string{"found it"},
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("client %d: %+v", n, got)
+		}
+	}
+
+	inspect := func(args ...string) string {
+		args = append([]string{"node_modules/.bin/mcp-inspector", "--cli", w.url + mcpPath, "--transport", "http",
+			"--header", "Authorization: Bearer " + secret("viewer")}, args...)
+		return runNode(t, dir, args...)
+	}
+	if out := inspect("--method", "tools/list"); !strings.Contains(out, `"get_investigation"`) || strings.Contains(out, `"start_investigation"`) {
+		t.Errorf("the inspector lists %s", out)
+	}
+	if out := inspect("--method", "tools/call", "--tool-name", "get_investigation", "--tool-arg", "id=ours"); !strings.Contains(out, "the pool of payments") {
+		t.Errorf("the inspector reads %s", out)
+	}
+}

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/npmtest"
+	"github.com/inquest-dev/inquest/internal/webguard"
+)
+
+// notForUs are the scenarios of servers that keep sessions, by which they ask clients: ours keeps none (ADR 27).
+var notForUs = map[string][]string{"2025-11-25": {
+	"tools-call-sampling", "tools-call-elicitation", "elicitation-sep1034-defaults", "elicitation-sep1330-enums",
+	"server-sse-polling", "server-sse-multiple-streams", "resources-subscribe", "resources-unsubscribe",
+}}
+
+// The protocol's own suite passes, for the revisions of its release and for the one that has sessions no more: against our server, to
+// which the suite's own tools, resources and prompts are added.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	w := open(t, "system: {}\n")
+	handler := w.api.mcpHandler(func(rank int) *mcp.Server {
+		server := w.api.newMCP(rank, config.DecideAsk)
+		addSuite(server)
+		return server
+	})
+	server := httptest.NewServer(webguard.Handler(handler))
+	t.Cleanup(server.Close)
+	dir := mcpNode(t)
+	for revision, suite := range map[string]string{"2025-11-25": "@modelcontextprotocol/conformance", "2026-07-28": "conformance-next"} {
+		t.Run(revision, func(t *testing.T) {
+			baseline := filepath.Join(t.TempDir(), "baseline.yml") // one that passes nevertheless is an error
+			if err := os.WriteFile(baseline, []byte("server: ["+strings.Join(notForUs[revision], ", ")+"]\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out := runNode(t, dir, "--import", "./node20.mjs", "node_modules/"+suite+"/dist/index.js", "server", "--url", server.URL+mcpPath,
+				"--spec-version", revision, "--suite", "all", "--expected-failures", baseline, "-o", t.TempDir())
+			t.Log(out)
+		})
+	}
+}
+
+// mcpNode is a folder with the programs of testdata/mcp, and what they import.
+func mcpNode(t *testing.T) (dir string) {
+	t.Helper()
+	installed, err := npmtest.Install("testdata/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/mcp")); err != nil {
+		t.Fatal(err)
+	}
+	modules, err := filepath.Abs(filepath.Join(installed, "node_modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil && !errors.Is(err, os.ErrExist) {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,102 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/inquest-dev/inquest/config"
+)
+
+const (
+	resourceBase       = "inquest://investigations/"
+	resourceReport     = "/report"
+	resourceTranscript = "/transcript"
+)
+
+// resources adds what people attach to a chat by hand, and a prompt to begin with.
+func (m *mcpServer) resources() {
+	m.to.AddResourceTemplate(&mcp.ResourceTemplate{
+		URITemplate: resourceBase + "{+id}" + resourceReport, Name: "report", Title: "Report of an investigation", MIMEType: "text/markdown",
+		Description: "The whole report. " + untrusted,
+	}, m.resource(resourceReport, func(ctx context.Context, id string) (string, string, error) {
+		found, err := m.getInvestigation(ctx, &ByID{id})
+		return unwrap(found).Investigation.Report, "text/markdown", err
+	}))
+	m.to.AddResourceTemplate(&mcp.ResourceTemplate{
+		URITemplate: resourceBase + "{+id}" + resourceTranscript, Name: "transcript", Title: "Transcript of an investigation",
+		MIMEType:    "text/plain",
+		Description: "What the agents said and called, long texts cut. " + untrusted,
+	}, m.resource(resourceTranscript, m.transcriptText))
+	m.to.AddPrompt(&mcp.Prompt{
+		Name: "investigate", Title: "Investigate with Inquest", Description: "Investigate an alert or a question, and report what came of it",
+		Arguments: []*mcp.PromptArgument{
+			{Name: "what", Title: "What", Description: "the alert as it came, or the question", Required: true},
+			{Name: "chain", Title: "Chain", Description: "the chain that runs; absent = the one that fits best"},
+		},
+	}, func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		chain := "Choose the chain that fits best (list_chains)."
+		if name := r.Params.Arguments["chain"]; name != "" {
+			chain = "Use the chain " + name + "."
+		}
+		text := fmt.Sprintf(`Investigate this with Inquest:
+
+%s
+
+%s Start it, follow it with get_investigation (wait 45) until it has ended, and show me at once what waits for me. Then tell me
+its result in a few sentences: the cause, the evidence it rests on, what is left open, and what to do next. Say which claims of
+the report are not verified (get_evidence).`, r.Params.Arguments["what"], chain)
+		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}, nil
+	})
+}
+
+// resource reads a text about the investigation that an address names.
+func (m *mcpServer) resource(suffix string, read func(context.Context, string) (text, kind string, err error)) mcp.ResourceHandler {
+	return func(ctx context.Context, r *mcp.ReadResourceRequest) (out *mcp.ReadResourceResult, err error) {
+		defer m.recovered("read "+suffix, &err)
+		ctx, cancel := context.WithTimeout(taking(ctx, config.RoleViewer), callTimeout)
+		defer cancel()
+		id, err := url.PathUnescape(strings.TrimSuffix(strings.TrimPrefix(r.Params.URI, resourceBase), suffix))
+		if err != nil {
+			return nil, mcp.ResourceNotFoundError(r.Params.URI)
+		}
+		text, kind, err := read(ctx, id)
+		if isHidden(err) {
+			return nil, mcp.ResourceNotFoundError(r.Params.URI)
+		}
+		if err != nil {
+			return nil, m.explain(ctx, "read "+suffix, err)
+		}
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: kind, Text: text}}}, nil
+	}
+}
+
+const maxTranscript = 200 << 10 // bytes of it as a resource
+
+// transcriptText is a transcript as people read it.
+func (m *mcpServer) transcriptText(ctx context.Context, id string) (string, string, error) {
+	var text strings.Builder
+	for after := int64(0); ; {
+		page, err := m.transcriptTool(ctx, nil, transcriptArgs{ID: id, After: after, Limit: 200})
+		if err != nil {
+			return "", "", err
+		}
+		for _, e := range page.Entries {
+			fmt.Fprintf(&text, "%d %s %s %s", e.Seq, e.At.UTC().Format("15:04:05"), e.Agent, e.Kind)
+			for _, c := range e.Calls {
+				fmt.Fprintf(&text, " %s %s", c.Name, c.Arguments)
+			}
+			fmt.Fprintf(&text, "\n%s\n\n", e.Text)
+		}
+		if after = page.Next; after == 0 {
+			return text.String(), "text/plain", nil
+		}
+		if text.Len() > maxTranscript {
+			fmt.Fprintf(&text, "… it goes on: get_transcript with after %d\n", after)
+			return text.String(), "text/plain", nil
+		}
+	}
+}

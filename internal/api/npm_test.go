@@ -1,0 +1,93 @@
+package api
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/npmtest"
+)
+
+// node is a folder with the programs of testdata/npm, and what they import.
+func node(t *testing.T) (dir string) {
+	t.Helper()
+	installed, err := npmtest.Install("testdata/npm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for _, name := range []string{"package.json", "contract.mjs", "client.ts", "node.d.ts"} {
+		text, err := os.ReadFile(filepath.Join("testdata/npm", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	modules, err := filepath.Abs(filepath.Join(installed, "node_modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func runNode(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "node", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("node %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// Generated requests, most of them wrong, are answered as the document says, with a reason, and never by 500. The generators
+// (fast-check), the check of the document and that of the answers (ajv) are nobody's here.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ended, talk := w.investigation("ended", "payments"), w.conversation("talk", "payments")
+	w.running("slow", "payments")
+	w.remember("Memo")
+	runs := "40"
+	if testing.Short() {
+		runs = "5"
+	}
+	out := runNode(t, node(t), "contract.mjs", w.url, secret("root"), runs, strings.Join([]string{ended, "slow", talk, "shop", "Memo"}, ","))
+	var told struct{ Operations int }
+	if err := json.Unmarshal([]byte(out), &told); err != nil || told.Operations < 35 {
+		t.Errorf("%s, %v", out, err)
+	}
+	t.Log(out)
+}
+
+// A TypeScript client that is made of the document compiles, strictly, and works.
+func TestTypeScriptClient(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.investigation("ended", "payments")
+	dir := node(t)
+	text, err := json.Marshal(w.api.OpenAPI())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "openapi.json"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	runNode(t, dir, "node_modules/openapi-typescript/bin/cli.js", "openapi.json", "-o", "schema.d.ts")
+	runNode(t, dir, "node_modules/typescript/bin/tsc", "--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--module", "nodenext",
+		"--lib", "es2022,dom,dom.iterable", "--skipLibCheck", "--outDir", ".", "node.d.ts", "client.ts")
+	out := runNode(t, dir, "client.js", w.url, secret("operator"))
+	const want = `{"report":"it is the pool of payments","entries":1,"refused":"there is no such thing"}`
+	if strings.TrimSpace(out) != want {
+		t.Errorf("it says %s", out)
+	}
+}

@@ -1,0 +1,128 @@
+package api
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// issuer is an identity provider: the documents that OpenID Connect Discovery 1.0 asks for, and tokens of its key.
+type issuer struct {
+	*testing.T
+	url string
+	key *ecdsa.PrivateKey
+}
+
+func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := &issuer{T: t, key: key}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"issuer": i.url, "jwks_uri": i.url + "/keys", "authorization_endpoint": i.url + "/a", "token_endpoint": i.url + "/t",
+			"id_token_signing_alg_values_supported": []string{"ES256"},
+		})
+	})
+	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k", Algorithm: "ES256", Use: "sig"}}})
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	i.url = server.URL
+	return i
+}
+
+// token is one with claims over those that are right.
+func (i *issuer) token(key *ecdsa.PrivateKey, claims map[string]any) string {
+	i.Helper()
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, (&jose.SignerOptions{}).WithHeader("kid", "k"))
+	if err != nil {
+		i.Fatal(err)
+	}
+	all := map[string]any{
+		"iss": i.url, "aud": "inquest", "sub": "u1", "exp": time.Now().Add(time.Hour).Unix(), "email": "ann@example.com",
+		"email_verified": true,
+		"groups":         []string{"sre", "admin", "others"},
+	}
+	for name, value := range claims {
+		all[name] = value
+	}
+	text, err := jwt.Signed(signer).Claims(all).Serialize()
+	if err != nil {
+		i.Fatal(err)
+	}
+	return text
+}
+
+// A person has what the groups give him that the provider's token names; other tokens give nothing.
+func TestOIDC(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	foreign, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := newDoor(t.Context(), config.HTTP{OIDC: config.OIDC{Issuer: i.url, Audience: "inquest", Groups: map[string]config.Grant{
+		"sre": {Role: config.RoleApprover, Projects: []string{"payments"}}, "all": {Projects: []string{"*"}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		token   string
+		name    string
+		rank    int
+		refused bool
+	}{
+		"right":               {token: i.token(i.key, nil), name: "ann@example.com", rank: 3},
+		"several audiences":   {token: i.token(i.key, map[string]any{"aud": []string{"x", "inquest"}}), name: "ann@example.com", rank: 3},
+		"no e-mail":           {token: i.token(i.key, map[string]any{"email": nil}), name: "u1", rank: 3},
+		"unverified":          {token: i.token(i.key, map[string]any{"email_verified": false}), name: "u1", rank: 3},
+		"verified in words":   {token: i.token(i.key, map[string]any{"email_verified": "true"}), name: "ann@example.com", rank: 3},
+		"unverified in words": {token: i.token(i.key, map[string]any{"email_verified": "false"}), name: "u1", rank: 3},
+		"not said":            {token: i.token(i.key, map[string]any{"email_verified": nil}), name: "u1", rank: 3},
+		"no group":            {token: i.token(i.key, map[string]any{"groups": nil}), name: "ann@example.com"},
+		"group as text":       {token: i.token(i.key, map[string]any{"groups": "sre"}), name: "ann@example.com"},
+		"other audience":      {token: i.token(i.key, map[string]any{"aud": "other"}), refused: true},
+		"other issuer":        {token: i.token(i.key, map[string]any{"iss": "http://evil.example"}), refused: true},
+		"expired":             {token: i.token(i.key, map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}), refused: true},
+		"other key":           {token: i.token(foreign, nil), refused: true},
+		"no signature":        {token: "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ1MSJ9.", refused: true},
+		"no token":            {token: "a.b.c", refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			who, err := d.who(t.Context(), "Bearer "+tt.token)
+			if (err != nil) != tt.refused || who.name != tt.name || who.rank("payments") != tt.rank || who.rank("search") != 0 || who.projects() == nil {
+				t.Errorf("%+v, %v", who, err)
+			}
+		})
+	}
+	who, _, _ := d.enter(t.Context(), agent.ChannelHTTP, "Bearer "+i.token(i.key, nil), config.RoleViewer)
+	checked := who.checked("payments")
+	if err := checked.Check(); err != nil || !slices.Equal(checked.Groups, []string{"sre", "others", "approver"}) || checked.Channel != "http" {
+		t.Errorf("checked %+v, %v: a group of the provider's is no role", checked, err)
+	}
+	away, err := newDoor(t.Context(), config.HTTP{OIDC: config.OIDC{Issuer: "http://127.0.0.1:1", Audience: "inquest"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := away.who(t.Context(), "Bearer a.b.c"); err != errProvider {
+		t.Errorf("the provider is away: %v", err)
+	}
+}

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/virtual"
+)
+
+// kinds say which status the errors of the system are, the first that fits.
+var kinds = []struct {
+	kind   error
+	status int
+	text   string // "" = the error's own
+}{
+	{virtual.ErrTaken, http.StatusConflict, ""},
+	{virtual.ErrChanged, http.StatusPreconditionFailed, ""},
+	{record.ErrNotFound, http.StatusNotFound, "there is no such thing"},
+	{client.ErrEnded, http.StatusConflict, ""},
+	{client.ErrRefused, http.StatusConflict, ""},
+	{client.ErrTooLate, http.StatusConflict, "it comes too late: nobody waits for it any more"},
+	{client.ErrReused, http.StatusUnprocessableEntity, "the Idempotency-Key was used for another request"},
+	{client.ErrPending, http.StatusGatewayTimeout, "it was taken, and has no result yet: do not repeat it"},
+	{client.ErrNotTaken, http.StatusGatewayTimeout, "no worker has taken it in time; one may yet"},
+	{client.ErrNoStore, http.StatusServiceUnavailable, "the store is not there yet"},
+	{record.ErrUnavailable, http.StatusServiceUnavailable, "the store does not answer at the moment"},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout, "it took too long"},
+	{context.Canceled, http.StatusServiceUnavailable, "the request was given up"},
+}
+
+// explain makes a problem of an error. What is nobody's mistake is in the log alone.
+func (s *Server) explain(ctx context.Context, operation string, err error) error {
+	if err == nil || errors.As(err, new(huma.StatusError)) {
+		return err
+	}
+	if wrong := problemsOf(err); wrong != nil {
+		return wrong
+	}
+	for _, k := range kinds {
+		if errors.Is(err, k.kind) {
+			if k.text == "" {
+				return huma.NewError(k.status, err.Error())
+			}
+			return huma.NewError(k.status, k.text)
+		}
+	}
+	var asked *client.UpdateError
+	switch {
+	case errors.As(err, new(*client.InputError)), errors.As(err, new(*config.PlanError)), errors.As(err, new(*tool.Refusal)):
+		return huma.Error422UnprocessableEntity(err.Error())
+	case errors.As(err, new(*client.TakenError)), errors.As(err, new(*client.ScoringError)),
+		errors.As(err, new(*client.NotWaitingError)):
+		return huma.Error409Conflict(err.Error())
+	case errors.As(err, new(*app.RateLimitError)):
+		return huma.Error429TooManyRequests(err.Error())
+	case errors.As(err, new(*serviceerror.NotFound)):
+		return huma.Error409Conflict("it has ended")
+	case errors.As(err, new(*serviceerror.InvalidArgument)):
+		return huma.Error422UnprocessableEntity("Temporal does not take it")
+	case errors.As(err, new(*client.UnreachableError)), errors.As(err, new(*serviceerror.Unavailable)),
+		errors.As(err, new(*serviceerror.DeadlineExceeded)):
+		return huma.Error503ServiceUnavailable("Temporal does not answer at the moment")
+	case errors.As(err, &asked):
+		err = asked.Err
+	}
+	s.opts.Logger.ErrorContext(ctx, "an operation of the API failed", "operation", operation, "error", err)
+	return huma.Error500InternalServerError("it did not work; the log says why")
+}
+
+func isHidden(err error) bool {
+	status, ok := errors.AsType[huma.StatusError](err)
+	return errors.Is(err, record.ErrNotFound) || ok && status.GetStatus() == http.StatusNotFound
+}
+
+// problem writes a problem where no operation does.
+func problem(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(huma.NewError(status, detail)) // the client has left
+}
+
+// check refuses paths and queries that are no text: neither the store nor Temporal takes them.
+func (s *Server) check(ctx huma.Context, next func(huma.Context)) {
+	r, _ := humago.Unwrap(ctx)
+	query, err := url.QueryUnescape(strings.ReplaceAll(r.URL.RawQuery, ";", "%3B"))
+	control := func(c rune) bool { return c < ' ' || c == 0x7f }
+	if text := r.URL.Path + query; err != nil || !utf8.ValidString(text) || strings.ContainsFunc(text, control) {
+		_ = huma.WriteErr(s.huma, ctx, http.StatusBadRequest, "the address has characters that are no text")
+		return
+	}
+	next(ctx)
+}

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/url"
+	"time"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/app"
+	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/metrics"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// OfHost serves the API of a host until ctx ends, and returns where. ui is the address of Temporal's UI; "" = there is none.
+func OfHost(ctx context.Context, h *app.Host, address, ui string, m *metrics.Metrics, logger *slog.Logger) (string, error) {
+	if u, err := url.Parse(ui); ui != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return "", &command.UsageError{Err: fmt.Errorf("--temporal-ui %q: give the URL of Temporal's UI", ui)}
+	} else if ui != "" {
+		ui = u.JoinPath("namespaces", url.PathEscape(h.Namespace()), "workflows").String()
+	}
+	gauges(ctx, h.Store, m)
+	s, err := New(ctx, Options{
+		System: h.System(), Config: h.Config.Current, TemporalUI: ui, Metrics: m.Handler(), Logger: logger,
+		Tools: func(ctx context.Context, cfg *config.Config) (Tools, error) {
+			elsewhere, err := h.Store.ProgramTools(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return app.NewToolbox(app.ToolboxOptions{
+				Config: cfg, Shared: h.Store, Keeper: app.Keeper(), Elsewhere: elsewhere, Logger: slog.New(slog.DiscardHandler),
+			}), nil
+		},
+	})
+	if err != nil {
+		return "", &command.UsageError{Err: fmt.Errorf("--http: %w", err)}
+	}
+	listener, err := s.Listen(address)
+	if err != nil {
+		return "", &command.UsageError{Err: fmt.Errorf("--http %s: %w", address, err)}
+	}
+	go func() {
+		if err := s.Serve(ctx, listener); err != nil {
+			logger.Error("the API is not served any more", "error", err)
+		}
+	}()
+	return listener.Addr().String(), nil
+}
+
+// gaugeTimeout bounds what a scraper waits for.
+const gaugeTimeout = 2 * time.Second
+
+// gauges are what is waited for in the whole fleet, whichever process is asked; NaN where the store does not answer.
+func gauges(ctx context.Context, st *store.Store, m *metrics.Metrics) {
+	for name, g := range map[string]struct {
+		about string
+		of    func(record.Waiting) int
+	}{
+		"inquest_approvals_open": {"tool calls that wait for people", func(w record.Waiting) int { return len(w.Approvals) }},
+		"inquest_questions_open": {"questions that wait for people", func(w record.Waiting) int { return len(w.Questions) }},
+		"inquest_outages":        {"agents that wait for a provider", func(w record.Waiting) int { return len(w.Outages) }},
+	} {
+		m.Read(name, g.about, func() float64 {
+			ctx, cancel := context.WithTimeout(ctx, gaugeTimeout)
+			defer cancel()
+			all, err := st.Waiting(ctx, "")
+			if err != nil {
+				return math.NaN()
+			}
+			n := 0
+			for _, w := range all {
+				n += g.of(w)
+			}
+			return float64(n)
+		})
+	}
+}

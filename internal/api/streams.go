@@ -1,0 +1,346 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/eventstream"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+const (
+	heartbeatEvery = 15 * time.Second
+	writeWithin    = 10 * time.Second // or the reader is dropped
+	retryAfter     = time.Second
+	backlog        = 256 // updates that a reader may be behind
+)
+
+func (s *Server) streams() {
+	events := map[string]*huma.MediaType{"text/event-stream": {Schema: s.huma.OpenAPI().Components.Schemas.Schema(
+		reflect.TypeFor[eventstream.Event](), true, "Event")}}
+	stream := func(path, id, summary string) operation {
+		return operation{method: http.MethodGet, path: path, id: id, summary: summary, role: config.RoleViewer, stream: true}
+	}
+	const resume = "; with Last-Event-ID from there on"
+	register(s, stream(one+"/events", "watch-investigation", "Watch an investigation as server-sent events (docs/events.md)"+resume), s.watch)
+	register(s, stream(thread+"/events", "watch-conversation", "Watch a conversation as server-sent events"+resume), s.watchThread)
+	register(s, stream(base+"/events", "watch-list", "Watch the list of investigations: each that is new or has changed"), s.watchList)
+	for _, path := range []string{one + "/events", thread + "/events", base + "/events"} {
+		s.huma.OpenAPI().Paths[path].Get.Responses["200"] = &huma.Response{Description: "events", Content: events}
+	}
+}
+
+type watchIn struct {
+	ByID
+	Last int64 `header:"Last-Event-ID" minimum:"0" doc:"the last id that was read: the events after it are sent"`
+}
+
+func (s *Server) watch(ctx context.Context, in *watchIn) (*huma.StreamResponse, error) {
+	o, err := s.owned(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	st, err := s.store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		v := newViewer(hc, in.Last)
+		if in.Last == 0 {
+			v.event(eventstream.Event{Type: eventstream.Started, ID: o.ID, WorkflowID: workflowOf(o)})
+		}
+		s.view(hc.Context(), st, o, v)
+	}}, nil
+}
+
+// view shows an investigation to a viewer until it has ended or the viewer has left. He is told by the store what there is,
+// and by the feed that all viewers share what happens then: no gap is between the two, and what is in both he is told once.
+func (s *Server) view(ctx context.Context, st *store.Store, o client.Owned, v *viewer) {
+	for o.Record == nil { // it was started a moment ago
+		if r, err := st.Investigation(ctx, o.ID); err == nil {
+			o.Record = &r
+		} else if !v.idle(ctx, retryAfter) {
+			return
+		}
+	}
+	news, leave, joined := s.feeds.join(o.ID, -1)
+	if joined {
+		defer leave()
+	}
+	if !v.catchUp(ctx, st, o.Record, o.ID) {
+		return
+	}
+	if !joined {
+		news, leave, joined = s.feeds.join(o.ID, v.seq)
+		defer leave()
+		if joined && !v.catchUp(ctx, st, o.Record, o.ID) { // another one has begun it meanwhile
+			return
+		}
+	}
+	beat := time.NewTicker(heartbeatEvery)
+	defer beat.Stop()
+	for v.err == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+			v.comment()
+		case n, ok := <-news:
+			if !ok { // he is too far behind: he comes again, and is told from where he is
+				return
+			}
+			if n.update != nil {
+				v.update(*n.update)
+			} else {
+				v.event(n.event)
+			}
+			if n.event.Type == eventstream.Ended {
+				return
+			}
+		}
+	}
+}
+
+// catchUp tells what there is, and reports whether more may come.
+func (v *viewer) catchUp(ctx context.Context, st *store.Store, r *record.Investigation, id string) bool {
+	err := st.Follow(ctx, id, v.seq, func(u store.Update) error {
+		if u.Record != nil {
+			*r = *u.Record
+		}
+		if v.update(u); u.More && v.err == nil {
+			return nil
+		}
+		return errTold
+	})
+	if !errors.Is(err, errTold) || v.err != nil {
+		return false
+	}
+	if r.Status.Closed() {
+		v.event(eventstream.Event{Type: eventstream.Ended, Result: client.ResultOf(*r)})
+	}
+	return !r.Status.Closed()
+}
+
+// errTold ends following: there is no more now.
+var errTold = errors.New("all has been told")
+
+func workflowOf(o client.Owned) string {
+	if o.Record != nil {
+		return o.Record.WorkflowID
+	}
+	return ""
+}
+
+func (s *Server) watchThread(ctx context.Context, in *watchIn) (*huma.StreamResponse, error) {
+	o, err := s.ownedThread(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.store(ctx); err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		v := newViewer(hc, in.Last)
+		o.Record = &record.Investigation{} // a conversation has none
+		st, err := s.store(ctx)
+		if err == nil {
+			s.view(hc.Context(), st, o, v)
+		}
+	}}, nil
+}
+
+// viewer writes events to one client. The first error stays, and ends him.
+type viewer struct {
+	w    http.ResponseWriter
+	rc   *http.ResponseController
+	json eventstream.Writer
+	line bytes.Buffer
+	seq  int64 // of the last entry that he knows
+	err  error
+}
+
+func newViewer(hc huma.Context, seq int64) *viewer {
+	_, w := humago.Unwrap(hc)
+	v := &viewer{w: w, rc: http.NewResponseController(w), seq: seq}
+	v.json.Out = &v.line
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	_ = v.rc.SetReadDeadline(time.Time{})
+	v.send(fmt.Sprintf("retry: %d\n\n", retryAfter.Milliseconds()))
+	return v
+}
+
+// update tells what is new in an update of the store.
+func (v *viewer) update(u store.Update) {
+	known := v.seq
+	fresh := u.Entries[:0:0]
+	for _, e := range u.Entries {
+		if e.Seq > known || e.Superseded {
+			fresh = append(fresh, e)
+		}
+		v.seq = max(v.seq, e.Seq)
+	}
+	u.Entries = fresh
+	for _, e := range v.json.Events(u) {
+		v.event(e)
+	}
+}
+
+// event tells one event. Its id is the entry up to which all has been told: from there a client that comes again goes on.
+func (v *viewer) event(e eventstream.Event) {
+	if v.err != nil {
+		return
+	}
+	v.line.Reset()
+	if v.err = v.json.Write(e); v.err != nil {
+		return
+	}
+	id := v.seq
+	if e.Entry != nil && !e.Entry.Superseded {
+		id = e.Entry.Seq
+	}
+	v.send("id: " + strconv.FormatInt(id, 10) + "\nevent: " + e.Type + "\ndata: " + v.line.String() + "\n")
+}
+
+func (v *viewer) comment() { v.send(": \n\n") }
+
+func (v *viewer) send(text string) {
+	if v.err != nil {
+		return
+	}
+	_ = v.rc.SetWriteDeadline(time.Now().Add(writeWithin))
+	if _, v.err = io.WriteString(v.w, text); v.err == nil {
+		v.err = v.rc.Flush()
+	}
+}
+
+// idle waits, and reports whether the viewer is still there.
+func (v *viewer) idle(ctx context.Context, d time.Duration) bool {
+	v.comment()
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return ctx.Err() == nil && v.err == nil
+}
+
+// feeds are what happens in the investigations that somebody watches: each is followed once, however many watch.
+type feeds struct {
+	ctx    context.Context
+	system *client.Client
+	mu     *sync.Mutex
+	of     map[string]*feed
+}
+
+type feed struct {
+	viewers map[chan news]bool
+	stop    context.CancelFunc
+}
+
+// news is an update of the store, or else an event.
+type news struct {
+	update *store.Update
+	event  eventstream.Event
+}
+
+func newFeeds(ctx context.Context, system *client.Client) feeds {
+	return feeds{ctx, system, &sync.Mutex{}, map[string]*feed{}}
+}
+
+// join returns what happens after an entry; the channel is closed when who reads it is too far behind, or nothing more comes.
+// Where there is a feed already (joined), that may be later, and with -1 there is none but that.
+func (f *feeds) join(id string, after int64) (events <-chan news, leave func(), joined bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one, joined := f.of[id]
+	if !joined && after < 0 {
+		return nil, nil, false
+	}
+	if !joined {
+		ctx, stop := context.WithCancel(f.ctx)
+		one = &feed{map[chan news]bool{}, stop}
+		f.of[id] = one
+		go f.follow(ctx, id, after, one)
+	}
+	ch := make(chan news, backlog)
+	one.viewers[ch] = true
+	return ch, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if delete(one.viewers, ch); len(one.viewers) == 0 {
+			f.end(id, one)
+		}
+	}, joined
+}
+
+// end forgets a feed; whoever is still there is told that nothing more comes.
+func (f *feeds) end(id string, one *feed) {
+	one.stop()
+	for ch := range one.viewers {
+		delete(one.viewers, ch)
+		close(ch)
+	}
+	if f.of[id] == one {
+		delete(f.of, id)
+	}
+}
+
+func (f *feeds) follow(ctx context.Context, id string, after int64, one *feed) {
+	tell := func(n news) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for ch := range one.viewers {
+			select {
+			case ch <- n:
+			default:
+				delete(one.viewers, ch)
+				close(ch)
+			}
+		}
+	}
+	f.run(ctx, id, after, tell)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.end(id, one)
+}
+
+// run follows an investigation as `starter watch` does, or a conversation, and tells what happens after an entry.
+func (f *feeds) run(ctx context.Context, id string, after int64, tell func(news)) {
+	h, err := f.system.Find(ctx, id)
+	if err != nil { // a conversation, or one that has ended long ago
+		if st, err := f.system.Store(ctx); err == nil && st != nil {
+			_ = st.Follow(ctx, id, after, func(u store.Update) error { tell(news{update: &u}); return nil })
+		}
+		return
+	}
+	out, err := f.system.Follow(ctx, h, after, func(e client.Event) error {
+		switch {
+		case e.Update != nil:
+			tell(news{update: e.Update})
+		case e.Connection != nil:
+			event := eventstream.Event{Type: eventstream.Connection, To: e.Connection.To}
+			if !e.Connection.Lost.IsZero() {
+				event.Lost = &e.Connection.Lost
+			}
+			tell(news{event: event})
+		}
+		return nil
+	})
+	if err == nil && f.system.Text(ctx, &out.Report, out.ReportRef) == nil {
+		tell(news{event: eventstream.Event{Type: eventstream.Ended, Result: out}})
+	}
+}

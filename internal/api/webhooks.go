@@ -1,0 +1,264 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/mask"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/webhook"
+)
+
+func (s *Server) webhooks() {
+	register(s, operation{
+		method: http.MethodPost, path: "/webhooks/{name}", id: "receive-alerts", role: config.RoleOperator, status: http.StatusAccepted,
+		summary: "Receive alerts of another system", body: maxData, signed: s.signed,
+	}, s.receive)
+	s.huma.OpenAPI().Paths["/webhooks/{name}"].Post.RequestBody.Content["application/json"].Schema = &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: true, Description: "what the sender sends: see docs/webhooks.md",
+	}
+	register(s, operation{
+		method: http.MethodGet, path: base + "/alerts", id: "list-alerts", role: config.RoleViewer,
+		summary: "List the alerts that webhooks have received, newest first",
+	}, s.listAlerts)
+}
+
+// signed are the grants of a webhook whose deliveries are signed. That they are, receive looks at, which has the body.
+func (s *Server) signed(name string) (identity, bool) {
+	hook, ok := s.hooks[name]
+	if !ok || len(hook.Signature.Secrets) == 0 {
+		return identity{}, false
+	}
+	who := identity{grants: map[string]int{}}
+	who.grant(config.Grant{Role: config.RoleOperator, Projects: hook.Projects})
+	return who, true
+}
+
+// maxLarge bounds the deliveries of more than maxBody that are read at once of whoever has no token: until all of it is read, nobody
+// knows whether it is signed.
+const maxLarge = 8
+
+// few takes large deliveries of whoever has no token while they are few.
+func (s *Server) few(ctx huma.Context, next func(huma.Context)) {
+	o, _ := ctx.Operation().Metadata["operation"].(operation)
+	if o.signed == nil || !s.mayBeLarge(ctx) {
+		next(ctx)
+		return
+	}
+	select {
+	case s.large <- struct{}{}:
+		defer func() { <-s.large }()
+		next(ctx)
+	default:
+		ctx.SetHeader("Retry-After", "5")
+		_ = huma.WriteErr(s.huma, ctx, http.StatusServiceUnavailable, "there are too many large deliveries at once: come again")
+	}
+}
+
+// mayBeLarge: the sender signs and says that it sends more than maxBody, or does not say how much.
+func (s *Server) mayBeLarge(ctx huma.Context) bool {
+	if _, signs := s.signed(ctx.Param("name")); !signs {
+		return false
+	}
+	r, _ := humago.Unwrap(ctx)
+	return r.ContentLength < 0 || r.ContentLength > maxBody
+}
+
+type deliveryIn struct {
+	Name    string `path:"name" maxLength:"63" doc:"of the webhook"`
+	RawBody []byte `contentType:"application/json"`
+	header  http.Header
+}
+
+// Resolve keeps the headers: the configuration says which one is the signature.
+func (in *deliveryIn) Resolve(ctx huma.Context) []error {
+	in.header = http.Header{}
+	ctx.EachHeader(in.header.Add)
+	return nil
+}
+
+// delivery says what became of one.
+type delivery struct {
+	webhook.Counts
+	Unusable []string `json:"unusable,omitempty" doc:"alerts of which nothing becomes, and why"`
+}
+
+var errUnsigned = huma.Error401Unauthorized("the delivery is not signed as the webhook's configuration asks for")
+
+// receive answers when all of a delivery is in the store. Who is answered by 5xx sends it again.
+func (s *Server) receive(ctx context.Context, in *deliveryIn) (*body[delivery], error) {
+	hook, ok := s.hooks[in.Name]
+	if !ok {
+		return nil, errHidden
+	}
+	if len(hook.Signature.Secrets) > 0 {
+		if err := hook.Signature.Check(in.header, in.RawBody, time.Now()); err != nil {
+			s.opts.Logger.WarnContext(ctx, "a webhook was refused", "webhook", in.Name, "error", err)
+			return nil, errUnsigned
+		}
+	}
+	alerts, unusable, err := hook.Reader.Read(in.RawBody)
+	if err != nil {
+		return nil, huma.Error422UnprocessableEntity(err.Error())
+	}
+	r := receiving{Server: s, name: in.Name, hook: hook, who: accessOf(ctx), cfg: s.opts.Config()}
+	if r.masker, err = mask.Of(r.cfg.AlertMasking()); err != nil {
+		return nil, err
+	}
+	var all []webhook.Received
+	for _, a := range alerts {
+		one, err := r.alert(ctx, a)
+		switch {
+		case err == nil:
+			all = append(all, one)
+		case errors.As(err, new(*client.InputError)) || errors.As(err, new(huma.StatusError)):
+			unusable = append(unusable, fmt.Errorf("%.60q: %w", one.Title, err))
+		default:
+			return nil, err
+		}
+	}
+	out := delivery{}
+	for _, err := range unusable {
+		s.opts.Logger.WarnContext(ctx, "an alert cannot be used", "webhook", in.Name, "error", err)
+		if out.Unusable = append(out.Unusable, clip.Text(err.Error(), maxWhy)); len(out.Unusable) == maxUnusable {
+			break
+		}
+	}
+	if len(all) == 0 && len(unusable) > 0 {
+		errs := []error{}
+		for _, why := range out.Unusable {
+			errs = append(errs, errors.New(why))
+		}
+		return nil, huma.Error422UnprocessableEntity("none of the alerts can be used", errs...)
+	}
+	if len(all) > 0 {
+		out.Counts, err = s.opts.System.Receive(ctx, all)
+	}
+	return &body[delivery]{out}, err
+}
+
+const (
+	maxUnusable = 100  // alerts that an answer names
+	maxWhy      = 1000 // bytes of what is wrong with one
+	maxName     = 200  // bytes of a title, a fingerprint, the name of a group
+)
+
+// receiving reads one delivery.
+type receiving struct {
+	*Server
+	name   string
+	hook   config.Hook
+	who    access
+	cfg    *config.Config
+	masker *mask.Masker // nil = nothing is masked
+}
+
+// alert is one as the store takes it.
+func (r *receiving) alert(ctx context.Context, a webhook.Alert) (out webhook.Received, err error) {
+	if a.Project == "" && r.who.name == "" && len(r.hook.Projects) > 0 && r.hook.Projects[0] != config.AllProjects {
+		a.Project = r.hook.Projects[0]
+	}
+	out = webhook.Received{Webhook: r.name, State: a.State, StartsAt: a.StartsAt, Group: a.Group}
+	if out.Project, err = r.who.owner(a.Project); err != nil {
+		return out, err
+	}
+	for _, text := range []struct {
+		to   *string
+		from string
+	}{{&out.Title, a.Title}, {&out.GroupName, a.GroupName}, {&out.Fingerprint, a.Fingerprint}} {
+		if r.masker != nil {
+			if text.from, err = r.masker.Text(ctx, text.from); err != nil {
+				return out, err
+			}
+		}
+		*text.to = text.from
+	}
+	out.Title, out.GroupName = clip.Line(out.Title, maxName), clip.Line(out.GroupName, maxName)
+	if len(a.Fingerprint) > maxName || out.Fingerprint != a.Fingerprint { // by what is masked, two would be the same
+		out.Fingerprint = webhook.Key(a.Fingerprint)
+	}
+	if a.State != webhook.Firing {
+		return out, nil
+	}
+	return out, r.request(ctx, a, &out)
+}
+
+// request is that of the investigation that would be the alert's own.
+func (r *receiving) request(ctx context.Context, a webhook.Alert, out *webhook.Received) error {
+	req := agent.Request{
+		Chain: r.hook.Chain, AlertType: a.Type, By: webhook.By(r.name, r.who.name),
+		Again: true, // whether it is the same as another, the store knows
+		Labels: agent.Labels{Project: out.Project, Priority: a.Priority, Metadata: map[string]string{
+			"webhook": r.name, "fingerprint": out.Fingerprint, "group": out.GroupName, "severity": clip.Bytes(a.Severity, maxName),
+		}},
+	}
+	if a.Chain != "" {
+		req.Chain = a.Chain
+	}
+	chain, _ := r.cfg.Dedup(req)
+	if chain == "" { // no chain has its type
+		req.AlertType = r.hook.AlertType
+		chain, _ = r.cfg.Dedup(req)
+	}
+	if chain == "" || !r.cfg.ChainIn(chain, out.Project) {
+		const why = "no chain takes the alert type %.60q: give the webhook a chain or an alert_type"
+		return huma.Error422UnprocessableEntity(fmt.Sprintf(why, a.Type))
+	}
+	maps.DeleteFunc(req.Metadata, func(_, value string) bool { return value == "" })
+	out.Workflow = clip.Bytes(client.IDOf(cmp.Or(a.Type, chain)), maxWorkflow)
+	st := client.Start{Request: req, Data: string(a.Data), Masker: r.masker}
+	st.Know(r.cfg)
+	st.Request.Attach = st.MaxData > 0 && len(st.Data) > st.MaxData // agents read the rest in pages
+	var err error
+	out.Request, err = r.opts.System.Prepare(ctx, st)
+	return err
+}
+
+const maxWorkflow = 60 // bytes of a workflow id before the alert's own
+
+type alertsIn struct {
+	Webhook       string `query:"webhook" maxLength:"63"`
+	Place         string `query:"place" enum:"waiting,started,joined,aside" doc:"what became of it"`
+	Investigation string `query:"investigation" maxLength:"1000" doc:"only those that it is about"`
+	Project       string `query:"project" maxLength:"63"`
+	Cursor        string `query:"cursor" maxLength:"100"`
+	Limit         int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+}
+
+func (s *Server) listAlerts(ctx context.Context, in *alertsIn) (*body[page[webhook.Row]], error) {
+	f := store.AlertFilter{Webhook: in.Webhook, Place: in.Place, Investigation: in.Investigation, Limit: in.Limit + 1}
+	var err error
+	if f.Projects, err = accessOf(ctx).within(in.Project); err != nil {
+		return nil, err
+	}
+	if in.Cursor != "" {
+		if f.Before, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || f.Before < 1 {
+			return nil, huma.Error422UnprocessableEntity("this is no cursor of ours")
+		}
+	}
+	st, err := s.store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := st.Alerts(ctx, f)
+	out := page[webhook.Row]{Items: append([]webhook.Row{}, all...)}
+	if len(all) > in.Limit {
+		out.Items = slices.Clip(out.Items[:in.Limit])
+		out.Next = strconv.FormatInt(out.Items[in.Limit-1].N, 10)
+	}
+	return &body[page[webhook.Row]]{out}, err
+}

@@ -1,0 +1,172 @@
+// Package chaindraw draws chains: their stages, which way they go when, and what agents may do unasked.
+package chaindraw
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/route"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// Drawing is a chain with the boxes and lines that it is drawn with.
+type Drawing struct {
+	config.Graph
+	boxes []box
+	lines []line
+	free  []Unattended
+}
+
+// box is a stage, a question to people, or an end of the chain.
+type box struct {
+	id, name string
+	kind     boxKind
+	about    []string // lines of text below the name
+}
+
+type boxKind int
+
+const (
+	boxEnd boxKind = iota
+	boxStage
+	boxQuestion
+)
+
+// line leads from one box to another, by their ids.
+type line struct {
+	from, to string
+	label    string
+	failure  bool // it is gone when something has failed
+}
+
+// New draws a chain; free is what its agents may do unasked.
+func New(g config.Graph, free []Unattended) Drawing {
+	d := Drawing{Graph: g, free: free, boxes: []box{{id: "start", name: "start"}}}
+	ids := map[string]string{route.Start: "start", plan.TargetEnd: "finish"}
+	for i, s := range g.Stages {
+		ids[s.Name] = "s" + strconv.Itoa(i+1)
+		d.boxes = append(d.boxes, box{ids[s.Name], s.Name, boxStage, d.aboutStage(s)})
+	}
+	for _, e := range g.Edges { // questions, in the order in which they are answered
+		if _, known := ids[e.From]; !known {
+			ids[e.From] = e.From
+			d.boxes = append(d.boxes, box{e.From, e.From, boxQuestion, []string{"asks people"}})
+		}
+	}
+	d.boxes = append(d.boxes, box{id: "finish", name: "end"})
+	for _, e := range g.Edges {
+		d.lines = append(d.lines, line{ids[e.From], ids[e.To], d.label(e), e.Kind == route.EdgeError})
+	}
+	return d
+}
+
+func (d Drawing) aboutStage(s config.GraphStage) []string {
+	var names []string
+	times := map[string]int{}
+	for _, name := range s.Agents {
+		if times[name]++; times[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		if times[name] > 1 {
+			names[i] = fmt.Sprintf("%s ×%d", name, times[name])
+		}
+	}
+	about := []string{strings.Join(names, ", ")}
+	if len(s.SubAgents) > 0 {
+		about = append(about, "may dispatch "+strings.Join(s.SubAgents, ", "))
+	}
+	if s.Synthesis != "" {
+		about = append(about, "joined by "+s.Synthesis)
+	}
+	if s.Review != "" {
+		about = append(about, "reviewed by "+s.Review)
+	}
+	if s.JoinAny {
+		about = append(about, "one that it requires is enough")
+	}
+	for _, u := range d.free {
+		who := slices.DeleteFunc(slices.Clone(u.Agents), func(name string) bool { return !slices.Contains(s.Agents, name) })
+		switch {
+		case len(who) == len(names):
+			about = append(about, fmt.Sprintf("may %s unasked", u.Risks()))
+		case len(who) > 0:
+			about = append(about, fmt.Sprintf("%s may %s unasked", strings.Join(who, ", "), u.Risks()))
+		}
+	}
+	return about
+}
+
+// plainLabels are those of ways that have no other.
+var plainLabels = map[route.EdgeKind]string{
+	route.EdgeLoop: "another pass", route.EdgeError: "failed", route.EdgeRequires: "succeeded", route.EdgeAfter: "ended",
+	route.EdgeApproved: "approved", route.EdgeDenied: "not approved", route.EdgeSentBack: "sent back",
+}
+
+// label says when a way is gone, and how often it may be; "" = always.
+func (d Drawing) label(e route.Edge) string {
+	label := plainLabels[e.Kind]
+	switch e.Kind {
+	case route.EdgeRule:
+		label = terminal.CleanLine(e.Rule.Condition) + " = " + shortJSON(e.Rule.Value)
+	case route.EdgeNext, route.EdgeDefault:
+		if d.decides(e.From) {
+			label = "otherwise"
+		}
+	case route.EdgeAnswer:
+		label = d.answered(e.From)
+	case route.EdgeExpired:
+		label = d.unanswered(e.From)
+	}
+	if e.Max > 0 {
+		label = strings.TrimPrefix(fmt.Sprintf("%s, at most %d×", label, e.Max), ", ")
+	}
+	return label
+}
+
+// maxValue is how much of a rule's value is drawn, in characters.
+const maxValue = 40
+
+func shortJSON(value json.RawMessage) string {
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	var parsed any
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	if decoder.Decode(&parsed) != nil || encoder.Encode(parsed) != nil {
+		return "?" // the configuration has been checked
+	}
+	return clip.Line(terminal.CleanLine(out.String()), maxValue)
+}
+
+// decides reports whether rules or another pass may send the chain elsewhere from a stage.
+func (d Drawing) decides(stage string) bool {
+	return slices.ContainsFunc(d.Edges, func(e route.Edge) bool {
+		return e.From == stage && (e.Kind == route.EdgeRule || e.Kind == route.EdgeLoop || e.Kind == route.EdgeSentBack)
+	})
+}
+
+// answered says how a question lets its chain go on.
+func (d Drawing) answered(question string) string {
+	label := "answered"
+	if question == plan.TargetConfirmation {
+		label = "approved"
+	}
+	if d.Interrupts.Of(question).Continue {
+		label += ", or " + d.unanswered(question)
+	}
+	return label
+}
+
+func (d Drawing) unanswered(question string) string {
+	return "no answer within " + d.Interrupts.Of(question).Expires.String()
+}

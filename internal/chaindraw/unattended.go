@@ -1,0 +1,124 @@
+package chaindraw
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// Unattended is what agents may do without asking a person.
+type Unattended struct {
+	Chain  string   `json:"chain"` // "" = on their own, in a conversation
+	Agents []string `json:"agents"`
+	// May are risks of calls; tools of higher ones are not allowed, or ask.
+	May   []agent.Risk `json:"may"`
+	Tools []string     `json:"tools"` // MCP servers or single tools of theirs, the shell, and tools in Go
+	// Ask are tools that ask whatever else is said.
+	Ask []string `json:"ask,omitempty"`
+}
+
+// UnattendedIn says it of all chains and agents that the user has written, or of the
+// chains that are built in if there are no others.
+func UnattendedIn(cfg *config.Config) (all []Unattended) {
+	chains := cfg.Chains()
+	if slices.ContainsFunc(chains, func(c config.ChainInfo) bool { return !c.BuiltIn }) {
+		chains = slices.DeleteFunc(chains, func(c config.ChainInfo) bool { return c.BuiltIn })
+	}
+	for _, chain := range chains {
+		all = append(all, UnattendedOf(cfg, chain.Name)...)
+	}
+	var alone []plan.Agent
+	for _, name := range cfg.OwnAgents() {
+		a, err := cfg.AgentPlan(name)
+		u, free := unattendedAgent("", a)
+		told := slices.ContainsFunc(all, func(other Unattended) bool { return other.same(u) && slices.Contains(other.Agents, name) })
+		if err == nil && free && !told {
+			alone = append(alone, a)
+		}
+	}
+	return append(all, together("", alone)...)
+}
+
+// UnattendedOf says it of one chain.
+func UnattendedOf(cfg *config.Config, chain string) []Unattended {
+	return together(chain, config.AgentsOf(cfg, chain))
+}
+
+// together names agents that may do the same in one.
+func together(chain string, agents []plan.Agent) (all []Unattended) {
+	for _, a := range agents {
+		u, free := unattendedAgent(chain, a)
+		if !free {
+			continue
+		}
+		same := slices.IndexFunc(all, u.same)
+		switch {
+		case same < 0:
+			all = append(all, u)
+		case !slices.Contains(all[same].Agents, a.Definition):
+			all[same].Agents = append(all[same].Agents, a.Definition)
+		}
+	}
+	return all
+}
+
+// unattendedAgent says it of one agent; false = it does nothing without asking.
+func unattendedAgent(chain string, a plan.Agent) (u Unattended, free bool) {
+	u = Unattended{Chain: chain, Agents: []string{a.Definition}, May: tool.Unattended(a.Tools), Tools: toolSources(a)}
+	for name, permission := range a.Tools.Permissions {
+		if permission.RequiresApproval {
+			u.Ask = append(u.Ask, name)
+		}
+	}
+	for _, server := range a.Servers {
+		for name, risk := range server.Risk {
+			asked := server.Name + "." + name
+			enabled := a.Tools.Enabled == nil || slices.Contains(a.Tools.Enabled, asked)
+			if enabled && tool.Asks(a.Tools, risk) && !slices.Contains(u.Ask, asked) {
+				u.Ask = append(u.Ask, asked)
+			}
+		}
+	}
+	slices.Sort(u.Ask)
+	return u, len(u.Tools) > 0 && len(u.May) > 0
+}
+
+func (u Unattended) same(other Unattended) bool {
+	return slices.Equal(other.May, u.May) && slices.Equal(other.Tools, u.Tools) && slices.Equal(other.Ask, u.Ask)
+}
+
+// toolSources are where an agent's tools come from that act on the world: of a
+// server of which only some are enabled, those.
+func toolSources(a plan.Agent) (sources []string) {
+	for _, server := range a.Servers {
+		if a.Tools.Enabled == nil {
+			sources = append(sources, server.Name)
+		}
+		for _, name := range a.Tools.Enabled {
+			if of, _ := tool.Split(name); of == server.Name {
+				sources = append(sources, name)
+			}
+		}
+	}
+	row, _ := agent.LookupType(a.Type)
+	if a.Shell != nil && slices.Contains(row.Tools, agent.ToolShell) {
+		sources = append(sources, agent.ToolShell)
+	}
+	return append(sources, a.ToolIDs...)
+}
+
+// risks are the words for what calls of a risk do.
+var risks = map[agent.Risk]string{agent.RiskReadOnly: "read", agent.RiskWrite: "write", agent.RiskDestructive: "destroy"}
+
+// Risks are those of the calls in words.
+func (u Unattended) Risks() string {
+	var words []string
+	for _, risk := range u.May {
+		words = append(words, risks[risk])
+	}
+	return strings.Join(words, ", ")
+}

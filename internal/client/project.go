@@ -1,0 +1,89 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	workflowpb "go.temporal.io/api/workflow/v1"
+	sdk "go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/payload"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// memoProject is the memo of an investigation or a conversation that names its project: a run has it before it has a
+// record, and a conversation has no other.
+const memoProject = "inquest_project"
+
+// Over is a client of a process that is connected already; what it is given is not closed with it.
+func Over(conn sdk.Client, keys payload.Keys, st *store.Store, taskQueue string) *Client {
+	c := New(Options{TaskQueue: taskQueue})
+	c.conn, c.keys, c.store, c.borrowed = conn, keys, st, true
+	return c
+}
+
+// Owned is something with an id that belongs to a project.
+type Owned struct {
+	ID      string // of the investigation or conversation, whole
+	Project string
+	// Record is that of an investigation; nil = there is none (yet).
+	Record *record.Investigation
+}
+
+// Owner says whose an investigation is. The error is record.ErrNotFound if nobody can say.
+func (c *Client) Owner(ctx context.Context, id string) (Owned, error) {
+	st, err := c.Store(ctx)
+	if err != nil {
+		return Owned{}, err
+	}
+	if st != nil {
+		r, err := st.FindInvestigation(ctx, id)
+		if !errors.Is(err, record.ErrNotFound) {
+			return Owned{r.ID, cmp.Or(r.Project, agent.DefaultProject), &r}, err
+		}
+	}
+	return c.owned(ctx, id, workflows.TypeInvestigation, "")
+}
+
+// ThreadOwner says whose a conversation is.
+func (c *Client) ThreadOwner(ctx context.Context, thread string) (Owned, error) {
+	return c.owned(ctx, thread, workflows.TypeConversation, agent.DefaultProject)
+}
+
+// owned asks Temporal, which knows what a workflow was started with; otherwise = without that.
+func (c *Client) owned(ctx context.Context, id, workflowType, otherwise string) (Owned, error) {
+	conn, err := c.temporal(ctx)
+	if err != nil {
+		return Owned{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	workflowID := id
+	if name, isID := workflows.WorkflowOf(id); isID {
+		workflowID = name
+	}
+	info, err := describe(ctx, conn, workflowID, workflowType)
+	if errors.As(err, new(*InputError)) {
+		err = record.ErrNotFound
+	}
+	if err != nil {
+		return Owned{}, err
+	}
+	o := Owned{ID: handleOf(conn, info).ID(), Project: cmp.Or(c.memo(info, memoProject), otherwise)}
+	if o.Project == "" || workflowID != id && o.ID != id {
+		return Owned{}, record.ErrNotFound
+	}
+	return o, nil
+}
+
+// memo is a text that a workflow was started with; "" = it was not.
+func (c *Client) memo(info *workflowpb.WorkflowExecutionInfo, name string) (text string) {
+	if memo := info.GetMemo().GetFields()[name]; memo != nil {
+		_ = c.keys.Converter(nil).FromPayload(memo, &text)
+	}
+	return text
+}

@@ -1,0 +1,36 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+)
+
+// OpenBrowser opens a link as its reader would by hand. In CI, and where there is no display, nothing is opened.
+func OpenBrowser(link string) error {
+	if err := noDisplay(runtime.GOOS, os.Getenv); err != nil {
+		return err
+	}
+	opener := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if opener == nil {
+		opener = []string{"xdg-open"}
+	}
+	cmd := exec.Command(opener[0], append(opener[1:], link)...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // it stays, and what comes of it nobody needs
+	return nil
+}
+
+// noDisplay says why nobody would see a browser; nil = somebody may.
+func noDisplay(system string, env func(string) string) error {
+	switch {
+	case env("CI") != "" && env("CI") != "false":
+		return errors.New("this is CI")
+	case system != "darwin" && system != "windows" && env("DISPLAY") == "" && env("WAYLAND_DISPLAY") == "":
+		return errors.New("there is no display")
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+// Package googlecloud is where models of Google's cloud (Vertex AI) are, and who asks there. The
+// drivers of Gemini and of Claude share it.
+package googlecloud
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"cloud.google.com/go/auth"
+	"cloud.google.com/go/auth/credentials"
+
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// Place is a project at a location. It is safe for concurrent use.
+type Place struct {
+	Project, Location string
+
+	mu    sync.Mutex
+	creds *auth.Credentials
+}
+
+// At returns a place; location "" is global. The credentials are nil for the application default
+// credentials, which are looked for once they are needed.
+func At(project, location string, creds *auth.Credentials) *Place {
+	return &Place{Project: project, Location: cmp.Or(location, "global"), creds: creds}
+}
+
+// CredentialsFile reads the credentials of a file: a service account's, a person's, or those by
+// which another cloud's machine is known. It is the configuration's, and so no stranger's.
+func CredentialsFile(path string) (*auth.Credentials, error) {
+	//lint:ignore SA1019 the other way wants to be told which of these kinds a file is
+	return credentials.DetectDefault(&credentials.DetectOptions{Scopes: scopes, CredentialsFile: path})
+}
+
+var scopes = []string{"https://www.googleapis.com/auth/cloud-platform"}
+
+// BaseURL is the address of the location.
+// https://cloud.google.com/vertex-ai/generative-ai/docs/learn/locations (read 2026-11-22)
+func (p *Place) BaseURL() string {
+	switch p.Location {
+	case "global":
+		return "https://aiplatform.googleapis.com"
+	case "us", "eu": // of several regions: https://docs.cloud.google.com/vertex-ai/docs/general/googleapi-access-methods (read 2026-11-23)
+		return "https://aiplatform." + p.Location + ".rep.googleapis.com"
+	}
+	return "https://" + p.Location + "-aiplatform.googleapis.com"
+}
+
+// Headers are what a request has to have, a token among it, which is returned apart as well: it is
+// for no error.
+func (p *Place) Headers(ctx context.Context) (headers map[string]string, token string, err error) {
+	creds, err := p.credentials()
+	if err != nil {
+		return nil, "", &llm.Error{Kind: llm.ErrNoKey, Message: "Google's application default credentials: " + err.Error()}
+	}
+	now, err := creds.Token(ctx)
+	if err != nil {
+		return nil, "", &llm.Error{Kind: llm.ErrUnavailable, Message: "no token of Google's cloud: " + err.Error()}
+	}
+	headers = map[string]string{"Authorization": "Bearer " + now.Value}
+	if project, err := creds.QuotaProjectID(ctx); err == nil && project != "" {
+		headers["X-Goog-User-Project"] = project
+	}
+	return headers, now.Value, nil
+}
+
+func (p *Place) credentials() (*auth.Credentials, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.creds != nil {
+		return p.creds, nil
+	}
+	creds, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: scopes})
+	if err == nil {
+		p.creds = creds
+	}
+	return creds, err
+}

@@ -1,0 +1,158 @@
+// Package anthropic speaks to Claude by Anthropic's Messages API. The SDK spells the request; the
+// reply is read here, event by event: the SDK's reader knows no silence, loses the Retry-After of
+// a refusal, and takes a stream for whole that ends before its stop reason.
+package anthropic
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/inquest-dev/inquest/internal/googlecloud"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+const defaultBaseURL = "https://api.anthropic.com"
+
+// Client is an llm.Client. It is safe for concurrent use.
+type Client struct {
+	guard  llm.Guard
+	vertex *googlecloud.Place // nil = Anthropic's own service, or one that speaks as it does
+}
+
+var _ llm.Client = (*Client)(nil)
+
+// New checks the options and returns a client; it connects to nothing yet. Their base URL may end
+// in /v1 or not. Redirects are followed by nobody: net/http would take the key's header along.
+func New(opts llm.Options) (*Client, error) {
+	opts.BaseURL = strings.TrimSuffix(strings.TrimSuffix(opts.BaseURL, "/"), "/v1")
+	return open(llm.Driver{Name: "anthropic", BaseURL: defaultBaseURL}, opts)
+}
+
+func open(driver llm.Driver, opts llm.Options) (*Client, error) {
+	guard, err := llm.NewGuard(driver, opts)
+	if err != nil {
+		return nil, err
+	}
+	client := *guard.HTTPClient
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	guard.HTTPClient = &client
+	return &Client{guard: guard}, nil
+}
+
+// Generate makes one call and streams the reply. It never tries again.
+//
+// The reply's provider state, if any, must come back with the message that the reply becomes: it
+// has the model's thoughts with their signatures. Usage counts cached input as input; its
+// ModelCalls is left to the caller. A reply that was cut because it repeated itself
+// (llm.FinishRepeating) has no tool calls.
+func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	return c.guard.Call(ctx, func(ctx context.Context, key string, idle *llm.Idle) (llm.Response, error) {
+		tap, err := c.send(ctx, key, req)
+		if err != nil {
+			return llm.Response{}, tap.hide(err)
+		}
+		defer llm.CloseRead(tap.answer)
+
+		got := reply{asked: req.Model, fills: fills(req, c.vertex == nil), idle: idle, onDelta: onDelta}
+		if err := got.read(tap.answer); err != nil {
+			return llm.Response{}, tap.hide(err)
+		}
+		answer, err := got.response()
+		return answer, tap.hide(err)
+	})
+}
+
+// send sends the request and returns what has the body of a successful answer. Of the SDK's
+// stream nothing is used but this body.
+func (c *Client) send(ctx context.Context, key string, req llm.Request) (*tap, error) {
+	params, settings := newRequest(req, c.vertex == nil)
+	tap := &tap{client: c.guard.HTTPClient}
+	settings = append(settings,
+		option.WithoutEnvironmentDefaults(), // it would look for keys, and for another address
+		option.WithBaseURL(c.guard.BaseURL),
+		option.WithHTTPClient(tap),
+		option.WithMaxRetries(0),
+		option.WithOpenTelemetryTraces(false),
+	)
+	if key != "" {
+		settings = append(settings, option.WithAPIKey(key))
+	}
+	if c.vertex != nil {
+		more, err := c.toVertex(ctx, req.Model, tap)
+		if err != nil {
+			return tap, err
+		}
+		settings = append(settings, more...)
+	}
+	client := sdk.NewClient(settings...)
+	return tap, client.Messages.NewStreaming(ctx, params).Err()
+}
+
+// tap sits between the SDK and the network for one call.
+type tap struct {
+	client  *http.Client
+	path    string            // in place of the SDK's own; "" = as it is
+	headers map[string]string // are added to the request
+	token   string            // of Google's cloud, among the headers
+	answer  io.ReadCloser     // the body of a successful one
+}
+
+// Do sends a request. Whatever is not a success is an *llm.Error.
+func (t *tap) Do(req *http.Request) (*http.Response, error) {
+	if t.path != "" {
+		req.URL.Path, req.URL.RawPath = strings.TrimSuffix(req.URL.Path, "/v1/messages")+t.path, ""
+	}
+	for name, value := range t.headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := t.client.Do(req)
+	if err != nil {
+		return nil, &llm.Error{Kind: llm.ErrUnavailable, Message: llm.TransportText(err)}
+	}
+	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
+		t.answer = resp.Body
+		return resp, nil
+	}
+	body := llm.ReadRefusal(resp)
+	wait := llm.RetryAfter(resp.Header, time.Now())
+	if google, ok := llm.ParseGoogleFailure(body); ok && google.Code != 0 { // what is in front of Claude in Google's cloud
+		failed := google.Error(resp.StatusCode)
+		failed.RetryAfter = cmp.Or(wait, failed.RetryAfter)
+		return nil, failed
+	}
+	refused := parseFailure(body)
+	refused.RequestID = cmp.Or(refused.RequestID, resp.Header.Get("Request-Id"))
+	failed := refused.error(resp.StatusCode)
+	if failed.RetryAfter = wait; wait == 0 && failed.Kind == llm.ErrRateLimited {
+		failed.RetryAfter = untilReset(resp.Header, time.Now())
+	}
+	return nil, failed
+}
+
+// hide takes the token out of an error, of which the guard knows nothing.
+func (t *tap) hide(err error) error {
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		failed.Message = llm.Clean(failed.Message, t.token)
+	}
+	return err
+}
+
+// untilReset is how long the limits take to be lifted that the headers say are used up.
+// https://platform.claude.com/docs/en/api/rate-limits#response-headers
+func untilReset(header http.Header, now time.Time) (wait time.Duration) {
+	for _, limit := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {
+		at, err := time.Parse(time.RFC3339, header.Get("Anthropic-Ratelimit-"+limit+"-Reset"))
+		if err == nil && header.Get("Anthropic-Ratelimit-"+limit+"-Remaining") == "0" {
+			wait = min(max(wait, at.Sub(now)), time.Hour)
+		}
+	}
+	return wait
+}

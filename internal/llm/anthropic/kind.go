@@ -1,0 +1,83 @@
+package anthropic
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// failure is an error object, of a refusal or in the midst of a stream.
+// https://platform.claude.com/docs/en/api/errors
+type failure struct {
+	Type  string `json:"type"`
+	Error struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+		Details struct {
+			Code string `json:"error_code"`
+		} `json:"details"`
+	} `json:"error"`
+	RequestID string `json:"request_id"`
+}
+
+// parseFailure reads the body of a refusal; what is none of Anthropic's objects is its message.
+func parseFailure(body []byte) failure {
+	var f failure
+	if json.Unmarshal(body, &f) != nil || f.Error.Type == "" && f.Error.Message == "" {
+		f = failure{}
+		f.Error.Message = string(bytes.TrimSpace(body))
+	}
+	return f
+}
+
+// messageRoom leaves room in an error's text for the request's id, by which Anthropic finds it.
+const messageRoom = 420 // characters
+
+func (f failure) error(status int) *llm.Error {
+	message := f.Error.Message
+	if f.RequestID != "" {
+		message = clip.Fit(message, messageRoom) + " (request " + f.RequestID + ")"
+	}
+	return &llm.Error{Kind: f.kind(status), Status: status, Message: message}
+}
+
+// kind goes by the words first where they say more than the type: an account without credit and
+// a text that is too long are invalid requests, too.
+func (f failure) kind(status int) error {
+	message := strings.ToLower(f.Error.Message)
+	says := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(message, part) })
+	}
+	kind := kinds[f.Error.Type]
+	if kind == nil {
+		kind = cmp.Or(llm.StatusKind(status), llm.ErrUnavailable)
+	}
+	switch {
+	case f.Error.Details.Code == "enforced_spend_limit_reached":
+		return llm.ErrQuotaExhausted
+	case kind == llm.ErrInvalidRequest && says("credit balance is too low", "specified api usage limits", "spend limit"):
+		return llm.ErrQuotaExhausted
+	case kind == llm.ErrInvalidRequest && says("prompt is too long", "exceed context limit", "maximum context length"):
+		return llm.ErrContextTooLong
+	}
+	return kind
+}
+
+var kinds = map[string]error{
+	"invalid_request_error": llm.ErrInvalidRequest,
+	"not_found_error":       llm.ErrInvalidRequest,
+	"authentication_error":  llm.ErrAuth,
+	"permission_error":      llm.ErrAuth,
+	"billing_error":         llm.ErrQuotaExhausted,
+	"request_too_large":     llm.ErrContextTooLong,
+	"rate_limit_error":      llm.ErrRateLimited,
+	"conflict_error":        llm.ErrUnavailable,
+	"timeout_error":         llm.ErrUnavailable,
+	"api_error":             llm.ErrUnavailable,
+	"overloaded_error":      llm.ErrUnavailable,
+}

@@ -1,0 +1,116 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// block is a content block of a reply, of a kind that goes back to the model.
+type block struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text,omitempty"`
+	Thinking  string          `json:"thinking,omitempty"`
+	Signature string          `json:"signature,omitempty"`
+	Data      string          `json:"data,omitempty"` // redacted_thinking
+	ID        string          `json:"id,omitempty"`   // tool_use, as the two below
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"` // of a block that is whole
+	// Arguments are the input as it was streamed: usually, but not always, JSON. The message keeps
+	// them, masked.
+	Arguments string `json:"-"`
+}
+
+// begin takes over the input of a block that comes whole; a stream begins with an empty one.
+func (b *block) begin() {
+	if input := string(bytes.TrimSpace(b.Input)); input != "" && input != "{}" && input != "null" {
+		b.Arguments = input
+	}
+	b.Input = nil
+}
+
+func (b *block) thought() bool { return b.Type == "thinking" || b.Type == "redacted_thinking" }
+
+func (b *block) arguments() string {
+	if strings.TrimSpace(b.Arguments) == "" {
+		return "{}"
+	}
+	return b.Arguments
+}
+
+// toolCalls returns the calls among the blocks.
+func toolCalls(blocks []*block) []agent.ToolCall {
+	var out []agent.ToolCall
+	for _, b := range blocks {
+		if b.Type == "tool_use" {
+			out = append(out, agent.ToolCall{ID: b.ID, Name: b.Name, Arguments: b.arguments()})
+		}
+	}
+	return out
+}
+
+// state is what a reply leaves for the requests that continue it: its blocks, with the
+// signatures of the thoughts, and the model, because no other is sure to read these.
+type state struct {
+	Anthropic struct {
+		Model  string   `json:"model"`
+		Blocks []*block `json:"blocks"`
+	} `json:"anthropic"`
+}
+
+// remember returns the state that goes with a reply, nil if the message alone says everything.
+func remember(model string, blocks []*block) json.RawMessage {
+	var s state
+	s.Anthropic.Model = model
+	for _, b := range blocks {
+		known := b.Type == "text" && b.Text != "" || b.Type == "tool_use" || b.Type == "redacted_thinking" ||
+			b.Type == "thinking" && b.Signature != "" // without one it is for people
+		if known {
+			s.Anthropic.Blocks = append(s.Anthropic.Blocks, b)
+		}
+	}
+	if !slices.ContainsFunc(s.Anthropic.Blocks, func(b *block) bool { return b.thought() || b.Type == "tool_use" }) {
+		return nil
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil // texts alone: this cannot happen
+	}
+	return data
+}
+
+// recall returns the blocks that a message was made of; nil if they are another model's, or if
+// the message makes other calls than they do. Text and arguments that have been changed since
+// (masked, shortened) go in place of theirs; thoughts stay as they were signed.
+func recall(m agent.Message, model string) []*block {
+	var s state
+	if json.Unmarshal(m.ProviderState, &s) != nil || s.Anthropic.Model != model {
+		return nil
+	}
+	blocks := slices.DeleteFunc(s.Anthropic.Blocks, func(b *block) bool { return b == nil })
+	same := slices.EqualFunc(toolCalls(blocks), m.ToolCalls, func(a, b agent.ToolCall) bool { return a.Name == b.Name })
+	if !same {
+		return nil
+	}
+	var text string
+	calls := 0
+	for _, b := range blocks {
+		text += b.Text
+		if b.Type == "tool_use" {
+			b.Arguments = m.ToolCalls[calls].Arguments
+			calls++
+		}
+	}
+	if text == m.Content {
+		return blocks
+	}
+	blocks = slices.DeleteFunc(blocks, func(b *block) bool { return b.Type == "text" })
+	at := slices.IndexFunc(blocks, func(b *block) bool { return b.Type == "tool_use" })
+	if at < 0 {
+		at = len(blocks)
+	}
+	return slices.Insert(blocks, at, &block{Type: "text", Text: m.Content})
+}

@@ -1,0 +1,40 @@
+package anthropic
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/inquest-dev/inquest/internal/googlecloud"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// vertexVersion stands in the body where the model does at Anthropic's own service.
+const vertexVersion = "vertex-2023-10-16"
+
+// NewVertex is New for Claude at Vertex AI, which knows no keys: the model is in the path, and the
+// version in the body. The SDK's own package for it would bring another library of Google's for
+// credentials than the one that Gemini is reached with, and ends the process where it has none.
+// https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai (read 2026-11-23)
+func NewVertex(opts llm.Options, at *googlecloud.Place) (*Client, error) {
+	client, err := open(llm.Driver{Name: "vertexai", BaseURL: at.BaseURL()}, opts)
+	if err == nil && at.Project == "" {
+		err = fmt.Errorf("vertexai client %s: no project", opts.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	client.vertex = at
+	return client, nil
+}
+
+// toVertex has the request of a call go to Vertex AI, with a token.
+func (c *Client) toVertex(ctx context.Context, model string, tap *tap) (settings []option.RequestOption, err error) {
+	if tap.headers, tap.token, err = c.vertex.Headers(ctx); err != nil {
+		return nil, err
+	}
+	tap.path = fmt.Sprintf("/v1/projects/%s/locations/%s/publishers/anthropic/models/%s:streamRawPredict",
+		c.vertex.Project, c.vertex.Location, model)
+	return []option.RequestOption{option.WithJSONSet("anthropic_version", vertexVersion), option.WithJSONDel("model")}, nil
+}

@@ -1,0 +1,34 @@
+package gemini
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/genai"
+
+	"github.com/inquest-dev/inquest/internal/googlecloud"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// vertexVersion is the one with all that the Gemini API has.
+const vertexVersion = "v1beta1"
+
+// NewVertex is New for Vertex AI, which knows no keys. Their base URL is that of the location,
+// unless the options have another.
+func NewVertex(opts llm.Options, at *googlecloud.Place) (*Client, error) {
+	guard, err := llm.NewGuard(llm.Driver{Name: "vertexai", BaseURL: at.BaseURL()}, opts)
+	if err == nil && at.Project == "" {
+		err = fmt.Errorf("vertexai client %s: no project", opts.Name)
+	}
+	return &Client{guard: guard, vertex: at}, err
+}
+
+// toVertex has the requests of a call go to Vertex AI, with a token.
+func (c *Client) toVertex(ctx context.Context, to *genai.ClientConfig, tap *tap) (err error) {
+	if tap.headers, tap.token, err = c.vertex.Headers(ctx); err != nil {
+		return err
+	}
+	to.Backend, to.APIKey, to.Project, to.Location = genai.BackendVertexAI, "", c.vertex.Project, c.vertex.Location
+	to.HTTPOptions.APIVersion = vertexVersion
+	return nil
+}

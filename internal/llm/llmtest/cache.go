@@ -1,0 +1,111 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"sync"
+)
+
+// PromptCache counts what a provider would have had in its cache of each request: the longest
+// beginning that it has seen. A token is four bytes here.
+type PromptCache struct {
+	least, step int // tokens
+
+	mu   sync.Mutex
+	seen []string
+}
+
+// NewPromptCache returns a cache that has nothing shorter than least tokens, and all else in
+// steps. OpenAI's has 1,024 and 128: "Caching is enabled automatically for prompts that are 1024
+// tokens or longer", "exact prefix matches", "images and tools […] must be identical", and the
+// schema of structured output "serves as a prefix to the system message"; hits come in
+// increments of 128 tokens.
+// https://developers.openai.com/api/docs/guides/prompt-caching (read 2026-11-22)
+func NewPromptCache(least, step int) *PromptCache { return &PromptCache{least: least, step: step} }
+
+// Read returns how many tokens a prompt has, and how many of them come from the cache; then the
+// cache has all of it.
+func (c *PromptCache) Read(prompt string) (tokens, cached int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, before := range c.seen {
+		cached = max(cached, Shared(before, prompt)/bytesPerToken)
+	}
+	c.seen = append(c.seen, prompt)
+	if cached -= cached % c.step; cached < c.least {
+		cached = 0
+	}
+	return len(prompt) / bytesPerToken, cached
+}
+
+const bytesPerToken = 4
+
+// Shared is how many bytes two prompts have in common from their beginning on.
+func Shared(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// Script is a script whose replies report what the cache had of their requests. It is for the
+// wire of OpenAI.
+func (c *PromptCache) Script(script Script) Script {
+	return func(req Request) Reply {
+		tokens, cached := c.Read(req.Prompt())
+		reply := script(req)
+		use := *reply.tokens(req)
+		use.Prompt, use.Total = tokens, tokens+use.Completion
+		use.Details = &promptDetails{Cached: cached}
+		reply.usage = &use
+		return reply
+	}
+}
+
+// promptDetails says what the input was.
+type promptDetails struct {
+	Cached int `json:"cached_tokens"`
+	// written are tokens that the cache has from now on, of the kinds that are charged for.
+	written int
+}
+
+// unmarked matches the marks for Anthropic's cache, which move.
+var unmarked = regexp.MustCompile(`"cache_control":\{"type":"ephemeral"\},|,"cache_control":\{"type":"ephemeral"\}`)
+
+// Prompt is what a model reads of a request, in the order in which it does: the format and the
+// tools, the system's text, what was said. All else of a request is no part of a prompt.
+func (r Request) Prompt() string {
+	var body map[string]json.RawMessage
+	var prompt bytes.Buffer
+	_ = json.Unmarshal(unmarked.ReplaceAll(r.Body, nil), &body) // it was read before
+	for _, key := range []string{"response_format", "text", "tools", "system", "systemInstruction", "instructions"} {
+		prompt.Write(body[key])
+		prompt.WriteByte('\n')
+	}
+	for _, key := range []string{"messages", "contents", "input"} {
+		var said []struct {
+			Role    string            `json:"role"`
+			Parts   []json.RawMessage `json:"parts"`
+			Content json.RawMessage   `json:"content"`
+		}
+		var whole []json.RawMessage
+		_ = json.Unmarshal(body[key], &said)
+		_ = json.Unmarshal(body[key], &whole)
+		for i, message := range whole {
+			if r.Wire == Anthropic {
+				_ = json.Unmarshal(said[i].Content, &said[i].Parts)
+			}
+			if len(said[i].Parts) == 0 {
+				said[i].Parts = []json.RawMessage{message}
+			}
+			for _, part := range said[i].Parts { // turns of Gemini's and Claude's grow
+				prompt.WriteString(said[i].Role + " ")
+				prompt.Write(part)
+				prompt.WriteByte('\n')
+			}
+		}
+	}
+	return prompt.String()
+}

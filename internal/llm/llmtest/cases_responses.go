@@ -1,0 +1,50 @@
+package llmtest
+
+import (
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+const (
+	responsesKeep = `{"type":"keepalive","sequence_number":3}` // https://github.com/openai/openai-node/issues/1964
+	responsesYes  = `{"type":"response.output_text.delta","delta":"Yes."}`
+	responsesDone = `{"type":"response.completed","response":{"status":"completed","model":"m","output":[]}}`
+)
+
+// responsesCases are spellings of the Responses API.
+func responsesCases() []replyCase {
+	yes := llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}
+	return []replyCase{
+		{"what keeps it alive", Raw(responsesKeep, responsesKeep, responsesYes+"\n"+responsesDone).Chunked(0, Idle*3/5), yes},
+		{"events and items of unknown kinds", Raw(`{"type":"response.weather","sky":"blue"}`,
+			`{"type":"response.output_item.done","item":{"type":"hologram","depth":3}}`, responsesYes, responsesDone), yes},
+		{"no stream at all", Status(200, `{"object":"response","status":"completed","model":"m",`+
+			`"output":[{"type":"message","content":[{"type":"output_text","text":"Yes."}]}]}`), yes},
+		{"a call that was cut", Raw(`{"type":"response.output_item.done","item":{"type":"function_call","call_id":"a","name":"f","arguments":"{\"q\":\"lo"}}`,
+			`{"type":"response.incomplete","response":{"status":"incomplete","model":"m","incomplete_details":{"reason":"max_output_tokens"}}}`),
+			llm.Response{ToolCalls: []agent.ToolCall{{ID: "a", Name: "f", Arguments: `{"q":"lo`}}, Finish: llm.FinishLength, Model: "m"}},
+	}
+}
+
+// responsesErrors are spellings of the Responses API.
+func responsesErrors() []errorCase {
+	story := Text("It is the disk.").Chunked(3, 0)
+	failed := func(code string) Reply {
+		return story.Insert(2, `{"type":"response.failed","response":{"status":"failed","error":{"code":"`+code+`","message":"no"}}}`)
+	}
+	return []errorCase{
+		{name: "overloaded in the stream", reply: story.ErrorAfter(2, "server_is_overloaded", "Our servers are currently overloaded."), kind: llm.ErrUnavailable},
+		{name: "an error within an error in the stream", kind: llm.ErrRateLimited,
+			reply: story.Insert(2, `{"type":"error","error":{"type":"too_many_requests","code":"too_many_requests","message":"slow down"}}`)},
+		{name: "failed", reply: failed("server_error"), kind: llm.ErrUnavailable},
+		{name: "failed by a limit", reply: failed("rate_limit_exceeded"), kind: llm.ErrRateLimited},
+		{name: "failed without credit", reply: failed("insufficient_quota"), kind: llm.ErrQuotaExhausted},
+		{name: "cancelled", reply: story.Insert(2, `{"type":"response.incomplete","response":{"status":"cancelled"}}`), kind: llm.ErrTruncated},
+		{name: "what keeps it alive, then silence", reply: Raw(responsesKeep, responsesKeep).Stall(2), kind: llm.ErrStalled},
+		{name: "nothing but what keeps it alive", reply: Raw(responsesKeep, responsesKeep), kind: llm.ErrTruncated},
+		{name: "chunk of another shape", reply: story.Insert(1, `{"type":7}`), kind: llm.ErrMalformed},
+		{name: "thoughts that were changed", kind: llm.ErrInvalidRequest,
+			reply: Refuse(400, "invalid_encrypted_content", "The encrypted content gAAA...c90= could not be verified.")},
+		{name: "a redirect", reply: Status(307, "").Header("Location", "/elsewhere"), kind: llm.ErrInvalidRequest},
+	}
+}

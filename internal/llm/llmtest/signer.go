@@ -1,0 +1,122 @@
+package llmtest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+)
+
+// Signer is a provider's memory of what its models thought: it signs every reply of a script, and
+// refuses what comes back changed. On OpenAI's Responses API the signature is the encrypted content.
+type Signer struct {
+	mu       sync.Mutex
+	issued   map[string]string // the thoughts, by signature
+	returned int
+}
+
+// NewSigner returns a signer that has signed nothing.
+func NewSigner() *Signer { return &Signer{issued: map[string]string{}} }
+
+// Returned is how many thoughts have come back as they were, each time counted.
+func (s *Signer) Returned() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.returned
+}
+
+// Script is a script whose replies think, and are signed.
+func (s *Signer) Script(script Script) Script {
+	return func(req Request) Reply {
+		if refused := s.check(req); refused != nil {
+			return *refused
+		}
+		reply := script(req)
+		if reply.fault.status != 0 {
+			return reply
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		n := len(s.issued)
+		if reply.thinking == "" {
+			reply.thinking = fmt.Sprintf("thought %d: a < b & \"c\"\n", n)
+		}
+		reply.signature = base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "\xff\xfe signed %d", n))
+		s.issued[reply.signature] = reply.thinking
+		return reply
+	}
+}
+
+// check is what the provider says of thoughts that are not as they were, nil for nothing.
+func (s *Signer) check(req Request) *Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch req.Wire {
+	case Anthropic:
+		return s.checkClaude(req)
+	case Responses:
+		return s.checkResponses(req)
+	}
+	return nil
+}
+
+// checkClaude has the words of https://github.com/anthropics/claude-code/issues/10627, and those of
+// https://github.com/lbjlaq/Antigravity-Manager/issues/139 where a model with a budget misses its
+// thoughts in the midst of a turn: a turn is all replies that answer nobody but tools, and it begins with a thought.
+func (s *Signer) checkClaude(req Request) *Reply {
+	var in anthropicRequest
+	_ = json.Unmarshal(req.Body, &in) // it was read before
+	for i, turn := range in.Messages {
+		for n, b := range turn.Content {
+			if b.Type != "thinking" {
+				continue
+			}
+			if thought, known := s.issued[b.Signature]; !known || thought != b.Thinking {
+				return invalid("messages.%d.content.%d: Invalid `signature` in `thinking` block", i, n)
+			}
+			s.returned++
+		}
+	}
+	begins := len(in.Messages) - 2 // the user has the last word
+	for begins > 2 && in.Messages[begins-1].answers() {
+		begins -= 2
+	}
+	if in.Thinking.Type == "enabled" && begins > 0 && in.Messages[begins+1].answers() {
+		if first := in.Messages[begins].Content[0].Type; first != "thinking" && first != "redacted_thinking" {
+			return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, "+
+				"a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", begins, first)
+		}
+	}
+	return nil
+}
+
+// checkResponses has the words of https://github.com/smallmain/vscode-unify-chat-provider/issues/178.
+func (s *Signer) checkResponses(req Request) *Reply {
+	var in struct {
+		Input []struct {
+			Type, ID  string
+			Encrypted string `json:"encrypted_content"`
+			Summary   []struct{ Text string }
+		}
+	}
+	_ = json.Unmarshal(req.Body, &in) // it was read before
+	for _, item := range in.Input {
+		if item.Type != "reasoning" {
+			continue
+		}
+		thought, known := s.issued[item.Encrypted]
+		if !known || len(item.Summary) != 1 || item.Summary[0].Text != thought {
+			refused := Refuse(http.StatusBadRequest, "invalid_encrypted_content", fmt.Sprintf("The encrypted content for item %s could not "+
+				"be verified. Reason: Encrypted content could not be decrypted or parsed.", item.ID))
+			return &refused
+		}
+		s.returned++
+	}
+	return nil
+}
+
+func invalid(format string, args ...any) *Reply {
+	refused := Refuse(http.StatusBadRequest, "invalid_request_error", fmt.Sprintf(format, args...))
+	return &refused
+}

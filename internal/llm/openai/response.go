@@ -1,0 +1,224 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// response puts the reply of a model together, by the Responses API.
+type response struct {
+	asked   string // the model's name in the request
+	idle    *llm.Idle
+	onDelta func(llm.Delta)
+
+	events    int
+	content   llm.Text
+	thinking  llm.Text
+	repeating bool
+	items     []item // that are whole
+	final     *responseObject
+}
+
+// responseEvent is any event of a stream; those of other types are passed over.
+// https://platform.openai.com/docs/api-reference/responses-streaming (read 2026-11-22)
+type responseEvent struct {
+	Type     string          `json:"type"`
+	Delta    json.RawMessage `json:"delta"`
+	Item     item            `json:"item"`          // response.output_item.done
+	Part     int             `json:"summary_index"` // response.reasoning_summary_part.added
+	Response responseObject  `json:"response"`      // response.completed, .incomplete, .failed
+}
+
+// responseObject is a response as it ends, or the whole of an answer in plain JSON.
+type responseObject struct {
+	Object     string   `json:"object"`
+	Status     string   `json:"status"`
+	Model      string   `json:"model"`
+	Output     []item   `json:"output"`
+	Error      *failure `json:"error"`
+	Incomplete struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+	Usage struct {
+		Input  int `json:"input_tokens"`
+		Output int `json:"output_tokens"`
+		In     struct {
+			Cached     int `json:"cached_tokens"`
+			CacheWrite int `json:"cache_write_tokens"`
+		} `json:"input_tokens_details"`
+		Out struct {
+			Reasoning int `json:"reasoning_tokens"`
+		} `json:"output_tokens_details"`
+	} `json:"usage"`
+}
+
+// item is a part of the output: a thought, a message, a call.
+type item struct {
+	Type      string `json:"type"`
+	Encrypted string `json:"encrypted_content"`
+	CallID    string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+	Content   []struct {
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	} `json:"content"`
+	Summary []struct {
+		Text string `json:"text"`
+	} `json:"summary"`
+	whole json.RawMessage
+}
+
+// UnmarshalJSON keeps the item as it came, too: of a thought no byte may change.
+func (i *item) UnmarshalJSON(data []byte) error {
+	type plain item
+	if err := json.Unmarshal(data, (*plain)(i)); err != nil {
+		return err
+	}
+	i.whole = append(json.RawMessage(nil), data...)
+	return nil
+}
+
+// read takes in events until the reply is whole. Its errors are *llm.Errors.
+func (r *response) read(body io.Reader) error {
+	events := llm.NewEvents(body)
+	for !r.repeating && r.final == nil {
+		r.idle.Wait()
+		data, err := events.Next()
+		r.idle.Arrived()
+		switch {
+		case errors.Is(err, io.EOF) && r.events == 0 && len(events.Rest()) > 0:
+			return r.plain(events.Rest())
+		case err == nil && string(data) == "[DONE]":
+			err = io.EOF
+		}
+		if err != nil {
+			return llm.CutOff(err, r.events > 0, "the stream ended before the response was complete")
+		}
+		err = r.event(data)
+		if events.Partial && errors.Is(err, llm.ErrMalformed) {
+			return &llm.Error{Kind: llm.ErrTruncated, Message: llm.TransportText(io.ErrUnexpectedEOF)}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain takes an answer in plain JSON: an error, or the response of a server that does not stream.
+func (r *response) plain(body []byte) error {
+	var whole responseObject
+	if !json.Valid(body) {
+		// Without the answer: it may be what a model wrote, which is not for errors.
+		return &llm.Error{Kind: llm.ErrMalformed, Message: fmt.Sprintf("the answer is neither a stream of events nor JSON (%d bytes)", len(body))}
+	}
+	if json.Unmarshal(body, &whole) != nil || whole.Status == "" {
+		return parseFailure(body).error(0)
+	}
+	for _, i := range whole.Output {
+		for _, part := range i.Content {
+			r.say(llm.Delta{Content: part.Text + part.Refusal})
+		}
+		for _, part := range i.Summary {
+			r.say(llm.Delta{Thinking: part.Text})
+		}
+	}
+	return r.end(whole)
+}
+
+// event takes in one event.
+func (r *response) event(data []byte) error {
+	var e responseEvent
+	if err := json.Unmarshal(data, &e); err != nil {
+		// Without the event, for the same reason as in plain.
+		return &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
+	}
+	var text string
+	_ = json.Unmarshal(e.Delta, &text) // those of other events are objects
+	r.events++
+	switch e.Type {
+	case "error", "": // the latter in the spelling of chat completions
+		return parseFailure(data).error(0)
+	case "response.output_text.delta", "response.refusal.delta":
+		r.say(llm.Delta{Content: text})
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		r.say(llm.Delta{Thinking: text})
+	case "response.reasoning_summary_part.added":
+		if e.Part > 0 {
+			r.say(llm.Delta{Thinking: "\n\n"})
+		}
+	case "response.output_item.done":
+		r.items = append(r.items, e.Item)
+	case "response.completed", "response.incomplete", "response.failed":
+		return r.end(e.Response)
+	default:
+		r.say(llm.Delta{}) // it is alive
+	}
+	return nil
+}
+
+func (r *response) say(d llm.Delta) {
+	stuck := r.content.Add(d.Content)
+	r.repeating = r.thinking.Add(d.Thinking) || stuck
+	if r.onDelta != nil {
+		r.onDelta(d)
+	}
+}
+
+func (r *response) end(whole responseObject) error {
+	if whole.Error != nil {
+		return whole.Error.error(0)
+	}
+	if len(r.items) == 0 {
+		r.items = whole.Output
+	}
+	r.final = &whole
+	return nil
+}
+
+// response returns the reply, or an error if its content was withheld.
+func (r *response) response() (llm.Response, error) {
+	out := llm.Response{Content: r.content.String(), Thinking: r.thinking.String(), Model: r.asked, Finish: llm.FinishRepeating}
+	if r.repeating { // it asks for nothing: its last call may be cut, too
+		return out, nil
+	}
+	u := r.final.Usage
+	out.Usage = agent.Usage{
+		InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.In.Cached, CacheWriteTokens: u.In.CacheWrite,
+		ReasoningTokens: u.Out.Reasoning,
+	}
+	if r.final.Model != "" {
+		out.Model = r.final.Model
+	}
+	for _, i := range r.items {
+		if i.Type == "function_call" {
+			out.ToolCalls = append(out.ToolCalls, agent.ToolCall{ID: i.CallID, Name: i.Name, Arguments: i.Arguments})
+		}
+	}
+	out.ProviderState = remember(r.asked, r.items)
+	switch reason := r.final.Incomplete.Reason; {
+	case reason == "content_filter":
+		out.Finish = llm.FinishFiltered
+		if strings.TrimSpace(out.Content) == "" && len(out.ToolCalls) == 0 {
+			return out, &llm.Error{Kind: llm.ErrContentFiltered}
+		}
+	case reason == "max_output_tokens":
+		out.Finish = llm.FinishLength
+	case reason != "":
+		out.Finish = llm.Finish(reason)
+	case r.final.Status != "completed":
+		return out, &llm.Error{Kind: llm.ErrTruncated, Message: "the response is " + r.final.Status + " " + reason}
+	case len(out.ToolCalls) > 0:
+		out.Finish = llm.FinishToolCalls
+	default:
+		out.Finish = llm.FinishStop
+	}
+	return out, nil
+}

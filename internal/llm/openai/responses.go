@@ -1,0 +1,287 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// NewResponses is New for the Responses API, by which models that reason are handed back what
+// they thought. Nothing is stored at OpenAI's.
+// https://platform.openai.com/docs/api-reference/responses (read 2026-11-22)
+func NewResponses(opts llm.Options) (*Client, error) {
+	client, err := New(opts)
+	if err == nil {
+		client.responses = true
+		client.guard.HTTPClient = withoutRedirects(client.guard.HTTPClient)
+	}
+	return client, err
+}
+
+// respond makes one call by the Responses API. OpenAI sends summaries of thoughts only to
+// organisations that it has verified, and refuses the whole request of others: they are asked for
+// without, once more now and then at once.
+// https://help.openai.com/en/articles/10910291-api-organization-verification (read 2026-11-23)
+func (c *Client) respond(ctx context.Context, key string, idle *llm.Idle, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	body := newResponsesBody(req)
+	if c.unverified.Load() {
+		body.withoutSummary()
+	}
+	answer, refused, err := c.ask(ctx, key, body)
+	if refused.Param == "reasoning.summary" && body.withoutSummary() {
+		c.unverified.Store(true)
+		idle.Wait()
+		answer, _, err = c.ask(ctx, key, body)
+	}
+	if err != nil {
+		return llm.Response{}, err
+	}
+	defer llm.CloseRead(answer)
+	got := response{asked: req.Model, idle: idle, onDelta: onDelta}
+	if err := got.read(answer); err != nil {
+		return llm.Response{}, err
+	}
+	return got.response()
+}
+
+// ask sends a request and returns the body of a successful answer, or why it was refused.
+func (c *Client) ask(ctx context.Context, key string, in responsesBody) (io.ReadCloser, failure, error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return nil, failure{}, fmt.Errorf("write request: %w", err)
+	}
+	url := strings.TrimSuffix(c.guard.BaseURL, "/") + "/responses"
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, failure{}, fmt.Errorf("write request: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	request.GetBody = nil // net/http would ask once more over a connection that is lost
+	tap := &tap{client: c.guard.HTTPClient, request: body}
+	_, err = tap.Do(request)
+	return tap.answer, tap.refused, err
+}
+
+// responsesBody is a request in the wire format.
+type responsesBody struct {
+	Model       string          `json:"model"`
+	Input       []any           `json:"input"`
+	Tools       []responsesTool `json:"tools,omitempty"`
+	ToolChoice  string          `json:"tool_choice,omitempty"`
+	Text        any             `json:"text,omitempty"`
+	Reasoning   *reasoning      `json:"reasoning,omitempty"`
+	Include     []string        `json:"include,omitempty"`
+	Temperature *float32        `json:"temperature,omitempty"`
+	MaxTokens   int             `json:"max_output_tokens,omitempty"`
+	Store       bool            `json:"store"`
+	Stream      bool            `json:"stream"`
+}
+
+type responsesTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"` // true by default, and for few schemas
+}
+
+type reasoning struct {
+	Effort  string `json:"effort,omitempty"`
+	Summary string `json:"summary,omitempty"`
+}
+
+// withoutSummary asks for no summary of thoughts, and reports whether one was asked for.
+func (b *responsesBody) withoutSummary() bool {
+	if b.Reasoning == nil || b.Reasoning.Summary == "" {
+		return false
+	}
+	if b.Reasoning.Summary = ""; *b.Reasoning == (reasoning{}) {
+		b.Reasoning = nil
+	}
+	return true
+}
+
+// The items of an input besides what a model thought, which goes back as it came.
+type (
+	saidItem struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	callItem struct {
+		Type      string `json:"type"`
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	resultItem struct {
+		Type   string `json:"type"`
+		CallID string `json:"call_id"`
+		Output any    `json:"output"` // a text, or parts
+	}
+	partItem struct {
+		Type  string `json:"type"`
+		Text  string `json:"text,omitempty"`
+		Image string `json:"image_url,omitempty"`
+	}
+)
+
+func newResponsesBody(req llm.Request) responsesBody {
+	out := responsesBody{
+		Model: req.Model, Input: []any{}, Temperature: temperature(req), MaxTokens: req.MaxTokens, Stream: true,
+	}
+	if llm.OpenAIReasons(req.Model) {
+		out.Reasoning = &reasoning{Effort: llm.OpenAIEffort(req.Model, req.Thinking), Summary: "auto"}
+		if out.Reasoning.Effort == "none" {
+			out.Reasoning.Summary = ""
+		}
+		out.Include = []string{"reasoning.encrypted_content"}
+	}
+	if format := responseFormat(req); format != nil && format.JSONSchema != nil {
+		out.Text = map[string]any{"format": map[string]any{
+			"type": format.Type, "name": format.JSONSchema.Name, "schema": format.JSONSchema.Schema, "strict": format.JSONSchema.Strict,
+		}}
+	} else if format != nil {
+		out.Text = map[string]any{"format": map[string]any{"type": format.Type}}
+	}
+	for _, m := range req.Messages {
+		out.Input = append(out.Input, inputItems(m, req.Model)...)
+	}
+	tools := req.Tools
+	if len(tools) == 0 && len(req.Withheld) > 0 {
+		tools, out.ToolChoice = req.Withheld, "none"
+	}
+	for _, t := range tools {
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(noParameters)
+		}
+		out.Tools = append(out.Tools, responsesTool{Type: "function", Name: t.Name, Description: t.Description, Parameters: schema})
+	}
+	return out
+}
+
+// inputItems spells a message.
+func inputItems(m agent.Message, model string) (items []any) {
+	switch m.Role {
+	case agent.Assistant:
+		return repliedItems(m, model)
+	case agent.ToolRole:
+		out := resultItem{Type: "function_call_output", CallID: m.ToolCallID, Output: m.Content}
+		parts := []partItem{{Type: "input_text", Text: m.Content}}
+		for _, image := range m.Images {
+			if image.Data != nil {
+				url := "data:" + image.Type + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
+				parts = append(parts, partItem{Type: "input_image", Image: url})
+			}
+		}
+		if len(parts) > 1 {
+			out.Output = parts
+		}
+		return []any{out}
+	}
+	return []any{saidItem{Role: string(m.Role), Content: m.Content}}
+}
+
+// repliedItems spells a reply: in the order in which its parts came, with what the model thought,
+// if they are known; else its text, then its calls.
+func repliedItems(m agent.Message, model string) (items []any) {
+	text := func() {
+		if m.Content != "" {
+			items = append(items, saidItem{Role: string(agent.Assistant), Content: m.Content})
+		}
+	}
+	call := func(c agent.ToolCall) {
+		if c.Arguments == "" {
+			c.Arguments = "{}"
+		}
+		items = append(items, callItem{Type: "function_call", CallID: c.ID, Name: c.Name, Arguments: c.Arguments})
+	}
+	if order, ok := recall(m, model); ok {
+		n := 0
+		for _, part := range order {
+			switch {
+			case part.Reasoning != nil:
+				items = append(items, part.Reasoning)
+			case part.Call:
+				call(m.ToolCalls[n])
+				n++
+			default:
+				text()
+			}
+		}
+		return items
+	}
+	text()
+	for _, c := range m.ToolCalls {
+		call(c)
+	}
+	return items
+}
+
+// state is what a reply leaves for the requests that continue it: what the model thought,
+// encrypted, and where its text and its calls stood. No other model can read it.
+type state struct {
+	Responses struct {
+		Model string      `json:"model"`
+		Parts []statePart `json:"parts"`
+	} `json:"openai_responses"`
+}
+
+// statePart is a thought, a call, or else the text.
+type statePart struct {
+	Reasoning json.RawMessage `json:"reasoning,omitempty"`
+	Call      bool            `json:"call,omitempty"`
+}
+
+// remember returns the state of a reply; nil if the message alone says everything.
+func remember(model string, items []item) json.RawMessage {
+	var s state
+	s.Responses.Model = model
+	thought, said := false, false
+	for _, i := range items {
+		switch {
+		case i.Type == "reasoning" && i.Encrypted != "":
+			s.Responses.Parts = append(s.Responses.Parts, statePart{Reasoning: i.whole})
+			thought = true
+		case i.Type == "function_call":
+			s.Responses.Parts = append(s.Responses.Parts, statePart{Call: true})
+		case i.Type == "message" && !said:
+			s.Responses.Parts = append(s.Responses.Parts, statePart{})
+			said = true
+		}
+	}
+	data, err := json.Marshal(s)
+	if !thought || err != nil {
+		return nil
+	}
+	return data
+}
+
+// recall returns the parts that a message was made of; ok is false if they are another model's, or
+// if the message makes other calls than they did.
+func recall(m agent.Message, model string) (parts []statePart, ok bool) {
+	var s state
+	if json.Unmarshal(m.ProviderState, &s) != nil || s.Responses.Model != model {
+		return nil, false
+	}
+	calls := 0
+	for _, part := range s.Responses.Parts {
+		if part.Call {
+			calls++
+		}
+	}
+	// A thought must be followed by what came of it.
+	n := len(s.Responses.Parts)
+	return s.Responses.Parts, n > 0 && calls == len(m.ToolCalls) && s.Responses.Parts[n-1].Reasoning == nil && (calls > 0 || m.Content != "")
+}

@@ -1,0 +1,52 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// BlockEdit is what a person makes of a block, whether it is read-only to the agent or not. What is nil stays as it is.
+type BlockEdit struct {
+	Value       string  `json:"value" maxLength:"100000"`
+	Description *string `json:"description,omitempty" maxLength:"10000" doc:"what the agent is told that the block is for; absent = as it is"`
+	Limit       *int    `json:"limit,omitempty" minimum:"1" doc:"how long the value may be, in characters; absent = as it is, of a new one 20000"`
+	ReadOnly    *bool   `json:"read_only,omitempty" doc:"the agent cannot change it; absent = as it is"`
+}
+
+// ErrBlock: a block cannot be as it is asked for.
+var ErrBlock = errors.New("the block is refused")
+
+// Edit writes a block, a new one too. The error may be an ErrBlock.
+func Edit(ctx context.Context, tx Tx, label string, e BlockEdit) (Block, error) {
+	b, found, err := tx.Block(ctx, label)
+	if err != nil {
+		return b, err
+	}
+	if !found {
+		b = Block{Label: label, Limit: agent.DefaultMemoryLimit}
+		blocks, err := tx.Blocks(ctx)
+		if err != nil {
+			return b, err
+		}
+		if len(blocks) >= agent.MaxMemoryBlocks {
+			return b, fmt.Errorf("%w: an agent has at most %d", ErrBlock, agent.MaxMemoryBlocks)
+		}
+	}
+	b.Value = e.Value
+	if e.Description != nil {
+		b.Description = *e.Description
+	}
+	if e.Limit != nil {
+		b.Limit = *e.Limit
+	}
+	if e.ReadOnly != nil {
+		b.ReadOnly = *e.ReadOnly
+	}
+	if err := b.Validate(); err != nil {
+		return b, fmt.Errorf("%w: %w", ErrBlock, err)
+	}
+	return b, tx.PutBlock(ctx, b)
+}

@@ -1,0 +1,145 @@
+// Package picture makes the images that tools return small enough for models, and knows what
+// models ask for them.
+package picture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif" // the formats that are read
+	"image/jpeg"
+	"image/png"
+
+	"golang.org/x/image/draw"
+	_ "golang.org/x/image/webp"
+)
+
+// What a model is sent. 1,568 pixels are the most that Claude looks at; OpenAI and Gemini cut
+// larger images into tiles, each of which costs. What providers take of a request is about
+// 20 MB (Gemini, with base64), so no image has more than one.
+// https://docs.claude.com/en/docs/build-with-claude/vision (read 2026-11-22)
+const (
+	maxEdge  = 1568
+	maxBytes = 1 << 20
+)
+
+// maxPixels is how large an image may be to be decoded. A file of some KB can hold billions; of
+// these, the worst take two seconds, and 300 MB.
+const maxPixels = 20_000_000
+
+// ErrNone: the data is no image of a format that models take.
+var ErrNone = errors.New("no PNG, JPEG, GIF or WebP")
+
+// Picture is an image that fits.
+type Picture struct {
+	Data          []byte
+	Type          string // image/png or image/jpeg
+	Width, Height int
+}
+
+// Fit makes an image small enough: as it is where it may, else scaled down, as PNG or JPEG. Of
+// one that moves it is the first frame.
+func Fit(data []byte) (Picture, error) {
+	config, format, err := bounded(data)
+	if err != nil {
+		return Picture{}, err
+	}
+	// All of it is read: providers refuse half an image, and each request that repeats it.
+	from, _, err := image.Decode(bytes.NewReader(data))
+	if err != nil {
+		return Picture{}, ErrNone
+	}
+	edge := max(config.Width, config.Height)
+	if (format == "png" || format == "jpeg") && edge <= maxEdge && len(data) <= maxBytes {
+		return Picture{Data: data, Type: "image/" + format, Width: config.Width, Height: config.Height}, nil
+	}
+	flat := averaged(onWhite(from), max(1, edge/maxEdge))
+	for edge = min(edge, maxEdge); edge > 16; edge = edge * 2 / 3 {
+		if p, err := scaled(flat, edge); err != nil || len(p.Data) <= maxBytes {
+			return p, err
+		}
+	}
+	return Picture{}, ErrNone // noise at that size takes a KB
+}
+
+// Size is how large an image says it is, which is cheap to know.
+func Size(data []byte) (width, height int, err error) {
+	config, _, err := configOf(data)
+	return config.Width, config.Height, err
+}
+
+// Type is the MIME type of an image that is not too large to be drawn, by what it holds.
+func Type(data []byte) (string, error) {
+	_, format, err := bounded(data)
+	return "image/" + format, err
+}
+
+// bounded refuses images of more pixels than may be decoded.
+func bounded(data []byte) (image.Config, string, error) {
+	config, format, err := configOf(data)
+	if err == nil && config.Width > maxPixels/config.Height {
+		err = fmt.Errorf("%d×%d pixels are too many", config.Width, config.Height)
+	}
+	return config, format, err
+}
+
+func configOf(data []byte) (image.Config, string, error) {
+	config, format, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil || config.Width < 1 || config.Height < 1 {
+		return image.Config{}, "", ErrNone
+	}
+	return config, format, nil
+}
+
+// onWhite has white behind what is transparent.
+func onWhite(from image.Image) *image.RGBA {
+	to := image.NewRGBA(image.Rectangle{Max: from.Bounds().Size()})
+	draw.Draw(to, to.Bounds(), image.White, image.Point{}, draw.Src)
+	draw.Draw(to, to.Bounds(), from, from.Bounds().Min, draw.Over)
+	return to
+}
+
+// averaged makes one pixel of n×n. A good scaler takes seconds for a large image; this leaves it
+// less than twice the edge it makes, and loses no line.
+func averaged(from *image.RGBA, n int) *image.RGBA {
+	if n == 1 {
+		return from
+	}
+	size := from.Bounds().Size()
+	to := image.NewRGBA(image.Rect(0, 0, (size.X+n-1)/n, (size.Y+n-1)/n))
+	for y := range to.Rect.Max.Y {
+		for x := range to.Rect.Max.X {
+			var sum [4]int
+			block := image.Rect(x*n, y*n, min(x*n+n, size.X), min(y*n+n, size.Y))
+			for line := block.Min.Y; line < block.Max.Y; line++ {
+				for pix := from.Pix[from.PixOffset(block.Min.X, line):][:4*block.Dx()]; len(pix) > 0; pix = pix[4:] {
+					sum[0], sum[1], sum[2], sum[3] = sum[0]+int(pix[0]), sum[1]+int(pix[1]), sum[2]+int(pix[2]), sum[3]+int(pix[3])
+				}
+			}
+			at, of := to.PixOffset(x, y), block.Dx()*block.Dy()
+			for i := range sum {
+				to.Pix[at+i] = uint8(sum[i] / of)
+			}
+		}
+	}
+	return to
+}
+
+// scaled is an image whose longer edge has so many pixels. PNG keeps letters and lines, of which
+// screenshots and graphs are made; JPEG is for what PNG makes too large.
+func scaled(from *image.RGBA, edge int) (Picture, error) {
+	size := from.Bounds().Size()
+	by := min(1, float64(edge)/float64(max(size.X, size.Y)))
+	p := Picture{Type: "image/png", Width: max(1, int(float64(size.X)*by)), Height: max(1, int(float64(size.Y)*by))}
+	to := image.NewRGBA(image.Rect(0, 0, p.Width, p.Height))
+	draw.CatmullRom.Scale(to, to.Bounds(), from, from.Bounds(), draw.Src, nil)
+	var out bytes.Buffer
+	err := png.Encode(&out, to)
+	if err == nil && out.Len() > maxBytes {
+		out.Reset()
+		p.Type, err = "image/jpeg", jpeg.Encode(&out, to, &jpeg.Options{Quality: 85})
+	}
+	p.Data = out.Bytes()
+	return p, err
+}

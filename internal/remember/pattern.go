@@ -1,0 +1,158 @@
+package remember
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/cmdline"
+	"github.com/inquest-dev/inquest/internal/reveal"
+)
+
+// Pattern says which values an argument may have: one value, or those that a glob fits.
+type Pattern struct {
+	Equals json.RawMessage `json:"equals,omitempty"`
+	// Glob is a text with *. Alone, * is any value, unless the value is something that is run. Within a text, and of a
+	// command line, it is a part of a name: one or more letters, digits, "_", "-" and ".". What fits leads to no folder
+	// above, nor to the folder itself: see package cmdline.
+	Glob string `json:"glob,omitempty"`
+}
+
+const anything = "*"
+
+// Exactly is the pattern of one value.
+func Exactly(value any) (Pattern, error) {
+	text, err := json.Marshal(value)
+	return Pattern{Equals: text}, err
+}
+
+// commandWords are the words by which servers name an argument that they run as a command line; that of programWords is
+// a part of one, or is run by something else.
+var (
+	commandWords = []string{
+		"command", "commands", "commandline", "cmd", "cmds", "cmdline", "shell", "script", "scripts", "exec", "bash", "kubectl",
+	}
+	programWords = []string{"args", "argv", "code", "query"}
+)
+
+// isCommand reports whether an argument is a command line: * alone would be any command.
+func isCommand(tool, name string) bool {
+	return tool == agent.ToolShell || strings.HasSuffix(strings.ToLower(name), "command") || hasWord(name, commandWords)
+}
+
+// isRun reports whether an argument is something that is run: * alone would be anything that it can do.
+func isRun(tool, name string) bool { return isCommand(tool, name) || hasWord(name, programWords) }
+
+// hasWord reports whether one of the words is a part of a name, as in cmd_line, script-text and shellCommand.
+func hasWord(name string, words []string) bool {
+	name = strings.ToLower(camel.ReplaceAllString(name, "${1}_${2}"))
+	parts := strings.FieldsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && r < 0x80 })
+	return slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(words, part) })
+}
+
+// camel is where a word ends that begins with a small letter.
+var camel = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
+func (p Pattern) validate(tool, name string) error {
+	command := isCommand(tool, name)
+	switch {
+	case (p.Glob == "") == (p.Equals == nil):
+		return errors.New("a pattern is a value, or a glob")
+	case command && p.Glob != "":
+		_, err := cmdline.Parse(p.Glob)
+		return dangerous(err)
+	case command:
+		var line string
+		if json.Unmarshal(p.Equals, &line) == nil {
+			return dangerous(cmdline.Check(line))
+		}
+	case p.Glob == anything && isRun(tool, name):
+		return errors.New("* alone would be anything that can be run: say more of it")
+	case reveal.Hides(p.Glob):
+		return errors.New("the glob has characters that nobody sees")
+	}
+	return nil
+}
+
+func dangerous(err error) error {
+	if err != nil {
+		return fmt.Errorf("such a command is not remembered: %w", err)
+	}
+	return nil
+}
+
+// matcher says which values are meant. What is no text matches no glob but *.
+func (p Pattern) matcher(tool, name string) func(value any) bool {
+	command := isCommand(tool, name)
+	switch {
+	case p.Equals != nil:
+		return func(value any) bool {
+			text, isText := value.(string)
+			return equal(p.Equals, value) && (!command || !isText || cmdline.Check(text) == nil)
+		}
+	case command:
+		pattern, err := cmdline.Parse(p.Glob)
+		return func(value any) bool {
+			text, isText := value.(string)
+			return err == nil && isText && pattern.Fits(text)
+		}
+	case p.Glob == anything:
+		fits := !isRun(tool, name)
+		return func(any) bool { return fits }
+	}
+	expression := glob(p.Glob)
+	return func(value any) bool {
+		text, isText := value.(string)
+		if number, is := value.(json.Number); is {
+			text, isText = number.String(), true
+		}
+		return isText && expression.MatchString(text) && !reveal.Hides(text) && cmdline.Stays(p.Glob, text)
+	}
+}
+
+// literal is a text that every value that is meant has in it; "" = none is known.
+func (p Pattern) literal() (longest string) {
+	text := p.Glob
+	if p.Equals != nil && json.Unmarshal(p.Equals, &text) != nil {
+		return "" // a list, an object, a number: there are several spellings
+	}
+	pieces := []string{text}
+	if p.Glob != "" {
+		pieces = strings.Split(text, "*")
+	}
+	for _, piece := range pieces {
+		if len(piece) > len(longest) && !strings.ContainsFunc(piece, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+			longest = piece
+		}
+	}
+	return longest
+}
+
+// equal compares JSON as it is written canonically: keys sorted, no white space.
+func equal(want json.RawMessage, value any) bool {
+	got, err := json.Marshal(value)
+	if err == nil && string(got) == string(want) {
+		return true
+	}
+	args, parseErr := Parse(`{"v":` + string(want) + `}`)
+	if err != nil || parseErr != nil {
+		return false
+	}
+	canonical, err := json.Marshal(args["v"])
+	return err == nil && string(got) == string(canonical)
+}
+
+func glob(pattern string) *regexp.Regexp {
+	return regexp.MustCompile(`^(?s:` + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, cmdline.Name) + `)$`)
+}
+
+func (p Pattern) String() string {
+	if p.Glob != "" {
+		return " like " + p.Glob
+	}
+	return "=" + string(p.Equals)
+}

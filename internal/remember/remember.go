@@ -1,0 +1,172 @@
+// Package remember holds what people have decided once for all calls of a kind: rules by which calls need nobody's word
+// any more. A rule says all of the arguments that a call may have, and how long it holds; what it does not name does not fit.
+package remember
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Rule lets calls through that a person would have to approve, as far as the configuration has them remembered at all.
+type Rule struct {
+	ID   string `json:"id"`
+	Tool string `json:"tool"` // "server.tool", or the name of a built-in tool
+	// Definition is what the tool was when the rule was made (tool.Spec.Definition): of another one, nobody has said anything;
+	// "" = any.
+	Definition string `json:"definition,omitempty"`
+	// Arguments are all that a call has, by name.
+	Arguments map[string]Pattern `json:"arguments,omitempty"`
+	Where     Where              `json:"in,omitzero"`
+	By        string             `json:"by"`
+	Because   string             `json:"because,omitempty"`
+	Created   time.Time          `json:"created"`
+	// Expires is when it ends to hold; nil = when it is revoked.
+	Expires *time.Time `json:"expires,omitempty"`
+	Revoked *Revoked   `json:"revoked,omitempty"`
+	// Uses is how many calls it has let through, the last of them at LastUsed.
+	Uses     int        `json:"uses"`
+	LastUsed *time.Time `json:"last_used,omitempty"`
+}
+
+// Version is a hash of what the rule lets through, where and for how long, by which the audit trail names it.
+func (r Rule) Version() string {
+	r.Uses, r.LastUsed, r.Revoked = 0, nil, nil
+	r.Created = r.Created.UTC()
+	text, _ := json.Marshal(r) // as it came out of JSON
+	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
+// Where are the places that a rule is for; "" = all.
+type Where struct {
+	Chain       string `json:"chain,omitempty"`
+	Stage       string `json:"stage,omitempty"`
+	Environment string `json:"environment,omitempty"` // system.environment of the configuration
+}
+
+// Revoked says who has ended a rule.
+type Revoked struct {
+	By  string    `json:"by"`
+	At  time.Time `json:"at"`
+	Why string    `json:"why,omitempty"`
+}
+
+// NewID returns an id that no other rule has.
+func NewID() string { return "r-" + strings.ToLower(rand.Text()[:10]) }
+
+// How much a rule may say, in bytes.
+const (
+	maxBecause   = 1000
+	maxArguments = 64 << 10
+)
+
+// Validate says all that is wrong with a rule that is to be saved.
+func (r Rule) Validate(now time.Time) error {
+	var errs []error
+	if r.Tool == "" {
+		errs = append(errs, errors.New("a rule needs a tool"))
+	}
+	if r.By == "" {
+		errs = append(errs, errors.New("a rule needs somebody who has made it"))
+	}
+	if len(r.Because) > maxBecause {
+		errs = append(errs, fmt.Errorf("the reason is longer than %d bytes", maxBecause))
+	}
+	if r.Expires != nil && !r.Expires.After(now) {
+		errs = append(errs, errors.New("the rule would have ended already"))
+	}
+	if text, err := json.Marshal(r.Arguments); err == nil && len(text) > maxArguments {
+		errs = append(errs, fmt.Errorf("the arguments of the rule have more than %d bytes", maxArguments))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Arguments)) {
+		if err := r.Arguments[name].validate(r.Tool, name); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	return errors.Join(append(errs, agent.CheckBy(r.By))...)
+}
+
+// Admits reports whether the rule is for a place.
+func (w Where) Admits(place Where) bool {
+	return (w.Chain == "" || w.Chain == place.Chain) && (w.Stage == "" || w.Stage == place.Stage) &&
+		(w.Environment == "" || w.Environment == place.Environment)
+}
+
+// Matcher reports whether a call of the rule's tool is one that was meant. The arguments are as a model writes them, parsed.
+type Matcher func(args map[string]any) bool
+
+// Matcher is the rule, ready for many calls.
+func (r Rule) Matcher() Matcher {
+	values := map[string]func(any) bool{}
+	for name, pattern := range r.Arguments {
+		values[name] = pattern.matcher(r.Tool, name)
+	}
+	return func(args map[string]any) bool {
+		if len(args) != len(values) {
+			return false
+		}
+		for name, value := range args {
+			if meant, named := values[name]; !named || !meant(value) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// Literals are texts that the arguments of every call that the rule fits have in them, as JSON without escapes writes them.
+func (r Rule) Literals() (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(r.Arguments)) {
+		if text := r.Arguments[name].literal(); text != "" && !isCommand(r.Tool, name) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// Parse reads the arguments of a call; "" = none.
+func Parse(arguments string) (args map[string]any, err error) {
+	if strings.TrimSpace(arguments) == "" {
+		return nil, nil
+	}
+	if args, ok := flat(arguments); ok {
+		return args, nil
+	}
+	decoder := json.NewDecoder(strings.NewReader(arguments))
+	decoder.UseNumber()
+	err = decoder.Decode(&args)
+	return args, err
+}
+
+// String is the rule as people read it.
+func (r Rule) String() string {
+	words := []string{r.Tool}
+	for _, name := range slices.Sorted(maps.Keys(r.Arguments)) {
+		words = append(words, name+r.Arguments[name].String())
+	}
+	for _, in := range []struct{ what, name string }{
+		{"chain", r.Where.Chain}, {"stage", r.Where.Stage}, {"environment", r.Where.Environment},
+	} {
+		if in.name != "" {
+			words = append(words, "in "+in.what+" "+in.name)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Said is how the journal of a call names the rule that has let it through.
+func (r Rule) Said() string {
+	text := fmt.Sprintf("let through by rule %s of %s", r.ID, r.By)
+	if r.Because != "" {
+		text += " (" + r.Because + ")"
+	}
+	return text
+}

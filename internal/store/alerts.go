@@ -1,0 +1,143 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/webhook"
+)
+
+const (
+	alertColumns = `id, webhook, project, fingerprint, group_name, title, place, lead, investigation, times, received_at, starts_at, resolved_at`
+	newAlert     = `id, webhook, project, fingerprint, group_name, title, place, lead, investigation, times, received_at, starts_at, ` +
+		`grp, workflow, request, news`
+)
+
+func alertFields(r *webhook.Row) []any {
+	return []any{
+		&r.ID, &r.Webhook, projectColumn{&r.Project}, textColumn{&r.Fingerprint}, textColumn{&r.Group}, textColumn{&r.Title}, &r.Place,
+		&r.Lead, &r.Investigation, &r.Times, timeColumn{&r.ReceivedAt}, endColumn{&r.StartsAt},
+	}
+}
+
+// ReceiveAlerts writes what a webhook has received, all of it or nothing. An alert that is told again is the same row, until it
+// fires anew: it begins at another time or, if its sender does not say when, after it had resolved.
+func (s *Store) ReceiveAlerts(ctx context.Context, all []webhook.Received) (counts webhook.Counts, err error) {
+	all = slices.Clone(all)
+	err = s.write(ctx, "", func(q querier) error {
+		counts = webhook.Counts{}
+		now, err := s.db.clock(ctx, q)
+		if err == nil && len(all) > 1 { // else two that have the same alerts in another order could wait for each other
+			_, err = s.db.lockWindow(ctx, q, alertsWindow, all[0].Webhook)
+		}
+		for _, a := range all {
+			if err == nil {
+				err = receiveAlert(ctx, q, a, now, &counts)
+			}
+		}
+		return err
+	})
+	return counts, doing(err, "write alerts of a webhook")
+}
+
+const (
+	alertsWindow = "alerts of a webhook"
+	maxAlerts    = 1000 // in one list, where nobody says
+)
+
+func receiveAlert(ctx context.Context, q querier, a webhook.Received, now time.Time, counts *webhook.Counts) error {
+	a.Project, a.Fingerprint = cmp.Or(a.Project, agent.DefaultProject), storedText(a.Fingerprint)
+	switch a.State {
+	case webhook.Neither:
+		counts.Ignored++
+		return nil
+	case webhook.Resolved:
+		found, err := changed(q.ExecContext(ctx, `UPDATE alerts SET resolved_at = $4,
+				place = CASE WHEN place = 'waiting' THEN 'aside' ELSE place END,
+				news = CASE WHEN EXISTS (SELECT 1 FROM alerts l WHERE l.id = alerts.lead AND l.ended_at IS NULL) THEN news | 2 ELSE news END
+			WHERE webhook = $1 AND project = $2 AND fingerprint = $3 AND resolved_at IS NULL
+				AND (starts_at <= $5 OR $5 = 0 OR starts_at IS NULL)`,
+			a.Webhook, a.Project, a.Fingerprint, timeColumn{&now}, startOf(a)))
+		if found {
+			counts.Resolved++
+		} else {
+			counts.Ignored++
+		}
+		return err
+	}
+	begun := strconv.FormatInt(startOf(a), 10)
+	row := webhook.Row{
+		Webhook: a.Webhook, Project: a.Project, Fingerprint: a.Fingerprint, Group: a.GroupName, Title: a.Title,
+		Place: webhook.Waiting, Times: 1, ReceivedAt: now, StartsAt: &a.StartsAt,
+	}
+	if a.StartsAt.IsZero() {
+		row.StartsAt = nil
+		if err := q.QueryRowContext(ctx, `SELECT COUNT(*) FROM alerts WHERE webhook = $1 AND project = $2 AND fingerprint = $3
+			AND resolved_at IS NOT NULL`, a.Webhook, a.Project, a.Fingerprint).Scan(&begun); err != nil {
+			return err
+		}
+		begun = "time " + begun
+	}
+	row.ID = webhook.Key(a.Webhook, a.Project, a.Fingerprint, begun)
+	group, workflow, news := webhook.Key(a.Project, a.Group), fmt.Sprintf("%s-%s", a.Workflow, row.ID), 0
+	added, err := changed(q.ExecContext(ctx, insertInto("alerts", newAlert)+`ON CONFLICT (id) DO NOTHING`,
+		append(alertFields(&row), &group, &workflow, textOf(a.Request), &news)...))
+	if added {
+		counts.New++
+	}
+	if err != nil || added {
+		return err
+	}
+	counts.Known++
+	_, err = q.ExecContext(ctx, `UPDATE alerts SET times = times + 1 WHERE id = $1`, row.ID)
+	return err
+}
+
+func textOf(raw []byte) string { return storedText(string(raw)) }
+
+// startOf is when an alert began, in microseconds; 0 = nobody says.
+func startOf(a webhook.Received) int64 {
+	if a.StartsAt.IsZero() {
+		return 0
+	}
+	return a.StartsAt.UnixMicro()
+}
+
+// AlertFilter says which alerts are listed; what is empty selects all.
+type AlertFilter struct {
+	Projects                      []string // nil = all
+	Webhook, Place, Investigation string
+	Before                        int64 // only those that were received before this one; 0 = all
+	Limit                         int
+}
+
+// Alerts lists what webhooks have received, the newest first.
+func (s *Store) Alerts(ctx context.Context, f AlertFilter) ([]webhook.Row, error) {
+	// What has joined an investigation is found by the alert whose own it is.
+	query := `SELECT n, ` + alertColumns + ` FROM alerts WHERE $1 IN ('', webhook) AND $2 IN ('', place) AND (n < $3 OR $3 = 0)
+		AND (lead IN (SELECT id FROM alerts l WHERE l.investigation = $4) OR $4 = '')`
+	args := []any{f.Webhook, f.Place, f.Before, f.Investigation, cmp.Or(f.Limit, maxAlerts)}
+	if f.Projects != nil {
+		query += ` AND project IN (''`
+		for _, project := range f.Projects {
+			args = append(args, project)
+			query += fmt.Sprintf(", $%d", len(args))
+		}
+		query += `)`
+	}
+	fields := func(r *webhook.Row) []any {
+		return append(append([]any{&r.N}, alertFields(r)...), endColumn{&r.ResolvedAt})
+	}
+	all, err := selectAll(ctx, s.db.reader, fields, query+` ORDER BY n DESC LIMIT $5`, args...)
+	for n := range all {
+		if all[n].Lead == all[n].ID {
+			all[n].Lead = ""
+		}
+	}
+	return all, doing(s.db.explain(err), "list alerts")
+}

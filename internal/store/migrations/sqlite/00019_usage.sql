@@ -1,0 +1,11 @@
+-- +goose Up
+
+-- What of a usage has prices of its own: see agent.Usage.
+ALTER TABLE execution_sums ADD COLUMN cache_read_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE execution_sums ADD COLUMN cache_write_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE execution_sums ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE execution_sums ADD COLUMN image_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE ledger_reserved ADD COLUMN cache_read_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE ledger_reserved ADD COLUMN cache_write_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE ledger_reserved ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE ledger_reserved ADD COLUMN image_tokens INTEGER NOT NULL DEFAULT 0;

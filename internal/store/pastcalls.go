@@ -1,0 +1,158 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/remember"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+const pastColumns = `investigation, execution, call, arguments, fate, decision, at`
+
+func pastFields(p *remember.Past) []any {
+	return []any{
+		&p.Investigation, &p.Execution, textColumn{&p.Call}, textColumn{&p.Arguments}, &p.Fate, textColumn{&p.Decision}, timeColumn{&p.At},
+	}
+}
+
+// keepPast keeps what became of a call that an entry tells of, if rules may be tried on it.
+func keepPast(ctx context.Context, q querier, e transcript.Entry) error {
+	fate := fateOf(e)
+	if fate == "" {
+		return nil
+	}
+	past := remember.Past{
+		Investigation: e.Investigation, Execution: e.Execution, Call: e.Call.ID, Arguments: e.Call.Arguments,
+		Fate: fate, Decision: e.Decision, At: e.At,
+	}
+	args := append(pastFields(&past), stageOf(e.Execution), storedText(e.Call.Name))
+	_, err := q.ExecContext(ctx, insertInto("past_calls", pastColumns+", stage, tool"), args...)
+	return err
+}
+
+// fateOf is what an entry says became of a call; "" = nothing, or nothing that a rule is tried on. A call that only
+// reads, and of which nobody had to decide, is none.
+func fateOf(e transcript.Entry) remember.Fate {
+	switch {
+	case e.Call == nil || e.Decision == "" && e.Call.Risk == agent.RiskReadOnly:
+	case e.Kind == transcript.KindCall && e.Decision != "":
+		return remember.Approved
+	case e.Kind == transcript.KindCall:
+		return remember.Made
+	case e.Kind == transcript.KindResult && e.Refused && e.By != "":
+		return remember.Denied
+	case e.Kind == transcript.KindResult && e.Refused:
+		return remember.Undecided
+	}
+	return ""
+}
+
+// stageOf is the stage that an execution belongs to, whichever run of it.
+func stageOf(execution string) string {
+	run, _, _ := strings.Cut(execution, "/")
+	name, _, _ := strings.Cut(run, "#")
+	return name
+}
+
+// maxPast and maxExamples bound what a rule is tried on, and what is shown of it.
+const (
+	maxPast     = 100_000
+	maxExamples = 50
+)
+
+// Preview tries a rule on the last calls of its tool. In which environment they were made is not known.
+func (s *Store) Preview(ctx context.Context, r remember.Rule) (p remember.Preview, err error) {
+	of, args := callsOf(r)
+	var oldest int64
+	err = s.db.reader.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(MIN(id), 0) FROM (SELECT id`+of+` ORDER BY id DESC`+
+		limitTo(maxPast)+`) AS last`, args...).Scan(&p.Looked, &oldest)
+	var fit map[remember.Fate][]int64
+	if err == nil {
+		fit, err = s.fitting(ctx, r.Matcher(), likely(r, of, oldest, &args), args)
+	}
+	p.Fits = map[remember.Fate]int{}
+	for fate, ids := range fit {
+		p.Fits[fate] = len(ids)
+	}
+	if err == nil {
+		p.Examples, err = s.examples(ctx, fit)
+	}
+	return p, doing(s.db.explain(err), "try the rule %s on past calls", r)
+}
+
+// callsOf are the past calls that a rule is about, as the end of a query.
+func callsOf(r remember.Rule) (of string, args []any) {
+	of, args = ` FROM past_calls WHERE tool = $1`, []any{r.Tool}
+	if r.Where.Stage != "" {
+		args = append(args, r.Where.Stage)
+		of += fmt.Sprintf(` AND stage = $%d`, len(args))
+	}
+	if r.Where.Chain != "" {
+		args = append(args, r.Where.Chain)
+		of += fmt.Sprintf(` AND investigation IN (SELECT id FROM investigations WHERE chain = $%d)`, len(args))
+	}
+	return of, args
+}
+
+// likely is a query for those from the oldest on whose text has what the rule asks for, or may have it in an escape: a
+// database finds that sooner than a parser.
+func likely(r remember.Rule, of string, oldest int64, args *[]any) string {
+	*args = append(*args, oldest)
+	query := `SELECT id, fate, arguments` + of + fmt.Sprintf(` AND id >= $%d`, len(*args))
+	for _, text := range r.Literals() {
+		*args = append(*args, "%"+text+"%") // a _ or % in it finds more than it should
+		query += fmt.Sprintf(` AND (arguments LIKE $%d OR replace(arguments, '\', '') <> arguments)`, len(*args))
+	}
+	return query
+}
+
+// fitting are the ids of the calls that a rule fits, by what became of them, the last first.
+func (s *Store) fitting(ctx context.Context, fits remember.Matcher, query string, args []any) (map[remember.Fate][]int64, error) {
+	rows, err := s.db.reader.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	fit := map[remember.Fate][]int64{}
+	for rows.Next() {
+		var id int64
+		var fate remember.Fate
+		var arguments string
+		if err := rows.Scan(&id, &fate, &arguments); err != nil {
+			return nil, err
+		}
+		if parsed, err := remember.Parse(arguments); err == nil && fits(parsed) {
+			fit[fate] = append(fit[fate], id)
+		}
+	}
+	for _, ids := range fit {
+		slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(b, a) })
+	}
+	return fit, rows.Err()
+}
+
+// examples are some of the calls that a rule fits, those first that a person has denied.
+func (s *Store) examples(ctx context.Context, fit map[remember.Fate][]int64) (all []remember.Past, err error) {
+	var ids []any
+	for _, fate := range []remember.Fate{remember.Denied, remember.Undecided, remember.Made, remember.Approved} {
+		for _, id := range fit[fate] {
+			if len(ids) < maxExamples {
+				ids = append(ids, id)
+			}
+		}
+	}
+	for _, id := range ids {
+		var p remember.Past
+		row := s.db.reader.QueryRowContext(ctx, `SELECT `+pastColumns+` FROM past_calls WHERE id = $1`, id)
+		if err := row.Scan(pastFields(&p)...); err != nil {
+			return all, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}

@@ -1,0 +1,241 @@
+package storetest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/webhook"
+)
+
+// inbox is a store that receives the alerts of a webhook.
+type inbox struct {
+	*testing.T
+	Store
+	limits webhook.Limits
+}
+
+// alert is one of a group; began is when, in seconds, and 0 = nobody says.
+func alert(name, group string, state webhook.State, began int) webhook.Received {
+	a := webhook.Received{
+		Webhook: "am", Fingerprint: name, Group: group, GroupName: group, Title: "<" + name + "> \x00", State: state, Workflow: "Alert",
+		Request: []byte(`{"chain":"c"}`),
+	}
+	if began > 0 {
+		a.StartsAt = time.Unix(int64(began), 0).UTC()
+	}
+	return a
+}
+
+func (b inbox) receive(all ...webhook.Received) webhook.Counts {
+	b.Helper()
+	return must(b.ReceiveAlerts(b.Context(), all))(b.T)
+}
+
+// place places what waits, and starts what is to be started.
+func (b inbox) place() webhook.Placed {
+	b.Helper()
+	p := must(b.PlaceAlerts(b.Context(), func(string) webhook.Limits { return b.limits }))(b.T)
+	for _, s := range p.Starts {
+		ok(b.T, b.AlertStarted(b.Context(), s.ID, "of "+s.ID))
+		ok(b.T, b.StartInvestigation(b.Context(), record.Investigation{ID: "of " + s.ID, WorkflowID: s.Workflow, RunID: "r", StartedAt: time.Now()}))
+	}
+	return p
+}
+
+// ends ends the investigation of an alert.
+func (b inbox) ends(id string) {
+	b.Helper()
+	end := time.Now()
+	ok(b.T, b.FinishInvestigation(b.Context(), record.Investigation{ID: "of " + id, WorkflowID: id, StartedAt: end, EndedAt: &end}))
+}
+
+// places are the alerts by name, with their place.
+func (b inbox) places() map[string]string {
+	b.Helper()
+	out := map[string]string{}
+	for _, r := range slices.Backward(must(b.Alerts(b.Context(), store.AlertFilter{}))(b.T)) {
+		out[r.Fingerprint] = strings.TrimSpace(out[r.Fingerprint] + " " + r.Place)
+	}
+	return out
+}
+
+// testAlerts: an alert that is told again is one alert, and one that fires anew is another one.
+func testAlerts(t *testing.T, open opener) {
+	b := inbox{t, open(), webhook.Limits{Running: 2, PerMinute: 100}}
+	same(t, "first", b.receive(alert("a", "g", webhook.Firing, 10), alert("b", "g", webhook.Firing, 10)), webhook.Counts{New: 2})
+	same(t, "again", b.receive(alert("a", "g", webhook.Firing, 10), alert("x", "g", webhook.Neither, 10)), webhook.Counts{Known: 1, Ignored: 1})
+	first := b.place()
+	if len(first.Starts) != 2 || first.Starts[0].Workflow != "Alert-"+first.Starts[0].ID || string(first.Starts[0].Request) != `{"chain":"c"}` {
+		t.Errorf("started %+v", first)
+	}
+	same(t, "nothing is to be done", b.place(), webhook.Placed{Silent: map[string]string{}})
+
+	// It fires anew while it is investigated, and resolves.
+	b.receive(alert("a", "g", webhook.Firing, 20))
+	same(t, "resolved", b.receive(alert("a", "g", webhook.Resolved, 20), alert("nobody", "g", webhook.Resolved, 20)), webhook.Counts{Resolved: 1, Ignored: 1})
+	same(t, "late", b.receive(alert("a", "g", webhook.Firing, 20)), webhook.Counts{Known: 1})
+	same(t, "places", b.places(), map[string]string{"a": "started aside", "b": "started"})
+	lead := first.Starts[0].ID
+	want := []webhook.News{{
+		Lead: lead, Webhook: "am", Investigation: "of " + lead, Alerts: []webhook.NewsOf{{Title: "<a> \uFFFD", What: webhook.NewsResolved}}, Resolved: 1,
+	}}
+	same(t, "news", b.place().News, want)
+	same(t, "news until they are told", b.place().News, want)
+	ok(t, b.AlertsTold(t.Context(), lead))
+	same(t, "no news", b.place().News, []webhook.News(nil))
+
+	// When it has ended, the alert needs another one only if it fires anew.
+	b.ends(lead)
+	same(t, "known", b.receive(alert("a", "g", webhook.Firing, 10)), webhook.Counts{Known: 1})
+	same(t, "nothing to start", len(b.place().Starts), 0)
+	b.receive(alert("a", "g", webhook.Firing, 30))
+	same(t, "one to start", len(b.place().Starts), 1)
+	same(t, "by its investigation", len(must(b.Alerts(t.Context(), store.AlertFilter{Investigation: "of " + lead}))(t)), 1)
+	same(t, "of others", len(must(b.Alerts(t.Context(), store.AlertFilter{Projects: []string{"other"}}))(t)), 0)
+	same(t, "is led", must(b.AlertsWait(t.Context(), "of "+lead))(t), true)
+
+	// Whose sender does not say when it began, it fires anew when it had resolved.
+	for n, step := range []struct {
+		state webhook.State
+		want  webhook.Counts
+	}{
+		{webhook.Firing, webhook.Counts{New: 1}}, {webhook.Firing, webhook.Counts{Known: 1}}, {webhook.Resolved, webhook.Counts{Resolved: 1}},
+		{webhook.Resolved, webhook.Counts{Ignored: 1}}, {webhook.Firing, webhook.Counts{New: 1}},
+	} {
+		same(t, fmt.Sprint("timeless ", n), b.receive(alert("timeless", "g", step.state, 0)), step.want)
+	}
+}
+
+// testAlertFlood: beyond the limits, each group has one investigation, and what has none waits until there is room.
+func testAlertFlood(t *testing.T, open opener) {
+	b := inbox{t, open(), webhook.Limits{Running: 3, PerMinute: 4}}
+	for n := range 40 {
+		b.receive(alert(fmt.Sprint("a", n), fmt.Sprint("g", n%5), webhook.Firing, 10))
+	}
+	p := b.place()
+	count := func() map[string]int {
+		out := map[string]int{}
+		for _, r := range must(b.Alerts(t.Context(), store.AlertFilter{}))(t) {
+			out[r.Place]++
+		}
+		return out
+	}
+	same(t, "started", len(p.Starts), 3)
+	same(t, "places", count(), map[string]int{"started": 3, "joined": 21, "waiting": 16})
+	told := b.place()
+	if len(told.News) != 3 || told.News[0].Joined != 7 || len(told.News[0].Alerts) != 7 || told.Next == 0 {
+		t.Errorf("told %+v", told)
+	}
+	ok(t, b.AlertsTold(t.Context(), told.News[0].Lead))
+	// What resolves while it waits is set aside; what joined and was not told waits again when the investigation has ended.
+	b.receive(alert("a3", "g3", webhook.Resolved, 10))
+	for _, n := range told.News {
+		b.ends(n.Lead)
+	}
+	p = b.place() // three are over, but the fourth within the minute is the last
+	same(t, "started", len(p.Starts), 1)
+	same(t, "places", count(), map[string]int{"started": 4, "joined": 14, "aside": 1, "waiting": 21})
+	if p.Next == 0 || p.Next > time.Minute {
+		t.Errorf("it is looked at again after %s", p.Next)
+	}
+	same(t, "wait", must(b.AlertsWait(t.Context(), ""))(t), true)
+}
+
+// testAlertRefires: what has fired several times before there was room for it gets one investigation.
+func testAlertRefires(t *testing.T, open opener) {
+	b := inbox{t, open(), webhook.Limits{Running: 1, PerMinute: 100}}
+	b.receive(alert("first", "f", webhook.Firing, 10))
+	lead := b.place().Starts[0].ID
+	b.receive(alert("a", "g", webhook.Firing, 10), alert("a", "h", webhook.Firing, 20), alert("a", "g", webhook.Firing, 30))
+	same(t, "none has room", len(b.place().Starts), 0)
+	b.ends(lead)
+	b.limits.Running = 10
+	same(t, "started", len(b.place().Starts), 1)
+	same(t, "places", b.places(), map[string]string{"first": "started", "a": "joined joined started"})
+	same(t, "told", b.place().News[0].Joined, 2)
+}
+
+// testAlertsWait: alerts wait until their investigation has started, and its agents have been told of those that joined.
+func testAlertsWait(t *testing.T, open opener) {
+	b := inbox{t, open(), webhook.Limits{Running: 1, PerMinute: 100}}
+	wait := func(what string, want bool) {
+		t.Helper()
+		same(t, what, must(b.AlertsWait(t.Context(), ""))(t), want)
+	}
+	wait("none", false)
+	b.receive(alert("a", "g", webhook.Firing, 10))
+	wait("for a place", true)
+	must(b.PlaceAlerts(t.Context(), func(string) webhook.Limits { return b.limits }))(t)
+	wait("to be started", true)
+	lead := b.place().Starts[0].ID
+	wait("started", false)
+	b.receive(alert("b", "g", webhook.Firing, 10))
+	b.place()
+	wait("to be told", true)
+	ok(t, b.AlertsTold(t.Context(), lead))
+	wait("told", false)
+}
+
+// testAlertsUnread: what was told to agents that did not read it any more waits for others, unless it is over.
+func testAlertsUnread(t *testing.T, open opener) {
+	b := inbox{t, open(), webhook.Limits{Running: 1, PerMinute: 100}}
+	b.receive(alert("a", "g", webhook.Firing, 10))
+	lead := b.place().Starts[0].ID
+	b.receive(alert("b", "g", webhook.Firing, 10), alert("c", "g", webhook.Firing, 10))
+	b.place()
+	ok(t, b.AlertsTold(t.Context(), lead))
+	b.receive(alert("c", "g", webhook.Resolved, 10))
+	for range 2 {
+		ok(t, b.AlertsUnread(t.Context(), "of "+lead))
+	}
+	b.ends(lead)
+	same(t, "started", len(b.place().Starts), 1)
+	same(t, "places", b.places(), map[string]string{"a": "started", "b": "started", "c": "joined"})
+}
+
+// testAlertsAtOnce: two processes place what several receive, and nothing is started twice or lost.
+func testAlertsAtOnce(t *testing.T, open opener) {
+	handles := []Store{open(), open()}
+	var mu sync.Mutex
+	started := map[string]bool{}
+	var group sync.WaitGroup
+	for n := range 4 {
+		group.Go(func() {
+			b := inbox{t, handles[n%2], webhook.Limits{Running: 5, PerMinute: 100}}
+			for k := range 20 {
+				if _, err := b.ReceiveAlerts(t.Context(), []webhook.Received{
+					alert(fmt.Sprint(k), fmt.Sprint(k%7), webhook.Firing, 10), alert(fmt.Sprint(19-k), fmt.Sprint((19-k)%7), webhook.Firing, 10),
+				}); err != nil {
+					t.Error(err)
+				}
+				p, err := b.PlaceAlerts(t.Context(), func(string) webhook.Limits { return b.limits })
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				for _, s := range p.Starts {
+					started[s.ID] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	times, rows := 0, must(handles[0].Alerts(t.Context(), store.AlertFilter{}))(t)
+	for _, r := range rows {
+		times += r.Times
+		if (r.Place == webhook.Started) != started[r.ID] {
+			t.Errorf("%+v, started: %t", r, started[r.ID])
+		}
+	}
+	if len(rows) != 20 || times != 160 || len(started) != 5 {
+		t.Errorf("%d alerts, received %d times; %d started: %v", len(rows), times, len(started), slices.Collect(maps.Keys(started)))
+	}
+}

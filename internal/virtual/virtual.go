@@ -1,0 +1,116 @@
+// Package virtual is agents that are made at run time, and not by a configuration (spec: tools, "Virtual agents"): what a
+// definition looks like, and its versions. What it may name, the configuration says.
+package virtual
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Agent is one version of an agent. Every version is kept, and the last one counts.
+type Agent struct {
+	Project string    `json:"project"`
+	Name    string    `json:"name"`
+	Version int       `json:"version"` // from 1
+	By      string    `json:"by"`
+	Channel string    `json:"-"` // by which By came, for the audit trail: it is not read back
+	At      time.Time `json:"at"`
+	// Deleted: this version says that there is none any more. It keeps the definition of the one before.
+	Deleted    bool       `json:"deleted,omitempty"`
+	Definition Definition `json:"definition"`
+}
+
+// The kinds of error that callers branch on.
+var (
+	// ErrTaken: there is an agent of that name.
+	ErrTaken = errors.New("there is an agent of that name")
+	// ErrChanged: somebody else has changed the agent meanwhile.
+	ErrChanged = errors.New("somebody has changed the agent meanwhile")
+)
+
+// Source is what agent_source says of agents that are made at run time.
+const Source = "virtual"
+
+// Definition is what is said of an agent.
+type Definition struct {
+	Name         string `json:"name"`
+	Type         string `json:"type,omitempty"`
+	Description  string `json:"description,omitempty"`
+	SystemPrompt string `json:"system_prompt,omitempty"`
+	Config       Config `json:"config"`
+}
+
+// Config is how the agent works.
+type Config struct {
+	AgentSource  string   `json:"agent_source"`
+	DefaultModel string   `json:"default_model"`
+	MCPServers   []string `json:"mcp_servers,omitempty"`
+	// ToolConfig is kept as it was given: it has keys whose names have parameters in them.
+	ToolConfig map[string]any `json:"tool_config,omitempty"`
+}
+
+// Identity is by whom memory and rate limits are kept: agents of two projects, or one of the configuration, share nothing.
+func (a Agent) Identity() string { return a.Name + "@" + projectOf(a.Project) }
+
+func projectOf(name string) string {
+	if name == "" {
+		return agent.DefaultProject
+	}
+	return name
+}
+
+// Tools are the names of all tools that a definition has something to say of, by the keys that they stand under.
+func (d Definition) Tools() map[string][]string {
+	out := map[string][]string{}
+	for _, key := range []string{enabledTools, disabledTools} {
+		list, _ := d.Config.ToolConfig[key].([]any)
+		for _, name := range list {
+			if text, ok := name.(string); ok {
+				out[key] = append(out[key], text)
+			}
+		}
+	}
+	permissions, _ := d.Config.ToolConfig[toolPermissions].(map[string]any)
+	for name := range permissions {
+		out[toolPermissions] = append(out[toolPermissions], name)
+	}
+	return out
+}
+
+// WithTools is the definition as JSON, with another tool_config, whatever that is.
+func (d Definition) WithTools(config json.RawMessage) ([]byte, error) {
+	d.Config.ToolConfig = nil
+	text, err := json.Marshal(d)
+	var whole, own map[string]json.RawMessage
+	if err == nil {
+		err = errors.Join(json.Unmarshal(text, &whole), json.Unmarshal(whole["config"], &own))
+	}
+	if err != nil {
+		return nil, err
+	}
+	own["tool_config"] = config
+	if whole["config"], err = json.Marshal(own); err != nil {
+		return nil, err
+	}
+	return json.Marshal(whole)
+}
+
+// Entry is the definition as that of a configuration.
+func (d Definition) Entry() (json.RawMessage, error) {
+	entry := map[string]any{"default_model": d.Config.DefaultModel}
+	for key, text := range map[string]string{"type": d.Type, "description": d.Description, "system_prompt": d.SystemPrompt} {
+		if text != "" {
+			entry[key] = text
+		}
+	}
+	if len(d.Config.MCPServers) > 0 {
+		entry["mcp_servers"] = d.Config.MCPServers
+	}
+	if len(d.Config.ToolConfig) > 0 {
+		entry["tool_config"] = d.Config.ToolConfig
+	}
+	return json.Marshal(entry)
+}

@@ -1,0 +1,156 @@
+// The API, as anybody uses it (/docs): operations, and streams that come back by themselves.
+const root = new URL("../api/v1/", import.meta.url);
+const key = "inquest-token";
+
+export class Problem extends Error {
+  constructor(status, detail, details = []) {
+    super([detail, ...details].join("; "));
+    Object.assign(this, { status, details });
+  }
+}
+
+let asking; // of several requests that need a token, one asks
+let askToken = async () => undefined;
+export const onUnknown = (f) => (askToken = f);
+
+async function request(path, options) {
+  for (;;) {
+    const token = sessionStorage.getItem(key);
+    const headers = { ...options.headers, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+    const response = await fetch(new URL(path, root), {
+      ...options,
+      headers,
+      cache: "no-store",
+      credentials: "same-origin",
+      redirect: "error",
+    });
+    if (response.status !== 401) return response;
+    if (token === sessionStorage.getItem(key)) {
+      // nobody has given another one meanwhile
+      asking ||= askToken(Boolean(token)).finally(() => (asking = undefined));
+      sessionStorage.setItem(key, (await asking) || "");
+    }
+  }
+}
+
+async function problemOf(response) {
+  const body = await response.json().catch(() => ({}));
+  const details = (body.errors || []).map((e) => e.message).filter(Boolean);
+  const detail = (body.detail || response.statusText).replace(/^ask \S+: it was refused: /, "");
+  return new Problem(response.status, detail, details);
+}
+
+async function answer(path, options) {
+  let response;
+  try {
+    response = await request(path, options);
+  } catch (e) {
+    if (e.name === "AbortError") throw e;
+    throw new Problem(0, "Inquest does not answer");
+  }
+  if (!response.ok) throw await problemOf(response);
+  return response;
+}
+
+// call makes a request of an operation, and returns what it answers. A body that is a text is JSON already.
+export async function call(method, path, body, signal, more) {
+  const headers = { ...(body !== undefined && { "Content-Type": "application/json" }), ...more };
+  const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  return (await answer(path, { method, headers, signal, body: text })).json();
+}
+
+export const get = (path, signal) => call("GET", path, undefined, signal);
+export const blob = async (path, signal) => (await answer(path, { signal })).blob();
+export const investigation = (id, rest = "") => `investigations/${encodeURIComponent(id)}${rest}`;
+export const conversation = (id, rest = "") => `conversations/${encodeURIComponent(id)}${rest}`;
+
+// isAway: nobody has answered, or somebody who could not; it may be otherwise in a moment.
+export const isAway = (e) => e instanceof Problem && (e.status === 0 || e.status === 429 || e.status > 500);
+
+// patiently asks again for as long as Inquest does not answer; away is told what it says meanwhile.
+export async function patiently(ask, signal, away = () => {}) {
+  for (let wait = 500; ; wait = Math.min(2 * wait, 5000)) {
+    try {
+      return await ask();
+    } catch (e) {
+      if (!isAway(e) || signal.aborted) throw e;
+      away(e);
+      await new Promise((r) => setTimeout(r, wait));
+    }
+  }
+}
+
+const silence = 40_000; // the server says something each 15 s
+
+// stream reads the events after the last that is known, until one says that it is the last. When the connection is lost it asks
+// for those after the last one that came, so none is missed. state is told "live", and "lost".
+export async function stream(path, { event, state, signal, last = "" }) {
+  let wait = 0;
+  while (!signal.aborted) {
+    const attempt = new AbortController();
+    const stop = () => attempt.abort();
+    signal.addEventListener("abort", stop);
+    let timer = setTimeout(stop, silence);
+    try {
+      const response = await request(path, {
+        signal: attempt.signal,
+        headers: { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) },
+      });
+      if (!response.ok) throw await problemOf(response);
+      state("live");
+      const done = await read(
+        response.body,
+        (e) => {
+          if (e.id) last = e.id;
+          return event(e.type, JSON.parse(e.data));
+        },
+        () => {
+          wait = 0;
+          clearTimeout(timer);
+          timer = setTimeout(stop, silence);
+        },
+      );
+      if (done) return;
+    } catch (e) {
+      if (e instanceof Problem && e.status >= 400 && e.status < 500 && e.status !== 429) throw e;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+      attempt.abort();
+    }
+    if (signal.aborted) return;
+    state("lost");
+    wait = Math.min(wait * 2 || 500, 5000);
+    await new Promise((r) => setTimeout(r, wait * (0.7 + 0.6 * Math.random())));
+  }
+}
+
+// read takes the events of a stream apart, and reports whether tell has called one the last.
+async function read(body, tell, alive) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = [], // of a line that may be long: it is joined once
+    event = { data: "" };
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return false;
+    alive();
+    rest.push(value);
+    if (!value.includes("\n")) continue;
+    const lines = rest.join("").split("\n");
+    rest = [lines.pop()];
+    for (const line of lines) {
+      const colon = line.indexOf(":");
+      const [name, text] = [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, "")];
+      if (line === "") {
+        if (event.data && tell(event)) return true;
+        event = { data: "" };
+      } else if (name === "id") event.id = text;
+      else if (name === "event") event.type = text;
+      else if (name === "data") event.data += text;
+    }
+  }
+}
+
+// about says who is at the page, and what is where. It is asked for once.
+let known;
+export const about = (signal) => (known ||= get("about", signal).catch((e) => ((known = undefined), Promise.reject(e))));

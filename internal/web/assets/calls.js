@@ -1,0 +1,127 @@
+// A tool call in a transcript: what was asked for, what came of it, and the images in that.
+import { button, bytes, foreign, h, indented, isJSON, long, put, reveal, say, words } from "./dom.js";
+import { blob, get, investigation as pathOf } from "./api.js";
+
+export const gist = (text) => String(text).slice(0, 400).replace(/\s+/g, " ").trim().slice(0, 160);
+
+// Call is a tool call: what was asked for, and what came of it.
+export class Call {
+  constructor(call, id) {
+    Object.assign(this, { call, id, rows: {}, pictures: {} });
+    this.mark = h("span.mark", {}, "asked for");
+    this.element = h(
+      "details.entry.call",
+      { tabindex: -1, "data-item": true, "data-state": "asked" },
+      h(
+        "summary",
+        {},
+        foreign(call.name, "code"),
+        h("span.gist", { dir: "auto" }, reveal(gist(call.arguments === "{}" ? "" : call.arguments))),
+        this.mark,
+      ),
+    );
+    this.element.addEventListener("toggle", () => this.fill());
+  }
+
+  take(e) {
+    this.rows[e.kind] = e;
+    if (e.kind === "call") this.call = e.call; // as it was made: somebody may have edited it
+    const { result, summary } = this.rows;
+    const state = result
+      ? result.status === "error" || result.error_type || result.refused
+        ? "failed"
+        : "done"
+      : e.kind === "call"
+        ? "running"
+        : "asked";
+    this.element.dataset.state = state;
+    if (e.superseded) this.element.classList.add("superseded");
+    put(
+      this.mark,
+      state === "failed"
+        ? words(result.refused ? "refused" : result.error_type || "failed")
+        : state === "done"
+          ? [this.time(), summary && "summarised"].filter(Boolean).join(" · ") || "done"
+          : state === "running"
+            ? "running"
+            : "asked for",
+    );
+    this.drawn = false;
+    if (result?.images?.length) this.element.open = true;
+    if (this.element.open) this.fill();
+  }
+
+  time() {
+    const ms = this.rows.call ? new Date(this.rows.result.at) - new Date(this.rows.call.at) : 0;
+    return ms < 1 ? "" : ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+  }
+
+  // fill makes the parts of a call that somebody opens.
+  fill() {
+    if (!this.element.open || this.drawn) return;
+    this.drawn = true;
+    const {
+      call,
+      rows: { result, summary },
+    } = this;
+    const text = (title, body, note) => h("div.part", {}, h("h4", {}, title, note && h("span.note", {}, note)), body);
+    const given = call.arguments || "{}";
+    // A model that does not see was sent none: then the text of the result says that it has some.
+    const pictured = result?.images?.length || result?.text?.includes("[image, image/");
+    while (this.element.childElementCount > 1) this.element.lastElementChild.remove();
+    this.element.append(
+      ...[
+        given !== "{}" && text("Arguments", long(isJSON(given) ? indented(given) : given)),
+        (call.edited || result?.decision) &&
+          foreign([call.edited, result?.decision].filter(Boolean).join("; "), "p", { class: "decision" }),
+        result &&
+          text(
+            "Result",
+            result.blob ? this.paged(result) : long(isJSON(result.text || "") ? indented(result.text) : result.text || "nothing"),
+          ),
+        ...(pictured ? result.artifacts || [] : []).map(
+          (_, n) => (this.pictures[`${result.seq}/${n}`] ||= this.picture(result, n + 1)),
+        ),
+        summary && text("What the model is shown instead", long(summary.text || "")),
+        !result && h("p.meta", {}, "There is no result yet."),
+      ].filter(Boolean),
+    );
+  }
+
+  // paged shows the beginning of a large result, and the rest in parts for which somebody asks.
+  paged({ seq, text = "", size }) {
+    const box = h("div.long", { tabindex: 0 }, h("pre", { dir: "auto" }, reveal(text.slice(0, 4000))));
+    let at = 0;
+    const further = async () => {
+      next.disabled = true;
+      try {
+        const part = await get(pathOf(this.id, `/transcript/${seq}/whole?offset=${at}`));
+        if (at === 0) box.firstChild.remove(); // the part begins with it
+        at = part.next || 0;
+        next.before(h("pre", { dir: "auto" }, reveal(part.text)));
+        if (!at) return next.remove();
+        next.textContent = `Show more (${bytes(part.size - at)} left)`;
+      } catch (e) {
+        say(e.message, true);
+      }
+      next.disabled = false;
+    };
+    const next = button(`Show the whole (${bytes(size)})`, further, { class: "quiet" });
+    box.append(next);
+    return box;
+  }
+
+  // picture shows a part of a result if it is an image. It takes the token, so it is fetched.
+  picture({ seq }, n) {
+    const image = h("img", { alt: `image ${n} of the result of ${reveal(this.call.name)}` });
+    const box = h("div.picture", { hidden: true }, image);
+    blob(pathOf(this.id, `/transcript/${seq}/images/${n}`))
+      .then((content) => {
+        image.src = URL.createObjectURL(content);
+        image.addEventListener("load", () => URL.revokeObjectURL(image.src), { once: true });
+        box.hidden = false;
+      })
+      .catch((e) => e.status !== 422 && box.replaceWith(foreign(e.message, "p", { class: "wrong" })));
+    return box;
+  }
+}

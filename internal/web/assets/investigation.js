@@ -1,0 +1,361 @@
+// One investigation: what waits, its report, its stages and agents, and what they say and do.
+import { arrange, button, foreign, h, put, reveal, words } from "./dom.js";
+import { get, investigation as pathOf, patiently, stream } from "./api.js";
+import { baseOf, chainOf, Drawing, inARow, liveChain, waysOf } from "./graph.js";
+import { Waits } from "./waits.js";
+import { Head } from "./head.js";
+import { isOpen } from "./home.js";
+import { Report } from "./report.js";
+import { Scores } from "./scores.js";
+import { Steering } from "./steering.js";
+import { Timeline } from "./timeline.js";
+import { Pane } from "./transcript.js";
+
+const tail = 400; // entries at the end of the transcript that are read at first
+const end = Number.MAX_SAFE_INTEGER;
+
+export function investigation(main, id, { signal, connection }) {
+  const view = new Investigation(main, id, signal);
+  patiently(() => get(pathOf(id, `/transcript?before=${end}&limit=${tail}`), signal), signal)
+    .then((part) => {
+      view.begin(part);
+      return stream(pathOf(id, "/events"), {
+        signal,
+        last: String(part.entries.at(-1)?.seq || ""),
+        state: (s) => {
+          connection(s);
+          if (s === "live") view.fresh();
+        },
+        event: (type, e) => view.take(type, e),
+      });
+    })
+    .then(() => connection("over"))
+    .catch((e) => view.missing(e));
+  return view;
+}
+
+class Investigation {
+  constructor(main, id, signal) {
+    Object.assign(this, {
+      main,
+      id,
+      signal,
+      record: undefined,
+      stages: [],
+      executions: new Map(),
+      panes: new Map(),
+      waiting: [],
+      evidence: undefined,
+    });
+    this.troubles = h("div.troubles", { role: "status" });
+    this.waitBox = h("div.waits");
+    this.waits = new Waits(this.waitBox);
+    this.report = new Report((item) => this.open(item));
+    this.drawing = new Drawing(h("div.graph"), { label: "The chain", choose: (stage) => this.chooseStage(stage) });
+    this.timeline = new Timeline(id, signal);
+    this.scored = new Scores(id, signal);
+    this.steering = new Steering(id, signal, () => this.scored.ask(() => this.draw()));
+    this.head = new Head(this.steering.element);
+    this.rail = h("ol.rail", { "aria-label": "Stages in the order in which they ran" });
+    this.panesBox = h("div.panes");
+    main.replaceChildren(
+      h("nav.back", {}, h("a", { href: "#/", "aria-keyshortcuts": "u" }, "All investigations")),
+      this.head.element,
+      this.troubles,
+      this.waitBox,
+      this.drawing.box,
+      this.timeline.element,
+      h(
+        "div.findings",
+        {},
+        h("div.told", {}, this.report.element, this.scored.element),
+        h("section.work", { "aria-label": "Stages and agents" }, this.rail, this.panesBox),
+      ),
+    );
+  }
+
+  // begin takes the end of the transcript. What was before it is asked for when somebody looks there.
+  begin({ entries, previous }) {
+    this.floor = previous || 0;
+    for (const e of entries) this.pane(e.execution).add(e);
+    this.timeline.read();
+  }
+
+  missing(e) {
+    if (e.name === "AbortError") return;
+    this.main.replaceChildren(
+      h("nav.back", {}, h("a", { href: "#/" }, "All investigations")),
+      h("h1", {}, e.status === 404 ? "There is no such investigation" : "It cannot be shown"),
+      h("p.wrong", {}, reveal(e.message)),
+    );
+  }
+
+  // named finds what it is about, and its score: the list says so.
+  async named() {
+    if (this.naming || this.tries >= 5) return; // it may be listed a moment later than it is shown
+    this.naming = true;
+    this.tries = (this.tries || 0) + 1;
+    try {
+      const { items } = await get(
+        `investigations?${new URLSearchParams({ q: this.id.split(":")[0].slice(0, 200), limit: 20 })}`,
+        this.signal,
+      );
+      this.listed = items.find((r) => r.id === this.id || r.workflow_id === this.id);
+      this.draw();
+    } catch {
+      /* its name is enough */
+    }
+    this.naming = false;
+  }
+
+  // fresh begins anew what a stream tells from the beginning each time: what is being written, and what waits.
+  fresh() {
+    for (const pane of this.panes.values()) pane.grow(undefined);
+    this.untold = true;
+  }
+
+  // take takes an event (docs/events.md), and reports whether it is the last.
+  take(type, e) {
+    switch (type) {
+      case "entry":
+        this.pane(e.entry.execution).add(e.entry);
+        this.timeline.add(e.entry);
+        break;
+      case "delta":
+        this.pane(e.delta.execution).grow(e.delta);
+        break;
+      case "record":
+        this.record = e.investigation;
+        this.stages = e.stages || [];
+        for (const x of e.executions || []) {
+          this.executions.set(x.name, x);
+          this.pane(x.name).about(x);
+        }
+        if (this.untold) {
+          // nothing more is told of what waits if nothing does
+          clearTimeout(this.hush);
+          this.hush = setTimeout(() => this.untold && this.wait([], []), 400);
+        }
+        this.timeline.show(e.executions || [], this.record.ended_at);
+        this.draw();
+        if (!this.listed) this.named();
+        if (!this.chain) this.drawn();
+        break;
+      case "waiting":
+        this.wait(e.approvals, e.questions);
+        break;
+      case "outage":
+        this.timeline.away = e.outages || [];
+        this.timeline.draw();
+        this.trouble(
+          "outage",
+          (e.outages || []).map(
+            (o) =>
+              `${o.provider || o.model} is waited for: ${o.error}; ` +
+              `${o.tries} tries, the next at ${new Date(o.next).toLocaleTimeString()}${o.fallback ? `, then ${o.fallback} is asked` : ""}`,
+          ),
+        );
+        break;
+      case "connection":
+        this.trouble(e.to, e.lost ? [`Inquest has lost ${e.to}; nothing is missed`] : []);
+        break;
+      case "ended":
+        this.ended(e.result);
+        return true;
+    }
+    return false;
+  }
+
+  pane(name) {
+    let pane = this.panes.get(name);
+    if (!pane) {
+      const earlier = (execution, before, limit) =>
+        get(pathOf(this.id, `/transcript?${new URLSearchParams({ execution, before, limit })}`), this.signal);
+      this.panes.set(name, (pane = new Pane(name, { id: this.id, floor: this.floor, earlier })));
+      if (this.record) this.draw();
+    }
+    return pane;
+  }
+
+  wait(approvals, questions) {
+    this.untold = false;
+    const { id, record } = this;
+    const thing = { investigation: record?.id || id, workflow_id: record?.workflow_id, project: record?.project };
+    this.waiting = [
+      ...(questions || []).map((q) => ({ ...thing, kind: q.kind, name: q.id, expires: q.expires, question: q })),
+      ...(approvals || []).map((a) => ({
+        ...thing,
+        kind: "approval",
+        name: `${a.execution}/${a.call_id}`,
+        expires: a.expires,
+        approval: a,
+      })),
+    ];
+    this.waits.show(this.waiting);
+    this.timeline.later();
+    this.draw();
+  }
+
+  trouble(name, texts) {
+    this.bad = { ...this.bad, [name]: texts };
+    this.troubles.replaceChildren(
+      ...Object.values(this.bad)
+        .flat()
+        .map((t) => foreign(t, "p")),
+    );
+  }
+
+  ended(result) {
+    this.bad = {};
+    this.trouble("outage", []);
+    this.wait([], []);
+    if (result?.report && this.record) this.record = { ...this.record, report: this.record.report || result.report };
+    get(pathOf(this.id), this.signal)
+      .then((whole) => {
+        this.record = whole.investigation;
+        this.stages = whole.stages;
+        this.scored.show(whole.scores);
+        for (const x of whole.executions) {
+          this.executions.set(x.name, x);
+          this.pane(x.name).about(x);
+        }
+        this.timeline.show(whole.executions, this.record.ended_at);
+        this.timeline.read();
+        this.draw();
+      })
+      .catch(() => {});
+    get(pathOf(this.id, "/evidence"), this.signal)
+      .then((found) => {
+        this.evidence = found;
+        this.draw();
+      })
+      .catch(() => {});
+    this.draw();
+  }
+
+  draw() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => {
+      if (!this.record) return;
+      this.head.show(this.record, this.listed, this.scored.last?.score);
+      const paused = this.record.status === "paused" || this.waiting.some((w) => !w.expires);
+      this.steering.show(this.record, paused, this.executions);
+      this.report.show(this.record, this.evidence);
+      this.drawRail();
+      this.drawChain();
+    });
+  }
+
+  // open shows the entry that a piece of evidence is from.
+  open(item) {
+    const pane = this.panes.get(item.execution);
+    if (!pane) return;
+    this.choose(stageOf(item.execution, this.executions));
+    requestAnimationFrame(() => pane.find(item.seq));
+  }
+
+  // drawRail draws the stages in the order in which they ran, then those that have not; and the agents of the chosen one.
+  drawRail() {
+    const by = new Map(
+      this.stages.toSorted((a, b) => (a.envelope?.order || a.index) - (b.envelope?.order || b.index)).map((s) => [s.name, s]),
+    );
+    const names = [...by.keys()];
+    for (const name of this.panes.keys()) {
+      const stage = stageOf(name, this.executions);
+      if (!names.includes(stage)) names.push(stage);
+    }
+    const pending = isOpen(this.record.status) ? (this.record.envelope?.pending || []).filter((n) => !names.includes(n)) : [];
+    const agents = (stage) => [...this.panes.keys()].filter((n) => stageOf(n, this.executions) === stage);
+    const stateOf = (stage) =>
+      by.get(stage)?.status || this.executions.get(agents(stage).find((n) => isOpen(this.executions.get(n)?.status)))?.status || "running";
+    const now = names.filter((n) => isOpen(stateOf(n))).at(-1) || names.at(-1);
+    if (!this.chosen || !this.byHand) this.chosen = now;
+    this.rail.hidden = names.length <= 1 || (this.chain !== undefined && !names.some((n) => baseOf(n) !== n));
+    this.stops ||= new Map();
+    arrange(
+      this.rail,
+      [...names, ...pending].map((name) => {
+        let stop = this.stops.get(name);
+        if (!stop) {
+          const dot = h("span.dot");
+          const who = h("span.agents");
+          const press = button(h("span.stage", { dir: "auto" }, reveal(name)), () => this.choose(name), { "data-item": true });
+          press.append(who);
+          stop = { dot, who, press, element: h("li", {}, dot, press) };
+          this.stops.set(name, stop);
+        }
+        const waits = pending.includes(name);
+        const state = waits ? "pending" : stateOf(name);
+        stop.element.dataset.state = state;
+        stop.press.disabled = waits;
+        stop.press.setAttribute("aria-pressed", String(name === this.chosen));
+        const at = by.get(name);
+        const pass = at?.envelope?.pass > 1 ? `pass ${at.envelope.pass} · ` : "";
+        put(
+          stop.who,
+          pass +
+            (waits
+              ? "to come"
+              : `${
+                  agents(name)
+                    .map((n) => reveal(n.slice(name.length + 1) || n))
+                    .join(", ") || words(state)
+                }${state === "completed" ? "" : ` · ${words(state)}`}`),
+        );
+        return stop.element;
+      }),
+    );
+    const chosen = agents(this.chosen).map((n) => this.panes.get(n));
+    for (const pane of this.panes.values()) if (pane.shown && !chosen.includes(pane)) pane.hide();
+    arrange(
+      this.panesBox,
+      chosen.map((p) => p.element),
+    );
+    for (const pane of chosen) pane.show();
+  }
+
+  // drawn asks for the chain as it is configured. One that is not there any more is drawn by what has run.
+  async drawn() {
+    this.chain = inARow([]);
+    const project = this.record.project ? `?${new URLSearchParams({ project: this.record.project })}` : "";
+    const found = await get(`chains/${encodeURIComponent(this.record.chain)}/graph${project}`, this.signal).catch(() => undefined);
+    if (found) this.chain = chainOf(found);
+    this.draw();
+  }
+
+  drawChain() {
+    const runs = this.stages.toSorted((a, b) => (a.envelope?.order || a.index) - (b.envelope?.order || b.index));
+    for (const { stage } of this.executions.values()) {
+      if (runs.some((r) => r.name === stage)) continue; // the record of a stage may come after those of its agents
+      const working = [...this.executions.values()].find((x) => x.stage === stage && isOpen(x.status));
+      runs.push({ name: stage, status: working?.status || "running" });
+    }
+    const live = liveChain(this.chain || inARow([]), {
+      runs,
+      executions: [...this.executions.values()],
+      pending: isOpen(this.record.status) ? this.record.envelope?.pending || [] : [],
+      chosen: this.chosen && baseOf(this.chosen),
+    });
+    this.drawing.box.hidden = live.stages.length === 0;
+    this.drawing.show(live, waysOf(runs));
+  }
+
+  // chooseStage turns to the last run of a stage.
+  chooseStage(stage) {
+    const runs = [...this.stops.keys()].filter((name) => baseOf(name) === stage);
+    if (runs.length) this.choose(runs.at(-1));
+  }
+
+  choose(name) {
+    this.byHand = true;
+    this.chosen = name;
+    this.drawRail();
+    this.drawChain();
+  }
+
+  press(key) {
+    this.steering.press(key);
+  }
+}
+
+const stageOf = (execution, executions) => executions.get(execution)?.stage || execution.split("/")[0];

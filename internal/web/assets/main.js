@@ -1,0 +1,158 @@
+// The page's frame: which part is shown, the connection, the keys, and the token.
+import { ask, h } from "./dom.js";
+import { onUnknown } from "./api.js";
+import { home } from "./home.js";
+import { investigation } from "./investigation.js";
+
+const main = document.getElementById("main");
+const line = document.getElementById("connection");
+let leave = new AbortController();
+let view;
+
+// connection says how the page is connected, in words, for as long as it is not.
+function connection(state) {
+  line.className = state;
+  line.textContent = { live: "live", lost: "The connection is lost: reconnecting …", over: "" }[state] || "";
+}
+
+// views are the parts besides investigations and their list. They are loaded when somebody goes there.
+const views = {
+  new: async (_, options) => (await import("./start.js")).start(main, options),
+  chats: async (rest, options) => (await import("./chat.js")).chat(main, rest, options),
+  configuration: async (rest, options) => (await import("./configuration.js")).configuration(main, rest, options),
+};
+
+async function show() {
+  leave.abort();
+  leave = new AbortController();
+  const { signal } = leave;
+  const options = { signal, connection: (state) => signal.aborted || connection(state) };
+  connection("over");
+  document.title = "Inquest";
+  view = undefined;
+  const [, name = "", sign = "", rest = ""] = /^#\/([^/?]*)([/?]?)(.*)$/.exec(location.hash) || [];
+  for (const a of document.querySelectorAll(".places a")) {
+    a.toggleAttribute("aria-current", false);
+    if (a.hash === `#/${name}` || (a.hash === "#/" && !views[name]))
+      a.setAttribute("aria-current", name && a.hash === "#/" ? "true" : "page");
+  }
+  scrollTo(0, 0);
+  try {
+    if (views[name]) await views[name]((sign === "?" ? "?" : "") + rest, options);
+    else view = name ? investigation(main, decodeURIComponent(name), options) : home(main, options);
+  } catch (e) {
+    if (e instanceof URIError) location.hash = "#/";
+    else if (!signal.aborted) main.replaceChildren(h("p.wrong", {}, "This part of the page could not be loaded. Load the page again."));
+  }
+}
+
+onUnknown(async (again) => {
+  const token = h("input", { type: "password", required: true, autocomplete: "off", "aria-label": "Token" });
+  const given = await ask(
+    "Who are you?",
+    "Go on",
+    [
+      h(
+        "p",
+        {},
+        again
+          ? "This token is not known. Give another one."
+          : "Give the token that you have for Inquest. It is kept until you close this tab.",
+      ),
+      token,
+    ],
+    () => token.value.trim(),
+  );
+  if (given === undefined) await new Promise((again) => setTimeout(again, 500));
+  return given;
+});
+
+const keys = [
+  ["j, k", "the next, the one before"],
+  ["Enter", "open it"],
+  ["a", "approve the call that is chosen, or agree"],
+  ["d", "deny it, with a reason"],
+  ["g", "guide"],
+  ["p", "pause, resume"],
+  ["e", "raise the bounds"],
+  ["c", "conclude"],
+  ["x", "cancel"],
+  ["s", "score what has ended"],
+  ["n", "start an investigation"],
+  ["u", "back to all investigations"],
+  ["/", "search"],
+  ["?", "this list"],
+];
+
+const help = () =>
+  ask(
+    "Keys",
+    "Close",
+    [
+      h(
+        "dl.keys",
+        {},
+        keys.map(([key, what]) =>
+          h(
+            "div",
+            {},
+            h(
+              "dt",
+              {},
+              key.split(", ").map((k) => h("kbd", {}, k)),
+            ),
+            h("dd", {}, what),
+          ),
+        ),
+      ),
+      h("p", {}, h("a", { href: "docs" }, "The HTTP API"), " is all that this page uses."),
+    ],
+    () => true,
+  );
+document.getElementById("help").addEventListener("click", help);
+
+// items are what j and k go through.
+const items = () => [...main.querySelectorAll("[data-item]")].filter((e) => e.checkVisibility() && !e.disabled);
+
+function step(by) {
+  const all = items();
+  const at = all.findIndex((e) => e === document.activeElement || e.contains(document.activeElement));
+  const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1)];
+  const target = next?.tagName === "DETAILS" ? next.querySelector("summary") : next;
+  target?.focus();
+  target?.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || document.querySelector("dialog[open]")) return;
+  if (e.target.matches?.("input, textarea, select")) {
+    if (e.key === "Escape") e.target.blur();
+    return;
+  }
+  const does = {
+    j: () => step(1),
+    k: () => step(-1),
+    "?": help,
+    n: () => (location.hash = "#/new"),
+    u: () => (location.hash = "#/"),
+    "/": () => main.querySelector("input[type=search]")?.focus(),
+    a: () => document.activeElement.closest?.(".wait")?.press("a"),
+    d: () => document.activeElement.closest?.(".wait")?.press("d"),
+    g: () => view?.press?.("g"),
+    p: () => view?.press?.("p"),
+    e: () => view?.press?.("e"),
+    c: () => view?.press?.("c"),
+    x: () => view?.press?.("x"),
+    s: () => view?.press?.("s"),
+  }[e.key];
+  if (!does || (e.repeat && !"jk".includes(e.key))) return;
+  e.preventDefault();
+  does();
+});
+
+document.querySelector(".skip").addEventListener("click", (e) => {
+  e.preventDefault();
+  main.focus();
+});
+addEventListener("hashchange", show);
+show();

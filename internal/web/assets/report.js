@@ -1,0 +1,56 @@
+// The report of an investigation as it was written, with what it cites.
+import { button, foreign, h, reveal } from "./dom.js";
+import { markdown } from "./markdown.js";
+
+// Report is in an element of its own. open shows the entry that a piece of evidence is from.
+export class Report {
+  constructor(open) {
+    this.open = open;
+    this.element = h("section.report", { "aria-label": "Report", hidden: true });
+  }
+
+  // show shows what a record reports. Evidence is what was found of it.
+  show(r, evidence) {
+    const text = r.report || "";
+    const key = `${text.length} ${r.status} ${r.error} ${Boolean(evidence)}`;
+    if (this.told === key) return;
+    this.told = key;
+    this.element.hidden = !text && !r.error;
+    const items = evidence?.evidence || [];
+    const cite = (n) => {
+      const item = items.find((i) => i.n === n);
+      const go = (e) => (e.preventDefault(), this.open(item));
+      return item && h("a.cite", { href: location.hash, click: go, title: reveal(item.content || item.tool || "") }, `[${n}]`);
+    };
+    this.element.replaceChildren(
+      ...[
+        r.error && foreign(r.error, "p", { class: "wrong" }),
+        r.envelope?.summary && h("div.summary", {}, markdown(r.envelope.summary)),
+        text && markdown(text, cite),
+        items.length > 0 &&
+          h(
+            "details.evidence",
+            {},
+            h("summary", {}, `Evidence (${items.length})`),
+            h(
+              "ol",
+              {},
+              items.map((i) =>
+                h(
+                  "li",
+                  { value: i.n },
+                  foreign(i.content || "", "q"),
+                  " ",
+                  foreign([i.location, i.relevance].filter(Boolean).join(" · "), "span", { class: "note" }),
+                  " ",
+                  i.tool && foreign(i.tool, "code"),
+                  i.problem && foreign(` ${i.problem}`, "span", { class: "wrong" }),
+                  i.seq > 0 && button("Open the call", () => this.open(i), { class: "quiet" }),
+                ),
+              ),
+            ),
+          ),
+      ].filter(Boolean),
+    );
+  }
+}

@@ -1,0 +1,308 @@
+// The transcript of one agent, as it is written: what it was told, thought and said, its calls and what came of them.
+import { Call, gist } from "./calls.js";
+import { button, clock, cost, count, foreign, h, long, put, reveal, say, status, tokens, words } from "./dom.js";
+import { markdown } from "./markdown.js";
+
+const pageful = 200; // entries by which somebody goes on; at most three times as many are on the page
+
+const earlierAtOnce = 400; // entries that are asked for
+const pace = 400; // ms between two drawings of what is being written, by all panes at once: nobody reads faster
+const writing = 2000; // characters at the end of it that are shown
+const near = 300; // px from the beginning, from where on what was before is shown
+
+const callBase = 1 << 20; // see transcript.CallKey
+const callIndex = (e) => (e.position < callBase ? -1 : Math.floor((e.position - callBase) / 3));
+
+// Pane shows one execution. It is drawn while it is on the page; what comes meanwhile it keeps. Its entries are known from the
+// number floor on (0 = all are): earlier(name, floor, limit) asks for those before it.
+export class Pane {
+  constructor(name, { id, earlier, floor = 0 }) {
+    Object.assign(this, { name, id, ask: earlier, floor });
+    Object.assign(this, { entries: new Map(), order: [], nodes: new Map(), calls: new Map(), live: undefined, shown: false });
+    const [, ...rest] = name.split("/");
+    this.state = h("span.state");
+    this.model = h("span.model", { dir: "auto" });
+    this.used = h("span.used");
+    this.earlier = h("p.earlier");
+    this.list = h("div.entries");
+    this.further = h("p.earlier");
+    this.tail = h("div.tail", { "aria-live": "off" });
+    this.body = h(
+      "div.transcript",
+      { tabindex: 0, role: "group", "aria-label": `transcript of ${reveal(rest.join("/"))}` },
+      this.earlier,
+      this.list,
+      this.further,
+      this.tail,
+    );
+    this.body.addEventListener("scroll", () => this.body.scrollTop < near && this.back(), { passive: true });
+    this.element = h(
+      "section.pane",
+      { "aria-label": reveal(name) },
+      h("header", {}, h("h3", { dir: "auto" }, reveal(rest.join("/") || name)), this.state, this.model, this.used),
+      this.body,
+    );
+  }
+
+  // about takes the execution's record.
+  about(x) {
+    this.record = x;
+    if (this.state.dataset.of !== x.status) {
+      this.state.dataset.of = x.status;
+      this.state.replaceChildren(status(x.status));
+    }
+    put(this.model, reveal(x.model || ""));
+    put(
+      this.used,
+      [
+        x.iterations && `${x.iterations} ${x.iterations === 1 ? "turn" : "turns"}`,
+        tokens(x.usage) && `${count(tokens(x.usage))} tokens`,
+        cost(x.usage?.cost_usd),
+        x.stop_reason && x.stop_reason !== "end_turn" && words(x.stop_reason),
+      ]
+        .filter(Boolean)
+        .join(" · "),
+    );
+    if (x.error && !this.error) this.body.before((this.error = foreign(x.error, "p", { class: "wrong" })));
+  }
+
+  // add takes an entry: a new one, or one that a reset has superseded.
+  add(entry) {
+    if (entry.seq < this.floor) return; // it is read when somebody looks there
+    if (this.entries.has(entry.seq)) this.stale = true;
+    else this.order.push(entry.seq);
+    this.entries.set(entry.seq, entry);
+    if (entry.kind === "reply" && !entry.superseded) this.live = undefined;
+    this.later();
+  }
+
+  // grow takes more of a reply that is being written; nothing = it is not written any more.
+  grow(delta) {
+    if (!delta) this.live = undefined;
+    else {
+      if (!this.live || delta.restart || delta.attempt !== this.live.attempt || delta.iteration !== this.live.iteration) {
+        this.live = { iteration: delta.iteration, attempt: delta.attempt, text: "", thinking: "" };
+      }
+      this.live.text += delta.text || "";
+      this.live.thinking += delta.thinking || "";
+    }
+    this.later(pace);
+  }
+
+  // later draws what is new, all that came since the last frame at once.
+  later(wait = 0) {
+    if (!this.shown || this.frame) return;
+    this.frame = true;
+    const soon = (draw) => (wait ? setTimeout(() => requestAnimationFrame(draw), wait - (performance.now() % wait)) : requestAnimationFrame(draw));
+    soon(() => {
+      this.frame = undefined;
+      if (!this.shown) return;
+      const follow = this.atEnd() && !this.record?.ended_at;
+      if (this.stale) this.redraw();
+      else if (follow && this.order.length - this.from > 2 * pageful) this.redraw(this.order.length - pageful);
+      else this.drawNew();
+      this.drawLive();
+      if (follow) this.body.scrollTop = this.body.scrollHeight;
+    });
+  }
+
+  // drawNew draws what is not drawn yet, as far as there is room.
+  drawNew() {
+    const until = Math.min(this.order.length, this.from + 3 * pageful);
+    for (; this.drawn < until; this.drawn++) this.draw(this.entries.get(this.order[this.drawn]));
+    const left = this.order.length - until;
+    this.further.replaceChildren(
+      ...(left
+        ? [
+            button(`Show later ones (${left})`, () => this.goTo(until), { class: "quiet" }),
+            button("To the end", () => this.goTo(this.order.length - 1), { class: "quiet" }),
+          ]
+        : []),
+    );
+  }
+
+  drawLive() {
+    if (!this.live) return this.tail.replaceChildren();
+    const { text, thinking } = this.live;
+    if (!this.tail.firstChild) {
+      this.thinking = h("p.thought", { dir: "auto" });
+      this.writing = h("p.writing", { dir: "auto" });
+      this.tail.replaceChildren(this.thinking, this.writing);
+    }
+    put(this.thinking, text ? "" : reveal(thinking.slice(-2000)));
+    put(this.writing, reveal(text.slice(-writing)));
+  }
+
+  atEnd() {
+    return this.body.scrollHeight - this.body.scrollTop - this.body.clientHeight < 60;
+  }
+
+  // show draws the end: of a transcript that is over, too.
+  show() {
+    if (this.shown) return;
+    this.shown = true;
+    this.redraw(this.order.length - pageful);
+    this.drawLive();
+    const short = this.from === 0 && this.floor === 0 && this.record?.ended_at;
+    if (!short) requestAnimationFrame(() => (this.body.scrollTop = this.body.scrollHeight));
+    if (!this.order.length && this.floor) this.back();
+  }
+
+  hide() {
+    this.shown = false;
+    this.list.replaceChildren();
+  }
+
+  // redraw draws the window anew, from an entry on.
+  redraw(from = this.from) {
+    this.from = Math.max(0, from);
+    this.drawn = this.from;
+    this.stale = false;
+    this.list.replaceChildren();
+    this.nodes.clear();
+    this.calls.clear();
+    this.drawNew();
+    const before = this.from > 0 || this.floor > 0;
+    this.earlier.replaceChildren(
+      ...(before
+        ? [
+            button("Show earlier ones", () => this.back(), { class: "quiet" }),
+            button("To the beginning", () => this.first(), { class: "quiet" }),
+          ]
+        : []),
+    );
+  }
+
+  // back shows what was before, and leaves in its place what is being read.
+  async back() {
+    if (this.reading || !this.shown || (this.from === 0 && !this.floor)) return;
+    this.reading = true;
+    try {
+      if (this.from === 0) await this.read(earlierAtOnce);
+      if (!this.shown) return;
+      const top = this.list.firstElementChild;
+      const seq = this.order[this.from];
+      const was = top ? top.getBoundingClientRect().top : 0;
+      this.redraw(this.from - pageful);
+      const now = this.nodes.get(seq);
+      if (now) this.body.scrollTop += now.getBoundingClientRect().top - was;
+      else this.body.scrollTop = this.body.scrollHeight;
+    } catch (e) {
+      if (e.name !== "AbortError") say(e.message, true);
+    } finally {
+      this.reading = false;
+    }
+  }
+
+  // read asks for entries before those that are known.
+  async read(limit) {
+    const { entries, previous } = await this.ask(this.name, this.floor, limit);
+    const fresh = entries.filter((e) => !this.entries.has(e.seq));
+    for (const e of fresh) this.entries.set(e.seq, e);
+    this.order = [...fresh.map((e) => e.seq), ...this.order];
+    this.from = (this.from || 0) + fresh.length;
+    this.drawn = (this.drawn || 0) + fresh.length;
+    this.floor = previous || 0;
+  }
+
+  // known reads until the entry of a number is known, if there is one.
+  async known(seq) {
+    while (this.floor > seq) await this.read(1000);
+  }
+
+  async first() {
+    await this.known(0).catch((e) => say(e.message, true));
+    if (this.shown && !this.floor) this.goTo(0);
+  }
+
+  // goTo draws the window around an entry, by its place, and scrolls to it.
+  goTo(at) {
+    this.redraw(at - pageful);
+    const node = this.nodes.get(this.order[at]);
+    node?.scrollIntoView({ block: "center" });
+    node?.focus({ preventScroll: true });
+    return node;
+  }
+
+  // find shows an entry, and opens it.
+  async find(seq) {
+    await this.known(seq).catch((e) => say(e.message, true));
+    if (!this.entries.has(seq) || !this.shown) return;
+    const node = this.goTo(this.order.indexOf(seq));
+    if (node?.tagName === "DETAILS") node.open = true;
+    node?.classList.add("found");
+  }
+
+  // draw makes the node of an entry, or adds it to that of its call.
+  draw(e) {
+    const index = callIndex(e);
+    const key = (n) => `${e.iteration}/${n}${e.superseded ? " superseded" : ""}`;
+    if (index >= 0) {
+      const one = this.callOf(key(index), e.call);
+      one.take(e);
+      return this.put(e, one.element);
+    }
+    const node = draw[e.kind]?.(e) || draw.notice(e);
+    if (e.superseded) node.classList.add("superseded");
+    this.put(e, node);
+    if (e.kind === "reply") {
+      (e.calls || []).forEach((call, n) => this.put(undefined, this.callOf(key(n), call).element));
+    }
+  }
+
+  put(e, node) {
+    if (e) this.nodes.set(e.seq, node);
+    if (!node.isConnected || node.parentNode !== this.list) this.list.append(node);
+  }
+
+  callOf(key, call) {
+    let one = this.calls.get(key);
+    if (!one) this.calls.set(key, (one = new Call(call, this.id)));
+    return one;
+  }
+}
+
+const stamp = (e) => h("time", { datetime: e.at, title: new Date(e.at).toLocaleString() }, clock(e.at));
+const folded = (name, e, label, text) => {
+  const box = h(
+    `details.entry.${name}`,
+    { tabindex: -1 },
+    h("summary", {}, h("span.who", {}, label), h("span.gist", { dir: "auto" }, reveal(gist(text))), stamp(e)),
+  );
+  box.addEventListener("toggle", () => box.open && box.childElementCount === 1 && box.append(long(text)));
+  return box;
+};
+
+// draw are the nodes of the kinds of entries that are no calls.
+const draw = {
+  system: (e) => folded("system", e, "Instructions", e.text || ""),
+  memory: (e) => folded("memory", e, "Memory", e.text || ""),
+  user: (e) => folded("user", e, e.by ? reveal(e.by) : e.mail ? "Guidance" : e.iteration > 1 ? "Note" : "Task", e.text || ""),
+  reply: (e) =>
+    h(
+      "div.entry.reply",
+      { tabindex: -1, "data-item": true },
+      e.thinking && folded("thinking", e, "Thinking", e.thinking),
+      e.text && markdown(e.text),
+      e.invalid && foreign(`not what its contract asks for: ${e.invalid}`, "p", { class: "wrong" }),
+      h(
+        "p.meta",
+        {},
+        `turn ${e.iteration}`,
+        tokens(e.usage) ? ` · ${count(e.usage.input_tokens || 0)} in, ${count(e.usage.output_tokens || 0)} out` : "",
+        e.usage?.cost_usd ? ` · ${cost(e.usage.cost_usd)}` : "",
+        e.forced ? " · asked for without tools" : "",
+        " · ",
+        stamp(e),
+      ),
+    ),
+  try: (e) =>
+    h(
+      "div.entry.try",
+      { tabindex: -1 },
+      h("p.wrong", {}, "A model call failed: ", foreign(`${e.error_type || ""} ${e.text || ""}`.slice(0, 2000)), " · ", stamp(e)),
+    ),
+  fallback: (e) =>
+    h("div.entry.notice", { tabindex: -1 }, h("p", {}, "Another model takes over: ", foreign(e.text || e.model || ""), " · ", stamp(e))),
+  notice: (e) => h("div.entry.notice", { tabindex: -1 }, h("p", {}, foreign((e.text || e.kind).slice(0, 4000)), " · ", stamp(e))),
+};

@@ -1,0 +1,345 @@
+// What waits for a person: calls to approve and questions, to be decided where they stand.
+import { ask, bytes, foreign, h, indented, button, isJSON, long, reveal, say, span, ticking } from "./dom.js";
+import { call, investigation } from "./api.js";
+import { markdown } from "./markdown.js";
+
+const nameOf = (thing) => `${thing.investigation} ${thing.name} ${(thing.approval || thing.question).digest || ""}`;
+const shown = 10_000; // ms that a card stays which nobody waits for any more: nothing moves under a finger
+
+// Waits are cards, in a box of their own.
+export class Waits {
+  constructor(box, { titled } = {}) {
+    Object.assign(this, { box, titled, cards: new Map() });
+  }
+
+  // show makes the cards those of what waits now.
+  show(things) {
+    const now = new Set();
+    for (const thing of things) {
+      const name = nameOf(thing);
+      now.add(name);
+      let card = this.cards.get(name);
+      if (!card) {
+        card = new Card(thing, this.titled);
+        this.cards.set(name, card);
+        this.box.append(card.element);
+      }
+      card.update(thing);
+    }
+    for (const [name, card] of this.cards) {
+      if (!now.has(name) && !card.gone) {
+        card.leave();
+        setTimeout(() => {
+          this.cards.delete(name);
+          card.element.remove();
+        }, shown);
+      }
+    }
+  }
+}
+
+class Card {
+  constructor(thing, titled) {
+    this.thing = thing;
+    this.outcome = h("p.outcome", { role: "status" });
+    this.facts = h("div.facts");
+    this.doing = h("div.doing");
+    this.element = h(
+      "article.wait",
+      { tabindex: 0, "data-item": true, "aria-label": this.label() },
+      h("header", {}, this.title(), this.deadline()),
+      titled && this.place(),
+      this.facts,
+      this.content(),
+      this.doing,
+      this.outcome,
+    );
+    this.element.press = (key) => this.press(key);
+    this.offer();
+  }
+
+  label() {
+    const { approval, question } = this.thing;
+    return approval ? `${reveal(approval.tool)} waits for approval` : `a question of ${reveal(question.stage)}`;
+  }
+
+  title() {
+    const { approval, question } = this.thing;
+    if (approval) {
+      return h(
+        "h3",
+        {},
+        foreign(approval.tool, "code"),
+        approval.risk && h(`span.risk.${approval.risk}`, {}, approval.risk.replaceAll("_", " ")),
+        h("span.by", {}, "asked by ", foreign(approval.agent)),
+      );
+    }
+    const kinds = {
+      clarification: "A question",
+      confirmation: "Do you agree?",
+      agent_review: "A look at a result",
+      bound: "A bound is reached",
+    };
+    return h("h3", {}, kinds[question.kind] || question.kind, h("span.by", {}, "of ", foreign(question.stage)));
+  }
+
+  deadline() {
+    return ticking("span.deadline", () => {
+      const { expires, approval } = this.thing;
+      if (!expires) return "the clock is held";
+      const left = new Date(expires) - Date.now();
+      return left > 0 ? `${approval ? "denied" : "expires"} in ${span(left)}` : "its time is up";
+    });
+  }
+
+  place() {
+    const { investigation: id, conversation, workflow_id: name, project } = this.thing;
+    return h(
+      "p.place",
+      {},
+      h("a", { href: conversation ? `#/chats/${encodeURIComponent(name)}` : `#/${encodeURIComponent(id)}` }, reveal(name)),
+      project && project !== "default" && h("span", {}, project),
+    );
+  }
+
+  content() {
+    const { approval, question } = this.thing;
+    if (!approval) return h("div", {}, markdown(question.question || ""), question.data && long(indented(JSON.stringify(question.data))));
+    return long(indented(approval.arguments || ""));
+  }
+
+  // lacking says why what is shown is not all of a call. Nobody approves what he has not seen.
+  lacking() {
+    const { approval } = this.thing;
+    return approval?.arguments_ref
+      ? `These are not all of the ${bytes(approval.size)} of arguments: starter decide shows them, and approves.`
+      : "";
+  }
+
+  update(thing) {
+    const again = (thing.approval?.approved_by || []).length !== (this.thing.approval?.approved_by || []).length;
+    this.thing = thing;
+    const a = thing.approval;
+    this.facts.replaceChildren(
+      ...[
+        a?.approvers?.length && `May be decided by ${a.approvers.join(", ")}.`,
+        a?.approvals_needed > 1 &&
+          `Needs ${a.approvals_needed} people${a.approved_by?.length ? `; approved by ${a.approved_by.join(", ")}` : ""}.`,
+        a?.hidden && `${bytes(a.hidden)} of the arguments are hidden: masked.`,
+        this.lacking(),
+        ...(a?.notes || []),
+      ]
+        .filter(Boolean)
+        .map((fact) => foreign(fact, "p")),
+    );
+    if (again && this.decided) this.outcome.append(" It waits for one more.");
+  }
+
+  // offer shows what there is to do.
+  offer() {
+    const { approval, question } = this.thing;
+    if (question?.kind === "bound") {
+      const decide = (label, decision) => button(label, () => this.answer({ decision }, "Answering", `Answered: ${decision}.`));
+      this.doing.replaceChildren(
+        h(
+          "div.buttons",
+          {},
+          button("Raise it …", () => extend(this.thing.investigation), { class: "primary" }),
+          decide("Conclude", "conclude"),
+          decide("Stop", "stop"),
+        ),
+      );
+      return;
+    }
+    const asked = !approval && question.kind !== "confirmation" && !question.review;
+    if (asked) {
+      const text = h("textarea", { rows: 2, "aria-label": "Your answer", placeholder: "Your answer" });
+      this.field = text;
+      const send = () => (text.value.trim() ? this.answer({ text: text.value.trim() }, "Answering", "Answered.") : text.focus());
+      text.addEventListener("keydown", (e) => (e.metaKey || e.ctrlKey) && e.key === "Enter" && send());
+      this.doing.replaceChildren(text, h("div.buttons", {}, button("Answer", send, { class: "primary" })));
+      return;
+    }
+    const [yes, no] = approval ? ["Approve", "Deny"] : question.review ? ["Approve", "Send back"] : ["Agree", "Disagree"];
+    this.doing.replaceChildren(
+      h(
+        "div.buttons",
+        {},
+        !this.lacking() && button(yes, () => this.say(true, ""), { class: "primary", "aria-keyshortcuts": "a" }),
+        button(`${no} …`, () => this.reason(no), { "aria-keyshortcuts": "d" }),
+        approval && !this.lacking() && !approval.hidden && button("Edit …", () => this.edit()),
+        approval && button("Ask back …", () => this.askBack()),
+        approval && button("Hand on …", () => this.handOn()),
+      ),
+    );
+  }
+
+  // instead has somebody give something in the place of a yes or no; take makes of it what is sent.
+  instead(field, label, take) {
+    const send = (e) => (e.preventDefault(), take(field.value.trim()));
+    const back = button("Back", () => (this.offer(), this.element.focus()));
+    this.doing.replaceChildren(
+      h("form.reason", { submit: send }, field, h("div.buttons", {}, h("button.primary", { type: "submit" }, label), back)),
+    );
+    field.focus();
+  }
+
+  // edit approves other arguments than those of the agent. What stands in them is sent as it is: numbers are not rounded.
+  edit() {
+    const { approval } = this.thing;
+    const text = h("textarea.code", { rows: 10, "aria-label": "The arguments", spellcheck: "false", required: true });
+    text.value = indented(approval.arguments || "{}");
+    this.instead(text, "Approve this", (given) => {
+      if (!isJSON(given) || given[0] !== "{") return this.wrong("The arguments have to be a JSON object.");
+      const body = this.decision({ approved: true });
+      return this.decide(`${body.slice(0, -1)},"arguments":${given}}`, "Approving");
+    });
+  }
+
+  askBack() {
+    const text = h("textarea", {
+      rows: 2,
+      maxlength: 10_000,
+      required: true,
+      "aria-label": "What the agent is asked",
+      placeholder: "What the agent is asked in the place of the call, which is not made",
+    });
+    this.instead(text, "Ask", (ask) => ask && this.decide(this.decision({ ask }), "Asking"));
+  }
+
+  handOn() {
+    const props = {
+      type: "text",
+      maxlength: 200,
+      required: true,
+      "aria-label": "Who is to decide",
+      placeholder: "a group, a role, or @name",
+    };
+    this.instead(h("input", props), "Hand on", (to) => to && this.decide(this.decision({ hand_to: to }), "Handing on"));
+  }
+
+  wrong(text) {
+    this.outcome.className = "outcome wrong";
+    this.outcome.textContent = text;
+  }
+
+  // decision is what is sent of a decision, as JSON.
+  decision(what) {
+    return JSON.stringify({ call_id: this.thing.name, digest: this.thing.approval.digest, ...what });
+  }
+
+  // decide sends a decision. What became of it, the server says: a call may wait for one more, or for others.
+  decide(body, doing) {
+    return this.send("/decide", body, doing, (d) => {
+      const by = d.by ? ` by ${d.by}` : "";
+      if (d.pending) return `Noted${by}. ${d.pending}`;
+      if (d.question) return `Asked${by}. The call is not made.`;
+      return d.approved ? `Approved${by}${d.edit ? ", with other arguments" : ""}.` : `Denied${by}.`;
+    });
+  }
+
+  // reason asks why not.
+  reason(no) {
+    const text = h("input", {
+      type: "text",
+      "aria-label": "The reason",
+      placeholder: "The reason, which the agent is told",
+      maxlength: 4000,
+    });
+    this.doing.replaceChildren(
+      h(
+        "form.reason",
+        { submit: (e) => (e.preventDefault(), this.say(false, text.value.trim())) },
+        text,
+        h(
+          "div.buttons",
+          {},
+          h("button.danger", { type: "submit" }, no),
+          button("Back", () => (this.offer(), this.element.focus())),
+        ),
+      ),
+    );
+    text.focus();
+  }
+
+  say(approved, reason) {
+    const { approval, question } = this.thing;
+    if (!approval) {
+      return this.answer(
+        { approved, text: reason || undefined },
+        "Answering",
+        approved ? (question.review ? "Approved." : "Agreed.") : question.review ? "Sent back." : "Denied.",
+      );
+    }
+    return this.decide(this.decision({ approved, reason: reason || undefined }), approved ? "Approving" : "Denying");
+  }
+
+  answer(body, doing, done) {
+    return this.send("/answer", { id: this.thing.name, ...body }, doing, () => done);
+  }
+
+  // send shows at once what is being done, and then what really became of it.
+  async send(path, body, doing, done) {
+    if (this.busy || this.decided || this.gone) return;
+    this.busy = true;
+    this.element.setAttribute("aria-busy", "true");
+    this.doing.hidden = true;
+    this.outcome.className = "outcome";
+    this.outcome.textContent = `${doing} …`;
+    try {
+      this.outcome.textContent = reveal(done(await call("POST", investigation(this.thing.investigation, path), body)));
+      this.decided = true;
+      this.element.classList.add("over");
+    } catch (e) {
+      const late = e.status === 409 && /too late|already|has ended|no call|nobody/.test(e.message);
+      this.outcome.classList.add("wrong");
+      this.outcome.textContent = reveal(
+        late ? `Too late, this did not count: ${e.message}` : e.status === 403 ? `You may not: ${e.message}` : `Not done: ${e.message}`,
+      );
+      this.decided = late;
+      this.doing.hidden = late;
+      if (late) this.element.classList.add("over");
+    }
+    this.busy = false;
+    this.element.removeAttribute("aria-busy");
+  }
+
+  leave() {
+    this.gone = true;
+    this.element.classList.add("over");
+    if (this.busy || this.decided) return;
+    this.doing.hidden = true;
+    this.outcome.textContent = "It does not wait any more: it was decided elsewhere, its time is up, or all has ended.";
+    if (this.element.contains(document.activeElement)) say(this.outcome.textContent, true);
+  }
+
+  press(key) {
+    if (this.doing.hidden || this.busy) return;
+    if (key === "a") this.field ? this.field.focus() : this.doing.querySelector(".primary")?.click();
+    else if (key === "d" && !this.field) this.doing.querySelector("button:not(.primary)")?.click();
+  }
+}
+
+// extend raises the bounds of an investigation by what somebody gives.
+export async function extend(id) {
+  const field = (label, props) => h("label", {}, label, h("input", { type: "number", min: 0, step: "any", ...props }));
+  const fields = [
+    field("minutes", { name: "minutes", step: 1 }),
+    field("model calls", { name: "llm_calls", step: 1 }),
+    field("tokens", { name: "tokens", step: 1 }),
+    field("dollars", { name: "cost_usd" }),
+  ];
+  const given = await ask("Raise its bounds by", "Raise", h("div.fields", {}, fields), () =>
+    Object.fromEntries(fields.map((f) => [f.lastChild.name, Number(f.lastChild.value)]).filter(([, value]) => value > 0)),
+  );
+  if (!given || !Object.keys(given).length) return;
+  const { minutes, ...body } = given;
+  try {
+    await call("POST", investigation(id, "/extend-budget"), { ...body, ...(minutes && { duration: `${minutes}m` }) });
+    say("Its bounds are raised.");
+  } catch (e) {
+    say(e.message, true);
+  }
+}
+
+export const confirm = (title, text, label) => ask(title, label, h("p", {}, text), () => true);

@@ -1,0 +1,51 @@
+package webhook
+
+import (
+	"maps"
+	"slices"
+)
+
+// A Format is what a known sender sends.
+type Format struct {
+	Mapping Mapping
+	Scheme  string // of its signatures; "" = it has none
+}
+
+// severities are the words in use for them.
+var severities = map[string]int{
+	"critical": 1, "page": 1, "disaster": 1, "p1": 1, "high": 2, "error": 2, "p2": 2, "warning": 3, "medium": 3, "p3": 3,
+	"low": 4, "p4": 4, "info": 5, "none": 5, "p5": 5,
+}
+
+// prometheus is what Alertmanager sends (version "4"), and Grafana, which has taken it over.
+var prometheus = Mapping{
+	Alerts: "alerts", AlertType: []string{"labels.alertname"}, Fingerprint: []string{"fingerprint", "labels"},
+	Group: []string{"$.groupKey"}, GroupName: []string{"$.groupLabels.alertname", "$.groupKey"},
+	Status: []string{"status"}, StartsAt: []string{"startsAt"}, Resolved: []string{"resolved"},
+	Title: []string{"annotations.summary", "annotations.description", "labels.alertname"}, Severity: []string{"labels.severity"},
+	Priorities: severities,
+}
+
+// formats are those of senders whose webhooks need no mapping.
+var formats = map[string]Format{
+	"alertmanager": {Mapping: prometheus},
+	"grafana":      {Mapping: prometheus, Scheme: "grafana"},
+	// Of V3 webhooks, whose events are about one incident each.
+	"pagerduty": {Scheme: "pagerduty", Mapping: Mapping{
+		AlertType: []string{"event.data.service.summary"}, Fingerprint: []string{"event.data.id"},
+		Group: []string{"event.data.service.id"}, GroupName: []string{"event.data.service.summary"},
+		Status: []string{"event.event_type"}, StartsAt: []string{"event.occurred_at"},
+		Firing: []string{"incident.triggered", "incident.reopened"}, Resolved: []string{"incident.resolved"},
+		Title: []string{"event.data.title"}, Severity: []string{"event.data.urgency"}, Priority: []string{"event.data.priority.summary"},
+		Data: "event.data", Priorities: severities,
+	}},
+}
+
+// FormatOf is the format with a name.
+func FormatOf(name string) (Format, bool) {
+	f, ok := formats[name]
+	return f, ok
+}
+
+// FormatNames are the names of all formats.
+func FormatNames() []string { return slices.Sorted(maps.Keys(formats)) }

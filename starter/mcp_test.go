@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/inquest-dev/inquest/internal/command"
+)
+
+// screen is what a command writes; several goroutines may.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+// serve runs `starter mcp`, and returns the ends of its input and output, and what comes of it.
+func serve(ctx context.Context, t *testing.T, said io.Writer, args ...string) (in *io.PipeWriter, out io.Reader, code <-chan int) {
+	stdin, in := io.Pipe()
+	out, stdout := io.Pipe()
+	ended := make(chan int, 1)
+	c := cli{in: stdin, out: stdout, err: said, getenv: func(string) string { return "" }}
+	args = append([]string{"mcp", "--store", filepath.Join(t.TempDir(), "none.db"), "--address", "127.0.0.1:1"}, args...)
+	go func() {
+		ended <- run(ctx, args, c)
+		_ = stdout.Close()
+	}()
+	return in, out, ended
+}
+
+// An editor that starts `starter mcp` reads nothing but the protocol from it, learns what is wrong from its calls, and ends
+// it by closing its input.
+func TestMCP(t *testing.T) {
+	t.Parallel()
+	var said screen
+	in, out, code := serve(t.Context(), t, &said, "--config", "../examples/plan-execute-critique/inquest.yaml")
+	var lines screen
+	editor := mcp.NewClient(&mcp.Implementation{Name: "editor", Version: "1"}, nil)
+	session, err := editor.Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(io.TeeReader(out, &lines)), Writer: in}, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &said.text)
+	}
+	tools, err := session.ListTools(t.Context(), nil)
+	if err != nil || len(tools.Tools) != 9 {
+		t.Errorf("%+v, %v", tools, err)
+	}
+	for name, want := range map[string]string{"list_chains": "chains", "list_investigations": "Temporal does not answer", "decide_call": "unknown tool"} {
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: map[string]any{}})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = result.Content[0].(*mcp.TextContent).Text
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	_ = in.Close()
+	if got := <-code; got != 0 {
+		t.Errorf("exit code %d\n%s", got, &said.text)
+	}
+	for s := bufio.NewScanner(&lines.text); s.Scan(); {
+		if !json.Valid(s.Bytes()) {
+			t.Errorf("it prints %s", s.Text())
+		}
+	}
+}
+
+func TestMCPEnds(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	_, _, code := serve(ctx, t, io.Discard)
+	interrupt()
+	if got := <-code; got != command.ExitInterrupted {
+		t.Errorf("after Ctrl-C: exit code %d", got)
+	}
+	_, _, code = serve(t.Context(), t, io.Discard, "--decide", "maybe")
+	if got := <-code; got != command.ExitUsage {
+		t.Errorf("with a wrong flag: exit code %d", got)
+	}
+}

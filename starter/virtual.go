@@ -1,0 +1,414 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/virtual"
+)
+
+// agentCommand: agents of the configuration, and those that are made at run time, which are in the workers' store.
+func agentCommand(c *cli) *cobra.Command {
+	cmd := group("agent", "List agents, make some at run time, take one somewhere else",
+		agentListCommand(c), agentShowCommand(c), agentCreateCommand(c), agentEditCommand(c), agentCopyCommand(c), agentDeleteCommand(c),
+		agentRunCommand(c), agentExportCommand(c), agentImportCommand(c))
+	cmd.Aliases = []string{"agents"}
+	cmd.Long = `List agents, and make some without a deploy: they are in the workers' store, each in a
+project, and every version is kept. A chain names one like any other; the
+configuration says of it agent_source: virtual. What runs keeps the version that it
+began with.`
+	return cmd
+}
+
+// agentFlags are what commands about agents that are made at run time have.
+type agentFlags struct {
+	project, by string
+	after       int
+}
+
+func (f *agentFlags) add(c *cli, cmd *cobra.Command, changes bool) *cobra.Command {
+	set := cmd.Flags()
+	c.configFlag(cmd)
+	set.StringVar(&f.project, "project", "", "whose agent it is (default: "+agent.DefaultProject+")")
+	set.BoolVar(&c.json, "json", false, "print JSON")
+	if changes {
+		set.StringVar(&f.by, "by", userName(), "who does it")
+	}
+	if cmd.ValidArgsFunction == nil && strings.Contains(cmd.Use, " NAME") {
+		cmd.ValidArgsFunction = completeAgents(c, f)
+	}
+	return cmd
+}
+
+// version adds the flag that keeps one person's change from another's.
+func (f *agentFlags) version(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.after, "version", 0, "only if this is its last version still")
+}
+
+// edit is what the flags say is done to an agent, by the rules of the configuration.
+func (f *agentFlags) edit(c *cli, name string) (e client.AgentEdit, cfg *config.Config, err error) {
+	cfg, err = c.loadConfig()
+	e = client.AgentEdit{Project: f.project, Name: name, By: identity().Named(f.by), Channel: agent.ChannelCLI, After: f.after, Rules: cfg}
+	if err == nil && name != "" && cfg.Owns(name) {
+		err = usagef("the agent %s is the configuration's: it is changed there", name)
+	}
+	return e, cfg, err
+}
+
+// read is an edit by a definition in a file.
+func (f *agentFlags) read(ctx context.Context, c *cli, name, file string) (e client.AgentEdit, definition []byte, err error) {
+	e, cfg, err := f.edit(c, name)
+	if err == nil {
+		definition, err = c.definition(file)
+	}
+	if err == nil {
+		err = known(ctx, c, cfg, &e, definition)
+	}
+	return e, definition, err
+}
+
+// known adds the tools that there are, if a definition names any.
+func known(ctx context.Context, c *cli, cfg *config.Config, e *client.AgentEdit, definition []byte) error {
+	d, err := virtual.Parse(definition)
+	if err != nil || len(d.Tools()) == 0 {
+		return nil // what is wrong, is said by who saves it
+	}
+	box, err := toolbox(ctx, c, cfg)
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	e.Tools, err = box.Names(ctx)
+	return err
+}
+
+// knownOf adds them for a copy, which has the tools of another agent.
+func knownOf(ctx context.Context, c *cli, cfg *config.Config, e *client.AgentEdit) error {
+	source, err := c.client().VirtualAgent(ctx, e.Project, e.Name)
+	if err != nil {
+		return agentError(e.Name, err)
+	}
+	definition, err := json.Marshal(source.Definition)
+	if err != nil {
+		return err
+	}
+	return known(ctx, c, cfg, e, definition)
+}
+
+// agentError says what is wrong with what was asked for.
+func agentError(name string, err error) error {
+	problems, wrong := errors.AsType[virtual.Problems](err)
+	switch {
+	case wrong:
+		return usagef("the definition is wrong:\n%w", problems)
+	case errors.Is(err, virtual.ErrTaken), errors.Is(err, virtual.ErrChanged):
+		return usagef("%w", err)
+	case errors.Is(err, record.ErrNotFound):
+		return usagef("there is no agent %s that was made at run time: `starter agent list` has them", name)
+	case errors.Is(err, client.ErrNoStore):
+		return usagef("agents that are made at run time are in the workers' store, and there is none here: --store says where it is")
+	}
+	return err
+}
+
+// printAgent prints what came of an edit.
+func (c *cli) printAgent(e client.AgentEdit, a virtual.Agent, err error) error {
+	switch {
+	case err != nil:
+		return agentError(e.Name, err)
+	case c.json:
+		return c.printJSON(a)
+	}
+	_, err = fmt.Fprintf(c.out, "%s, version %d\n", a.Name, a.Version)
+	return err
+}
+
+func agentListCommand(c *cli) *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use: "list", Short: "List agents, those made at run time included", Args: exactly(),
+		Example: "  starter agent list --project payments",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.loadConfig()
+			if err != nil {
+				return err
+			}
+			made, err := c.client().VirtualAgents(cmd.Context(), f.project, false)
+			if err != nil && !errors.Is(err, client.ErrNoStore) {
+				return err
+			}
+			return printAgents(c, cfg, made)
+		},
+	}
+	return f.add(c, cmd, false)
+}
+
+// listedAgent is an agent in a list.
+type listedAgent struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Source      string `json:"source"` // config or virtual
+	Version     int    `json:"version,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+func printAgents(c *cli, cfg *config.Config, made []virtual.Agent) error {
+	all := []listedAgent{}
+	for _, d := range cfg.AgentDefinitions() {
+		all = append(all, listedAgent{Name: d.Name, Type: d.Type, Source: "config", Description: d.Description})
+	}
+	for _, a := range made {
+		row, _ := agent.LookupType(a.Definition.Type)
+		if !cfg.Owns(a.Name) {
+			all = append(all, listedAgent{a.Name, row.Name, virtual.Source, a.Version, a.Definition.Description})
+		}
+	}
+	if c.json {
+		return c.printJSON(all)
+	}
+	return printTable(c, "AGENT\tTYPE\tSOURCE\tDESCRIPTION", all, func(a listedAgent) []any {
+		source := a.Source
+		if a.Version > 0 {
+			source = fmt.Sprintf("%s, version %d", a.Source, a.Version)
+		}
+		return []any{a.Name, a.Type, source, cmp.Or(a.Description, "-")}
+	})
+}
+
+func agentShowCommand(c *cli) *cobra.Command {
+	var f agentFlags
+	var versions bool
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Print an agent that was made at run time, as edit takes it", Args: exactly("NAME"),
+		Example: "  starter agent show Triage > triage.yaml",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all, err := c.client().VirtualVersions(cmd.Context(), f.project, args[0])
+			if err == nil && (len(all) == 0 || all[0].Deleted && !versions) {
+				err = record.ErrNotFound
+			}
+			switch {
+			case err != nil:
+				return agentError(args[0], err)
+			case versions && c.json:
+				return c.printJSON(all)
+			case c.json:
+				return c.printJSON(all[0])
+			case versions:
+				return printTable(c, "VERSION\tBY\tAT\tDELETED", all, func(a virtual.Agent) []any {
+					return []any{a.Version, a.By, a.At.Format("2006-01-02 15:04:05"), a.Deleted}
+				})
+			}
+			text, err := config.WriteDefinition(all[0].Definition)
+			if err == nil {
+				_, err = c.out.Write(text)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&versions, "versions", false, "list its versions")
+	return f.add(c, cmd, false)
+}
+
+// definition reads the definition in a file.
+func (c *cli) definition(file string) ([]byte, error) {
+	arg := file
+	if file != "-" {
+		arg = "@" + file
+	}
+	text, err := c.text("FILE", arg)
+	if err != nil {
+		return nil, err
+	}
+	definition, err := config.ReadDefinition(file, []byte(text))
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return definition, nil
+}
+
+func agentCreateCommand(c *cli) *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use: "create FILE|-", Short: "Make an agent at run time", Args: exactly("FILE"),
+		Example: "  starter agent create triage.yaml --project payments",
+		Long: `Make an agent at run time. FILE is YAML or JSON:
+
+  name: Triage
+  type: react_agent
+  description: sorts alerts by what they break
+  system_prompt: You sort alerts.
+  config:
+    default_model: openai:gpt-4o
+    tool_config:
+      enabled_tools: [k8s.get]
+      tool_permissions: {k8s.get: {max_results: 50}}
+
+What it may do is never more than defaults.tool_config of the configuration allows.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, definition, err := f.read(cmd.Context(), c, "", args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.client().CreateAgent(cmd.Context(), e, definition)
+			return c.printAgent(e, a, err)
+		},
+	}
+	return f.add(c, cmd, true)
+}
+
+func agentEditCommand(c *cli) *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use: "edit NAME FILE|-", Short: "Change an agent that was made at run time", Args: exactly("NAME", "FILE"),
+		Example: "  starter agent edit Triage triage.yaml",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, definition, err := f.read(cmd.Context(), c, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			a, err := c.client().ChangeAgent(cmd.Context(), e, definition)
+			return c.printAgent(e, a, err)
+		},
+	}
+	f.version(cmd)
+	return f.add(c, cmd, true)
+}
+
+func agentCopyCommand(c *cli) *cobra.Command {
+	var f agentFlags
+	var copied client.AgentCopy
+	cmd := &cobra.Command{
+		Use: "copy NAME NEW", Short: "Make an agent like one that was made at run time", Args: exactly("NAME", "NEW"),
+		Example: "  starter agent copy Triage Triage2 --model anthropic:claude-sonnet-4-5",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, cfg, err := f.edit(c, args[0])
+			if err != nil {
+				return err
+			}
+			if err := knownOf(cmd.Context(), c, cfg, &e); err != nil {
+				return err
+			}
+			copied.NewName = args[1]
+			a, err := c.client().CopyAgent(cmd.Context(), e, copied)
+			return c.printAgent(e, a, err)
+		},
+	}
+	cmd.Flags().StringVar(&copied.Description, "description", "", "what it is for (default: Copy of NAME)")
+	cmd.Flags().StringVar(&copied.SystemPrompt, "system-prompt", "", "in the place of the other one's")
+	cmd.Flags().StringVar(&copied.Model, "model", "", "in the place of the other one's")
+	return f.add(c, cmd, true)
+}
+
+func agentDeleteCommand(c *cli) *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use: "delete NAME", Short: "Delete an agent that was made at run time; its versions are kept", Args: exactly("NAME"),
+		Example: "  starter agent delete Triage",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, cfg, err := f.edit(c, args[0])
+			if err != nil {
+				return err
+			}
+			if err := c.client().DeleteAgent(cmd.Context(), e); err != nil {
+				return agentError(args[0], err)
+			}
+			chains := cfg.ChainsWith(args[0], f.project)
+			if c.json {
+				return c.printJSON(map[string]any{"name": args[0], "chains": append([]string{}, chains...)})
+			}
+			if len(chains) > 0 {
+				c.say("it worked in %s: until there is one of its name again, they are refused", strings.Join(chains, ", "))
+			}
+			_, err = fmt.Fprintf(c.out, "%s is deleted\n", args[0])
+			return err
+		},
+	}
+	f.version(cmd)
+	return f.add(c, cmd, true)
+}
+
+func agentRunCommand(c *cli) *cobra.Command {
+	var s client.Start
+	var l look
+	var asked requestFlags
+	cmd := &cobra.Command{
+		Use: "run NAME", Short: "Have an agent work by itself, and show it live", Args: exactly("NAME"),
+		Example: `  starter agent run Triage --data "checkout is slow"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := asked.read(&s.Request); err != nil {
+				return err
+			}
+			s.Request.Chain = config.OfAgent + args[0]
+			return start(cmd.Context(), c, s, asked.detach, l)
+		},
+		ValidArgsFunction: completeAgents(c, &agentFlags{}),
+	}
+	cmd.Flags().StringVar(&s.Data, "data", "", "what it is to work on: a text, @file, or - for standard input")
+	asked.flags(c, cmd, &s)
+	l.flags(c, cmd)
+	return cmd
+}
+
+// completeAgents proposes the agents that were made at run time, and for run those of the configuration.
+func completeAgents(c *cli, f *agentFlags) completions {
+	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault // a file
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
+		defer cancel()
+		made, _ := c.client().VirtualAgents(ctx, f.project, false) // who does not answer in time is not proposed
+		for _, a := range made {
+			names = append(names, a.Name)
+		}
+		if cfg, err := c.loadConfig(); err == nil && cmd.Name() == "run" {
+			names = append(names, agentNames(cfg)...)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// virtualFindings warn of chains with agents that nobody has made, as far as the workers' store is here to say so.
+func virtualFindings(ctx context.Context, c *cli, cfg *config.Config) (out config.Findings) {
+	for _, chain := range slices.Sorted(maps.Keys(cfg.AgentChains)) {
+		names := cfg.VirtualOf(chain)
+		if len(names) == 0 {
+			continue
+		}
+		for _, project := range projectsOf(cfg.AgentChains[chain]) {
+			made, err := c.client().VirtualAgents(ctx, project, false)
+			if err != nil {
+				return nil // there is no store here: who asks for the chain is told
+			}
+			for _, name := range names {
+				if !slices.ContainsFunc(made, func(a virtual.Agent) bool { return a.Name == name }) {
+					out = append(out, config.Finding{
+						Severity: config.SeverityWarning, Path: "agent_chains." + chain,
+						Message: fmt.Sprintf("agent %q is made at run time, and the project %q has none of that name", name, project),
+					})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// projectsOf are those that a chain is looked at in: the default one stands for all.
+func projectsOf(chain *config.Chain) []string {
+	if chain.Projects == nil || slices.Contains(chain.Projects, config.AllProjects) {
+		return []string{agent.DefaultProject}
+	}
+	return chain.Projects
+}

@@ -1,0 +1,336 @@
+package e2e
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/prompt"
+)
+
+// viewsConfig has calls of which one is another person's, results that people look at, a conversation, and a judge.
+var viewsConfig = `
+llm_providers:
+  lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+mcp_servers:
+  lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}
+defaults: {llm_provider: lab-model}
+agents:
+  Alpha:
+    mcp_servers: [lab]
+    description: digs
+    tool_config:
+      tool_permissions:
+        lab.set: {requires_approval: true}
+        lab.counter: {requires_approval: true, approvers: ["@root", "@ada"]}
+  Gamma: {description: tells}
+  Clerk: {type: memgpt, mcp_servers: [lab], tool_config: {tool_permissions: {lab.set: {requires_approval: true}}}}
+agent_chains:
+  looked:
+    description: digs until people are content
+    stages:
+      - {name: dig, agents: [{name: Alpha}], agent_review: {question: "Is that all?"}}
+      - {name: tell, agents: [{name: Gamma}]}
+system:
+  limits: {data: 1000}
+  http:
+    tokens:
+      ada: {sha256: ` + hashOf("ada") + `, role: approver}
+      root: {sha256: ` + hashOf("root") + `, role: admin, projects: ["*"]}
+`
+
+// views is the model of these. The words that it has heard of a review send Alpha straight to its end.
+func views(hold *llmtest.Hold) llmtest.Script {
+	call := func(name, args string) llmtest.Reply {
+		return llmtest.Calls(llmtest.Call{Name: "lab__" + name, Args: args})
+	}
+	replies := map[string]llmtest.Reply{
+		"Alpha 1": llmtest.Calls(llmtest.Call{Name: "lab__image", Args: `{}`}, llmtest.Call{Name: "lab__big", Args: `{"bytes":400000}`}),
+		"Alpha 2": call("set", `{"file":"agent"}`),
+		"Alpha 3": call("counter", `{"file":"effects"}`),
+		"Alpha 4": llmtest.Text("alpha knows"),
+		"Gamma 1": llmtest.Text("# What gamma tells\n\nIt is the disk."),
+		"Clerk 1": call("set", `{"file":"desk"}`),
+		"Clerk 2": llmtest.Text("the desk is set"),
+		"Clerk 3": llmtest.Text("gone and come back").Chunked(3, 0).Hold(hold, 2),
+	}
+	return func(req llmtest.Request) llmtest.Reply {
+		name, turn := prompt.AgentOf(req.System()), turnOf(req)
+		switch {
+		case name == "ScoringAgent" && req.Last().Text() == prompt.MissingTools:
+			return llmtest.Text("A tracing tool.")
+		case name == "ScoringAgent":
+			return llmtest.Text("Sound.\n73")
+		case name == "Alpha" && strings.Contains(string(req.Body), "look at the pool"):
+			return llmtest.Text("alpha knows more")
+		}
+		if reply, ok := replies[fmt.Sprintf("%s %d", name, turn)]; ok {
+			return reply
+		}
+		return llmtest.Text("an answer")
+	}
+}
+
+// TestLongPageViews has people start, change, talk, judge and look around at the page, while the server dies under them.
+func TestLongPageViews(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	hold := llmtest.NewHold()
+	p := &pageWorld{world: newWorld(t, views(hold), viewsConfig), http: freeAddress(t)}
+	p.env = append(p.env, "NO_COLOR=1")
+	dev := p.dev("--http", p.http)
+	root := p.visit("root", "http://"+p.http+"/")
+	p.ada = p.visit("ada", "http://"+p.http+"/")
+
+	id := p.startsAtPage(root)
+	p.changesCall(root)
+	dev.kill()
+	root.shows("The connection is lost: reconnecting")
+	dev = p.dev("--http", p.http)
+	p.handsOn(root, id)
+	p.sendsBack(root)
+	p.judges(root)
+	p.talks(root, hold, dev)
+	p.looksAround(root)
+	root.cites()
+	for _, v := range []*visitor{root, p.ada} {
+		v.nothingWrong()
+	}
+}
+
+// startsAtPage pastes an alert, sees what its start would say, and starts it.
+func (p *pageWorld) startsAtPage(v *visitor) (id string) {
+	p.t.Helper()
+	const fill = `(selector, text, event) => { const e = document.querySelector(selector); e.value = text;
+		e.dispatchEvent(new Event(event)); return e.value == text }`
+	v.goTo("#/new")
+	v.until("there are chains", `() => [...document.querySelectorAll("#chain option")].some(o => o.value == "looked")`)
+	v.until("choose a chain", fill, "#chain", "looked", "change")
+	v.until("paste too much", fill, "form textarea", strings.Repeat("x", 2000), "input")
+	v.shows("It would not start", "system.limits.data is 1000")
+	v.until("paste an alert", fill, "form textarea", `{"title": "The disk of db-1 is full.", "n": 12345678901234567890}`, "input")
+	v.shows("It would run", "Alpha · lab-1", "JSON")
+	v.accessible("start")
+	v.click("form button.primary:enabled", "Start")
+	v.shows("chain looked", "asked for by root")
+	v.do("read its id", chromedp.Evaluate(`decodeURIComponent(location.hash.slice(2))`, &id))
+	v.until("the link leads to the same run", `id => [...document.querySelectorAll(".actions a")].some(a => a.textContent == "Temporal UI" &&
+		a.href.includes(encodeURIComponent(id.split(":")[0]) + "/"))`, id)
+	return id
+}
+
+// changesCall sees an image and the whole of a large result, and approves other arguments than the agent's.
+func (p *pageWorld) changesCall(v *visitor) {
+	p.t.Helper()
+	v.until("open the call with an image", `() => [...document.querySelectorAll(".call")].filter(c => c.textContent.includes("lab.image"))
+		.some(c => (c.open = true))`)
+	v.until("the image is shown", `() => [...document.querySelectorAll(".picture:not([hidden]) img")].some(i => i.src.startsWith("blob:"))`)
+	v.until("open the large result", `() => [...document.querySelectorAll(".call")].filter(c => c.textContent.includes("lab.big"))
+		.some(c => (c.open = true))`)
+	v.click(".call .long button", "Show the whole")
+	v.click(".call .long button", "Show more")
+	v.until("more of it is there", `() => [...document.querySelectorAll(".call .long")].some(e => e.textContent.length > 120000)`)
+	v.shows("lab.set")
+	v.click(".wait button", "Edit")
+	v.until("write other arguments", `() => { const box = document.querySelector(".wait textarea"); box.value = "[1]"; return true }`)
+	v.click(".wait button.primary", "Approve this")
+	v.shows("The arguments have to be a JSON object.")
+	v.until("write others", `() => { const box = document.querySelector(".wait textarea"); box.value = '{"file": "person"}'; return true }`)
+	v.click(".wait button.primary", "Approve this")
+	v.shows("Approved by root, with other arguments.", "lab.counter")
+}
+
+// handsOn leaves a call to somebody else, who asks the agent in its place.
+func (p *pageWorld) handsOn(v *visitor, id string) {
+	p.t.Helper()
+	v.until("lab.counter waits", `tool => Boolean(`+cardOf+`)`, "lab.counter")
+	v.click(".wait:not(.over) button", "Hand on")
+	v.do("say to whom", chromedp.SendKeys(".wait:not(.over) form input", "@ada\r"))
+	v.shows("Noted by root. it waits for @ada")
+	p.ada.goTo("#/" + url.PathEscape(id))
+	p.ada.until("it waits for ada", `tool => (`+cardOf+`)?.innerText.includes("@ada")`, "lab.counter")
+	p.ada.click(".wait:not(.over) button", "Ask back")
+	p.ada.do("ask", chromedp.SendKeys(".wait:not(.over) form textarea", "Why count?"))
+	p.ada.click(".wait:not(.over) form button.primary", "Ask")
+	p.ada.shows("Asked by ada. The call is not made.")
+}
+
+// sendsBack is not content with a result: the chain as it is drawn says that it went back.
+func (p *pageWorld) sendsBack(v *visitor) {
+	p.t.Helper()
+	v.shows("Is that all?")
+	v.click(".wait:not(.over) button", "Send back")
+	v.do("say why", chromedp.SendKeys(".wait:not(.over) form input", "look at the pool\r"))
+	v.shows("run 2")
+	v.until("the second result waits", `() => [...document.querySelectorAll(".wait:not(.over)")]
+		.some(e => e.innerText.includes("Is that all?") && (e.querySelector("button.primary").click(), true))`)
+	v.shows("What gamma tells", "completed")
+	v.until("it is drawn where it went back, and forth", `() => document.querySelector(".graph .way.back.gone") &&
+		document.querySelector('.graph [data-stage="tell"].completed') && document.querySelectorAll(".rail li").length >= 3`)
+	v.until("turn to the stage that is drawn", `() => {
+		const node = () => document.querySelector('.graph [data-stage="dig"]');
+		node().dispatchEvent(new MouseEvent("click", {bubbles: true})); return node().getAttribute("aria-pressed") == "true" }`)
+	v.shows("alpha knows more")
+	v.click(".timeline summary", "Time line")
+	v.shows("decided", "asked for a person's word")
+	v.until("waits are drawn", `() => document.querySelectorAll(".bars .asked").length >= 2 &&
+		document.querySelectorAll(".bars .bar").length >= 3`)
+	v.shot("page-went-back")
+	v.accessible("investigation")
+}
+
+// judges asks for a score, and sees it come.
+func (p *pageWorld) judges(v *visitor) {
+	p.t.Helper()
+	v.click(".actions button", "Score")
+	v.shows("73", "of 100", "asked for by root")
+}
+
+// talks speaks with an agent about an investigation, and goes on when the server is back.
+func (p *pageWorld) talks(v *visitor, hold *llmtest.Hold, dev *process) {
+	p.t.Helper()
+	v.click(".actions a", "Chat about it")
+	v.shows("goes with your first message")
+	v.until("choose an agent", `() => { const s = document.querySelector("#agent"); s.value = "Clerk"; s.dispatchEvent(new Event("change"));
+		return s.value == "Clerk" }`)
+	v.do("say something", chromedp.SendKeys("form.begin textarea", "set the desk"))
+	v.accessible("chats")
+	v.click("form.begin button.primary", "Begin")
+	v.shows("lab.set")
+	v.until("approve", `tool => { const card = `+cardOf+`; card?.querySelector(".primary").click(); return Boolean(card) }`, "lab.set")
+	v.shows("the desk is set")
+	if task := p.model.Requests(); !strings.Contains(string(task[len(task)-1].Body), "It is the disk.") {
+		p.t.Error("the agent was not given the report")
+	}
+	v.do("say more", chromedp.SendKeys("form.say textarea", "wait for me\r"))
+	v.until("it is being written", `() => document.querySelector(".writing")?.textContent.startsWith("gon")`)
+	v.accessible("talk")
+	dev.kill()
+	v.shows("The connection is lost: reconnecting")
+	hold.Release()
+	p.dev("--http", p.http)
+	v.shows("gone and come back")
+	v.goTo("#/chats")
+	v.click(".row", "Clerk")
+	v.shows("gone and come back", "the desk is set")
+	v.click("form.say button", "Close the conversation")
+	v.shows("It closes after the running turn.", "No conversation is open.")
+}
+
+// looksAround reads the configuration, and runs a tool by hand.
+func (p *pageWorld) looksAround(v *visitor) {
+	p.t.Helper()
+	v.goTo("#/configuration/chains/looked")
+	v.shows("digs until people are content", "looked at by people")
+	v.click("details.agent summary", "Alpha")
+	v.shows("lab.counter", "a person decides")
+	v.click("details.agent .values summary", "Its values")
+	v.shows("agents.Alpha.tool_config", "config.yaml")
+	v.accessible("chains")
+
+	v.goTo("#/configuration/tools")
+	v.shows("lab.echo")
+	v.do("search", chromedp.SendKeys("input[type=search]", "Echo"))
+	v.until("what is found", `() => document.querySelectorAll("details.tool").length == 1`)
+	v.click("details.tool summary", "lab.echo")
+	v.click("details.tool button", "Run it")
+	v.until("give arguments", `() => { const box = document.querySelector("dialog textarea");
+		if (box) box.value = '{"text": "by <b>hand</b>"}'; return Boolean(box) }`)
+	v.click("dialog button.primary", "Run it")
+	v.shows("What lab.echo says", "by <b>hand</b>")
+	v.click("dialog button.primary", "Close")
+	v.accessible("tools")
+
+	v.goTo("#/configuration/health")
+	v.shows("store", "temporal", "lab-model", "All that are configured answer.")
+	v.accessible("health")
+	v.goTo("#/configuration/memory/Clerk")
+	v.shows("Blocks", "Archive")
+	v.accessible("memory")
+	p.makesAgent(v)
+	p.ada.goTo("#/configuration/health")
+	p.ada.shows("You may not see this")
+}
+
+// awaited has a promise of the page waited for.
+func awaited(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
+
+// makesAgent makes an agent at run time, is told beside the fields what is wrong with it, changes it, and has it work.
+func (p *pageWorld) makesAgent(v *visitor) {
+	p.t.Helper()
+	set := func(field, text string) {
+		v.until("fill in "+field, `(field, text) => { const e = document.querySelector("#of-" + field); if (e) e.value = text;
+			return Boolean(e) }`, field, text)
+	}
+	v.goTo("#/configuration/agents/Alpha")
+	v.shows("digs", "lab.counter", "works in looked")
+	v.accessible("agents")
+	v.click("nav.names button", "Make one")
+	set("name", "Scout")
+	set("tool_config", `{"enabled_tools": "lab.echo"}`)
+	v.click("form.definition button.primary", "Make it")
+	const beside = `(field, text) => document.querySelector("#wrong-" + field)?.textContent.includes(text)`
+	v.until("the model is asked for where it is missing", beside, "default_model", "must specify a default_model")
+	v.until("the tools are wrong where they stand", beside, "tool_config", "tool_config.enabled_tools must be a list")
+	v.accessible("agent-wrong")
+	set("tool_config", `{"enabled_tools": ["lab.echo"]}`)
+	set("default_model", "lab-model")
+	v.click("form.definition button.primary", "Make it")
+	v.shows("version 1 by root")
+	v.click(".inside button", "Edit")
+	set("description", "looks ahead")
+	v.click("form.definition button.primary", "Change it")
+	v.shows("version 2 by root", "looks ahead")
+	v.click(".inside button", "Have it work")
+	v.do("say on what", chromedp.SendKeys("dialog textarea", "the pool"))
+	v.click("dialog button.primary", "Start")
+	v.shows("an answer", "completed")
+	v.goTo("#/configuration/agents/Scout")
+	v.click(".inside button", "Delete")
+	v.click("dialog button.primary", "Delete the agent")
+	v.until("it is gone", `() => ![...document.querySelectorAll("nav.names a")].some(a => a.textContent.includes("Scout"))`)
+}
+
+// cites follows a citation by the number of what it cites, which is no place in a list, and reads what was found there.
+func (v *visitor) cites() {
+	v.t.Helper()
+	var said string
+	v.do("show a report", chromedp.Evaluate(`import("./page/report.js").then(({Report}) => {
+		const opened = [], report = new Report(item => opened.push(item.seq));
+		report.show({report: "It is the pool [7].", status: "completed"}, {evidence: [{n: 3, content: "no", seq: 30},
+			{n: 7, content: "pool exhausted", location: "query_logs", tool: "lab.echo", seq: 70}]});
+		report.element.querySelector(".cite").click();
+		return [...opened, ...[...report.element.querySelectorAll("li")].map(e => e.value + " " + e.innerText)].join("; ") })`, &said, awaited))
+	if !strings.HasPrefix(said, "70; 3 no") || !strings.Contains(said, "7 pool exhausted query_logs lab.echo") {
+		v.t.Errorf("the report says %q", said)
+	}
+}
+
+// goTo opens a part of the page.
+func (v *visitor) goTo(hash string) {
+	v.t.Helper()
+	v.do("open "+hash, chromedp.Evaluate(`location.hash = "`+hash+`"`, nil))
+}
+
+// accessible tries the rules of axe-core on what is shown, wide and narrow.
+func (v *visitor) accessible(name string) {
+	v.t.Helper()
+	rules := axe(v.t)
+	for _, width := range []int64{375, 1280} {
+		var text string
+		v.do("make it narrow or wide", chromedp.EmulateViewport(width, 800))
+		v.until("nothing is wider than the page", `() => document.documentElement.scrollWidth <= innerWidth`)
+		v.shot(fmt.Sprintf("page-%s-%d", name, width))
+		v.do("try the rules", chromedp.Evaluate(rules, nil), chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then(r =>
+			JSON.stringify(r.violations.filter(v => ["serious", "critical"].includes(v.impact))
+				.map(v => [v.id, v.nodes.map(n => n.html + n.failureSummary)])))`, &text, awaited))
+		if text != "[]" {
+			v.t.Errorf("%s at %d: %s", name, width, text)
+		}
+	}
+}

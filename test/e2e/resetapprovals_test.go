@@ -1,0 +1,243 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+const gatedConfig = `
+llm_providers:
+  lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+mcp_servers:
+  lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}
+defaults:
+  llm_provider: lab-model
+agents:
+  Alpha: {description: digs, mcp_servers: [lab], tool_config: {tool_permissions: {lab.counter: {requires_approval: true}}}}
+agent_chains:
+  lab: {alert_types: [lab], stages: [{name: dig, agents: [{name: Alpha}]}]}
+`
+
+// What Temporal is reset to: the first workflow task of the agent, before its call was asked for, or the last one so far.
+const (
+	nowhere = iota
+	beforeTheAsk
+	latest
+)
+
+// TestLongResetOfApprovals resets an agent whose call waits, is approved, is edited or runs. Temporal applies the decisions of
+// the run that is replaced to the new one. No call runs that was not approved in exactly this form, none runs twice for one
+// approval, and no approved one is lost.
+func TestLongResetOfApprovals(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	gates := map[string]*tooltest.Gate{}
+	cases := map[string]struct {
+		open, decided int    // where it is reset to while the call waits, and after the decision
+		edited, held  bool   // a person changes the arguments; the call runs when it is reset
+		then          string // what people say who are asked again
+	}{
+		"open":                 {open: latest, then: "approve"},
+		"open-from-the-start":  {open: beforeTheAsk, then: "approve"},
+		"approved":             {decided: latest, then: "approve"},
+		"approved-asked-again": {decided: beforeTheAsk, then: "deny"},
+		"edited":               {decided: latest, edited: true, then: "approve"},
+		"edited-asked-again":   {decided: beforeTheAsk, edited: true, then: "approve"},
+		"edited-twice":         {open: beforeTheAsk, decided: latest, edited: true, then: "deny"},
+		"running":              {decided: latest, held: true, then: "deny"},
+		"running-asked-again":  {decided: beforeTheAsk, held: true, then: "deny"},
+	}
+	for name, tt := range cases {
+		if tt.held {
+			gates[name] = tooltest.NewGate(t)
+		}
+	}
+	of := regexp.MustCompile(`case-([a-z-]+)`)
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		text, _ := json.Marshal(req.Messages)
+		name := string(of.FindSubmatch(text)[1])
+		if turnOf(req) > 1 {
+			return llmtest.Text("done")
+		}
+		args := map[string]string{"file": "made-" + name}
+		if gate := gates[name]; gate != nil {
+			args["gate"] = gate.Path
+		}
+		body, _ := json.Marshal(args)
+		return llmtest.Calls(llmtest.Call{Name: "lab__counter", Args: string(body)})
+	}, gatedConfig)
+	w.dev()
+	t.Run("cases", func(t *testing.T) {
+		for name, tt := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				g := gated{world: w.of(t), name: name, approved: map[string]int{}}
+				run := g.beginWith(name, agent.Request{AlertType: "lab", Data: json.RawMessage(`"case-` + name + `"`)})
+				g.id = workflows.InvestigationID(name, run.GetRunID())
+				g.waits()
+				g.reset(tt.open)
+				d := workflows.Decide{Approved: new(true)}
+				if tt.edited {
+					d.Arguments = json.RawMessage(`{"file":"edited-` + name + `"}`)
+				}
+				eventually(t, name+" is decided", func() bool { return g.decide(g.waits(), d) }) // what the status says may be of before the reset
+				release := func() {}
+				if tt.held {
+					release = gates[name].Wait(t)
+				}
+				g.reset(tt.decided)
+				if tt.held { // what is asked again is asked while the first call runs
+					time.Sleep(2 * time.Second)
+				}
+				release()
+				g.finish(tt.then == "approve")
+				g.check(tt.then == "approve")
+			})
+		}
+	})
+}
+
+// gated is an investigation with one agent, whose one call needs a person.
+type gated struct {
+	*world
+	name, id string
+	approved map[string]int // by the file that the approved arguments name
+	denied   bool
+}
+
+func (g gated) waits() workflows.Approval {
+	g.t.Helper()
+	return waiting(g.waitsFor(g.name, "lab.counter"), "lab.counter")
+}
+
+// decide sends a decision about a call as it was seen, and reports whether it was taken: after a reset the call may wait no more.
+func (g *gated) decide(call workflows.Approval, d workflows.Decide) bool {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	d.CallID, d.Digest, d.By = call.CallID, call.Digest, "Ada"
+	handle, err := g.client().UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: call.WorkflowID, UpdateName: workflows.UpdateDecide, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{d},
+	})
+	var out activities.Decision
+	if err == nil {
+		err = handle.Get(ctx, &out)
+	}
+	if err != nil {
+		g.t.Logf("%s: not taken: %v", g.name, err)
+		return false
+	}
+	arguments := call.Arguments
+	if len(d.Arguments) > 0 {
+		arguments = string(d.Arguments)
+	}
+	var in struct{ File string }
+	if err := json.Unmarshal([]byte(arguments), &in); err != nil {
+		g.t.Fatal(err)
+	}
+	if out.Approved {
+		g.approved[in.File]++
+	} else {
+		g.denied = true
+	}
+	return true
+}
+
+// reset resets the agent.
+func (g *gated) reset(to int) {
+	g.t.Helper()
+	if to == nowhere {
+		return
+	}
+	var points []int64
+	workflowID := g.id + "/dig/Alpha"
+	for _, e := range g.history(workflowID) {
+		if e.GetWorkflowTaskCompletedEventAttributes() != nil {
+			points = append(points, e.GetEventId())
+		}
+	}
+	point := points[0]
+	if to == latest {
+		point = points[len(points)-1]
+	}
+	_, err := g.client().ResetWorkflowExecution(g.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: "default", Reason: "test", RequestId: fmt.Sprint("reset-", g.name, len(points)), WorkflowTaskFinishEventId: point,
+		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID},
+	})
+	g.t.Logf("%s: reset to event %d of %v: %v", g.name, point, points, err) // it may have ended meanwhile
+}
+
+// finish has people decide whatever waits, until all has ended.
+func (g *gated) finish(approve bool) {
+	g.t.Helper()
+	eventually(g.t, g.name+" ends", func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		var status workflows.Status
+		value, err := g.client().QueryWorkflow(ctx, g.name, "", workflows.QueryStatus)
+		if err != nil || value.Get(&status) != nil {
+			return false
+		}
+		for _, call := range status.Waiting {
+			g.decide(call, workflows.Decide{Approved: &approve})
+		}
+		return status.Status.Closed()
+	})
+	if result := g.end(g.name); result.Status != agent.StatusCompleted {
+		g.t.Errorf("%s: %+v", g.name, result)
+	}
+}
+
+// check compares what was made with what was approved.
+func (g *gated) check(approve bool) {
+	g.t.Helper()
+	made := 0
+	for _, file := range []string{"made-" + g.name, "edited-" + g.name} {
+		body, err := os.ReadFile(filepath.Join(g.data, file))
+		if err != nil && !os.IsNotExist(err) {
+			g.t.Fatal(err)
+		}
+		keys := strings.Fields(string(body))
+		if made += len(keys); len(keys) > g.approved[file] {
+			g.t.Errorf("%s was approved %d times, and made %d times", file, g.approved[file], len(keys))
+		}
+		seen := map[string]bool{}
+		for _, key := range keys {
+			if seen[key] {
+				g.t.Errorf("%s: the call %s was made twice", file, key)
+			}
+			seen[key] = true
+		}
+	}
+	for _, e := range g.callsOf(g.id, "lab.counter") {
+		if e.Kind != transcript.KindResult || e.Superseded {
+			continue
+		}
+		kept := e.Status == "success" || e.ErrorType == tool.ErrorOutcomeUnknown
+		if approve && !kept || !kept && !g.denied {
+			g.t.Errorf("it was approved, and its result is %s: %s", e.ErrorType, e.Text)
+		}
+	}
+	if approve && made == 0 {
+		g.t.Error("it was approved, and never made")
+	}
+}

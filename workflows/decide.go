@@ -1,0 +1,252 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+// Bounds of what somebody says about a call, in bytes: why it is approved or denied, or what
+// the agent is asked, and the arguments that he puts in the place of the agent's.
+const (
+	maxReason = 1000
+	maxEdit   = 16 << 10
+)
+
+// check refuses a decision that decides nothing.
+func (a *approvals) check(d Decide) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	if how, ok := a.decided[d.CallID]; ok {
+		return fmt.Errorf("call %q was decided already: %s", d.CallID, how)
+	}
+	waiting := a.find(d.CallID)
+	switch {
+	case waiting == nil:
+		return fmt.Errorf("no call %q waits for a decision", d.CallID)
+	case d.Digest != "" && d.Digest != waiting.Digest:
+		return fmt.Errorf("the call %q that waits is another one than you have seen: its digest is %s", d.CallID, waiting.Digest)
+	case waiting.editing:
+		return fmt.Errorf("somebody is changing the arguments of call %q: look at it again", d.CallID)
+	}
+	return waiting.checkWho(d)
+}
+
+// check says what is wrong with a decision, whatever it is about.
+func (d Decide) check() error {
+	kinds := 0
+	for _, is := range []bool{d.Approved != nil, d.Ask != "", d.HandTo != ""} {
+		if is {
+			kinds++
+		}
+	}
+	switch {
+	case kinds == 0:
+		return errors.New(`"approved" is missing: true or false`)
+	case kinds > 1:
+		return errors.New(`only one of "approved", "ask" and "hand_to" may be there`)
+	case len(d.Arguments) > 0 && (d.Approved == nil || !*d.Approved):
+		return errors.New(`"arguments" are for a call that is approved with them`)
+	case len(d.Arguments) > maxEdit:
+		return fmt.Errorf("the arguments are longer than %d bytes", maxEdit)
+	case len(d.Reason) > maxReason:
+		return fmt.Errorf("the reason is longer than %d bytes", maxReason)
+	case len(d.Ask) > maxReason:
+		return fmt.Errorf("the question is longer than %d bytes", maxReason)
+	}
+	return errors.Join(agent.CheckBy(d.By), agent.CheckBy(d.HandTo), d.Identity.Check())
+}
+
+// name is the one that he gives who decides, else the one that was checked.
+func (d Decide) name() string {
+	if d.By == "" && d.Identity != nil {
+		return d.Identity.Name
+	}
+	return d.By
+}
+
+// checkWho refuses a decision of somebody who may not make it.
+func (a *approval) checkWho(d Decide) error {
+	deciders := a.deciders()
+	approves := d.Approved != nil && *d.Approved
+	switch who := d.Identity; {
+	case !a.rules.Checks() && (a.handedTo == "" || d.HandTo != ""):
+		return nil
+	case who == nil:
+		return fmt.Errorf("it matters who decides on call %q (%s), and nobody has checked who you are: "+
+			"decide by `starter decide`, or by the HTTP API", d.CallID, orEverybody(a.Approvers))
+	case len(deciders) > 0 && !who.Among(deciders):
+		return fmt.Errorf("%s may not decide on call %q: %s may", who.Name, d.CallID, strings.Join(deciders, ", "))
+	case d.HandTo != "" && !a.mayGoTo(d.HandTo):
+		return fmt.Errorf("call %q cannot be left to %s, who may not decide: %s may, and people in these groups", d.CallID, d.HandTo,
+			strings.Join(slices.Concat(a.rules.Who, a.rules.EscalateTo), ", "))
+	case a.handedTo != "" && d.HandTo == "" && !who.Among([]string{a.handedTo}):
+		return fmt.Errorf("call %q was left to %s; `--hand-to` takes it back", d.CallID, a.handedTo)
+	case approves && a.rules.NotOwn && len(a.notBy) == 0:
+		return fmt.Errorf("nobody knows who has asked for this work, who may not approve its calls (approve_own: false): "+
+			"deny call %q, and start the work by the HTTP API or by `starter run`, which say who asks", d.CallID)
+	case approves && has(a.notBy, who.Name):
+		return fmt.Errorf("%s has asked for this work, and may not approve its calls (approve_own: false)", who.Name)
+	case approves && len(d.Arguments) == 0 && has(a.ApprovedBy, who.Name):
+		return fmt.Errorf("%s has approved call %q already: another person has to", who.Name, d.CallID)
+	}
+	return nil
+}
+
+// mayGoTo reports whether a call may be left to somebody: who decides or would be asked next, or a person, who may be in
+// one of these groups.
+func (a *approval) mayGoTo(to string) bool {
+	listed := slices.Concat(a.rules.Who, a.rules.EscalateTo)
+	group := func(name string) bool { return !strings.HasPrefix(name, agent.Person) }
+	return len(a.rules.Who) == 0 || slices.Contains(listed, to) || !group(to) && slices.ContainsFunc(listed, group)
+}
+
+// has reports whether a name is among others, however it is spelled.
+func has(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(other string) bool { return strings.EqualFold(other, name) })
+}
+
+func orEverybody(names []string) string {
+	if len(names) == 0 {
+		return "everybody may who is checked"
+	}
+	return strings.Join(names, ", ") + " may"
+}
+
+const decideInput = `{"call_id": "…", "approved": true or false, "by": "…", "reason": "…", "digest": "…"}; in the place of ` +
+	`"approved", "ask": "…" or "hand_to": "…"; with it, "arguments": {…}`
+
+// serveDecisions registers the update that decides on calls.
+func (r *agentRun) serveDecisions(ctx workflow.Context) error {
+	return update[Decide, activities.Decision]{
+		UpdateDecide, "Decide on a tool call that waits: approve or deny it, change its arguments, ask the agent, or leave it to others. " +
+			"Input: " + decideInput, decideInput, reading[Decide], r.checkDecision, r.decide,
+	}.serve(ctx)
+}
+
+func (r *agentRun) checkDecision(d Decide) error {
+	if d.Ask != "" && r.in.Agent.Pattern != agent.Iterating {
+		return errors.New("no model works here that could answer: approve or deny the call")
+	}
+	return r.approvals.check(d)
+}
+
+// decide does what somebody says about a call that waits.
+func (r *agentRun) decide(ctx workflow.Context, d Decide) (activities.Decision, error) {
+	call := r.approvals.find(d.CallID)
+	out := activities.Decision{By: d.name(), Reason: d.Reason, At: workflow.Now(ctx), Digest: call.Digest, Who: d.Identity}
+	switch {
+	case d.HandTo != "":
+		call.handedTo, call.Approvers = d.HandTo, []string{d.HandTo}
+		call.Notes = append(call.Notes, fmt.Sprintf("%s leaves it to %s. %s", orSomebody(d.Identity.Named(d.By)), d.HandTo, d.Reason))
+		r.pending(ctx, &out, "it waits for "+d.HandTo)
+		return out, nil
+	case d.Ask != "":
+		out.Question = d.Ask
+		r.state.Asked = append(r.state.Asked, asked{Tool: call.Tool, By: orSomebody(d.Identity.Named(d.By)), Question: d.Ask})
+	case *d.Approved:
+		if len(d.Arguments) > 0 {
+			if err := r.change(ctx, call, d); err != nil {
+				return out, err
+			}
+			out.Digest = call.Digest
+		}
+		out.Approved, out.Also, out.Edit = true, call.ApprovedBy, call.edit
+		if left := call.rules.Needed - len(call.ApprovedBy) - 1; left > 0 {
+			call.ApprovedBy = append(slices.Clone(call.ApprovedBy), d.Identity.Name)
+			r.pending(ctx, &out, fmt.Sprintf("%d more, of other people, have to approve it", left))
+			return out, nil
+		}
+	}
+	r.settle(ctx, call, out)
+	return out, nil
+}
+
+// pending: what somebody has said leaves the call waiting.
+func (r *agentRun) pending(ctx workflow.Context, d *activities.Decision, what string) {
+	d.Pending = what
+	r.teller.changed()
+	r.noteCalls(ctx)
+}
+
+// change puts a person's arguments in the place of the agent's, if the policy allows them.
+// Who has approved the call before has approved another one.
+func (r *agentRun) change(ctx workflow.Context, call *approval, d Decide) error {
+	call.editing = true
+	defer func() { call.editing = false }()
+	in := activities.EditCallIn{Ref: r.in.Ref, Iteration: call.iteration, Call: call.n, Arguments: d.Arguments}
+	var out activities.EditCallOut
+	if err := storeStep(ctx, "arguments of "+call.Tool, act.EditCall, in, &out); err != nil {
+		return err
+	}
+	switch {
+	case call.decision != nil:
+		return notTaken("the call was decided meanwhile: %s", call.decision)
+	case out.Approve == nil:
+		return notTaken("the arguments cannot be these: %s", out.Refused)
+	}
+	changed := *call
+	changed.judge(*out.Approve)
+	changed.show(*out.Approve)
+	changed.edit, changed.ApprovedBy = out.Edit, nil
+	if err := changed.checkWho(d); err != nil { // the call waits as it was
+		return notTaken("%s", err)
+	}
+	*call = changed
+	call.Notes = append(call.Notes, orSomebody(d.Identity.Named(d.By))+" has changed the arguments.")
+	return nil
+}
+
+func notTaken(format string, args ...any) error {
+	return temporal.NewNonRetryableApplicationError(fit(fmt.Sprintf(format, args...), maxWhy), ErrorNotTaken, nil)
+}
+
+// asked is what a person wanted to know before deciding on a call of a tool.
+type asked struct {
+	Tool     string `json:"tool"`
+	By       string `json:"by"`
+	Question string `json:"question"`
+	Answer   string `json:"answer,omitempty"`
+}
+
+// hearAnswer keeps what the agent says to those who asked. due: it has nothing but an answer to
+// say, which is not its last word.
+func (r *agentRun) hearAnswer(out activities.GenerateOut) (due bool) {
+	for n := range r.state.Asked {
+		if a := &r.state.Asked[n]; a.Answer == "" && out.Preview != "" {
+			a.Answer, due = out.Preview, true
+		}
+	}
+	return due
+}
+
+// answers tell who decides on a call what its tool's calls were asked about before, once.
+func (r *agentRun) answers(tool string) (notes []string) {
+	r.state.Asked = slices.DeleteFunc(r.state.Asked, func(a asked) bool {
+		if a.Tool != tool {
+			return false
+		}
+		answer := "The agent has not answered."
+		if a.Answer != "" {
+			answer = "The agent says: " + a.Answer
+		}
+		notes = append(notes, fmt.Sprintf("%s has asked: %s %s", a.By, a.Question, answer))
+		return true
+	})
+	return notes
+}
+
+func orSomebody(by string) string {
+	if by == "" {
+		return "Somebody"
+	}
+	return by
+}

@@ -113,7 +113,8 @@ func busyWith(width int) llmtest.Script {
 }
 
 func busyReply(req llmtest.Request, width int) llmtest.Reply {
-	n := strings.Count(req.Prompt(), "Step ")
+	prompt := req.Prompt()
+	n := strings.Count(prompt, "Step ")
 	var calls []llmtest.Call
 	for i := range width {
 		calls = append(calls, llmtest.Call{ID: fmt.Sprintf("r%d_%d", n, i), Name: "lab__read", Args: fmt.Sprintf(`{"n":%d}`, n*width+i)})
@@ -122,7 +123,7 @@ func busyReply(req llmtest.Request, width int) llmtest.Reply {
 		args := fmt.Sprintf(`{"label":"facts","content":"fact %d"}`, n)
 		calls = append(calls, llmtest.Call{ID: fmt.Sprint("m", n), Name: agent.ToolCoreMemoryAppend, Args: args})
 	}
-	if strings.Contains(req.Prompt(), "Tools are no longer available") {
+	if strings.Contains(prompt, "Tools are no longer available") {
 		return llmtest.Text("Done.")
 	}
 	return llmtest.Calls(calls...).Text(fmt.Sprintf("Step %d.", n))

@@ -40,7 +40,8 @@ func TestReplay(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{TypeInvestigation, TypeConversation, "Stage", "IteratingAgent", "SingleShotAgent", "ToolPlanAgent", "ServiceAgent"} {
+	agents := []string{"IteratingAgent", "SingleShotAgent", "ToolPlanAgent", "ServiceAgent"}
+	for _, name := range append(agents, TypeInvestigation, TypeConversation, TypeIntake, "Stage", "Scoring") {
 		if !seen[name] {
 			t.Errorf("no history of the workflow %s is recorded", name)
 		}

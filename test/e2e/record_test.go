@@ -220,11 +220,16 @@ var machine = regexp.MustCompile(`("identity": ?"|"name": ?")[^"]*(@|:[0-9a-f]{8
 // record writes the histories of all workflows, one file each.
 func (w *world) record(shape string) {
 	w.t.Helper()
+	w.recordOf(shape, w.list())
+}
+
+func (w *world) recordOf(shape string, ids []string) {
+	w.t.Helper()
 	dir := "../../workflows/testdata/histories"
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		w.t.Fatal(err)
 	}
-	for _, id := range w.list() {
+	for _, id := range ids {
 		history := &historypb.History{Events: w.history(id)}
 		body, err := protojson.Marshal(history)
 		if err != nil {

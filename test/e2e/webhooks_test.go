@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/webhook"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 const webhookConfig = `
@@ -109,5 +111,8 @@ func TestLongWebhookFlood(t *testing.T) {
 	}
 	if all, _ := s.Alerts(t.Context(), store.AlertFilter{}); len(all) != 30 || !heard {
 		t.Errorf("%d alerts; the agents have heard of others: %t", len(all), heard)
+	}
+	if *recordHistories {
+		w.recordOf("intake", slices.DeleteFunc(w.list(), func(id string) bool { return !strings.HasPrefix(id, workflows.IntakeID("")) }))
 	}
 }

@@ -152,8 +152,8 @@ func TestForbiddenTools(t *testing.T) {
 			r.employ(w)
 			says := script(llm.Response{ToolCalls: everything()})
 			r.says = func(at place) llm.Response {
-				if at.iteration == 1 { // a person's signal is ignored by types without heartbeats, too
-					r.env.SignalWorkflow(workflows.SignalPauseHeartbeats, workflows.PauseHeartbeats{})
+				if at.iteration == 1 { // a person's signal is ignored by types without heartbeats, too; it may come after the agent's own pause
+					r.env.SignalWorkflow(workflows.SignalPauseHeartbeats, workflows.PauseHeartbeats{Minutes: new(60)})
 				}
 				return says(at)
 			}

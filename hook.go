@@ -109,6 +109,25 @@ type PromptInput struct {
 	Iteration int
 }
 
+// Selector chooses the model of an agent whose DefaultModel is "selector:NAME": it returns what a DefaultModel may
+// be, but no other selector. It is asked for each agent of a plan, once the plan is made: when an investigation or a
+// conversation begins, or when somebody asks for a score. What it returns stands in the plan, so that nothing that
+// happens later, a crash, a reset, or another pass, asks again; an attempt to make the plan that was cut off does.
+//
+// It has 30 seconds, and should return much sooner. Its error refuses the request, as a panic does. A provider that the
+// request names is taken without asking.
+type Selector func(ctx context.Context, in SelectorInput) (model string, err error)
+
+// SelectorInput is what a Selector is told: who works, and what the request says, masked. A conversation has
+// an agent and a project, and nothing else.
+type SelectorInput struct {
+	Agent, Chain, AlertType, Project string
+	// Request is the data that the investigation was started with.
+	Request                      string
+	RequestedBy, Tenant, Session string
+	Metadata                     map[string]string
+}
+
 // forWorker are functions of the options as the worker knows them.
 func forWorker[From, To any](all map[string]From, adapt func(name string, run From) To) map[string]To {
 	out := map[string]To{}
@@ -121,6 +140,12 @@ func forWorker[From, To any](all map[string]From, adapt func(name string, run Fr
 func adaptPrompt(_ string, write Prompt) hook.Prompt {
 	return func(ctx context.Context, in hook.PromptInput) (string, error) {
 		return write(ctx, PromptInput{MockInput(in.MockInput), in.Iteration})
+	}
+}
+
+func adaptSelector(_ string, choose Selector) hook.Selector {
+	return func(ctx context.Context, in hook.SelectorInput) (string, error) {
+		return choose(ctx, SelectorInput(in))
 	}
 }
 

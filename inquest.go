@@ -64,7 +64,8 @@ func NewWorker(ctx context.Context, opts Options) (*Worker, error) {
 func (w *Worker) prepare(opts Options) (err error) {
 	tools, wrong := opts.tools()
 	wrong = errors.Join(wrong,
-		checkCode("hook", opts.Hooks), checkCode("mock", opts.Mocks), checkModels(opts.Models), checkCode("prompt", opts.PromptFuncs))
+		checkCode("hook", opts.Hooks), checkCode("mock", opts.Mocks), checkModels(opts.Models), checkCode("prompt", opts.PromptFuncs),
+		checkCode("selector", opts.Selectors))
 	if w.opts, err = opts.host(tools); err != nil {
 		return errors.Join(wrong, err)
 	}

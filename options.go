@@ -55,6 +55,8 @@ type Options struct {
 	Listener func(WorkerEvent)
 	// PromptFuncs are functions that write what a prompt_key stands for.
 	PromptFuncs map[string]Prompt
+	// Selectors are functions that choose the models of agents whose DefaultModel is "selector:NAME".
+	Selectors map[string]Selector
 	// Agents, Chains, Servers and Providers are definitions, by name. A name that
 	// Config has as well is an error; one that is built in is replaced.
 	Agents    map[string]*Agent
@@ -85,7 +87,8 @@ func (o Options) host(tools []builtin.Tool) (app.HostOptions, error) {
 			Logger: o.logger(), Models: forWorker(o.Models, func(name string, m Model) llm.Client { return modelClient{name, m, o.logger()} }),
 			Embedding: &app.Embedding{
 				Tools: tools, Hooks: forWorker(o.Hooks, adaptHook), Mocks: forWorker(o.Mocks, adaptMock),
-				Prompts: forWorker(o.PromptFuncs, adaptPrompt), Listener: o.listener(), Entries: o.entries(),
+				Prompts: forWorker(o.PromptFuncs, adaptPrompt), Selectors: forWorker(o.Selectors, adaptSelector),
+				Listener: o.listener(), Entries: o.entries(),
 			},
 		},
 	}

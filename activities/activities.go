@@ -80,11 +80,11 @@ type Requests interface {
 
 // Planner resolves a request to a plan, from the worker's configuration.
 type Planner interface {
-	// Plan and Conversation refuse a request by any error but record.ErrUnavailable.
-	Plan(ctx context.Context, req agent.Request) (plan.Plan, error)
+	// All refuse a request by any error but record.ErrUnavailable, unless ctx has ended. data is the text of the request's.
+	Plan(ctx context.Context, req agent.Request, data string) (plan.Plan, error)
 	Conversation(ctx context.Context, req agent.ConversationRequest) (plan.Plan, error)
-	// Scoring says who judges the investigations of a chain.
-	Scoring(chain string) (plan.Stage, error)
+	// Scoring says who judges an investigation that a request began.
+	Scoring(ctx context.Context, req agent.Request, data string) (plan.Stage, error)
 }
 
 // Transcripts is the journal (internal/store has the exact semantics).

@@ -31,7 +31,7 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 		return OpenConversationOut{}, refusal(err)
 	}
 	p, err := a.Planner.Conversation(ctx, req)
-	if errors.Is(err, record.ErrUnavailable) {
+	if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
 		return OpenConversationOut{}, err
 	}
 	if err != nil {

@@ -194,7 +194,7 @@ type reloaded struct {
 	asked   int
 }
 
-func (p *reloaded) Plan(_ context.Context, _ agent.Request) (plan.Plan, error) {
+func (p *reloaded) Plan(context.Context, agent.Request, string) (plan.Plan, error) {
 	p.asked++
 	return plan.Plan{Chain: "lab", Runbook: p.runbook}, nil
 }

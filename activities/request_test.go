@@ -22,7 +22,7 @@ import (
 // counter is a configuration with a chain that has a server, and knows requests of the same again.
 type counter struct{ inbox }
 
-func (counter) Plan(_ context.Context, req agent.Request) (plan.Plan, error) {
+func (counter) Plan(_ context.Context, req agent.Request, _ string) (plan.Plan, error) {
 	p := plan.Plan{
 		Chain: "lab", AlertMasking: &plan.Masking{Patterns: []string{"password"}},
 		Dedup:  plan.Dedup{By: []string{"metadata.host"}, Within: plan.Duration(time.Hour)},

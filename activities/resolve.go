@@ -114,8 +114,12 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 		return plan.Plan{}, refusal(err)
 	}
 	r.Chain, r.AlertType = req.Chain, req.AlertType
-	p, err := a.Planner.Plan(ctx, req)
-	if errors.Is(err, record.ErrUnavailable) {
+	text, err := a.data(ctx, req)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p, err := a.Planner.Plan(ctx, req, text)
+	if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
 		return p, err
 	}
 	unknown, listErr := a.unknownTools(ctx, r.ID, req.MCP, p)
@@ -128,10 +132,6 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 	r.Chain, r.AlertType = p.Chain, p.AlertType
 	if size := jsonSize(ResolveOut{Skeleton: p.Skeleton()}); size > maxSkeleton {
 		return p, refusal(fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", p.Chain, size, maxSkeleton))
-	}
-	text, err := a.data(ctx, req)
-	if err != nil {
-		return p, err
 	}
 	if err := req.CheckData(text, p.MaxData); err != nil {
 		return p, refusal(err)

@@ -26,14 +26,16 @@ func (inbox) Message(context.Context, string, string, string) (string, error) {
 	return "", errors.New("there are none")
 }
 
-func (inbox) Plan(_ context.Context, req agent.Request) (plan.Plan, error) {
+func (inbox) Plan(_ context.Context, req agent.Request, _ string) (plan.Plan, error) {
 	if req.Chain != "lab" {
 		return plan.Plan{}, fmt.Errorf("no chain named %q; there are: lab", req.Chain)
 	}
 	return plan.Plan{Chain: "lab", AlertType: "incident"}, nil
 }
 
-func (inbox) Scoring(string) (plan.Stage, error) { return judging(), nil }
+func (inbox) Scoring(context.Context, agent.Request, string) (plan.Stage, error) {
+	return judging(), nil
+}
 
 func (inbox) Conversation(context.Context, agent.ConversationRequest) (plan.Plan, error) {
 	return plan.Plan{}, errors.New("there are none")

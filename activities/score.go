@@ -3,6 +3,7 @@ package activities
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -47,7 +48,10 @@ func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out Begin
 	}
 	hash := judged.PlanHash
 	if p.Scoring == nil {
-		stage, err := a.Planner.Scoring(p.Chain)
+		stage, err := a.judge(ctx, judged)
+		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
+			return out, err
+		}
 		if err != nil {
 			return out, refusal(err)
 		}
@@ -79,6 +83,16 @@ func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out Begin
 		},
 	}
 	return out, a.toJudge(ctx, judged, &out)
+}
+
+// judge is who judges an investigation of a chain that had asked for no score.
+func (a *Activities) judge(ctx context.Context, judged record.Investigation) (plan.Stage, error) {
+	data, err := a.Blobs.Blob(ctx, judged.DataHash)
+	if err != nil && !errors.Is(err, record.ErrNotFound) {
+		return plan.Stage{}, fmt.Errorf("read the request's data: %w", err)
+	}
+	req := agent.Request{Chain: judged.Chain, AlertType: judged.AlertType, Labels: judged.Labels, By: judged.Envelope.By}
+	return a.Planner.Scoring(ctx, req, string(data))
 }
 
 // maxJudged is how many results, and how many agents, a judge is shown: the newest.

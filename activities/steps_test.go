@@ -21,7 +21,9 @@ import (
 // talking is an inbox whose configuration has an agent to talk to.
 type talking struct{ inbox }
 
-func (talking) Scoring(string) (plan.Stage, error) { return plan.Stage{}, nil }
+func (talking) Scoring(context.Context, agent.Request, string) (plan.Stage, error) {
+	return plan.Stage{}, nil
+}
 
 func (talking) Conversation(context.Context, agent.ConversationRequest) (plan.Plan, error) {
 	a := plan.Agent{Name: "Memo", Type: "memory", Providers: []plan.Provider{{Model: "m"}}}

@@ -23,7 +23,7 @@ type Agent struct {
 	// ToolIDs are tools that the workers' program has registered in Go: see docs/go-api.md.
 	ToolIDs []string `yaml:"tool_ids" default:"none"`
 	// DefaultModel is the model where chains and stages name no provider: the name of an llm_providers
-	// entry, provider:model, or a model of OpenAI's.
+	// entry, provider:model, or a model of OpenAI's; with selector:NAME a function of the workers' program names it.
 	DefaultModel string `yaml:"default_model" default:"llm_provider of defaults"`
 	// ModelRole picks the model from the model_roles of defaults, in place of a default_model.
 	ModelRole string `yaml:"model_role" default:"none"`

@@ -110,13 +110,24 @@ func (r *resolver) scoring(chain string, now bool) *plan.Stage {
 	return &plan.Stage{Name: plan.ScoringName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{r.agent(w)}}
 }
 
-// Scoring resolves who judges the investigations of a chain. The error is a *PlanError.
-func (c *Config) Scoring(chain string) (plan.Stage, error) {
+// VirtualJudge names the agent that judges the investigations of a chain if somebody asks for it, if it is made at run time.
+func (c *Config) VirtualJudge(chain string) (names []string) {
+	c = c.alone(chain)
+	if _, known := c.AgentChains[chain]; known {
+		if w, _ := c.closing(scoring, chain); w.def.isVirtual() {
+			names = append(names, w.definition)
+		}
+	}
+	return names
+}
+
+// Scoring resolves who judges a project's investigations of a chain. The error is a *PlanError.
+func (c *Config) Scoring(chain, project string) (plan.Stage, error) {
 	c = c.alone(chain)
 	if _, ok := c.AgentChains[chain]; !ok {
 		return plan.Stage{}, planError("no chain named %q; there are: %s", chain, list(c.AgentChains))
 	}
-	r := resolver{Config: c, seen: map[string]bool{}}
+	r := resolver{Config: c, seen: map[string]bool{}, project: project}
 	stage := r.scoring(chain, true)
 	if len(r.problems) > 0 {
 		return plan.Stage{}, &PlanError{Problems: r.problems}

@@ -29,12 +29,12 @@ agent_chains:
 		t.Fatal(err)
 	}
 	for chain, want := range map[string]string{"plain": "ScoringAgent by p", "off": "Judge by q"} {
-		stage, err := c.Scoring(chain)
+		stage, err := c.Scoring(chain, "")
 		if err != nil || stage.Name != plan.ScoringName || stage.Agents[0].Definition+" by "+stage.Agents[0].Providers[0].Name != want {
 			t.Errorf("%s: %+v, %v", chain, stage, err)
 		}
 	}
-	if _, err := c.Scoring("gone"); err == nil || !strings.Contains(err.Error(), `no chain named "gone"`) {
+	if _, err := c.Scoring("gone", ""); err == nil || !strings.Contains(err.Error(), `no chain named "gone"`) {
 		t.Errorf("of a chain that is not there: %v", err)
 	}
 }

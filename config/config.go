@@ -27,6 +27,7 @@ type Config struct {
 	env     Env // with the .env file's
 	report  *strict.Report
 	chainOf map[string]string // by alert type
+	choose  Choose            // nil = plans name selectors as they are
 }
 
 // Source says where a configuration comes from.
@@ -43,6 +44,8 @@ type Source struct {
 	PromptFuncs []string
 	// Models are the providers that a program reaches by clients of its own; "*" = all.
 	Models []string
+	// Selectors are the names of the functions that choose models.
+	Selectors []string
 	// Env is the environment. A .env file in Dir adds to it and never overrides it.
 	Env func(string) (string, bool)
 	// SkipCredentials: do not ask for the providers' keys, nor for what workers'

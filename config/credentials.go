@@ -36,6 +36,13 @@ func (v *validator) credentials() {
 
 // KeyProblem says what is wrong with a provider's credentials, never what they are; "" = nothing is.
 func (c *Config) KeyProblem(p plan.Provider) string {
+	if p.Type == ProviderSelector {
+		if slices.Contains(c.src.Selectors, p.Model) {
+			return ""
+		}
+		return fmt.Sprintf("provider %q needs a selector %q of the workers' program%s; there are: %s",
+			p.Name, p.Model, spell.DidYouMean(p.Model, c.src.Selectors), registered(c.src.Selectors))
+	}
 	name, _, _ := strings.Cut(p.Name, ":") // of name:model
 	if slices.Contains(c.src.Models, name) || slices.Contains(c.src.Models, "*") {
 		return ""
@@ -75,6 +82,7 @@ func (c *Config) Needs() (n Needs) {
 			n.Models = append(n.Models, agent.Providers...)
 		}
 	}
+	n.Models = slices.DeleteFunc(n.Models, func(p plan.Provider) bool { return p.Type == ProviderSelector })
 	slices.SortFunc(n.Models, func(a, b plan.Provider) int { return strings.Compare(a.Name, b.Name) })
 	n.Models = slices.CompactFunc(n.Models, func(a, b plan.Provider) bool { return a.Name == b.Name })
 	for _, s := range c.ToolPlan().Servers {

@@ -112,7 +112,7 @@ func (r *resolver) requirePrices(of plan.Plan) {
 		for _, a := range stage.All() {
 			for _, p := range a.Providers {
 				problem := fmt.Sprintf("llm_providers.%s has no prices, and %s a budget of max_cost_usd", p.Name, whose)
-				if p.Type != ProviderScripted && p.Prices == (plan.Prices{}) && !slices.Contains(r.problems, problem) {
+				if p.Type != ProviderScripted && p.Type != ProviderSelector && p.Prices == (plan.Prices{}) && !slices.Contains(r.problems, problem) {
 					r.problems = append(r.problems, problem)
 				}
 			}
@@ -246,6 +246,7 @@ func (r *resolver) agent(w work) plan.Agent {
 // skipped, with the reason.
 func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipped []string) {
 	if o := r.override; o != nil {
+		o = r.chosen(w, *o)
 		backend = o.entry.reachableBy(w.Backend)
 		if w.NativeTools.wanted() && (backend != BackendNativeGemini || !o.entry.gemini()) {
 			r.problems = append(r.problems, fmt.Sprintf("agent %s uses native tools, which %s does not have", w.name, o.name))
@@ -262,11 +263,16 @@ func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipp
 			skipped = append(skipped, problem)
 			continue
 		}
-		next := r.checked(r.LLMProviders[c.provider].plan(c.provider, c.backend, w.NativeTools))
-		next.Thinking, _ = r.thinking(w, c)
+		o := r.chosen(w, override{c.provider, r.LLMProviders[c.provider]})
+		by := o.entry.reachableBy(c.backend)
+		if n == 0 {
+			backend = by
+		}
+		next := r.checked(o.entry.plan(o.name, by, w.NativeTools))
+		next.Thinking, _ = thinkingBy(w, o.entry, next)
 		all = append(all, next)
 	}
-	return w.Backend, all, skipped
+	return backend, all, skipped
 }
 
 // checked notes, once, that a provider lacks its key.

@@ -8,7 +8,8 @@ const (
 	ProviderAnthropic = "anthropic" // the same
 	ProviderVertex    = "vertexai"  // Gemini and Claude in Google's cloud; in plans it is google or anthropic
 	ProviderScripted  = "scripted"
-	ProviderProgram   = "program" // reached by a client of the workers' program
+	ProviderProgram   = "program"  // reached by a client of the workers' program
+	ProviderSelector  = "selector" // no provider: a function of the workers' program names one, for each plan
 )
 
 // The APIs of OpenAI.
@@ -36,5 +37,6 @@ var providerTypes = []providerType{
 	{name: "ollama", plan: ProviderOpenAI, baseURL: "http://127.0.0.1:11434/v1"},
 	{name: "scripted", plan: ProviderScripted},
 	{name: "program", plan: ProviderProgram},
+	{name: ProviderSelector, plan: ProviderSelector, native: true}, // any backend: what it names may have it
 	{name: ProviderVertex, plan: ProviderGoogle, native: true},
 }

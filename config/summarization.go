@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/strict"
 )
@@ -79,11 +81,9 @@ func (r *resolver) summarize(w work, server string) *plan.Summarization {
 	}
 	out := &plan.Summarization{Threshold: value(s.SizeThresholdTokens), MaxTokens: value(s.SummaryMaxTokenLimit)}
 	if entry := r.LLMProviders[s.LLMProvider]; entry != nil && r.override == nil {
-		backend := canonical(s.LLMBackend)
-		if backend == "" {
-			backend = entry.reachableBy(w.Backend)
-		}
-		provider := r.checked(entry.plan(s.LLMProvider, backend, NativeTools{}))
+		o := r.chosen(w, override{s.LLMProvider, entry})
+		backend := o.entry.reachableBy(cmp.Or(canonical(s.LLMBackend), w.Backend))
+		provider := r.checked(o.entry.plan(o.name, backend, NativeTools{}))
 		out.Provider = &provider
 	}
 	return out

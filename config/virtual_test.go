@@ -112,7 +112,7 @@ func TestAgentByItself(t *testing.T) {
 	if _, err := cfg.Plan(agent.Request{Chain: OfAgent + "Nobody"}); err == nil {
 		t.Error("nobody works")
 	}
-	if _, err := cfg.Scoring(OfAgent + "New"); err != nil {
+	if _, err := cfg.Scoring(OfAgent+"New", "payments"); err != nil {
 		t.Errorf("nobody judges it: %v", err)
 	}
 }

@@ -21,6 +21,8 @@ type Embedding struct {
 	Mocks map[string]hook.Mock
 	// Prompts write system prompts.
 	Prompts map[string]hook.Prompt
+	// Selectors choose models.
+	Selectors map[string]hook.Selector
 	// Listener is told what activities have committed; nil = nobody is.
 	Listener func(Event)
 	// Entries are agents, chains and what they need, beside those of the files.
@@ -34,6 +36,7 @@ func (o HostOptions) source() config.Source {
 		src.Entries, src.Env = e.Entries, withoutExecutable(src.Env)
 		src.Hooks, src.Mocks = slices.Sorted(maps.Keys(e.Hooks)), slices.Sorted(maps.Keys(e.Mocks))
 		src.PromptFuncs = slices.Sorted(maps.Keys(e.Prompts))
+		src.Selectors = slices.Sorted(maps.Keys(e.Selectors))
 		src.Models = slices.Sorted(maps.Keys(o.Models))
 		for _, t := range e.Tools {
 			src.Tools = append(src.Tools, t.Spec.Name)

@@ -160,7 +160,8 @@ func register(w worker.Registry, act *activities.Activities, toolsOnly bool) {
 func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.Sessions) *activities.Activities {
 	runs, code := runs{opts.Client, opts.Keys.Converter(nil)}, opts.embedding()
 	return &activities.Activities{
-		Sessions: sessions, Heartbeats: runs, Requests: runs, Runs: runs, Planner: planner{opts.Config, opts.Store},
+		Sessions: sessions, Heartbeats: runs, Requests: runs, Runs: runs,
+		Planner:     planner{opts.Config, opts.Store, code.Selectors, opts.Logger},
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Rules: opts.Store, Circuits: opts.Store, Times: opts.Store, Alerts: opts.Store, Intake: newIntake(opts),

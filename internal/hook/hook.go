@@ -69,6 +69,21 @@ type PromptInput struct {
 	Iteration int
 }
 
+// Selector chooses the model of an agent: see inquest.Selector.
+type Selector func(ctx context.Context, in SelectorInput) (model string, err error)
+
+// SelectorInput is what it is told.
+type SelectorInput struct {
+	Agent, Chain, AlertType, Project, Request string
+	RequestedBy, Tenant, Session              string
+	Metadata                                  map[string]string
+}
+
+// Call runs the function as a Func is run.
+func (s Selector) Call(ctx context.Context, in SelectorInput, log *slog.Logger) (string, error) {
+	return guarded(ctx, log, func() (string, error) { return s(ctx, in) })
+}
+
 // Call runs the function as a Func is run.
 func (p Prompt) Call(ctx context.Context, in PromptInput, log *slog.Logger) (string, error) {
 	return guarded(ctx, log, func() (string, error) { return p(ctx, in) })
@@ -99,6 +114,6 @@ func (m Mock) Call(ctx context.Context, in MockInput, log *slog.Logger) (string,
 // guarded runs a function of somebody else's.
 func guarded[T any](ctx context.Context, log *slog.Logger, run func() (T, error)) (T, error) {
 	return safely.Run(ctx, run, func(kind, stack string) {
-		log.Error("a hook, mock or prompt has panicked", "type", kind, "stack", stack)
+		log.Error("a hook, mock, prompt or selector has panicked", "type", kind, "stack", stack)
 	})
 }

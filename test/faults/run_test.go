@@ -125,10 +125,13 @@ func (r *run) Message(context.Context, string, string, string) (string, error) {
 }
 
 // Plan resolves every request to the run's.
-func (r *run) Plan(_ context.Context, _ agent.Request) (plan.Plan, error) { return r.plan, nil }
+func (r *run) Plan(context.Context, agent.Request, string) (plan.Plan, error) { return r.plan, nil }
 
 // Conversation is the same.
-func (r *run) Scoring(string) (plan.Stage, error) { return *r.plan.Scoring, nil }
+func (r *run) Scoring(context.Context, agent.Request, string) (plan.Stage, error) {
+	return *r.plan.Scoring, nil
+}
+
 func (r *run) Conversation(context.Context, agent.ConversationRequest) (plan.Plan, error) {
 	return r.plan, nil
 }

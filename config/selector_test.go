@@ -1,0 +1,117 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+)
+
+const selectorWorld = `
+llm_providers:
+  by_tenant: {type: selector, model: tenant}
+  gemini: {type: google, model: gemini-3-pro, api_key_env: KEY}
+mcp_servers:
+  k8s: {transport: {type: http, url: "https://k8s.example.com"}, summarization: {llm_provider: by_tenant}}
+agents:
+  Own: {default_model: "selector:tenant", mcp_servers: [k8s]}
+agent_chains:
+  own: {stages: [{name: dig, agents: [{name: Own}]}]}
+  native: {llm_backend: native-gemini, llm_provider: by_tenant, fallback_providers: [{provider: by_tenant}], stages: [{name: dig, agents: [{name: Own}]}]}
+`
+
+// What a selector names stands in the plan, wherever a provider may: the agent's own, a fallback, the one that summarises, and
+// the one that a request names.
+func TestSelectors(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	if err := os.WriteFile(file, []byte(selectorWorld), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	src := Source{Dir: file, Env: lookupIn(map[string]string{"KEY": "x"}), Selectors: []string{"tenant"}}
+	cfg, err := Load(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		req   agent.Request
+		model string
+		err   error
+		want  string // "backend provider model", or part of the error
+	}{
+		"the agent's":             {agent.Request{Chain: "own"}, "scripted:a", nil, "langchain scripted:a a"},
+		"an entry":                {agent.Request{Chain: "own"}, "gemini", nil, "langchain gemini gemini-3-pro"},
+		"the backend is kept":     {agent.Request{Chain: "native"}, "gemini", nil, "native-gemini gemini gemini-3-pro"},
+		"the backend is not had":  {agent.Request{Chain: "native"}, "scripted:a", nil, "langchain scripted:a a"},
+		"the request's":           {agent.Request{Chain: "own", Provider: "by_tenant"}, "scripted:a", nil, "langchain scripted:a a"},
+		"by the request":          {agent.Request{Chain: "own", Provider: "scripted:b"}, "scripted:a", nil, "langchain scripted:b b"},
+		"an error":                {agent.Request{Chain: "own"}, "", errors.New("no tenant"), `agent Own: the selector "tenant": no tenant`},
+		"nothing":                 {agent.Request{Chain: "own"}, "", nil, `the selector "tenant": it names no model`},
+		"no provider":             {agent.Request{Chain: "own"}, "nobody:x", nil, `the selector "tenant": no provider "nobody:x"`},
+		"a selector":              {agent.Request{Chain: "own"}, "by_tenant", nil, `it names "by_tenant", which is a selector again`},
+		"without the key":         {agent.Request{Chain: "own"}, "anthropic:claude-x", nil, `provider "anthropic:claude-x" needs a key`},
+		"the request's is no one": {agent.Request{Chain: "own", Provider: "selector:other"}, "scripted:a", nil, `needs a selector "other" of the workers' program; there are: tenant`},
+	} {
+		p, err := cfg.Choosing(func(selector, agent string) (string, error) {
+			if selector != "tenant" || !strings.HasPrefix(agent, "Own") {
+				t.Errorf("%s: %q is asked for %q", name, selector, agent)
+			}
+			return tt.model, tt.err
+		}).Plan(tt.req)
+		if err != nil {
+			if !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		a := p.Stages[0].Agents[0]
+		got := strings.Join([]string{a.LLMBackend, a.Providers[0].Name, a.Providers[0].Model}, " ")
+		if got != tt.want || strings.Contains(tt.want, "needs") {
+			t.Errorf("%s: %s", name, got)
+		}
+		for _, s := range a.Servers {
+			if by := s.Summarization.Provider; by != nil && by.Type == ProviderSelector {
+				t.Errorf("%s: results are summarised by %+v", name, by)
+			}
+		}
+	}
+	src.Selectors = nil
+	if _, err := Load(src); err == nil || !strings.Contains(err.Error(), `needs a selector "tenant" of the workers' program; there are: none`) {
+		t.Errorf("a worker without it: %v", err)
+	}
+	src.SkipCredentials = true
+	if _, err := Load(src); err != nil {
+		t.Errorf("a client: %v", err)
+	}
+}
+
+// A virtual agent names one, too, as long as nobody asks for it.
+func TestVirtualSelector(t *testing.T) {
+	t.Parallel()
+	m := made(t, "Triage", `{"config":{"default_model":"selector:tenant"}}`)
+	cfg := virtualConfig(t)
+	if problems := cfg.CheckVirtual(m, nil); problems != nil {
+		t.Fatal(problems)
+	}
+	with, err := cfg.With(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := agent.Request{Chain: "shop", Labels: agent.Labels{Project: "payments"}}
+	if _, err := with.Plan(req); err == nil || !strings.Contains(err.Error(), `needs a selector "tenant" of the workers' program`) {
+		t.Errorf("where there is none: %v", err)
+	}
+	with.src.Selectors = []string{"tenant"}
+	p, err := with.Choosing(func(string, string) (string, error) { return "scripted:x", nil }).Plan(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("scripted:x", p.Stages[0].Agents[0].Providers[0].Name); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -248,6 +248,7 @@ type temporal struct {
 	// awaiting counts those that wait for the end of a workflow.
 	awaiting atomic.Int32
 	waits    *record.Waits // what workflows say that they wait for; nil = they do not answer
+	thinks   bool          // whoever is spoken to takes it, and says nothing
 }
 
 func (f *temporal) start(id, kind string, memo map[string]any) *workflowpb.WorkflowExecutionInfo {
@@ -316,11 +317,22 @@ func (f *temporal) QueryWorkflow(_ context.Context, id, _, _ string, _ ...any) (
 }
 
 func (f *temporal) UpdateWorkflow(_ context.Context, o sdk.UpdateWorkflowOptions) (sdk.WorkflowUpdateHandle, error) {
+	if f.thinks {
+		return thinking{}, nil
+	}
 	if f.waits != nil {
 		f.inputs = append(f.inputs, o.Args...)
 		return taken{}, nil
 	}
 	return nil, serviceerror.NewNotFound("no workflow")
+}
+
+// thinking is a message whose reply does not come.
+type thinking struct{ sdk.WorkflowUpdateHandle }
+
+func (thinking) Get(ctx context.Context, _ any) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 func (f *temporal) SignalWorkflow(_ context.Context, id, _, _ string, in any) error {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -77,7 +78,31 @@ func (s *Server) threads(ctx context.Context, in *threadsIn) (*body[page[client.
 
 // Wait says how long a reply is waited for.
 type Wait struct {
-	Wait int `query:"wait" minimum:"0" maximum:"600" default:"60" doc:"seconds that the reply is waited for; after that, 202: it is in the transcript"`
+	Wait orMinute `query:"wait" minimum:"0" maximum:"600" doc:"seconds that the reply is waited for; after that, 202: it is in the transcript"`
+}
+
+// orMinute is a number of seconds, 60 if nobody says one. With a default of huma's, 0 would be nobody's word, too.
+type orMinute struct {
+	Seconds int
+	said    bool
+}
+
+// Schema is that of the number.
+func (orMinute) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Default: 60}
+}
+
+// Receiver is what the number is read into.
+func (s *orMinute) Receiver() reflect.Value { return reflect.ValueOf(&s.Seconds).Elem() }
+
+// OnParamSet is called if there is one.
+func (s *orMinute) OnParamSet(bool, any) { s.said = true }
+
+func (s *orMinute) duration() time.Duration {
+	if !s.said {
+		return time.Minute
+	}
+	return time.Duration(s.Seconds) * time.Second
 }
 
 type beginIn struct {
@@ -163,7 +188,7 @@ func (s *Server) speak(ctx context.Context, w Wait, words client.Words) (*sayOut
 	select {
 	case d := <-done:
 		return s.answered(ctx, out, d.reply, d.err)
-	case <-time.After(time.Duration(w.Wait) * time.Second):
+	case <-time.After(w.Wait.duration()):
 		out.Status = http.StatusAccepted
 		return out, nil
 	}

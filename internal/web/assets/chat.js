@@ -105,7 +105,7 @@ class Threads {
     this.send.disabled = true;
     try {
       const body = { agent: this.agent.value, text, ...(this.project && { project: this.project }) };
-      const { thread } = await call("POST", "conversations?wait=1", body, this.signal);
+      const { thread } = await call("POST", "conversations?wait=0", body, this.signal);
       location.hash = `#/chats/${encodeURIComponent(thread)}`;
     } catch (e) {
       this.send.disabled = false;
@@ -199,7 +199,7 @@ class Talk {
     if (!text || this.go.disabled) return;
     this.go.disabled = true;
     try {
-      await call("POST", pathOf(this.thread, "/messages?wait=1"), { text }, this.signal);
+      await call("POST", pathOf(this.thread, "/messages?wait=0"), { text }, this.signal);
       this.text.value = "";
     } catch (e) {
       if (e.name !== "AbortError") say(e.message, true);

@@ -1,11 +1,14 @@
 package api
 
 import (
-	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/inquest-dev/inquest/internal/record"
 )
@@ -25,6 +28,8 @@ type thing struct {
 
 type inboxIn struct {
 	Project string `query:"project" doc:"only this one; absent = all that the token sees"`
+	Limit   int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
+	Cursor  string `query:"cursor" maxLength:"4000" doc:"next of the page before"`
 }
 
 // inbox lists what waits for people, the most urgent first and what is paused last.
@@ -34,6 +39,10 @@ func (s *Server) inbox(ctx context.Context, in *inboxIn) (*body[page[thing]], er
 		if err := who.of(in.Project); err != nil {
 			return nil, err
 		}
+	}
+	after, err := base64.RawURLEncoding.DecodeString(in.Cursor)
+	if err != nil {
+		return nil, huma.Error422UnprocessableEntity("this is no cursor of ours")
 	}
 	waiting, err := s.opts.System.Waiting(ctx, "")
 	if err != nil {
@@ -52,12 +61,25 @@ func (s *Server) inbox(ctx context.Context, in *inboxIn) (*body[page[thing]], er
 		}
 		out.Items = append(out.Items, things(w, project, talk)...)
 	}
-	slices.SortStableFunc(out.Items, func(a, b thing) int {
-		never := map[bool]int{true: 1}
-		return cmp.Or(cmp.Compare(never[a.Expires.IsZero()], never[b.Expires.IsZero()]), a.Expires.Compare(b.Expires))
-	})
+	slices.SortFunc(out.Items, func(a, b thing) int { return strings.Compare(a.place(), b.place()) })
+	out.Items = slices.DeleteFunc(out.Items, func(t thing) bool { return t.place() <= string(after) })
+	if len(out.Items) > in.Limit {
+		out.Items = out.Items[:in.Limit]
+		out.Next = out.Items[in.Limit-1].cursor()
+	}
 	return &body[page[thing]]{out}, nil
 }
+
+// place is where it stands in the inbox, as texts are sorted: what is paused comes after all dates.
+func (t thing) place() string {
+	until := "paused"
+	if !t.Expires.IsZero() {
+		until = t.Expires.UTC().Format("2006-01-02T15:04:05.000000000")
+	}
+	return strings.Join([]string{until, t.Investigation, t.Name}, " ")
+}
+
+func (t thing) cursor() string { return base64.RawURLEncoding.EncodeToString([]byte(t.place())) }
 
 // waiter says whose the investigation or conversation is that waits.
 func (s *Server) waiter(ctx context.Context, w record.Waiting) (project string, talk bool, err error) {

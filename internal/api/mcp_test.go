@@ -15,6 +15,8 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/evidence"
+	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // bearer adds the token of a name to requests.
@@ -185,6 +187,72 @@ func TestMCPTools(t *testing.T) {
 	}
 	if _, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "inquest://investigations/none/report"}); err == nil {
 		t.Error("a report of nothing is read")
+	}
+}
+
+// Evidence and claims come in pages, and each is on one of them.
+func TestMCPEvidencePages(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ items, claims, pages int }{{0, 0, 1}, {1, 60, 3}, {51, 2, 3}, {25, 25, 1}} {
+		e := evidence.Evidence{Items: make([]evidence.Item, tt.items), Claims: make([]evidence.Claim, tt.claims), Uncited: 1}
+		items, claims, pages, uncited := 0, 0, 0, 0
+		for after := 0; ; {
+			out := evidencePage(e, after)
+			items, claims, pages, uncited = items+len(out.Items), claims+len(out.Claims), pages+1, uncited+out.Uncited
+			if after = out.Next; after == 0 {
+				break
+			}
+		}
+		if items != tt.items || claims != tt.claims || pages != tt.pages || uncited != 1 {
+			t.Errorf("%+v: %d pieces, %d claims on %d pages, uncited %d", tt, items, claims, pages, uncited)
+		}
+	}
+	if out := evidencePage(evidence.Evidence{}, 1000); out.Items == nil || out.Next != 0 {
+		t.Errorf("beyond the end: %+v", out)
+	}
+}
+
+// What waits comes in pages, the most urgent first and what is paused last, also where a page is full of long arguments.
+func TestMCPInboxPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	soon := time.Now().Add(time.Hour)
+	var want []string
+	for n, expires := range []time.Time{soon, soon, soon.Add(time.Minute), {}, {}} {
+		name := fmt.Sprintf("i%d", n)
+		id := w.running(name, "payments")
+		waits := record.Waits{Approvals: []record.Approval{{CallID: "1", Execution: "dig/Memo", Arguments: strings.Repeat("x", 10<<10), Expires: expires}}}
+		err := w.store.SetWaiting(t.Context(), record.Waiting{
+			Investigation: id, WorkflowID: name, RunID: "r", Seq: 2, Status: agent.StatusWaitingApproval, Waits: waits,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, id)
+	}
+	session := w.mcp("viewer", nil)
+	for limit, sizes := range map[int]string{1: "1 1 1 1 1 ", 20: "2 2 1 "} {
+		var seen []string
+		pages := ""
+		for cursor := ""; ; {
+			out, err := use[inboxOut](t, session, "list_inbox", map[string]any{"limit": limit, "cursor": cursor})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages += fmt.Sprint(len(out.Items), " ")
+			for _, one := range out.Items {
+				seen = append(seen, one.Investigation)
+			}
+			if cursor = out.Next; cursor == "" {
+				break
+			}
+		}
+		if !slices.Equal(seen, want) || pages != sizes {
+			t.Errorf("%d at once: pages of %s: %v", limit, pages, seen)
+		}
+	}
+	if got := w.call("viewer", "GET", "/api/v1/inbox?cursor=!", nil); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("a cursor that is none: %d %s", got.status, got.body)
 	}
 }
 

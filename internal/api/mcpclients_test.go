@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/inquest-dev/inquest/internal/npmtest"
 )
 
 // told is what a client in testdata/mcp/clients.mjs says of our server.
@@ -20,7 +22,7 @@ func TestMCPClients(t *testing.T) {
 	w := newWorld(t)
 	w.investigation("ours", "payments")
 	w.running("slow", "payments")
-	dir := mcpNode(t)
+	dir := npmtest.Folder(t, "testdata/mcp")
 	var all []told
 	out := runNode(t, dir, "clients.mjs", w.url+mcpPath, secret("operator"))
 	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 2 {

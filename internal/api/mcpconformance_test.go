@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -33,7 +32,7 @@ func TestConformance(t *testing.T) {
 	})
 	server := httptest.NewServer(webguard.Handler(handler))
 	t.Cleanup(server.Close)
-	dir := mcpNode(t)
+	dir := npmtest.Folder(t, "testdata/mcp")
 	for revision, suite := range map[string]string{"2025-11-25": "@modelcontextprotocol/conformance", "2026-07-28": "conformance-next"} {
 		t.Run(revision, func(t *testing.T) {
 			baseline := filepath.Join(t.TempDir(), "baseline.yml") // one that passes nevertheless is an error
@@ -45,25 +44,4 @@ func TestConformance(t *testing.T) {
 			t.Log(out)
 		})
 	}
-}
-
-// mcpNode is a folder with the programs of testdata/mcp, and what they import.
-func mcpNode(t *testing.T) (dir string) {
-	t.Helper()
-	installed, err := npmtest.Install("testdata/mcp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("testdata/mcp")); err != nil {
-		t.Fatal(err)
-	}
-	modules, err := filepath.Abs(filepath.Join(installed, "node_modules"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil && !errors.Is(err, os.ErrExist) {
-		t.Fatal(err)
-	}
-	return dir
 }

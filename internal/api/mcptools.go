@@ -65,10 +65,7 @@ func (m *mcpServer) reading() {
 		name: "list_inbox", title: "List what waits for people", role: config.RoleViewer, reads: true,
 		description: "List what waits for a person in all investigations, the most urgent first: tool calls to approve, questions, reviews. " +
 			"Show it to the person you work for, in full.",
-	}, func(ctx context.Context, _ *mcp.CallToolRequest, in projectArg) (inboxOut, error) {
-		out, err := m.inbox(ctx, &inboxIn{in.Project})
-		return inboxOut{unwrap(out).Items, untrusted}, err
-	})
+	}, m.inboxTool)
 }
 
 // unwrap is the body of a response; nil = that of an error.
@@ -87,9 +84,32 @@ type chainsOut struct {
 	Chains []config.ChainInfo `json:"chains" nullable:"false"`
 }
 
+type inboxArgs struct {
+	projectArg
+	Limit  int    `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20"`
+	Cursor string `json:"cursor,omitempty" maxLength:"4000" doc:"next of the page before"`
+}
+
 type inboxOut struct {
 	Items  []thing `json:"items" nullable:"false"`
+	Next   string  `json:"next,omitempty" doc:"give it as cursor for the next page; absent = there is none"`
 	Notice string  `json:"notice"`
+}
+
+// inboxTool lists a page, which ends early where it grows too long.
+func (m *mcpServer) inboxTool(ctx context.Context, _ *mcp.CallToolRequest, in inboxArgs) (inboxOut, error) {
+	found, err := m.inbox(ctx, &inboxIn{Project: in.Project, Limit: in.Limit, Cursor: in.Cursor})
+	out := inboxOut{Items: []thing{}, Next: unwrap(found).Next, Notice: untrusted}
+	size := 0
+	for n, one := range unwrap(found).Items {
+		text, _ := json.Marshal(one)
+		if size += len(text); size > maxPage && n > 0 {
+			out.Next = out.Items[n-1].cursor()
+			break
+		}
+		out.Items = append(out.Items, one)
+	}
+	return out, err
 }
 
 type startArgs struct {

@@ -133,30 +133,40 @@ type evidenceOut struct {
 	Items   []evidence.Item  `json:"evidence" nullable:"false"`
 	Next    int              `json:"next,omitempty" doc:"give it as after for the next ones; absent = there are none"`
 	Pending []string         `json:"pending,omitempty" nullable:"false" doc:"what was left to look at"`
-	Claims  []evidence.Claim `json:"claims,omitempty" nullable:"false" doc:"of the report, with the numbers of what they cite"`
+	Claims  []evidence.Claim `json:"claims,omitempty" nullable:"false" doc:"of the report, in order, with the numbers of what they cite"`
 	Uncited int              `json:"uncited,omitempty" doc:"sentences of the report that name facts and cite nothing"`
 	Notice  string           `json:"notice"`
 }
 
-const maxPieces = 25 // of evidence in one result
+const maxPieces = 25 // of evidence in one result, and as many claims
 
 func (m *mcpServer) evidenceTool(ctx context.Context, _ *mcp.CallToolRequest, in evidenceArgs) (evidenceOut, error) {
 	found, err := m.evidence(ctx, &ByID{in.ID})
 	if err != nil {
 		return evidenceOut{}, err
 	}
-	e := found.Body
+	return evidencePage(found.Body, in.After), nil
+}
+
+func evidencePage(e evidence.Evidence, after int) evidenceOut {
 	out := evidenceOut{Items: []evidence.Item{}, Notice: untrusted}
-	if in.After == 0 {
-		out.Pending, out.Claims, out.Uncited = e.Pending, e.Claims, e.Uncited
+	if after == 0 {
+		out.Pending, out.Uncited = e.Pending, e.Uncited
 	}
-	for _, item := range e.Items[min(in.After, len(e.Items)):] {
-		if len(out.Items) == maxPieces {
-			out.Next = in.After + maxPieces
-			break
-		}
+	if after+maxPieces < max(len(e.Items), len(e.Claims)) {
+		out.Next = after + maxPieces
+	}
+	for _, item := range paged(e.Items, after) {
 		item.Content = clip.Text(item.Content, maxEntry)
 		out.Items = append(out.Items, item)
 	}
-	return out, nil
+	for _, claim := range paged(e.Claims, after) {
+		claim.Text = clip.Text(claim.Text, maxEntry)
+		out.Claims = append(out.Claims, claim)
+	}
+	return out
+}
+
+func paged[T any](all []T, after int) []T {
+	return all[min(after, len(all)):min(after+maxPieces, len(all))]
 }

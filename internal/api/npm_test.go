@@ -11,33 +11,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/npmtest"
 )
 
-// node is a folder with the programs of testdata/npm, and what they import.
-func node(t *testing.T) (dir string) {
-	t.Helper()
-	installed, err := npmtest.Install("testdata/npm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = t.TempDir()
-	for _, name := range []string{"package.json", "contract.mjs", "client.ts", "node.d.ts"} {
-		text, err := os.ReadFile(filepath.Join("testdata/npm", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	modules, err := filepath.Abs(filepath.Join(installed, "node_modules"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 func runNode(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "node", args...)
@@ -61,7 +34,7 @@ func TestContract(t *testing.T) {
 	if testing.Short() {
 		runs = "5"
 	}
-	out := runNode(t, node(t), "contract.mjs", w.url, secret("root"), runs, strings.Join([]string{ended, "slow", talk, "shop", "Memo"}, ","))
+	out := runNode(t, npmtest.Folder(t, "testdata/npm"), "contract.mjs", w.url, secret("root"), runs, strings.Join([]string{ended, "slow", talk, "shop", "Memo"}, ","))
 	var told struct{ Operations int }
 	if err := json.Unmarshal([]byte(out), &told); err != nil || told.Operations < 35 {
 		t.Errorf("%s, %v", out, err)
@@ -74,7 +47,7 @@ func TestTypeScriptClient(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.investigation("ended", "payments")
-	dir := node(t)
+	dir := npmtest.Folder(t, "testdata/npm")
 	text, err := json.Marshal(w.api.OpenAPI())
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "openapi.json"), text, 0o600)

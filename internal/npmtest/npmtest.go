@@ -4,10 +4,12 @@ package npmtest
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"testing"
 )
 
 // Install returns a folder with the node_modules that the package-lock.json in dir names:
@@ -35,6 +37,29 @@ func Install(dir string) (string, error) {
 		return cache, nil
 	}
 	return cache, fill(dir, cache)
+}
+
+// Folder is one of the test's own with the files of dir and, beside them, what they import.
+func Folder(t *testing.T, dir string) string {
+	t.Helper()
+	installed, err := Install(dir)
+	if err == nil {
+		installed, err = filepath.Abs(installed)
+	}
+	files, listErr := os.ReadDir(dir)
+	to := t.TempDir()
+	err = errors.Join(err, listErr, os.Symlink(filepath.Join(installed, "node_modules"), filepath.Join(to, "node_modules")))
+	for _, file := range files {
+		if file.IsDir() {
+			continue
+		}
+		text, readErr := os.ReadFile(filepath.Join(dir, file.Name()))
+		err = errors.Join(err, readErr, os.WriteFile(filepath.Join(to, file.Name()), text, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
 }
 
 // fill installs beside the cache and renames, so that it is whole or not there, also

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"os/exec"
 	"path/filepath"
@@ -10,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/inquest-dev/inquest/internal/npmtest"
 )
 
 // editor is a client of our MCP server, and what it was told while it waited.
@@ -64,6 +68,35 @@ func (e *editor) hears(text string) {
 		}
 	}
 	e.t.Errorf("the editor was not told %q, but %q", text, e.told)
+}
+
+// Editors that others wrote start `starter mcp` and investigate by it: nothing but the protocol comes from it, and it ends with them.
+func TestMCPOverStdio(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newScript().script(), labConfig)
+	w.dev()
+	cmd := exec.CommandContext(t.Context(), "node", "stdio.mjs", filepath.Join(bin, "starter"), "mcp", "--config", w.config)
+	cmd.Dir, cmd.Env = npmtest.Folder(t, "../../internal/api/testdata/mcp"), w.env
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &said)
+	}
+	type told struct {
+		Tools                   int
+		Status, Report, Refused string
+		Lists, Runs             bool
+		Errors                  []string
+	}
+	want := told{
+		Tools: 9, Status: "completed", Report: "the report of gamma", Refused: "there is no such thing", Lists: true, Errors: []string{},
+	}
+	var got []told
+	err = json.Unmarshal(out, &got)
+	if diff := cmp.Diff([]told{want, want}, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s\n%s", err, diff, &said)
+	}
 }
 
 // The worker is killed while two editors wait: the one that has started `starter mcp` hears how it goes on, and how it ends;

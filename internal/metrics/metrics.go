@@ -25,13 +25,22 @@ type Metrics struct {
 	counters map[string]*prometheus.CounterVec
 	gauges   map[string]*prometheus.GaugeVec
 	times    map[string]*prometheus.HistogramVec
+	values   map[string]map[string]bool // by label
 }
+
+// maxValues is how many values of one label are told apart; those that come later are Other. Requests, virtual agents and tools
+// name models, chains and errors without an end, and each name would be a series for good.
+const maxValues = 200
+
+// Other stands for all further values of a label.
+const Other = "other"
 
 // New returns metrics that are those of the process so far.
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), counters: map[string]*prometheus.CounterVec{},
 		gauges: map[string]*prometheus.GaugeVec{}, times: map[string]*prometheus.HistogramVec{},
+		values: map[string]map[string]bool{},
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -65,9 +74,10 @@ func (h handler) WithTags(tags map[string]string) client.MetricsHandler {
 }
 
 func (h handler) Counter(name string) client.MetricsCounter {
-	c := vector(h, h.counters, name, func(name string, labels []string) *prometheus.CounterVec {
+	labels := h.labels()
+	c := vector(h.Metrics, h.counters, name, labels, func(name string, labels []string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help(name)}, labels)
-	}).With(h.labels())
+	}).With(labels)
 	return counter{c}
 }
 
@@ -80,17 +90,19 @@ func help(name string) string {
 }
 
 func (h handler) Gauge(name string) client.MetricsGauge {
-	g := vector(h, h.gauges, name, func(name string, labels []string) *prometheus.GaugeVec {
+	labels := h.labels()
+	g := vector(h.Metrics, h.gauges, name, labels, func(name string, labels []string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: "of the Temporal SDK"}, labels)
-	}).With(h.labels())
+	}).With(labels)
 	return gauge{g}
 }
 
 func (h handler) Timer(name string) client.MetricsTimer {
-	t := vector(h, h.times, name, func(name string, labels []string) *prometheus.HistogramVec {
+	labels := h.labels()
+	t := vector(h.Metrics, h.times, name, labels, func(name string, labels []string) *prometheus.HistogramVec {
 		opts := prometheus.HistogramOpts{Name: name + "_seconds", Help: "of the Temporal SDK", Buckets: buckets}
 		return prometheus.NewHistogramVec(opts, labels)
-	}).With(h.labels())
+	}).With(labels)
 	return timer{t}
 }
 
@@ -100,26 +112,45 @@ type unchecked struct{ prometheus.Collector }
 func (unchecked) Describe(chan<- *prometheus.Desc) {}
 
 // vector is the metric of a name with these labels.
-func vector[V prometheus.Collector](h handler, all map[string]V, name string, build func(name string, labels []string) V) V {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	labels := slices.Sorted(maps.Keys(h.labels()))
+func vector[V prometheus.Collector](
+	m *Metrics, all map[string]V, name string, by prometheus.Labels, build func(name string, labels []string) V,
+) V {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	labels := slices.Sorted(maps.Keys(by))
 	key := name + " " + strings.Join(labels, " ")
 	v, known := all[key]
 	if !known {
 		v = build(clean(name), labels)
 		all[key] = v
-		h.registry.MustRegister(unchecked{v})
+		m.registry.MustRegister(unchecked{v})
 	}
 	return v
 }
 
 func (h handler) labels() prometheus.Labels {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	out := prometheus.Labels{}
 	for name, value := range h.tags {
-		out[clean(name)] = value
+		name = clean(name)
+		out[name] = h.bounded(name, strings.ToValidUTF8(value, "?"))
 	}
 	return out
+}
+
+// bounded is the value of a label, or Other; the lock is held.
+func (m *Metrics) bounded(label, value string) string {
+	seen := m.values[label]
+	if seen == nil {
+		seen = map[string]bool{}
+		m.values[label] = seen
+	}
+	if !seen[value] && len(seen) >= maxValues {
+		return Other
+	}
+	seen[value] = true
+	return value
 }
 
 // clean makes a name one of Prometheus's.

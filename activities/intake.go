@@ -22,6 +22,8 @@ type Alerts interface {
 	AlertsUnread(ctx context.Context, investigation string) error
 	// AlertsWait reports whether any wait for what PlaceAlerts does or, with an investigation, whether that is an alert's.
 	AlertsWait(ctx context.Context, investigation string) (bool, error)
+	// ForgetAlerts deletes some of those that were over before a time, until there are none.
+	ForgetAlerts(ctx context.Context, before time.Time) (deleted int64, err error)
 }
 
 // Intake starts and guides investigations of alerts.
@@ -36,6 +38,8 @@ type Intake interface {
 	WakeIntake(ctx context.Context) error
 	// Flood is what a webhook may start.
 	Flood(webhook string) webhook.Limits
+	// KeepAlerts is how long the store has alerts that are over.
+	KeepAlerts() time.Duration
 }
 
 // PlaceAlertsOut says when to look again, if nobody says so before; 0 = nothing waits.
@@ -120,5 +124,21 @@ func (a *Activities) makeRoom(ctx context.Context, investigation string) {
 	}
 	if err != nil {
 		a.Logger.Warn("nobody was told that there may be room for alerts", "investigation", investigation, "error", err)
+	}
+}
+
+// forgetAlerts deletes alerts that are over for long, as many as there is time for: the next turn has more.
+func (a *Activities) forgetAlerts(ctx context.Context) {
+	if a.Alerts == nil {
+		return
+	}
+	for deleted, all := int64(1), int64(0); deleted > 0; all += deleted {
+		var err error
+		if deleted, err = a.Alerts.ForgetAlerts(ctx, time.Now().Add(-a.Intake.KeepAlerts())); err != nil && ctx.Err() == nil {
+			a.Logger.Warn("old alerts were not deleted", "error", err)
+		}
+		if deleted == 0 && all > 0 {
+			a.Logger.Info("old alerts were deleted", "alerts", all)
+		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 type fakeAlerts struct {
 	placed webhook.Placed
 	did    []string
+	old    int64           // alerts, of which one is deleted at once
 	keys   map[string]bool // of what was told: Temporal takes each once
 }
 
@@ -45,8 +46,14 @@ func (f *fakeAlerts) AlertsWait(_ context.Context, investigation string) (bool, 
 	return investigation == "" || investigation == "of an alert", nil
 }
 
+func (f *fakeAlerts) ForgetAlerts(_ context.Context, before time.Time) (int64, error) {
+	f.old--
+	return f.old, f.note("those before %s are deleted", time.Since(before).Round(time.Hour))
+}
+
 type fakeIntake struct{ *fakeAlerts }
 
+func (f fakeIntake) KeepAlerts() time.Duration        { return 48 * time.Hour }
 func (f fakeIntake) Flood(string) webhook.Limits      { return webhook.DefaultLimits }
 func (f fakeIntake) WakeIntake(context.Context) error { return f.note("woken") }
 func (f fakeIntake) StartAlert(_ context.Context, workflow string, _ json.RawMessage) (string, error) {
@@ -111,6 +118,17 @@ func TestSameNews(t *testing.T) {
 	}
 	want := []string{"webhook am guides there", "f was told", "f was told", "webhook am guides there", "f was told"}
 	if diff := cmp.Diff(want, f.did); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Alerts that are over are deleted until there are none, as the configuration says when.
+func TestForgetAlerts(t *testing.T) {
+	t.Parallel()
+	f := &fakeAlerts{old: 2}
+	(&Activities{Alerts: f, Intake: fakeIntake{f}, Logger: slog.New(slog.DiscardHandler)}).forgetAlerts(t.Context())
+	const one = "those before 48h0m0s are deleted"
+	if diff := cmp.Diff([]string{one, one}, f.did); diff != "" {
 		t.Error(diff)
 	}
 }

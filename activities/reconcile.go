@@ -57,7 +57,8 @@ const (
 )
 
 // Reconcile closes the records of investigations whose workflow has ended without saying so:
-// somebody terminated it, or Temporal has lost it. It also anchors the audit trail.
+// somebody terminated it, or Temporal has lost it. It also anchors the audit trail, and deletes alerts
+// that are over for long.
 func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
@@ -86,6 +87,7 @@ func (a *Activities) Reconcile(ctx context.Context) (out ReconcileOut, err error
 		})
 	}
 	group.Wait()
+	a.forgetAlerts(working)
 	a.makeRoom(ctx, "")
 	return ReconcileOut{Closed: int(closed.Load())}, ended(ctx, nil)
 }

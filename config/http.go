@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // The roles of whoever uses the HTTP API; each may do what those before it may.
@@ -34,6 +35,8 @@ type HTTP struct {
 	OIDC OIDC `yaml:"oidc"`
 	// Webhooks take alerts of other systems, by their names: docs/webhooks.md.
 	Webhooks map[string]Webhook `yaml:"webhooks" default:"alertmanager, grafana and pagerduty, by token"`
+	// KeepAlerts is how long the store has an alert of a webhook that nobody speaks of any more; at least 1h.
+	KeepAlerts plan.Duration `yaml:"keep_alerts" default:"720h"`
 	// MCP is for agents and editors that come by /mcp.
 	MCP MCPAccess `yaml:"mcp"`
 }

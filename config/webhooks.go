@@ -90,7 +90,16 @@ var webhookName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
 
 const signatureTolerance = 5 * time.Minute
 
+// keepAlerts is how long alerts are kept, and the shortest that can be.
+const (
+	keepAlerts    = 30 * 24 * time.Hour
+	minKeepAlerts = time.Hour
+)
+
 func (h HTTP) validateWebhooks(p path, v *validator) {
+	if kept := h.KeepAlerts.D(); kept != 0 && kept < minKeepAlerts {
+		v.Errorf(p.Key("keep_alerts"), "must be 1h or longer, got %s", h.KeepAlerts)
+	}
 	for _, name := range slices.Sorted(maps.Keys(h.Webhooks)) {
 		at, hook := p.Key("webhooks").Key(name), h.Webhooks[name]
 		if !webhookName.MatchString(name) {
@@ -201,6 +210,12 @@ func (c *Config) Flood(name string) webhook.Limits {
 	out.PerMinute = cmp.Or(value(own.MaxPerMinute), out.PerMinute)
 	return out
 }
+
+// KeepAlerts is how long the alerts of webhooks are kept of which nothing is heard.
+func (c *Config) KeepAlerts() time.Duration { return cmp.Or(c.System.HTTP.KeepAlerts.D(), keepAlerts) }
+
+// KeepAlerts is Config.KeepAlerts of the current configuration.
+func (l *Live) KeepAlerts() time.Duration { return l.Current().KeepAlerts() }
 
 // Flood is Config.Flood of the current configuration.
 func (l *Live) Flood(name string) webhook.Limits { return l.Current().Flood(name) }

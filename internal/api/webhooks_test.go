@@ -56,6 +56,7 @@ type intake struct {
 }
 
 func (i *intake) Flood(string) webhook.Limits { return i.limits }
+func (i *intake) KeepAlerts() time.Duration   { return time.Hour }
 func (i *intake) GuideOnce(_ context.Context, _, key, text, _ string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

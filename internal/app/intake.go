@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/serviceerror"
@@ -31,6 +32,9 @@ func newIntake(opts WorkerOptions) intake {
 
 // Flood implements activities.Intake.
 func (i intake) Flood(name string) webhook.Limits { return i.config.Flood(name) }
+
+// KeepAlerts implements activities.Intake.
+func (i intake) KeepAlerts() time.Duration { return i.config.KeepAlerts() }
 
 // GuideOnce implements activities.Intake: Temporal takes a signal with the id of one that it has taken for the same.
 func (i intake) GuideOnce(ctx context.Context, investigation, key, text, by string) error {

@@ -74,6 +74,7 @@ type Configuration interface {
 	Current() *config.Config
 	Transport(server string) (config.Transport, error)
 	Flood(name string) webhook.Limits
+	KeepAlerts() time.Duration
 	LookupEnv(name string) (string, bool)
 }
 

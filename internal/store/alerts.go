@@ -3,6 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,7 +35,9 @@ func (s *Store) ReceiveAlerts(ctx context.Context, all []webhook.Received) (coun
 	err = s.write(ctx, "", func(q querier) error {
 		counts = webhook.Counts{}
 		now, err := s.db.clock(ctx, q)
-		if err == nil && len(all) > 1 { // else two that have the same alerts in another order could wait for each other
+		// Else two that have the same alerts in another order could wait for each other, and of two that say the same of an alert
+		// without a beginning, neither would see the other's row.
+		if err == nil && (len(all) > 1 || len(all) == 1 && all[0].StartsAt.IsZero()) {
 			_, err = s.db.lockWindow(ctx, q, alertsWindow, all[0].Webhook)
 		}
 		for _, a := range all {
@@ -76,15 +81,19 @@ func receiveAlert(ctx context.Context, q querier, a webhook.Received, now time.T
 		Place: webhook.Waiting, Times: 1, ReceivedAt: now, StartsAt: &a.StartsAt,
 	}
 	if a.StartsAt.IsZero() {
-		row.StartsAt = nil
-		if err := q.QueryRowContext(ctx, `SELECT COUNT(*) FROM alerts WHERE webhook = $1 AND project = $2 AND fingerprint = $3
-			AND resolved_at IS NOT NULL`, a.Webhook, a.Project, a.Fingerprint).Scan(&begun); err != nil {
-			return err
-		}
-		begun = "time " + begun
+		row.StartsAt, begun = nil, rand.Text()
 	}
 	row.ID = webhook.Key(a.Webhook, a.Project, a.Fingerprint, begun)
-	group, workflow, news := webhook.Key(a.Project, a.Group), fmt.Sprintf("%s-%s", a.Workflow, row.ID), 0
+	if a.StartsAt.IsZero() { // the one that fires, if there is one
+		err := q.QueryRowContext(ctx, `SELECT id FROM alerts WHERE webhook = $1 AND project = $2 AND fingerprint = $3
+			AND resolved_at IS NULL AND starts_at IS NULL ORDER BY n LIMIT 1`, a.Webhook, a.Project, a.Fingerprint).Scan(&row.ID)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	// Another one than that of a row with this id which has been deleted: Temporal may still have that workflow.
+	workflow := fmt.Sprintf("%s-%s", a.Workflow, webhook.Key(row.ID, strconv.FormatInt(now.UnixMicro(), 10)))
+	group, news := webhook.Key(a.Project, a.Group), 0
 	added, err := changed(q.ExecContext(ctx, insertInto("alerts", newAlert)+`ON CONFLICT (id) DO NOTHING`,
 		append(alertFields(&row), &group, &workflow, textOf(a.Request), &news)...))
 	if added {
@@ -94,8 +103,27 @@ func receiveAlert(ctx context.Context, q querier, a webhook.Received, now time.T
 		return err
 	}
 	counts.Known++
-	_, err = q.ExecContext(ctx, `UPDATE alerts SET times = times + 1 WHERE id = $1`, row.ID)
+	_, err = q.ExecContext(ctx, `UPDATE alerts SET times = times + 1, seen_at = $2 WHERE id = $1`, row.ID, timeColumn{&now})
 	return err
+}
+
+// ForgetAlerts deletes alerts of which nothing was heard since a time, and whose investigation has ended before that: some of
+// them, until it returns 0. Those that wait stay, and the one whose investigation others have joined goes after these.
+func (s *Store) ForgetAlerts(ctx context.Context, before time.Time) (deleted int64, err error) {
+	const old = `DELETE FROM alerts WHERE n IN (SELECT n FROM alerts
+		WHERE received_at < $1 AND seen_at < $1 AND COALESCE(resolved_at, 0) < $1 AND place <> 'waiting' AND news = 0
+			AND (place <> 'started' OR ended_at < $1)
+			AND NOT EXISTS (SELECT 1 FROM alerts l WHERE l.id = alerts.lead AND l.id <> alerts.id AND (l.ended_at IS NULL OR l.ended_at >= $1))
+			AND NOT EXISTS (SELECT 1 FROM alerts j WHERE j.lead = alerts.id AND j.id <> alerts.id)
+		ORDER BY received_at LIMIT 500)`
+	err = s.write(ctx, "", func(q querier) error {
+		done, err := q.ExecContext(ctx, old, timeColumn{&before})
+		if err == nil {
+			deleted, err = done.RowsAffected()
+		}
+		return err
+	})
+	return deleted, doing(err, "delete old alerts")
 }
 
 func textOf(raw []byte) string { return storedText(string(raw)) }

@@ -100,6 +100,7 @@ type Store interface {
 	AlertsUnread(ctx context.Context, investigation string) error
 	AlertsWait(ctx context.Context, investigation string) (bool, error)
 	Alerts(ctx context.Context, f store.AlertFilter) ([]webhook.Row, error)
+	ForgetAlerts(ctx context.Context, before time.Time) (deleted int64, err error)
 
 	Journal(ctx context.Context, batch memory.Batch, run func(tx memory.Tx, n int) (transcript.Body, error)) ([]transcript.Entry, error)
 	Remember(ctx context.Context, agent string, fn func(memory.Tx) error) error
@@ -116,6 +117,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"alerts":                       testAlerts,
 	"a flood of alerts":            testAlertFlood,
 	"alerts at once":               testAlertsAtOnce,
+	"alerts forgotten":             testAlertsForgotten,
 	"alerts that fire anew":        testAlertRefires,
 	"alerts that wait":             testAlertsWait,
 	"alerts that nobody read":      testAlertsUnread,

@@ -3,11 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -87,32 +84,17 @@ func agentTypesOf(cfg *config.Config) (types []agentType) {
 	return types
 }
 
-// toolsPerLine keeps the table on one screen.
-const toolsPerLine = 2
-
 func printAgentTypes(c *cli, types []agentType) error {
-	var rows [][]any
-	for _, t := range types {
-		lines := slices.Collect(slices.Chunk(t.AllowedTools, toolsPerLine))
-		if len(lines) == 0 {
-			lines = [][]string{{"-"}}
+	return printTable(c, "TYPE\tALIAS\tPATTERN\tHEARTBEATS\tPROMPT\tITERATIONS\tBUILT-IN TOOLS", types, func(t agentType) []any {
+		alias := strings.Join(t.Aliases, ", ")
+		if len(t.Aliases) > 0 && t.Aliases[0] == "" {
+			alias = `""` + alias
 		}
-		alias := "-"
-		if len(t.Aliases) > 0 {
-			alias = strings.Join(t.Aliases, ", ")
-			if t.Aliases[0] == "" {
-				alias = `""` + alias
-			}
+		return []any{
+			t.Type, dash(alias), t.Pattern, yesNo[t.SupportsHeartbeats], dash(t.SystemPromptTemplate), t.MaxIterations,
+			dash(strings.Join(t.AllowedTools, ", ")),
 		}
-		rows = append(rows, []any{
-			t.Type, alias, t.Pattern, yesNo[t.SupportsHeartbeats], cmp.Or(t.SystemPromptTemplate, "-"), t.MaxIterations,
-			strings.Join(lines[0], ", "),
-		})
-		for _, more := range lines[1:] {
-			rows = append(rows, []any{"", "", "", "", "", "", strings.Join(more, ", ")})
-		}
-	}
-	return printTable(c, "TYPE\tALIAS\tPATTERN\tHEARTBEATS\tPROMPT\tITERATIONS\tBUILT-IN TOOLS", rows, func(row []any) []any { return row })
+	})
 }
 
 var yesNo = map[bool]string{true: "yes", false: "no"}
@@ -158,13 +140,9 @@ func offeredTools(ctx context.Context, c *cli, cfg *config.Config, name string) 
 }
 
 func printAbilities(c *cli, row agent.Type, able abilities) error {
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	for _, line := range [][2]string{
+	return printColumns(c, [][]string{
 		{"type", row.Name}, {"pattern", string(able.Pattern)}, {"supports heartbeats", yesNo[able.SupportsHeartbeats]},
 		{"system prompt template", cmp.Or(able.SystemPromptTemplate, "none")}, {"max iterations", strconv.Itoa(able.MaxIterations)},
 		{"allowed tools", cmp.Or(strings.Join(able.AllowedTools, ", "), "none")},
-	} {
-		fmt.Fprintf(w, "%s\t%s\n", line[0], line[1])
-	}
-	return w.Flush()
+	})
 }

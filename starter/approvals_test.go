@@ -129,7 +129,7 @@ func TestWaitingLine(t *testing.T) {
 	t.Parallel()
 	a := workflows.Approval{CallID: "c1_0", Tool: "k8s.restart", Arguments: `{"token":"[MASKED_TOKEN]"}`, Hidden: 14, Execution: "dig/Alpha",
 		Digest: strings.Repeat("0123456789abcdef", 4)}
-	line := waitingLine("lab", a)
+	line := waitingNotice("lab", a).Lines("", 0)
 	if !strings.HasPrefix(line, "(14 bytes of the arguments are hidden: masked) dig/Alpha asks") ||
 		!strings.Contains(line, "starter decide lab dig/Alpha/c1_0 --digest 0123456789ab --approve (") {
 		t.Error(line)

@@ -97,11 +97,10 @@ func (a *asker) put(p *liveview.Prompt, later terminal.Notice) {
 		act, why := p.Act(strings.TrimSpace(text))
 		switch {
 		case act != nil:
-			fmt.Fprintln(a.c.out, terminal.CleanLine(carryOut(a.ctx, a.c, a.id, *act)))
+			_ = a.c.print(terminal.CleanLine(carryOut(a.ctx, a.c, a.id, *act)))
 			return
 		case strings.TrimSpace(text) == "":
-			said := strings.Join(terminal.Wrap(later.Text, width), "\n")
-			fmt.Fprintf(a.c.out, "%s\n%s\n  %s\n", why, said, later.Command)
+			fmt.Fprintf(a.c.out, "%s\n%s\n", why, later.Lines("", width))
 			return
 		}
 		fmt.Fprintln(a.c.out, why)

@@ -71,16 +71,27 @@ func printActs(ctx context.Context, c *cli, filter store.ActFilter) error {
 		c.say("nothing is in the audit trail that fits")
 		return nil
 	}
-	return printTable(c, "AT\tINVESTIGATION\tWHAT\tWHO\tCALL\tTOOL\tTEXT", acts, func(a audit.Act) []any {
+	row := func(a audit.Act) []string {
 		who := a.Who
 		if a.Channel != "" {
 			who += " (" + a.Channel + ")"
 		}
-		call := strings.TrimPrefix(a.Execution+"/"+a.Call, "/")
-		return []any{
-			a.At.UTC().Format("2006-01-02T15:04:05Z"), dash(a.Investigation), a.What, dash(who), dash(strings.TrimSuffix(call, "/")),
-			dash(a.Tool), detailLine(a),
+		call := strings.Trim(a.Execution+"/"+a.Call, "/")
+		return []string{a.At.UTC().Format("2006-01-02T15:04:05Z"), a.Investigation, string(a.What), who, call, a.Tool, detailLine(a)}
+	}
+	if c.options(false).Width > 0 { // as lines: of who decided what, no part is left out or cut
+		for _, a := range acts {
+			if err = c.print(terminal.Clean(strings.Join(present(row(a)), "  "))); err != nil {
+				return err
+			}
 		}
+		return nil
+	}
+	return printTable(c, "AT\tINVESTIGATION\tWHAT\tWHO\tCALL\tTOOL\tTEXT", acts, func(a audit.Act) (cells []any) {
+		for _, cell := range row(a) {
+			cells = append(cells, dash(cell))
+		}
+		return cells
 	})
 }
 

@@ -157,9 +157,9 @@ func (s *chatSession) tellWaiting(ctx, over context.Context) {
 		var status workflows.ConversationStatus
 		if s.thread.Ask(ctx, &status) == nil {
 			for _, a := range status.Waiting {
-				if line := waitingLine(s.flags.thread, a); !told[line] {
-					told[line] = true
-					s.say("! %s", line)
+				if n := waitingNotice(s.flags.thread, a); !told[n.Command] {
+					told[n.Command] = true
+					s.say("%s", n.Lines("! ", terminal.Detect(s.err, s.getenv).Width))
 				}
 			}
 		}

@@ -109,13 +109,12 @@ func (c *cli) examineTerminal() app.Finding {
 }
 
 func (c *cli) printExamined(findings []app.Finding) error {
+	var rows [][]string
 	for _, f := range findings {
-		if _, err := fmt.Fprintf(c.out, "%-4s  %s: %s\n", f.Level, terminal.CleanLine(f.What), terminal.CleanLine(f.Found)); err != nil {
-			return err
-		}
+		rows = append(rows, []string{string(f.Level), terminal.CleanLine(f.What + ": " + f.Found)})
 		if f.Remedy != "" {
-			fmt.Fprintf(c.out, "      → %s\n", terminal.CleanLine(f.Remedy))
+			rows = append(rows, []string{"", "→ " + terminal.CleanLine(f.Remedy)})
 		}
 	}
-	return nil
+	return printColumns(c, rows)
 }

@@ -158,22 +158,31 @@ func printThings(ctx context.Context, c *cli, all []thing) error {
 	for n, t := range all {
 		switch {
 		case t.Approval != nil:
-			fmt.Fprintf(c.out, "\n%d· %s%s %s\n  digest %s\n%s\n", t.N, t.HiddenNote(), terminal.CleanLine(t.Name),
-				terminal.CleanLine(reveal.Name(t.Tool)), t.Digest, indented(*t.Approval))
+			lines := []string{"", fmt.Sprintf("%d· %s%s %s\n  digest %s\n%s", t.N, t.HiddenNote(), terminal.CleanLine(t.Name),
+				terminal.CleanLine(reveal.Name(t.Tool)), t.Digest, indented(*t.Approval))}
 			for _, fact := range t.Facts() {
-				fmt.Fprintf(c.out, "  · %s\n", terminal.CleanLine(reveal.Text(fact)))
+				lines = append(lines, "  · "+terminal.CleanLine(reveal.Text(fact)))
 			}
+			err = c.print(lines...)
 		case cut[n] || shorten(t.Text) != terminal.CleanLine(t.Text) || len(t.Data) > 0: // the table has not all of it
 			text := strings.ReplaceAll(terminal.Clean(reveal.Text(t.Text)), "\n", "\n  ")
-			fmt.Fprintf(c.out, "\n%d· %s\n  %s\n%s\n", t.N, terminal.CleanLine(t.Name), text, indented(record.Approval{Arguments: string(t.Data)}))
+			lines := []string{"", fmt.Sprintf("%d· %s", t.N, terminal.CleanLine(t.Name)), "  " + text}
+			if len(t.Data) > 0 {
+				lines = append(lines, indented(record.Approval{Arguments: string(t.Data)}))
+			}
+			err = c.print(lines...)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return lacking
 }
 
-// printOpen prints the questions of an investigation, and how to answer them.
-func (c *cli) printOpen(id string, questions []record.Question) {
+// openLines are the questions of an investigation, and how to answer them.
+func (c *cli) openLines(id string, questions []record.Question) (lines string) {
 	for _, q := range questions {
-		fmt.Fprintln(c.out, "? "+questionLine(id, q))
+		lines += questionNotice(id, q).Lines("? ", c.options(false).Width) + "\n"
 	}
+	return lines
 }

@@ -138,9 +138,10 @@ func list(ctx context.Context, c *cli, filter store.Filter) error {
 	})
 }
 
-// aboutCell is what an investigation is about, with its score before it, and behind it what has come of it, where there are such.
+// aboutCell is what an investigation is about, with its score before it, and behind it what has
+// come of it, where there are such: its summary, or why it failed.
 func aboutCell(r listed) string {
-	outcome, _, _ := strings.Cut(r.Envelope.Summary, "\n")
+	outcome, _, _ := strings.Cut(cmp.Or(r.Envelope.Summary, r.Error), "\n")
 	line := strings.Join(present([]string{r.About, outcome}), " → ")
 	if r.Score != nil {
 		line = strings.TrimSpace(fmt.Sprintf("[%d] %s", *r.Score, line))

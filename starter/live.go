@@ -84,7 +84,7 @@ func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
 		return err
 	}
 	c.say("Next: starter report %s", command.ShellWord(h.ID()))
-	return verdict(out.ID, out.Status, out.Error)
+	return verdict(out.ID, out.Status, c.unsaid(out.Error))
 }
 
 // carryOut does what the person at the live view wants, and says what came of it.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 
 	"github.com/inquest-dev/inquest/internal/client"
@@ -91,8 +92,16 @@ func explain(err error) error {
 func (c *cli) say(format string, args ...any) {
 	text := terminal.Clean(fmt.Sprintf(format, args...))
 	if c.aside == nil || !c.aside(text) {
-		fmt.Fprintln(c.err, text)
+		_ = c.printTo(c.err, text)
 	}
+}
+
+// print prints lines. Those that a terminal is too narrow for are broken between words.
+func (c *cli) print(lines ...string) error { return c.printTo(c.out, lines...) }
+
+func (c *cli) printTo(out io.Writer, lines ...string) error {
+	_, err := fmt.Fprintln(out, terminal.Fold(strings.Join(lines, "\n"), terminal.Detect(out, c.getenv).Width))
+	return err
 }
 
 // printJSON prints v, indented, without spelling out <, > and &.

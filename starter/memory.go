@@ -52,9 +52,12 @@ func memoryShow(ctx context.Context, c *cli, name string) error {
 		if b.ReadOnly {
 			words[2] = "read-only"
 		}
-		fmt.Fprintln(c.out, terminal.CleanLine(strings.Join(present(words), " · ")))
+		lines := []string{terminal.CleanLine(strings.Join(present(words), " · "))}
 		for line := range strings.Lines(b.Value) {
-			fmt.Fprintln(c.out, terminal.Clean("  "+strings.TrimRight(line, "\r\n")))
+			lines = append(lines, terminal.Clean("  "+strings.TrimRight(line, "\r\n")))
+		}
+		if err := c.print(lines...); err != nil {
+			return err
 		}
 	}
 	_, err = fmt.Fprintf(c.out, "%d archival entries\n", len(saved.Archival))

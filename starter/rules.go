@@ -121,8 +121,7 @@ func (c *cli) printRule(r remember.Rule, err error) error {
 	for n, line := range lines {
 		lines[n] = terminal.CleanLine(reveal.Text(line))
 	}
-	_, err = fmt.Fprintln(c.out, strings.Join(lines, "\n  "))
-	return err
+	return c.print(strings.Join(lines, "\n  "))
 }
 
 func rulesRevokeCommand(c *cli) *cobra.Command {

@@ -102,9 +102,7 @@ func show(ctx context.Context, c *cli, id string, only part, found bool) error {
 	if n > 0 {
 		fmt.Fprintf(&text, "%s: `starter artifacts %s`\n", terminal.Count(n, "artifact"), command.ShellWord(id))
 	}
-	for _, q := range w.Questions {
-		fmt.Fprintln(&text, "? "+questionLine(w.Investigation.ID, q))
-	}
+	text.WriteString(c.openLines(w.Investigation.ID, w.Questions))
 	return c.page(text.String())
 }
 

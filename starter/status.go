@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -55,12 +54,12 @@ func printStatus(c *cli, s client.Status) error {
 	if s.WaitingFor != "" {
 		words = append(words, "waiting for "+s.WaitingFor)
 	}
-	fmt.Fprintln(c.out, terminal.CleanLine(strings.Join(present(words), " · ")))
+	lines := []string{terminal.CleanLine(strings.Join(present(words), " · "))}
 	if s.Score != nil {
-		fmt.Fprintln(c.out, "  "+terminal.ScoreLine(*s.Score))
+		lines = append(lines, "  "+terminal.ScoreLine(*s.Score))
 	}
 	for line := range strings.Lines(s.Summary) {
-		fmt.Fprintln(c.out, "  "+terminal.CleanLine(line))
+		lines = append(lines, "  "+terminal.CleanLine(line))
 	}
 	wrong := append(slices.Clone(s.Undelivered), s.Error)
 	if s.SummaryError != "" {
@@ -68,23 +67,26 @@ func printStatus(c *cli, s client.Status) error {
 	}
 	for _, line := range wrong {
 		if line != "" {
-			fmt.Fprintln(c.out, "! "+terminal.CleanLine(line))
+			lines = append(lines, "! "+terminal.CleanLine(line))
 		}
 	}
 	if len(s.Bounds) > 0 {
-		fmt.Fprintln(c.out, terminal.CleanLine("bounds: "+boundsLine(s.Bounds)))
+		lines = append(lines, terminal.CleanLine("bounds: "+boundsLine(s.Bounds)))
 	}
-	c.printOpen(s.ID, s.Questions)
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	if err := c.print(lines...); err != nil {
+		return err
+	}
+	fmt.Fprint(c.out, c.openLines(s.ID, s.Questions))
+	var rows [][]string
 	for _, stage := range s.Stages {
 		why := strings.Join(present([]string{stage.Error, stage.Partial}), " · ")
-		fmt.Fprintf(w, "%s\t%s\t\t%s\n", terminal.CleanLine(stage.Name), stage.Status, terminal.CleanLine(why))
+		rows = append(rows, []string{stage.Name, string(stage.Status), "", terminal.CleanLine(why)})
 		for _, a := range stage.Agents {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", treeName(a.Name), a.Status, terminal.CleanLine(a.Model),
-				terminal.CleanLine(strings.Join(present([]string{doing(a, s.Agents), terminal.Actions(a.ActionsExecuted), a.Error}), " · ")))
+			what := strings.Join(present([]string{doing(a, s.Agents), terminal.Actions(a.ActionsExecuted), a.Error}), " · ")
+			rows = append(rows, []string{treeName(a.Name), string(a.Status), a.Model, terminal.CleanLine(what)})
 		}
 	}
-	return w.Flush()
+	return printColumns(c, rows)
 }
 
 // labelWords are what a request says of itself.

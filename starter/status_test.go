@@ -42,16 +42,16 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 	const want = `inc:1 · c · completed · max_passes_exceeded · - tokens · asked for by Ada
 ! guide: no agent "Nobody" runs now or later
 bounds: max_passes 2 (a.yaml:7) · max_llm_calls 10 (default)
-plan       completed     
+plan       completed
   Planner  completed  m  1 iteration · - tokens
-judge      completed     
+judge      completed
   Judge    completed  m  1 iteration · - tokens
-plan#2     completed     
+plan#2     completed
   Planner  completed  m  1 iteration · - tokens
-judge#2    completed     
+judge#2    completed
   Judge    completed  m  1 iteration · - tokens
   Clerk    completed  m  1 iteration · - tokens
-tell       skipped       
+tell       skipped
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)

@@ -156,8 +156,7 @@ func cancel(ctx context.Context, c *cli, id string, wait bool) error {
 	if c.json {
 		return c.printJSON(said)
 	}
-	_, err = fmt.Fprintln(c.out, line)
-	return err
+	return c.print(line)
 }
 
 // answered says what became of something that people have asked for: what came of it, out
@@ -170,8 +169,7 @@ func answered(ctx context.Context, c *cli, err error, what, look string, out any
 	case c.json:
 		return errors.Join(c.printJSON(out), err)
 	}
-	_, failed := fmt.Fprintln(c.out, terminal.CleanLine(line))
-	return errors.Join(failed, err)
+	return errors.Join(c.print(terminal.CleanLine(line)), err)
 }
 
 // outcome is what answered says; an empty line = there is nothing but the error.

@@ -31,7 +31,20 @@ func printFitted[T any](out io.Writer, c *cli, titles string, all []T, cells fun
 	if width := c.options(false).Width; width > 0 {
 		rows, cut = fit(rows, width)
 	}
-	return cut, writeColumns(out, rows)
+	return cut, writeColumns(out, rows, c.options(false).Width)
+}
+
+// printColumns prints rows without titles, whose last cells are texts.
+func printColumns(c *cli, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	for _, row := range rows {
+		for n, cell := range row {
+			row[n] = terminal.Clean(cell)
+		}
+	}
+	return writeColumns(c.out, rows, c.options(false).Width)
 }
 
 const (
@@ -43,7 +56,9 @@ const (
 // terminal does without, the least first.
 var (
 	proseTitles = []string{"TEXT", "DESCRIPTION", "ABOUT"}
-	spareTitles = []string{"TOOLS", "CALLS", "STARTED", "TOOK", "IDEMPOTENCY", "RISK FROM", "TOKENS", "CHAIN", "STAGE"}
+	spareTitles = []string{
+		"TOOLS", "CALLS", "STARTED", "TOOK", "IDEMPOTENCY", "RISK FROM", "TOKENS", "CHAIN", "STAGE", "KIND", "PROMPT", "ALIAS",
+	}
 )
 
 // fit leaves out columns and cuts the texts, where there are any, so that a row is a line of a
@@ -51,27 +66,29 @@ var (
 func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 	cut = make([]bool, len(rows)-1)
 	for _, spare := range append(spareTitles, "") {
-		prose, left := -1, width
-		for n, title := range rows[0] {
-			if slices.Contains(proseTitles, title) {
-				prose = n
-				continue
+		prose := slices.IndexFunc(rows[0], func(title string) bool { return slices.Contains(proseTitles, title) })
+		widths := widest(rows)
+		last := len(widths) - 1
+		room := last // of the last column, which is broken where there is no text
+		if prose >= 0 {
+			room = prose
+		}
+		left := width - columnGap*last
+		for n, w := range widths {
+			if n != room {
+				left -= w
 			}
-			widest := 0
-			for _, row := range rows {
-				widest = max(widest, ansi.StringWidth(row[n]))
-			}
-			left -= widest + columnGap
 		}
 		n := slices.Index(rows[0], spare)
 		switch {
-		case prose < 0:
-			return rows, cut
-		case left < minProse && n >= 0:
+		case left < min(minProse, widths[room]) && n >= 0:
 			for r := range rows {
 				rows[r] = slices.Delete(rows[r], n, n+1)
 			}
-		case left >= minProse || spare == "":
+		case left < min(minProse, widths[room]) && spare != "":
+		case prose < 0:
+			return rows, cut
+		default:
 			for r, row := range rows[1:] {
 				whole := row[prose]
 				row[prose] = terminal.Fit(whole, max(left, minProse))
@@ -83,21 +100,31 @@ func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 	return rows, cut
 }
 
-// writeColumns writes rows whose columns are aligned, of wide characters as well.
-func writeColumns(out io.Writer, rows [][]string) error {
+// widest is how wide each column is.
+func widest(rows [][]string) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for n, cell := range row {
 			widths[n] = max(widths[n], ansi.StringWidth(cell))
 		}
 	}
+	return widths
+}
+
+// writeColumns writes rows whose columns are aligned, of wide characters as well. Where a terminal
+// has too little room for the last column (width; 0 = no terminal), its cells are broken between words.
+func writeColumns(out io.Writer, rows [][]string, width int) error {
+	widths := widest(rows)
 	for _, row := range rows {
 		var line strings.Builder
 		for n, cell := range row[:len(row)-1] {
 			line.WriteString(terminal.Pad(cell, widths[n]+columnGap))
 		}
-		line.WriteString(row[len(row)-1])
-		if _, err := fmt.Fprintln(out, line.String()); err != nil {
+		text, indent := row[len(row)-1], ansi.StringWidth(line.String())
+		if indent+minProse > width { // what is to be typed is left whole
+			width = 0
+		}
+		if _, err := fmt.Fprintln(out, strings.TrimRight(terminal.Hang(line.String()+text, width, indent), " ")); err != nil {
 			return err
 		}
 	}

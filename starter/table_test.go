@@ -43,7 +43,7 @@ func TestFitList(t *testing.T) {
 		{"x", "running", "x", "-", "-", "-", "-", "-", "-", "1d", "日本語日本語日本語日本語日本語"},
 	}, 80)
 	var out strings.Builder
-	if err := writeColumns(&out, rows); err != nil {
+	if err := writeColumns(&out, rows, 80); err != nil {
 		t.Fatal(err)
 	}
 	want := `ID                      STATUS            COST     AGE  ABOUT
@@ -52,6 +52,27 @@ x                       running           -        1d   日本語日本語日本
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" || !slices.Equal(cut, []bool{true, true}) {
 		t.Error(diff, cut)
+	}
+}
+
+// A table without texts does without some columns, and goes on below its last one.
+func TestFitLastColumn(t *testing.T) {
+	t.Parallel()
+	rows, _ := fit([][]string{
+		{"TYPE", "ALIAS", "PATTERN", "BUILT-IN TOOLS"},
+		{"memgpt_agent", "memgpt", "iterating", "core_memory_append, core_memory_replace, archival_memory_insert"},
+	}, 50)
+	var out strings.Builder
+	if err := writeColumns(&out, rows, 50); err != nil {
+		t.Fatal(err)
+	}
+	want := `TYPE          PATTERN    BUILT-IN TOOLS
+memgpt_agent  iterating  core_memory_append,
+                         core_memory_replace,
+                         archival_memory_insert
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -75,7 +74,7 @@ func validate(ctx context.Context, c *cli, credentials, strict bool) error {
 
 func printFindings(c *cli, findings config.Findings) error {
 	for _, f := range findings {
-		if _, err := fmt.Fprintln(c.out, terminal.CleanLine(f.String())); err != nil {
+		if err := c.print(terminal.CleanLine(f.String())); err != nil {
 			return err
 		}
 	}
@@ -84,8 +83,7 @@ func printFindings(c *cli, findings config.Findings) error {
 	if dangers > 0 {
 		counts = slices.Insert(counts, 0, terminal.Count(dangers, "danger"))
 	}
-	_, err := fmt.Fprintf(c.out, "%s: %s\n", cmp.Or(c.config, "the built-in configuration"), strings.Join(counts, ", "))
-	return err
+	return c.print(cmp.Or(c.config, "the built-in configuration") + ": " + strings.Join(counts, ", "))
 }
 
 // storeDangers says how the workers' database is reached, where that is known here:

@@ -33,15 +33,10 @@ func notices(id string) func(record.Waits) []terminal.Notice {
 	}
 }
 
-// waitingLine says that a call waits for a person, and how to decide it.
-func waitingLine(id string, a record.Approval) string {
-	n := waitingNotice(id, a)
-	return n.Text + " " + n.Command
-}
-
+// waitingNotice says that a call waits for a person, and how to decide it.
 func waitingNotice(id string, a record.Approval) terminal.Notice {
 	asks := fmt.Sprintf("%s%s asks to call %s %s%s (risk %s, digest %s); it waits %s, and is denied then.", a.HiddenNote(), a.Execution,
-		reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, record.Until(a.Expires.Local(), time.TimeOnly))
+		reveal.Name(a.Tool), reveal.JSON(a.Arguments), cutNotice(a), a.Risk, a.Digest, record.Until(a.Expires.Local(), "15:04:05 MST"))
 	for _, fact := range a.Facts() {
 		asks += " · " + reveal.Text(fact)
 	}
@@ -65,12 +60,7 @@ func cutNotice(a record.Approval) string {
 	return fmt.Sprintf("… (the first %d of %d bytes: `starter approvals` shows all, where the workers' store is)", len(a.Arguments), a.Bytes())
 }
 
-// questionLine says that a question waits for a person, and how to answer it.
-func questionLine(id string, q record.Question) string {
-	n := questionNotice(id, q)
-	return n.Text + " " + n.Command
-}
-
+// questionNotice says that a question waits for a person, and how to answer it.
 func questionNotice(id string, q record.Question) terminal.Notice {
 	how := map[string]string{"clarification": "--text …", "confirmation": "--approve (or --deny)", "agent_review": "--decision …"}[q.Kind]
 	if q.Review {
@@ -80,7 +70,7 @@ func questionNotice(id string, q record.Question) terminal.Notice {
 	if len(q.Data) > 0 {
 		text += " " + string(q.Data)
 	}
-	asks := fmt.Sprintf("%s asks (%s, %s): %s Answer:", q.Stage, q.Kind, record.Until(q.Expires.Local(), time.DateTime), text)
+	asks := fmt.Sprintf("%s asks (%s, %s): %s Answer:", q.Stage, q.Kind, record.Until(q.Expires.Local(), dateTime), text)
 	command := fmt.Sprintf("starter answer %s %s %s", command.ShellWord(id), command.ShellWord(q.ID), how)
 	return terminal.Notice{Text: terminal.CleanLine(asks), Command: terminal.CleanLine(command)}
 }

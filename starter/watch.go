@@ -82,7 +82,7 @@ func watchEnded(ctx context.Context, c *cli, st *store.Store, r record.Investiga
 	if err != nil {
 		return err
 	}
-	return verdict(r.ID, r.Status, r.Error)
+	return verdict(r.ID, r.Status, c.unsaid(r.Error))
 }
 
 // follow shows an investigation until it has ended.
@@ -135,7 +135,10 @@ func followLines(ctx context.Context, c *cli, h client.Handle, l look) error {
 	if err != nil {
 		return notWatching(ctx, h, err)
 	}
-	if !shown && out.Status != agent.StatusRefused {
+	if !shown && out.Status == agent.StatusRefused {
+		return verdict(out.ID, out.Status, out.Error)
+	}
+	if !shown {
 		if err := c.whole(ctx, "report", &out.Report, out.ReportRef); err != nil {
 			return err
 		}
@@ -143,7 +146,7 @@ func followLines(ctx context.Context, c *cli, h client.Handle, l look) error {
 			return err
 		}
 	}
-	return verdict(out.ID, out.Status, out.Error)
+	return verdict(out.ID, out.Status, c.unsaid(out.Error))
 }
 
 // sayBlind tells why less is shown than there might be.
@@ -243,13 +246,21 @@ func endOf(out client.Result) record.Investigation {
 	}
 }
 
+// unsaid is a message that has been printed as a part of the end; "" where the same person reads it there.
+func (c *cli) unsaid(message string) string {
+	if terminal.IsTerminal(c.out) {
+		return ""
+	}
+	return message
+}
+
 // verdict is the error of an investigation that did not complete.
 func verdict(id string, status agent.Status, message string) error {
 	switch {
 	case status == agent.StatusCompleted:
 		return nil
 	case status == agent.StatusRefused:
-		return usagef("the request was refused: %s", message)
+		return usagef("%s", strings.TrimSuffix("the request was refused: "+message, ": "))
 	case message == "":
 		return fmt.Errorf("investigation %s: %s", id, status)
 	}

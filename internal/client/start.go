@@ -82,6 +82,9 @@ func (e *TakenError) Error() string {
 // the store, if there is one here, and the request names it. If the request has a fingerprint,
 // and there is an investigation of the same, that is returned: see Handle.Known.
 func (c *Client) Start(ctx context.Context, s Start) (Handle, error) {
+	if _, ok := workflows.WorkflowOf(s.Workflow); ok { // commands would take it for that
+		return Handle{}, &InputError{fmt.Errorf("the workflow id %s looks like the id of an investigation: give another", s.Workflow)}
+	}
 	if err := c.putData(ctx, &s); err != nil {
 		return Handle{}, err
 	}

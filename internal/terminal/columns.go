@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -24,6 +25,41 @@ func Fit(line string, width int) string {
 		}
 	}
 	return strings.TrimRight(start, " ") + "…"
+}
+
+// quoted is a command within a text, alone one that is a line.
+var (
+	quoted = regexp.MustCompile("`[^`]*`")
+	alone  = regexp.MustCompile("^ +starter ")
+)
+
+// Hang breaks a line between words, and not within `commands`, so that it fits into so many columns,
+// 0 = any number. What stands below its first line is indented. A command that is a line stays one.
+func Hang(line string, width, indent int) string {
+	if width == 0 || ansi.StringWidth(line) <= width || alone.MatchString(line) {
+		return line
+	}
+	if width-indent < minRoom {
+		indent = 2
+	}
+	const held = "\u00a0" // a blank that is no place to break
+	line = quoted.ReplaceAllStringFunc(line, func(text string) string { return strings.ReplaceAll(text, " ", held) })
+	first, rest, _ := cutLine(line, width)
+	lines := []string{strings.TrimRight(first, " ")}
+	for _, more := range Wrap(strings.TrimLeft(rest, " "), width-indent) {
+		lines = append(lines, strings.Repeat(" ", indent)+more)
+	}
+	return strings.ReplaceAll(strings.Join(lines, "\n"), held, " ")
+}
+
+// Fold breaks the lines of a text so that they fit, as Hang does; what a line goes on with stands
+// two columns within it.
+func Fold(text string, width int) string {
+	lines := strings.Split(text, "\n")
+	for n, line := range lines {
+		lines[n] = Hang(line, width, len(line)-len(strings.TrimLeft(line, " "))+2)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Pad fills a text up to so many columns with blanks behind it.

@@ -49,7 +49,7 @@ func (v *view) stageEnd(s record.Stage) {
 	if s.Status != agent.StatusCompleted {
 		look = red
 	}
-	v.p.full(look, CleanLine(strings.Join(words, " · ")+reason(s.Error)))
+	v.p.lines(look, CleanLine(strings.Join(words, " · ")+reason(s.Error)))
 }
 
 // end prints the report and the summary.
@@ -66,17 +66,17 @@ func (v *view) end() {
 	v.p.full(plain, "")
 	if r.Envelope.Summary != "" {
 		v.heading("executive summary")
-		v.p.full(plain, Clean(r.Envelope.Summary)+"\n")
+		v.p.lines(plain, Clean(r.Envelope.Summary)+"\n")
 	}
-	v.p.full(look(r.Status), Summary(r))
+	v.p.lines(look(r.Status), Summary(r))
 	if why := r.Envelope.SummaryError; why != "" {
-		v.p.full(yellow, "no executive summary: "+CleanLine(why))
+		v.p.lines(yellow, "no executive summary: "+CleanLine(why))
 	}
 	for _, line := range r.Envelope.Undelivered {
-		v.p.full(yellow, "not delivered: "+CleanLine(line))
+		v.p.lines(yellow, "not delivered: "+CleanLine(line))
 	}
 	if r.Error != "" {
-		v.p.full(red, Clean(r.Error))
+		v.p.lines(red, Clean(r.Error))
 	}
 }
 

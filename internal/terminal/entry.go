@@ -26,7 +26,7 @@ func (v *view) entry(e transcript.Entry) {
 		return
 	}
 	if e.Execution == "" { // the investigation itself says it
-		v.p.full(yellow, "! "+CleanLine(e.Text))
+		v.p.lines(yellow, "! "+CleanLine(e.Text))
 		return
 	}
 	if _, known := v.trouble[e.Execution]; known && e.Kind == transcript.KindTry && !v.verbose {

@@ -158,6 +158,9 @@ func (p *printer) full(s style, text string) {
 	}
 }
 
+// lines writes lines that begin at the left edge, broken between words where they do not fit.
+func (p *printer) lines(s style, text string) { p.full(s, Fold(text, p.width)) }
+
 // restore writes the last line anew, unless there is a line that goes on.
 func (p *printer) restore() {
 	if p.last == nil || p.width == 0 || p.open != nil {

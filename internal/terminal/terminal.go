@@ -42,6 +42,19 @@ type Notice struct {
 	Tries   int
 }
 
+// Lines are a notice behind a mark. A terminal, of so many columns, has the command whole on a line
+// of its own; elsewhere (0) all is one line.
+func (n Notice) Lines(mark string, width int) string {
+	text := mark + CleanLine(n.Text)
+	switch {
+	case n.Command == "":
+		return Hang(text, width, 0)
+	case width == 0:
+		return text + " " + n.Command
+	}
+	return Hang(text, width, 0) + "\n  " + n.Command
+}
+
 // defaultWidth is used where a terminal does not say how wide it is.
 const defaultWidth = 80
 

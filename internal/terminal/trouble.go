@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -11,13 +10,11 @@ import (
 // notice prints a notice. One about a provider's trouble is a line of its own when the
 // trouble begins, and then, on a terminal, the last line, which is written anew.
 func (v *view) notice(n Notice) {
-	text := strings.TrimSpace("! " + CleanLine(n.Text) + " " + n.Command)
+	width := 0
 	if v.live {
-		text = strings.Join(Wrap("! "+CleanLine(n.Text), v.p.width), "\n")
-		if n.Command != "" {
-			text += "\n  " + n.Command
-		}
+		width = v.p.width
 	}
+	text := n.Lines("! ", width)
 	_, known := v.trouble[n.Trouble]
 	if n.Trouble != "" {
 		v.trouble[n.Trouble] = n

@@ -26,7 +26,7 @@ they were written, and all that it remembers, from the workers' store.`,
 }
 
 func agentImportCommand(c *cli) *cobra.Command {
-	var replace bool
+	var replace, without bool
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Read an agent that was exported: definition and memory, or nothing", Args: exactly("FILE"),
 		Example: `  starter agent import memo.json --config inquest`,
@@ -37,11 +37,15 @@ configuration, unless that has it already; its memory goes into the workers' sto
 			if err != nil {
 				return err
 			}
+			if without {
+				f.Memory = nil
+			}
 			return importAgent(cmd.Context(), c, f, replace)
 		},
 	}
 	configDir(c, cmd)
 	cmd.Flags().BoolVar(&replace, "replace", false, "put the memory in place of the one that the agent has")
+	cmd.Flags().BoolVar(&without, "without-memory", false, "read the definition alone")
 	return cmd
 }
 

@@ -27,10 +27,13 @@ type chatFlags struct {
 const chatHelp = `Talk with an agent. A conversation lives on until it is closed: leave it, and go on
 later, from anywhere, with --thread.
 
-On a terminal, chat reads line after line; several lines that are pasted are one
-message. Ctrl-C while the agent answers asks it to conclude, a second one leaves, and
-the agent goes on; Ctrl-D ends the session, and the conversation stays. With
+On a terminal, chat reads line after line. ` + chatKeys + ` With
 --message, or where standard input is no terminal, one message is sent.`
+
+// chatKeys is what /help says.
+const chatKeys = `Several lines that are pasted are one message.
+Ctrl-C while the agent answers asks it to conclude, a second one leaves, and the agent
+goes on. Ctrl-D or /quit ends the session, and the conversation stays.`
 
 func chatCommand(c *cli) *cobra.Command {
 	var f chatFlags

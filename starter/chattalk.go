@@ -31,7 +31,8 @@ func (s *chatSession) talk(ctx context.Context, in *os.File) error {
 	lines := newLineEditor(in, s.err)
 	for {
 		text, err := lines.read()
-		if errors.Is(err, io.EOF) {
+		said := strings.TrimSpace(text)
+		if errors.Is(err, io.EOF) || said == "/quit" {
 			if s.known {
 				s.tell("The conversation stays: starter chat --thread %s", command.ShellWord(s.flags.thread))
 			}
@@ -40,7 +41,14 @@ func (s *chatSession) talk(ctx context.Context, in *os.File) error {
 		if err != nil {
 			return fmt.Errorf("read from the terminal: %w", err)
 		}
-		if strings.TrimSpace(text) == "" {
+		switch {
+		case said == "":
+			continue
+		case said == "/help":
+			s.say("%s", strings.ReplaceAll(chatKeys, "\n", " "))
+			continue
+		case strings.LastIndexByte(said, '/') == 0 && !strings.ContainsAny(said, " \n"): // no path, and nothing to say
+			s.say("there is no %s: there are /help and /quit", said)
 			continue
 		}
 		for len(s.interrupts) > 0 { // what came while nobody answered asks for nothing

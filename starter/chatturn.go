@@ -56,7 +56,7 @@ func (s *chatSession) once(ctx context.Context, text string) error {
 // introduce says how to go on later.
 func (s *chatSession) introduce() {
 	if !s.known {
-		s.tell("conversation %s with %s; to go on later: starter chat --agent %[2]s --thread %[1]s",
+		s.tell("conversation %s with %s; to go on later:\n  starter chat --agent %[2]s --thread %[1]s",
 			command.ShellWord(s.flags.thread), command.ShellWord(s.flags.agent))
 	}
 }

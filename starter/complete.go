@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
@@ -44,30 +46,26 @@ func completeWaiting(c *cli, wanted func(thing) bool) completions {
 	}
 }
 
-// completeOne is completeWaiting for commands that take nothing but an investigation.
-func completeOne(c *cli, wanted func(thing) bool) completions {
-	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return completeWaiting(c, wanted)(cmd, args, word)
-	}
-}
-
 // proposed is how many investigations a shell proposes.
 const proposed = 50
 
 // completeAll has a shell propose what has a name, for commands and flags that do not say what.
 func (c *cli) completeAll(cmd *cobra.Command) {
 	if _, ids, ok := strings.Cut(cmd.Use, " "); ok && cmd.ValidArgsFunction == nil {
-		switch {
-		case ids == "A B":
+		switch what, _, _ := strings.Cut(ids, " "); strings.Trim(what, "[]") {
+		case "A":
 			cmd.ValidArgsFunction = completeIDs(c, 2)
-		case strings.HasPrefix(ids, "ID"):
+		case "ID", "N|ID":
 			cmd.ValidArgsFunction = completeIDs(c, 1)
+		case "AGENT":
+			cmd.ValidArgsFunction = atFirst(complete(c, agentNames))
+		case "RULE":
+			cmd.ValidArgsFunction = atFirst(completeRules(c))
 		}
 	}
-	for flag, names := range map[string]func(*config.Config) []string{"chain": chainNames, "alert-type": alertTypes, "agent": agentNames} {
+	for flag, names := range map[string]func(*config.Config) []string{
+		"chain": chainNames, "alert-type": alertTypes, "agent": agentNames, "provider": providerNames,
+	} {
 		if _, has := cmd.GetFlagCompletionFunc(flag); !has && cmd.Flags().Lookup(flag) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag, complete(c, names))
 		}
@@ -76,6 +74,33 @@ func (c *cli) completeAll(cmd *cobra.Command) {
 		c.completeAll(one)
 	}
 }
+
+// atFirst proposes for the first argument.
+func atFirst(words completions) completions {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return words(cmd, args, begun)
+	}
+}
+
+// completeRules proposes the rules that are in force.
+func completeRules(c *cli) completions {
+	return func(cmd *cobra.Command, _ []string, _ string) (words []string, _ cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
+		defer cancel()
+		if st, err := rulesStore(ctx, c); err == nil {
+			rules, _ := st.Rules(ctx, "", false) // none are proposed that cannot be read in time
+			for _, r := range rules {
+				words = append(words, r.ID+"\t"+shorten(reveal.Text(r.String())))
+			}
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func providerNames(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.LLMProviders)) }
 
 func alertTypes(cfg *config.Config) (names []string) {
 	for _, chain := range cfg.Chains() {

@@ -44,7 +44,7 @@ func approvalsCommand(c *cli) *cobra.Command {
 // waitingCommand makes a command of cmd that lists what waits, the most urgent first.
 func waitingCommand(c *cli, cmd *cobra.Command, listed func(thing) bool) *cobra.Command {
 	cmd.Args = atMostOne
-	cmd.ValidArgsFunction = completeOne(c, listed)
+	cmd.ValidArgsFunction = atFirst(completeWaiting(c, listed))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := c.meant(cmd.Context(), first(args))
 		if err != nil {

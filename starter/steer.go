@@ -103,7 +103,7 @@ func steerLine(s client.Steered, name string) string {
 			name, s.ID(), command.ShellWord(s.ID()))
 	case name == workflows.SignalPause && s.Was == agent.StatusPaused:
 		return s.ID() + ": was paused already"
-	case name == workflows.SignalResume && s.Was == agent.StatusRunning:
+	case name == workflows.SignalResume && s.Was != "" && s.Was != agent.StatusPaused:
 		return s.ID() + ": was not paused"
 	case len(s.For) > 0:
 		return line + "for " + strings.Join(s.For, ", ")

@@ -135,13 +135,10 @@ func agentNames(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cf
 
 // completeTools proposes what a configuration says of tools: no server is asked.
 func completeTools(c *cli) completions {
-	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
+	return atFirst(func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		names, how := complete(c, knownTools)(cmd, args, begun)
 		return names, how | cobra.ShellCompDirectiveNoSpace
-	}
+	})
 }
 
 // knownTools are the tools that a configuration names, and the beginnings of

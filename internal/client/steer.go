@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.temporal.io/api/serviceerror"
@@ -101,7 +102,7 @@ func (c *Client) Steer(ctx context.Context, id, name string, in any) (s Steered,
 	}
 	var before workflows.Status
 	if s.Ask(ctx, &before) == nil {
-		s.Was = before.Status
+		s.Was = wasBefore(before)
 		s.Taken, err = update[workflows.Taken](ctx, s.Handle, "", name, in)
 		return s, err
 	}
@@ -109,6 +110,15 @@ func (c *Client) Steer(ctx context.Context, id, name string, in any) (s Steered,
 	defer cancel()
 	s.Left = true
 	return s, s.sent(s.conn.SignalWorkflow(ctx, s.Workflow, "", name, in), "send "+name+" to")
+}
+
+// wasBefore is how things stood. What is paused may wait for people, too; nothing expires then.
+func wasBefore(s workflows.Status) agent.Status {
+	if slices.ContainsFunc(s.Waiting, func(a workflows.Approval) bool { return a.Expires.IsZero() }) ||
+		slices.ContainsFunc(s.Questions, func(q workflows.Interrupt) bool { return q.Expires.IsZero() }) {
+		return agent.StatusPaused
+	}
+	return s.Status
 }
 
 // sent is the error of what was sent to a workflow without an answer.

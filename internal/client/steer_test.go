@@ -3,7 +3,31 @@ package client
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/workflows"
 )
+
+// What is paused and waits for people is told as paused: it is what pause and resume are about.
+func TestWasBefore(t *testing.T) {
+	t.Parallel()
+	later := time.Now().Add(time.Hour)
+	for name, tt := range map[string]struct {
+		before workflows.Status
+		want   agent.Status
+	}{
+		"running":            {workflows.Status{Status: agent.StatusRunning}, agent.StatusRunning},
+		"waits":              {workflows.Status{Status: agent.StatusWaitingApproval, Waiting: []workflows.Approval{{Expires: later}}}, agent.StatusWaitingApproval},
+		"paused, and waits":  {workflows.Status{Status: agent.StatusWaitingApproval, Waiting: []workflows.Approval{{}}}, agent.StatusPaused},
+		"paused, and asks":   {workflows.Status{Status: agent.StatusWaitingAnswer, Questions: []workflows.Interrupt{{}}}, agent.StatusPaused},
+		"asks for an answer": {workflows.Status{Status: agent.StatusWaitingAnswer, Questions: []workflows.Interrupt{{Expires: later}}}, agent.StatusWaitingAnswer},
+	} {
+		if got := wasBefore(tt.before); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
 
 // The beginning of a digest names the call that waits, if it is long enough to be no guess.
 func TestWholeDigest(t *testing.T) {

@@ -11,7 +11,11 @@ import (
 func DidYouMean(written string, candidates []string) string {
 	best, least := "", max(1, min(3, len(written)/3))+1
 	for _, c := range slices.Sorted(slices.Values(candidates)) {
-		if d := Distance(strings.ToLower(written), strings.ToLower(c)); d < least {
+		d := Distance(strings.ToLower(written), strings.ToLower(c))
+		if len(written) > 2 && strings.HasPrefix(c, written) { // api_key, of api_key_env
+			d = min(d, 1)
+		}
+		if d < least {
 			best, least = c, d
 		}
 	}

@@ -21,7 +21,7 @@ type Bounds struct {
 	// investigation.
 	MaxPasses *int `yaml:"max_passes" min:"1" unit:"passes" default:"3 for a chain that routes"`
 	// MaxLLMCalls bounds the model calls of all agents together.
-	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"10 for a chain that can go back and whose agents are all single-shot, else none"`
+	MaxLLMCalls *int `yaml:"max_llm_calls" min:"1" unit:"calls" default:"10 if it can go back with single-shot agents alone, else none"`
 	// MaxAgentHops is how many stages may be started, each run counted.
 	MaxAgentHops *int `yaml:"max_agent_hops" min:"1" unit:"stages" default:"21 for a chain that routes, else none"`
 	// EdgeLimits bound how often the chain goes from one stage to another; in a graph, how often it jumps.

@@ -18,10 +18,10 @@ type Queue struct {
 	// more waits in Temporal, for any worker. The flag --max-calls wins.
 	WorkerCount *int `yaml:"worker_count" min:"1" max:"10000" default:"1000"`
 
-	_ struct{} `unused:"max_concurrent_sessions" instead:"an investigation that waits takes up nothing; worker_count and the number of workers bound what runs"`
+	_ struct{} `unused:"max_concurrent_sessions" instead:"what waits takes up nothing; worker_count and the number of workers bound what runs"`
 	_ struct{} `unused:"poll_interval poll_interval_jitter" instead:"Temporal hands work out when it is there, nothing is polled; remove it"`
-	_ struct{} `unused:"orphan_detection_interval orphan_threshold heartbeat_interval" instead:"Temporal gives the work of a lost worker to another one within seconds; remove it"`
-	_ struct{} `unused:"scoring_shutdown_timeout" instead:"what a worker does not finish goes on in another one; graceful_shutdown_timeout is for all calls"`
+	_ struct{} `unused:"orphan_detection_interval orphan_threshold heartbeat_interval" instead:"Temporal hands lost work on; remove it"`
+	_ struct{} `unused:"scoring_shutdown_timeout" instead:"another worker goes on with it; graceful_shutdown_timeout is for all calls"`
 }
 
 // Calls is how many model and tool calls one worker runs at once; 0 = not said.

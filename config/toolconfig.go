@@ -28,7 +28,7 @@ type ToolConfig struct {
 	// those of tools that destroy, or whose risk is high or critical (destructive), those of all that do more than read
 	// (writing), or none because of that (allow). Untrusted are the request, servers that are not trusted,
 	// commands, functions in Go, memory and the web.
-	TaintedWrites plan.TaintedWrites `yaml:"tainted_writes" enum:"tainted writes" default:"destructive, or allow where confirm_destructive is false"`
+	TaintedWrites plan.TaintedWrites `yaml:"tainted_writes" enum:"tainted writes" default:"destructive; allow if confirm_destructive is false"`
 	// Remember are the risks of the tools whose approvals people may have remembered by rules. Never critical, and never
 	// where it matters who approves.
 	Remember []agent.Risk `yaml:"remember" enum:"risk" default:"none"`

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/devserver"
 )
 
-func main() { os.Exit(command.Main(root())) }
+func main() { os.Exit(command.Main(context.Background(), root())) }
 
 type flags struct {
 	devserver.Options

@@ -54,12 +54,7 @@ which past calls the rule would have let through (starter rules --help).`,
   starter decide 1 --approve --always --for 8h --where "namespace=dev-*"
   starter decide 3 --ask "what restarts it afterwards?"
   starter decide lab dig/Alpha/c1_0 --digest 5f2c09ab77d1 --approve`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if d.all == (len(args) == 0) && (d.all || numbers(args) || len(args) <= 2 && len(args) > 0) {
-				return nil
-			}
-			return usagef("%d arguments given, needed are numbers of the inbox, or ID and CALL, or --all alone", len(args))
-		},
+		Args: d.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := d.read(c, len(args) > 1 && numbers(args) || d.all); err != nil {
 				return err
@@ -77,6 +72,11 @@ which past calls the rule would have let through (starter rules --help).`,
 		},
 		ValidArgsFunction: completeWaiting(c, isCall),
 	}
+	d.flags(c, cmd)
+	return cmd
+}
+
+func (d *decision) flags(c *cli, cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.BoolVar(&d.approve, "approve", false, "have the call made")
 	set.BoolVar(&d.deny, "deny", false, "do not have it made")
@@ -91,7 +91,14 @@ which past calls the rule would have let through (starter rules --help).`,
 	set.StringVar(&d.By, "by", userName(), "a name for who decides")
 	set.StringVar(&d.Digest, "digest", "", "digest of the call that was seen, or its first 12 characters")
 	set.BoolVar(&c.json, "json", false, "print the decision as JSON")
-	return cmd
+}
+
+// args: numbers, or an id and a call, or with --all nothing.
+func (d *decision) args(_ *cobra.Command, args []string) error {
+	if d.all == (len(args) == 0) && (d.all || numbers(args) || len(args) <= 2 && len(args) > 0) {
+		return nil
+	}
+	return usagef("%d arguments given, needed are numbers of the inbox, or ID and CALL, or --all alone", len(args))
 }
 
 // numbers: all arguments are numbers of the inbox.

@@ -115,7 +115,8 @@ func reportOf(ctx context.Context, c *cli, id string) (r report.Report, err erro
 		return r, err
 	}
 	if found.Report == "" && !found.Status.Closed() {
-		return r, fmt.Errorf("investigation %s is %s and has no report yet: `starter watch %s` shows how it goes", found.ID, found.Status, command.ShellWord(id))
+		return r, fmt.Errorf("investigation %s is %s and has no report yet: `starter watch %s` shows how it goes",
+			found.ID, found.Status, command.ShellWord(id))
 	}
 	proof, err := proofOf(ctx, c, w)
 	if err != nil {

@@ -52,30 +52,7 @@ func (c *cli) root() *cobra.Command {
 	set.StringVar(&c.store, "store", c.getenv("INQUEST_STORE"),
 		"the workers' store: path of its SQLite file, or a postgres:// address (default: that of dev) [INQUEST_STORE]")
 	set.Lookup("store").DefValue = "" // it may have a password, and is said above
-	for _, part := range []struct {
-		title    string
-		commands []*cobra.Command
-	}{
-		{"Start", []*cobra.Command{runCommand(c), rerunCommand(c), chatCommand(c)}},
-		{"Look", []*cobra.Command{
-			listCommand(c), reportCommand(c), statusCommand(c), watchCommand(c), showCommand(c), artifactsCommand(c),
-			compareCommand(c), scoreCommand(c), uiCommand(c),
-		}},
-		{"Steer", []*cobra.Command{
-			guideCommand(c), plainSteer(c, "pause", "Make no further model call until resume; running calls finish", workflows.SignalPause),
-			plainSteer(c, "resume", "Go on after a pause", workflows.SignalResume), concludeCommand(c), cancelCommand(c), extendCommand(c),
-		}},
-		{"Needs you", []*cobra.Command{
-			inboxCommand(c), decideCommand(c), answerCommand(c), approvalsCommand(c), auditCommand(c), rulesCommand(c),
-		}},
-		{"Configure", []*cobra.Command{
-			initCommand(c), validateCommand(c), group("config", "Show what comes of a configuration", configShowCommand(c)),
-			group("chain", "List and draw the chains of a configuration", chainListCommand(c), chainGraphCommand(c)),
-			toolsCommand(c), group("tool", "Run a tool", toolRunCommand(c)), agentTypesCommand(c), memoryCommand(c),
-			agentCommand(c),
-		}},
-		{"System", []*cobra.Command{doctorCommand(c), codecCommand(c), mcpCommand(c), versionCommand(c)}},
-	} {
+	for _, part := range helpGroups(c) {
 		cmd.AddGroup(&cobra.Group{ID: part.title, Title: part.title + ":"})
 		for _, one := range part.commands {
 			one.GroupID = part.title
@@ -99,6 +76,36 @@ func (c *cli) root() *cobra.Command {
 	fitHelp(cmd)
 	c.completeAll(cmd)
 	return cmd
+}
+
+// helpGroup are commands that help lists together.
+type helpGroup struct {
+	title    string
+	commands []*cobra.Command
+}
+
+func helpGroups(c *cli) []helpGroup {
+	return []helpGroup{
+		{"Start", []*cobra.Command{runCommand(c), rerunCommand(c), chatCommand(c)}},
+		{"Look", []*cobra.Command{
+			listCommand(c), reportCommand(c), statusCommand(c), watchCommand(c), showCommand(c), artifactsCommand(c),
+			compareCommand(c), scoreCommand(c), uiCommand(c),
+		}},
+		{"Steer", []*cobra.Command{
+			guideCommand(c), plainSteer(c, "pause", "Make no further model call until resume; running calls finish", workflows.SignalPause),
+			plainSteer(c, "resume", "Go on after a pause", workflows.SignalResume), concludeCommand(c), cancelCommand(c), extendCommand(c),
+		}},
+		{"Needs you", []*cobra.Command{
+			inboxCommand(c), decideCommand(c), answerCommand(c), approvalsCommand(c), auditCommand(c), rulesCommand(c),
+		}},
+		{"Configure", []*cobra.Command{
+			initCommand(c), validateCommand(c), group("config", "Show what comes of a configuration", configShowCommand(c)),
+			group("chain", "List and draw the chains of a configuration", chainListCommand(c), chainGraphCommand(c)),
+			toolsCommand(c), group("tool", "Run a tool", toolRunCommand(c)), agentTypesCommand(c), memoryCommand(c),
+			agentCommand(c),
+		}},
+		{"System", []*cobra.Command{doctorCommand(c), codecCommand(c), mcpCommand(c), versionCommand(c)}},
+	}
 }
 
 const helpWidth = 80

@@ -57,7 +57,8 @@ func cutNotice(a record.Approval) string {
 	if a.Bytes() == len(a.Arguments) {
 		return ""
 	}
-	return fmt.Sprintf("… (the first %d of %d bytes: `starter approvals` shows all, where the workers' store is)", len(a.Arguments), a.Bytes())
+	return fmt.Sprintf("… (the first %d of %d bytes: `starter approvals` shows all, where the workers' store is)",
+		len(a.Arguments), a.Bytes())
 }
 
 // questionNotice says that a question waits for a person, and how to answer it.

@@ -22,7 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-func main() { os.Exit(command.Main(root())) }
+func main() { os.Exit(command.Main(context.Background(), root())) }
 
 type flags struct {
 	app.HostOptions

@@ -45,7 +45,8 @@ type Request struct {
 
 // requestFields is what errors tell a user who got the input wrong.
 const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", ` +
-	`"provider", "runbook", "use_mock", "requested_by", "mcp", "budgets", "project", "priority", "tenant", "session", "metadata", "fingerprint", "again"}`
+	`"provider", "runbook", "use_mock", "requested_by", "mcp", "budgets", "project", "priority", "tenant", "session", ` +
+	`"metadata", "fingerprint", "again"}`
 
 // ParseRequest reads a workflow's arguments strictly: there must be one, an
 // object, with known fields only. The error says what to write.

@@ -82,7 +82,5 @@ var ourLimits = limits{advised: 400, file: 500, function: 80, width: 140}
 // backgrounds are the files that make a context of their own although they are
 // neither a main nor a test, and why.
 var backgrounds = map[string]string{
-	"internal/command/command.go": "the body that the mains share",
-	"internal/devserver/log.go":   "the server's logger knows no contexts",
-	"config/danger.go":            "texts of a configuration are searched at once",
+	"internal/devserver/log.go": "the server's logger knows no contexts",
 }

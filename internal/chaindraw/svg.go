@@ -152,7 +152,8 @@ func (w way) draw(out *strings.Builder, boxes []placed, x, side, half int) {
 	fmt.Fprintf(out, `<path d="M%d,%d H%d V%d H%d" marker-end="url(#arrow)"%s/>`+"\n",
 		x+side*from.width/2, begin, lane, end, x+side*to.width/2, dashed(w.failure))
 	anchor := map[int]string{1: "start", -1: "end"}[side]
-	fmt.Fprintf(out, `<text class="label" x="%d" y="%d" text-anchor="%s">%s</text>`+"\n", lane+side*4, (begin+end)/2+4, anchor, escaped(w.label))
+	fmt.Fprintf(out, `<text class="label" x="%d" y="%d" text-anchor="%s">%s</text>`+"\n",
+		lane+side*4, (begin+end)/2+4, anchor, escaped(w.label))
 }
 
 func dashed(failure bool) string {

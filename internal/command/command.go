@@ -34,8 +34,8 @@ func (e *UsageError) Unwrap() error { return e.Err }
 
 // Main runs a command until it is done or a signal asks it to stop, and returns
 // the process's exit code. A second signal ends the process at once.
-func Main(cmd *cobra.Command) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+func Main(ctx context.Context, cmd *cobra.Command) int {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true

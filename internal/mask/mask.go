@@ -91,6 +91,9 @@ func Shown(ctx context.Context, text string) string {
 	return text
 }
 
+// Finds reports whether there is something to mask in a text, which is a short one.
+func (m *Masker) Finds(text string) bool { return (&job{Masker: m}).round(text) != text }
+
 // Text masks a text of any kind and size. A text that is one JSON document
 // stays one, unless a pattern of the configuration cuts through its structure.
 // The error is ErrNotMasked, or ctx's.

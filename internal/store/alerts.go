@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	alertColumns = `id, webhook, project, fingerprint, group_name, title, place, lead, investigation, times, received_at, starts_at, resolved_at`
-	newAlert     = `id, webhook, project, fingerprint, group_name, title, place, lead, investigation, times, received_at, starts_at, ` +
-		`grp, workflow, request, news`
+	alertBasics  = `id, webhook, project, fingerprint, group_name, title, place, lead, investigation, times, received_at, starts_at, `
+	alertColumns = alertBasics + `resolved_at`
+	newAlert     = alertBasics + `grp, workflow, request, news`
 )
 
 func alertFields(r *webhook.Row) []any {

@@ -212,7 +212,8 @@ func (p *placing) news(ctx context.Context, q querier, l lead) error {
 		n.ToldAt = *l.toldAt
 	}
 	var later int
-	const count = `SELECT COALESCE(SUM(CASE WHEN news & 3 <> 0 THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN news & 4 <> 0 THEN 1 ELSE 0 END), 0),
+	const count = `SELECT COALESCE(SUM(CASE WHEN news & 3 <> 0 THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN news & 4 <> 0 THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN news & 8 <> 0 THEN 1 ELSE 0 END), 0) FROM alerts WHERE lead = $1 AND news <> 0`
 	read := func() error { return q.QueryRowContext(ctx, count, l.id).Scan(&later, &n.Joined, &n.Resolved) }
 	if err := read(); err != nil {

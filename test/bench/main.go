@@ -35,7 +35,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store/postgrestest"
 )
 
-func main() { os.Exit(command.Main(root())) }
+func main() { os.Exit(command.Main(context.Background(), root())) }
 
 // The parts of a measurement, in this order: the memory first, as long as the worker
 // has none that it was given by others.

@@ -16,7 +16,9 @@ type responsesFormat struct{ anthropicFormat }
 func (f responsesFormat) chunks(r Reply, req Request) []string {
 	out := []string{}
 	for n, item := range r.responsesItems() {
-		open := line(object{"type": "response.output_item.added", "output_index": n, "item": object{"type": item["type"], "status": "in_progress"}})
+		open := line(object{
+			"type": "response.output_item.added", "output_index": n, "item": object{"type": item["type"], "status": "in_progress"},
+		})
 		text, kind := "", ""
 		switch item["type"] {
 		case "reasoning":
@@ -115,6 +117,15 @@ func (responsesFormat) refusal(f fault) (int, string) {
 	return status, body
 }
 
+// responsesItem is an item of a request's input.
+type responsesItem struct {
+	Type, Role      string
+	Content, Output json.RawMessage
+	CallID          string `json:"call_id"`
+	Name, Arguments string
+	Encrypted       string `json:"encrypted_content"`
+}
+
 // decodeResponses tells a request of the Responses API in the words of chat completions.
 func decodeResponses(r *http.Request, body []byte) (Request, error) {
 	req := Request{Wire: Responses, Body: body, Header: r.Header.Clone()}
@@ -131,29 +142,35 @@ func decodeResponses(r *http.Request, body []byte) (Request, error) {
 			Name, Description string
 			Parameters        json.RawMessage
 		}
-		Input []struct {
-			Type, Role      string
-			Content, Output json.RawMessage
-			CallID          string `json:"call_id"`
-			Name, Arguments string
-			Encrypted       string `json:"encrypted_content"`
-		}
+		Input []responsesItem
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return req, fmt.Errorf("decode request: %w", err)
 	}
 	req.Model, req.Stream, req.MaxTokens, req.Temperature = in.Model, in.Stream, in.MaxTokens, in.Temperature
+	for _, t := range in.Tools {
+		tool := Tool{Type: "function"}
+		tool.Function.Name, tool.Function.Description, tool.Function.Parameters = t.Name, t.Description, t.Parameters
+		req.Tools = append(req.Tools, tool)
+	}
+	var err error
+	req.Messages, err = responsesMessages(in.Input)
+	return req, err
+}
+
+// responsesMessages tells the items of an input as messages, or what the service refuses about them.
+func responsesMessages(items []responsesItem) (messages []Message, err error) {
 	signature := ""
-	for n, item := range in.Input {
+	for n, item := range items {
 		said := Message{Role: item.Role, Signature: signature}
 		var text string
 		switch item.Type {
 		case "reasoning":
 			if item.Encrypted == "" {
-				return req, errors.New("Item 'rs_llmtest' of type 'reasoning' was not found: items are not persisted when store is false")
+				return nil, errors.New("Item 'rs_llmtest' of type 'reasoning' was not found: items are not persisted when store is false")
 			}
-			if n+1 == len(in.Input) || in.Input[n+1].Role == "user" || in.Input[n+1].Type == "function_call_output" {
-				return req, errors.New("Item 'rs_llmtest' of type 'reasoning' was provided without its required following item.")
+			if n+1 == len(items) || items[n+1].Role == "user" || items[n+1].Type == "function_call_output" {
+				return nil, errors.New("Item 'rs_llmtest' of type 'reasoning' was provided without its required following item.")
 			}
 			signature = item.Encrypted
 			continue
@@ -169,17 +186,12 @@ func decodeResponses(r *http.Request, body []byte) (Request, error) {
 			said.Content = &text
 		}
 		signature = ""
-		last := len(req.Messages) - 1
-		if item.Type == "function_call" && last >= 0 && req.Messages[last].Role == "assistant" {
-			req.Messages[last].ToolCalls = append(req.Messages[last].ToolCalls, said.ToolCalls...)
+		last := len(messages) - 1
+		if item.Type == "function_call" && last >= 0 && messages[last].Role == "assistant" {
+			messages[last].ToolCalls = append(messages[last].ToolCalls, said.ToolCalls...)
 			continue
 		}
-		req.Messages = append(req.Messages, said)
+		messages = append(messages, said)
 	}
-	for _, t := range in.Tools {
-		tool := Tool{Type: "function"}
-		tool.Function.Name, tool.Function.Description, tool.Function.Parameters = t.Name, t.Description, t.Parameters
-		req.Tools = append(req.Tools, tool)
-	}
-	return req, nil
+	return messages, nil
 }

@@ -209,20 +209,7 @@ func testNoticesOfRuns(t *testing.T, open opener) {
 
 func testFindAndList(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
-	old, recent := investigation("w/1", "w", 1), investigation("w/2", "w", 3)
-	other := investigation("x", "x-flow", 2)
-	other.Chain, other.AlertType = "db", "slow"
-	other.Labels = agent.Labels{
-		Project: "payments", Tenant: "acme", Session: "s-1", Priority: 2, Fingerprint: "disk", Metadata: map[string]string{"team": "db", "<a>": "\"b\"", "x": `x"team`},
-	}
-	other.Overrides.Budgets.MaxPasses = 2
-	named := investigation("id-like-x", "w/1", 9) // a workflow that is called like an investigation
-	for _, r := range []record.Investigation{recent, old, other, named} {
-		ok(t, s.StartInvestigation(ctx, r))
-	}
-	old = finished(old, agent.StatusCompleted)
-	ok(t, s.FinishInvestigation(ctx, old))
-
+	old, recent, other, named := fourInvestigations(t, s)
 	same(t, "by workflow", must(s.FindInvestigation(ctx, "w"))(t), recent)
 	same(t, "by id", must(s.FindInvestigation(ctx, "w/1"))(t), old)
 	if _, err := s.FindInvestigation(ctx, "y"); !errors.Is(err, store.ErrNotFound) {
@@ -268,15 +255,45 @@ func testFindAndList(t *testing.T, open opener) {
 			}
 		}
 	}
-	for begin, want := range map[string][]string{"x": {"x-flow"}, "w/": {"w/1", "w/2"}, "id": {"w/1"}, "w": {"w"}, "W": nil, "%": nil} {
-		same(t, "begins with "+begin, must(s.Matching(ctx, begin, 5))(t), want)
-	}
-	same(t, "no more than asked for", must(s.Matching(ctx, "w/", 1))(t), []string{"w/1"})
 	ok(t, s.SetWaiting(ctx, record.Waiting{
 		Investigation: other.ID, WorkflowID: other.WorkflowID, RunID: other.RunID, Seq: 1, Status: agent.StatusPaused,
 	}))
 	other.Status = agent.StatusPaused
 	same(t, "now it does", must(s.Investigations(ctx, store.Filter{NeedsMe: true}))(t), []record.Investigation{other})
+}
+
+// testMatching finds workflows by how their ids begin.
+func testMatching(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	for n, ids := range [][2]string{{"w/1", "w"}, {"w/2", "w"}, {"x", "x-flow"}, {"id-like-x", "w/1"}} {
+		ok(t, s.StartInvestigation(ctx, investigation(ids[0], ids[1], n)))
+	}
+	for begin, want := range map[string][]string{"x": {"x-flow"}, "w/": {"w/1", "w/2"}, "id": {"w/1"}, "w": {"w"}, "W": nil, "%": nil} {
+		same(t, "begins with "+begin, must(s.Matching(ctx, begin, 5))(t), want)
+	}
+	same(t, "no more than asked for", must(s.Matching(ctx, "w/", 1))(t), []string{"w/1"})
+}
+
+// fourInvestigations puts into the store two of one workflow, the older one completed, one that says
+// much of itself, and one whose workflow is called like an investigation.
+func fourInvestigations(t *testing.T, s Store) (old, recent, other, named record.Investigation) {
+	t.Helper()
+	ctx := t.Context()
+	old, recent = investigation("w/1", "w", 1), investigation("w/2", "w", 3)
+	other = investigation("x", "x-flow", 2)
+	other.Chain, other.AlertType = "db", "slow"
+	other.Labels = agent.Labels{
+		Project: "payments", Tenant: "acme", Session: "s-1", Priority: 2, Fingerprint: "disk",
+		Metadata: map[string]string{"team": "db", "<a>": "\"b\"", "x": `x"team`},
+	}
+	other.Overrides.Budgets.MaxPasses = 2
+	named = investigation("id-like-x", "w/1", 9)
+	for _, r := range []record.Investigation{recent, old, other, named} {
+		ok(t, s.StartInvestigation(ctx, r))
+	}
+	old = finished(old, agent.StatusCompleted)
+	ok(t, s.FinishInvestigation(ctx, old))
+	return old, recent, other, named
 }
 
 func stageOf(investigation string) record.Stage {

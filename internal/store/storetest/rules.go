@@ -58,13 +58,15 @@ func testRules(t *testing.T, open opener) {
 	}
 }
 
-// testPreview: a rule is tried on what became of the calls of its tool.
-func testPreview(t *testing.T, open opener) {
-	s, ctx := open(), t.Context()
+const devArguments = `{"namespace":"dev-a"}`
+
+// pastCalls puts calls of two investigations into the store, which were made, approved, denied …
+func pastCalls(t *testing.T, s Store, at time.Time) {
+	t.Helper()
+	ctx := t.Context()
 	for _, inv := range []string{"one", "two"} {
 		ok(t, s.StartInvestigation(ctx, record.Investigation{ID: inv, WorkflowID: inv, RunID: inv, Chain: "chain-" + inv, StartedAt: time.Now()}))
 	}
-	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	n := 0
 	put := func(inv, execution string, kind transcript.Kind, name, arguments string, body transcript.Body) {
 		n++
@@ -81,7 +83,7 @@ func testPreview(t *testing.T, open opener) {
 			Rows: []transcript.Row{{Key: key, Kind: kind, At: at, Body: body}},
 		})
 	}
-	const dev, prod = `{"namespace":"dev-a"}`, `{"namespace":"prod"}`
+	const dev, prod = devArguments, `{"namespace":"prod"}`
 	denied := transcript.Body{Said: transcript.Said{By: "Ada"}, Result: transcript.Result{Decision: "denied by Ada", Refused: true}}
 	approved := transcript.Body{Result: transcript.Result{Decision: "approved by Ada"}}
 	undecided := transcript.Body{Result: transcript.Result{Decision: "denied (nobody decided in time)", Refused: true}}
@@ -94,7 +96,14 @@ func testPreview(t *testing.T, open opener) {
 	put("two", "fix/A", transcript.KindCall, "k.delete", dev, transcript.Body{})
 	put("two", "fix/A", transcript.KindResult, "k.scale", dev, transcript.Body{Text: "done"}) // its intent counts
 	put("two", "fix/A", transcript.KindCall, "k.scale", dev, transcript.Body{ErrorType: "reads"})
+}
 
+// testPreview: a rule is tried on what became of the calls of its tool.
+func testPreview(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	pastCalls(t, s, at)
+	all := map[remember.Fate]int{remember.Denied: 1, remember.Undecided: 1, remember.Made: 1, remember.Approved: 1}
 	rule := remember.Rule{Tool: "k.scale", Arguments: map[string]remember.Pattern{"namespace": {Glob: "dev-*"}}}
 	for name, test := range map[string]struct {
 		where  remember.Where
@@ -102,13 +111,13 @@ func testPreview(t *testing.T, open opener) {
 		fits   map[remember.Fate]int
 		first  remember.Fate
 	}{
-		"anywhere": {remember.Where{}, 6, map[remember.Fate]int{
-			remember.Denied: 1, remember.Undecided: 1, remember.Made: 1, remember.Approved: 1}, remember.Denied},
-		"a chain":     {remember.Where{Chain: "chain-two"}, 3, map[remember.Fate]int{remember.Undecided: 1}, remember.Undecided},
-		"a stage":     {remember.Where{Stage: "look"}, 1, map[remember.Fate]int{remember.Undecided: 1}, remember.Undecided},
-		"both":        {remember.Where{Chain: "chain-one", Stage: "fix"}, 3, map[remember.Fate]int{remember.Denied: 1, remember.Made: 1, remember.Approved: 1}, remember.Denied},
+		"anywhere": {remember.Where{}, 6, all, remember.Denied},
+		"a chain":  {remember.Where{Chain: "chain-two"}, 3, map[remember.Fate]int{remember.Undecided: 1}, remember.Undecided},
+		"a stage":  {remember.Where{Stage: "look"}, 1, map[remember.Fate]int{remember.Undecided: 1}, remember.Undecided},
+		"both": {remember.Where{Chain: "chain-one", Stage: "fix"}, 3,
+			map[remember.Fate]int{remember.Denied: 1, remember.Made: 1, remember.Approved: 1}, remember.Denied},
 		"none":        {remember.Where{Chain: "none"}, 0, map[remember.Fate]int{}, ""},
-		"environment": {remember.Where{Environment: "dev"}, 6, map[remember.Fate]int{remember.Denied: 1, remember.Undecided: 1, remember.Made: 1, remember.Approved: 1}, remember.Denied},
+		"environment": {remember.Where{Environment: "dev"}, 6, all, remember.Denied},
 	} {
 		rule.Where = test.where
 		p := must(s.Preview(ctx, rule))(t)
@@ -121,7 +130,7 @@ func testPreview(t *testing.T, open opener) {
 	}
 	rule.Where = remember.Where{}
 	want := remember.Past{
-		Investigation: "one", Execution: "fix/A", Call: "c1_0", Arguments: dev, Fate: remember.Denied, Decision: "denied by Ada", At: at,
+		Investigation: "one", Execution: "fix/A", Call: "c1_0", Arguments: devArguments, Fate: remember.Denied, Decision: "denied by Ada", At: at,
 	}
 	same(t, "the one that was denied", must(s.Preview(ctx, rule))(t).Examples[0], want)
 }

@@ -180,6 +180,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"what waits is followed":       testFollowWaiting,
 	"notices of other runs stay":   testNoticesOfRuns,
 	"find and list":                testFindAndList,
+	"find by a beginning":          testMatching,
 	"stage records":                testStageRecords,
 	"late stage":                   testLateStage,
 	"late start":                   testLateStart,

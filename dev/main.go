@@ -35,6 +35,9 @@ func root() *cobra.Command {
 
 It stays up until Ctrl-C. A restart on the same --data resumes everything, also
 after a kill -9. Nothing listens on other than loopback addresses by default.`,
+		Example: `  dev
+  dev --data /var/lib/inquest --config inquest
+  dev demo --open`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, f) },
 	}

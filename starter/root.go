@@ -12,7 +12,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/spell"
-	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -72,8 +71,7 @@ func (c *cli) root() *cobra.Command {
 			shell.Example = fmt.Sprintf("  starter completion %s > starter.%[1]s", shell.Name())
 		}
 	}
-	cmd.SetUsageTemplate(usage)
-	fitHelp(cmd)
+	command.FitHelp(cmd)
 	c.completeAll(cmd)
 	return cmd
 }
@@ -107,38 +105,6 @@ func helpGroups(c *cli) []helpGroup {
 		{"System", []*cobra.Command{doctorCommand(c), codecCommand(c), mcpCommand(c), versionCommand(c)}},
 	}
 }
-
-const helpWidth = 80
-
-// fitHelp breaks the paragraphs of all help texts anew, so that they fit.
-func fitHelp(cmd *cobra.Command) {
-	var out []string
-	for line := range strings.SplitSeq(cmd.Long, "\n") {
-		if last := len(out) - 1; last >= 0 && flows(line) && flows(out[last]) {
-			out[last] += " " + line
-		} else {
-			out = append(out, line)
-		}
-	}
-	for n, line := range out {
-		if flows(line) {
-			out[n] = strings.Join(terminal.Wrap(line, helpWidth), "\n")
-		}
-	}
-	cmd.Long = strings.Join(out, "\n")
-	for _, one := range cmd.Commands() {
-		fitHelp(one)
-	}
-}
-
-// flows: a line is text, no example.
-func flows(line string) bool { return line != "" && line[0] != ' ' && line[0] != '\t' }
-
-// usage is cobra's, but for the flags that all commands have: they are in the help of starter.
-var usage = strings.NewReplacer(
-	".LocalFlags.FlagUsages", ".LocalFlags.FlagUsagesWrapped 80",
-	"{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}", "  see {{.Root.Name}} --help",
-).Replace((&cobra.Command{}).UsageTemplate())
 
 // wrongFlag names the flag that may have been meant.
 func wrongFlag(cmd *cobra.Command, err error) error {

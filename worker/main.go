@@ -40,6 +40,8 @@ Temporal is found as by its own CLI: TEMPORAL_ADDRESS (default localhost:7233),
 TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_*, or a profile of its
 configuration file. SIGTERM or Ctrl-C drains: no more work is taken, running
 calls may finish, and what does not finish goes on in another worker.`,
+		Example: `  worker --store /var/lib/inquest/inquest.db --config inquest
+  worker --store postgres://inquest@db/inquest --health :8080`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, f) },
 	}

@@ -40,6 +40,7 @@ func Main(ctx context.Context, cmd *cobra.Command) int {
 	context.AfterFunc(ctx, stop)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
+	FitHelp(cmd)
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
 		return 0

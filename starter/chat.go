@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -175,6 +174,6 @@ func listChats(ctx context.Context, c *cli, f chatFlags) error {
 		return c.printJSON(append([]client.Thread{}, open...)) // never null
 	}
 	return printTable(c, "THREAD\tAGENT\tSINCE\t"+usageTitles, open, func(t client.Thread) []any {
-		return append([]any{t.Thread, t.Agent, t.Since.Local().Format(time.DateTime)}, usageCells(t.Usage)...)
+		return append([]any{t.Thread, t.Agent, t.Since.Local().Format(dateTime)}, usageCells(t.Usage)...)
 	})
 }

@@ -124,17 +124,16 @@ func previewed(ctx context.Context, st *store.Store, r remember.Rule) (remember.
 const maxPreviewed = 10
 
 func (c *cli) printPreview(out io.Writer, r remember.Rule, p remember.Preview) error {
-	fmt.Fprintf(out, "%s\n", terminal.CleanLine(jsonText(r.String())))
-	fmt.Fprintf(out, "It would have let through %d of the last %d calls: "+
-		"%d that a person denied, %d that nobody decided, %d approved, %d made unasked.\n",
-		p.Count(), p.Looked, p.Fits[remember.Denied], p.Fits[remember.Undecided], p.Fits[remember.Approved], p.Fits[remember.Made])
+	err := c.printTo(out, terminal.CleanLine(jsonText(r.String())), fmt.Sprintf("It would have let through %d of the last %d calls: "+
+		"%d that a person denied, %d that nobody decided, %d approved, %d made unasked.",
+		p.Count(), p.Looked, p.Fits[remember.Denied], p.Fits[remember.Undecided], p.Fits[remember.Approved], p.Fits[remember.Made]))
 	shown := p.Examples[:min(len(p.Examples), maxPreviewed)]
-	if len(shown) == 0 {
-		return nil
+	if err != nil || len(shown) == 0 {
+		return err
 	}
-	_, err := printFitted(out, c, "FATE\tINVESTIGATION\tCALL\tWHEN\tTEXT", shown, func(past remember.Past) []any {
+	_, err = printFitted(out, c, "FATE\tINVESTIGATION\tCALL\tWHEN\tTEXT", shown, func(past remember.Past) []any {
 		call := past.Execution + "/" + past.Call
-		return []any{past.Fate, past.Investigation, call, past.At.Format("2006-01-02 15:04"), shorten(jsonText(past.Arguments))}
+		return []any{past.Fate, past.Investigation, call, past.At.UTC().Format("2006-01-02 15:04Z"), shorten(jsonText(past.Arguments))}
 	})
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -111,7 +110,10 @@ func (c *cli) printRule(r remember.Rule, err error) error {
 	if r.Because != "" {
 		lines = append(lines, "because "+r.Because)
 	}
-	lines = append(lines, fmt.Sprintf("used %d times, ends in %s", r.Uses, endsIn(r)))
+	if r.Expires != nil {
+		lines = append(lines, "holds until "+r.Expires.Format(time.RFC3339))
+	}
+	lines = append(lines, "used "+terminal.Count(r.Uses, "time"))
 	if r.LastUsed != nil {
 		lines = append(lines, "last used on "+r.LastUsed.Format(time.RFC3339))
 	}

@@ -205,54 +205,40 @@ func (a *Activities) resultText(ctx context.Context, investigation, execution st
 	return transcript.Final(entries, true), nil
 }
 
+// inputTexts are what the model is told of inputs that say nothing themselves.
+var inputTexts = map[InputKind]string{
+	InputHeartbeat: prompt.Heartbeat, InputNudge: prompt.Nudge, InputRepeating: prompt.Repeating,
+	InputLimit: prompt.Conclude(agent.StopMaxIterations), InputConclude: prompt.Conclude(agent.StopConcluded),
+	InputScore: prompt.ScoreReminder, InputMissing: prompt.MissingTools, InputAwake: prompt.Awake, InputAnswered: prompt.Answered,
+}
+
 // addInputs writes down what reached the workflow since the last call.
-func (g *generation) addInputs(ctx context.Context) error {
+func (g *generation) addInputs(ctx context.Context) (err error) {
 	for _, input := range g.in.Inputs {
+		kind, body, known := transcript.KindUser, transcript.Body{}, true
 		switch input.Kind {
 		case InputMessage:
-			text, err := g.messageText(ctx, input)
-			if err != nil {
-				return err
-			}
-			g.add(transcript.KindUser, transcript.Body{Text: text, Said: transcript.Said{By: input.By}})
-		case InputHeartbeat:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.Heartbeat})
-		case InputNudge:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.Nudge})
-		case InputRepeating:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.Repeating})
-		case InputLimit:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopMaxIterations)})
+			body.Text, err = g.messageText(ctx, input)
+			body.By = input.By
 		case InputBound:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopReason(input.Text))})
-		case InputConclude:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.Conclude(agent.StopConcluded)})
+			body.Text = prompt.Conclude(agent.StopReason(input.Text))
 		case InputRepair:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.Repair(input.Text)})
+			body.Text = prompt.Repair(input.Text)
 		case InputSubAgent:
-			text, err := g.subResult(ctx, *input.Sub)
-			if err != nil {
-				return err
+			if body.Text, err = g.subResult(ctx, *input.Sub); err == nil {
+				body.Untrusted, err = g.hasRead(ctx, input.Sub.Execution)
 			}
-			read, err := g.hasRead(ctx, input.Sub.Execution)
-			if err != nil {
-				return err
-			}
-			g.add(transcript.KindUser, transcript.Body{Text: text, Untrusted: read})
-		case InputScore:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.ScoreReminder})
-		case InputMissing:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.MissingTools})
-		case InputAwake:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.Awake})
-		case InputAnswered:
-			g.add(transcript.KindUser, transcript.Body{Text: prompt.Answered})
 		case InputNotice:
-			text, err := g.maskData(ctx, g.plan, "guidance", input.Text)
-			if err != nil {
-				return err
-			}
-			g.add(transcript.KindNotice, transcript.Body{Text: text})
+			kind = transcript.KindNotice
+			body.Text, err = g.maskData(ctx, g.plan, "guidance", input.Text)
+		default:
+			body.Text, known = inputTexts[input.Kind]
+		}
+		if err != nil {
+			return err
+		}
+		if known {
+			g.add(kind, body)
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 	}
 	if !keep {
 		fmt.Fprintf(cmd.OutOrStdout(),
-			"\nNext: %s stays up, for investigations of your own; with demo --keep, this one can be looked at.\n", program("dev"))
+			"\nNext: %s stays up, for investigations of your own.\nWith demo --keep, this one can be looked at.\n", program("dev"))
 	}
 	if result.Status != agent.StatusCompleted {
 		return fmt.Errorf("the investigation ended as %s: %s", result.Status, result.Error)
@@ -112,16 +112,15 @@ func (s *system) investigate(cmd *cobra.Command, d demoOptions) (record.Investig
 	if err != nil {
 		return record.Investigation{}, fmt.Errorf("start the investigation: %w", err)
 	}
-	fmt.Fprintf(out, "Investigation %s", run.GetID())
+	fmt.Fprintf(out, "Investigation %s\n", run.GetID())
 	if ui := s.uiURL(); ui != "" {
-		fmt.Fprintf(out, " · Temporal UI %s/namespaces/default/workflows/%s", ui, run.GetID())
+		fmt.Fprintf(out, "%s/namespaces/default/workflows/%s\n", ui, run.GetID())
 	}
-	fmt.Fprintln(out)
 	if d.open {
 		s.open(out, s.httpAddress("/#/"+url.PathEscape(workflows.InvestigationID(run.GetID(), run.GetRunID()))))
 	}
 	if d.provider == "" {
-		fmt.Fprintln(out, "The model is scripted (no key, no network); the tools and everything else are real.")
+		fmt.Fprintln(out, "The model is scripted (no key, no network); tools and everything else are real.")
 	}
 	return s.watch(ctx, run, terminal.Detect(out, os.Getenv))
 }

@@ -107,7 +107,7 @@ func newBench(t *testing.T) *bench {
 
 // plan puts an investigation with one agent into the store.
 func (b *bench) plan(changes ...func(*plan.Agent)) {
-	p := plan.Plan{Chain: "c", Stages: []plan.Stage{{Name: "s", Agents: []plan.Agent{{
+	p := plan.Plan{Chain: "c", Project: "shop", Stages: []plan.Stage{{Name: "s", Agents: []plan.Agent{{
 		Name: "A", Definition: "A", Type: "default", LLMBackend: "langchain", MaxIterations: 5,
 		Providers: []plan.Provider{{Name: "p", Model: "gpt-4o"}, {Name: "q", Model: "gpt-4o-mini"}},
 		Servers:   []plan.Server{{Name: "lab"}}, Timeouts: plan.Timeouts{Tool: plan.Duration(time.Second)},

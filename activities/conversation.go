@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 	if err != nil {
 		return OpenConversationOut{}, refusal(err)
 	}
+	p.Project = cmp.Or(req.Project, agent.DefaultProject)
 	hash, err := a.keepPlan(ctx, p)
 	if err != nil {
 		return OpenConversationOut{}, err

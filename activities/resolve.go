@@ -130,6 +130,7 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 		return p, refusal(err)
 	}
 	r.Chain, r.AlertType = p.Chain, p.AlertType
+	p.Project = cmp.Or(req.Project, agent.DefaultProject)
 	if size := jsonSize(ResolveOut{Skeleton: p.Skeleton()}); size > maxSkeleton {
 		return p, refusal(fmt.Errorf("chain %s is too large: %d bytes of stages and agents, %d allowed", p.Chain, size, maxSkeleton))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -76,6 +77,12 @@ func TestResolveLeavesARecord(t *testing.T) {
 			got := record.Investigation{Chain: r.Chain, Status: r.Status, Error: r.Error[:min(len(tt.says), len(r.Error))]}
 			if diff := cmp.Diff(record.Investigation{Chain: tt.chain, Status: tt.status, Error: tt.says}, got); diff != "" {
 				t.Errorf("recorded (-want +got):\n%s", diff)
+			}
+			if tt.status == agent.StatusRunning {
+				p, err := b.store.Blob(t.Context(), r.PlanHash)
+				if err != nil || !strings.Contains(string(p), `"project":"default"`) {
+					t.Errorf("the plan is %s, %v", p, err)
+				}
 			}
 			if by := r.Envelope.By; tt.status == agent.StatusRunning && by != "somebody@a-host" {
 				t.Errorf("it was asked for by %q", by)

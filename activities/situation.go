@@ -21,7 +21,9 @@ type Rules interface {
 func (j *job) situation(ctx context.Context, call transcript.Call, decided bool) tool.Situation {
 	in := tool.Situation{
 		Untrusted: call.Untrusted,
-		Place:     remember.Where{Chain: j.plan.Chain, Stage: j.stage().Name, Environment: j.plan.Environment},
+		Place: remember.Where{
+			Project: j.plan.Project, Chain: j.plan.Chain, Stage: j.stage().Name, Environment: j.plan.Environment,
+		},
 	}
 	if j.Rules != nil && !decided {
 		in.Rules = func(name string) ([]remember.Rule, error) { return j.Rules.Rules(ctx, name, false) }

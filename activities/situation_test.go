@@ -37,11 +37,15 @@ func TestARuleLetsACallThrough(t *testing.T) {
 		a.Tools.Permissions = map[string]plan.Permission{"lab.read": {RequiresApproval: true, Remember: &yes}}
 	})
 	rule := remember.Rule{
-		ID: "r-1", Tool: "lab.read", By: "Ada", Because: "it only reads", Created: time.Now(),
+		ID: "r-1", Tool: "lab.read", By: "Ada", Because: "it only reads", Created: time.Now(), Where: remember.Where{Project: "shop"},
 		Arguments: map[string]remember.Pattern{"n": {Equals: []byte("1")}},
 	}
-	if err := b.store.AddRule(t.Context(), rule); err != nil {
-		t.Fatal(err)
+	elsewhere := rule
+	elsewhere.ID, elsewhere.Where.Project, elsewhere.Arguments = "r-2", "another", map[string]remember.Pattern{"n": {Equals: []byte("2")}}
+	for _, r := range []remember.Rule{rule, elsewhere} {
+		if err := b.store.AddRule(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
 	}
 	one := agent.ToolCall{Name: "lab__read", Arguments: `{"n":1}`}
 	out := b.judgedCalls(one, one, agent.ToolCall{Name: "lab__read", Arguments: `{"n":2}`})

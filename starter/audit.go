@@ -47,7 +47,7 @@ prints one row a line (JSON Lines) with its hash. Texts are masked as everywhere
 	set.StringVar(&since, "since", "", "only rows since then: 2h, 3d, 2026-03-17 or 2026-03-17T14:00:00Z")
 	set.StringVar(&filter.Who, "who", "", "only what this person did")
 	set.StringVar(&filter.Tool, "tool", "", "only what is about calls of this tool (server.tool)")
-	set.StringVar(&filter.Project, "project", "", "only what is about investigations of this project")
+	set.StringVar(&filter.Project, "project", "", "only what is about investigations, virtual agents and rules of this project")
 	set.BoolVar(&c.json, "json", false, "print JSON Lines")
 	cmd.AddCommand(auditVerifyCommand(c), auditHeadCommand(c))
 	return cmd

@@ -37,12 +37,26 @@ func (c *cli) remembering(
 				if d.Digest != "" && !strings.HasPrefix(a.Digest, d.Digest) {
 					return st, r, usagef("the call that waits is another one than you have seen: its digest is %s", a.Digest)
 				}
-				r, err = rememberingCall(ctx, st, w.Investigation, a, f)
+				if f.rule.Where.Project == "" {
+					f.rule.Where.Project, err = c.projectOf(ctx, w)
+				}
+				if err == nil {
+					r, err = rememberingCall(ctx, st, w.Investigation, a, f)
+				}
 				return st, r, err
 			}
 		}
 	}
 	return st, r, usagef("no call %s of %s waits: `starter inbox` lists what does", d.CallID, id)
+}
+
+// projectOf is whose an investigation, or a conversation, is that waits. Of a conversation Temporal alone knows.
+func (c *cli) projectOf(ctx context.Context, w record.Waiting) (string, error) {
+	if w.Project != "" {
+		return w.Project, nil
+	}
+	owned, err := c.client().ThreadOwner(ctx, w.WorkflowID)
+	return owned.Project, err
 }
 
 func rememberingCall(

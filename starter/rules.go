@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/remember"
 	"github.com/inquest-dev/inquest/internal/reveal"
@@ -161,10 +162,15 @@ func (f *ruleFlags) add(cmd *cobra.Command) {
 	set.StringArrayVar(&f.where, "where", nil, "NAME=PATTERN: an argument and what it has to be like, with * for a part of it")
 	set.DurationVar(&f.lasts, "for", 0, "how long the rule holds, 8h for instance; until it is revoked without it")
 	set.StringVar(&f.rule.Because, "because", "", "why; whoever sees the rule's calls is told")
+	set.StringVar(&f.rule.Where.Project, "in-project", "",
+		"only in this project, * = in all (default: the call's own, or "+agent.DefaultProject+")")
 	set.StringVar(&f.rule.Where.Chain, "in-chain", "", "only in this chain")
 	set.StringVar(&f.rule.Where.Stage, "in-stage", "", "only in this stage")
 	set.StringVar(&f.rule.Where.Environment, "in-environment", "", "only where system.environment is this")
 }
+
+// allProjects has a rule hold in every project.
+const allProjects = "*"
 
 func (f *ruleFlags) addAll(cmd *cobra.Command) {
 	f.add(cmd)
@@ -178,6 +184,7 @@ func (f *ruleFlags) addAll(cmd *cobra.Command) {
 func (f *ruleFlags) made(call map[string]any) (r remember.Rule, err error) {
 	r = f.rule
 	r.By = identity().Named(r.By)
+	r.Where.Project = strings.TrimPrefix(cmp.Or(r.Where.Project, agent.DefaultProject), allProjects)
 	r.ID, r.Created = remember.NewID(), time.Now().UTC().Truncate(time.Microsecond)
 	if f.lasts != 0 {
 		r.Expires = new(r.Created.Add(f.lasts))

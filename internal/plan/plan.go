@@ -29,6 +29,8 @@ type Plan struct {
 	// Store is the identity of the store that holds what the plan is for: in any
 	// other one, there is no such plan.
 	Store string `json:"store,omitempty"`
+	// Project is whose work it is. Plans from before there were rules of a project do not say.
+	Project string `json:"project,omitempty"`
 	// Environment is what the configuration calls its own; "" = nothing.
 	Environment string `json:"environment,omitempty"`
 	// Conversation: the plan of a conversation. Its one stage has one agent, and

@@ -45,8 +45,9 @@ func (r Rule) Version() string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// Where are the places that a rule is for; "" = all.
+// Where are the places that a rule is for; "" = all. Of a place where a call is made, "" is what nobody knows.
 type Where struct {
+	Project     string `json:"project,omitempty"`
 	Chain       string `json:"chain,omitempty"`
 	Stage       string `json:"stage,omitempty"`
 	Environment string `json:"environment,omitempty"` // system.environment of the configuration
@@ -91,13 +92,16 @@ func (r Rule) Validate(now time.Time) error {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
 	}
+	if r.Where.Project != "" {
+		errs = append(errs, agent.CheckProject(r.Where.Project))
+	}
 	return errors.Join(append(errs, agent.CheckBy(r.By))...)
 }
 
 // Admits reports whether the rule is for a place.
 func (w Where) Admits(place Where) bool {
-	return (w.Chain == "" || w.Chain == place.Chain) && (w.Stage == "" || w.Stage == place.Stage) &&
-		(w.Environment == "" || w.Environment == place.Environment)
+	return (w.Project == "" || w.Project == place.Project) && (w.Chain == "" || w.Chain == place.Chain) &&
+		(w.Stage == "" || w.Stage == place.Stage) && (w.Environment == "" || w.Environment == place.Environment)
 }
 
 // Matcher reports whether a call of the rule's tool is one that was meant. The arguments are as a model writes them, parsed.
@@ -153,7 +157,7 @@ func (r Rule) String() string {
 		words = append(words, name+r.Arguments[name].String())
 	}
 	for _, in := range []struct{ what, name string }{
-		{"chain", r.Where.Chain}, {"stage", r.Where.Stage}, {"environment", r.Where.Environment},
+		{"project", r.Where.Project}, {"chain", r.Where.Chain}, {"stage", r.Where.Stage}, {"environment", r.Where.Environment},
 	} {
 		if in.name != "" {
 			words = append(words, "in "+in.what+" "+in.name)

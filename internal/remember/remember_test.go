@@ -82,6 +82,7 @@ func TestValidate(t *testing.T) {
 		"a value, or a glob":        func(r *remember.Rule) { r.Arguments = args{"a": {}} },
 		"nobody sees":               func(r *remember.Rule) { r.Arguments = args{"a": like("x\u202e*")} },
 		"command: such a command":   func(r *remember.Rule) { r.Tool, r.Arguments = "shell", args{"command": like("*")} },
+		"project's name":            func(r *remember.Rule) { r.Where.Project = "*" },
 		"cmd: such a command is no": func(r *remember.Rule) { r.Arguments = args{"cmd": is(`"sudo ls"`)} },
 	} {
 		r := remember.Rule{Tool: "k.scale", By: "Ada", Arguments: args{"namespace": like("dev-*")}}
@@ -109,10 +110,11 @@ func TestAnythingThatIsRun(t *testing.T) {
 
 func TestWhere(t *testing.T) {
 	t.Parallel()
-	place := remember.Where{Chain: "c", Stage: "s", Environment: "dev"}
+	place := remember.Where{Project: "p", Chain: "c", Stage: "s", Environment: "dev"}
 	for where, want := range map[remember.Where]bool{
 		{}: true, {Chain: "c"}: true, {Chain: "c", Stage: "s", Environment: "dev"}: true, {Chain: "d"}: false, {Stage: "c"}: false,
 		{Chain: "c", Environment: "prod"}: false,
+		{Project: "p"}:                    true, {Project: "q"}: false, {Project: "p", Chain: "d"}: false,
 	} {
 		if where.Admits(place) != want {
 			t.Errorf("%+v admits %+v: %t", where, place, !want)

@@ -119,7 +119,7 @@ type ActFilter struct {
 	Investigation string // its id
 	Since         time.Time
 	Who, Tool     string
-	// Project is whose investigations the acts are about. The store knows no project of conversations and rules.
+	// Project is whose investigations, virtual agents and rules the acts are about. The store knows no project of conversations.
 	Project string
 	// Limit is how many acts of the investigation are wanted, by its own order and after the one with that number; 0 = all.
 	Limit int
@@ -136,8 +136,9 @@ func (s *Store) Acts(ctx context.Context, f ActFilter, fn func(audit.Act) error)
 		}
 	}
 	if f.Project != "" {
-		args = append(args, f.Project)
-		query += fmt.Sprintf(" AND investigation IN (SELECT id FROM investigations WHERE project = $%d)", len(args))
+		args = append(args, f.Project, fmt.Sprintf(`"project":"%s"`, f.Project)) // a text within the JSON has its quotes escaped
+		query += fmt.Sprintf(` AND (investigation IN (SELECT id FROM investigations WHERE project = $%d)
+			OR investigation = '' AND replace(detail, $%d, '') <> detail)`, len(args)-1, len(args))
 	}
 	order := ` ORDER BY at, investigation, n`
 	if f.Limit > 0 {

@@ -300,7 +300,7 @@ func TestActsOfFacts(t *testing.T) {
 	called := transcript.Body{Call: &transcript.Call{ID: "c2_0", Name: "k8s.scale"}, Result: transcript.Result{Rule: "r-1", Decision: "let through"}}
 	used := audit.Act{What: audit.RuleUsed, Call: "c2_0", Tool: "k8s.scale", Detail: audit.Detail("rule", "r-1")}
 	call.Rows = []transcript.Row{{Key: transcript.CallKey(2, 0), Kind: transcript.KindCall, Body: called, Acts: []audit.Act{used}}}
-	rule := remember.Rule{ID: "r-1", Tool: "k8s.scale", By: "Ada", Because: "it is safe", Created: now}
+	rule := remember.Rule{ID: "r-1", Tool: "k8s.scale", By: "Ada", Because: "it is safe", Created: now, Where: remember.Where{Project: "p"}}
 	if err := s.AddRule(ctx, rule); err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestActsOfFacts(t *testing.T) {
 		`1 rule-added Ada r-1 k8s.scale`,
 		`1 started Ada {"chain":"c","plan":"p","workflow":"lab"}`,
 		`2 asked s/A c1_0 k8s.scale {"arguments":"{\"n\":2}","digest":"d","risk":"writing"}`,
-		`2 rule-revoked Eve r-1 {"why":"it is not"}`,
+		`2 rule-revoked Eve r-1 {"project":"p","why":"it is not"}`,
 		`3 asked q1 {"kind":"clarification","question":"Which?","stage":"s"}`,
 		`4 guided Bob {"agent":"A","text":"look"}`,
 		`5 ended {"reason":"completed","status":"completed"}`,

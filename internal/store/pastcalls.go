@@ -65,7 +65,8 @@ const (
 	maxExamples = 50
 )
 
-// Preview tries a rule on the last calls of its tool. In which environment they were made is not known.
+// Preview tries a rule on the last calls of its tool. In which environment they were made is not known, nor of those of
+// conversations in which project: they count in all.
 func (s *Store) Preview(ctx context.Context, r remember.Rule) (p remember.Preview, err error) {
 	of, args := callsOf(r)
 	var oldest int64
@@ -95,6 +96,10 @@ func callsOf(r remember.Rule) (of string, args []any) {
 	if r.Where.Chain != "" {
 		args = append(args, r.Where.Chain)
 		of += fmt.Sprintf(` AND investigation IN (SELECT id FROM investigations WHERE chain = $%d)`, len(args))
+	}
+	if r.Where.Project != "" {
+		args = append(args, r.Where.Project)
+		of += fmt.Sprintf(` AND investigation NOT IN (SELECT id FROM investigations WHERE project <> $%d)`, len(args))
 	}
 	return of, args
 }

@@ -36,7 +36,7 @@ func (s *Store) AddRule(ctx context.Context, r remember.Rule) error {
 		}
 		return s.addActs(ctx, q, []audit.Act{{
 			At: r.Created, What: audit.RuleAdded, Who: r.By, Call: r.ID, Tool: r.Tool,
-			Detail: audit.Detail("because", mask.Shown(ctx, r.Because), "version", r.Version(),
+			Detail: audit.Detail("project", r.Where.Project, "because", mask.Shown(ctx, r.Because), "version", r.Version(),
 				"rule", mask.Shown(ctx, strings.TrimSpace(fmt.Sprint(whole)))),
 		}})
 	})
@@ -83,8 +83,13 @@ func (s *Store) Rules(ctx context.Context, tool string, past bool) (all []rememb
 
 // Rule is the rule with an id; ErrNotFound if there is none.
 func (s *Store) Rule(ctx context.Context, id string) (r remember.Rule, err error) {
-	err = s.db.reader.QueryRowContext(ctx, `SELECT `+ruleColumns+` FROM rules WHERE id = $1`, id).Scan(ruleFields(&r)...)
+	r, err = readRule(ctx, s.db.reader, id)
 	return r, doing(s.db.explain(notFound(err)), "read rule %s", id)
+}
+
+func readRule(ctx context.Context, q querier, id string) (r remember.Rule, err error) {
+	err = q.QueryRowContext(ctx, `SELECT `+ruleColumns+` FROM rules WHERE id = $1`, id).Scan(ruleFields(&r)...)
+	return r, err
 }
 
 // RevokeRule ends a rule, once: who has ended it first stays the one. Calls that it has let through, and that
@@ -93,17 +98,18 @@ func (s *Store) RevokeRule(ctx context.Context, id string, by remember.Revoked) 
 	err = s.write(ctx, "", func(q querier) error {
 		const query = `UPDATE rules SET revoked = $2 WHERE id = $1 AND revoked IS NULL`
 		first, err := changed(q.ExecContext(ctx, query, id, asJSON(&by)))
-		if err != nil || !first {
+		if err != nil {
 			return err
 		}
+		if r, err = readRule(ctx, q, id); err != nil || !first {
+			return notFound(err)
+		}
 		return s.addActs(ctx, q, []audit.Act{{
-			At: by.At, What: audit.RuleRevoked, Who: by.By, Call: id, Detail: audit.Detail("why", mask.Shown(ctx, by.Why)),
+			At: by.At, What: audit.RuleRevoked, Who: by.By, Call: id,
+			Detail: audit.Detail("project", r.Where.Project, "why", mask.Shown(ctx, by.Why)),
 		}})
 	})
-	if err != nil {
-		return r, doing(err, "revoke rule %s", id)
-	}
-	return s.Rule(ctx, id)
+	return r, doing(err, "revoke rule %s", id)
 }
 
 // countUse counts a call that a rule has let through.

@@ -35,7 +35,7 @@ func BenchmarkPreview(b *testing.B) {
 		}
 		for name, fits := range map[string]int{"team7-*": calls / 10, "team*": calls} {
 			b.Run(name, func(b *testing.B) {
-				rule := remember.Rule{Tool: "k8s.scale", Arguments: map[string]remember.Pattern{
+				rule := remember.Rule{Tool: "k8s.scale", Where: remember.Where{Project: "default"}, Arguments: map[string]remember.Pattern{
 					"namespace": {Glob: name}, "kind": {Equals: []byte(`"deployment"`)}, "name": {Glob: "checkout-*"}, "replicas": {Glob: "*"}, "reason": {Glob: "*"},
 				}}
 				began := cpu()

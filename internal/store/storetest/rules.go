@@ -23,7 +23,7 @@ func testRules(t *testing.T, open opener) {
 	made := remember.Rule{
 		ID: "r-1", Tool: "k.scale", Definition: "d", By: "Ada", Because: "<it> is \x00 safe", Created: now, Expires: &soon,
 		Arguments: map[string]remember.Pattern{"namespace": {Glob: "dev-*"}, "replicas": {Equals: json.RawMessage("3")}},
-		Where:     remember.Where{Chain: "c", Stage: "s", Environment: "dev"},
+		Where:     remember.Where{Project: "p", Chain: "c", Stage: "s", Environment: "dev"},
 	}
 	ended := remember.Rule{ID: "r-2", Tool: "k.scale", By: "Bob", Created: before, Expires: &before}
 	other := remember.Rule{ID: "r-3", Tool: "k.get", By: "Bob", Created: before}
@@ -65,7 +65,7 @@ func pastCalls(t *testing.T, s Store, at time.Time) {
 	t.Helper()
 	ctx := t.Context()
 	for _, inv := range []string{"one", "two"} {
-		ok(t, s.StartInvestigation(ctx, record.Investigation{ID: inv, WorkflowID: inv, RunID: inv, Chain: "chain-" + inv, StartedAt: time.Now()}))
+		ok(t, s.StartInvestigation(ctx, record.Investigation{ID: inv, WorkflowID: inv, RunID: inv, Chain: "chain-" + inv, Labels: agent.Labels{Project: inv}, StartedAt: time.Now()}))
 	}
 	n := 0
 	put := func(inv, execution string, kind transcript.Kind, name, arguments string, body transcript.Body) {
@@ -96,6 +96,7 @@ func pastCalls(t *testing.T, s Store, at time.Time) {
 	put("two", "fix/A", transcript.KindCall, "k.delete", dev, transcript.Body{})
 	put("two", "fix/A", transcript.KindResult, "k.scale", dev, transcript.Body{Text: "done"}) // its intent counts
 	put("two", "fix/A", transcript.KindCall, "k.scale", dev, transcript.Body{ErrorType: "reads"})
+	put("talk", "talk/A", transcript.KindCall, "k.get", dev, approved) // a conversation, which has no record
 }
 
 // testPreview: a rule is tried on what became of the calls of its tool.
@@ -116,6 +117,7 @@ func testPreview(t *testing.T, open opener) {
 		"a stage":  {remember.Where{Stage: "look"}, 1, map[remember.Fate]int{remember.Undecided: 1}, remember.Undecided},
 		"both": {remember.Where{Chain: "chain-one", Stage: "fix"}, 3,
 			map[remember.Fate]int{remember.Denied: 1, remember.Made: 1, remember.Approved: 1}, remember.Denied},
+		"a project":   {remember.Where{Project: "two"}, 3, map[remember.Fate]int{remember.Undecided: 1}, remember.Undecided},
 		"none":        {remember.Where{Chain: "none"}, 0, map[remember.Fate]int{}, ""},
 		"environment": {remember.Where{Environment: "dev"}, 6, all, remember.Denied},
 	} {
@@ -128,7 +130,11 @@ func testPreview(t *testing.T, open opener) {
 			t.Errorf("%s: the first example was %s", name, p.Examples[0].Fate)
 		}
 	}
-	rule.Where = remember.Where{}
+	rule.Where = remember.Where{Project: "one"}
+	if rule.Tool = "k.get"; must(s.Preview(ctx, rule))(t).Count() != 1 {
+		t.Error("a call of a conversation, whose project is not known, is none of a project's")
+	}
+	rule.Where, rule.Tool = remember.Where{}, "k.scale"
 	want := remember.Past{
 		Investigation: "one", Execution: "fix/A", Call: "c1_0", Arguments: devArguments, Fate: remember.Denied, Decision: "denied by Ada", At: at,
 	}

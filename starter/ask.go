@@ -97,7 +97,11 @@ func (a *asker) put(p *liveview.Prompt, later terminal.Notice) {
 		act, why := p.Act(strings.TrimSpace(text))
 		switch {
 		case act != nil:
-			_ = a.c.print(terminal.CleanLine(carryOut(a.ctx, a.c, a.id, *act)))
+			line, err := carryOut(a.ctx, a.c, a.id, *act)
+			if err != nil {
+				line = err.Error()
+			}
+			_ = a.c.print(terminal.CleanLine(line))
 			return
 		case strings.TrimSpace(text) == "":
 			fmt.Fprintf(a.c.out, "%s\n%s\n", why, later.Lines("", width))

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -12,6 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/liveview"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/remember"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -34,8 +38,9 @@ var errBlind = errors.New("the store does not say what happens")
 func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
 	view := liveview.NewView(liveview.Options{
 		ID: h.ID(), In: c.in, Out: c.out, Environ: os.Environ(),
-		Do:    func(ctx context.Context, act liveview.Act) string { return carryOut(ctx, c, h.ID(), act) },
-		Whole: func(ctx context.Context, a *record.Approval) string { return c.lacking(ctx, a) },
+		Do:      func(ctx context.Context, act liveview.Act) (string, error) { return carryOut(ctx, c, h.ID(), act) },
+		Whole:   func(ctx context.Context, a *record.Approval) string { return c.lacking(ctx, a) },
+		Preview: func(ctx context.Context, a record.Approval) (string, error) { return c.previewOf(ctx, h.ID(), a) },
 	})
 	c.aside = view.Say
 	following, stop := context.WithCancel(ctx)
@@ -88,14 +93,13 @@ func followLive(ctx context.Context, c *cli, h client.Handle, look look) error {
 }
 
 // carryOut does what the person at the live view wants, and says what came of it.
-func carryOut(ctx context.Context, c *cli, id string, act liveview.Act) string {
+func carryOut(ctx context.Context, c *cli, id string, act liveview.Act) (line string, err error) {
 	by := userName()
 	steered := func(name string, in any) (string, error) {
 		s, err := c.client().Steer(ctx, id, name, in)
 		_, line, err := outcome(ctx, err, name, "starter status", nil, steerLine(s, name))
 		return line, err
 	}
-	line, err := "", error(nil)
 	switch act.Do {
 	case liveview.Pause:
 		line, err = steered(workflows.SignalPause, workflows.By{By: by})
@@ -106,11 +110,7 @@ func carryOut(ctx context.Context, c *cli, id string, act liveview.Act) string {
 	case liveview.Conclude:
 		line, err = steered(workflows.SignalConclude, workflows.Conclude{By: by})
 	case liveview.Decide:
-		out, failed := c.client().Decide(ctx, id, workflows.Decide{
-			CallID: act.Approval.Name(), Approved: act.Approved, Reason: act.Text, By: by, Digest: act.Approval.Digest,
-			Identity: identity(),
-		})
-		_, line, err = outcome(ctx, failed, "the decision about "+act.Approval.Name(), "starter inbox", nil, decisionLine(out))
+		line, err = decideLive(ctx, c, id, act)
 	case liveview.Answer:
 		a := workflows.Answer{ID: act.Question.ID, Text: act.Text, Approved: act.Approved, By: by}
 		if act.Question.Kind == "agent_review" && !act.Question.Review {
@@ -120,9 +120,61 @@ func carryOut(ctx context.Context, c *cli, id string, act liveview.Act) string {
 		_, line, err = outcome(ctx, failed, "the answer", "starter inbox", nil, answerLine(id, out))
 	}
 	if err != nil {
-		return explain(err).Error()
+		err = explain(err)
 	}
-	return line
+	return line, err
+}
+
+// decideLive decides a call as the person at the live view wants. The rule of Always is like the one that he was shown.
+func decideLive(ctx context.Context, c *cli, id string, act liveview.Act) (line string, err error) {
+	d := decisionOf(act.Approval)
+	d.Approved = act.Approved
+	var st *store.Store
+	var rule remember.Rule
+	switch act.Way {
+	case liveview.Edit:
+		d.Arguments = json.RawMessage(act.Text)
+	case liveview.AskBack:
+		d.Ask = act.Text
+	case liveview.HandOn:
+		d.HandTo = act.Text
+	case liveview.Always:
+		if st, rule, err = c.remembering(ctx, id, d, &ruleFlags{rule: remember.Rule{By: d.By}, lasts: act.For}); err != nil {
+			return "", err
+		}
+	default:
+		d.Reason = act.Text
+	}
+	out, err := c.client().Decide(ctx, id, d)
+	_, line, err = outcome(ctx, err, "the decision about "+d.CallID, "starter inbox", nil, decisionLine(out))
+	if err != nil || act.Way != liveview.Always {
+		return line, err
+	}
+	if err := st.AddRule(ctx, rule); err != nil {
+		return "", fmt.Errorf("the call is approved, and the rule is not saved: %w", err)
+	}
+	return line + " · rule " + rule.ID + " is saved", nil
+}
+
+// decisionOf is a decision of the person at the terminal about a call as he has seen it.
+func decisionOf(a record.Approval) workflows.Decide {
+	return workflows.Decide{CallID: a.Name(), Digest: a.Digest, By: userName(), Identity: identity()}
+}
+
+// previewOf says which past calls a rule would have let through that is made of a call as it is.
+func (c *cli) previewOf(ctx context.Context, id string, a record.Approval) (string, error) {
+	d := decisionOf(a)
+	st, r, err := c.remembering(ctx, id, d, &ruleFlags{rule: remember.Rule{By: d.By}})
+	if err != nil {
+		return "", err
+	}
+	p, err := previewed(ctx, st, r)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	err = c.printPreview(&out, r, p)
+	return out.String(), err
 }
 
 // lacking puts all of a call's arguments in the place of their beginning, or says why it cannot.

@@ -332,7 +332,13 @@ func (m *Model) content(room int) (name string, lines []string) {
 
 // foot is where a person types, and below it what the keys do.
 func (m *Model) foot() (lines []string) {
-	if m.said != "" && m.now.Sub(m.saidAt) < saidFor {
+	if m.prompt != nil && m.prompt.refused != "" {
+		const most = 3
+		why := terminal.Wrap(m.prompt.refused, m.width)
+		for _, line := range why[:min(len(why), most)] {
+			lines = append(lines, yellow.Render(line))
+		}
+	} else if m.said != "" && m.now.Sub(m.saidAt) < saidFor {
 		lines = append(lines, yellow.Render(terminal.Fit(terminal.CleanLine(m.said), m.width)))
 	}
 	if m.prompt != nil {

@@ -2,6 +2,7 @@ package liveview
 
 import (
 	"fmt"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -13,7 +14,7 @@ import (
 type Verb string
 
 // The verbs. Leave stops watching, and nothing else; Read is about the whole of a call's
-// arguments, which Model.Asked is given.
+// arguments, which Model.Asked is given, and Preview about a rule that is made of one, for Model.Previewed.
 const (
 	Pause    Verb = "pause"
 	Resume   Verb = "resume"
@@ -22,14 +23,17 @@ const (
 	Decide   Verb = "decide"
 	Answer   Verb = "answer"
 	Read     Verb = "read"
+	Preview  Verb = "preview"
 	Leave    Verb = "leave"
 )
 
 // Act is what the person at the keys wants done.
 type Act struct {
 	Do Verb
-	// Text is the guidance, the reason of a decision, or the answer.
+	// Text is the guidance, the reason of a decision or what its way takes, or the answer.
 	Text string
+	Way  Way           // of a decision
+	For  time.Duration // how long a rule holds
 	// Approved is the decision, or a question's answer; nil = none.
 	Approved *bool
 	Approval record.Approval // as the person has seen it

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -66,6 +67,98 @@ func TestDecisions(t *testing.T) {
 				t.Errorf("said %q, prompt %v; -want +got:\n%s", m.said, m.prompt, diff)
 			}
 		})
+	}
+}
+
+// More than yes and no: Tab leads there, and no way to an approval goes past what is to be read.
+func TestWays(t *testing.T) {
+	t.Parallel()
+	yes, edited := true, `{"pod":"db-2","grace":30}`
+	long := remembered
+	long.Arguments = fmt.Sprintf(`{"script":[%s"the end"]}`, strings.Repeat(`"one line of it",`, 60))
+	hidden := remembered
+	hidden.Hidden = 7
+	retype := func(text string) []string { return []string{"clear", "text:" + text, "enter"} }
+	tests := []struct {
+		name  string
+		call  record.Approval
+		keys  []string
+		want  *Act
+		said  string
+		stays bool
+	}{
+		{"edit", restart, append([]string{"tab"}, retype(edited)...), &Act{Do: Decide, Way: Edit, Text: edited, Approved: &yes, Approval: restart}, "", false},
+		{"edit nothing", restart, []string{"tab", "enter"}, nil, "nothing is changed; go back by Tab to approve it as it is", true},
+		{"edit to a list", restart, append([]string{"tab"}, retype(`[1]`)...), nil,
+			"the arguments have to be a JSON object", true},
+		{"edit to no JSON", restart, append([]string{"tab"}, retype(`{"pod":}`)...), nil,
+			"the arguments are no JSON: invalid character '}' looking for beginning of value", true},
+		{"edit what was not read", long, append([]string{"tab"}, retype(edited)...), nil, "read it to its end first (PgDn)", true},
+		{"edit what is masked", hidden, []string{"tab", "text:why?", "enter"}, &Act{Do: Decide, Way: AskBack, Text: "why?", Approval: hidden}, "", false},
+		{"ask back", restart, []string{"tab", "tab", "text:why?", "enter"}, &Act{Do: Decide, Way: AskBack, Text: "why?", Approval: restart}, "", false},
+		{"hand on", restart, []string{"tab", "tab", "tab", "text:@ada", "enter"}, &Act{Do: Decide, Way: HandOn, Text: "@ada", Approval: restart}, "", false},
+		{"around", restart, []string{"tab", "tab", "tab", "tab", "text:n", "enter"}, &Act{Do: Decide, Approved: new(false), Approval: restart}, "", false},
+		{"always asks for a preview", remembered, []string{"tab", "tab", "tab", "tab"}, &Act{Do: Preview, Approval: remembered}, "trying the rule on past calls …", true},
+		{"always without it", remembered, []string{"tab", "tab", "tab", "tab", "text:y", "enter"}, nil,
+			"you have not seen yet which calls the rule would have let through", true},
+		{"always before it is read", remembered, []string{"tab", "tab", "tab", "tab", "preview", "text:y", "enter"}, nil, "", true},
+		{"always", remembered, []string{"tab", "tab", "tab", "tab", "preview", "read", "text:y", "enter"},
+			&Act{Do: Decide, Way: Always, Approved: &yes, Approval: remembered}, "", false},
+		{"always for 8 hours", remembered, []string{"tab", "tab", "tab", "tab", "preview", "read", "text:y 8h", "enter"},
+			&Act{Do: Decide, Way: Always, Approved: &yes, For: 8 * time.Hour, Approval: remembered}, "", false},
+		{"always for some time", remembered, []string{"tab", "tab", "tab", "tab", "preview", "read", "text:y soon", "enter"}, nil,
+			"write y, or y and for how long: y 8h", true},
+		{"always is no reason", remembered, []string{"tab", "tab", "tab", "tab", "preview", "read", "text:not now", "enter"}, nil,
+			"write y, or y and for how long: y 8h", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := waits(t)
+			m.Take(waiting(record.Waits{Approvals: []record.Approval{tt.call}}))
+			m.Asked(tt.call, "")
+			got := press(m, "read")
+			for _, key := range tt.keys {
+				switch key {
+				case "clear":
+					m.prompt.input.SetValue("")
+				case "preview":
+					m.Previewed(tt.call, "It would have let through 1 of the last 9 calls.", nil)
+				default:
+					got = press(m, key)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" || m.said != tt.said || (m.prompt != nil) != tt.stays {
+				t.Errorf("said %q, prompt %v; -want +got:\n%s", m.said, m.prompt, diff)
+			}
+		})
+	}
+}
+
+// A decision that is refused stands where it was typed, with the reason, as long as the call waits.
+func TestARefusedDecision(t *testing.T) {
+	t.Parallel()
+	m := waits(t)
+	m.Asked(restart, "")
+	press(m, "read", "tab")
+	m.prompt.input.SetValue(`{"pod":7}`)
+	if act := press(m, "enter"); act == nil || m.prompt != nil {
+		t.Fatalf("%+v, prompt %v", act, m.prompt)
+	}
+	m.Refused("/pod: got number, want string")
+	if frame := ansi.Strip(m.Frame()); !strings.Contains(frame, "got number, want string") || !strings.Contains(frame, `arguments> {"pod":7}`) {
+		t.Errorf("the frame is\n%s", frame)
+	}
+	m.prompt.input.SetValue(`{"pod":"x"}`)
+	if act := press(m, "enter"); act != nil { // the person has pressed it before he has seen why
+		t.Errorf("sent at once: %+v", act)
+	}
+	if act := press(m, "read", "enter"); act == nil || act.Text != `{"pod":"x"}` {
+		t.Errorf("put right: %+v", act)
+	}
+	m.Take(waiting(record.Waits{}))
+	if m.Refused("it comes too late"); m.prompt != nil {
+		t.Error("a call is asked about that does not wait")
 	}
 }
 
@@ -315,7 +408,8 @@ func TestFramesOfAnything(t *testing.T) {
 		m.Take(u)
 		for _, do := range []func(){
 			func() {}, func() { press(m, "f", "down") }, func() { press(m, "down", "pgup") }, func() { press(m, "r") }, func() { press(m, "?") },
-			func() { m.Say(say("said")) }, func() { m.Asked(a, say("lacking")) },
+			func() { m.Say(say("said")) }, func() { m.Asked(a, say("lacking")) }, func() { press(m, "read", "tab") },
+			func() { m.Previewed(a, say("preview"), nil) }, func() { m.Refused(say("refused")) },
 		} {
 			do()
 			frame := m.Frame()

@@ -71,6 +71,13 @@ var (
 const thought = "The pool may be exhausted. Look at the logs first, then at the pool: its size is set in the deployment, " +
 	"and it was changed on Monday."
 
+// remembered is restart where the configuration has such calls remembered.
+var remembered = func() record.Approval {
+	a := restart
+	a.Remember = "a definition"
+	return a
+}()
+
 // collecting is an investigation whose two agents are in the midst of their work.
 func collecting() store.Update {
 	var j journal
@@ -120,7 +127,7 @@ func waiting(w record.Waits) store.Update { return store.Update{Waits: &w} }
 // press is what a person presses: words are keys, "text:" is typed, and "read" is the time in which
 // he reads what is on the screen.
 func press(m *Model, keys ...string) (act *Act) {
-	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown}
+	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "tab": tea.KeyTab}
 	for _, key := range keys {
 		if key == "read" {
 			m.Tick(m.now.Add(settles))
@@ -166,6 +173,24 @@ func TestFrames(t *testing.T) {
 			m.Take(waiting(record.Waits{Approvals: []record.Approval{restart}}))
 			m.Asked(restart, "")
 			press(m, "read", "text:not on a Friday")
+		},
+		"editing": func(m *Model) {
+			m.Take(collecting())
+			m.Take(waiting(record.Waits{Approvals: []record.Approval{restart}}))
+			m.Asked(restart, "")
+			press(m, "read", "tab")
+			m.prompt.input.SetValue(`{"pod":"db-1","grace":"30"}`)
+			press(m, "enter")
+			m.Refused("the decision about collect/MetricsAgent/c1_0 was refused: the arguments do not fit the schema: /grace: got string, want integer")
+		},
+		"always": func(m *Model) {
+			m.Take(collecting())
+			m.Take(waiting(record.Waits{Approvals: []record.Approval{remembered}}))
+			m.Asked(remembered, "")
+			press(m, "read", "tab", "tab", "tab", "tab")
+			m.Previewed(remembered, "cluster.restart_pod grace=30 pod=\"db-1\" in project shop\nIt would have let through 1 of the last 9 calls: "+
+				"1 that a person denied, 0 that nobody decided, 0 approved, 0 made unasked.\n", nil)
+			press(m, "read", "text:y 8h")
 		},
 		"answering": func(m *Model) {
 			m.Take(collecting())

@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -27,6 +26,10 @@ type Prompt struct {
 	approval record.Approval
 	question record.Question
 	lacking  string // why the text is not all of the call
+
+	Way                 // that the person types for; "" = yes, no or a reason
+	ways      []offered // that Tab goes through
+	previewed bool      // the text says what a rule would have let through
 }
 
 // typing is a prompt that a person answers in the view.
@@ -35,6 +38,10 @@ type typing struct {
 	input textinput.Model
 	seen  int       // lines of the text, from the first one, that have been on the screen
 	since time.Time // it stands, or a key came too early
+
+	at      int            // the way, of those that are offered
+	drafts  map[Way]string // what was typed for the others
+	refused string         // why what was typed before was not done
 }
 
 // line is where the person types.
@@ -47,7 +54,7 @@ func (m *Model) ask(p *Prompt) {
 	input := textinput.New()
 	input.Prompt = p.Ask
 	input.Focus()
-	m.prompt, m.back, m.said = &typing{Prompt: p, input: input, since: m.now}, 0, ""
+	m.prompt, m.back, m.said = &typing{Prompt: p, input: input, since: m.now, drafts: map[Way]string{}}, 0, ""
 }
 
 // need asks what is waited for, of the focused agent first.
@@ -74,11 +81,10 @@ func (l *lane) nameOr() string {
 	return l.name
 }
 
-// Asked shows a call that waits, to be decided: by what is typed here, or, if it is more than yes and no, as the text says.
+// Asked shows a call that waits, to be decided.
 func (m *Model) Asked(a record.Approval, lacking string) {
 	p := DecisionPrompt(a, lacking)
-	more := "\n· More than yes and no: starter decide %s %s%s --edit '{…}' (or --ask '…', --hand-to …, --approve --always)"
-	p.Text += terminal.Clean(fmt.Sprintf(more, command.ShellWord(m.id), command.ShellWord(a.Name()), digestFlag(a)))
+	p.offer(a)
 	switch {
 	case !p.WaitsIn(m.waits):
 		m.Say(p.title + ": nobody waits for it any more")
@@ -103,14 +109,6 @@ func DecisionPrompt(a record.Approval, lacking string) *Prompt {
 	p.Ask = "approve " + terminal.Fit(tool, maxTool) + "? [y/N/reason] "
 	p.hint = "y approves · n or a reason denies · Enter alone decides nothing · Esc leaves it"
 	return p
-}
-
-// digestFlag has decide refuse another call than the one that is shown.
-func digestFlag(a record.Approval) string {
-	if a.Digest == "" {
-		return ""
-	}
-	return " --digest " + command.ShellWord(a.Digest[:min(len(a.Digest), 12)])
 }
 
 // maxTool is how much of a tool's name stands before what a person types; all of it is above.
@@ -200,11 +198,19 @@ func (m *Model) promptKey(k tea.KeyPressMsg) *Act {
 	case !m.settled():
 		p.since = m.now
 		return nil
+	case key == "tab" && len(p.ways) > 0, key == "shift+tab" && len(p.ways) > 0:
+		p.turn(map[string]int{"tab": 1, "shift+tab": -1}[key])
+		if p.Way == Always && !p.previewed {
+			m.Say("trying the rule on past calls …")
+			return &Act{Do: Preview, Approval: p.approval}
+		}
+		return nil
 	case key == "enter":
 	default:
 		p.input, _ = p.input.Update(k)
 		return nil
 	}
+	p.refused = ""
 	act, why := p.Act(strings.TrimSpace(p.input.Value()))
 	if why != "" {
 		m.Say(why)
@@ -212,8 +218,14 @@ func (m *Model) promptKey(k tea.KeyPressMsg) *Act {
 	if act != nil || p.input.Value() == "" {
 		m.prompt, m.back = nil, 0
 	}
+	if act != nil && act.Do == Decide {
+		m.sent = p
+	}
 	return act
 }
+
+// yeses are how one writes yes.
+var yeses = map[string]bool{"y": true, "yes": true}
 
 // soundsLikeYes is neither a clear yes nor a reason to deny something.
 var soundsLikeYes = map[string]bool{
@@ -224,6 +236,9 @@ var soundsLikeYes = map[string]bool{
 func (p *Prompt) Act(text string) (act *Act, why string) {
 	if text == "" {
 		return nil, map[Verb]string{Decide: "not decided: the call waits", Answer: "not answered: the question waits"}[p.do]
+	}
+	if p.Way != "" {
+		return p.byWay(text)
 	}
 	first, rest, _ := strings.Cut(text, " ")
 	said := map[string]bool{"y": true, "yes": true, "n": false, "no": false}

@@ -25,10 +25,12 @@ type Options struct {
 	In      io.Reader
 	Out     io.Writer
 	Environ []string
-	// Do does what a person wants, and says what came of it.
-	Do func(context.Context, Act) string
+	// Do does what a person wants, and says what came of it; the error is why it was not done.
+	Do func(context.Context, Act) (string, error)
 	// Whole reads all of a call's arguments, or says why it cannot.
 	Whole func(context.Context, *record.Approval) (lacking string)
+	// Preview says which past calls a rule that is made of a call would have let through.
+	Preview func(context.Context, record.Approval) (string, error)
 }
 
 // View is a Model on a terminal. The screen is taken when the first news come.
@@ -105,7 +107,8 @@ func (v *View) Run(ctx context.Context) (record.Investigation, error) {
 	case <-ctx.Done():
 		return record.Investigation{}, ctx.Err()
 	}
-	v.screen.do = func(act Act) string { return v.opts.Do(ctx, act) }
+	v.screen.do = func(act Act) (string, error) { return v.opts.Do(ctx, act) }
+	v.screen.preview = func(a record.Approval) (string, error) { return v.opts.Preview(ctx, a) }
 	v.screen.whole = func(a *record.Approval) string { return v.opts.Whole(ctx, a) }
 	program := tea.NewProgram(v.screen, tea.WithContext(ctx), tea.WithInput(v.opts.In), tea.WithOutput(v.opts.Out),
 		tea.WithEnvironment(v.opts.Environ), tea.WithFPS(int(time.Second/redrawEvery)))
@@ -143,18 +146,27 @@ func (v *View) Run(ctx context.Context) (record.Investigation, error) {
 
 // screen is a Model as bubbletea wants it.
 type screen struct {
-	model *Model
-	do    func(Act) string
-	whole func(*record.Approval) (lacking string)
+	model   *Model
+	do      func(Act) (string, error)
+	whole   func(*record.Approval) (lacking string)
+	preview func(record.Approval) (string, error)
 }
 
 type (
 	newsMsg  []func(*Model)
 	clockMsg time.Time
-	saidMsg  string
-	readMsg  struct {
+	doneMsg  struct {
+		said string
+		err  error
+	}
+	readMsg struct {
 		approval record.Approval
 		lacking  string
+	}
+	previewMsg struct {
+		approval record.Approval
+		text     string
+		err      error
 	}
 )
 
@@ -178,8 +190,14 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case tea.WindowSizeMsg:
 		s.model.Resize(msg.Width, msg.Height)
-	case saidMsg:
-		s.model.Say(string(msg))
+	case doneMsg:
+		if msg.err != nil {
+			s.model.Refused(msg.err.Error())
+		} else {
+			s.model.Say(msg.said)
+		}
+	case previewMsg:
+		s.model.Previewed(msg.approval, msg.text, msg.err)
 	case readMsg:
 		s.model.Asked(msg.approval, msg.lacking)
 	case tea.PasteMsg:
@@ -202,9 +220,17 @@ func (s *screen) act(act Act) tea.Cmd {
 			lacking := s.whole(&act.Approval)
 			return readMsg{act.Approval, lacking}
 		}
+	case Preview:
+		return func() tea.Msg {
+			text, err := s.preview(act.Approval)
+			return previewMsg{act.Approval, text, err}
+		}
 	}
 	s.model.Say(string(act.Do) + " …")
-	return func() tea.Msg { return saidMsg(s.do(act)) }
+	return func() tea.Msg {
+		said, err := s.do(act)
+		return doneMsg{said, err}
+	}
 }
 
 func (s *screen) View() tea.View {

@@ -168,6 +168,52 @@ func TestLiveView(t *testing.T) {
 	}
 }
 
+// TestLiveDecisions: in the live view a person changes the arguments of a call, which the tool's schema has to allow, and has calls
+// like another one made from then on, once he has seen which those would have been.
+func TestLiveDecisions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		args := []string{`{"a":2,"b":3}`, `{"a":5,"b":6}`, `{"a":5,"b":6}`}
+		if turn := turnOf(req); turn <= len(args) {
+			return llmtest.Calls(llmtest.Call{Name: "lab__add", Args: args[turn-1]})
+		}
+		return llmtest.Text("done")
+	}, strings.Replace(gatedConfig, "lab.counter: {", "lab.add: {remember: true, ", 1))
+	w.dev()
+	v := w.viewer(80, 40, "run", "--chain", "lab", "--data", "it burns", "--workflow-id", "lab")
+	v.shows(`asks to call lab.add {"a":2,"b":3}`)
+	v.press("a")
+	v.shows("Enter alone decides nothing")
+	v.press("\t")
+	v.shows(`arguments> {"a":2,"b":3}`)
+	const line = "\x15" // deletes what is typed
+	v.press(line + `{"a":"x","b":3}` + "\r")
+	v.shows("was refused")
+	v.shows("Enter approves it with these arguments")
+	v.golden("refused-80x40")
+	v.press(line + `{"a":40,"b":2}` + "\r")
+
+	v.shows(`asks to call lab.add {"a":5,"b":6}`)
+	v.press("a")
+	v.shows("Enter alone decides nothing")
+	v.press("\t\t\t\t")
+	v.shows("It would have let through 0 of the last 1 calls")
+	v.shows("y: until that is revoked")
+	v.press("y 8h\r")
+	if code := v.wait(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, v)
+	}
+	rules, shown := w.must("rules", "list"), w.must("show", "lab", "--json")
+	if !regexp.MustCompile(` 1 +(8h0m|7h)[0-9ms]+ +lab.add a=5 b=6 in project default`).MatchString(rules) {
+		t.Errorf("the rules are\n%s", rules)
+	}
+	for _, part := range []string{`has changed the arguments of this call. It was made with these: {\"a\":40,\"b\":2}`, "let through by rule r-"} {
+		if strings.Count(shown, part) < 1 {
+			t.Errorf("%s is not in\n%s", part, shown)
+		}
+	}
+}
+
 // Who watches eight agents that write pays less than a tenth of a core.
 func TestLongViewIsCheap(t *testing.T) {
 	takesLong(t)

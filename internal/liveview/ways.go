@@ -1,0 +1,124 @@
+package liveview
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/reveal"
+	"github.com/inquest-dev/inquest/internal/terminal"
+)
+
+// Way is how a person decides on a call, besides yes, no and a reason.
+type Way string
+
+// The ways.
+const (
+	Edit    Way = "edit"     // approves it with the arguments that Act.Text has
+	AskBack Way = "ask back" // has the agent answer a question in the place of the call
+	HandOn  Way = "hand on"  // leaves it to a group, a role, or a person as @name
+	Always  Way = "always"   // approves it, and calls like it for Act.For; 0 = until that is revoked
+)
+
+// offered is a way with what stands before the text that a person types, and below it.
+type offered struct {
+	Way
+	ask, hint string
+}
+
+// offer has Tab lead from a plain decision to the other ways of this call, and back.
+func (p *Prompt) offer(a record.Approval) {
+	p.ways = []offered{{"", p.Ask, p.hint}}
+	if p.lacking == "" && a.Hidden == 0 {
+		p.ways = append(p.ways, offered{Edit, "arguments> ", "Enter approves it with these arguments · Tab: another way · Esc leaves it"})
+	}
+	p.ways = append(p.ways,
+		offered{AskBack, "ask the agent> ", "Enter asks, and the call is not made for now · Tab: another way · Esc leaves it"},
+		offered{HandOn, "hand on to> ", "a group, a role, or a person as @name · Tab: another way · Esc leaves it"})
+	if a.Remember != "" {
+		p.ways = append(p.ways, offered{Always, "approve it, and calls like it? [y/N] ",
+			"y: until that is revoked, y 8h: for 8 hours · Tab: another way · Esc leaves it"})
+	}
+	var names []string
+	for _, w := range p.ways[1:] {
+		names = append(names, string(w.Way))
+	}
+	p.Text += "\n· More than yes and no: Tab (" + strings.Join(names, ", ") + ")"
+}
+
+// turn goes to another way; what was typed for this one stays.
+func (t *typing) turn(by int) {
+	t.drafts[t.Way] = t.input.Value()
+	t.at = (t.at + by + len(t.ways)) % len(t.ways)
+	to := t.ways[t.at]
+	draft, typed := t.drafts[to.Way]
+	if !typed && to.Way == Edit {
+		draft = terminal.CleanLine(reveal.JSON(t.approval.Arguments))
+	}
+	t.Way, t.Ask, t.hint = to.Way, to.ask, to.hint
+	t.input.Prompt = t.Ask
+	t.input.SetValue(draft)
+	t.input.CursorEnd()
+}
+
+// Previewed shows which past calls a rule would have let through that is made of a call.
+func (m *Model) Previewed(a record.Approval, preview string, err error) {
+	p := m.prompt
+	switch {
+	case p == nil || p.do != Decide || !same(a)(p.approval) || p.previewed:
+	case err != nil:
+		m.Say("no rule can be made of it: " + err.Error())
+	default:
+		p.Text += "\n\n" + terminal.Clean(preview)
+		p.previewed, p.Read, p.since, m.said = true, false, m.now, ""
+	}
+}
+
+// Refused says why what a person wanted was not done. A decision can be put right where it was typed.
+func (m *Model) Refused(why string) {
+	m.Say(why)
+	if t := m.sent; t != nil && m.prompt == nil && t.WaitsIn(m.waits) {
+		m.prompt, t.refused, t.since = t, terminal.CleanLine(why), m.now
+	}
+	m.sent = nil
+}
+
+// byWay is what the person wants done who has written a text for a way; nil = nothing, and why not.
+func (p *Prompt) byWay(text string) (act *Act, why string) {
+	act = &Act{Do: Decide, Way: p.Way, Text: text, Approval: p.approval}
+	switch p.Way {
+	case Edit:
+		var object map[string]json.RawMessage
+		err := json.Unmarshal([]byte(text), &object)
+		if _, is := errors.AsType[*json.SyntaxError](err); is {
+			return nil, "the arguments are no JSON: " + err.Error()
+		}
+		if object == nil {
+			return nil, "the arguments have to be a JSON object"
+		}
+		if text == terminal.CleanLine(reveal.JSON(p.approval.Arguments)) {
+			return nil, "nothing is changed; go back by Tab to approve it as it is"
+		}
+	case Always:
+		first, lasts, timed := strings.Cut(text, " ")
+		var err error
+		if act.Text = ""; timed {
+			act.For, err = time.ParseDuration(strings.TrimSpace(lasts))
+		}
+		switch {
+		case !yeses[strings.ToLower(first)] || err != nil || act.For < 0:
+			return nil, "write y, or y and for how long: y 8h"
+		case !p.previewed:
+			return nil, "you have not seen yet which calls the rule would have let through"
+		}
+	default:
+		return act, ""
+	}
+	if !p.Read {
+		return nil, "read it to its end first (PgDn)"
+	}
+	act.Approved = new(true)
+	return act, ""
+}

@@ -69,6 +69,22 @@ func TestFits(t *testing.T) {
 	}
 }
 
+// TestACallIsJudgedCheaply: a rule is tried on 100,000 past calls. Read by encoding/json, this one takes 26 allocations.
+func TestACallIsJudgedCheaply(t *testing.T) {
+	const most = 12
+	rule := remember.Rule{Tool: "k.scale", Arguments: args{"namespace": like("dev-*"), "kind": is(`"pod"`), "replicas": like("*")}}
+	fits := rule.Matcher()
+	took := testing.AllocsPerRun(100, func() {
+		args, err := remember.Parse(`{"namespace":"dev-a","kind":"pod","replicas":3}`)
+		if err != nil || !fits(args) {
+			t.Fatal("it does not fit")
+		}
+	})
+	if took > most {
+		t.Errorf("%.0f allocations", took)
+	}
+}
+
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

@@ -126,13 +126,12 @@ func (s *Store) fitting(ctx context.Context, fits remember.Matcher, query string
 	fit := map[remember.Fate][]int64{}
 	for rows.Next() {
 		var id int64
-		var fate remember.Fate
-		var arguments string
+		var fate, arguments string
 		if err := rows.Scan(&id, &fate, &arguments); err != nil {
 			return nil, err
 		}
 		if parsed, err := remember.Parse(arguments); err == nil && fits(parsed) {
-			fit[fate] = append(fit[fate], id)
+			fit[remember.Fate(fate)] = append(fit[remember.Fate(fate)], id)
 		}
 	}
 	for _, ids := range fit {

@@ -7,8 +7,35 @@ const pageful = 200; // entries by which somebody goes on; at most three times a
 
 const earlierAtOnce = 400; // entries that are asked for
 const pace = 400; // ms between two drawings of what is being written, by all panes at once: nobody reads faster
-const writing = 2000; // characters at the end of it that are shown
+const writing = 2000; // characters at the end of it that are shown, at least
 const near = 300; // px from the beginning, from where on what was before is shown
+
+// due are the panes with something new. They are drawn in one frame, all that is measured before all that is written: so the browser
+// lays the page out once.
+const due = new Set();
+function drawDue() {
+  const panes = [...due].filter((pane) => pane.shown).map((pane) => [pane, pane.atEnd() && !pane.record?.ended_at]);
+  due.clear();
+  for (const [pane, follow] of panes) pane.update(follow);
+  for (const [pane, follow] of panes) if (follow) pane.toEnd();
+}
+
+// Growing is a paragraph with the end of a text that grows. What is new is appended: to write all of it anew would lay it out anew.
+class Growing {
+  constructor(name, of) {
+    Object.assign(this, { of, text: new Text(), known: 0 });
+    this.element = h(name, { dir: "auto" }, this.text);
+  }
+
+  show(whole) {
+    if (whole.length < this.known || this.text.length + whole.length - this.known > 2 * writing) {
+      this.text.data = "";
+      this.known = Math.max(0, whole.length - writing);
+    }
+    if (whole.length > this.known) this.text.appendData(reveal(whole.slice(this.known)));
+    this.known = whole.length;
+  }
+}
 
 const callBase = 1 << 20; // see transcript.CallKey
 const callIndex = (e) => (e.position < callBase ? -1 : Math.floor((e.position - callBase) / 3));
@@ -42,6 +69,7 @@ export class Pane {
       h("header", {}, h("h3", { dir: "auto" }, reveal(rest.join("/") || name)), this.state, this.model, this.used),
       this.body,
     );
+    new IntersectionObserver((was) => (this.seen = was.at(-1).isIntersecting) && this.later()).observe(this.element);
   }
 
   // about takes the execution's record.
@@ -86,24 +114,21 @@ export class Pane {
       this.live.text += delta.text || "";
       this.live.thinking += delta.thinking || "";
     }
-    this.later(pace);
+    if (this.seen) this.later(pace);
   }
 
   // later draws what is new, all that came since the last frame at once.
   later(wait = 0) {
-    if (!this.shown || this.frame) return;
-    this.frame = true;
-    const soon = (draw) => (wait ? setTimeout(() => requestAnimationFrame(draw), wait - (performance.now() % wait)) : requestAnimationFrame(draw));
-    soon(() => {
-      this.frame = undefined;
-      if (!this.shown) return;
-      const follow = this.atEnd() && !this.record?.ended_at;
-      if (this.stale) this.redraw();
-      else if (follow && this.order.length - this.from > 2 * pageful) this.redraw(this.order.length - pageful);
-      else this.drawNew();
-      this.drawLive();
-      if (follow) this.body.scrollTop = this.body.scrollHeight;
-    });
+    if (!this.shown) return;
+    if (!due.size) wait ? setTimeout(() => requestAnimationFrame(drawDue), wait) : requestAnimationFrame(drawDue);
+    due.add(this);
+  }
+
+  update(follow) {
+    if (this.stale) this.redraw();
+    else if (follow && this.order.length - this.from > 2 * pageful) this.redraw(this.order.length - pageful);
+    else if (this.drawn < this.order.length) this.drawNew();
+    this.drawLive();
   }
 
   // drawNew draws what is not drawn yet, as far as there is room.
@@ -124,17 +149,20 @@ export class Pane {
   drawLive() {
     if (!this.live) return this.tail.replaceChildren();
     const { text, thinking } = this.live;
-    if (!this.tail.firstChild) {
-      this.thinking = h("p.thought", { dir: "auto" });
-      this.writing = h("p.writing", { dir: "auto" });
-      this.tail.replaceChildren(this.thinking, this.writing);
+    if (this.writing?.of !== this.live) {
+      [this.thinking, this.writing] = [new Growing("p.thought"), new Growing("p.writing", this.live)];
+      this.tail.replaceChildren(this.thinking.element, this.writing.element);
     }
-    put(this.thinking, text ? "" : reveal(thinking.slice(-2000)));
-    put(this.writing, reveal(text.slice(-writing)));
+    this.thinking.show(text ? "" : thinking);
+    this.writing.show(text);
   }
 
   atEnd() {
     return this.body.scrollHeight - this.body.scrollTop - this.body.clientHeight < 60;
+  }
+
+  toEnd() {
+    this.body.scrollTop = this.body.scrollHeight;
   }
 
   // show draws the end: of a transcript that is over, too.
@@ -144,7 +172,7 @@ export class Pane {
     this.redraw(this.order.length - pageful);
     this.drawLive();
     const short = this.from === 0 && this.floor === 0 && this.record?.ended_at;
-    if (!short) requestAnimationFrame(() => (this.body.scrollTop = this.body.scrollHeight));
+    if (!short) requestAnimationFrame(() => this.toEnd());
     if (!this.order.length && this.floor) this.back();
   }
 
@@ -186,7 +214,7 @@ export class Pane {
       this.redraw(this.from - pageful);
       const now = this.nodes.get(seq);
       if (now) this.body.scrollTop += now.getBoundingClientRect().top - was;
-      else this.body.scrollTop = this.body.scrollHeight;
+      else this.toEnd();
     } catch (e) {
       if (e.name !== "AbortError") say(e.message, true);
     } finally {

@@ -92,6 +92,8 @@ func TestPage(t *testing.T) {
 
 	id := p.begin("lab", `"The disk of db-1 is full."`)
 	p.ada.shows("lab.set", "lab.add")
+	p.ada.until("what waits says what it is about", `() => [...document.querySelectorAll(".wait .place")].length == 2 &&
+		[...document.querySelectorAll(".wait .place")].every(e => e.textContent == "The disk of db-1 is full.")`)
 	p.decides(id)
 	p.ada.until("the page shows what Beta is saying", `() => document.querySelector(".writing")?.textContent.includes("beta")`)
 	p.ada.shot("page-writing")

@@ -177,8 +177,9 @@ func (p *pageWorld) sendsBack(v *visitor) {
 		node().dispatchEvent(new MouseEvent("click", {bubbles: true})); return node().getAttribute("aria-pressed") == "true" }`)
 	v.shows("alpha knows more")
 	v.click(".timeline summary", "Time line")
-	v.shows("decided", "asked for a person's word")
+	v.shows("decided", "asked for a person's word: dig: Is that all?", "answered: dig: not approved. look at the pool")
 	v.until("waits are drawn", `() => document.querySelectorAll(".bars .asked").length >= 2 &&
+		document.querySelectorAll(".bars .question").length == 2 &&
 		document.querySelectorAll(".bars .bar").length >= 3`)
 	v.shot("page-went-back")
 	v.accessible("investigation")

@@ -268,7 +268,7 @@ async function runTool(t, given, approved) {
     JSON.parse(body);
     const out = await call("POST", `tools/${encodeURIComponent(t.name)}/run`, body);
     const failed = out.is_error && foreign(`It failed: ${out.error_type || "error"}`, "p", { class: "wrong" });
-    await ask(`What ${reveal(t.name)} says`, "Close", [failed, long(out.content || "nothing")].filter(Boolean), () => true);
+    await ask(`What ${reveal(t.name)} says`, "Close", [failed, long(out.content || "nothing")].filter(Boolean));
   } catch (e) {
     if (e.status === 409 && !approved) {
       const word = h("p", {}, "The call needs a person's word: yours, which the audit trail keeps.");

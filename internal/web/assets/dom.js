@@ -173,7 +173,7 @@ export function say(text, wrong) {
   silence = setTimeout(() => box.replaceChildren(), wrong ? 12_000 : 6_000);
 }
 
-// ask opens a dialog, and returns what its function made of it; undefined = it was left. wide is for what is long.
+// ask opens a dialog, and returns what its function made of it; undefined = it was left. One without a function only tells something.
 export function ask(title, label, fields, value) {
   return new Promise((done) => {
     let out;
@@ -185,7 +185,7 @@ export function ask(title, label, fields, value) {
         {
           submit: (e) => {
             e.preventDefault();
-            out = value();
+            out = value?.();
             box.close();
           },
         },
@@ -195,7 +195,7 @@ export function ask(title, label, fields, value) {
           "div.buttons",
           {},
           h("button.primary", { type: "submit" }, label),
-          button("Leave it", () => box.close()),
+          value && button("Leave it", () => box.close()),
         ),
       ),
     );

@@ -131,16 +131,27 @@ export class Drawing {
       }
     });
     const width = columns.length * (box + gap) - gap + 8;
-    const height = tall + 14 + loops.length * 18 + (loops.length ? 14 : 0);
+    const height = tall + 14 + loops.length * 18 + (loops.length ? 16 : 0);
     const gone = (e) => ways.find((w) => w.from === e.from && w.to === e.to)?.times || 0;
     const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, [
       svg("defs", {}, [
-        svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, [
-          svg("path", { d: "M0 0 L8 4 L0 8 z", class: "tip" }),
-        ]),
+        svg(
+          "marker",
+          {
+            id: "tip",
+            viewBox: "0 0 8 8",
+            refX: 7,
+            refY: 4,
+            markerWidth: 9,
+            markerHeight: 9,
+            markerUnits: "userSpaceOnUse",
+            orient: "auto",
+          },
+          [svg("path", { d: "M0 0 L8 4 L0 8 z", class: "tip" })],
+        ),
       ]),
       ...edges.filter((e) => !back.includes(e)).map((e) => this.forth(e, at, gone(e))),
-      ...loops.map((e, n) => this.back(e, at, gone(e), tall + 18 + n * 18)),
+      ...loops.map((e, n) => this.back(e, at, gone(e), tall + 26 + n * 18)),
       ...stages.map((s) => this.stage(s, at.get(s.name))),
     ]);
     this.box.replaceChildren(drawn);

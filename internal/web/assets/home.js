@@ -32,7 +32,7 @@ class Home {
       maxlength: 200,
       input: () => this.find(),
     });
-    this.waits = new Waits(this.waiting, { titled: true });
+    this.waits = new Waits(this.waiting, (id) => this.rows.has(id) && titleOf(this.rows.get(id)));
     this.inbox = part("Waits for you", "inbox", this.waiting, this.calm);
     main.replaceChildren(
       h("h1.unseen", {}, "Inbox and investigations"),
@@ -115,6 +115,7 @@ class Home {
     const [open, ended] = [all.filter((r) => isOpen(r.status)), all.filter((r) => !isOpen(r.status))];
     arrange(this.running, lines(open));
     arrange(this.ended, lines(ended));
+    this.waits.name();
     this.idle.hidden = open.length > 0;
     this.none.hidden = ended.length > 0;
     put(this.none, this.query ? "Nothing is called that." : "Nothing has ended yet.");

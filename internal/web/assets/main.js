@@ -107,7 +107,6 @@ const help = () =>
       ),
       h("p", {}, h("a", { href: "docs" }, "The HTTP API"), " is all that this page uses."),
     ],
-    () => true,
   );
 document.getElementById("help").addEventListener("click", help);
 

@@ -87,7 +87,7 @@ class Start {
 
   later() {
     const chain = this.all?.find((c) => c.name === this.chain.value);
-    this.about.textContent = reveal([chain?.description, chain && `Stages: ${chain.stages.join(", ")}.`].filter(Boolean).join(" "));
+    this.about.textContent = reveal([chain?.description, chain && `Stages: ${chain.stages.join(", ")}`].filter(Boolean).join(" · "));
     this.go.disabled = true;
     clearTimeout(this.soon);
     this.soon = setTimeout(() => this.check(), checkAfter);

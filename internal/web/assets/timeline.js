@@ -23,6 +23,8 @@ const said = {
   ended: "ended",
 };
 
+const details = ["stage", "decision", "reason", "question", "answer", "text", "status"]; // of an act, that are told
+
 const told = { try: "a model call failed:", fallback: "another model takes over:" };
 
 export class Timeline {
@@ -105,9 +107,7 @@ export class Timeline {
           at: a.at,
           key: `a${a.n}`,
           kind: a.what,
-          text: [...new Set([said[a.what], a.tool, a.detail?.decision, a.detail?.reason, a.detail?.text, a.detail?.status])]
-            .filter(Boolean)
-            .join(": "),
+          text: [...new Set([said[a.what], a.tool, ...details.map((name) => a.detail?.[name])])].filter(Boolean).join(": "),
           who: a.who,
         })),
       ...entries.map((e) => ({
@@ -153,6 +153,7 @@ export class Timeline {
     const held = this.pauses(now).map(([a, b, who]) =>
       rect(a, b, 0, height, "held", `paused${who ? ` by ${who}` : ""} for ${span(new Date(b) - new Date(a))}`),
     );
+    held.push(...this.waits(undefined, now).map(([a, b]) => rect(a, b, 0, height, "question", "a person's answer is waited for")));
     const away = this.away.flatMap((o) => [o.execution, ...(o.others || [])].map((name) => ({ ...o, name })));
     const marks = all.flatMap((one, n) => {
       const y = n * row + 5;
@@ -210,7 +211,7 @@ export class Timeline {
     return out;
   }
 
-  // waits are the spans in which calls of an agent waited for people.
+  // waits are the spans in which calls of an agent waited for people; those of no agent are the questions of stages.
   waits(execution, now) {
     const calls = this.acts.filter((a) => a.execution === execution && a.call);
     return calls

@@ -1,15 +1,20 @@
 // What waits for a person: calls to approve and questions, to be decided where they stand.
-import { ask, bytes, foreign, h, indented, button, isJSON, long, reveal, say, span, ticking } from "./dom.js";
+import { ask, bytes, foreign, h, indented, button, isJSON, long, put, reveal, say, span, ticking } from "./dom.js";
 import { call, investigation } from "./api.js";
 import { markdown } from "./markdown.js";
 
 const nameOf = (thing) => `${thing.investigation} ${thing.name} ${(thing.approval || thing.question).digest || ""}`;
 const shown = 10_000; // ms that a card stays which nobody waits for any more: nothing moves under a finger
 
-// Waits are cards, in a box of their own.
+// Waits are cards, in a box of their own. titled says what an investigation is about; without it, the cards do not name theirs.
 export class Waits {
-  constructor(box, { titled } = {}) {
+  constructor(box, titled) {
     Object.assign(this, { box, titled, cards: new Map() });
+  }
+
+  // name names the cards anew, when more is known.
+  name() {
+    for (const card of this.cards.values()) card.name();
   }
 
   // show makes the cards those of what waits now.
@@ -40,7 +45,7 @@ export class Waits {
 
 class Card {
   constructor(thing, titled) {
-    this.thing = thing;
+    Object.assign(this, { thing, titled });
     this.outcome = h("p.outcome", { role: "status" });
     this.facts = h("div.facts");
     this.doing = h("div.doing");
@@ -94,12 +99,13 @@ class Card {
 
   place() {
     const { investigation: id, conversation, workflow_id: name, project } = this.thing;
-    return h(
-      "p.place",
-      {},
-      h("a", { href: conversation ? `#/chats/${encodeURIComponent(name)}` : `#/${encodeURIComponent(id)}` }, reveal(name)),
-      project && project !== "default" && h("span", {}, project),
-    );
+    this.link = h("a", { dir: "auto", href: conversation ? `#/chats/${encodeURIComponent(name)}` : `#/${encodeURIComponent(id)}` });
+    this.name();
+    return h("p.place", {}, this.link, project && project !== "default" && h("span", {}, project));
+  }
+
+  name() {
+    if (this.link) put(this.link, this.titled(this.thing.investigation) || reveal(this.thing.workflow_id));
   }
 
   content() {

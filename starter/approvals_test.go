@@ -21,7 +21,6 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -183,7 +182,7 @@ func TestApprovalsWithoutTheirArguments(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
 		c := &cli{out: &out, err: io.Discard, getenv: func(string) string { return "" }, flags: flags{store: path}, json: asJSON}
-		c.client = sync.OnceValue(func() *client.Client { return client.New(c.system()) })
+		c.client = sync.OnceValue(c.connect)
 		calls := thingsIn(record.Waiting{Waits: record.Waits{Approvals: risky("w")}})
 		calls[0].ArgumentsRef = "absent"
 		err := printThings(t.Context(), c, calls)

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -26,7 +25,7 @@ func TestAskedLineByLine(t *testing.T) {
 	}
 	c := &cli{out: &out, err: &out, getenv: func(string) string { return "" }}
 	c.address, c.store = fake.address, filepath.Join(t.TempDir(), "none")
-	c.client = sync.OnceValue(func() *client.Client { return client.New(c.system()) })
+	c.client = sync.OnceValue(c.connect)
 	defer c.client().Close()
 	waits := risky("lab:0123456789ab")
 	for n := range waits {

@@ -126,7 +126,7 @@ and that was kept where he cannot write.`,
   starter audit verify --head $(cat /mnt/worm/inquest-head)`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := c.client().VerifyAudit(cmd.Context(), head)
+			found, err := c.local().VerifyAudit(cmd.Context(), head)
 			if err != nil {
 				return auditFailed(err)
 			}
@@ -159,7 +159,7 @@ it proves later, by audit verify --head, that no row up to now was changed.`,
 		Example: `  starter audit head >> /mnt/worm/inquest-heads`,
 		Args:    exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			head, err := c.client().AuditHead(cmd.Context())
+			head, err := c.local().AuditHead(cmd.Context())
 			switch {
 			case err != nil:
 				return auditFailed(err)

@@ -88,7 +88,7 @@ func chat(ctx context.Context, c *cli, f chatFlags) error {
 	case f.list:
 		return listChats(ctx, c, f)
 	case f.close:
-		err := c.client().CloseThread(ctx, f.thread)
+		err := c.local().CloseThread(ctx, f.thread)
 		if errors.Is(err, record.ErrNotFound) {
 			return fmt.Errorf("no conversation %s is open", f.thread)
 		}
@@ -145,7 +145,7 @@ var errLeft = fmt.Errorf("left: %w", context.Canceled)
 
 // join looks whether the conversation is open, and with whom.
 func (s *chatSession) join(ctx context.Context) error {
-	h, name, err := s.client().FindThread(ctx, s.flags.thread)
+	h, name, err := s.local().FindThread(ctx, s.flags.thread)
 	gone := errors.Is(err, record.ErrNotFound)
 	switch {
 	case err != nil && !gone:
@@ -166,7 +166,7 @@ func (s *chatSession) join(ctx context.Context) error {
 
 // listChats lists the conversations that are open, newest first.
 func listChats(ctx context.Context, c *cli, f chatFlags) error {
-	open, err := c.client().Threads(ctx, f.agent, f.limit)
+	open, err := c.local().Threads(ctx, f.agent, f.limit)
 	if err != nil {
 		return err
 	}

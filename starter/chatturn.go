@@ -71,7 +71,7 @@ func (s *chatSession) turn(ctx context.Context, text string) (workflows.Reply, e
 	var err error
 	go func() {
 		defer end()
-		reply, err = s.client().Say(asking, client.Words{
+		reply, err = s.local().Say(asking, client.Words{
 			Thread: s.flags.thread, Text: text, By: s.flags.by, Agent: s.flags.agent, Provider: s.flags.provider,
 		}, accept)
 	}()
@@ -97,7 +97,7 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over cont
 	case <-over.Done():
 		return false
 	}
-	h, name, err := s.client().FindThread(ctx, s.flags.thread)
+	h, name, err := s.local().FindThread(ctx, s.flags.thread)
 	if err != nil {
 		return false
 	}
@@ -141,7 +141,7 @@ func (s *chatSession) wait(ctx, accepted, over context.Context) error {
 			s.say("\nNot waiting any more; what the agent has taken on goes on:\n  starter chat --thread %s", command.ShellWord(s.flags.thread))
 			return errLeft
 		}
-		err := s.client().Conclude(ctx, s.flags.thread, s.flags.by)
+		err := s.local().Conclude(ctx, s.flags.thread, s.flags.by)
 		if err != nil {
 			s.say("starter: ask the agent to conclude: %v", err)
 			continue

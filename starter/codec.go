@@ -53,7 +53,7 @@ func serveCodec(c *cli, cmd *cobra.Command, listen string, origins, hosts []stri
 		fmt.Fprintf(c.out, "token %s\n", token)
 	}
 	handler, err := payload.Endpoint(payload.EndpointOptions{
-		Keys: keys, Storage: payload.Reading(c.client()), Token: token, Origins: origins, Hosts: hosts,
+		Keys: keys, Storage: payload.Reading(c.local()), Token: token, Origins: origins, Hosts: hosts,
 	})
 	if err != nil {
 		return err

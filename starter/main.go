@@ -33,9 +33,9 @@ type cli struct {
 	out, err io.Writer
 	getenv   func(string) string
 	flags
-	client func() *client.Client // of the system that the flags name
-	quiet  bool                  // nothing is said while a call takes long
-	aside  func(string) bool     // says it where printing would garble the screen; nil = print
+	client func() service    // the system that the flags name
+	quiet  bool              // nothing is said while a call takes long
+	aside  func(string) bool // says it where printing would garble the screen; nil = print
 	// The flags of all commands that have them are one variable each: json, and config, whose
 	// default root sets, for commands without the flag read a configuration as well.
 	json   bool   // the answer is to be JSON
@@ -46,7 +46,7 @@ type cli struct {
 
 // run executes the command line and returns the exit code.
 func run(ctx context.Context, args []string, c cli) int {
-	c.client = sync.OnceValue(func() *client.Client { return client.New(c.system()) })
+	c.client = sync.OnceValue(c.connect)
 	cmd := c.root()
 	cmd.SetArgs(args)
 	cmd.SetIn(c.in)

@@ -33,23 +33,33 @@ func TestMain(m *testing.M) {
 // its own, a fake, and no store until it makes one with "fill PATH".
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+	params := scripts(false, func(env *testscript.Env, fake *fakeTemporal) {
+		env.Setenv("TEMPORAL_ADDRESS", fake.address)
+		env.Setenv("INQUEST_STORE", filepath.Join(env.WorkDir, "inquest.db"))
+	})
+	params.Dir = "testdata"
+	testscript.Run(t, params)
+}
+
+// scripts are run with a system each, which reach names for the commands: server says whether by the address of its API.
+func scripts(server bool, reach func(env *testscript.Env, fake *fakeTemporal)) testscript.Params {
+	return testscript.Params{
 		Setup: func(env *testscript.Env) error {
-			fake := newFakeTemporal(t)
+			fake := newFakeTemporal(env.T().(testing.TB))
 			fake.add(&fakeRun{id: "a-stage", typeName: "Stage", status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING})
 			env.Values["fake"] = fake
-			env.Setenv("TEMPORAL_ADDRESS", fake.address)
 			env.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(env.WorkDir, "temporal.toml"))
-			env.Setenv("INQUEST_STORE", filepath.Join(env.WorkDir, "inquest.db"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every command takes a second to exit
+			reach(env, fake)
 			return nil
 		},
+		Condition: func(string) (bool, error) { return server, nil }, // there is no other one
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "fill": fill, "signals": signals, "large": large, "attach": attach, "cite": cite, "tamper": tamper, "past": past,
+			"begin": beginRun,
 		},
-	})
+	}
 }
 
 // exits CODE COMMAND... runs a command that must end with the exit code.

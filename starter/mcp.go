@@ -50,7 +50,7 @@ func serveMCP(c *cli, cmd *cobra.Command, decide string) error {
 	}
 	ctx := cmd.Context()
 	s, err := api.New(ctx, api.Options{
-		System: c.client(), Config: func() *config.Config { return cfg }, WithoutHTTP: true,
+		System: c.local(), Config: func() *config.Config { return cfg }, WithoutHTTP: true,
 		Logger: slog.New(slog.NewTextHandler(c.err, nil)),
 	})
 	if err != nil {

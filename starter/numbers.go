@@ -58,8 +58,15 @@ func (c *cli) numbers() (inbox.Numbers, error) {
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
-	opts, _, err := c.temporal()
-	return inbox.Numbers{Path: filepath.Join(dir, "inquest", "inbox-"+digestOf(opts.HostPort, opts.Namespace)+".json")}, err
+	of := []string{c.server}
+	if !c.remote() {
+		opts, _, err := c.temporal()
+		if err != nil {
+			return inbox.Numbers{}, err
+		}
+		of = []string{opts.HostPort, opts.Namespace}
+	}
+	return inbox.Numbers{Path: filepath.Join(dir, "inquest", "inbox-"+digestOf(of...)+".json")}, nil
 }
 
 func digestOf(words ...string) string {
@@ -93,7 +100,7 @@ func (c *cli) asListed(ctx context.Context, args []string) (found inbox.Item, ok
 		return found, true, err
 	}
 	waiting, err := c.client().Waiting(ctx, found.Investigation)
-	if _, over := errors.AsType[*client.EndedError](err); err != nil && !over {
+	if err != nil && !errors.Is(err, client.ErrEnded) {
 		return found, true, err
 	}
 	found.N = 0

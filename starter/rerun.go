@@ -61,7 +61,7 @@ func again(ctx context.Context, c *cli, id string, s *client.Start, changed func
 		return nil
 	}
 	if hash := w.Investigation.DataHash; hash != "" {
-		data, err := c.client().Blob(ctx, hash)
+		data, err := c.local().Blob(ctx, hash)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,8 @@ import (
 type flags struct {
 	address, namespace, profile string
 	taskQueue, store            string
+	server                      string // address of the HTTP API; "" = Temporal and the store are used themselves
+	insecure                    bool
 }
 
 const rootHelp = `Start, watch and steer investigations.
@@ -28,6 +30,9 @@ TEMPORAL_API_KEY, TEMPORAL_TLS_*, or a profile of its configuration file
 (TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE); by default localhost:7233. Conversations
 are read from the store of the workers. Where that is not at hand, starter shows
 what Temporal knows: how it goes, and the report.
+
+With --server or INQUEST_SERVER all that goes through the HTTP API (worker --http), with
+the token in INQUEST_TOKEN: neither Temporal nor the store has to be at hand.
 
 An ID is a workflow id, or an investigation id (a workflow id, ":" and 12 characters).
 
@@ -39,7 +44,10 @@ failed, timed out, was cancelled or terminated), 2 wrong flags, input or configu
 func (c *cli) root() *cobra.Command {
 	cmd := group("starter", "Start, watch and steer investigations")
 	cmd.Long, cmd.SilenceErrors, cmd.SilenceUsage = rootHelp, true, true
-	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) { app.WarnOfPassword(cmd) }
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		app.WarnOfPassword(cmd)
+		return c.byServer(cmd)
+	}
 	cmd.SetFlagErrorFunc(wrongFlag)
 	c.config = c.getenv("INQUEST_CONFIG")
 	set := cmd.PersistentFlags()
@@ -51,6 +59,9 @@ func (c *cli) root() *cobra.Command {
 	set.StringVar(&c.store, "store", c.getenv("INQUEST_STORE"),
 		"the workers' store: path of its SQLite file, or a postgres:// address (default: that of dev) [INQUEST_STORE]")
 	set.Lookup("store").DefValue = "" // it may have a password, and is said above
+	set.StringVar(&c.server, "server", c.getenv("INQUEST_SERVER"),
+		"address of the HTTP API, in the place of Temporal and the store; its token is in INQUEST_TOKEN [INQUEST_SERVER]")
+	set.BoolVar(&c.insecure, "insecure", false, "send the token to an http:// address of another host, too")
 	for _, part := range helpGroups(c) {
 		cmd.AddGroup(&cobra.Group{ID: part.title, Title: part.title + ":"})
 		for _, one := range part.commands {

@@ -69,7 +69,10 @@ func launch(ctx context.Context, c *cli, s client.Start, detach bool, l look) er
 	}
 	switch {
 	case detach && c.json:
-		ids := map[string]any{"workflow_id": h.Workflow, "run_id": h.First, "id": h.ID()}
+		ids := map[string]any{"workflow_id": h.Workflow, "id": h.ID()}
+		if !c.remote() { // the API does not tell the run
+			ids["run_id"] = h.First
+		}
 		if h.Known {
 			ids["known"] = true
 		}
@@ -94,6 +97,9 @@ func complement(c *cli, s *client.Start) (err error) {
 	}
 	if s.Data, err = c.text("--data", s.Data); err != nil {
 		return err
+	}
+	if c.remote() { // the API knows it
+		return nil
 	}
 	cfg, err := c.loadConfig()
 	if err == nil {

@@ -49,6 +49,7 @@ type fakeRun struct {
 	id        string
 	typeName  string
 	request   agent.Request
+	memo      *commonpb.Memo
 	queue     string
 	status    enumspb.WorkflowExecutionStatus
 	closing   *historypb.HistoryEvent
@@ -106,7 +107,7 @@ func (f *fakeTemporal) StartWorkflowExecution(_ context.Context, in *workflowser
 		return nil, asStatus(serviceerror.NewWorkflowExecutionAlreadyStarted("taken", "", runID))
 	}
 	run := &fakeRun{
-		id: id, typeName: in.GetWorkflowType().GetName(), request: req, queue: in.GetTaskQueue().GetName(),
+		id: id, typeName: in.GetWorkflowType().GetName(), request: req, memo: in.GetMemo(), queue: in.GetTaskQueue().GetName(),
 		status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, closed: make(chan struct{}),
 	}
 	if req.Chain == "risky" {
@@ -205,7 +206,7 @@ func (f *fakeTemporal) run(execution *commonpb.WorkflowExecution) (*fakeRun, err
 func (f *fakeTemporal) info(r *fakeRun) *workflowpb.WorkflowExecutionInfo {
 	info := &workflowpb.WorkflowExecutionInfo{
 		Execution: &commonpb.WorkflowExecution{WorkflowId: r.id, RunId: runID}, FirstRunId: runID,
-		Type: &commonpb.WorkflowType{Name: r.typeName}, Status: r.status, HistoryLength: 2,
+		Type: &commonpb.WorkflowType{Name: r.typeName}, Status: r.status, HistoryLength: 2, Memo: r.memo,
 		SearchAttributes: &commonpb.SearchAttributes{IndexedFields: map[string]*commonpb.Payload{"InquestChain": payloads(r.request.Chain).Payloads[0]}},
 	}
 	if r.status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {

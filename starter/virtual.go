@@ -96,7 +96,7 @@ func known(ctx context.Context, c *cli, cfg *config.Config, e *client.AgentEdit,
 
 // knownOf adds them for a copy, which has the tools of another agent.
 func knownOf(ctx context.Context, c *cli, cfg *config.Config, e *client.AgentEdit) error {
-	source, err := c.client().VirtualAgent(ctx, e.Project, e.Name)
+	source, err := c.local().VirtualAgent(ctx, e.Project, e.Name)
 	if err != nil {
 		return agentError(e.Name, err)
 	}
@@ -145,7 +145,7 @@ func agentListCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			made, err := c.client().VirtualAgents(cmd.Context(), f.project, false)
+			made, err := c.local().VirtualAgents(cmd.Context(), f.project, false)
 			if err != nil && !errors.Is(err, client.ErrNoStore) {
 				return err
 			}
@@ -194,7 +194,7 @@ func agentShowCommand(c *cli) *cobra.Command {
 		Use: "show NAME", Short: "Print an agent that was made at run time, as edit takes it", Args: exactly("NAME"),
 		Example: "  starter agent show Triage > triage.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := c.client().VirtualVersions(cmd.Context(), f.project, args[0])
+			all, err := c.local().VirtualVersions(cmd.Context(), f.project, args[0])
 			if err == nil && (len(all) == 0 || all[0].Deleted && !versions) {
 				err = record.ErrNotFound
 			}
@@ -261,7 +261,7 @@ What it may do is never more than defaults.tool_config of the configuration allo
 			if err != nil {
 				return err
 			}
-			a, err := c.client().CreateAgent(cmd.Context(), e, definition)
+			a, err := c.local().CreateAgent(cmd.Context(), e, definition)
 			return c.printAgent(e, a, err)
 		},
 	}
@@ -278,7 +278,7 @@ func agentEditCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.client().ChangeAgent(cmd.Context(), e, definition)
+			a, err := c.local().ChangeAgent(cmd.Context(), e, definition)
 			return c.printAgent(e, a, err)
 		},
 	}
@@ -301,7 +301,7 @@ func agentCopyCommand(c *cli) *cobra.Command {
 				return err
 			}
 			copied.NewName = args[1]
-			a, err := c.client().CopyAgent(cmd.Context(), e, copied)
+			a, err := c.local().CopyAgent(cmd.Context(), e, copied)
 			return c.printAgent(e, a, err)
 		},
 	}
@@ -321,7 +321,7 @@ func agentDeleteCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.client().DeleteAgent(cmd.Context(), e); err != nil {
+			if err := c.local().DeleteAgent(cmd.Context(), e); err != nil {
 				return agentError(args[0], err)
 			}
 			chains := cfg.ChainsWith(args[0], f.project)
@@ -369,7 +369,7 @@ func completeAgents(c *cli, f *agentFlags) completions {
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 		defer cancel()
-		made, _ := c.client().VirtualAgents(ctx, f.project, false) // who does not answer in time is not proposed
+		made, _ := c.local().VirtualAgents(ctx, f.project, false) // who does not answer in time is not proposed
 		for _, a := range made {
 			names = append(names, a.Name)
 		}
@@ -388,7 +388,7 @@ func virtualFindings(ctx context.Context, c *cli, cfg *config.Config) (out confi
 			continue
 		}
 		for _, project := range projectsOf(cfg.AgentChains[chain]) {
-			made, err := c.client().VirtualAgents(ctx, project, false)
+			made, err := c.local().VirtualAgents(ctx, project, false)
 			if err != nil {
 				return nil // there is no store here: who asks for the chain is told
 			}

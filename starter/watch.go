@@ -53,9 +53,11 @@ func watch(ctx context.Context, c *cli, id string, l look) error {
 	if err != nil {
 		return err
 	}
-	st, err := c.client().Store(ctx)
-	if err != nil {
-		return err
+	var st *store.Store // the API tells of what has ended as of what runs
+	if !c.remote() {
+		if st, err = c.client().Store(ctx); err != nil {
+			return err
+		}
 	}
 	if st != nil {
 		r, err := st.FindInvestigation(ctx, id)

@@ -367,6 +367,9 @@ func (s *Server) getRun(ctx context.Context, in *ByID) (*body[agentRun], error) 
 	return &body[agentRun]{out}, err
 }
 
+// wrongDefinition is what problems of one have in common.
+const wrongDefinition = "the definition of the agent is wrong"
+
 // problemsOf are what is wrong with an agent's definition; nil = err is something else.
 func problemsOf(err error) error {
 	problems, ok := errors.AsType[virtual.Problems](err)
@@ -377,5 +380,5 @@ func problemsOf(err error) error {
 	for _, problem := range problems {
 		details = append(details, &huma.ErrorDetail{Message: problem, Location: "body"})
 	}
-	return huma.Error400BadRequest("the definition of the agent is wrong", details...)
+	return huma.Error400BadRequest(wrongDefinition, details...)
 }

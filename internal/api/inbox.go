@@ -30,6 +30,8 @@ type inboxIn struct {
 	Project string `query:"project" doc:"only this one; absent = all that the token sees"`
 	Limit   int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
 	Cursor  string `query:"cursor" maxLength:"4000" doc:"next of the page before"`
+	ID      string `query:"id" maxLength:"1000" doc:"only what this investigation or conversation waits for"`
+	Whole   bool   `query:"whole" doc:"arguments of calls as a whole; else of large ones the beginning"`
 }
 
 // inbox lists what waits for people, the most urgent first and what is paused last.
@@ -44,7 +46,14 @@ func (s *Server) inbox(ctx context.Context, in *inboxIn) (*body[page[thing]], er
 	if err != nil {
 		return nil, huma.Error422UnprocessableEntity("this is no cursor of ours")
 	}
-	waiting, err := s.opts.System.Waiting(ctx, "")
+	if in.ID != "" {
+		o, err := s.waits(ctx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		in.ID = o.ID
+	}
+	waiting, err := s.opts.System.Waiting(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +75,11 @@ func (s *Server) inbox(ctx context.Context, in *inboxIn) (*body[page[thing]], er
 	if len(out.Items) > in.Limit {
 		out.Items = out.Items[:in.Limit]
 		out.Next = out.Items[in.Limit-1].cursor()
+	}
+	for _, t := range out.Items {
+		if a := t.Approval; in.Whole && a != nil && s.opts.System.Text(ctx, &a.Arguments, a.ArgumentsRef) == nil {
+			a.ArgumentsRef = ""
+		}
 	}
 	return &body[page[thing]]{out}, nil
 }

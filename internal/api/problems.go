@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,26 +22,30 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// kinds say which status the errors of the system are, the first that fits.
+// kinds say which status and which type of problem the errors of the system are, the first that fits.
 var kinds = []struct {
 	kind   error
 	status int
+	name   string // what the problem's type ends with, by which Remote knows the kind; "" = none. What is hidden has none either
 	text   string // "" = the error's own
 }{
-	{virtual.ErrTaken, http.StatusConflict, ""},
-	{virtual.ErrChanged, http.StatusPreconditionFailed, ""},
-	{record.ErrNotFound, http.StatusNotFound, "there is no such thing"},
-	{client.ErrEnded, http.StatusConflict, ""},
-	{client.ErrRefused, http.StatusConflict, ""},
-	{client.ErrTooLate, http.StatusConflict, "it comes too late: nobody waits for it any more"},
-	{client.ErrReused, http.StatusUnprocessableEntity, "the Idempotency-Key was used for another request"},
-	{client.ErrPending, http.StatusGatewayTimeout, "it was taken, and has no result yet: do not repeat it"},
-	{client.ErrNotTaken, http.StatusGatewayTimeout, "no worker has taken it in time; one may yet"},
-	{client.ErrNoStore, http.StatusServiceUnavailable, "the store is not there yet"},
-	{record.ErrUnavailable, http.StatusServiceUnavailable, "the store does not answer at the moment"},
-	{context.DeadlineExceeded, http.StatusGatewayTimeout, "it took too long"},
-	{context.Canceled, http.StatusServiceUnavailable, "the request was given up"},
+	{virtual.ErrTaken, http.StatusConflict, "taken", ""},
+	{virtual.ErrChanged, http.StatusPreconditionFailed, "changed", ""},
+	{record.ErrNotFound, http.StatusNotFound, "", "there is no such thing"},
+	{client.ErrEnded, http.StatusConflict, "ended", ""},
+	{client.ErrRefused, http.StatusConflict, "refused", ""},
+	{client.ErrTooLate, http.StatusConflict, "too-late", "it comes too late: nobody waits for it any more"},
+	{client.ErrReused, http.StatusUnprocessableEntity, "", "the Idempotency-Key was used for another request"},
+	{client.ErrPending, http.StatusGatewayTimeout, "pending", "it was taken, and has no result yet: do not repeat it"},
+	{client.ErrNotTaken, http.StatusGatewayTimeout, "not-taken", "no worker has taken it in time; one may yet"},
+	{client.ErrNoStore, http.StatusServiceUnavailable, "", "the store is not there yet"},
+	{record.ErrUnavailable, http.StatusServiceUnavailable, "", "the store does not answer at the moment"},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout, "", "it took too long"},
+	{context.Canceled, http.StatusServiceUnavailable, "", "the request was given up"},
 }
+
+// problemType is what the types of problems begin with.
+const problemType = "urn:inquest:"
 
 // explain makes a problem of an error. What is nobody's mistake is in the log alone.
 func (s *Server) explain(ctx context.Context, operation string, err error) error {
@@ -52,10 +57,11 @@ func (s *Server) explain(ctx context.Context, operation string, err error) error
 	}
 	for _, k := range kinds {
 		if errors.Is(err, k.kind) {
-			if k.text == "" {
-				return huma.NewError(k.status, err.Error())
+			p := &huma.ErrorModel{Title: http.StatusText(k.status), Status: k.status, Detail: cmp.Or(k.text, err.Error())}
+			if k.name != "" {
+				p.Type = problemType + k.name
 			}
-			return huma.NewError(k.status, k.text)
+			return p
 		}
 	}
 	var asked *client.UpdateError

@@ -17,6 +17,11 @@ func (c *Client) Fate(ctx context.Context, id, name string) string {
 	if err != nil {
 		return ""
 	}
+	return w.Fate(name)
+}
+
+// Fate says what became of a call or a question in it that waits no more; "" = nobody knows.
+func (w Whole) Fate(name string) string {
 	if text := decision(w.Entries, name); text != "" {
 		return text
 	}

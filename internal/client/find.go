@@ -30,14 +30,35 @@ type Handle struct {
 	status  enumspb.WorkflowExecutionStatus
 }
 
-// ID is the investigation's.
-func (h Handle) ID() string { return workflows.InvestigationID(h.Workflow, h.First) }
+// HandleOf is what an id names, an investigation's or a workflow's, for who asks somebody else than Temporal about it:
+// its Ask always fails.
+func HandleOf(id string, running bool) Handle {
+	h := Handle{Workflow: id, status: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED}
+	if workflowID, whole := workflows.WorkflowOf(id); whole {
+		h.Workflow, h.First = workflowID, strings.TrimPrefix(id, workflowID+":")
+	}
+	if running {
+		h.status = enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	}
+	return h
+}
+
+// ID is the investigation's, or its workflow's where nobody knows the first run.
+func (h Handle) ID() string {
+	if h.First == "" {
+		return h.Workflow
+	}
+	return workflows.InvestigationID(h.Workflow, h.First)
+}
 
 // Running reports whether it had not ended when it was found.
 func (h Handle) Running() bool { return h.status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING }
 
 // Ask asks the workflow for its status, which needs a worker.
 func (h Handle) Ask(ctx context.Context, status any) error {
+	if h.conn == nil {
+		return fmt.Errorf("%s: Temporal is not asked from here", h.ID())
+	}
 	err := query(ctx, h.conn, h.Workflow, h.current, status)
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%s is running, but no worker answers for it: %w", h.ID(), err)

@@ -73,8 +73,10 @@ func (c *Client) ended(ctx context.Context, id string) (string, error) {
 
 // Judging is an investigation that is being judged.
 type Judging struct {
-	ID  string // the investigation's
-	run sdk.WorkflowRun
+	ID string // the investigation's
+	// Before is how many scores it had, for who does not ask Temporal for this one.
+	Before int
+	run    sdk.WorkflowRun
 }
 
 // Wait waits for the score. A judge that did not come to one is no error: the Status says so.

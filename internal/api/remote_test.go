@@ -1,0 +1,129 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+)
+
+// cuts keeps the last stream that was opened, so that it can be cut.
+type cuts struct {
+	mu   sync.Mutex
+	last io.Closer
+}
+
+func (c *cuts) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && strings.HasSuffix(r.URL.Path, "/events") {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.last = response.Body
+	}
+	return response, err
+}
+
+func (c *cuts) now() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.last.Close()
+}
+
+// A stream that is cut goes on where it was: each entry is told once, and so is that the API was away.
+func TestRemoteFollows(t *testing.T) {
+	t.Parallel()
+	w, wire := newWorld(t), &cuts{}
+	id := w.running("ours", "payments")
+	w.say(id, 1, "one")
+	r := NewRemote(w.url, secret("viewer"), false)
+	r.http.Transport = wire
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	events, over := make(chan client.Event), make(chan struct{})
+	var out client.Result
+	var err error
+	go func() {
+		defer close(over)
+		out, err = r.Follow(ctx, client.HandleOf(id, true), 0, func(e client.Event) error {
+			select {
+			case events <- e:
+			case <-ctx.Done():
+			}
+			return nil
+		})
+		close(events)
+	}()
+	var said []string
+	until := func(what string, is func(client.Event) bool) {
+		t.Helper()
+		for e := range events {
+			if e.Update != nil {
+				for _, entry := range e.Update.Entries {
+					said = append(said, entry.Text)
+				}
+			}
+			if is(e) {
+				return
+			}
+		}
+		t.Fatalf("%s is not told; entries %v, %v", what, said, err)
+	}
+	entry := func(text string) {
+		until(text, func(e client.Event) bool { return e.Update != nil && len(said) > 0 && said[len(said)-1] == text })
+	}
+	entry("one")
+	wire.now()
+	until("that it is away", func(e client.Event) bool { return e.Connection != nil && !e.Connection.Lost.IsZero() })
+	w.say(id, 2, "two")
+	until("that it is back", func(e client.Event) bool { return e.Connection != nil && e.Connection.Lost.IsZero() })
+	entry("two")
+	w.end(id, "ours")
+	until("the end", func(e client.Event) bool {
+		return e.Update != nil && e.Update.Record != nil && e.Update.Record.Status.Closed() && !e.Update.More
+	})
+	<-over
+	if err != nil || out.Status != agent.StatusCompleted || out.Report != "the pool" || len(said) != 2 {
+		t.Errorf("%+v, %v, entries %v", out, err, said)
+	}
+}
+
+// A token goes to https:// and to this host alone, and not where a redirect leads; what is another project's is not there.
+func TestRemoteTokens(t *testing.T) {
+	t.Parallel()
+	for address, fine := range map[string]bool{
+		"https://inquest.example.com/at": true, "http://localhost:8088": true, "http://[::1]:8088": true, "http://127.0.0.1": true,
+		"http://inquest.example.com": false, "http://localhost.example.com:8088": false, "ftp://localhost": false, "localhost:8088": false,
+		"https://user:word@inquest.example.com": false, "https://inquest.example.com/?a=b": false, "": false,
+	} {
+		if got := NewRemote(address, "t", false).wrong; (got == nil) != fine {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+	if NewRemote("http://inquest.example.com", "t", true).wrong != nil || NewRemote("http://inquest.example.com", "", false).wrong != nil {
+		t.Error("an address is refused that is wanted, or that is told nothing")
+	}
+	w := newWorld(t)
+	id := w.investigation("ours", "payments")
+	if _, err := NewRemote(w.url, secret("stranger"), false).Outcome(t.Context(), id); !errors.Is(err, record.ErrNotFound) {
+		t.Errorf("another project's: %v", err)
+	}
+	_, err := NewRemote(w.url, secret("viewer"), false).CancelAs(t.Context(), id, client.Identity{})
+	if err == nil || !strings.Contains(err.Error(), "the token of INQUEST_TOKEN may not do it") || strings.Contains(err.Error(), secret("viewer")) {
+		t.Errorf("a viewer's: %v", err)
+	}
+	elsewhere := httptest.NewServer(http.RedirectHandler(w.url+investigations, http.StatusTemporaryRedirect))
+	defer elsewhere.Close()
+	if _, err := NewRemote(elsewhere.URL, secret("root"), false).List(t.Context(), store.Filter{}); err == nil || !strings.Contains(err.Error(), "307") {
+		t.Errorf("a redirect: %v", err)
+	}
+}

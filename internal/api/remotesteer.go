@@ -1,0 +1,105 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// Start has the API mask the data, and know what is the same by its own configuration. Who asks is whose the token is.
+func (r *Remote) Start(ctx context.Context, s client.Start) (client.Handle, error) {
+	q := s.Request
+	b := startBody{
+		Project: q.Project, Chain: q.Chain, AlertType: q.AlertType, AllowEmpty: q.AllowEmpty, Attach: q.Attach, Provider: q.Provider,
+		Runbook: q.Runbook, UseMock: q.UseMock, MCP: q.MCP, Budgets: q.Budgets, Tenant: q.Tenant, Session: q.Session,
+		Priority: q.Priority, Fingerprint: q.Fingerprint, Metadata: q.Metadata, Again: q.Again,
+	}
+	if s.Data != "" {
+		b.Data, _ = json.Marshal(s.Data) // a text always can be
+	}
+	out, err := call[started](ctx, r, http.MethodPost, investigations, b)
+	h := client.HandleOf(out.ID, true)
+	h.Known = out.Known
+	return h, err
+}
+
+// Steer sends a signal. Who steers is whose the token is, and so for all that follows.
+func (r *Remote) Steer(ctx context.Context, id, name string, in any) (client.Steered, error) {
+	var content any
+	switch in := in.(type) {
+	case workflows.Guide:
+		content = guideBody{in.Text, Target{in.Stage, in.Agent}}
+	case workflows.Conclude:
+		content = Target{in.Stage, in.Agent}
+	}
+	out, err := of[steered](ctx, r, http.MethodPost, ofInvestigations, id, "/"+name, content)
+	return client.Steered{
+		Handle: client.HandleOf(cmp.Or(out.ID, id), true), Taken: workflows.Taken{For: out.For}, Left: out.Signal, Was: out.Was,
+	}, err
+}
+
+func (r *Remote) CancelAs(ctx context.Context, id string, _ client.Identity) (client.Handle, error) {
+	out, err := of[named](ctx, r, http.MethodPost, ofInvestigations, id, "/cancel", nil)
+	return client.HandleOf(out.ID, false), err
+}
+
+func (r *Remote) Decide(ctx context.Context, id string, d workflows.Decide) (client.Decided, error) {
+	return of[client.Decided](ctx, r, http.MethodPost, ofInvestigations, id, "/decide", decideBody{
+		CallID: d.CallID, Approved: d.Approved, Arguments: d.Arguments, Ask: d.Ask, HandTo: d.HandTo, Reason: d.Reason, Digest: d.Digest,
+	})
+}
+
+func (r *Remote) Answer(ctx context.Context, id string, a workflows.Answer) (workflows.Interrupt, error) {
+	return of[record.Question](ctx, r, http.MethodPost, ofInvestigations, id, "/answer", answerBody{
+		ID: a.ID, Text: a.Text, Approved: a.Approved, Decision: a.Decision, Data: a.Data,
+	})
+}
+
+func (r *Remote) Extend(ctx context.Context, id string, e workflows.ExtendBudget) (workflows.Budget, error) {
+	b := extendBody{Extension: e.Extension}
+	if e.Duration > 0 {
+		b.Duration = e.Duration.D().String()
+	}
+	return of[workflows.Budget](ctx, r, http.MethodPost, ofInvestigations, id, "/extend-budget", b)
+}
+
+func (r *Remote) Score(ctx context.Context, id, _ string) (j client.Judging, err error) {
+	w, err := r.Outcome(ctx, id)
+	if err != nil {
+		return j, err
+	}
+	for _, s := range w.Scores {
+		j.Before = max(j.Before, s.N)
+	}
+	out, err := of[named](ctx, r, http.MethodPost, ofInvestigations, id, "/score", nil)
+	j.ID = out.ID
+	return j, err
+}
+
+// Wait waits for the score that came after those before.
+func (r *Remote) Wait(ctx context.Context, j client.Judging) (record.Score, error) {
+	for {
+		w, err := r.Outcome(ctx, j.ID)
+		if ctx.Err() != nil || err != nil && !passing(err) {
+			return record.Score{}, cmp.Or(ctx.Err(), err)
+		}
+		for _, s := range w.Scores {
+			if s.N > j.Before && s.Status.Closed() {
+				return s, nil
+			}
+		}
+		pause(ctx, pollEvery)
+	}
+}
+
+// Store fails: whoever uses the API has none.
+func (r *Remote) Store(context.Context) (*store.Store, error) {
+	return nil, &client.InputError{Err: errors.New("this takes the workers' store itself, which the API (--server) does not give away")}
+}

@@ -1,0 +1,146 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/eventstream"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// silentFor is after how long without even a comment a stream counts as lost.
+const silentFor = 3 * heartbeatEvery
+
+// Follow is client.Client.Follow. A stream that is lost goes on where it was.
+func (r *Remote) Follow(ctx context.Context, h client.Handle, after int64, fn func(client.Event) error) (client.Result, error) {
+	s := remoteStream{remote: r, id: h.ID(), path: investigations, last: after, fn: fn}
+	for {
+		err := s.read(ctx)
+		switch {
+		case s.over || s.refused != nil:
+			return s.result, s.refused
+		case ctx.Err() != nil:
+			return s.result, ctx.Err()
+		case !passing(err):
+			return s.result, err
+		}
+		if s.tell(time.Now()); s.refused != nil {
+			return s.result, s.refused
+		}
+		pause(ctx, retryAfter)
+	}
+}
+
+// remoteStream is one that is read until its end, over several connections if need be.
+type remoteStream struct {
+	remote   *Remote
+	id, path string
+	last     int64 // id of the last event
+	fn       func(client.Event) error
+	refused  error     // of fn
+	away     time.Time // since when the API does not answer
+	over     bool
+	result   client.Result
+}
+
+// read reads one connection. That it has ended is an AwayError.
+func (s *remoteStream) read(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	silence := time.AfterFunc(silentFor, cancel)
+	defer silence.Stop()
+	header := http.Header{"Accept": {"text/event-stream"}}
+	if s.last > 0 {
+		header.Set("Last-Event-ID", strconv.FormatInt(s.last, 10))
+	}
+	response, err := s.remote.do(ctx, http.MethodGet, s.path+"/"+url.PathEscape(s.id)+"/events", nil, header)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if s.tell(time.Time{}); s.refused != nil {
+		return s.refused
+	}
+	lines, events := bufio.NewReader(response.Body), eventstream.Reader{}
+	for !s.over && s.refused == nil {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return &AwayError{s.remote.url, err}
+		}
+		silence.Reset(silentFor)
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch name {
+		case "id":
+			if s.last, err = strconv.ParseInt(value, 10, 64); err != nil {
+				return err
+			}
+		case "data":
+			if err := s.take(ctx, &events, []byte(value)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tell says that the API is away since a time, or with zero that it is back, unless that is known.
+func (s *remoteStream) tell(since time.Time) {
+	if since.IsZero() == s.away.IsZero() {
+		return
+	}
+	s.away = since
+	s.refused = s.fn(client.Event{Connection: &client.Connection{To: s.remote.url, Lost: since}})
+}
+
+func (s *remoteStream) take(ctx context.Context, events *eventstream.Reader, data []byte) error {
+	event := struct {
+		eventstream.Event
+		Result client.Result `json:"result"`
+	}{}
+	if err := json.Unmarshal(data, &event); err != nil {
+		return err
+	}
+	if event.Type == eventstream.Connection {
+		conn := client.Connection{To: event.To}
+		if event.Lost != nil {
+			conn.Lost = *event.Lost
+		}
+		s.refused = s.fn(client.Event{Connection: &conn})
+		return nil
+	}
+	if event.Type == eventstream.Waiting && event.Approvals != nil {
+		s.complete(ctx, *event.Approvals)
+	}
+	if event.Type == eventstream.Ended {
+		s.over, s.result = true, event.Result
+		s.result.ReportRef = "" // the report is whole
+	}
+	if u, ok := events.Update(event.Event); ok {
+		s.refused = s.fn(client.Event{Update: &u})
+	}
+	return nil
+}
+
+// complete puts the whole arguments of calls in the place of their beginnings, as far as they wait still.
+func (s *remoteStream) complete(ctx context.Context, all []record.Approval) {
+	for n := range all {
+		if all[n].ArgumentsRef == "" {
+			continue
+		}
+		waiting, _ := s.remote.Waiting(ctx, s.id) // whoever decides is told that it is the beginning
+		for _, w := range waiting {
+			for _, a := range w.Approvals {
+				if a.Name() == all[n].Name() && a.Digest == all[n].Digest {
+					all[n] = a
+				}
+			}
+		}
+	}
+}

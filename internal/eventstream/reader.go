@@ -1,0 +1,81 @@
+package eventstream
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Reader makes updates of the events of one stream, as the store tells them.
+type Reader struct {
+	live  map[string]transcript.Live // by execution
+	waits record.Waits
+	last  Event // of the type Record
+}
+
+// Update is what an event says; ok = it says what an update can. Records that say that the investigation has ended have
+// More set until the event comes that is the last one.
+func (r *Reader) Update(e Event) (u store.Update, ok bool) {
+	switch {
+	case e.Type == Entry && e.Entry != nil:
+		u.Entries = []transcript.Entry{*e.Entry}
+		if _, live := r.live[e.Entry.Execution]; live && e.Entry.Kind == transcript.KindReply {
+			delete(r.live, e.Entry.Execution)
+			u.Live = r.tails()
+		}
+	case e.Type == Delta && e.Delta != nil:
+		r.add(*e.Delta)
+		u.Live = r.tails()
+	case e.Type == Record && e.Investigation != nil:
+		r.last = e
+		u = r.records()
+		u.More = e.Investigation.Status.Closed()
+	case e.Type == Waiting && e.Approvals != nil && e.Questions != nil:
+		r.waits.Approvals, r.waits.Questions = *e.Approvals, *e.Questions
+		u.Waits = r.now()
+	case e.Type == Outage && e.Outages != nil:
+		r.waits.Outages = *e.Outages
+		u.Waits = r.now()
+	case e.Type == Ended && r.last.Investigation != nil:
+		u = r.records()
+	default:
+		return u, false
+	}
+	return u, true
+}
+
+func (r *Reader) records() store.Update {
+	return store.Update{Record: r.last.Investigation, Stages: r.last.Stages, Executions: r.last.Executions, Waits: r.now()}
+}
+
+func (r *Reader) now() *record.Waits {
+	waits := r.waits
+	return &waits
+}
+
+// add puts a part behind what it goes on with.
+func (r *Reader) add(p Part) {
+	now := transcript.Live{
+		Scope: transcript.Scope{Execution: p.Execution}, Iteration: p.Iteration, Attempt: p.Attempt, Text: p.Text, Thinking: p.Thinking,
+	}
+	before := r.live[p.Execution]
+	if !p.Restart && before.Iteration == p.Iteration && before.Attempt == p.Attempt {
+		now.Text, now.Thinking = before.Text+p.Text, before.Thinking+p.Thinking
+	}
+	if r.live == nil {
+		r.live = map[string]transcript.Live{}
+	}
+	r.live[p.Execution] = now
+}
+
+// tails are what is being written, in the order of their executions; not nil.
+func (r *Reader) tails() []transcript.Live {
+	out := []transcript.Live{}
+	for _, name := range slices.Sorted(maps.Keys(r.live)) {
+		out = append(out, r.live[name])
+	}
+	return out
+}

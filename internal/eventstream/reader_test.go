@@ -1,0 +1,53 @@
+package eventstream
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// What a writer has told, a reader tells again: what is live now as a whole, and the end after all that led to it.
+func TestReader(t *testing.T) {
+	t.Parallel()
+	dig := transcript.Scope{Execution: "dig/A"}
+	live := func(iteration, attempt int, text string) []transcript.Live {
+		return []transcript.Live{{Scope: dig, Iteration: iteration, Attempt: attempt, Text: text}}
+	}
+	reply := transcript.Entry{Scope: dig, Seq: 1, Kind: transcript.KindReply, Body: transcript.Body{Text: "the pool"}}
+	running, ended := &record.Investigation{Status: agent.StatusRunning}, &record.Investigation{Status: agent.StatusCompleted}
+	asked := &record.Waits{Approvals: []record.Approval{{CallID: "c1_0"}}, Questions: []record.Question{}}
+	var w Writer
+	var r Reader
+	var got []store.Update
+	tell := func(events ...Event) {
+		for _, e := range events {
+			if u, ok := r.Update(e); ok {
+				got = append(got, u)
+			}
+		}
+	}
+	tell(Event{Type: Started})
+	for _, u := range []store.Update{
+		{Record: running, Waits: &record.Waits{}}, {Live: live(1, 1, "the")}, {Live: live(1, 1, "the po")}, {Live: live(1, 2, "it")},
+		{Live: []transcript.Live{}, Entries: []transcript.Entry{reply}}, {Live: live(2, 1, "so")}, {Record: running, Waits: asked},
+		{Record: ended, Waits: &record.Waits{}},
+	} {
+		tell(w.Events(u)...)
+	}
+	tell(Event{Type: Ended})
+	none := &record.Waits{}
+	want := []store.Update{
+		{Record: running, Waits: none}, {Live: live(1, 1, "the")}, {Live: live(1, 1, "the po")}, {Live: live(1, 2, "it")},
+		{Live: []transcript.Live{}, Entries: []transcript.Entry{reply}}, {Live: live(2, 1, "so")}, {Record: running, Waits: none}, {Waits: asked},
+		{Record: ended, Waits: asked, More: true}, {Waits: &record.Waits{Approvals: []record.Approval{}, Questions: []record.Question{}}},
+		{Record: ended, Waits: &record.Waits{Approvals: []record.Approval{}, Questions: []record.Question{}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

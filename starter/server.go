@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/api"
+	"github.com/inquest-dev/inquest/internal/artifact"
+	"github.com/inquest-dev/inquest/internal/audit"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/evidence"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// service is what commands use of the system: by Temporal and the store (client.Client), or by the HTTP API (api.Remote).
+type service interface {
+	Start(ctx context.Context, s client.Start) (client.Handle, error)
+	Find(ctx context.Context, id string) (client.Handle, error)
+	Resolve(ctx context.Context, id string) (string, error)
+	Meant(ctx context.Context, id string, unknown error) error
+	Follow(ctx context.Context, h client.Handle, after int64, fn func(client.Event) error) (client.Result, error)
+	Await(ctx context.Context, h client.Handle) (client.Result, error)
+
+	List(ctx context.Context, f store.Filter) (client.Listing, error)
+	Status(ctx context.Context, id string) (client.Status, error)
+	Outcome(ctx context.Context, id string) (client.Whole, error)
+	Whole(ctx context.Context, id string) (client.Whole, error)
+	Evidence(ctx context.Context, w client.Whole) (evidence.Evidence, error)
+	Artifacts(ctx context.Context, id string) ([]artifact.Artifact, error)
+	Artifact(ctx context.Context, ref string) ([]byte, error)
+	Text(ctx context.Context, text *string, ref string) error
+	Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act) error) error
+
+	Waiting(ctx context.Context, id string) ([]record.Waiting, error)
+	Fate(ctx context.Context, id, name string) string
+	Decide(ctx context.Context, id string, d workflows.Decide) (client.Decided, error)
+	Answer(ctx context.Context, id string, a workflows.Answer) (workflows.Interrupt, error)
+	Extend(ctx context.Context, id string, e workflows.ExtendBudget) (workflows.Budget, error)
+	Steer(ctx context.Context, id, name string, in any) (client.Steered, error)
+	CancelAs(ctx context.Context, id string, who client.Identity) (client.Handle, error)
+	Score(ctx context.Context, id, by string) (client.Judging, error)
+	Wait(ctx context.Context, j client.Judging) (record.Score, error)
+
+	// Store is the workers' store, which the API does not give away.
+	Store(ctx context.Context) (*store.Store, error)
+	Close() error
+}
+
+// remote: the system is used by its HTTP API.
+func (c *cli) remote() bool { return c.server != "" }
+
+// connect returns the system that the flags name.
+func (c *cli) connect() service {
+	if c.remote() {
+		return api.NewRemote(c.server, c.getenv("INQUEST_TOKEN"), c.insecure)
+	}
+	return client.New(c.system())
+}
+
+// local is the client of Temporal and the store, for commands that byServer refuses.
+func (c *cli) local() *client.Client { return c.client().(*client.Client) }
+
+// direct says what commands need that the API does not do, and what to do instead.
+var direct = map[string]string{
+	"rerun":         "it reads the data of the first one from the store: give them to `starter run`",
+	"ui":            "Temporal's UI is where Temporal is; the page of the API is at its address",
+	"doctor":        "it looks at Temporal and the store themselves",
+	"mcp":           "editors use the address /mcp of the API (docs/mcp.md)",
+	"audit verify":  "it reads the rows in the store",
+	"audit head":    "it reads the rows in the store",
+	"chat":          "conversations are begun by the API itself (docs/api.md)",
+	"memory":        "memories are in the store",
+	"tool":          "tools run from here",
+	"tools":         "tools are listed from here",
+	"agent":         "agents are in the store",
+	"rules":         "rules are in the store, and the API does not change them",
+	"agent export":  "it reads the configuration here and the store",
+	"agent import":  "it writes the configuration here and the store",
+	"memory export": "it reads the store: `starter memory show` goes through the API",
+	"memory import": "it writes the store: `starter memory set` goes through the API",
+}
+
+// atServer are flags that say what the API knows for itself.
+var atServer = map[string]string{
+	"by":          "the API knows by the token who you are",
+	"workflow-id": "the API names what it starts",
+	"config":      "the API uses the configuration of its worker",
+	"always":      "rules are in the store, and the API does not change them",
+	"task-queue":  "the API knows its task queue",
+}
+
+// byServer refuses what cannot be done by the API.
+func (c *cli) byServer(cmd *cobra.Command) error {
+	if !c.remote() {
+		return nil
+	}
+	for _, name := range []string{"address", "namespace", "profile", "store"} {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			return usagef("--%s and --server (INQUEST_SERVER) exclude each other: one is Temporal's or the store's address, the other the API's", name)
+		}
+	}
+	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	group, _, _ := strings.Cut(path, " ")
+	for _, name := range []string{path, group} {
+		if why, ok := direct[name]; ok {
+			return usagef("%s does not work by --server (INQUEST_SERVER): %s", path, why)
+		}
+	}
+	for name, why := range atServer {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			return usagef("--%s has no effect by --server (INQUEST_SERVER): %s", name, why)
+		}
+	}
+	return nil
+}

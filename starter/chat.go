@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/api"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -88,7 +89,7 @@ func chat(ctx context.Context, c *cli, f chatFlags) error {
 	case f.list:
 		return listChats(ctx, c, f)
 	case f.close:
-		err := c.local().CloseThread(ctx, f.thread)
+		err := c.client().CloseThread(ctx, f.thread)
 		if errors.Is(err, record.ErrNotFound) {
 			return fmt.Errorf("no conversation %s is open", f.thread)
 		}
@@ -127,12 +128,14 @@ func firstWords(c *cli, f chatFlags) (text string, typing *os.File, err error) {
 // openChat finds the conversation, if there is one already, and takes over Ctrl-C:
 // what is asked of Temporal is not to end with the first one.
 func openChat(ctx context.Context, c *cli, f chatFlags) (*chatSession, error) {
-	st, err := c.client().Store(ctx)
+	src, err := c.turns(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f.thread = cmp.Or(f.thread, client.RandomID("chat-"+f.agent))
-	s := &chatSession{cli: c, store: st, flags: f, interrupts: make(chan os.Signal, 2)}
+	if !c.remote() { // the API names new ones itself
+		f.thread = cmp.Or(f.thread, client.RandomID("chat-"+f.agent))
+	}
+	s := &chatSession{cli: c, source: src, flags: f, named: f.thread, interrupts: make(chan os.Signal, 2)}
 	if err := s.join(ctx); err != nil {
 		return nil, err
 	}
@@ -140,18 +143,34 @@ func openChat(ctx context.Context, c *cli, f chatFlags) (*chatSession, error) {
 	return s, nil
 }
 
+// turns are what a terminal shows turns by; nil = the workers' store is not here.
+func (c *cli) turns(ctx context.Context) (terminal.Source, error) {
+	if r, ok := c.client().(*api.Remote); ok {
+		return r.Conversations(), nil
+	}
+	if st, err := c.client().Store(ctx); st != nil || err != nil {
+		return st, err
+	}
+	return nil, nil
+}
+
 // errLeft is how a person leaves who does not wait for the reply.
 var errLeft = fmt.Errorf("left: %w", context.Canceled)
 
 // join looks whether the conversation is open, and with whom.
 func (s *chatSession) join(ctx context.Context) error {
-	h, name, err := s.local().FindThread(ctx, s.flags.thread)
+	if s.flags.thread == "" {
+		return nil
+	}
+	h, name, err := s.client().FindThread(ctx, s.flags.thread)
 	gone := errors.Is(err, record.ErrNotFound)
 	switch {
 	case err != nil && !gone:
 		return err
 	case (gone || !h.Running()) && s.flags.agent == "":
 		return usagef("no conversation %s is open: --agent says with whom to begin one", s.flags.thread)
+	case (gone || !h.Running()) && s.remote():
+		return usagef("no conversation %s is open: leave out --thread, and the API names a new one", s.flags.thread)
 	case gone || !h.Running():
 		return nil
 	case s.flags.agent != "" && name != "" && name != s.flags.agent:
@@ -166,7 +185,7 @@ func (s *chatSession) join(ctx context.Context) error {
 
 // listChats lists the conversations that are open, newest first.
 func listChats(ctx context.Context, c *cli, f chatFlags) error {
-	open, err := c.local().Threads(ctx, f.agent, f.limit)
+	open, err := c.client().Threads(ctx, f.agent, f.limit)
 	if err != nil {
 		return err
 	}

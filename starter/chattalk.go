@@ -64,10 +64,10 @@ func (s *chatSession) talk(ctx context.Context, in *os.File) error {
 
 // past is what was there before, which no turn shows again.
 func (s *chatSession) past(ctx context.Context) ([]transcript.Entry, error) {
-	if !s.known || s.store == nil {
+	if !s.known || s.source == nil {
 		return nil, nil
 	}
-	entries, err := s.store.After(ctx, s.thread.ID(), 0, 0)
+	entries, err := s.source.After(ctx, s.thread.ID(), 0, 0)
 	if n := len(entries); n > 0 {
 		s.shown = entries[n-1].Seq
 	}

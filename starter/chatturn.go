@@ -13,7 +13,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
-	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -21,8 +20,9 @@ import (
 // chatSession is a conversation as one person has it on the screen.
 type chatSession struct {
 	*cli
-	store      *store.Store // nil = not on this machine
+	source     terminal.Source // nil = the store is not on this machine
 	flags      chatFlags
+	named      string        // the thread as it was asked for; "" = the API names it
 	thread     client.Handle // as it was when it was looked at last
 	known      bool          // there was a thread
 	name       string        // of the agent
@@ -55,7 +55,7 @@ func (s *chatSession) once(ctx context.Context, text string) error {
 
 // introduce says how to go on later.
 func (s *chatSession) introduce() {
-	if !s.known {
+	if !s.known && s.flags.thread != "" {
 		s.tell("conversation %s with %s; to go on later:\n  starter chat --agent %[2]s --thread %[1]s",
 			command.ShellWord(s.flags.thread), command.ShellWord(s.flags.agent))
 	}
@@ -71,9 +71,15 @@ func (s *chatSession) turn(ctx context.Context, text string) (workflows.Reply, e
 	var err error
 	go func() {
 		defer end()
-		reply, err = s.local().Say(asking, client.Words{
+		reply, err = s.client().Say(asking, client.Words{
 			Thread: s.flags.thread, Text: text, By: s.flags.by, Agent: s.flags.agent, Provider: s.flags.provider,
-		}, accept)
+		}, func(thread string) {
+			if s.flags.thread == "" {
+				s.flags.thread = thread
+				s.introduce()
+			}
+			accept()
+		})
 	}()
 	shown := make(chan bool, 1)
 	go func() { shown <- s.show(asking, text, accepted, over) }()
@@ -97,7 +103,7 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over cont
 	case <-over.Done():
 		return false
 	}
-	h, name, err := s.local().FindThread(ctx, s.flags.thread)
+	h, name, err := s.client().FindThread(ctx, s.flags.thread)
 	if err != nil {
 		return false
 	}
@@ -105,13 +111,13 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over cont
 		s.shown = 0
 	}
 	s.thread, s.name, s.known = h, name, true
-	if s.store == nil || s.json {
+	if s.source == nil || s.json {
 		s.tellWaiting(ctx, over)
 		return false
 	}
 	opts := s.options(s.flags.verbose)
 	opts.Notices = notices(h.ID())
-	last, err := terminal.WatchTurn(ctx, over, s.store, terminal.Turn{Conversation: h.ID(), After: s.shown, Said: text}, opts)
+	last, err := terminal.WatchTurn(ctx, over, s.source, terminal.Turn{Conversation: h.ID(), After: s.shown, Said: text}, opts)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.say("starter: %v", err)
 	}
@@ -138,10 +144,14 @@ func (s *chatSession) wait(ctx, accepted, over context.Context) error {
 			}
 		}
 		if interrupted || accepted.Err() == nil {
-			s.say("\nNot waiting any more; what the agent has taken on goes on:\n  starter chat --thread %s", command.ShellWord(s.flags.thread))
+			thread := s.named
+			if accepted.Err() != nil {
+				thread = s.flags.thread
+			}
+			s.say("\nNot waiting any more; what the agent has taken on goes on:\n  starter chat --thread %s", command.ShellWord(thread))
 			return errLeft
 		}
-		err := s.local().Conclude(ctx, s.flags.thread, s.flags.by)
+		err := s.client().Conclude(ctx, s.flags.thread, s.flags.by)
 		if err != nil {
 			s.say("starter: ask the agent to conclude: %v", err)
 			continue
@@ -155,7 +165,13 @@ func (s *chatSession) tellWaiting(ctx, over context.Context) {
 	told := map[string]bool{}
 	for over.Err() == nil {
 		var status workflows.ConversationStatus
-		if s.thread.Ask(ctx, &status) == nil {
+		if s.remote() {
+			waiting, _ := s.client().Waiting(ctx, s.flags.thread) // what cannot be asked now, can be later
+			for _, w := range waiting {
+				status.Waiting = append(status.Waiting, w.Approvals...)
+			}
+		}
+		if s.remote() || s.thread.Ask(ctx, &status) == nil {
 			for _, a := range status.Waiting {
 				if n := waitingNotice(s.flags.thread, a); !told[n.Command] {
 					told[n.Command] = true

@@ -45,6 +45,12 @@ type service interface {
 	Score(ctx context.Context, id, by string) (client.Judging, error)
 	Wait(ctx context.Context, j client.Judging) (record.Score, error)
 
+	Threads(ctx context.Context, agent string, limit int) ([]client.Thread, error)
+	FindThread(ctx context.Context, thread string) (h client.Handle, agent string, err error)
+	Say(ctx context.Context, w client.Words, accepted func(thread string)) (workflows.Reply, error)
+	Conclude(ctx context.Context, thread, by string) error
+	CloseThread(ctx context.Context, thread string) error
+
 	// Store is the workers' store, which the API does not give away.
 	Store(ctx context.Context) (*store.Store, error)
 	Close() error
@@ -72,7 +78,6 @@ var direct = map[string]string{
 	"mcp":           "editors use the address /mcp of the API (docs/mcp.md)",
 	"audit verify":  "it reads the rows in the store",
 	"audit head":    "it reads the rows in the store",
-	"chat":          "conversations are begun by the API itself (docs/api.md)",
 	"memory":        "memories are in the store",
 	"tool":          "tools run from here",
 	"tools":         "tools are listed from here",
@@ -100,7 +105,7 @@ func (c *cli) byServer(cmd *cobra.Command) error {
 	}
 	for _, name := range []string{"address", "namespace", "profile", "store"} {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			return usagef("--%s and --server (INQUEST_SERVER) exclude each other: one is Temporal's or the store's address, the other the API's", name)
+			return usagef("--%s and --server (INQUEST_SERVER) exclude each other: with the API, neither Temporal nor the store is named", name)
 		}
 	}
 	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")

@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -34,6 +36,8 @@ func (s *Server) conversations() {
 	register(s, say, s.say)
 	register(s, operation{method: http.MethodGet, path: thread + "/transcript", id: "get-conversation-transcript", role: config.RoleViewer,
 		summary: "Read what was said, in the order in which it was written"}, s.said)
+	register(s, operation{method: http.MethodPost, path: thread + "/conclude", id: "conclude-turn", role: config.RoleOperator,
+		summary: "Have the agent come to an end of its turn"}, s.concludeTurn)
 	register(s, operation{method: http.MethodPost, path: thread + "/close", id: "close-conversation", role: config.RoleOperator,
 		summary: "End a conversation, after the running turn"}, s.closeThread)
 }
@@ -105,22 +109,41 @@ func (s *orMinute) duration() time.Duration {
 	return time.Duration(s.Seconds) * time.Second
 }
 
+// MessageKey stands for one message.
+type MessageKey struct {
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"the same key again is the same message, said once: its reply is waited for"`
+}
+
+// id is that of the message, of whoever says it; "" = any.
+func (k MessageKey) id(who, where string) string {
+	if k.Key == "" {
+		return ""
+	}
+	return fmt.Sprintf("said-%x", sha256.Sum256(fmt.Appendf(nil, "%q", []string{who, where, k.Key})))
+}
+
 type beginIn struct {
 	Wait
-	Body struct {
-		Project  string `json:"project,omitempty" maxLength:"63" doc:"whose it is; absent = default, or the only one of the token"`
-		Agent    string `json:"agent" minLength:"1" maxLength:"200" doc:"name of the agent's definition"`
-		Provider string `json:"provider,omitempty" maxLength:"500" doc:"in the place of its model"`
-		Text     string `json:"text" minLength:"1" maxLength:"100000"`
-	}
+	MessageKey
+	Body beginBody
+}
+
+type beginBody struct {
+	Project  string `json:"project,omitempty" maxLength:"63" doc:"whose it is; absent = default, or the only one of the token"`
+	Agent    string `json:"agent" minLength:"1" maxLength:"200" doc:"name of the agent's definition"`
+	Provider string `json:"provider,omitempty" maxLength:"500" doc:"in the place of its model"`
+	Text     string `json:"text" minLength:"1" maxLength:"100000"`
 }
 
 type sayIn struct {
 	ThreadIn
 	Wait
-	Body struct {
-		Text string `json:"text" minLength:"1" maxLength:"100000"`
-	}
+	MessageKey
+	Body sayBody
+}
+
+type sayBody struct {
+	Text string `json:"text" minLength:"1" maxLength:"100000"`
 }
 
 // spoken is what came of a message.
@@ -146,9 +169,13 @@ func (s *Server) begin(ctx context.Context, in *beginIn) (*sayOut, error) {
 		}
 		return nil, err
 	}
-	name := client.IDOf(b.Agent) + "-" + strings.ToLower(rand.Text()[:16])
+	id := in.id(who.name, project)
+	part := strings.ToLower(rand.Text()[:16])
+	if id != "" {
+		part = strings.TrimPrefix(id, "said-")[:24]
+	}
 	return s.speak(ctx, in.Wait, client.Words{
-		Thread: name, Text: b.Text, By: who.name, Agent: b.Agent, Provider: b.Provider, Project: project,
+		Thread: client.IDOf(b.Agent) + "-" + part, ID: id, Text: b.Text, By: who.name, Agent: b.Agent, Provider: b.Provider, Project: project,
 	})
 }
 
@@ -158,7 +185,7 @@ func (s *Server) say(ctx context.Context, in *sayIn) (*sayOut, error) {
 		return nil, err
 	}
 	name, _ := workflows.WorkflowOf(o.ID)
-	return s.speak(ctx, in.Wait, client.Words{Thread: name, Text: in.Body.Text, By: accessOf(ctx).name})
+	return s.speak(ctx, in.Wait, client.Words{Thread: name, ID: in.id(accessOf(ctx).name, o.ID), Text: in.Body.Text, By: accessOf(ctx).name})
 }
 
 // speak says something, and waits for the reply for a while.
@@ -175,7 +202,7 @@ func (s *Server) speak(ctx context.Context, w Wait, words client.Words) (*sayOut
 	}
 	done := make(chan said, 1)
 	go func() {
-		reply, err := s.opts.System.Say(speaking, words, func() { close(taken) })
+		reply, err := s.opts.System.Say(speaking, words, func(string) { close(taken) })
 		done <- said{reply, err}
 	}()
 	select {
@@ -219,6 +246,15 @@ func (s *Server) said(ctx context.Context, in *saidIn) (*body[entries], error) {
 		return nil, err
 	}
 	return s.entriesOf(ctx, o.ID, in.PartIn)
+}
+
+func (s *Server) concludeTurn(ctx context.Context, in *ThreadIn) (*body[named], error) {
+	o, err := s.ownedThread(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	name, _ := workflows.WorkflowOf(o.ID)
+	return &body[named]{named{o.ID}}, s.opts.System.Conclude(ctx, name, accessOf(ctx).name)
 }
 
 func (s *Server) closeThread(ctx context.Context, in *ThreadIn) (*body[named], error) {

@@ -261,7 +261,7 @@ func (r *Remote) Await(ctx context.Context, h client.Handle) (client.Result, err
 // passing: it may go otherwise in a moment.
 func passing(err error) bool {
 	told, ok := errors.AsType[*toldError](err)
-	return errors.As(err, new(*AwayError)) || ok && told.status >= http.StatusInternalServerError
+	return errors.As(err, new(*AwayError)) || ok && told.status > http.StatusInternalServerError
 }
 
 // pause waits, or until ctx ends.

@@ -21,21 +21,8 @@ const silentFor = 3 * heartbeatEvery
 // Follow is client.Client.Follow. A stream that is lost goes on where it was.
 func (r *Remote) Follow(ctx context.Context, h client.Handle, after int64, fn func(client.Event) error) (client.Result, error) {
 	s := remoteStream{remote: r, id: h.ID(), path: investigations, last: after, fn: fn}
-	for {
-		err := s.read(ctx)
-		switch {
-		case s.over || s.refused != nil:
-			return s.result, s.refused
-		case ctx.Err() != nil:
-			return s.result, ctx.Err()
-		case !passing(err):
-			return s.result, err
-		}
-		if s.tell(time.Now()); s.refused != nil {
-			return s.result, s.refused
-		}
-		pause(ctx, retryAfter)
-	}
+	err := s.readAll(ctx)
+	return s.result, err
 }
 
 // remoteStream is one that is read until its end, over several connections if need be.
@@ -48,6 +35,25 @@ type remoteStream struct {
 	away     time.Time // since when the API does not answer
 	over     bool
 	result   client.Result
+}
+
+// readAll reads until the end.
+func (s *remoteStream) readAll(ctx context.Context) error {
+	for {
+		err := s.read(ctx)
+		switch {
+		case s.over || s.refused != nil:
+			return s.refused
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !passing(err):
+			return err
+		}
+		if s.tell(time.Now()); s.refused != nil {
+			return s.refused
+		}
+		pause(ctx, retryAfter)
+	}
 }
 
 // read reads one connection. That it has ended is an AwayError.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -93,16 +94,18 @@ func (c *Client) FindThread(ctx context.Context, thread string) (h Handle, agent
 // Words are what a person says in a conversation.
 type Words struct {
 	Thread, Text, By string
+	// ID tells the message from others: who says one again with it says it once, and is given its reply; "" = a new one.
+	ID string
 	// Agent and Provider begin the conversation, if it is not open; Agent "" = it is.
 	Agent, Provider string
 	// Project is whose it is then; "" = the default one's.
 	Project string
 }
 
-// Say says something and waits for the reply, as long as it takes. accepted is called when a
-// worker has taken the message; nil = nobody is. However often Temporal goes away meanwhile,
+// Say says something and waits for the reply, as long as it takes. accepted is called with the
+// thread when a worker has taken the message; nil = nobody is. However often Temporal goes away meanwhile,
 // the message is said once: its id tells.
-func (c *Client) Say(ctx context.Context, w Words, accepted func()) (reply workflows.Reply, err error) {
+func (c *Client) Say(ctx context.Context, w Words, accepted func(thread string)) (reply workflows.Reply, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
 		return reply, err
@@ -113,7 +116,7 @@ func (c *Client) Say(ctx context.Context, w Words, accepted func()) (reply workf
 		c.explainQueue(ctx, conn, c.opts.TaskQueue)
 	})
 	defer silence.Stop()
-	id := "said-" + rand.Text()
+	id := cmp.Or(w.ID, "said-"+rand.Text())
 	var handle sdk.WorkflowUpdateHandle
 	err = c.persist(ctx, lookEvery, func() error {
 		handle, err = c.send(ctx, conn, id, w)
@@ -124,7 +127,7 @@ func (c *Client) Say(ctx context.Context, w Words, accepted func()) (reply workf
 	}
 	silence.Stop()
 	if accepted != nil {
-		accepted()
+		accepted(w.Thread)
 	}
 	err = c.persist(ctx, lookEvery, func() error { return handle.Get(ctx, &reply) })
 	return reply, err

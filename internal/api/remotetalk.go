@@ -1,0 +1,111 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+const ofConversations = "conversations"
+
+func (r *Remote) Threads(ctx context.Context, agent string, limit int) ([]client.Thread, error) {
+	path := conversations
+	if agent != "" {
+		path += "?" + url.Values{"agent": {agent}}.Encode()
+	}
+	open, err := call[page[client.Thread]](ctx, r, http.MethodGet, path, nil)
+	if limit > 0 {
+		open.Items = open.Items[:min(limit, len(open.Items))]
+	}
+	return open.Items, err
+}
+
+// FindThread finds conversations that are open: the API lists no others.
+func (r *Remote) FindThread(ctx context.Context, thread string) (client.Handle, string, error) {
+	open, err := r.Threads(ctx, "", 0)
+	for _, t := range open {
+		if t.Thread == thread {
+			return client.HandleOf(thread, true), t.Agent, nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("conversation %s: %w", thread, record.ErrNotFound)
+	}
+	return client.Handle{}, "", err
+}
+
+const (
+	firstWait = 1   // seconds: an answer says that the message was taken
+	longWait  = 300 // seconds that a reply is waited for at a time
+)
+
+// Say says something in the thread, or with none begins a conversation, which the API names. However often the API goes
+// away while the reply is waited for, it is said once: a key tells.
+func (r *Remote) Say(ctx context.Context, w client.Words, accepted func(thread string)) (reply workflows.Reply, err error) {
+	path, in := conversations+"/"+url.PathEscape(w.Thread)+"/messages", any(sayBody{w.Text})
+	if w.Thread == "" {
+		path, in = conversations, beginBody{Project: w.Project, Agent: w.Agent, Provider: w.Provider, Text: w.Text}
+	}
+	header, wait := http.Header{"Idempotency-Key": {rand.Text()}}, firstWait
+	for {
+		within := remoteTimeout + time.Duration(wait)*time.Second
+		out, err := callWithin[spoken](ctx, r, within, http.MethodPost, fmt.Sprintf("%s?wait=%d", path, wait), in, header)
+		switch {
+		case ctx.Err() != nil:
+			return reply, ctx.Err()
+		case wait == longWait && passing(err): // it was taken: the reply is all that is missing
+			pause(ctx, pollEvery)
+			continue
+		case err != nil:
+			return reply, err
+		}
+		if wait == firstWait && accepted != nil {
+			accepted(out.Thread)
+		}
+		if wait = longWait; out.Reply != nil {
+			out.Reply.TextRef = "" // the text is whole
+			return *out.Reply, nil
+		}
+	}
+}
+
+func (r *Remote) Conclude(ctx context.Context, thread, _ string) error {
+	_, err := of[named](ctx, r, http.MethodPost, ofConversations, thread, "/conclude", nil)
+	return err
+}
+
+func (r *Remote) CloseThread(ctx context.Context, thread string) error {
+	_, err := of[named](ctx, r, http.MethodPost, ofConversations, thread, "/close", nil)
+	return err
+}
+
+// Talk is what a terminal shows the turns of conversations by.
+type Talk struct{ remote *Remote }
+
+// Conversations are those of the API.
+func (r *Remote) Conversations() Talk { return Talk{r} }
+
+// Follow calls fn with what happens in a conversation after an entry, until ctx ends or fn returns an error.
+func (t Talk) Follow(ctx context.Context, id string, after int64, fn func(store.Update) error) error {
+	s := remoteStream{remote: t.remote, id: id, path: conversations, last: after, fn: func(e client.Event) error {
+		if e.Update == nil {
+			return nil
+		}
+		return fn(*e.Update)
+	}}
+	return s.readAll(ctx)
+}
+
+// After are the entries of a conversation after one of them; limit 0 = all.
+func (t Talk) After(ctx context.Context, id string, after int64, _ int) ([]transcript.Entry, error) {
+	return t.remote.entries(ctx, ofConversations, id, after)
+}

@@ -55,7 +55,7 @@ func (c *cli) projectOf(ctx context.Context, w record.Waiting) (string, error) {
 	if w.Project != "" {
 		return w.Project, nil
 	}
-	owned, err := c.client().ThreadOwner(ctx, w.WorkflowID)
+	owned, err := c.local().ThreadOwner(ctx, w.WorkflowID)
 	return owned.Project, err
 }
 

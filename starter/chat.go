@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/inquest-dev/inquest/internal/api"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -145,7 +144,7 @@ func openChat(ctx context.Context, c *cli, f chatFlags) (*chatSession, error) {
 
 // turns are what a terminal shows turns by; nil = the workers' store is not here.
 func (c *cli) turns(ctx context.Context) (terminal.Source, error) {
-	if r, ok := c.client().(*api.Remote); ok {
+	if r, ok := c.api(); ok {
 		return r.Conversations(), nil
 	}
 	if st, err := c.client().Store(ctx); st != nil || err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/strict"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
 
@@ -19,9 +20,14 @@ func configShowCommand(c *cli) *cobra.Command {
 		Long: `Print a configuration with everything inherited, and behind every value where it
 comes from: file and line, built-in, or the default of a type. It is YAML that
 loads as the same configuration. Values with variables are printed as they were
-written; of environments, headers and tokens only the variables' names are.`,
+written; of environments, headers and tokens only the variables' names are.
+With --server and no DIR, it is the one in force there.`,
 		Args: atMostOne,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if r, ok := c.api(); ok && len(args) == 0 && !cmd.Flags().Changed("config") && !opts.Secrets {
+				text, values, err := r.Config(cmd.Context(), opts.Chain)
+				return c.printConfig([]byte(text), values, err)
+			}
 			if len(args) > 0 {
 				c.config = args[0]
 			}
@@ -49,9 +55,16 @@ func configShow(c *cli, opts config.ShowOptions) error {
 	}
 	text, values, err := config.Show(cfg, opts)
 	if err != nil {
-		return usagef("%w", err)
+		err = usagef("%w", err)
 	}
-	if c.json {
+	return c.printConfig(text, values, err)
+}
+
+func (c *cli) printConfig(text []byte, values []strict.Shown, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case c.json:
 		return c.printJSON(values)
 	}
 	_, err = fmt.Fprint(c.out, terminal.Clean(string(text)))

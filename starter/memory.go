@@ -13,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/terminal"
 )
@@ -106,6 +107,9 @@ func memorySet(ctx context.Context, c *cli, name string, given memory.Block, cha
 	if changed("read-only") {
 		e.ReadOnly = &given.ReadOnly
 	}
+	if r, ok := c.api(); ok {
+		return r.WriteBlock(ctx, name, given.Label, e)
+	}
 	return changeMemory(ctx, c, name, audit.Detail("block", given.Label, "change", "written"), func(tx memory.Tx) error {
 		_, err := memory.Edit(ctx, tx, given.Label, e)
 		if errors.Is(err, memory.ErrBlock) {
@@ -141,6 +145,13 @@ func memoryDeleteCommand(c *cli) *cobra.Command {
 			if len(args) > 1 {
 				detail, what = audit.Detail("block", args[1], "change", "deleted"), "block "+args[1]
 			}
+			if r, ok := c.api(); ok {
+				err := r.Forget(cmd.Context(), args[0], strings.Join(args[1:], ""), entry)
+				if errors.Is(err, record.ErrNotFound) {
+					err = usagef("%s has no %s", args[0], what)
+				}
+				return err
+			}
 			return changeMemory(cmd.Context(), c, args[0], detail, func(tx memory.Tx) (err error) {
 				there := false
 				if len(args) > 1 {
@@ -161,11 +172,16 @@ func memoryDeleteCommand(c *cli) *cobra.Command {
 
 // exported is an agent's memory, as it is now.
 func exported(ctx context.Context, c *cli, name string) (saved memory.Snapshot, err error) {
-	st, err := memories(ctx, c)
-	if err != nil {
-		return saved, err
+	if r, ok := c.api(); ok {
+		saved, err = r.Memory(ctx, name)
+	} else {
+		var st *store.Store
+		if st, err = memories(ctx, c); err != nil {
+			return saved, err
+		}
+		saved, err = st.ExportMemory(ctx, name)
 	}
-	if saved, err = st.ExportMemory(ctx, name); errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, record.ErrNotFound) {
 		return saved, fmt.Errorf("the agent %q has no memory yet", name)
 	}
 	return saved, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/evidence"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/virtual"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -45,6 +47,11 @@ type service interface {
 	Score(ctx context.Context, id, by string) (client.Judging, error)
 	Wait(ctx context.Context, j client.Judging) (record.Score, error)
 
+	VirtualVersions(ctx context.Context, project, name string) ([]virtual.Agent, error)
+	CreateAgent(ctx context.Context, e client.AgentEdit, definition []byte) (virtual.Agent, error)
+	ChangeAgent(ctx context.Context, e client.AgentEdit, definition []byte) (virtual.Agent, error)
+	CopyAgent(ctx context.Context, e client.AgentEdit, copied client.AgentCopy) (virtual.Agent, error)
+
 	Threads(ctx context.Context, agent string, limit int) ([]client.Thread, error)
 	FindThread(ctx context.Context, thread string) (h client.Handle, agent string, err error)
 	Say(ctx context.Context, w client.Words, accepted func(thread string)) (workflows.Reply, error)
@@ -67,6 +74,12 @@ func (c *cli) connect() service {
 	return client.New(c.system())
 }
 
+// api is the HTTP API, if the system is used by it.
+func (c *cli) api() (r *api.Remote, ok bool) {
+	r, ok = c.client().(*api.Remote)
+	return r, ok
+}
+
 // local is the client of Temporal and the store, for commands that byServer refuses.
 func (c *cli) local() *client.Client { return c.client().(*client.Client) }
 
@@ -78,10 +91,6 @@ var direct = map[string]string{
 	"mcp":           "editors use the address /mcp of the API (docs/mcp.md)",
 	"audit verify":  "it reads the rows in the store",
 	"audit head":    "it reads the rows in the store",
-	"memory":        "memories are in the store",
-	"tool":          "tools run from here",
-	"tools":         "tools are listed from here",
-	"agent":         "agents are in the store",
 	"rules":         "rules are in the store, and the API does not change them",
 	"agent export":  "it reads the configuration here and the store",
 	"agent import":  "it writes the configuration here and the store",
@@ -94,9 +103,13 @@ var atServer = map[string]string{
 	"by":          "the API knows by the token who you are",
 	"workflow-id": "the API names what it starts",
 	"config":      "the API uses the configuration of its worker",
+	"config-dir":  "the API uses the configuration of its worker",
 	"always":      "rules are in the store, and the API does not change them",
 	"task-queue":  "the API knows its task queue",
 }
+
+// here are commands that work on files here, with the API or without.
+var here = []string{"init", "validate", "config", "chain", "agent-types", "codec", "version", "man", "completion", "help"}
 
 // byServer refuses what cannot be done by the API.
 func (c *cli) byServer(cmd *cobra.Command) error {
@@ -110,6 +123,9 @@ func (c *cli) byServer(cmd *cobra.Command) error {
 	}
 	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 	group, _, _ := strings.Cut(path, " ")
+	if slices.Contains(here, group) {
+		return nil
+	}
 	for _, name := range []string{path, group} {
 		if why, ok := direct[name]; ok {
 			return usagef("%s does not work by --server (INQUEST_SERVER): %s", path, why)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/api"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/reveal"
 	"github.com/inquest-dev/inquest/internal/terminal"
@@ -58,6 +60,9 @@ func toolRun(ctx context.Context, c *cli, name string, f toolRunFlags) error {
 	if err != nil {
 		return err
 	}
+	if r, ok := c.api(); ok {
+		return c.toolRunThere(ctx, r, name, args, f)
+	}
 	cfg, err := c.loadConfig()
 	if err != nil {
 		return err
@@ -78,9 +83,29 @@ func toolRun(ctx context.Context, c *cli, name string, f toolRunFlags) error {
 	if err != nil {
 		return refused(c, err)
 	}
-	err = printResult(c, result)
+	return ranTool(c, call.Spec.Name, result)
+}
+
+// toolRunThere runs a tool where the API is.
+func (c *cli) toolRunThere(ctx context.Context, r *api.Remote, name, args string, f toolRunFlags) error {
+	if !json.Valid([]byte(args)) {
+		return usagef("--args is not JSON")
+	}
+	result, err := r.RunTool(ctx, name, f.agent, args, f.yes)
+	if errors.Is(err, api.ErrNeedsApproval) {
+		return usagef("a call of %s needs approval: add --yes", name)
+	}
+	if err != nil {
+		return refused(c, err)
+	}
+	return ranTool(c, name, result)
+}
+
+// ranTool prints what came of a call.
+func ranTool(c *cli, name string, result tool.Result) error {
+	err := printResult(c, result)
 	if result.Status == tool.StatusError {
-		err = errors.Join(err, fmt.Errorf("%s failed (%s)", call.Spec.Name, result.ErrorType))
+		err = errors.Join(err, fmt.Errorf("%s failed (%s)", name, result.ErrorType))
 	}
 	return err
 }

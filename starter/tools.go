@@ -46,24 +46,33 @@ server says otherwise than when an execution of the workers' store last asked it
 	return cmd
 }
 
-func tools(ctx context.Context, c *cli, f toolsFlags) error {
-	kind := app.ToolType(f.kind)
-	if kind != "" && !slices.Contains(toolTypes, kind) {
-		return usagef("--type %q: use one of %v", f.kind, toolTypes)
-	}
+// toolsHere lists tools as they are reached from here, and what is wrong with those that are not.
+func (c *cli) toolsHere(ctx context.Context, agentName string, kind app.ToolType) ([]app.ToolInfo, []error, error) {
 	cfg, err := c.loadConfig()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	for _, lacking := range cfg.Unkept() {
 		c.say("warning: the shell, here: %v", lacking)
 	}
 	box, err := toolbox(ctx, c, cfg)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer box.Close()
-	tools, unreached, err := box.List(ctx, f.agent, kind)
+	return box.List(ctx, agentName, kind)
+}
+
+func tools(ctx context.Context, c *cli, f toolsFlags) error {
+	kind := app.ToolType(f.kind)
+	if kind != "" && !slices.Contains(toolTypes, kind) {
+		return usagef("--type %q: use one of %v", f.kind, toolTypes)
+	}
+	list := c.toolsHere
+	if r, ok := c.api(); ok {
+		list = r.Tools
+	}
+	tools, unreached, err := list(ctx, f.agent, kind)
 	if err != nil {
 		return toolError(err)
 	}

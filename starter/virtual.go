@@ -59,8 +59,12 @@ func (f *agentFlags) version(cmd *cobra.Command) {
 
 // edit is what the flags say is done to an agent, by the rules of the configuration.
 func (f *agentFlags) edit(c *cli, name string) (e client.AgentEdit, cfg *config.Config, err error) {
+	e = client.AgentEdit{Project: f.project, Name: name, By: identity().Named(f.by), Channel: agent.ChannelCLI, After: f.after}
+	if c.remote() { // the API knows the rules
+		return e, nil, nil
+	}
 	cfg, err = c.loadConfig()
-	e = client.AgentEdit{Project: f.project, Name: name, By: identity().Named(f.by), Channel: agent.ChannelCLI, After: f.after, Rules: cfg}
+	e.Rules = cfg
 	if err == nil && name != "" && cfg.Owns(name) {
 		err = usagef("the agent %s is the configuration's: it is changed there", name)
 	}
@@ -73,7 +77,7 @@ func (f *agentFlags) read(ctx context.Context, c *cli, name, file string) (e cli
 	if err == nil {
 		definition, err = c.definition(file)
 	}
-	if err == nil {
+	if err == nil && !c.remote() {
 		err = known(ctx, c, cfg, &e, definition)
 	}
 	return e, definition, err
@@ -141,15 +145,11 @@ func agentListCommand(c *cli) *cobra.Command {
 		Use: "list", Short: "List agents, those made at run time included", Args: exactly(),
 		Example: "  starter agent list --project payments",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := c.loadConfig()
+			all, err := agentsOf(cmd.Context(), c, f.project)
 			if err != nil {
 				return err
 			}
-			made, err := c.local().VirtualAgents(cmd.Context(), f.project, false)
-			if err != nil && !errors.Is(err, client.ErrNoStore) {
-				return err
-			}
-			return printAgents(c, cfg, made)
+			return printAgents(c, all)
 		},
 	}
 	return f.add(c, cmd, false)
@@ -164,8 +164,24 @@ type listedAgent struct {
 	Description string `json:"description,omitempty"`
 }
 
-func printAgents(c *cli, cfg *config.Config, made []virtual.Agent) error {
-	all := []listedAgent{}
+// agentsOf are those that a project has.
+func agentsOf(ctx context.Context, c *cli, project string) ([]listedAgent, error) {
+	all := []listedAgent{} // never null
+	if r, ok := c.api(); ok {
+		found, err := r.Agents(ctx, project)
+		for _, a := range found {
+			all = append(all, listedAgent{a.Name, a.Type, a.Source, a.Version, a.Description})
+		}
+		return all, err
+	}
+	cfg, err := c.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	made, err := c.local().VirtualAgents(ctx, project, false)
+	if err != nil && !errors.Is(err, client.ErrNoStore) {
+		return nil, err
+	}
 	for _, d := range cfg.AgentDefinitions() {
 		all = append(all, listedAgent{Name: d.Name, Type: d.Type, Source: "config", Description: d.Description})
 	}
@@ -175,6 +191,10 @@ func printAgents(c *cli, cfg *config.Config, made []virtual.Agent) error {
 			all = append(all, listedAgent{a.Name, row.Name, virtual.Source, a.Version, a.Definition.Description})
 		}
 	}
+	return all, nil
+}
+
+func printAgents(c *cli, all []listedAgent) error {
 	if c.json {
 		return c.printJSON(all)
 	}
@@ -194,7 +214,7 @@ func agentShowCommand(c *cli) *cobra.Command {
 		Use: "show NAME", Short: "Print an agent that was made at run time, as edit takes it", Args: exactly("NAME"),
 		Example: "  starter agent show Triage > triage.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := c.local().VirtualVersions(cmd.Context(), f.project, args[0])
+			all, err := c.client().VirtualVersions(cmd.Context(), f.project, args[0])
 			if err == nil && (len(all) == 0 || all[0].Deleted && !versions) {
 				err = record.ErrNotFound
 			}
@@ -261,7 +281,7 @@ What it may do is never more than defaults.tool_config of the configuration allo
 			if err != nil {
 				return err
 			}
-			a, err := c.local().CreateAgent(cmd.Context(), e, definition)
+			a, err := c.client().CreateAgent(cmd.Context(), e, definition)
 			return c.printAgent(e, a, err)
 		},
 	}
@@ -278,7 +298,7 @@ func agentEditCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.local().ChangeAgent(cmd.Context(), e, definition)
+			a, err := c.client().ChangeAgent(cmd.Context(), e, definition)
 			return c.printAgent(e, a, err)
 		},
 	}
@@ -297,11 +317,14 @@ func agentCopyCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := knownOf(cmd.Context(), c, cfg, &e); err != nil {
+			if !c.remote() {
+				err = knownOf(cmd.Context(), c, cfg, &e)
+			}
+			if err != nil {
 				return err
 			}
 			copied.NewName = args[1]
-			a, err := c.local().CopyAgent(cmd.Context(), e, copied)
+			a, err := c.client().CopyAgent(cmd.Context(), e, copied)
 			return c.printAgent(e, a, err)
 		},
 	}
@@ -321,10 +344,15 @@ func agentDeleteCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.local().DeleteAgent(cmd.Context(), e); err != nil {
+			var chains []string
+			if r, ok := c.api(); ok {
+				chains, err = r.DeleteAgent(cmd.Context(), e)
+			} else if err = c.local().DeleteAgent(cmd.Context(), e); err == nil {
+				chains = cfg.ChainsWith(args[0], f.project)
+			}
+			if err != nil {
 				return agentError(args[0], err)
 			}
-			chains := cfg.ChainsWith(args[0], f.project)
 			if c.json {
 				return c.printJSON(map[string]any{"name": args[0], "chains": append([]string{}, chains...)})
 			}
@@ -369,12 +397,11 @@ func completeAgents(c *cli, f *agentFlags) completions {
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 		defer cancel()
-		made, _ := c.local().VirtualAgents(ctx, f.project, false) // who does not answer in time is not proposed
-		for _, a := range made {
-			names = append(names, a.Name)
-		}
-		if cfg, err := c.loadConfig(); err == nil && cmd.Name() == "run" {
-			names = append(names, agentNames(cfg)...)
+		all, _ := agentsOf(ctx, c, f.project) // who does not answer in time is not proposed
+		for _, a := range all {
+			if a.Source == virtual.Source || cmd.Name() == "run" {
+				names = append(names, a.Name)
+			}
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -382,6 +409,9 @@ func completeAgents(c *cli, f *agentFlags) completions {
 
 // virtualFindings warn of chains with agents that nobody has made, as far as the workers' store is here to say so.
 func virtualFindings(ctx context.Context, c *cli, cfg *config.Config) (out config.Findings) {
+	if c.remote() {
+		return nil // the API's worker has another configuration
+	}
 	for _, chain := range slices.Sorted(maps.Keys(cfg.AgentChains)) {
 		names := cfg.VirtualOf(chain)
 		if len(names) == 0 {

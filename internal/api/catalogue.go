@@ -244,12 +244,14 @@ func (s *Server) tools(ctx context.Context, in *toolsIn) (*body[toolList], error
 
 type runToolIn struct {
 	Name string `path:"name" maxLength:"200"`
-	Body struct {
-		Agent     string          `json:"agent,omitempty" maxLength:"200" doc:"by whose policy; absent = nobody's in particular"`
-		Project   string          `json:"project,omitempty" maxLength:"63" doc:"whose agent it is, of one that was made at run time"`
-		Arguments json.RawMessage `json:"arguments,omitempty" doc:"an object; absent = an empty one"`
-		Approved  bool            `json:"approved,omitempty" doc:"make the call though it needs a person's word: yours"`
-	}
+	Body runToolBody
+}
+
+type runToolBody struct {
+	Agent     string          `json:"agent,omitempty" maxLength:"200" doc:"by whose policy; absent = nobody's in particular"`
+	Project   string          `json:"project,omitempty" maxLength:"63" doc:"whose agent it is, of one that was made at run time"`
+	Arguments json.RawMessage `json:"arguments,omitempty" doc:"an object; absent = an empty one"`
+	Approved  bool            `json:"approved,omitempty" doc:"make the call though it needs a person's word: yours"`
 }
 
 // toolResult is what came of a call.
@@ -273,7 +275,7 @@ func (s *Server) runTool(ctx context.Context, in *runToolIn) (*body[toolResult],
 	}
 	if call.NeedsApproval {
 		if !in.Body.Approved {
-			return nil, huma.Error409Conflict("the call needs a person's word: give approved")
+			return nil, ErrNeedsApproval
 		}
 		if err := call.MayApprove(accessOf(ctx).checked(config.AllProjects)); err != nil {
 			return nil, huma.Error403Forbidden(err.Error())

@@ -35,17 +35,30 @@ var kinds = []struct {
 	{client.ErrEnded, http.StatusConflict, "ended", ""},
 	{client.ErrRefused, http.StatusConflict, "refused", ""},
 	{client.ErrTooLate, http.StatusConflict, "too-late", "it comes too late: nobody waits for it any more"},
+	{ErrNeedsApproval, http.StatusConflict, "needs-approval", "the call needs a person's word: give approved"},
 	{client.ErrReused, http.StatusUnprocessableEntity, "", "the Idempotency-Key was used for another request"},
 	{client.ErrPending, http.StatusGatewayTimeout, "pending", "it was taken, and has no result yet: do not repeat it"},
 	{client.ErrNotTaken, http.StatusGatewayTimeout, "not-taken", "no worker has taken it in time; one may yet"},
+	{client.ErrUnanswered, http.StatusServiceUnavailable, "", "it is running, but no worker answers for it"},
 	{client.ErrNoStore, http.StatusServiceUnavailable, "", "the store is not there yet"},
 	{record.ErrUnavailable, http.StatusServiceUnavailable, "", "the store does not answer at the moment"},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout, "", "it took too long"},
 	{context.Canceled, http.StatusServiceUnavailable, "", "the request was given up"},
 }
 
-// problemType is what the types of problems begin with.
-const problemType = "urn:inquest:"
+const (
+	problemType = "urn:inquest:" // what the types of problems begin with
+	refusedCall = "call:"        // before the error type of a call of a tool that is not made
+)
+
+// typed is a problem of a type; name "" = of none.
+func typed(name string, status int, detail string) error {
+	p := &huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail}
+	if name != "" {
+		p.Type = problemType + name
+	}
+	return p
+}
 
 // explain makes a problem of an error. What is nobody's mistake is in the log alone.
 func (s *Server) explain(ctx context.Context, operation string, err error) error {
@@ -57,16 +70,15 @@ func (s *Server) explain(ctx context.Context, operation string, err error) error
 	}
 	for _, k := range kinds {
 		if errors.Is(err, k.kind) {
-			p := &huma.ErrorModel{Title: http.StatusText(k.status), Status: k.status, Detail: cmp.Or(k.text, err.Error())}
-			if k.name != "" {
-				p.Type = problemType + k.name
-			}
-			return p
+			return typed(k.name, k.status, cmp.Or(k.text, err.Error()))
 		}
 	}
 	var asked *client.UpdateError
+	var refusal *tool.Refusal
 	switch {
-	case errors.As(err, new(*client.InputError)), errors.As(err, new(*config.PlanError)), errors.As(err, new(*tool.Refusal)):
+	case errors.As(err, &refusal):
+		return typed(refusedCall+refusal.Type, http.StatusUnprocessableEntity, err.Error())
+	case errors.As(err, new(*client.InputError)), errors.As(err, new(*config.PlanError)):
 		return huma.Error422UnprocessableEntity(err.Error())
 	case errors.As(err, new(*client.TakenError)), errors.As(err, new(*client.ScoringError)),
 		errors.As(err, new(*client.NotWaitingError)):

@@ -20,6 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
@@ -162,6 +163,9 @@ func (r *Remote) problem(response *http.Response) error {
 		if k.name != "" && k.name == name {
 			told.kind = k.kind
 		}
+	}
+	if refused, is := strings.CutPrefix(name, refusedCall); is {
+		return &tool.Refusal{Type: refused, Message: p.Detail}
 	}
 	switch status := response.StatusCode; {
 	case status == http.StatusUnauthorized && r.token == "":

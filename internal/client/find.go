@@ -61,10 +61,13 @@ func (h Handle) Ask(ctx context.Context, status any) error {
 	}
 	err := query(ctx, h.conn, h.Workflow, h.current, status)
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s is running, but no worker answers for it: %w", h.ID(), err)
+		return fmt.Errorf("%s is running, but %w: %w", h.ID(), ErrUnanswered, err)
 	}
 	return err
 }
+
+// ErrUnanswered: a workflow cannot be asked for its status.
+var ErrUnanswered = errors.New("no worker answers for it")
 
 func query(ctx context.Context, conn sdk.Client, workflowID, runID string, status any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)

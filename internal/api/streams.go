@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -76,6 +77,17 @@ func (s *Server) view(ctx context.Context, st *store.Store, o client.Owned, v *v
 		} else if !v.idle(ctx, retryAfter) {
 			return
 		}
+	}
+	if v.seq > 0 { // what no entry has yet would begin the feed of all viewers too late
+		last, err := st.Part(ctx, store.Part{Investigation: o.ID, Before: math.MaxInt64, Limit: 1})
+		if err != nil {
+			return
+		}
+		known := int64(0)
+		for _, e := range last {
+			known = e.Seq
+		}
+		v.seq = min(v.seq, known)
 	}
 	news, leave, joined := s.feeds.join(o.ID, -1)
 	if joined {

@@ -331,3 +331,19 @@ func manyOpen(n int) map[string]record.Investigation {
 	}
 	return all
 }
+
+// Who says that he knows more than there is keeps nothing from others, nor from himself.
+func TestStreamFromBeyondTheEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.running("ours", "payments")
+	w.say(id, 1, "one")
+	ahead := w.stream("viewer", "/api/v1/investigations/"+id+"/events", "999999")
+	ahead.until(eventstream.Record)
+	other := w.stream("viewer", "/api/v1/investigations/"+id+"/events", "")
+	other.entry("one")
+	other.until(eventstream.Record)
+	w.say(id, 2, "two")
+	other.entry("two")
+	ahead.entry("two")
+}

@@ -38,7 +38,7 @@ type Remote struct {
 // NewRemote returns a client of the API at an address. With a token, the address has to be https:// or of this host, unless
 // insecure says that others may read it; what is wrong is said by the first call.
 func NewRemote(address, token string, insecure bool) *Remote {
-	r := &Remote{url: strings.TrimRight(address, "/"), token: token, http: &http.Client{
+	r := &Remote{url: strings.TrimRight(address, "/"), token: strings.TrimSpace(token), http: &http.Client{
 		// A redirect would take the token, and what is posted, elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

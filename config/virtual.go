@@ -13,6 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/spell"
 	"github.com/inquest-dev/inquest/internal/strict"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
@@ -129,7 +130,7 @@ func (c *Config) make(m virtual.Agent, open opened) virtual.Problems {
 	entry.Description = cmp.Or(entry.Description, declared.Description)
 	entry.MCPServers, entry.ToolIDs = c.toolsFrom(entry, open)
 	problems = append(problems, open.closedServers(c, m.Project, entry)...)
-	problems = append(problems, secondPatterns(entry.ToolConfig, c.Defaults.ToolConfig)...)
+	problems = append(problems, widerPatterns(entry.ToolConfig, c.Defaults.ToolConfig)...)
 	entry.ToolConfig = narrowed(entry.ToolConfig, c.Defaults.ToolConfig)
 	c.Agents[m.Name] = entry
 	c.report.Note(p, "virtual agent", 0)
@@ -219,11 +220,9 @@ func narrowed(own, defaults ToolConfig) ToolConfig {
 		if value(base.RequiresApproval) {
 			limits.RequiresApproval = base.RequiresApproval
 		}
-		patterns := maps.Clone(limits.Allowed)
-		if patterns == nil {
-			patterns = map[string][]string{}
-		}
+		patterns := map[string][]string{}
 		maps.Copy(patterns, base.Allowed)
+		maps.Copy(patterns, limits.Allowed) // which are narrower: see widerPatterns
 		limits.Allowed = patterns
 		own.ToolPermissions[name] = limits
 	}
@@ -249,15 +248,16 @@ func (c *Config) notEnabled(d virtual.Definition) (problems virtual.Problems) {
 	return problems
 }
 
-// secondPatterns refuses patterns for a parameter that the defaults have patterns for: a call is held to one list, theirs, and
-// what an agent said beside it would hold nothing.
-func secondPatterns(own, defaults ToolConfig) (problems virtual.Problems) {
+// widerPatterns refuses patterns for a parameter that let through what those of the defaults do not: a call is held to one list.
+func widerPatterns(own, defaults ToolConfig) (problems virtual.Problems) {
 	for _, name := range slices.Sorted(maps.Keys(own.ToolPermissions)) {
 		theirs := defaults.ToolPermissions[name].Allowed
 		for _, parameter := range slices.Sorted(maps.Keys(own.ToolPermissions[name].Allowed)) {
-			if first, both := theirs[parameter]; both && !slices.Equal(first, own.ToolPermissions[name].Allowed[parameter]) {
+			first, both := theirs[parameter]
+			wider := func(pattern string) bool { return !tool.Narrower(pattern, first) }
+			if ours := own.ToolPermissions[name].Allowed[parameter]; both && (len(ours) == 0 || slices.ContainsFunc(ours, wider)) {
 				problems = append(problems, fmt.Sprintf(
-					"tool_config.tool_permissions.%s.allowed_%s_patterns: defaults has patterns for it, which hold, and no others: %s",
+					"tool_config.tool_permissions.%s.allowed_%s_patterns: each must be as narrow as one of those that defaults has for it: %s",
 					name, parameter, strings.Join(first, ", ")))
 			}
 		}

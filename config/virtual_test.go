@@ -96,6 +96,21 @@ func TestVirtualPlan(t *testing.T) {
 	}
 }
 
+// Of a parameter that the defaults have patterns for, an agent may have narrower ones; of others, any.
+func TestVirtualPatterns(t *testing.T) {
+	t.Parallel()
+	with, err := virtualConfig(t).With(made(t, "New", `{"config":{"default_model":"scripted:x","tool_config":{"tool_permissions":{
+		"k8s.scale":{"allowed_ns_patterns":["dev-7","dev-a*"],"allowed_pod_patterns":["web-*"]}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := with.AgentPlan("New")
+	want := map[string][]string{"ns": {"dev-7", "dev-a*"}, "pod": {"web-*"}}
+	if diff := cmp.Diff(want, p.Tools.Permissions["k8s.scale"].Allowed); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
 // An agent works by itself, too, whoever has defined it.
 func TestAgentByItself(t *testing.T) {
 	t.Parallel()
@@ -139,7 +154,9 @@ func TestCheckVirtual(t *testing.T) {
 	}
 	for name, m := range map[string]virtual.Agent{
 		"patterns": made(t, "A", `{"config":{"default_model":"scripted:x","tool_config":{"tool_permissions":{
-			"k8s.scale":{"allowed_ns_patterns":["dev-7"]}}}}}`),
+			"k8s.scale":{"allowed_ns_patterns":["dev-7","d*"]}}}}}`),
+		"no patterns": made(t, "A", `{"config":{"default_model":"scripted:x","tool_config":{"tool_permissions":{
+			"k8s.scale":{"allowed_ns_patterns":[]}}}}}`),
 		"service": made(t, "A", `{"type":"service","config":{"default_model":"scripted:x"}}`),
 		"name":    made(t, "a/b", `{"config":{"default_model":"scripted:x"}}`),
 	} {

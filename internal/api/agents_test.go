@@ -160,18 +160,27 @@ func TestVirtualAhead(t *testing.T) {
 	t.Parallel()
 	w := open(t, whoMay()+"agents: {Triage: {agent_source: virtual, type: react}}\n"+
 		"agent_chains: {shop: {projects: [payments], stages: [{name: dig, agents: [{name: Triage}]}]}}\n")
-	check := func() checked {
-		return read[checked](w, "operator", "POST", "/api/v1/investigations/check", `{"chain":"shop","data":"x"}`)
+	check := func(chain string) checked {
+		return read[checked](w, "operator", "POST", "/api/v1/investigations/check", `{"chain":"`+chain+`","data":"x"}`)
 	}
-	if got := check(); len(got.Problems) != 1 || !strings.Contains(got.Problems[0], `the project "payments" has none of that name`) {
-		t.Errorf("without the agent: %+v", got)
+	chains := []string{"shop", "agent/Triage"}
+	for _, chain := range chains {
+		if got := check(chain); len(got.Problems) != 1 || !strings.Contains(got.Problems[0], `the project "payments" has none of that name`) {
+			t.Errorf("%s without the agent: %+v", chain, got)
+		}
+	}
+	if got := check("agent/Nobody"); len(got.Problems) != 1 || !strings.Contains(got.Problems[0], `no agent named "Nobody"`) {
+		t.Errorf("an agent that nobody knows: %+v", got)
 	}
 	if got := w.call("viewer", "GET", "/api/v1/tools?agent=Triage", nil); got.status == http.StatusOK {
 		t.Errorf("nobody has tools: %s", got.body)
 	}
 	w.call("admin", "POST", "/api/v1/agents", triage)
-	if got := check(); len(got.Problems) > 0 || len(got.Stages) != 1 || !slices.Equal(got.Stages[0].Agents, []string{"Triage · x"}) {
-		t.Errorf("with the agent: %+v", got)
+	for _, chain := range chains {
+		got := check(chain)
+		if len(got.Problems) > 0 || got.Chain != chain || len(got.Stages) != 1 || !slices.Equal(got.Stages[0].Agents, []string{"Triage · x"}) {
+			t.Errorf("%s with the agent: %+v", chain, got)
+		}
 	}
 	for _, path := range []string{"chains/shop", "tools?agent=Triage", "tools?agent=Triage&project=payments"} {
 		if got := w.call("viewer", "GET", "/api/v1/"+path, nil); got.status != http.StatusOK {

@@ -63,7 +63,7 @@ func (s *Server) checkRequest(ctx context.Context, in *struct{ Body startBody })
 	switch chain, _ := cfg.Dedup(req); { // the plan's errors list the chains of all projects
 	case req.Chain == "" && req.AlertType == "":
 		problem(errors.New(`"chain" or "alert_type" is needed`))
-	case !cfg.ChainIn(chain, req.Project):
+	case !cfg.ChainIn(chain, req.Project) && !strings.HasPrefix(chain, config.OfAgent):
 		problem(fmt.Errorf("the project %s has no chain for it", req.Project))
 	default:
 		p, err := s.plan(ctx, cfg, req)

@@ -9,6 +9,7 @@ import (
 	"image"
 	"image/png"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,11 +163,35 @@ func TestAboutAndActs(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	id := w.investigation("told", "payments")
-	if err := w.store.Audit(t.Context(), audit.Act{Investigation: id, What: audit.Paused, Who: "ada"}); err != nil {
-		t.Fatal(err)
+	other := w.investigation("other", "payments")
+	for _, act := range []audit.Act{
+		{Investigation: id, What: audit.Paused, Who: "ada"}, {Investigation: other, What: audit.Paused, Who: "bob"},
+		{Investigation: id, What: audit.Resumed, Who: "bob"},
+	} {
+		if err := w.store.Audit(t.Context(), act); err != nil {
+			t.Fatal(err)
+		}
 	}
-	got := read[page[audit.Act]](w, "viewer", "GET", "/api/v1/investigations/told/acts", nil)
-	if n := len(got.Items); n == 0 || got.Items[n-1].What != audit.Paused && got.Items[0].What != audit.Paused {
-		t.Errorf("%+v", got)
+	const path = "/api/v1/investigations/told/acts"
+	var whole, paged []string
+	line := func(a audit.Act) string { return fmt.Sprint(string(a.What), " ", a.Who, " ", a.Investigation == id) }
+	for _, act := range read[actsPage](w, "viewer", "GET", path, nil).Items {
+		whole = append(whole, line(act))
+	}
+	for after := int64(0); ; {
+		got := read[actsPage](w, "viewer", "GET", fmt.Sprintf("%s?limit=1&after=%d", path, after), nil)
+		for _, act := range got.Items {
+			paged = append(paged, line(act))
+		}
+		if after = got.Next; after == 0 || len(got.Items) != 1 {
+			break
+		}
+	}
+	said := slices.DeleteFunc(slices.Clone(whole), func(text string) bool { return strings.Contains(text, "  ") }) // of people
+	if want := []string{"paused ada true", "resumed bob true"}; !slices.Equal(said, want) || !slices.Equal(whole, paged) {
+		t.Errorf("%q, page by page %q, want %q", whole, paged, want)
+	}
+	if got := w.call("stranger", "GET", path, nil); got.status != http.StatusNotFound {
+		t.Errorf("for another project: %d %s", got.status, got.body)
 	}
 }

@@ -84,6 +84,15 @@ func glob(pattern, text string) bool {
 	return p == len(pattern)
 }
 
+// Narrower reports whether one of some patterns matches all that another pattern does. It may miss that, where both have
+// wildcards, and is never wrong in saying so.
+func Narrower(pattern string, of []string) bool {
+	return slices.ContainsFunc(of, func(wide string) bool {
+		// As a text, a * of the pattern is one character, which a ? of the wider one would take for it.
+		return glob(wide, pattern) && !(strings.Contains(pattern, "*") && strings.Contains(wide, "?"))
+	})
+}
+
 func width(text string) int {
 	_, size := utf8.DecodeRuneInString(text)
 	return size

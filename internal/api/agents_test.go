@@ -90,6 +90,13 @@ func TestVirtualAgents(t *testing.T) {
 		t.Errorf("versions %+v", versions)
 	}
 	var acts []string
+	for project, want := range map[string]int{"payments": 4, "search": 0} {
+		n := 0
+		err := w.store.Acts(t.Context(), store.ActFilter{Who: "admin", Project: project}, func(audit.Act) error { n++; return nil })
+		if err != nil || n != want {
+			t.Errorf("%d acts of %s, %v", n, project, err)
+		}
+	}
 	err := w.store.Acts(t.Context(), store.ActFilter{Who: "admin"}, func(a audit.Act) error {
 		if a.Channel == "" {
 			t.Errorf("%s came by no channel", a.What)

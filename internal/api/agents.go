@@ -199,7 +199,7 @@ type definitionDoc struct {
 	SystemPrompt string `json:"system_prompt,omitempty" doc:"in the place of the type's own"`
 	Config       struct {
 		AgentSource  string   `json:"agent_source,omitempty" enum:"virtual"`
-		DefaultModel string   `json:"default_model" minLength:"1" doc:"an llm_providers entry, provider:model, or a model of OpenAI's"`
+		DefaultModel string   `json:"default_model" minLength:"1" doc:"an llm_providers entry, provider:model, a model of OpenAI's, or selector:NAME of the workers' program"`
 		MCPServers   []string `json:"mcp_servers,omitempty" doc:"servers whose tools it is offered, besides those of enabled_tools"`
 		ToolConfig   struct {
 			EnabledTools    []string                  `json:"enabled_tools,omitempty" doc:"the only tools that it has; their servers are attached"`

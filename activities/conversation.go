@@ -32,7 +32,7 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 		return OpenConversationOut{}, refusal(err)
 	}
 	p, err := a.Planner.Conversation(ctx, req)
-	if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
+	if errors.Is(err, record.ErrUnavailable) || err != nil && ctx.Err() != nil {
 		return OpenConversationOut{}, err
 	}
 	if err != nil {

@@ -119,7 +119,7 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 		return plan.Plan{}, err
 	}
 	p, err := a.Planner.Plan(ctx, req, text)
-	if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
+	if errors.Is(err, record.ErrUnavailable) || err != nil && ctx.Err() != nil {
 		return p, err
 	}
 	unknown, listErr := a.unknownTools(ctx, r.ID, req.MCP, p)

@@ -49,7 +49,7 @@ func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out Begin
 	hash := judged.PlanHash
 	if p.Scoring == nil {
 		stage, err := a.judge(ctx, judged)
-		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
+		if errors.Is(err, record.ErrUnavailable) || err != nil && ctx.Err() != nil {
 			return out, err
 		}
 		if err != nil {

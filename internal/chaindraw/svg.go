@@ -46,9 +46,10 @@ func (d Drawing) SVG() string {
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n",
 		left+width+right+2*margin, height+margin)
 	fmt.Fprintf(&out, "<title>%s</title>\n", escaped(d.Chain))
-	out.WriteString(`<style>svg{background:#fff}path,rect,polygon{fill:#fff;stroke:#445}path{fill:none}text{fill:#112}.label{font-size:11px;fill:#445}` +
-		`.failure{stroke-dasharray:4}</style>` + "\n" + `<marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" ` +
-		`orient="auto"><polygon points="0,0 8,4 0,8" style="fill:#445"/></marker>` + "\n")
+	out.WriteString(`<style>svg{background:#fff}path,rect,polygon{fill:#fff;stroke:#445}path{fill:none}text{fill:#112}` +
+		`.label{font-size:11px;fill:#445}.failure{stroke-dasharray:4}</style>` + "\n" +
+		`<marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">` +
+		`<polygon points="0,0 8,4 0,8" style="fill:#445"/></marker>` + "\n")
 	for _, p := range boxes {
 		p.draw(&out, x)
 	}

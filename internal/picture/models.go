@@ -11,10 +11,11 @@ import (
 // docs.claude.com/en/docs/about-claude/models, docs.x.ai/docs/models, ollama.com/search?c=vision
 // (read 2026-11-22).
 var (
-	seers = regexp.MustCompile(`^(?:.*/)?(?:gpt-4o|chatgpt-|gpt-4\.[15]|gpt-4-turbo|gpt-(?:[5-9]|\d\d)|o[1-9]|gemini-(?:[2-9]|\d\d|1\.5|flash|pro)` +
-		`|(?:[a-z.]*anthropic\.)?claude-|grok-(?:[4-9]|2-vision|vision)|llama-?4|gemma-?3|pixtral|llava|minicpm-v|mistral-(?:small-?3\.[12]|medium))|vision|[-.\d]vl`)
-	blind = regexp.MustCompile(`^(?:.*/)?(?:o1-mini|o1-preview|o3-mini|gpt-4o.*-(?:audio|realtime|transcribe|tts)|claude-(?:2|instant)|gemini-.*(?:embedding|tts))` +
-		`|^gpt-4-turbo-preview`)
+	seers = regexp.MustCompile(`^(?:.*/)?(?:gpt-4o|chatgpt-|gpt-4\.[15]|gpt-4-turbo|gpt-(?:[5-9]|\d\d)|o[1-9]` +
+		`|gemini-(?:[2-9]|\d\d|1\.5|flash|pro)|(?:[a-z.]*anthropic\.)?claude-|grok-(?:[4-9]|2-vision|vision)` +
+		`|llama-?4|gemma-?3|pixtral|llava|minicpm-v|mistral-(?:small-?3\.[12]|medium))|vision|[-.\d]vl`)
+	blind = regexp.MustCompile(`^(?:.*/)?(?:o1-mini|o1-preview|o3-mini|gpt-4o.*-(?:audio|realtime|transcribe|tts)` +
+		`|claude-(?:2|instant)|gemini-.*(?:embedding|tts))|^gpt-4-turbo-preview`)
 )
 
 // Seen reports whether a model is known to see, by its name.

@@ -57,7 +57,7 @@ const (
 var (
 	proseTitles = []string{"TEXT", "DESCRIPTION", "ABOUT"}
 	spareTitles = []string{
-		"TOOLS", "CALLS", "STARTED", "TOOK", "IDEMPOTENCY", "RISK FROM", "TOKENS", "CHAIN", "STAGE", "KIND", "PROMPT", "ALIAS",
+		"TOOLS", "CALLS", "STARTED", "TOOK", "IDEMPOTENCY", "RISK FROM", "TOKENS", "CHAIN", "STAGE", "KIND", "PROMPT", "ALIAS", "COST",
 	}
 )
 

@@ -135,7 +135,11 @@ func TestChatOnATerminal(t *testing.T) {
 	again := w.terminal("chat", "--thread", "desk")
 	again.says(1, "remember the terminal") // of the last messages
 	again.says(1, "waited long")
-	again.types(1, ctrlD)
+	again.types(1, "/help\r")
+	again.says(1, "/quit")
+	again.types(2, "/hlep\r")
+	again.says(1, "no /hlep")
+	again.types(3, ctrlD)
 	again.says(1, "The conversation stays: starter chat --thread desk")
 	if code := again.wait(); code != 0 {
 		t.Errorf("exit code %d", code)

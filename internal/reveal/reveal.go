@@ -19,6 +19,9 @@ func Hides(text string) bool { return strings.IndexFunc(text, unseen) >= 0 }
 // unseen: the character moves, hides or reorders what is around it, or is blank
 // without being a space.
 func unseen(r rune) bool {
+	if r >= ' ' && r <= '~' {
+		return false
+	}
 	const brailleBlank = 0x2800
 	return !unicode.IsPrint(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) ||
 		unicode.Is(unicode.Variation_Selector, r) || r == brailleBlank

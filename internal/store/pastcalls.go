@@ -1,10 +1,8 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -69,14 +67,8 @@ const (
 // conversations in which project: they count in all.
 func (s *Store) Preview(ctx context.Context, r remember.Rule) (p remember.Preview, err error) {
 	of, args := callsOf(r)
-	var oldest int64
-	err = s.db.reader.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(MIN(id), 0) FROM (SELECT id`+of+` ORDER BY id DESC`+
-		limitTo(maxPast)+`) AS last`, args...).Scan(&p.Looked, &oldest)
-	var fit map[remember.Fate][]int64
-	if err == nil {
-		fit, err = s.fitting(ctx, r.Matcher(), likely(r, of, oldest, &args), args)
-	}
-	p.Fits = map[remember.Fate]int{}
+	looked, fit, err := s.fitting(ctx, r.Matcher(), `SELECT id, fate, `+likely(r, &args)+of+` ORDER BY id DESC`+limitTo(maxPast), args)
+	p.Looked, p.Fits = looked, map[remember.Fate]int{}
 	for fate, ids := range fit {
 		p.Fits[fate] = len(ids)
 	}
@@ -104,40 +96,41 @@ func callsOf(r remember.Rule) (of string, args []any) {
 	return of, args
 }
 
-// likely is a query for those from the oldest on whose text has what the rule asks for, or may have it in an escape: a
-// database finds that sooner than a parser.
-func likely(r remember.Rule, of string, oldest int64, args *[]any) string {
-	*args = append(*args, oldest)
-	query := `SELECT id, fate, arguments` + of + fmt.Sprintf(` AND id >= $%d`, len(*args))
+// likely is a column: the arguments where they have what the rule asks for, or may have it in an escape, and else "", which
+// the rule does not fit then. A database finds that sooner than a parser.
+func likely(r remember.Rule, args *[]any) string {
+	var has []string
 	for _, text := range r.Literals() {
 		*args = append(*args, "%"+text+"%") // a _ or % in it finds more than it should
-		query += fmt.Sprintf(` AND (arguments LIKE $%d OR replace(arguments, '\', '') <> arguments)`, len(*args))
+		has = append(has, fmt.Sprintf(`(arguments LIKE $%d OR replace(arguments, '\', '') <> arguments)`, len(*args)))
 	}
-	return query
+	if has == nil {
+		return `arguments`
+	}
+	return `CASE WHEN ` + strings.Join(has, ` AND `) + ` THEN arguments ELSE '' END`
 }
 
-// fitting are the ids of the calls that a rule fits, by what became of them, the last first.
-func (s *Store) fitting(ctx context.Context, fits remember.Matcher, query string, args []any) (map[remember.Fate][]int64, error) {
+// fitting are how many calls a query finds, and the ids of those that a rule fits, by what became of them.
+func (s *Store) fitting(
+	ctx context.Context, fits remember.Matcher, query string, args []any,
+) (looked int, fit map[remember.Fate][]int64, err error) {
 	rows, err := s.db.reader.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	defer rows.Close()
-	fit := map[remember.Fate][]int64{}
-	for rows.Next() {
+	fit = map[remember.Fate][]int64{}
+	for ; rows.Next(); looked++ {
 		var id int64
 		var fate, arguments string
 		if err := rows.Scan(&id, &fate, &arguments); err != nil {
-			return nil, err
+			return looked, nil, err
 		}
 		if parsed, err := remember.Parse(arguments); err == nil && fits(parsed) {
 			fit[remember.Fate(fate)] = append(fit[remember.Fate(fate)], id)
 		}
 	}
-	for _, ids := range fit {
-		slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(b, a) })
-	}
-	return fit, rows.Err()
+	return looked, fit, rows.Err()
 }
 
 // examples are some of the calls that a rule fits, those first that a person has denied.

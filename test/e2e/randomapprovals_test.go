@@ -196,7 +196,12 @@ func (p *play) next() (call workflows.Approval, waits bool) {
 
 // resetAnywhere resets the agent to any of its workflow tasks.
 func (p *play) resetAnywhere() {
-	points := p.tasks()
+	p.t.Helper()
+	var points []int64
+	eventually(p.t, p.name+" has a task to be reset to", func() bool { // a run that was reset to its first one has none at once
+		points = p.tasks()
+		return len(points) > 0
+	})
 	p.resetTo(points[p.random.IntN(len(points))], p.random.Int())
 	p.count("reset", 1)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
@@ -220,6 +222,10 @@ func (p *play) whole() {
 		if !e.Superseded {
 			results[e.Call.ID]++
 		}
+	}
+	if events := p.history(p.agent()); events[len(events)-1].GetEventType() != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED {
+		p.t.Log("it was reset when it had just ended: nobody waits for its new run")
+		return
 	}
 	for turn, calls := range callsOfTurn {
 		for n := range calls {

@@ -235,7 +235,10 @@ func (w *world) recordOf(shape string, ids []string) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		_, name, _ := strings.Cut(id, "/")
+		top, name, _ := strings.Cut(id, "/")
+		if strings.HasSuffix(top, workflows.ScoringID("")) { // it stands beside its investigation
+			name = strings.TrimSuffix("scoring "+name, " ")
+		}
 		name = strings.NewReplacer(" ", "-", "/", "-", "#", "-").Replace(shape + "_" + name)
 		path := filepath.Join(dir, strings.TrimSuffix(name, "_")+".json")
 		if err := os.WriteFile(path, machine.ReplaceAll(body, []byte(`${1}recorded"`)), 0o644); err != nil {

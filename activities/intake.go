@@ -132,13 +132,14 @@ func (a *Activities) forgetAlerts(ctx context.Context) {
 	if a.Alerts == nil {
 		return
 	}
-	for deleted, all := int64(1), int64(0); deleted > 0; all += deleted {
-		var err error
-		if deleted, err = a.Alerts.ForgetAlerts(ctx, time.Now().Add(-a.Intake.KeepAlerts())); err != nil && ctx.Err() == nil {
+	var all int64
+	for deleted, err := int64(1), error(nil); deleted > 0; all += deleted {
+		if deleted, err = a.Alerts.ForgetAlerts(ctx, time.Now().Add(-a.Intake.KeepAlerts())); err != nil {
 			a.Logger.Warn("old alerts were not deleted", "error", err)
+			break
 		}
-		if deleted == 0 && all > 0 {
-			a.Logger.Info("old alerts were deleted", "alerts", all)
-		}
+	}
+	if all > 0 {
+		a.Logger.Info("old alerts were deleted", "alerts", all)
 	}
 }

@@ -35,7 +35,8 @@ type HTTP struct {
 	OIDC OIDC `yaml:"oidc"`
 	// Webhooks take alerts of other systems, by their names: docs/webhooks.md.
 	Webhooks map[string]Webhook `yaml:"webhooks" default:"alertmanager, grafana and pagerduty, by token"`
-	// KeepAlerts is how long the store has an alert of a webhook that nobody speaks of any more; at least 1h.
+	// KeepAlerts is how long the store has an alert of a webhook that nobody speaks of any more: 24h at least, and longer than its
+	// sender waits before it repeats one, or each repetition starts an investigation anew.
 	KeepAlerts plan.Duration `yaml:"keep_alerts" default:"720h"`
 	// MCP is for agents and editors that come by /mcp.
 	MCP MCPAccess `yaml:"mcp"`

@@ -90,15 +90,16 @@ var webhookName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
 
 const signatureTolerance = 5 * time.Minute
 
-// keepAlerts is how long alerts are kept, and the shortest that can be.
+// keepAlerts is how long alerts are kept, and the shortest that can be: one that is sent again after it was deleted starts
+// an investigation, and senders repeat alerts after hours.
 const (
 	keepAlerts    = 30 * 24 * time.Hour
-	minKeepAlerts = time.Hour
+	minKeepAlerts = 24 * time.Hour
 )
 
 func (h HTTP) validateWebhooks(p path, v *validator) {
 	if kept := h.KeepAlerts.D(); kept != 0 && kept < minKeepAlerts {
-		v.Errorf(p.Key("keep_alerts"), "must be 1h or longer, got %s", h.KeepAlerts)
+		v.Errorf(p.Key("keep_alerts"), "must be 24h or longer, got %s", h.KeepAlerts)
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Webhooks)) {
 		at, hook := p.Key("webhooks").Key(name), h.Webhooks[name]

@@ -110,7 +110,8 @@ func receiveAlert(ctx context.Context, q querier, a webhook.Received, now time.T
 // ForgetAlerts deletes alerts of which nothing was heard since a time, and whose investigation has ended before that: some of
 // them, until it returns 0. Those that wait stay, and the one whose investigation others have joined goes after these.
 func (s *Store) ForgetAlerts(ctx context.Context, before time.Time) (deleted int64, err error) {
-	const old = `DELETE FROM alerts WHERE n IN (SELECT n FROM alerts
+	// One that is heard of meanwhile stays: PostgreSQL waits for its row, and looks at the outer condition once more.
+	const old = `DELETE FROM alerts WHERE received_at < $1 AND seen_at < $1 AND place <> 'waiting' AND n IN (SELECT n FROM alerts
 		WHERE received_at < $1 AND seen_at < $1 AND COALESCE(resolved_at, 0) < $1 AND place <> 'waiting' AND news = 0
 			AND (place <> 'started' OR ended_at < $1)
 			AND NOT EXISTS (SELECT 1 FROM alerts l WHERE l.id = alerts.lead AND l.id <> alerts.id AND (l.ended_at IS NULL OR l.ended_at >= $1))

@@ -91,7 +91,8 @@ func callsOf(r remember.Rule) (of string, args []any) {
 	}
 	if r.Where.Project != "" {
 		args = append(args, r.Where.Project)
-		of += fmt.Sprintf(` AND investigation NOT IN (SELECT id FROM investigations WHERE project <> $%d)`, len(args))
+		// With NOT IN, PostgreSQL looks at all investigations for each call, once their ids do not fit its work_mem.
+		of += fmt.Sprintf(` AND NOT EXISTS (SELECT 1 FROM investigations i WHERE i.id = past_calls.investigation AND i.project <> $%d)`, len(args))
 	}
 	return of, args
 }

@@ -111,7 +111,7 @@ func (c *cli) examineTerminal() app.Finding {
 func (c *cli) printExamined(findings []app.Finding) error {
 	var rows [][]string
 	for _, f := range findings {
-		rows = append(rows, []string{string(f.Level), terminal.CleanLine(f.What + ": " + f.Found)})
+		rows = append(rows, []string{fmt.Sprintf("%-4s", f.Level), terminal.CleanLine(f.What + ": " + f.Found)})
 		if f.Remedy != "" {
 			rows = append(rows, []string{"", "→ " + terminal.CleanLine(f.Remedy)})
 		}

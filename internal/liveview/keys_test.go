@@ -1,7 +1,10 @@
 package liveview
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -429,4 +432,87 @@ func TestFramesOfAnything(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a person edits holds the same values as the call, whatever they are, and on one line: nobody changes what he does not touch.
+func TestEditingChangesNothingElse(t *testing.T) {
+	t.Parallel()
+	manifest := `"spec:\n  replicas: 3\n  template:\n\tx:  1"`
+	for name, arguments := range map[string]string{
+		"YAML":              `{"grace":30,"manifest":` + manifest + `}`,
+		"laid out":          "{\r\n\t\"grace\": 30,\n  \"manifest\":  " + manifest + "\n}\n",
+		"spaces":            `{"grace":30,"a  b":"  two  spaces  "}`,
+		"unseen":            "{\"grace\":30,\"dev\u200bprod\":\"a\u200bb\u00a0c\u2028d\u3000e\x7f\ufeff\"}",
+		"look-alikes":       `{"grace":30,"host":"gооgle.com","path":"C:\\new\\","quote":"\" : \""}`,
+		"not a character":   "{\"grace\":30,\"a\":\"\ufffd\",\"b\":\"\xff\xff\",\"c\":\"\\ud800\"}",
+		"numbers":           `{"grace":30,"id":12345678901234567890123,"huge":1e400,"exact":0.10,"minus":-0}`,
+		"one key twice":     `{"grace":30,"pod":"a","pod":"b"}`,
+		"what HTML escapes": `{"grace":30,"a":"<b> & c"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, call := waits(t), restart
+			call.Arguments = arguments
+			m.Asked(call, "")
+			if act := press(m, "read", "tab", "read", "enter"); act != nil || !strings.HasPrefix(m.said, "nothing is changed") {
+				t.Fatalf("%+v, said %q", act, m.said)
+			}
+			m.prompt.Read = true
+			m.prompt.input.SetValue(strings.Replace(m.prompt.input.Value(), `"grace":30`, `"grace":31`, 1))
+			act := press(m, "enter")
+			if act == nil {
+				t.Fatalf("said %q", m.said)
+			}
+			if reveal.Hides(act.Text) || strings.ContainsAny(act.Text, "\n\t") {
+				t.Errorf("it hides something: %q", act.Text)
+			}
+			want := strings.Replace(strings.Replace(arguments, `"grace": 30`, `"grace":30`, 1), `"grace":30`, `"grace":31`, 1)
+			if diff := cmp.Diff(values(t, want), values(t, act.Text)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// values are the tokens of a JSON document, numbers as they are written.
+func values(t *testing.T, document string) (tokens []json.Token) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(document))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return tokens
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, token)
+	}
+}
+
+// What is pasted into arguments is not flattened: lines and tabs stay what they are in a string, and show.
+func TestPastingIntoArguments(t *testing.T) {
+	t.Parallel()
+	for pasted, want := range map[string]string{
+		"spec:\r  replicas: 3\r\n\tx: \u200b1\n": `{"manifest":"spec:\n  replicas: 3\n\tx: \u200b1\n"}`,
+		"two  spaces":                            `{"manifest":"two  spaces"}`,
+	} {
+		m := waits(t)
+		m.Asked(restart, "")
+		press(m, "read", "tab")
+		m.prompt.input.SetValue(`{"manifest":"`)
+		m.Paste(tea.PasteMsg{Content: pasted})
+		if act := press(m, "text:\"}", "enter"); act == nil || act.Text != want {
+			t.Errorf("%q: %+v, said %q", pasted, act, m.said)
+		}
+	}
+	m := waits(t)
+	m.Asked(restart, "")
+	press(m, "read", "tab")
+	m.prompt.input.SetValue("")
+	m.Paste(tea.PasteMsg{Content: "{\r\n\t\"pod\": \"a  b\"\r\n}\r\n"})
+	if act := press(m, "enter"); act == nil || act.Text != `{"pod":"a  b"}` {
+		t.Errorf("a document: %+v, said %q", act, m.said)
+	}
 }

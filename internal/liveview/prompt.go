@@ -183,9 +183,13 @@ func (m *Model) settled() bool {
 
 // Paste takes in a text that is pasted.
 func (m *Model) Paste(msg tea.PasteMsg) {
-	if m.prompt != nil && m.settled() {
-		m.prompt.input, _ = m.prompt.input.Update(msg)
+	if m.prompt == nil || !m.settled() {
+		return
 	}
+	if m.prompt.Way == Edit {
+		msg.Content = oneLine(msg.Content)
+	}
+	m.prompt.input, _ = m.prompt.input.Update(msg)
 }
 
 // promptKey takes in a key of a person who types.

@@ -1,6 +1,7 @@
 package liveview
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -55,12 +56,25 @@ func (t *typing) turn(by int) {
 	to := t.ways[t.at]
 	draft, typed := t.drafts[to.Way]
 	if !typed && to.Way == Edit {
-		draft = terminal.CleanLine(reveal.JSON(t.approval.Arguments))
+		draft = oneLine(t.approval.Arguments)
 	}
 	t.Way, t.Ask, t.hint = to.Way, to.ask, to.hint
 	t.input.Prompt = t.Ask
 	t.input.SetValue(draft)
 	t.input.CursorEnd()
+}
+
+// unbroken writes what a line of input cannot hold as a JSON string has it. Terminals paste carriage returns for the ends of lines.
+var unbroken = strings.NewReplacer("\r\n", `\n`, "\r", `\n`, "\n", `\n`, "\t", `\t`, "\ufffd", `\ufffd`)
+
+// oneLine is JSON as a person edits it: no value is another, and what nobody sees is written out. Other text is
+// taken for a piece of a JSON string.
+func oneLine(text string) string {
+	var out bytes.Buffer
+	if json.Compact(&out, []byte(text)) == nil {
+		text = out.String()
+	}
+	return reveal.JSON(unbroken.Replace(string([]rune(text)))) // runes: an invalid byte is U+FFFD, as json reads it
 }
 
 // Previewed shows which past calls a rule would have let through that is made of a call.
@@ -98,7 +112,7 @@ func (p *Prompt) byWay(text string) (act *Act, why string) {
 		if object == nil {
 			return nil, "the arguments have to be a JSON object"
 		}
-		if text == terminal.CleanLine(reveal.JSON(p.approval.Arguments)) {
+		if text == oneLine(p.approval.Arguments) {
 			return nil, "nothing is changed; go back by Tab to approve it as it is"
 		}
 	case Always:

@@ -38,6 +38,8 @@ type Act struct {
 	Approved *bool
 	Approval record.Approval // as the person has seen it
 	Question record.Question
+
+	typed *typing // where a decision was typed
 }
 
 // keys are what the footer and the help name, the most important first: what does not fit

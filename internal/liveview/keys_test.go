@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -32,6 +33,9 @@ func waits(t *testing.T) *Model {
 	m.Take(waiting(record.Waits{Approvals: []record.Approval{restart}, Questions: []record.Question{confirm}}))
 	return m
 }
+
+// wanted compares what a person wants, wherever he has typed it.
+var wanted = cmpopts.IgnoreUnexported(Act{})
 
 // What a person types, and what comes of it: never an approval that he has not written.
 func TestDecisions(t *testing.T) {
@@ -61,12 +65,12 @@ func TestDecisions(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := waits(t)
-			if got, want := press(m, "a"), (&Act{Do: Read, Approval: restart}); !cmp.Equal(got, want) {
+			if got, want := press(m, "a"), (&Act{Do: Read, Approval: restart}); !cmp.Equal(got, want, wanted) {
 				t.Fatalf("a: %+v", got)
 			}
 			m.Asked(restart, tt.lacking)
 			got := press(m, "read", "text:"+tt.typed, "enter")
-			if diff := cmp.Diff(tt.want, got); diff != "" || m.said != tt.said || (m.prompt != nil) != tt.stays {
+			if diff := cmp.Diff(tt.want, got, wanted); diff != "" || m.said != tt.said || (m.prompt != nil) != tt.stays {
 				t.Errorf("said %q, prompt %v; -want +got:\n%s", m.said, m.prompt, diff)
 			}
 		})
@@ -131,7 +135,7 @@ func TestWays(t *testing.T) {
 					got = press(m, key)
 				}
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" || m.said != tt.said || (m.prompt != nil) != tt.stays {
+			if diff := cmp.Diff(tt.want, got, wanted); diff != "" || m.said != tt.said || (m.prompt != nil) != tt.stays {
 				t.Errorf("said %q, prompt %v; -want +got:\n%s", m.said, m.prompt, diff)
 			}
 		})
@@ -145,10 +149,11 @@ func TestARefusedDecision(t *testing.T) {
 	m.Asked(restart, "")
 	press(m, "read", "tab")
 	m.prompt.input.SetValue(`{"pod":7}`)
-	if act := press(m, "enter"); act == nil || m.prompt != nil {
+	act := press(m, "enter")
+	if act == nil || m.prompt != nil {
 		t.Fatalf("%+v, prompt %v", act, m.prompt)
 	}
-	m.Refused("/pod: got number, want string")
+	m.Refused(*act, "/pod: got number, want string")
 	if frame := ansi.Strip(m.Frame()); !strings.Contains(frame, "got number, want string") || !strings.Contains(frame, `arguments> {"pod":7}`) {
 		t.Errorf("the frame is\n%s", frame)
 	}
@@ -156,12 +161,57 @@ func TestARefusedDecision(t *testing.T) {
 	if act := press(m, "enter"); act != nil { // the person has pressed it before he has seen why
 		t.Errorf("sent at once: %+v", act)
 	}
-	if act := press(m, "read", "enter"); act == nil || act.Text != `{"pod":"x"}` {
-		t.Errorf("put right: %+v", act)
+	if act = press(m, "read", "enter"); act == nil || act.Text != `{"pod":"x"}` {
+		t.Fatalf("put right: %+v", act)
 	}
 	m.Take(waiting(record.Waits{}))
-	if m.Refused("it comes too late"); m.prompt != nil {
+	if m.Refused(*act, "it comes too late"); m.prompt != nil {
 		t.Error("a call is asked about that does not wait")
+	}
+}
+
+// An error opens the prompt of the decision that it is about, and no other.
+func TestARefusalOfSomethingElse(t *testing.T) {
+	t.Parallel()
+	m, other := waits(t), restart
+	other.CallID, other.Digest = "c1_1", "another call"
+	m.Take(waiting(record.Waits{Approvals: []record.Approval{restart, other}}))
+	var failed error
+	s := &screen{model: m, do: func(Act) (string, error) { return "approved, and one more person is needed", failed }}
+	decided := func(a record.Approval) tea.Cmd {
+		m.Asked(a, "")
+		return s.act(*press(m, "read", "text:y", "enter"))
+	}
+	done := func(cmd tea.Cmd, err error) {
+		failed = err
+		s.Update(cmd())
+	}
+	done(decided(restart), nil) // and the call waits on
+	if done(s.act(*press(m, "p")), errors.New("pause was refused")); m.prompt != nil || m.said != "pause was refused" {
+		t.Errorf("a pause is refused, and the prompt is %+v", m.prompt)
+	}
+	first, second := decided(restart), decided(other)
+	done(first, errors.New("you may not"))
+	if p := m.prompt; p == nil || !same(restart)(p.approval) || p.refused != "you may not" {
+		t.Fatalf("the first of two decisions is refused, and the prompt is %+v", p)
+	}
+	press(m, "esc")
+	if done(second, nil); m.prompt != nil {
+		t.Errorf("the second one is made, and the prompt is %+v", m.prompt)
+	}
+}
+
+// A prompt that opens again is shown from its beginning: what a person has scrolled to meanwhile is not what he has read.
+func TestARefusedDecisionAboutALongCall(t *testing.T) {
+	t.Parallel()
+	m, long := waits(t), restart
+	long.Arguments = fmt.Sprintf(`{"script":[%s"the end"]}`, strings.Repeat(`"one line of it",`, 60))
+	m.Asked(long, "")
+	act := press(m, "read", "text:n", "enter")
+	m.back = 1000
+	m.Refused(*act, "the worker is gone")
+	if press(m, "read"); m.prompt.Read || !strings.Contains(ansi.Strip(m.Frame()), "asks to call") {
+		t.Errorf("read: %v\n%s", m.prompt.Read, m.Frame())
 	}
 }
 
@@ -281,7 +331,7 @@ func TestKeys(t *testing.T) {
 			if tt.news != nil {
 				m.Take(*tt.news)
 			}
-			if diff := cmp.Diff(tt.want, press(m, tt.keys...)); diff != "" {
+			if diff := cmp.Diff(tt.want, press(m, tt.keys...), wanted); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -412,7 +462,7 @@ func TestFramesOfAnything(t *testing.T) {
 		for _, do := range []func(){
 			func() {}, func() { press(m, "f", "down") }, func() { press(m, "down", "pgup") }, func() { press(m, "r") }, func() { press(m, "?") },
 			func() { m.Say(say("said")) }, func() { m.Asked(a, say("lacking")) }, func() { press(m, "read", "tab") },
-			func() { m.Previewed(a, say("preview"), nil) }, func() { m.Refused(say("refused")) },
+			func() { m.Previewed(a, say("preview"), nil) }, func() { m.Refused(Act{}, say("refused")) },
 		} {
 			do()
 			frame := m.Frame()
@@ -432,6 +482,17 @@ func TestFramesOfAnything(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What cannot be approved by a plain yes cannot be approved in another way.
+func TestWaysOfACallThatIsNotWhole(t *testing.T) {
+	t.Parallel()
+	m := waits(t)
+	m.Take(waiting(record.Waits{Approvals: []record.Approval{remembered}}))
+	m.Asked(remembered, "the first 9 of 10 bytes")
+	if !strings.Contains(m.prompt.Text, "Tab (ask back, hand on)") || len(m.prompt.ways) != 3 {
+		t.Errorf("%+v\n%s", m.prompt.ways, m.prompt.Text)
+	}
 }
 
 // What a person edits holds the same values as the call, whatever they are, and on one line: nobody changes what he does not touch.

@@ -36,8 +36,7 @@ type Model struct {
 	rows   int  // lines of the text that were last on the screen, or had room there
 	page   page
 	prompt *typing
-	sent   *typing // the decision of which nobody knows yet what comes of it
-	said   string  // the answer to what a person did last
+	said   string // the answer to what a person did last
 	saidAt time.Time
 }
 

@@ -180,8 +180,7 @@ func TestFrames(t *testing.T) {
 			m.Asked(restart, "")
 			press(m, "read", "tab")
 			m.prompt.input.SetValue(`{"pod":"db-1","grace":"30"}`)
-			press(m, "enter")
-			m.Refused("the decision about collect/MetricsAgent/c1_0 was refused: the arguments do not fit the schema: /grace: got string, want integer")
+			m.Refused(*press(m, "enter"), "the decision about collect/MetricsAgent/c1_0 was refused: the arguments do not fit the schema: /grace: got string, want integer")
 		},
 		"always": func(m *Model) {
 			m.Take(collecting())

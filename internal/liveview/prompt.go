@@ -223,7 +223,7 @@ func (m *Model) promptKey(k tea.KeyPressMsg) *Act {
 		m.prompt, m.back = nil, 0
 	}
 	if act != nil && act.Do == Decide {
-		m.sent = p
+		act.typed = p
 	}
 	return act
 }

@@ -156,6 +156,7 @@ type (
 	newsMsg  []func(*Model)
 	clockMsg time.Time
 	doneMsg  struct {
+		act  Act
 		said string
 		err  error
 	}
@@ -192,7 +193,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		s.model.Resize(msg.Width, msg.Height)
 	case doneMsg:
 		if msg.err != nil {
-			s.model.Refused(msg.err.Error())
+			s.model.Refused(msg.act, msg.err.Error())
 		} else {
 			s.model.Say(msg.said)
 		}
@@ -229,7 +230,7 @@ func (s *screen) act(act Act) tea.Cmd {
 	s.model.Say(string(act.Do) + " …")
 	return func() tea.Msg {
 		said, err := s.do(act)
-		return doneMsg{said, err}
+		return doneMsg{act, said, err}
 	}
 }
 

@@ -32,13 +32,14 @@ type offered struct {
 // offer has Tab lead from a plain decision to the other ways of this call, and back.
 func (p *Prompt) offer(a record.Approval) {
 	p.ways = []offered{{"", p.Ask, p.hint}}
-	if p.lacking == "" && a.Hidden == 0 {
+	whole := p.lacking == ""
+	if whole && a.Hidden == 0 {
 		p.ways = append(p.ways, offered{Edit, "arguments> ", "Enter approves it with these arguments · Tab: another way · Esc leaves it"})
 	}
 	p.ways = append(p.ways,
 		offered{AskBack, "ask the agent> ", "Enter asks, and the call is not made for now · Tab: another way · Esc leaves it"},
 		offered{HandOn, "hand on to> ", "a group, a role, or a person as @name · Tab: another way · Esc leaves it"})
-	if a.Remember != "" {
+	if whole && a.Remember != "" {
 		p.ways = append(p.ways, offered{Always, "approve it, and calls like it? [y/N] ",
 			"y: until that is revoked, y 8h: for 8 hours · Tab: another way · Esc leaves it"})
 	}
@@ -91,12 +92,12 @@ func (m *Model) Previewed(a record.Approval, preview string, err error) {
 }
 
 // Refused says why what a person wanted was not done. A decision can be put right where it was typed.
-func (m *Model) Refused(why string) {
+func (m *Model) Refused(act Act, why string) {
 	m.Say(why)
-	if t := m.sent; t != nil && m.prompt == nil && t.WaitsIn(m.waits) {
-		m.prompt, t.refused, t.since = t, terminal.CleanLine(why), m.now
+	if t := act.typed; t != nil && m.prompt == nil && t.WaitsIn(m.waits) {
+		m.prompt, m.back = t, 0
+		t.seen, t.refused, t.since = 0, terminal.CleanLine(why), m.now
 	}
-	m.sent = nil
 }
 
 // byWay is what the person wants done who has written a text for a way; nil = nothing, and why not.

@@ -20,7 +20,6 @@ const recalled = 6
 
 // talk has turn after turn, with a person who types.
 func (s *chatSession) talk(ctx context.Context, in *os.File) error {
-	s.introduce()
 	entries, err := s.past(ctx)
 	if err == nil {
 		err = terminal.Recall(entries, recalled, s.options(false))

@@ -39,7 +39,6 @@ func (s *chatSession) tell(format string, args ...any) {
 
 // once has one turn.
 func (s *chatSession) once(ctx context.Context, text string) error {
-	s.introduce()
 	if _, err := s.past(ctx); err != nil {
 		return err
 	}
@@ -53,12 +52,10 @@ func (s *chatSession) once(ctx context.Context, text string) error {
 	return err
 }
 
-// introduce says how to go on later.
+// introduce says how to go on later with a conversation that has begun.
 func (s *chatSession) introduce() {
-	if !s.known && s.flags.thread != "" {
-		s.tell("conversation %s with %s; to go on later:\n  starter chat --agent %[2]s --thread %[1]s",
-			command.ShellWord(s.flags.thread), command.ShellWord(s.flags.agent))
-	}
+	s.tell("conversation %s with %s; to go on later:\n  starter chat --agent %[2]s --thread %[1]s",
+		command.ShellWord(s.flags.thread), command.ShellWord(s.flags.agent))
 }
 
 // turn says something, shows what the agent does about it, and prints the reply.
@@ -103,9 +100,12 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over cont
 	case <-over.Done():
 		return false
 	}
-	h, name, err := s.client().FindThread(ctx, s.flags.thread)
-	if err != nil {
+	h, name, err := s.begun(ctx, over)
+	if err != nil || name == "" {
 		return false
+	}
+	if !s.known && s.named != "" { // the API has named it otherwise, and it is introduced
+		s.introduce()
 	}
 	if s.known && h.ID() != s.thread.ID() { // it was closed, and this is another one
 		s.shown = 0
@@ -124,6 +124,21 @@ func (s *chatSession) show(ctx context.Context, text string, accepted, over cont
 	whole = err == nil && last > s.shown
 	s.shown = last
 	return whole
+}
+
+// begun finds the conversation once its agent is known; "" = the turn is over before: there is no such agent.
+func (s *chatSession) begun(ctx, over context.Context) (h client.Handle, name string, err error) {
+	for {
+		ended := over.Err() != nil
+		h, name, err = s.client().FindThread(ctx, s.flags.thread)
+		if err != nil || name != "" || ended {
+			return h, name, err
+		}
+		select {
+		case <-over.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // wait waits for the end of the turn. The first Ctrl-C asks the agent to

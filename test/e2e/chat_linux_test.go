@@ -106,8 +106,8 @@ func TestChatOnATerminal(t *testing.T) {
 	w.dev()
 
 	p := w.terminal("chat", "--agent", "Memo", "--thread", "desk")
-	p.says(1, "starter chat --agent Memo --thread desk")
 	p.types(1, "helo\x7flo\r") // a correction
+	p.says(1, "starter chat --agent Memo --thread desk")
 	p.says(1, "heard 5 characters")
 	p.types(2, "\x1b[200~two\rlines\x1b[201~\r")
 	p.says(1, "heard 9 characters")

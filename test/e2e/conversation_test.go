@@ -222,7 +222,10 @@ func (w *world) testTalkFailed(t *testing.T) {
 	if !strings.Contains(last.System(), "<memory_blocks>") || len(last.Messages) != 3 || last.Messages[1].Text() != "fail" {
 		t.Errorf("after the failure the model is told: %+v", last.Messages)
 	}
-	w.mustFail(2, `no agent named "Nobody"`, "chat", "--agent", "Nobody", "--message", "x")
+	_, errs, code := w.starter("", "chat", "--agent", "Nobody", "--message", "x")
+	if code != 2 || !strings.Contains(errs, `no agent named "Nobody"`) || strings.Contains(errs, "to go on later") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
 	w.mustFail(2, "is a workflow of type", "chat", "--thread", w.begin2("watched"), "--message", "x")
 }
 

@@ -56,6 +56,9 @@ func serveMCP(c *cli, cmd *cobra.Command, decide string) error {
 	if err != nil {
 		return err
 	}
+	if c.typed() {
+		c.say("This speaks MCP on standard input, to an editor that starts it (docs/mcp.md):\n  claude mcp add inquest -- starter mcp")
+	}
 	server, as := s.MCP(who, decide)
 	return server.Run(as(ctx), &mcp.IOTransport{Reader: io.NopCloser(c.in), Writer: unclosed{c.out}})
 }

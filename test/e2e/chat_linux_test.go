@@ -147,4 +147,11 @@ func TestChatOnATerminal(t *testing.T) {
 	if text := p.log.String(); strings.Contains(text, "» ") {
 		t.Errorf("what was typed is repeated:\n%s", text)
 	}
+
+	editor := w.terminal("mcp") // by mistake: no editor speaks there
+	editor.says(1, "claude mcp add inquest -- starter mcp")
+	editor.press(ctrlD)
+	if code := editor.wait(); code != 0 {
+		t.Errorf("mcp: exit code %d", code)
+	}
 }

@@ -23,6 +23,8 @@ const askedWithin = 30 * time.Second
 // server offered last says so without asking it; a server that is not known yet, or that may have
 // changed, is asked. What cannot be asked here is left to the agents, who are told.
 func (a *Activities) unknownTools(ctx context.Context, investigation string, asked agent.MCP, p plan.Plan) (unknown []error, err error) {
+	asking, cancel := context.WithTimeout(ctx, askedWithin)
+	defer cancel()
 	for n, s := range asked.Servers {
 		names := s.ToolNames()
 		if len(names) == 0 {
@@ -38,7 +40,7 @@ func (a *Activities) unknownTools(ctx context.Context, investigation string, ask
 			if activity.GetInfo(ctx).IsLocalActivity { // a server may take longer to start than a workflow task
 				return nil, cannot(ctx, errors.New("the servers have to be asked which tools they have"))
 			}
-			if now := a.ask(ctx, server, investigation); len(now) > 0 {
+			if now := a.ask(asking, server, investigation); len(now) > 0 {
 				offered = now
 			}
 		}
@@ -54,8 +56,6 @@ func (a *Activities) unknownTools(ctx context.Context, investigation string, ask
 
 // ask lists the tools that a server has now; none if it does not say.
 func (a *Activities) ask(ctx context.Context, server plan.Server, session string) []string {
-	ctx, cancel := context.WithTimeout(ctx, askedWithin)
-	defer cancel()
 	specs, err := a.Servers.List(ctx, server, session)
 	if a.Sessions != nil {
 		a.Sessions.End(session)

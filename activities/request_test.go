@@ -26,7 +26,7 @@ func (counter) Plan(_ context.Context, req agent.Request, _ string) (plan.Plan, 
 	p := plan.Plan{
 		Chain: "lab", AlertMasking: &plan.Masking{Patterns: []string{"password"}},
 		Dedup:  plan.Dedup{By: []string{"metadata.host"}, Within: plan.Duration(time.Hour)},
-		Stages: []plan.Stage{{Name: "s", Agents: []plan.Agent{{Name: "A", Servers: []plan.Server{{Name: "lab"}, {Name: "far", TaskQueue: "far"}}}}}},
+		Stages: []plan.Stage{{Name: "s", Agents: []plan.Agent{{Name: "A", Servers: []plan.Server{{Name: "lab"}, {Name: "far", TaskQueue: "far"}, {Name: "lab2"}}}}}},
 	}
 	if req.Chain != "lab" {
 		return p, errors.New("no such chain")
@@ -108,6 +108,30 @@ func TestToolsOfARequest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Servers that do not answer have a time together: an activity waits no longer.
+func TestSilentServers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	silent := silentServers{bench: b}
+	b.act.Servers = &silent
+	_, err := b.resolve("w:1", `{"chain":"lab","data":"x","mcp":{"servers":[{"name":"lab","tools":["a"]},{"name":"lab2","tools":["b"]}]}}`)
+	if len(silent.until) != 2 || !silent.until[0].Equal(silent.until[1]) {
+		t.Errorf("they may take until %v (%v)", silent.until, err)
+	}
+}
+
+// silentServers do not answer.
+type silentServers struct {
+	*bench
+	until []time.Time
+}
+
+func (s *silentServers) List(ctx context.Context, _ plan.Server, _ string) ([]tool.Spec, error) {
+	until, _ := ctx.Deadline()
+	s.until = append(s.until, until)
+	return nil, context.DeadlineExceeded
 }
 
 // However investigations are started, one that asks for the same as another is refused: as long as

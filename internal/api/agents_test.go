@@ -165,10 +165,14 @@ func TestRunAgent(t *testing.T) {
 // What looks ahead knows the agents that were made at run time, as the workers do that plan.
 func TestVirtualAhead(t *testing.T) {
 	t.Parallel()
-	w := open(t, whoMay()+"agents: {Triage: {agent_source: virtual, type: react}}\n"+
-		"agent_chains: {shop: {projects: [payments], stages: [{name: dig, agents: [{name: Triage}]}]}}\n")
+	w := open(t, whoMay()+"agents: {Triage: {agent_source: virtual, type: react}, Own: {default_model: 'selector:s'}}\n"+
+		"agent_chains: {shop: {projects: [payments], stages: [{name: dig, agents: [{name: Triage}]}]},\n"+
+		"  own: {projects: [payments], stages: [{name: dig, agents: [{name: Own}]}]}}\n")
 	check := func(chain string) checked {
 		return read[checked](w, "operator", "POST", "/api/v1/investigations/check", `{"chain":"`+chain+`","data":"x"}`)
+	}
+	if got := check("own"); len(got.Stages) != 1 || !slices.Equal(got.Stages[0].Agents, []string{"Own · selector s"}) {
+		t.Errorf("an agent whose model a function names: %+v", got)
 	}
 	chains := []string{"shop", "agent/Triage"}
 	for _, chain := range chains {

@@ -39,7 +39,18 @@ type checked struct {
 
 type checkedStage struct {
 	Name   string   `json:"name"`
-	Agents []string `json:"agents" doc:"each with its model"`
+	Agents []string `json:"agents" doc:"each with its model, or with the selector that names it"`
+}
+
+// withModel is an agent's name and its model.
+func withModel(a plan.Agent) string {
+	switch {
+	case len(a.Providers) == 0:
+		return a.Name
+	case a.Providers[0].Type == config.ProviderSelector:
+		return a.Name + " · selector " + a.Providers[0].Model
+	}
+	return a.Name + " · " + a.Providers[0].Model
 }
 
 // shownOfData is how much of a request's data a check shows, in bytes.
@@ -75,11 +86,7 @@ func (s *Server) checkRequest(ctx context.Context, in *struct{ Body startBody })
 		for _, stage := range p.Stages {
 			one := checkedStage{Name: stage.Name, Agents: []string{}}
 			for _, a := range stage.Agents {
-				name := a.Name
-				if len(a.Providers) > 0 {
-					name += " · " + a.Providers[0].Model
-				}
-				one.Agents = append(one.Agents, name)
+				one.Agents = append(one.Agents, withModel(a))
 			}
 			out.Stages = append(out.Stages, one)
 		}

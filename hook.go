@@ -110,17 +110,20 @@ type PromptInput struct {
 }
 
 // Selector chooses the model of an agent whose DefaultModel is "selector:NAME": it returns what a DefaultModel may
-// be, but no other selector. It is asked for each agent of a plan, once the plan is made: when an investigation or a
-// conversation begins, or when somebody asks for a score. What it returns stands in the plan, so that nothing that
-// happens later, a crash, a reset, or another pass, asks again; an attempt to make the plan that was cut off does.
+// be, but no other selector, in at most 200 bytes that can be printed. It is asked once for each agent of a plan, replicas
+// together, as the plan is made: when an investigation or a conversation begins, or when somebody asks for a score. What
+// it returns stands in the plan, so that nothing that happens later asks again: no crash, no other pass, and no reset to
+// a point after the plan. An attempt to make the plan that was cut off is made anew, and asks anew.
 //
-// It has 30 seconds, and should return much sooner. Its error refuses the request, as a panic does. A provider that the
-// request names is taken without asking.
+// All selectors of a plan have 20 seconds together, one after the other; they should return much sooner, and listen to
+// their ctx. An error refuses the request, as a panic does, and so does what takes longer. A provider that the request
+// names is taken without asking.
 type Selector func(ctx context.Context, in SelectorInput) (model string, err error)
 
 // SelectorInput is what a Selector is told: who works, and what the request says, masked. A conversation has
 // an agent and a project, and nothing else.
 type SelectorInput struct {
+	// Agent is the name of a definition, whatever a stage calls its replicas.
 	Agent, Chain, AlertType, Project string
 	// Request is the data that the investigation was started with.
 	Request                      string

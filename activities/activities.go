@@ -80,7 +80,8 @@ type Requests interface {
 
 // Planner resolves a request to a plan, from the worker's configuration.
 type Planner interface {
-	// All refuse a request by any error but record.ErrUnavailable, unless ctx has ended. data is the text of the request's.
+	// All refuse a request by any error but record.ErrUnavailable and ErrTakesLong, unless ctx has ended. data is the text of
+	// the request's.
 	Plan(ctx context.Context, req agent.Request, data string) (plan.Plan, error)
 	Conversation(ctx context.Context, req agent.ConversationRequest) (plan.Plan, error)
 	// Scoring says who judges an investigation that a request began.

@@ -3,13 +3,11 @@ package activities
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // OpenConversation reads the request, strictly, and turns it into the plan that
@@ -32,8 +30,8 @@ func (a *Activities) openConversation(ctx context.Context, in OpenConversationIn
 		return OpenConversationOut{}, refusal(err)
 	}
 	p, err := a.Planner.Conversation(ctx, req)
-	if errors.Is(err, record.ErrUnavailable) || err != nil && ctx.Err() != nil {
-		return OpenConversationOut{}, err
+	if later := notYet(ctx, err); later != nil {
+		return OpenConversationOut{}, later
 	}
 	if err != nil {
 		return OpenConversationOut{}, refusal(err)

@@ -178,6 +178,20 @@ func cannot(ctx context.Context, err error) error {
 	return temporal.NewApplicationError(err.Error(), ErrorWorkerCannot)
 }
 
+// ErrTakesLong: a plan takes longer to make than a workflow task may.
+var ErrTakesLong = errors.New("functions of the workers' program have to be asked")
+
+// notYet is why a request has no plan that may have one yet; nil = it has one, or err refuses it.
+func notYet(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, ErrTakesLong):
+		return cannot(ctx, err)
+	case errors.Is(err, record.ErrUnavailable), err != nil && ctx.Err() != nil:
+		return err
+	}
+	return nil
+}
+
 // final makes an error that is not worth another attempt.
 func final(errorType string, err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil)

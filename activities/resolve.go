@@ -118,9 +118,10 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 	if err != nil {
 		return plan.Plan{}, err
 	}
+	req.By = cmp.Or(req.By, agent.CleanBy(from))
 	p, err := a.Planner.Plan(ctx, req, text)
-	if errors.Is(err, record.ErrUnavailable) || err != nil && ctx.Err() != nil {
-		return p, err
+	if later := notYet(ctx, err); later != nil {
+		return p, later
 	}
 	unknown, listErr := a.unknownTools(ctx, r.ID, req.MCP, p)
 	if listErr != nil {
@@ -152,7 +153,7 @@ func (a *Activities) planOf(ctx context.Context, r *record.Investigation) (plan.
 		r.Fingerprint = ""
 	}
 	r.Envelope = record.Envelope{
-		Version: record.EnvelopeVersion, By: cmp.Or(req.By, agent.CleanBy(from)), Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0),
+		Version: record.EnvelopeVersion, By: req.By, Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0),
 	}
 	// Data that is in the store already is masked once more, in case somebody else put it there.
 	if r.DataHash, err = a.Blobs.PutBlob(ctx, []byte(text)); err != nil {

@@ -93,3 +93,51 @@ func TestResolveLeavesARecord(t *testing.T) {
 		})
 	}
 }
+
+// late is a configuration whose plans wait for functions of the program.
+type late struct {
+	inbox
+	by *string // who asks
+}
+
+func (l late) Plan(_ context.Context, req agent.Request, _ string) (plan.Plan, error) {
+	*l.by = req.By
+	return plan.Plan{}, activities.ErrTakesLong
+}
+
+func (late) Conversation(context.Context, agent.ConversationRequest) (plan.Plan, error) {
+	return plan.Plan{}, activities.ErrTakesLong
+}
+
+func (late) Scoring(context.Context, agent.Request, string) (plan.Stage, error) {
+	return plan.Stage{}, activities.ErrTakesLong
+}
+
+// What takes too long for a workflow task is refused by no one: a regular activity does it.
+func TestPlansThatTakeLong(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var by string
+	b.finished()
+	for _, tt := range []struct {
+		input        string
+		activity, in any
+	}{
+		{`{"chain":"lab","data":"x"}`, b.act.Resolve, activities.ResolveIn{Investigation: "inv-2", RunID: "run"}},
+		{`{"agent":"Memo"}`, b.act.OpenConversation, activities.OpenConversationIn{Conversation: "inv-2", RunID: "run"}},
+		{``, b.act.BeginScore, activities.BeginScoreIn{Investigation: "inv"}},
+	} {
+		b.act.Requests, b.act.Planner = inbox(tt.input), late{by: &by}
+		_, err := b.env.ExecuteActivity(tt.activity, tt.in)
+		failed, ok := errors.AsType[*temporal.ApplicationError](err)
+		if !ok || failed.NonRetryable() || failed.Type() != activities.ErrorWorkerCannot {
+			t.Errorf("%T: %v", tt.in, err)
+		}
+	}
+	if by != "somebody@a-host" {
+		t.Errorf("the plan is told that %q asks", by)
+	}
+	if _, err := b.store.Investigation(t.Context(), "inv-2"); !errors.Is(err, record.ErrNotFound) {
+		t.Errorf("there is a record: %v", err)
+	}
+}

@@ -49,8 +49,8 @@ func (a *Activities) beginScore(ctx context.Context, in BeginScoreIn) (out Begin
 	hash := judged.PlanHash
 	if p.Scoring == nil {
 		stage, err := a.judge(ctx, judged)
-		if errors.Is(err, record.ErrUnavailable) || err != nil && ctx.Err() != nil {
-			return out, err
+		if later := notYet(ctx, err); later != nil {
+			return out, later
 		}
 		if err != nil {
 			return out, refusal(err)

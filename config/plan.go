@@ -47,15 +47,14 @@ type resolver struct {
 	project  string // whose request it is; "" = the default one's
 	problems []string
 	seen     map[string]bool // providers whose key was checked
+	unchosen bool            // a selector has named no model
 }
 
 func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 	if r.report.Findings.Failed() {
 		return plan.Plan{}, planError("the configuration has errors:\n%v", r.report.Findings)
 	}
-	if req.Chain == "" {
-		req.AlertType = cmp.Or(req.AlertType, r.Defaults.AlertType)
-	}
+	req.AlertType = r.AlertTypeOf(req)
 	name, err := r.chainFor(req)
 	if err != nil {
 		return plan.Plan{}, err
@@ -243,12 +242,14 @@ func (r *resolver) agent(w work) plan.Agent {
 // providers resolves an agent's providers, and the backend of the first. The
 // one that a request names stands alone: falling back to a model nobody asked
 // for would be a surprise. Fallbacks that lack the agent's native tools are
-// skipped, with the reason.
+// skipped, with the reason; those that a selector has named before,
+// without.
 func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipped []string) {
 	if o := r.override; o != nil {
 		o = r.chosen(w, *o)
 		backend = o.entry.reachableBy(w.Backend)
-		if w.NativeTools.wanted() && (backend != BackendNativeGemini || !o.entry.gemini()) {
+		native := backend == BackendNativeGemini && o.entry.gemini()
+		if w.NativeTools.wanted() && !native && o.entry.Type != ProviderSelector { // what one will name is not known
 			r.problems = append(r.problems, fmt.Sprintf("agent %s uses native tools, which %s does not have", w.name, o.name))
 		}
 		only := r.checked(o.entry.plan(o.name, backend, w.NativeTools))
@@ -258,12 +259,17 @@ func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipp
 	if problem := r.nativeProblem(w); problem != "" {
 		r.problems = append(r.problems, w.at.Text+": "+problem)
 	}
+	selected := false
 	for n, c := range r.choices(w.settings) {
 		if problem := r.lacksNative(w, c); n > 0 && problem != "" {
 			skipped = append(skipped, problem)
 			continue
 		}
 		o := r.chosen(w, override{c.provider, r.LLMProviders[c.provider]})
+		selected = selected || o.name != c.provider
+		if selected && slices.ContainsFunc(all, func(p plan.Provider) bool { return p.Name == o.name }) {
+			continue
+		}
 		by := o.entry.reachableBy(c.backend)
 		if n == 0 {
 			backend = by

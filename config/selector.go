@@ -3,13 +3,17 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// Choose asks a selector, which is a function of the workers' program, for the model of an agent: it returns what a
-// default_model may be, but no other selector.
+// Choose asks a selector, which is a function of the workers' program, for the model of an agent's definition: it
+// returns what a default_model may be, but no other selector.
 type Choose func(selector, agent string) (model string, err error)
 
 // Choosing is the configuration with plans in which models stand that choose has named, in the places of selectors.
+// After the first thing that goes wrong in a plan, choose is not asked again.
 func (c *Config) Choosing(choose Choose) *Config {
 	out := *c
 	out.choose = choose
@@ -18,23 +22,43 @@ func (c *Config) Choosing(choose Choose) *Config {
 
 // chosen is what a selector names for an agent; what is no selector stands for itself.
 func (r *resolver) chosen(w work, o override) *override {
-	if o.entry.Type != ProviderSelector || r.choose == nil || r.KeyProblem(o.entry.plan(o.name, "", NativeTools{})) != "" {
+	if o.entry.Type != ProviderSelector || r.choose == nil || r.unchosen || r.KeyProblem(o.entry.plan(o.name, "", NativeTools{})) != "" {
 		return &o
 	}
-	var found *override
-	model, err := r.choose(o.entry.Model, w.name)
+	var entry *Provider
+	model, err := r.choose(o.entry.Model, w.definition)
 	if err == nil {
-		found, err = r.providerFor(model)
+		entry, err = r.named(model)
 	}
+	if err != nil {
+		r.unchosen = true
+		r.problems = append(r.problems, fmt.Sprintf("agent %s: the selector %q: %v", w.definition, o.entry.Model, err))
+		return &o
+	}
+	return &override{model, entry}
+}
+
+// maxChosen is how long the name of a model may be that a selector returns, in bytes.
+const maxChosen = 200
+
+// named is the provider of a name that a selector has returned.
+func (r *resolver) named(model string) (*Provider, error) {
+	unprintable := func(c rune) bool { return !unicode.IsPrint(c) }
 	switch {
-	case err != nil:
-	case found == nil:
-		err = errors.New("it names no model")
-	case found.entry.Type == ProviderSelector:
-		err = fmt.Errorf("it names %q, which is a selector again", model)
-	default:
-		return found
+	case model == "":
+		return nil, errors.New("it names no model")
+	case len(model) > maxChosen || !utf8.ValidString(model) || strings.ContainsFunc(model, unprintable):
+		return nil, fmt.Errorf("the name that it returns is longer than %d bytes, or has characters that cannot be printed", maxChosen)
 	}
-	r.problems = append(r.problems, fmt.Sprintf("agent %s: the selector %q: %v", w.name, o.entry.Model, err))
-	return &o
+	entry, known := r.LLMProviders[model]
+	if !known {
+		var err error
+		if entry, err = r.described(model); err != nil {
+			return nil, err
+		}
+	}
+	if entry.Type == ProviderSelector {
+		return nil, fmt.Errorf("it names %q, which is a selector again", model)
+	}
+	return entry, nil
 }

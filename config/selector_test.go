@@ -16,12 +16,16 @@ const selectorWorld = `
 llm_providers:
   by_tenant: {type: selector, model: tenant}
   gemini: {type: google, model: gemini-3-pro, api_key_env: KEY}
+  other: {type: selector, model: tenant}
 mcp_servers:
   k8s: {transport: {type: http, url: "https://k8s.example.com"}, summarization: {llm_provider: by_tenant}}
 agents:
   Own: {default_model: "selector:tenant", mcp_servers: [k8s]}
+  Searcher: {native_tools: {google_search: true}}
 agent_chains:
   own: {stages: [{name: dig, agents: [{name: Own}]}]}
+  twice: {llm_provider: by_tenant, fallback_providers: [{provider: gemini}, {provider: "other"}], stages: [{name: dig, replicas: 2, agents: [{name: Own}]}]}
+  search: {llm_backend: native-gemini, llm_provider: gemini, stages: [{name: dig, agents: [{name: Searcher}]}]}
   native: {llm_backend: native-gemini, llm_provider: by_tenant, fallback_providers: [{provider: by_tenant}], stages: [{name: dig, agents: [{name: Own}]}]}
 `
 
@@ -33,7 +37,7 @@ func TestSelectors(t *testing.T) {
 	if err := os.WriteFile(file, []byte(selectorWorld), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	src := Source{Dir: file, Env: lookupIn(map[string]string{"KEY": "x"}), Selectors: []string{"tenant"}}
+	src := Source{Dir: file, Env: lookupIn(map[string]string{"KEY": "x", "OPENAI_API_KEY": "x"}), Selectors: []string{"tenant"}}
 	cfg, err := Load(src)
 	if err != nil {
 		t.Fatal(err)
@@ -52,13 +56,16 @@ func TestSelectors(t *testing.T) {
 		"by the request":          {agent.Request{Chain: "own", Provider: "scripted:b"}, "scripted:a", nil, "langchain scripted:b b"},
 		"an error":                {agent.Request{Chain: "own"}, "", errors.New("no tenant"), `agent Own: the selector "tenant": no tenant`},
 		"nothing":                 {agent.Request{Chain: "own"}, "", nil, `the selector "tenant": it names no model`},
+		"a model of OpenAI's":     {agent.Request{Chain: "own"}, "gpt-4o", nil, "langchain gpt-4o gpt-4o"},
+		"too long":                {agent.Request{Chain: "own"}, "openai:" + strings.Repeat("a", 200), nil, "the name that it returns is longer"},
+		"not printable":           {agent.Request{Chain: "own"}, "openai:a\nb\u202e c", nil, "the name that it returns is longer than 200 bytes, or"},
 		"no provider":             {agent.Request{Chain: "own"}, "nobody:x", nil, `the selector "tenant": no provider "nobody:x"`},
 		"a selector":              {agent.Request{Chain: "own"}, "by_tenant", nil, `it names "by_tenant", which is a selector again`},
 		"without the key":         {agent.Request{Chain: "own"}, "anthropic:claude-x", nil, `provider "anthropic:claude-x" needs a key`},
 		"the request's is no one": {agent.Request{Chain: "own", Provider: "selector:other"}, "scripted:a", nil, `needs a selector "other" of the workers' program; there are: tenant`},
 	} {
 		p, err := cfg.Choosing(func(selector, agent string) (string, error) {
-			if selector != "tenant" || !strings.HasPrefix(agent, "Own") {
+			if selector != "tenant" || agent != "Own" {
 				t.Errorf("%s: %q is asked for %q", name, selector, agent)
 			}
 			return tt.model, tt.err
@@ -79,6 +86,27 @@ func TestSelectors(t *testing.T) {
 				t.Errorf("%s: results are summarised by %+v", name, by)
 			}
 		}
+	}
+	for model, want := range map[string]string{"gemini": "gemini", "scripted:a": "scripted:a gemini"} {
+		p, err := cfg.Choosing(func(string, string) (string, error) { return model, nil }).Plan(agent.Request{Chain: "twice"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, provider := range p.Stages[0].Agents[1].Providers {
+			names = append(names, provider.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("the fallbacks with %s: %s", model, got)
+		}
+	}
+	asked := 0
+	_, err = cfg.Choosing(func(string, string) (string, error) { asked++; return "a\nb", nil }).Plan(agent.Request{Chain: "twice"})
+	if err == nil || asked != 1 || strings.Contains(err.Error(), "\n") {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+	if _, err := cfg.Plan(agent.Request{Chain: "search", Provider: "by_tenant"}); err != nil {
+		t.Errorf("a look ahead at a selector whose model may have native tools: %v", err)
 	}
 	src.Selectors = nil
 	if _, err := Load(src); err == nil || !strings.Contains(err.Error(), `needs a selector "tenant" of the workers' program; there are: none`) {

@@ -58,7 +58,15 @@ func (c *Config) VirtualOf(chain string) (names []string) {
 
 // ChainOf is the chain that a request asks for, whether there is one or not.
 func (c *Config) ChainOf(req agent.Request) string {
-	return cmp.Or(req.Chain, c.chainOf[cmp.Or(req.AlertType, c.Defaults.AlertType)])
+	return cmp.Or(req.Chain, c.chainOf[c.AlertTypeOf(req)])
+}
+
+// AlertTypeOf is the alert type that a request has: the default one, if it asks for neither a chain nor a type.
+func (c *Config) AlertTypeOf(req agent.Request) string {
+	if req.Chain != "" {
+		return req.AlertType
+	}
+	return cmp.Or(req.AlertType, c.Defaults.AlertType)
 }
 
 // ChainsWith names the chains of a project that an agent works in.

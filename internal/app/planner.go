@@ -1,17 +1,12 @@
 package app
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"log/slog"
-	"time"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/hook"
-	"github.com/inquest-dev/inquest/internal/mask"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
@@ -36,7 +31,10 @@ func (p planner) Plan(ctx context.Context, req agent.Request, data string) (plan
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	return cfg.Choosing(p.choose(ctx, cfg, req, data)).Plan(req)
+	told := req
+	told.Chain, told.AlertType = cfg.ChainOf(req), cfg.AlertTypeOf(req)
+	q := p.asking(told, data)
+	return chosen(ctx, q, cfg, func(cfg *config.Config) (plan.Plan, error) { return cfg.Plan(req) })
 }
 
 // Plan plans a request as workers do, but for the models that functions of their program choose.
@@ -58,8 +56,8 @@ func (p planner) Conversation(ctx context.Context, req agent.ConversationRequest
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	about := agent.Request{Labels: agent.Labels{Project: req.Project}}
-	return cfg.Choosing(p.choose(ctx, cfg, about, "")).Conversation(req)
+	q := p.asking(agent.Request{Labels: agent.Labels{Project: req.Project}, AllowEmpty: true}, "")
+	return chosen(ctx, q, cfg, func(cfg *config.Config) (plan.Plan, error) { return cfg.Conversation(req) })
 }
 
 func (p planner) Scoring(ctx context.Context, req agent.Request, data string) (plan.Stage, error) {
@@ -68,46 +66,9 @@ func (p planner) Scoring(ctx context.Context, req agent.Request, data string) (p
 	if err != nil {
 		return plan.Stage{}, err
 	}
-	return cfg.Choosing(p.choose(ctx, cfg, req, data)).Scoring(req.Chain, req.Project)
+	req.AllowEmpty, req.Attach = true, true // the data was looked at when the investigation began
+	return chosen(ctx, p.asking(req, data), cfg, func(cfg *config.Config) (plan.Stage, error) { return cfg.Scoring(req.Chain, req.Project) })
 }
-
-// selectorTime is how long a selector may take.
-const selectorTime = 30 * time.Second
-
-// choose asks the selectors, who are told of a request what may be stored of it.
-func (p planner) choose(ctx context.Context, cfg *config.Config, req agent.Request, data string) config.Choose {
-	return func(selector, name string) (string, error) {
-		masker, err := mask.Of(cfg.AlertMasking())
-		if err != nil {
-			return "", err
-		}
-		masked := func(text string) (string, error) {
-			if masker == nil {
-				return text, nil
-			}
-			return masker.Text(ctx, text)
-		}
-		labels, err := req.Labels.Masked(masked)
-		text, failed := masked(data)
-		if err = errors.Join(err, failed); err != nil {
-			return "", err
-		}
-		within, cancel := context.WithTimeout(ctx, selectorTime)
-		defer cancel()
-		model, err := p.selectors[selector].Call(within, hook.SelectorInput{
-			Agent: name, Chain: cfg.ChainOf(req), AlertType: req.AlertType, Project: cmp.Or(req.Project, agent.DefaultProject), Request: text,
-			RequestedBy: req.By, Tenant: labels.Tenant, Session: labels.Session, Metadata: labels.Metadata,
-		}, p.log)
-		if err != nil {
-			said, failed := masked(err.Error())
-			err = errors.Join(errors.New(clip.Bytes(said, maxSelectorError)), failed)
-		}
-		return model, err
-	}
-}
-
-// maxSelectorError is how much of an error of a selector is told, in bytes.
-const maxSelectorError = 1000
 
 // WithMade is a configuration with agents of a project in it that were made at run time, as many as there are of the names.
 func WithMade(ctx context.Context, cfg *config.Config, made Made, project string, names ...string) (*config.Config, error) {

@@ -4,11 +4,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/testsuite"
 
+	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/hook"
@@ -34,11 +41,16 @@ func defined(t *testing.T, choose hook.Selector) planner {
 	t.Helper()
 	agents := map[string]*config.Agent{"Clerk": {AgentSource: virtual.Source}, "Judge": {AgentSource: virtual.Source, Type: "scoring"}}
 	chain := &config.Chain{
-		Stages: []*config.Stage{{Name: "s", Agents: []*config.StageAgent{{Name: "Clerk"}}}}, Scoring: config.Closing{Agent: "Judge"},
+		Stages:  []*config.Stage{{Name: "s", Agents: []*config.StageAgent{{Name: "Clerk"}}, Replicas: new(2)}, {Name: "t", Agents: []*config.StageAgent{{Name: "Own"}}}},
+		Scoring: config.Closing{Agent: "Judge"}, AlertTypes: []string{"usual"},
+	}
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	if err := os.WriteFile(file, []byte("defaults: {alert_type: usual}\nagents: {Own: {default_model: 'selector:s'}}\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	cfg, err := config.Load(config.Source{
-		Entries:   config.Entries{Agents: agents, AgentChains: map[string]*config.Chain{"c": chain}},
-		Selectors: []string{"s"}, Env: func(string) (string, bool) { return "x", true },
+		Entries: config.Entries{Agents: agents, AgentChains: map[string]*config.Chain{"c": chain}},
+		Dir:     file, Selectors: []string{"s"}, Env: func(string) (string, bool) { return "x", true },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,8 +69,12 @@ func TestSelectorsAreTold(t *testing.T) {
 	t.Parallel()
 	const secret = "password=q8Zr2LxW0pT7vN4k"
 	var told hook.SelectorInput
+	var asked []string
 	p := defined(t, func(_ context.Context, in hook.SelectorInput) (string, error) {
+		asked = append(asked, in.Agent)
 		told = in
+		told.Metadata = maps.Clone(in.Metadata)
+		clear(in.Metadata) // a function may write what it likes
 		return "scripted:" + in.Tenant + "x", nil
 	})
 	labels := agent.Labels{Project: "payments", Tenant: "acme", Metadata: map[string]string{"note": secret}}
@@ -67,11 +83,15 @@ func TestSelectorsAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(told.Request+told.Metadata["note"], "q8Zr") || !strings.HasPrefix(told.Request, "the data: ") {
+	note := told.Metadata["note"]
+	if strings.Contains(told.Request+note, "q8Zr") || !strings.HasPrefix(told.Request, "the data: ") || !strings.HasPrefix(note, "password=") {
 		t.Errorf("it is told %q, %q", told.Request, told.Metadata)
 	}
+	if diff := cmp.Diff([]string{"Clerk", "Own"}, asked); diff != "" {
+		t.Error(diff)
+	}
 	told.Request, told.Metadata = "", nil
-	want := hook.SelectorInput{Agent: "Clerk", Chain: "c", AlertType: "a", Project: "payments", RequestedBy: "ann", Tenant: "acme"}
+	want := hook.SelectorInput{Agent: "Own", Chain: "c", AlertType: "a", Project: "payments", RequestedBy: "ann", Tenant: "acme"}
 	if diff := cmp.Diff(want, told); diff != "" || made.Stages[0].Agents[0].Providers[0].Name != "scripted:acmex" {
 		t.Errorf("%+v\n%s", made.Stages[0].Agents[0].Providers, diff)
 	}
@@ -79,15 +99,19 @@ func TestSelectorsAreTold(t *testing.T) {
 	if err != nil || stage.Agents[0].Providers[0].Name != "scripted:acmex" || told.Agent != "Judge" {
 		t.Errorf("%v: %+v by %s", err, stage, told.Agent)
 	}
-	if req.Project = "other"; true {
+	req.Chain, req.AlertType = "", ""
+	if _, err = p.Plan(t.Context(), req, "x"); err != nil || told.Chain != "c" || told.AlertType != "usual" {
+		t.Errorf("by default: %v: %+v", err, told)
+	}
+	if req.Chain, req.Project = "c", "other"; true {
 		_, err = p.Scoring(t.Context(), req, "")
 	}
 	if err == nil || !strings.Contains(err.Error(), `the project "other" has none`) {
 		t.Errorf("another project's judge: %v", err)
 	}
 	talk, err := p.Conversation(t.Context(), agent.ConversationRequest{Agent: "Clerk", Project: "payments"})
-	if err != nil || talk.Stages[0].Agents[0].Providers[0].Name != "scripted:x" {
-		t.Errorf("%v: %+v", err, talk)
+	if err != nil || talk.Stages[0].Agents[0].Providers[0].Name != "scripted:x" || told.Chain+told.AlertType != "" {
+		t.Errorf("%v: %+v by %+v", err, talk, told)
 	}
 }
 
@@ -98,8 +122,9 @@ func TestSelectorsFail(t *testing.T) {
 		"agent Clerk: the selector \"s\": nobody knows: password=": func(context.Context, hook.SelectorInput) (string, error) {
 			return "", errors.New("nobody knows: password=q8Zr2LxW0pT7vN4k")
 		},
-		"the selector \"s\": ": func(context.Context, hook.SelectorInput) (string, error) { panic("at once") },
-		"context canceled":     func(ctx context.Context, _ hook.SelectorInput) (string, error) { <-ctx.Done(); return "", ctx.Err() },
+		"no provider \"password=": func(context.Context, hook.SelectorInput) (string, error) { return "password=q8Zr2LxW0pT7vN4k:x", nil },
+		"the selector \"s\": ":    func(context.Context, hook.SelectorInput) (string, error) { panic("at once") },
+		"context canceled":        func(ctx context.Context, _ hook.SelectorInput) (string, error) { <-ctx.Done(); return "", ctx.Err() },
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		if cancel(); !strings.Contains(want, "canceled") {
@@ -109,5 +134,48 @@ func TestSelectorsFail(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "q8Zr") {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+}
+
+// Selectors have a time together, after which the request is refused. None is asked after one has failed.
+func TestSlowSelectors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked, began := 0, time.Now()
+		p := defined(t, func(ctx context.Context, _ hook.SelectorInput) (string, error) {
+			asked++
+			select {
+			case <-ctx.Done():
+			case <-time.After(selectorTime * 3 / 4):
+			}
+			return "scripted:x", nil
+		})
+		_, err := p.Plan(t.Context(), agent.Request{Chain: "c", Labels: agent.Labels{Project: "payments"}}, "x")
+		if err == nil || !strings.Contains(err.Error(), "the selectors of a plan have 20s together") || t.Context().Err() != nil {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took != selectorTime || asked != 2 {
+			t.Errorf("%d were asked, for %v", asked, took)
+		}
+	})
+}
+
+// A workflow task waits for no selector; data that is too large or not there is refused before any is asked.
+func TestSelectorsAreNotAsked(t *testing.T) {
+	t.Parallel()
+	p := defined(t, func(context.Context, hook.SelectorInput) (string, error) { return "", errors.New("it is asked") })
+	req := agent.Request{Chain: "c", Labels: agent.Labels{Project: "payments"}}
+	if _, err := p.Plan(t.Context(), req, " "); err == nil || strings.Contains(err.Error(), "it is asked") {
+		t.Errorf("without data: %v", err)
+	}
+	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
+	_, err := env.ExecuteLocalActivity(func(ctx context.Context) error {
+		if _, err := p.Plan(ctx, req, "x"); !errors.Is(err, activities.ErrTakesLong) {
+			t.Errorf("in a workflow task: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,121 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/hook"
+	"github.com/inquest-dev/inquest/internal/mask"
+)
+
+const (
+	// selectorTime is how long all selectors of a plan may take. The activity has a minute, half of which may go to servers
+	// that are asked for their tools.
+	selectorTime = 20 * time.Second
+	// maxSelectorError is how much of an error of a selector is told, in bytes.
+	maxSelectorError = 1000
+)
+
+// questions are what the selectors are asked for one plan.
+type questions struct {
+	planner
+	req     agent.Request // its Chain and AlertType are those of the plan
+	data    string
+	answers map[question]string
+	in      *hook.SelectorInput // what all of them are told; nil = none was asked
+	masker  *mask.Masker        // nil = nothing is masked
+	until   time.Time           // they may take
+	failed  error               // why none can be asked
+}
+
+// question is a selector, and the agent that it is asked for.
+type question struct{ selector, agent string }
+
+func (p planner) asking(req agent.Request, data string) *questions {
+	return &questions{planner: p, req: req, data: data, answers: map[question]string{}}
+}
+
+// chosen makes a plan with the models that the program's functions choose. Once one was asked, an error is masked: it may
+// have what the function returned.
+func chosen[P any](ctx context.Context, q *questions, cfg *config.Config, plan func(*config.Config) (P, error)) (P, error) {
+	out, err := plan(cfg.Choosing(func(selector, name string) (string, error) {
+		return q.ask(ctx, cfg, question{selector, name})
+	}))
+	if q.failed != nil {
+		return out, q.failed
+	}
+	if err != nil && q.in != nil {
+		said, failed := q.masked(ctx, err.Error())
+		err = cmp.Or(failed, errors.New(said))
+	}
+	return out, err
+}
+
+// ask asks a selector, unless the same was asked before.
+func (q *questions) ask(ctx context.Context, cfg *config.Config, what question) (string, error) {
+	if model, known := q.answers[what]; known {
+		return model, nil
+	}
+	if q.in == nil {
+		if q.failed = q.prepare(ctx, cfg); q.failed != nil {
+			return "", q.failed
+		}
+	}
+	within, cancel := context.WithDeadlineCause(ctx, q.until, fmt.Errorf("the selectors of a plan have %v together", selectorTime))
+	defer cancel()
+	in := *q.in
+	in.Agent, in.Metadata = what.agent, maps.Clone(in.Metadata)
+	model, err := q.selectors[what.selector].Call(within, in, q.log)
+	if within.Err() != nil {
+		return "", context.Cause(within)
+	}
+	if err != nil {
+		said, failed := q.masked(ctx, err.Error()) // before it is cut: a part of a secret may not look like one
+		return "", cmp.Or(failed, errors.New(clip.Bytes(said, maxSelectorError)))
+	}
+	q.answers[what] = model
+	return model, nil
+}
+
+// prepare finds out what the selectors are told, and begins their time.
+func (q *questions) prepare(ctx context.Context, cfg *config.Config) (err error) {
+	if activity.IsActivity(ctx) && activity.GetInfo(ctx).IsLocalActivity {
+		return activities.ErrTakesLong
+	}
+	if err := q.req.CheckData(q.data, cfg.MaxData()); err != nil {
+		return err
+	}
+	if q.masker, err = mask.Of(cfg.AlertMasking()); err != nil {
+		return err
+	}
+	masked := func(text string) (string, error) { return q.masked(ctx, text) }
+	labels, err := q.req.Labels.Masked(masked)
+	text, failed := masked(q.data)
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	q.in = &hook.SelectorInput{
+		Chain: q.req.Chain, AlertType: q.req.AlertType, Project: cmp.Or(q.req.Project, agent.DefaultProject), Request: text,
+		RequestedBy: q.req.By, Tenant: labels.Tenant, Session: labels.Session, Metadata: labels.Metadata,
+	}
+	q.until = time.Now().Add(selectorTime)
+	return nil
+}
+
+// masked is a text as it may be stored.
+func (q *questions) masked(ctx context.Context, text string) (string, error) {
+	if q.masker == nil {
+		return text, nil
+	}
+	return q.masker.Text(ctx, text)
+}

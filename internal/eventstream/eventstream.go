@@ -115,13 +115,19 @@ func (w *Writer) Events(u store.Update) (out []Event) {
 			w.live[tail.Execution] = tail
 		}
 	}
+	if u.Waits != nil {
+		out = append(out, w.waiting(*u.Waits)...)
+	}
 	if u.Record != nil {
 		out = append(out, Event{Type: Record, Investigation: u.Record, Stages: u.Stages, Executions: u.Executions})
 	}
-	if u.Waits == nil {
-		return out
-	}
-	now, before := *u.Waits, w.waits
+	return out
+}
+
+// waiting are the events of what has changed of what is waited for. They come before the record: whoever reads a stream from
+// its beginning knows at its first record what waits, and that nothing does if he was told of nothing.
+func (w *Writer) waiting(now record.Waits) (out []Event) {
+	before := w.waits
 	w.waits = now
 	if key(now.Approvals, now.Questions) != key(before.Approvals, before.Questions) {
 		approvals, questions := append([]record.Approval{}, now.Approvals...), append([]record.Question{}, now.Questions...)

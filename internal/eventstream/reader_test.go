@@ -40,14 +40,26 @@ func TestReader(t *testing.T) {
 		tell(w.Events(u)...)
 	}
 	tell(Event{Type: Ended})
-	none := &record.Waits{}
+	none, over := &record.Waits{}, &record.Waits{Approvals: []record.Approval{}, Questions: []record.Question{}}
 	want := []store.Update{
 		{Record: running, Waits: none}, {Live: live(1, 1, "the")}, {Live: live(1, 1, "the po")}, {Live: live(1, 2, "it")},
-		{Live: []transcript.Live{}, Entries: []transcript.Entry{reply}}, {Live: live(2, 1, "so")}, {Record: running, Waits: none}, {Waits: asked},
-		{Record: ended, Waits: asked, More: true}, {Waits: &record.Waits{Approvals: []record.Approval{}, Questions: []record.Question{}}},
-		{Record: ended, Waits: &record.Waits{Approvals: []record.Approval{}, Questions: []record.Question{}}},
+		{Live: []transcript.Live{}, Entries: []transcript.Entry{reply}}, {Live: live(2, 1, "so")}, {Waits: asked}, {Record: running, Waits: asked},
+		{Waits: over}, {Record: ended, Waits: over, More: true}, {Record: ended, Waits: over},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Whoever reads anew, after a lost connection, is told from the first update on what waits yet: a prompt that is open stays so.
+func TestReaderAnew(t *testing.T) {
+	t.Parallel()
+	asked := record.Waits{Approvals: []record.Approval{{CallID: "c1_0"}}, Outages: []record.Outage{{Execution: "dig/A", Tries: 2}}}
+	var w Writer
+	var r Reader
+	for _, e := range w.Events(store.Update{Record: &record.Investigation{Status: agent.StatusRunning}, Waits: &asked}) {
+		if u, ok := r.Update(e); !ok || len(u.Waits.Approvals) != 1 || u.Record != nil && len(u.Waits.Outages) != 1 {
+			t.Errorf("%s tells %+v", e.Type, u)
+		}
 	}
 }

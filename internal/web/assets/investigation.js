@@ -131,11 +131,7 @@ class Investigation {
           this.executions.set(x.name, x);
           this.pane(x.name).about(x);
         }
-        if (this.untold) {
-          // nothing more is told of what waits if nothing does
-          clearTimeout(this.hush);
-          this.hush = setTimeout(() => this.untold && this.wait([], []), 400);
-        }
+        if (this.untold) this.wait([], []); // what waits is told before the record
         this.timeline.show(e.executions || [], this.record.ended_at);
         this.draw();
         if (!this.listed) this.named();

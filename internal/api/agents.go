@@ -349,22 +349,20 @@ type agentRun struct {
 }
 
 func (s *Server) getRun(ctx context.Context, in *ByID) (*body[agentRun], error) {
-	o, err := s.owned(ctx, in.ID)
+	found, err := s.getInvestigation(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	out := agentRun{ID: o.ID, Project: o.Project, Status: agent.StatusRunning}
-	if o.Record == nil { // it was started a moment ago
-		return &body[agentRun]{out}, nil
+	r := found.Body.Investigation
+	name, alone := strings.CutPrefix(r.Chain, config.OfAgent)
+	if r.Chain != "" && !alone { // a run without a record names no chain
+		return nil, record.ErrNotFound
 	}
-	w, err := s.opts.System.Outcome(ctx, o.ID)
-	name, alone := strings.CutPrefix(w.Investigation.Chain, config.OfAgent)
-	if err == nil && !alone {
-		err = record.ErrNotFound
+	out := agentRun{ID: r.ID, Agent: name, Project: r.Project, Status: r.Status, Result: r.Report, Error: r.Error, EndedAt: r.EndedAt}
+	if !r.StartedAt.IsZero() {
+		out.StartedAt = &r.StartedAt
 	}
-	r := shown(w.Investigation)
-	out.Agent, out.Status, out.Result, out.Error, out.StartedAt, out.EndedAt = name, r.Status, r.Report, r.Error, &r.StartedAt, r.EndedAt
-	return &body[agentRun]{out}, err
+	return &body[agentRun]{out}, nil
 }
 
 // wrongDefinition is what problems of one have in common.

@@ -264,10 +264,15 @@ func (s *Server) getInvestigation(ctx context.Context, in *ByID) (*body[whole], 
 		return nil, err
 	}
 	out := whole{Stages: []record.Stage{}, Executions: []record.Execution{}, Scores: []record.Score{}}
-	if o.Record == nil { // it was started a moment ago
+	if o.Record == nil {
 		workflowID, _ := workflows.WorkflowOf(o.ID)
-		out.Investigation = record.Investigation{ID: o.ID, WorkflowID: workflowID, Status: agent.StatusRunning}
-		out.Investigation.Project = o.Project
+		r := record.Investigation{ID: o.ID, WorkflowID: workflowID, Status: agent.StatusRunning, Labels: agent.Labels{Project: o.Project}}
+		if ended, err := s.unrecorded(ctx, o.ID); err != nil {
+			return nil, err
+		} else if ended != nil {
+			r.Status, r.EndReason, r.Report, r.Usage, r.Error = ended.Status, ended.EndReason, ended.Report, ended.Usage, ended.Error
+		}
+		out.Investigation = r
 		return &body[whole]{out}, nil
 	}
 	w, err := s.opts.System.Outcome(ctx, o.ID)
@@ -278,6 +283,16 @@ func (s *Server) getInvestigation(ctx context.Context, in *ByID) (*body[whole], 
 	out.Stages, out.Executions = append(out.Stages, w.Stages...), append(out.Executions, w.Executions...)
 	out.Scores = append(out.Scores, w.Scores...)
 	return &body[whole]{out}, nil
+}
+
+// unrecorded is how an investigation ended that has no record: no worker had taken it. nil = it runs, and was started a moment ago.
+func (s *Server) unrecorded(ctx context.Context, id string) (*client.Result, error) {
+	h, err := s.opts.System.Find(ctx, id)
+	if err != nil || h.Running() {
+		return nil, err
+	}
+	out, err := s.opts.System.Await(ctx, h)
+	return &out, err
 }
 
 // standing is where an investigation stands.

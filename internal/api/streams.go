@@ -71,10 +71,16 @@ func (s *Server) watch(ctx context.Context, in *watchIn) (*huma.StreamResponse, 
 // view shows an investigation to a viewer until it has ended or the viewer has left. He is told by the store what there is,
 // and by the feed that all viewers share what happens then: no gap is between the two, and what is in both he is told once.
 func (s *Server) view(ctx context.Context, st *store.Store, o client.Owned, v *viewer) {
-	for o.Record == nil { // it was started a moment ago
-		if r, err := st.Investigation(ctx, o.ID); err == nil {
+	for o.Record == nil {
+		ended, unasked := s.unrecorded(ctx, o.ID)
+		r, err := st.Investigation(ctx, o.ID)
+		switch {
+		case err == nil:
 			o.Record = &r
-		} else if !v.idle(ctx, retryAfter) {
+		case ended != nil && unasked == nil && errors.Is(err, record.ErrNotFound):
+			v.event(eventstream.Event{Type: eventstream.Ended, Result: ended})
+			return
+		case !v.idle(ctx, retryAfter):
 			return
 		}
 	}

@@ -194,6 +194,37 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// What ended before a worker took it has no record: whoever reads it, or watches it, is told by Temporal's word that it has ended.
+func TestEndedUnrecorded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := map[string]any{"chain": "shop", "data": "x"}
+	id := read[started](w, "operator", "POST", "/api/v1/investigations", in, "Idempotency-Key", "k").ID
+	watching := w.stream("viewer", "/api/v1/investigations/"+id+"/events", "")
+	watching.until(eventstream.Started)
+	name, _ := workflows.WorkflowOf(id)
+	w.temporal.end(name)
+	watching.until(eventstream.Ended)
+	r := NewRemote(w.url, secret("viewer"), false)
+	h, err := r.Find(t.Context(), id)
+	if err != nil || h.Running() {
+		t.Errorf("found %+v, %v", h, err)
+	}
+	for _, wait := range []func() (client.Result, error){
+		func() (client.Result, error) { return r.Await(t.Context(), h) },
+		func() (client.Result, error) {
+			return r.Follow(t.Context(), h, 0, func(client.Event) error { return nil })
+		},
+	} {
+		if out, err := wait(); err != nil || out.ID != id || out.Status != agent.StatusCompleted || out.Report != "the pool" {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	}
+	if run := read[agentRun](w, "viewer", "GET", "/api/v1/runs/"+id, nil); run.Status != agent.StatusCompleted || run.StartedAt != nil {
+		t.Errorf("run %+v", run)
+	}
+}
+
 // However many watch, each is told each entry once, in order.
 func TestManyViewers(t *testing.T) {
 	t.Parallel()

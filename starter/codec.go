@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/payload"
 )
@@ -52,8 +53,10 @@ func serveCodec(c *cli, cmd *cobra.Command, listen string, origins, hosts []stri
 		token = rand.Text()
 		fmt.Fprintf(c.out, "token %s\n", token)
 	}
+	storage := client.New(c.system()) // the workers' store, also where commands go by the API
+	defer storage.Close()
 	handler, err := payload.Endpoint(payload.EndpointOptions{
-		Keys: keys, Storage: payload.Reading(c.local()), Token: token, Origins: origins, Hosts: hosts,
+		Keys: keys, Storage: payload.Reading(storage), Token: token, Origins: origins, Hosts: hosts,
 	})
 	if err != nil {
 		return err

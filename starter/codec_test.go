@@ -46,10 +46,12 @@ func (o *output) after(t *testing.T, what string) string {
 	return ""
 }
 
-// The command serves the SDK's own remote codec, with a token of its making.
+// The command serves the SDK's own remote codec, with a token of its making, also where other commands go by the API.
 func TestCodec(t *testing.T) {
 	t.Parallel()
-	env := func(name string) string { return map[string]string{payload.VariableKeys: codecKey}[name] }
+	env := func(name string) string {
+		return map[string]string{payload.VariableKeys: codecKey, "INQUEST_SERVER": "http://127.0.0.1:1"}[name]
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out, done := &output{}, make(chan int, 1)

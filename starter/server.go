@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	sdk "go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/api"
 	"github.com/inquest-dev/inquest/internal/artifact"
 	"github.com/inquest-dev/inquest/internal/audit"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/evidence"
+	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/virtual"
@@ -80,8 +82,15 @@ func (c *cli) api() (r *api.Remote, ok bool) {
 	return r, ok
 }
 
-// local is the client of Temporal and the store, for commands that byServer refuses.
-func (c *cli) local() *client.Client { return c.client().(*client.Client) }
+// local is the client of Temporal and the store, for commands that byServer refuses. By the API it reaches neither, and says so.
+func (c *cli) local() *client.Client {
+	if local, ok := c.client().(*client.Client); ok {
+		return local
+	}
+	return client.New(client.Options{Temporal: func() (sdk.Options, payload.Keys, error) {
+		return sdk.Options{}, payload.Keys{}, usagef("this needs Temporal itself, and does not work by --server (INQUEST_SERVER)")
+	}})
+}
 
 // direct says what commands need that the API does not do, and what to do instead.
 var direct = map[string]string{

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/api"
 	"github.com/inquest-dev/inquest/internal/app"
 	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/workflows"
@@ -75,6 +77,20 @@ func serveAPI(t testing.TB, fake *fakeTemporal, dir string) (address string) {
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// By --server, what needs Temporal or the store itself is told that it has neither, wherever that is asked for.
+func TestNothingLocalByServer(t *testing.T) {
+	t.Parallel()
+	c := cli{getenv: func(string) string { return "" }, flags: flags{server: "http://127.0.0.1:1"}}
+	c.client = c.connect
+	err := c.local().Dial(t.Context())
+	if _, wrong := errors.AsType[*command.UsageError](err); !wrong {
+		t.Errorf("Temporal: %v", err)
+	}
+	if _, err := c.local().AuditHead(t.Context()); !errors.Is(err, client.ErrNoStore) {
+		t.Errorf("the store: %v", err)
+	}
 }
 
 // beginRun CHAIN WORKFLOW starts an investigation of the default project beside the commands.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -95,6 +96,52 @@ func TestRemoteFollows(t *testing.T) {
 	if err != nil || out.Status != agent.StatusCompleted || out.Report != "the pool" || len(said) != 2 {
 		t.Errorf("%+v, %v, entries %v", out, err, said)
 	}
+}
+
+// wire answers requests within the process.
+type wire func(*http.Request) *http.Response
+
+func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r), nil }
+
+// A stream that says nothing is lost after a while. However long a person thinks whom the stream has asked something, it is not.
+func TestRemoteSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		connections := 0
+		r := NewRemote("http://127.0.0.1", "", false)
+		r.http.Transport = wire(func(asked *http.Request) *http.Response {
+			connections++
+			said, saying := io.Pipe()
+			context.AfterFunc(asked.Context(), func() { _ = saying.CloseWithError(context.Canceled) })
+			go func(first bool) {
+				for range 8 { // twice as long as a stream may be silent, all in all
+					if first {
+						return
+					}
+					_, _ = io.WriteString(saying, ": \n\n")
+					time.Sleep(heartbeatEvery)
+				}
+				_, _ = io.WriteString(saying, `data: {"type":"waiting","approvals":[],"questions":[]}`+"\n\n"+`data: {"type":"ended"}`+"\n\n")
+			}(connections == 1)
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: said}
+		})
+		var told []string
+		begun := time.Now()
+		_, err := r.Follow(t.Context(), client.HandleOf("w", true), 0, func(e client.Event) error {
+			switch {
+			case e.Update != nil:
+				time.Sleep(2 * silentFor)
+			case e.Connection.Lost.IsZero():
+				told = append(told, "back")
+			default:
+				told = append(told, "lost after "+time.Since(begun).String())
+			}
+			return nil
+		})
+		if got := strings.Join(told, ", "); err != nil || connections != 2 || got != "lost after 45s, back" {
+			t.Errorf("%d connections, told %q, %v", connections, got, err)
+		}
+	})
 }
 
 // A token goes to https:// and to this host alone, and not where a redirect leads; what is another project's is not there.

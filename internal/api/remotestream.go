@@ -71,16 +71,18 @@ func (s *remoteStream) read(ctx context.Context) error {
 		return err
 	}
 	defer response.Body.Close()
+	silence.Stop() // only silence counts, and not how long fn takes: it may ask a person
 	if s.tell(time.Time{}); s.refused != nil {
 		return s.refused
 	}
 	lines, events := bufio.NewReader(response.Body), eventstream.Reader{}
 	for !s.over && s.refused == nil {
+		silence.Reset(silentFor)
 		line, err := lines.ReadString('\n')
+		silence.Stop()
 		if err != nil {
 			return &AwayError{s.remote.url, err}
 		}
-		silence.Reset(silentFor)
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch name {
 		case "id":

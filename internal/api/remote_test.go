@@ -121,7 +121,9 @@ func TestRemoteSilence(t *testing.T) {
 					_, _ = io.WriteString(saying, ": \n\n")
 					time.Sleep(heartbeatEvery)
 				}
-				_, _ = io.WriteString(saying, `data: {"type":"waiting","approvals":[],"questions":[]}`+"\n\n"+`data: {"type":"ended"}`+"\n\n")
+				for _, event := range []string{`{"type":"waiting","approvals":[],"questions":[]}`, `{"type":"ended"}`} {
+					_, _ = io.WriteString(saying, "data: "+event+"\n\n")
+				}
 			}(connections == 1)
 			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: said}
 		})
@@ -129,6 +131,8 @@ func TestRemoteSilence(t *testing.T) {
 		begun := time.Now()
 		_, err := r.Follow(t.Context(), client.HandleOf("w", true), 0, func(e client.Event) error {
 			switch {
+			case connections > 2:
+				return errors.New("lost again")
 			case e.Update != nil:
 				time.Sleep(2 * silentFor)
 			case e.Connection.Lost.IsZero():

@@ -10,9 +10,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -30,9 +32,15 @@ const remoteTimeout = callTimeout + 5*time.Second
 // Remote uses a system by the HTTP API of its workers, as client.Client does by Temporal and the store, and returns the same
 // errors. Its methods may be called by any number of goroutines.
 type Remote struct {
+	// Tell is told, in words for people, that the API is waited for, and that it answers again; nil = nobody is.
+	// It is set before the first call.
+	Tell func(text string)
+
 	url, token string
 	http       *http.Client
 	wrong      error // with the address
+	mu         sync.Mutex
+	lost       bool // the API, as people were told
 }
 
 // NewRemote returns a client of the API at an address. With a token, the address has to be https:// or of this host, unless
@@ -68,23 +76,40 @@ func callWithin[Out any](
 ) (out Out, err error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	raw, isRaw := any(&out).(*[]byte)
+	if isRaw {
+		header = http.Header{"Accept": {"application/octet-stream"}}
+	}
 	response, err := r.do(ctx, method, path, in, header)
 	if err != nil {
 		return out, err
 	}
 	defer response.Body.Close()
-	if raw, ok := any(&out).(*[]byte); ok {
+	if isRaw {
 		*raw, err = io.ReadAll(response.Body)
 	} else {
 		err = json.NewDecoder(response.Body).Decode(&out)
 	}
-	if err != nil {
+	answer, checked := any(out).(interface{ ours() bool })
+	switch {
+	case errors.As(err, new(net.Error)) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		err = r.doubted(method, &AwayError{r.url, err})
+	case err != nil:
 		err = fmt.Errorf("read what %s answers: %w", r.url, err)
+	case checked && !answer.ours():
+		err = r.foreign(response)
 	}
 	return out, err
 }
 
-// do sends a request. The caller closes the body of an answer that is no problem.
+// Of these answers, what else sends JSON from the address would leave out what ours always have.
+func (p page[T]) ours() bool { return p.Items != nil }
+func (s started) ours() bool { return s.ID != "" }
+func (n named) ours() bool   { return n.ID != "" }
+func (w whole) ours() bool   { return w.Investigation.ID != "" }
+func (s spoken) ours() bool  { return s.Thread != "" }
+
+// do sends a request. The answer is of the type that header accepts, JSON if none; the caller closes its body.
 func (r *Remote) do(ctx context.Context, method, path string, in any, header http.Header) (*http.Response, error) {
 	if r.wrong != nil {
 		return nil, r.wrong
@@ -104,21 +129,61 @@ func (r *Remote) do(ctx context.Context, method, path string, in any, header htt
 	for name, values := range header {
 		request.Header[name] = values
 	}
+	wanted := cmp.Or(header.Get("Accept"), "application/json")
+	request.Header.Set("Accept", wanted)
 	if in != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	if r.token != "" {
 		request.Header.Set("Authorization", "Bearer "+r.token)
 	}
-	response, err := r.http.Do(request)
-	if err != nil {
+	connected := false
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }}
+	response, err := r.http.Do(request.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	switch {
+	case err != nil && !connected:
 		return nil, &AwayError{r.url, err}
-	}
-	if response.StatusCode < http.StatusMultipleChoices {
+	case err != nil:
+		return nil, r.doubted(method, &AwayError{r.url, err})
+	case response.StatusCode >= http.StatusMultipleChoices:
+		err = r.doubted(method, r.problem(response))
+	case kindOf(response) != wanted:
+		err = r.foreign(response)
+	default:
 		return response, nil
 	}
-	defer response.Body.Close()
-	return nil, r.problem(response)
+	_ = response.Body.Close()
+	return nil, err
+}
+
+// kindOf is the media type of an answer.
+func kindOf(response *http.Response) string {
+	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+// doubtError: what was asked for may have been done.
+type doubtError struct{ error }
+
+func (e doubtError) Error() string {
+	return e.error.Error() + " (it may have been done: look before you repeat it)"
+}
+func (e doubtError) Unwrap() error { return e.error }
+
+// doubted is the error of a request that was sent, with the doubt whether it was done.
+func (r *Remote) doubted(method string, err error) error {
+	told, ok := errors.AsType[*toldError](err)
+	late := ok && told.kind == nil && (told.status == http.StatusBadGateway || told.status == http.StatusGatewayTimeout)
+	if method == http.MethodGet || !late && !errors.As(err, new(*AwayError)) {
+		return err
+	}
+	return doubtError{err}
+}
+
+// foreign is the error of an answer that is not the API's.
+func (r *Remote) foreign(response *http.Response) *toldError {
+	text := fmt.Sprintf("%s answers %s (%s), and not as Inquest's API does", r.url, response.Status, cmp.Or(kindOf(response), "no content"))
+	return &toldError{text: text, status: response.StatusCode, after: retryIn(response.Header)}
 }
 
 // AwayError: the API does not answer.
@@ -141,6 +206,7 @@ type toldError struct {
 	kind   error // nil = of none
 	text   string
 	status int
+	after  time.Duration // when to come again, as the answer says; 0 = it does not
 }
 
 func (e *toldError) Error() string { return e.text }
@@ -149,15 +215,15 @@ func (e *toldError) Unwrap() error { return e.kind }
 // problem is the error of an answer that is one.
 func (r *Remote) problem(response *http.Response) error {
 	var p huma.ErrorModel
-	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
-	if kind != "application/problem+json" || json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&p) != nil {
-		return &toldError{nil, fmt.Sprintf("%s answers %s, and not as Inquest's API does", r.url, response.Status), response.StatusCode}
+	if kindOf(response) != "application/problem+json" || json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&p) != nil {
+		return r.foreign(response)
 	}
 	var lines []string
 	for _, one := range p.Errors {
 		lines = append(lines, one.Message)
 	}
-	told := &toldError{nil, strings.Join(append([]string{p.Detail}, lines...), "\n  "), p.Status}
+	said := strings.Join(append([]string{cmp.Or(p.Detail, p.Title, response.Status)}, lines...), "\n  ")
+	told := &toldError{text: said, status: response.StatusCode, after: retryIn(response.Header)}
 	name := strings.TrimPrefix(p.Type, problemType)
 	for _, k := range kinds {
 		if k.name != "" && k.name == name {

@@ -246,28 +246,14 @@ func (r *Remote) Fate(ctx context.Context, id, name string) string {
 
 func (r *Remote) Await(ctx context.Context, h client.Handle) (client.Result, error) {
 	for {
-		w, err := r.Outcome(ctx, h.ID())
-		if err != nil && !passing(err) || w.Investigation.Status.Closed() || ctx.Err() != nil {
+		w, err := persist(ctx, r, passing, func() (client.Whole, error) { return r.Outcome(ctx, h.ID()) })
+		if err != nil || w.Investigation.Status.Closed() {
 			out := client.ResultOf(w.Investigation)
 			if w.Status != nil {
 				out.Stages, out.Summary, out.SummaryError = w.Status.Stages, w.Status.Summary, w.Status.SummaryError
 			}
-			return out, errors.Join(err, ctx.Err())
+			return out, err
 		}
 		pause(ctx, pollEvery)
-	}
-}
-
-// passing: it may go otherwise in a moment.
-func passing(err error) bool {
-	told, ok := errors.AsType[*toldError](err)
-	return errors.As(err, new(*AwayError)) || ok && told.status > http.StatusInternalServerError
-}
-
-// pause waits, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
 	}
 }

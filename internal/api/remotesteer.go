@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -13,7 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Start has the API mask the data, and know what is the same by its own configuration. Who asks is whose the token is.
+// Start has the API mask the data, and know what is the same by its own configuration. Who asks is whose the token is. It starts
+// one investigation, however often the request is repeated because no answer came.
 func (r *Remote) Start(ctx context.Context, s client.Start) (client.Handle, error) {
 	q := s.Request
 	b := startBody{
@@ -24,7 +26,13 @@ func (r *Remote) Start(ctx context.Context, s client.Start) (client.Handle, erro
 	if s.Data != "" {
 		b.Data, _ = json.Marshal(s.Data) // a text always can be
 	}
-	out, err := call[started](ctx, r, http.MethodPost, investigations, b)
+	header := http.Header{}
+	if q.Fingerprint == "" || q.Again { // a fingerprint does what the key does
+		header.Set("Idempotency-Key", rand.Text())
+	}
+	out, err := persist(ctx, r, patiently(), func() (started, error) {
+		return callWithin[started](ctx, r, remoteTimeout, http.MethodPost, investigations, b, header)
+	})
 	h := client.HandleOf(out.ID, true)
 	h.Known = out.Known
 	return h, err
@@ -86,9 +94,9 @@ func (r *Remote) Score(ctx context.Context, id, _ string) (j client.Judging, err
 // Wait waits for the score that came after those before.
 func (r *Remote) Wait(ctx context.Context, j client.Judging) (record.Score, error) {
 	for {
-		w, err := r.Outcome(ctx, j.ID)
-		if ctx.Err() != nil || err != nil && !passing(err) {
-			return record.Score{}, cmp.Or(ctx.Err(), err)
+		w, err := persist(ctx, r, passing, func() (client.Whole, error) { return r.Outcome(ctx, j.ID) })
+		if err != nil {
+			return record.Score{}, err
 		}
 		for _, s := range w.Scores {
 			if s.N > j.Before && s.Status.Closed() {

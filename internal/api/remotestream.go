@@ -31,6 +31,7 @@ type remoteStream struct {
 	id, path string
 	last     int64 // id of the last event
 	fn       func(client.Event) error
+	tries    int       // that have told nothing, since something was told
 	refused  error     // of fn
 	away     time.Time // since when the API does not answer
 	over     bool
@@ -52,7 +53,8 @@ func (s *remoteStream) readAll(ctx context.Context) error {
 		if s.tell(time.Now()); s.refused != nil {
 			return s.refused
 		}
-		pause(ctx, retryAfter)
+		pause(ctx, retryPause(s.tries, err))
+		s.tries++
 	}
 }
 
@@ -115,6 +117,7 @@ func (s *remoteStream) take(ctx context.Context, events *eventstream.Reader, dat
 	if err := json.Unmarshal(data, &event); err != nil {
 		return err
 	}
+	s.tries = 0
 	if event.Type == eventstream.Connection {
 		conn := client.Connection{To: event.To}
 		if event.Lost != nil {

@@ -49,33 +49,34 @@ const (
 )
 
 // Say says something in the thread, or with none begins a conversation, which the API names. However often the API goes
-// away while the reply is waited for, it is said once: a key tells.
+// away meanwhile, it is said once: a key tells.
 func (r *Remote) Say(ctx context.Context, w client.Words, accepted func(thread string)) (reply workflows.Reply, err error) {
 	path, in := conversations+"/"+url.PathEscape(w.Thread)+"/messages", any(sayBody{w.Text})
 	if w.Thread == "" {
 		path, in = conversations, beginBody{Project: w.Project, Agent: w.Agent, Provider: w.Provider, Text: w.Text}
 	}
-	header, wait := http.Header{"Idempotency-Key": {rand.Text()}}, firstWait
-	for {
-		within := remoteTimeout + time.Duration(wait)*time.Second
-		out, err := callWithin[spoken](ctx, r, within, http.MethodPost, fmt.Sprintf("%s?wait=%d", path, wait), in, header)
-		switch {
-		case ctx.Err() != nil:
-			return reply, ctx.Err()
-		case wait == longWait && passing(err): // it was taken: the reply is all that is missing
-			pause(ctx, pollEvery)
-			continue
-		case err != nil:
-			return reply, err
-		}
-		if wait == firstWait && accepted != nil {
-			accepted(out.Thread)
-		}
-		if wait = longWait; out.Reply != nil {
-			out.Reply.TextRef = "" // the text is whole
-			return *out.Reply, nil
-		}
+	header := http.Header{"Idempotency-Key": {rand.Text()}}
+	say := func(wait int, again func(error) bool) (spoken, error) {
+		return persist(ctx, r, again, func() (spoken, error) {
+			within := remoteTimeout + time.Duration(wait)*time.Second
+			return callWithin[spoken](ctx, r, within, http.MethodPost, fmt.Sprintf("%s?wait=%d", path, wait), in, header)
+		})
 	}
+	out, err := say(firstWait, patiently())
+	if err == nil && accepted != nil {
+		accepted(out.Thread)
+	}
+	for n := 0; err == nil && out.Reply == nil; n++ { // it was taken: the reply is all that is missing
+		if n > 0 { // whoever answers should have waited
+			pause(ctx, pollEvery)
+		}
+		out, err = say(longWait, passing)
+	}
+	if err != nil {
+		return reply, err
+	}
+	out.Reply.TextRef = "" // the text is whole
+	return *out.Reply, nil
 }
 
 func (r *Remote) Conclude(ctx context.Context, thread, _ string) error {

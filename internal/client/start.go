@@ -257,7 +257,7 @@ func (c *Client) fingerprint(s *Start) error {
 		return nil
 	case s.Request.Fingerprint != "" && s.Workflow != "":
 		return &InputError{errors.New(`a request with a "fingerprint" has the workflow id of that: give no other`)}
-	case s.Workflow != "":
+	case s.Workflow != "" && s.Once == "":
 		return nil // the workers see whether it is the same as another
 	}
 	fingerprint, missing := s.Dedup.Fingerprint(s.Chain, s.Request, s.Data)

@@ -82,6 +82,10 @@ func TestMaskedFingerprint(t *testing.T) {
 			start:       Start{Data: `{"user":"ann@shop.example","host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}}},
 			fingerprint: `c "web-1"`,
 		},
+		"asked for with a key": {
+			start:       Start{Workflow: "c-1", Once: "o", Data: `{"host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}}},
+			fingerprint: `c "web-1"`,
+		},
 		"brought": {
 			start: Start{
 				Data: `{"host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}},

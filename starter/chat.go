@@ -134,7 +134,7 @@ func openChat(ctx context.Context, c *cli, f chatFlags) (*chatSession, error) {
 	if !c.remote() { // the API names new ones itself
 		f.thread = cmp.Or(f.thread, client.RandomID("chat-"+f.agent))
 	}
-	s := &chatSession{cli: c, source: src, flags: f, named: f.thread, interrupts: make(chan os.Signal, 2)}
+	s := &chatSession{cli: c, source: src, flags: f, interrupts: make(chan os.Signal, 2)}
 	if err := s.join(ctx); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type chatSession struct {
 	*cli
 	source     terminal.Source // nil = the store is not on this machine
 	flags      chatFlags
-	named      string        // the thread as it was asked for; "" = the API names it
+	named      string        // the thread as it was called before the turn; "" = the API names it
 	thread     client.Handle // as it was when it was looked at last
 	known      bool          // there was a thread
 	name       string        // of the agent
@@ -60,6 +60,7 @@ func (s *chatSession) introduce() {
 
 // turn says something, shows what the agent does about it, and prints the reply.
 func (s *chatSession) turn(ctx context.Context, text string) (workflows.Reply, error) {
+	s.named = s.flags.thread
 	asking, leave := context.WithCancel(ctx)
 	defer leave()
 	accepted, accept := context.WithCancel(ctx)
@@ -163,7 +164,10 @@ func (s *chatSession) wait(ctx, accepted, over context.Context) error {
 			if accepted.Err() != nil {
 				thread = s.flags.thread
 			}
-			s.say("\nNot waiting any more; what the agent has taken on goes on:\n  starter chat --thread %s", command.ShellWord(thread))
+			s.say("\nNot waiting any more; what the agent has taken on goes on.")
+			if thread != "" {
+				s.say("To come back:\n  starter chat --thread %s", command.ShellWord(thread))
+			}
 			return errLeft
 		}
 		err := s.client().Conclude(ctx, s.flags.thread, s.flags.by)

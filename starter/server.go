@@ -71,7 +71,9 @@ func (c *cli) remote() bool { return c.server != "" }
 // connect returns the system that the flags name.
 func (c *cli) connect() service {
 	if c.remote() {
-		return api.NewRemote(c.server, c.getenv("INQUEST_TOKEN"), c.insecure)
+		r := api.NewRemote(c.server, c.getenv("INQUEST_TOKEN"), c.insecure)
+		r.Tell = c.system().Tell
+		return r
 	}
 	return client.New(c.system())
 }

@@ -28,6 +28,8 @@ func (s *Server) conversations() {
 	list := operation{method: http.MethodGet, path: conversations, id: "list-conversations", role: config.RoleViewer,
 		summary: "List the conversations that are open, newest first"}
 	register(s, list, s.threads)
+	register(s, operation{method: http.MethodGet, path: thread, id: "get-conversation", role: config.RoleViewer,
+		summary: "Ask whether a conversation is open, and with whom"}, s.thread)
 	begin := operation{method: http.MethodPost, path: conversations, id: "begin-conversation", role: config.RoleOperator, stream: true,
 		summary: "Say something to an agent, and begin a conversation by it"}
 	register(s, begin, s.begin)
@@ -80,6 +82,25 @@ func (s *Server) threads(ctx context.Context, in *threadsIn) (*body[page[client.
 	return &body[page[client.Thread]]{out}, err
 }
 
+// talk is a conversation.
+type talk struct {
+	ID      string `json:"id"`
+	Thread  string `json:"thread"`
+	Agent   string `json:"agent,omitempty"`
+	Project string `json:"project"`
+	Open    bool   `json:"open" doc:"it can be gone on with"`
+}
+
+func (s *Server) thread(ctx context.Context, in *ThreadIn) (*body[talk], error) {
+	o, err := s.ownedThread(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	name, _ := workflows.WorkflowOf(o.ID)
+	h, agent, err := s.opts.System.FindThread(ctx, name)
+	return &body[talk]{talk{ID: h.ID(), Thread: name, Agent: agent, Project: o.Project, Open: h.Running()}}, err
+}
+
 // Wait says how long a reply is waited for.
 type Wait struct {
 	Wait orMinute `query:"wait" minimum:"0" maximum:"600" doc:"seconds that the reply is waited for; after that, 202: it is in the transcript"`
@@ -111,15 +132,15 @@ func (s *orMinute) duration() time.Duration {
 
 // MessageKey stands for one message.
 type MessageKey struct {
-	Key string `header:"Idempotency-Key" maxLength:"255" doc:"the same key again is the same message, said once: its reply is waited for"`
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"the same key and text again are the same message, said once: its reply is waited for"`
 }
 
-// id is that of the message, of whoever says it; "" = any.
-func (k MessageKey) id(who, where string) string {
+// id is that of the message, of whoever says it: with another text it is another one; "" = any.
+func (k MessageKey) id(who, where, text string) string {
 	if k.Key == "" {
 		return ""
 	}
-	return fmt.Sprintf("said-%x", sha256.Sum256(fmt.Appendf(nil, "%q", []string{who, where, k.Key})))
+	return fmt.Sprintf("said-%x", sha256.Sum256(fmt.Appendf(nil, "%q", []string{who, where, k.Key, text})))
 }
 
 type beginIn struct {
@@ -169,7 +190,7 @@ func (s *Server) begin(ctx context.Context, in *beginIn) (*sayOut, error) {
 		}
 		return nil, err
 	}
-	id := in.id(who.name, project)
+	id := in.id(who.name, project, b.Text)
 	part := strings.ToLower(rand.Text()[:16])
 	if id != "" {
 		part = strings.TrimPrefix(id, "said-")[:24]
@@ -185,7 +206,8 @@ func (s *Server) say(ctx context.Context, in *sayIn) (*sayOut, error) {
 		return nil, err
 	}
 	name, _ := workflows.WorkflowOf(o.ID)
-	return s.speak(ctx, in.Wait, client.Words{Thread: name, ID: in.id(accessOf(ctx).name, o.ID), Text: in.Body.Text, By: accessOf(ctx).name})
+	who := accessOf(ctx).name
+	return s.speak(ctx, in.Wait, client.Words{Thread: name, ID: in.id(who, o.ID, in.Body.Text), Text: in.Body.Text, By: who})
 }
 
 // speak says something, and waits for the reply for a while.

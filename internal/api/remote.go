@@ -108,6 +108,7 @@ func (s started) ours() bool { return s.ID != "" }
 func (n named) ours() bool   { return n.ID != "" }
 func (w whole) ours() bool   { return w.Investigation.ID != "" }
 func (s spoken) ours() bool  { return s.Thread != "" }
+func (t talk) ours() bool    { return t.ID != "" }
 
 // do sends a request. The answer is of the type that header accepts, JSON if none; the caller closes its body.
 func (r *Remote) do(ctx context.Context, method, path string, in any, header http.Header) (*http.Response, error) {

@@ -3,13 +3,13 @@ package api
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/client"
-	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/workflows"
@@ -29,18 +29,9 @@ func (r *Remote) Threads(ctx context.Context, agent string, limit int) ([]client
 	return open.Items, err
 }
 
-// FindThread finds conversations that are open: the API lists no others.
 func (r *Remote) FindThread(ctx context.Context, thread string) (client.Handle, string, error) {
-	open, err := r.Threads(ctx, "", 0)
-	for _, t := range open {
-		if t.Thread == thread {
-			return client.HandleOf(thread, true), t.Agent, nil
-		}
-	}
-	if err == nil {
-		err = fmt.Errorf("conversation %s: %w", thread, record.ErrNotFound)
-	}
-	return client.Handle{}, "", err
+	t, err := of[talk](ctx, r, http.MethodGet, ofConversations, thread, "", nil)
+	return client.HandleOf(t.ID, t.Open), t.Agent, err
 }
 
 const (
@@ -98,10 +89,15 @@ func (r *Remote) Conversations() Talk { return Talk{r} }
 // Follow calls fn with what happens in a conversation after an entry, until ctx ends or fn returns an error.
 func (t Talk) Follow(ctx context.Context, id string, after int64, fn func(store.Update) error) error {
 	s := remoteStream{remote: t.remote, id: id, path: conversations, last: after, fn: func(e client.Event) error {
-		if e.Update == nil {
-			return nil
+		switch {
+		case e.Update != nil:
+			return fn(*e.Update)
+		case e.Connection != nil && e.Connection.Lost.IsZero():
+			t.remote.tell(nil)
+		case e.Connection != nil:
+			t.remote.tell(&AwayError{t.remote.url, errors.New("the stream has ended")})
 		}
-		return fn(*e.Update)
+		return nil
 	}}
 	return s.readAll(ctx)
 }

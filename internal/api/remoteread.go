@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,13 +178,26 @@ func (r *Remote) Artifact(ctx context.Context, ref string) ([]byte, error) {
 	return call[[]byte](ctx, r, http.MethodGet, ref, nil)
 }
 
-// Text has nothing to add: the API says all of a text, or shows its beginning alone.
-func (r *Remote) Text(_ context.Context, _ *string, ref string) error {
-	if ref == "" {
+// Text reads all arguments of a call that waits. Of other texts the API says all, or shows the beginning alone.
+func (r *Remote) Text(ctx context.Context, text *string, ref string) error {
+	path, call, waits := strings.Cut(ref, "#")
+	switch {
+	case ref == "":
 		return nil
+	case !waits:
+		return errNoMore
 	}
-	return errors.New("the API has no more of it")
+	found, err := r.things(ctx, path)
+	for _, t := range found {
+		if a := t.Approval; a != nil && a.Name()+" "+a.Digest == call && a.ArgumentsRef == "" {
+			*text = a.Arguments
+			return nil
+		}
+	}
+	return cmp.Or(err, errNoMore)
 }
+
+var errNoMore = errors.New("the API has no more of it")
 
 // Acts are those of one investigation: the API has no others.
 func (r *Remote) Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act) error) error {
@@ -210,17 +224,14 @@ func (r *Remote) Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act)
 	}
 }
 
+// Waiting has of large arguments the beginning: their Refs are addresses, by which Text reads all of them.
 func (r *Remote) Waiting(ctx context.Context, id string) (all []record.Waiting, err error) {
-	asked := url.Values{"whole": {"true"}}
-	if id != "" {
-		asked.Set("id", id)
-	}
-	found, err := call[page[thing]](ctx, r, http.MethodGet, base+"/inbox?"+asked.Encode(), nil)
+	found, err := r.things(ctx, query(base+"/inbox", "id", id))
 	if errors.Is(err, record.ErrNotFound) {
 		err = fmt.Errorf("%s: %w, or not for this token", id, record.ErrNotFound)
 	}
 	of := map[string]int{}
-	for _, t := range found.Items {
+	for _, t := range found {
 		n, known := of[t.Investigation]
 		if !known {
 			n = len(all)
@@ -228,12 +239,36 @@ func (r *Remote) Waiting(ctx context.Context, id string) (all []record.Waiting, 
 			all = append(all, record.Waiting{Investigation: t.Investigation, WorkflowID: t.WorkflowID, Project: t.Project})
 		}
 		if t.Approval != nil {
+			addressArguments(t.Investigation, t.Approval)
 			all[n].Approvals = append(all[n].Approvals, *t.Approval)
 		} else if t.Question != nil {
 			all[n].Questions = append(all[n].Questions, *t.Question)
 		}
 	}
 	return all, err
+}
+
+// things are all pages of what waits.
+func (r *Remote) things(ctx context.Context, path string) (all []thing, err error) {
+	address, err := url.Parse(path)
+	for err == nil {
+		var found page[thing]
+		found, err = call[page[thing]](ctx, r, http.MethodGet, address.String(), nil)
+		if all = append(all, found.Items...); found.Next == "" {
+			break
+		}
+		asked := address.Query()
+		asked.Set("cursor", found.Next)
+		address.RawQuery = asked.Encode()
+	}
+	return all, err
+}
+
+// addressArguments makes the address of all arguments of a call their Ref, where they are cut.
+func addressArguments(id string, a *record.Approval) {
+	if a.ArgumentsRef != "" {
+		a.ArgumentsRef = query(base+"/inbox", "id", id, "whole", "true") + "#" + a.Name() + " " + a.Digest
+	}
 }
 
 func (r *Remote) Fate(ctx context.Context, id, name string) string {

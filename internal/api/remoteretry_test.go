@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -136,5 +137,58 @@ func TestRemoteProxies(t *testing.T) {
 	}
 	if again := patiently(); again(&AwayError{"here", errors.New("refused")}) || !again(&toldError{status: 503}) {
 		t.Error("where nobody is, it is asked again; or not where somebody is")
+	}
+}
+
+// The inbox is read to its end, and the whole of a large call where it is asked for.
+func TestRemoteInbox(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.running("ours", "payments")
+	large := `{"pods":"` + strings.Repeat("web ", 5000) + `"}`
+	ref, err := w.store.PutBlob(t.Context(), []byte(large))
+	waits := record.Waits{Approvals: []record.Approval{{
+		CallID: "c#1", Execution: "dig/Memo", Digest: "d", Arguments: large[:100], ArgumentsRef: ref, Size: len(large), Expires: time.Now().Add(time.Hour),
+	}}}
+	for n := range 1001 {
+		waits.Questions = append(waits.Questions, record.Question{ID: fmt.Sprint("q", n), Kind: "clarification", Stage: "dig", Question: "which?"})
+	}
+	if err == nil {
+		err = w.store.SetWaiting(t.Context(), record.Waiting{
+			Investigation: id, WorkflowID: "ours", RunID: "r", Seq: 1, Status: agent.StatusWaitingApproval, Waits: waits,
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewRemote(w.url, secret("viewer"), false)
+	all, err := r.Waiting(t.Context(), "")
+	if err != nil || len(all) != 1 || len(all[0].Questions) != 1001 || len(all[0].Approvals) != 1 {
+		t.Fatalf("%d wait, %v", len(all), err)
+	}
+	call := all[0].Approvals[0]
+	if err := r.Text(t.Context(), &call.Arguments, call.ArgumentsRef); err != nil || call.Arguments != large || all[0].Approvals[0].Arguments != large[:100] {
+		t.Errorf("%d bytes, %v", len(call.Arguments), err)
+	}
+	if err := r.Text(t.Context(), &call.Arguments, strings.TrimSuffix(call.ArgumentsRef, "d")+"e"); err == nil {
+		t.Error("another call's arguments are read")
+	}
+}
+
+// A conversation is asked for by its thread, however many there are. The same key with other words is another message.
+func TestRemoteThread(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.conversation("talk", "payments")
+	r := NewRemote(w.url, secret("viewer"), false)
+	if h, with, err := r.FindThread(t.Context(), "talk"); err != nil || !h.Running() || h.Workflow != "talk" || with != "Memo" {
+		t.Errorf("%+v with %q, %v", h, with, err)
+	}
+	if _, _, err := NewRemote(w.url, secret("stranger"), false).FindThread(t.Context(), "talk"); !errors.Is(err, record.ErrNotFound) {
+		t.Errorf("another project's: %v", err)
+	}
+	k := MessageKey{"k"}
+	if k.id("ada", "talk", "a") == k.id("ada", "talk", "b") || k.id("ada", "talk", "a") != k.id("ada", "talk", "a") || (MessageKey{}).id("ada", "talk", "a") != "" {
+		t.Error("the words are no part of the message's id")
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/eventstream"
-	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // silentFor is after how long without even a comment a stream counts as lost.
@@ -92,7 +91,7 @@ func (s *remoteStream) read(ctx context.Context) error {
 				return err
 			}
 		case "data":
-			if err := s.take(ctx, &events, []byte(value)); err != nil {
+			if err := s.take(&events, []byte(value)); err != nil {
 				return err
 			}
 		}
@@ -109,7 +108,7 @@ func (s *remoteStream) tell(since time.Time) {
 	s.refused = s.fn(client.Event{Connection: &client.Connection{To: s.remote.url, Lost: since}})
 }
 
-func (s *remoteStream) take(ctx context.Context, events *eventstream.Reader, data []byte) error {
+func (s *remoteStream) take(events *eventstream.Reader, data []byte) error {
 	event := struct {
 		eventstream.Event
 		Result client.Result `json:"result"`
@@ -127,7 +126,9 @@ func (s *remoteStream) take(ctx context.Context, events *eventstream.Reader, dat
 		return nil
 	}
 	if event.Type == eventstream.Waiting && event.Approvals != nil {
-		s.complete(ctx, *event.Approvals)
+		for n := range *event.Approvals {
+			addressArguments(s.id, &(*event.Approvals)[n])
+		}
 	}
 	if event.Type == eventstream.Ended {
 		s.over, s.result = true, event.Result
@@ -137,21 +138,4 @@ func (s *remoteStream) take(ctx context.Context, events *eventstream.Reader, dat
 		s.refused = s.fn(client.Event{Update: &u})
 	}
 	return nil
-}
-
-// complete puts the whole arguments of calls in the place of their beginnings, as far as they wait still.
-func (s *remoteStream) complete(ctx context.Context, all []record.Approval) {
-	for n := range all {
-		if all[n].ArgumentsRef == "" {
-			continue
-		}
-		waiting, _ := s.remote.Waiting(ctx, s.id) // whoever decides is told that it is the beginning
-		for _, w := range waiting {
-			for _, a := range w.Approvals {
-				if a.Name() == all[n].Name() && a.Digest == all[n].Digest {
-					all[n] = a
-				}
-			}
-		}
-	}
 }

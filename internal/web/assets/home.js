@@ -49,7 +49,12 @@ class Home {
   // look reads what waits.
   async look() {
     try {
-      const { items } = await get("inbox", this.signal);
+      const items = [];
+      for (let next = ""; next !== undefined; ) {
+        const page = await get(next ? `inbox?cursor=${next}` : "inbox", this.signal);
+        items.push(...page.items);
+        next = page.next;
+      }
       this.waits.show(items);
       this.calm.hidden = items.length > 0 || this.waiting.childElementCount > 0;
       document.title = items.length ? `(${items.length}) Inquest` : "Inquest";

@@ -92,9 +92,10 @@ func (t Talk) Follow(ctx context.Context, id string, after int64, fn func(store.
 		switch {
 		case e.Update != nil:
 			return fn(*e.Update)
-		case e.Connection != nil && e.Connection.Lost.IsZero():
+		case e.Connection == nil || e.Connection.To != t.remote.url:
+		case e.Connection.Lost.IsZero():
 			t.remote.tell(nil)
-		case e.Connection != nil:
+		default:
 			t.remote.tell(&AwayError{t.remote.url, errors.New("the stream has ended")})
 		}
 		return nil

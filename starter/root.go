@@ -61,6 +61,7 @@ func (c *cli) root() *cobra.Command {
 	set.Lookup("store").DefValue = "" // it may have a password, and is said above
 	set.StringVar(&c.server, "server", c.getenv("INQUEST_SERVER"),
 		"address of the HTTP API, in the place of Temporal and the store; its token is in INQUEST_TOKEN [INQUEST_SERVER]")
+	set.Lookup("server").DefValue = "" // somebody may have put a password into it
 	set.BoolVar(&c.insecure, "insecure", false, "send the token to an http:// address of another host, too")
 	for _, part := range helpGroups(c) {
 		cmd.AddGroup(&cobra.Group{ID: part.title, Title: part.title + ":"})

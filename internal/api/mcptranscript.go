@@ -126,7 +126,7 @@ func (m *mcpServer) entry(ctx context.Context, found []transcript.Entry, in tran
 
 type evidenceArgs struct {
 	ID    string `json:"id" minLength:"1" maxLength:"1000"`
-	After int    `json:"after,omitempty" minimum:"0" doc:"next of the page before"`
+	After int    `json:"after,omitempty" minimum:"0" maximum:"1000000000" doc:"next of the page before"`
 }
 
 type evidenceOut struct {

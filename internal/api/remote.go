@@ -43,10 +43,16 @@ type Remote struct {
 	lost       bool // the API, as people were told
 }
 
-// NewRemote returns a client of the API at an address. With a token, the address has to be https:// or of this host, unless
-// insecure says that others may read it; what is wrong is said by the first call.
+// What an answer, and a line of a stream, may be at most, in bytes: more than ours are, and less than memory.
+const (
+	maxAnswer = 256 << 20
+	maxEvent  = 64 << 20
+)
+
+// NewRemote returns a client of the API at an address, which may end in /api/v1 or not. With a token, the address has to be
+// https:// or of this host, unless insecure says that others may read it; what is wrong is said by the first call.
 func NewRemote(address, token string, insecure bool) *Remote {
-	r := &Remote{url: strings.TrimRight(address, "/"), token: strings.TrimSpace(token), http: &http.Client{
+	r := &Remote{url: strings.TrimSuffix(strings.TrimRight(address, "/"), base), token: strings.TrimSpace(token), http: &http.Client{
 		// A redirect would take the token, and what is posted, elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -85,10 +91,14 @@ func callWithin[Out any](
 		return out, err
 	}
 	defer response.Body.Close()
+	limited := &io.LimitedReader{R: response.Body, N: maxAnswer}
 	if isRaw {
-		*raw, err = io.ReadAll(response.Body)
+		*raw, err = io.ReadAll(limited)
 	} else {
-		err = json.NewDecoder(response.Body).Decode(&out)
+		err = json.NewDecoder(limited).Decode(&out)
+	}
+	if limited.N == 0 {
+		err = fmt.Errorf("it has more than %d MB", maxAnswer>>20)
 	}
 	answer, checked := any(out).(interface{ ours() bool })
 	switch {
@@ -114,6 +124,9 @@ func (t talk) ours() bool    { return t.ID != "" }
 func (r *Remote) do(ctx context.Context, method, path string, in any, header http.Header) (*http.Response, error) {
 	if r.wrong != nil {
 		return nil, r.wrong
+	}
+	if at, _, _ := strings.Cut(path, "?"); strings.Contains(at+"/", "/./") || strings.Contains(at+"/", "/../") { // which HTTP resolves
+		return nil, &toldError{kind: record.ErrNotFound, text: "nothing is called . or ..", status: http.StatusNotFound}
 	}
 	var content io.Reader
 	if in != nil {

@@ -148,6 +148,30 @@ func TestRemoteSilence(t *testing.T) {
 	})
 }
 
+// An event without an end ends the stream: it is not read into memory, and not asked for again.
+func TestRemoteEndlessEvent(t *testing.T) {
+	t.Parallel()
+	r := NewRemote("http://127.0.0.1/api/v1/", "", false)
+	r.http.Transport = wire(func(asked *http.Request) *http.Response {
+		if got := asked.URL.Path; got != investigations+"/w/events" {
+			t.Errorf("asked for %s", got)
+		}
+		endless := io.NopCloser(zeros{})
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: endless}
+	})
+	_, err := r.Follow(t.Context(), client.HandleOf("w", true), 0, func(client.Event) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "an event has more than 64 MB") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := r.Find(t.Context(), ".."); !errors.Is(err, record.ErrNotFound) {
+		t.Errorf("..: %v", err)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
 // A token goes to https:// and to this host alone, and not where a redirect leads; what is another project's is not there.
 func TestRemoteTokens(t *testing.T) {
 	t.Parallel()

@@ -204,6 +204,11 @@ func (r *Remote) Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act)
 	if f.Investigation == "" {
 		return &client.InputError{Err: errors.New("the API has the audit trail of one investigation: name it")}
 	}
+	if f.Project != "" {
+		if w, err := r.Outcome(ctx, f.Investigation); err != nil || w.Investigation.Project != f.Project {
+			return err
+		}
+	}
 	for after := int64(0); ; {
 		path := fmt.Sprintf("/acts?after=%d&limit=%d", after, mostRead)
 		part, err := of[actsPage](ctx, r, http.MethodGet, ofInvestigations, f.Investigation, path, nil)

@@ -2,8 +2,12 @@ package api
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -76,15 +80,19 @@ func (s *remoteStream) read(ctx context.Context) error {
 	if s.tell(time.Time{}); s.refused != nil {
 		return s.refused
 	}
-	lines, events := bufio.NewReader(response.Body), eventstream.Reader{}
+	lines, events := bufio.NewScanner(response.Body), eventstream.Reader{}
+	lines.Buffer(nil, maxEvent)
 	for !s.over && s.refused == nil {
 		silence.Reset(silentFor)
-		line, err := lines.ReadString('\n')
+		more := lines.Scan()
 		silence.Stop()
-		if err != nil {
-			return &AwayError{s.remote.url, err}
+		switch err := lines.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			return fmt.Errorf("read what %s answers: an event has more than %d MB", s.remote.url, maxEvent>>20)
+		case !more:
+			return &AwayError{s.remote.url, cmp.Or(err, io.EOF)}
 		}
-		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		name, value, _ := strings.Cut(lines.Text(), ": ")
 		switch name {
 		case "id":
 			if s.last, err = strconv.ParseInt(value, 10, 64); err != nil {

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	sdk "go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/client"
@@ -122,7 +124,9 @@ func (w *world) end(id, name string) {
 func (f *temporal) end(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.started[name].Status = enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	ended := proto.Clone(f.started[name]).(*workflowpb.WorkflowExecutionInfo) // others read the first
+	ended.Status = enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	f.started[name] = ended
 }
 
 // GetWorkflow waits for the end of a workflow.

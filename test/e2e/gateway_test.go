@@ -43,9 +43,11 @@ func newGateway(t *testing.T, temporal string) *gateway {
 	plain.Protocols = new(http.Protocols)
 	plain.Protocols.SetUnencryptedHTTP2(true)
 	silent := log.New(io.Discard, "", 0)
+	// Without a FlushInterval: it may send the headers of an answer that is all headers before its end, and gRPC takes
+	// a status only from where a stream ends.
 	forward := &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: temporal}) },
-		Transport: plain, FlushInterval: -1, ErrorLog: silent,
+		Transport: plain, ErrorLog: silent,
 	}
 	server := httptest.NewUnstartedServer(g.guard(forward))
 	server.EnableHTTP2, server.Config.ErrorLog = true, silent

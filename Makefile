@@ -17,7 +17,7 @@ test:
 
 # Packages in which goroutines meet and which link no Temporal server: with the race detector
 # that is built anew. RACED=./... has all of them, and takes an hour on two cores.
-RACED ?= ./activities ./workflows ./starter ./internal/client ./internal/store ./internal/llm/... ./internal/tool/builtin \
+RACED ?= ./activities ./workflows ./starter ./internal/api ./internal/eventstream ./internal/client ./internal/store ./internal/llm/... ./internal/tool/builtin \
 	./internal/hook ./internal/route ./internal/transcript ./internal/terminal ./internal/liveview ./internal/inbox \
 	./internal/ratelimit ./internal/compress ./internal/memory ./internal/sandbox
 race:

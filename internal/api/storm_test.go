@@ -260,6 +260,9 @@ func TestKilledReceivers(t *testing.T) {
 
 // A delivery of 5,000 alerts is taken as a whole, within the time that Alertmanager waits for an answer.
 func TestLargeDelivery(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with the race detector it would take several times as long")
+	}
 	t.Parallel()
 	w := hooked(t, "")
 	names := make([]int, 5000)

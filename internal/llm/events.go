@@ -3,6 +3,7 @@ package llm
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -11,29 +12,57 @@ const (
 	maxPlain = 1 << 20  // bytes of a body that is no event stream
 )
 
-// Events reads the data of server-sent events, one line each, as every provider
+// EventReply is a reply that a driver puts together from the data of server-sent events. All errors are *Errors.
+type EventReply interface {
+	// Event takes in the data of one event. done: no further one is needed, and the error is that of the reply.
+	Event(data []byte) (done bool, err error)
+	// Plain takes in an answer in plain JSON: an error, or the reply of a server that does not stream.
+	Plain(body []byte) error
+	// Ended judges the end of the stream, for which why is io.EOF unless it was cut; nil = the reply is whole.
+	Ended(why error) error
+}
+
+// ReadEvents puts a reply together from the body of an answer.
+func ReadEvents(body io.Reader, idle *Idle, r EventReply) error {
+	all := events{body: bufio.NewReader(io.LimitReader(body, maxReply))}
+	for first := true; ; first = false {
+		idle.Wait()
+		data, err := all.next()
+		idle.Arrived()
+		switch {
+		case errors.Is(err, io.EOF) && first && len(all.rest()) > 0:
+			return r.Plain(all.rest())
+		case err != nil:
+			return r.Ended(err)
+		}
+		done, err := r.Event(data)
+		switch {
+		case all.partial && errors.Is(err, ErrMalformed):
+			return r.Ended(io.ErrUnexpectedEOF)
+		case done || err != nil:
+			return err
+		}
+	}
+}
+
+// events reads the data of server-sent events, one line each, as every provider
 // sends them. Comments and other fields are skipped: a provider that only keeps
 // the connection alive sends no chunk.
-type Events struct {
+type events struct {
 	body *bufio.Reader
 	// plain is what does not belong to an event stream: an answer in plain JSON.
 	plain bytes.Buffer
-	// Partial: the last event may lack its end, as nothing followed it.
-	Partial bool
+	// partial: the last event may lack its end, as nothing followed it.
+	partial bool
 }
 
-// NewEvents reads the body of an answer.
-func NewEvents(body io.Reader) *Events {
-	return &Events{body: bufio.NewReader(io.LimitReader(body, maxReply))}
-}
-
-// Next returns the data of the next event; io.EOF after the last.
-func (e *Events) Next() ([]byte, error) {
+// next returns the data of the next event; io.EOF after the last.
+func (e *events) next() ([]byte, error) {
 	for {
 		line, err := e.body.ReadBytes('\n')
 		line = bytes.TrimSpace(line)
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(data) > 0 {
-			e.Partial = err != nil
+			e.partial = err != nil
 			return bytes.TrimSpace(data), nil
 		}
 		e.keep(line)
@@ -44,12 +73,12 @@ func (e *Events) Next() ([]byte, error) {
 }
 
 // keep remembers lines that are not of an event stream.
-func (e *Events) keep(line []byte) {
+func (e *events) keep(line []byte) {
 	if !EventField(line) && e.plain.Len()+len(line) <= maxPlain {
 		e.plain.Write(line)
 		e.plain.WriteByte('\n')
 	}
 }
 
-// Rest is the plain body, if the answer was no event stream.
-func (e *Events) Rest() []byte { return bytes.TrimSpace(e.plain.Bytes()) }
+// rest is the plain body, if the answer was no event stream.
+func (e *events) rest() []byte { return bytes.TrimSpace(e.plain.Bytes()) }

@@ -61,8 +61,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 		}
 		defer llm.CloseRead(tap.answer)
 
-		got := reply{asked: req.Model, fills: fills(req, c.vertex == nil), idle: idle, onDelta: onDelta}
-		if err := got.read(tap.answer); err != nil {
+		got := reply{asked: req.Model, fills: fills(req, c.vertex == nil), onDelta: onDelta}
+		if err := llm.ReadEvents(tap.answer, idle, &got); err != nil {
 			return llm.Response{}, tap.hide(err)
 		}
 		answer, err := got.response()

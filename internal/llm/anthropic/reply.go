@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -16,7 +15,6 @@ import (
 type reply struct {
 	asked   string // the model's name in the request
 	fills   bool   // its text is the input of the form
-	idle    *llm.Idle
 	onDelta func(llm.Delta)
 
 	events    int
@@ -74,34 +72,8 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// read takes in events until the reply is whole. Its errors are *llm.Errors.
-func (r *reply) read(body io.Reader) error {
-	events := llm.NewEvents(body)
-	for !r.repeating {
-		r.idle.Wait()
-		data, err := events.Next()
-		r.idle.Arrived()
-		switch {
-		case errors.Is(err, io.EOF) && r.events == 0 && len(events.Rest()) > 0:
-			return r.plain(events.Rest())
-		case err != nil:
-			return r.ended(err)
-		}
-		last, err := r.event(data)
-		switch {
-		case events.Partial && errors.Is(err, llm.ErrMalformed):
-			return r.ended(io.ErrUnexpectedEOF)
-		case err != nil:
-			return err
-		case last:
-			return r.ended(io.EOF)
-		}
-	}
-	return nil
-}
-
-// plain takes an answer in plain JSON: an error, or the reply of a proxy that does not stream.
-func (r *reply) plain(body []byte) error {
+// Plain takes an answer in plain JSON: an error, or the reply of a proxy that does not stream.
+func (r *reply) Plain(body []byte) error {
 	var whole message
 	var e event
 	if json.Unmarshal(body, &e) != nil || json.Unmarshal(body, &whole) != nil {
@@ -115,19 +87,20 @@ func (r *reply) plain(body []byte) error {
 	for _, b := range whole.Content {
 		r.start(b)
 	}
-	return r.ended(io.EOF)
+	return r.Ended(io.EOF)
 }
 
-// ended judges the end of a stream. Only a stop reason makes a reply whole.
-func (r *reply) ended(err error) error {
+// Ended judges the end of a stream. Only a stop reason makes a reply whole.
+func (r *reply) Ended(err error) error {
 	if r.stop != "" {
 		return nil
 	}
 	return llm.CutOff(err, r.events > 0, "the stream ended without a stop reason")
 }
 
-// event takes in one event, and reports whether it is the last.
-func (r *reply) event(data []byte) (last bool, err error) {
+// Event takes in one event.
+func (r *reply) Event(data []byte) (done bool, err error) {
+	last := false
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
 		return false, &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
@@ -152,7 +125,10 @@ func (r *reply) event(data []byte) (last bool, err error) {
 	if r.onDelta != nil {
 		r.onDelta(said)
 	}
-	return last, nil
+	if last && !r.repeating {
+		return true, r.Ended(io.EOF)
+	}
+	return r.repeating, nil
 }
 
 func (r *reply) begin(m message) {

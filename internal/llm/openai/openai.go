@@ -68,8 +68,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 		}
 		defer llm.CloseRead(body)
 
-		got := reply{idle: idle, onDelta: onDelta}
-		if err := got.read(body); err != nil {
+		got := reply{onDelta: onDelta}
+		if err := llm.ReadEvents(body, idle, &got); err != nil {
 			return llm.Response{}, err
 		}
 		return got.response()

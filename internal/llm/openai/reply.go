@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,9 +11,11 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm"
 )
 
+// doneMark is the data of the event that ends a stream.
+const doneMark = "[DONE]"
+
 // reply puts a model's reply together.
 type reply struct {
-	idle    *llm.Idle
 	onDelta func(llm.Delta)
 
 	chunks    int
@@ -27,62 +28,40 @@ type reply struct {
 	usage     usage
 }
 
-// read takes in chunks until the reply is whole. Its errors are *llm.Errors.
-func (r *reply) read(body io.Reader) error {
-	events := llm.NewEvents(body)
-	for !r.repeating {
-		r.idle.Wait()
-		data, err := events.Next()
-		r.idle.Arrived()
-		switch {
-		case errors.Is(err, io.EOF) && r.chunks == 0 && len(events.Rest()) > 0:
-			return r.plain(events.Rest())
-		case err != nil:
-			return r.ended(err)
-		case string(data) == "[DONE]":
-			return r.ended(io.EOF)
-		}
-		if err := r.event(data); err != nil {
-			if events.Partial && errors.Is(err, llm.ErrMalformed) {
-				return r.ended(io.ErrUnexpectedEOF)
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// plain takes an answer in plain JSON: an error, or the reply of a server that
+// Plain takes an answer in plain JSON: an error, or the reply of a server that
 // does not stream.
-func (r *reply) plain(body []byte) error {
+func (r *reply) Plain(body []byte) error {
 	if !json.Valid(body) {
 		// Without the answer, for the same reason as in event.
 		return &llm.Error{Kind: llm.ErrMalformed, Message: fmt.Sprintf("the answer is neither a stream of events nor JSON (%d bytes)", len(body))}
 	}
-	if err := r.event(body); err != nil {
+	if _, err := r.Event(body); err != nil {
 		return err
 	}
-	return r.ended(io.EOF)
+	return r.Ended(io.EOF)
 }
 
-// ended judges the end of a stream. Only a finish reason makes a reply whole;
+// Ended judges the end of a stream. Only a finish reason makes a reply whole;
 // what is lost after it is at most the usage.
-func (r *reply) ended(err error) error {
+func (r *reply) Ended(err error) error {
 	if r.finish != "" {
 		return nil
 	}
 	return llm.CutOff(err, r.chunks > 0, "the stream ended without a finish reason")
 }
 
-// event takes in one chunk.
-func (r *reply) event(data []byte) error {
+// Event takes in one chunk.
+func (r *reply) Event(data []byte) (done bool, err error) {
+	if string(data) == doneMark {
+		return true, r.Ended(io.EOF)
+	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		// Without the chunk: it may be what a model wrote, which is not for errors.
-		return &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
+		return false, &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
 	}
 	if c.Error != nil || c.Object == "error" {
-		return parseFailure(data).error(0)
+		return false, parseFailure(data).error(0)
 	}
 	r.chunks++
 	if c.Model != "" {
@@ -98,7 +77,7 @@ func (r *reply) event(data []byte) error {
 	if r.onDelta != nil {
 		r.onDelta(llm.Delta{Content: d.said(), Thinking: d.thinking()})
 	}
-	return nil
+	return r.repeating, nil
 }
 
 // choice takes in what a chunk says and returns it.

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +13,6 @@ import (
 // response puts the reply of a model together, by the Responses API.
 type response struct {
 	asked   string // the model's name in the request
-	idle    *llm.Idle
 	onDelta func(llm.Delta)
 
 	events    int
@@ -85,35 +83,8 @@ func (i *item) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// read takes in events until the reply is whole. Its errors are *llm.Errors.
-func (r *response) read(body io.Reader) error {
-	events := llm.NewEvents(body)
-	for !r.repeating && r.final == nil {
-		r.idle.Wait()
-		data, err := events.Next()
-		r.idle.Arrived()
-		switch {
-		case errors.Is(err, io.EOF) && r.events == 0 && len(events.Rest()) > 0:
-			return r.plain(events.Rest())
-		case err == nil && string(data) == "[DONE]":
-			err = io.EOF
-		}
-		if err != nil {
-			return llm.CutOff(err, r.events > 0, "the stream ended before the response was complete")
-		}
-		err = r.event(data)
-		if events.Partial && errors.Is(err, llm.ErrMalformed) {
-			return &llm.Error{Kind: llm.ErrTruncated, Message: llm.TransportText(io.ErrUnexpectedEOF)}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// plain takes an answer in plain JSON: an error, or the response of a server that does not stream.
-func (r *response) plain(body []byte) error {
+// Plain takes an answer in plain JSON: an error, or the response of a server that does not stream.
+func (r *response) Plain(body []byte) error {
 	var whole responseObject
 	if !json.Valid(body) {
 		// Without the answer: it may be what a model wrote, which is not for errors.
@@ -133,19 +104,27 @@ func (r *response) plain(body []byte) error {
 	return r.end(whole)
 }
 
-// event takes in one event.
-func (r *response) event(data []byte) error {
+// Ended judges the end of a stream before the response that ends it.
+func (r *response) Ended(why error) error {
+	return llm.CutOff(why, r.events > 0, "the stream ended before the response was complete")
+}
+
+// Event takes in one event.
+func (r *response) Event(data []byte) (done bool, err error) {
+	if string(data) == doneMark {
+		return true, r.Ended(io.EOF)
+	}
+	r.events++
 	var e responseEvent
 	if err := json.Unmarshal(data, &e); err != nil {
 		// Without the event, for the same reason as in plain.
-		return &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
+		return false, &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
 	}
 	var text string
 	_ = json.Unmarshal(e.Delta, &text) // those of other events are objects
-	r.events++
 	switch e.Type {
 	case "error", "": // the latter in the spelling of chat completions
-		return parseFailure(data).error(0)
+		return false, parseFailure(data).error(0)
 	case "response.output_text.delta", "response.refusal.delta":
 		r.say(llm.Delta{Content: text})
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
@@ -157,11 +136,11 @@ func (r *response) event(data []byte) error {
 	case "response.output_item.done":
 		r.items = append(r.items, e.Item)
 	case "response.completed", "response.incomplete", "response.failed":
-		return r.end(e.Response)
+		return true, r.end(e.Response)
 	default:
 		r.say(llm.Delta{}) // it is alive
 	}
-	return nil
+	return r.repeating, nil
 }
 
 func (r *response) say(d llm.Delta) {

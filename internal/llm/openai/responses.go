@@ -45,8 +45,8 @@ func (c *Client) respond(ctx context.Context, key string, idle *llm.Idle, req ll
 		return llm.Response{}, err
 	}
 	defer llm.CloseRead(answer)
-	got := response{asked: req.Model, idle: idle, onDelta: onDelta}
-	if err := got.read(answer); err != nil {
+	got := response{asked: req.Model, onDelta: onDelta}
+	if err := llm.ReadEvents(answer, idle, &got); err != nil {
 		return llm.Response{}, err
 	}
 	return got.response()

@@ -135,14 +135,7 @@ func (f *listFeed) tell(ctx context.Context, now map[string]record.Investigation
 	if len(fresh) == 0 {
 		return
 	}
-	for ch := range f.viewers {
-		select {
-		case ch <- fresh:
-		default:
-			delete(f.viewers, ch)
-			close(ch)
-		}
-	}
+	tellAll(f.viewers, fresh)
 	f.rest()
 }
 

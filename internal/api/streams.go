@@ -71,27 +71,15 @@ func (s *Server) watch(ctx context.Context, in *watchIn) (*huma.StreamResponse, 
 // view shows an investigation to a viewer until it has ended or the viewer has left. He is told by the store what there is,
 // and by the feed that all viewers share what happens then: no gap is between the two, and what is in both he is told once.
 func (s *Server) view(ctx context.Context, st *store.Store, o client.Owned, v *viewer) {
-	for o.Record == nil {
-		ended, unasked := s.unrecorded(ctx, o.ID)
-		r, err := st.Investigation(ctx, o.ID)
-		switch {
-		case err == nil:
-			o.Record = &r
-		case ended != nil && unasked == nil && errors.Is(err, record.ErrNotFound):
-			v.event(eventstream.Event{Type: eventstream.Ended, Result: ended})
-			return
-		case !v.idle(ctx, retryAfter):
+	if o.Record == nil {
+		if o.Record = s.begun(ctx, st, o.ID, v); o.Record == nil {
 			return
 		}
 	}
 	if v.seq > 0 { // what no entry has yet would begin the feed of all viewers too late
-		last, err := st.Part(ctx, store.Part{Investigation: o.ID, Before: math.MaxInt64, Limit: 1})
+		known, err := lastEntry(ctx, st, o.ID)
 		if err != nil {
 			return
-		}
-		known := int64(0)
-		for _, e := range last {
-			known = e.Seq
 		}
 		v.seq = min(v.seq, known)
 	}
@@ -131,6 +119,33 @@ func (s *Server) view(ctx context.Context, st *store.Store, o client.Owned, v *v
 			}
 		}
 	}
+}
+
+// begun waits for the record of an investigation that no worker has begun yet; nil = it ended before that, which the viewer is
+// told, or he has left.
+func (s *Server) begun(ctx context.Context, st *store.Store, id string, v *viewer) *record.Investigation {
+	for {
+		ended, unasked := s.unrecorded(ctx, id)
+		r, err := st.Investigation(ctx, id)
+		switch {
+		case err == nil:
+			return &r
+		case ended != nil && unasked == nil && errors.Is(err, record.ErrNotFound):
+			v.event(eventstream.Event{Type: eventstream.Ended, Result: ended})
+			return nil
+		case !v.idle(ctx, retryAfter):
+			return nil
+		}
+	}
+}
+
+// lastEntry is the number of the last entry of a transcript; 0 = there is none.
+func lastEntry(ctx context.Context, st *store.Store, id string) (seq int64, err error) {
+	last, err := st.Part(ctx, store.Part{Investigation: id, Before: math.MaxInt64, Limit: 1})
+	for _, e := range last {
+		seq = e.Seq
+	}
+	return seq, err
 }
 
 // catchUp tells what there is, and reports whether more may come.
@@ -317,18 +332,23 @@ func (f *feeds) end(id string, one *feed) {
 	}
 }
 
+// tellAll tells all viewers of a feed something, but those who are too far behind, whose channels it closes.
+func tellAll[T any](viewers map[chan T]bool, what T) {
+	for ch := range viewers {
+		select {
+		case ch <- what:
+		default:
+			delete(viewers, ch)
+			close(ch)
+		}
+	}
+}
+
 func (f *feeds) follow(ctx context.Context, id string, after int64, one *feed) {
 	tell := func(n news) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		for ch := range one.viewers {
-			select {
-			case ch <- n:
-			default:
-				delete(one.viewers, ch)
-				close(ch)
-			}
-		}
+		tellAll(one.viewers, n)
 	}
 	f.run(ctx, id, after, tell)
 	f.mu.Lock()

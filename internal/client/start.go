@@ -15,6 +15,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	sdk "go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -127,18 +128,13 @@ func (c *Client) startOnce(ctx context.Context, conn sdk.Client, s Start, option
 		options.Memo = map[string]any{}
 	}
 	options.Memo[memoOnce] = s.Once
-	h, err := execute(ctx, conn, s, options)
-	if !errors.As(err, new(*TakenError)) {
+	h, there, err := executeOrFind(ctx, conn, s, options)
+	switch {
+	case err != nil || there == nil:
 		return h, err
-	}
-	info, err := describe(ctx, conn, options.ID, workflows.TypeInvestigation)
-	if err != nil {
-		return Handle{}, err
-	}
-	if c.memo(info, memoOnce) != s.Once {
+	case c.memo(there, memoOnce) != s.Once:
 		return Handle{}, ErrReused
 	}
-	h = handleOf(conn, info)
 	h.Known = true
 	return h, nil
 }
@@ -158,6 +154,21 @@ func execute(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWor
 	}, nil
 }
 
+// executeOrFind starts a workflow, or where its id is taken returns the one that is there.
+func executeOrFind(
+	ctx context.Context, conn sdk.Client, s Start, options sdk.StartWorkflowOptions,
+) (h Handle, there *workflowpb.WorkflowExecutionInfo, err error) {
+	h, err = execute(ctx, conn, s, options)
+	if !errors.As(err, new(*TakenError)) {
+		return h, nil, err
+	}
+	there, err = describe(ctx, conn, options.ID, workflows.TypeInvestigation)
+	if err != nil {
+		return Handle{}, nil, err
+	}
+	return handleOf(conn, there), there, nil
+}
+
 // startOne starts an investigation unless there is one of the same. Requests of one fingerprint have
 // one workflow id, of which Temporal lets one run at a time; it also refuses to use the id of one
 // that has completed. Only where that one is too old is the id used again, and when two
@@ -166,16 +177,11 @@ func startOne(ctx context.Context, conn sdk.Client, s Start, options sdk.StartWo
 	options.ID = sameID(s)
 	options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
 	for {
-		h, err := execute(ctx, conn, s, options)
-		if !errors.As(err, new(*TakenError)) {
+		h, there, err := executeOrFind(ctx, conn, s, options)
+		if err != nil || there == nil {
 			return h, err
 		}
-		info, err := describe(ctx, conn, options.ID, workflows.TypeInvestigation)
-		if err != nil {
-			return Handle{}, err
-		}
-		h = handleOf(conn, info)
-		if h.Running() || time.Since(info.GetCloseTime().AsTime()) < s.Dedup.Within.D() {
+		if h.Running() || time.Since(there.GetCloseTime().AsTime()) < s.Dedup.Within.D() {
 			h.Known = true
 			return h, nil
 		}

@@ -100,7 +100,6 @@ func (r *reply) Ended(err error) error {
 
 // Event takes in one event.
 func (r *reply) Event(data []byte) (done bool, err error) {
-	last := false
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
 		return false, &llm.Error{Kind: llm.ErrMalformed, Message: err.Error()}
@@ -119,13 +118,11 @@ func (r *reply) Event(data []byte) (done bool, err error) {
 		said = r.grow(e)
 	case "message_delta":
 		r.end(e.Delta.ending, e.Usage)
-	case "message_stop":
-		last = true
 	}
 	if r.onDelta != nil {
 		r.onDelta(said)
 	}
-	if last && !r.repeating {
+	if e.Type == "message_stop" {
 		return true, r.Ended(io.EOF)
 	}
 	return r.repeating, nil

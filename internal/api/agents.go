@@ -118,17 +118,23 @@ func (s *Server) listAgents(ctx context.Context, in *ProjectIn) (*body[page[Agen
 	if err != nil {
 		return nil, err
 	}
-	cfg, out := s.opts.Config(), page[AgentInfo]{Items: []AgentInfo{}}
+	all := AgentInfos(s.opts.Config(), made)
+	slices.SortFunc(all, func(a, b AgentInfo) int { return cmp.Compare(a.Name, b.Name) })
+	return &body[page[AgentInfo]]{page[AgentInfo]{Items: all}}, nil
+}
+
+// AgentInfos are the agents of a configuration, and after them those that were made at run time beside them; never nil.
+func AgentInfos(cfg *config.Config, made []virtual.Agent) []AgentInfo {
+	all := []AgentInfo{}
 	for _, d := range cfg.AgentDefinitions() {
-		out.Items = append(out.Items, infoOf(d, "config", 0))
+		all = append(all, infoOf(d, "config", 0))
 	}
 	for _, a := range made {
 		if !cfg.Owns(a.Name) {
-			out.Items = append(out.Items, infoOfMade(a))
+			all = append(all, infoOfMade(a))
 		}
 	}
-	slices.SortFunc(out.Items, func(a, b AgentInfo) int { return cmp.Compare(a.Name, b.Name) })
-	return &body[page[AgentInfo]]{out}, nil
+	return all
 }
 
 // OneAgent names an agent of a project.

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/config"
+	"github.com/inquest-dev/inquest/internal/api"
+	"github.com/inquest-dev/inquest/internal/client"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/virtual"
+)
+
+func agentListCommand(c *cli) *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use: "list", Short: "List agents, those made at run time included", Args: exactly(),
+		Example: "  starter agent list --project payments",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, err := agentsOf(cmd.Context(), c, f.project)
+			if err != nil {
+				return err
+			}
+			return printAgents(c, all)
+		},
+	}
+	return f.add(c, cmd, false)
+}
+
+// listedAgent is an agent in a list.
+type listedAgent struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Source      string `json:"source"` // config or virtual
+	Version     int    `json:"version,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// agentsOf are those that a project has.
+func agentsOf(ctx context.Context, c *cli, project string) ([]listedAgent, error) {
+	found, err := agentInfos(ctx, c, project)
+	if err != nil {
+		return nil, err
+	}
+	all := []listedAgent{} // never null
+	for _, a := range found {
+		all = append(all, listedAgent{a.Name, a.Type, a.Source, a.Version, a.Description})
+	}
+	return all, nil
+}
+
+func agentInfos(ctx context.Context, c *cli, project string) ([]api.AgentInfo, error) {
+	if r, ok := c.api(); ok {
+		return r.Agents(ctx, project)
+	}
+	cfg, err := c.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	made, err := c.local().VirtualAgents(ctx, project, false)
+	if err != nil && !errors.Is(err, client.ErrNoStore) {
+		return nil, err
+	}
+	return api.AgentInfos(cfg, made), nil
+}
+
+func printAgents(c *cli, all []listedAgent) error {
+	if c.json {
+		return c.printJSON(all)
+	}
+	return printTable(c, "AGENT\tTYPE\tSOURCE\tDESCRIPTION", all, func(a listedAgent) []any {
+		source := a.Source
+		if a.Version > 0 {
+			source = fmt.Sprintf("%s, version %d", a.Source, a.Version)
+		}
+		return []any{a.Name, a.Type, source, cmp.Or(a.Description, "-")}
+	})
+}
+
+func agentShowCommand(c *cli) *cobra.Command {
+	var f agentFlags
+	var versions bool
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Print an agent that was made at run time, as edit takes it", Args: exactly("NAME"),
+		Example: "  starter agent show Triage > triage.yaml",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all, err := c.client().VirtualVersions(cmd.Context(), f.project, args[0])
+			if err == nil && (len(all) == 0 || all[0].Deleted && !versions) {
+				err = record.ErrNotFound
+			}
+			switch {
+			case err != nil:
+				return agentError(args[0], err)
+			case versions && c.json:
+				return c.printJSON(all)
+			case c.json:
+				return c.printJSON(all[0])
+			case versions:
+				return printTable(c, "VERSION\tBY\tAT\tDELETED", all, func(a virtual.Agent) []any {
+					return []any{a.Version, a.By, a.At.Format("2006-01-02 15:04:05"), a.Deleted}
+				})
+			}
+			text, err := config.WriteDefinition(all[0].Definition)
+			if err == nil {
+				_, err = c.out.Write(text)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&versions, "versions", false, "list its versions")
+	return f.add(c, cmd, false)
+}
+
+func completeAgents(c *cli, f *agentFlags) completions {
+	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault // a file
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
+		defer cancel()
+		all, _ := agentsOf(ctx, c, f.project) // who does not answer in time is not proposed
+		for _, a := range all {
+			if a.Source == virtual.Source || cmd.Name() == "run" {
+				names = append(names, a.Name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -93,7 +93,7 @@ func (r *report) add(batches []batch) {
 
 func (r *report) row(workload string, s setting) row {
 	mine := r.of(workload, s)
-	r.Rounds = len(mine)
+	r.Rounds = max(r.Rounds, len(mine))
 	out := row{Concurrency: s.concurrency, Takes: s.takes, Workload: workload}
 	for _, b := range mine {
 		out.Runs += b.n

@@ -57,7 +57,7 @@ func runRounds(ctx context.Context, sys *system, o options, result *report) erro
 	begun := time.Now()
 	for round := 1; round <= o.rounds; round++ {
 		before := time.Now()
-		for _, s := range o.settings() {
+		for _, s := range o.settings(round) {
 			batches, err := runRound(ctx, sys, round, s, o.runs(s))
 			if err != nil {
 				return err
@@ -73,8 +73,13 @@ func runRounds(ctx context.Context, sys *system, o options, result *report) erro
 	return nil
 }
 
-func (o options) settings() (all []setting) {
+// settings are those of a round. A model that takes its time makes runs long, and their times alike: it
+// is asked in the first round only.
+func (o options) settings(round int) (all []setting) {
 	for _, takes := range o.takes {
+		if takes > 0 && round > 1 {
+			continue
+		}
 		for _, concurrency := range o.concurrency {
 			all = append(all, setting{concurrency, takes})
 		}
@@ -82,8 +87,7 @@ func (o options) settings() (all []setting) {
 	return all
 }
 
-// runs is how many runs a workload makes in a round. A model that takes its time makes
-// them long, and their times alike.
+// runs is how many runs a workload makes in a round: fewer with a model that takes its time.
 func (o options) runs(s setting) int {
 	atLeast := o.atLeast
 	if s.takes > 0 {

@@ -100,7 +100,7 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 	if err := r.serveDecisions(ctx); err != nil {
 		return AgentResult{}, err
 	}
-	r.teller = teller{waiting: r.waiting}
+	r.teller = teller{waiting: r.waiting, many: r.orchestration != nil}
 	if r.in.Ref.Stage != plan.ScoringStage { // who judges outlives its parent
 		r.teller.serve(ctx, r.watch, r.in.Ref.Execution)
 	}

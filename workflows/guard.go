@@ -114,7 +114,9 @@ func fit(text string, n int) string {
 }
 
 // jsonSize is how much a value takes in a payload, in bytes.
-func jsonSize(v any) int {
+func jsonSize(v any) int { return len(jsonOf(v)) }
+
+func jsonOf(v any) []byte {
 	body, _ := json.Marshal(v)
-	return len(body)
+	return body
 }

@@ -45,6 +45,12 @@ const (
 	listAgain        = time.Hour       // how old the catalogues of tools may be at the beginning of a turn
 )
 
+// betweenTellings is how long a workflow with agents below it collects what they wait for before it tells its parent: the
+// longer its history of so many events is, the longer. A telling takes about nine events of it, so days of approvals fill none.
+func betweenTellings(events int) time.Duration {
+	return time.Duration(max(events-1000, 0)/100) * time.Second
+}
+
 // How long a provider is waited for, if the plan does not say, and how.
 const (
 	outageAlone    = 4 * time.Hour

@@ -207,7 +207,7 @@ func (o *orchestration) atWork() (out []AgentSummary) {
 func (o *orchestration) hear(w Waiting) {
 	for _, s := range o.running {
 		if s.id == w.Execution && !s.ended() {
-			s.waiting = w
+			s.waiting = w.after(s.waiting)
 			o.teller.changed()
 		}
 	}

@@ -57,7 +57,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.started = workflow.Now(ctx)
 	signals := listen(ctx, SignalWaiting)
 	signals.trail = r.trail()
-	r.teller = teller{waiting: r.waiting}
+	r.teller = teller{waiting: r.waiting, many: true}
 	r.teller.serve(ctx, r.watch, r.in.Stage.Name)
 	hear(ctx, r.watch, r.hear)
 	held := func() bool { return r.steering.still() || !r.waiting().empty() }
@@ -160,7 +160,7 @@ func (r *stageRun) hear(w Waiting) {
 	before := r.waiting()
 	for _, m := range r.agents {
 		if m.ref.Execution == w.Execution && !m.closed {
-			m.waiting = w
+			m.waiting = w.after(m.waiting)
 		}
 	}
 	if !reflect.DeepEqual(before, r.waiting()) {

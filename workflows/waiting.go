@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type teller struct {
 	version int  // of what there is to tell
 	said    int  // version that the parent knows, or is about to
 	told    bool // something, in the last message
+	many    bool // it tells what several agents wait for
+	known   map[string]Approval
 }
 
 // changed makes the teller speak, if there is or was something to say.
@@ -31,6 +34,9 @@ func (t *teller) serve(ctx workflow.Context, watch *watch, execution string) {
 		return
 	}
 	watch.whenever(ctx, func() bool { return t.version != t.said }, func(ctx workflow.Context) {
+		if pause := betweenTellings(workflow.GetInfo(ctx).GetCurrentHistoryLength()); t.many && pause > 0 {
+			_ = workflow.NewTimerWithOptions(ctx, pause, workflow.TimerOptions{Summary: "more to tell at once"}).Get(ctx, nil)
+		}
 		t.said = t.version
 		now := t.waiting()
 		something := !now.empty() || len(now.Ended)+len(now.Subs) > 0
@@ -39,8 +45,49 @@ func (t *teller) serve(ctx workflow.Context, watch *watch, execution string) {
 		}
 		t.told = something
 		now.Execution = execution
-		_ = workflow.SignalExternalWorkflow(ctx, parent.ID, "", SignalWaiting, now).Get(ctx, nil)
+		t.tell(ctx, parent.ID, now)
 	})
+}
+
+// tell sends a message. An approval that the parent knows is only named in it: its arguments would fill the histories of both
+// each time that another one is asked for or decided. What was told before a replay is told anew, since the parent may know
+// less, or another, after a reset. A message's content is not compared with the history, so that may depend on replays.
+func (t *teller) tell(ctx workflow.Context, parent string, now Waiting) {
+	told, known, size := slices.Clone(now.Approvals), map[string]Approval{}, 0
+	for n, a := range now.Approvals {
+		known[a.Name()] = a
+		if before, ok := t.known[a.Name()]; ok && bytes.Equal(jsonOf(before), jsonOf(a)) {
+			told[n] = Approval{Execution: a.Execution, CallID: a.CallID}
+		}
+		size += len(told[n].Arguments)
+	}
+	if size > maxArgumentsTold {
+		told = record.Waits{Approvals: told}.Bare().Approvals
+	}
+	now.Approvals, t.known = told, nil
+	if workflow.SignalExternalWorkflow(ctx, parent, "", SignalWaiting, now).Get(ctx, nil) == nil && !workflow.IsReplaying(ctx) {
+		t.known = known
+	}
+}
+
+// maxArgumentsTold bounds the arguments in one message, in bytes: Temporal takes 2 MB, in which they are escaped.
+const maxArgumentsTold = 512 << 10
+
+// after is what a child waits for, in full, where it has waited for other things before.
+func (w Waiting) after(before Waiting) Waiting {
+	told := w.Approvals
+	w.Approvals = nil
+	for _, a := range told {
+		if a.WorkflowID == "" { // only its name
+			n := slices.IndexFunc(before.Approvals, func(b Approval) bool { return b.Name() == a.Name() })
+			if n < 0 {
+				continue
+			}
+			a = before.Approvals[n]
+		}
+		w.Approvals = append(w.Approvals, a)
+	}
+	return w
 }
 
 // settle waits until the parent has been told the latest, before a run continues as new.

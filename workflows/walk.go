@@ -253,7 +253,7 @@ func (r *investigationRun) sources(void bool) (out []activities.Source) {
 func (r *investigationRun) hear(ctx workflow.Context, w Waiting) {
 	for _, s := range r.running {
 		if s.plan.Name == w.Execution && !s.child.IsReady() {
-			s.waiting = w
+			s.waiting = w.after(s.waiting)
 			workflow.SetCurrentDetails(ctx, statusTable(r.snapshot()))
 		}
 	}

@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	historypb "go.temporal.io/api/history/v1"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+const hierarchyConfig = `
+llm_providers:
+  lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+mcp_servers:
+  lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}
+defaults:
+  llm_provider: lab-model
+agents:
+  Digger: {description: digs, mcp_servers: [lab]}
+  Deep: {description: has others dig, sub_agents: [Digger]}
+  Lead: {sub_agents: [Digger, Deep], orchestrator: {max_depth: 2}}
+agent_chains:
+  lead: {alert_types: [lab], stages: [{name: look, agents: [{name: Lead}]}]}
+`
+
+// hierarchy is a model for Lead, which dispatches a Digger and Deep, which dispatches another Digger. The Diggers' calls of
+// the model are held until each is let go.
+type hierarchy struct{ arrived, release chan struct{} }
+
+func newHierarchy(t *testing.T) (*world, *hierarchy) {
+	m := &hierarchy{arrived: make(chan struct{}, 100), release: make(chan struct{})}
+	w := newWorld(t, m.reply, hierarchyConfig)
+	t.Cleanup(func() { close(m.release) }) // before the server is closed
+	return w, m
+}
+
+func (m *hierarchy) reply(req llmtest.Request) llmtest.Reply {
+	dispatch := map[string][]string{"Lead": {"Digger", "Deep"}, "Deep": {"Digger"}}[who(req)]
+	switch {
+	case dispatch == nil:
+		m.arrived <- struct{}{}
+		<-m.release
+		if turnOf(req) > 2 || len(req.Tools) == 0 {
+			return llmtest.Text("dug")
+		}
+		return llmtest.Calls(llmtest.Call{Name: "lab__add", Args: `{"a":2,"b":3}`})
+	case turnOf(req) == 1:
+		var calls []llmtest.Call
+		for _, name := range dispatch {
+			calls = append(calls, llmtest.Call{Name: "dispatch_agent", Args: `{"name":"` + name + `","task":"dig"}`})
+		}
+		return llmtest.Calls(calls...)
+	}
+	return llmtest.Text("I have nothing to add.")
+}
+
+// dig waits until both Diggers ask their model.
+func (m *hierarchy) dig(t *testing.T) {
+	t.Helper()
+	for range 2 {
+		select {
+		case <-m.arrived:
+		case <-time.After(patience):
+			t.Fatal("a Digger has not asked its model")
+		}
+	}
+}
+
+// answer gives both Diggers their replies.
+func (m *hierarchy) answer() {
+	for range 2 {
+		m.release <- struct{}{}
+	}
+}
+
+// inHierarchy are the four executions, the parents before their children.
+var inHierarchy = []string{"look/Lead", "look/Lead/Deep-2", "look/Lead/Deep-2/Digger-1", "look/Lead/Digger-1"}
+
+// grown begins an investigation and waits until all of its agents are at work: two wait for the others.
+func (w *world) grown(m *hierarchy, name string) (id string) {
+	w.t.Helper()
+	id = workflows.InvestigationID(name, w.begin(name).GetRunID())
+	m.dig(w.t)
+	for _, leader := range inHierarchy[:2] {
+		eventually(w.t, leader+" waits", func() bool { return w.agentStatus(id+"/"+leader).Doing == "waiting for sub-agents" })
+	}
+	return id
+}
+
+// ends are how the executions of an investigation have ended.
+func (w *world) ends(id string) map[string]record.Execution {
+	w.t.Helper()
+	executions, err := w.open().Executions(w.t.Context(), id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out := map[string]record.Execution{}
+	for _, e := range executions {
+		out[e.Name] = e
+	}
+	return out
+}
+
+// What people ask of an investigation reaches its agents, their sub-agents, and those of these: at once who waits, and
+// with the next call of the model who works.
+func TestSteeringReachesSubAgents(t *testing.T) {
+	t.Parallel()
+	w, m := newHierarchy(t)
+	w.dev()
+	id := w.grown(m, "lead")
+	heard := func(execution string) bool {
+		return slices.ContainsFunc(w.entries(id), func(e transcript.Entry) bool {
+			return e.Execution == execution && e.Kind == transcript.KindUser && strings.Contains(e.Text, "look at the shop")
+		})
+	}
+	w.must("guide", "lead", "look at the shop")
+	for _, leader := range inHierarchy[:2] { // while the Diggers are still at their calls
+		eventually(t, leader+" has read it", func() bool { return heard(leader) })
+	}
+	w.must("pause", "lead")
+	for _, name := range inHierarchy {
+		eventually(t, name+" is paused", func() bool { return w.agentStatus(id+"/"+name).Status == agent.StatusPaused })
+	}
+	m.answer()
+	called := func(e transcript.Entry) bool {
+		return e.Kind == transcript.KindResult && strings.Contains(e.Execution, "Digger")
+	}
+	eventually(t, "the Diggers have called their tool", func() bool {
+		return len(slices.DeleteFunc(w.entries(id), func(e transcript.Entry) bool { return !called(e) })) == 2
+	})
+	asked := len(w.model.Requests())
+	time.Sleep(time.Second)
+	if now := len(w.model.Requests()); now != asked {
+		t.Errorf("%d model calls while all is paused", now-asked)
+	}
+	w.must("resume", "lead")
+	m.dig(t)
+	requests := w.model.Requests()
+	for _, req := range requests[len(requests)-2:] {
+		if !strings.Contains(req.Last().Text(), "look at the shop") {
+			t.Errorf("%s asks its model again, and has not read what people said: %q", who(req), req.Last().Text())
+		}
+	}
+	w.must("conclude", "lead")
+	for _, name := range inHierarchy {
+		eventually(t, name+" is told to conclude", func() bool {
+			return slices.ContainsFunc(w.history(id+"/"+name), func(e *historypb.HistoryEvent) bool {
+				return e.GetWorkflowExecutionSignaledEventAttributes().GetSignalName() == workflows.SignalConclude
+			})
+		})
+	}
+	m.answer()
+	m.dig(t)
+	m.answer()
+	if result := w.end("lead"); result.Status != agent.StatusCompleted || result.Report != "I have nothing to add." {
+		t.Errorf("result: %+v", result)
+	}
+	ends := w.ends(id)
+	for _, name := range inHierarchy {
+		if e := ends[name]; e.Status != agent.StatusCompleted || e.StopReason != agent.StopConcluded {
+			t.Errorf("%s has ended as %s, %s", name, e.Status, e.StopReason)
+		}
+	}
+	other := w.grown(m, "other")
+	w.must("cancel", "other")
+	eventually(t, "all are cancelled", func() bool {
+		ends := w.ends(other)
+		return !slices.ContainsFunc(inHierarchy, func(name string) bool { return ends[name].Status != agent.StatusCancelled })
+	})
+	if open := w.openWorkflows(); len(open) > 0 {
+		t.Errorf("left running: %q", open)
+	}
+}

@@ -236,8 +236,8 @@ func (r *agentRun) steer(ctx workflow.Context, sig signal) {
 		}
 	case SignalResumeHeartbeats:
 		r.wake()
-		if o := r.orchestration; o != nil && sig.Mail {
-			o.mail++
+		if sig.Mail {
+			r.orchestration.hasNews()
 		}
 	default:
 		r.steering.apply(sig)
@@ -253,8 +253,13 @@ func (r *agentRun) guide(ctx workflow.Context, sig signal) (why string) {
 		Investigation: r.in.Ref.Investigation, Plan: r.in.Ref.Plan, Source: r.in.Ref.Execution, Ordinal: r.state.Letters,
 		Stages: []string{r.in.Ref.StageRun()},
 	})
-	if why == "" {
+	switch {
+	case why != "":
+	case sig.Agent == r.in.Agent.Name:
 		r.wake()
+		r.orchestration.hasNews()
+	default:
+		r.orchestration.forward(ctx, sig.wake(true))
 	}
 	return why
 }

@@ -280,15 +280,19 @@ func (o *orchestration) due() bool {
 // await waits for a result, or until people want something else.
 func (o *orchestration) await(ctx workflow.Context) {
 	o.note(ctx, "waiting for sub-agents")
-	letters := o.agentRun.state.Letters
-	wanted := func() bool {
-		return o.due() || o.idle() || o.steering.Concluding || o.agentRun.state.Letters > letters
-	}
+	wanted := func() bool { return o.due() || o.idle() || o.steering.Concluding }
 	for {
 		err := workflow.Await(ctx, func() bool { return wanted() || o.mail > o.looked })
 		if err != nil || wanted() || o.hasMail(ctx) {
 			return
 		}
+	}
+}
+
+// hasNews: there may be guidance for the agent itself.
+func (o *orchestration) hasNews() {
+	if o != nil {
+		o.mail++
 	}
 }
 

@@ -466,7 +466,9 @@ func TestGuidanceReachesWhoWaits(t *testing.T) {
 	}{
 		"the investigation": {"", Guide{Text: "look at the shop"}, true, activities.LevelActs, 1, true},
 		"the stage":         {"default-test-workflow-id:/s1", Guide{Text: "look at the shop"}, true, activities.LevelActs, 1, true},
+		"the agent":         {"default-test-workflow-id:/s1/A", Guide{Text: "look at the shop"}, true, activities.LevelActs, 1, true},
 		"the sub-agent":     {"", Guide{Text: "look", Agent: "A/Logs-1"}, true, activities.LevelActs, 0, false},
+		"it, by the agent":  {"default-test-workflow-id:/s1/A", Guide{Text: "look", Agent: "A/Logs-1"}, true, activities.LevelActs, 0, false},
 		"read already":      {"", Guide{Text: "look"}, false, activities.LevelActs, 1, false},
 		"a run of before":   {"", Guide{Text: "look"}, true, 0, 0, false},
 	} {

@@ -64,21 +64,23 @@ func (j *job) unproven(ctx context.Context, reply transcript.Entry) (string, err
 const maxEvidence = 48_000
 
 // addEvidence shows an agent what was found so far, and in the texts of others the numbers that it has now. A judge sees
-// what code makes of the results, too.
+// what code makes of the results, too, also where nobody was asked for evidence and tools have returned some.
 func (g *generation) addEvidence(ctx context.Context, data *prompt.Data) error {
-	if !g.plan.CollectsEvidence() {
+	judges := g.ref.Stage == plan.ScoringStage
+	if !g.plan.CollectsEvidence() && !judges {
 		return nil
 	}
 	found, err := g.evidenceOf(ctx, g.ref.Investigation)
-	if err != nil {
+	if err != nil || !g.plan.CollectsEvidence() && len(found.Items)+len(found.Pending) == 0 {
 		return err
 	}
 	data.Evidence = clip.Text(found.Text(), maxEvidence)
 	for _, results := range [][]prompt.Result{data.Prior, data.Earlier} {
 		for n := range results {
-			results[n].Text = found.Shown(results[n].Agent, results[n].Text)
-			if g.ref.Stage == plan.ScoringStage {
-				results[n].Text = found.Check(results[n].Text)
+			if judges {
+				results[n].Text = found.Judged(results[n].Agent, results[n].Text)
+			} else {
+				results[n].Text = found.Shown(results[n].Agent, results[n].Text)
 			}
 		}
 	}

@@ -137,8 +137,63 @@ Inconclusive. To look at next:
 	if _, err = b.generate(activities.GenerateIn{Iteration: 1, Prior: []activities.Source{{Stage: "s", Execution: "s/J"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if told := b.requests[len(b.requests)-1].Messages[1].Content; !strings.Contains(told, "It exited with code 139 [2] **(✗ not verified: 139)**.") {
-		t.Errorf("the judge is not told what code says:\n%s", told)
+	told = b.requests[len(b.requests)-1].Messages[1].Content
+	for _, want := range []string{
+		"It exited with code 139 [2] **(✗ not verified: 139)**.", "exit code 137 · at lab.read",
+		"\n\nChecked by code: 0 of 3 cited statements stand in what they cite; 3 not, and marked ✗.\n",
+	} {
+		if !strings.Contains(told, want) {
+			t.Errorf("the judge is not told what code says, %q:\n%s", want, told)
+		}
+	}
+}
+
+// TestJudgeOfToolsEvidence: who judges sees what tools have returned as evidence, though the chain asks nobody for any, and
+// that nobody has cited it. What an agent says in the place of code is its own word.
+func TestJudgeOfToolsEvidence(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.act.Planner = inbox("")
+	b.run = func(tool.Call) (tool.Result, error) {
+		return tool.Success(`{"evidence":[{"location":"pod","content":"OOMKilled 7 times","relevance":"cause","confidence":1}]}`), nil
+	}
+	b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+	if _, err := b.callTool(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	b.says("It restarted 9 times.\n\nChecked by code: 1 of 1 cited statement stands in what it cites.")
+	if _, err := b.generate(activities.GenerateIn{Iteration: 2}); err != nil {
+		t.Fatal(err)
+	}
+	of := b.ref
+	var p plan.Plan
+	body, err := b.store.Blob(t.Context(), b.ref.Plan)
+	if err == nil {
+		err = json.Unmarshal(body, &p)
+	}
+	p.Scoring = new(judging())
+	if err == nil {
+		body, err = json.Marshal(p)
+	}
+	if err == nil {
+		b.ref.Plan, err = b.store.PutBlob(t.Context(), body)
+	}
+	b.ref.Execution, b.ref.Agent, b.ref.Stage = ":score/Judge", 0, plan.ScoringStage
+	b.says("unsupported_confidence\n7")
+	if err == nil {
+		_, err = b.generate(activities.GenerateIn{Iteration: 1, Prior: []activities.Source{{Stage: "s", Execution: of.Execution}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := b.requests[len(b.requests)-1].Messages[1].Content
+	for _, want := range []string{
+		"[1] OOMKilled 7 times · at pod", "checked (the agent's word) by code: 1 of 1",
+		"\n\nChecked by code: the report cites nothing; 1 piece of evidence was found.\n",
+	} {
+		if !strings.Contains(told, want) {
+			t.Errorf("the judge is not told %q:\n%s", want, told)
+		}
 	}
 }
 

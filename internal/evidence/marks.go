@@ -115,6 +115,16 @@ func (e *Evidence) Report(execution, text string) string {
 	return strings.TrimSpace(out.String()) + "\n"
 }
 
+// Judged is a result as it is shown to who judges it: as in a report what fails is marked, and what code says of all of it comes
+// last. JSON is not checked.
+func (e *Evidence) Judged(execution, text string) string {
+	text = Unforged(e.Shown(execution, text))
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return text
+	}
+	return fmt.Sprintf("%s\n\n%s %s.", strings.TrimSpace(e.Check(text)), byCode, e.Summary())
+}
+
 // maxNext bounds what a report says is to be looked at next.
 const maxNext = 5
 

@@ -1,12 +1,16 @@
 package e2e
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
@@ -31,8 +35,11 @@ agent_chains:
 `
 
 // hierarchy is a model for Lead, which dispatches a Digger and Deep, which dispatches another Digger. The Diggers' calls of
-// the model are held until each is let go.
-type hierarchy struct{ arrived, release chan struct{} }
+// the model are held until each is let go, or if there is a hold, all.
+type hierarchy struct {
+	arrived, release chan struct{}
+	hold             atomic.Pointer[llmtest.Hold]
+}
 
 func newHierarchy(t *testing.T) (*world, *hierarchy) {
 	m := &hierarchy{arrived: make(chan struct{}, 100), release: make(chan struct{})}
@@ -44,6 +51,8 @@ func newHierarchy(t *testing.T) (*world, *hierarchy) {
 func (m *hierarchy) reply(req llmtest.Request) llmtest.Reply {
 	dispatch := map[string][]string{"Lead": {"Digger", "Deep"}, "Deep": {"Digger"}}[who(req)]
 	switch {
+	case dispatch == nil && m.hold.Load() != nil:
+		return llmtest.Text("dug").Hold(m.hold.Load(), 0)
 	case dispatch == nil:
 		m.arrived <- struct{}{}
 		<-m.release
@@ -87,7 +96,9 @@ var inHierarchy = []string{"look/Lead", "look/Lead/Deep-2", "look/Lead/Deep-2/Di
 func (w *world) grown(m *hierarchy, name string) (id string) {
 	w.t.Helper()
 	id = workflows.InvestigationID(name, w.begin(name).GetRunID())
-	m.dig(w.t)
+	if m.hold.Load() == nil {
+		m.dig(w.t)
+	}
 	for _, leader := range inHierarchy[:2] {
 		eventually(w.t, leader+" waits", func() bool { return w.agentStatus(id+"/"+leader).Doing == "waiting for sub-agents" })
 	}
@@ -174,6 +185,69 @@ func TestSteeringReachesSubAgents(t *testing.T) {
 		ends := w.ends(other)
 		return !slices.ContainsFunc(inHierarchy, func(name string) bool { return ends[name].Status != agent.StatusCancelled })
 	})
+	if open := w.openWorkflows(); len(open) > 0 {
+		t.Errorf("left running: %q", open)
+	}
+}
+
+// Whichever of the workflows above sub-agents is reset, to before it has dispatched or started anybody: those that its run
+// before has left at work are cancelled at once, others take their places, and the investigation ends as if nothing were.
+func TestLongResetAboveSubAgents(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w, m := newHierarchy(t)
+	w.dev()
+	for n, of := range []string{"", "/look", "/look/Lead", "/look/Lead/Deep-2"} {
+		hold := llmtest.NewHold()
+		m.hold.Store(hold)
+		name := fmt.Sprint("lead-", n)
+		id := w.grown(m, name)
+		workflow := id + of
+		if of == "" {
+			workflow = name
+		}
+		below := map[string]string{} // the runs at work, by workflow
+		for _, name := range inHierarchy {
+			if strings.HasPrefix("/"+name, of+"/") {
+				described, err := w.client().DescribeWorkflowExecution(t.Context(), id+"/"+name, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				below[id+"/"+name] = described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+			}
+		}
+		first := slices.IndexFunc(w.history(workflow), func(e *historypb.HistoryEvent) bool {
+			return e.GetWorkflowTaskCompletedEventAttributes() != nil
+		})
+		_, err := w.client().ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+			Namespace: "default", Reason: "test", RequestId: workflow, WorkflowTaskFinishEventId: int64(first) + 1,
+			WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflow},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for child, run := range below {
+			eventually(t, child+" of the run before has ended", func() bool {
+				described, err := w.client().DescribeWorkflowExecution(t.Context(), child, run)
+				return err == nil && described.GetWorkflowExecutionInfo().GetCloseTime() != nil
+			})
+		}
+		hold.Release()
+		if result := w.end(name); result.Status != agent.StatusCompleted || result.Report != "I have nothing to add." {
+			t.Errorf("after a reset of %q: %+v", of, result)
+		}
+		ends := w.ends(id)
+		for _, name := range inHierarchy {
+			if e := ends[name]; e.Status != agent.StatusCompleted {
+				t.Errorf("after a reset of %q, %s is recorded as %s, %s", of, name, e.Status, e.Error)
+			}
+		}
+		for name, e := range ends {
+			if !slices.Contains(inHierarchy, name) {
+				t.Errorf("after a reset of %q: %s, %s", of, name, e.Status)
+			}
+		}
+	}
 	if open := w.openWorkflows(); len(open) > 0 {
 		t.Errorf("left running: %q", open)
 	}

@@ -3,6 +3,7 @@ package chaindraw
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -29,6 +30,29 @@ type box struct {
 	id, name string
 	kind     boxKind
 	about    []string // lines of text below the name
+	subs     []sub
+}
+
+// sub is an agent that another one may dispatch: below a box, or below another sub.
+type sub struct {
+	id, below string
+	by, name  string // who dispatches it, and it
+	path      string // that leads to by
+}
+
+// dispatches says it in words, a line for each agent that may dispatch others.
+func (b box) dispatches() (lines []string) {
+	at := map[string]int{}
+	for _, s := range b.subs {
+		n, known := at[s.path]
+		if !known {
+			at[s.path] = len(lines)
+			lines = append(lines, fmt.Sprintf("%s may dispatch %s", s.by, s.name))
+			continue
+		}
+		lines[n] += ", " + s.name
+	}
+	return lines
 }
 
 type boxKind int
@@ -52,12 +76,12 @@ func New(g config.Graph, free []Unattended) Drawing {
 	ids := map[string]string{route.Start: "start", plan.TargetEnd: "finish"}
 	for i, s := range g.Stages {
 		ids[s.Name] = "s" + strconv.Itoa(i+1)
-		d.boxes = append(d.boxes, box{ids[s.Name], s.Name, boxStage, d.aboutStage(s)})
+		d.boxes = append(d.boxes, box{ids[s.Name], s.Name, boxStage, d.aboutStage(s), subsOf(s, ids[s.Name])})
 	}
 	for _, e := range g.Edges { // questions, in the order in which they are answered
 		if _, known := ids[e.From]; !known {
 			ids[e.From] = e.From
-			d.boxes = append(d.boxes, box{e.From, e.From, boxQuestion, []string{"asks people"}})
+			d.boxes = append(d.boxes, box{id: e.From, name: e.From, kind: boxQuestion, about: []string{"asks people"}})
 		}
 	}
 	d.boxes = append(d.boxes, box{id: "finish", name: "end"})
@@ -65,6 +89,18 @@ func New(g config.Graph, free []Unattended) Drawing {
 		d.lines = append(d.lines, line{ids[e.From], ids[e.To], d.label(e), e.Kind == route.EdgeError})
 	}
 	return d
+}
+
+// subsOf are the agents that those of a stage may dispatch, each after who dispatches it.
+func subsOf(s config.GraphStage, stage string) (all []sub) {
+	ids := map[string]string{}
+	for n, path := range s.SubAgents {
+		slash := strings.LastIndexByte(path, '/')
+		by := path[:slash]
+		ids[path] = fmt.Sprintf("%sa%d", stage, n+1)
+		all = append(all, sub{ids[path], cmp.Or(ids[by], stage), by[strings.LastIndexByte(by, '/')+1:], path[slash+1:], by})
+	}
+	return all
 }
 
 func (d Drawing) aboutStage(s config.GraphStage) []string {
@@ -81,9 +117,6 @@ func (d Drawing) aboutStage(s config.GraphStage) []string {
 		}
 	}
 	about := []string{strings.Join(names, ", ")}
-	if len(s.SubAgents) > 0 {
-		about = append(about, "may dispatch "+strings.Join(s.SubAgents, ", "))
-	}
 	if s.Synthesis != "" {
 		about = append(about, "joined by "+s.Synthesis)
 	}

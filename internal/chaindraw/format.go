@@ -25,6 +25,9 @@ func (d Drawing) Mermaid() string {
 		}
 		shape := map[boxKind]string{boxEnd: `%s(["%s"])`, boxStage: `%s["%s"]`, boxQuestion: `%s{{"%s"}}`}[b.kind]
 		fmt.Fprintf(&out, "  "+shape+"\n", b.id, text)
+		for _, s := range b.subs {
+			fmt.Fprintf(&out, "  %s[\"%s\"]\n  style %s stroke-dasharray: 4\n", s.id, quote.Replace(s.name), s.id)
+		}
 	}
 	for _, l := range d.lines {
 		arrow, label := "-->", ""
@@ -35,6 +38,11 @@ func (d Drawing) Mermaid() string {
 			label = `|"` + quote.Replace(l.label) + `"|`
 		}
 		fmt.Fprintf(&out, "  %s %s%s %s\n", l.from, arrow, label, l.to)
+	}
+	for _, b := range d.boxes {
+		for _, s := range b.subs {
+			fmt.Fprintf(&out, "  %s -.->|\"%s may dispatch\"| %s\n", s.below, quote.Replace(s.by), s.id)
+		}
 	}
 	return out.String()
 }
@@ -49,6 +57,10 @@ func (d Drawing) Dot() string {
 	for _, b := range d.boxes {
 		shape := map[boxKind]string{boxEnd: " shape=oval", boxQuestion: " shape=hexagon"}[b.kind]
 		fmt.Fprintf(&out, "  %s [label=%s%s]\n", b.id, quote(strings.Join(append([]string{b.name}, b.about...), "\n")), shape)
+		for _, s := range b.subs {
+			fmt.Fprintf(&out, "  %s [label=%s style=dashed]\n", s.id, quote(s.name))
+			fmt.Fprintf(&out, "  %s -> %s [label=%s style=dashed]\n", s.below, s.id, quote(s.by+" may dispatch"))
+		}
 	}
 	for _, l := range d.lines {
 		var attributes []string
@@ -82,6 +94,9 @@ func (d Drawing) Text() string {
 			head += "  [" + strings.Join(b.about, "; ") + "]"
 		}
 		fmt.Fprintln(w, head)
+		for _, line := range b.dispatches() {
+			fmt.Fprintln(w, "  ┄ "+line)
+		}
 		for _, l := range d.lines {
 			arrow := "→"
 			if l.failure {

@@ -25,7 +25,7 @@ type placed struct {
 	top, height, width int
 }
 
-func (p placed) lines() []string { return append([]string{p.name}, p.about...) }
+func (p placed) lines() []string { return slices.Concat([]string{p.name}, p.about, p.dispatches()) }
 
 // way is a line beside the boxes: to the right if it leads down, to the left if it leads back.
 type way struct {
@@ -47,7 +47,7 @@ func (d Drawing) SVG() string {
 		left+width+right+2*margin, height+margin)
 	fmt.Fprintf(&out, "<title>%s</title>\n", escaped(d.Chain))
 	out.WriteString(`<style>svg{background:#fff}path,rect,polygon{fill:#fff;stroke:#445}path{fill:none}text{fill:#112}` +
-		`.label{font-size:11px;fill:#445}.failure{stroke-dasharray:4}</style>` + "\n" +
+		`.label{font-size:11px;fill:#445}.dashed{stroke-dasharray:4}</style>` + "\n" +
 		`<marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">` +
 		`<polygon points="0,0 8,4 0,8" style="fill:#445"/></marker>` + "\n")
 	for _, p := range boxes {
@@ -71,6 +71,9 @@ func (d Drawing) placed() (all []placed, height int) {
 			p.width = max(p.width, utf8.RuneCountInString(line)*charWidth+4*boxPadding)
 		}
 		p.height = len(p.lines())*lineHeight + 2*boxPadding
+		if len(p.subs) > 0 {
+			p.height += boxPadding
+		}
 		all, height = append(all, p), height+p.height+boxGap
 	}
 	return all, height - boxGap
@@ -115,12 +118,18 @@ func (p placed) draw(out *strings.Builder, x int) {
 	default:
 		fmt.Fprintf(out, `<rect x="%d" y="%d" width="%d" height="%d" rx="4"/>`+"\n", left, p.top, p.width, p.height)
 	}
+	above := p.top + boxPadding
 	for n, line := range p.lines() {
 		weight := ""
-		if n == 0 {
+		switch n {
+		case 0:
 			weight = ` font-weight="bold"`
+		case len(p.about) + 1: // whom agents may dispatch stands in a dashed box of its own
+			fmt.Fprintf(out, `<rect class="dashed" x="%d" y="%d" width="%d" height="%d" rx="4"/>`+"\n",
+				left+boxPadding, above+n*lineHeight+2, p.width-2*boxPadding, bottom-above-n*lineHeight-boxPadding)
+			above += boxPadding / 2
 		}
-		fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="middle"%s>%s</text>`+"\n", x, p.top+boxPadding+13+n*lineHeight, weight, escaped(line))
+		fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="middle"%s>%s</text>`+"\n", x, above+13+n*lineHeight, weight, escaped(line))
 	}
 }
 
@@ -159,7 +168,7 @@ func (w way) draw(out *strings.Builder, boxes []placed, x, side, half int) {
 
 func dashed(failure bool) string {
 	if failure {
-		return ` class="failure"`
+		return ` class="dashed"`
 	}
 	return ""
 }

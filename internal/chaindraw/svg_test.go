@@ -17,13 +17,14 @@ func TestSVG(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	const file = `
-agents: {Own: {}}
+agents: {Own: {}, "L&": {sub_agents: [Own]}}
 agent_chains:
   loops:
     stages:
       - {name: plan, agents: [{name: Own}], output_key: plan, routing: {rules: [{condition: 'plan.<kind> & "x"', value: "a<b", next_stage: judge}], default: act}}
       - {name: act, agents: [{name: Own}]}
       - {name: judge, agents: [{name: Own}]}
+  deep: {stages: [{name: a, agents: [{name: "L&"}]}]}
   line: {stages: [{name: a, agents: [{name: Own}]}, {name: b, agents: [{name: Own}, {name: Own}]}]}
 `
 	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(file), 0o600); err != nil {
@@ -53,6 +54,11 @@ agent_chains:
 		for _, b := range d.boxes {
 			if !texts[b.name] {
 				t.Errorf("%s: there is no %q", chain, b.name)
+			}
+			for _, line := range b.dispatches() {
+				if !texts[line] || strings.Count(d.SVG(), `<rect class="dashed"`) != 1 {
+					t.Errorf("%s: there is no %q in a dashed box", chain, line)
+				}
 			}
 		}
 		for _, l := range d.lines {

@@ -60,7 +60,7 @@ func newOrchestration(ctx workflow.Context, run *agentRun) *orchestration {
 		run.state.Orchestration = o.state
 	}
 	o.base, _ = workflow.NewDisconnectedContext(ctx)
-	hear(ctx, run.watch, o.hear)
+	hear(ctx, run.watch, func(w Waiting) { o.hear(ctx, w) })
 	run.watch.whenever(o.base, func() bool { return slices.ContainsFunc(o.running, (*subAgent).ended) }, o.collect)
 	return o
 }
@@ -204,11 +204,11 @@ func (o *orchestration) atWork() (out []AgentSummary) {
 }
 
 // hear keeps what a sub-agent says it waits for.
-func (o *orchestration) hear(w Waiting) {
+func (o *orchestration) hear(ctx workflow.Context, w Waiting) {
 	for _, s := range o.running {
 		if s.id == w.Execution && !s.ended() {
 			s.waiting = w.after(s.waiting)
-			o.teller.changed()
+			o.changed(ctx)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func (o *orchestration) record(ctx workflow.Context, s *subAgent) {
 	}
 }
 
-// changed tells people, and the parent, that somebody was dispatched or has ended.
+// changed tells people, and the parent, that somebody was dispatched, has ended, or waits for something else.
 func (o *orchestration) changed(ctx workflow.Context) {
 	o.teller.changed()
 	o.note(ctx, o.doing)

@@ -1,9 +1,9 @@
 package workflows
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -59,7 +59,7 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	signals.trail = r.trail()
 	r.teller = teller{waiting: r.waiting, many: true}
 	r.teller.serve(ctx, r.watch, r.in.Stage.Name)
-	hear(ctx, r.watch, r.hear)
+	hear(ctx, r.watch, func(w Waiting) { r.hear(ctx, w) })
 	held := func() bool { return r.steering.still() || !r.waiting().empty() }
 	work, cancel := r.deadline.start(ctx, r.watch, bound{what: "stage timeout", held: held, warn: signals.timeIsUp})
 	if err := signals.serve(ctx, r.watch, r); err != nil {
@@ -156,14 +156,15 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 }
 
 // hear keeps what an agent says it waits for.
-func (r *stageRun) hear(w Waiting) {
-	before := r.waiting()
+func (r *stageRun) hear(ctx workflow.Context, w Waiting) {
+	before := jsonOf(r.waiting())
 	for _, m := range r.agents {
 		if m.ref.Execution == w.Execution && !m.closed {
 			m.waiting = w.after(m.waiting)
 		}
 	}
-	if !reflect.DeepEqual(before, r.waiting()) {
+	r.note(ctx)
+	if !bytes.Equal(before, jsonOf(r.waiting())) {
 		r.teller.changed()
 	}
 }
@@ -377,6 +378,8 @@ func (m *member) summary(investigation string) AgentSummary {
 	}
 	if m.closed {
 		s.Status = m.result.Status
+	} else {
+		s.Model = m.plan.Model(0)
 	}
 	return s
 }

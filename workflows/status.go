@@ -133,17 +133,21 @@ func statusTable(s Status) string {
 		b.WriteString("| stage | status | agents | tokens |\n|---|---|---|---|\n")
 	}
 	for _, stage := range s.Stages {
-		var names []string
+		var names, subs []string
 		var used agent.Usage
 		for _, a := range stage.Agents {
-			names = append(names, fmt.Sprintf("%s (%s)", a.Name, a.Status))
 			used = used.Add(a.Usage)
+			if by := strings.Split(a.Name, "/"); len(by) > 1 {
+				subs = append(subs, fmt.Sprintf("| %s | %s | of %s | %s |\n", treeName(a.Name), a.Status, by[len(by)-2], tokens(a.Usage)))
+				continue
+			}
+			names = append(names, fmt.Sprintf("%s (%s)", a.Name, a.Status))
 		}
 		status := string(stage.Status)
 		if stage.Partial != "" {
 			status += " · partial: " + stage.Partial
 		}
-		b.WriteString(fmt.Sprintf("| %s | %s | %s | %s |\n", stage.Name, status, strings.Join(names, ", "), tokens(used)))
+		b.WriteString(fmt.Sprintf("| %s | %s | %s | %s |\n", stage.Name, status, strings.Join(names, ", "), tokens(used)) + strings.Join(subs, ""))
 	}
 	b.WriteString(notDelivered(s.Undelivered))
 	return clip.Text(b.String(), 16<<10)
@@ -172,9 +176,17 @@ func agentTable(agents []AgentSummary) string {
 		if a.Iterations > 0 {
 			iterations = strconv.Itoa(a.Iterations)
 		}
-		b.WriteString(fmt.Sprintf("| %s | %s | %s | %s | %s |\n", a.Name, a.Status, a.Model, iterations, tokens(a.Usage)))
+		b.WriteString(fmt.Sprintf("| %s | %s | %s | %s | %s |\n", treeName(a.Name), a.Status, a.Model, iterations, tokens(a.Usage)))
 	}
 	return clip.Text(b.String(), 16<<10)
+}
+
+// treeName is an agent's name in a table of all: that of a sub-agent stands below the agent that has dispatched it.
+func treeName(name string) string {
+	if deep := strings.Count(name, "/"); deep > 0 {
+		return strings.Repeat("↳ ", deep) + name[strings.LastIndexByte(name, '/')+1:]
+	}
+	return name
 }
 
 // tokens are those of a usage; of what runs, only the agents themselves know them.

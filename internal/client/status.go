@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/record"
@@ -165,24 +164,8 @@ func number(status *workflows.Status, executions []record.Execution) {
 				stage.Agents = append(stage.Agents, summaryOf(e))
 			}
 		}
-		stage.Agents = inTree(stage.Agents)
+		stage.Agents = record.InTree(stage.Agents, func(a workflows.AgentSummary) string { return a.Name })
 	}
-}
-
-// inTree has every agent followed by those that it has dispatched: their names begin with its own.
-func inTree(agents []workflows.AgentSummary) (out []workflows.AgentSummary) {
-	for _, a := range agents {
-		at := len(out)
-		if slash := strings.LastIndexByte(a.Name, '/'); slash >= 0 {
-			for n := range out {
-				if strings.HasPrefix(out[n].Name+"/", a.Name[:slash+1]) {
-					at = n + 1
-				}
-			}
-		}
-		out = slices.Insert(out, at, a)
-	}
-	return out
 }
 
 func summaryOf(e record.Execution) workflows.AgentSummary {

@@ -130,6 +130,9 @@ func (m *Model) doing(l *lane, width int) (state, now string) {
 	case len(l.calls) > 1:
 		return "calls", fmt.Sprintf("%d · %s …", len(l.calls), toolIn(l.calls[0].name, width-len("9 ·  …")))
 	case l.spoke:
+		if n := m.atWorkFor(l); n > 0 {
+			return "awaits", terminal.Count(n, "sub-agent")
+		}
 		return "ends", ""
 	case m.paused():
 		return "paused", ""
@@ -141,6 +144,17 @@ func (m *Model) doing(l *lane, width int) (state, now string) {
 		return "asks", asked
 	}
 	return strings.ReplaceAll(string(l.record.Status), "_", " "), ""
+}
+
+// atWorkFor is how many agents are at work that an agent has dispatched.
+func (m *Model) atWorkFor(l *lane) (n int) {
+	for _, other := range m.lanes {
+		below, dispatched := strings.CutPrefix(other.name, l.name+"/")
+		if dispatched && !strings.Contains(below, "/") && !other.record.Status.Closed() {
+			n++
+		}
+	}
+	return n
 }
 
 // tailBytes is how much of a growing text is looked at for its last words.

@@ -207,6 +207,16 @@ func TestFrames(t *testing.T) {
 			}
 			m.Take(u)
 		},
+		"awaiting": func(m *Model) {
+			u := collecting()
+			u.Live = nil
+			u.Executions = append(u.Executions, execution(logs+"/pool-1", agent.StatusRunning), execution(logs+"/pool-2", agent.StatusCompleted))
+			last := transcript.Body{Text: "I wait."}
+			u.Entries = append(u.Entries, transcript.Entry{
+				Scope: transcript.Scope{Execution: logs}, Key: pos(9, 0), Seq: 999, Kind: transcript.KindReply, At: at(30), Body: last,
+			})
+			m.Take(u)
+		},
 		"report": func(m *Model) {
 			m.Take(collecting())
 			m.Take(judging())

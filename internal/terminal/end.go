@@ -10,7 +10,7 @@ import (
 )
 
 // executionEnd prints the end of an execution, if it has ended, once.
-func (v *view) executionEnd(e record.Execution) {
+func (v *view) executionEnd(e record.Execution, l *lane) {
 	if !e.Status.Closed() || v.told[e.Name] {
 		return
 	}
@@ -28,7 +28,7 @@ func (v *view) executionEnd(e record.Execution) {
 	if e.Status != agent.StatusCompleted {
 		b = errorBlock
 	}
-	v.p.print(v.lane(e.Name), b, strings.Join(words, " · ")+reason(e.Error))
+	v.p.print(l, b, strings.Join(words, " · ")+reason(e.Error))
 }
 
 // Actions says whether an agent has changed something, if it is one that says so.

@@ -130,6 +130,15 @@ func (v *view) lane(execution string) *lane {
 	return l
 }
 
+// leaf is the lane of an execution in a tree: of a sub-agent, the last part of its name, further in.
+func (v *view) leaf(execution string) *lane {
+	l, deep := *v.lane(execution), strings.Count(execution, "/")-1
+	if deep > 0 {
+		l.name = strings.Repeat("  ", deep) + l.name[strings.LastIndexByte(l.name, '/')+1:]
+	}
+	return &l
+}
+
 // enter prints the heading of a stage when its first line comes.
 func (v *view) enter(execution string) {
 	stage, _, _ := strings.Cut(execution, "/")
@@ -154,24 +163,24 @@ func (v *view) heading(text string) {
 
 // settle prints the ends of all that has ended.
 func (v *view) settle() {
-	for _, e := range v.executions {
-		if e.Stage == v.stage { // or else its stage is entered anew, or was left
-			v.executionEnd(e)
-		}
-	}
 	for _, s := range v.stages {
 		if s.Status.Closed() && !v.told[s.Name] {
 			v.enter(s.Name + "/")
 			v.leave(s.Name)
 		}
 	}
+	for _, e := range v.executions {
+		if e.Stage == v.stage { // or else its stage is entered anew, or was left
+			v.executionEnd(e, v.lane(e.Name))
+		}
+	}
 }
 
-// leave prints the end of a stage and its executions, as far as they have ended.
+// leave prints the end of a stage and its executions, as far as they have ended: sub-agents below who has dispatched them.
 func (v *view) leave(stage string) {
-	for _, e := range v.executions {
+	for _, e := range record.InTree(v.executions, func(e record.Execution) string { return e.Name }) {
 		if e.Stage == stage {
-			v.executionEnd(e)
+			v.executionEnd(e, v.leaf(e.Name))
 		}
 	}
 	for _, s := range v.stages {

@@ -2,9 +2,13 @@ package workflows
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -97,6 +101,41 @@ func TestScoreWithoutMissingTools(t *testing.T) {
 	got := score(t, newEnv(t, f))
 	if got.Status != agent.StatusCompleted || got.Score == nil || got.Error != "it was not said which tools were missing: refused" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// Temporal lists scores by what was judged and how, where the attributes are registered: an unregistered one would fail the
+// workflow's task for ever.
+func TestScoresAreListed(t *testing.T) {
+	t.Parallel()
+	scored := say("good")
+	scored.Scored = true
+	for _, tt := range []struct {
+		listed bool
+		reply  activities.GenerateOut
+		want   []string
+	}{
+		{true, scored, []string{"chain completed 87"}},
+		{true, say("nothing"), []string{"chain failed"}},
+		{false, scored, nil},
+	} {
+		f := &fake{plan: judged(), model: judgement(tt.reply), listed: tt.listed}
+		env := newEnv(t, f)
+		var shown []string
+		env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Run(func(args mock.Arguments) {
+			all := args.Get(0).(temporal.SearchAttributes)
+			chain, _ := all.GetKeyword(attributeChain)
+			status, _ := all.GetKeyword(attributeStatus)
+			words := []string{chain, status}
+			if points, ok := all.GetInt64(attributeScore); ok {
+				words = append(words, fmt.Sprint(points))
+			}
+			shown = append(shown, strings.Join(words, " "))
+		})
+		score(t, env)
+		if diff := cmp.Diff(tt.want, shown); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
 	}
 }
 

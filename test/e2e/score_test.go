@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.temporal.io/api/workflowservice/v1"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/prompt"
@@ -73,6 +75,15 @@ func TestKillWhileScoring(t *testing.T) {
 		len(first.Tags) != 1 || first.Usage.ModelCalls != 2 {
 		t.Errorf("the score: %+v", first)
 	}
+	eventually(t, "Temporal lists the score", func() bool {
+		page, err := w.client().ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
+			Query: "InquestScore = 42 AND InquestChain = 'dig' AND InquestStatus = 'completed'",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page.GetExecutions()) == 1 && page.GetExecutions()[0].GetExecution().GetWorkflowId() == id+"-score"
+	})
 	if n := len(w.model.Requests()); n != 5 { // one was cut
 		t.Errorf("%d model calls", n)
 	}

@@ -1,0 +1,61 @@
+package e2e
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+const endingsConfig = `
+llm_providers:
+  lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+defaults: {llm_provider: lab-model}
+agents: {First: {type: react}, Second: {type: react}, Refused: {type: react}}
+agent_chains:
+  long: {alert_types: [long], stages: [{name: first, agents: [{name: First}]}, {name: second, agents: [{name: Second}]}]}
+  failing: {alert_types: [failing], stages: [{name: first, agents: [{name: First}]}, {name: second, agents: [{name: Refused}]}]}
+`
+
+// However an investigation ends, the last result that there is stays its report. (What is cut by the time has two minutes for
+// its last word: see TestEndsThatKeepWhatWasDone.)
+func TestReportIsKept(t *testing.T) {
+	t.Parallel()
+	hold := llmtest.NewHold()
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		switch who(req) {
+		case "First":
+			return llmtest.Text("It is the pool.")
+		case "Refused":
+			return llmtest.BadKey()
+		}
+		return llmtest.Text("never said").Hold(hold, 0)
+	}, endingsConfig)
+	w.dev()
+	for chain, want := range map[string]struct {
+		status agent.Status
+		reason agent.EndReason
+	}{
+		"long":    {agent.StatusCancelled, agent.EndCancelled},
+		"failing": {agent.StatusFailed, agent.EndLLMFailed},
+	} {
+		w.beginWith(chain, agent.Request{Chain: chain, Data: json.RawMessage(`"x"`)})
+		if chain == "long" {
+			hold.Wait(t)
+			w.must("cancel", chain)
+		}
+		var shown struct{ Investigation record.Investigation }
+		eventually(t, chain+" has ended", func() bool {
+			if err := json.Unmarshal([]byte(w.must("show", chain, "--json")), &shown); err != nil {
+				t.Fatal(err)
+			}
+			return shown.Investigation.EndedAt != nil
+		})
+		r := shown.Investigation
+		if r.Status != want.status || r.EndReason != want.reason || r.Report != "It is the pool." {
+			t.Errorf("%s ended as %s, %s; its report is %q", chain, r.Status, r.EndReason, r.Report)
+		}
+	}
+}

@@ -147,7 +147,8 @@ func statusTable(s Status) string {
 		if stage.Partial != "" {
 			status += " · partial: " + stage.Partial
 		}
-		b.WriteString(fmt.Sprintf("| %s | %s | %s | %s |\n", stage.Name, status, strings.Join(names, ", "), tokens(used)) + strings.Join(subs, ""))
+		b.WriteString(fmt.Sprintf("| %s | %s | %s | %s |\n", stage.Name, status, strings.Join(names, ", "), tokens(used)))
+		b.WriteString(strings.Join(subs, ""))
 	}
 	b.WriteString(notDelivered(s.Undelivered))
 	return clip.Text(b.String(), 16<<10)

@@ -116,6 +116,7 @@ func fit(text string, n int) string {
 // jsonSize is how much a value takes in a payload, in bytes.
 func jsonSize(v any) int { return len(jsonOf(v)) }
 
+// jsonOf is a value as a payload has it; what cannot be written is the SDK's to report.
 func jsonOf(v any) []byte {
 	body, _ := json.Marshal(v)
 	return body

@@ -17,11 +17,11 @@ import (
 // so that the last one is right.
 type teller struct {
 	waiting func() Waiting
-	version int  // of what there is to tell
-	said    int  // version that the parent knows, or is about to
-	told    bool // something, in the last message
-	many    bool // it tells what several agents wait for
-	known   map[string]Approval
+	version int                 // of what there is to tell
+	said    int                 // version that the parent knows, or is about to
+	told    bool                // something, in the last message
+	many    bool                // it tells what several agents wait for
+	known   map[string]Approval // by name: those of which the parent was told
 }
 
 // changed makes the teller speak, if there is or was something to say.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -190,65 +191,100 @@ func TestSteeringReachesSubAgents(t *testing.T) {
 	}
 }
 
-// Whichever of the workflows above sub-agents is reset, to before it has dispatched or started anybody: those that its run
-// before has left at work are cancelled at once, others take their places, and the investigation ends as if nothing were.
+// Whichever of the workflows above sub-agents is reset: those that its run before has left at work and the new one does not
+// know are cancelled at once, and others take their places; those that it knows go on. The investigation ends as if nothing were.
 func TestLongResetAboveSubAgents(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	w, m := newHierarchy(t)
 	w.dev()
-	for n, of := range []string{"", "/look", "/look/Lead", "/look/Lead/Deep-2"} {
-		hold := llmtest.NewHold()
-		m.hold.Store(hold)
-		name := fmt.Sprint("lead-", n)
-		id := w.grown(m, name)
-		workflow := id + of
-		if of == "" {
-			workflow = name
-		}
-		below := map[string]string{} // the runs at work, by workflow
-		for _, name := range inHierarchy {
-			if strings.HasPrefix("/"+name, of+"/") {
-				described, err := w.client().DescribeWorkflowExecution(t.Context(), id+"/"+name, "")
-				if err != nil {
-					t.Fatal(err)
+	for n, above := range []string{"", "/look", "/look/Lead", "/look/Lead/Deep-2"} {
+		for _, kept := range []bool{false, true} { // to where nobody was started or dispatched, or all were
+			hold := llmtest.NewHold()
+			m.hold.Store(hold)
+			name := fmt.Sprintf("lead-%d-%t", n, kept)
+			r := resetHierarchy{world: w, id: w.grown(m, name), above: above}
+			if r.workflow = r.id + above; above == "" {
+				r.workflow = name
+			}
+			before := r.runsBelow()
+			r.reset(kept)
+			if !kept {
+				r.areCancelled(before)
+			}
+			hold.Release()
+			if result := w.end(name); result.Status != agent.StatusCompleted || result.Report != "I have nothing to add." {
+				t.Errorf("after a reset of %q: %+v", r.workflow, result)
+			}
+			ends := w.ends(r.id)
+			for _, name := range inHierarchy {
+				if e := ends[name]; e.Status != agent.StatusCompleted || len(ends) != len(inHierarchy) {
+					t.Errorf("after a reset of %q, %s of %d is recorded as %s, %s", r.workflow, name, len(ends), e.Status, e.Error)
 				}
-				below[id+"/"+name] = described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 			}
-		}
-		first := slices.IndexFunc(w.history(workflow), func(e *historypb.HistoryEvent) bool {
-			return e.GetWorkflowTaskCompletedEventAttributes() != nil
-		})
-		_, err := w.client().ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
-			Namespace: "default", Reason: "test", RequestId: workflow, WorkflowTaskFinishEventId: int64(first) + 1,
-			WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflow},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for child, run := range below {
-			eventually(t, child+" of the run before has ended", func() bool {
-				described, err := w.client().DescribeWorkflowExecution(t.Context(), child, run)
-				return err == nil && described.GetWorkflowExecutionInfo().GetCloseTime() != nil
-			})
-		}
-		hold.Release()
-		if result := w.end(name); result.Status != agent.StatusCompleted || result.Report != "I have nothing to add." {
-			t.Errorf("after a reset of %q: %+v", of, result)
-		}
-		ends := w.ends(id)
-		for _, name := range inHierarchy {
-			if e := ends[name]; e.Status != agent.StatusCompleted {
-				t.Errorf("after a reset of %q, %s is recorded as %s, %s", of, name, e.Status, e.Error)
-			}
-		}
-		for name, e := range ends {
-			if !slices.Contains(inHierarchy, name) {
-				t.Errorf("after a reset of %q: %s, %s", of, name, e.Status)
+			if after := r.runsBelow(); maps.Equal(before, after) != kept {
+				t.Errorf("after a reset of %q that keeps children (%t) they were %v, and are %v", r.workflow, kept, before, after)
 			}
 		}
 	}
 	if open := w.openWorkflows(); len(open) > 0 {
 		t.Errorf("left running: %q", open)
+	}
+}
+
+// resetHierarchy is an investigation of which a workflow above sub-agents is reset.
+type resetHierarchy struct {
+	*world
+	id, above string // and which one, by the end of its id
+	workflow  string // its id
+}
+
+// runsBelow are the newest runs of the agents' workflows below it.
+func (r resetHierarchy) runsBelow() map[string]string {
+	r.t.Helper()
+	runs := map[string]string{}
+	for _, name := range inHierarchy {
+		if !strings.HasPrefix("/"+name, r.above+"/") {
+			continue
+		}
+		described, err := r.client().DescribeWorkflowExecution(r.t.Context(), r.id+"/"+name, "")
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		runs[r.id+"/"+name] = described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	}
+	return runs
+}
+
+// reset resets to the end of the last workflow task, or of the first.
+func (r resetHierarchy) reset(last bool) {
+	r.t.Helper()
+	var tasks []int64
+	for _, e := range r.history(r.workflow) {
+		if e.GetWorkflowTaskCompletedEventAttributes() != nil {
+			tasks = append(tasks, e.GetEventId())
+		}
+	}
+	to := tasks[0]
+	if last {
+		to = tasks[len(tasks)-1]
+	}
+	_, err := r.client().ResetWorkflowExecution(r.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: "default", Reason: "test", RequestId: r.workflow, WorkflowTaskFinishEventId: to,
+		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: r.workflow},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// areCancelled waits until runs have ended whose model has not answered.
+func (r resetHierarchy) areCancelled(runs map[string]string) {
+	r.t.Helper()
+	for workflow, run := range runs {
+		eventually(r.t, workflow+" of the run before has ended", func() bool {
+			described, err := r.client().DescribeWorkflowExecution(r.t.Context(), workflow, run)
+			return err == nil && described.GetWorkflowExecutionInfo().GetCloseTime() != nil
+		})
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -155,6 +158,56 @@ func TestLongManySubAgents(t *testing.T) {
 		t.Logf("%s: %d events", name, events)
 		if events >= 4096 {
 			t.Errorf("the history of %s has %d events", name, events)
+		}
+	}
+}
+
+// Fifty sub-agents at once, each of which asks people twice: what is told upwards of that fills no history.
+func TestLongManyApprovals(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	const total, times = 50, 2
+	config := strings.Replace(leadConfig, "mcp_servers: [lab]}",
+		"mcp_servers: [lab], tool_config: {tool_permissions: {lab.echo: {requires_approval: true}}}}", 1)
+	w := newWorld(t, leadScript(total, total, func(turn int) llmtest.Reply {
+		if turn > times {
+			return llmtest.Text("dug")
+		}
+		return llmtest.Calls(llmtest.Call{Name: "lab__echo", Args: fmt.Sprintf(`{"text":%q}`, strings.Repeat("word ", 600))})
+	}), strings.Replace(config, "max_concurrent_agents: 5", "max_concurrent_agents: 50", 1))
+	w.dev()
+	id := workflows.InvestigationID("lead", w.begin("lead").GetRunID())
+	for decided, most := 0, 0; decided < total*times; most = max(most, len(w.statusOf("lead").Waiting)) {
+		waiting := w.statusOf("lead").Waiting
+		if len(waiting) < total && most < total { // until all have asked
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		for _, a := range waiting {
+			if len(a.Arguments) < 3000 {
+				t.Fatalf("the status has %d bytes of the arguments of %s", len(a.Arguments), a.Name())
+			}
+			_, err := w.client().UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
+				WorkflowID: a.WorkflowID, UpdateName: workflows.UpdateDecide, WaitForStage: client.WorkflowUpdateStageCompleted,
+				Args: []any{workflows.Decide{CallID: a.CallID, Approved: new(true)}},
+			})
+			if err == nil {
+				decided++
+			}
+		}
+		time.Sleep(time.Second)
+	}
+	if result := w.end("lead"); result.Report != fmt.Sprintf("%d agents have reported", total) {
+		t.Errorf("result: %+v", result)
+	}
+	for _, name := range []string{id + "/look/Lead", id + "/look", "lead"} {
+		events, size := w.history(name), 0
+		for _, e := range events {
+			size += proto.Size(e)
+		}
+		t.Logf("%s: %d events, %d KB", name, len(events), size>>10)
+		if len(events) >= 4096 || size > 4<<20 {
+			t.Errorf("the history of %s has %d events, %d bytes", name, len(events), size)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (w wired) Client(p plan.Provider, t plan.Timeouts) (llm.Client, error) {
 func (w wired) investigated(t *testing.T) (asked []string, status agent.Status, kept []transcript.Entry) {
 	t.Helper()
 	w.store, w.id = storetest.Open(t), "wired"
-	timeouts := plan.Timeouts{Iteration: plan.Duration(400 * time.Millisecond), StreamIdle: plan.Duration(150 * time.Millisecond)}
+	timeouts := plan.Timeouts{Iteration: plan.Duration(600 * time.Millisecond), StreamIdle: plan.Duration(250 * time.Millisecond)}
 	solo := plan.Agent{Name: "Solo", Type: "synthesis", MaxIterations: 1, Timeouts: timeouts}
 	for _, model := range []string{"first", "second", "third"} {
 		solo.Providers = append(solo.Providers, plan.Provider{Name: model, Model: model})

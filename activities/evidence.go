@@ -115,14 +115,19 @@ func (a *Activities) toCheck(ctx context.Context, in FinishIn) (*evidence.Eviden
 	if err != nil || len(found.Items)+len(found.Pending) > 0 {
 		return &found, err
 	}
-	if in.Plan == "" { // it ended before its chain was resolved
-		return nil, nil
-	}
-	p, err := a.plan(ctx, in.Plan)
-	if err != nil || !p.CollectsEvidence() {
+	if asked, err := a.collects(ctx, in); err != nil || !asked {
 		return nil, err
 	}
 	return &found, nil
+}
+
+// collects reports whether the chain asks for evidence.
+func (a *Activities) collects(ctx context.Context, in FinishIn) (bool, error) {
+	if in.Plan == "" { // it ended before its chain was resolved
+		return false, nil
+	}
+	p, err := a.plan(ctx, in.Plan)
+	return err == nil && p.CollectsEvidence(), err
 }
 
 // marked is a short text with marks at what it cites and code does not find there.
@@ -138,16 +143,24 @@ func (a *Activities) marked(ctx context.Context, in FinishIn, text string) (stri
 	return found.Check(text), nil
 }
 
-// checked is a report as people get it: code has looked in what it cites for what it says. found names the evidence.
+// checked is a report as people get it: code has looked in what it cites for what it says, and for what cites nothing in
+// all that was found. found names the evidence.
 func (a *Activities) checked(ctx context.Context, in FinishIn, execution, text string) (report, found string, err error) {
-	if !evidence.Concerns(text) {
-		return evidence.Unforged(text), "", nil
+	plain := evidence.Unforged(text)
+	cites := evidence.Concerns(text)
+	if !cites {
+		if asked, err := a.collects(ctx, in); err != nil || !asked {
+			return plain, "", err
+		}
 	}
 	all, err := a.toCheck(ctx, in)
 	if err != nil || all == nil {
-		return evidence.Unforged(text), "", err
+		return plain, "", err
 	}
 	report = all.Report(execution, text)
+	if !cites && all.Count(evidence.Found) == 0 {
+		return plain, "", nil
+	}
 	body, err := json.Marshal(all)
 	if err == nil {
 		found, err = a.Blobs.PutBlob(ctx, body)

@@ -189,7 +189,7 @@ func TestJudgeOfToolsEvidence(t *testing.T) {
 	told := b.requests[len(b.requests)-1].Messages[1].Content
 	for _, want := range []string{
 		"[1] OOMKilled 7 times · at pod", "checked (the agent's word) by code: 1 of 1",
-		"\n\nChecked by code: the report cites nothing; 1 piece of evidence was found.\n",
+		"\n\nChecked by code: the report cites nothing; 1 piece of evidence was found; 2 sentences with facts cite nothing.\n",
 	} {
 		if !strings.Contains(told, want) {
 			t.Errorf("the judge is not told %q:\n%s", want, told)
@@ -224,6 +224,53 @@ func TestReportsWithoutEvidence(t *testing.T) {
 		want := stdcmp.Or(test.want, test.text)
 		if err != nil || out.Report != want || strings.Contains(out.Summary, "by code: 9") != strings.Contains(out.Summary, "(the agent's word)") {
 			t.Errorf("%q became %q, and in short %q, %v", test.text, out.Report, out.Summary, err)
+		}
+	}
+}
+
+// TestUncitedSentences: where a chain asks for evidence, what a report says without a citation is looked for in what the tools
+// returned; a report of which nothing was found stays as it is.
+func TestUncitedSentences(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.evident()
+	b.run = func(tool.Call) (tool.Result, error) { return tool.Success(log), nil }
+	b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+	if _, err := b.callTool(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	const said = "checkout-7f9c4d5b8-x2x7k exited with code 137."
+	for n, test := range []struct{ text, report, proof string }{
+		{"It failed 8 times.", "It failed 8 times.", ""},
+		{said, said + "\n\n---\n\nChecked by code: the report cites nothing; 1 piece of evidence was found; 1 that cites nothing was found by code.\n\n\n" +
+			"Checked by code: these cite nothing, and stand in one result:\n\n- " + said +
+			": [1] 14:02:05Z checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137 · lab.read, row 5 of s/A\n", "found"},
+		{`{"cause": "` + said + `"}`, `{"cause": "` + said + `"}`, "found"},
+	} {
+		b.says(test.text)
+		if _, err := b.generate(activities.GenerateIn{Iteration: n + 2}); err != nil {
+			t.Fatal(err)
+		}
+		value, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
+			Investigation: "inv", Plan: b.ref.Plan, Status: agent.StatusCompleted, Results: []activities.Source{{Stage: "s", Execution: "s/A"}},
+		})
+		var out activities.FinishOut
+		if err == nil {
+			err = value.Get(&out)
+		}
+		if diff := cmp.Diff(test.report, out.Report); err != nil || diff != "" {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		r, err := b.store.Investigation(t.Context(), "inv")
+		var kept evidence.Evidence
+		if err == nil && r.Envelope.Evidence != "" {
+			var body []byte
+			if body, err = b.store.Blob(t.Context(), r.Envelope.Evidence); err == nil {
+				err = json.Unmarshal(body, &kept)
+			}
+		}
+		if proof := test.proof != ""; err != nil || (kept.Count(evidence.Found) == 1) != proof || proof && kept.Items[0].Seq != 5 {
+			t.Errorf("%s is kept with %+v, %v", test.text, kept, err)
 		}
 	}
 }

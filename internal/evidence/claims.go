@@ -26,14 +26,19 @@ type citation struct {
 
 // Check looks in what a report cites for what it says, and marks in the report what is not there.
 func (e *Evidence) Check(report string) string {
-	e.Claims, e.Uncited = nil, 0
+	e.Claims, e.Uncited, e.uncited = nil, 0, nil
+	return e.check(report)
+}
+
+// check adds the claims of a text to those that are there.
+func (e *Evidence) check(report string) string {
 	var out strings.Builder
 	done := 0
 	for _, block := range proseOf(report) {
 		for _, sentence := range sentences(report, block) {
 			marks := citations(report, sentence)
-			if len(marks) == 0 && !claimed(report[sentence.from:sentence.to], e.names).none() {
-				e.Uncited++
+			if said := report[sentence.from:sentence.to]; len(marks) == 0 && !claimed(said, e.names).none() {
+				e.Uncited, e.uncited = e.Uncited+1, append(e.uncited, said)
 			}
 			for n, part := range parts(report, sentence, marks) {
 				claim := e.judge(part, marks[n].numbers)
@@ -54,7 +59,7 @@ var closed = strings.NewReplacer(" .", ".", " ,", ",", " ;", ";", " :", ":")
 
 // judge compares a part of a sentence with what it cites.
 func (e *Evidence) judge(text string, numbers []int) Claim {
-	claim := Claim{Text: closed.Replace(strings.Join(strings.Fields(text), " ")), Cites: numbers, Verdict: Verified}
+	claim := Claim{Text: closed.Replace(flat(text)), Cites: numbers, Verdict: Verified}
 	said := claimed(text, e.names)
 	var found []facts
 	plain := strings.ToLower(fold(readable(text)).text)
@@ -95,9 +100,10 @@ func (e *Evidence) judge(text string, numbers []int) Claim {
 // unquoted takes the quotation marks of JSON off its texts, which are read like others.
 var unquoted = strings.NewReplacer(`"`, " ", "`", " ", "“", " ", "”", " ")
 
-func clipped(text string, limit int) string {
-	return clip.Line(strings.Join(strings.Fields(text), " "), limit)
-}
+func clipped(text string, limit int) string { return clip.Line(flat(text), limit) }
+
+// flat is a text on one line.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 var (
 	codeFence = regexp.MustCompile("^ {0,3}(```+|~~~+)")

@@ -89,7 +89,12 @@ func (c *collection) task(e transcript.Entry) {
 		return
 	}
 	text, _, _ := strings.Cut(e.Text[m[1]:], "\n</"+e.Text[m[2]:m[3]]+">")
-	c.rows[e.Execution] = []*row{{Source: Source{Execution: e.Execution, Seq: e.Seq, Tool: "alert", From: m[1]}, text: text}}
+	c.quotable(e.Execution, &row{Source: Source{Execution: e.Execution, Seq: e.Seq, Tool: "alert", From: m[1]}, text: text})
+}
+
+// quotable takes in what an execution has read.
+func (c *collection) quotable(execution string, r *row) {
+	c.rows[execution], c.results = append(c.rows[execution], r), append(c.results, r)
 }
 
 // result takes in what a tool has returned, and what it calls evidence itself.
@@ -100,7 +105,7 @@ func (c *collection) result(ctx context.Context, e transcript.Entry) error {
 	}
 	source := Source{Execution: e.Execution, Seq: e.Seq, Tool: e.Call.Name}
 	if !e.Superseded {
-		c.rows[e.Execution] = append(c.rows[e.Execution], &row{Source: source, text: text, asked: e.Call.Arguments})
+		c.quotable(e.Execution, &row{Source: source, text: text, asked: e.Call.Arguments})
 		c.learn(e.Call.Arguments)
 	}
 	view, spans := structured(text, len(e.Artifacts) > 0)
@@ -251,10 +256,18 @@ func elements(key, raw string, base int, data map[string]any, spans map[string][
 			kept, spans[key] = append(kept, one), append(spans[key], span{at, at + len(raw)})
 		}
 	}
-	decoder := json.NewDecoder(strings.NewReader(raw))
-	if open, err := decoder.Token(); err != nil || open != json.Delim('[') {
+	if !strings.HasPrefix(raw, "[") {
 		take(raw, base)
-		data[key] = kept
+	} else {
+		items(raw, base, take)
+	}
+	data[key] = kept
+}
+
+// items calls fn with each item of a JSON list, and where it begins.
+func items(list string, base int, fn func(raw string, at int)) {
+	decoder := json.NewDecoder(strings.NewReader(list))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('[') {
 		return
 	}
 	for decoder.More() {
@@ -262,7 +275,6 @@ func elements(key, raw string, base int, data map[string]any, spans map[string][
 		if decoder.Decode(&one) != nil {
 			return
 		}
-		take(string(one), base+int(decoder.InputOffset())-len(one))
+		fn(string(one), base+int(decoder.InputOffset())-len(one))
 	}
-	data[key] = kept
 }

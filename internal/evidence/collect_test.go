@@ -358,7 +358,7 @@ func TestUnforged(t *testing.T) {
 func TestConcerns(t *testing.T) {
 	t.Parallel()
 	for report, want := range map[string]bool{
-		`{"steps": [3]}`: false, " {} \n": false, "It failed.": false,
+		`{"steps": [3]}`: false, " {} \n": false, "It failed.": false, `{"why": "It failed [3]."}`: true,
 		"{}\n\nIt failed [1].": true, "{} {}\nIt failed [1].": true, "{\nIt failed [1].": true, "It failed [1].": true,
 		"It failed.\n```evidence\n{}\n```": true,
 	} {

@@ -21,18 +21,20 @@ type Evidence struct {
 	LeftOut int `json:"left_out,omitempty"`
 	// Claims are the report's, in order; none = no report has been checked.
 	Claims []Claim `json:"claims,omitempty"`
-	// Uncited counts the sentences of the report that name numbers, names or times and cite nothing.
+	// Uncited counts the sentences of the report that name numbers, names or times, cite nothing, and were not found either.
 	Uncited int `json:"uncited,omitempty"`
 
-	names  map[string]bool           // plain words that are names here: "checkout"
-	quoted map[string]map[string]int // numbers of items, by reply and what that calls them: "e1"
+	names   map[string]bool           // plain words that are names here: "checkout"
+	quoted  map[string]map[string]int // numbers of items, by reply and what that calls them: "e1"
+	results []*row                    // what tools returned, in the order of the journal
+	uncited []string                  // the sentences that Uncited counts
 }
 
 // Item is a piece of evidence. Its number is its place in the journal, and never changes.
 type Item struct {
 	N int `json:"n"`
 	toolresult.Citation
-	// By is the execution that named it: by its reply, or because its tool did.
+	// By is the execution that named it: by its reply, or because its tool did. Else it is ByCode.
 	By string `json:"by"`
 	Source
 	// Problem is why it proves nothing; "" = it stands where Source says.
@@ -106,10 +108,12 @@ type Verdict string
 
 // The verdicts. Verified says that all numbers, names and times of a claim stand in what it cites, not that the claim
 // follows from it. Of a claim that is unchecked, the citations are there, and it has nothing that code could look for.
+// Found are sentences that cite nothing: what Cites names is the one passage in which code has found all that they say.
 const (
 	Verified   Verdict = "verified"
 	Unchecked  Verdict = "unchecked"
 	Unverified Verdict = "unverified"
+	Found      Verdict = "found"
 )
 
 // Count is how many claims have a verdict.

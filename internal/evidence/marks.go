@@ -44,17 +44,21 @@ var marking = strings.NewReplacer("`", "'", "[", "(", "]", ")", "|", "¦", "*", 
 
 // Summary says in one sentence what the check has found.
 func (e Evidence) Summary() string {
-	if len(e.Claims) == 0 {
-		found := counted(len(e.Items), "piece of evidence was", "pieces of evidence were")
-		return fmt.Sprintf("the report cites nothing; %s found%s", found, e.more())
+	var said []string
+	if n := len(e.Claims) - e.Count(Found); n == 0 {
+		said = []string{"the report cites nothing", counted(len(e.Items), "piece of evidence was", "pieces of evidence were") + " found"}
+	} else {
+		cited := counted(n, "cited statement stands in what it cites", "cited statements stand in what they cite")
+		said = []string{fmt.Sprintf("%d of %s", e.Count(Verified), cited)}
 	}
-	cited := counted(len(e.Claims), "cited statement stands in what it cites", "cited statements stand in what they cite")
-	said := []string{fmt.Sprintf("%d of %s", e.Count(Verified), cited)}
 	if n := e.Count(Unverified); n > 0 {
 		said = append(said, fmt.Sprintf("%d not, and marked ✗", n))
 	}
 	if n := e.Count(Unchecked); n > 0 {
 		said = append(said, fmt.Sprintf("%d with nothing that code can check", n))
+	}
+	if n := e.Count(Found); n > 0 {
+		said = append(said, counted(n, "that cites nothing was found by code", "that cite nothing were found by code"))
 	}
 	if e.Uncited > 0 {
 		said = append(said, counted(e.Uncited, "sentence with facts cites nothing", "sentences with facts cite nothing"))
@@ -77,52 +81,86 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Concerns reports whether a report has anything to check: it cites something, or names evidence. JSON is for programs.
+// Concerns reports whether a report has anything to check: it cites something, or names evidence.
 func Concerns(report string) bool {
-	before, _, _, named := block(report)
-	if named && before == "" && strings.HasPrefix(strings.TrimSpace(report), "{") {
-		return false
+	if isObject(report) {
+		cites := false
+		texts(report, func(text string, _, _ int) { cites = cites || Cites(text) })
+		return cites
 	}
+	_, _, _, named := block(report)
 	return named || Cites(report)
 }
 
-// Report is the report with its claims checked: those that fail are marked, and the evidence that it cites comes last.
+// Report is the report with its claims checked: those that fail are marked, and the evidence that it cites comes last. JSON,
+// which is for programs, has the marks alone.
 func (e *Evidence) Report(execution, text string) string {
-	text = e.Check(Unforged(e.Shown(execution, text)))
+	text = e.marked(execution, text)
+	if isObject(text) {
+		return text
+	}
 	var out strings.Builder
 	if failed := e.Failed(); failed != "" {
 		fmt.Fprintf(&out, "**%s %s.**\n\n", byCode, failed)
 	}
 	out.WriteString(strings.TrimSpace(text) + "\n\n---\n\n")
 	fmt.Fprintf(&out, "%s %s.\n", byCode, e.Summary())
-	shown := map[int]bool{}
-	for _, claim := range e.Claims {
-		for _, n := range claim.Cites {
-			shown[n] = true
-		}
-	}
-	for _, item := range e.Items {
-		if shown[item.N] || len(e.Claims) == 0 && item.By == execution {
-			fmt.Fprintf(&out, "\n- [%d] %s", item.N, plainly(item.line()))
-		}
-	}
+	e.listCited(&out, execution)
+	e.listFound(&out)
 	for n, one := range e.Pending[:min(len(e.Pending), maxNext)] {
 		if n == 0 {
-			out.WriteString(map[bool]string{true: "\n\nInconclusive. ", false: "\n\n"}[e.Count(Verified) == 0] + "To look at next:\n")
+			out.WriteString(map[bool]string{true: "\n\nInconclusive. ", false: "\n\n"}[e.Count(Verified)+e.Count(Found) == 0] + "To look at next:\n")
 		}
 		out.WriteString("\n- " + plainly(one))
 	}
 	return strings.TrimSpace(out.String()) + "\n"
 }
 
-// Judged is a result as it is shown to who judges it: as in a report what fails is marked, and what code says of all of it comes
-// last. JSON is not checked.
+// Judged is a result as it is shown to who judges it: what fails is marked as in a report, and what code says of all of it
+// comes last.
 func (e *Evidence) Judged(execution, text string) string {
+	return fmt.Sprintf("%s\n\n%s %s.", strings.TrimSpace(e.marked(execution, text)), byCode, e.Summary())
+}
+
+// marked checks a text of an execution, and marks what fails.
+func (e *Evidence) marked(execution, text string) string {
 	text = Unforged(e.Shown(execution, text))
-	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return text
+	if isObject(text) {
+		return e.object(text)
 	}
-	return fmt.Sprintf("%s\n\n%s %s.", strings.TrimSpace(e.Check(text)), byCode, e.Summary())
+	text = e.Check(text)
+	e.findUncited()
+	return text
+}
+
+// listCited lists what a report cites or, if it cites nothing, what the execution has found that wrote it.
+func (e Evidence) listCited(out *strings.Builder, execution string) {
+	shown := map[int]bool{}
+	for _, claim := range e.Claims {
+		for _, n := range claim.Cites {
+			shown[n] = shown[n] || claim.Verdict != Found
+		}
+	}
+	for _, item := range e.Items {
+		if shown[item.N] || len(e.Claims) == 0 && item.By == execution {
+			fmt.Fprintf(out, "\n- [%d] %s", item.N, plainly(item.line()))
+		}
+	}
+}
+
+// listFound lists the sentences that cite nothing, with what code has found for each.
+func (e Evidence) listFound(out *strings.Builder) {
+	first := true
+	for _, claim := range e.Claims {
+		if claim.Verdict != Found {
+			continue
+		}
+		if first {
+			fmt.Fprintf(out, "\n\n%s these cite nothing, and stand in one result:\n", byCode)
+		}
+		first = false
+		fmt.Fprintf(out, "\n- %s: [%d] %s", plainly(claim.Text), claim.Cites[0], plainly(e.Items[claim.Cites[0]-1].line()))
+	}
 }
 
 // maxNext bounds what a report says is to be looked at next.

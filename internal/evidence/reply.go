@@ -115,7 +115,7 @@ func (c *collection) locate(found toolresult.Citation, execution string) Item {
 		item.Problem = problemShort
 		return item
 	}
-	for _, r := range c.quotable(execution) {
+	for _, r := range c.mayQuote(execution) {
 		if r.folded == nil {
 			f := fold(r.text)
 			r.folded = &f
@@ -140,8 +140,8 @@ func (c *collection) locate(found toolresult.Citation, execution string) Item {
 	return item
 }
 
-// quotable are the rows that an execution may quote: its own, and then those of the agents that it has dispatched.
-func (c *collection) quotable(execution string) []*row {
+// mayQuote are the rows that an execution may quote: its own, and then those of the agents that it has dispatched.
+func (c *collection) mayQuote(execution string) []*row {
 	all := slices.Clone(c.rows[execution])
 	for _, other := range slices.Sorted(maps.Keys(c.rows)) {
 		if strings.HasPrefix(other, execution+"/") {

@@ -1,0 +1,124 @@
+package evidence
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// ByCode is who has found a piece of evidence that nobody named: code, for a sentence of the report.
+const ByCode = "code"
+
+// How much code looks through for sentences that cite nothing, in bytes.
+const (
+	maxPassage  = 400     // in more, any number stands somewhere
+	maxSearched = 4 << 20 // of all results
+)
+
+// passage is a part of a result that is about one thing: a line of it, or an object of its JSON.
+type passage struct {
+	*row
+	span
+	lower string
+}
+
+func (p passage) content() string { return p.text[p.from:p.to] }
+
+// innermost matches objects of JSON that have no other ones in them.
+var innermost = regexp.MustCompile(`\{[^{}]*\}`)
+
+// passages are those of all rows, in their order.
+func passages(rows []*row) (all []passage) {
+	searched := 0
+	for _, r := range rows {
+		add := func(from, to int) {
+			content := r.text[from:to]
+			from += len(content) - len(strings.TrimLeft(content, " \t\r\n"))
+			to -= len(content) - len(strings.TrimRight(content, " \t\r\n"))
+			if to > from && to-from <= maxPassage {
+				all = append(all, passage{r, span{from, to}, strings.ToLower(r.text[from:to])})
+			}
+		}
+		if searched += len(r.text); searched > maxSearched {
+			break
+		}
+		at := 0
+		for line := range strings.Lines(r.text) {
+			add(at, at+len(line))
+			at += len(line)
+		}
+		for _, m := range innermost.FindAllStringIndex(r.text, -1) {
+			if line := lineAt(r.text, m[0]); len(line) > maxPassage || strings.Contains(r.text[m[0]:m[1]], "\n") {
+				add(m[0], m[1])
+			}
+		}
+	}
+	return all
+}
+
+// lineAt is the line that a byte is in.
+func lineAt(text string, at int) string {
+	line, _, _ := strings.Cut(text[strings.LastIndexByte(text[:at], '\n')+1:], "\n")
+	return line
+}
+
+// findUncited looks for the sentences that cite nothing in what the tools returned. One that names something, and of which
+// all numbers, names and times stand in one passage and in no other, has that for its evidence.
+func (e *Evidence) findUncited() {
+	if len(e.uncited) == 0 {
+		return
+	}
+	all := passages(e.results)
+	for _, sentence := range e.uncited {
+		said := claimed(sentence, e.names)
+		if len(said.names)+len(said.quotes) == 0 || len(said.names)+len(said.quotes)+len(said.numbers)+len(said.moments) < 2 {
+			continue // it may be about anything
+		}
+		if p := said.only(all); p != nil {
+			e.Uncited--
+			e.Claims = append(e.Claims, Claim{Text: flat(sentence), Cites: []int{e.numbered(*p)}, Verdict: Found})
+		}
+	}
+}
+
+// only is the one passage in which all facts stand; nil = there is none, or there are several that say different things.
+func (f facts) only(all []passage) (one *passage) {
+	words := slices.Concat(f.names, f.quotes)
+	for n, p := range all {
+		without := func(word string) bool { return !strings.Contains(p.lower, strings.ToLower(word)) }
+		if slices.ContainsFunc(words, without) || one != nil && one.holds(p) || len(f.missing([]facts{stated(p.content())}, "")) > 0 {
+			continue
+		}
+		if _, _, echo := fold(p.asked).find(p.content()); echo {
+			continue
+		}
+		if one != nil && one.content() != p.content() {
+			return nil
+		}
+		if one == nil {
+			one = &all[n]
+		}
+	}
+	return one
+}
+
+// holds reports whether a passage is within another one of the same row, or that within it.
+func (p passage) holds(other passage) bool {
+	within := p.from >= other.from && p.to <= other.to || other.from >= p.from && other.to <= p.to
+	return p.row == other.row && within
+}
+
+// numbered is the number of a passage as evidence, which it is from here on.
+func (e *Evidence) numbered(p passage) int {
+	source := p.Source
+	source.From, source.To = p.From+p.from, p.From+p.to
+	for _, item := range e.Items {
+		if item.By == ByCode && item.Source == source {
+			return item.N
+		}
+	}
+	item := Item{N: len(e.Items) + 1, By: ByCode, Source: source, text: p.content(), asked: p.asked}
+	item.Content, item.Assumed = p.content(), true
+	e.Items = append(e.Items, item)
+	return item.N
+}

@@ -143,27 +143,33 @@ func (a *Activities) marked(ctx context.Context, in FinishIn, text string) (stri
 	return found.Check(text), nil
 }
 
-// checked is a report as people get it: code has looked in what it cites for what it says, and for what cites nothing in
-// all that was found. found names the evidence.
-func (a *Activities) checked(ctx context.Context, in FinishIn, execution, text string) (report, found string, err error) {
-	plain := evidence.Unforged(text)
+// report is a report as people get it.
+type report struct {
+	text     string
+	evidence string // the blob of what it was checked against; "" = it was not
+	failed   string // what code has not found, in one line
+}
+
+// checked is a report in whose citations code has looked for what it says, and for what cites nothing in all that was found.
+func (a *Activities) checked(ctx context.Context, in FinishIn, execution, text string) (report, error) {
+	plain := report{text: evidence.Unforged(text)}
 	cites := evidence.Concerns(text)
 	if !cites {
 		if asked, err := a.collects(ctx, in); err != nil || !asked {
-			return plain, "", err
+			return plain, err
 		}
 	}
 	all, err := a.toCheck(ctx, in)
 	if err != nil || all == nil {
-		return plain, "", err
+		return plain, err
 	}
-	report = all.Report(execution, text)
+	out := report{text: all.Report(execution, text), failed: all.Failed()}
 	if !cites && all.Count(evidence.Found) == 0 {
-		return plain, "", nil
+		return plain, nil
 	}
 	body, err := json.Marshal(all)
 	if err == nil {
-		found, err = a.Blobs.PutBlob(ctx, body)
+		out.evidence, err = a.Blobs.PutBlob(ctx, body)
 	}
-	return report, found, err
+	return out, err
 }

@@ -116,8 +116,8 @@ Inconclusive. To look at next:
 
 - the limits
 `
-	if diff := cmp.Diff(want, finished.Report); err != nil || diff != "" {
-		t.Errorf("%v\n%s", err, diff)
+	if diff := cmp.Diff(want, finished.Report); err != nil || diff != "" || !strings.HasPrefix(finished.Proof, "0 of 3 cited statements stand") {
+		t.Errorf("%v, %s\n%s", err, finished.Proof, diff)
 	}
 	record, err := b.store.Investigation(t.Context(), "inv")
 	if err != nil || record.Report != finished.Report {

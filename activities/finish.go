@@ -143,7 +143,7 @@ func (a *Activities) Finish(ctx context.Context, in FinishIn) (FinishOut, error)
 }
 
 func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
-	report, found, err := a.report(ctx, in)
+	checked, err := a.report(ctx, in)
 	if err != nil {
 		return FinishOut{}, err
 	}
@@ -161,7 +161,7 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 			return FinishOut{}, err
 		}
 	}
-	in.Envelope.Evidence = found
+	in.Envelope.Evidence = checked.evidence
 	if err := a.maskEnvelope(ctx, in.Plan, &in.Envelope); err != nil {
 		return FinishOut{}, err
 	}
@@ -170,7 +170,8 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 			return FinishOut{}, fmt.Errorf("record stage %s: %w", stage.Name, err)
 		}
 	}
-	out := FinishOut{Undelivered: unread, Summary: in.Envelope.Summary}
+	report := checked.text
+	out := FinishOut{Undelivered: unread, Summary: in.Envelope.Summary, Proof: checked.failed}
 	if report == "" && owesReport(in) {
 		if in.Status, in.Error = agent.StatusFailed, cmp.Or(in.Error, noReport); in.EndReason == agent.EndCompleted {
 			in.EndReason = agent.EndNoReport
@@ -227,20 +228,21 @@ func owesReport(in FinishIn) bool {
 	return in.Status == agent.StatusCompleted && in.EndReason != agent.EndDenied && in.EndReason != agent.EndInterruptExpired
 }
 
-// report is the text that the last stage which has one ended with, and names the evidence that it was checked against.
-func (a *Activities) report(ctx context.Context, in FinishIn) (report, found string, err error) {
+// report is the text that the last stage which has one ended with.
+func (a *Activities) report(ctx context.Context, in FinishIn) (report, error) {
 	for i := len(in.Results) - 1; i >= 0; i-- {
 		execution := in.Results[i].Execution
 		entries, err := a.Transcripts.Entries(ctx, transcript.Scope{Investigation: in.Investigation, Execution: execution})
 		if err != nil {
-			return "", "", fmt.Errorf("read transcript of %s: %w", execution, err)
+			return report{}, fmt.Errorf("read transcript of %s: %w", execution, err)
 		}
 		if text := transcript.Final(entries, true); text != "" {
-			report, found, err := a.checked(ctx, in, execution, text)
-			return incomplete(text, entries) + report, found, err
+			out, err := a.checked(ctx, in, execution, text)
+			out.text = incomplete(text, entries) + out.text
+			return out, err
 		}
 	}
-	return "", "", nil
+	return report{}, nil
 }
 
 // incomplete is the first line of a report that is not whole, which says so; "" = it is.

@@ -207,6 +207,8 @@ type FinishOut struct {
 	// ReportRef names the whole report in the store when it is larger.
 	ReportRef string `json:"report_ref,omitempty"`
 	Summary   string `json:"summary,omitempty"`
+	// Proof says in one line what code has not found in what the report cites; "" = all, or there is nothing to find.
+	Proof string `json:"proof,omitempty"`
 	// Failed is set if the investigation has failed, for want of a report; Error says so.
 	Failed agent.EndReason `json:"failed,omitempty"`
 	Error  string          `json:"error,omitempty"`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ func printReport(ctx context.Context, c *cli, id, format string) error {
 // reportOf reads the report from the store, or without it from Temporal.
 func reportOf(ctx context.Context, c *cli, id string) (r report.Report, err error) {
 	w, err := c.client().Outcome(ctx, id)
-	found := w.Investigation
+	found, unproven := w.Investigation, ""
 	switch {
 	case errors.Is(err, client.ErrNoStore), errors.Is(err, record.ErrNotFound):
 		s, err := c.client().Status(ctx, id)
@@ -103,7 +104,7 @@ func reportOf(ctx context.Context, c *cli, id string) (r report.Report, err erro
 			return r, err
 		}
 		if s.Result != nil {
-			found = endOf(*s.Result)
+			found, w.Stages, unproven = endOf(*s.Result), stagesOf(*s.Result), s.Result.Proof
 			err = c.whole(ctx, "report", &found.Report, s.Result.ReportRef)
 		} else {
 			found = record.Investigation{ID: s.ID, Status: s.Status.Status}
@@ -123,6 +124,6 @@ func reportOf(ctx context.Context, c *cli, id string) (r report.Report, err erro
 		return r, err
 	}
 	r = report.Of(found, w.Stages, terminal.Summary(found), proof)
-	r.Score = w.Score()
+	r.Score, r.Brief.Proof = w.Score(), cmp.Or(r.Brief.Proof, unproven)
 	return r, nil
 }

@@ -27,7 +27,7 @@ import (
 
 // fakeTemporal answers what the command line asks Temporal, over gRPC. The chain
 // of a request says how the investigation goes, since there is no worker:
-// "works" completes, "breaks" fails with a result, "unknown" is refused,
+// "works" completes, "mends" does with more in its result, "breaks" fails with a result, "unknown" is refused,
 // "killed" is terminated, and everything else runs until it is cancelled.
 // "unplanned" never gets as far as a plan, "workerless" answers no query, and
 // the agent of "risky" has calls that wait for a person (approvals_test.go).
@@ -137,6 +137,10 @@ func (r *fakeRun) result(status agent.Status, reason agent.EndReason) workflows.
 // proceed ends the run the way its chain says.
 func (r *fakeRun) proceed() {
 	switch r.request.Chain {
+	case "mends":
+		result := r.result(agent.StatusCompleted, agent.EndCompleted)
+		result.Stages[0].Agents[0].ActionsExecuted, result.Proof = new(true), "0 of 1 cited statement stands in what it cites; 1 not, and marked ✗"
+		r.close(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, result, nil)
 	case "works":
 		r.close(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, r.result(agent.StatusCompleted, agent.EndCompleted), nil)
 	case "breaks":

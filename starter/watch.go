@@ -248,6 +248,16 @@ func endOf(out client.Result) record.Investigation {
 	}
 }
 
+// stagesOf are the stages of a result as records, for printing.
+func stagesOf(out client.Result) (stages []record.Stage) {
+	for _, s := range out.Stages {
+		stages = append(stages, record.Stage{
+			Name: s.Name, Status: s.Status, Error: s.Error, Envelope: record.StageEnvelope{Agents: s.Agents, Partial: s.Partial},
+		})
+	}
+	return stages
+}
+
 // unsaid is a message that has been printed as a part of the end; "" where the same person reads it there.
 func (c *cli) unsaid(message string) string {
 	if terminal.IsTerminal(c.out) {

@@ -231,7 +231,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	if out.Failed != "" {
 		r.result.Status, r.result.EndReason, r.result.Error = agent.StatusFailed, out.Failed, out.Error
 	}
-	r.result.Summary = out.Summary
+	r.result.Summary, r.result.Proof = out.Summary, out.Proof
 	r.result.Undelivered = append(r.state.Undelivered, out.Undelivered...)
 	r.state.Undelivered = r.result.Undelivered
 	r.result.Stages, r.result.Usage = r.snapshot().Stages, r.state.Usage

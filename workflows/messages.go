@@ -332,6 +332,8 @@ type InvestigationResult struct {
 	Report    string          `json:"report,omitempty"`
 	// ReportRef names the whole report in the store when it is over 64 KB.
 	ReportRef string `json:"report_ref,omitempty"`
+	// Proof says in one line what code has not found in what the report cites; "" = all, or there is nothing to find.
+	Proof string `json:"proof,omitempty"`
 	// Summary is the executive summary; without one, SummaryError says why, if there was to be one.
 	Summary      string        `json:"summary,omitempty"`
 	SummaryError string        `json:"summary_error,omitempty"`

@@ -82,7 +82,8 @@ func (c chart) validate(p path, v *validator) {
 	}
 	c.Bounds.validate(p.Key("bounds"), v, c)
 	c.Interrupts.validate(p.Key("interrupts"), v, c)
-	if cycle := c.cycle(); cycle != nil {
+	cycle := c.cycle()
+	if cycle != nil {
 		v.Errorf(p.Key("stages"), "these stages wait for each other: %s", strings.Join(cycle, " → "))
 	}
 	reached := c.reached()
@@ -91,6 +92,54 @@ func (c chart) validate(p path, v *validator) {
 			v.Add(SeverityWarning, p.Key("stages").Index(i), "no way of the chain leads to the stage %q", name)
 		}
 	}
+	if cycle == nil {
+		c.validateEnd(p, v, reached)
+	}
+}
+
+// validateEnd finds stages that the chain comes to, and from which nothing but a failure, a bound or people lead to an end.
+func (c chart) validateEnd(p path, v *validator, reached map[string]bool) {
+	ends := map[string]bool{plan.TargetEnd: true}
+	for grown := true; grown; {
+		grown = false
+		for i, name := range c.names {
+			if !ends[name] && slices.ContainsFunc(c.walk.WaysFrom(i), func(e route.Edge) bool {
+				return e.Kind != route.EdgeError && e.Kind != route.EdgeSentBack && ends[c.asked(i, e.To)]
+			}) {
+				ends[name], grown = true, true
+			}
+		}
+	}
+	var stuck []string
+	for i, name := range c.names {
+		if reached[name] && !ends[name] && !c.asksAgain(i) {
+			stuck = append(stuck, name)
+		}
+	}
+	if len(stuck) > 0 {
+		v.Add(SeverityWarning, p.Key("stages"), "no way leads from %s to an end: they are done again until a bound is reached or an output ends it",
+			strings.Join(stuck, ", "))
+	}
+}
+
+// asked is where a way of the i-th stage leads, with the answer if it asks people: then to a stage.
+func (c chart) asked(i int, target string) string {
+	r := c.walk.Stages[i].Routing
+	switch {
+	case target != plan.TargetClarification && target != plan.TargetConfirmation:
+		return target
+	case target == plan.TargetConfirmation && r.OnApprove != "": // there is a way of that kind
+		return c.names[i]
+	}
+	return cmp.Or(r.Resume[target], c.Interrupts.plan().Of(target).Resume, c.names[i])
+}
+
+// asksAgain: every answer to the question that the i-th stage leads to has it asked again.
+func (c chart) asksAgain(i int) bool {
+	r := c.walk.Stages[i].Routing
+	asks := r.DefaultNext == plan.TargetClarification || r.DefaultNext == plan.TargetConfirmation && r.OnApprove == ""
+	to := slices.Index(c.names, c.asked(i, r.DefaultNext))
+	return asks && len(r.Rules) == 0 && to >= 0 && to <= i
 }
 
 // validateOutputs finds stages that hand on under one key. That two have one name
@@ -141,11 +190,9 @@ func (c chart) validateAnswers(p path, v *validator, i int) {
 		v.Errorf(p.Key("agent_review"),
 			"what is not approved would go on to the stage %q: agent_review_resume_stage names this stage or one before it", r.Review.Back)
 	}
-	asksAgain := r.DefaultNext == plan.TargetClarification || r.DefaultNext == plan.TargetConfirmation && r.OnApprove == ""
-	resume := cmp.Or(r.Resume[r.DefaultNext], c.Interrupts.plan().Of(r.DefaultNext).Resume, c.names[i])
-	if to := slices.Index(c.names, resume); asksAgain && len(r.Rules) == 0 && to >= 0 && to <= i {
+	if c.asksAgain(i) {
 		v.Add(SeverityWarning, s.flowPath(p, "default_next"),
-			"every answer leads to the stage %q, and so to the same question: this ends after 100 of them", resume)
+			"every answer leads to the stage %q, and so to the same question: this ends after 100 of them", c.asked(i, r.DefaultNext))
 	}
 }
 

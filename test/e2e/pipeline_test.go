@@ -3,7 +3,10 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -289,6 +292,49 @@ agent_chains:
 	if *recordHistories {
 		w.record("gates")
 	}
+}
+
+// gateBlock is the guide's chain with two gates.
+var gateBlock = regexp.MustCompile("(?s)```yaml\nagent_chains:\n  mend: .*?\n```\n")
+
+// plan → approve → apply → approve → announce is five lines, as the guide has them. All dies at each gate, before the answer
+// and after it: nothing is done twice, and nothing unasked.
+func TestPipelineGateOfTheGuide(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../../docs/guide-chains.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := strings.TrimPrefix(strings.TrimSuffix(gateBlock.FindString(string(guide)), "```\n"), "```yaml\n")
+	if lines := strings.Count(chain, "\n"); lines != 5 {
+		t.Fatalf("the guide's gate has %d lines:\n%s", lines, chain)
+	}
+	agents := strings.Replace(walkConfig, "agents: {", "agents: {Planner: {type: llm}, Mender: {type: llm}, Herald: {type: llm}, ", 1)
+	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
+		return llmtest.Text(fmt.Sprintf(`{"told":%t}`, strings.Contains(req.Last().Text(), "approved. go ahead, twice")))
+	}, agents+chain)
+	dev := w.dev()
+	w.beginWith("mend", agent.Request{Chain: "mend", Data: []byte(`"db-1 is down"`)})
+	for _, gate := range []string{"plan", "apply"} {
+		asks := func() bool {
+			questions := w.statusOf("mend").Questions
+			return len(questions) == 1 && questions[0].Stage == gate && questions[0].Kind == "confirmation"
+		}
+		eventually(t, "the gate asks", asks)
+		dev.kill()
+		dev = w.dev()
+		eventually(t, "the gate still asks", asks)
+		w.must("answer", "mend", "--approve", "--text", "go ahead, twice", "--by", "Ada")
+		dev.kill()
+		dev = w.dev()
+	}
+	result := w.end("mend")
+	want := []string{"plan success", "apply success", "announce success"}
+	diff := cmp.Diff(want, ranStages(w.statusOf("mend")))
+	if diff != "" || result.EndReason != agent.EndCompleted || result.Report != `{"told":true}` {
+		t.Errorf("%s, %q (-want +got):\n%s", result.EndReason, result.Report, diff)
+	}
+	w.saidOnce(result.ID)
 }
 
 // Temporal's own CLI answers, too, after everything has died that waited.

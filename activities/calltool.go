@@ -49,11 +49,15 @@ func (a *Activities) callTool(ctx context.Context, in CallToolIn) (CallToolOut, 
 	if err != nil {
 		return CallToolOut{}, storeFailure(ended(ctx, err))
 	}
-	return CallToolOut{
-		Status: entry.Status, ErrorType: entry.ErrorType, Recoverable: entry.Recoverable, RetryAfter: entry.RetryAfter,
-		Pause: entry.Pause, Approve: c.anew,
-	}, nil
+	out := CallToolOut{Status: entry.Status, ErrorType: entry.ErrorType, Fault: entry.Fault, Pause: entry.Pause, Approve: c.anew}
+	if len(out.Details) > maxToldDetails {
+		out.Details = nil
+	}
+	return out, nil
 }
+
+// maxToldDetails is how much of a failure's details a workflow is told, in bytes.
+const maxToldDetails = 1024
 
 // toolCall is one call of a reply.
 type toolCall struct {

@@ -316,9 +316,8 @@ type CallToolIn struct {
 type CallToolOut struct {
 	Status    string `json:"status"`
 	ErrorType string `json:"error_type,omitempty"`
-	// Recoverable and RetryAfter (in seconds) are those of an agent.Fault.
-	Recoverable bool    `json:"recoverable,omitempty"`
-	RetryAfter  float64 `json:"retry_after,omitempty"`
+	// Fault is what programs can read of a failure. Details of more than 1 KB are in the transcript alone.
+	agent.Fault
 	// Pause is for how many minutes the agent asked to pause its heartbeats; 0 = it did not.
 	Pause int `json:"pause,omitempty"`
 	// Approve is set if the call was not made: it is not the one that was approved.

@@ -73,7 +73,7 @@ agents:
 // Who asks no model has nothing to say.
 func TestConversationsAskAModel(t *testing.T) {
 	t.Parallel()
-	c, err := load(t, "agents: {Gate: {type: service}, Runner: {type: tool_plan}, Ada: {default_model: scripted}}\n", nil)
+	c, err := load(t, "agents: {Gate: {type: service}, Runner: {type: tool_plan}, Ada: {default_model: scripted, system_prompt: You are Ada.}}\n", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +82,12 @@ func TestConversationsAskAModel(t *testing.T) {
 		"Runner": "agent Runner is of type tool_plan, which asks no model: it has nothing to say",
 		"Ada":    "",
 	} {
-		if _, err := c.Conversation(agent.ConversationRequest{Agent: name}); (err == nil) != (want == "") || err != nil && err.Error() != want {
+		p, err := c.Conversation(agent.ConversationRequest{Agent: name})
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil && p.Stages[0].Agents[0].Prompt != "You are Ada." {
+			t.Errorf("%s has another prompt in a conversation: %+v", name, p)
 		}
 	}
 }

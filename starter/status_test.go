@@ -67,4 +67,10 @@ func TestTheLastCallConcludes(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+	fault := workflows.CallFault{Tool: "kube.logs", ErrorType: "RateLimited", Fault: agent.Fault{RetryAfter: 30}}
+	now := map[string]workflows.AgentStatus{"w": {Iteration: 1, MaxIterations: 20, LastFault: &fault}}
+	const want = "iteration 1 of 20 · - tokens · last failed: kube.logs, RateLimited, retry after 30s"
+	if got := doing(workflows.AgentSummary{WorkflowID: "w"}, now); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

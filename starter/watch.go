@@ -212,12 +212,24 @@ func doing(a workflows.AgentSummary, agents map[string]workflows.AgentStatus) st
 		if now.Iteration > now.MaxIterations { // the one in reserve
 			step = "concluding"
 		}
-		return step + " · " + now.Doing + " · " + terminal.Usage(a.Usage)
+		return strings.Join(present([]string{step, now.Doing, terminal.Usage(a.Usage), faultLine(now.LastFault)}), " · ")
 	}
 	if a.Status.Closed() || a.Iterations > 0 {
 		return fmt.Sprintf("%s · %s", terminal.Count(a.Iterations, "iteration"), terminal.Usage(a.Usage))
 	}
 	return ""
+}
+
+// faultLine says which tool call failed last; "" = none has.
+func faultLine(f *workflows.CallFault) string {
+	if f == nil {
+		return ""
+	}
+	line := "last failed: " + f.Tool + ", " + f.ErrorType
+	if f.RetryAfter > 0 {
+		line += fmt.Sprintf(", retry after %gs", f.RetryAfter)
+	}
+	return line
 }
 
 // await waits for the end.

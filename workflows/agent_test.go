@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -229,9 +230,10 @@ func TestToolActivityThatFailsIsAResult(t *testing.T) {
 
 func TestStatusHasTheLastFault(t *testing.T) {
 	t.Parallel()
+	limited := agent.Fault{Recoverable: true, RetryAfter: 30, Details: json.RawMessage(`{"left":0}`)}
 	f := &fake{model: script(ask("a"), ask("b"), say("x")), tool: func(in activities.CallToolIn) (activities.CallToolOut, error) {
 		if in.Iteration == 1 {
-			return activities.CallToolOut{Status: "error", ErrorType: "RateLimited", Recoverable: true, RetryAfter: 30}, nil
+			return activities.CallToolOut{Status: "error", ErrorType: "RateLimited", Fault: limited}, nil
 		}
 		return activities.CallToolOut{Status: "success"}, nil
 	}}
@@ -241,7 +243,7 @@ func TestStatusHasTheLastFault(t *testing.T) {
 	if value, err := env.QueryWorkflow(QueryStatus); err != nil || value.Get(&status) != nil {
 		t.Fatal(err)
 	}
-	want := &CallFault{Tool: "a", Iteration: 1, ErrorType: "RateLimited", Recoverable: true, RetryAfter: 30}
+	want := &CallFault{Tool: "a", Iteration: 1, ErrorType: "RateLimited", Fault: limited}
 	if diff := cmp.Diff(want, status.LastFault); diff != "" {
 		t.Error(diff)
 	}

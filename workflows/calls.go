@@ -139,9 +139,7 @@ func (b *batch) attempt(
 func (b *batch) record(ctx workflow.Context, name string, out activities.CallToolOut) {
 	b.pause(ctx, out.Pause)
 	if out.ErrorType != "" {
-		b.fault = &CallFault{
-			Tool: name, Iteration: b.state.Iteration, ErrorType: out.ErrorType, Recoverable: out.Recoverable, RetryAfter: out.RetryAfter,
-		}
+		b.fault = &CallFault{Tool: name, Iteration: b.state.Iteration, ErrorType: out.ErrorType, Fault: out.Fault}
 	}
 }
 

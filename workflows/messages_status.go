@@ -138,14 +138,8 @@ type AgentStatus struct {
 	LastFault *CallFault `json:"last_fault,omitempty"`
 }
 
-// CallFault is a tool call that failed; its text and details are in the transcript.
-type CallFault struct {
-	Tool        string  `json:"tool"`
-	Iteration   int     `json:"iteration"`
-	ErrorType   string  `json:"error_type"`
-	Recoverable bool    `json:"recoverable,omitempty"`
-	RetryAfter  float64 `json:"retry_after,omitempty"` // seconds
-}
+// CallFault is a tool call that failed.
+type CallFault = record.CallFault
 
 // ConversationStatus answers the query "status" of a conversation.
 type ConversationStatus struct {

@@ -80,7 +80,9 @@ func (o *orchestration) carryOut(ctx workflow.Context, in activities.CallToolIn,
 	}
 	if !out.Done {
 		out.ErrorType = activities.ResultFailed
-		o.fault = &CallFault{Tool: call.Name, Iteration: in.Iteration, ErrorType: out.ErrorType, Recoverable: true}
+		o.fault = &CallFault{
+			Tool: call.Name, Iteration: in.Iteration, ErrorType: out.ErrorType, Fault: agent.Fault{Recoverable: true},
+		}
 	}
 	return out
 }

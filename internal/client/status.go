@@ -74,7 +74,7 @@ func (c *Client) ask(ctx context.Context, h Handle) (s Status, err error) {
 		for m := range s.Stages[n].Agents {
 			a := &s.Stages[n].Agents[m]
 			now, asked := s.Agents[a.WorkflowID]
-			a.Iterations = max(a.Iterations, now.Iteration)
+			a.Iterations, a.LastFault = max(a.Iterations, now.Iteration), now.LastFault
 			if asked && !known {
 				a.Usage, s.Usage = now.Usage, s.Usage.Add(now.Usage)
 			}

@@ -64,6 +64,16 @@ type AgentSummary struct {
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
 	// WorkflowID answers the query "status" while the agent runs.
 	WorkflowID string `json:"workflow_id,omitempty"`
+	// LastFault is of the tool call that failed last, of an agent that runs; nil = none has.
+	LastFault *CallFault `json:"last_fault,omitempty"`
+}
+
+// CallFault is a tool call that failed; its text is in the transcript.
+type CallFault struct {
+	Tool      string `json:"tool"`
+	Iteration int    `json:"iteration"`
+	ErrorType string `json:"error_type"`
+	agent.Fault
 }
 
 // Output is a JSON object that a stage hands on: itself, or a blob if it is over 16 KB.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,20 +28,44 @@ agent's definition: its memory is the same in every investigation and conversati
 }
 
 func memoryShowCommand(c *cli) *cobra.Command {
+	var words string
 	cmd := &cobra.Command{
 		Use: "show AGENT", Short: "Print memory blocks, and how many archival entries there are", Args: exactly("AGENT"),
-		Example: "  starter memory show Memo",
-		RunE:    func(cmd *cobra.Command, args []string) error { return memoryShow(cmd.Context(), c, args[0]) },
+		Example: "  starter memory show Memo\n  starter memory show Memo --find 'node 7'",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			saved, err := exported(cmd.Context(), c, args[0])
+			switch {
+			case err != nil:
+				return err
+			case cmd.Flags().Changed("find"):
+				return showEntries(c, saved.Archival, words)
+			}
+			return showMemory(c, saved)
+		},
 	}
+	cmd.Flags().StringVar(&words, "find", "", "list the archival entries that have all of these words in them; '' lists all")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print as JSON")
 	return cmd
 }
 
-func memoryShow(ctx context.Context, c *cli, name string) error {
-	saved, err := exported(ctx, c, name)
-	if err != nil {
-		return err
+// showEntries lists the archival entries that have all words in them.
+func showEntries(c *cli, all []memory.Entry, words string) error {
+	found := []memory.Entry{} // never null
+	for _, e := range all {
+		lacks := func(word string) bool { return !strings.Contains(strings.ToLower(e.Content), word) }
+		if !slices.ContainsFunc(strings.Fields(strings.ToLower(words)), lacks) {
+			found = append(found, e)
+		}
 	}
+	if c.json {
+		return c.printJSON(found)
+	}
+	return printTable(c, "N\tAT\tTEXT", found, func(e memory.Entry) []any {
+		return []any{e.ID, e.At.Local().Format(dateTime), e.Content}
+	})
+}
+
+func showMemory(c *cli, saved memory.Snapshot) error {
 	if c.json {
 		return c.printJSON(struct {
 			Agent    string         `json:"agent"`
@@ -61,7 +86,7 @@ func memoryShow(ctx context.Context, c *cli, name string) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(c.out, "%d archival entries\n", len(saved.Archival))
+	_, err := fmt.Fprintf(c.out, "%d archival entries\n", len(saved.Archival))
 	return err
 }
 

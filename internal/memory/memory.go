@@ -79,8 +79,12 @@ func Render(blocks []Block) string {
 	closing := closingTags(blocks)
 	for _, b := range blocks {
 		show := func(text string) string { return closing.ReplaceAllString(text, "&lt;$1") }
-		fmt.Fprintf(&out, "<%s><description>%s</description><metadata>- chars_current=%d\n- chars_limit=%d</metadata><value>%s</value></%s>\n",
-			b.Label, show(b.Description), b.Size(), b.Limit, show(b.Value), b.Label)
+		metadata := fmt.Sprintf("- chars_current=%d\n- chars_limit=%d", b.Size(), b.Limit)
+		if b.ReadOnly { // in Letta's words
+			metadata = "- read_only=true\n" + metadata
+		}
+		fmt.Fprintf(&out, "<%s><description>%s</description><metadata>%s</metadata><value>%s</value></%s>\n",
+			b.Label, show(b.Description), metadata, show(b.Value), b.Label)
 	}
 	out.WriteString("</memory_blocks>")
 	return out.String()

@@ -35,7 +35,8 @@ func TestRender(t *testing.T) {
 I like <b>bold</b> & "quotes".</value></persona>
 <human><description></description><metadata>- chars_current=0
 - chars_limit=5</metadata><value></value></human>
-<facts><description></description><metadata>- chars_current=3
+<facts><description></description><metadata>- read_only=true
+- chars_current=3
 - chars_limit=5</metadata><value>äöü</value></facts>
 </memory_blocks>`,
 		},

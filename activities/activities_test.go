@@ -455,10 +455,12 @@ func TestActionsExecuted(t *testing.T) {
 		if !strings.Contains(req.Messages[0].Content, "The last line is one word: YES if you have changed anything, NO if not.") {
 			t.Errorf("the agent is not asked:\n%s", req.Messages[0].Content)
 		}
-		return llm.Response{Content: "Restarted web-1.\n\nYES\n", Finish: llm.FinishStop}, nil
+		pages := []llm.Source{{Title: "a.example", URL: "https://a.example/restart"}} // below what it says, and not its last line
+		return llm.Response{Content: "Restarted web-1.\n\nYES\n", Finish: llm.FinishStop, Sources: pages}, nil
 	}
 	out, err := b.generate(activities.GenerateIn{Iteration: 1})
-	if err != nil || out.Preview != "Restarted web-1." || b.last().Text != "Restarted web-1." {
+	const said = "Restarted web-1.\n\nSources:\n\n- a.example: <https://a.example/restart>"
+	if err != nil || !strings.HasPrefix(out.Preview, "Restarted web-1.") || b.last().Text != said {
 		t.Errorf("%+v, %v; the transcript says %q", out, err, b.last().Text)
 	}
 	_, err = b.env.ExecuteActivity(b.act.SaveStage, activities.SaveStageIn{

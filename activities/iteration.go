@@ -273,6 +273,9 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 	if len(body.Calls) == 0 && g.row.Prompt == prompt.Action {
 		body.Text, body.ActionsExecuted = prompt.ActionsExecuted(body.Text)
 	}
+	if g.row.Pattern == agent.Iterating && !g.contract().JSON {
+		body.Text = prompt.WithSources(body.Text, reply.Sources)
+	}
 	g.add(transcript.KindReply, body)
 }
 

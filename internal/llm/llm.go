@@ -84,4 +84,9 @@ type Response struct {
 	Model         string // the model that really answered, as the provider names it
 	Usage         agent.Usage
 	ProviderState json.RawMessage
+	// Sources are what a provider's own tools have read for the reply: pages that a search has found, each once.
+	Sources []Source `json:",omitempty"`
 }
+
+// Source is a page that a provider has read itself.
+type Source struct{ Title, URL string }

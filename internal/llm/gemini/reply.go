@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 
 	"google.golang.org/genai"
 
@@ -29,6 +30,7 @@ type reply struct {
 	finish    string // in Gemini's words
 	model     string
 	usage     agent.Usage
+	sources   []llm.Source
 }
 
 // read takes in chunks until the reply is whole. What it returns is an *llm.Error,
@@ -140,6 +142,7 @@ func (r *reply) candidate(c *genai.Candidate) llm.Delta {
 	if c.FinishReason != "" {
 		r.finish = string(c.FinishReason)
 	}
+	r.source(c)
 	var said llm.Delta
 	if c.Content != nil {
 		for _, p := range c.Content.Parts {
@@ -154,6 +157,33 @@ func (r *reply) candidate(c *genai.Candidate) llm.Delta {
 	return said
 }
 
+// maxSources is how many pages are named that a reply rests on.
+const maxSources = 20
+
+// source takes in which pages Gemini has read: what its search has found, and what it has fetched.
+func (r *reply) source(c *genai.Candidate) {
+	add := func(title, address string) {
+		known := slices.ContainsFunc(r.sources, func(s llm.Source) bool { return s.URL == address })
+		if address != "" && !known && len(r.sources) < maxSources {
+			r.sources = append(r.sources, llm.Source{Title: title, URL: address})
+		}
+	}
+	if g := c.GroundingMetadata; g != nil {
+		for _, chunk := range g.GroundingChunks {
+			if chunk != nil && chunk.Web != nil {
+				add(chunk.Web.Title, chunk.Web.URI)
+			}
+		}
+	}
+	if u := c.URLContextMetadata; u != nil {
+		for _, page := range u.URLMetadata {
+			if page != nil && page.URLRetrievalStatus == genai.URLRetrievalStatusSuccess {
+				add("", page.RetrievedURL)
+			}
+		}
+	}
+}
+
 // response returns the reply, or an error if there is none.
 func (r *reply) response() (llm.Response, error) {
 	resp, err := llm.GoogleReply(llm.Response{
@@ -162,6 +192,7 @@ func (r *reply) response() (llm.Response, error) {
 		ToolCalls: toolCalls(r.parts),
 		Model:     r.model,
 		Usage:     r.usage,
+		Sources:   r.sources,
 	}, r.repeating, r.finish, r.tap.ending)
 	if err == nil && !r.repeating {
 		resp.ProviderState = remember(r.asked, r.parts)

@@ -48,6 +48,12 @@ func (b *Builder) WithDescription(text string) *Builder {
 	return b
 }
 
+// WithSystemPrompt puts a text in place of the type's own prompt. Its variables are those of system_prompt in docs/config.md.
+func (b *Builder) WithSystemPrompt(text string) *Builder {
+	b.agent.SystemPrompt = text
+	return b
+}
+
 // WithInstructions adds to what the agent is told.
 func (b *Builder) WithInstructions(text string) *Builder {
 	b.agent.CustomInstructions = text
@@ -95,6 +101,9 @@ func (b *Builder) WithContextCompression(c Compression) *Builder {
 func (b *Builder) WithSQLiteCheckpoint(path string) *Builder {
 	return b.WithCheckpoint(CheckpointSQLite, path)
 }
+
+// WithMemoryCheckpoint keeps what is done until the worker ends, for tests and for trying things out.
+func (b *Builder) WithMemoryCheckpoint() *Builder { return b.WithCheckpoint(CheckpointMemory, "") }
 
 // WithCheckpoint says where what is done is kept. The path is that of a SQLite
 // file, or the postgres:// address of a database.

@@ -51,6 +51,9 @@ func TestBuilder(t *testing.T) {
 	if diff := cmp.Diff(want, full.Agent(), unexported); diff != "" {
 		t.Errorf("a definition was changed: %s", diff)
 	}
+	if other, err := NewBuilder().WithSystemPrompt("You are {{.Agent}}.").Build(); err != nil || other.Agent().SystemPrompt != "You are {{.Agent}}." {
+		t.Errorf("%+v, %v", other.Agent(), err)
+	}
 }
 
 func TestBuilderRefuses(t *testing.T) {
@@ -83,7 +86,7 @@ func TestBuilderRefuses(t *testing.T) {
 func TestBuilderStores(t *testing.T) {
 	t.Parallel()
 	for want, b := range map[string]*Builder{
-		MemoryStore:       NewBuilder().WithCheckpoint(CheckpointMemory, ""),
+		MemoryStore:       NewBuilder().WithMemoryCheckpoint(),
 		"x.db":            NewBuilder().WithCheckpoint(CheckpointSQLite, "x.db"),
 		"postgres://h/db": NewBuilder().WithCheckpoint(CheckpointPostgres, "postgres://h/db"),
 	} {

@@ -29,7 +29,7 @@ func NewPolicy(logger *slog.Logger) *Policy {
 
 // Tools says what an agent may do with every tool that there is for it: the
 // built-in tools of its type, those of the plan's ToolIDs, those by which it
-// dispatches others if it may, read_result beside tools that are not our own, then the tools of its attached servers, in the
+// dispatches others if it may, read_result beside tools whose results may be long, then the tools of its attached servers, in the
 // plan's order and by name within a server. It depends on its arguments alone, and so does their order. Names are
 // unique, in both spellings.
 func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, builtins []Spec) *Set {
@@ -48,7 +48,8 @@ func (p *Policy) Tools(typ agent.Type, own plan.Agent, catalogues []Catalogue, b
 			offer.builtin(name, builtins)
 		}
 	}
-	if typ.Pattern == agent.Iterating && (len(own.Servers)+len(own.ToolIDs) > 0 || own.Attached) {
+	shell := own.Shell != nil && slices.Contains(typ.Tools, agent.ToolShell)
+	if typ.Pattern == agent.Iterating && (len(own.Servers)+len(own.ToolIDs) > 0 || own.Attached || shell) {
 		offer.builtin(agent.ToolReadResult, builtins) // only those have results that are not shown whole
 	}
 	for _, server := range own.Servers {

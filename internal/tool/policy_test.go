@@ -69,6 +69,7 @@ func TestOffered(t *testing.T) {
 		"plan order, then names": {withTool, attached("b", "a"), []tool.Catalogue{catalogue("a", "a.z", "a.y"), catalogue("b", "b.x")}, []string{"b.x", "a.y", "a.z"}, ""},
 		"server not attached":    {withTool, attached("a"), []tool.Catalogue{catalogue("b", "b.x")}, nil, ""},
 		"read_result":            {iterating, withShell, []tool.Catalogue{catalogue("loki", "loki.q")}, []string{"shell", "read_result", "loki.q"}, ""},
+		"a shell's long output":  {iterating, plan.Agent{Shell: withShell.Shell}, nil, []string{"shell", "read_result"}, ""},
 		"nothing to read":        {iterating, attached(), nil, nil, ""},
 		"not one that iterates":  {singleShot, attached("a"), []tool.Catalogue{catalogue("a", "a.x")}, []string{"a.x"}, ""},
 		"registered in Go":       {iterating, withCode, nil, []string{"page", "ticket", "read_result"}, ""},

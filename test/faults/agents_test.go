@@ -97,10 +97,10 @@ func (w worker) effective() (names []string) {
 	if w.plan.Orchestrator != nil {
 		all = append(all, "dispatch_agent", "cancel_agent", "list_agents")
 	}
+	if w.row.Pattern.Model() && (len(w.plan.Servers) > 0 || slices.Contains(all, "shell")) { // it may have been shown a part of a result
+		all = append(all, "read_result")
+	}
 	if len(w.plan.Servers) > 0 {
-		if w.row.Pattern.Model() { // which may have been shown a part of a result
-			all = append(all, "read_result")
-		}
 		all = append(all, "lab.once", "lab.read", "lab.set")
 	}
 	config := w.plan.Tools

@@ -104,7 +104,7 @@ func (e *Evidence) Report(execution, text string) string {
 		fmt.Fprintf(&out, "**%s %s.**\n\n", byCode, failed)
 	}
 	out.WriteString(strings.TrimSpace(text) + "\n\n---\n\n")
-	fmt.Fprintf(&out, "%s %s.\n", byCode, e.Summary())
+	fmt.Fprintf(&out, "%s %s.", byCode, e.Summary())
 	e.listCited(&out, execution)
 	e.listFound(&out)
 	for n, one := range e.Pending[:min(len(e.Pending), maxNext)] {
@@ -141,9 +141,11 @@ func (e Evidence) listCited(out *strings.Builder, execution string) {
 			shown[n] = shown[n] || claim.Verdict != Found
 		}
 	}
+	first := "\n"
 	for _, item := range e.Items {
 		if shown[item.N] || len(e.Claims) == 0 && item.By == execution {
-			fmt.Fprintf(out, "\n- [%d] %s", item.N, plainly(item.line()))
+			fmt.Fprintf(out, "%s\n- [%d] %s", first, item.N, plainly(item.line()))
+			first = ""
 		}
 	}
 }

@@ -82,11 +82,11 @@ func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.En
 		body.By, body.Decision, body.Refused = d.By, d.said(), true
 	}
 	for _, artifact := range result.Artifacts {
-		hash, err := c.putArtifact(ctx, artifact)
+		hash, kept, err := c.putArtifact(ctx, artifact)
 		if err != nil {
 			return transcript.Entry{}, err
 		}
-		body.Artifacts = append(body.Artifacts, hash)
+		body.Artifacts, body.Kept = append(body.Artifacts, hash), append(body.Kept, kept)
 	}
 	if err := c.keepImages(ctx, &result, &body); err != nil {
 		return transcript.Entry{}, err
@@ -114,10 +114,17 @@ func (c *toolCall) write(ctx context.Context, result tool.Result) (transcript.En
 	return entries[0], nil
 }
 
-func (j *job) putArtifact(ctx context.Context, artifact tool.Artifact) (string, error) {
-	body, err := json.Marshal(artifact)
-	if err != nil {
-		return "", fmt.Errorf("keep artifact %s: %w", artifact.Name, err)
+func (j *job) putArtifact(ctx context.Context, artifact tool.Artifact) (hash string, kept transcript.Kept, err error) {
+	if artifact.JSON != nil {
+		artifact.JSON, err = json.Marshal(artifact.JSON) // as it is stored, and read
 	}
-	return j.Blobs.PutBlob(ctx, body)
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(artifact)
+	}
+	if err != nil {
+		return "", kept, fmt.Errorf("keep artifact %s: %w", artifact.Name, err)
+	}
+	hash, err = j.Blobs.PutBlob(ctx, body)
+	return hash, transcript.Kept{Name: artifact.Name, MIMEType: artifact.MIMEType, Size: len(artifact.Content())}, err
 }

@@ -39,11 +39,12 @@ type Blobs interface {
 	Blob(ctx context.Context, hash string) ([]byte, error)
 }
 
-// List lists the artifacts that entries name, each content once, in the order of the entries.
+// List lists the artifacts that entries name, each content once, in the order of the entries. It reads those of which their
+// entries do not say what they are.
 func List(ctx context.Context, entries []transcript.Entry, blobs Blobs) (all []Artifact, err error) {
 	seen := map[string]bool{}
 	for _, e := range entries {
-		for _, ref := range e.Artifacts {
+		for n, ref := range e.Artifacts {
 			if e.Superseded || seen[ref] {
 				continue
 			}
@@ -52,12 +53,16 @@ func List(ctx context.Context, entries []transcript.Entry, blobs Blobs) (all []A
 			if e.Call != nil {
 				a.Tool = e.Call.Name
 			}
-			kept, data, err := read(ctx, blobs, ref)
-			if err != nil {
-				return nil, err
+			if len(e.Kept) == len(e.Artifacts) {
+				a.Source, a.MIMEType, a.Size = e.Kept[n].Name, e.Kept[n].MIMEType, e.Kept[n].Size
+			} else {
+				kept, err := read(ctx, blobs, ref)
+				if err != nil {
+					return nil, err
+				}
+				a.Source, a.MIMEType, a.Size = kept.Name, kept.MIMEType, len(kept.Content())
 			}
-			a.Source, a.MIMEType, a.Size = kept.Name, kept.MIMEType, len(data)
-			a.Name = fmt.Sprintf("%d-%s", a.N, fileName(cmp.Or(base(kept.Name), a.Tool), kept.MIMEType))
+			a.Name = fmt.Sprintf("%d-%s", a.N, fileName(cmp.Or(base(a.Source), a.Tool), a.MIMEType))
 			all = append(all, a)
 		}
 	}
@@ -66,22 +71,19 @@ func List(ctx context.Context, entries []transcript.Entry, blobs Blobs) (all []A
 
 // Read returns the content of an artifact.
 func Read(ctx context.Context, blobs Blobs, ref string) ([]byte, error) {
-	_, data, err := read(ctx, blobs, ref)
-	return data, err
+	kept, err := read(ctx, blobs, ref)
+	return kept.Content(), err
 }
 
-func read(ctx context.Context, blobs Blobs, ref string) (kept tool.Artifact, data []byte, err error) {
+func read(ctx context.Context, blobs Blobs, ref string) (kept tool.Artifact, err error) {
 	body, err := blobs.Blob(ctx, ref)
 	if err == nil {
 		err = json.Unmarshal(body, &kept)
 	}
 	if err != nil {
-		return kept, nil, fmt.Errorf("read artifact %s: %w", ref, err)
+		return kept, fmt.Errorf("read artifact %s: %w", ref, err)
 	}
-	if kept.JSON != nil {
-		return kept, kept.JSON, nil
-	}
-	return kept, kept.Data, nil
+	return kept, nil
 }
 
 // base is the last part of an address or path, without what follows "?" and "#".

@@ -50,6 +50,16 @@ func TestList(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	told := result("s/B", "x", "y")
+	told.Kept = []transcript.Kept{{Name: "a.csv", MIMEType: "text/csv", Size: 9}, {MIMEType: "image/png", Size: 8}}
+	got, err = artifact.List(t.Context(), []transcript.Entry{told}, blobs{}) // nothing is read
+	want = []artifact.Artifact{
+		{N: 1, Name: "1-a.csv", Source: "a.csv", MIMEType: "text/csv", Size: 9, Ref: "x", Execution: "s/B", Tool: "lab.shot"},
+		{N: 2, Name: "2-lab.shot.png", MIMEType: "image/png", Size: 8, Ref: "y", Execution: "s/B", Tool: "lab.shot"},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
 	if data, err := artifact.Read(t.Context(), kept, "b"); err != nil || string(data) != `{"a":1}` {
 		t.Errorf("%s, %v", data, err)
 	}

@@ -31,6 +31,14 @@ type Artifact struct {
 	JSON     json.RawMessage `json:"json,omitempty"`
 }
 
+// Content is what the part is made of.
+func (a Artifact) Content() []byte {
+	if a.JSON != nil {
+		return a.JSON
+	}
+	return a.Data
+}
+
 // Status says whether a tool did what it was asked.
 type Status string
 

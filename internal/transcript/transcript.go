@@ -156,9 +156,18 @@ type Result struct {
 	Size int    `json:"size,omitempty"`
 	// Artifacts name blobs of the parts that are not text.
 	Artifacts []string `json:"artifacts,omitempty"`
+	// Kept says of each of them what it is, so that nobody has to read it for that; none = it was written before.
+	Kept []Kept `json:"kept,omitempty"`
 	// Images are those among them that models can be sent, made small.
 	Images []agent.Image `json:"images,omitempty"`
 	agent.Fault
+}
+
+// Kept is an artifact without its content.
+type Kept struct {
+	Name     string `json:"name,omitempty"`
+	MIMEType string `json:"mime_type,omitempty"`
+	Size     int    `json:"size"` // in bytes
 }
 
 // Answer is what came of asking a model, for a reply or a summary: why it stopped, who

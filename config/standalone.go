@@ -44,10 +44,6 @@ func (c *Config) standalone(name string) (work, error) {
 	return w, nil
 }
 
-// conversationTokens is the window of a conversation that says nothing of its own
-// (spec: conversation, "Compression").
-const conversationTokens = 8000
-
 // Conversation resolves a request for a conversation to its plan: one stage with
 // one agent. The error is a *PlanError.
 func (c *Config) Conversation(req agent.ConversationRequest) (p plan.Plan, err error) {
@@ -66,9 +62,6 @@ func (c *Config) Conversation(req agent.ConversationRequest) (p plan.Plan, err e
 		return p, err
 	}
 	own := r.agent(w)
-	if own.Compression.MaxContextTokens == 0 {
-		own.Compression.MaxContextTokens = conversationTokens
-	}
 	if len(r.problems) > 0 {
 		return p, &PlanError{Problems: r.problems}
 	}

@@ -25,11 +25,12 @@ type choice struct {
 }
 
 type delta struct {
-	Content          content        `json:"content"`
-	Refusal          string         `json:"refusal"`           // OpenAI: a text in place of the content
-	ReasoningContent string         `json:"reasoning_content"` // DeepSeek, vLLM, xAI
-	Reasoning        string         `json:"reasoning"`         // OpenRouter, Ollama, Groq
-	ToolCalls        []sdk.ToolCall `json:"tool_calls"`
+	Content          content    `json:"content"`
+	Refusal          string     `json:"refusal"`           // OpenAI: a text in place of the content
+	ReasoningContent string     `json:"reasoning_content"` // DeepSeek, vLLM, xAI
+	Reasoning        string     `json:"reasoning"`         // OpenRouter, Ollama, Groq
+	Details          details    `json:"reasoning_details"` // OpenRouter
+	ToolCalls        []chatCall `json:"tool_calls"`
 }
 
 // usage is what a call took. The library's type lacks what servers other than OpenAI's report.
@@ -81,6 +82,39 @@ func (c *content) UnmarshalJSON(data []byte) error {
 		c.thinking += p.Thinking.text
 	}
 	return err
+}
+
+// details are what OpenRouter says of thoughts; what is no list of objects is none.
+type details []map[string]any
+
+// UnmarshalJSON never fails.
+func (d *details) UnmarshalJSON(data []byte) error {
+	var all []map[string]any
+	if json.Unmarshal(data, &all) == nil {
+		*d = all
+	}
+	return nil
+}
+
+// join adds what the next chunk says: a text goes on where it stopped, and its signature comes last.
+func (d *details) join(more details) {
+	for _, next := range more {
+		n := len(*d) - 1
+		if n < 0 || next["type"] == "reasoning.encrypted" || (*d)[n]["type"] != next["type"] || (*d)[n]["index"] != next["index"] {
+			*d = append(*d, next)
+			continue
+		}
+		last := (*d)[n]
+		for field, value := range next {
+			before, _ := last[field].(string)
+			switch text, ok := value.(string); {
+			case ok && (field == "text" || field == "summary"):
+				last[field] = before + text
+			case value != nil:
+				last[field] = value
+			}
+		}
+	}
 }
 
 // said is the text for people: the refusal stands in place of a content.

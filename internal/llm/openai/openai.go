@@ -56,7 +56,8 @@ func NewAzure(opts llm.Options, version string) (*Client, error) {
 //
 // The reply's usage is zero when the provider reports none, and its ModelCalls
 // is always left to the caller. A reply that was cut because it repeated itself
-// (llm.FinishRepeating) has no tool calls.
+// (llm.FinishRepeating) has no tool calls. Its provider state, if any, must come back with the
+// message that it becomes: models want what they thought back with their calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	return c.guard.Call(ctx, func(ctx context.Context, key string, idle *llm.Idle) (llm.Response, error) {
 		if c.responses {
@@ -68,7 +69,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 		}
 		defer llm.CloseRead(body)
 
-		got := reply{onDelta: onDelta}
+		got := reply{asked: req.Model, onDelta: onDelta}
 		if err := llm.ReadEvents(body, idle, &got); err != nil {
 			return llm.Response{}, err
 		}

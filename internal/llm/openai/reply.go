@@ -16,12 +16,15 @@ const doneMark = "[DONE]"
 
 // reply puts a model's reply together.
 type reply struct {
+	asked   string // the model's name in the request
 	onDelta func(llm.Delta)
 
 	chunks    int
 	content   llm.Text
 	thinking  llm.Text
 	repeating bool
+	reasoning strings.Builder // of what it thinks, what has to come back
+	details   details
 	calls     calls
 	finish    sdk.FinishReason
 	model     string
@@ -88,6 +91,8 @@ func (r *reply) choice(c choice) delta {
 	}
 	stuck := r.content.Add(d.said())
 	r.repeating = r.thinking.Add(d.thinking()) || stuck
+	r.reasoning.WriteString(d.ReasoningContent)
+	r.details.join(d.Details)
 	for _, part := range d.ToolCalls {
 		r.calls.add(part)
 	}
@@ -118,6 +123,9 @@ func (r *reply) response() (llm.Response, error) {
 		resp.Finish = llm.FinishLength
 	case resp.Finish == llm.FinishFiltered && strings.TrimSpace(resp.Content) == "" && len(resp.ToolCalls) == 0:
 		return resp, &llm.Error{Kind: llm.ErrContentFiltered}
+	}
+	if !r.repeating {
+		resp.ProviderState = r.chatState()
 	}
 	return resp, nil
 }

@@ -24,13 +24,15 @@ type chatBody struct {
 	Stream      bool          `json:"stream"`
 }
 
-// chatMessage is a message. It has no thinking: that is for people, and providers
-// refuse it or pay no heed.
+// chatMessage is a message. It has no thinking but what its own model wants back with its calls:
+// that is for people, and providers refuse it or pay no heed.
 type chatMessage struct {
-	Role       string         `json:"role"`
-	Content    any            `json:"content"` // null beside tool calls, where some servers want no text
-	ToolCalls  []sdk.ToolCall `json:"tool_calls,omitempty"`
-	ToolCallID string         `json:"tool_call_id,omitempty"`
+	Role       string     `json:"role"`
+	Content    any        `json:"content"` // null beside tool calls, where some servers want no text
+	Reasoning  *string    `json:"reasoning_content,omitempty"`
+	Details    details    `json:"reasoning_details,omitempty"`
+	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
 }
 
 // newChatBody spells a request. Nothing asks for parallel calls: they are the
@@ -49,7 +51,7 @@ func newChatBody(req llm.Request) chatBody {
 	out.ResponseFormat = responseFormat(req)
 	var images []sdk.ChatMessagePart
 	for i, m := range req.Messages {
-		out.Messages = append(out.Messages, newChatMessage(m))
+		out.Messages = append(out.Messages, newChatMessage(m, req.Model))
 		images = append(images, imageParts(m)...)
 		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != agent.ToolRole; last && len(images) > 0 {
 			out.Messages = append(out.Messages, chatMessage{Role: string(agent.User), Content: images})
@@ -77,7 +79,7 @@ func temperature(req llm.Request) *float32 {
 	return req.Temperature
 }
 
-func newChatMessage(m agent.Message) chatMessage {
+func newChatMessage(m agent.Message, model string) chatMessage {
 	out := chatMessage{Role: string(m.Role), ToolCallID: m.ToolCallID}
 	if m.Content != "" || len(m.ToolCalls) == 0 {
 		out.Content = m.Content
@@ -87,11 +89,14 @@ func newChatMessage(m agent.Message) chatMessage {
 		if arguments == "" {
 			arguments = "{}" // go-openai would leave the field out, and it is required
 		}
-		out.ToolCalls = append(out.ToolCalls, sdk.ToolCall{
+		out.ToolCalls = append(out.ToolCalls, chatCall{ToolCall: sdk.ToolCall{
 			ID:       call.ID,
 			Type:     sdk.ToolTypeFunction,
 			Function: sdk.FunctionCall{Name: call.Name, Arguments: arguments},
-		})
+		}})
+	}
+	if len(out.ToolCalls) > 0 {
+		out.withThoughts(m, model)
 	}
 	return out
 }

@@ -1,0 +1,82 @@
+package openai
+
+import (
+	"encoding/json"
+	"regexp"
+
+	sdk "github.com/sashabaranov/go-openai"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+)
+
+// chatCall is a call with what servers hang on it that want it back, as it is: Google the signature
+// of a thought (extra_content), LiteLLM the same of whoever it stands before.
+// https://ai.google.dev/gemini-api/docs/thought-signatures#openai (read 2026-11-23)
+type chatCall struct {
+	sdk.ToolCall
+	attached
+}
+
+type attached struct {
+	Extra    json.RawMessage `json:"extra_content,omitempty"`
+	Provider json.RawMessage `json:"provider_specific_fields,omitempty"`
+}
+
+// chatState is what a reply with calls leaves for the requests that continue it. The wire format knows
+// no thoughts, but those who let models think between calls want them back beside the calls, and refuse
+// the next request without: DeepSeek ("The `reasoning_content` in the thinking mode must be passed back to
+// the API."), OpenRouter (reasoning_details), Google (signatures). No other model is given them.
+// https://api-docs.deepseek.com/guides/thinking_mode, https://openrouter.ai/docs/guides/best-practices/reasoning-tokens
+type chatState struct {
+	Chat struct {
+		Model     string     `json:"model"`
+		Reasoning string     `json:"reasoning_content,omitempty"`
+		Details   details    `json:"reasoning_details,omitempty"`
+		Calls     []attached `json:"calls"`
+	} `json:"openai_chat"`
+}
+
+// chatState returns the state of a reply, nil if the message alone says everything.
+func (r *reply) chatState() json.RawMessage {
+	var s chatState
+	s.Chat.Model, s.Chat.Reasoning, s.Chat.Details = r.asked, r.reasoning.String(), r.details
+	empty := s.Chat.Reasoning == "" && s.Chat.Details == nil
+	for _, call := range r.calls.all {
+		if !call.empty() {
+			s.Chat.Calls = append(s.Chat.Calls, call.attached)
+			empty = empty && call.Extra == nil && call.Provider == nil
+		}
+	}
+	data, err := json.Marshal(s)
+	if empty || len(s.Chat.Calls) == 0 || err != nil {
+		return nil
+	}
+	return data
+}
+
+// wantsReasoning matches the models that refuse calls without the field, even if it is empty.
+var wantsReasoning = regexp.MustCompile(`(?i)^(?:.*/)?deepseek-(?:v[3-9]|chat|reasoner)`)
+
+// unsigned is what Google wants in place of the signature of a call that its model did not make.
+const unsigned = `{"google":{"thought_signature":"skip_thought_signature_validator"}}`
+
+// withThoughts adds to a message with calls what its model thought.
+func (out *chatMessage) withThoughts(m agent.Message, model string) {
+	var s chatState
+	known := json.Unmarshal(m.ProviderState, &s) == nil && s.Chat.Model == model && len(s.Chat.Calls) == len(out.ToolCalls)
+	switch {
+	case known:
+		for n := range out.ToolCalls {
+			out.ToolCalls[n].attached = s.Chat.Calls[n]
+		}
+		out.Details = s.Chat.Details
+	case llm.GoogleSigns(model):
+		out.ToolCalls[0].Extra = json.RawMessage(unsigned)
+	}
+	if known && s.Chat.Reasoning != "" {
+		out.Reasoning = &s.Chat.Reasoning
+	} else if wantsReasoning.MatchString(model) {
+		out.Reasoning = new(string)
+	}
+}

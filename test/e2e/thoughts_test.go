@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.temporal.io/sdk/client"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
@@ -63,3 +67,114 @@ func TestKillBetweenThoughts(t *testing.T) {
 		})
 	}
 }
+
+// thinkers are providers whose models sign, or encrypt, what they think, and the backend of each.
+var thinkers = map[string]struct{ provider, model, backend string }{
+	"claude": {`{type: anthropic, model: claude-sonnet-4-5, thinking: "on", base_url: "{{.E2E_GEMINI}}", api_key_env: E2E_KEY}`, "claude-sonnet-4-5", "native"},
+	"gpt":    {`{type: openai, model: gpt-5, api: responses, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}`, "gpt-5", "langchain"},
+	"gemini": {`{type: google, model: gemini-3-pro-preview, base_url: "{{.E2E_GEMINI}}", api_key_env: E2E_KEY}`, "gemini-3-pro-preview", "native"},
+}
+
+// TestThoughtsComeBack: a conversation with a model that signs what it thinks goes to another provider's model and back,
+// loses its worker in the midst of a turn, and is compressed. Each provider refuses signatures that it has not given
+// and thoughts that were changed; all that a request has of a model's replies has what it thought of them.
+func TestThoughtsComeBack(t *testing.T) {
+	t.Parallel()
+	for first, second := range map[string]string{"claude": "gpt", "gpt": "gemini", "gemini": "claude"} {
+		t.Run(first+" and "+second, func(t *testing.T) {
+			t.Parallel()
+			p, q := thinkers[first], thinkers[second]
+			m := minds{first: p.model, hold: llmtest.NewHold(), signers: map[string]*llmtest.Signer{p.model: llmtest.NewSigner(), q.model: llmtest.NewSigner()}}
+			w := newWorld(t, m.script, fmt.Sprintf(`
+llm_providers: {first: %s, second: %s}
+mcp_servers: {lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}}
+defaults:
+  llm_provider: first
+  llm_backend: %s
+  fallback_providers: [{provider: second, backend: %s}]
+  compression: {max_context_tokens: 8000}
+agents: {Memo: {mcp_servers: [lab]}}
+agent_chains: {watch: {alert_types: [watch], stages: [{name: dig, agents: [{name: Memo}]}]}}
+`, p.provider, q.provider, p.backend, q.backend))
+			w.dev("--no-worker")
+			worker := w.worker()
+			w.tell("Memo", "one", "look at the disk")
+			w.tell("Memo", "one", "leave, and look at the net")
+			w.tell("Memo", "one", "look again")
+			stop := w.sendUpdate("one", "held", "hold, after a look")
+			m.hold.Wait(t)
+			worker.kill()
+			w.worker()
+			m.hold.Release()
+			held := client.GetWorkflowUpdateHandleOptions{WorkflowID: "one", UpdateID: "held"}
+			if err := w.client().GetWorkflowUpdateHandle(held).Get(w.context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			stop()
+			for n := range 3 { // long enough to be compressed more than once
+				w.tell("Memo", "one", fmt.Sprintf("look at %d: %s", n, strings.Repeat(fmt.Sprintf("line %d of a log, ", n), 90)))
+			}
+			w.tell("Memo", "one", "leave, and look once more")
+			w.tell("Memo", "one", "look for the last time")
+			m.check(t, w.model.Requests())
+		})
+	}
+}
+
+// minds are the two models.
+type minds struct {
+	first   string
+	hold    *llmtest.Hold
+	signers map[string]*llmtest.Signer
+}
+
+// script has a model look by a tool and tell what it saw. The first one refuses a request to leave.
+func (m minds) script(req llmtest.Request) llmtest.Reply {
+	return m.signers[req.Model].Script(func(req llmtest.Request) llmtest.Reply {
+		switch asked := said(req); {
+		case strings.HasPrefix(asked, "leave") && req.Model == m.first:
+			return llmtest.Refuse(http.StatusBadRequest, "invalid_request_error", "not that")
+		case req.Last().Role != "tool":
+			args, _ := json.Marshal(map[string]string{"text": asked})
+			return llmtest.Calls(llmtest.Call{ID: "call_1", Name: "lab__echo", Args: string(args)}).Text(req.Model + " looks.")
+		case strings.HasPrefix(asked, "hold"):
+			return llmtest.Text(req.Model+" saw it.").Chunked(4, 0).Hold(m.hold, 1)
+		}
+		return llmtest.Text(req.Model + " saw it.")
+	})(req)
+}
+
+// check goes through what each model was shown of its own replies and of the other's.
+func (m minds) check(t *testing.T, requests []llmtest.Request) {
+	t.Helper()
+	shown, most, back := map[string]int{}, 0, 0 // replies with thoughts, most messages, requests after some were left out
+	for n, req := range requests {
+		for _, said := range req.Messages {
+			if said.Role != "assistant" {
+				continue
+			}
+			own := strings.HasPrefix(said.Text(), req.Model)
+			if own != (said.Signature != "" && said.Signature != unsigned) {
+				t.Errorf("request %d, to %s, has %q with signature %q", n+1, req.Model, said.Text(), said.Signature)
+			}
+			if own {
+				shown[req.Model]++
+			}
+		}
+		if compressed := strings.Contains(string(req.Body), "Previous conversation summary"); compressed && req.Model == m.first {
+			back++
+		}
+		most = max(most, len(req.Messages))
+	}
+	for model, signer := range m.signers {
+		if shown[model] == 0 || signer.Returned() < shown[model] {
+			t.Errorf("%s was shown %d replies of its own with %d thoughts", model, shown[model], signer.Returned())
+		}
+	}
+	if back == 0 || len(requests[len(requests)-1].Messages) >= most {
+		t.Errorf("%d requests of a compressed conversation; the last has %d messages of at most %d", back, len(requests[len(requests)-1].Messages), most)
+	}
+}
+
+// unsigned is what Gemini is shown in place of a signature of its own, in base64.
+const unsigned = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="

@@ -107,6 +107,9 @@ func (c geminiContent) messages() []Message {
 		said.Role = "assistant"
 	}
 	for _, p := range c.Parts {
+		if p.Signature != "" {
+			said.Signature = p.Signature
+		}
 		switch {
 		case p.Response != nil:
 			results = append(results, p.Response.message())

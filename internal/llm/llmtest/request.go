@@ -39,7 +39,7 @@ type Message struct {
 	Content    *string    `json:"content"` // nil for null or none
 	ToolCallID string     `json:"tool_call_id"`
 	ToolCalls  []ToolCall `json:"tool_calls"`
-	Signature  string     `json:"-"` // of Anthropic's thoughts
+	Signature  string     `json:"-"` // of what the model thought, in its provider's spelling
 }
 
 // UnmarshalJSON takes content in parts, too: of these it keeps the texts.

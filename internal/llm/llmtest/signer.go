@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 )
 
@@ -57,6 +58,8 @@ func (s *Signer) check(req Request) *Reply {
 		return s.checkClaude(req)
 	case Responses:
 		return s.checkResponses(req)
+	case Gemini:
+		return s.checkGemini(req)
 	}
 	return nil
 }
@@ -82,7 +85,7 @@ func (s *Signer) checkClaude(req Request) *Reply {
 	for begins > 2 && in.Messages[begins-1].answers() {
 		begins -= 2
 	}
-	if in.Thinking.Type == "enabled" && begins > 0 && in.Messages[begins+1].answers() {
+	if in.Thinking.Type == "enabled" && begins > 0 && in.Messages[len(in.Messages)-1].answers() { // else a turn begins
 		if first := in.Messages[begins].Content[0].Type; first != "thinking" && first != "redacted_thinking" {
 			return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, "+
 				"a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", begins, first)
@@ -112,6 +115,42 @@ func (s *Signer) checkResponses(req Request) *Reply {
 			return &refused
 		}
 		s.returned++
+	}
+	return nil
+}
+
+// unsigned is what Gemini takes in place of the signature of a call that it did not make.
+const unsigned = "skip_thought_signature_validator"
+
+// checkGemini has the words of https://github.com/nearai/ironclaw/issues/1510, where a step of the turn begins with a call
+// that is not signed, and those of https://github.com/heyhuynhgiabuu/proxypal/issues/119. A turn is all that
+// follows what somebody has said, a step of it the calls of one reply: only the first of these is signed.
+// https://ai.google.dev/gemini-api/docs/thought-signatures (read 2026-11-23)
+func (s *Signer) checkGemini(req Request) *Reply {
+	var in geminiRequest
+	_ = json.Unmarshal(req.Body, &in) // it was read before
+	turn := 0
+	for i, c := range in.Contents {
+		if c.Role == "user" && slices.ContainsFunc(c.Parts, func(p geminiPart) bool { return p.Text != nil }) {
+			turn = i
+		}
+	}
+	for i, c := range in.Contents {
+		first := slices.IndexFunc(c.Parts, func(p geminiPart) bool { return p.Call != nil })
+		for n, p := range c.Parts {
+			signature, _ := base64.StdEncoding.DecodeString(p.Signature)
+			_, known := s.issued[p.Signature]
+			switch {
+			case known:
+				s.returned++
+			case p.Signature != "" && string(signature) != unsigned:
+				return invalid("Corrupted thought signature.")
+			case p.Signature == "" && n == first && i > turn:
+				return invalid("Function call is missing a thought_signature in functionCall parts. This is required for tools to work "+
+					"correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call "+
+					"`default_api:%s` , position %d.", p.Call.Name, i+1)
+			}
+		}
 	}
 	return nil
 }

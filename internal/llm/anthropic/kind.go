@@ -23,14 +23,15 @@ type failure struct {
 		} `json:"details"`
 	} `json:"error"`
 	RequestID string `json:"request_id"`
+	Message   string `json:"message"` // of what is in front of Claude in Amazon's cloud
 }
 
-// parseFailure reads the body of a refusal; what is none of Anthropic's objects is its message.
+// parseFailure reads the body of a refusal; what is none of these objects is its message.
 func parseFailure(body []byte) failure {
 	var f failure
 	if json.Unmarshal(body, &f) != nil || f.Error.Type == "" && f.Error.Message == "" {
-		f = failure{}
-		f.Error.Message = string(bytes.TrimSpace(body))
+		f = failure{Message: f.Message}
+		f.Error.Message = cmp.Or(f.Message, string(bytes.TrimSpace(body)))
 	}
 	return f
 }
@@ -62,7 +63,7 @@ func (f failure) kind(status int) error {
 		return llm.ErrQuotaExhausted
 	case kind == llm.ErrInvalidRequest && says("credit balance is too low", "specified api usage limits", "spend limit"):
 		return llm.ErrQuotaExhausted
-	case kind == llm.ErrInvalidRequest && says("prompt is too long", "exceed context limit", "maximum context length"):
+	case kind == llm.ErrInvalidRequest && says("prompt is too long", "input is too long", "exceed context limit", "maximum context length"):
 		return llm.ErrContextTooLong
 	}
 	return kind

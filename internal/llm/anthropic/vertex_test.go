@@ -88,6 +88,13 @@ func TestVertexToken(t *testing.T) {
 	}
 }
 
+func TestBedrockClient(t *testing.T) {
+	t.Parallel()
+	bedrock := func(baseURL string) llm.Client { return open(t, baseURL+"/anthropic") }
+	llmtest.RunClient(t, llmtest.Anthropic, bedrock)
+	t.Run("documented of Amazon's", func(t *testing.T) { llmtest.RunFixtures(t, "bedrock", bedrock) })
+}
+
 // TestBedrock: Amazon's cloud has the Messages API below a path of its own, and models with a prefix.
 // https://docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html (read 2026-11-23)
 func TestBedrock(t *testing.T) {

@@ -25,7 +25,7 @@ type Handler struct {
 }
 
 // New returns a handler for POST …/v1/chat/completions, POST …/v1/messages, GET …/v1/models and
-// POST …/v1beta/models/{model}:generateContent or :streamGenerateContent, and what Vertex AI and Bedrock have of these.
+// POST …/v1beta/models/{model}:generateContent or :streamGenerateContent, and what Azure, Vertex AI and Bedrock have of these.
 func New(script Script) *Handler {
 	h := &Handler{
 		script:   script,
@@ -35,6 +35,7 @@ func New(script Script) *Handler {
 	}
 	h.quit, h.stop = context.WithCancel(context.Background())
 	h.mux.HandleFunc("POST /v1/chat/completions", h.serve(decodeOpenAI))
+	h.mux.HandleFunc("POST /openai/deployments/{deployment}/chat/completions", h.serve(decodeAzure))
 	h.mux.HandleFunc("POST /v1/responses", h.serve(decodeResponses))
 	h.mux.HandleFunc("POST /v1beta/models/{call}", h.serve(decodeGemini))
 	h.mux.HandleFunc("POST /v1/messages", h.serve(decodeAnthropic))

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -137,5 +138,22 @@ func decodeOpenAI(r *http.Request, body []byte) (Request, error) {
 	req.Header = r.Header.Clone()
 	req.Key = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	req.Header.Del("Authorization")
+	return req, nil
+}
+
+// decodeAzure is decodeOpenAI at Azure, where the deployment is in the path and the key has a header of its own.
+// https://learn.microsoft.com/azure/ai-services/openai/reference#chat-completions (read 2026-11-23)
+func decodeAzure(r *http.Request, body []byte) (Request, error) {
+	req, err := decodeOpenAI(r, body)
+	switch {
+	case err != nil:
+		return req, err
+	case r.URL.Query().Get("api-version") == "":
+		return req, errors.New("Missing required query parameter: api-version")
+	case req.Key != "":
+		return req, errors.New("Access denied: the key is in the header api-key")
+	}
+	req.Model, req.Key = r.PathValue("deployment"), req.Header.Get("Api-Key")
+	req.Header.Del("Api-Key")
 	return req, nil
 }

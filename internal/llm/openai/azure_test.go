@@ -17,6 +17,18 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/openai"
 )
 
+func TestAzureClient(t *testing.T) {
+	t.Parallel()
+	llmtest.RunClient(t, llmtest.OpenAI, func(baseURL string) llm.Client {
+		opts := llm.Options{Name: "test", BaseURL: strings.TrimSuffix(baseURL, "/v1"), APIKey: key(secret), IdleTimeout: llmtest.Idle}
+		client, err := openai.NewAzure(opts, "2024-10-21")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client
+	})
+}
+
 // azure opens a client of a server that answers every request the same, and
 // tells of the requests.
 func azure(t *testing.T, status int, header map[string]string, body string) (*openai.Client, <-chan *http.Request) {

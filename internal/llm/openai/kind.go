@@ -29,7 +29,8 @@ func (f failure) kind(status int, message string) error {
 		return llm.ErrQuotaExhausted
 	case f.is("context_length_exceeded", "exceed_context_size_error"):
 		return llm.ErrContextTooLong
-	case f.is("content_filter", "content_policy_violation"):
+	case f.is("content_filter", "content_policy_violation", "invalid_prompt", "bio_policy", "cyber_policy", "misalignment_policy_violation",
+		"image_content_policy_violation"): // OpenAI says invalid_prompt of one that "was flagged as potentially violating our usage policy"
 		return llm.ErrContentFiltered
 	case f.is("tool_use_failed", "json_validate_failed"): // Groq: the model's own mistake
 		return llm.ErrMalformed
@@ -59,10 +60,17 @@ func (f failure) kindByType() error {
 		return llm.ErrRateLimited
 	case f.is("authentication_error", "permission_error", "permission_denied", "unauthenticated"):
 		return llm.ErrAuth
-	case f.is("invalid_request_error", "invalid_argument", "model_not_found", "not_found_error", "badrequesterror"):
+	case f.is("invalid_request_error", "invalid_argument", "model_not_found", "not_found_error", "badrequesterror",
+		"data_residency_mismatch"), f.isImage():
 		return llm.ErrInvalidRequest
 	}
 	return llm.ErrUnavailable
+}
+
+// isImage knows the codes of images that the Responses API refuses: invalid_image, image_too_large, …
+func (f failure) isImage() bool {
+	code := strings.ToLower(string(f.Code))
+	return strings.Contains(code, "image") && code != "failed_to_download_image"
 }
 
 func (f failure) is(names ...string) bool {

@@ -1,9 +1,11 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -19,7 +21,7 @@ type response struct {
 	content   llm.Text
 	thinking  llm.Text
 	repeating bool
-	items     []item // that are whole
+	items     []item // that are whole, in the order in which they stand
 	final     *responseObject
 }
 
@@ -28,7 +30,8 @@ type response struct {
 type responseEvent struct {
 	Type     string          `json:"type"`
 	Delta    json.RawMessage `json:"delta"`
-	Item     item            `json:"item"`          // response.output_item.done
+	Item     item            `json:"item"`          // response.output_item.added, .done
+	Index    int             `json:"output_index"`  // the same
 	Part     int             `json:"summary_index"` // response.reasoning_summary_part.added
 	Response responseObject  `json:"response"`      // response.completed, .incomplete, .failed
 }
@@ -59,6 +62,7 @@ type responseObject struct {
 // item is a part of the output: a thought, a message, a call.
 type item struct {
 	Type      string `json:"type"`
+	Phase     string `json:"phase"` // of a message: commentary or final_answer
 	Encrypted string `json:"encrypted_content"`
 	CallID    string `json:"call_id"`
 	Name      string `json:"name"`
@@ -71,6 +75,24 @@ type item struct {
 		Text string `json:"text"`
 	} `json:"summary"`
 	whole json.RawMessage
+	index int // in the output
+}
+
+// text is what a message says; a refusal stands in place of a text.
+func (i item) text() (all string) {
+	for _, part := range i.Content {
+		all += part.Text + part.Refusal
+	}
+	return all
+}
+
+// thought is what people may see of a thought: its summary, or of open models all of it.
+func (i item) thought() string {
+	var parts []string
+	for _, part := range i.Summary {
+		parts = append(parts, part.Text)
+	}
+	return cmp.Or(strings.Join(parts, "\n\n"), i.text())
 }
 
 // UnmarshalJSON keeps the item as it came, too: of a thought no byte may change.
@@ -92,14 +114,6 @@ func (r *response) Plain(body []byte) error {
 	}
 	if json.Unmarshal(body, &whole) != nil || whole.Status == "" {
 		return parseFailure(body).error(0)
-	}
-	for _, i := range whole.Output {
-		for _, part := range i.Content {
-			r.say(llm.Delta{Content: part.Text + part.Refusal})
-		}
-		for _, part := range i.Summary {
-			r.say(llm.Delta{Thinking: part.Text})
-		}
 	}
 	return r.end(whole)
 }
@@ -133,8 +147,15 @@ func (r *response) Event(data []byte) (done bool, err error) {
 		if e.Part > 0 {
 			r.say(llm.Delta{Thinking: "\n\n"})
 		}
+	case "response.output_item.added":
+		r.say(llm.Delta{Content: r.between(e.Item)})
 	case "response.output_item.done":
-		r.items = append(r.items, e.Item)
+		e.Item.index = e.Index
+		at := slices.IndexFunc(r.items, func(i item) bool { return i.index > e.Index })
+		if at < 0 {
+			at = len(r.items)
+		}
+		r.items = slices.Insert(r.items, at, e.Item)
 	case "response.completed", "response.incomplete", "response.failed":
 		return true, r.end(e.Response)
 	default:
@@ -142,6 +163,16 @@ func (r *response) Event(data []byte) (done bool, err error) {
 	}
 	return r.repeating, nil
 }
+
+// between stands between two messages of a reply.
+func (r *response) between(next item) string {
+	if next.Type == "message" && r.content.String() != "" {
+		return betweenMessages
+	}
+	return ""
+}
+
+const betweenMessages = "\n\n"
 
 func (r *response) say(d llm.Delta) {
 	stuck := r.content.Add(d.Content)
@@ -157,6 +188,16 @@ func (r *response) end(whole responseObject) error {
 	}
 	if len(r.items) == 0 {
 		r.items = whole.Output
+	}
+	// What did not come in pieces is told as a whole: that of plain JSON, and of proxies that stream no texts.
+	silent, quiet := r.content.String() == "", r.thinking.String() == ""
+	for _, i := range r.items {
+		switch {
+		case i.Type == "message" && silent:
+			r.say(llm.Delta{Content: r.between(i) + i.text()})
+		case i.Type == "reasoning" && quiet:
+			r.say(llm.Delta{Thinking: i.thought()})
+		}
 	}
 	r.final = &whole
 	return nil

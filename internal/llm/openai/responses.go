@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -117,6 +118,7 @@ type (
 	saidItem struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
+		Phase   string `json:"phase,omitempty"`
 	}
 	callItem struct {
 		Type      string `json:"type"`
@@ -196,9 +198,9 @@ func inputItems(m agent.Message, model string) (items []any) {
 // repliedItems spells a reply: in the order in which its parts came, with what the model thought,
 // if they are known; else its text, then its calls.
 func repliedItems(m agent.Message, model string) (items []any) {
-	text := func() {
-		if m.Content != "" {
-			items = append(items, saidItem{Role: string(agent.Assistant), Content: m.Content})
+	text := func(content, phase string) {
+		if content != "" {
+			items = append(items, saidItem{Role: string(agent.Assistant), Content: content, Phase: phase})
 		}
 	}
 	call := func(c agent.ToolCall) {
@@ -207,30 +209,30 @@ func repliedItems(m agent.Message, model string) (items []any) {
 		}
 		items = append(items, callItem{Type: "function_call", CallID: c.ID, Name: c.Name, Arguments: c.Arguments})
 	}
-	if order, ok := recall(m, model); ok {
-		n := 0
-		for _, part := range order {
+	if parts, ok := recall(m, model); ok {
+		calls := 0
+		for _, part := range parts {
 			switch {
 			case part.Reasoning != nil:
 				items = append(items, part.Reasoning)
 			case part.Call:
-				call(m.ToolCalls[n])
-				n++
+				call(m.ToolCalls[calls])
+				calls++
 			default:
-				text()
+				text(part.Text, part.Phase)
 			}
 		}
 		return items
 	}
-	text()
+	text(m.Content, "")
 	for _, c := range m.ToolCalls {
 		call(c)
 	}
 	return items
 }
 
-// state is what a reply leaves for the requests that continue it: what the model thought,
-// encrypted, and where its text and its calls stood. No other model can read it.
+// state is what a reply leaves for the requests that continue it: what the model thought, encrypted,
+// where its texts and its calls stood, and which text was meant for whom. No other model can read it.
 type state struct {
 	Responses struct {
 		Model string      `json:"model"`
@@ -238,50 +240,74 @@ type state struct {
 	} `json:"openai_responses"`
 }
 
-// statePart is a thought, a call, or else the text.
+// statePart is a thought, a call, or else a text. Newer models want the phase of each text back: "dropping it can
+// degrade performance". https://developers.openai.com/api/reference/resources/responses (read 2026-11-23)
 type statePart struct {
 	Reasoning json.RawMessage `json:"reasoning,omitempty"`
 	Call      bool            `json:"call,omitempty"`
+	Text      string          `json:"text,omitempty"`
+	Phase     string          `json:"phase,omitempty"`
 }
+
+func (p statePart) isText() bool { return p.Reasoning == nil && !p.Call }
 
 // remember returns the state of a reply; nil if the message alone says everything.
 func remember(model string, items []item) json.RawMessage {
 	var s state
 	s.Responses.Model = model
-	thought, said := false, false
+	more := false
 	for _, i := range items {
 		switch {
 		case i.Type == "reasoning" && i.Encrypted != "":
 			s.Responses.Parts = append(s.Responses.Parts, statePart{Reasoning: i.whole})
-			thought = true
+			more = true
 		case i.Type == "function_call":
 			s.Responses.Parts = append(s.Responses.Parts, statePart{Call: true})
-		case i.Type == "message" && !said:
-			s.Responses.Parts = append(s.Responses.Parts, statePart{})
-			said = true
+		case i.Type == "message":
+			s.Responses.Parts = append(s.Responses.Parts, statePart{Text: i.text(), Phase: i.Phase})
+			more = more || i.Phase != ""
 		}
 	}
 	data, err := json.Marshal(s)
-	if !thought || err != nil {
+	if !more || err != nil {
 		return nil
 	}
 	return data
 }
 
 // recall returns the parts that a message was made of; ok is false if they are another model's, or
-// if the message makes other calls than they did.
+// if the message makes other calls than they did. A text that has been changed since (masked,
+// shortened) goes in the place of the first.
 func recall(m agent.Message, model string) (parts []statePart, ok bool) {
 	var s state
 	if json.Unmarshal(m.ProviderState, &s) != nil || s.Responses.Model != model {
 		return nil, false
 	}
-	calls := 0
-	for _, part := range s.Responses.Parts {
+	parts = s.Responses.Parts
+	calls, said := 0, ""
+	for _, part := range parts {
 		if part.Call {
 			calls++
 		}
+		if part.isText() && said != "" {
+			said += betweenMessages
+		}
+		said += part.Text
 	}
-	// A thought must be followed by what came of it.
-	n := len(s.Responses.Parts)
-	return s.Responses.Parts, n > 0 && calls == len(m.ToolCalls) && s.Responses.Parts[n-1].Reasoning == nil && (calls > 0 || m.Content != "")
+	if said != m.Content {
+		first := true
+		for n := range parts {
+			if !parts[n].isText() {
+				continue
+			}
+			if parts[n].Text = ""; first {
+				parts[n].Text, first = m.Content, false
+			}
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(p statePart) bool { return p.isText() && p.Text == "" })
+	for n := len(parts); n > 0 && parts[n-1].Reasoning != nil; n-- {
+		parts = parts[:n-1] // a thought must be followed by what came of it
+	}
+	return parts, len(parts) > 0 && calls == len(m.ToolCalls)
 }

@@ -1,12 +1,13 @@
 package openai_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -82,9 +83,74 @@ func TestResponsesThoughts(t *testing.T) {
 			}
 			for i, want := range tt.want {
 				var got, wanted any
-				if json.Unmarshal(body.Input[i+1], &got) != nil || json.Unmarshal([]byte(want), &wanted) != nil || !cmp.Equal(got, wanted) {
+				if json.Unmarshal(body.Input[i+1], &got) != nil || json.Unmarshal([]byte(want), &wanted) != nil || !gocmp.Equal(got, wanted) {
 					t.Errorf("item %d is %s, want %s", i+1, body.Input[i+1], want)
 				}
+			}
+		})
+	}
+}
+
+// TestResponsesOrder: the parts of a reply go back in the order in which they stand, whichever was whole first, each text with
+// its phase; and one that was changed since in place of the first.
+func TestResponsesOrder(t *testing.T) {
+	t.Parallel()
+	done := func(index, item string) string {
+		return `{"type":"response.output_item.done","output_index":` + index + `,"item":` + item + `}`
+	}
+	message := func(phase, text string) string {
+		return `{"type":"message","id":"msg_1","role":"assistant","status":"completed"` + phase + `,"content":[{"type":"output_text","text":"` + text + `"}]}`
+	}
+	const (
+		look, tell     = `,"phase":"commentary"`, `,"phase":"final_answer"`
+		first, second  = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"ZW5j"}`, `{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"ZDI="}`
+		call           = `{"type":"function_call","id":"fc_1","call_id":"x","name":"f","arguments":"{}"}`
+		called         = `{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"}`
+		whole          = `{"type":"response.completed","response":{"status":"completed","output":[]}}`
+		added          = `{"type":"response.output_item.added","output_index":1,"item":{"type":"message","content":[]}}`
+		saidA, saidB   = `{"role":"assistant","content":"I look.","phase":"commentary"}`, `{"role":"assistant","content":"The disk.","phase":"final_answer"}`
+		deltaA, deltaB = `{"type":"response.output_text.delta","delta":"I look."}`, `{"type":"response.output_text.delta","delta":"The disk."}`
+	)
+	two := []string{added, deltaA, added, deltaB, done("1", message(look, "I look.")), done("0", first), done("3", message(tell, "The disk.")), done("2", second), whole}
+	for name, tt := range map[string]struct {
+		events  []string
+		content string // since; "" = as it was
+		want    string
+	}{
+		"out of order":            {two, "", first + "," + saidA + "," + second + "," + saidB},
+		"changed since":           {two, "[MASKED].", first + "," + `{"role":"assistant","content":"[MASKED].","phase":"commentary"}`},
+		"a phase alone":           {[]string{deltaB, done("0", message(tell, "The disk.")), whole}, "", saidB},
+		"no phase and no thought": {[]string{deltaB, done("0", message("", "The disk.")), whole}, "", `{"role":"assistant","content":"The disk."}`},
+		"no index":                {[]string{done("0", first), done("0", call), whole}, "", first + "," + called},
+		"a thought without end":   {[]string{done("0", first), done("1", call), done("2", second), whole}, "", first + "," + called},
+		"texts at the end alone": {[]string{`{"type":"response.completed","response":{"status":"completed","output":[` + first + "," + message(tell, "The disk.") + `]}}`}, "",
+			first + "," + saidB},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req := ask("why?")
+			req.Model = "gpt-5.6-sol"
+			srv := llmtest.Start(t, llmtest.Always(llmtest.Raw(tt.events...)))
+			reply, err := openResponses(t, srv.URL).Generate(t.Context(), req, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := agent.Message{Role: agent.Assistant, Content: cmp.Or(tt.content, reply.Content), ProviderState: reply.ProviderState, ToolCalls: reply.ToolCalls}
+			for n := range said.ToolCalls {
+				said.ToolCalls[n].ID = "c1"
+			}
+			req.Messages = append(req.Messages, said)
+			srv = llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))
+			if _, err := openResponses(t, srv.URL).Generate(t.Context(), req, nil); err != nil {
+				t.Fatal(err)
+			}
+			var body struct{ Input []json.RawMessage }
+			if err := json.Unmarshal(srv.Wait(1).Body, &body); err != nil {
+				t.Fatal(err)
+			}
+			got, _ := json.Marshal(body.Input[1:])
+			if diff := gocmp.Diff("["+tt.want+"]", string(got)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
@@ -116,7 +182,7 @@ func TestUnverified(t *testing.T) {
 	for _, r := range srv.Requests() {
 		got = append(got, reasoningOf(t, r.Body))
 	}
-	if diff := cmp.Diff([]string{`{"summary":"auto"}`, "", `{"effort":"low"}`}, got); diff != "" {
+	if diff := gocmp.Diff([]string{`{"summary":"auto"}`, "", `{"effort":"low"}`}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -147,7 +213,7 @@ func TestResponsesUsage(t *testing.T) {
 		`"output_tokens_details":{"reasoning_tokens":5},"total_tokens":16}}`)))
 	got, err := openResponses(t, srv.URL).Generate(t.Context(), ask("why?"), nil)
 	want := agent.Usage{InputTokens: 9, OutputTokens: 7, CacheReadTokens: 4, CacheWriteTokens: 3, ReasoningTokens: 5}
-	if diff := cmp.Diff(want, got.Usage); err != nil || diff != "" {
+	if diff := gocmp.Diff(want, got.Usage); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -534,6 +534,8 @@ func TestNotWhole(t *testing.T) {
 		{"withheld", llm.Response{Content: "It is", Finish: llm.FinishFiltered}, false,
 			"the provider's content filter withheld the rest of the reply",
 			"**This report is not whole: the provider's content filter withheld the rest of the reply.**\n\nIt is"},
+		{"paused", llm.Response{Content: "It is", Finish: llm.FinishPaused}, false, "the provider paused the reply, and it was not asked to go on",
+			"**This report is not whole: the provider paused the reply, and it was not asked to go on.**\n\nIt is"},
 		{"only thoughts", llm.Response{Content: "\n", Finish: llm.FinishLength, Usage: agent.Usage{InputTokens: 9, OutputTokens: 300}}, true,
 			"the model spent its whole limit of 300 tokens on thinking", ""},
 	}

@@ -360,6 +360,8 @@ func notWhole(e transcript.Entry) string {
 		return fmt.Sprintf("the model's reply was cut: it has used %s", limit)
 	case llm.FinishFiltered:
 		return "the provider's content filter withheld the rest of the reply"
+	case llm.FinishPaused:
+		return "the provider paused the reply, and it was not asked to go on"
 	case llm.FinishRepeating:
 		return "the model's reply repeated itself and was cut"
 	}

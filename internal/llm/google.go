@@ -137,6 +137,8 @@ func GoogleFinish(reason string) (finish Finish, failed error) {
 		return FinishStop, nil
 	case "MAX_TOKENS":
 		return FinishLength, nil
+	case "CONTINUATION": // of a reply that wants more than one request: AutomaticContinuation of genai's
+		return FinishPaused, nil
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
 		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
 		return FinishFiltered, ErrContentFiltered

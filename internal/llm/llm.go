@@ -71,6 +71,8 @@ const (
 	FinishToolCalls Finish = "tool_calls"
 	FinishLength    Finish = "length"
 	FinishFiltered  Finish = "content_filter"
+	// FinishPaused: the provider has stopped half-way, and wants to be asked to go on, which nobody does.
+	FinishPaused Finish = "paused"
 	// FinishRepeating: we cut a stream that repeated itself.
 	FinishRepeating Finish = "repeating"
 )

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -58,6 +59,7 @@ type message struct {
 type ending struct {
 	Stop    string `json:"stop_reason"`
 	Details struct {
+		Category    string `json:"category"`
 		Explanation string `json:"explanation"`
 	} `json:"stop_details"`
 }
@@ -133,15 +135,18 @@ func (r *reply) begin(m message) {
 	r.end(m.ending, m.Usage)
 }
 
-// end takes in why the model stopped, and the counts of the reply so far: where one is missing,
-// the earlier one holds.
+// end takes in why the model stopped, and the counts of the whole reply so far, which take the place
+// of earlier ones: where one is missing, the earlier one holds.
 func (r *reply) end(e ending, u usage) {
 	if e.Stop != "" {
-		r.stop, r.why = e.Stop, e.Details.Explanation
+		r.stop, r.why = e.Stop, cmp.Or(e.Details.Explanation, e.Details.Category)
 	}
-	r.usage.Input, r.usage.Output = max(r.usage.Input, u.Input), max(r.usage.Output, u.Output)
-	r.usage.CacheRead, r.usage.CacheWrite = max(r.usage.CacheRead, u.CacheRead), max(r.usage.CacheWrite, u.CacheWrite)
-	r.usage.Details.Thinking = max(r.usage.Details.Thinking, u.Details.Thinking)
+	was := r.usage
+	r.usage = usage{
+		Input: cmp.Or(u.Input, was.Input), Output: cmp.Or(u.Output, was.Output),
+		CacheRead: cmp.Or(u.CacheRead, was.CacheRead), CacheWrite: cmp.Or(u.CacheWrite, was.CacheWrite),
+	}
+	r.usage.Details.Thinking = cmp.Or(u.Details.Thinking, was.Details.Thinking)
 }
 
 // start takes in a block, which is usually empty yet.
@@ -220,8 +225,8 @@ func (r *reply) response() (llm.Response, error) {
 	return resp, nil
 }
 
-// finish is a stop reason in our words. pause_turn is left as it is: only tools that run at
-// Anthropic, which no request of ours has, pause a turn.
+// finish is a stop reason in our words. Only tools that run at Anthropic pause a turn, which no
+// request of ours has, but a proxy's may.
 // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
 func finish(stop string) llm.Finish {
 	switch stop {
@@ -231,6 +236,8 @@ func finish(stop string) llm.Finish {
 		return llm.FinishToolCalls
 	case "max_tokens", "model_context_window_exceeded":
 		return llm.FinishLength
+	case "pause_turn":
+		return llm.FinishPaused
 	case "refusal":
 		return llm.FinishFiltered
 	}

@@ -111,6 +111,34 @@ func TestThoughtsAlone(t *testing.T) {
 	}
 }
 
+// Thoughts whose text is not shown go back with their signature, and those of other models by this API, which sign
+// none and refuse calls without: "The `content[].thinking` in the thinking mode must be passed back to the API."
+// (https://github.com/esengine/DeepSeek-Reasonix/issues/8902)
+func TestThoughtsWithoutText(t *testing.T) {
+	t.Parallel()
+	call := llmtest.Calls(llmtest.Call{ID: "a", Name: "f", Args: "{}"})
+	for name, tt := range map[string]struct {
+		model string
+		reply llmtest.Reply
+		want  string
+	}{
+		"not shown":                  {"claude-opus-4-8", call.Signed("c2ln"), `{"signature":"c2ln","thinking":"","type":"thinking"},`},
+		"not signed":                 {"claude-opus-4-8", call.Thinking("hm"), ``},
+		"not signed, by another API": {"deepseek-v4-pro", call.Thinking("hm"), `{"signature":"","thinking":"hm","type":"thinking"},`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			message := replied(t, tt.model, tt.reply)
+			got := sent(t, "messages", llm.Request{Model: tt.model, Messages: []agent.Message{
+				{Role: agent.User, Content: "why?"}, message, {Role: agent.ToolRole, ToolCallID: "a", Content: "42"},
+			}})
+			if want := `{"content":[` + tt.want + `{"id":"a","input":{},"name":"f","type":"tool_use"}],"role":"assistant"}`; !strings.Contains(got, want) {
+				t.Errorf("got %s, want %s in it", got, want)
+			}
+		})
+	}
+}
+
 // id is the id of the call in a turn.
 func id(turn string) string {
 	_, rest, _ := strings.Cut(turn, `"id":"`)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
 )
 
 // block is a content block of a reply, of a kind that goes back to the model.
@@ -67,7 +68,7 @@ func remember(model string, blocks []*block) json.RawMessage {
 	s.Anthropic.Model = model
 	for _, b := range blocks {
 		known := b.Type == "text" && b.Text != "" || b.Type == "tool_use" || b.Type == "redacted_thinking" ||
-			b.Type == "thinking" && b.Signature != "" // without one it is for people
+			b.Type == "thinking" && (b.Signature != "" || llm.ParseClaude(model) == llm.Claude{}) // without one, Claude's is for people
 		if known {
 			s.Anthropic.Blocks = append(s.Anthropic.Blocks, b)
 		}

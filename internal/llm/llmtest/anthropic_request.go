@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/inquest-dev/inquest/internal/llm"
 )
 
 type anthropicRequest struct {
@@ -165,7 +167,7 @@ func (in anthropicRequest) refused() error {
 			switch {
 			case b.Type == "text" && strings.TrimSpace(b.Text) == "":
 				return fmt.Errorf("messages.%d: text content blocks must be non-empty", i)
-			case b.Type == "thinking" && b.Signature == "":
+			case b.Type == "thinking" && b.Signature == "" && llm.ParseClaude(in.Model).Family != "":
 				return fmt.Errorf("messages.%d.content.%d: Invalid `signature` in `thinking` block", i, n)
 			case b.Type == "tool_use":
 				next[b.ID] = true

@@ -24,6 +24,9 @@ func anthropicCases() []replyCase {
 			`"cache_read_input_tokens":2000,"cache_creation_input_tokens":100,"output_tokens":1}}}`, anthropicYes,
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":30,"output_tokens_details":{"thinking_tokens":21}}}`,
 			anthropicStop), counted},
+		{"counts that take the place of others", Raw(`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":2110,"output_tokens":1}}}`, anthropicYes,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":10,"cache_read_input_tokens":2000,`+
+				`"cache_creation_input_tokens":100,"output_tokens":30,"output_tokens_details":{"thinking_tokens":21}}}`, anthropicStop), counted},
 		{"events, blocks, deltas and fields of unknown kinds", Raw(anthropicStart, `{"type":"weather","sky":"blue"}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"hologram","depth":3}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"light_delta","light":9}}`, `{"type":"content_block_stop","index":0}`,
@@ -37,7 +40,7 @@ func anthropicCases() []replyCase {
 		{"pings keep it alive", Raw(anthropicStart, anthropicPing, anthropicYes+"\n"+anthropicEnd+"\n"+anthropicStop).Chunked(0, Idle*3/5), yes},
 		{"stop sequence", said.Finish("stop_sequence"), yes},
 		{"the window is full", said.Finish("model_context_window_exceeded"), ended(llm.FinishLength)},
-		{"a paused turn", said.Finish("pause_turn"), ended("pause_turn")},
+		{"a paused turn", said.Finish("pause_turn"), ended(llm.FinishPaused)},
 		{"a call without arguments", Raw(anthropicStart, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, anthropicStop),
 			llm.Response{ToolCalls: []agent.ToolCall{{ID: "a", Name: "f", Arguments: "{}"}}, Finish: llm.FinishToolCalls, Model: "m"}},

@@ -275,7 +275,10 @@ func (r *resolver) providers(w work) (backend string, all []plan.Provider, skipp
 			backend = by
 		}
 		next := r.checked(o.entry.plan(o.name, by, w.NativeTools))
-		next.Thinking, _ = thinkingBy(w, o.entry, next)
+		var problem string
+		if next.Thinking, problem = thinkingBy(w, o.entry, next); problem != "" && n == 0 && o.name == c.provider {
+			r.problems = append(r.problems, problem) // of a conversation: what agents of chains wish was checked before
+		}
 		all = append(all, next)
 	}
 	return backend, all, skipped

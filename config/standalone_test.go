@@ -73,11 +73,14 @@ agents:
 // Who asks no model has nothing to say.
 func TestConversationsAskAModel(t *testing.T) {
 	t.Parallel()
-	c, err := load(t, "agents: {Gate: {type: service}, Runner: {type: tool_plan}, Ada: {default_model: scripted, system_prompt: You are Ada.}}\n", nil)
+	c, err := load(t, "llm_providers: {plain: {type: ollama, model: gpt-4o}}\n"+
+		"agents: {Gate: {type: service}, Runner: {type: tool_plan}, Ada: {default_model: scripted, system_prompt: You are Ada.},"+
+		" Eve: {default_model: plain, reasoning_effort: high}}\n", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
+		"Eve":    `thinking of agent "Eve" at provider "plain": gpt-4o does not think`,
 		"Gate":   "agent Gate is of type service, which asks no model: it has nothing to say",
 		"Runner": "agent Runner is of type tool_plan, which asks no model: it has nothing to say",
 		"Ada":    "",

@@ -82,3 +82,17 @@ func (c Claude) MaxTokens() int {
 	}
 	return 4096
 }
+
+// Longest is how long a reply can be at most, thoughts included; 0 = not known.
+// https://platform.claude.com/docs/en/about-claude/models/overview (read 2026-11-23)
+func (c Claude) Longest() int {
+	switch {
+	case c.Version >= 406:
+		return 128_000
+	case c.Family == "opus" && c.Version >= 400 && c.Version < 405:
+		return 32_000
+	case c.Version >= 307:
+		return 64_000
+	}
+	return 0
+}

@@ -46,6 +46,8 @@ func claudeThinkingProblem(model string, want agent.Thinking, maxTokens int) str
 		return fmt.Sprintf("%s takes no thinking budget: use thinking: adaptive, and reasoning_effort", model)
 	case want.Budget > 0 && want.Budget < minClaudeBudget:
 		return fmt.Sprintf("a thinking budget of %s is at least %d tokens", model, minClaudeBudget)
+	case want.Budget > 0 && want.Budget > claude.Longest()-minClaudeBudget:
+		return fmt.Sprintf("the thinking budget of %d tokens leaves no room for a reply: with it, %s has %d", want.Budget, model, claude.Longest())
 	case maxTokens > 0 && want.Budget >= maxTokens:
 		return fmt.Sprintf("the thinking budget of %d tokens is not below max_tokens, %d, which it is part of", want.Budget, maxTokens)
 	}
@@ -76,13 +78,32 @@ func GeminiThinks(model string) bool { return geminiThinkers.MatchString(model) 
 // GeminiTakesBudget reports whether a model's thoughts have a budget; those of later ones have levels.
 func GeminiTakesBudget(model string) bool { return geminiBudgets.MatchString(model) }
 
+// geminiBudget is how little and how much a model of Gemini 2.5 takes, in tokens.
+// https://ai.google.dev/gemini-api/docs/thinking#set-budget (read 2026-11-23)
+func geminiBudget(model string) (least, most int) {
+	switch {
+	case strings.Contains(model, "-pro"):
+		return 128, 32_768
+	case strings.Contains(model, "-lite"):
+		return 512, 24_576
+	}
+	return 1, 24_576
+}
+
+// geminiTwoLevels matches the first Pro of Gemini 3; later ones have a medium level.
+var geminiTwoLevels = regexp.MustCompile(`^(?:models/)?gemini-3-pro`)
+
 // https://ai.google.dev/gemini-api/docs/thinking (2026-11-22)
 func geminiThinkingProblem(model string, want agent.Thinking) string {
 	off, budget, pro := want.Mode == agent.ThinkingOff, GeminiTakesBudget(model), strings.Contains(model, "-pro")
 	levels := []string{"minimal", "low", "medium", "high"}
-	if budget || pro {
+	switch {
+	case geminiTwoLevels.MatchString(model):
+		levels = []string{"low", "high"}
+	case budget || pro:
 		levels = levels[1:]
 	}
+	least, most := geminiBudget(model)
 	switch {
 	case geminiSilent.MatchString(model) && !(off && want.Effort == ""):
 		return model + " does not think"
@@ -94,6 +115,8 @@ func geminiThinkingProblem(model string, want agent.Thinking) string {
 		return model + " takes no thinking budget: use reasoning_effort"
 	case want.Budget > 0 && want.Effort != "":
 		return model + " takes a thinking budget or a reasoning_effort, not both"
+	case want.Budget > 0 && (want.Budget < least || want.Budget > most):
+		return fmt.Sprintf("a thinking budget of %s is between %d and %d tokens", model, least, most)
 	}
 	return effortProblem(model, want.Effort, levels)
 }
@@ -139,7 +162,8 @@ func OpenAIEffort(model string, want agent.Thinking) string {
 	return "none"
 }
 
-// openAIEfforts are the levels that a model of OpenAI's takes; nil = not known.
+// openAIEfforts are the levels that a model of OpenAI's takes; nil = not known. Those of Pro are what the API
+// says where it refuses others: https://github.com/pydantic/pydantic-ai, tests (read 2026-11-23).
 func openAIEfforts(model string) []string {
 	m := openAIReasoners.FindStringSubmatch(model)
 	levels := []string{"none", "low", "medium", "high", "xhigh", "max"}
@@ -147,6 +171,12 @@ func openAIEfforts(model string) []string {
 	case m == nil || openAISilent.MatchString(model):
 		return nil
 	case m[1] == "": // the o-series
+		return levels[1:4]
+	case m[1] == "5" && m[2] == "" && strings.Contains(model, "-pro"):
+		return []string{"high"}
+	case strings.Contains(model, "-pro"):
+		return []string{"medium", "high", "xhigh"}
+	case m[1] == "5" && m[2] == "" && strings.Contains(model, "-codex"):
 		return levels[1:4]
 	case m[1] != "5" || m[2] >= "6": // a digit: there is no 5.10
 		return levels

@@ -34,6 +34,12 @@ const (
 const secretConfig = `
 llm_providers:
   lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+  responses: {type: openai, api: responses, model: gpt-5, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+  azure: {type: azure, model: lab-2, api_version: "2024-10-21", base_url: "{{.E2E_GEMINI}}", api_key_env: E2E_KEY}
+  claude: {type: anthropic, model: claude-sonnet-4-5, base_url: "{{.E2E_GEMINI}}", api_key_env: E2E_KEY}
+  bedrock: {type: anthropic, model: anthropic.claude-opus-4-8, base_url: "{{.E2E_GEMINI}}/anthropic", api_key_env: E2E_KEY}
+  gemini: {type: google, model: gemini-3-flash, base_url: "{{.E2E_GEMINI}}", api_key_env: E2E_KEY}
+  legacy: {type: google, driver: generative-ai-go, model: gemini-2.0-flash, base_url: "{{.E2E_GEMINI}}", api_key_env: E2E_KEY}
 mcp_servers:
   lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}
   dead: {transport: {type: stdio, command: "{{.E2E_TOOLS}}", args: [dead], env: {TOOLTEST_SECRET: "{{.E2E_TOOL_SECRET}}"}}}
@@ -55,13 +61,24 @@ agents:
 agent_chains:
   lab:
     alert_types: [lab]
-    stages: [{name: dig, agents: [{name: Alpha}, {name: Beta}], synthesis: {agent: SynthesisAgent}}]
+    stages:
+      - name: dig
+        agents:
+          - {name: Alpha}
+          - {name: Beta}
+          - {name: Beta, llm_provider: responses}
+          - {name: Beta, llm_provider: azure}
+          - {name: Beta, llm_provider: claude, llm_backend: native}
+          - {name: Beta, llm_provider: bedrock, llm_backend: native}
+          - {name: Beta, llm_provider: gemini, llm_backend: native}
+          - {name: Beta, llm_provider: legacy, llm_backend: native}
+        synthesis: {agent: SynthesisAgent}
 `
 
-// secretScript has Alpha use every server, and Beta fail.
+// secretScript has Alpha use every server, and Beta fail, by every driver of a model.
 func secretScript(req llmtest.Request) llmtest.Reply {
 	switch {
-	case who(req) == "Beta":
+	case strings.HasPrefix(who(req), "Beta"):
 		return llmtest.BadKey() // the refusal quotes the key
 	case who(req) == "Alpha" && turnOf(req) == 1:
 		return llmtest.Calls(llmtest.Call{Name: "lab__env", Args: `{}`}, llmtest.Call{Name: "dead__x", Args: `{}`},
@@ -124,8 +141,16 @@ func (s *secretWorld) run(worker *process) {
 	run := s.beginWith("lab", agent.Request{AlertType: "lab", AllowEmpty: true})
 	result := s.end("lab")
 	s.id = workflows.InvestigationID("lab", run.GetRunID())
-	if got := result.Stages[0].Agents[1]; got.Status != agent.StatusFailed || !strings.Contains(got.Error, "credentials refused") {
-		s.t.Errorf("Beta: %+v", got)
+	refused := result.Stages[0].Agents[1:8] // the last one joins them
+	for _, got := range refused {
+		if got.Status != agent.StatusFailed || !strings.Contains(got.Error, "credentials refused") {
+			s.t.Errorf("%s: %+v", got.Name, got)
+		}
+	}
+	for _, req := range s.model.Requests() {
+		if req.Key != key {
+			s.t.Errorf("%s was not asked by the key", req.Model)
+		}
 	}
 	s.places["result"], _ = json.Marshal(result)
 	s.places["histories"] = s.histories()

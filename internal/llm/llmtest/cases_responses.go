@@ -1,6 +1,8 @@
 package llmtest
 
 import (
+	"time"
+
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 )
@@ -50,6 +52,9 @@ func responsesErrors() []errorCase {
 			reply: story.Insert(2, `{"type":"error","error":{"type":"too_many_requests","code":"too_many_requests","message":"slow down"}}`)},
 		{name: "failed", reply: failed("server_error"), kind: llm.ErrUnavailable},
 		{name: "failed by a limit", reply: failed("rate_limit_exceeded"), kind: llm.ErrRateLimited},
+		{name: "failed by a limit that says when", kind: llm.ErrRateLimited, retryAfter: 28 * time.Millisecond, // of https://github.com/openai/codex/issues/2255
+			reply: story.Insert(2, `{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":`+
+				`"Rate limit reached for gpt-5 on tokens per min (TPM): Limit 40000000, Used 40000000, Requested 19304. Please try again in 28ms. Visit …"}}}`)},
 		{name: "failed by the prompt", reply: failed("invalid_prompt"), kind: llm.ErrContentFiltered}, // the codes: openai-go 3.96.0, ResponseErrorCode
 		{name: "failed by a policy", reply: failed("bio_policy"), kind: llm.ErrContentFiltered},
 		{name: "failed by a policy on images", reply: failed("image_content_policy_violation"), kind: llm.ErrContentFiltered},

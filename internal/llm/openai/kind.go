@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/llm"
 )
@@ -18,7 +20,32 @@ func (f failure) error(status int) *llm.Error {
 	if f.Metadata.Raw != "" {
 		message += ": " + string(f.Metadata.Raw)
 	}
-	return &llm.Error{Kind: f.kind(status, strings.ToLower(message)), Status: status, Message: message}
+	failed := &llm.Error{Kind: f.kind(status, strings.ToLower(message)), Status: status, Message: message}
+	if failed.Kind == llm.ErrRateLimited {
+		failed.RetryAfter = waitSaid(message)
+	}
+	return failed
+}
+
+// pleaseWait matches how OpenAI, Groq and Azure say in words when to come again: "Please try again in 4.656s.", "in 7m12s",
+// "Please retry after 20 seconds." Within a stream there are no headers that could say it.
+var pleaseWait = regexp.MustCompile(`(?i)(?:try again in|retry after) ([\dhms.]*\d)( ?(?:seconds?|ms|m|s|h))`)
+
+// waitSaid is how long a message asks to wait, 0 if it does not say.
+func waitSaid(message string) time.Duration {
+	m := pleaseWait.FindStringSubmatch(message)
+	if m == nil {
+		return 0
+	}
+	unit := strings.TrimSpace(m[2])
+	if strings.HasPrefix(unit, "second") {
+		unit = "s"
+	}
+	wait, err := time.ParseDuration(m[1] + unit)
+	if err != nil {
+		return 0
+	}
+	return min(wait, 24*time.Hour)
 }
 
 // kind goes by what is said first, because a status is often too coarse: 429 is

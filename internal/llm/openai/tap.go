@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"time"
@@ -34,6 +35,6 @@ func (t *tap) Do(req *http.Request) (*http.Response, error) {
 	}
 	t.refused = parseFailure(llm.ReadRefusal(resp))
 	failed := t.refused.error(resp.StatusCode)
-	failed.RetryAfter = llm.RetryAfter(resp.Header, time.Now())
+	failed.RetryAfter = cmp.Or(llm.RetryAfter(resp.Header, time.Now()), failed.RetryAfter)
 	return nil, failed
 }

@@ -47,7 +47,7 @@ func claudeThinkingProblem(model string, want agent.Thinking, maxTokens int) str
 	case want.Budget > 0 && want.Budget < minClaudeBudget:
 		return fmt.Sprintf("a thinking budget of %s is at least %d tokens", model, minClaudeBudget)
 	case want.Budget > 0 && want.Budget > claude.Longest()-minClaudeBudget:
-		return fmt.Sprintf("the thinking budget of %d tokens leaves no room for a reply: with it, %s has %d", want.Budget, model, claude.Longest())
+		return fmt.Sprintf("the thinking budget of %d tokens leaves no room: with the reply, %s has %d", want.Budget, model, claude.Longest())
 	case maxTokens > 0 && want.Budget >= maxTokens:
 		return fmt.Sprintf("the thinking budget of %d tokens is not below max_tokens, %d, which it is part of", want.Budget, maxTokens)
 	}

@@ -49,7 +49,8 @@ func TestThinkingProblem(t *testing.T) {
 		{"anthropic", "claude-3-5-sonnet-20241022", []agent.Thinking{off}, []agent.Thinking{on, adaptive, budget, effort("low")}},
 		{"anthropic", "claude-sonnet-4-5", []agent.Thinking{off, on, budget}, []agent.Thinking{adaptive, effort("low"), {Mode: "on", Budget: 1000}}},
 		{"anthropic", "claude-opus-4-5", []agent.Thinking{effort("high"), budget}, []agent.Thinking{effort("max")}},
-		{"anthropic", "claude-opus-4-1", []agent.Thinking{{Mode: "on", Budget: 30_000}}, []agent.Thinking{{Mode: "on", Budget: 31_000}, effort("low")}},
+		{"anthropic", "claude-opus-4-1", []agent.Thinking{{Mode: "on", Budget: 30_000}},
+			[]agent.Thinking{{Mode: "on", Budget: 31_000}, effort("low")}},
 		{"anthropic", "claude-haiku-4-5", []agent.Thinking{{Mode: "on", Budget: 62_976}}, []agent.Thinking{{Mode: "on", Budget: 62_977}}},
 		{"anthropic", "claude-opus-4-6", []agent.Thinking{off, on, adaptive, budget, effort("max")}, []agent.Thinking{effort("xhigh")}},
 		{"anthropic", "claude-opus-4-8", []agent.Thinking{off, adaptive, effort("xhigh")}, []agent.Thinking{budget, effort("minimal")}},
@@ -59,9 +60,11 @@ func TestThinkingProblem(t *testing.T) {
 		{"anthropic", "somebody-elses", []agent.Thinking{off, budget, effort("high")}, nil},
 		{"google", "gemini-2.0-flash", []agent.Thinking{off}, []agent.Thinking{on, effort("low")}},
 		{"google", "gemini-2.5-flash", []agent.Thinking{off, on, adaptive, budget, effort("low")}, []agent.Thinking{{Mode: "on", Budget: 9, Effort: "low"}}},
-		{"google", "gemini-2.5-flash-lite", []agent.Thinking{{Mode: "on", Budget: 512}}, []agent.Thinking{{Mode: "on", Budget: 511}, {Mode: "on", Budget: 24577}}},
+		{"google", "gemini-2.5-flash-lite", []agent.Thinking{{Mode: "on", Budget: 512}},
+			[]agent.Thinking{{Mode: "on", Budget: 511}, {Mode: "on", Budget: 24577}}},
 		{"google", "gemini-2.5-pro", []agent.Thinking{budget, {Mode: "on", Budget: 32768}}, []agent.Thinking{off, {Mode: "on", Budget: 127}}},
-		{"google", "gemini-3-pro-preview", []agent.Thinking{effort("low"), effort("high")}, []agent.Thinking{effort("medium"), effort("minimal")}},
+		{"google", "gemini-3-pro-preview", []agent.Thinking{effort("low"), effort("high")},
+			[]agent.Thinking{effort("medium"), effort("minimal")}},
 		{"google", "gemini-3.1-pro-preview", []agent.Thinking{adaptive, effort("low")}, []agent.Thinking{off, budget, effort("minimal")}},
 		{"google", "gemini-3.5-flash", []agent.Thinking{effort("minimal")}, []agent.Thinking{off, effort("xhigh")}},
 		{"openai", "gpt-4o", []agent.Thinking{off}, []agent.Thinking{on, adaptive, effort("low")}},
@@ -117,7 +120,8 @@ func TestThinkingTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := regexp.MustCompile(`(?m)^\| (anthropic|google|openai) \| (\S+) \| (\S+) \| (\S+) \| (\S+) \| (.+) \|$`).FindAllStringSubmatch(string(guide), -1)
+	row := regexp.MustCompile(`(?m)^\| (anthropic|google|openai) \| (\S+) \| (\S+) \| (\S+) \| (\S+) \| (.+) \|$`)
+	rows := row.FindAllStringSubmatch(string(guide), -1)
 	if len(rows) < 15 {
 		t.Fatalf("%d rows", len(rows))
 	}

@@ -70,9 +70,11 @@ func TestKillBetweenThoughts(t *testing.T) {
 
 // thinkers are providers whose models sign, or encrypt, what they think, and the backend of each.
 var thinkers = map[string]struct{ provider, model, backend string }{
-	"claude": {`{type: anthropic, model: claude-sonnet-4-5, thinking: "on", base_url: "{{.E2E_GEMINI}}", api_key_env: E2E_KEY}`, "claude-sonnet-4-5", "native"},
-	"gpt":    {`{type: openai, model: gpt-5, api: responses, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}`, "gpt-5", "langchain"},
-	"gemini": {`{type: google, model: gemini-3-pro-preview, base_url: "{{.E2E_GEMINI}}", api_key_env: E2E_KEY}`, "gemini-3-pro-preview", "native"},
+	"claude": {`{type: anthropic, model: claude-sonnet-4-5, thinking: "on", base_url: "{{.E2E_GEMINI}}", api_key_env: E2E_KEY}`,
+		"claude-sonnet-4-5", "native"},
+	"gpt": {`{type: openai, model: gpt-5, api: responses, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}`, "gpt-5", "langchain"},
+	"gemini": {`{type: google, model: gemini-3-pro-preview, base_url: "{{.E2E_GEMINI}}", api_key_env: E2E_KEY}`,
+		"gemini-3-pro-preview", "native"},
 }
 
 // TestThoughtsComeBack: a conversation with a model that signs what it thinks goes to another provider's model and back,
@@ -84,7 +86,8 @@ func TestThoughtsComeBack(t *testing.T) {
 		t.Run(first+" and "+second, func(t *testing.T) {
 			t.Parallel()
 			p, q := thinkers[first], thinkers[second]
-			m := minds{first: p.model, hold: llmtest.NewHold(), signers: map[string]*llmtest.Signer{p.model: llmtest.NewSigner(), q.model: llmtest.NewSigner()}}
+			signers := map[string]*llmtest.Signer{p.model: llmtest.NewSigner(), q.model: llmtest.NewSigner()}
+			m := minds{first: p.model, hold: llmtest.NewHold(), signers: signers}
 			w := newWorld(t, m.script, fmt.Sprintf(`
 llm_providers: {first: %s, second: %s}
 mcp_servers: {lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}}
@@ -171,8 +174,8 @@ func (m minds) check(t *testing.T, requests []llmtest.Request) {
 			t.Errorf("%s was shown %d replies of its own with %d thoughts", model, shown[model], signer.Returned())
 		}
 	}
-	if back == 0 || len(requests[len(requests)-1].Messages) >= most {
-		t.Errorf("%d requests of a compressed conversation; the last has %d messages of at most %d", back, len(requests[len(requests)-1].Messages), most)
+	if last := len(requests[len(requests)-1].Messages); back == 0 || last >= most {
+		t.Errorf("%d requests of a compressed conversation; the last has %d messages of at most %d", back, last, most)
 	}
 }
 

@@ -132,7 +132,8 @@ func TestThoughtsWithoutText(t *testing.T) {
 			got := sent(t, "messages", llm.Request{Model: tt.model, Messages: []agent.Message{
 				{Role: agent.User, Content: "why?"}, message, {Role: agent.ToolRole, ToolCallID: "a", Content: "42"},
 			}})
-			if want := `{"content":[` + tt.want + `{"id":"a","input":{},"name":"f","type":"tool_use"}],"role":"assistant"}`; !strings.Contains(got, want) {
+			want := `{"content":[` + tt.want + `{"id":"a","input":{},"name":"f","type":"tool_use"}],"role":"assistant"}`
+			if !strings.Contains(got, want) {
 				t.Errorf("got %s, want %s in it", got, want)
 			}
 		})

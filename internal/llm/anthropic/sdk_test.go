@@ -18,9 +18,10 @@ import (
 func TestAgreesWithTheSDK(t *testing.T) {
 	t.Parallel()
 	const (
-		start = `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,` +
-			`"stop_sequence":null,"usage":{"input_tokens":9,"output_tokens":1}}}`
-		end = `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":30}}` + "\n" + `{"type":"message_stop"}`
+		start = `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],` +
+			`"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":9,"output_tokens":1}}}`
+		end = `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":30}}` + "\n" +
+			`{"type":"message_stop"}`
 	)
 	begin := func(index, block string) string {
 		return `{"type":"content_block_start","index":` + index + `,"content_block":` + block + `}`
@@ -31,20 +32,25 @@ func TestAgreesWithTheSDK(t *testing.T) {
 	stop := func(index string) string { return `{"type":"content_block_stop","index":` + index + `}` }
 	streams := map[string]llmtest.Reply{
 		"thoughts, a text and two calls, in pieces": llmtest.Text("Let me <see>.").Thinking("a < b & \"c\"\n\u2028").Signed("EqQB+/==").
-			Calls(llmtest.Call{ID: "toolu_1", Name: "f", Args: `{"q":"a\u00e9 b","n":1e3}`}, llmtest.Call{ID: "toolu_2", Name: "g", Args: `{}`}).Chunked(3, 0),
+			Calls(llmtest.Call{ID: "toolu_1", Name: "f", Args: `{"q":"a\u00e9 b","n":1e3}`}, llmtest.Call{ID: "toolu_2", Name: "g", Args: `{}`}).
+			Chunked(3, 0),
 		"thoughts that are not shown": llmtest.Calls(llmtest.Call{ID: "toolu_1", Name: "f", Args: `{"q":"x"}`}).Signed("EqQB"),
 		"redacted between others": llmtest.Raw(start, begin("0", `{"type":"thinking","thinking":"","signature":""}`),
 			grow("0", `{"type":"thinking_delta","thinking":"hm"}`), grow("0", `{"type":"signature_delta","signature":"c2ln"}`), stop("0"),
 			begin("1", `{"type":"redacted_thinking","data":"EmwK/+="}`), stop("1"),
 			begin("2", `{"type":"tool_use","id":"toolu_1","name":"f","input":{}}`), stop("2"), end),
-		"blocks that grow in turns": llmtest.Raw(start, begin("0", `{"type":"thinking","thinking":"h","signature":""}`), begin("1", `{"type":"text","text":"Le"}`),
+		"blocks that grow in turns": llmtest.Raw(start,
+			begin("0", `{"type":"thinking","thinking":"h","signature":""}`), begin("1", `{"type":"text","text":"Le"}`),
 			begin("2", `{"type":"tool_use","id":"toolu_1","name":"f","input":{}}`),
 			grow("1", `{"type":"text_delta","text":"t me see."}`), grow("2", `{"type":"input_json_delta","partial_json":"{\"q\":"}`),
 			grow("0", `{"type":"thinking_delta","thinking":"m"}`), grow("2", `{"type":"input_json_delta","partial_json":"1}"}`),
-			grow("0", `{"type":"signature_delta","signature":"c2"}`), grow("0", `{"type":"signature_delta","signature":"ln"}`), stop("2"), stop("0"), stop("1"), end),
+			grow("0", `{"type":"signature_delta","signature":"c2"}`), grow("0", `{"type":"signature_delta","signature":"ln"}`),
+			stop("2"), stop("0"), stop("1"), end),
 		"thoughts between calls": llmtest.Raw(start,
-			begin("0", `{"type":"thinking","thinking":"one","signature":"czE="}`), stop("0"), begin("1", `{"type":"tool_use","id":"toolu_1","name":"f","input":{}}`), stop("1"),
-			begin("2", `{"type":"thinking","thinking":"two","signature":"czI="}`), stop("2"), begin("3", `{"type":"tool_use","id":"toolu_2","name":"f","input":{"a":1}}`), stop("3"), end),
+			begin("0", `{"type":"thinking","thinking":"one","signature":"czE="}`), stop("0"),
+			begin("1", `{"type":"tool_use","id":"toolu_1","name":"f","input":{}}`), stop("1"),
+			begin("2", `{"type":"thinking","thinking":"two","signature":"czI="}`), stop("2"),
+			begin("3", `{"type":"tool_use","id":"toolu_2","name":"f","input":{"a":1}}`), stop("3"), end),
 	}
 	for name, reply := range streams {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +79,8 @@ func TestAgreesWithTheSDK(t *testing.T) {
 func accumulated(t *testing.T, reply llmtest.Reply) (message sdk.Message) {
 	t.Helper()
 	srv := llmtest.Start(t, llmtest.Always(reply))
-	client := sdk.NewClient(option.WithoutEnvironmentDefaults(), option.WithBaseURL(srv.GeminiURL), option.WithAPIKey(secret), option.WithMaxRetries(0))
+	client := sdk.NewClient(option.WithoutEnvironmentDefaults(), option.WithBaseURL(srv.GeminiURL), option.WithAPIKey(secret),
+		option.WithMaxRetries(0))
 	stream := client.Messages.NewStreaming(t.Context(), sdk.MessageNewParams{
 		Model: "claude-opus-4-8", MaxTokens: 99, Messages: []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock("why?"))},
 	})

@@ -24,7 +24,8 @@ func anthropicCases() []replyCase {
 			`"cache_read_input_tokens":2000,"cache_creation_input_tokens":100,"output_tokens":1}}}`, anthropicYes,
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":30,"output_tokens_details":{"thinking_tokens":21}}}`,
 			anthropicStop), counted},
-		{"counts that take the place of others", Raw(`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":2110,"output_tokens":1}}}`, anthropicYes,
+		{"counts that take the place of others", Raw(
+			`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":2110,"output_tokens":1}}}`, anthropicYes,
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":10,"cache_read_input_tokens":2000,`+
 				`"cache_creation_input_tokens":100,"output_tokens":30,"output_tokens_details":{"thinking_tokens":21}}}`, anthropicStop), counted},
 		{"events, blocks, deltas and fields of unknown kinds", Raw(anthropicStart, `{"type":"weather","sky":"blue"}`,

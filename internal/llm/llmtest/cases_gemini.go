@@ -33,7 +33,8 @@ func geminiCases() []replyCase {
 		{"a part of an unknown kind", Raw(parts(`{"hologram":{}},{"text":"Yes."}`), geminiEnd), llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
 		{"a finish reason alone", Raw(parts(`{"text":"Yes."}`), `{"modelVersion":"m","candidates":[{"finishReason":"STOP"}]}`),
 			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
-		{"one that is to be continued", Text("Yes.").Finish("CONTINUATION").Usage(0, 0), llm.Response{Content: "Yes.", Finish: llm.FinishPaused, Model: "m"}},
+		{"one that is to be continued", Text("Yes.").Finish("CONTINUATION").Usage(0, 0),
+			llm.Response{Content: "Yes.", Finish: llm.FinishPaused, Model: "m"}},
 	}
 }
 

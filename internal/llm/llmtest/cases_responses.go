@@ -24,15 +24,18 @@ func responsesCases() []replyCase {
 			`"output":[{"type":"message","content":[{"type":"output_text","text":"Yes."}]}]}`), yes},
 		{"no stream at all, by an open model", Status(200, `{"object":"response","status":"completed","model":"m","output":[`+
 			`{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"hm"}]},`+
-			`{"type":"message","content":[{"type":"output_text","text":"I look."}]},{"type":"message","content":[{"type":"output_text","text":"Yes."}]}]}`),
+			`{"type":"message","content":[{"type":"output_text","text":"I look."}]},`+
+			`{"type":"message","content":[{"type":"output_text","text":"Yes."}]}]}`),
 			llm.Response{Thinking: "hm", Content: "I look.\n\nYes.", Finish: llm.FinishStop, Model: "m"}},
 		{"summaries in parts", Raw(`{"type":"response.reasoning_summary_text.delta","summary_index":0,"delta":"hm"}`,
-			`{"type":"response.reasoning_summary_part.added","summary_index":1}`, `{"type":"response.reasoning_summary_text.delta","summary_index":1,"delta":"so"}`,
+			`{"type":"response.reasoning_summary_part.added","summary_index":1}`,
+			`{"type":"response.reasoning_summary_text.delta","summary_index":1,"delta":"so"}`,
 			`{"type":"response.output_item.done","item":{"type":"reasoning","summary":[{"text":"hm"},{"text":"so"}]}}`, responsesYes, responsesDone),
 			llm.Response{Thinking: "hm\n\nso", Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
 		{"a refusal", Raw(`{"type":"response.refusal.delta","delta":"I cannot."}`, responsesDone),
 			llm.Response{Content: "I cannot.", Finish: llm.FinishStop, Model: "m"}},
-		{"filtered within", Raw(responsesYes, `{"type":"response.incomplete","response":{"status":"incomplete","model":"m","incomplete_details":{"reason":"content_filter"}}}`),
+		{"filtered within", Raw(responsesYes,
+			`{"type":"response.incomplete","response":{"status":"incomplete","model":"m","incomplete_details":{"reason":"content_filter"}}}`),
 			llm.Response{Content: "Yes.", Finish: llm.FinishFiltered, Model: "m"}},
 		{"a call that was cut", Raw(`{"type":"response.output_item.done","item":{"type":"function_call","call_id":"a","name":"f","arguments":"{\"q\":\"lo"}}`,
 			`{"type":"response.incomplete","response":{"status":"incomplete","model":"m","incomplete_details":{"reason":"max_output_tokens"}}}`),
@@ -52,10 +55,12 @@ func responsesErrors() []errorCase {
 			reply: story.Insert(2, `{"type":"error","error":{"type":"too_many_requests","code":"too_many_requests","message":"slow down"}}`)},
 		{name: "failed", reply: failed("server_error"), kind: llm.ErrUnavailable},
 		{name: "failed by a limit", reply: failed("rate_limit_exceeded"), kind: llm.ErrRateLimited},
-		{name: "failed by a limit that says when", kind: llm.ErrRateLimited, retryAfter: 28 * time.Millisecond, // of https://github.com/openai/codex/issues/2255
+		// The words are of https://github.com/openai/codex/issues/2255.
+		{name: "failed by a limit that says when", kind: llm.ErrRateLimited, retryAfter: 28 * time.Millisecond,
 			reply: story.Insert(2, `{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":`+
-				`"Rate limit reached for gpt-5 on tokens per min (TPM): Limit 40000000, Used 40000000, Requested 19304. Please try again in 28ms. Visit …"}}}`)},
-		{name: "failed by the prompt", reply: failed("invalid_prompt"), kind: llm.ErrContentFiltered}, // the codes: openai-go 3.96.0, ResponseErrorCode
+				`"Rate limit reached for gpt-5 on tokens per min (TPM): Limit 40000000, Used 40000000. Please try again in 28ms. Visit …"}}}`)},
+		// The codes are those of openai-go 3.96.0, ResponseErrorCode.
+		{name: "failed by the prompt", reply: failed("invalid_prompt"), kind: llm.ErrContentFiltered},
 		{name: "failed by a policy", reply: failed("bio_policy"), kind: llm.ErrContentFiltered},
 		{name: "failed by a policy on images", reply: failed("image_content_policy_violation"), kind: llm.ErrContentFiltered},
 		{name: "failed by an image", reply: failed("unsupported_image_media_type"), kind: llm.ErrInvalidRequest},

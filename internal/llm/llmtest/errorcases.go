@@ -98,16 +98,17 @@ func openAIErrors() []errorCase {
 		{name: "numeric error in 200", reply: Status(200, `{"error":{"message":"too fast","code":429}}`), kind: llm.ErrRateLimited},
 		{name: "textual error in 200", reply: Status(200, `{"error":"model runner crashed"}`), kind: llm.ErrUnavailable},
 		{name: "bare error object", reply: story.Insert(2, `{"object":"error","message":"maximum context length is 4096"}`), kind: llm.ErrContextTooLong},
-		{name: "429 that says when in words", kind: llm.ErrRateLimited, retryAfter: 4656 * time.Millisecond, // of https://github.com/continuedev/continue/issues/12739
-			reply: Refuse(429, "rate_limit_exceeded", "Rate limit reached for gpt-5.4-pro on tokens per min (TPM): Limit 10000, Used 2397, Requested 8379. Please try again in 4.656s. Visit …")},
-		{name: "429 in milliseconds and minutes", reply: Refuse(429, "rate_limit_exceeded", "Please try again in 7m12.5s."), kind: llm.ErrRateLimited,
-			retryAfter: 7*time.Minute + 12500*time.Millisecond},
-		{name: "429 of Azure", reply: Status(429, errorBody("429", "Requests have exceeded call rate limit. Please retry after 20 seconds.")), kind: llm.ErrRateLimited,
-			retryAfter: 20 * time.Second},
-		{name: "429 in words and a header", reply: Refuse(429, "rate_limit_exceeded", "Please try again in 20s.").Header("Retry-After", "3"), kind: llm.ErrRateLimited,
-			retryAfter: 3 * time.Second},
-		{name: "a limit in the stream", reply: story.ErrorAfter(2, "rate_limit_exceeded", "Rate limit reached. Please try again in 28ms."), kind: llm.ErrRateLimited,
-			retryAfter: 28 * time.Millisecond},
+		// The words are of https://github.com/continuedev/continue/issues/12739.
+		{name: "429 that says when in words", kind: llm.ErrRateLimited, retryAfter: 4656 * time.Millisecond,
+			reply: Refuse(429, "rate_limit_exceeded", "Rate limit reached for gpt-5.4-pro on tokens per min (TPM). Please try again in 4.656s. Visit …")},
+		{name: "429 in minutes", kind: llm.ErrRateLimited, retryAfter: 7*time.Minute + 12500*time.Millisecond,
+			reply: Refuse(429, "rate_limit_exceeded", "Please try again in 7m12.5s.")},
+		{name: "429 of Azure", kind: llm.ErrRateLimited, retryAfter: 20 * time.Second,
+			reply: Status(429, errorBody("429", "Requests have exceeded call rate limit. Please retry after 20 seconds."))},
+		{name: "429 in words and a header", kind: llm.ErrRateLimited, retryAfter: 3 * time.Second,
+			reply: Refuse(429, "rate_limit_exceeded", "Please try again in 20s.").Header("Retry-After", "3")},
+		{name: "a limit in the stream", kind: llm.ErrRateLimited, retryAfter: 28 * time.Millisecond,
+			reply: story.ErrorAfter(2, "rate_limit_exceeded", "Rate limit reached. Please try again in 28ms.")},
 		{name: "429 about tokens", reply: Status(429, errorBody("tokens", "your context window for this minute is used up")), kind: llm.ErrRateLimited},
 	}
 }

@@ -23,7 +23,8 @@ func TestChatThoughts(t *testing.T) {
 		a    = `{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}`
 		b    = `{"id":"c2","type":"function","function":{"name":"g","arguments":"{}"}}`
 		skip = `,"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}}`
-		bare = `"content":"Let me see.","tool_calls":[` + a + `},` + b + `]`
+		see  = `"content":"Let me see.",`
+		bare = see + `"tool_calls":[` + a + `},` + b + `]`
 	)
 	chunk := func(delta string) string { return `{"model":"m-001","choices":[{"delta":{` + delta + `}}]}` }
 	signed := func(field string) []string {
@@ -32,7 +33,8 @@ func TestChatThoughts(t *testing.T) {
 			chunk(`"tool_calls":[{"index":0,"extra_content":null,"function":{"arguments":"{}"}},` +
 				`{"index":1,"id":"y","type":"function","function":{"name":"g","arguments":"{}"}}]`)}
 	}
-	deepseek := []string{chunk(`"reasoning_content":"hm"`), chunk(`"reasoning_content":" <so>","content":""`), chunk(`"content":"Let me see."`), chunk(calls)}
+	deepseek := []string{chunk(`"reasoning_content":"hm"`), chunk(`"reasoning_content":" <so>","content":""`),
+		chunk(`"content":"Let me see."`), chunk(calls)}
 	const google = `"extra_content":{"google":{"thought_signature":"EocD+/=="}}`
 	for name, tt := range map[string]struct {
 		asked  string
@@ -40,27 +42,35 @@ func TestChatThoughts(t *testing.T) {
 		next   string // the model of the next request; "" = the same
 		want   string
 	}{
-		"DeepSeek":                    {"deepseek-reasoner", deepseek, "", `"content":"Let me see.","reasoning_content":"hm \u003cso\u003e","tool_calls":[` + a + `},` + b + `]`},
-		"another model of DeepSeek's": {"deepseek-reasoner", deepseek, "deepseek-chat", `"content":"Let me see.","reasoning_content":"","tool_calls":[` + a + `},` + b + `]`},
-		"a model of somebody else's":  {"deepseek-reasoner", deepseek, "gpt-4o", bare},
+		"DeepSeek": {"deepseek-reasoner", deepseek, "",
+			see + `"reasoning_content":"hm \u003cso\u003e","tool_calls":[` + a + `},` + b + `]`},
+		"another model of DeepSeek's": {"deepseek-reasoner", deepseek, "deepseek-chat",
+			see + `"reasoning_content":"","tool_calls":[` + a + `},` + b + `]`},
+		"a model of somebody else's": {"deepseek-reasoner", deepseek, "gpt-4o", bare},
 		"DeepSeek, that thought nothing": {"deepseek/deepseek-v4-pro", []string{chunk(`"content":"Let me see."`), chunk(calls)}, "",
-			`"content":"Let me see.","reasoning_content":"","tool_calls":[` + a + `},` + b + `]`},
-		"Google":                {"gemini-3-flash", signed(google), "", `"content":"Let me see.","tool_calls":[` + a + `,` + google + `},` + b + `]`},
-		"Google, after another": {"gpt-4o", signed(`"x":1`), "gemini-3-flash", `"content":"Let me see.","tool_calls":[` + a + skip + `,` + b + `]`},
+			see + `"reasoning_content":"","tool_calls":[` + a + `},` + b + `]`},
+		"Google": {"gemini-3-flash", signed(google), "",
+			see + `"tool_calls":[` + a + `,` + google + `},` + b + `]`},
+		"Google, after another": {"gpt-4o", signed(`"x":1`), "gemini-3-flash",
+			see + `"tool_calls":[` + a + skip + `,` + b + `]`},
 		"Google's older models": {"gpt-4o", signed(`"x":1`), "gemini-2.5-flash", bare},
 		"Vertex AI": {"google/gemini-3-pro", signed(`"extra_content":{"vertex":{"thought_signature":"AY89"}}`), "",
-			`"content":"Let me see.","tool_calls":[` + a + `,"extra_content":{"vertex":{"thought_signature":"AY89"}}},` + b + `]`},
+			see + `"tool_calls":[` + a + `,"extra_content":{"vertex":{"thought_signature":"AY89"}}},` + b + `]`},
 		"LiteLLM": {"m", signed(`"provider_specific_fields":{"thought_signature":"AY89"}`), "",
-			`"content":"Let me see.","tool_calls":[` + a + `,"provider_specific_fields":{"thought_signature":"AY89"}},` + b + `]`},
+			see + `"tool_calls":[` + a + `,"provider_specific_fields":{"thought_signature":"AY89"}},` + b + `]`},
 		"OpenRouter": {"anthropic/claude-sonnet-4.5", []string{
 			chunk(`"reasoning":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm","format":"anthropic-claude-v1","index":0}]`),
-			chunk(`"reasoning":" so","reasoning_details":[{"type":"reasoning.text","text":" so","signature":null,"format":"anthropic-claude-v1","index":0}]`),
+			chunk(`"reasoning":" so","reasoning_details":[{"type":"reasoning.text","text":" so","signature":null,` +
+				`"format":"anthropic-claude-v1","index":0}]`),
 			chunk(`"reasoning":"","reasoning_details":[{"type":"reasoning.text","signature":"EqQB","format":"anthropic-claude-v1","index":0}]`),
-			chunk(`"content":"Let me see.","reasoning_details":[{"type":"reasoning.encrypted","data":"gAAA","id":"rs_1","format":"openai-responses-v1","index":0}]`),
+			chunk(see + `"reasoning_details":[{"type":"reasoning.encrypted","data":"gAAA","id":"rs_1",` +
+				`"format":"openai-responses-v1","index":0}]`),
 			chunk(calls),
-		}, "", `"content":"Let me see.","reasoning_details":[{"format":"anthropic-claude-v1","index":0,"signature":"EqQB","text":"hm so","type":"reasoning.text"},` +
-			`{"data":"gAAA","format":"openai-responses-v1","id":"rs_1","index":0,"type":"reasoning.encrypted"}],"tool_calls":[` + a + `},` + b + `]`},
-		"details of another shape": {"m", []string{chunk(`"content":"Let me see.","reasoning_details":"hm"`), chunk(calls)}, "", bare},
+		}, "", see + `"reasoning_details":[{"format":"anthropic-claude-v1","index":0,"signature":"EqQB",` +
+			`"text":"hm so","type":"reasoning.text"},` +
+			`{"data":"gAAA","format":"openai-responses-v1","id":"rs_1","index":0,"type":"reasoning.encrypted"}],` +
+			`"tool_calls":[` + a + `},` + b + `]`},
+		"details of another shape": {"m", []string{chunk(see + `"reasoning_details":"hm"`), chunk(calls)}, "", bare},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +111,8 @@ func TestChatThoughtsAlone(t *testing.T) {
 		t.Errorf("state %s, %v", reply.ProviderState, err)
 	}
 	req := ask("why?")
-	req.Messages = append(req.Messages, agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c1", Name: "f", Arguments: "{}"}},
+	req.Messages = append(req.Messages, agent.Message{Role: agent.Assistant,
+		ToolCalls:     []agent.ToolCall{{ID: "c1", Name: "f", Arguments: "{}"}},
 		ProviderState: json.RawMessage(`{"openai_chat":{"model":"m","reasoning_content":"hm","calls":[{},{}]}}`)})
 	const want = `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`
 	if got := sentMessage(t, req, 1); got != want {

@@ -99,31 +99,37 @@ func TestResponsesOrder(t *testing.T) {
 		return `{"type":"response.output_item.done","output_index":` + index + `,"item":` + item + `}`
 	}
 	message := func(phase, text string) string {
-		return `{"type":"message","id":"msg_1","role":"assistant","status":"completed"` + phase + `,"content":[{"type":"output_text","text":"` + text + `"}]}`
+		return `{"type":"message","id":"msg_1","role":"assistant","status":"completed"` + phase +
+			`,"content":[{"type":"output_text","text":"` + text + `"}]}`
 	}
 	const (
 		look, tell     = `,"phase":"commentary"`, `,"phase":"final_answer"`
-		first, second  = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"ZW5j"}`, `{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"ZDI="}`
+		first          = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"ZW5j"}`
+		second         = `{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"ZDI="}`
 		call           = `{"type":"function_call","id":"fc_1","call_id":"x","name":"f","arguments":"{}"}`
 		called         = `{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"}`
 		whole          = `{"type":"response.completed","response":{"status":"completed","output":[]}}`
 		added          = `{"type":"response.output_item.added","output_index":1,"item":{"type":"message","content":[]}}`
-		saidA, saidB   = `{"role":"assistant","content":"I look.","phase":"commentary"}`, `{"role":"assistant","content":"The disk.","phase":"final_answer"}`
+		saidA          = `{"role":"assistant","content":"I look.","phase":"commentary"}`
+		saidB          = `{"role":"assistant","content":"The disk.","phase":"final_answer"}`
 		deltaA, deltaB = `{"type":"response.output_text.delta","delta":"I look."}`, `{"type":"response.output_text.delta","delta":"The disk."}`
 	)
-	two := []string{added, deltaA, added, deltaB, done("1", message(look, "I look.")), done("0", first), done("3", message(tell, "The disk.")), done("2", second), whole}
+	two := []string{added, deltaA, added, deltaB, done("1", message(look, "I look.")), done("0", first),
+		done("3", message(tell, "The disk.")), done("2", second), whole}
 	for name, tt := range map[string]struct {
 		events  []string
 		content string // since; "" = as it was
 		want    string
 	}{
-		"out of order":            {two, "", first + "," + saidA + "," + second + "," + saidB},
-		"changed since":           {two, "[MASKED].", first + "," + `{"role":"assistant","content":"[MASKED].","phase":"commentary"}`},
-		"a phase alone":           {[]string{deltaB, done("0", message(tell, "The disk.")), whole}, "", saidB},
-		"no phase and no thought": {[]string{deltaB, done("0", message("", "The disk.")), whole}, "", `{"role":"assistant","content":"The disk."}`},
-		"no index":                {[]string{done("0", first), done("0", call), whole}, "", first + "," + called},
-		"a thought without end":   {[]string{done("0", first), done("1", call), done("2", second), whole}, "", first + "," + called},
-		"texts at the end alone": {[]string{`{"type":"response.completed","response":{"status":"completed","output":[` + first + "," + message(tell, "The disk.") + `]}}`}, "",
+		"out of order":  {two, "", first + "," + saidA + "," + second + "," + saidB},
+		"changed since": {two, "[MASKED].", first + "," + `{"role":"assistant","content":"[MASKED].","phase":"commentary"}`},
+		"a phase alone": {[]string{deltaB, done("0", message(tell, "The disk.")), whole}, "", saidB},
+		"no phase and no thought": {[]string{deltaB, done("0", message("", "The disk.")), whole}, "",
+			`{"role":"assistant","content":"The disk."}`},
+		"no index":              {[]string{done("0", first), done("0", call), whole}, "", first + "," + called},
+		"a thought without end": {[]string{done("0", first), done("1", call), done("2", second), whole}, "", first + "," + called},
+		"texts at the end alone": {[]string{`{"type":"response.completed","response":{"status":"completed","output":[` +
+			first + "," + message(tell, "The disk.") + `]}}`}, "",
 			first + "," + saidB},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +141,8 @@ func TestResponsesOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said := agent.Message{Role: agent.Assistant, Content: cmp.Or(tt.content, reply.Content), ProviderState: reply.ProviderState, ToolCalls: reply.ToolCalls}
+			said := agent.Message{Role: agent.Assistant, Content: cmp.Or(tt.content, reply.Content),
+				ProviderState: reply.ProviderState, ToolCalls: reply.ToolCalls}
 			for n := range said.ToolCalls {
 				said.ToolCalls[n].ID = "c1"
 			}

@@ -138,7 +138,39 @@ func decodeOpenAI(r *http.Request, body []byte) (Request, error) {
 	req.Header = r.Header.Clone()
 	req.Key = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	req.Header.Del("Authorization")
-	return req, nil
+	return req, thoughtsMissing(req.Model, body)
+}
+
+// thoughtsMissing is what is said to calls that come back without what their model has thought, as some want it:
+// Google by its endpoint for this protocol (https://github.com/nearai/ironclaw/issues/1510), in the turn that is under
+// way, and DeepSeek (https://github.com/AstrBotDevs/AstrBot/issues/4174) everywhere.
+func thoughtsMissing(model string, body []byte) error {
+	var in struct {
+		Messages []struct {
+			Role      string
+			Reasoning *string `json:"reasoning_content"`
+			Calls     []struct {
+				Extra json.RawMessage `json:"extra_content"`
+			} `json:"tool_calls"`
+		}
+	}
+	_ = json.Unmarshal(body, &in) // it was read before
+	turn := 0
+	for i, m := range in.Messages {
+		if m.Role == "user" {
+			turn = i
+		}
+	}
+	for i, m := range in.Messages {
+		switch {
+		case len(m.Calls) == 0:
+		case strings.HasPrefix(model, "gemini-3") && i > turn && m.Calls[0].Extra == nil:
+			return errors.New("Function call is missing a thought_signature in functionCall parts.")
+		case strings.HasPrefix(model, "deepseek-reasoner") && m.Reasoning == nil:
+			return fmt.Errorf("Missing `reasoning_content` field in the assistant message at message index %d.", i)
+		}
+	}
+	return nil
 }
 
 // decodeAzure is decodeOpenAI at Azure, where the deployment is in the path and the key has a header of its own.

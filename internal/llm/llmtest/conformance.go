@@ -190,3 +190,29 @@ func (s suite) cancel(t *testing.T, reply Reply) {
 	}
 	srv.WaitDone(1)
 }
+
+// FuzzStream has a client read whatever a server may send in a successful answer: it is a reply, which the next request
+// can have, or an *llm.Error.
+func FuzzStream(f *testing.F, open func(t *testing.T, baseURL string) llm.Client, seeds ...string) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) }))
+		defer srv.Close()
+		client, req := open(t, srv.URL), plain
+		for range 2 {
+			reply, err := client.Generate(t.Context(), req, nil)
+			var failed *llm.Error
+			switch {
+			case err != nil && !errors.As(err, &failed):
+				t.Fatalf("error = %v (%T), want an *llm.Error", err, err)
+			case err != nil:
+				return
+			}
+			req.Messages = append(slices.Clone(req.Messages), agent.Message{
+				Role: agent.Assistant, Content: reply.Content, ToolCalls: reply.ToolCalls, ProviderState: reply.ProviderState,
+			})
+		}
+	})
+}

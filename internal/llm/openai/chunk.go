@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"reflect"
 
 	sdk "github.com/sashabaranov/go-openai"
 
@@ -99,12 +100,14 @@ func (d *details) UnmarshalJSON(data []byte) error {
 // join adds what the next chunk says: a text goes on where it stopped, and its signature comes last.
 func (d *details) join(more details) {
 	for _, next := range more {
-		n := len(*d) - 1
-		if n < 0 || next["type"] == "reasoning.encrypted" || (*d)[n]["type"] != next["type"] || (*d)[n]["index"] != next["index"] {
+		if next == nil {
+			continue
+		}
+		if n := len(*d) - 1; n < 0 || !continues((*d)[n], next) {
 			*d = append(*d, next)
 			continue
 		}
-		last := (*d)[n]
+		last := (*d)[len(*d)-1]
 		for field, value := range next {
 			before, _ := last[field].(string)
 			switch text, ok := value.(string); {
@@ -115,6 +118,13 @@ func (d *details) join(more details) {
 			}
 		}
 	}
+}
+
+// continues reports whether a detail is the next piece of another one. What is encrypted comes whole.
+func continues(last, next map[string]any) bool {
+	kind, _ := next["type"].(string)
+	pieces := kind == "reasoning.text" || kind == "reasoning.summary"
+	return pieces && reflect.DeepEqual(last["type"], next["type"]) && reflect.DeepEqual(last["index"], next["index"])
 }
 
 // said is the text for people: the refusal stands in place of a content.

@@ -329,3 +329,16 @@ func TestEndIsNotWaitedFor(t *testing.T) {
 		t.Errorf("%v; the caller's context: %v", err, ctx.Err())
 	}
 }
+
+// FuzzStream: whatever a server sends is a reply or an error.
+func FuzzStream(f *testing.F) {
+	const end = "\n\n" + `data: {"choices":[{"finish_reason":"stop"}]}`
+	llmtest.FuzzStream(f, func(t *testing.T, baseURL string) llm.Client { return open(t, baseURL) },
+		`data: {"choices":[{"delta":{"tool_calls":[{"index":-3,"extra_content":7},{}]}}]}`+end,
+		`data: {"choices":[{"delta":{"content":[{"thinking":[]}]}}]}`+end,
+		`data: {"choices":[{"delta":{"reasoning_details":[null,{"index":{}},{"index":[],"type":[1]},{"index":[],"type":[1]}]}}]}`+end,
+		`data: {"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","index":[]},{"type":"reasoning.text","index":[]}]}}]}`+end,
+		`data: {"choices":[null]}`+end, `data: null`, "data: []\n\n", `{"error":[]}`, `data: {"error":{"code":{}}}`, `data: [DONE]`,
+		`{"choices":[{"message":{}}]}`,
+	)
+}

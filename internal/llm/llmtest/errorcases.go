@@ -100,7 +100,7 @@ func openAIErrors() []errorCase {
 		{name: "bare error object", reply: story.Insert(2, `{"object":"error","message":"maximum context length is 4096"}`), kind: llm.ErrContextTooLong},
 		// The words are of https://github.com/continuedev/continue/issues/12739.
 		{name: "429 that says when in words", kind: llm.ErrRateLimited, retryAfter: 4656 * time.Millisecond,
-			reply: Refuse(429, "rate_limit_exceeded", "Rate limit reached for gpt-5.4-pro on tokens per min (TPM). Please try again in 4.656s. Visit …")},
+			reply: Refuse(429, "rate_limit_exceeded", "Rate limit reached for gpt-5.4 on tokens per min. Please try again in 4.656s. Visit …")},
 		{name: "429 in minutes", kind: llm.ErrRateLimited, retryAfter: 7*time.Minute + 12500*time.Millisecond,
 			reply: Refuse(429, "rate_limit_exceeded", "Please try again in 7m12.5s.")},
 		{name: "429 of Azure", kind: llm.ErrRateLimited, retryAfter: 20 * time.Second,

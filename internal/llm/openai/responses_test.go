@@ -35,8 +35,10 @@ func FuzzResponses(f *testing.F) {
 	const end = "\n\n" + `data: {"type":"response.completed","response":{"status":"completed"}}`
 	llmtest.FuzzStream(f, func(t *testing.T, baseURL string) llm.Client { return openResponses(t, baseURL) },
 		`data: {"type":"response.output_item.done","output_index":-1,"item":{"type":"reasoning","encrypted_content":"x"}}`+end,
-		`data: {"type":"response.output_item.done","item":{"type":"function_call"}}`+end, `data: {"type":"response.output_item.done","item":null}`+end,
-		`data: {"type":"response.output_item.done","item":{"type":"message","phase":"x","content":[{}]}}`+end, `data: {"type":"response.completed"}`,
+		`data: {"type":"response.output_item.done","item":{"type":"function_call"}}`+end,
+		`data: {"type":"response.output_item.done","item":null}`+end,
+		`data: {"type":"response.output_item.done","item":{"type":"message","phase":"x","content":[{}]}}`+end,
+		`data: {"type":"response.completed"}`,
 		`data: {"type":"error"}`, `data: null`, "data: []\n\n",
 		`{"status":"completed","output":[null,{"type":"message","content":[null]}]}`, `{"status":7}`,
 	)

@@ -37,8 +37,10 @@ type ModelRequest struct {
 	Thinking    ModelThinking
 	JSON        bool
 	Schema      json.RawMessage
-	Temperature *float32
-	MaxTokens   int // of the reply; 0 = the model's default
+	// Conversation names what later requests go on with, for the provider's cache; "" = nothing goes on with this one.
+	Conversation string
+	Temperature  *float32
+	MaxTokens    int // of the reply; 0 = the model's default
 }
 
 // ModelThinking is how much a model thinks; the zero value leaves that to it.
@@ -197,7 +199,7 @@ func (c modelClient) failure(ctx context.Context, err error) error {
 
 func modelRequest(req llm.Request) ModelRequest {
 	out := ModelRequest{
-		Model: req.Model, JSON: req.JSON, Schema: req.Schema, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
+		Model: req.Model, JSON: req.JSON, Schema: req.Schema, Conversation: req.Conversation, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
 		Thinking: ModelThinking{Mode: string(req.Thinking.Mode), Budget: req.Thinking.Budget, Effort: req.Thinking.Effort},
 	}
 	for _, m := range req.Messages {

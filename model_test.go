@@ -21,7 +21,7 @@ func through(client llm.Client) Model {
 		asked := llm.Request{
 			Model: req.Model, JSON: req.JSON, Schema: req.Schema,
 			Thinking:    agent.Thinking{Mode: agent.ThinkingMode(req.Thinking.Mode), Budget: req.Thinking.Budget, Effort: req.Thinking.Effort},
-			Temperature: req.Temperature, MaxTokens: req.MaxTokens,
+			Conversation: req.Conversation, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
 		}
 		for _, m := range req.Messages {
 			own := agent.Message{

@@ -236,6 +236,7 @@ func (g *generation) call(ctx context.Context, leave *permit, view []agent.Messa
 	request := llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
 		NativeTools: nativeTools(provider), Thinking: provider.Thinking, Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
+		Conversation: g.conversation(),
 	}
 	if g.in.Conclude {
 		request.Tools, request.Withheld = nil, tools
@@ -253,6 +254,14 @@ func (g *generation) call(ctx context.Context, leave *permit, view []agent.Messa
 	g.troubles.answered(g.Logger, provider)
 	reply.Model = cmp.Or(reply.Model, provider.Model)
 	return reply, nil
+}
+
+// conversation names what the requests of an execution are part of; "" = the agent asks once, and once more at most.
+func (g *generation) conversation() string {
+	if g.row.Pattern == agent.SingleShot && !g.plan.Conversation {
+		return ""
+	}
+	return g.ref.session()
 }
 
 // stream asks for the reply, within an iteration's time; what has arrived is in the

@@ -154,12 +154,29 @@ func (s *seen) Generate(ctx context.Context, req llm.Request, onDelta func(llm.D
 	return s.Client.Generate(ctx, req, onDelta)
 }
 
+// TestOnlyLoopsAreKept: an agent that asks again and again names the conversation that its requests belong to; what is
+// asked once is not written into the provider's cache, which costs.
+func TestOnlyLoopsAreKept(t *testing.T) {
+	t.Parallel()
+	for typ, want := range map[string]string{"default": "inv/s/A", "react_agent": "inv/s/A", "synthesis": "", "llm": "", "scoring": ""} {
+		b := newBench(t)
+		b.plan(func(a *plan.Agent) { a.Type = typ })
+		if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil {
+			t.Fatalf("%s: %v", typ, err)
+		}
+		if got := b.requests[0].Conversation; got != want {
+			t.Errorf("%s: %q, want %q", typ, got, want)
+		}
+	}
+}
+
 // TestCacheIsRead: an agent of 40 iterations reads most of its input from the provider's cache, also
 // where its conversation is compressed, and where it makes many calls at once.
 func TestCacheIsRead(t *testing.T) {
 	t.Parallel()
 	key := func() (string, error) { return "key", nil }
 	openAICache := func(s llmtest.Script) llmtest.Script { return llmtest.NewPromptCache(1024, 128).Script(s) }
+	breakpoints := func(s llmtest.Script) llmtest.Script { return llmtest.NewBreakpointCache().Script(s) }
 	claudeCache := func(s llmtest.Script) llmtest.Script { return llmtest.NewClaudeCache().Script(s) }
 	for name, p := range map[string]struct {
 		model    string
@@ -171,6 +188,9 @@ func TestCacheIsRead(t *testing.T) {
 			return openai.New(llm.Options{Name: "p", BaseURL: s.URL})
 		}, agent.Thinking{}},
 		"responses": {"gpt-5", openAICache, func(s *llmtest.Server) (llm.Client, error) {
+			return openai.NewResponses(llm.Options{Name: "p", BaseURL: s.URL})
+		}, agent.Thinking{}},
+		"responses, by breakpoints": {"gpt-5.6", breakpoints, func(s *llmtest.Server) (llm.Client, error) {
 			return openai.NewResponses(llm.Options{Name: "p", BaseURL: s.URL})
 		}, agent.Thinking{}},
 		"anthropic": {"claude-sonnet-4-6", claudeCache, func(s *llmtest.Server) (llm.Client, error) {

@@ -33,9 +33,12 @@ type Request struct {
 	// JSON asks for a reply that is a JSON object, where the provider can promise one.
 	JSON bool
 	// Schema is the JSON schema of that object, for providers that can keep to one; nil = none.
-	Schema      json.RawMessage
-	Temperature *float32
-	MaxTokens   int // of the reply; 0 = the provider's default
+	Schema json.RawMessage
+	// Conversation names what later requests go on with, for the provider's cache; "" = nothing goes
+	// on with this one. To write into a cache what nobody reads there costs more than not to.
+	Conversation string
+	Temperature  *float32
+	MaxTokens    int // of the reply; 0 = the provider's default
 }
 
 // NativeTool names a tool that a provider runs itself. Only Gemini has these.

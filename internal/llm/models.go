@@ -14,6 +14,9 @@ var (
 	// and go-openai refuses to send either. Compatible servers know only max_tokens, or ignore
 	// max_completion_tokens in silence, so neither of the two fields is right for all.
 	reasoners = regexp.MustCompile(`^(?:.*/)?(?:o\d|gpt-(?:[5-9]|\d\d))`)
+	// writers are those that OpenAI charges for what is written into its cache.
+	// https://developers.openai.com/api/docs/guides/prompt-caching (read 2026-11-23)
+	writers = regexp.MustCompile(`^(?:.*/)?gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)`)
 	// chats are those of ChatGPT among them (gpt-5-chat-latest), which have no effort and no
 	// encrypted thoughts. https://platform.openai.com/docs/models/gpt-5-chat-latest
 	chats = regexp.MustCompile(`^(?:.*/)?gpt-\d[\d.]*-chat`)
@@ -33,6 +36,9 @@ func OpenAIReasons(model string) bool { return OpenAINewer(model) && !chats.Matc
 
 // OpenAINewer reports whether a model of OpenAI's wants max_completion_tokens and no temperature.
 func OpenAINewer(model string) bool { return reasoners.MatchString(model) }
+
+// OpenAIChargesWrites reports whether what a model of OpenAI's writes into the cache costs more than other input.
+func OpenAIChargesWrites(model string) bool { return writers.MatchString(model) }
 
 // OpenAIKeepsSchema reports whether a model of OpenAI's keeps to a JSON schema.
 func OpenAIKeepsSchema(model string) bool { return schematic.MatchString(model) }

@@ -70,7 +70,9 @@ func newRequest(req llm.Request, formats bool) (sdk.MessageNewParams, []option.R
 	if req.Temperature != nil && !claude.PicksTokens() && (thinking == nil || thinking.Type == "disabled") {
 		params.Temperature = param.NewOpt(float64(*req.Temperature)) // beside thoughts, only 1 is taken
 	}
-	markCached(&params)
+	if req.Conversation != "" {
+		markCached(&params)
+	}
 	return params, settings
 }
 

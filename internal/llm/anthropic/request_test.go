@@ -225,6 +225,21 @@ func TestWithheldTools(t *testing.T) {
 	}
 }
 
+// TestAskedOnce: what nothing goes on with is not written into the cache, which costs a quarter more.
+func TestAskedOnce(t *testing.T) {
+	t.Parallel()
+	for of, marks := range map[string]int{"": 0, "i/e": 3} {
+		srv := llmtest.Start(t, llmtest.Always(llmtest.Text("ok")))
+		_, err := open(t, srv.GeminiURL).Generate(t.Context(), llm.Request{
+			Model: model, Conversation: of, Tools: []llm.Tool{{Name: "f"}},
+			Messages: []agent.Message{{Role: agent.System, Content: "You investigate."}, {Role: agent.User, Content: "why?"}},
+		}, nil)
+		if n := strings.Count(string(srv.Wait(1).Body), `"cache_control":{"type":"ephemeral"}`); err != nil || n != marks {
+			t.Errorf("%q: %d marks, want %d; %v", of, n, marks, err)
+		}
+	}
+}
+
 // The API refuses most of what an older model wants when a newer one is asked, and the other way round.
 func TestThinking(t *testing.T) {
 	t.Parallel()

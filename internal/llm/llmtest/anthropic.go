@@ -153,8 +153,8 @@ func (r Reply) anthropicUsage(req Request) object {
 		cache = *use.Details
 	}
 	return object{
-		"input_tokens": use.Prompt - cache.Cached - cache.written, "output_tokens": use.Completion,
-		"cache_read_input_tokens": cache.Cached, "cache_creation_input_tokens": cache.written,
+		"input_tokens": use.Prompt - cache.Cached - cache.Written, "output_tokens": use.Completion,
+		"cache_read_input_tokens": cache.Cached, "cache_creation_input_tokens": cache.Written,
 	}
 }
 

@@ -67,8 +67,8 @@ func (c *PromptCache) Script(script Script) Script {
 // promptDetails says what the input was.
 type promptDetails struct {
 	Cached int `json:"cached_tokens"`
-	// written are tokens that the cache has from now on, of the kinds that are charged for.
-	written int
+	// Written are tokens that the cache has from now on, where they are charged for.
+	Written int `json:"cache_write_tokens,omitempty"`
 }
 
 // unmark takes the marks for Anthropic's cache away, which move.
@@ -77,35 +77,39 @@ var unmark = strings.NewReplacer(`"cache_control":{"type":"ephemeral"},`, "", `,
 // Prompt is what a model reads of a request, in the order in which it does: the format and the
 // tools, the system's text, what was said. All else of a request is no part of a prompt.
 func (r Request) Prompt() string {
+	head, said := r.prompt()
+	return head + strings.Join(said, "")
+}
+
+// prompt is the beginning of a prompt, and the parts of what was said.
+func (r Request) prompt() (head string, said []string) {
 	var body map[string]json.RawMessage
-	var prompt bytes.Buffer
+	var begins bytes.Buffer
 	_ = json.Unmarshal([]byte(unmark.Replace(string(r.Body))), &body) // it was read before
 	for _, key := range []string{"response_format", "text", "tools", "system", "systemInstruction", "instructions"} {
-		prompt.Write(body[key])
-		prompt.WriteByte('\n')
+		begins.Write(body[key])
+		begins.WriteByte('\n')
 	}
 	for _, key := range []string{"messages", "contents", "input"} {
-		var said []struct {
+		var messages []struct {
 			Role    string            `json:"role"`
 			Parts   []json.RawMessage `json:"parts"`
 			Content json.RawMessage   `json:"content"`
 		}
 		var whole []json.RawMessage
-		_ = json.Unmarshal(body[key], &said)
+		_ = json.Unmarshal(body[key], &messages)
 		_ = json.Unmarshal(body[key], &whole)
-		for i, message := range whole {
+		for i, m := range messages {
 			if r.Wire == Anthropic {
-				_ = json.Unmarshal(said[i].Content, &said[i].Parts)
+				_ = json.Unmarshal(m.Content, &m.Parts)
 			}
-			if len(said[i].Parts) == 0 {
-				said[i].Parts = []json.RawMessage{message}
+			if len(m.Parts) == 0 {
+				m.Parts = whole[i : i+1]
 			}
-			for _, part := range said[i].Parts { // turns of Gemini's and Claude's grow
-				prompt.WriteString(said[i].Role + " ")
-				prompt.Write(part)
-				prompt.WriteByte('\n')
+			for _, part := range m.Parts { // turns of Gemini's and Claude's grow
+				said = append(said, m.Role+" "+string(part)+"\n")
 			}
 		}
 	}
-	return prompt.String()
+	return begins.String(), said
 }

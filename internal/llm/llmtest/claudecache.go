@@ -74,7 +74,7 @@ func (c *ClaudeCache) take(req Request) usage {
 	if n := len(blocks); n > 0 {
 		all = prompt.tokens[n-1]
 	}
-	return usage{Prompt: all, Details: &promptDetails{Cached: read, written: max(written-read, 0)}}
+	return usage{Prompt: all, Details: &promptDetails{Cached: read, Written: max(written-read, 0)}}
 }
 
 // find looks back from a breakpoint, and returns how many tokens the entry has that it finds.

@@ -113,7 +113,7 @@ func TestClaudeCache(t *testing.T) {
 func counted(c *ClaudeCache, requests ...Request) (out []string) {
 	for _, req := range requests {
 		u := c.take(req)
-		out = append(out, fmt.Sprint(u.Details.Cached/1000, u.Details.written/1000, (u.Prompt-u.Details.Cached-u.Details.written)/1000))
+		out = append(out, fmt.Sprint(u.Details.Cached/1000, u.Details.Written/1000, (u.Prompt-u.Details.Cached-u.Details.Written)/1000))
 	}
 	return out
 }

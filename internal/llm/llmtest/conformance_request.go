@@ -18,9 +18,10 @@ func (s suite) request(t *testing.T) {
 	srv := Start(t, Always(Text("ok")))
 	zero := float32(0)
 	_, err := s.connect(srv).Generate(t.Context(), llm.Request{
-		Model:       "m",
-		Temperature: &zero,
-		MaxTokens:   99,
+		Model:        "m",
+		Conversation: "i/e",
+		Temperature:  &zero,
+		MaxTokens:    99,
 		Messages: []agent.Message{
 			{Role: agent.System, Content: "You investigate."},
 			{Role: agent.User, Content: "why <&>?"},
@@ -142,6 +143,7 @@ const wantAnthropic = `{
 
 const wantResponses = `{
 	"model": "m", "temperature": 0, "max_output_tokens": 99, "stream": true, "store": false,
+	"prompt_cache_key": "44e96c2e6550364b5c0e4f6e093c7ee6",
 	"input": [
 		{"role": "system", "content": "You investigate."},
 		{"role": "user", "content": "why <&>?"},

@@ -69,13 +69,11 @@ func (responsesFormat) object(r Reply, req Request) object {
 		out["status"], out["incomplete_details"] = "incomplete", object{"reason": r.finish}
 	}
 	if use := r.tokens(req); use != nil {
-		cached := 0
+		details := promptDetails{}
 		if use.Details != nil {
-			cached = use.Details.Cached
+			details = *use.Details
 		}
-		out["usage"] = object{
-			"input_tokens": use.Prompt, "output_tokens": use.Completion, "input_tokens_details": object{"cached_tokens": cached},
-		}
+		out["usage"] = object{"input_tokens": use.Prompt, "output_tokens": use.Completion, "input_tokens_details": details}
 	}
 	return out
 }

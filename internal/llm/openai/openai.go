@@ -81,6 +81,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 // library's stream nothing is used but this body.
 func (c *Client) open(ctx context.Context, key string, req llm.Request) (io.ReadCloser, error) {
 	request := newChatBody(req)
+	request.caching = c.caching(req)
 	body, err := json.Marshal(request)
 	if err != nil {
 		return nil, fmt.Errorf("write request: %w", err)

@@ -22,6 +22,7 @@ type chatBody struct {
 	Messages    []chatMessage `json:"messages"`
 	Temperature *float32      `json:"temperature,omitempty"`
 	Stream      bool          `json:"stream"`
+	caching
 }
 
 // chatMessage is a message. It has no thinking but what its own model wants back with its calls:

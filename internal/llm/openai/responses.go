@@ -33,6 +33,7 @@ func NewResponses(opts llm.Options) (*Client, error) {
 // https://help.openai.com/en/articles/10910291-api-organization-verification (read 2026-11-23)
 func (c *Client) respond(ctx context.Context, key string, idle *llm.Idle, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	body := newResponsesBody(req)
+	body.caching = c.caching(req)
 	if c.unverified.Load() {
 		body.withoutSummary()
 	}
@@ -87,6 +88,7 @@ type responsesBody struct {
 	MaxTokens   int             `json:"max_output_tokens,omitempty"`
 	Store       bool            `json:"store"`
 	Stream      bool            `json:"stream"`
+	caching
 }
 
 type responsesTool struct {

@@ -26,6 +26,21 @@ func openAICases() []replyCase {
 			`"usage":{"prompt_tokens":9,"completion_tokens":7,"total_tokens":16,"prompt_cache_hit_tokens":8,"prompt_cache_miss_tokens":1}}`),
 			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m",
 				Usage: agent.Usage{InputTokens: 9, OutputTokens: 7, CacheReadTokens: 8}}},
+		{"thoughts of xAI's, beside the completion", Raw(`{"model":"m","choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}],` +
+			`"usage":{"prompt_tokens":32,"completion_tokens":9,"total_tokens":135,"completion_tokens_details":{"reasoning_tokens":94}}}`),
+			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m",
+				Usage: agent.Usage{InputTokens: 32, OutputTokens: 103, ReasoningTokens: 94}}},
+		// https://discuss.ai.google.dev/t/question-with-usage-in-openai-compatibility/98760 (read 2026-11-23)
+		{"thoughts of Gemini's, in the total alone", Raw(`{"model":"m","choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}],` +
+			`"usage":{"completion_tokens":102,"prompt_tokens":758,"total_tokens":1725}}`),
+			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m",
+				Usage: agent.Usage{InputTokens: 758, OutputTokens: 967, ReasoningTokens: 865}}},
+		// https://github.com/AstrBotDevs/AstrBot/issues/6614 (read 2026-11-23)
+		{"usage of Moonshot's, in the choice", Raw(`{"model":"m","choices":[{"delta":{"content":"Yes."}}],"usage":null}`,
+			`{"model":"m","choices":[{"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":1336,"completion_tokens":31,"total_tokens":1367,`+
+				`"cached_tokens":1280}}]}`, `{"model":"m","choices":[],"usage":{}}`),
+			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m",
+				Usage: agent.Usage{InputTokens: 1336, OutputTokens: 31, CacheReadTokens: 1280}}},
 		{"an empty finish after the finish", Text("It is").Usage(0, 0).Insert(2, `{"choices":[{"delta":{},"finish_reason":""}]}`),
 			llm.Response{Content: "It is", Finish: llm.FinishStop, Model: "m"}},
 		{"repeating beside a call", Raw(delta(`{"id":"a","function":{"name":"shell"}}`),

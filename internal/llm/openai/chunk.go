@@ -23,6 +23,7 @@ type choice struct {
 	Delta   delta            `json:"delta"`
 	Message *delta           `json:"message"` // in plain JSON, instead of a delta
 	Finish  sdk.FinishReason `json:"finish_reason"`
+	Usage   *usage           `json:"usage"` // Moonshot's, in the last chunk
 }
 
 type delta struct {
@@ -40,6 +41,7 @@ type usage struct {
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
 	CacheHit   int `json:"prompt_cache_hit_tokens"` // DeepSeek's cached_tokens
+	Cached     int `json:"cached_tokens"`           // Moonshot's
 	In         struct {
 		Cached     int `json:"cached_tokens"`
 		CacheWrite int `json:"cache_write_tokens"` // OpenRouter
@@ -50,16 +52,20 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// usage is the call's in our meaning. xAI counts thoughts beside the completion, others within;
-// the total tells. https://docs.x.ai/docs/key-information/consumption-and-rate-limits (2026-11-22)
+// usage is the call's in our meaning. xAI and Gemini count thoughts beside the completion, others
+// within; the total tells, and of Gemini's nothing else does.
+// https://docs.x.ai/docs/key-information/consumption-and-rate-limits (2026-11-22),
+// https://discuss.ai.google.dev/t/question-with-usage-in-openai-compatibility/98760 (2026-11-23)
 func (u usage) usage() agent.Usage {
+	beside := u.Total - u.Prompt - u.Completion
 	out := agent.Usage{
 		InputTokens: u.Prompt, OutputTokens: u.Completion,
-		CacheReadTokens: cmp.Or(u.In.Cached, u.CacheHit), CacheWriteTokens: u.In.CacheWrite,
+		CacheReadTokens: cmp.Or(u.In.Cached, u.CacheHit, u.Cached), CacheWriteTokens: u.In.CacheWrite,
 		ReasoningTokens: u.Out.Reasoning, ImageTokens: u.In.Image,
 	}
-	if u.Total == u.Prompt+u.Completion+u.Out.Reasoning {
-		out.OutputTokens += u.Out.Reasoning
+	if beside > 0 && (u.Out.Reasoning == 0 || u.Out.Reasoning == beside) {
+		out.OutputTokens += beside
+		out.ReasoningTokens = beside
 	}
 	return out
 }

@@ -70,12 +70,12 @@ func (r *reply) Event(data []byte) (done bool, err error) {
 	if c.Model != "" {
 		r.model = c.Model
 	}
-	if c.Usage != nil {
-		r.usage = *c.Usage
-	}
 	var d delta
 	if len(c.Choices) > 0 {
 		d = r.choice(c.Choices[0])
+	}
+	if c.Usage != nil && *c.Usage != (usage{}) {
+		r.usage = *c.Usage
 	}
 	if r.onDelta != nil {
 		r.onDelta(llm.Delta{Content: d.said(), Thinking: d.thinking()})
@@ -95,6 +95,9 @@ func (r *reply) choice(c choice) delta {
 	r.details.join(d.Details)
 	for _, part := range d.ToolCalls {
 		r.calls.add(part)
+	}
+	if c.Usage != nil {
+		r.usage = *c.Usage
 	}
 	if c.Finish != "" { // some servers send an empty one after it
 		r.finish = c.Finish

@@ -29,7 +29,7 @@ func more[N comparable](n N) string {
 }
 
 // admit reserves room for the call within the investigation's bounds; exceeded names the
-// bound that leaves none. input is the size of the messages, in tokens. The call that an
+// bound that leaves none. input is the size of the messages and the tools, in tokens. The call that an
 // agent keeps in reserve for its conclusion needs no room.
 func (g *generation) admit(ctx context.Context, input int) (exceeded agent.EndReason, err error) {
 	provider, needs := g.provider(), agent.Usage{ModelCalls: 1, InputTokens: input}

@@ -113,7 +113,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	defer leave.done()
-	exceeded, err := g.admit(ctx, compression.CompressedTokens)
+	exceeded, err := g.admit(ctx, compression.CompressedTokens+toolTokens(g.provider().Model, offered))
 	if err != nil {
 		return nil, err
 	}

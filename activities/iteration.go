@@ -252,7 +252,7 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 		Text: reply.Content, Thinking: reply.Thinking,
 		Answer: transcript.Answer{
 			Finish: string(reply.Finish), Provider: provider.Name, Model: reply.Model,
-			Usage: usage(reply, compression.CompressedTokens, provider.Prices),
+			Usage: usage(reply, g.needs.InputTokens, provider.Prices),
 		},
 		Reply: transcript.Reply{
 			SummaryUsage: summaries, Compression: compression, ProviderState: reply.ProviderState, Forced: g.in.Conclude,
@@ -294,12 +294,14 @@ func (j *job) asked(tools *tool.Set, iteration, n int, name, arguments string, r
 }
 
 // usage is what the provider says the call took, or else our own count; input is
-// that of the messages, in tokens.
+// that of the messages and the tools, in tokens.
 func usage(reply llm.Response, input int, prices plan.Prices) *agent.Usage {
 	usage := reply.Usage
 	usage.ModelCalls = 1
-	if usage.InputTokens == 0 && usage.OutputTokens == 0 {
+	if usage.InputTokens == 0 {
 		usage.InputTokens = input
+	}
+	if usage.OutputTokens == 0 {
 		said := reply.Content + reply.Thinking
 		for _, call := range reply.ToolCalls {
 			said += call.Name + call.Arguments

@@ -11,6 +11,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/token"
+	"github.com/inquest-dev/inquest/internal/tool"
 )
 
 // A call that a provider had begun to answer counts for what was reserved for it, and the
@@ -70,6 +72,39 @@ func TestFailedCallsAreCharged(t *testing.T) {
 			out, err := b.generate(activities.GenerateIn{Iteration: 1, Try: 2})
 			if err != nil || out.Exceeded != agent.EndBudget || len(b.requests) != 1 {
 				t.Errorf("without: %+v, %v; the model was asked %d times", out, err, len(b.requests))
+			}
+		})
+	}
+}
+
+// What a provider does not report is estimated: the input with the tools, which are most of some requests, and the output.
+func TestUnreportedUsage(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ reported, want agent.Usage }{
+		"nothing":    {agent.Usage{}, agent.Usage{InputTokens: -1, OutputTokens: 1, ModelCalls: 1}},
+		"input only": {agent.Usage{InputTokens: 700, CacheReadTokens: 600}, agent.Usage{InputTokens: 700, CacheReadTokens: 600, OutputTokens: 1, ModelCalls: 1}},
+		"both":       {agent.Usage{InputTokens: 700, OutputTokens: 9}, agent.Usage{InputTokens: 700, OutputTokens: 9, ModelCalls: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			long := strings.Repeat("what it does ", 1000)
+			b.offers = func() ([]tool.Spec, error) { return []tool.Spec{{Name: "lab.read", Description: long}}, nil }
+			b.reply = func(llm.Request) (llm.Response, error) {
+				return llm.Response{Content: "done", Finish: llm.FinishStop, Usage: tt.reported}, nil
+			}
+			out, err := b.generate(activities.GenerateIn{Iteration: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.want.InputTokens < 0 {
+				tt.want.InputTokens = token.Messages("m", b.requests[0].Messages)
+				for _, offered := range b.requests[0].Tools {
+					tt.want.InputTokens += token.Count("m", offered.Name) + token.Count("m", offered.Description) + token.Count("m", string(offered.Schema))
+				}
+			}
+			if out.Usage != tt.want {
+				t.Errorf("usage %+v, want %+v", out.Usage, tt.want)
 			}
 		})
 	}

@@ -214,7 +214,8 @@ func (r *reply) response() (llm.Response, error) {
 	}
 	switch {
 	case r.repeating: // it asks for nothing: its last call may be cut, too
-		resp.Finish, resp.ToolCalls, resp.Usage = llm.FinishRepeating, nil, agent.Usage{} // the counts come at the end
+		resp.Finish, resp.ToolCalls = llm.FinishRepeating, nil
+		resp.Usage.OutputTokens, resp.Usage.ReasoningTokens = 0, 0 // these counts come at the end
 		return resp, nil
 	case resp.Finish == llm.FinishStop && len(resp.ToolCalls) > 0:
 		resp.Finish = llm.FinishToolCalls

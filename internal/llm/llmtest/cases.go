@@ -47,7 +47,7 @@ func thinkingCases() []replyCase {
 	return []replyCase{
 		{"thinking", Text("Yes.").Thinking("hm, so").Usage(0, 0).Chunked(2, 0),
 			llm.Response{Thinking: "hm, so", Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
-		{"thinking that repeats", Text("never said").Thinking(strings.Repeat(repeated, 9)).Chunked(3, 0),
+		{"thinking that repeats", Text("never said").Thinking(strings.Repeat(repeated, 9)).Chunked(3, 0).Usage(0, 0),
 			llm.Response{Thinking: repeated, Finish: llm.FinishRepeating, Model: "m"}},
 	}
 }
@@ -91,7 +91,7 @@ const repeated = "and then the pod restarts again, "
 
 func repeatCases() []replyCase {
 	return []replyCase{
-		{"repeating", Repeat("I see:\n", repeated), llm.Response{Content: "I see:\n" + repeated, Finish: llm.FinishRepeating, Model: "m"}},
+		{"repeating", Repeat("I see:\n", repeated).Usage(0, 0), llm.Response{Content: "I see:\n" + repeated, Finish: llm.FinishRepeating, Model: "m"}},
 	}
 }
 

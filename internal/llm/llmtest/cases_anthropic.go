@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -34,6 +35,11 @@ func anthropicCases() []replyCase {
 			`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"Ye"}}`,
 			`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"s."}}`,
 			`{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}`, anthropicEnd, anthropicStop), yes},
+		{"repeating, of which the input is known", Raw(`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":10,`+
+			`"cache_read_input_tokens":2000,"cache_creation_input_tokens":100,"output_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"`+strings.Repeat(repeated, 9)+`"}}`),
+			llm.Response{Content: repeated, Finish: llm.FinishRepeating, Model: "m",
+				Usage: agent.Usage{InputTokens: 2110, CacheReadTokens: 2000, CacheWriteTokens: 100}}},
 		{"a stream that does not say that it ends", Raw(anthropicStart, anthropicYes, anthropicEnd), yes},
 		{"no stream at all", Status(http.StatusOK, `{"type":"message","model":"m","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn",`+
 			"\n"+`"usage":{}}`), yes},

@@ -66,20 +66,21 @@ func toolTokens(model string, tools []llm.Tool) (n int) {
 	return n
 }
 
-// corrected shrinks the window by as much as the provider counted more tokens than we did
-// for the last call, in eighths: a window that changed a little with every call would change
-// what a compressed view leaves out, and with that its beginning.
+// corrected shrinks the window by as much as the provider counts more tokens than we do, in
+// eighths. What it counts varies a little from call to call: while that is within a quarter, the
+// window stays. One that changed with it would change all that a compressed view leaves out, and
+// with that the beginning of every request.
 func corrected(window, tools int, stored []transcript.Entry) int {
-	for i := len(stored) - 1; i >= 0; i-- {
-		e := stored[i]
-		if e.Kind != transcript.KindReply || e.Usage == nil || e.Compression == nil {
+	const eighth = 1.0 / 8
+	more := 1.0
+	for _, e := range stored {
+		if e.Kind != transcript.KindReply || e.Usage == nil || e.Compression == nil || e.Compression.CompressedTokens == 0 {
 			continue
 		}
-		real, ours := float64(e.Usage.InputTokens), float64(e.Compression.CompressedTokens+tools)
-		if e.Compression.CompressedTokens > 0 && real > ours {
-			return max(int(float64(window)/(math.Ceil(8*real/ours)/8)), window/4)
+		ratio := float64(e.Usage.InputTokens) / float64(e.Compression.CompressedTokens+tools)
+		if ratio > more || ratio <= more-2*eighth {
+			more = max(math.Ceil(ratio/eighth)*eighth, 1)
 		}
-		return window
 	}
-	return window
+	return max(int(float64(window)/more), window/4)
 }

@@ -65,6 +65,7 @@ type Activities struct {
 	offers  kept[tool.Catalogue]
 	maskers maskers
 
+	refused  refusedSchemas
 	troubles troubles
 	known    knownTimes
 	underway underway

@@ -246,7 +246,7 @@ func (g *generation) call(ctx context.Context, leave *permit, view []agent.Messa
 		request.JSON, request.Schema = true, contract.Schema
 	}
 	began := time.Now()
-	reply, err := g.stream(ctx, leave, client, request)
+	reply, err := g.ask(ctx, leave, client, request)
 	leave.ended(ctx, err)
 	if err != nil {
 		return reply, g.failed(ctx, began, err)

@@ -1,15 +1,86 @@
 package activities_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
+
+// TestRefusedSchema: a model that refuses the schema, in whatever words, is told it in the prompt, and people are told of
+// that; the next requests do not try again, and begin as this one does. What is refused without the schema, too, is refused.
+func TestRefusedSchema(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"object","properties":{"cause":{"type":"string"}}}`
+	refusal := &llm.Error{Kind: llm.ErrInvalidRequest, Status: 400, Message: "Request contains an invalid argument."}
+	for name, tt := range map[string]struct {
+		refuses  func(llm.Request) error
+		fails    bool
+		requests string // "s" = with the schema, "w" = in words
+	}{
+		"it":        {func(r llm.Request) error { return when(len(r.Schema) > 0, refusal) }, false, "sww"},
+		"all":       {func(llm.Request) error { return refusal }, true, "sw"},
+		"the model": {func(llm.Request) error { return &llm.Error{Kind: llm.ErrInvalidRequest, Status: 404} }, true, "s"},
+		"and is away": {func(r llm.Request) error {
+			return cmp.Or(when(len(r.Schema) > 0, refusal), error(&llm.Error{Kind: llm.ErrUnavailable}))
+		}, true, "sw"},
+		"nothing, at all": {func(llm.Request) error { return nil }, false, "ss"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.act.Validator = tool.NewValidator()
+			b.plan(func(a *plan.Agent) {
+				a.Providers, a.Contract = []plan.Provider{{Name: "p", Type: "openai", Model: "gpt-4o"}}, plan.Contract{Schema: json.RawMessage(schema)}
+			})
+			b.reply = func(req llm.Request) (llm.Response, error) {
+				return llm.Response{Content: `{"cause":"disk"}`, Finish: llm.FinishStop}, tt.refuses(req)
+			}
+			_, err := b.generate(activities.GenerateIn{Iteration: 1})
+			if (err != nil) != tt.fails {
+				t.Fatal(err)
+			}
+			if err == nil {
+				if _, err := b.generate(activities.GenerateIn{Iteration: 2}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var kinds string
+			for _, req := range b.requests {
+				words := len(req.Messages) > 1 && strings.Contains(req.Messages[1].Content, "<schema-") && req.Messages[1].Role == agent.User
+				if words == (len(req.Schema) > 0) {
+					t.Errorf("schema %s, and %+v", req.Schema, req.Messages)
+				}
+				kinds += map[bool]string{true: "w", false: "s"}[words]
+			}
+			entries, err := b.store.Entries(t.Context(), b.scope())
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := slices.ContainsFunc(entries, func(e transcript.Entry) bool {
+				return strings.HasSuffix(e.Text, "prompt has instead: "+refusal.Message)
+			})
+			if kinds != tt.requests || told != (tt.requests == "sww") {
+				t.Errorf("requests %q, want %q; people are told: %v", kinds, tt.requests, told)
+			}
+		})
+	}
+}
+
+func when(yes bool, failed *llm.Error) error {
+	if yes {
+		return failed
+	}
+	return nil
+}
 
 // TestSchema: a contract's schema goes beside the prompt to models that keep to one, from the
 // first request on; in words only if one of the agent's providers needs them.

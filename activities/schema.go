@@ -1,0 +1,72 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// refusedSchemas are the schemas that models have refused, as long as the worker runs. What a model
+// takes is checked before it is asked, but how complex a schema may be nobody says.
+type refusedSchemas struct{ known sync.Map } // of schemaOf; their values mean nothing
+
+type schemaOf struct{ provider, model, schema string }
+
+func (r *refusedSchemas) has(p plan.Provider, c plan.Contract) bool {
+	_, ok := r.known.Load(schemaOf{p.Name, p.Model, string(c.Schema)})
+	return ok
+}
+
+func (r *refusedSchemas) add(p plan.Provider, c plan.Contract) {
+	r.known.Store(schemaOf{p.Name, p.Model, string(c.Schema)}, nil)
+}
+
+// ask streams the reply to a request. A model that refuses one with a schema is asked in words: a
+// refusal costs nothing, and few providers say what it is about.
+func (g *generation) ask(ctx context.Context, leave *permit, client llm.Client, request llm.Request) (llm.Response, error) {
+	provider := g.provider()
+	if len(request.Schema) > 0 && g.refused.has(provider, g.contract()) {
+		request = g.inWords(request)
+	}
+	reply, err := g.stream(ctx, leave, client, request)
+	refusal, ok := errors.AsType[*llm.Error](err)
+	if len(request.Schema) == 0 || !ok || !errors.Is(err, llm.ErrInvalidRequest) ||
+		refusal.Status != http.StatusBadRequest && refusal.Status != http.StatusUnprocessableEntity {
+		return reply, err
+	}
+	reply, second := g.stream(ctx, leave, client, g.inWords(request))
+	switch {
+	case second == nil:
+		g.refused.add(provider, g.contract())
+		g.add(transcript.KindNotice, transcript.Body{Text: clipped(fmt.Sprintf(
+			"%s does not take the JSON schema of the output, which the prompt has instead: %s", provider.Name, refusal.Message))})
+	case errors.Is(second, llm.ErrInvalidRequest):
+		return reply, err // it was about something else
+	}
+	return reply, second
+}
+
+// inWords is a request whose prompt has the schema, behind the system's text: there, it is the same in every request.
+func (g *generation) inWords(request llm.Request) llm.Request {
+	request.Schema, request.JSON = nil, len(request.Tools) == 0
+	if len(g.spelledOut().Schema) > 0 {
+		return request // another provider of the agent needs the words, too
+	}
+	first := slices.IndexFunc(request.Messages, func(m agent.Message) bool { return m.Role != agent.System })
+	if first < 0 {
+		first = len(request.Messages)
+	}
+	words := agent.Message{Role: agent.User, Content: strings.TrimSpace(prompt.Contract(g.contract()))}
+	request.Messages = slices.Insert(slices.Clone(request.Messages), first, words)
+	return request
+}

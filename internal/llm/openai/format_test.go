@@ -24,7 +24,9 @@ func TestResponseFormat(t *testing.T) {
 			`"required":["n","l"],"additionalProperties":false,"$defs":{"d":{"type":"string","enum":["a"]}}}`
 		loose  = `{"type":"object","properties":{"n":{"type":"integer"}}}`
 		inside = `{"type":"object","properties":{"o":{"type":"object"}},"required":["o"],"additionalProperties":false}`
-		words  = `{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"],"additionalProperties":false}`
+		either = `{"type":"object","properties":{},"required":[],"additionalProperties":false,"anyOf":[{"type":"object","properties":{},` +
+			`"required":[],"additionalProperties":false}]}`
+		words = `{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"],"additionalProperties":false}`
 	)
 	part := func(p string) string {
 		return `{"type":"object","properties":{"p":` + p + `},"required":["p"],"additionalProperties":false}`
@@ -42,6 +44,7 @@ func TestResponseFormat(t *testing.T) {
 		"an open object in it":         {"o3", inside, as(inside, "false")},
 		"words that may be refused":    {"gpt-4o-2024-08-06", words, as(words, "false")},
 		"one of several":               {"gpt-4o", part(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), as(part(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), "true")},
+		"a root of several":            {"gpt-4o", either, as(either, "false")},
 		"a part without a type":        {"gpt-4o", part(`{"enum":["x"]}`), as(part(`{"enum":["x"]}`), "false")},
 		"a list of anything":           {"gpt-4o", part(`{"type":"array"}`), as(part(`{"type":"array"}`), "false")},
 		"a list of anything, or none":  {"gpt-4o", part(`{"type":["array","null"]}`), as(part(`{"type":["array","null"]}`), "false")},

@@ -53,10 +53,13 @@ var known = []string{"type", "properties", "additionalProperties", "required", "
 	"description", "title"}
 
 // strict reports whether a schema is one that OpenAI refuses no part of in strict
-// mode: every property is required, no other is allowed. Others are a hint.
+// mode: every property is required, no other is allowed, and the root is not one of several.
+// Others are a hint.
 func strict(data json.RawMessage) bool {
+	var root schema
 	var sizes sizes
-	return closed(data) && sizes.add(data, 1)
+	_ = json.Unmarshal(data, &root) // else it is not closed
+	return root.AnyOf == nil && closed(data) && sizes.add(data, 1)
 }
 
 func closed(data json.RawMessage) bool {

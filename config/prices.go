@@ -46,8 +46,9 @@ var priceLists = map[string][]listPrice{
 		{`gpt-6-astra`, 10, 1, 12.50, 50, longOpenAI},
 		{`gpt-6\.[12]-sol`, 2, 0.10, 2.50, 10, longOpenAI},
 		{`gpt-6-sol`, 2, 0.20, 2.50, 10, longOpenAI},
+		{`gpt-6\.1-terra`, 1, 0.05, 1.25, 5, longOpenAI},
 		{`gpt-6-luna`, 0.10, 0.01, 0.125, 0.50, longOpenAI},
-		{`gpt-5\.6(-sol)?`, 4, 0.40, 5, 20, longOpenAI},
+		{`gpt-5\.6(-sol)?`, 4, 0.40, 5, 20, longOpenAI}, // "at least through November 21, 2026"; before that 5, 0.50, 6.25, 30
 		{`gpt-5\.6-terra`, 2, 0.20, 2.50, 12, longOpenAI},
 		{`gpt-5\.6-luna`, 0.20, 0.02, 0.25, 1.20, longOpenAI},
 		{`gpt-5\.5`, 5, 0.50, 0, 30, longOpenAI},

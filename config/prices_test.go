@@ -25,6 +25,8 @@ func TestListPrices(t *testing.T) {
 			Input: 1.25, Output: 10, CacheRead: 0.125, LongPrompts: plan.LongPrompts{Over: 200_000, Input: 2, Output: 1.5}}},
 		{"whose long prompts are dear", Provider{Type: "anthropic", Model: "claude-haiku-5-5"}, plan.Prices{
 			Input: 0.10, Output: 0.50, CacheRead: 0.01, CacheWrite: 0.125, LongPrompts: plan.LongPrompts{Over: 100_000, Input: 5, Output: 5}}},
+		{"that charges for the cache", Provider{Type: "openai", Model: "gpt-6.1-terra"}, plan.Prices{
+			Input: 1, Output: 5, CacheRead: 0.05, CacheWrite: 1.25, LongPrompts: plan.LongPrompts{Over: 272_000, Input: 2, Output: 1.5}}},
 		{"an unknown one", Provider{Type: "openai", Model: "gpt-99"}, plan.Prices{}},
 		{"another provider's", Provider{Type: "ollama", Model: "gpt-4o"}, plan.Prices{}},
 		{"behind a proxy", Provider{Type: "openai", Model: "gpt-4o", BaseURL: "https://proxy.example/v1"}, plan.Prices{}},

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -36,19 +37,34 @@ func duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Tokens writes what model calls took: "1,234 in (1,000 cached), 56 out (20 thinking) tokens"; "- tokens" = not known.
+// Tokens writes what model calls took: "1,234 in (1,000 cached, 80 of images), 56 out (20 thinking) tokens"; "- tokens" = not known.
 func Tokens(u agent.Usage) string {
 	if u == (agent.Usage{}) {
 		return "- tokens"
 	}
-	part := func(n int, what string) string {
-		if n == 0 {
-			return ""
+	input := parts(part{u.CacheReadTokens, "cached"}, part{u.CacheWriteTokens, "written to the cache"}, part{u.ImageTokens, "of images"})
+	return fmt.Sprintf("%s in%s, %s out%s tokens", number(u.InputTokens), input,
+		number(u.OutputTokens), parts(part{u.ReasoningTokens, "thinking"}))
+}
+
+// part is how many of some tokens are of a kind.
+type part struct {
+	tokens int
+	kind   string
+}
+
+// parts writes those that there are: " (900 cached, 80 of images)".
+func parts(all ...part) string {
+	var texts []string
+	for _, p := range all {
+		if p.tokens > 0 {
+			texts = append(texts, number(p.tokens)+" "+p.kind)
 		}
-		return fmt.Sprintf(" (%s %s)", number(n), what)
 	}
-	return fmt.Sprintf("%s in%s, %s out%s tokens", number(u.InputTokens), part(u.CacheReadTokens, "cached"),
-		number(u.OutputTokens), part(u.ReasoningTokens, "thinking"))
+	if len(texts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(texts, ", ") + ")"
 }
 
 // Usage writes all that was counted, and its price if that is known.

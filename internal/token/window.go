@@ -22,6 +22,7 @@ var windows = map[string]int{
 	// longer input is refused (openai.com/index/introducing-gpt-5-for-developers).
 	"gpt-5":            272_000,
 	"gpt-5-chat":       128_000,
+	"gpt-6":            272_000, // they take 1,050,000: the whole of a longer prompt costs twice as much
 	"gpt-oss":          131_072,
 	"o1":               200_000,
 	"o1-mini":          128_000,

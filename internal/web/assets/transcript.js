@@ -301,6 +301,16 @@ const folded = (name, e, label, text) => {
   return box;
 };
 
+// told is what a reply took, with the kinds of tokens that the provider tells apart.
+const told = (u) => {
+  const parts = (...all) => {
+    const some = all.filter(([n]) => n).map(([n, kind]) => `${count(n)} ${kind}`);
+    return some.length ? ` (${some.join(", ")})` : "";
+  };
+  const input = parts([u.cache_read_tokens, "cached"], [u.cache_write_tokens, "written to the cache"], [u.image_tokens, "of images"]);
+  return `${count(u.input_tokens || 0)} in${input}, ${count(u.output_tokens || 0)} out${parts([u.reasoning_tokens, "thinking"])}`;
+};
+
 // draw are the nodes of the kinds of entries that are no calls.
 const draw = {
   system: (e) => folded("system", e, "Instructions", e.text || ""),
@@ -317,7 +327,7 @@ const draw = {
         "p.meta",
         {},
         `turn ${e.iteration}`,
-        tokens(e.usage) ? ` · ${count(e.usage.input_tokens || 0)} in, ${count(e.usage.output_tokens || 0)} out` : "",
+        tokens(e.usage) ? ` · ${told(e.usage)}` : "",
         e.usage?.cost_usd ? ` · ${cost(e.usage.cost_usd)}` : "",
         e.forced ? " · asked for without tools" : "",
         " · ",

@@ -1,9 +1,12 @@
 package activities_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"image"
+	imagepng "image/png"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +30,7 @@ func TestRequestsBeginAlike(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []string{"default", "action", "memgpt_agent", "letta_v1_agent", "react_agent"} {
 		for _, talking := range []bool{false, true} {
-			for _, wire := range []string{"request", "openai", "gemini", "anthropic"} {
+			for _, wire := range []string{"request", "openai", "responses", "gemini", "anthropic"} {
 				name := fmt.Sprintf("%s/%s", typ, wire)
 				if talking {
 					name += "/conversation"
@@ -49,16 +52,10 @@ func longRun(t *testing.T, typ string, talking bool, wire string) []string {
 	seen := &seen{}
 	o.server = llmtest.Start(t, busy)
 	o.act.Models = clients(func() (llm.Client, error) {
-		switch wire {
-		case "gemini":
-			key := func() (string, error) { return "key", nil }
-			return gemini.New(llm.Options{Name: "lab-model", BaseURL: o.server.GeminiURL, APIKey: key})
-		case "anthropic":
-			return anthropic.New(llm.Options{Name: "lab-model", BaseURL: o.server.GeminiURL})
-		case "openai":
-			return openai.New(llm.Options{Name: "lab-model", BaseURL: o.server.URL})
+		if wire != "request" {
+			return dial(wire, o.server)
 		}
-		client, err := openai.New(llm.Options{Name: "lab-model", BaseURL: o.server.URL})
+		client, err := dial("openai", o.server)
 		seen.Client = client
 		return seen, err
 	})
@@ -87,6 +84,74 @@ func longRun(t *testing.T, typ string, talking bool, wire string) []string {
 		prompts = append(prompts, req.Prompt())
 	}
 	return prompts
+}
+
+// dial opens a client of a wire format.
+func dial(wire string, server *llmtest.Server) (llm.Client, error) {
+	opts := llm.Options{Name: "p", BaseURL: server.GeminiURL, APIKey: func() (string, error) { return "key", nil }}
+	switch wire {
+	case "gemini":
+		return gemini.New(opts)
+	case "anthropic":
+		return anthropic.New(opts)
+	}
+	opts.BaseURL = server.URL
+	if wire == "responses" {
+		return openai.NewResponses(opts)
+	}
+	return openai.New(opts)
+}
+
+// TestImagesBeginAlike: results with images leave the beginning of the next requests as it is, too, and so does what was thought.
+func TestImagesBeginAlike(t *testing.T) {
+	t.Parallel()
+	for wire, model := range map[string]string{
+		"openai": "gpt-4o", "responses": "gpt-5.6", "gemini": "gemini-3-pro", "gemini, earlier": "gemini-2.5-pro", "anthropic": "claude-opus-5-5",
+	} {
+		t.Run(wire, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.plan(func(a *plan.Agent) {
+				a.MaxIterations, a.Providers = 50, []plan.Provider{{Name: "p", Model: model, Vision: true}}
+			})
+			b.run = func(call tool.Call) (tool.Result, error) {
+				result := tool.Success("a graph of " + string(call.Arguments))
+				result.Artifacts = []tool.Artifact{{MIMEType: "image/png", Data: square(t, 40+len(b.calls))}}
+				return result, nil
+			}
+			server := llmtest.Start(t, llmtest.NewSigner().Script(busyWith(2)))
+			format, _, _ := strings.Cut(wire, ",")
+			b.act.Models = clients(func() (llm.Client, error) { return dial(format, server) })
+			for i := range 9 { // of two images each: of more than 20, some are left out
+				out, err := b.generate(activities.GenerateIn{Iteration: i + 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for n := range out.Calls {
+					if _, err := b.callTool(i+1, n); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			var prompts []string
+			for _, req := range server.Requests() {
+				prompts = append(prompts, req.Prompt())
+			}
+			alike(t, prompts)
+			if last := prompts[8]; strings.Count(last, "iVBORw0KGgo") != 16 { // PNG, in base64
+				t.Errorf("the last request has %d images", strings.Count(last, "iVBORw0KGgo"))
+			}
+		})
+	}
+}
+
+func square(t *testing.T, edge int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := imagepng.Encode(&out, image.NewGray(image.Rect(0, 0, edge, edge))); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 func alike(t *testing.T, prompts []string) {
@@ -174,31 +239,20 @@ func TestOnlyLoopsAreKept(t *testing.T) {
 // where its conversation is compressed, and where it makes many calls at once.
 func TestCacheIsRead(t *testing.T) {
 	t.Parallel()
-	key := func() (string, error) { return "key", nil }
 	openAICache := func(s llmtest.Script) llmtest.Script { return llmtest.NewPromptCache(1024, 128).Script(s) }
 	breakpoints := func(s llmtest.Script) llmtest.Script { return llmtest.NewBreakpointCache().Script(s) }
 	claudeCache := func(s llmtest.Script) llmtest.Script { return llmtest.NewClaudeCache().Script(s) }
 	for name, p := range map[string]struct {
 		model    string
 		caching  func(llmtest.Script) llmtest.Script
-		open     func(*llmtest.Server) (llm.Client, error)
+		wire     string
 		thinking agent.Thinking
 	}{
-		"openai": {"gpt-4o", openAICache, func(s *llmtest.Server) (llm.Client, error) {
-			return openai.New(llm.Options{Name: "p", BaseURL: s.URL})
-		}, agent.Thinking{}},
-		"responses": {"gpt-5", openAICache, func(s *llmtest.Server) (llm.Client, error) {
-			return openai.NewResponses(llm.Options{Name: "p", BaseURL: s.URL})
-		}, agent.Thinking{}},
-		"responses, by breakpoints": {"gpt-5.6", breakpoints, func(s *llmtest.Server) (llm.Client, error) {
-			return openai.NewResponses(llm.Options{Name: "p", BaseURL: s.URL})
-		}, agent.Thinking{}},
-		"anthropic": {"claude-sonnet-4-6", claudeCache, func(s *llmtest.Server) (llm.Client, error) {
-			return anthropic.New(llm.Options{Name: "p", BaseURL: s.GeminiURL, APIKey: key})
-		}, agent.Thinking{Mode: agent.ThinkingAdaptive}},
-		"anthropic, long prompts alone": {"claude-haiku-4-5", claudeCache, func(s *llmtest.Server) (llm.Client, error) {
-			return anthropic.New(llm.Options{Name: "p", BaseURL: s.GeminiURL, APIKey: key})
-		}, agent.Thinking{Mode: agent.ThinkingOn}},
+		"openai":                        {"gpt-4o", openAICache, "openai", agent.Thinking{}},
+		"responses":                     {"gpt-5", openAICache, "responses", agent.Thinking{}},
+		"responses, by breakpoints":     {"gpt-5.6", breakpoints, "responses", agent.Thinking{}},
+		"anthropic":                     {"claude-sonnet-4-6", claudeCache, "anthropic", agent.Thinking{Mode: agent.ThinkingAdaptive}},
+		"anthropic, long prompts alone": {"claude-haiku-4-5", claudeCache, "anthropic", agent.Thinking{Mode: agent.ThinkingOn}},
 	} {
 		for kind, shape := range map[string]struct{ window, calls, lines int }{
 			"whole": {0, 1, 60}, "compressed": {80_000, 1, 240}, "many calls at once": {0, 12, 5},
@@ -219,7 +273,7 @@ func TestCacheIsRead(t *testing.T) {
 				})
 				signer := llmtest.NewSigner() // what comes back of thoughts must be as it was
 				server := llmtest.Start(t, p.caching(signer.Script(busyWith(shape.calls))))
-				b.act.Models = clients(func() (llm.Client, error) { return p.open(server) })
+				b.act.Models = clients(func() (llm.Client, error) { return dial(p.wire, server) })
 				var sum agent.Usage
 				for i := range 40 {
 					in := activities.GenerateIn{Iteration: i + 1, Conclude: i == 39}

@@ -21,7 +21,8 @@ import (
 //
 // What an error means its kind says (ErrRateLimited …), which it wraps; with a
 // *ModelError it says more. An error of no kind counts as ErrMalformed, as a panic does:
-// it is tried again a few times, and the tries count as paid for.
+// it is tried again a few times, and the tries count as paid for. Of a reply beside an
+// error, the usage counts.
 type Model func(ctx context.Context, req ModelRequest, tell func(ModelDelta)) (ModelReply, error)
 
 // ModelRequest is one call of a model.
@@ -153,7 +154,7 @@ func (c modelClient) Generate(ctx context.Context, req llm.Request, onDelta func
 		c.log.Error("a model client has panicked", "provider", c.name, "type", kind, "stack", stack)
 	})
 	if err != nil {
-		return llm.Response{}, c.failure(ctx, err)
+		return llm.Response{}, c.failure(ctx, err, usageOf(reply.Usage))
 	}
 	finish := llm.FinishStop
 	if len(reply.ToolCalls) > 0 {
@@ -161,12 +162,7 @@ func (c modelClient) Generate(ctx context.Context, req llm.Request, onDelta func
 	}
 	out := llm.Response{
 		Content: reply.Content, Thinking: reply.Thinking, Finish: cmp.Or(llm.Finish(reply.Finish), finish), Model: cmp.Or(reply.Model, req.Model),
-		Usage: agent.Usage{
-			InputTokens: reply.Usage.InputTokens, OutputTokens: reply.Usage.OutputTokens,
-			CacheReadTokens: reply.Usage.CacheReadTokens, CacheWriteTokens: reply.Usage.CacheWriteTokens,
-			ReasoningTokens: reply.Usage.ReasoningTokens, ImageTokens: reply.Usage.ImageTokens,
-		},
-		ProviderState: reply.ProviderState,
+		Usage: usageOf(reply.Usage), ProviderState: reply.ProviderState,
 	}
 	for _, call := range reply.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, agent.ToolCall(call))
@@ -174,8 +170,15 @@ func (c modelClient) Generate(ctx context.Context, req llm.Request, onDelta func
 	return out, nil
 }
 
-func (c modelClient) failure(ctx context.Context, err error) error {
-	out := &llm.Error{Kind: llm.ErrMalformed, Provider: c.name, Message: err.Error()}
+func usageOf(u ModelUsage) agent.Usage {
+	return agent.Usage{
+		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CacheReadTokens: u.CacheReadTokens, CacheWriteTokens: u.CacheWriteTokens,
+		ReasoningTokens: u.ReasoningTokens, ImageTokens: u.ImageTokens,
+	}
+}
+
+func (c modelClient) failure(ctx context.Context, err error, used agent.Usage) error {
+	out := &llm.Error{Kind: llm.ErrMalformed, Provider: c.name, Message: err.Error(), Usage: used}
 	if own, ok := errors.AsType[*ModelError](err); ok {
 		out.Status, out.RetryAfter, out.Message = own.Status, own.RetryAfter, own.Message
 	}

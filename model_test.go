@@ -43,6 +43,7 @@ func through(client llm.Client) Model {
 		}
 		got, err := client.Generate(ctx, asked, func(d llm.Delta) { tell(ModelDelta(d)) })
 		if failed, ok := errors.AsType[*llm.Error](err); ok {
+			got.Usage = failed.Usage
 			err = &ModelError{Kind: failed.Kind, Status: failed.Status, RetryAfter: failed.RetryAfter, Message: failed.Message}
 		}
 		reply := ModelReply{

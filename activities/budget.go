@@ -2,11 +2,14 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/audit"
+	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/token"
 )
 
 // ExtendBudget raises the bounds that the model calls of all agents read.
@@ -44,12 +47,20 @@ func (g *generation) admit(ctx context.Context, input int) (exceeded agent.EndRe
 	})
 }
 
-// spent is what a failed call counts for, in tokens and money: what was reserved for it, if
-// the provider may charge for it. It does not count as a model call, because it brought
-// the work no further, and nobody knows how many tokens it had answered with.
-func (g *generation) spent(errorType string) (out agent.Usage) {
-	if paid(errorType) {
-		out = agent.Usage{InputTokens: g.needs.InputTokens, CostUSD: g.needs.CostUSD}
+// spent is what a failed call counts for, in tokens and money: what the provider has counted
+// of it, or what was reserved for it if the provider may charge for it, and what it had said.
+// It does not count as a model call, because it brought the work no further.
+func (g *generation) spent(errorType string, err error) (out agent.Usage) {
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		out = failed.Usage
 	}
+	if out == (agent.Usage{}) && !paid(errorType) {
+		return out
+	}
+	if out.InputTokens == 0 {
+		out.InputTokens = g.needs.InputTokens
+	}
+	out.OutputTokens = max(out.OutputTokens, token.Count(g.provider().Model, g.heard))
+	out.CostUSD = g.provider().Prices.Cost(out)
 	return out
 }

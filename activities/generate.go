@@ -61,6 +61,7 @@ type generation struct {
 	rows   []transcript.Row // what this iteration appends
 	unread int              // letters for the agent: before the call, and then after it
 	needs  agent.Usage      // of the call, by estimate
+	heard  string           // what a reply that failed had said
 	read   []string         // where untrusted text comes from that the execution has read
 }
 
@@ -279,6 +280,7 @@ func (g *generation) stream(ctx context.Context, leave *permit, client llm.Clien
 		leave.hear(asking)
 		live.add(asking, d)
 	})
+	g.heard = live.said()
 	if err != nil && asking.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("%s: %w (%s)", g.provider().Name, errIteration, limit)
 	}
@@ -289,7 +291,7 @@ func (g *generation) stream(ctx context.Context, leave *permit, client llm.Clien
 // where people see it while the agent waits for its next try.
 func (g *generation) failed(ctx context.Context, began time.Time, err error) error {
 	provider, name := g.provider(), errorType(err)
-	spent := g.spent(name)
+	spent := g.spent(name, err)
 	failure := modelFailure(ended(ctx, err), Trouble{Provider: provider.Name, Usage: spent})
 	if name == "" || ctx.Err() != nil {
 		return failure

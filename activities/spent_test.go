@@ -109,3 +109,41 @@ func TestUnreportedUsage(t *testing.T) {
 		})
 	}
 }
+
+// A failed call counts for what the provider has told of it, and for what it had said; of the rest, by estimate.
+func TestFailedCallsCountWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	told := agent.Usage{InputTokens: 2110, OutputTokens: 1, CacheReadTokens: 2000}
+	const said = "It is the disk, I think."
+	for name, tt := range map[string]struct {
+		failed llm.Error
+		said   string
+		want   agent.Usage // without the cost
+	}{
+		"told":              {llm.Error{Kind: llm.ErrTruncated, Usage: told}, "", told},
+		"and heard":         {llm.Error{Kind: llm.ErrTruncated, Usage: told}, said, agent.Usage{InputTokens: 2110, OutputTokens: token.Count("m", said), CacheReadTokens: 2000}},
+		"heard alone":       {llm.Error{Kind: llm.ErrStalled}, said, agent.Usage{InputTokens: -1, OutputTokens: token.Count("m", said)}},
+		"withheld, counted": {llm.Error{Kind: llm.ErrContentFiltered, Usage: told}, "", told},
+		"refused":           {llm.Error{Kind: llm.ErrRateLimited}, "", agent.Usage{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			prices := plan.Prices{Input: 3, Output: 15, CacheRead: 0.3}
+			b.plan(func(a *plan.Agent) { a.Providers = []plan.Provider{{Name: "p", Model: "m", Prices: prices}} })
+			b.reply = func(llm.Request) (llm.Response, error) { return llm.Response{Content: tt.said}, &tt.failed }
+			_, err := b.generate(activities.GenerateIn{Iteration: 1, Try: 1})
+			var got activities.Trouble
+			if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Details(&got) != nil {
+				t.Fatal(err)
+			}
+			if tt.want.InputTokens < 0 && got.Usage.InputTokens > 0 {
+				tt.want.InputTokens = got.Usage.InputTokens
+			}
+			tt.want.CostUSD = prices.Cost(tt.want)
+			if got.Usage != tt.want {
+				t.Errorf("%+v, want %+v", got.Usage, tt.want)
+			}
+		})
+	}
+}

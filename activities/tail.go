@@ -51,6 +51,13 @@ func (l *live) write(ctx context.Context) {
 	}
 }
 
+// said is what has arrived.
+func (l *live) said() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tail.Text + l.tail.Thinking
+}
+
 // stop ends the writing, and waits for a write that is under way: the reply comes next.
 func (l *live) stop() {
 	l.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 // The kinds of error. Callers branch on them with errors.Is; activities/errors.go
@@ -29,6 +31,7 @@ type Error struct {
 	Status     int           // HTTP status, 0 if there was none
 	RetryAfter time.Duration // what the provider asked for, 0 if nothing
 	Message    string        // the provider's own words, cleaned
+	Usage      agent.Usage   // what the provider had counted by then; zero = it has not said
 }
 
 // Error says who failed, how, and the provider's own words.

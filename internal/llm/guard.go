@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/inquest-dev/inquest/internal/agent"
 )
 
 // defaultIdle leaves models the time to think in silence: providers send nothing
@@ -77,17 +79,18 @@ func NewGuard(driver Driver, opts Options) (Guard, error) {
 }
 
 // Call makes one call. What the driver returns is the caller's own ctx.Err(), or an
-// *Error; any other error of its own counts as a request that could not be sent.
+// *Error; any other error of its own counts as a request that could not be sent. Of a
+// response beside an error, the usage counts.
 func (g Guard) Call(ctx context.Context, call func(ctx context.Context, key string, idle *Idle) (Response, error)) (Response, error) {
 	key, err := g.key()
 	if err != nil {
-		return Response{}, g.failure(ctx, ctx, err, key)
+		return Response{}, g.failure(ctx, ctx, err, key, agent.Usage{})
 	}
 	watched, idle := WatchIdle(ctx, g.IdleTimeout)
 	defer idle.Stop()
 	resp, err := call(watched, key, idle)
 	if err != nil {
-		return Response{}, g.failure(ctx, watched, err, key)
+		return Response{}, g.failure(ctx, watched, err, key, resp.Usage)
 	}
 	if resp.Finish == FinishRepeating {
 		g.Logger.WarnContext(ctx, "cut a reply that repeated itself", "provider", g.Name, "model", resp.Model)
@@ -113,7 +116,7 @@ func (g Guard) key() (string, error) {
 }
 
 // failure turns what went wrong into what a client returns.
-func (g Guard) failure(ctx, watched context.Context, err error, key string) error {
+func (g Guard) failure(ctx, watched context.Context, err error, key string, used agent.Usage) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -125,7 +128,7 @@ func (g Guard) failure(ctx, watched context.Context, err error, key string) erro
 	if failed.Status == 0 && errors.Is(context.Cause(watched), ErrStalled) {
 		failed = &Error{Kind: ErrStalled, Message: fmt.Sprintf("nothing arrived for %v", g.IdleTimeout)}
 	}
-	failed.Provider = g.Name
+	failed.Provider, failed.Usage = g.Name, used
 	failed.Message = Clean(failed.Message, key)
 	return failed
 }

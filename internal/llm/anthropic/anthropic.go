@@ -63,7 +63,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 
 		got := reply{asked: req.Model, fills: fills(req, c.vertex == nil), onDelta: onDelta}
 		if err := llm.ReadEvents(tap.answer, idle, &got); err != nil {
-			return llm.Response{}, tap.hide(err)
+			return llm.Response{Usage: got.usage.usage()}, tap.hide(err)
 		}
 		answer, err := got.response()
 		return answer, tap.hide(err)

@@ -74,6 +74,14 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
+// usage is the call's in our meaning.
+func (u usage) usage() agent.Usage {
+	return agent.Usage{
+		InputTokens: u.Input + u.CacheRead + u.CacheWrite, OutputTokens: u.Output,
+		CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, ReasoningTokens: u.Details.Thinking,
+	}
+}
+
 // Plain takes an answer in plain JSON: an error, or the reply of a proxy that does not stream.
 func (r *reply) Plain(body []byte) error {
 	var whole message
@@ -200,17 +208,13 @@ func (r *reply) response() (llm.Response, error) {
 			r.stop = "end_turn"
 		}
 	}
-	u := r.usage
 	resp := llm.Response{
 		Content:   r.content.String(),
 		Thinking:  r.thinking.String(),
 		ToolCalls: toolCalls(r.blocks),
 		Finish:    finish(r.stop),
 		Model:     r.model,
-		Usage: agent.Usage{
-			InputTokens: u.Input + u.CacheRead + u.CacheWrite, OutputTokens: u.Output,
-			CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, ReasoningTokens: u.Details.Thinking,
-		},
+		Usage:     r.usage.usage(),
 	}
 	switch {
 	case r.repeating: // it asks for nothing: its last call may be cut, too

@@ -48,7 +48,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 			if failed, ok := errors.AsType[*llm.Error](err); ok { // of a token, the guard knows nothing
 				failed.Message = llm.Clean(failed.Message, got.tap.token)
 			}
-			return llm.Response{}, err
+			return llm.Response{Usage: got.usage}, err
 		}
 		return got.response()
 	})

@@ -56,7 +56,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 		call := &call{key: key}
 		got := reply{call: call, idle: idle, onDelta: onDelta}
 		if err := c.stream(withCall(ctx, call), req, &got); err != nil {
-			return llm.Response{}, err
+			return llm.Response{Usage: call.usage}, err
 		}
 		return got.response()
 	})

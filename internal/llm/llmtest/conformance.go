@@ -35,6 +35,7 @@ func RunClient(t *testing.T, wire Wire, open func(baseURL string) llm.Client) {
 	t.Run("request", s.request)
 	t.Run("refused connection", s.refusedConnection)
 	t.Run("lost connection", s.lostConnection)
+	t.Run("usage of a reply that was cut", s.cutUsage)
 	t.Run("cancel before the first byte", func(t *testing.T) { s.cancel(t, Text("late").Stall(0)) })
 	t.Run("cancel in the stream", func(t *testing.T) { s.cancel(t, Text("half a reply").Chunked(2, 0).Stall(2)) })
 }
@@ -166,6 +167,34 @@ func (s suite) lostConnection(t *testing.T) {
 	srv.Close() // waits for the handler
 	if !lost.Load() || len(from) != calls {
 		t.Errorf("%d calls made requests on the connections %v, want one each, and the last on a used one", calls, from)
+	}
+}
+
+// cutUsage: what a provider has counted before its stream breaks off comes with the error.
+func (s suite) cutUsage(t *testing.T) {
+	t.Parallel()
+	want, chunk := agent.Usage{InputTokens: 900, OutputTokens: 2, CacheReadTokens: 800}, ""
+	switch s.wire {
+	case Anthropic:
+		chunk = `{"type":"message_start","message":{"model":"m","usage":{"input_tokens":100,"cache_read_input_tokens":800,"output_tokens":2}}}`
+	case Gemini, GeminiArray:
+		chunk = `{"candidates":[{"content":{"role":"model","parts":[{"text":"It"}]}}],` +
+			`"usageMetadata":{"promptTokenCount":900,"cachedContentTokenCount":800,"candidatesTokenCount":2}}`
+	case Responses:
+		chunk = `{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"no"},` +
+			`"usage":{"input_tokens":900,"input_tokens_details":{"cached_tokens":800},"output_tokens":2}}}`
+	default:
+		chunk = `{"choices":[{"delta":{"content":"It"}}],"usage":{"prompt_tokens":900,"completion_tokens":2,"total_tokens":902,` +
+			`"prompt_tokens_details":{"cached_tokens":800}}}`
+	}
+	srv := Start(t, Always(Raw(chunk)))
+	_, err := s.connect(srv).Generate(t.Context(), plain, nil)
+	failed, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		t.Fatalf("error = %v", err)
+	}
+	if diff := cmp.Diff(want, failed.Usage); diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -71,7 +71,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 
 		got := reply{asked: req.Model, onDelta: onDelta}
 		if err := llm.ReadEvents(body, idle, &got); err != nil {
-			return llm.Response{}, err
+			return llm.Response{Usage: got.usage.usage()}, err
 		}
 		return got.response()
 	})

@@ -23,6 +23,7 @@ type response struct {
 	repeating bool
 	items     []item // that are whole, in the order in which they stand
 	final     *responseObject
+	used      agent.Usage
 }
 
 // responseEvent is any event of a stream; those of other types are passed over.
@@ -46,17 +47,27 @@ type responseObject struct {
 	Incomplete struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
-	Usage struct {
-		Input  int `json:"input_tokens"`
-		Output int `json:"output_tokens"`
-		In     struct {
-			Cached     int `json:"cached_tokens"`
-			CacheWrite int `json:"cache_write_tokens"`
-		} `json:"input_tokens_details"`
-		Out struct {
-			Reasoning int `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-	} `json:"usage"`
+	Usage responseUsage `json:"usage"`
+}
+
+type responseUsage struct {
+	Input  int `json:"input_tokens"`
+	Output int `json:"output_tokens"`
+	In     struct {
+		Cached     int `json:"cached_tokens"`
+		CacheWrite int `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	Out struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// usage is the call's in our meaning.
+func (u responseUsage) usage() agent.Usage {
+	return agent.Usage{
+		InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.In.Cached, CacheWriteTokens: u.In.CacheWrite,
+		ReasoningTokens: u.Out.Reasoning,
+	}
 }
 
 // item is a part of the output: a thought, a message, a call.
@@ -183,6 +194,7 @@ func (r *response) say(d llm.Delta) {
 }
 
 func (r *response) end(whole responseObject) error {
+	r.used = whole.Usage.usage()
 	if whole.Error != nil {
 		return whole.Error.error(0)
 	}
@@ -209,11 +221,7 @@ func (r *response) response() (llm.Response, error) {
 	if r.repeating { // it asks for nothing: its last call may be cut, too
 		return out, nil
 	}
-	u := r.final.Usage
-	out.Usage = agent.Usage{
-		InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.In.Cached, CacheWriteTokens: u.In.CacheWrite,
-		ReasoningTokens: u.Out.Reasoning,
-	}
+	out.Usage = r.used
 	if r.final.Model != "" {
 		out.Model = r.final.Model
 	}

@@ -49,7 +49,7 @@ func (c *Client) respond(ctx context.Context, key string, idle *llm.Idle, req ll
 	defer llm.CloseRead(answer)
 	got := response{asked: req.Model, onDelta: onDelta}
 	if err := llm.ReadEvents(answer, idle, &got); err != nil {
-		return llm.Response{}, err
+		return llm.Response{Usage: got.used}, err
 	}
 	return got.response()
 }

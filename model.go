@@ -35,9 +35,9 @@ type ModelRequest struct {
 	Withheld []ModelTool
 	// Thinking is how much the model thinks, as the configuration says it. JSON asks for a reply
 	// that is a JSON object, and Schema is the JSON schema of that; nil = none.
-	Thinking    ModelThinking
-	JSON        bool
-	Schema      json.RawMessage
+	Thinking ModelThinking
+	JSON     bool
+	Schema   json.RawMessage
 	// Conversation names what later requests go on with, for the provider's cache; "" = nothing goes on with this one.
 	Conversation string
 	Temperature  *float32

@@ -20,7 +20,7 @@ func through(client llm.Client) Model {
 	return func(ctx context.Context, req ModelRequest, tell func(ModelDelta)) (ModelReply, error) {
 		asked := llm.Request{
 			Model: req.Model, JSON: req.JSON, Schema: req.Schema,
-			Thinking:    agent.Thinking{Mode: agent.ThinkingMode(req.Thinking.Mode), Budget: req.Thinking.Budget, Effort: req.Thinking.Effort},
+			Thinking:     agent.Thinking{Mode: agent.ThinkingMode(req.Thinking.Mode), Budget: req.Thinking.Budget, Effort: req.Thinking.Effort},
 			Conversation: req.Conversation, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
 		}
 		for _, m := range req.Messages {

@@ -12,12 +12,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// What of images a model is sent: as many as the strictest provider takes without asking them
-// to be smaller (https://docs.claude.com/en/docs/build-with-claude/vision, read 2026-11-22).
-const (
-	maxResultImages  = 8
-	maxRequestImages = 20
-)
+// maxResultImages is how many images of a result a model is sent.
+const maxResultImages = 8
 
 // keepImages keeps those of a result's images that its models can be sent, and describes all of
 // them in its text: for models that do not see, and for when an image is no longer sent.
@@ -67,12 +63,12 @@ func (j *job) keepImage(ctx context.Context, data []byte, body *transcript.Body)
 	return fmt.Sprintf("image of %d×%d pixels, as %s", p.Width, p.Height, p.Type), nil
 }
 
-// addImages reads the images that a view has. Of too many, the oldest are left out, ten at a
-// time: a request then begins as the one before it most of the time.
+// addImages reads the images that a view has. Of too many, the oldest are left out, half of what
+// there may be at a time: a request then begins as the one before it most of the time.
 func (g *generation) addImages(ctx context.Context, view []agent.Message) error {
-	skip := 0
-	if n := countImages(view); n > maxRequestImages {
-		skip = (n - maxRequestImages + 9) / 10 * 10
+	skip, most := 0, picture.Most(g.provider().Model)
+	if n, step := countImages(view), most/2; n > most {
+		skip = (n - most + step - 1) / step * step
 	}
 	for n, m := range view {
 		view[n].Images = nil

@@ -85,6 +85,52 @@ func TestManyImages(t *testing.T) {
 	}
 }
 
+// TestImagesOfARequest: of more images than a provider takes, the newest are sent, and some are left out at a time.
+func TestImagesOfARequest(t *testing.T) {
+	t.Parallel()
+	for model, most := range map[string]int{"gpt-4o": 20, "llama-4-scout": 5} {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.plan(func(a *plan.Agent) {
+				a.MaxIterations, a.Providers = 50, []plan.Provider{{Name: "p", Model: model, Vision: true}}
+			})
+			b.run = func(tool.Call) (tool.Result, error) {
+				result := tool.Success("a graph")
+				result.Artifacts = []tool.Artifact{{MIMEType: "image/png", Data: square(t, 30+len(b.calls))}}
+				return result, nil
+			}
+			b.reply = func(llm.Request) (llm.Response, error) {
+				return llm.Response{Finish: llm.FinishToolCalls, ToolCalls: []agent.ToolCall{{Name: "lab__read", Arguments: `{"n":1}`}}}, nil
+			}
+			first, changed := 0, 0
+			for i := range 32 {
+				if _, err := b.generate(activities.GenerateIn{Iteration: i + 1}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := b.callTool(i+1, 0); err != nil {
+					t.Fatal(err)
+				}
+				var shown []int
+				for n, m := range results(b.requests[i]) {
+					if len(m.Images) > 0 {
+						shown = append(shown, n)
+					}
+				}
+				if i > 0 && (len(shown) == 0 || len(shown) > most || shown[len(shown)-1] != i-1 || shown[len(shown)-1]-shown[0] != len(shown)-1) {
+					t.Fatalf("request %d shows %d", i+1, shown)
+				}
+				if i > 0 && shown[0] != first {
+					first, changed = shown[0], changed+1
+				}
+			}
+			if want := (31 - most + most/2 - 1) / (most / 2); changed != want {
+				t.Errorf("the first image changes %d times, want %d", changed, want)
+			}
+		})
+	}
+}
+
 func results(req llm.Request) (out []agent.Message) {
 	for _, m := range req.Messages {
 		if m.Role == agent.ToolRole {

@@ -24,6 +24,19 @@ func Seen(model string) bool {
 	return seers.MatchString(model) && !blind.MatchString(model)
 }
 
+// many matches the models whose services take 20 images and more of a request. Claude's takes larger ones, too, up to 20.
+// https://platform.claude.com/docs/en/build-with-claude/vision (read 2026-11-23)
+var many = regexp.MustCompile(`^(?:.*/)?(?:gpt-|chatgpt-|o[1-9]|gemini-|(?:[a-z.]*anthropic\.)?claude-|grok-)`)
+
+// Most is how many images a request to a model may have. Those who serve open models bound them more:
+// Groq at 5 (https://console.groq.com/docs/vision), Scaleway at 12 (read 2026-11-23).
+func Most(model string) int {
+	if many.MatchString(strings.ToLower(model)) {
+		return 20
+	}
+	return 5
+}
+
 // Tokens estimates what a model takes for an image of so many pixels.
 //   - OpenAI: the image is made to fit 2,048 × 2,048, then its shorter edge 768; each tile of
 //     512 × 512 costs, and the image itself. The small ones of newer families count patches

@@ -135,6 +135,18 @@ func TestSeen(t *testing.T) {
 	}
 }
 
+func TestMost(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]int{
+		"gpt-5.6": 20, "openai/o3": 20, "models/gemini-3-pro": 20, "eu.anthropic.claude-opus-4-8": 20, "grok-4": 20,
+		"meta-llama/llama-4-scout-17b-16e-instruct": 5, "pixtral-12b": 5, "": 5,
+	} {
+		if got := picture.Most(model); got != want {
+			t.Errorf("%q: %d, want %d", model, got, want)
+		}
+	}
+}
+
 // TestTokens has the examples of the providers' pages.
 func TestTokens(t *testing.T) {
 	t.Parallel()

@@ -202,7 +202,8 @@ func (c modelClient) failure(ctx context.Context, err error, used agent.Usage) e
 
 func modelRequest(req llm.Request) ModelRequest {
 	out := ModelRequest{
-		Model: req.Model, JSON: req.JSON, Schema: req.Schema, Conversation: req.Conversation, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
+		Model: req.Model, JSON: req.JSON, Schema: req.Schema, Conversation: req.Conversation,
+		Temperature: req.Temperature, MaxTokens: req.MaxTokens,
 		Thinking: ModelThinking{Mode: string(req.Thinking.Mode), Budget: req.Thinking.Budget, Effort: req.Thinking.Effort},
 	}
 	for _, m := range req.Messages {

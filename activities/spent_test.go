@@ -81,9 +81,10 @@ func TestFailedCallsAreCharged(t *testing.T) {
 func TestUnreportedUsage(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ reported, want agent.Usage }{
-		"nothing":    {agent.Usage{}, agent.Usage{InputTokens: -1, OutputTokens: 1, ModelCalls: 1}},
-		"input only": {agent.Usage{InputTokens: 700, CacheReadTokens: 600}, agent.Usage{InputTokens: 700, CacheReadTokens: 600, OutputTokens: 1, ModelCalls: 1}},
-		"both":       {agent.Usage{InputTokens: 700, OutputTokens: 9}, agent.Usage{InputTokens: 700, OutputTokens: 9, ModelCalls: 1}},
+		"nothing": {agent.Usage{}, agent.Usage{InputTokens: -1, OutputTokens: 1, ModelCalls: 1}},
+		"input only": {agent.Usage{InputTokens: 700, CacheReadTokens: 600},
+			agent.Usage{InputTokens: 700, CacheReadTokens: 600, OutputTokens: 1, ModelCalls: 1}},
+		"both": {agent.Usage{InputTokens: 700, OutputTokens: 9}, agent.Usage{InputTokens: 700, OutputTokens: 9, ModelCalls: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +101,9 @@ func TestUnreportedUsage(t *testing.T) {
 			if tt.want.InputTokens < 0 {
 				tt.want.InputTokens = token.Messages("m", b.requests[0].Messages)
 				for _, offered := range b.requests[0].Tools {
-					tt.want.InputTokens += token.Count("m", offered.Name) + token.Count("m", offered.Description) + token.Count("m", string(offered.Schema))
+					for _, text := range []string{offered.Name, offered.Description, string(offered.Schema)} {
+						tt.want.InputTokens += token.Count("m", text)
+					}
 				}
 			}
 			if out.Usage != tt.want {
@@ -120,8 +123,9 @@ func TestFailedCallsCountWhatIsKnown(t *testing.T) {
 		said   string
 		want   agent.Usage // without the cost
 	}{
-		"told":              {llm.Error{Kind: llm.ErrTruncated, Usage: told}, "", told},
-		"and heard":         {llm.Error{Kind: llm.ErrTruncated, Usage: told}, said, agent.Usage{InputTokens: 2110, OutputTokens: token.Count("m", said), CacheReadTokens: 2000}},
+		"told": {llm.Error{Kind: llm.ErrTruncated, Usage: told}, "", told},
+		"and heard": {llm.Error{Kind: llm.ErrTruncated, Usage: told}, said,
+			agent.Usage{InputTokens: 2110, OutputTokens: token.Count("m", said), CacheReadTokens: 2000}},
 		"heard alone":       {llm.Error{Kind: llm.ErrStalled}, said, agent.Usage{InputTokens: -1, OutputTokens: token.Count("m", said)}},
 		"withheld, counted": {llm.Error{Kind: llm.ErrContentFiltered, Usage: told}, "", told},
 		"refused":           {llm.Error{Kind: llm.ErrRateLimited}, "", agent.Usage{}},

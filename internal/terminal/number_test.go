@@ -13,7 +13,8 @@ func TestUsage(t *testing.T) {
 	for want, u := range map[string]agent.Usage{
 		"- tokens": {},
 		"7 in, 3 out tokens · 1 model call · 0 tool calls": {InputTokens: 7, OutputTokens: 3, ModelCalls: 1},
-		"1,234 in (1,000 cached, 200 written to the cache, 80 of images), 56 out (20 thinking) tokens · 2 model calls · 1 tool call · $0.0123": {
+		"1,234 in (1,000 cached, 200 written to the cache, 80 of images), 56 out (20 thinking) tokens · " +
+			"2 model calls · 1 tool call · $0.0123": {
 			InputTokens: 1234, OutputTokens: 56, CacheReadTokens: 1000, CacheWriteTokens: 200, ImageTokens: 80, ReasoningTokens: 20,
 			ModelCalls: 2, ToolCalls: 1, CostUSD: 0.0123,
 		},

@@ -91,7 +91,8 @@ const repeated = "and then the pod restarts again, "
 
 func repeatCases() []replyCase {
 	return []replyCase{
-		{"repeating", Repeat("I see:\n", repeated).Usage(0, 0), llm.Response{Content: "I see:\n" + repeated, Finish: llm.FinishRepeating, Model: "m"}},
+		{"repeating", Repeat("I see:\n", repeated).Usage(0, 0),
+			llm.Response{Content: "I see:\n" + repeated, Finish: llm.FinishRepeating, Model: "m"}},
 	}
 }
 

@@ -39,14 +39,16 @@ func TestBreakpointCache(t *testing.T) {
 		requests []Request
 		want     []string // of each: read, written, rest; in messages
 	}{
-		{"a conversation that grows", []Request{gptRequest("su"), gptRequest("suat"), gptRequest("suatatt")}, []string{"0 2 0", "2 2 0", "4 3 0"}},
+		{"a conversation that grows", []Request{gptRequest("su"), gptRequest("suat"), gptRequest("suatatt")},
+			[]string{"0 2 0", "2 2 0", "4 3 0"}},
 		{"a tail that changes", []Request{gptRequest("su"), gptRequest("sx")}, []string{"0 2 0", "0 2 0"}},
 		{"a beginning that changes", []Request{gptRequest("su"), gptRequest("xuat")}, []string{"0 2 0", "0 4 0"}},
 		{"no key", []Request{gptRequest("su", "prompt_cache_key", `""`), gptRequest("su", "prompt_cache_key", `""`)}, []string{"0 0 2", "0 0 2"}},
 		{"another key", []Request{gptRequest("su"), gptRequest("su", "prompt_cache_key", `"x"`)}, []string{"0 2 0", "0 2 0"}},
 		{"without a breakpoint", []Request{gptRequest("su", "prompt_cache_options", explicit), gptRequest("su")}, []string{"0 0 2", "0 2 0"}},
 		{"other tools", []Request{gptRequest("su"), gptRequest("su", "tools", `[1]`)}, []string{"0 2 0", "0 2 0"}},
-		{"more messages than are looked at", []Request{gptRequest("su"), gptRequest("su" + strings.Repeat("t", 80))}, []string{"0 2 0", "0 82 0"}},
+		{"more messages than are looked at", []Request{gptRequest("su"), gptRequest("su" + strings.Repeat("t", 80))},
+			[]string{"0 2 0", "0 82 0"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,10 +13,10 @@ var (
 	// reasoners are the o-series and gpt-5 and later. They refuse max_tokens and any temperature,
 	// and go-openai refuses to send either. Compatible servers know only max_tokens, or ignore
 	// max_completion_tokens in silence, so neither of the two fields is right for all.
-	reasoners = regexp.MustCompile(`^(?:.*/)?(?:o\d|gpt-(?:[5-9]|\d\d))`)
+	reasoners = regexp.MustCompile(`^(?:.*/)?(?:o\d|gpt-(?:[5-9]|[12]\d))`)
 	// writers are those that OpenAI charges for what is written into its cache.
 	// https://developers.openai.com/api/docs/guides/prompt-caching (read 2026-11-23)
-	writers = regexp.MustCompile(`^(?:.*/)?gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)`)
+	writers = regexp.MustCompile(`^(?:.*/)?gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|[12]\d)`)
 	// chats are those of ChatGPT among them (gpt-5-chat-latest), which have no effort and no
 	// encrypted thoughts. https://platform.openai.com/docs/models/gpt-5-chat-latest
 	chats = regexp.MustCompile(`^(?:.*/)?gpt-\d[\d.]*-chat`)
@@ -24,7 +24,7 @@ var (
 	// take it for nothing, so they are asked for a JSON object, and the prompt has the schema.
 	// https://platform.openai.com/docs/guides/structured-outputs
 	schematic = regexp.MustCompile(
-		`^(?:.*/)?(?:gpt-4o(?:-mini)?(?:$|-2024-(?:0[78]|1)|-2025)|gpt-4\.1|gpt-(?:[5-9]|\d\d)|o1(?:$|-20)|o[3-9])`)
+		`^(?:.*/)?(?:gpt-4o(?:-mini)?(?:$|-2024-(?:0[78]|1)|-2025)|gpt-4\.1|gpt-(?:[5-9]|[12]\d)|o1(?:$|-20)|o[3-9])`)
 	geminiSchematic = regexp.MustCompile(`^(?:models/)?gemini-(?:2\.5|[3-9]|\d\d|flash|pro)`)
 )
 

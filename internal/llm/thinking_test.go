@@ -105,6 +105,7 @@ func TestThinkingProblem(t *testing.T) {
 func TestOpenAIReasons(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]bool{
+		"gpt-35-turbo": false, "gpt-12": true,
 		"gpt-5": true, "openai/gpt-5.2": true, "o3": true, "gpt-5-codex": true, "gpt-4o": false, "gpt-5-chat-latest": false, "openai/gpt-5.1-chat": false,
 	} {
 		if got := llm.OpenAIReasons(model); got != want {

@@ -11,7 +11,7 @@ import (
 // docs.claude.com/en/docs/about-claude/models, docs.x.ai/docs/models, ollama.com/search?c=vision
 // (read 2026-11-22).
 var (
-	seers = regexp.MustCompile(`^(?:.*/)?(?:gpt-4o|chatgpt-|gpt-4\.[15]|gpt-4-turbo|gpt-(?:[5-9]|\d\d)|o[1-9]` +
+	seers = regexp.MustCompile(`^(?:.*/)?(?:gpt-4o|chatgpt-|gpt-4\.[15]|gpt-4-turbo|gpt-(?:[5-9]|[12]\d)|o[1-9]` +
 		`|gemini-(?:[2-9]|\d\d|1\.5|flash|pro)|(?:[a-z.]*anthropic\.)?claude-|grok-(?:[4-9]|2-vision|vision)` +
 		`|llama-?4|gemma-?3|pixtral|llava|minicpm-v|mistral-(?:small-?3\.[12]|medium))|vision|[-.\d]vl`)
 	blind = regexp.MustCompile(`^(?:.*/)?(?:o1-mini|o1-preview|o3-mini|gpt-4o.*-(?:audio|realtime|transcribe|tts)` +

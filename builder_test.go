@@ -51,8 +51,9 @@ func TestBuilder(t *testing.T) {
 	if diff := cmp.Diff(want, full.Agent(), unexported); diff != "" {
 		t.Errorf("a definition was changed: %s", diff)
 	}
-	if other, err := NewBuilder().WithSystemPrompt("You are {{.Agent}}.").Build(); err != nil || other.Agent().SystemPrompt != "You are {{.Agent}}." {
-		t.Errorf("%+v, %v", other.Agent(), err)
+	const own = "You are {{.Agent}}."
+	if other, err := NewBuilder().WithSystemPrompt(own).Build(); err != nil || other.Agent().SystemPrompt != own {
+		t.Errorf("%+v, %v", other, err)
 	}
 }
 

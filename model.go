@@ -99,7 +99,12 @@ type ModelReply struct {
 	Usage  ModelUsage
 	// ProviderState comes back with the next requests, as it is.
 	ProviderState json.RawMessage
+	// Sources are pages that the model's own search has read for the reply: they are named below it.
+	Sources []ModelSource
 }
+
+// ModelSource is a page that a model has read itself.
+type ModelSource = struct{ Title, URL string }
 
 // ModelUsage is what a call took, in tokens; zero = Inquest estimates it. What was read from a
 // cache, or written there, is part of the input, as images are; thoughts are part of the output.
@@ -166,6 +171,9 @@ func (c modelClient) Generate(ctx context.Context, req llm.Request, onDelta func
 	}
 	for _, call := range reply.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, agent.ToolCall(call))
+	}
+	for _, source := range reply.Sources {
+		out.Sources = append(out.Sources, llm.Source(source))
 	}
 	return out, nil
 }

@@ -102,3 +102,14 @@ func TestModelErrors(t *testing.T) {
 		})
 	}
 }
+
+func TestModelNamesItsSources(t *testing.T) {
+	t.Parallel()
+	model := func(context.Context, ModelRequest, func(ModelDelta)) (ModelReply, error) {
+		return ModelReply{Content: "It is fixed.", Sources: []ModelSource{{Title: "notes", URL: "https://a.example"}}}, nil
+	}
+	got, err := modelClient{"test", model, slog.New(slog.DiscardHandler)}.Generate(t.Context(), llm.Request{}, nil)
+	if err != nil || len(got.Sources) != 1 || got.Sources[0] != (llm.Source{Title: "notes", URL: "https://a.example"}) {
+		t.Errorf("%+v, %v", got.Sources, err)
+	}
+}

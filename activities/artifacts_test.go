@@ -16,7 +16,8 @@ func TestArtifactsAsTheyAreKept(t *testing.T) {
 	b.run = func(tool.Call) (tool.Result, error) {
 		r := tool.Success("two things")
 		r.Artifacts = []tool.Artifact{
-			{MIMEType: "text/csv", Name: "a.csv", Data: []byte("a,b\n")}, {MIMEType: "application/json", JSON: json.RawMessage("{ \"a\": \"<b>\" }\n")},
+			{MIMEType: "text/csv", Name: "a.csv", Data: []byte("a,b\n")},
+			{MIMEType: "application/json", JSON: json.RawMessage("{ \"a\": \"<b>\" }\n")},
 		}
 		return r, nil
 	}

@@ -117,8 +117,8 @@ func (c chart) validateEnd(p path, v *validator, reached map[string]bool) {
 		}
 	}
 	if len(stuck) > 0 {
-		v.Add(SeverityWarning, p.Key("stages"), "no way leads from %s to an end: they are done again until a bound is reached or an output ends it",
-			strings.Join(stuck, ", "))
+		v.Add(SeverityWarning, p.Key("stages"),
+			"no way leads from %s to an end: they are done again until a bound is reached or an output ends it", strings.Join(stuck, ", "))
 	}
 }
 

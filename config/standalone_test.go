@@ -73,9 +73,14 @@ agents:
 // Who asks no model has nothing to say.
 func TestConversationsAskAModel(t *testing.T) {
 	t.Parallel()
-	c, err := load(t, "llm_providers: {plain: {type: ollama, model: gpt-4o}}\n"+
-		"agents: {Gate: {type: service}, Runner: {type: tool_plan}, Ada: {default_model: scripted, system_prompt: You are Ada.},"+
-		" Eve: {default_model: plain, reasoning_effort: high}}\n", nil)
+	c, err := load(t, `
+llm_providers: {plain: {type: ollama, model: gpt-4o}}
+agents:
+  Gate: {type: service}
+  Runner: {type: tool_plan}
+  Ada: {default_model: scripted, system_prompt: You are Ada.}
+  Eve: {default_model: plain, reasoning_effort: high}
+`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

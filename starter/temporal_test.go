@@ -139,7 +139,8 @@ func (r *fakeRun) proceed() {
 	switch r.request.Chain {
 	case "mends":
 		result := r.result(agent.StatusCompleted, agent.EndCompleted)
-		result.Stages[0].Agents[0].ActionsExecuted, result.Proof = new(true), "0 of 1 cited statement stands in what it cites; 1 not, and marked ✗"
+		result.Stages[0].Agents[0].ActionsExecuted = new(true)
+		result.Proof = "0 of 1 cited statement stands in what it cites; 1 not, and marked ✗"
 		r.close(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, result, nil)
 	case "works":
 		r.close(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, r.result(agent.StatusCompleted, agent.EndCompleted), nil)

@@ -15,7 +15,18 @@ func TestFindUncited(t *testing.T) {
 	t.Parallel()
 	const pods = "NAME STATUS RESTARTS\ncheckout-7f9c OOMKilled 7\ncheckout-db-0 Running 0\n"
 	const events = "14:02:05Z node-7 killed process 4211\n14:09:11Z node-7 killed process 4290\n14:09:12Z node-8 \"connection refused\""
-	pretty := "{\n \"pods\": [\n  {\n   \"name\": \"cart-5d8c\",\n   \"restarts\": 3\n  },\n  {\n   \"name\": \"cart-9xk2\",\n   \"restarts\": 4\n  }\n ]\n}"
+	const pretty = `{
+ "pods": [
+  {
+   "name": "cart-5d8c",
+   "restarts": 3
+  },
+  {
+   "name": "cart-9xk2",
+   "restarts": 4
+  }
+ ]
+}`
 	long := `{"pods":[` + strings.Repeat(`{"name":"web-0","restarts":0},`, 20) + `{"name":"web-1","restarts":12}]}`
 	for name, test := range map[string]struct {
 		report string
@@ -81,7 +92,9 @@ func TestFindUncited(t *testing.T) {
 // TestLongPassages: in what is long, and in more than is looked through, any number stands somewhere.
 func TestLongPassages(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string]string{"a long line": strings.Repeat("x ", maxPassage/2), "much": strings.Repeat("x\n", maxSearched/2)} {
+	for name, before := range map[string]string{
+		"a long line": strings.Repeat("x ", maxPassage/2), "much": strings.Repeat("x\n", maxSearched/2),
+	} {
 		var j journal
 		j.result("s/A", "t", "{}", before+"web-1 was restarted 12 times")
 		e, err := Collect(t.Context(), j, noBlobs)

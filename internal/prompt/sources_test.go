@@ -13,7 +13,8 @@ func TestWithSources(t *testing.T) {
 		{Title: "Release\n\n# [notes](http://evil.example) <b>", URL: "https://go.dev/doc?a=b"}, {URL: "http://a.example/x"},
 		{Title: "no page", URL: "javascript:alert(1)"}, {URL: "://"}, {URL: "https://a.example/> [x](http://evil.example)"},
 	}
-	const want = "It is fixed.\n\nSources:\n\n- Release # (notes)(http://evil.example) ‹b›: <https://go.dev/doc?a=b>\n- <http://a.example/x>"
+	const want = "It is fixed.\n\nSources:\n\n" +
+		"- Release # (notes)(http://evil.example) ‹b›: <https://go.dev/doc?a=b>\n- <http://a.example/x>"
 	for _, test := range []struct {
 		text    string
 		sources []llm.Source

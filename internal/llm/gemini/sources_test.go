@@ -14,11 +14,13 @@ import (
 func TestSources(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Raw(
-		`{"candidates":[{"content":{"role":"model","parts":[{"text":"Spain won."}]},"groundingMetadata":{"webSearchQueries":["UEFA Euro 2024 winner"],`+
+		`{"candidates":[{"content":{"role":"model","parts":[{"text":"Spain won."}]},`+
+			`"groundingMetadata":{"webSearchQueries":["UEFA Euro 2024 winner"],`+
 			`"searchEntryPoint":{"renderedContent":"<!-- HTML -->"},"groundingChunks":[{"web":{"uri":"https://vertexaisearch.cloud.google.com/a",`+
 			`"title":"aljazeera.com"}},{"web":{"uri":"https://vertexaisearch.cloud.google.com/b","title":"uefa.com"}},{}],`+
 			`"groundingSupports":[{"segment":{"startIndex":0,"endIndex":10,"text":"Spain won."},"groundingChunkIndices":[0]}]}}]}`,
-		`{"candidates":[{"groundingMetadata":{"groundingChunks":[{"web":{"uri":"https://vertexaisearch.cloud.google.com/b","title":"uefa.com"}}]},`+
+		`{"candidates":[{"groundingMetadata":{"groundingChunks":[`+
+			`{"web":{"uri":"https://vertexaisearch.cloud.google.com/b","title":"uefa.com"}}]},`+
 			`"urlContextMetadata":{"urlMetadata":[{"retrievedUrl":"https://a.example/x","urlRetrievalStatus":"URL_RETRIEVAL_STATUS_SUCCESS"},`+
 			`{"retrievedUrl":"https://a.example/y","urlRetrievalStatus":"URL_RETRIEVAL_STATUS_ERROR"}]},"finishReason":"STOP"}]}`)))
 	got, err := open(t, srv.GeminiURL).Generate(t.Context(), ask("who won?"), nil)

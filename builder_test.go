@@ -27,8 +27,10 @@ func TestBuilder(t *testing.T) {
 		t.Error(diff, plain.Store())
 	}
 
-	b.WithModel("ollama:llama3.1:8b").WithType("react").WithDescription("digs").WithInstructions("Be {{.brief}}.").WithTools("find").WithTools("ticket").
-		WithMaxIterations(5).WithTemperature(0).WithMaxTokens(100).WithContextCompression(Compression{KeepRecentMessages: new(0), Strategy: "truncate"}).
+	b.WithModel("ollama:llama3.1:8b").WithType("react").WithDescription("digs").WithInstructions("Be {{.brief}}.").
+		WithTools("find").WithTools("ticket").
+		WithMaxIterations(5).WithTemperature(0).WithMaxTokens(100).WithContextCompression(Compression{KeepRecentMessages: new(0),
+		Strategy: "truncate"}).
 		WithSQLiteCheckpoint("x.db")
 	full, err := b.Build()
 	if err != nil {
@@ -37,7 +39,8 @@ func TestBuilder(t *testing.T) {
 	b.WithTools("page") // which changes nothing that was built
 	*b.agent.MaxIterations = 7
 	want = &Agent{
-		DefaultModel: "ollama:llama3.1:8b", Type: "react", Description: "digs", CustomInstructions: "Be {{.brief}}.", ToolIDs: []string{"find", "ticket"},
+		DefaultModel: "ollama:llama3.1:8b", Type: "react", Description: "digs", CustomInstructions: "Be {{.brief}}.",
+		ToolIDs:     []string{"find", "ticket"},
 		Temperature: new(float32(0)), MaxTokens: new(100), MaxIterations: new(5),
 		Compression: Compression{
 			CompressContext: new(true), MaxContextTokens: new(8000), CompressionThreshold: new(0.8),
@@ -61,18 +64,20 @@ func TestBuilderRefuses(t *testing.T) {
 	t.Parallel()
 	compressed := func(c Compression) *Builder { return NewBuilder().WithContextCompression(c) }
 	for want, b := range map[string]*Builder{
-		"max_iterations must be at least 1":                                             NewBuilder().WithMaxIterations(0),
-		"temperature must be between 0 and 2":                                           NewBuilder().WithTemperature(float32(math.NaN())),
-		"max_tokens must be at least 1":                                                 NewBuilder().WithMaxTokens(-1),
-		"max_context_tokens must be at least 1":                                         compressed(Compression{MaxContextTokens: new(0)}),
-		"compression_threshold must be between 0 and 1":                                 compressed(Compression{CompressionThreshold: new(0.0)}),
-		"keep_recent_messages must be non-negative":                                     compressed(Compression{KeepRecentMessages: new(-1)}),
-		`must be one of window, truncate, summarize, got "none"`:                        compressed(Compression{Strategy: "none"}),
-		"checkpoint_type must be 'memory', 'sqlite' or 'postgres'":                      NewBuilder().WithCheckpoint("redis", "x"),
-		"checkpoint_path is required when checkpoint_type='sqlite'":                     NewBuilder().WithSQLiteCheckpoint(""),
-		`the tool "find" is named twice`:                                                NewBuilder().WithTools("find", "find"),
-		"checkpoint_path must be a postgres:// address when checkpoint_type='postgres'": NewBuilder().WithCheckpoint(CheckpointPostgres, "host=h password=p"),
-		"max_iterations must be at least 1\nmax_tokens must be at least 1\ntemperature must be between 0 and 2\ncheckpoint_path is required when checkpoint_type='sqlite'": NewBuilder().
+		"max_iterations must be at least 1":                         NewBuilder().WithMaxIterations(0),
+		"temperature must be between 0 and 2":                       NewBuilder().WithTemperature(float32(math.NaN())),
+		"max_tokens must be at least 1":                             NewBuilder().WithMaxTokens(-1),
+		"max_context_tokens must be at least 1":                     compressed(Compression{MaxContextTokens: new(0)}),
+		"compression_threshold must be between 0 and 1":             compressed(Compression{CompressionThreshold: new(0.0)}),
+		"keep_recent_messages must be non-negative":                 compressed(Compression{KeepRecentMessages: new(-1)}),
+		`must be one of window, truncate, summarize, got "none"`:    compressed(Compression{Strategy: "none"}),
+		"checkpoint_type must be 'memory', 'sqlite' or 'postgres'":  NewBuilder().WithCheckpoint("redis", "x"),
+		"checkpoint_path is required when checkpoint_type='sqlite'": NewBuilder().WithSQLiteCheckpoint(""),
+		`the tool "find" is named twice`:                            NewBuilder().WithTools("find", "find"),
+		"checkpoint_path must be a postgres:// address when checkpoint_type='postgres'": NewBuilder().WithCheckpoint(CheckpointPostgres,
+			"host=h password=p"),
+		"max_iterations must be at least 1\nmax_tokens must be at least 1\ntemperature must be between 0 and 2\ncheckpoint_path is required " +
+			"when checkpoint_type='sqlite'": NewBuilder().
 			WithMaxIterations(0).WithTemperature(-1).WithMaxTokens(0).WithSQLiteCheckpoint(""),
 	} {
 		t.Run(want, func(t *testing.T) {

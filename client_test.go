@@ -44,7 +44,8 @@ func shop(ctx context.Context) (where inquest.ClientOptions, stop func(), err er
 	}
 	w, err := inquest.NewWorker(ctx, inquest.Options{
 		Temporal: where.Temporal, Store: where.Store, Logger: quiet,
-		Hooks: map[string]inquest.Hook{"check": says(map[string]any{"question": "Refund 40 EUR?"}), "refund": says(map[string]any{"refunded": 40})},
+		Hooks: map[string]inquest.Hook{"check": says(map[string]any{"question": "Refund 40 EUR?"}),
+			"refund": says(map[string]any{"refunded": 40})},
 		Agents: map[string]*inquest.Agent{
 			"Till": {Type: "service"},
 		},
@@ -154,7 +155,8 @@ func TestClient(t *testing.T) {
 		t.Errorf("%+v, %v", end, err)
 	}
 	status, err := c.Status(ctx, id)
-	want := []inquest.StageStatus{{Name: "check", Status: "completed", Agents: []inquest.AgentStatus{{Name: "Till", Status: "completed", Iterations: 1}}}, {Name: "refund", Status: "skipped"}}
+	want := []inquest.StageStatus{{Name: "check", Status: "completed",
+		Agents: []inquest.AgentStatus{{Name: "Till", Status: "completed", Iterations: 1}}}, {Name: "refund", Status: "skipped"}}
 	if diff := cmp.Diff(want, status.Stages); diff != "" || err != nil || status.EndReason != end.EndReason {
 		t.Errorf("%+v, %v (-want +got):\n%s", status, err, diff)
 	}

@@ -141,15 +141,18 @@ func TestCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	conn, err := client.DialContext(t.Context(), client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	conn, err := client.DialContext(t.Context(),
+		client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	o, store := &office{begun: make(chan struct{}), asked: make(chan inquest.MockInput, 9), checked: make(chan inquest.HookInput, 9)}, filepath.Join(t.TempDir(), "store.db")
+	o, store := &office{begun: make(chan struct{}), asked: make(chan inquest.MockInput, 9), checked: make(chan inquest.HookInput, 9)},
+		filepath.Join(t.TempDir(), "store.db")
 	stop := o.work(t, server.Address(), store)
 	request := agent.Request{Chain: "code", Data: json.RawMessage(`"two things"`), UseMock: true}
-	run, err := conn.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "code", TaskQueue: workflows.TaskQueue}, workflows.TypeInvestigation, request)
+	run, err := conn.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "code", TaskQueue: workflows.TaskQueue},
+		workflows.TypeInvestigation, request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +163,8 @@ func TestCode(t *testing.T) {
 	if err := run.Get(t.Context(), &result); err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"checked":true,"good":false,"why":"too heavy"}`; result.Report != want || result.Usage.ModelCalls != 0 || result.Usage.ToolCalls != 2 {
+	if want := `{"checked":true,"good":false,"why":"too heavy"}`; result.Report != want || result.Usage.ModelCalls != 0 ||
+		result.Usage.ToolCalls != 2 {
 		t.Errorf("report %s, usage %+v", result.Report, result.Usage)
 	}
 	if o.steps.Load() != 2 || o.weighed.Load() != 2 {
@@ -192,12 +196,14 @@ func (o *office) compare(t *testing.T, status workflows.Status) {
 		ran = append(ran, run.Stage+" "+string(run.Status))
 	}
 	want := []string{"open failed", "plan completed", "run completed", "judge completed"}
-	if diff := cmp.Diff(want, ran); diff != "" || len(status.Errors) != 1 || status.Errors[0].Error != "pre_process refuse: refuse: not today" {
+	if diff := cmp.Diff(want, ran); diff != "" || len(status.Errors) != 1 ||
+		status.Errors[0].Error != "pre_process refuse: refuse: not today" {
 		t.Errorf("errors %+v (-want +got):\n%s", status.Errors, diff)
 	}
 	asked, checked := <-o.asked, <-o.checked
 	plan, results := asked.Outputs["plan"].JSON, asked.Outputs["run"].JSON
-	if plan["for"] != "two things" || results["all_succeeded"] != false || len(results["results"].([]any)) != 2 || asked.Request != "two things" {
+	if plan["for"] != "two things" || results["all_succeeded"] != false || len(results["results"].([]any)) != 2 ||
+		asked.Request != "two things" {
 		t.Errorf("the mock was told of %v and %v", plan, results)
 	}
 	if checked.Output.JSON["why"] != "too heavy" || checked.Stage != "judge" || !strings.HasSuffix(checked.Key, "/judge/post_process:check") {

@@ -26,7 +26,8 @@ func searchOrders(ctx context.Context, q orderQuery) (any, error) {
 func Example() {
 	ctx := context.Background()
 	w, err := inquest.NewWorker(ctx, inquest.Options{
-		Tools:  []inquest.Tool{inquest.NewTool("search_orders", "Finds the orders of a customer", searchOrders, inquest.WithRisk(inquest.RiskReadOnly))},
+		Tools: []inquest.Tool{inquest.NewTool("search_orders", "Finds the orders of a customer", searchOrders,
+			inquest.WithRisk(inquest.RiskReadOnly))},
 		Agents: map[string]*inquest.Agent{"Clerk": {ToolIDs: []string{"search_orders"}, DefaultModel: "openai:gpt-4o"}},
 		Chains: map[string]*inquest.Chain{"orders": {
 			AlertTypes: []string{"order-late"},
@@ -44,7 +45,9 @@ func Example() {
 func ExampleNewTool() {
 	tool := inquest.NewTool("search_orders", "Finds the orders of a customer", searchOrders)
 	fmt.Println(string(tool.Schema))
-	// Output: {"type":"object","properties":{"customer":{"type":"string","description":"who ordered"},"limit":{"type":"integer","description":"how many orders; 10 if left out"}},"required":["customer"],"additionalProperties":false}
+	// Output: {"type":"object","properties":{"customer":{"type":"string","description":"who
+	// ordered"},"limit":{"type":"integer","description":"how many orders; 10 if left
+	// out"}},"required":["customer"],"additionalProperties":false}
 }
 
 // A tool that must not act twice gives the call's key to a service that knows it.

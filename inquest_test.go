@@ -61,10 +61,13 @@ func TestNewTool(t *testing.T) {
 	gone.Recoverable = true
 	for arguments, want := range map[string]tool.Result{
 		`{"customer":"Ada","limit":3}`: tool.Success(`{"status":"success","data":{"customer":"Ada","limit":3}}`),
-		`{"customer":"nobody"}`:        tool.Final("NotFoundError", `{"status":"error","error":{"error_type":"NotFoundError","message":"customer 'nobody' not found","recoverable":false}}`),
-		`{"customer":"gone"}`:          gone,
-		`{"customer":"told"}`:          tool.Final("Gone", `{"status":"error","error":{"error_type":"Gone","message":"moved","recoverable":false}}`),
-		`{"customer":7}`:               tool.Failure(tool.ErrorInvalidArguments, `{"status":"error","error":{"error_type":"InvalidArguments","message":"json: cannot unmarshal number into Go struct field query.customer of type string","recoverable":true}}`),
+		`{"customer":"nobody"}`: tool.Final("NotFoundError",
+			`{"status":"error","error":{"error_type":"NotFoundError","message":"customer 'nobody' not found","recoverable":false}}`),
+		`{"customer":"gone"}`: gone,
+		`{"customer":"told"}`: tool.Final("Gone", `{"status":"error","error":{"error_type":"Gone","message":"moved","recoverable":false}}`),
+		`{"customer":7}`: tool.Failure(tool.ErrorInvalidArguments,
+			`{"status":"error","error":{"error_type":"InvalidArguments","message":"json: cannot unmarshal number into Go struct field `+
+				`query.customer of type string","recoverable":true}}`),
 	} {
 		if diff := cmp.Diff(want, run(t, own, arguments)); diff != "" {
 			t.Errorf("%s: %s", arguments, diff)
@@ -95,17 +98,21 @@ func TestToolsRefused(t *testing.T) {
 		tools []Tool
 		want  string
 	}{
-		"no name":            {[]Tool{{Schema: object, Run: some}}, `tool "": a name has at most 64 of A-Z a-z 0-9 _ and -, and no __`},
-		"a server's name":    {[]Tool{{Name: "a.b", Schema: object, Run: some}}, `tool "a.b": a name has`},
-		"as models see it":   {[]Tool{{Name: "a__b", Schema: object, Run: some}}, `tool "a__b": a name has`},
-		"built in":           {[]Tool{{Name: "core_memory_append", Schema: object, Run: some}}, `tool "core_memory_append": a built-in tool has that name`},
-		"no function":        {[]Tool{NewTool[query]("find", "", nil)}, `tool "find": there is no function to run`},
-		"odd risk":           {[]Tool{{Name: "find", Schema: object, Run: some, Risk: "hihg"}}, `tool "find": there is no risk "hihg"`},
-		"no schema":          {[]Tool{{Name: "find", Run: some}}, `tool "find": schema: there is none`},
-		"broken schema":      {[]Tool{{Name: "find", Run: some, Schema: json.RawMessage(`{"type":`)}}, `tool "find": schema: `},
-		"unusable schema":    {[]Tool{{Name: "find", Run: some, Schema: json.RawMessage(`{"type":"object","$ref":"#/$defs/x"}`)}}, `tool "find": schema: `},
-		"not an object":      {[]Tool{NewTool("find", "", func(context.Context, []string) (any, error) { return nil, nil })}, `tool "find": schema: the arguments of a tool are an object`},
-		"type without end":   {[]Tool{NewTool("find", "", func(context.Context, loop) (any, error) { return nil, nil })}, `tool "find": arguments: `},
+		"no name":          {[]Tool{{Schema: object, Run: some}}, `tool "": a name has at most 64 of A-Z a-z 0-9 _ and -, and no __`},
+		"a server's name":  {[]Tool{{Name: "a.b", Schema: object, Run: some}}, `tool "a.b": a name has`},
+		"as models see it": {[]Tool{{Name: "a__b", Schema: object, Run: some}}, `tool "a__b": a name has`},
+		"built in": {[]Tool{{Name: "core_memory_append", Schema: object, Run: some}},
+			`tool "core_memory_append": a built-in tool has that name`},
+		"no function":   {[]Tool{NewTool[query]("find", "", nil)}, `tool "find": there is no function to run`},
+		"odd risk":      {[]Tool{{Name: "find", Schema: object, Run: some, Risk: "hihg"}}, `tool "find": there is no risk "hihg"`},
+		"no schema":     {[]Tool{{Name: "find", Run: some}}, `tool "find": schema: there is none`},
+		"broken schema": {[]Tool{{Name: "find", Run: some, Schema: json.RawMessage(`{"type":`)}}, `tool "find": schema: `},
+		"unusable schema": {[]Tool{{Name: "find", Run: some, Schema: json.RawMessage(`{"type":"object","$ref":"#/$defs/x"}`)}},
+			`tool "find": schema: `},
+		"not an object": {[]Tool{NewTool("find", "", func(context.Context, []string) (any, error) { return nil, nil })},
+			`tool "find": schema: the arguments of a tool are an object`},
+		"type without end": {[]Tool{NewTool("find", "", func(context.Context, loop) (any, error) { return nil, nil })},
+			`tool "find": arguments: `},
 		"the same one twice": {[]Tool{NewTool("find", "", find), NewTool("find", "", find)}, `tool "find": there are two tools of that name`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +130,8 @@ func TestToolsRefused(t *testing.T) {
 func TestEverythingThatIsWrong(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	yaml := "defaults: {llm_provider: scripted}\nagents: {Clerk: {}, Porter: {tool_ids: [fnd]}}\nagent_chains: {c: {stages: [{name: s, agents: [{name: Guard}]}]}}\n"
+	yaml := "defaults: {llm_provider: scripted}\nagents: {Clerk: {}, Porter: {tool_ids: [fnd]}}\nagent_chains: {c: {stages: [{name: s, " +
+		"agents: [{name: Guard}]}]}}\n"
 	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +141,8 @@ func TestEverythingThatIsWrong(t *testing.T) {
 		Hooks:  map[string]Hook{"a/b": nil, "enrich": func(context.Context, HookInput) (HookOutput, error) { return HookOutput{}, nil }},
 		Mocks:  map[string]Mock{"verdict": nil},
 		Agents: map[string]*Agent{"Clerk": {}, "Guard": {ToolIDs: []string{"find"}, MaxIterations: new(0), Temperature: new(float32(3))}},
-		Chains: map[string]*Chain{"orders": {Stages: []*Stage{{Name: "look", Agents: []*StageAgent{nil, {Name: "Clerc"}}, Flow: Flow{PostProcess: "enrch"}}}}},
+		Chains: map[string]*Chain{"orders": {Stages: []*Stage{{Name: "look", Agents: []*StageAgent{nil, {Name: "Clerc"}},
+			Flow: Flow{PostProcess: "enrch"}}}}},
 	})
 	want := `tool "lose": there is no function to run
 hook "a/b": a name has at most 64 of A-Z a-z 0-9 _ . and -

@@ -25,7 +25,8 @@ func through(client llm.Client) Model {
 		}
 		for _, m := range req.Messages {
 			own := agent.Message{
-				Role: agent.Role(m.Role), Content: m.Content, Thinking: m.Thinking, ToolCallID: m.ToolCallID, Ref: m.Ref, ProviderState: m.ProviderState,
+				Role: agent.Role(m.Role), Content: m.Content, Thinking: m.Thinking, ToolCallID: m.ToolCallID, Ref: m.Ref,
+				ProviderState: m.ProviderState,
 			}
 			for _, call := range m.ToolCalls {
 				own.ToolCalls = append(own.ToolCalls, agent.ToolCall(call))

@@ -31,7 +31,8 @@ import (
 func risky(investigation string) []workflows.Approval {
 	call := func(execution, id, tool, arguments string, left time.Duration) workflows.Approval {
 		return workflows.Approval{
-			CallID: id, Tool: tool, Risk: agent.RiskHigh, Arguments: arguments, Digest: "d1" + strings.TrimPrefix(id, "c1_"), Agent: "LogAgent", Execution: execution,
+			CallID: id, Tool: tool, Risk: agent.RiskHigh, Arguments: arguments, Digest: "d1" + strings.TrimPrefix(id, "c1_"), Agent: "LogAgent",
+			Execution:  execution,
 			WorkflowID: investigation + "/" + execution, Expires: time.Now().Add(left),
 		}
 	}
@@ -46,7 +47,8 @@ func risky(investigation string) []workflows.Approval {
 
 // UpdateWorkflowExecution is the update "decide" of the agents of a run. What was
 // decided stays in the status for a moment, as it does in the real one.
-func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context, in *workflowservice.UpdateWorkflowExecutionRequest) (*workflowservice.UpdateWorkflowExecutionResponse, error) {
+func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context,
+	in *workflowservice.UpdateWorkflowExecutionRequest) (*workflowservice.UpdateWorkflowExecutionResponse, error) {
 	if strings.Contains(in.GetRequest().GetInput().GetArgs().String(), slowStore) {
 		return &workflowservice.UpdateWorkflowExecutionResponse{
 			UpdateRef: &updatepb.UpdateRef{WorkflowExecution: in.GetWorkflowExecution(), UpdateId: in.GetRequest().GetMeta().GetUpdateId()},
@@ -76,7 +78,8 @@ func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context, in *workflowse
 		return reply, nil
 	}
 	if want := "d1" + strings.TrimPrefix(d.CallID, "c1_"); d.Digest != want {
-		refused := temporal.NewApplicationError(fmt.Sprintf("the call %q that waits is another one than you have seen: its digest is %s", d.CallID, want), "")
+		refused := temporal.NewApplicationError(fmt.Sprintf("the call %q that waits is another one than you have seen: its digest is %s",
+			d.CallID, want), "")
 		reply.Outcome.Value = &updatepb.Outcome_Failure{Failure: temporal.GetDefaultFailureConverter().ErrorToFailure(refused)}
 		return reply, nil
 	}
@@ -91,7 +94,8 @@ func (f *fakeTemporal) UpdateWorkflowExecution(_ context.Context, in *workflowse
 // slowStore is in what a workflow takes and has no result for.
 const slowStore = "slow store"
 
-func (f *fakeTemporal) PollWorkflowExecutionUpdate(context.Context, *workflowservice.PollWorkflowExecutionUpdateRequest) (*workflowservice.PollWorkflowExecutionUpdateResponse, error) {
+func (f *fakeTemporal) PollWorkflowExecutionUpdate(context.Context,
+	*workflowservice.PollWorkflowExecutionUpdateRequest) (*workflowservice.PollWorkflowExecutionUpdateResponse, error) {
 	return nil, status.Error(codes.DeadlineExceeded, "context deadline exceeded")
 }
 
@@ -115,7 +119,8 @@ func TestProgressTellsWhatWaits(t *testing.T) {
 			interrupt()
 		}
 	})
-	args := []string{"run", "--chain", "risky", "--data", "x", "--workflow-id", "w", "--address", fake.address, "--store", filepath.Join(t.TempDir(), "none")}
+	args := []string{"run", "--chain", "risky", "--data", "x", "--workflow-id", "w", "--address", fake.address, "--store",
+		filepath.Join(t.TempDir(), "none")}
 	code := run(ctx, args, cli{in: strings.NewReader(""), out: out, err: io.Discard, getenv: func(string) string { return "" }})
 	if code != command.ExitInterrupted || !told {
 		t.Errorf("exit code %d, told: %t", code, told)
@@ -139,7 +144,8 @@ func TestWaitingLine(t *testing.T) {
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	trouble := record.Outage{
-		Execution: "collect/LogAgent", Provider: "gpt", Error: "rate limited", Next: time.Now().Add(time.Minute), Others: []string{"collect/Peer"},
+		Execution: "collect/LogAgent", Provider: "gpt", Error: "rate limited", Next: time.Now().Add(time.Minute),
+		Others: []string{"collect/Peer"},
 	}
 	asked := trouble
 	asked.Next = time.Now()
@@ -186,7 +192,8 @@ func TestApprovalsWithoutTheirArguments(t *testing.T) {
 		calls := thingsIn(record.Waiting{Waits: record.Waits{Approvals: risky("w")}})
 		calls[0].ArgumentsRef = "absent"
 		err := printThings(t.Context(), c, calls)
-		if err == nil || !strings.Contains(err.Error(), "the arguments of collect/LogAgent/c1_0") || !strings.Contains(out.String(), "k8s.scale") {
+		if err == nil || !strings.Contains(err.Error(), "the arguments of collect/LogAgent/c1_0") ||
+			!strings.Contains(out.String(), "k8s.scale") {
 			t.Errorf("JSON: %t, error %v, printed %s", asJSON, err, out.String())
 		}
 		if err := c.client().Close(); err != nil {

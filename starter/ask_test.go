@@ -20,7 +20,8 @@ func TestAskedLineByLine(t *testing.T) {
 	var out bytes.Buffer
 	common := []string{"--address", fake.address, "--store", filepath.Join(t.TempDir(), "none")}
 	var started console
-	if code := started.run(t.Context(), append(common, "run", "--chain", "risky", "--data", "x", "--workflow-id", "lab", "--detach")...); code != 0 {
+	if code := started.run(t.Context(), append(common, "run", "--chain", "risky", "--data", "x", "--workflow-id", "lab",
+		"--detach")...); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &started.err)
 	}
 	c := &cli{out: &out, err: &out, getenv: func(string) string { return "" }}
@@ -37,7 +38,8 @@ func TestAskedLineByLine(t *testing.T) {
 	}
 	waits[1].Arguments = `[` + strings.Join(long, ",") + `]`
 	typed := []string{"", "", "", "y", "not on a Friday"}
-	a := &asker{ctx: t.Context(), c: c, id: "lab", lines: make(chan string), asked: map[string]bool{}, size: func() (int, int) { return 80, 20 }}
+	a := &asker{ctx: t.Context(), c: c, id: "lab", lines: make(chan string), asked: map[string]bool{},
+		size: func() (int, int) { return 80, 20 }}
 	go func() {
 		for _, line := range typed {
 			a.lines <- line
@@ -48,7 +50,9 @@ func TestAskedLineByLine(t *testing.T) {
 	said := out.String()
 	for _, part := range []string{
 		"approve k8s.restart? [y/N/reason] not decided: the call waits\n", "\n  starter decide lab collect/LogAgent/c1_0",
-		"-- Enter shows the other 18 lines -- ", "-- Enter shows the other 1 line -- ", `"line 29"` + "\n-- Enter shows the other 1 line -- ]\napprove k8s.delete? [y/N/reason] lab: collect/LogAgent/c1_1 of k8s.delete approved by ",
+		"-- Enter shows the other 18 lines -- ", "-- Enter shows the other 1 line -- ",
+		`"line 29"` +
+			"\n-- Enter shows the other 1 line -- ]\napprove k8s.delete? [y/N/reason] lab: collect/LogAgent/c1_1 of k8s.delete approved by ",
 		"lab: collect/Other/c1_0 of k8s.scale denied by ", "not on a Friday",
 	} {
 		if !strings.Contains(said, part) {
@@ -67,7 +71,8 @@ func TestAskedLineByLine(t *testing.T) {
 		a.lines <- ""
 	}()
 	a.ask(record.Waits{Approvals: waits[:1]})
-	if _, next, ok := strings.Cut(out.String(), "-- something else waits; Enter shows it -- "); !ok || !strings.Contains(next, "not decided: the call waits") {
+	if _, next, ok := strings.Cut(out.String(), "-- something else waits; Enter shows it -- "); !ok ||
+		!strings.Contains(next, "not decided: the call waits") {
 		t.Errorf("it says %q", &out)
 	}
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -88,7 +88,8 @@ func TestCodec(t *testing.T) {
 
 func TestCodecWithoutKeys(t *testing.T) {
 	t.Parallel()
-	for keys, want := range map[string]string{"": "there are no keys: set INQUEST_ENCRYPTION_KEYS", "k1:hunter2": "the key k1 is not 32 bytes"} {
+	for keys, want := range map[string]string{"": "there are no keys: set INQUEST_ENCRYPTION_KEYS",
+		"k1:hunter2": "the key k1 is not 32 bytes"} {
 		said := &output{}
 		code := run(t.Context(), []string{"codec"}, cli{out: io.Discard, err: said, getenv: func(name string) string {
 			return map[string]string{payload.VariableKeys: keys}[name]

@@ -42,11 +42,13 @@ func TestJSONEverywhere(t *testing.T) {
 	t.Parallel()
 	others := []string{
 		"starter agent export", "starter memory export", // print nothing but JSON
-		"starter agent import", "starter memory import", "starter memory set", "starter memory delete", "starter init", // print nothing but a remark
+		"starter agent import", "starter memory import", "starter memory set", "starter memory delete",
+		"starter init",                                              // print nothing but a remark
 		"starter codec", "starter ui", "starter man", "starter mcp", // serve, open, write
 	}
 	walk(helpless().root(), func(cmd *cobra.Command) {
-		if has := cmd.Flag("json") != nil; !cmd.HasSubCommands() && cmd.Parent().Name() != "completion" && has == slices.Contains(others, cmd.CommandPath()) {
+		if has := cmd.Flag("json") != nil; !cmd.HasSubCommands() && cmd.Parent().Name() != "completion" &&
+			has == slices.Contains(others, cmd.CommandPath()) {
 			t.Errorf("%s: --json: %t", cmd.CommandPath(), has)
 		}
 	})

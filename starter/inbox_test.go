@@ -22,7 +22,9 @@ func asking() []workflows.Interrupt {
 }
 
 // updateInvestigation takes the updates of an investigation, by rules like the real one's.
-func (f *fakeTemporal) updateInvestigation(in *workflowservice.UpdateWorkflowExecutionRequest) (*workflowservice.UpdateWorkflowExecutionResponse, error) {
+func (f *fakeTemporal) updateInvestigation(
+	in *workflowservice.UpdateWorkflowExecutionRequest,
+) (*workflowservice.UpdateWorkflowExecutionResponse, error) {
 	run, err := f.run(in.GetWorkflowExecution())
 	if err != nil {
 		return nil, err

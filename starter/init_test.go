@@ -21,7 +21,8 @@ func TestAsk(t *testing.T) {
 			provider: "ollama:llama3.1", Kubernetes: true, Prometheus: "http://p", Loki: "http://g", GitHub: true}, false},
 		"defaults":        {"\n\n\n\n\n", "", beginning{provider: defaultProvider}, false},
 		"the end of file": {"\n\n\n\n", "", beginning{provider: defaultProvider}, true},
-		"not what a flag": {"y\nhttp://p\n\n\n", "provider", beginning{provider: defaultProvider, Kubernetes: true, Prometheus: "http://p"}, false},
+		"not what a flag": {"y\nhttp://p\n\n\n", "provider", beginning{provider: defaultProvider, Kubernetes: true, Prometheus: "http://p"},
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -144,7 +144,8 @@ func attach(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	result := transcript.Result{}
 	for _, a := range []tool.Artifact{
-		{MIMEType: "image/png", Data: []byte("\x89PNG\x00")}, {MIMEType: "text/plain", Name: "file:///var/log/../app.log", Data: []byte("\x1b[31mred\n")},
+		{MIMEType: "image/png", Data: []byte("\x89PNG\x00")}, {MIMEType: "text/plain", Name: "file:///var/log/../app.log",
+			Data: []byte("\x1b[31mred\n")},
 		{MIMEType: "application/json", Name: "structuredContent", JSON: []byte(`{"pods":2}`)},
 	} {
 		body, err := json.Marshal(a)
@@ -166,14 +167,16 @@ func attach(ts *testscript.TestScript, _ bool, args []string) {
 // begin writes an investigation that has not ended.
 func begin(ctx context.Context, st *store.Store, workflowID string, status agent.Status) error {
 	r := record.Investigation{
-		ID: workflows.InvestigationID(workflowID, runID), WorkflowID: workflowID, RunID: runID, Status: agent.StatusRunning, StartedAt: time.Now(),
+		ID: workflows.InvestigationID(workflowID, runID), WorkflowID: workflowID, RunID: runID, Status: agent.StatusRunning,
+		StartedAt: time.Now(),
 	}
 	e := record.Execution{
 		Investigation: r.ID, Name: "collect/LogAgent", Stage: "collect", Agent: "LogAgent", Model: "gpt-4o",
 		Status: agent.StatusRunning, StartedAt: r.StartedAt,
 	}
 	reply := transcript.Row{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{
-		Text: "I look.", Calls: []transcript.Call{{ID: "c1_0", Name: "k8s.restart", Arguments: `{"pod":"db-1"}`}, {}}, Answer: transcript.Answer{Usage: &agent.Usage{InputTokens: 700, OutputTokens: 9, ModelCalls: 1, CostUSD: 0.012}},
+		Text: "I look.", Calls: []transcript.Call{{ID: "c1_0", Name: "k8s.restart", Arguments: `{"pod":"db-1"}`}, {}},
+		Answer: transcript.Answer{Usage: &agent.Usage{InputTokens: 700, OutputTokens: 9, ModelCalls: 1, CostUSD: 0.012}},
 	}}
 	waiting := record.Waiting{Investigation: r.ID, WorkflowID: workflowID, RunID: runID, Seq: 1, Status: status}
 	switch status {
@@ -208,7 +211,8 @@ func save(ctx context.Context, st *store.Store, workflowID string, status agent.
 		Status: agent.StatusRunning, StartedAt: started,
 	}
 	reply := transcript.Body{
-		Text: "The pool is exhausted.", Answer: transcript.Answer{Model: "gpt-4o", Finish: "stop", Usage: &agent.Usage{InputTokens: 1200, OutputTokens: 34, ModelCalls: 1}},
+		Text:   "The pool is exhausted.",
+		Answer: transcript.Answer{Model: "gpt-4o", Finish: "stop", Usage: &agent.Usage{InputTokens: 1200, OutputTokens: 34, ModelCalls: 1}},
 	}
 	step := transcript.Step{
 		Scope:  transcript.Scope{Investigation: r.ID, Execution: e.Name},

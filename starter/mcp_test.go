@@ -58,7 +58,8 @@ func TestMCP(t *testing.T) {
 	if err != nil || len(tools.Tools) != 9 {
 		t.Errorf("%+v, %v", tools, err)
 	}
-	for name, want := range map[string]string{"list_chains": "chains", "list_investigations": "Temporal does not answer", "decide_call": "unknown tool"} {
+	for name, want := range map[string]string{"list_chains": "chains", "list_investigations": "Temporal does not answer",
+		"decide_call": "unknown tool"} {
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: map[string]any{}})
 		got := ""
 		if err != nil {

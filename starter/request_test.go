@@ -59,11 +59,13 @@ func TestRequestFlags(t *testing.T) {
 // A rerun keeps what its flags do not say, but no fingerprint.
 func TestKeep(t *testing.T) {
 	t.Parallel()
-	was := record.Investigation{Labels: agent.Labels{Tenant: "acme", Session: "s", Priority: 2, Fingerprint: "f", Metadata: map[string]string{"a": "b"}}}
+	was := record.Investigation{Labels: agent.Labels{Tenant: "acme", Session: "s", Priority: 2, Fingerprint: "f",
+		Metadata: map[string]string{"a": "b"}}}
 	was.Overrides.Budgets.MaxPasses = 2
 	req := agent.Request{Labels: agent.Labels{Tenant: "other"}}
 	keep(&req, was, func(flag string) bool { return flag == "tenant" })
-	want := agent.Request{Overrides: was.Overrides, Labels: agent.Labels{Tenant: "other", Session: "s", Priority: 2, Metadata: map[string]string{"a": "b"}}}
+	want := agent.Request{Overrides: was.Overrides, Labels: agent.Labels{Tenant: "other", Session: "s", Priority: 2,
+		Metadata: map[string]string{"a": "b"}}}
 	if diff := cmp.Diff(want, req); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

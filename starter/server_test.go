@@ -49,7 +49,8 @@ func TestScriptsByServer(t *testing.T) {
 func serveAPI(t testing.TB, fake *fakeTemporal, dir string) (address string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "a.yaml")
-	tokens := fmt.Sprintf("system: {http: {tokens: {Ada: {sha256: %x, role: admin, projects: ['*']}}}}\ndefaults: {shell: {enabled: true}}\n", sha256.Sum256([]byte(secret)))
+	tokens := fmt.Sprintf("system: {http: {tokens: {Ada: {sha256: %x, role: admin, projects: ['*']}}}}\ndefaults: {shell: {enabled: true}}\n",
+		sha256.Sum256([]byte(secret)))
 	if err := os.WriteFile(file, []byte(tokens), 0o600); err != nil {
 		t.Fatal(err)
 	}

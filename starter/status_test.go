@@ -22,13 +22,15 @@ func TestStatusOfAChainThatLooped(t *testing.T) {
 	order := 0
 	run := func(name string, index int, agents ...string) record.Stage {
 		order++
-		s := record.Stage{Name: name, Index: index, Status: agent.StatusCompleted, EndedAt: &end, Envelope: record.StageEnvelope{Version: 1, Order: order}}
+		s := record.Stage{Name: name, Index: index, Status: agent.StatusCompleted, EndedAt: &end,
+			Envelope: record.StageEnvelope{Version: 1, Order: order}}
 		for _, a := range agents {
 			s.Envelope.Agents = append(s.Envelope.Agents, record.AgentSummary{Name: a, Status: agent.StatusCompleted, Model: "m", Iterations: 1})
 		}
 		return s
 	}
-	stages := []record.Stage{run("plan", 0, "Planner"), run("judge", 1, "Judge"), run("plan#2", 0, "Planner"), run("judge#2", 1, "Judge", "Clerk")}
+	stages := []record.Stage{run("plan", 0, "Planner"), run("judge", 1, "Judge"), run("plan#2", 0, "Planner"),
+		run("judge#2", 1, "Judge", "Clerk")}
 	stages[1], stages[2] = stages[2], stages[1] // as the plan has them
 	r := record.Investigation{ID: "inc:1", Chain: "c", Status: agent.StatusCompleted, EndReason: agent.EndMaxPasses, Envelope: record.Envelope{
 		Version: 1, Undelivered: []string{`guide: no agent "Nobody" runs now or later`}, By: "Ada", Pending: []string{"tell"},
@@ -61,7 +63,8 @@ tell       skipped
 // The call that is in reserve for a conclusion is no iteration beyond the limit.
 func TestTheLastCallConcludes(t *testing.T) {
 	t.Parallel()
-	for iteration, want := range map[int]string{20: "iteration 20 of 20 · waiting for m · - tokens", 21: "concluding · waiting for m · - tokens"} {
+	for iteration, want := range map[int]string{20: "iteration 20 of 20 · waiting for m · - tokens",
+		21: "concluding · waiting for m · - tokens"} {
 		now := map[string]workflows.AgentStatus{"w": {Iteration: iteration, MaxIterations: 20, Doing: "waiting for m"}}
 		if got := doing(workflows.AgentSummary{WorkflowID: "w"}, now); got != want {
 			t.Errorf("%q, want %q", got, want)

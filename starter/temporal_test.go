@@ -91,11 +91,13 @@ func (f *fakeTemporal) add(run *fakeRun) {
 	f.runs[run.id] = run
 }
 
-func (f *fakeTemporal) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest) (*workflowservice.GetSystemInfoResponse, error) {
+func (f *fakeTemporal) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest) (*workflowservice.GetSystemInfoResponse,
+	error) {
 	return &workflowservice.GetSystemInfoResponse{Capabilities: &workflowservice.GetSystemInfoResponse_Capabilities{}}, nil
 }
 
-func (f *fakeTemporal) StartWorkflowExecution(_ context.Context, in *workflowservice.StartWorkflowExecutionRequest) (*workflowservice.StartWorkflowExecutionResponse, error) {
+func (f *fakeTemporal) StartWorkflowExecution(_ context.Context,
+	in *workflowservice.StartWorkflowExecutionRequest) (*workflowservice.StartWorkflowExecutionResponse, error) {
 	var req agent.Request
 	if err := json.Unmarshal(in.GetInput().GetPayloads()[0].GetData(), &req); err != nil {
 		return nil, err
@@ -129,8 +131,9 @@ func (r *fakeRun) investigation() string { return workflows.InvestigationID(r.id
 func (r *fakeRun) result(status agent.Status, reason agent.EndReason) workflows.InvestigationResult {
 	return workflows.InvestigationResult{
 		ID: r.investigation(), Status: status, EndReason: reason, Report: "# Found\nThe pool.",
-		Stages: []workflows.StageStatus{{Name: "collect", Status: status, Agents: []workflows.AgentSummary{{Name: "LogAgent", Status: status, Model: "gpt-4o", Iterations: 2}}}},
-		Usage:  agent.Usage{InputTokens: 10, OutputTokens: 5, ModelCalls: 1},
+		Stages: []workflows.StageStatus{{Name: "collect", Status: status,
+			Agents: []workflows.AgentSummary{{Name: "LogAgent", Status: status, Model: "gpt-4o", Iterations: 2}}}},
+		Usage: agent.Usage{InputTokens: 10, OutputTokens: 5, ModelCalls: 1},
 	}
 }
 
@@ -149,7 +152,8 @@ func (r *fakeRun) proceed() {
 		result.Error = "stage collect: no model answered"
 		r.close(enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, nil, temporal.NewNonRetryableApplicationError(result.Error, "llm_failed", nil, result))
 	case "unknown":
-		r.close(enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, nil, temporal.NewNonRetryableApplicationError(`no chain "unknown"`, "InvalidRequest", nil, nil))
+		r.close(enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, nil,
+			temporal.NewNonRetryableApplicationError(`no chain "unknown"`, "InvalidRequest", nil, nil))
 	case "killed":
 		r.close(enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED, nil, nil)
 	}
@@ -212,7 +216,8 @@ func (f *fakeTemporal) info(r *fakeRun) *workflowpb.WorkflowExecutionInfo {
 	info := &workflowpb.WorkflowExecutionInfo{
 		Execution: &commonpb.WorkflowExecution{WorkflowId: r.id, RunId: runID}, FirstRunId: runID,
 		Type: &commonpb.WorkflowType{Name: r.typeName}, Status: r.status, HistoryLength: 2, Memo: r.memo,
-		SearchAttributes: &commonpb.SearchAttributes{IndexedFields: map[string]*commonpb.Payload{"InquestChain": payloads(r.request.Chain).Payloads[0]}},
+		SearchAttributes: &commonpb.SearchAttributes{IndexedFields: map[string]*commonpb.Payload{
+			"InquestChain": payloads(r.request.Chain).Payloads[0]}},
 	}
 	if r.status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		info.CloseTime = timestamppb.Now()
@@ -220,7 +225,8 @@ func (f *fakeTemporal) info(r *fakeRun) *workflowpb.WorkflowExecutionInfo {
 	return info
 }
 
-func (f *fakeTemporal) DescribeWorkflowExecution(_ context.Context, in *workflowservice.DescribeWorkflowExecutionRequest) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (f *fakeTemporal) DescribeWorkflowExecution(_ context.Context,
+	in *workflowservice.DescribeWorkflowExecutionRequest) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	run, err := f.run(in.GetExecution())
 	if err != nil {
 		return nil, err
@@ -230,7 +236,8 @@ func (f *fakeTemporal) DescribeWorkflowExecution(_ context.Context, in *workflow
 	}, nil
 }
 
-func (f *fakeTemporal) ListWorkflowExecutions(context.Context, *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+func (f *fakeTemporal) ListWorkflowExecutions(context.Context,
+	*workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := &workflowservice.ListWorkflowExecutionsResponse{}
@@ -240,7 +247,8 @@ func (f *fakeTemporal) ListWorkflowExecutions(context.Context, *workflowservice.
 	return out, nil
 }
 
-func (f *fakeTemporal) GetWorkflowExecutionHistory(ctx context.Context, in *workflowservice.GetWorkflowExecutionHistoryRequest) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+func (f *fakeTemporal) GetWorkflowExecutionHistory(ctx context.Context,
+	in *workflowservice.GetWorkflowExecutionHistoryRequest) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
 	run, err := f.run(in.GetExecution())
 	if err != nil {
 		return nil, err
@@ -253,10 +261,12 @@ func (f *fakeTemporal) GetWorkflowExecutionHistory(ctx context.Context, in *work
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return &workflowservice.GetWorkflowExecutionHistoryResponse{History: &historypb.History{Events: []*historypb.HistoryEvent{run.closing}}}, nil
+	return &workflowservice.GetWorkflowExecutionHistoryResponse{History: &historypb.History{Events: []*historypb.HistoryEvent{run.closing}}},
+		nil
 }
 
-func (f *fakeTemporal) SignalWorkflowExecution(_ context.Context, in *workflowservice.SignalWorkflowExecutionRequest) (*workflowservice.SignalWorkflowExecutionResponse, error) {
+func (f *fakeTemporal) SignalWorkflowExecution(_ context.Context,
+	in *workflowservice.SignalWorkflowExecutionRequest) (*workflowservice.SignalWorkflowExecutionResponse, error) {
 	run, err := f.run(in.GetWorkflowExecution())
 	if err != nil {
 		return nil, err
@@ -268,7 +278,8 @@ func (f *fakeTemporal) SignalWorkflowExecution(_ context.Context, in *workflowse
 	return &workflowservice.SignalWorkflowExecutionResponse{}, nil
 }
 
-func (f *fakeTemporal) RequestCancelWorkflowExecution(_ context.Context, in *workflowservice.RequestCancelWorkflowExecutionRequest) (*workflowservice.RequestCancelWorkflowExecutionResponse, error) {
+func (f *fakeTemporal) RequestCancelWorkflowExecution(_ context.Context,
+	in *workflowservice.RequestCancelWorkflowExecutionRequest) (*workflowservice.RequestCancelWorkflowExecutionResponse, error) {
 	run, err := f.run(in.GetWorkflowExecution())
 	if err != nil {
 		return nil, err
@@ -279,7 +290,8 @@ func (f *fakeTemporal) RequestCancelWorkflowExecution(_ context.Context, in *wor
 	return &workflowservice.RequestCancelWorkflowExecutionResponse{}, nil
 }
 
-func (f *fakeTemporal) QueryWorkflow(_ context.Context, in *workflowservice.QueryWorkflowRequest) (*workflowservice.QueryWorkflowResponse, error) {
+func (f *fakeTemporal) QueryWorkflow(_ context.Context,
+	in *workflowservice.QueryWorkflowRequest) (*workflowservice.QueryWorkflowResponse, error) {
 	if strings.HasSuffix(in.GetExecution().GetWorkflowId(), "/LogAgent") {
 		return &workflowservice.QueryWorkflowResponse{QueryResult: payloads(workflows.AgentStatus{
 			Status: agent.StatusRunning, Iteration: 2, MaxIterations: 10, Doing: "waiting for gpt-4o",
@@ -298,7 +310,8 @@ func (f *fakeTemporal) QueryWorkflow(_ context.Context, in *workflowservice.Quer
 		return &workflowservice.QueryWorkflowResponse{QueryResult: payloads(workflows.Status{ID: run.investigation()})}, nil
 	}
 	return &workflowservice.QueryWorkflowResponse{QueryResult: payloads(workflows.Status{
-		ID: run.investigation(), Chain: run.request.Chain, Status: agent.StatusRunning, WaitingFor: "stage collect", Waiting: run.waiting, Questions: run.questions,
+		ID: run.investigation(), Chain: run.request.Chain, Status: agent.StatusRunning, WaitingFor: "stage collect", Waiting: run.waiting,
+		Questions: run.questions,
 		Stages: []workflows.StageStatus{
 			{Name: "collect", Status: agent.StatusRunning, Agents: []workflows.AgentSummary{
 				{Name: "LogAgent", Status: agent.StatusRunning, Model: "gpt-4o", WorkflowID: fmt.Sprintf("%s/collect/LogAgent", run.investigation())},

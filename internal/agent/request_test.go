@@ -66,18 +66,21 @@ func TestParseRequest(t *testing.T) {
 		"one name twice": {`{"by":"Ada","requested_by":"Bob"}`, []string{`"by" and "requested_by" are two names of one thing`}},
 		"the same twice": {input: `{"by":"Ada","requested_by":"Ada"}`},
 		"all wrong": {
-			`{"priority":6,"tenant":"` + strings.Repeat("t", 65) + `","session":"a\u202eb","metadata":{"a b":"c"},"budgets":{"max_duration":"soon","max_passes":-1,"max_cost_usd":-0.5},
+			`{"priority":6,"tenant":"` + strings.Repeat("t", 65) +
+				`","session":"a\u202eb","metadata":{"a b":"c"},"budgets":{"max_duration":"soon","max_passes":-1,"max_cost_usd":-0.5},
 			"mcp":{"servers":[{"name":"a"},{"name":"a"},{}]}}`,
 			[]string{
 				`"priority" is 6`, `"tenant" is longer than 64 bytes`, `"session" has control or invisible characters`, `the key "a b"`,
-				`"budgets.max_duration" is "soon"`, `"budgets" has a negative max_passes`, `negative max_cost_usd`, `names "a" for the second time`, `has a name that is missing`,
+				`"budgets.max_duration" is "soon"`, `"budgets" has a negative max_passes`, `negative max_cost_usd`, `names "a" for the second time`,
+				`has a name that is missing`,
 			},
 		},
-		"much metadata": {`{"metadata":{"a":"` + strings.Repeat("x", 4096) + `"}}`, []string{`"metadata" is 4104 bytes of JSON, and 4096 are allowed`}},
-		"no text":       {`{"metadata":{"a":1}}`, []string{`is of the JSON type number, not a string`}},
-		"no number":     {`{"priority":"high"}`, []string{`"priority" is of the JSON type string, not a whole number`}},
-		"no object":     {`{"mcp":{"servers":"loki"}}`, []string{`is of the JSON type string, not a list`}},
-		"unknown":       {`{"budgets":{"max_tokens":1}}`, []string{`unknown field "max_tokens"`}},
+		"much metadata": {`{"metadata":{"a":"` + strings.Repeat("x", 4096) + `"}}`,
+			[]string{`"metadata" is 4104 bytes of JSON, and 4096 are allowed`}},
+		"no text":   {`{"metadata":{"a":1}}`, []string{`is of the JSON type number, not a string`}},
+		"no number": {`{"priority":"high"}`, []string{`"priority" is of the JSON type string, not a whole number`}},
+		"no object": {`{"mcp":{"servers":"loki"}}`, []string{`is of the JSON type string, not a list`}},
+		"unknown":   {`{"budgets":{"max_tokens":1}}`, []string{`unknown field "max_tokens"`}},
 	} {
 		req, err := agent.ParseRequest([]byte(tt.input))
 		if (err == nil) != (tt.want == nil) || err == nil && req.By == "" {

@@ -71,7 +71,7 @@ type AgentInfo struct {
 	Description string        `json:"description,omitempty"`
 	Source      string        `json:"source" enum:"config,virtual" doc:"config = the configuration has it, and it is changed there"`
 	Version     int           `json:"version,omitempty" doc:"of an agent that was made at run time"`
-	Identity    string        `json:"identity" doc:"by whom its memory is kept: its name, or NAME@PROJECT of an agent that was made at run time"`
+	Identity    string        `json:"identity" doc:"who keeps its memory: its name; of an agent made at run time, NAME@PROJECT"`
 }
 
 // agentWhole is an agent with its definition.
@@ -205,12 +205,13 @@ type definitionDoc struct {
 	SystemPrompt string `json:"system_prompt,omitempty" doc:"in the place of the type's own"`
 	Config       struct {
 		AgentSource  string   `json:"agent_source,omitempty" enum:"virtual"`
-		DefaultModel string   `json:"default_model" minLength:"1" doc:"an llm_providers entry, provider:model, a model of OpenAI's, or selector:NAME of the workers' program"`
+		DefaultModel string   `json:"default_model" minLength:"1" doc:"entry of llm_providers, provider:model, OpenAI's model, or selector:NAME"`
 		MCPServers   []string `json:"mcp_servers,omitempty" doc:"servers whose tools it is offered, besides those of enabled_tools"`
 		ToolConfig   struct {
-			EnabledTools    []string                  `json:"enabled_tools,omitempty" doc:"the only tools that it has; their servers are attached"`
-			DisabledTools   []string                  `json:"disabled_tools,omitempty"`
-			ToolPermissions map[string]map[string]any `json:"tool_permissions,omitempty" doc:"by tool: max_results, rate_limit_per_minute, timeout_seconds, requires_approval, allowed_PARAMETER_patterns"`
+			EnabledTools  []string `json:"enabled_tools,omitempty" doc:"the only tools that it has; their servers are attached"`
+			DisabledTools []string `json:"disabled_tools,omitempty"`
+			// By tool: max_results, rate_limit_per_minute, timeout_seconds, requires_approval, allowed_PARAMETER_patterns.
+			ToolPermissions map[string]map[string]any `json:"tool_permissions,omitempty" doc:"by tool; the keys are those of the configuration"`
 		} `json:"tool_config,omitempty"`
 	} `json:"config"`
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-const triage = `{"name":"Triage","type":"react","system_prompt":"You sort alerts.","config":{"agent_source":"virtual","default_model":"scripted:x",
-	"tool_config":{"enabled_tools":["shell"]}}}`
+const triage = `{"name":"Triage","type":"react","system_prompt":"You sort alerts.",
+	"config":{"agent_source":"virtual","default_model":"scripted:x","tool_config":{"enabled_tools":["shell"]}}}`
 
 // An agent that is made at run time is one of its project alone; each change is a version, and in the audit trail.
 func TestVirtualAgents(t *testing.T) {
@@ -31,7 +31,8 @@ func TestVirtualAgents(t *testing.T) {
 		t.Fatalf("made: %d %v %s", made.status, made.header, made.body)
 	}
 	got := read[agentWhole](w, "viewer", "GET", one, nil)
-	if got.Source != "virtual" || got.Type != "react_agent" || got.Project != "payments" || got.By != "admin" || got.Definition.SystemPrompt != "You sort alerts." {
+	if got.Source != "virtual" || got.Type != "react_agent" || got.Project != "payments" || got.By != "admin" ||
+		got.Definition.SystemPrompt != "You sort alerts." {
 		t.Errorf("got %+v", got)
 	}
 	changed := strings.Replace(triage, "sort", "rank", 1)
@@ -67,8 +68,10 @@ func TestVirtualAgents(t *testing.T) {
 	if second.status != http.StatusOK || second.header.Get("ETag") != `"2"` || !strings.Contains(second.body, "You rank") {
 		t.Errorf("changed: %d %s", second.status, second.body)
 	}
-	copied := read[agentWhole](w, "admin", "POST", one+"/copy", `{"new_name":"Second","model":"scripted:y","tool_config":{"disabled_tools":["shell"]}}`)
-	if copied.Description != "Copy of Triage" || copied.Definition.Config.DefaultModel != "scripted:y" || len(copied.Definition.Config.ToolConfig) != 1 ||
+	copied := read[agentWhole](w, "admin", "POST", one+"/copy",
+		`{"new_name":"Second","model":"scripted:y","tool_config":{"disabled_tools":["shell"]}}`)
+	if copied.Description != "Copy of Triage" || copied.Definition.Config.DefaultModel != "scripted:y" ||
+		len(copied.Definition.Config.ToolConfig) != 1 ||
 		copied.Definition.SystemPrompt != "You rank alerts." {
 		t.Errorf("copied %+v", copied)
 	}
@@ -104,7 +107,8 @@ func TestVirtualAgents(t *testing.T) {
 		acts = append(acts, string(a.What)+" "+a.Call)
 		return nil
 	})
-	if want := []string{"agent-made Triage", "agent-changed Triage", "agent-made Second", "agent-deleted Triage"}; err != nil || !slices.Equal(acts, want) {
+	if want := []string{"agent-made Triage", "agent-changed Triage", "agent-made Second", "agent-deleted Triage"}; err != nil ||
+		!slices.Equal(acts, want) {
 		t.Errorf("acts %v, %v", acts, err)
 	}
 }

@@ -64,7 +64,8 @@ var tokens = map[string]config.Grant{
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return open(t, whoMay()+"agents: {Memo: {}}\nagent_chains: {shop: {projects: [payments], stages: [{name: dig, agents: [{name: Memo}]}]}}\n")
+	return open(t,
+		whoMay()+"agents: {Memo: {}}\nagent_chains: {shop: {projects: [payments], stages: [{name: dig, agents: [{name: Memo}]}]}}\n")
 }
 
 // whoMay configures the tokens.
@@ -297,7 +298,8 @@ func (f *temporal) DescribeWorkflowExecution(_ context.Context, id, _ string) (*
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: info}, nil
 }
 
-func (f *temporal) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+func (f *temporal) ListWorkflow(_ context.Context,
+	r *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := &workflowservice.ListWorkflowExecutionsResponse{}
@@ -393,13 +395,16 @@ func TestInvestigations(t *testing.T) {
 	if !slices.Equal(seen, ids) {
 		t.Errorf("listed %v, want %v", seen, ids)
 	}
-	if got := read[whole](w, "viewer", "GET", "/api/v1/investigations/"+ids[0], nil); got.Investigation.Report != "it is the pool of payments" || got.Status == nil {
+	if got := read[whole](w, "viewer", "GET", "/api/v1/investigations/"+ids[0],
+		nil); got.Investigation.Report != "it is the pool of payments" || got.Status == nil {
 		t.Errorf("got %+v", got)
 	}
-	if got := read[entries](w, "viewer", "GET", "/api/v1/investigations/a/transcript", nil); len(got.Entries) != 1 || got.Entries[0].Text != "found it" {
+	if got := read[entries](w, "viewer", "GET", "/api/v1/investigations/a/transcript", nil); len(got.Entries) != 1 ||
+		got.Entries[0].Text != "found it" {
 		t.Errorf("transcript %+v", got)
 	}
-	if got := read[page[listed]](w, "viewer", "GET", "/api/v1/investigations?q=b&project=payments", nil); len(got.Items) != 1 || got.Items[0].WorkflowID != "b" {
+	if got := read[page[listed]](w, "viewer", "GET", "/api/v1/investigations?q=b&project=payments", nil); len(got.Items) != 1 ||
+		got.Items[0].WorkflowID != "b" {
 		t.Errorf("found %+v", got)
 	}
 }
@@ -421,10 +426,12 @@ func TestStart(t *testing.T) {
 	if got := w.call("operator", "POST", path, in, "Idempotency-Key", "k"); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("the key for another request: %d %s", got.status, got.body)
 	}
-	if got := w.call("operator", "POST", path, map[string]any{"chain": "shop", "data": "x", "project": "search"}); got.status != http.StatusNotFound {
+	if got := w.call("operator", "POST", path,
+		map[string]any{"chain": "shop", "data": "x", "project": "search"}); got.status != http.StatusNotFound {
 		t.Errorf("in another project: %d %s", got.status, got.body)
 	}
-	if got := w.call("operator", "POST", path, map[string]any{"chain": "shop", "data": "x", "by": "the boss"}); got.status != http.StatusUnprocessableEntity {
+	if got := w.call("operator", "POST", path,
+		map[string]any{"chain": "shop", "data": "x", "by": "the boss"}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("in another name: %d %s", got.status, got.body)
 	}
 	req := w.temporal.inputs[0].(agent.Request)

@@ -24,7 +24,8 @@ type manyTools struct{}
 
 func (manyTools) List(context.Context, string, app.ToolType) (tools []app.ToolInfo, troubles []error, err error) {
 	for n := range 500 {
-		tools = append(tools, app.ToolInfo{Name: fmt.Sprint("loki.query", n), Description: "Queries logs.", InputSchema: []byte(`{"type":"object"}`)})
+		tools = append(tools, app.ToolInfo{Name: fmt.Sprint("loki.query", n), Description: "Queries logs.",
+			InputSchema: []byte(`{"type":"object"}`)})
 	}
 	return tools, nil, nil
 }
@@ -68,7 +69,8 @@ func TestScale(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	const columns = `run_id, alert_type, plan_hash, data_hash, tenant, session, priority, fingerprint, metadata, overrides, status, end_reason, ` +
+	const columns = `run_id, alert_type, plan_hash, data_hash, tenant, session, priority, fingerprint, metadata, overrides, status, ` +
+		`end_reason, ` +
 		`error, report, usage, envelope, ended_at, writer`
 	_, err = db.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99999)
 		INSERT INTO investigations (id, workflow_id, chain, project, started_at, `+columns+`)
@@ -81,7 +83,8 @@ func TestScale(t *testing.T) {
 	middle := cursorOf(record.Investigation{StartedAt: begin.Add(50 * time.Second), ID: "x"})
 	for _, path := range []string{
 		"/api/v1/tools", "/api/v1/investigations", "/api/v1/investigations?chain=chain-3",
-		"/api/v1/investigations?needs_me=true", "/api/v1/investigations?q=i-0999", "/api/v1/investigations?q=nothing", "/api/v1/investigations?cursor=" + middle, "/api/v1/inbox",
+		"/api/v1/investigations?needs_me=true", "/api/v1/investigations?q=i-0999", "/api/v1/investigations?q=nothing",
+		"/api/v1/investigations?cursor=" + middle, "/api/v1/inbox",
 	} {
 		if took := w.median(path); took > limit {
 			t.Errorf("%s takes %s", path, took)
@@ -106,7 +109,8 @@ func TestInboxOfAThousand(t *testing.T) {
 		err := w.store.SetWaiting(t.Context(), record.Waiting{Investigation: id, WorkflowID: name, RunID: "r", Seq: 1, Waits: record.Waits{
 			Approvals: []record.Approval{{
 				CallID: "c1_0", Tool: "k8s.scale", Execution: "dig/Memo", WorkflowID: id + "/dig/Memo", Expires: time.Now().Add(time.Hour),
-				Digest: fmt.Sprintf("%064d", n), Arguments: fmt.Sprintf(`{"namespace":"team-%d","name":"checkout","replicas":3,"reason":"the queue grows"}`, n),
+				Digest:    fmt.Sprintf("%064d", n),
+				Arguments: fmt.Sprintf(`{"namespace":"team-%d","name":"checkout","replicas":3,"reason":"the queue grows"}`, n),
 			}},
 		}})
 		if err != nil {

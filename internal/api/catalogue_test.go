@@ -56,7 +56,8 @@ func TestRunApproved(t *testing.T) {
 			if tt.status != http.StatusOK && len(acts) == 0 {
 				return
 			}
-			if len(acts) != 3 || acts[1].What != audit.Began || acts[2].What != audit.Executed || acts[2].Who != "root" || acts[0].What != audit.Decided || acts[0].Who != "root" || acts[0].Channel != "http" || acts[0].Tool != "drop" {
+			if len(acts) != 3 || acts[1].What != audit.Began || acts[2].What != audit.Executed || acts[2].Who != "root" ||
+				acts[0].What != audit.Decided || acts[0].Who != "root" || acts[0].Channel != "http" || acts[0].Tool != "drop" {
 				t.Errorf("acts %+v", acts)
 			}
 		})

@@ -132,7 +132,7 @@ func (s *orMinute) duration() time.Duration {
 
 // MessageKey stands for one message.
 type MessageKey struct {
-	Key string `header:"Idempotency-Key" maxLength:"255" doc:"the same key and text again are the same message, said once: its reply is waited for"`
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"the same key and text are the same message, said once: its reply is waited for"`
 }
 
 // id is that of the message, of whoever says it: with another text it is another one; "" = any.

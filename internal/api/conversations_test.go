@@ -17,7 +17,8 @@ func TestWaitForReply(t *testing.T) {
 	if got.status != http.StatusAccepted || time.Since(begun) > 50*time.Second {
 		t.Errorf("after %s: %d %s", time.Since(begun), got.status, got.body)
 	}
-	if got := w.call("operator", "POST", "/api/v1/conversations/talk/messages?wait=601", map[string]any{"text": "hello"}); got.status != http.StatusUnprocessableEntity {
+	if got := w.call("operator", "POST", "/api/v1/conversations/talk/messages?wait=601",
+		map[string]any{"text": "hello"}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("for too long: %d %s", got.status, got.body)
 	}
 	if s := (orMinute{}); s.duration() != time.Minute {

@@ -15,7 +15,8 @@ func TestTokensChange(t *testing.T) {
 	t.Parallel()
 	loaded := func(file string) *config.Config {
 		const chain = "agents: {Memo: {}}\nagent_chains: {shop: {stages: [{name: dig, agents: [{name: Memo}]}]}}\n"
-		cfg, err := config.Load(config.Source{Dir: write(t, file+chain), Env: func(string) (string, bool) { return "", false }, SkipCredentials: true})
+		cfg, err := config.Load(config.Source{Dir: write(t, file+chain), Env: func(string) (string, bool) { return "", false },
+			SkipCredentials: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,8 +26,8 @@ import (
 // mcpPath is where it is served.
 const mcpPath = "/mcp"
 
-const mcpInstructions = `Inquest runs durable investigations by LLM agents: they look into an alert or a question with tools of their own, for
-minutes or hours, and write a report with evidence.
+const mcpInstructions = `Inquest runs durable investigations by LLM agents: they look into an alert or a question with tools of
+their own, for minutes or hours, and write a report with evidence.
 
 - Start with list_chains and start_investigation, then call get_investigation with "wait" until it has ended. An investigation goes
   on whatever becomes of a call or of this connection: never start it again because a call broke off, look for it with

@@ -92,7 +92,8 @@ func TestMCPRoles(t *testing.T) {
 	t.Parallel()
 	w := deciding(t, "ask")
 	w.investigation("ours", "payments")
-	roles := map[string]string{"start_investigation": "operator", "steer_investigation": "operator", "answer_question": "approver", "decide_call": "approver"}
+	roles := map[string]string{"start_investigation": "operator", "steer_investigation": "operator", "answer_question": "approver",
+		"decide_call": "approver"}
 	for _, token := range []string{"", "nobody"} {
 		if _, err := w.dial(token, nil); err == nil || !strings.Contains(err.Error(), "Unauthorized") {
 			t.Errorf("with the token %q: %v", token, err)
@@ -181,7 +182,8 @@ func TestMCPTools(t *testing.T) {
 	}
 	for _, address := range []string{"inquest://investigations/ours/report", "inquest://investigations/" + id + "/transcript"} {
 		read, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: address})
-		if err != nil || !strings.Contains(read.Contents[0].Text, map[bool]string{true: "pool", false: "found it"}[strings.HasSuffix(address, "report")]) {
+		if err != nil ||
+			!strings.Contains(read.Contents[0].Text, map[bool]string{true: "pool", false: "found it"}[strings.HasSuffix(address, "report")]) {
 			t.Errorf("%s: %+v, %v", address, read, err)
 		}
 	}
@@ -221,7 +223,8 @@ func TestMCPInboxPages(t *testing.T) {
 	for n, expires := range []time.Time{soon, soon, soon.Add(time.Minute), {}, {}} {
 		name := fmt.Sprintf("i%d", n)
 		id := w.running(name, "payments")
-		waits := record.Waits{Approvals: []record.Approval{{CallID: "1", Execution: "dig/Memo", Arguments: strings.Repeat("x", 10<<10), Expires: expires}}}
+		waits := record.Waits{Approvals: []record.Approval{{CallID: "1", Execution: "dig/Memo",
+			Arguments: strings.Repeat("x", 10<<10), Expires: expires}}}
 		err := w.store.SetWaiting(t.Context(), record.Waiting{
 			Investigation: id, WorkflowID: name, RunID: "r", Seq: 2, Status: agent.StatusWaitingApproval, Waits: waits,
 		})
@@ -259,7 +262,9 @@ func TestMCPInboxPages(t *testing.T) {
 // Who serves nothing over HTTP has no secrets of senders, and needs none.
 func TestLocalNeedsNoSecrets(t *testing.T) {
 	t.Parallel()
-	file := `{system: {http: {tokens: {t: {sha256: ` + strings.Repeat("0", 64) + `, role: viewer, projects: [p]}}, webhooks: {shop: {format: alertmanager, chain: dig, signature: {secrets: ["{{.HOOK_ABSENT}}"], header: X-Signature}}}}},
+	file := `{system: {http: {tokens: {t: {sha256: ` + strings.Repeat("0", 64) +
+		`, role: viewer, projects: [p]}}, webhooks: {shop: {format: alertmanager,
+  chain: dig, signature: {secrets: ["{{.HOOK_ABSENT}}"], header: X-Signature}}}}},
 agents: {Memo: {}}, agent_chains: {dig: {stages: [{name: dig, agents: [{name: Memo}]}]}}}`
 	unset := func(string) (string, bool) { return "", false }
 	cfg, err := config.Load(config.Source{Dir: write(t, file), Env: unset, SkipCredentials: true})

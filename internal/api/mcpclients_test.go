@@ -30,7 +30,8 @@ func TestMCPClients(t *testing.T) {
 	}
 	for n, got := range all {
 		want := told{
-			Tools:   "get_evidence get_investigation get_transcript list_chains list_inbox list_investigations start_investigation steer_investigation",
+			Tools: "get_evidence get_investigation get_transcript list_chains list_inbox list_investigations start_investigation " +
+				"steer_investigation",
 			Started: "running", Ended: "running", Refused: "there is no such thing", Report: "it is the pool of payments",
 			Progress: true, Prompt: true, Lists: true, Transcript: []string{"found it"},
 		}
@@ -44,10 +45,12 @@ func TestMCPClients(t *testing.T) {
 			"--header", "Authorization: Bearer " + secret("viewer")}, args...)
 		return runNode(t, dir, args...)
 	}
-	if out := inspect("--method", "tools/list"); !strings.Contains(out, `"get_investigation"`) || strings.Contains(out, `"start_investigation"`) {
+	if out := inspect("--method", "tools/list"); !strings.Contains(out, `"get_investigation"`) ||
+		strings.Contains(out, `"start_investigation"`) {
 		t.Errorf("the inspector lists %s", out)
 	}
-	if out := inspect("--method", "tools/call", "--tool-name", "get_investigation", "--tool-arg", "id=ours"); !strings.Contains(out, "the pool of payments") {
+	if out := inspect("--method", "tools/call", "--tool-name", "get_investigation", "--tool-arg",
+		"id=ours"); !strings.Contains(out, "the pool of payments") {
 		t.Errorf("the inspector reads %s", out)
 	}
 }

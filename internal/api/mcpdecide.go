@@ -80,7 +80,7 @@ const (
 type decideArgs struct {
 	ID       string `json:"id" minLength:"1" maxLength:"1000" doc:"of the investigation"`
 	Call     string `json:"call" minLength:"1" maxLength:"1000" doc:"name of the call in the inbox"`
-	Digest   string `json:"digest" minLength:"12" maxLength:"200" doc:"of the call that the person has seen: a decision about another one is refused"`
+	Digest   string `json:"digest" minLength:"12" maxLength:"200" doc:"of the call that the person has seen: no other call is decided"`
 	Approved *bool  `json:"approved,omitempty" doc:"what the person has said; needed where the editor cannot ask him"`
 	Reason   string `json:"reason,omitempty" maxLength:"4000" doc:"what he has said about it"`
 }

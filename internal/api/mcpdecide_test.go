@@ -53,7 +53,8 @@ func waiting(t *testing.T, decide string) (w *world, id string) {
 		},
 	}
 	w.temporal.waits = &waits
-	err := w.store.SetWaiting(t.Context(), record.Waiting{Investigation: id, WorkflowID: "ours", RunID: "r", Seq: 1, Status: agent.StatusWaitingApproval, Waits: waits})
+	err := w.store.SetWaiting(t.Context(), record.Waiting{Investigation: id, WorkflowID: "ours", RunID: "r", Seq: 1,
+		Status: agent.StatusWaitingApproval, Waits: waits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,13 +112,17 @@ func TestMCPDecides(t *testing.T) {
 		{"ask", "decide_call", yes, nil, "cannot ask the person"},
 		{"ask", "decide_call", yes, &mcp.ElicitResult{Action: "decline"}, "has not decided"},
 		{"ask", "decide_call", yes, &mcp.ElicitResult{Action: "cancel"}, "has not decided"},
-		{"ask", "decide_call", yes, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny", "reason": "not now"}}, "sent false not now approver mcp"},
-		{"ask", "decide_call", yes, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, "sent true  approver mcp"},
-		{"ask", "decide_call", map[string]any{"id": "ours", "call": "dig/Memo/1", "digest": "another digest"}, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, "no such call"},
+		{"ask", "decide_call", yes, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny", "reason": "not now"}},
+			"sent false not now approver mcp"},
+		{"ask", "decide_call", yes, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}},
+			"sent true  approver mcp"},
+		{"ask", "decide_call", map[string]any{"id": "ours", "call": "dig/Memo/1", "digest": "another digest"},
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, "no such call"},
 		{"ask", "answer_question", confirm, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny"}}, "sent false"},
 		{"trust", "decide_call", yes, nil, "sent true  approver mcp"},
 		{"trust", "decide_call", map[string]any{"id": "ours", "call": "dig/Memo/1", "digest": digest}, nil, "approved is missing"},
-		{"trust", "decide_call", yes, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny"}}, "sent false  approver mcp"},
+		{"trust", "decide_call", yes, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny"}},
+			"sent false  approver mcp"},
 	} {
 		t.Run(fmt.Sprint(c.decide, " ", c.tool, " ", c.person), func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +150,8 @@ func TestMCPDecides(t *testing.T) {
 			if !strings.Contains(got, c.want) {
 				t.Errorf("it says %s, want %s", got, c.want)
 			}
-			if c.tool == "decide_call" && shown != "" && (!strings.Contains(shown, `"pod": "web"`) || !strings.Contains(shown, `kube.del`) || strings.Contains(shown, "delеte")) {
+			if c.tool == "decide_call" && shown != "" && (!strings.Contains(shown, `"pod": "web"`) || !strings.Contains(shown, `kube.del`) ||
+				strings.Contains(shown, "delеte")) {
 				t.Errorf("the person is shown %s", shown)
 			}
 		})

@@ -19,7 +19,8 @@ import (
 // addSuite adds what the conformance suite's scenarios call (their README of 0.1.16 and 0.2.0-alpha.12, read 2026-11-23).
 func addSuite(s *mcp.Server) {
 	text := func(text string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: text}} }
-	image := &mcp.ImageContent{Data: decoded("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="), MIMEType: "image/png"}
+	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+	image := &mcp.ImageContent{Data: decoded(pixel), MIMEType: "image/png"}
 	embedded := func(uri string) *mcp.EmbeddedResource {
 		return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uri, MIMEType: "text/plain", Text: "embedded"}}
 	}
@@ -73,7 +74,8 @@ func addSuite(s *mcp.Server) {
 			"$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
 			"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},
 			"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],
-			"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]}}`,
+			"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},
+			"then":{"required":["phone"]},"else":{"required":["email"]}}`,
 		"test_x_mcp_header": `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`,
 	} {
 		tool := &mcp.Tool{Name: name, Description: "of the suite", InputSchema: json.RawMessage(schema)}
@@ -81,9 +83,12 @@ func addSuite(s *mcp.Server) {
 			return &mcp.CallToolResult{Content: text("called")}, nil, nil
 		})
 	}
-	s.AddResource(&mcp.Resource{URI: "test://static-text", Name: "text", Description: "text", MIMEType: "text/plain"}, fixed("text/plain", "text", nil))
-	s.AddResource(&mcp.Resource{URI: "test://static-binary", Name: "binary", Description: "image", MIMEType: "image/png"}, fixed("image/png", "", image.Data))
-	s.AddResource(&mcp.Resource{URI: "test://watched-resource", Name: "watched", Description: "text", MIMEType: "text/plain"}, fixed("text/plain", "text", nil))
+	s.AddResource(&mcp.Resource{URI: "test://static-text", Name: "text", Description: "text", MIMEType: "text/plain"},
+		fixed("text/plain", "text", nil))
+	s.AddResource(&mcp.Resource{URI: "test://static-binary", Name: "binary", Description: "image", MIMEType: "image/png"},
+		fixed("image/png", "", image.Data))
+	s.AddResource(&mcp.Resource{URI: "test://watched-resource", Name: "watched", Description: "text", MIMEType: "text/plain"},
+		fixed("text/plain", "text", nil))
 	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "test://template/{id}/data", Name: "template", MIMEType: "application/json"},
 		func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			id, _ := strings.CutSuffix(strings.TrimPrefix(r.Params.URI, "test://template/"), "/data")
@@ -108,15 +113,17 @@ func addSuite(s *mcp.Server) {
 }
 
 var suiteArguments = map[string][]*mcp.PromptArgument{
-	"test_prompt_with_arguments":         {{Name: "arg1", Description: "one", Required: true}, {Name: "arg2", Description: "two", Required: true}},
+	"test_prompt_with_arguments": {{Name: "arg1", Description: "one", Required: true},
+		{Name: "arg2", Description: "two", Required: true}},
 	"test_prompt_with_embedded_resource": {{Name: "resourceUri", Description: "which", Required: true}},
 }
 
 func suiteTool(s *mcp.Server, name string, serve func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) {
-	mcp.AddTool(s, &mcp.Tool{Name: name, Description: "of the suite"}, func(ctx context.Context, call *mcp.CallToolRequest, _ any) (*mcp.CallToolResult, any, error) {
-		result, err := serve(ctx, call)
-		return result, nil, err
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: name, Description: "of the suite"},
+		func(ctx context.Context, call *mcp.CallToolRequest, _ any) (*mcp.CallToolResult, any, error) {
+			result, err := serve(ctx, call)
+			return result, nil, err
+		})
 }
 
 func fixed(kind, text string, blob []byte) mcp.ResourceHandler {
@@ -157,24 +164,27 @@ func addRounds(s *mcp.Server) {
 			}
 			keys := slices.DeleteFunc(slices.Clone(rounds[round]), func(key string) bool {
 				can := call.ClientCapabilities()
-				return name == "capabilities" && (can == nil || key == "user_name" && can.Elicitation == nil || key == "greeting" && can.Sampling == nil ||
+				return name == "capabilities" && (can == nil || key == "user_name" && can.Elicitation == nil || key == "greeting" &&
+					can.Sampling == nil ||
 					key == "client_roots" && can.RootsV2 == nil)
 			})
 			if answeredAll(call.Params.InputResponses, keys) {
 				if round++; round == len(rounds) {
-					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "state-ok: " + fmt.Sprint(slices.Sorted(maps.Keys(call.Params.InputResponses)))}}}, nil
+					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "state-ok: " +
+						fmt.Sprint(slices.Sorted(maps.Keys(call.Params.InputResponses)))}}}, nil
 				}
 				keys = rounds[round]
 			}
 			return &mcp.CallToolResult{InputRequests: requests(keys), RequestState: fmt.Sprint("round ", round+1)}, nil
 		})
 	}
-	s.AddPrompt(&mcp.Prompt{Name: "test_input_required_result_prompt", Description: "of the suite"}, func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		if !answeredAll(r.Params.InputResponses, []string{"user_context"}) {
-			return &mcp.GetPromptResult{InputRequests: requests([]string{"user_context"})}, nil
-		}
-		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "thanks"}}}}, nil
-	})
+	s.AddPrompt(&mcp.Prompt{Name: "test_input_required_result_prompt", Description: "of the suite"},
+		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			if !answeredAll(r.Params.InputResponses, []string{"user_context"}) {
+				return &mcp.GetPromptResult{InputRequests: requests([]string{"user_context"})}, nil
+			}
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "thanks"}}}}, nil
+		})
 }
 
 func answeredAll(got mcp.InputResponseMap, keys []string) bool {
@@ -193,7 +203,8 @@ func requests(keys []string) mcp.InputRequestMap {
 		case "client_roots":
 			out[key] = &mcp.ListRootsParams{}
 		case "capital_question", "greeting":
-			out[key] = &mcp.CreateMessageParams{MaxTokens: 100, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "What is the capital of France?"}}}}
+			out[key] = &mcp.CreateMessageParams{MaxTokens: 100,
+				Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "What is the capital of France?"}}}}
 		default:
 			out[key] = &mcp.ElicitParams{Message: "What is your answer?", RequestedSchema: map[string]any{
 				"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}, "required": []string{"name"},

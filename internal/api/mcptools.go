@@ -115,9 +115,9 @@ func (m *mcpServer) inboxTool(ctx context.Context, _ *mcp.CallToolRequest, in in
 type startArgs struct {
 	Chain     string `json:"chain,omitempty" maxLength:"200" doc:"the chain that runs: one of list_chains"`
 	AlertType string `json:"alert_type,omitempty" maxLength:"200" doc:"or the type of alert that says which"`
-	Data      string `json:"data" minLength:"1" maxLength:"1000000" doc:"what is to be investigated: the alert as it came, or a question with all you know"`
+	Data      string `json:"data" minLength:"1" maxLength:"1000000" doc:"what to look into: the alert as it came, or a question with facts"`
 	Wait      int    `json:"wait,omitempty" minimum:"0" maximum:"600" doc:"seconds to wait for its end; absent = return at once"`
-	Key       string `json:"key,omitempty" maxLength:"255" doc:"any text: the same key and arguments again give the investigation that was started"`
+	Key       string `json:"key,omitempty" maxLength:"255" doc:"any text: the same key and arguments give the same investigation again"`
 	Again     bool   `json:"again,omitempty" doc:"investigate, though the same is or was investigated"`
 	Project   string `json:"project,omitempty" maxLength:"63" doc:"whose it is; absent = default, or the only one that you have"`
 }

@@ -32,14 +32,15 @@ func TestMCPWaits(t *testing.T) {
 	id := w.running("slow", "payments")
 	var mu sync.Mutex
 	var lines []string
-	session := w.mcp("viewer", &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-		mu.Lock()
-		defer mu.Unlock()
-		if r.Params.Progress != float64(len(lines)+1) {
-			t.Errorf("progress %v after %d", r.Params.Progress, len(lines))
-		}
-		lines = append(lines, r.Params.Message)
-	}})
+	session := w.mcp("viewer",
+		&mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.Params.Progress != float64(len(lines)+1) {
+				t.Errorf("progress %v after %d", r.Params.Progress, len(lines))
+			}
+			lines = append(lines, r.Params.Message)
+		}})
 	params := &mcp.CallToolParams{Name: "get_investigation", Arguments: map[string]any{"id": "slow", "wait": 60}}
 	params.SetProgressToken("token")
 	go func() {
@@ -152,7 +153,8 @@ func TestMCPDepth(t *testing.T) {
 	session := w.mcp("operator", nil)
 	start := func(parent string) (out standingOut, err error) {
 		params := &mcp.CallToolParams{
-			Meta: mcp.Meta{callKey: parent + "/dig/Memo/1/2/abc"}, Name: "start_investigation", Arguments: map[string]any{"chain": "shop", "data": "slow"},
+			Meta: mcp.Meta{callKey: parent + "/dig/Memo/1/2/abc"}, Name: "start_investigation",
+			Arguments: map[string]any{"chain": "shop", "data": "slow"},
 		}
 		result, err := session.CallTool(t.Context(), params)
 		if err == nil && result.IsError {
@@ -176,8 +178,9 @@ func TestMCPDepth(t *testing.T) {
 		t.Errorf("metadata %v", req.Metadata)
 	}
 	if err := w.store.StartInvestigation(t.Context(), record.Investigation{
-		ID: "deep:000000000001", WorkflowID: "deep2", RunID: "r", Chain: "shop", Status: agent.StatusRunning, PlanHash: "p", StartedAt: time.Now(),
-		Labels: agent.Labels{Project: "payments", Metadata: map[string]string{depthKey: "2"}},
+		ID: "deep:000000000001", WorkflowID: "deep2", RunID: "r", Chain: "shop", Status: agent.StatusRunning, PlanHash: "p",
+		StartedAt: time.Now(),
+		Labels:    agent.Labels{Project: "payments", Metadata: map[string]string{depthKey: "2"}},
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ func TestContract(t *testing.T) {
 	if testing.Short() {
 		runs = "5"
 	}
-	out := runNode(t, npmtest.Folder(t, "testdata/npm"), "contract.mjs", w.url, secret("root"), runs, strings.Join([]string{ended, "slow", talk, "shop", "Memo"}, ","))
+	out := runNode(t, npmtest.Folder(t, "testdata/npm"), "contract.mjs", w.url, secret("root"), runs,
+		strings.Join([]string{ended, "slow", talk, "shop", "Memo"}, ","))
 	var told struct{ Operations int }
 	if err := json.Unmarshal([]byte(out), &told); err != nil || told.Operations < 35 {
 		t.Errorf("%s, %v", out, err)

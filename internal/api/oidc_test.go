@@ -40,7 +40,8 @@ func newIssuer(t *testing.T) *issuer {
 		})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k", Algorithm: "ES256", Use: "sig"}}})
+		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k",
+			Algorithm: "ES256", Use: "sig"}}})
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -108,14 +109,16 @@ func TestOIDC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			who, err := d.who(t.Context(), "Bearer "+tt.token)
-			if (err != nil) != tt.refused || who.name != tt.name || who.rank("payments") != tt.rank || who.rank("search") != 0 || who.projects() == nil {
+			if (err != nil) != tt.refused || who.name != tt.name || who.rank("payments") != tt.rank || who.rank("search") != 0 ||
+				who.projects() == nil {
 				t.Errorf("%+v, %v", who, err)
 			}
 		})
 	}
 	who, _, _ := d.enter(t.Context(), agent.ChannelHTTP, "Bearer "+i.token(i.key, nil), config.RoleViewer)
 	checked := who.checked("payments")
-	if err := checked.Check(); err != nil || !slices.Equal(checked.Groups, []string{"sre", "others", "approver"}) || checked.Channel != "http" {
+	if err := checked.Check(); err != nil || !slices.Equal(checked.Groups, []string{"sre", "others", "approver"}) ||
+		checked.Channel != "http" {
 		t.Errorf("checked %+v, %v: a group of the provider's is no role", checked, err)
 	}
 	away, err := newDoor(t.Context(), config.HTTP{OIDC: config.OIDC{Issuer: "http://127.0.0.1:1", Audience: "inquest"}})

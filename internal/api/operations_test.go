@@ -42,7 +42,8 @@ func operations(t *testing.T, doc *huma.OpenAPI, each func(t *testing.T, method,
 	n := 0
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		item := doc.Paths[path]
-		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "PATCH": item.Patch, "DELETE": item.Delete} {
+		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "PATCH": item.Patch,
+			"DELETE": item.Delete} {
 			if op == nil {
 				continue
 			}
@@ -135,7 +136,8 @@ func problemOf(t *testing.T, got answer) {
 		Title, Detail string
 		Status        int
 	}
-	if got.header.Get("Content-Type") != "application/problem+json" || json.Unmarshal([]byte(got.body), &p) != nil || p.Status != got.status || p.Title == "" {
+	if got.header.Get("Content-Type") != "application/problem+json" || json.Unmarshal([]byte(got.body), &p) != nil ||
+		p.Status != got.status || p.Title == "" {
 		t.Errorf("%d is no problem: %s %s", got.status, got.header.Get("Content-Type"), got.body)
 	}
 	if got.status == http.StatusInternalServerError {
@@ -150,7 +152,8 @@ func TestOpen(t *testing.T) {
 	if got := w.call("", "GET", "/api/v1/config", nil); got.status != http.StatusOK {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	for address, open := range map[string]bool{"127.0.0.1:0": true, "[::1]:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "[::]:0": false} {
+	for address, open := range map[string]bool{"127.0.0.1:0": true, "[::1]:0": true, "localhost:0": true, "0.0.0.0:0": false,
+		":0": false, "[::]:0": false} {
 		listener, err := w.api.Listen(address)
 		if (err == ErrOpen) == open {
 			t.Errorf("%s: %v", address, err)
@@ -172,7 +175,8 @@ func TestForeignPages(t *testing.T) {
 	t.Parallel()
 	w := open(t, "system: {http: {hosts: [inquest.example.com], "+rootToken()+"}}\n")
 	for name, header := range map[string][]string{
-		"origin": {"Origin", "http://evil.example"}, "null": {"Origin", "null"}, "no page": nil, "preflight": {"Access-Control-Request-Method", "POST"},
+		"origin": {"Origin", "http://evil.example"}, "null": {"Origin", "null"}, "no page": nil,
+		"preflight": {"Access-Control-Request-Method", "POST"},
 	} {
 		got := w.call("root", "GET", "/api/v1/chains", nil, header...)
 		if (got.status == http.StatusForbidden) != (name == "origin" || name == "null") || got.header.Get("Access-Control-Allow-Origin") != "" {

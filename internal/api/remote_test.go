@@ -193,12 +193,14 @@ func TestRemoteTokens(t *testing.T) {
 		t.Errorf("another project's: %v", err)
 	}
 	_, err := NewRemote(w.url, secret("viewer"), false).CancelAs(t.Context(), id, client.Identity{})
-	if err == nil || !strings.Contains(err.Error(), "the token of INQUEST_TOKEN may not do it") || strings.Contains(err.Error(), secret("viewer")) {
+	if err == nil || !strings.Contains(err.Error(), "the token of INQUEST_TOKEN may not do it") ||
+		strings.Contains(err.Error(), secret("viewer")) {
 		t.Errorf("a viewer's: %v", err)
 	}
 	elsewhere := httptest.NewServer(http.RedirectHandler(w.url+investigations, http.StatusTemporaryRedirect))
 	defer elsewhere.Close()
-	if _, err := NewRemote(elsewhere.URL, secret("root"), false).List(t.Context(), store.Filter{}); err == nil || !strings.Contains(err.Error(), "307") {
+	if _, err := NewRemote(elsewhere.URL, secret("root"), false).List(t.Context(), store.Filter{}); err == nil ||
+		!strings.Contains(err.Error(), "307") {
 		t.Errorf("a redirect: %v", err)
 	}
 }

@@ -68,7 +68,8 @@ func TestRemoteRepeats(t *testing.T) {
 		t.Errorf("paused: %v", err)
 	}
 	away := NewRemote("http://127.0.0.1:1", "", false)
-	if _, err := away.Say(t.Context(), client.Words{Thread: "talk", Text: "hello"}, nil); err == nil || strings.Contains(err.Error(), "may have been") {
+	if _, err := away.Say(t.Context(), client.Words{Thread: "talk", Text: "hello"}, nil); err == nil ||
+		strings.Contains(err.Error(), "may have been") {
 		t.Errorf("where nobody is: %v", err)
 	}
 }
@@ -148,10 +149,12 @@ func TestRemoteInbox(t *testing.T) {
 	large := `{"pods":"` + strings.Repeat("web ", 5000) + `"}`
 	ref, err := w.store.PutBlob(t.Context(), []byte(large))
 	waits := record.Waits{Approvals: []record.Approval{{
-		CallID: "c#1", Execution: "dig/Memo", Digest: "d", Arguments: large[:100], ArgumentsRef: ref, Size: len(large), Expires: time.Now().Add(time.Hour),
+		CallID: "c#1", Execution: "dig/Memo", Digest: "d", Arguments: large[:100], ArgumentsRef: ref, Size: len(large),
+		Expires: time.Now().Add(time.Hour),
 	}}}
 	for n := range 1001 {
-		waits.Questions = append(waits.Questions, record.Question{ID: fmt.Sprint("q", n), Kind: "clarification", Stage: "dig", Question: "which?"})
+		waits.Questions = append(waits.Questions, record.Question{ID: fmt.Sprint("q", n), Kind: "clarification",
+			Stage: "dig", Question: "which?"})
 	}
 	if err == nil {
 		err = w.store.SetWaiting(t.Context(), record.Waiting{
@@ -167,7 +170,8 @@ func TestRemoteInbox(t *testing.T) {
 		t.Fatalf("%d wait, %v", len(all), err)
 	}
 	call := all[0].Approvals[0]
-	if err := r.Text(t.Context(), &call.Arguments, call.ArgumentsRef); err != nil || call.Arguments != large || all[0].Approvals[0].Arguments != large[:100] {
+	if err := r.Text(t.Context(), &call.Arguments, call.ArgumentsRef); err != nil || call.Arguments != large ||
+		all[0].Approvals[0].Arguments != large[:100] {
 		t.Errorf("%d bytes, %v", len(call.Arguments), err)
 	}
 	if err := r.Text(t.Context(), &call.Arguments, strings.TrimSuffix(call.ArgumentsRef, "d")+"e"); err == nil {

@@ -62,7 +62,8 @@ func TestRealAlertmanager(t *testing.T) {
 	tokens := fmt.Sprintf("system: {http: {tokens: {prom: {sha256: %x, role: operator}}}}\n", sha256.Sum256([]byte(token)))
 	w := open(t, tokens+chains)
 	dir := t.TempDir()
-	text := strings.NewReplacer("http://inquest.example.com:8088", w.url, "TOKEN", token, "group_wait: 1s", "group_wait: 1s\n  group_interval: 1s").
+	text := strings.NewReplacer("http://inquest.example.com:8088", w.url, "TOKEN", token, "group_wait: 1s",
+		"group_wait: 1s\n  group_interval: 1s").
 		Replace(block(t, "Alertmanager", "alertmanager.yml"))
 	if err := writeFile(filepath.Join(dir, "am.yml"), text); err != nil {
 		t.Fatal(err)
@@ -73,7 +74,8 @@ func TestRealAlertmanager(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	_ = listener.Close()
-	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "am.yml"), "--storage.path="+dir, "--web.listen-address="+address, "--cluster.listen-address=")
+	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "am.yml"), "--storage.path="+dir, "--web.listen-address="+address,
+		"--cluster.listen-address=")
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)

@@ -144,7 +144,7 @@ type decideBody struct {
 	Ask       string          `json:"ask,omitempty" maxLength:"10000" doc:"put to the agent in the place of the call, which is not made"`
 	HandTo    string          `json:"hand_to,omitempty" maxLength:"200" doc:"a group, a role or @name who is to decide"`
 	Reason    string          `json:"reason,omitempty" maxLength:"4000"`
-	Digest    string          `json:"digest,omitempty" maxLength:"200" doc:"of the call that was seen: a decision about another one is refused"`
+	Digest    string          `json:"digest,omitempty" maxLength:"200" doc:"of the call that was seen: no other call is decided"`
 }
 
 func (s *Server) decide(ctx context.Context, in *steerIn[decideBody]) (*body[client.Decided], error) {

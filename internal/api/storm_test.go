@@ -122,7 +122,8 @@ func storm(t *testing.T, urls []string, alerts, groups, at int, took func(n int)
 		group.Go(func() {
 			for n := range queue {
 				for t.Context().Err() == nil {
-					r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, urls[n%len(urls)]+"/webhooks/alertmanager", strings.NewReader(firing("firing", n%groups, n)))
+					r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, urls[n%len(urls)]+"/webhooks/alertmanager",
+						strings.NewReader(firing("firing", n%groups, n)))
 					r.Header.Set("Content-Type", "application/json")
 					response, err := http.DefaultClient.Do(r)
 					if err != nil && time.Since(begun) < 2*time.Minute {
@@ -200,7 +201,8 @@ func TestAlertStorm(t *testing.T) {
 					t.Errorf("%+v is nowhere", r)
 				}
 			}
-			if err != nil || len(all) != alerts || len(fingerprints) != alerts || len(w.temporal.started) != running || places["started"] != running {
+			if err != nil || len(all) != alerts || len(fingerprints) != alerts || len(w.temporal.started) != running ||
+				places["started"] != running {
 				t.Errorf("%d alerts: %v, %d investigations, %v", len(all), places, len(w.temporal.started), err)
 			}
 			return places
@@ -211,7 +213,8 @@ func TestAlertStorm(t *testing.T) {
 		for _, r := range w.alerts("place=started") {
 			end := time.Now()
 			name, _ := workflows.WorkflowOf(r.Investigation)
-			if err := w.store.FinishInvestigation(t.Context(), record.Investigation{ID: r.Investigation, WorkflowID: name, StartedAt: end, EndedAt: &end}); err != nil {
+			if err := w.store.FinishInvestigation(t.Context(), record.Investigation{ID: r.Investigation, WorkflowID: name, StartedAt: end,
+				EndedAt: &end}); err != nil {
 				t.Fatal(err)
 			}
 		}

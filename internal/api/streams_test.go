@@ -114,7 +114,8 @@ func (w *world) running(name, project string) string {
 func (w *world) end(id, name string) {
 	w.Helper()
 	end := time.Now()
-	err := w.store.FinishInvestigation(w.Context(), record.Investigation{ID: id, Status: agent.StatusCompleted, Report: "the pool", EndedAt: &end})
+	err := w.store.FinishInvestigation(w.Context(),
+		record.Investigation{ID: id, Status: agent.StatusCompleted, Report: "the pool", EndedAt: &end})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -53,7 +53,8 @@ func TestWholeText(t *testing.T) {
 	seq := w.result(id, transcript.Body{Text: whole[:8], Result: transcript.Result{Blob: w.blob([]byte(whole)), Size: len(whole)}})
 	var got string
 	for next, more := 0, true; more; more = next > 0 {
-		part := read[textPart](w, "viewer", "GET", fmt.Sprintf("/api/v1/investigations/large/transcript/%d/whole?limit=4&offset=%d", seq, next), nil)
+		part := read[textPart](w, "viewer", "GET", fmt.Sprintf("/api/v1/investigations/large/transcript/%d/whole?limit=4&offset=%d", seq, next),
+			nil)
 		got, next = got+part.Text, part.Next
 	}
 	if got != whole {

@@ -103,7 +103,8 @@ func firing(status string, group int, names ...int) string {
 		alerts = append(alerts, fmt.Sprintf(`{"status":%q,"labels":{"alertname":"Slow","host":"h%d"},"annotations":{"summary":"h%[2]d is slow"},
 			"startsAt":"2026-11-23T02:00:00Z","endsAt":"0001-01-01T00:00:00Z","fingerprint":"f%[2]d"}`, status, n))
 	}
-	return fmt.Sprintf(`{"receiver":"inquest","status":%q,"alerts":[%s],"version":"4","groupKey":"{}:{g=\"%d\"}","groupLabels":{"alertname":"Slow"}}`,
+	return fmt.Sprintf(`{"receiver":"inquest","status":%q,"alerts":[%s],"version":"4","groupKey":"{}:{g=\"%d\"}",`+
+		`"groupLabels":{"alertname":"Slow"}}`,
 		status, strings.Join(alerts, ","), group)
 }
 
@@ -124,7 +125,8 @@ func TestAlertmanager(t *testing.T) {
 		t.Errorf("placed %+v, %v, woken %d times", out, err, w.temporal.wakes)
 	}
 	req := w.temporal.inputs[0].(agent.Request)
-	if req.AlertType != "Slow" || req.By != "webhook alertmanager (local)" || req.Metadata["fingerprint"] != "f1" || !strings.Contains(req.DataText(), `"host":"h1"`) {
+	if req.AlertType != "Slow" || req.By != "webhook alertmanager (local)" || req.Metadata["fingerprint"] != "f1" ||
+		!strings.Contains(req.DataText(), `"host":"h1"`) {
 		t.Errorf("started %+v", req)
 	}
 	send(firing("resolved", 1, 1, 3), webhook.Counts{Resolved: 1, Ignored: 1})
@@ -132,7 +134,8 @@ func TestAlertmanager(t *testing.T) {
 		t.Errorf("told %q, %v", i.told, err)
 	}
 	rows := w.alerts("")
-	if len(rows) != 2 || rows[1].Times != 2 || rows[1].ResolvedAt == nil || rows[0].Investigation == "" || len(w.alerts("place=waiting")) != 0 {
+	if len(rows) != 2 || rows[1].Times != 2 || rows[1].ResolvedAt == nil || rows[0].Investigation == "" ||
+		len(w.alerts("place=waiting")) != 0 {
 		t.Errorf("%+v", rows)
 	}
 	if about := w.alerts("investigation=" + rows[0].Investigation); len(about) != 1 || about[0].ID != rows[0].ID {
@@ -143,7 +146,8 @@ func TestAlertmanager(t *testing.T) {
 // What cannot be used is told, and does not hold up the rest.
 func TestUnusableAlerts(t *testing.T) {
 	t.Parallel()
-	w := hooked(t, "custom: {alert_type: Slow, mapping: {alert_type: [kind], project: [team], status: [is], firing: [open], resolved: [closed]}}")
+	w := hooked(t,
+		"custom: {alert_type: Slow, mapping: {alert_type: [kind], project: [team], status: [is], firing: [open], resolved: [closed]}}")
 	mixed := strings.Replace(firing("firing", 1, 1, 2), "Slow", "Unknown", 1)
 	got := read[delivery](w, "", "POST", "/webhooks/grafana", mixed)
 	if got.New != 1 || len(got.Unusable) != 1 || !strings.Contains(got.Unusable[0], `no chain takes the alert type "Unknown"`) {
@@ -176,7 +180,8 @@ func TestMaskedAlerts(t *testing.T) {
 	t.Parallel()
 	w := hooked(t, "")
 	const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
-	if got := w.call("", "POST", "/webhooks/alertmanager", strings.ReplaceAll(firing("firing", 1, 1), "h1", "password="+token)); got.status != 202 {
+	if got := w.call("", "POST", "/webhooks/alertmanager",
+		strings.ReplaceAll(firing("firing", 1, 1), "h1", "password="+token)); got.status != 202 {
 		t.Fatal(got.body)
 	}
 	raw, err := os.ReadFile(w.path)
@@ -225,12 +230,14 @@ func TestSignedWebhooks(t *testing.T) {
 // Of large deliveries without a token, few are read at once; small ones go by.
 func TestLargeDeliveries(t *testing.T) {
 	t.Setenv("HOOK_SECRET", "it is known to two")
-	w := open(t, "system: {http: {"+rootToken()+`, webhooks: {pagerduty: {chain: shop, signature: {secrets: ["{{.HOOK_SECRET}}"]}}}}}`+"\n"+oneChain)
+	w := open(t, "system: {http: {"+rootToken()+`, webhooks: {pagerduty: {chain: shop, signature: {secrets: ["{{.HOOK_SECRET}}"]}}}}}`+"\n"+
+		oneChain)
 	large := `"` + strings.Repeat("x", maxBody) + `"`
 	for range maxLarge {
 		w.api.large <- struct{}{}
 	}
-	if got := w.call("", "POST", "/webhooks/pagerduty", large); got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+	if got := w.call("", "POST", "/webhooks/pagerduty", large); got.status != http.StatusServiceUnavailable ||
+		got.header.Get("Retry-After") == "" {
 		t.Errorf("large: %d %s", got.status, got.body)
 	}
 	if got := w.call("", "POST", "/webhooks/pagerduty", "{}"); got.status != http.StatusUnauthorized {
@@ -247,7 +254,8 @@ func TestLargeDeliveries(t *testing.T) {
 // A secret whose variable is not set is found at the start.
 func TestSecretsAreThere(t *testing.T) {
 	t.Parallel()
-	source := config.Source{Dir: write(t, "system: {http: {"+rootToken()+`, webhooks: {pagerduty: {signature: {secrets: ["{{.NOT_THERE}}"]}}}}}`),
+	source := config.Source{Dir: write(t,
+		"system: {http: {"+rootToken()+`, webhooks: {pagerduty: {signature: {secrets: ["{{.NOT_THERE}}"]}}}}}`),
 		Env: func(string) (string, bool) { return "", false }, SkipCredentials: true}
 	cfg, err := config.Load(source)
 	if err != nil {
@@ -283,7 +291,8 @@ func TestTemporalIsAway(t *testing.T) {
 	}
 	w.temporal.away = false
 	woken := w.temporal.wakes
-	if got := read[delivery](w, "", "POST", "/webhooks/alertmanager", firing("resolved", 1, 1)); got.Ignored != 1 || w.temporal.wakes != woken+1 {
+	if got := read[delivery](w, "", "POST", "/webhooks/alertmanager", firing("resolved", 1, 1)); got.Ignored != 1 ||
+		w.temporal.wakes != woken+1 {
 		t.Errorf("%+v, woken %d times", got, w.temporal.wakes-woken)
 	}
 }

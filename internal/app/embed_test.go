@@ -20,8 +20,9 @@ func TestEmbeddedConfiguration(t *testing.T) {
 	opts := HostOptions{Data: t.TempDir(), Settings: Settings{Embedding: &Embedding{
 		Tools: []builtin.Tool{own("ticket"), own("page")},
 		Entries: config.Entries{
-			Agents:      map[string]*config.Agent{"Clerk": {ToolIDs: []string{"page"}}},
-			AgentChains: map[string]*config.Chain{"c": {LLMProvider: "scripted", Stages: []*config.Stage{{Name: "s", Agents: []*config.StageAgent{{Name: "Clerk"}}}}}},
+			Agents: map[string]*config.Agent{"Clerk": {ToolIDs: []string{"page"}}},
+			AgentChains: map[string]*config.Chain{"c": {LLMProvider: "scripted",
+				Stages: []*config.Stage{{Name: "s", Agents: []*config.StageAgent{{Name: "Clerk"}}}}}},
 		},
 	}}}
 	if err := opts.Check(); err != nil {
@@ -51,7 +52,8 @@ func TestEmbeddedConfiguration(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	opts.Embedding.Tools = nil
-	if err := opts.Check(); err == nil || !strings.Contains(err.Error(), `Go: agents.Clerk.tool_ids[0]: this program has no registered tool "page"; there are: none`) {
+	if err := opts.Check(); err == nil ||
+		!strings.Contains(err.Error(), `Go: agents.Clerk.tool_ids[0]: this program has no registered tool "page"; there are: none`) {
 		t.Errorf("got %v", err)
 	}
 }

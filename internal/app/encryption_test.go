@@ -48,7 +48,8 @@ func encryptedHost(t *testing.T, temporal, data, model string) *Host {
 		return &config.Stage{Name: name, Agents: []*config.StageAgent{{Name: "Digger"}}, Flow: flow}
 	}
 	host, err := StartHost(t.Context(), HostOptions{
-		Temporal: client.Options{HostPort: temporal, Namespace: client.DefaultNamespace}, Data: data, DefaultStore: filepath.Join(data, "store.db"),
+		Temporal: client.Options{HostPort: temporal, Namespace: client.DefaultNamespace}, Data: data,
+		DefaultStore: filepath.Join(data, "store.db"),
 		Settings: Settings{Drain: time.Second, Logger: slog.New(slog.DiscardHandler),
 			Embedding: &Embedding{
 				Tools: []builtin.Tool{weigh},
@@ -96,7 +97,8 @@ func TestEncryption(t *testing.T) {
 		t.Fatal(err)
 	}
 	hold.Wait(t)
-	if err := host.Client.SignalWorkflow(t.Context(), "secret", "", workflows.SignalGuide, workflows.Guide{Text: word + "-guidance"}); err != nil {
+	if err := host.Client.SignalWorkflow(t.Context(), "secret", "", workflows.SignalGuide,
+		workflows.Guide{Text: word + "-guidance"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := host.Stop(); err != nil {
@@ -127,7 +129,8 @@ func TestEncryption(t *testing.T) {
 	defer reader.Close()
 	t.Run("a client without keys is told", func(t *testing.T) {
 		err := reader.GetWorkflow(t.Context(), "secret", "").Get(t.Context(), &result)
-		if err == nil || !strings.Contains(err.Error(), `this is encrypted with the key "new", which this program has not: set INQUEST_ENCRYPTION_KEYS`) {
+		if err == nil ||
+			!strings.Contains(err.Error(), `this is encrypted with the key "new", which this program has not: set INQUEST_ENCRYPTION_KEYS`) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -152,7 +155,8 @@ func TestEncryption(t *testing.T) {
 		}
 		endpoint := httptest.NewServer(handler)
 		defer endpoint.Close()
-		remote := converter.NewRemoteDataConverter(converter.GetDefaultDataConverter(), converter.RemoteDataConverterOptions{Endpoint: endpoint.URL + "/sesame"})
+		remote := converter.NewRemoteDataConverter(converter.GetDefaultDataConverter(),
+			converter.RemoteDataConverterOptions{Endpoint: endpoint.URL + "/sesame"})
 		stock, err := client.DialContext(t.Context(), client.Options{HostPort: server.Address(), DataConverter: remote, Logger: opts.Logger})
 		if err != nil {
 			t.Fatal(err)

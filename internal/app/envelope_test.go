@@ -70,19 +70,27 @@ func TestRecordSaysWhatTheQueryDid(t *testing.T) {
 		do     func(*testsuite.TestWorkflowEnvironment)
 		want   string // status, end reason, runs of stages
 	}{
-		"several agents": {stages: stages(stage("dig", config.Flow{}, "W", "W"), stage("tell", config.Flow{}, "W")), says: []string{"a"}, want: "completed completed dig tell"},
+		"several agents": {stages: stages(stage("dig", config.Flow{}, "W", "W"), stage("tell", config.Flow{}, "W")), says: []string{"a"},
+			want: "completed completed dig tell"},
 		"loops": {
-			stages: stages(stage("plan", config.Flow{}, "J"), stage("judge", config.Flow{LoopTarget: "plan", OutputKey: "verdict"}, "J"), stage("tell", config.Flow{}, "J")),
-			says:   []string{`{"a":1}`, `{"outcome":"replan"}`, `{"a":"<2>"}`, `{"good":true}`, `{"b":3}`}, want: "completed completed plan judge plan#2 judge#2 tell",
+			stages: stages(stage("plan", config.Flow{}, "J"), stage("judge", config.Flow{LoopTarget: "plan", OutputKey: "verdict"}, "J"),
+				stage("tell", config.Flow{}, "J")),
+			says: []string{`{"a":1}`, `{"outcome":"replan"}`, `{"a":"<2>"}`, `{"good":true}`, `{"b":3}`},
+			want: "completed completed plan judge plan#2 judge#2 tell",
 		},
 		"loops for ever": {
-			stages: stages(stage("plan", config.Flow{}, "J"), stage("judge", config.Flow{LoopTarget: "plan"}, "J"), stage("tell", config.Flow{}, "J")),
-			says:   []string{`{"outcome":"success"}`, `{"outcome":"replan"}`, `{"outcome":"success"}`, `{"outcome":"replan"}`, `{"a":1}`, `{"outcome":"replan"}`},
-			want:   "completed max_passes_exceeded plan judge plan#2 judge#2 plan#3 judge#3 tell",
+			stages: stages(stage("plan", config.Flow{}, "J"), stage("judge", config.Flow{LoopTarget: "plan"}, "J"),
+				stage("tell", config.Flow{}, "J")),
+			says: []string{`{"outcome":"success"}`, `{"outcome":"replan"}`, `{"outcome":"success"}`, `{"outcome":"replan"}`, `{"a":1}`,
+				`{"outcome":"replan"}`},
+			want: "completed max_passes_exceeded plan judge plan#2 judge#2 plan#3 judge#3 tell",
 		},
-		"fails":           {stages: stages(stage("dig", config.Flow{}, "W"), stage("tell", config.Flow{}, "W")), says: []string{""}, want: "failed llm_failed dig tell"},
-		"fails, goes on":  {stages: stages(stage("dig", config.Flow{ErrorNext: "tell"}, "W"), stage("tell", config.Flow{}, "W")), says: []string{"", "b"}, want: "completed completed dig tell"},
-		"says it has not": {stages: stages(stage("dig", config.Flow{}, "J")), says: []string{`{"outcome":"error","message":"nothing found"}`}, want: "failed tool_failed dig"},
+		"fails": {stages: stages(stage("dig", config.Flow{}, "W"), stage("tell", config.Flow{}, "W")), says: []string{""},
+			want: "failed llm_failed dig tell"},
+		"fails, goes on": {stages: stages(stage("dig", config.Flow{ErrorNext: "tell"}, "W"), stage("tell", config.Flow{}, "W")),
+			says: []string{"", "b"}, want: "completed completed dig tell"},
+		"says it has not": {stages: stages(stage("dig", config.Flow{}, "J")), says: []string{`{"outcome":"error","message":"nothing found"}`},
+			want: "failed tool_failed dig"},
 		"times out": {
 			stages: stages(stage("dig", config.Flow{}, "W"), stage("tell", config.Flow{}, "W")), slow: true,
 			change: func(c *config.Chain) { c.Timeout = plan.Duration(time.Minute) }, want: "timed_out timed_out dig tell",
@@ -102,8 +110,9 @@ func TestRecordSaysWhatTheQueryDid(t *testing.T) {
 			want: "completed completed dig dig#2 tell",
 		},
 		"asks in vain": {
-			stages: stages(stage("dig", config.Flow{}, "J"), stage("tell", config.Flow{}, "J")), says: []string{`{"outcome":"clarify","question":"Which shop?"}`},
-			want: "completed interrupt_expired dig tell",
+			stages: stages(stage("dig", config.Flow{}, "J"), stage("tell", config.Flow{}, "J")),
+			says:   []string{`{"outcome":"clarify","question":"Which shop?"}`},
+			want:   "completed interrupt_expired dig tell",
 		},
 	}
 	for name, tt := range tests {
@@ -151,7 +160,8 @@ func plain(t *testing.T, status workflows.Status) (out any) {
 }
 
 // investigate runs a chain to its end, and asks it then for its status.
-func investigate(t *testing.T, chain *config.Chain, model *words, slow bool, do func(*testsuite.TestWorkflowEnvironment)) (*store.Store, workflows.Status) {
+func investigate(t *testing.T, chain *config.Chain, model *words, slow bool,
+	do func(*testsuite.TestWorkflowEnvironment)) (*store.Store, workflows.Status) {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	content := storetest.Open(t)

@@ -33,7 +33,8 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.WriteAgent(config.Source{Dir: data, SkipCredentials: true}, "Clerk", json.RawMessage(`{"description":"files"}`)); err != nil {
+	if _, err := config.WriteAgent(config.Source{Dir: data, SkipCredentials: true}, "Clerk",
+		json.RawMessage(`{"description":"files"}`)); err != nil {
 		t.Error(err)
 	}
 	seen := 0

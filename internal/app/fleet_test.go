@@ -92,7 +92,8 @@ func TestWorkersOfTwoVersions(t *testing.T) {
 	before, answers := &older{Blobs: content}, &oracle{}
 	work(func(act *activities.Activities) { act.Blobs, act.Models = before, answers })
 	request := agent.Request{Chain: "c", Data: json.RawMessage(`"the shop is down"`)}
-	run, err := conn.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "c", TaskQueue: workflows.TaskQueue}, workflows.TypeInvestigation, request)
+	run, err := conn.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "c", TaskQueue: workflows.TaskQueue},
+		workflows.TypeInvestigation, request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,8 @@ func refusals(t *testing.T, conn client.Client, id string) (n int) {
 		for _, failure := range []*failurepb.Failure{
 			event.GetActivityTaskStartedEventAttributes().GetLastFailure(), event.GetActivityTaskFailedEventAttributes().GetFailure(),
 		} {
-			if failure.GetApplicationFailureInfo().GetType() == activities.ErrorWorkerCannot && strings.Contains(failure.GetMessage(), "newer version") {
+			if failure.GetApplicationFailureInfo().GetType() == activities.ErrorWorkerCannot &&
+				strings.Contains(failure.GetMessage(), "newer version") {
 				n++
 			}
 		}

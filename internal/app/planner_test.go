@@ -41,7 +41,8 @@ func defined(t *testing.T, choose hook.Selector) planner {
 	t.Helper()
 	agents := map[string]*config.Agent{"Clerk": {AgentSource: virtual.Source}, "Judge": {AgentSource: virtual.Source, Type: "scoring"}}
 	chain := &config.Chain{
-		Stages:  []*config.Stage{{Name: "s", Agents: []*config.StageAgent{{Name: "Clerk"}}, Replicas: new(2)}, {Name: "t", Agents: []*config.StageAgent{{Name: "Own"}}}},
+		Stages: []*config.Stage{{Name: "s", Agents: []*config.StageAgent{{Name: "Clerk"}}, Replicas: new(2)},
+			{Name: "t", Agents: []*config.StageAgent{{Name: "Own"}}}},
 		Scoring: config.Closing{Agent: "Judge"}, AlertTypes: []string{"usual"},
 	}
 	file := filepath.Join(t.TempDir(), "a.yaml")

@@ -36,7 +36,8 @@ func aTemporal(t *testing.T) client.Options {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	return client.Options{HostPort: server.Address(), DataConverter: converter.GetDefaultDataConverter(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+	return client.Options{HostPort: server.Address(), DataConverter: converter.GetDefaultDataConverter(),
+		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
 }
 
 func dialed(t *testing.T, opts client.Options) client.Client {
@@ -150,7 +151,8 @@ func TestStoreThatTurnsOutToBeAnother(t *testing.T) {
 	where := aTemporal(t)
 	host := func(name string) *Host {
 		content := storetest.Open(t)
-		return &Host{Client: dialed(t, where), Store: content, where: store.At(name), opts: HostOptions{Temporal: where, TemporaryStore: true, Settings: Settings{TaskQueue: "tools"}}}
+		return &Host{Client: dialed(t, where), Store: content, where: store.At(name),
+			opts: HostOptions{Temporal: where, TemporaryStore: true, Settings: Settings{TaskQueue: "tools"}}}
 	}
 	early, fleet := host("early.db"), host("fleet.db")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -223,7 +225,8 @@ func TestRefusedWorkerLeavesNoNote(t *testing.T) {
 	t.Parallel()
 	where := aTemporal(t)
 	host := func(content *store.Store) *Host {
-		return &Host{Client: dialed(t, where), Store: content, opts: HostOptions{Temporal: where, TemporaryStore: true, Settings: Settings{TaskQueue: "q"}}}
+		return &Host{Client: dialed(t, where), Store: content,
+			opts: HostOptions{Temporal: where, TemporaryStore: true, Settings: Settings{TaskQueue: "q"}}}
 	}
 	fresh := aStore(t)
 	if err := host(aStore(t)).markFleet(t.Context(), "q", "q"); err != nil {

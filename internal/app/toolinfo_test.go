@@ -12,14 +12,16 @@ import (
 
 func TestDescribe(t *testing.T) {
 	t.Parallel()
-	const schema = `{"properties":{"b":{"type":"string"},"c":{"type":["integer","null"]},"a":{"anyOf":[]},"z":{"type":"array"}},"required":["z","b"]}`
+	const schema = `{"properties":{"b":{"type":"string"},"c":{"type":["integer","null"]},"a":{"anyOf":[]},"z":{"type":"array"}},` +
+		`"required":["z","b"]}`
 	anything := json.RawMessage(`{"type":"object"}`)
 	tests := map[string]struct {
 		spec tool.Spec
 		want ToolInfo
 	}{
 		"of a server": {
-			tool.Spec{Name: "k8s.get.pods", Description: "Lists pods", Schema: json.RawMessage(schema), Risk: agent.RiskReadOnly, RiskFrom: tool.SourceAnnotation},
+			tool.Spec{Name: "k8s.get.pods", Description: "Lists pods", Schema: json.RawMessage(schema), Risk: agent.RiskReadOnly,
+				RiskFrom: tool.SourceAnnotation},
 			ToolInfo{Name: "k8s.get.pods", Type: ToolMCP, Description: "Lists pods", Server: "k8s", InputSchema: json.RawMessage(schema),
 				Parameters: []ToolParameter{{"b", "string", true}, {"z", "array", true}, {"a", "any", false}, {"c", "integer|null", false}},
 				Risk:       agent.RiskReadOnly, RiskFrom: tool.SourceAnnotation, Idempotency: tool.Safe},

@@ -53,7 +53,8 @@ func testNames(t *testing.T) map[string]bool {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "node_modules" || strings.HasPrefix(entry.Name(), ".") && path != "."):
+		case entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "node_modules" ||
+			strings.HasPrefix(entry.Name(), ".") && path != "."):
 			return fs.SkipDir
 		case !strings.HasSuffix(path, "_test.go"):
 			return nil

@@ -44,7 +44,8 @@ func TestList(t *testing.T) {
 	}
 	want := []artifact.Artifact{
 		{N: 1, Name: "1-lab.shot.png", MIMEType: "image/png", Size: 2, Ref: "a", Execution: "s/A", Tool: "lab.shot"},
-		{N: 2, Name: "2-structuredContent.json", Source: "structuredContent", MIMEType: "application/json", Size: 7, Ref: "b", Execution: "s/B", Tool: "lab.shot"},
+		{N: 2, Name: "2-structuredContent.json", Source: "structuredContent", MIMEType: "application/json", Size: 7, Ref: "b",
+			Execution: "s/B", Tool: "lab.shot"},
 		{N: 3, Name: "3-pass-wd.csv", Source: kept["c"].Name, MIMEType: "text/csv", Ref: "c", Execution: "s/B", Tool: "lab.shot"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -21,7 +21,8 @@ agents: {Own: {}, "L&": {sub_agents: [Own]}}
 agent_chains:
   loops:
     stages:
-      - {name: plan, agents: [{name: Own}], output_key: plan, routing: {rules: [{condition: 'plan.<kind> & "x"', value: "a<b", next_stage: judge}], default: act}}
+      - {name: plan, agents: [{name: Own}], output_key: plan,
+         routing: {rules: [{condition: 'plan.<kind> & "x"', value: "a<b", next_stage: judge}], default: act}}
       - {name: act, agents: [{name: Own}]}
       - {name: judge, agents: [{name: Own}]}
   deep: {stages: [{name: a, agents: [{name: "L&"}]}]}

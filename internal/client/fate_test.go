@@ -22,7 +22,8 @@ func TestDecision(t *testing.T) {
 		entry("dig/A", "c1_1", "", "approval_expired", false),
 	}
 	for name, want := range map[string]string{
-		"dig/A/c1_0": "approved by Ada, 3m ago (", "c1_0": "approved by Ada, 3m ago (", "dig/A/c1_1": "approval_expired, 3m ago (", "dig/B/c1_0": "",
+		"dig/A/c1_0": "approved by Ada, 3m ago (", "c1_0": "approved by Ada, 3m ago (",
+		"dig/A/c1_1": "approval_expired, 3m ago (", "dig/B/c1_0": "",
 	} {
 		if got := decision(entries, name); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -81,9 +81,11 @@ func aStore(t *testing.T, ended bool) *store.Store {
 	now := time.Now()
 	r := record.Investigation{ID: "w:1", WorkflowID: "w", RunID: "r", Status: agent.StatusRunning, StartedAt: now}
 	e := record.Execution{Investigation: r.ID, Name: "dig/A", Stage: "dig", Agent: "A", Status: agent.StatusRunning, StartedAt: now}
-	step := transcript.Step{Scope: transcript.Scope{Investigation: r.ID, Execution: e.Name}, Writer: transcript.Writer{RunID: "r", ActivityID: "1"}}
+	step := transcript.Step{Scope: transcript.Scope{Investigation: r.ID, Execution: e.Name},
+		Writer: transcript.Writer{RunID: "r", ActivityID: "1"}}
 	for n := range 3 {
-		step.Rows = append(step.Rows, transcript.Row{Key: transcript.Key{Iteration: 1, Position: n}, Kind: transcript.KindUser, Body: transcript.Body{Text: "x"}})
+		step.Rows = append(step.Rows, transcript.Row{Key: transcript.Key{Iteration: 1, Position: n}, Kind: transcript.KindUser,
+			Body: transcript.Body{Text: "x"}})
 	}
 	err := errors.Join(st.StartInvestigation(t.Context(), r), st.StartExecution(t.Context(), e, ""))
 	if _, appended := st.Append(t.Context(), step); err != nil || appended != nil {

@@ -25,7 +25,8 @@ type pages struct {
 	asked int
 }
 
-func (p *pages) ListWorkflow(_ context.Context, in *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+func (p *pages) ListWorkflow(_ context.Context,
+	in *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	n := p.asked
 	p.asked++
 	if want := strings.Repeat("t", n); string(in.GetNextPageToken()) != want || p.all[n] == "!" {

@@ -27,9 +27,10 @@ func TestPutData(t *testing.T) {
 		fails string
 		data  string // in the request; "" = by reference
 	}{
-		"small":                     {start: Start{Data: "a b"}, data: `"a b"`},
-		"JSON stays a text":         {start: Start{Data: `{"a": 1}`}, data: `"{\"a\": 1}"`},
-		"a secret":                  {start: Start{Data: "password=hunter2hunter2", Masking: &plan.Masking{Patterns: []string{"password"}}}, data: `"password=[MASKED_PASSWORD]"`},
+		"small":             {start: Start{Data: "a b"}, data: `"a b"`},
+		"JSON stays a text": {start: Start{Data: `{"a": 1}`}, data: `"{\"a\": 1}"`},
+		"a secret": {start: Start{Data: "password=hunter2hunter2", Masking: &plan.Masking{Patterns: []string{"password"}}},
+			data: `"password=[MASKED_PASSWORD]"`},
 		"nothing":                   {fails: "nothing to investigate"},
 		"too much":                  {start: Start{Data: "abc", MaxData: 2}, fails: "system.limits.data is 2"},
 		"too much, attached":        {start: Start{Data: "abc", MaxData: 2, Request: agent.Request{Attach: true}}, data: `"abc"`},
@@ -38,7 +39,8 @@ func TestPutData(t *testing.T) {
 		"too large without a store": {start: Start{Data: strings.Repeat(large, 9)}, fails: "and Temporal takes"},
 		"no file, no store":         {start: Start{Data: large}, store: path + ".absent", data: `"` + large + `"`},
 		"a folder":                  {start: Start{Data: large}, store: filepath.Dir(path), fails: "is a folder"},
-		"a name that is too long":   {start: Start{Data: "x", Request: agent.Request{Chain: strings.Repeat("c", 600)}}, fails: `"chain" is longer`},
+		"a name that is too long": {start: Start{Data: "x", Request: agent.Request{Chain: strings.Repeat("c", 600)}},
+			fails: `"chain" is longer`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -17,11 +17,13 @@ func TestWasBefore(t *testing.T) {
 		before workflows.Status
 		want   agent.Status
 	}{
-		"running":            {workflows.Status{Status: agent.StatusRunning}, agent.StatusRunning},
-		"waits":              {workflows.Status{Status: agent.StatusWaitingApproval, Waiting: []workflows.Approval{{Expires: later}}}, agent.StatusWaitingApproval},
-		"paused, and waits":  {workflows.Status{Status: agent.StatusWaitingApproval, Waiting: []workflows.Approval{{}}}, agent.StatusPaused},
-		"paused, and asks":   {workflows.Status{Status: agent.StatusWaitingAnswer, Questions: []workflows.Interrupt{{}}}, agent.StatusPaused},
-		"asks for an answer": {workflows.Status{Status: agent.StatusWaitingAnswer, Questions: []workflows.Interrupt{{Expires: later}}}, agent.StatusWaitingAnswer},
+		"running": {workflows.Status{Status: agent.StatusRunning}, agent.StatusRunning},
+		"waits": {workflows.Status{Status: agent.StatusWaitingApproval, Waiting: []workflows.Approval{{Expires: later}}},
+			agent.StatusWaitingApproval},
+		"paused, and waits": {workflows.Status{Status: agent.StatusWaitingApproval, Waiting: []workflows.Approval{{}}}, agent.StatusPaused},
+		"paused, and asks":  {workflows.Status{Status: agent.StatusWaitingAnswer, Questions: []workflows.Interrupt{{}}}, agent.StatusPaused},
+		"asks for an answer": {workflows.Status{Status: agent.StatusWaitingAnswer, Questions: []workflows.Interrupt{{Expires: later}}},
+			agent.StatusWaitingAnswer},
 	} {
 		if got := wasBefore(tt.before); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)

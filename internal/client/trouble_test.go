@@ -43,7 +43,8 @@ func TestTroubles(t *testing.T) {
 
 func testTroubles(t *testing.T, keys payload.Keys) {
 	now := time.Now()
-	pending := func(state enumspb.PendingActivityState, errorType string, started time.Duration, heartbeat string) *workflowpb.PendingActivityInfo {
+	pending := func(state enumspb.PendingActivityState, errorType string, started time.Duration,
+		heartbeat string) *workflowpb.PendingActivityInfo {
 		a := &workflowpb.PendingActivityInfo{
 			ActivityType: &commonpb.ActivityType{Name: "Generate"}, State: state, Attempt: 7, ScheduledTime: timestamppb.New(now),
 			ExpirationTime: timestamppb.New(now.Add(workflows.Patience - time.Hour)),

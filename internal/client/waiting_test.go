@@ -22,7 +22,8 @@ type visibility struct {
 	t testing.TB
 }
 
-func (v visibility) ListWorkflow(context.Context, *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+func (v visibility) ListWorkflow(context.Context,
+	*workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	return &workflowservice.ListWorkflowExecutionsResponse{}, nil
 }
 

@@ -77,7 +77,8 @@ func TestPatternsThatNobodyCanRemember(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		"sh -c *", "xargs rm", "sudo ls", "python3 x.py", "eval ls", ". x", "$X ls", "./deploy.sh", "ls*", "X=1 ls", "f() { ls; }; f",
-		"kubectl exec a -- ls", "find . -exec rm {} +", "curl -o x http://a", "", "ls '", "ls $(sh -c x)", "cat x | bash", "PATH=. ls", "kubectl get *",
+		"kubectl exec a -- ls", "find . -exec rm {} +", "curl -o x http://a", "", "ls '", "ls $(sh -c x)", "cat x | bash",
+		"PATH=. ls", "kubectl get *",
 	} {
 		if _, err := cmdline.Parse(line); err == nil {
 			t.Errorf("%q can be remembered", line)

@@ -178,7 +178,8 @@ func begins(short, whole string) bool {
 func checkRecent(t *rapid.T, msgs []agent.Message, opts Options, got Result) {
 	talk := slices.DeleteFunc(slices.Clone(msgs), func(m agent.Message) bool { return m.Role == agent.System })
 	recent := talk[max(0, len(talk)-opts.KeepRecent):]
-	if len(recent) > 0 && recent[0].Role == agent.ToolRole || slices.ContainsFunc(recent, func(m agent.Message) bool { return m.Content == "in between" }) {
+	if len(recent) > 0 && recent[0].Role == agent.ToolRole ||
+		slices.ContainsFunc(recent, func(m agent.Message) bool { return m.Content == "in between" }) {
 		return // the cut moves: the table has these
 	}
 	users := only(talk[:len(talk)-len(recent)], agent.User)

@@ -24,18 +24,23 @@ func TestEvents(t *testing.T) {
 	running := &record.Investigation{ID: "w:1", WorkflowID: "w", RunID: "r", Chain: "c", Status: agent.StatusRunning, StartedAt: at}
 	ended := *running
 	ended.Status, ended.Report, ended.EndedAt = agent.StatusCompleted, "the pool", &at
-	call := record.Approval{CallID: "c1_0", Tool: "restart", Arguments: `{"pod":"db-1"}`, Digest: "5f2c09ab77d1", Agent: "A", Execution: "dig/A", Expires: at}
+	call := record.Approval{CallID: "c1_0", Tool: "restart", Arguments: `{"pod":"db-1"}`, Digest: "5f2c09ab77d1", Agent: "A",
+		Execution: "dig/A", Expires: at}
 	asked := record.Waits{Approvals: []record.Approval{call}}
-	away := record.Waits{Outages: []record.Outage{{Agent: "A", Execution: "dig/A", Model: "m", Error: "rate limited", Tries: 2, Since: at, Next: at, Until: at}}}
+	away := record.Waits{Outages: []record.Outage{{Agent: "A", Execution: "dig/A", Model: "m", Error: "rate limited", Tries: 2, Since: at,
+		Next: at, Until: at}}}
 	updates := []store.Update{
-		{Record: running, Executions: []record.Execution{{Investigation: "w:1", Name: "dig/A", Stage: "dig", Agent: "A", Status: agent.StatusRunning, StartedAt: at}}, Waits: &record.Waits{}},
+		{Record: running,
+			Executions: []record.Execution{{Investigation: "w:1", Name: "dig/A", Stage: "dig", Agent: "A", Status: agent.StatusRunning,
+				StartedAt: at}}, Waits: &record.Waits{}},
 		tail(1, "hm", ""),
 		tail(1, "hm", "the <po"),
 		tail(1, "hm", "the <pool> \u200bis"),
 		tail(1, "hm", "the <pool> \u200bis"),
 		tail(2, "", "it"),
 		{Live: []transcript.Live{}, Entries: []transcript.Entry{{
-			Scope: dig, Key: transcript.Key{Iteration: 1, Position: 2}, Seq: 1, Kind: transcript.KindReply, At: at, Body: transcript.Body{Text: "it is the pool"},
+			Scope: dig, Key: transcript.Key{Iteration: 1, Position: 2}, Seq: 1, Kind: transcript.KindReply, At: at,
+			Body: transcript.Body{Text: "it is the pool"},
 		}}},
 		{Record: running, Waits: &asked},
 		{Record: running, Waits: &asked},

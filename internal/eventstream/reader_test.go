@@ -43,7 +43,8 @@ func TestReader(t *testing.T) {
 	none, over := &record.Waits{}, &record.Waits{Approvals: []record.Approval{}, Questions: []record.Question{}}
 	want := []store.Update{
 		{Record: running, Waits: none}, {Live: live(1, 1, "the")}, {Live: live(1, 1, "the po")}, {Live: live(1, 2, "it")},
-		{Live: []transcript.Live{}, Entries: []transcript.Entry{reply}}, {Live: live(2, 1, "so")}, {Waits: asked}, {Record: running, Waits: asked},
+		{Live: []transcript.Live{}, Entries: []transcript.Entry{reply}}, {Live: live(2, 1, "so")}, {Waits: asked},
+		{Record: running, Waits: asked},
 		{Waits: over}, {Record: ended, Waits: over, More: true}, {Record: ended, Waits: over},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -270,10 +270,11 @@ func TestProblem(t *testing.T) {
 		fenced(`{"evidence":[{"content":"disk is full"}]}`):                                        "",
 		strings.Replace(fenced(`{"evidence":[],"items_pending":["the network"]}`), " [e1]", "", 1): "",
 		`{"evidence":["disk is full"],"other":1}`:                                                  "",
-		"It failed.":                                           "it does not end with a block ```evidence",
-		"```evidence\n[1]\n```":                                `the block of evidence is not a JSON object with the key "evidence"`,
-		fenced(`{"evidence":`):                                 `the block of evidence is not a JSON object with the key "evidence"`,
-		fenced(`{"evidence":[]}`):                              "there is no evidence: then it is inconclusive, and items_pending has to name what to look at next",
+		"It failed.":            "it does not end with a block ```evidence",
+		"```evidence\n[1]\n```": `the block of evidence is not a JSON object with the key "evidence"`,
+		fenced(`{"evidence":`):  `the block of evidence is not a JSON object with the key "evidence"`,
+		fenced(`{"evidence":[]}`): "there is no evidence: then it is inconclusive, and items_pending has to " +
+			"name what to look at next",
 		fenced(`{"evidence":["disk is empty"]}`):               "e1: " + problemNowhere,
 		"So [e2].\n" + fenced(`{"evidence":["disk is full"]}`): "[e2] is cited and not there",
 	} {

@@ -58,7 +58,8 @@ func TestDecisions(t *testing.T) {
 		{name: "a reason that begins with yes", typed: "yes, but later", want: decide(&no, "yes, but later")},
 		{name: "yes and more", typed: "y later", want: decide(&no, "y later")},
 		{name: "Enter alone", said: "not decided: the call waits"},
-		{name: "not all is here", typed: "y", lacking: "the first 9 of 10 bytes", said: "it cannot be approved here: the first 9 of 10 bytes", stays: true},
+		{name: "not all is here", typed: "y", lacking: "the first 9 of 10 bytes", said: "it cannot be approved here: the first 9 of 10 bytes",
+			stays: true},
 		{name: "denied though not all is here", typed: "n", lacking: "the first 9 of 10 bytes", want: decide(&no, "")},
 	}
 	for _, tt := range tests {
@@ -94,18 +95,24 @@ func TestWays(t *testing.T) {
 		said  string
 		stays bool
 	}{
-		{"edit", restart, append([]string{"tab"}, retype(edited)...), &Act{Do: Decide, Way: Edit, Text: edited, Approved: &yes, Approval: restart}, "", false},
+		{"edit", restart, append([]string{"tab"}, retype(edited)...),
+			&Act{Do: Decide, Way: Edit, Text: edited, Approved: &yes, Approval: restart}, "", false},
 		{"edit nothing", restart, []string{"tab", "enter"}, nil, "nothing is changed; go back by Tab to approve it as it is", true},
 		{"edit to a list", restart, append([]string{"tab"}, retype(`[1]`)...), nil,
 			"the arguments have to be a JSON object", true},
 		{"edit to no JSON", restart, append([]string{"tab"}, retype(`{"pod":}`)...), nil,
 			"the arguments are no JSON: invalid character '}' looking for beginning of value", true},
 		{"edit what was not read", long, append([]string{"tab"}, retype(edited)...), nil, "read it to its end first (PgDn)", true},
-		{"edit what is masked", hidden, []string{"tab", "text:why?", "enter"}, &Act{Do: Decide, Way: AskBack, Text: "why?", Approval: hidden}, "", false},
-		{"ask back", restart, []string{"tab", "tab", "text:why?", "enter"}, &Act{Do: Decide, Way: AskBack, Text: "why?", Approval: restart}, "", false},
-		{"hand on", restart, []string{"tab", "tab", "tab", "text:@ada", "enter"}, &Act{Do: Decide, Way: HandOn, Text: "@ada", Approval: restart}, "", false},
-		{"around", restart, []string{"tab", "tab", "tab", "tab", "text:n", "enter"}, &Act{Do: Decide, Approved: new(false), Approval: restart}, "", false},
-		{"always asks for a preview", remembered, []string{"tab", "tab", "tab", "tab"}, &Act{Do: Preview, Approval: remembered}, "trying the rule on past calls …", true},
+		{"edit what is masked", hidden, []string{"tab", "text:why?", "enter"}, &Act{Do: Decide, Way: AskBack, Text: "why?", Approval: hidden}, "",
+			false},
+		{"ask back", restart, []string{"tab", "tab", "text:why?", "enter"}, &Act{Do: Decide, Way: AskBack, Text: "why?", Approval: restart}, "",
+			false},
+		{"hand on", restart, []string{"tab", "tab", "tab", "text:@ada", "enter"}, &Act{Do: Decide, Way: HandOn, Text: "@ada", Approval: restart},
+			"", false},
+		{"around", restart, []string{"tab", "tab", "tab", "tab", "text:n", "enter"}, &Act{Do: Decide, Approved: new(false), Approval: restart},
+			"", false},
+		{"always asks for a preview", remembered, []string{"tab", "tab", "tab", "tab"}, &Act{Do: Preview, Approval: remembered},
+			"trying the rule on past calls …", true},
 		{"always without it", remembered, []string{"tab", "tab", "tab", "tab", "text:y", "enter"}, nil,
 			"you have not seen yet which calls the rule would have let through", true},
 		{"always before it is read", remembered, []string{"tab", "tab", "tab", "tab", "preview", "text:y", "enter"}, nil, "", true},
@@ -154,7 +161,8 @@ func TestARefusedDecision(t *testing.T) {
 		t.Fatalf("%+v, prompt %v", act, m.prompt)
 	}
 	m.Refused(*act, "/pod: got number, want string")
-	if frame := ansi.Strip(m.Frame()); !strings.Contains(frame, "got number, want string") || !strings.Contains(frame, `arguments> {"pod":7}`) {
+	if frame := ansi.Strip(m.Frame()); !strings.Contains(frame, "got number, want string") ||
+		!strings.Contains(frame, `arguments> {"pod":7}`) {
 		t.Errorf("the frame is\n%s", frame)
 	}
 	m.prompt.input.SetValue(`{"pod":"x"}`)
@@ -312,13 +320,17 @@ func TestKeys(t *testing.T) {
 			&Act{Do: Answer, Text: "the other", Question: question}},
 		{"send back", &store.Update{Waits: &record.Waits{Questions: []record.Question{reviewed}}}, []string{"a", "read", "text:n again", "enter"},
 			&Act{Do: Answer, Approved: &no, Text: "again", Question: reviewed}},
-		{"say what is to be done", &store.Update{Waits: &record.Waits{Questions: []record.Question{looked}}}, []string{"a", "text:again", "enter"},
+		{"say what is to be done", &store.Update{Waits: &record.Waits{Questions: []record.Question{looked}}},
+			[]string{"a", "text:again", "enter"},
 			&Act{Do: Answer, Text: "again", Question: looked}},
 		{"confirm", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "read", "text:y go on", "enter"},
 			&Act{Do: Answer, Approved: &yes, Text: "go on", Question: confirm}},
-		{"confirm with neither", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "read", "text:perhaps", "enter"}, nil},
-		{"confirm before it was drawn", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}}, []string{"a", "text:y", "enter"}, nil},
-		{"confirm what is longer than the screen", &store.Update{Waits: &record.Waits{Questions: []record.Question{long}}}, []string{"a", "read", "text:y", "enter"}, nil},
+		{"confirm with neither", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}},
+			[]string{"a", "read", "text:perhaps", "enter"}, nil},
+		{"confirm before it was drawn", &store.Update{Waits: &record.Waits{Questions: []record.Question{confirm}}},
+			[]string{"a", "text:y", "enter"}, nil},
+		{"confirm what is longer than the screen", &store.Update{Waits: &record.Waits{Questions: []record.Question{long}}},
+			[]string{"a", "read", "text:y", "enter"}, nil},
 		{"confirm what was read", &store.Update{Waits: &record.Waits{Questions: []record.Question{long}}},
 			[]string{"a", "read", "pgdown", "read", "pgdown", "read", "text:y", "enter"}, &Act{Do: Answer, Approved: &yes, Question: long}},
 	}
@@ -352,7 +364,8 @@ func TestWhatIsApprovedWasRead(t *testing.T) {
 		call, shown := restart, map[string]bool{}
 		call.Arguments = "[" + strings.Join(words, ",") + "]"
 		m.Asked(call, "")
-		for _, do := range rapid.SliceOfN(rapid.SampledFrom([]string{"read", "read", "pgdown", "pgdown", "pgup", "size", "text:y", "said"}), 0, 120).Draw(t, "keys") {
+		for _, do := range rapid.SliceOfN(rapid.SampledFrom([]string{"read", "read", "pgdown", "pgdown", "pgup", "size", "text:y", "said"}), 0,
+			120).Draw(t, "keys") {
 			switch do {
 			case "read":
 				press(m, do)
@@ -413,7 +426,8 @@ func crowded(agents, questions int) *Model {
 	m.Tick(at(42))
 	w := record.Waits{Approvals: []record.Approval{restart}}
 	for n := range questions {
-		w.Questions = append(w.Questions, record.Question{ID: fmt.Sprint(n), Kind: confirmation, Stage: "collect", Question: "Go on?", Expires: at(3600)})
+		w.Questions = append(w.Questions, record.Question{ID: fmt.Sprint(n), Kind: confirmation, Stage: "collect",
+			Question: "Go on?", Expires: at(3600)})
 	}
 	u := waiting(w)
 	for n := range agents {
@@ -428,7 +442,8 @@ func crowded(agents, questions int) *Model {
 func TestFramesOfAnything(t *testing.T) {
 	t.Parallel()
 	pieces := []string{
-		"word ", "日本語", "🚀", "e\u0301", "\x1b]0;owned\x07", "\x1b[2J", "\u202e", "\u200b", "\t", "\n", "\r", "\x9b31m", "\xff", "`code` ", "**bold** ",
+		"word ", "日本語", "🚀", "e\u0301", "\x1b]0;owned\x07", "\x1b[2J", "\u202e", "\u200b", "\t", "\n", "\r", "\x9b31m", "\xff",
+		"`code` ", "**bold** ",
 		"| a | b |\n|---|---|\n| 1 | 2 |\n", strings.Repeat("x", 150), "\n\n- item ", "```\nfenced ", "👩‍👩‍👧", "\x00",
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -443,8 +458,10 @@ func TestFramesOfAnything(t *testing.T) {
 		u.Record.Chain, u.Record.Envelope.Pending = say("chain"), []string{say("pending")}
 		u.Entries = append(u.Entries,
 			j.entry(name, pos(1, 0), 1, transcript.KindUser, text(say("user"))),
-			j.entry(name, pos(1, 2), 9, transcript.KindReply, transcript.Body{Thinking: say("thinking"), Text: say("text"), Calls: []transcript.Call{call}}),
-			j.entry(name, transcript.ResultKey(1, 0), 9, transcript.KindResult, transcript.Body{Text: say("result"), Call: &call, ErrorType: say("error")}),
+			j.entry(name, pos(1, 2), 9, transcript.KindReply, transcript.Body{Thinking: say("thinking"), Text: say("text"),
+				Calls: []transcript.Call{call}}),
+			j.entry(name, transcript.ResultKey(1, 0), 9, transcript.KindResult,
+				transcript.Body{Text: say("result"), Call: &call, ErrorType: say("error")}),
 			j.entry(name, pos(2, 0), 9, transcript.KindNotice, text(say("notice"))),
 		)
 		u.Live = []transcript.Live{tail(name, say("live thinking"), say("live text"))}

@@ -42,7 +42,8 @@ func pos(iteration, n int) transcript.Key { return transcript.Key{Iteration: ite
 
 func investigation(status agent.Status) *record.Investigation {
 	return &record.Investigation{
-		ID: id, Chain: "incident", Status: status, StartedAt: start, Usage: agent.Usage{InputTokens: 14_000, OutputTokens: 1_340, CostUSD: 0.0213},
+		ID: id, Chain: "incident", Status: status, StartedAt: start,
+		Usage:    agent.Usage{InputTokens: 14_000, OutputTokens: 1_340, CostUSD: 0.0213},
 		Envelope: record.Envelope{Pending: []string{"judge"}},
 	}
 }
@@ -62,10 +63,12 @@ func tail(execution, thinking, text string) transcript.Live {
 var (
 	query   = transcript.Call{Name: "loki.query", Arguments: `{"query": "{app=\"checkout\"} |= \"timeout\"", "limit": 20}`}
 	restart = record.Approval{
-		CallID: "c1_0", Tool: "cluster.restart_pod", Risk: agent.RiskDestructive, Arguments: `{"pod":"db-1","grace":30}`, Digest: "5f2c09ab77d1ff",
-		Agent: "MetricsAgent", Execution: metrics, Expires: at(3600),
+		CallID: "c1_0", Tool: "cluster.restart_pod", Risk: agent.RiskDestructive, Arguments: `{"pod":"db-1","grace":30}`,
+		Digest: "5f2c09ab77d1ff",
+		Agent:  "MetricsAgent", Execution: metrics, Expires: at(3600),
 	}
-	question = record.Question{ID: "q1", Kind: "clarification", Stage: "collect", Question: "Which database is meant: 日本語 or the other one?", Expires: at(3600)}
+	question = record.Question{ID: "q1", Kind: "clarification", Stage: "collect", Question: "Which database is meant: 日本語 or the other one?",
+		Expires: at(3600)}
 )
 
 const thought = "The pool may be exhausted. Look at the logs first, then at the pool: its size is set in the deployment, " +
@@ -91,14 +94,18 @@ func collecting() store.Update {
 		Entries: []transcript.Entry{
 			j.entry(logs, pos(1, 0), 1, transcript.KindSystem, text("You investigate.")),
 			j.entry(logs, pos(1, 1), 1, transcript.KindUser, text("Alert: checkout is slow.")),
-			j.entry(logs, pos(1, 2), 9, transcript.KindReply, transcript.Body{Thinking: thought, Text: "I will read the logs of checkout.", Calls: []transcript.Call{query}}),
+			j.entry(logs, pos(1, 2), 9, transcript.KindReply, transcript.Body{Thinking: thought, Text: "I will read the logs of checkout.",
+				Calls: []transcript.Call{query}}),
 			j.entry(metrics, pos(1, 0), 5, transcript.KindSystem, text("You read metrics.")),
 			j.entry(metrics, pos(1, 1), 5, transcript.KindUser, text("Alert: checkout is slow.")),
-			j.entry(metrics, pos(1, 2), 9, transcript.KindReply, transcript.Body{Text: "The pod needs a restart.", Calls: []transcript.Call{{Name: restart.Tool, Arguments: restart.Arguments}}}),
+			j.entry(metrics, pos(1, 2), 9, transcript.KindReply,
+				transcript.Body{Text: "The pod needs a restart.", Calls: []transcript.Call{{Name: restart.Tool, Arguments: restart.Arguments}}}),
 			j.entry(logs, transcript.ResultKey(1, 0), 11, transcript.KindResult, transcript.Body{Text: lines, Call: &query, Status: "success"}),
 			j.entry(logs, pos(2, 0), 12, transcript.KindUser, text("A person gives you guidance:\nlook at the pool of 日本語-db 🚀")),
 		},
-		Live:  []transcript.Live{tail(logs, "", "The pool of **checkout** was made with a maximum of 4 at 12:02, before: 40. Since then each request waits for a connection, naïve café 日本語 🚀 and goes on to")},
+		Live: []transcript.Live{tail(logs, "",
+			"The pool of **checkout** was made with a maximum of 4 at 12:02, before: 40. Since then each request waits for a connection, naïve "+
+				"café 日本語 🚀 and goes on to")},
 		Waits: &record.Waits{},
 	}
 }
@@ -108,11 +115,13 @@ func judging() store.Update {
 	u := collecting()
 	u.Entries, u.Live = nil, []transcript.Live{tail(judge, "Both say the same.", "")}
 	u.Stages = []record.Stage{
-		{Name: "collect", Status: agent.StatusCompleted, StartedAt: at(0.5), EndedAt: until(41), Result: logs, Envelope: record.StageEnvelope{Order: 1}},
+		{Name: "collect", Status: agent.StatusCompleted, StartedAt: at(0.5), EndedAt: until(41), Result: logs,
+			Envelope: record.StageEnvelope{Order: 1}},
 		{Name: "judge", Status: agent.StatusRunning, StartedAt: at(42), Envelope: record.StageEnvelope{Order: 2}},
 	}
 	done, failed := execution(logs, agent.StatusCompleted), execution(metrics, agent.StatusFailed)
-	done.EndedAt, failed.EndedAt, failed.StopReason, failed.Error = until(40), until(30), agent.StopFailed, "prometheus cannot be reached: connection refused"
+	done.EndedAt, failed.EndedAt, failed.StopReason, failed.Error = until(40), until(30), agent.StopFailed,
+		"prometheus cannot be reached: connection refused"
 	u.Executions = []record.Execution{done, failed, execution(judge, agent.StatusRunning)}
 	return u
 }
@@ -127,7 +136,8 @@ func waiting(w record.Waits) store.Update { return store.Update{Waits: &w} }
 // press is what a person presses: words are keys, "text:" is typed, and "read" is the time in which
 // he reads what is on the screen.
 func press(m *Model, keys ...string) (act *Act) {
-	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "tab": tea.KeyTab}
+	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "pgup": tea.KeyPgUp,
+		"pgdown": tea.KeyPgDown, "tab": tea.KeyTab}
 	for _, key := range keys {
 		if key == "read" {
 			m.Tick(m.now.Add(settles))
@@ -163,7 +173,8 @@ func TestFrames(t *testing.T) {
 			m.Take(waiting(record.Waits{
 				Approvals: []record.Approval{restart}, Questions: []record.Question{question},
 				Outages: []record.Outage{{
-					Execution: logs, Provider: "openai", Error: "openai: rate limited (HTTP 429)", Tries: 4, Next: at(52), Until: at(3000), Fallback: "gemini-pro",
+					Execution: logs, Provider: "openai", Error: "openai: rate limited (HTTP 429)", Tries: 4, Next: at(52), Until: at(3000),
+					Fallback: "gemini-pro",
 				}},
 			}))
 			m.Lost("Temporal", at(40))
@@ -180,7 +191,8 @@ func TestFrames(t *testing.T) {
 			m.Asked(restart, "")
 			press(m, "read", "tab")
 			m.prompt.input.SetValue(`{"pod":"db-1","grace":"30"}`)
-			m.Refused(*press(m, "enter"), "the decision about collect/MetricsAgent/c1_0 was refused: the arguments do not fit the schema: /grace: got string, want integer")
+			m.Refused(*press(m, "enter"),
+				"the decision about collect/MetricsAgent/c1_0 was refused: the arguments do not fit the schema: /grace: got string, want integer")
 		},
 		"always": func(m *Model) {
 			m.Take(collecting())

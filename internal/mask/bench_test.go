@@ -11,9 +11,12 @@ import (
 func BenchmarkText(b *testing.B) {
 	const size = 50 << 20
 	for name, unit := range map[string]string{
-		"logs":  "2025-01-02T03:04:05Z INFO server: handled request method=GET path=/api/v1/pods status=200 duration=12ms user=alice trace=3b18e512dba79e4c8300dd08aeb37f8e\n",
-		"jsonl": `{"ts":"2025-01-02T03:04:05Z","level":"info","msg":"handled","labels":{"app":"x","pod":"y-5d9c7"},"n":12,"token":"abcdef123"}` + "\n",
-		"yaml":  "apiVersion: v1\ndata:\n  password: aHVudGVyMg==\n  tls.key: |\n    abc\n    def\nkind: Secret\nmetadata:\n  name: x\n  labels: {app: y}\n---\n",
+		"logs": "2025-01-02T03:04:05Z INFO server: handled request method=GET path=/api/v1/pods status=200 duration=12ms user=alice " +
+			"trace=3b18e512dba79e4c8300dd08aeb37f8e\n",
+		"jsonl": `{"ts":"2025-01-02T03:04:05Z","level":"info","msg":"handled","labels":{"app":"x","pod":"y-5d9c7"},"n":12,"token":"abcdef123"}` +
+			"\n",
+		"yaml": "apiVersion: v1\ndata:\n  password: aHVudGVyMg==\n  tls.key: |\n    abc\n    def\nkind: Secret\nmetadata:\n  name: x\n  " +
+			"labels: {app: y}\n---\n",
 		"line":  "lorem ipsum dolor sit amet ",
 		"dense": "password=x ",
 	} {
@@ -34,7 +37,8 @@ func BenchmarkText(b *testing.B) {
 // BenchmarkJSON masks one document of 50 MB.
 func BenchmarkJSON(b *testing.B) {
 	m := newMasker(b, mask.Names()...)
-	const item = `{"ts":"2025-01-02T03:04:05Z","level":"info","msg":"handled","labels":{"app":"x","pod":"y-5d9c7"},"n":12,"token":"abcdef123"},`
+	const item = `{"ts":"2025-01-02T03:04:05Z","level":"info","msg":"handled","labels":{"app":"x","pod":"y-5d9c7"},"n":12,` +
+		`"token":"abcdef123"},`
 	text := "[" + strings.Repeat(item, 50<<20/len(item)) + "0]"
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()

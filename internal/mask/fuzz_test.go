@@ -144,8 +144,11 @@ func masker(t testing.TB, groups ...string) *Masker {
 // hostile are texts that are hard to read.
 func hostile() []string {
 	return []string{
-		"", "\x00", "\xff\xfe: \xff", "password:", "password=\\", `"password": "`, "password: |", "password: |\n", `password: "\`, "token: [", "token: [[MASKED_TOKEN]]",
-		"{", "{{{{", "}}}}", "[MASKED", "[MASKED_", "[MASKED_X]", `{"kind":"Secret","data":`, "kind: Secret\ndata:", "data:\nkind: Secret", "- - - a:\n", "-----BEGIN ", "-----BEGIN X-----",
-		"://@", "a://b:c@", "@", "@@@", "a@b.cc@d.ee", "eyJ", "Bearer ", "Basic Basic Basic", "-u a:b", "--password", "--password=--password", `\"\\\"\\\\\"`, "password=>:=>", "a\r\npassword: x\r\n",
+		"", "\x00", "\xff\xfe: \xff", "password:", "password=\\", `"password": "`, "password: |", "password: |\n", `password: "\`, "token: [",
+		"token: [[MASKED_TOKEN]]",
+		"{", "{{{{", "}}}}", "[MASKED", "[MASKED_", "[MASKED_X]", `{"kind":"Secret","data":`, "kind: Secret\ndata:", "data:\nkind: Secret",
+		"- - - a:\n", "-----BEGIN ", "-----BEGIN X-----",
+		"://@", "a://b:c@", "@", "@@@", "a@b.cc@d.ee", "eyJ", "Bearer ", "Basic Basic Basic",
+		"-u a:b", "--password", "--password=--password", `\"\\\"\\\\\"`, "password=>:=>", "a\r\npassword: x\r\n",
 	}
 }

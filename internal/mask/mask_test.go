@@ -86,9 +86,11 @@ func TestExpand(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "a group", groups: []string{"basic"}, want: []string{"api_key", "password"}},
-		{name: "both, once each", groups: []string{"basic", "basic"}, patterns: []string{"password", "email"}, want: []string{"api_key", "email", "password"}},
-		{name: "unknown", groups: []string{"basics", "basic"}, patterns: []string{"basic", "jwt"}, want: []string{"api_key", "basic", "jwt", "password"},
-			err: "unknown masking group \"basics\"\nunknown masking pattern \"basic\""},
+		{name: "both, once each", groups: []string{"basic", "basic"}, patterns: []string{"password", "email"},
+			want: []string{"api_key", "email", "password"}},
+		{name: "unknown", groups: []string{"basics", "basic"}, patterns: []string{"basic", "jwt"},
+			want: []string{"api_key", "basic", "jwt", "password"},
+			err:  "unknown masking group \"basics\"\nunknown masking pattern \"basic\""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -16,8 +16,10 @@ import (
 // fragments are what the scanners look at, whole and in pieces.
 var fragments = []string{
 	"password", "token", "api_key", "Authorization", "name", "value", "kind", "Secret", "data", "stringData", "apiVersion", "v1", "x", "1",
-	": ", ":", "=", " = ", "=>", "\"", "\\\"", "'", "\\", "\\n", "\n", "\r\n", "  ", "\t", "- ", "--", "---\n", "|", ">-", "{", "}", "[", "]", ",", ";", "&", "<", ">", "@", "://",
-	"#", "*", "${A}", "Bearer ", "Basic ", "abc1", "S3cr3tS3cr3tS3cr3tS3cr3t", "eyJ", ".", "ghp_", "sk-", "AKIA", "a@b.cc", "-----BEGIN ", "PRIVATE KEY", "-----", "-----END ",
+	": ", ":", "=", " = ", "=>", "\"", "\\\"", "'", "\\", "\\n", "\n", "\r\n", "  ", "\t", "- ", "--", "---\n", "|", ">-", "{", "}", "[", "]",
+	",", ";", "&", "<", ">", "@", "://",
+	"#", "*", "${A}", "Bearer ", "Basic ", "abc1", "S3cr3tS3cr3tS3cr3tS3cr3t", "eyJ", ".", "ghp_", "sk-", "AKIA", "a@b.cc", "-----BEGIN ",
+	"PRIVATE KEY", "-----", "-----END ",
 	"[MASKED", "_PASSWORD", "[MASKED]", "[MASKED_TOKEN]", "é", "\xff", "-u ", "tcp(", "%3D", "Cookie", "\\u003d",
 }
 
@@ -53,12 +55,16 @@ func TestCustom(t *testing.T) {
 		in, want string
 	}{
 		{"default replacement", []plan.MaskPattern{{Pattern: `\d{3}-\d{4}`}}, "call 555-1234 now", "call [MASKED] now"},
-		{"group", []plan.MaskPattern{{Pattern: `(employee: )\w+`, Replacement: "${1}[MASKED_EMPLOYEE]"}}, "employee: bob1", "employee: [MASKED_EMPLOYEE]"},
+		{"group", []plan.MaskPattern{{Pattern: `(employee: )\w+`, Replacement: "${1}[MASKED_EMPLOYEE]"}}, "employee: bob1",
+			"employee: [MASKED_EMPLOYEE]"},
 		{"matches its own marker", []plan.MaskPattern{{Pattern: `[A-Z_]{6,}`}}, "ID ABCDEFG, [MASKED_TOKEN]", "ID [MASKED], [MASKED_TOKEN]"},
-		{"matches the beginning of its marker", []plan.MaskPattern{{Pattern: `id: .{4}`, Replacement: "id: [MASKED]"}}, "id: abcd", "id: [MASKED]"},
-		{"before the built-in ones", []plan.MaskPattern{{Pattern: `S-\w+`, Replacement: "[MASKED_SERIAL]"}}, "password: S-12", "password: [MASKED_SERIAL]"},
+		{"matches the beginning of its marker", []plan.MaskPattern{{Pattern: `id: .{4}`, Replacement: "id: [MASKED]"}},
+			"id: abcd", "id: [MASKED]"},
+		{"before the built-in ones", []plan.MaskPattern{{Pattern: `S-\w+`, Replacement: "[MASKED_SERIAL]"}}, "password: S-12",
+			"password: [MASKED_SERIAL]"},
 		{"in JSON, a number", []plan.MaskPattern{{Pattern: `^\d{9}$`}}, `{"n":123456789,"m":5}`, `{"n":"[MASKED]","m":5}`},
-		{"in JSON, a key and its value", []plan.MaskPattern{{Pattern: `"ssn": *"\d+"`, Replacement: `"ssn":"[MASKED]"`}}, `{"ssn":"12","m":5}`, `{"ssn":"[MASKED]","m":5}`},
+		{"in JSON, a key and its value", []plan.MaskPattern{{Pattern: `"ssn": *"\d+"`, Replacement: `"ssn":"[MASKED]"`}}, `{"ssn":"12","m":5}`,
+			`{"ssn":"[MASKED]","m":5}`},
 		{"several lines", []plan.MaskPattern{{Pattern: `(?s)<<.*?>>`}}, "a <<b\nc>> d", "a [MASKED] d"},
 	}
 	for _, tt := range tests {
@@ -85,7 +91,8 @@ func TestWithheld(t *testing.T) {
 	}{
 		{"a line", "one\r\nb secret\r\npassword: x\r\n", "one\r\n[MASKED_LINE]\r\npassword: [MASKED_PASSWORD]\r\n", doubles},
 		{"the only line", "b secret", "[MASKED_LINE]", doubles},
-		{"in JSON, a text", `{"a":"one","x":"one\nb secret\ntwo","n":[1,"b"]}`, `{"a":"one","x":"one\n[MASKED_LINE]\ntwo","n":[1,"[MASKED_LINE]"]}`, doubles},
+		{"in JSON, a text", `{"a":"one","x":"one\nb secret\ntwo","n":[1,"b"]}`,
+			`{"a":"one","x":"one\n[MASKED_LINE]\ntwo","n":[1,"[MASKED_LINE]"]}`, doubles},
 		{"in JSON, a number", `{"a":15}`, `{"a":"[MASKED_LINE]"}`, plan.MaskPattern{Pattern: "5", Replacement: "55"}},
 		{"in JSON, its structure", `{"a":1}`, `[MASKED_LINE]`, plan.MaskPattern{Pattern: `\{`, Replacement: "{{"}},
 		{"a pattern of line ends", "a\nb\n", "[MASKED_LINE]", plan.MaskPattern{Pattern: `\n`, Replacement: "\n\n"}},
@@ -127,12 +134,14 @@ func TestJSON(t *testing.T) {
 		{"nothing", ``, ``},
 		{"as it is, byte for byte", ` { "a" : [ 1.50, "\u0041<&>", {} , null ] } `, ` { "a" : [ 1.50, "\u0041<&>", {} , null ] } `},
 		{"by name", `{"password":"a\"b","pin":1,"token":7,"apiKey":["a","b"],"secret":{"value":"a"}}`,
-			`{"password":"[MASKED_PASSWORD]","pin":1,"token":"[MASKED_TOKEN]","apiKey":["[MASKED_API_KEY]","[MASKED_API_KEY]"],"secret":{"value":"[MASKED_SECRET_KEY]"}}`},
+			`{"password":"[MASKED_PASSWORD]","pin":1,"token":"[MASKED_TOKEN]","apiKey":["[MASKED_API_KEY]","[MASKED_API_KEY]"],` +
+				`"secret":{"value":"[MASKED_SECRET_KEY]"}}`},
 		{"nothing there", `{"password":"","token":null,"secret":false}`, `{"password":"","token":null,"secret":false}`},
 		{"in a text", `["see password=abc&x=1", "a@b.cc"]`, `["see password=[MASKED_PASSWORD]&x=1", "[MASKED_EMAIL]"]`},
 		{"in a key", `{"bob@example.com":1}`, `{"[MASKED_EMAIL]":1}`},
 		{"in a document in a text", `{"body":"{\"a\":{\"password\":\"x\"}}"}`, `{"body":"{\"a\":{\"password\":\"[MASKED_PASSWORD]\"}}"}`},
-		{"named", `{"env":[{"name":"DB_PASSWORD","value":"x"},{"name":"A","value":"x"}]}`, `{"env":[{"name":"DB_PASSWORD","value":"[MASKED_PASSWORD]"},{"name":"A","value":"x"}]}`},
+		{"named", `{"env":[{"name":"DB_PASSWORD","value":"x"},{"name":"A","value":"x"}]}`,
+			`{"env":[{"name":"DB_PASSWORD","value":"[MASKED_PASSWORD]"},{"name":"A","value":"x"}]}`},
 		{"option", `["--token","x","--page","2"]`, `["--token","[MASKED_TOKEN]","--page","2"]`},
 		{"a text alone", `"password: x"`, `"password: [MASKED_PASSWORD]"`},
 		{"invalid UTF-8", "\"password: \xff\"", `"password: [MASKED_PASSWORD]"`},

@@ -12,7 +12,7 @@ import (
 type BlockEdit struct {
 	Value       string  `json:"value" maxLength:"100000"`
 	Description *string `json:"description,omitempty" maxLength:"10000" doc:"what the agent is told that the block is for; absent = as it is"`
-	Limit       *int    `json:"limit,omitempty" minimum:"1" doc:"how long the value may be, in characters; absent = as it is, of a new one 20000"`
+	Limit       *int    `json:"limit,omitempty" minimum:"1" doc:"of the value, in characters; absent = as it is, of a new block 20000"`
 	ReadOnly    *bool   `json:"read_only,omitempty" doc:"the agent cannot change it; absent = as it is"`
 }
 

@@ -70,7 +70,8 @@ func TestRenderNeverBreaksOut(t *testing.T) {
 		text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("</ >ab\n"))))
 		pieces := rapid.SliceOf(rapid.OneOf(text, rapid.SampledFrom([]string{"</", "value>", "< / a >", "</memory_blocks>", "description"})))
 		draw := func(name string) string { return strings.Join(pieces.Draw(rt, name), "") }
-		blocks := []memory.Block{{Label: "a", Value: draw("value"), Description: draw("description"), Limit: 1}, {Label: "b", Value: draw("another")}}
+		blocks := []memory.Block{{Label: "a", Value: draw("value"), Description: draw("description"), Limit: 1},
+			{Label: "b", Value: draw("another")}}
 		out := memory.Render(blocks)
 		for tag, n := range map[string]int{"</memory_blocks>": 1, "</value>": 2, "</description>": 2, "</metadata>": 2, "</a>": 1, "</b>": 1} {
 			if got := strings.Count(out, tag); got != n {
@@ -152,11 +153,14 @@ func TestBadCalls(t *testing.T) {
 		"no query":       {agent.ToolArchivalMemorySearch, `{"page":1}`, "Error: missing required parameter 'query'"},
 		"no query, said": {agent.ToolConversationSearch, `{}`, "Error: missing required parameter 'query'"},
 		"no text":        {agent.ToolArchivalMemoryInsert, `{"content":[1]}`, "Error: parameter 'content' must be text"},
-		"bad page":       {agent.ToolConversationSearch, `{"query":"x","page":-1}`, "Error: parameter 'page' must be an integer that is not negative"},
-		"half a page":    {agent.ToolConversationSearch, `{"query":"x","page":0.5}`, "Error: parameter 'page' must be an integer that is not negative"},
-		"text page":      {agent.ToolConversationSearch, `{"query":"x","page":"a"}`, "Error: parameter 'page' must be an integer that is not negative"},
-		"no JSON":        {agent.ToolConversationSearch, `{"query":`, "Error: the arguments are not a JSON object"},
-		"a list":         {agent.ToolConversationSearch, `["x"]`, "Error: the arguments are not a JSON object"},
+		"bad page": {agent.ToolConversationSearch, `{"query":"x","page":-1}`,
+			"Error: parameter 'page' must be an integer that is not negative"},
+		"half a page": {agent.ToolConversationSearch, `{"query":"x","page":0.5}`,
+			"Error: parameter 'page' must be an integer that is not negative"},
+		"text page": {agent.ToolConversationSearch, `{"query":"x","page":"a"}`,
+			"Error: parameter 'page' must be an integer that is not negative"},
+		"no JSON": {agent.ToolConversationSearch, `{"query":`, "Error: the arguments are not a JSON object"},
+		"a list":  {agent.ToolConversationSearch, `["x"]`, "Error: the arguments are not a JSON object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,7 +177,8 @@ func TestSpecs(t *testing.T) {
 	t.Parallel()
 	validator := tool.NewValidator()
 	want := map[string]agent.Risk{
-		agent.ToolCoreMemoryAppend: agent.RiskWrite, agent.ToolCoreMemoryReplace: agent.RiskWrite, agent.ToolArchivalMemoryInsert: agent.RiskWrite,
+		agent.ToolCoreMemoryAppend: agent.RiskWrite, agent.ToolCoreMemoryReplace: agent.RiskWrite,
+		agent.ToolArchivalMemoryInsert: agent.RiskWrite,
 		agent.ToolArchivalMemorySearch: agent.RiskReadOnly, agent.ToolConversationSearch: agent.RiskReadOnly,
 	}
 	got := map[string]agent.Risk{}

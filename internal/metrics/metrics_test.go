@@ -29,7 +29,8 @@ func TestLabelsAreBounded(t *testing.T) {
 	m.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	text := answer.Body.String()
 	for series, want := range map[string]int{
-		`inquest_model_calls_total{kind="input",model="`: most, `size{kind="input",model="`: most, `latency_seconds_count{kind="input",model="`: most,
+		`inquest_model_calls_total{kind="input",model="`: most, `size{kind="input",model="`: most,
+		`latency_seconds_count{kind="input",model="`:                                                   most,
 		fmt.Sprintf("inquest_model_calls_total{kind=\"input\",model=%q} %d\n", Other, names-maxValues): 1,
 		`inquest_model_calls_total{model="other"} 1`:                                                   1,
 	} {

@@ -62,7 +62,8 @@ func TestKeys(t *testing.T) {
 			keys, err := payload.LoadKeys(func(name string) string {
 				return map[string]string{payload.VariableKeys: test.keys, payload.VariableKeysFile: test.file}[name]
 			})
-			if (err != nil) != (test.wrong != "") || err != nil && !strings.Contains(err.Error(), test.wrong) || err == nil && keys.String() != test.want {
+			if (err != nil) != (test.wrong != "") || err != nil && !strings.Contains(err.Error(), test.wrong) || err == nil &&
+				keys.String() != test.want {
 				t.Errorf("got %v, %v", keys, err)
 			}
 			if err != nil && (strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), keyA[2:])) {
@@ -86,7 +87,8 @@ func TestCodec(t *testing.T) {
 	if twice, err := both.Encode(sealed); err != nil || cmp.Diff(sealed, twice, protocmp.Transform()) != "" {
 		t.Errorf("what is encrypted is encrypted again: %v", err)
 	}
-	for name, codec := range map[string]converter.PayloadCodec{"its key": first, "rotated": both, "no longer": keysOf(t, "none "+keyA).Codec()} {
+	for name, codec := range map[string]converter.PayloadCodec{"its key": first, "rotated": both,
+		"no longer": keysOf(t, "none "+keyA).Codec()} {
 		for _, given := range [][]*common.Payload{sealed, plain} { // stock clients send plain ones
 			if opened, err := codec.Decode(given); err != nil || cmp.Diff(plain, opened, protocmp.Transform()) != "" {
 				t.Errorf("%s: %v, %v", name, opened, err)
@@ -107,7 +109,8 @@ func TestCodec(t *testing.T) {
 		given []*common.Payload
 		says  string
 	}{
-		"no keys":           {payload.Keys{}.Codec(), sealed, `this is encrypted with the key "a", which this program has not: set INQUEST_ENCRYPTION_KEYS`},
+		"no keys": {payload.Keys{}.Codec(), sealed,
+			`this is encrypted with the key "a", which this program has not: set INQUEST_ENCRYPTION_KEYS`},
 		"another key":       {keysOf(t, keyB).Codec(), sealed, `with the key "a", which`},
 		"one of that name":  {keysOf(t, "a:"+keyB[2:]).Codec(), sealed, "another key of the name"},
 		"a changed nonce":   {first, change(0), "or was changed"},
@@ -180,7 +183,8 @@ func TestEndpoint(t *testing.T) {
 			if answer.Code != test.want || secret != (test.want == 200) {
 				t.Errorf("%d: %s", answer.Code, answer.Body)
 			}
-			if allowed := answer.Header().Get("Access-Control-Allow-Origin"); test.want < 300 && allowed != test.origin || test.want >= 400 && test.want != 404 && allowed != "" {
+			if allowed := answer.Header().Get("Access-Control-Allow-Origin"); test.want < 300 && allowed != test.origin || test.want >= 400 &&
+				test.want != 404 && allowed != "" {
 				t.Errorf("the origin %q is allowed", allowed)
 			}
 		})

@@ -38,7 +38,8 @@ func say(_ context.Context, text string) (string, error) { return text, nil }
 
 func dial(t *testing.T, server *devserver.Server, storage converter.ExternalStorage) client.Client {
 	t.Helper()
-	opts := client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), ExternalStorage: storage}
+	opts := client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ExternalStorage: storage}
 	c, err := client.DialContext(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +88,8 @@ func TestStorage(t *testing.T) {
 	}
 
 	t.Run("who only reads keeps nothing", func(t *testing.T) {
-		run, err := reader.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: queue}, echo, strings.Repeat("x", payload.Threshold+1))
+		run, err := reader.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: queue}, echo,
+			strings.Repeat("x", payload.Threshold+1))
 		if err != nil {
 			t.Fatal(err)
 		}

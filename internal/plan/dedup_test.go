@@ -21,9 +21,10 @@ func TestFingerprint(t *testing.T) {
 		req           agent.Request
 		want, missing string
 	}{
-		"none":          {nil, req, "", ""},
-		"given":         {[]string{"data.nope"}, given, "mine", ""},
-		"of all":        {[]string{"alert_type", "tenant", "metadata.team", "data.labels.alertname", "data.labels.n"}, req, `c "disk" "acme" "db" "Disk full" "[1,2]"`, ""},
+		"none":  {nil, req, "", ""},
+		"given": {[]string{"data.nope"}, given, "mine", ""},
+		"of all": {[]string{"alert_type", "tenant", "metadata.team", "data.labels.alertname", "data.labels.n"}, req,
+			`c "disk" "acme" "db" "Disk full" "[1,2]"`, ""},
 		"no session":    {[]string{"alert_type", "session"}, req, "", "session"},
 		"no key":        {[]string{"data.labels.pod"}, req, "", "data.labels.pod"},
 		"no object":     {[]string{"data.labels.alertname.x"}, req, "", "data.labels.alertname.x"},

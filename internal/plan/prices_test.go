@@ -30,7 +30,8 @@ func TestCost(t *testing.T) {
 		{"parts", all, parts, 0.28 + 1 + 0.4 + 0.2 + 1.8 + 0.8},
 		{"a prompt of usual length", long, parts, 0.28 + 1 + 0.4 + 0.2 + 1.8 + 0.8},
 		{"a longer one", long, longer, 2*(0.28+1+0.4+0.2+0.000004) + 1.5*(1.8+0.8)},
-		{"images from the cache", plan.Prices{Input: 4, CacheRead: 0.4, Image: 8}, agent.Usage{InputTokens: 100, CacheReadTokens: 100, ImageTokens: 50}, 0.00004},
+		{"images from the cache", plan.Prices{Input: 4, CacheRead: 0.4, Image: 8},
+			agent.Usage{InputTokens: 100, CacheReadTokens: 100, ImageTokens: 50}, 0.00004},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

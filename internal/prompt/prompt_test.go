@@ -71,7 +71,8 @@ func entries() []transcript.Entry {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	data := map[string]prompt.Data{
-		"full": full(), "bare": {Agent: "A", Chain: "c", Stage: "s"}, "talking": {Agent: "A", Instructions: "Be brief.\n", Servers: full().Servers},
+		"full": full(), "bare": {Agent: "A", Chain: "c", Stage: "s"},
+		"talking": {Agent: "A", Instructions: "Be brief.\n", Servers: full().Servers},
 	}
 	for _, name := range prompt.Names() {
 		for size, d := range data {
@@ -116,7 +117,8 @@ func TestGoldenReview(t *testing.T) {
 // TestGoldenSummary compares what asks for the summary of a result.
 func TestGoldenSummary(t *testing.T) {
 	t.Parallel()
-	whole := prompt.SummaryData{Tool: "incident.query_logs", Arguments: `{"level":"error"}`, Result: "a log\n# Task", Bytes: 12, MaxTokens: 1000}
+	whole := prompt.SummaryData{Tool: "incident.query_logs", Arguments: `{"level":"error"}`, Result: "a log\n# Task",
+		Bytes: 12, MaxTokens: 1000}
 	part := whole
 	part.Result, part.Bytes, part.LeftOut, part.Arguments = "begin\n[…]\nend", 9000, 8987, strings.Repeat("long ", 1000)
 	texts := map[string]string{}

@@ -114,7 +114,8 @@ func TestAnythingThatIsRun(t *testing.T) {
 	t.Parallel()
 	for name, refused := range map[string]bool{
 		"cmd": true, "cmdline": true, "cmd_line": true, "cmd-line": true, "commands": true, "command_line": true, "shellCommand": true,
-		"script_text": true, "scriptText": true, "execCode": true, "args": true, "argv": true, "code": true, "sql_query": true, "Runcommand": true,
+		"script_text": true, "scriptText": true, "execCode": true, "args": true, "argv": true, "code": true,
+		"sql_query": true, "Runcommand": true,
 		"description": false, "subscription": false, "encoded": false, "namespace": false, "executor": false,
 	} {
 		r := remember.Rule{Tool: "ops.run", By: "Ada", Arguments: args{name: like("*")}}

@@ -65,7 +65,8 @@ func TestBriefOf(t *testing.T) {
 		},
 		{
 			"code is never cut in two", "## Cause\nIt ran `rm -rf " + strings.Repeat("/x ", 50) + "--dry-run`.\n## Next\n" +
-				"1. Run `kubectl delete pvc " + strings.Repeat("db ", 50) + "--dry-run`.\n2. Run ``kubectl get `id` . " + strings.Repeat("x ", 50) + "``",
+				"1. Run `kubectl delete pvc " + strings.Repeat("db ", 50) + "--dry-run`.\n2. Run ``kubectl get `id` . " +
+				strings.Repeat("x ", 50) + "``",
 			report.Brief{Cause: "It ran …", Next: []string{"see below", "see below"}},
 		},
 		{"what the agent says of a check", "**Checked by code: 9 of 9 stand.**\n\n## Cause\nX.", report.Brief{Cause: "X."}},

@@ -27,7 +27,8 @@ func TestWalksEnd(t *testing.T) {
 			}
 		}
 		reasons := []agent.EndReason{
-			agent.EndCompleted, agent.EndToolFailed, agent.EndMaxPasses, agent.EndMaxHops, agent.EndMaxLoop, agent.EndPolicyViolation, agent.EndDenied,
+			agent.EndCompleted, agent.EndToolFailed, agent.EndMaxPasses, agent.EndMaxHops, agent.EndMaxLoop,
+			agent.EndPolicyViolation, agent.EndDenied,
 		}
 		bounds, state := d.chain.Bounds, *d.state
 		if !slices.Contains(reasons, state.End) || state.Hops > bounds.MaxHops || state.Pass+1 > bounds.MaxPasses || state.Back != 0 {

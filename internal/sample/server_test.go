@@ -60,7 +60,8 @@ func TestServeOverStdio(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if diff := cmp.Diff([]string{"get_manifest", "list_events", "list_metrics", "list_services", "query_logs", "query_metric"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"get_manifest", "list_events", "list_metrics", "list_services", "query_logs", "query_metric"},
+		names); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
 	text, isError := callTool(t, session, "query_metric", map[string]any{"name": "postgres_connections", "from": "2026-03-17T14:30:00Z"})
@@ -89,26 +90,36 @@ func TestTools(t *testing.T) {
 		want       string
 		isError    bool
 	}{
-		{"services", "list_services", nil, "2 services:\na: 3 lines (info 1, error 2), 2026-01-01T10:00:00Z to 2026-01-01T10:01:00Z\nb: 1 lines (warn 1), 2026-01-01T10:00:30Z to 2026-01-01T10:00:30Z\n", false},
-		{"all logs by time", "query_logs", nil, "4 lines match: a 3, b 1. Shown: 4, oldest first.\n[a] " + lineA1 + "\n[b] " + lineB + "\n[a] " + lineA2 + "\n[a]   at main\n", false},
-		{"level and continuation", "query_logs", args{"service": "a", "level": "error"}, "2 lines match: a 2. Shown: 2, oldest first.\n[a] " + lineA2 + "\n[a]   at main\n", false},
-		{"text in any case, limit", "query_logs", args{"contains": "LEVEL", "limit": 1}, "3 lines match: a 2, b 1. Shown: 1, oldest first.\n[a] " + lineA1 + "\n", false},
-		{"time", "query_logs", args{"since": "2026-01-01T10:00:10Z", "until": "2026-01-01T10:00:59Z"}, "1 lines match: b 1. Shown: 1, oldest first.\n[b] " + lineB + "\n", false},
+		{"services", "list_services", nil,
+			"2 services:\na: 3 lines (info 1, error 2), 2026-01-01T10:00:00Z to 2026-01-01T10:01:00Z\nb: 1 lines (warn 1), 2026-01-01T10:00:30Z " +
+				"to 2026-01-01T10:00:30Z\n", false},
+		{"all logs by time", "query_logs", nil, "4 lines match: a 3, b 1. Shown: 4, oldest first.\n[a] " + lineA1 + "\n[b] " + lineB + "\n[a] " +
+			lineA2 + "\n[a]   at main\n", false},
+		{"level and continuation", "query_logs", args{"service": "a", "level": "error"},
+			"2 lines match: a 2. Shown: 2, oldest first.\n[a] " + lineA2 + "\n[a]   at main\n", false},
+		{"text in any case, limit", "query_logs", args{"contains": "LEVEL", "limit": 1},
+			"3 lines match: a 2, b 1. Shown: 1, oldest first.\n[a] " + lineA1 + "\n", false},
+		{"time", "query_logs", args{"since": "2026-01-01T10:00:10Z", "until": "2026-01-01T10:00:59Z"},
+			"1 lines match: b 1. Shown: 1, oldest first.\n[b] " + lineB + "\n", false},
 		{"nothing", "query_logs", args{"contains": "nowhere"}, "0 lines match. Shown: 0, oldest first.\n", false},
 		{"unknown service", "query_logs", args{"service": "c"}, `unknown service "c"; there are: a, b`, true},
 		{"service outside", "query_logs", args{"service": "../secret"}, `unknown service "../secret"; there are: a, b`, true},
 		{"unknown level", "query_logs", args{"level": "loud"}, `unknown level "loud"; there are: debug, info, warn, error, fatal`, true},
 		{"not a time", "query_logs", args{"since": "yesterday"}, `since: "yesterday" is not a time like 2026-03-17T14:04:00Z`, true},
-		{"ends before it begins", "query_logs", args{"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}, "until is before since", true},
+		{"ends before it begins", "query_logs", args{"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"},
+			"until is before since", true},
 		{"negative limit", "query_logs", args{"limit": -1}, "limit: -1 is negative", true},
 		{"metrics", "list_metrics", nil, "1 metrics:\nm_ms: a, b; 2 points, 2026-01-01T10:00:00Z to 2026-01-01T10:01:00Z\n", false},
 		{"metric", "query_metric", args{"name": "m_ms", "service": "b", "to": "2026-01-01T10:00:00Z"}, "time,b\n2026-01-01T10:00:00Z,2\n", false},
 		{"unknown metric", "query_metric", args{"name": "n"}, `unknown metric "n"; there are: m_ms`, true},
-		{"metric of an unknown service", "query_metric", args{"name": "m_ms", "service": "c"}, `metric m_ms is not measured for service "c"; it is for: a, b`, true},
+		{"metric of an unknown service", "query_metric", args{"name": "m_ms", "service": "c"},
+			`metric m_ms is not measured for service "c"; it is for: a, b`, true},
 		{"manifest", "get_manifest", args{"kind": "Deployment", "name": "a"}, "apiVersion: apps/v1\n", false},
 		{"unknown kind", "get_manifest", args{"kind": "secret", "name": "a"}, `unknown kind "secret"; there are: deployment`, true},
-		{"unknown object", "get_manifest", args{"kind": "deployment", "name": "../../events.json"}, `unknown deployment "../../events.json"; there are: a, leak`, true},
-		{"events", "list_events", args{"kind": "pod", "name": "a"}, "1 events match. Shown: 1, oldest first.\n2026-01-01T10:00:00Z Normal Killing Pod/a-1: Stopping (1 times)\n", false},
+		{"unknown object", "get_manifest", args{"kind": "deployment", "name": "../../events.json"},
+			`unknown deployment "../../events.json"; there are: a, leak`, true},
+		{"events", "list_events", args{"kind": "pod", "name": "a"},
+			"1 events match. Shown: 1, oldest first.\n2026-01-01T10:00:00Z Normal Killing Pod/a-1: Stopping (1 times)\n", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -149,7 +160,8 @@ func small(t *testing.T) string {
 		"in/logs/b.log":                  lineB + "\n",
 		"in/metrics/m_ms.csv":            "time,a,b\n2026-01-01T10:00:00Z,1,2\n2026-01-01T10:01:00Z,3,4\n",
 		"in/manifests/deployment/a.yaml": "apiVersion: apps/v1\n",
-		"in/events.json": `{"items":[{"type":"Normal","reason":"Killing","message":"Stopping","lastTimestamp":"2026-01-01T10:00:00Z","involvedObject":{"kind":"Pod","name":"a-1"}},` +
+		"in/events.json": `{"items":[{"type":"Normal","reason":"Killing","message":"Stopping","lastTimestamp":"2026-01-01T10:00:00Z",` +
+			`"involvedObject":{"kind":"Pod","name":"a-1"}},` +
 			`{"type":"Normal","reason":"x","message":"y","lastTimestamp":"2026-01-01T10:00:00Z","involvedObject":{"kind":"Node","name":"a"}}]}`,
 	}
 	for name, text := range files {

@@ -216,7 +216,8 @@ func TestConfinedMay(t *testing.T) {
 	t.Parallel()
 	needs(t, Confinement())
 	in := t.TempDir()
-	line := `mkdir IN/a && echo x >IN/a/b && mv IN/a/b IN/c && rm -r IN/a && cat IN/c /etc/hostname >/dev/null 2>/dev/null; echo a | sort; ls / >/dev/null && echo $$ >IN/pid`
+	line := `mkdir IN/a && echo x >IN/a/b && mv IN/a/b IN/c && rm -r IN/a && cat IN/c /etc/hostname >/dev/null 2>/dev/null; echo a | ` +
+		`sort; ls / >/dev/null && echo $$ >IN/pid`
 	if text, err := run(t, Rules{Write: in}, strings.ReplaceAll(line, "IN", in)); err != nil || text != "a\n" {
 		t.Errorf("%v: %q", err, text)
 	}
@@ -253,7 +254,8 @@ func TestOffline(t *testing.T) {
 	}
 	const script = `
 import socket
-for family, kind in [("INET", "STREAM"), ("INET", "DGRAM"), ("INET6", "STREAM"), ("UNIX", "STREAM"), ("NETLINK", "RAW"), ("PACKET", "RAW"), ("ALG", "SEQPACKET")]:
+for family, kind in [("INET", "STREAM"), ("INET", "DGRAM"), ("INET6", "STREAM"), ("UNIX", "STREAM"),
+                     ("NETLINK", "RAW"), ("PACKET", "RAW"), ("ALG", "SEQPACKET")]:
     try: socket.socket(getattr(socket, "AF_" + family), getattr(socket, "SOCK_" + kind)); print("open", family)
     except PermissionError: pass
 `

@@ -113,10 +113,11 @@ func TestAuditTrailTampered(t *testing.T) {
 			"an anchor is deleted":    {`DELETE FROM audit_anchors WHERE n = 3`},
 			"an anchor is changed":    {`UPDATE audit_anchors SET marks = '[]' WHERE n = 3`},
 			"rows are swapped": {
-				`UPDATE audit SET n = -1 WHERE ` + a, `UPDATE audit SET n = 2 WHERE ` + b, `UPDATE audit SET n = 3 WHERE investigation = 'inv-1' AND n = -1`,
+				`UPDATE audit SET n = -1 WHERE ` + a, `UPDATE audit SET n = 2 WHERE ` + b,
+				`UPDATE audit SET n = 3 WHERE investigation = 'inv-1' AND n = -1`,
 			},
-			"a row is put behind the end": {`INSERT INTO audit SELECT investigation, n + 1, at, what, who, channel, execution, call, tool, detail, '', hash
-				FROM audit WHERE ` + last},
+			"a row is put behind the end": {`INSERT INTO audit SELECT investigation, n + 1, at, what, who, channel, 
+				execution, call, tool, detail, '', hash FROM audit WHERE ` + last},
 			"a row goes to another chain": {`UPDATE audit SET investigation = 'inv-9' WHERE ` + last},
 		}
 		for _, column := range []string{"what", "who", "channel", "execution", "call", "tool", "detail", "key", "hash"} {
@@ -272,7 +273,8 @@ func checkFault(t *testing.T, s *store.Store, head, fault string) {
 func TestActsOfFacts(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t, filepath.Join(t.TempDir(), "inquest.db")), t.Context()
-	inv := record.Investigation{ID: "inv", WorkflowID: "lab", RunID: "r", Writer: "r", PlanHash: "p", Chain: "c", Status: "running", StartedAt: time.Now()}
+	inv := record.Investigation{ID: "inv", WorkflowID: "lab", RunID: "r", Writer: "r", PlanHash: "p", Chain: "c", Status: "running",
+		StartedAt: time.Now()}
 	inv.Envelope.By = "Ada"
 	waits := record.Waiting{Investigation: "inv", RunID: "r", Seq: 1, Status: "waiting_approval", Waits: record.Waits{
 		Approvals: []record.Approval{{CallID: "c1_0", Tool: "k8s.scale", Risk: "writing", Arguments: `{"n":2}`, Digest: "d", Execution: "s/A"}},
@@ -296,8 +298,10 @@ func TestActsOfFacts(t *testing.T) {
 	if err := s.ReopenInvestigation(ctx, "inv", "r2"); err != nil {
 		t.Fatal(err)
 	}
-	call := transcript.Step{Scope: transcript.Scope{Investigation: "inv", Execution: "s/A"}, Writer: transcript.Writer{RunID: "r", ActivityID: "1"}}
-	called := transcript.Body{Call: &transcript.Call{ID: "c2_0", Name: "k8s.scale"}, Result: transcript.Result{Rule: "r-1", Decision: "let through"}}
+	call := transcript.Step{Scope: transcript.Scope{Investigation: "inv", Execution: "s/A"},
+		Writer: transcript.Writer{RunID: "r", ActivityID: "1"}}
+	called := transcript.Body{Call: &transcript.Call{ID: "c2_0", Name: "k8s.scale"},
+		Result: transcript.Result{Rule: "r-1", Decision: "let through"}}
 	used := audit.Act{What: audit.RuleUsed, Call: "c2_0", Tool: "k8s.scale", Detail: audit.Detail("rule", "r-1")}
 	call.Rows = []transcript.Row{{Key: transcript.CallKey(2, 0), Kind: transcript.KindCall, Body: called, Acts: []audit.Act{used}}}
 	rule := remember.Rule{ID: "r-1", Tool: "k8s.scale", By: "Ada", Because: "it is safe", Created: now, Where: remember.Where{Project: "p"}}
@@ -315,7 +319,8 @@ func TestActsOfFacts(t *testing.T) {
 		if a.What == audit.RuleAdded {
 			a.Detail = nil
 		}
-		got = append(got, strings.Join(strings.Fields(fmt.Sprintf("%d %s %s %s %s %s %s", a.N, a.What, a.Who, a.Execution, a.Call, a.Tool, a.Detail)), " "))
+		got = append(got,
+			strings.Join(strings.Fields(fmt.Sprintf("%d %s %s %s %s %s %s", a.N, a.What, a.Who, a.Execution, a.Call, a.Tool, a.Detail)), " "))
 		return nil
 	}); err != nil {
 		t.Fatal(err)

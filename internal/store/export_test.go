@@ -25,7 +25,8 @@ func OpenPipelined(config *pgx.ConnConfig) *sql.DB {
 
 // MigrateTo makes the tables as they were at a version.
 func MigrateTo(ctx context.Context, db *sql.DB, dialect goose.Dialect, version int64) error {
-	files, err := fs.Sub(migrations, map[goose.Dialect]string{goose.DialectSQLite3: "migrations/sqlite", goose.DialectPostgres: "migrations/postgres"}[dialect])
+	files, err := fs.Sub(migrations, map[goose.Dialect]string{goose.DialectSQLite3: "migrations/sqlite",
+		goose.DialectPostgres: "migrations/postgres"}[dialect])
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,8 @@ func someCalls(n int) (calls []memoryCall) {
 			{agent.ToolArchivalMemoryInsert, `{"content":"The pool of payments was exhausted because a retry leaked its connections."}`},
 		}[i%3])
 	}
-	return append(calls, memoryCall{agent.ToolArchivalMemorySearch, `{"query":"redis eviction"}`}, memoryCall{agent.ToolConversationSearch, `{"query":"redis eviction"}`})
+	return append(calls, memoryCall{agent.ToolArchivalMemorySearch, `{"query":"redis eviction"}`},
+		memoryCall{agent.ToolConversationSearch, `{"query":"redis eviction"}`})
 }
 
 // BenchmarkMemoryCalls is 50 executions at once, each with replies of 20 calls: one

@@ -92,7 +92,8 @@ func callsOf(r remember.Rule) (of string, args []any) {
 	if r.Where.Project != "" {
 		args = append(args, r.Where.Project)
 		// With NOT IN, PostgreSQL looks at all investigations for each call, once their ids do not fit its work_mem.
-		of += fmt.Sprintf(` AND NOT EXISTS (SELECT 1 FROM investigations i WHERE i.id = past_calls.investigation AND i.project <> $%d)`, len(args))
+		of += fmt.Sprintf(` AND NOT EXISTS (SELECT 1 FROM investigations i WHERE i.id = past_calls.investigation AND i.project <> $%d)`,
+			len(args))
 	}
 	return of, args
 }

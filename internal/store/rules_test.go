@@ -15,7 +15,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// BenchmarkPreview tries a rule on 100,000 past calls, a tenth of which it fits. It fails above a second of this process: PostgreSQL is another one.
+// BenchmarkPreview tries a rule on 100,000 past calls, a tenth of which it fits. It fails above a second of this
+// process: PostgreSQL is another one.
 func BenchmarkPreview(b *testing.B) {
 	onEach(b, func(b *testing.B, s *store.Store) {
 		const calls, together = 100_000, 1000
@@ -25,7 +26,8 @@ func BenchmarkPreview(b *testing.B) {
 				step.Rows = append(step.Rows, transcript.Row{
 					Key: transcript.CallKey(logSize+i, n), Kind: transcript.KindCall, Body: transcript.Body{Call: &transcript.Call{
 						ID: fmt.Sprintf("c%d_%d", i, n), Name: "k8s.scale", Risk: agent.RiskWrite, Arguments: fmt.Sprintf(
-							`{"namespace":"team%d-%d","kind":"deployment","name":"checkout-%d","replicas":3,"reason":"the queue of checkout grows"}`, n%10, i, n),
+							`{"namespace":"team%d-%d","kind":"deployment","name":"checkout-%d","replicas":3,"reason":"the queue of checkout grows"}`, n%10, i,
+							n),
 					}},
 				})
 			}
@@ -36,7 +38,8 @@ func BenchmarkPreview(b *testing.B) {
 		for name, fits := range map[string]int{"team7-*": calls / 10, "team*": calls} {
 			b.Run(name, func(b *testing.B) {
 				rule := remember.Rule{Tool: "k8s.scale", Where: remember.Where{Project: "default"}, Arguments: map[string]remember.Pattern{
-					"namespace": {Glob: name}, "kind": {Equals: []byte(`"deployment"`)}, "name": {Glob: "checkout-*"}, "replicas": {Glob: "*"}, "reason": {Glob: "*"},
+					"namespace": {Glob: name}, "kind": {Equals: []byte(`"deployment"`)}, "name": {Glob: "checkout-*"}, "replicas": {Glob: "*"},
+					"reason": {Glob: "*"},
 				}}
 				began := cpu()
 				for b.Loop() {

@@ -73,9 +73,11 @@ func incident() []store.Update {
 		execution(logs, "collect", agent.StatusRunning, "", 0), execution(metrics, "collect", agent.StatusRunning, "", 0),
 	}
 	collected := []record.Execution{
-		execution(logs, "collect", agent.StatusCompleted, agent.StopEndTurn, 6), execution(metrics, "collect", agent.StatusCompleted, agent.StopMaxIterations, 4),
+		execution(logs, "collect", agent.StatusCompleted, agent.StopEndTurn, 6),
+		execution(metrics, "collect", agent.StatusCompleted, agent.StopMaxIterations, 4),
 	}
-	stages := []record.Stage{{Name: "collect", Status: agent.StatusCompleted, Outcome: agent.OutcomePartial, StartedAt: start, EndedAt: until(6.5)}}
+	stages := []record.Stage{{Name: "collect", Status: agent.StatusCompleted, Outcome: agent.OutcomePartial,
+		StartedAt: start, EndedAt: until(6.5)}}
 	final := ended(agent.StatusCompleted, agent.EndCompleted, 95)
 	final.Report = "# Root cause\n\nThe connection pool is *exhausted*.\n"
 	return []store.Update{
@@ -102,7 +104,8 @@ func incident() []store.Update {
 			Entries: []transcript.Entry{
 				j.entry(metrics, position(1, 0), 2, transcript.KindSystem, said("You read metrics.")),
 				j.entry(metrics, position(1, 1), 2, transcript.KindUser, said("Alert: checkout is slow.")),
-				j.entry(metrics, position(1, 2), 2, transcript.KindFallback, transcript.Body{Text: "The model failed (RateLimited: 429); gpt-4o takes over.", ErrorType: "RateLimited"}),
+				j.entry(metrics, position(1, 2), 2, transcript.KindFallback,
+					transcript.Body{Text: "The model failed (RateLimited: 429); gpt-4o takes over.", ErrorType: "RateLimited"}),
 				j.entry(metrics, position(1, 3), 2, transcript.KindReply, transcript.Body{
 					Text: "The p99 rose at 12:03.\nBefore that it was flat.", Reply: transcript.Reply{Forced: true},
 					Answer: transcript.Answer{Finish: "length", Model: "gpt-4o", Usage: &agent.Usage{InputTokens: 5000, OutputTokens: 120}},
@@ -130,7 +133,8 @@ func incident() []store.Update {
 			},
 		},
 		{
-			Record: final, Stages: append(stages, record.Stage{Name: "judge", Index: 1, Status: agent.StatusCompleted, Outcome: agent.OutcomeSuccess, StartedAt: at(7), EndedAt: until(95)}),
+			Record: final, Stages: append(stages, record.Stage{Name: "judge", Index: 1, Status: agent.StatusCompleted, Outcome: agent.OutcomeSuccess,
+				StartedAt: at(7), EndedAt: until(95)}),
 			Executions: append(collected, execution(judge, "judge", agent.StatusCompleted, agent.StopEndTurn, 94)),
 		},
 	}
@@ -159,9 +163,12 @@ func failed() []store.Update {
 	r.Error = "stage collect: loki cannot be reached"
 	return []store.Update{
 		{Record: running(), Entries: []transcript.Entry{
-			j.entry(logs, position(1, 0), 1, transcript.KindReply, transcript.Body{Calls: []transcript.Call{{Name: "loki.query", Arguments: "not JSON\nat all"}, query}}),
-			j.entry(logs, transcript.ResultKey(1, 0), 1, transcript.KindResult, transcript.Body{Text: "connection refused", Call: &query, Status: "error", ErrorType: "unavailable"}),
-			j.entry(logs, transcript.ResultKey(1, 1), 1, transcript.KindResult, transcript.Body{Text: "a\t" + strings.Repeat("long line ", 20), Call: &query, Status: "success"}),
+			j.entry(logs, position(1, 0), 1, transcript.KindReply,
+				transcript.Body{Calls: []transcript.Call{{Name: "loki.query", Arguments: "not JSON\nat all"}, query}}),
+			j.entry(logs, transcript.ResultKey(1, 0), 1, transcript.KindResult,
+				transcript.Body{Text: "connection refused", Call: &query, Status: "error", ErrorType: "unavailable"}),
+			j.entry(logs, transcript.ResultKey(1, 1), 1, transcript.KindResult, transcript.Body{Text: "a\t" + strings.Repeat("long line ", 20),
+				Call: &query, Status: "success"}),
 			j.entry(logs, transcript.SummaryKey(1, 0), 2, transcript.KindSummary, transcript.Body{Text: "connection…", ErrorType: "RateLimited"}),
 			j.entry(logs, transcript.SummaryKey(1, 1), 2, transcript.KindSummary, transcript.Body{
 				Text: "20 long lines", Answer: transcript.Answer{Model: "small", Usage: &agent.Usage{InputTokens: 5000, OutputTokens: 9}},
@@ -190,7 +197,8 @@ func hostile() []store.Update {
 				j.entry("st\x1b[1Aage/a\nb", position(1, 0), 1, transcript.KindReply, transcript.Body{
 					Thinking: evil, Text: evil, Calls: []transcript.Call{call}, Answer: transcript.Answer{Model: evil, Finish: evil},
 				}),
-				j.entry("st\x1b[1Aage/a\nb", transcript.ResultKey(1, 0), 1, transcript.KindResult, transcript.Body{Text: evil, Call: &call, Status: evil, ErrorType: evil}),
+				j.entry("st\x1b[1Aage/a\nb", transcript.ResultKey(1, 0), 1, transcript.KindResult,
+					transcript.Body{Text: evil, Call: &call, Status: evil, ErrorType: evil}),
 				j.entry("st\x1b[1Aage/a\nb", transcript.SummaryKey(1, 0), 1, transcript.KindSummary, transcript.Body{
 					Text: evil, Answer: transcript.Answer{Model: evil},
 				}),
@@ -207,7 +215,8 @@ func decided() []store.Update {
 	const again = "mend#2/Mender"
 	restart := transcript.Call{ID: "c1_0", Name: "cluster.restart_pod", Arguments: `{"pod":"db-1"}`}
 	remember := transcript.Call{ID: "c2_0", Name: "core_memory_append", Arguments: `{}`}
-	denied := transcript.Body{Text: "The call of cluster.restart_pod was not made: denied by Bob: not at noon.", Call: &restart, Status: "error", ErrorType: "PermissionDenied"}
+	denied := transcript.Body{Text: "The call of cluster.restart_pod was not made: denied by Bob: not at noon.", Call: &restart,
+		Status: "error", ErrorType: "PermissionDenied"}
 	first := execution("mend/Mender", "mend", agent.StatusCompleted, agent.StopEndTurn, 2)
 	second := execution(again, "mend#2", agent.StatusCompleted, agent.StopEndTurn, 5)
 	return []store.Update{
@@ -218,7 +227,8 @@ func decided() []store.Update {
 			j.entry(again, transcript.CallKey(1, 0), 3, transcript.KindCall, transcript.Body{
 				Call: &restart, Result: transcript.Result{Decision: "approved by Ada: \x1bgo on"},
 			}),
-			j.entry(again, transcript.ResultKey(1, 0), 4, transcript.KindResult, transcript.Body{Text: "restarted", Call: &restart, Status: "success"}),
+			j.entry(again, transcript.ResultKey(1, 0), 4, transcript.KindResult,
+				transcript.Body{Text: "restarted", Call: &restart, Status: "success"}),
 			j.entry(again, position(2, 0), 4, transcript.KindReply, transcript.Body{Calls: []transcript.Call{remember}}),
 			j.entry(again, transcript.ResultKey(2, 0), 4, transcript.KindResult, transcript.Body{
 				Text: "kept", Call: &remember, Status: "success", Result: transcript.Result{Decision: "approved by Ada"},
@@ -244,7 +254,8 @@ func cut() []store.Update {
 			j.entry(logs, position(1, 0), 1, transcript.KindReply, calls),
 			j.entry(logs, transcript.CallKey(1, 0), 1, transcript.KindCall, transcript.Body{Call: &restart}),
 			j.entry(logs, transcript.CallKey(1, 1), 1, transcript.KindCall, transcript.Body{Call: &query}),
-			j.entry(logs, transcript.ResultKey(1, 1), 2, transcript.KindResult, transcript.Body{Text: "12:03 pool timeout", Call: &query, Status: "success"}),
+			j.entry(logs, transcript.ResultKey(1, 1), 2, transcript.KindResult,
+				transcript.Body{Text: "12:03 pool timeout", Call: &query, Status: "success"}),
 			j.entry(metrics, position(1, 0), 1, transcript.KindReply, transcript.Body{Calls: []transcript.Call{query}}),
 			j.entry(metrics, transcript.CallKey(1, 0), 1, transcript.KindCall, transcript.Body{Call: &query}),
 		},

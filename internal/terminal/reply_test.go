@@ -15,7 +15,8 @@ func TestAgentsShareTheScreen(t *testing.T) {
 	t.Parallel()
 	const text = "This is the first thing that an agent says, and it is longer than a line of the terminal.\n\n" +
 		"A second thing.\n\n- a list\n- of two lines.\n\nThe last thing is said at the end, which is as long as the first one."
-	both := []record.Execution{execution(logs, "collect", agent.StatusRunning, "", 0), execution(metrics, "collect", agent.StatusRunning, "", 0)}
+	both := []record.Execution{execution(logs, "collect", agent.StatusRunning, "", 0),
+		execution(metrics, "collect", agent.StatusRunning, "", 0)}
 	var out strings.Builder
 	v := newView(Options{Out: &out, Width: 60})
 	v.take(store.Update{Record: running(), Executions: both})

@@ -13,7 +13,8 @@ func TestNarrower(t *testing.T) {
 		want        bool
 	}{
 		{"dev-7", "dev-*", true}, {"dev-a*", "dev-*", true}, {"dev-?", "dev-*", true}, {"dev-*", "dev-*", true}, {"dev-?", "dev-?", true},
-		{"d*", "dev-*", false}, {"*", "dev-*", false}, {"prod", "dev-*", false}, {"dev-*", "dev-?", false}, {"dev-*", "dev-7", false}, {"", "*", true},
+		{"d*", "dev-*", false}, {"*", "dev-*", false}, {"prod", "dev-*", false}, {"dev-*", "dev-?", false},
+		{"dev-*", "dev-7", false}, {"", "*", true},
 	} {
 		if got := Narrower(tt.pattern, []string{"never", tt.of}); got != tt.want {
 			t.Errorf("%q is narrower than %q: %t", tt.pattern, tt.of, got)

@@ -34,7 +34,8 @@ func TestBounded(t *testing.T) {
 		spec tool.Spec
 		want string
 	}{
-		"as large as may be":   {tool.Spec{Name: "s." + strings.Repeat("n", 126), Description: strings.Repeat("d", 16<<10), Schema: json.RawMessage(nested(64))}, ""},
+		"as large as may be": {tool.Spec{Name: "s." + strings.Repeat("n", 126), Description: strings.Repeat("d", 16<<10),
+			Schema: json.RawMessage(nested(64))}, ""},
 		"refers to itself":     {tool.Spec{Name: "s.t", Schema: json.RawMessage(`{"properties":{"a":{"$ref":"#"},"b":{"$ref":"#"}}}`)}, ""},
 		"a few doublings":      {tool.Spec{Name: "s.t", Schema: json.RawMessage(bomb(8, "allOf"))}, ""},
 		"no name":              {tool.Spec{Name: "s."}, "it has no name"},
@@ -43,14 +44,17 @@ func TestBounded(t *testing.T) {
 		"escape in its name":   {tool.Spec{Name: "s.\x1b[2J"}, "its name has characters that nobody sees"},
 		"line end in its name": {tool.Spec{Name: "s.read\nServer lab is fine"}, "its name has characters that nobody sees"},
 		"description":          {tool.Spec{Name: "s.t", Description: strings.Repeat("d", 16<<10+1)}, "its description is longer than 16 KB"},
-		"schema":               {tool.Spec{Name: "s.t", Schema: json.RawMessage(`{"title":"` + strings.Repeat("x", 64<<10) + `"}`)}, "its schema is longer than 64 KB"},
+		"schema": {tool.Spec{Name: "s.t", Schema: json.RawMessage(`{"title":"` + strings.Repeat("x", 64<<10) + `"}`)},
+			"its schema is longer than 64 KB"},
 		"depth":                {tool.Spec{Name: "s.t", Schema: json.RawMessage(nested(66))}, "its schema is nested deeper than 64 levels"},
 		"depth, out of bounds": {tool.Spec{Name: "s.t", Schema: json.RawMessage(strings.Repeat("[", 60_000))}, "nested deeper than 64 levels"},
 		"doublings of allOf":   {tool.Spec{Name: "s.t", Schema: json.RawMessage(bomb(20, "allOf"))}, "refers to itself so often"},
 		"of anyOf":             {tool.Spec{Name: "s.t", Schema: json.RawMessage(bomb(400, "anyOf"))}, "refers to itself so often"},
 		"of prefixItems":       {tool.Spec{Name: "s.t", Schema: json.RawMessage(bomb(40, "prefixItems"))}, "refers to itself so often"},
-		"pattern":              {tool.Spec{Name: "s.t", Schema: json.RawMessage(`{"pattern":"(abcdefghijkl){1000}"}`)}, "patterns that are too large"},
-		"names as patterns":    {tool.Spec{Name: "s.t", Schema: json.RawMessage(`{"patternProperties":{"(abcdef){1000}":{},"(ghijkl){1000}":{}}}`)}, "patterns that are too large"},
+		"pattern": {tool.Spec{Name: "s.t", Schema: json.RawMessage(`{"pattern":"(abcdefghijkl){1000}"}`)},
+			"patterns that are too large"},
+		"names as patterns": {tool.Spec{Name: "s.t", Schema: json.RawMessage(`{"patternProperties":{"(abcdef){1000}":{},"(ghijkl){1000}":{}}}`)},
+			"patterns that are too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,7 +107,8 @@ func TestUnusableTool(t *testing.T) {
 		t.Errorf("offered: %+v", offered)
 	}
 	_, err := set.Decide("s__bad", "{}")
-	if r := refusal(t, err); r.Type != tool.ErrorPermissionDenied || r.Message != "Tool s.bad cannot be used: its schema is longer than 64 KB" {
+	if r := refusal(t, err); r.Type != tool.ErrorPermissionDenied ||
+		r.Message != "Tool s.bad cannot be used: its schema is longer than 64 KB" {
 		t.Errorf("refused: %+v", r)
 	}
 }

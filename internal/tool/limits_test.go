@@ -130,7 +130,8 @@ func TestAllowedPatterns(t *testing.T) {
 func TestDecisionCarriesLimits(t *testing.T) {
 	t.Parallel()
 	loose := plan.Permission{MaxResults: 9, Timeout: plan.Duration(time.Minute), RatePerMinute: 5, Allowed: map[string][]string{"ns": {"a*"}}}
-	tight := plan.Permission{MaxResults: 3, Timeout: plan.Duration(time.Second), RequiresApproval: true, Allowed: map[string][]string{"ns": {"*b"}}}
+	tight := plan.Permission{MaxResults: 3, Timeout: plan.Duration(time.Second), RequiresApproval: true,
+		Allowed: map[string][]string{"ns": {"*b"}}}
 	both := plan.ToolConfig{Permissions: map[string]plan.Permission{"x.t": loose, "x__t": tight}}
 	got, err := single("", both).Decide("x.t", `{"ns":"ab","max_results":5}`)
 	want := tool.Decision{

@@ -35,8 +35,10 @@ func TestCheckSchema(t *testing.T) {
 
 func TestMapProse(t *testing.T) {
 	t.Parallel()
-	const schema = `{"default":{"a":["x"]},"enum":["x"],"examples":["x",1],"properties":{"default":{"const":"x","default":"x"},"p":{"description":"x"}}}`
-	const want = `{"default":{"a":["-"]},"enum":["x"],"examples":["-",1],"properties":{"default":{"const":"x","default":"-"},"p":{"description":"-"}}}`
+	const schema = `{"default":{"a":["x"]},"enum":["x"],"examples":["x",1],"properties":{"default":{"const":"x","default":"x"},` +
+		`"p":{"description":"x"}}}`
+	const want = `{"default":{"a":["-"]},"enum":["x"],"examples":["-",1],"properties":{"default":{"const":"x","default":"-"},` +
+		`"p":{"description":"-"}}}`
 	if got := tool.MapProse(json.RawMessage(schema), func(s string) string { return strings.ReplaceAll(s, "x", "-") }); string(got) != want {
 		t.Errorf("%s", got)
 	}

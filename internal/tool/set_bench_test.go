@@ -15,8 +15,10 @@ import (
 
 // fifty tools on five servers, with the schema and the restrictions of a real one.
 func fifty() (plan.Agent, []tool.Catalogue) {
-	const schema = `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["namespace"],"additionalProperties":false,"properties":{
-		"namespace":{"type":"string","description":"The namespace to look into","minLength":1},"selector":{"type":"string","description":"A label selector"},
+	const schema = `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["namespace"],"additionalProperties":false,
+		"properties":{
+		"namespace":{"type":"string","description":"The namespace to look into","minLength":1},
+		"selector":{"type":"string","description":"A label selector"},
 		"since":{"type":"string","pattern":"^[0-9]+[smhd]$"},"fields":{"type":"array","items":{"type":"string"}},
 		"max_results":{"type":"integer","minimum":1,"maximum":1000,"default":100}}}`
 	p := plan.Agent{Tools: plan.ToolConfig{Access: plan.AccessWrite, Permissions: map[string]plan.Permission{}}}
@@ -43,7 +45,8 @@ func BenchmarkDecide(b *testing.B) {
 	p, catalogues := fifty()
 	set := tool.NewPolicy(nil).Tools(agent.Type{}, p, catalogues, nil)
 	for b.Loop() {
-		if _, err := set.Decide("server3__tool_number_7", `{"namespace":"dev","selector":"app=web","since":"15m","max_results":5000}`); err != nil {
+		if _, err := set.Decide("server3__tool_number_7",
+			`{"namespace":"dev","selector":"app=web","since":"15m","max_results":5000}`); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -102,7 +102,8 @@ func TestTruthTable(t *testing.T) {
 		}
 		rows++
 		spec := tool.Spec{Name: "k8s.get", Risk: r.risk, Schema: json.RawMessage(getSchema)}
-		c := checked{T: t, label: strings.Join(labels, ", "), set: policy.Tools(agent.Type{}, r.plan, []tool.Catalogue{{Server: "k8s", Tools: []tool.Spec{spec}}}, nil)}
+		c := checked{T: t, label: strings.Join(labels, ", "),
+			set: policy.Tools(agent.Type{}, r.plan, []tool.Catalogue{{Server: "k8s", Tools: []tool.Spec{spec}}}, nil)}
 		c.approval = r.plan.Tools.Permissions["k8s.get"].RequiresApproval || r.risk == agent.RiskHigh || r.risk == agent.RiskCritical ||
 			r.risk == agent.RiskDestructive && r.plan.Tools.ConfirmDestructive
 		early, late := first(options[0].refuses, options[1].refuses, options[2].refuses, options[3].refuses), options[4].refuses
@@ -118,7 +119,8 @@ func TestTruthTable(t *testing.T) {
 	}
 }
 
-const getSchema = `{"type":"object","properties":{"ns":{"type":"string"},"max_results":{"type":"integer"}},"required":["ns"],"additionalProperties":false}`
+const getSchema = `{"type":"object","properties":{"ns":{"type":"string"},"max_results":{"type":"integer"}},"required":["ns"],` +
+	`"additionalProperties":false}`
 
 // product visits every combination, of which the slice is good for one visit.
 func product(dimensions [][]option, visit func([]option), chosen ...option) {

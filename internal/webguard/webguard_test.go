@@ -16,7 +16,8 @@ import (
 // TestHandler sends the bytes that browsers, and others, send.
 func TestHandler(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "served") }), "inquest.example.com", "10.1.2.3"))
+	server := httptest.NewServer(Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "served") }),
+		"inquest.example.com", "10.1.2.3"))
 	t.Cleanup(server.Close)
 	for name, tc := range map[string]struct {
 		host, more string
@@ -76,7 +77,8 @@ func TestHandler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			status := send(t, server.Listener.Addr(), "GET / HTTP/1.1", tc.host, tc.more)
-			if served := status == http.StatusOK; served != tc.served || !served && status != http.StatusForbidden && status != http.StatusBadRequest {
+			if served := status == http.StatusOK; served != tc.served || !served && status != http.StatusForbidden &&
+				status != http.StatusBadRequest {
 				t.Errorf("status %d", status)
 			}
 		})
@@ -109,8 +111,10 @@ func send(t *testing.T, to net.Addr, line, host, more string) int {
 // FuzzHost: what is taken for ours, others read as ours as well.
 func FuzzHost(f *testing.F) {
 	for _, host := range []string{
-		"localhost", "LOCALHOST:80", "127.0.0.1:8233", "[::1]", "[::ffff:127.0.0.1]:1", "evil.example", "localhost.", "127.1", "localhost@evil", "x:80@localhost",
-		"127.0.0.1.nip.io", "[::1]evil", "[fe80::1%lo]", "ｌocalhost", "loc\u212Alhost", "10.1.2.3", "localhost:+1", "localhost:080", "", "[]", "::1", "0", "localhost#x", "localhost\\x",
+		"localhost", "LOCALHOST:80", "127.0.0.1:8233", "[::1]", "[::ffff:127.0.0.1]:1", "evil.example", "localhost.", "127.1",
+		"localhost@evil", "x:80@localhost",
+		"127.0.0.1.nip.io", "[::1]evil", "[fe80::1%lo]", "ｌocalhost", "loc\u212Alhost", "10.1.2.3", "localhost:+1", "localhost:080", "", "[]",
+		"::1", "0", "localhost#x", "localhost\\x",
 	} {
 		f.Add(host)
 	}

@@ -74,7 +74,8 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	pagerduty, _ := FormatOf("pagerduty")
-	for event, want := range map[string]State{"incident.resolved": Resolved, "incident.reopened": Firing, "incident.acknowledged": Neither, "service.updated": Neither} {
+	for event, want := range map[string]State{"incident.resolved": Resolved, "incident.reopened": Firing, "incident.acknowledged": Neither,
+		"service.updated": Neither} {
 		body := strings.Replace(string(fixture(t, "pagerduty")), "incident.triggered", event, 1)
 		if got, _, err := read(t, pagerduty.Mapping, body); err != nil || got[0].State != want {
 			t.Errorf("%s: %+v, %v", event, got, err)
@@ -92,7 +93,8 @@ func TestMapping(t *testing.T) {
 		unusable string
 		err      string
 	}{
-		"the whole body": {Mapping{AlertType: []string{"none", `tags["a.b"]`}, Fingerprint: []string{"ids[1]"}, Priority: []string{"p"}, Project: []string{"$.team"}},
+		"the whole body": {Mapping{AlertType: []string{"none", `tags["a.b"]`}, Fingerprint: []string{"ids[1]"}, Priority: []string{"p"},
+			Project: []string{"$.team"}},
 			`{"tags": {"a.b": "Disk"}, "ids": [1, 12345678901234567890], "p": 2, "team": "pay", "x": 1.50}`,
 			[]Alert{{Type: "Disk", Fingerprint: "12345678901234567890", Group: "Disk", GroupName: "Disk", Priority: 2, Project: "pay",
 				Data: []byte(`{"ids":[1,12345678901234567890],"p":2,"tags":{"a.b":"Disk"},"team":"pay","x":1.50}`)}}, "", ""},
@@ -100,14 +102,17 @@ func TestMapping(t *testing.T) {
 			[]Alert{{Fingerprint: "a", Data: []byte(`"<text>"`), StartsAt: time.Unix(1700000000, 0).UTC()}}, "", ""},
 		"milliseconds": {Mapping{Fingerprint: []string{"f"}, StartsAt: []string{"t"}}, `{"f": 1, "t": "1700000000123"}`,
 			[]Alert{{Fingerprint: "1", Data: []byte(`{"f":1,"t":"1700000000123"}`), StartsAt: time.UnixMilli(1700000000123).UTC()}}, "", ""},
-		"a time that is none":     {Mapping{StartsAt: []string{"t"}}, `{"t": "yesterday"}`, nil, `alert 0: it starts at "yesterday", which is no time`, ""},
-		"a priority that is none": {Mapping{Priority: []string{"p"}}, `{"p": "huge"}`, nil, `alert 0: the priority is "huge", and priorities name none of that`, ""},
-		"one of them":             {Mapping{Alerts: "items", Fingerprint: []string{"f"}}, `{"items": [1, {"f": "a"}]}`, []Alert{{Fingerprint: "a", Data: []byte(`{"f":"a"}`)}}, "alert 0 is no JSON object", ""},
-		"no list":                 {list, `{"items": {}}`, nil, "", `the body has no list "items"`},
-		"an empty list":           {list, `{"items": []}`, nil, "", ""},
-		"no JSON":                 {list, `{`, nil, "", "the body is not JSON: unexpected EOF"},
-		"two":                     {list, `{} {}`, nil, "", "the body holds more than one JSON value"},
-		"nothing":                 {list, ``, nil, "", "the body is not JSON: EOF"},
+		"a time that is none": {Mapping{StartsAt: []string{"t"}}, `{"t": "yesterday"}`, nil,
+			`alert 0: it starts at "yesterday", which is no time`, ""},
+		"a priority that is none": {Mapping{Priority: []string{"p"}}, `{"p": "huge"}`, nil,
+			`alert 0: the priority is "huge", and priorities name none of that`, ""},
+		"one of them": {Mapping{Alerts: "items", Fingerprint: []string{"f"}}, `{"items": [1, {"f": "a"}]}`,
+			[]Alert{{Fingerprint: "a", Data: []byte(`{"f":"a"}`)}}, "alert 0 is no JSON object", ""},
+		"no list":       {list, `{"items": {}}`, nil, "", `the body has no list "items"`},
+		"an empty list": {list, `{"items": []}`, nil, "", ""},
+		"no JSON":       {list, `{`, nil, "", "the body is not JSON: unexpected EOF"},
+		"two":           {list, `{} {}`, nil, "", "the body holds more than one JSON value"},
+		"nothing":       {list, ``, nil, "", "the body is not JSON: EOF"},
 	} {
 		got, unusable, err := read(t, test.mapping, test.body)
 		if diff := cmp.Diff(test.want, got); diff != "" || errorText(errors.Join(unusable...)) != test.unusable || errorText(err) != test.err {
@@ -133,7 +138,8 @@ func TestPaths(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{
 		"a": true, "a.b[0].c": true, `a["b.c"]`: true, "$": true, "$.a": true, "$[0]": true, `["a"]`: true, "a-b.c_d@e/f": true,
-		"": false, ".a": false, "a.": false, "a..b": false, "a[": false, "a[x]": false, "$a": false, "a b": false, `a["b]`: false, "a[-1]": false, "{{.A}}": false,
+		"": false, ".a": false, "a.": false, "a..b": false, "a[": false, "a[x]": false, "$a": false, "a b": false, `a["b]`: false,
+		"a[-1]": false, "{{.A}}": false,
 	} {
 		if err := CheckPath(text); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
@@ -159,22 +165,27 @@ func TestSignatures(t *testing.T) {
 		header    map[string]string
 		want      error
 	}{
-		"grafana":               {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("new", body)}, nil},
-		"an old secret":         {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("old", body)}, nil},
-		"another secret":        {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("other", body)}, ErrUnsigned},
-		"no secret":             {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("", body)}, ErrUnsigned},
-		"another body":          {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("new", `{"ü":1}`)}, ErrUnsigned},
-		"nothing":               {"grafana", "", nil, ErrUnsigned},
-		"empty":                 {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": ""}, ErrUnsigned},
-		"no hexadecimal":        {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": "zz"}, ErrUnsigned},
-		"a beginning":           {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("new", body)[:32]}, ErrUnsigned},
-		"a time":                {"grafana", "X-Time", map[string]string{"X-Grafana-Alerting-Signature": sign("new", stamp+":"+body), "X-Time": stamp}, nil},
-		"another time":          {"grafana", "X-Time", map[string]string{"X-Grafana-Alerting-Signature": sign("new", stamp+":"+body), "X-Time": fmt.Sprint(now.Unix() + 1)}, ErrUnsigned},
-		"replayed":              {"grafana", "X-Time", map[string]string{"X-Grafana-Alerting-Signature": sign("new", "1799999000:"+body), "X-Time": "1799999000"}, ErrReplayed},
-		"of the future":         {"grafana", "X-Time", map[string]string{"X-Grafana-Alerting-Signature": sign("new", "1800001000:"+body), "X-Time": "1800001000"}, ErrReplayed},
-		"no time":               {"grafana", "X-Time", map[string]string{"X-Grafana-Alerting-Signature": sign("new", body)}, ErrReplayed},
-		"pagerduty":             {"pagerduty", "", map[string]string{"X-PagerDuty-Signature": "v1=" + sign("new", body)}, nil},
-		"pagerduty, two":        {"pagerduty", "", map[string]string{"X-PagerDuty-Signature": "v1=" + sign("other", body) + ",v1=" + sign("new", body)}, nil},
+		"grafana":        {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("new", body)}, nil},
+		"an old secret":  {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("old", body)}, nil},
+		"another secret": {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("other", body)}, ErrUnsigned},
+		"no secret":      {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("", body)}, ErrUnsigned},
+		"another body":   {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("new", `{"ü":1}`)}, ErrUnsigned},
+		"nothing":        {"grafana", "", nil, ErrUnsigned},
+		"empty":          {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": ""}, ErrUnsigned},
+		"no hexadecimal": {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": "zz"}, ErrUnsigned},
+		"a beginning":    {"grafana", "", map[string]string{"X-Grafana-Alerting-Signature": sign("new", body)[:32]}, ErrUnsigned},
+		"a time": {"grafana", "X-Time", map[string]string{"X-Grafana-Alerting-Signature": sign("new", stamp+":"+body),
+			"X-Time": stamp}, nil},
+		"another time": {"grafana", "X-Time", map[string]string{"X-Grafana-Alerting-Signature": sign("new", stamp+":"+body),
+			"X-Time": fmt.Sprint(now.Unix() + 1)}, ErrUnsigned},
+		"replayed": {"grafana", "X-Time", map[string]string{"X-Grafana-Alerting-Signature": sign("new", "1799999000:"+body),
+			"X-Time": "1799999000"}, ErrReplayed},
+		"of the future": {"grafana", "X-Time", map[string]string{"X-Grafana-Alerting-Signature": sign("new", "1800001000:"+body),
+			"X-Time": "1800001000"}, ErrReplayed},
+		"no time":   {"grafana", "X-Time", map[string]string{"X-Grafana-Alerting-Signature": sign("new", body)}, ErrReplayed},
+		"pagerduty": {"pagerduty", "", map[string]string{"X-PagerDuty-Signature": "v1=" + sign("new", body)}, nil},
+		"pagerduty, two": {"pagerduty", "",
+			map[string]string{"X-PagerDuty-Signature": "v1=" + sign("other", body) + ",v1=" + sign("new", body)}, nil},
 		"pagerduty, of later":   {"pagerduty", "", map[string]string{"X-PagerDuty-Signature": "v2=" + sign("new", body)}, ErrUnsigned},
 		"pagerduty, no version": {"pagerduty", "", map[string]string{"X-PagerDuty-Signature": sign("new", body)}, ErrUnsigned},
 		"github":                {"github", "", map[string]string{"X-Hub-Signature-256": "sha256=" + sign("new", body)}, nil},

@@ -85,7 +85,8 @@ func TestRoles(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	for _, other := range []string{address("temporal", "it's/@", "inquest"), address("ours", "p@ss/word'", "postgres"), address("ours", "p", "inquest")} {
+	for _, other := range []string{address("temporal", "it's/@", "inquest"), address("ours", "p@ss/word'", "postgres"),
+		address("ours", "p", "inquest")} {
 		if s, err := store.Open(t.Context(), store.At(other)); err == nil {
 			s.Close()
 			t.Errorf("a store can be opened by %s", store.At(other))

@@ -21,7 +21,8 @@ import (
 // agent's definition says so, one because of the tool's risk.
 var approvalConfig = strings.NewReplacer(
 	`Alpha: {description: digs, mcp_servers: [lab]}`,
-	`Alpha: {description: digs, mcp_servers: [lab], tool_config: {tool_permissions: {lab.set: {requires_approval: true}, lab.counter: {requires_approval: true}}}}`,
+	`Alpha: {description: digs, mcp_servers: [lab], tool_config: {tool_permissions: {lab.set: {requires_approval: true}, lab.counter: `+
+		`{requires_approval: true}}}}`,
 	`command: "{{.E2E_TOOLS}}"}}`, `command: "{{.E2E_TOOLS}}"}, risk: {add: high}}`,
 ).Replace(labConfig)
 
@@ -73,7 +74,8 @@ func TestApprovals(t *testing.T) {
 	counter := waiting(after, "lab.counter")
 	w.mustFail(1, `lab.counter`, "decide", "lab", "no-such-call", "--approve")
 	var decided activities.Decision
-	if err := json.Unmarshal([]byte(w.must("decide", "lab", counter.Execution+"/"+counter.CallID, "--approve", "--by", "Ada", "--json")), &decided); err != nil {
+	if err := json.Unmarshal([]byte(w.must("decide", "lab", counter.Execution+"/"+counter.CallID, "--approve", "--by", "Ada", "--json")),
+		&decided); err != nil {
 		t.Fatal(err)
 	}
 	if !decided.Approved || decided.By != "Ada" || decided.At.IsZero() {

@@ -22,7 +22,8 @@ func TestDevSaysWhatWorks(t *testing.T) {
 	newcomer := w.without("TEMPORAL_ADDRESS", "INQUEST_STORE")
 	dev := newcomer.dev()
 	out, errs, code := newcomer.program("sh", "", "-ec", hints(t, dev)+"\nstarter list\nstarter ui")
-	if code != 0 || !strings.Contains(out, "sample-incident") && !strings.Contains(out, "completed") || !strings.Contains(out, "http://"+w.ui) {
+	if code != 0 || !strings.Contains(out, "sample-incident") && !strings.Contains(out, "completed") ||
+		!strings.Contains(out, "http://"+w.ui) {
 		t.Errorf("exit code %d:\n%s%s", code, out, errs)
 	}
 

@@ -169,11 +169,14 @@ func TestProgramsRefuseBadInput(t *testing.T) {
 		code          int
 		want          []string
 	}{
-		{"dev: configuration", "dev", []string{"--config", w.config, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--ui", "127.0.0.1:0"}, 2, []string{"config.yaml:2", "tpye", "nowhere"}},
+		{"dev: configuration", "dev", []string{"--config", w.config, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--ui", "127.0.0.1:0"}, 2,
+			[]string{"config.yaml:2", "tpye", "nowhere"}},
 		{"worker: configuration", "worker", []string{"--config", w.config}, 2, []string{"config.yaml:2", "tpye", "nowhere"}},
 		{"dev: port in use", "dev", []string{"--listen", taken, "--data", t.TempDir()}, 2, []string{"--listen", taken}},
-		{"dev: UI port in use", "dev", []string{"--ui", occupied.ui, "--listen", "127.0.0.1:0", "--data", t.TempDir()}, 2, []string{"--ui", occupied.ui}},
-		{"dev: data in use", "dev", []string{"--data", occupied.data, "--listen", "127.0.0.1:0", "--ui", "127.0.0.1:0"}, 1, []string{occupied.data, "in use"}},
+		{"dev: UI port in use", "dev", []string{"--ui", occupied.ui, "--listen", "127.0.0.1:0", "--data", t.TempDir()}, 2,
+			[]string{"--ui", occupied.ui}},
+		{"dev: data in use", "dev", []string{"--data", occupied.data, "--listen", "127.0.0.1:0", "--ui", "127.0.0.1:0"}, 1,
+			[]string{occupied.data, "in use"}},
 		{"dev: flag", "dev", []string{"--nonsense"}, 2, []string{"--nonsense"}},
 		{"dev: argument", "dev", []string{"nonsense"}, 2, []string{"nonsense"}},
 		{"dev: level", "dev", []string{"--log-level", "loud"}, 2, []string{"--log-level", "loud"}},

@@ -14,9 +14,10 @@ import (
 // apiServer answers what kubernetes-mcp-server asks of a cluster for events: discovery, and the events
 // of one namespace.
 var apiServer = map[string]string{
-	"/api":    `{"kind":"APIVersions","versions":["v1"]}`,
-	"/apis":   `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
-	"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"events","namespaced":true,"kind":"Event","verbs":["get","list"]}]}`,
+	"/api":  `{"kind":"APIVersions","versions":["v1"]}`,
+	"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+	"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"events","namespaced":true,"kind":"Event",` +
+		`"verbs":["get","list"]}]}`,
 	"/api/v1/namespaces/shop/events": `{"kind":"EventList","apiVersion":"v1","metadata":{},"items":[
 		{"kind":"Event","apiVersion":"v1","metadata":{"name":"a","namespace":"shop"},"type":"Normal","reason":"Scheduled",
 		 "message":"assigned","lastTimestamp":"2026-11-22T16:00:00Z","involvedObject":{"kind":"Pod","name":"prometheus-5d8f7c9b6-x2x9z"}},

@@ -161,7 +161,8 @@ func (w *world) in(t *testing.T) *world {
 func (w *world) testTalkPause(t *testing.T) {
 	w = w.in(t)
 	paused := w.tell("Memo", "two", "pause")
-	if left := time.Until(paused.PausedUntil); paused.StopReason != agent.StopPauseHeartbeats || left < 29*time.Minute || left > 30*time.Minute {
+	if left := time.Until(paused.PausedUntil); paused.StopReason != agent.StopPauseHeartbeats || left < 29*time.Minute ||
+		left > 30*time.Minute {
 		t.Errorf("paused: %+v", paused)
 	}
 	_, errs, _ := w.starter("", "chat", "--thread", "two", "--message", "pause")
@@ -443,10 +444,12 @@ func (s stock) testConversation(t *testing.T) {
 	if first := send("hello"); first.Turn != 1 || first.Text != "the report of gamma" || first.StopReason != agent.StopEndTurn {
 		t.Errorf("first turn: %+v", first)
 	}
-	if status := query[workflows.ConversationStatus](s, "thread", "status"); !status.Open || status.Agent != "Gamma" || status.Turns != 1 || status.Answering != "" {
+	if status := query[workflows.ConversationStatus](s, "thread", "status"); !status.Open || status.Agent != "Gamma" || status.Turns != 1 ||
+		status.Answering != "" {
 		t.Errorf("status: %+v", status)
 	}
-	_, errs, code := s.program(s.path, "", "workflow", "update", "execute", "--workflow-id", "thread", "--name", "send", "--input", `{"text":""}`)
+	_, errs, code := s.program(s.path, "", "workflow", "update", "execute", "--workflow-id", "thread", "--name", "send",
+		"--input", `{"text":""}`)
 	if code == 0 || !strings.Contains(errs, "the message is empty") {
 		t.Errorf("an empty message: exit code %d: %s", code, errs)
 	}

@@ -275,7 +275,8 @@ func TestKillInACallThatIsNotIdempotent(t *testing.T) {
 				t.Errorf("the call was made %d times", n)
 			}
 			timedOut := func(e *historypb.HistoryEvent) bool { return e.GetActivityTaskTimedOutEventAttributes() != nil }
-			if events := w.history(workflows.InvestigationID("lab", run.GetRunID()) + "/dig/Alpha"); !quick && !slices.ContainsFunc(events, timedOut) {
+			if events := w.history(workflows.InvestigationID("lab", run.GetRunID()) + "/dig/Alpha"); !quick &&
+				!slices.ContainsFunc(events, timedOut) {
 				t.Error("the workflow was not told that the worker has died: nobody counts how often")
 			}
 			results := 0

@@ -96,7 +96,8 @@ func TestEmbed(t *testing.T) {
 		t.Errorf("tickets: %q", got)
 	}
 	offered := w.model.Requests()[0].Tools
-	if len(offered) != 2 || offered[0].Function.Name != "open_ticket" || !strings.Contains(string(offered[0].Function.Parameters), `"one line that says what is wrong"`) {
+	if len(offered) != 2 || offered[0].Function.Name != "open_ticket" ||
+		!strings.Contains(string(offered[0].Function.Parameters), `"one line that says what is wrong"`) {
 		t.Errorf("offered: %+v", offered)
 	}
 	if task := w.model.Requests()[0].Last().Text(); !strings.Contains(task, `{"on_duty":"Ada"}`) {
@@ -108,7 +109,8 @@ func TestEmbed(t *testing.T) {
 	<-system.came
 	program.kill()
 	program = w.embed()
-	if result := w.end("killed"); result.Status != agent.StatusCompleted || !strings.Contains(result.Report, "it was not called again. Verify") {
+	if result := w.end("killed"); result.Status != agent.StatusCompleted ||
+		!strings.Contains(result.Report, "it was not called again. Verify") {
 		t.Errorf("got %+v", result)
 	}
 	if got := system.opened(); len(got) != 2 {

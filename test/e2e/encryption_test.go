@@ -34,7 +34,8 @@ func TestCodecEndpoint(t *testing.T) {
 	if out := temporal(endpoint, "workflow", "show", "--workflow-id", "one", "--output", "json"); !says(out, "persimmon") {
 		t.Errorf("by the endpoint, the history is\n%s", out)
 	}
-	for _, command := range [][]string{{"workflow", "show", "--workflow-id", "one", "--output", "json"}, {"workflow", "describe", "--workflow-id", "one"}} {
+	for _, command := range [][]string{{"workflow", "show", "--workflow-id", "one", "--output", "json"},
+		{"workflow", "describe", "--workflow-id", "one"}} {
 		out := temporal(nil, command...)
 		for _, word := range []string{"persimmon", "report of gamma"} {
 			if says(out, word) {

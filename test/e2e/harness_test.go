@@ -46,7 +46,8 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	bin = dir
 	// Without debugging information, and without Temporal's SDK reading the program to the end at each start.
-	build := exec.Command("go", "build", "-ldflags", "-s -w -X go.temporal.io/sdk/internal.binaryChecksum=e2e", "-o", dir, "./dev", "./worker", "./starter", "./internal/tool/tooltest/cmd/toolserver")
+	build := exec.Command("go", "build", "-ldflags", "-s -w -X go.temporal.io/sdk/internal.binaryChecksum=e2e", "-o", dir, "./dev", "./worker",
+		"./starter", "./internal/tool/tooltest/cmd/toolserver")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)

@@ -180,17 +180,20 @@ agent_chains: {read: {llm_provider: lab-model, stages: [{name: read, agents: [{n
 		t.Errorf("got %v", err)
 	}
 	w.beginWith("blank", agent.Request{Chain: "read", Data: []byte(`" "`)})
-	if err := w.client().GetWorkflow(t.Context(), "blank", "").Get(t.Context(), &result); err == nil || !strings.Contains(err.Error(), "nothing to investigate") {
+	if err := w.client().GetWorkflow(t.Context(), "blank", "").Get(t.Context(), &result); err == nil ||
+		!strings.Contains(err.Error(), "nothing to investigate") {
 		t.Errorf("got %v", err)
 	}
 	if n := len(w.model.Requests()); n != 0 {
 		t.Fatalf("%d model calls were paid for nothing", n)
 	}
 	w.beginWith("attached", agent.Request{Chain: "read", Data: data, Attach: true})
-	if result := w.end("attached"); !strings.Contains(result.Report, "10001@120000: the needle") || strings.Contains(result.Report, "hunter22") {
+	if result := w.end("attached"); !strings.Contains(result.Report, "10001@120000: the needle") ||
+		strings.Contains(result.Report, "hunter22") {
 		t.Errorf("got %+v", result)
 	}
-	if task := w.model.Requests()[0].Last().Text(); len(task) > 17_000 || !strings.Contains(task, `Read the rest with the tool read_result, by "ref": "request"`) {
+	if task := w.model.Requests()[0].Last().Text(); len(task) > 17_000 ||
+		!strings.Contains(task, `Read the rest with the tool read_result, by "ref": "request"`) {
 		t.Errorf("%d bytes of task: …%s", len(task), task[max(0, len(task)-500):])
 	}
 }

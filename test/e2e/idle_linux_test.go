@@ -75,7 +75,8 @@ func TestLongIdleConversations(t *testing.T) {
 		t.Errorf("the first conversation goes on with %+v", reply)
 	}
 	after := fresh.weigh()
-	t.Logf("a worker with 1 conversation: %s; with %d idle ones, %d cached: %s; started beside them: %s", before, *conversations, *cached, idle, after)
+	t.Logf("a worker with 1 conversation: %s; with %d idle ones, %d cached: %s; started beside them: %s", before,
+		*conversations, *cached, idle, after)
 	const goroutines, memory, slack = 10, 128, 64 << 10 // at most, of a workflow in the cache; in KB
 	if idle.goroutines > before.goroutines+goroutines*(*cached) || after.goroutines > before.goroutines+goroutines {
 		t.Error("idle conversations hold goroutines")

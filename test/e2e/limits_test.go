@@ -27,7 +27,8 @@ func TestBoundThatAsks(t *testing.T) {
 	dev.kill()
 	w.dev()
 	eventually(t, "they wait still", func() bool {
-		return w.agentStatus(id+"/dig/Alpha").Status == agent.StatusWaitingAnswer && w.agentStatus(id+"/dig/Beta").Status == agent.StatusWaitingAnswer
+		return w.agentStatus(id+"/dig/Alpha").Status == agent.StatusWaitingAnswer &&
+			w.agentStatus(id+"/dig/Beta").Status == agent.StatusWaitingAnswer
 	})
 	if n := len(w.model.Requests()); n != 2 {
 		t.Errorf("%d model calls", n)

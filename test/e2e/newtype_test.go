@@ -18,7 +18,8 @@ import (
 
 // aRow is a type that there is not: a memory to add to, two iterations, and the
 // prompt of another type.
-const aRow = `{Name: "watcher_agent", Aliases: []string{"watcher"}, Pattern: Iterating, Prompt: "letta", MaxIterations: 2, Tools: []string{ToolCoreMemoryAppend}},`
+const aRow = `{Name: "watcher_agent", Aliases: []string{"watcher"}, Pattern: Iterating, Prompt: "letta", MaxIterations: 2, Tools: ` +
+	`[]string{ToolCoreMemoryAppend}},`
 
 const watcherConfig = `
 llm_providers:
@@ -57,7 +58,8 @@ func TestLongAddedType(t *testing.T) {
 		t.Fatalf("%d model calls; two iterations and the conclusion are three", len(requests))
 	}
 	const core = "<value>%s</value></facts>"
-	for i, want := range []struct{ tools, facts string }{{"core_memory_append", ""}, {"core_memory_append", "known\none"}, {"", "known\none\ntwo"}} {
+	for i, want := range []struct{ tools, facts string }{{"core_memory_append", ""}, {"core_memory_append", "known\none"},
+		{"", "known\none\ntwo"}} {
 		var tools []string
 		for _, tool := range requests[i].Tools {
 			tools = append(tools, tool.Function.Name)

@@ -56,7 +56,8 @@ const (
 var hostileText = `<script>window.pwned = 1</script><img src="https://evil.example/x.png" onerror="window.pwned = 2">` + "\n\n" +
 	`[click](javascript:window.pwned=3) [data](data:text/html,<script>alert(1)</script>) ![pixel](https://evil.example/pixel.png)` + "\n\n" +
 	`<javascript:alert(4)> <svg onload=alert(5)> <iframe srcdoc="<script>alert(6)</script>"></iframe> ` +
-	"<style>*{display:none}</style>\n\ngnp." + rightToLeft + "exe.lagel" + nothing + "l שלום مرحبا [honest.example](https://evil.example/login) " +
+	"<style>*{display:none}</style>\n\ngnp." + rightToLeft + "exe.lagel" + nothing +
+	"l שלום مرحبا [honest.example](https://evil.example/login) " +
 	"</div></body>\n\n" +
 	counted("*%d[_%d", 3000) + counted("%d> ", 300) + counted("\n- %d", 50) + "\n\n"
 

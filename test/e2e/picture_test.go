@@ -88,7 +88,8 @@ func (w *world) liveFrame(workflowID string) (frame string) {
 func (b *browser) picture(path, screen string) {
 	b.t.Helper()
 	page := `<meta charset="utf-8"><body style="margin:0;background:#14161b">` +
-		`<pre id="screen" style="display:inline-block;margin:0;padding:16px;font:15px/1.3 'DejaVu Sans Mono',monospace;color:#d8dbe2">` + painted(screen) + `</pre>`
+		`<pre id="screen" style="display:inline-block;margin:0;padding:16px;font:15px/1.3 'DejaVu Sans Mono',monospace;color:#d8dbe2">` +
+		painted(screen) + `</pre>`
 	var png []byte
 	b.do("picture "+path, chromedp.Navigate("data:text/html,"+url.PathEscape(page)), chromedp.Screenshot("#screen", &png, chromedp.ByID))
 	b.keep(path, png)

@@ -29,7 +29,8 @@ func TestPipelinePlanExecuteCritique(t *testing.T) {
 	}
 	dev := w.dev()
 	w.must("chain", "graph", "--chain", "plan-execute-critique", "--config", w.config, "--format", "text")
-	run := w.start("starter answer shop", "starter", "run", "--chain", "plan-execute-critique", "--data", "The shop is slow.", "--workflow-id", "shop")
+	run := w.start("starter answer shop", "starter", "run", "--chain", "plan-execute-critique", "--data", "The shop is slow.",
+		"--workflow-id", "shop")
 	dev.kill() // while it waits for the answer
 	run.kill()
 	w.dev()
@@ -49,11 +50,13 @@ func TestPipelinePlanExecuteCritique(t *testing.T) {
 		t.Errorf("watch ends with %d:\n%s", code, watch.log)
 	}
 	var verdict struct{ Verdict, Cause string }
-	if err := json.Unmarshal([]byte(result.Report), &verdict); err != nil || verdict.Verdict != "enough" || !strings.HasPrefix(verdict.Cause, "inventory: ") {
+	if err := json.Unmarshal([]byte(result.Report), &verdict); err != nil || verdict.Verdict != "enough" ||
+		!strings.HasPrefix(verdict.Cause, "inventory: ") {
 		t.Errorf("report (%v):\n%s", err, result.Report)
 	}
 	status := w.statusOf("shop")
-	want := []string{"plan clarify", "plan#2 success", "execute success", "critique replan", "plan#3 success", "execute#2 success", "critique#2 success"}
+	want := []string{"plan clarify", "plan#2 success", "execute success", "critique replan", "plan#3 success",
+		"execute#2 success", "critique#2 success"}
 	if diff := cmp.Diff(want, ranStages(status)); diff != "" {
 		t.Errorf("the stages that ran (-want +got):\n%s", diff)
 	}
@@ -178,7 +181,8 @@ func TestPipelineEnds(t *testing.T) {
 				w.must("answer", tt.chain, "--deny", "--text", "not today")
 			}
 			result := w.end(tt.chain)
-			if result.EndReason != tt.end || result.Status != agent.StatusCompleted || result.Report != tt.has || result.Usage.ModelCalls != tt.calls {
+			if result.EndReason != tt.end || result.Status != agent.StatusCompleted || result.Report != tt.has ||
+				result.Usage.ModelCalls != tt.calls {
 				t.Errorf("%s, %s after %d calls, report %q", result.Status, result.EndReason, result.Usage.ModelCalls, result.Report)
 			}
 			if ran := strings.Join(ranStages(w.statusOf(tt.chain)), ", "); ran != tt.ran {
@@ -282,7 +286,8 @@ agent_chains:
 	again()
 	result := w.end("change")
 	want := []string{"plan success", "plan#2 success", "apply success", "announce success"}
-	if diff := cmp.Diff(want, ranStages(w.statusOf("change"))); diff != "" || result.Report != `{"said":"db-1 is back"}` || result.EndReason != agent.EndCompleted {
+	if diff := cmp.Diff(want, ranStages(w.statusOf("change"))); diff != "" || result.Report != `{"said":"db-1 is back"}` ||
+		result.EndReason != agent.EndCompleted {
 		t.Errorf("%s, %q (-want +got):\n%s", result.EndReason, result.Report, diff)
 	}
 	if made := len(w.model.Requests()); made != 8 {

@@ -47,7 +47,8 @@ func TestTaskQueueOfAServer(t *testing.T) {
 	if result.Status != agent.StatusCompleted {
 		t.Fatalf("got %+v", result)
 	}
-	if results := w.results(result.ID); len(results) != 5 || slices.ContainsFunc(results, func(e transcript.Entry) bool { return e.Status != "success" }) {
+	if results := w.results(result.ID); len(results) != 5 ||
+		slices.ContainsFunc(results, func(e transcript.Entry) bool { return e.Status != "success" }) {
 		t.Errorf("results of tools: %+v", results)
 	}
 	for _, p := range []*process{far, near} {

@@ -35,7 +35,8 @@ func TestRequest(t *testing.T) {
 	w = w.with("INQUEST_CONFIG=" + w.config) // who starts investigations has to know by what they are the same
 	w.dev()
 	run := func(args ...string) (id string, known bool) {
-		out := w.must(append([]string{"run", "--chain", "one", "--data", "x", "--meta", "host=web-1", "--tenant", "acme", "--detach", "--json"}, args...)...)
+		out := w.must(append([]string{"run", "--chain", "one", "--data", "x", "--meta", "host=web-1", "--tenant", "acme", "--detach", "--json"},
+			args...)...)
 		var got struct {
 			ID    string
 			Known bool
@@ -78,7 +79,8 @@ func TestRequest(t *testing.T) {
 	// Temporal's own CLI and UI may choose any workflow id, and no options but the input.
 	stock := agent.Request{Chain: "one", Data: json.RawMessage(`"x"`)}
 	stock.Labels = agent.Labels{Tenant: "acme", Metadata: map[string]string{"host": "web-1"}}
-	if err := w.beginWith("stock", stock).Get(context.Background(), nil); err == nil || !strings.Contains(err.Error(), first+" is about the same") {
+	if err := w.beginWith("stock", stock).Get(context.Background(), nil); err == nil ||
+		!strings.Contains(err.Error(), first+" is about the same") {
 		t.Errorf("another one of the same: %v", err)
 	}
 	stock.Metadata["host"], stock.Priority = "web-2", 5
@@ -101,7 +103,8 @@ func TestRequest(t *testing.T) {
 	name, _, _ = strings.Cut(again, ":")
 	w.end(name)
 	var listed []struct{ ID string }
-	if err := json.Unmarshal([]byte(w.must("list", "--meta", "host=web-1", "--tenant", "acme", "--status", "completed", "--json")), &listed); err != nil || len(listed) != 2 {
+	if err := json.Unmarshal([]byte(w.must("list", "--meta", "host=web-1", "--tenant", "acme", "--status", "completed", "--json")),
+		&listed); err != nil || len(listed) != 2 {
 		t.Errorf("listed %v, %v", listed, err)
 	}
 	if _, errs, code := w.starter("", "run", "--chain", "one", "--data", "x", "--mcp", "lab=imaeg", "--mcp", "lob"); code != 2 ||

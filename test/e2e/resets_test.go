@@ -127,7 +127,8 @@ func (r resetting) reset(id, below string) (done bool) {
 	point := points[r.random.IntN(len(points))]
 	_, err = r.client().ResetWorkflowExecution(ctx, &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace: "default", Reason: "test", RequestId: "reset-" + workflowID, WorkflowTaskFinishEventId: point,
-		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: described.GetWorkflowExecutionInfo().GetExecution().GetRunId()},
+		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID,
+			RunId: described.GetWorkflowExecutionInfo().GetExecution().GetRunId()},
 	})
 	if err != nil {
 		r.t.Logf("%s to event %d: %v", workflowID, point, err) // it may have ended meanwhile
@@ -196,7 +197,8 @@ func (w *world) openWorkflows() (open []string) {
 	for {
 		open = nil
 		page, err := w.client().ListWorkflow(context.Background(), &workflowservice.ListWorkflowExecutionsRequest{
-			Namespace: "default", Query: "ExecutionStatus = 'Running' AND WorkflowType NOT IN ('" + workflows.TypeReconcile + "', '" + workflows.TypeFleet + "')",
+			Namespace: "default", Query: "ExecutionStatus = 'Running' AND WorkflowType NOT IN ('" + workflows.TypeReconcile + "', '" +
+				workflows.TypeFleet + "')",
 		})
 		if err != nil {
 			w.t.Fatal(err)
@@ -267,7 +269,8 @@ func TestTerminated(t *testing.T) {
 		return len(listed) == 1 && listed[0].Error != "" // before the schedule has run, the list has it from Temporal
 	})
 	r := listed[0]
-	if r.ID != id || r.EndReason != agent.EndTerminated || !strings.HasPrefix(r.Error, "terminated by ") || !strings.HasSuffix(r.Error, ": stuck") || r.EndedAt == nil {
+	if r.ID != id || r.EndReason != agent.EndTerminated || !strings.HasPrefix(r.Error, "terminated by ") ||
+		!strings.HasSuffix(r.Error, ": stuck") || r.EndedAt == nil {
 		t.Errorf("recorded %+v", r)
 	}
 	eventually(t, "the store says so of its agents", func() bool {

@@ -36,7 +36,8 @@ func TestLargeResult(t *testing.T) {
 	hold := llmtest.NewHold()
 	replies := []llmtest.Reply{
 		llmtest.Calls(llmtest.Call{Name: "lab__big", Args: fmt.Sprintf(`{"bytes":%d}`, size)}),
-		llmtest.Calls(llmtest.Call{Name: agent.ToolReadResult, Args: `{"ref":"1/0","offset":190000}`}).Text("to the end").Chunked(4, 0).Hold(hold, 1),
+		llmtest.Calls(llmtest.Call{Name: agent.ToolReadResult,
+			Args: `{"ref":"1/0","offset":190000}`}).Text("to the end").Chunked(4, 0).Hold(hold, 1),
 		llmtest.Text("it ends with x"),
 	}
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
@@ -52,7 +53,8 @@ func TestLargeResult(t *testing.T) {
 	hold.Release()
 	w.dev()
 	result := w.end("big")
-	if result.Status != agent.StatusCompleted || result.Report != "it ends with x" || result.Usage.ModelCalls != 4 || result.Usage.InputTokens < 3000 {
+	if result.Status != agent.StatusCompleted || result.Report != "it ends with x" || result.Usage.ModelCalls != 4 ||
+		result.Usage.InputTokens < 3000 {
 		t.Errorf("result: %+v", result)
 	}
 
@@ -68,7 +70,8 @@ func TestLargeResult(t *testing.T) {
 	if summaries != 1 {
 		t.Errorf("%d summaries were asked for", summaries)
 	}
-	if want := fmt.Sprintf("nothing but x\n[Summary of a result of %d bytes; the whole of it: read_result {\"ref\": \"1/0\"}]", size); shown[2] != want {
+	if want := fmt.Sprintf("nothing but x\n[Summary of a result of %d bytes; the whole of it: read_result {\"ref\": \"1/0\"}]",
+		size); shown[2] != want {
 		t.Errorf("turn 2 was shown %.300s, want %s", shown[2], want)
 	}
 	if want := fmt.Sprintf("[bytes 190000–%d of %d; the end]\n%s", size, size, strings.Repeat("x", 10_000)); shown[3] != want {

@@ -50,10 +50,12 @@ func TestKillWhileScoring(t *testing.T) {
 	id := workflows.InvestigationID("lab", run.GetRunID())
 	hold.Wait(t)
 	result := w.end("lab") // it does not wait for its score
-	if result.Status != agent.StatusCompleted || result.Report != "It is the pool." || result.Summary != "The pool was too small.\nMake it larger." {
+	if result.Status != agent.StatusCompleted || result.Report != "It is the pool." ||
+		result.Summary != "The pool was too small.\nMake it larger." {
 		t.Errorf("result: %+v", result)
 	}
-	if _, stderr, code := w.starter("", "score", "lab"); code != 1 || !strings.Contains(stderr, "is being judged already, by workflow "+id+"-score") {
+	if _, stderr, code := w.starter("", "score", "lab"); code != 1 ||
+		!strings.Contains(stderr, "is being judged already, by workflow "+id+"-score") {
 		t.Errorf("a second score at the same time: exit code %d\n%s", code, stderr)
 	}
 	dev.kill()
@@ -71,7 +73,8 @@ func TestKillWhileScoring(t *testing.T) {
 		return shown.Scores
 	}
 	first := scores(1)[0]
-	if first.Score == nil || *first.Score != 42 || first.Assessment != "Too early: premature_conclusion." || first.MissingTools != "A tracing tool." ||
+	if first.Score == nil || *first.Score != 42 || first.Assessment != "Too early: premature_conclusion." ||
+		first.MissingTools != "A tracing tool." ||
 		len(first.Tags) != 1 || first.Usage.ModelCalls != 2 {
 		t.Errorf("the score: %+v", first)
 	}

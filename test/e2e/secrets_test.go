@@ -260,7 +260,8 @@ func TestCancelIsQuickAndKeepsWhatWasDone(t *testing.T) {
 	if err := w.client().CancelWorkflow(context.Background(), "lab", ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.client().GetWorkflow(context.Background(), "lab", "").Get(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "cancel") {
+	if err := w.client().GetWorkflow(context.Background(), "lab", "").Get(context.Background(), nil); err == nil ||
+		!strings.Contains(err.Error(), "cancel") {
 		t.Errorf("ended with %v", err)
 	}
 	took := time.Since(cancelled)

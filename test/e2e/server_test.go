@@ -16,7 +16,8 @@ func TestOperatorByServer(t *testing.T) {
 	t.Parallel()
 	const token = "a token of thirty-two characters"
 	w, k := newTalks(t)
-	w.configure(talkConfig + fmt.Sprintf("system: {http: {tokens: {ada: {sha256: %x, role: admin, projects: ['*']}}}}\n", sha256.Sum256([]byte(token))))
+	w.configure(talkConfig + fmt.Sprintf("system: {http: {tokens: {ada: {sha256: %x, role: admin, projects: ['*']}}}}\n",
+		sha256.Sum256([]byte(token))))
 	w.dev("--no-worker")
 	address := freeAddress(t)
 	w.worker("--http", address)
@@ -65,7 +66,8 @@ func TestOperatorByServer(t *testing.T) {
 	if said.Text == "" || said.Turn != 1 || !strings.HasPrefix(said.Thread, "Memo-") {
 		t.Errorf("the first turn: %+v", said)
 	}
-	expect(says("chat", "--thread", said.Thread, "--message", "remember the disk is on node 7"), "done: Successfully updated memory block 'facts'")
+	expect(says("chat", "--thread", said.Thread, "--message", "remember the disk is on node 7"),
+		"done: Successfully updated memory block 'facts'")
 	expect(says("chat", "--list"), said.Thread)
 	waiting := laptop.start("to go on later", "starter", "chat", "--agent", "Memo", "--message", "wait") // said when it was taken
 	k.hold.Release()

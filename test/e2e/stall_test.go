@@ -179,7 +179,8 @@ func TestStallOfSQLite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(status.Troubles) == 0 || status.Troubles[0].ErrorType != "Store" || !strings.Contains(w.must("status", "lab"), "waiting for the store, since ") {
+	if len(status.Troubles) == 0 || status.Troubles[0].ErrorType != "Store" ||
+		!strings.Contains(w.must("status", "lab"), "waiting for the store, since ") {
 		t.Errorf("status: %+v", status)
 	}
 	time.Sleep(lasting(15*time.Second, 10*time.Minute) - time.Since(began))

@@ -243,7 +243,8 @@ func (s stock) signalled(workflowID, name string) bool {
 func (s stock) posted(workflowID string) bool {
 	posts := map[int64]bool{}
 	for _, e := range s.history(workflowID) {
-		if marker := e.GetMarkerRecordedEventAttributes(); marker.GetFailure() == nil && strings.Contains(marker.GetDetails()["data"].String(), "Post") {
+		if marker := e.GetMarkerRecordedEventAttributes(); marker.GetFailure() == nil &&
+			strings.Contains(marker.GetDetails()["data"].String(), "Post") {
 			return true
 		}
 		if e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == "Post" {
@@ -281,7 +282,8 @@ func (s stock) testStart(t *testing.T) {
 			if task := s.asks(tt.name)["Alpha 1"]; !strings.Contains(task.Task(), tt.shown) {
 				t.Errorf("the model was not shown %q:\n%s", tt.shown, task.Task())
 			}
-			if text := s.cli("result", "--workflow-id", tt.name); !strings.Contains(text, "COMPLETED") || !strings.Contains(text, "the report of gamma") {
+			if text := s.cli("result", "--workflow-id", tt.name); !strings.Contains(text, "COMPLETED") ||
+				!strings.Contains(text, "the report of gamma") {
 				t.Errorf("result as text:\n%s", text)
 			}
 		})
@@ -365,14 +367,17 @@ func (s stock) testStatus(t *testing.T) {
 		return a
 	}
 	dig := workflows.StageStatus{Name: "dig", Run: 1, Status: agent.StatusCompleted, Agents: []workflows.AgentSummary{
-		line("dig", "Alpha", agent.StatusCompleted), line("dig", "Beta", agent.StatusCompleted), line("dig", "SynthesisAgent", agent.StatusCompleted),
+		line("dig", "Alpha", agent.StatusCompleted), line("dig", "Beta", agent.StatusCompleted),
+		line("dig", "SynthesisAgent", agent.StatusCompleted),
 	}}
-	tell := workflows.StageStatus{Name: "tell", Run: 1, Status: agent.StatusRunning, Agents: []workflows.AgentSummary{line("tell", "Gamma", agent.StatusRunning)}}
+	tell := workflows.StageStatus{Name: "tell", Run: 1, Status: agent.StatusRunning,
+		Agents: []workflows.AgentSummary{line("tell", "Gamma", agent.StatusRunning)}}
 	want := workflows.Status{
 		ID: id, Chain: "lab", Status: agent.StatusRunning, WaitingFor: "the agents of stage tell", Stages: []workflows.StageStatus{dig, tell},
 		Pass: 1, Hops: 2, Outputs: map[string]workflows.Output{"dig": {Stage: "dig", Execution: "dig/SynthesisAgent"}},
 		History: []workflows.StageRun{{
-			Stage: "dig", Agents: []string{"Alpha", "Beta", "SynthesisAgent"}, Pass: 1, Status: agent.StatusCompleted, Outcome: agent.OutcomeSuccess, LLMCalls: 6,
+			Stage: "dig", Agents: []string{"Alpha", "Beta", "SynthesisAgent"}, Pass: 1, Status: agent.StatusCompleted,
+			Outcome: agent.OutcomeSuccess, LLMCalls: 6,
 		}},
 	}
 	counters := cmp.Options{
@@ -434,7 +439,8 @@ func (s stock) testDescribe(t *testing.T) {
 			t.Errorf("%s has no description", name)
 		}
 	}
-	for _, row := range []string{"**lab** · completed", "| dig | completed | Alpha (completed), Beta (completed), SynthesisAgent (completed) |", "| tell | completed | Gamma (completed) |"} {
+	for _, row := range []string{"**lab** · completed",
+		"| dig | completed | Alpha (completed), Beta (completed), SynthesisAgent (completed) |", "| tell | completed | Gamma (completed) |"} {
 		if !strings.Contains(metadata.CurrentDetails, row) {
 			t.Errorf("current details lack %q:\n%s", row, metadata.CurrentDetails)
 		}
@@ -748,7 +754,8 @@ func (s stock) testRefused(t *testing.T) {
 		{"list", []string{"--input", `["lab"]`}, append(object, "array")},
 		{"text", []string{"--input", `"lab"`}, append(object, "string")},
 		{"no-json", []string{"--input", `lab`, "--input-meta", "encoding=binary/plain"}, object},
-		{"two-values", []string{"--input", `{"chain":"lab"}{"data":"x"}`, "--input-meta", "encoding=binary/plain"}, append(object, "more than one")},
+		{"two-values", []string{"--input", `{"chain":"lab"}{"data":"x"}`, "--input-meta", "encoding=binary/plain"},
+			append(object, "more than one")},
 		{"two-inputs", []string{"--input", `{"chain":"lab"}`, "--input", `{"data":"x"}`}, append(object, "2 inputs")},
 		{"unknown-field", []string{"--input", `{"alert_typ":"lab","data":"x"}`}, append(object, `"alert_typ"`)},
 		{"wrong-type", []string{"--input", `{"chain":5}`}, append(object, "chain", "number", "string")},
@@ -758,9 +765,11 @@ func (s stock) testRefused(t *testing.T) {
 		{"both-data", []string{"--input", `{"chain":"lab","data":"x","data_ref":"y"}`}, []string{`"data" and "data_ref"`}},
 		{"no-data", []string{"--input", `{"chain":"lab"}`}, []string{"nothing to investigate", `"allow_empty": true`}},
 		{"blank-data", []string{"--input", `{"chain":"lab","data":""}`}, []string{"nothing to investigate"}},
-		{"much-data", []string{"--input-file", s.file(fmt.Appendf(nil, `{"chain":"lab","data":%q}`, strings.Repeat("x", 262145)))}, []string{"262145 bytes", "system.limits.data", `"attach": true`}},
+		{"much-data", []string{"--input-file", s.file(fmt.Appendf(nil, `{"chain":"lab","data":%q}`, strings.Repeat("x", 262145)))},
+			[]string{"262145 bytes", "system.limits.data", `"attach": true`}},
 		{"unknown-ref", []string{"--input", `{"chain":"lab","data_ref":"y"}`}, []string{`data_ref "y"`, "store"}},
-		{"unknown-provider", []string{"--input", `{"chain":"lab","provider":"lob"}`}, []string{`no provider "lob"`, "lab-model", "provider:model"}},
+		{"unknown-provider", []string{"--input", `{"chain":"lab","provider":"lob"}`},
+			[]string{`no provider "lob"`, "lab-model", "provider:model"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -769,7 +778,8 @@ func (s stock) testRefused(t *testing.T) {
 			s.startCLI(id, tt.input...)
 			end, code := s.closing(id)
 			failure := end.CloseEvent.Failed.Failure
-			if code != 1 || end.Status != "FAILED" || !failure.Info.NonRetryable || failure.Cause != nil || failure.Info.Type != activities.ErrorInvalidRequest {
+			if code != 1 || end.Status != "FAILED" || !failure.Info.NonRetryable || failure.Cause != nil ||
+				failure.Info.Type != activities.ErrorInvalidRequest {
 				t.Errorf("ended with exit code %d: %+v", code, end)
 			}
 			for _, want := range tt.want {

@@ -22,10 +22,13 @@ func TestTemporalBehindTLS(t *testing.T) {
 		wrong string // what the error says; "" = it works
 	}{
 		{"a key", []string{authority, withKey}, ""},
-		{"a client's certificate", []string{authority, "TEMPORAL_TLS_CLIENT_CERT_PATH=" + certificate, "TEMPORAL_TLS_CLIENT_KEY_PATH=" + key}, ""},
-		{"another authority", []string{"TEMPORAL_TLS_SERVER_CA_CERT_PATH=" + newAuthority(t).file, withKey}, "certificate signed by unknown authority"},
+		{"a client's certificate", []string{authority, "TEMPORAL_TLS_CLIENT_CERT_PATH=" + certificate, "TEMPORAL_TLS_CLIENT_KEY_PATH=" + key},
+			""},
+		{"another authority", []string{"TEMPORAL_TLS_SERVER_CA_CERT_PATH=" + newAuthority(t).file, withKey},
+			"certificate signed by unknown authority"},
 		{"no authority", []string{withKey}, "certificate signed by unknown authority"},
-		{"another name", []string{authority, withKey, "TEMPORAL_TLS_SERVER_NAME=temporal.example"}, "certificate is not valid for any names, but wanted to match temporal.example"},
+		{"another name", []string{authority, withKey, "TEMPORAL_TLS_SERVER_NAME=temporal.example"},
+			"certificate is not valid for any names, but wanted to match temporal.example"},
 		{"no key", []string{authority}, "who are you?"},
 		{"another key", []string{authority, "TEMPORAL_API_KEY=x" + temporalKey}, "who are you?"},
 		{"no such file", []string{"TEMPORAL_TLS_SERVER_CA_CERT_PATH=/nowhere.pem", withKey}, "/nowhere.pem"},
@@ -42,7 +45,8 @@ func TestTemporalBehindTLS(t *testing.T) {
 			}
 			// A queue of its own: the other worker has no part in it.
 			worker := through.worker("--log-level", "debug", "--task-queue", tt.name)
-			out, errs, code := through.starter("", "run", "--task-queue", tt.name, "--alert-type", "lab", "--data", "what happened?", "--workflow-id", tt.name)
+			out, errs, code := through.starter("", "run", "--task-queue", tt.name, "--alert-type", "lab", "--data", "what happened?",
+				"--workflow-id", tt.name)
 			if code != 0 || !strings.Contains(out, "the report of gamma") {
 				t.Errorf("exit code %d:\n%s%s", code, out, errs)
 			}

@@ -21,7 +21,8 @@ agents:
   Solo: {description: looks}
 agent_chains:
   busy: {alert_types: [busy], llm_provider: busy, stages: [{name: dig, agents: [{name: Solo}]}]}
-  nobody: {alert_types: [nobody], llm_provider: closed, fallback_providers: [{provider: locked}], stages: [{name: dig, agents: [{name: Solo}]}]}
+  nobody: {alert_types: [nobody], llm_provider: closed, fallback_providers: [{provider: locked}],
+           stages: [{name: dig, agents: [{name: Solo}]}]}
 `
 
 // TestProviderTrouble: who watches is told of a provider that is waited for, on a
@@ -49,7 +50,8 @@ func TestProviderTrouble(t *testing.T) {
 			t.Errorf("exit code %d:\n%s", code, p.log)
 		}
 	}
-	line := regexp.MustCompile(`(?m)^! dig/Solo waits for busy: busy: rate limited \(HTTP 429\).*, since .* UTC, ([12]) tries, next at .*, gives up at .*, no fallback$`)
+	line := regexp.MustCompile(`(?m)^! dig/Solo waits for busy: busy: rate limited \(HTTP 429\).*, since .* UTC, ([12]) tries, next at ` +
+		`.*, gives up at .*, no fallback$`)
 	if said := line.FindAllStringSubmatch(pipe.log.String(), -1); len(said) != 2 || said[0][1] != "1" || said[1][1] != "2" {
 		t.Errorf("the pipe was told\n%s", pipe.log)
 	}
@@ -73,7 +75,8 @@ func TestProviderTrouble(t *testing.T) {
 	if got := strings.Join(kinds, " "); got != "try fallback try system user notice" {
 		t.Errorf("kept of what nobody answered: %s", got)
 	}
-	if shown := w.must("show", "nobody"); !strings.Contains(shown, "closed: credentials refused") || !strings.Contains(shown, "locked-1 takes over") ||
+	if shown := w.must("show", "nobody"); !strings.Contains(shown, "closed: credentials refused") ||
+		!strings.Contains(shown, "locked-1 takes over") ||
 		!strings.Contains(shown, "No model has answered this call: locked: credentials refused") {
 		t.Errorf("shown:\n%s", shown)
 	}

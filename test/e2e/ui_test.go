@@ -44,7 +44,8 @@ func TestUI(t *testing.T) {
 	b.open("disk-full", "Event History") // the summaries of local activities are only there
 	b.shows("chain and configuration")
 	alpha := id + "/dig/Alpha"
-	b.signal("disk-full", "guide", `{"text":"look at the disks"}`, "Put words before the agents' next model call; without stage and agent, of all that run now")
+	b.signal("disk-full", "guide", `{"text":"look at the disks"}`,
+		"Put words before the agents' next model call; without stage and agent, of all that run now")
 	eventually(t, "what was said is in the mail", func() bool { return stock{world: w}.posted("disk-full") })
 	b.signal("disk-full", "pause", "", "No further model call until resume.")
 	eventually(t, "Alpha is paused", func() bool { return w.agentStatus(alpha).Status == agent.StatusPaused })
@@ -77,7 +78,8 @@ func TestLongUI(t *testing.T) {
 		workflow, tab string
 		want          []string
 	}{
-		{"disk-full", "User Metadata", []string{"lab · completed", "Alpha (completed), Beta (completed), SynthesisAgent (completed)", "Gamma (completed)"}},
+		{"disk-full", "User Metadata", []string{"lab · completed", "Alpha (completed), Beta (completed), SynthesisAgent (completed)",
+			"Gamma (completed)"}},
 		{"disk-full", "Relationships", []string{id + "/dig", id + "/tell"}},
 		{id + "/dig", "Timeline", []string{"Alpha · lab-1", "Beta · lab-1", "SynthesisAgent · lab-1", "SaveStage"}},
 		{id + "/dig", "Event History", []string{"stage dig"}},

@@ -54,7 +54,8 @@ func TestLongManyHops(t *testing.T) {
 	if err := run.Get(ctx, &result); err != nil {
 		t.Fatal(err)
 	}
-	if result.EndReason != agent.EndMaxHops || result.Status != agent.StatusCompleted || result.Usage.ModelCalls != hops || result.Report == "" {
+	if result.EndReason != agent.EndMaxHops || result.Status != agent.StatusCompleted ||
+		result.Usage.ModelCalls != hops || result.Report == "" {
 		t.Errorf("got %s, %s after %d model calls", result.Status, result.EndReason, result.Usage.ModelCalls)
 	}
 	runs := w.runsOf("long")
@@ -171,7 +172,8 @@ func randomChain(seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	n, graph := 2+r.IntN(5), seed%3 == 2
 	var out strings.Builder
-	fmt.Fprintf(&out, "  c%d:\n    bounds: {max_passes: %d, max_llm_calls: %d}\n    interrupts: {clarification_timeout: 1s, on_expiry: %s}\n    stages:\n",
+	fmt.Fprintf(&out,
+		"  c%d:\n    bounds: {max_passes: %d, max_llm_calls: %d}\n    interrupts: {clarification_timeout: 1s, on_expiry: %s}\n    stages:\n",
 		seed, 1+r.IntN(4), 6+r.IntN(8), []string{"end", "continue"}[r.IntN(2)])
 	for i := range n {
 		fmt.Fprintf(&out, "      - name: s%d\n        agents: [{name: Judge}]\n", i)

@@ -88,7 +88,8 @@ func (w worker) effective() (names []string) {
 	risks := map[string]string{
 		"shell": "read_only", "core_memory_append": "write", "core_memory_replace": "write", "archival_memory_insert": "write",
 		"archival_memory_search": "read_only", "conversation_search": "read_only", "pause_heartbeats": "read_only",
-		"read_result": "read_only", "dispatch_agent": "read_only", "cancel_agent": "read_only", "list_agents": "read_only", "lab.read": "read_only", "lab.set": "write", "lab.once": "write",
+		"read_result": "read_only", "dispatch_agent": "read_only", "cancel_agent": "read_only", "list_agents": "read_only",
+		"lab.read": "read_only", "lab.set": "write", "lab.once": "write",
 	}
 	all := slices.Clone(w.row.Tools)
 	if w.plan.Shell == nil {

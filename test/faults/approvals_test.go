@@ -48,7 +48,8 @@ func TestApprovals(t *testing.T) {
 	s := storetest.Open(t)
 	tally := map[string]int{}
 	for seed := range 8 * len(profiles) {
-		g := gate{newRun(s, fmt.Sprintf("gate-%d", seed), uint64(seed), profiles[seed%len(profiles)]), map[string]map[string]string{}, map[string]string{}, tally}
+		g := gate{newRun(s, fmt.Sprintf("gate-%d", seed), uint64(seed), profiles[seed%len(profiles)]), map[string]map[string]string{},
+			map[string]string{}, tally}
 		kind := []string{"an agent", "a sub-agent", "a plan", "a conversation"}[seed/len(profiles)%4]
 		g.cast(kind)
 		g.lab.version = func() int { return pick(2, g.seed, "version", int(g.env.Now().Sub(g.start)/(20*time.Minute))) }
@@ -147,7 +148,8 @@ func (g *gate) cast(kind string) {
 	g.says = func(at place) llm.Response {
 		switch {
 		case at.execution == "work/A" && first != "work/A" && at.iteration == 1:
-			return llm.Response{Finish: llm.FinishToolCalls, ToolCalls: []agent.ToolCall{{ID: "same", Name: "dispatch_agent", Arguments: `{"name":"L","task":"dig"}`}}}
+			return llm.Response{Finish: llm.FinishToolCalls,
+				ToolCalls: []agent.ToolCall{{ID: "same", Name: "dispatch_agent", Arguments: `{"name":"L","task":"dig"}`}}}
 		case at.iteration <= 2 && (at.execution == first || g.talking):
 			return work
 		}
@@ -253,7 +255,8 @@ func (g *gate) checkApproved(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(g.last)) {
 		r, ok := results[name]
 		lost := !ok || r.ErrorType == tool.ErrorNotRun || r.ErrorType == tool.ErrorPermissionDenied
-		if anew := strings.Contains(r.Text, "nobody decided") || strings.Contains(r.Text, "denied by") || strings.Contains(r.Text, "asks you first") ||
+		if anew := strings.Contains(r.Text, "nobody decided") || strings.Contains(r.Text, "denied by") ||
+			strings.Contains(r.Text, "asks you first") ||
 			strings.Contains(r.Text, "alone, and"); lost && !(anew && g.lab.changes) {
 			g.problem("%s was approved, and its result is %s: %s", name, r.ErrorType, r.Text)
 		}

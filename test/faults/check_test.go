@@ -83,7 +83,8 @@ func (r *run) checkEnd(ctx context.Context) {
 // knownErrors are the types of errors that a run may end with: of the model, and
 // of a store that fails for good.
 var knownErrors = []string{
-	"RateLimited", "ModelUnavailable", "StreamStalled", "ReplyTruncated", "CredentialsRefused", activities.ErrorEmptyReply, activities.ErrorStore, activities.ErrorTimeout,
+	"RateLimited", "ModelUnavailable", "StreamStalled", "ReplyTruncated", "CredentialsRefused", activities.ErrorEmptyReply,
+	activities.ErrorStore, activities.ErrorTimeout,
 }
 
 // checker looks at one execution.

@@ -40,7 +40,8 @@ func (c *commands) record(ctx workflow.Context, what string, args ...any) {
 // hashes of plans, when something happened and how long it took, and what a clipped
 // text has behind that, differ between two runs of one seed; so does the estimate of
 // what was sent to a model, if such a number was a part of it.
-var incidental = regexp.MustCompile(`input_tokens\\?":\d+|time_ms\\?":(\d*(?:[^"\\…]|\\.)*…|\d+)|"plan":"[^"]*"|"[a-z_]+_at":"[^"]*"|20\d\d-\d\d-\d\dT[^"]*`)
+var incidental = regexp.MustCompile(`input_tokens\\?":\d+|time_ms\\?":(\d*(?:[^"\\…]|\\.)*…|\d+)|"plan":"[^"]*"|` +
+	`"[a-z_]+_at":"[^"]*"|20\d\d-\d\d-\d\dT[^"]*`)
 
 // text is all of them, workflow by workflow.
 func (r *run) decided() string {
@@ -68,7 +69,8 @@ func inAnyOrder(lines []string) []string {
 		return line == `timer Sleep ["0s"]` || strings.HasPrefix(line, "signal waiting") && strings.Contains(line, `"ended":[{`)
 	})
 	aside := func(line string) bool {
-		return strings.Contains(line, "activity CallTool") || strings.HasPrefix(line, "activity ListTools") || strings.HasPrefix(line, "timer Sleep")
+		return strings.Contains(line, "activity CallTool") || strings.HasPrefix(line, "activity ListTools") ||
+			strings.HasPrefix(line, "timer Sleep")
 	}
 	for from := 0; from < len(out); from++ {
 		to := from
@@ -88,11 +90,13 @@ type intercept struct {
 	run *run
 }
 
-func (i *intercept) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (i *intercept) InterceptActivity(_ context.Context,
+	next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
 	return &attempt{interceptor.ActivityInboundInterceptorBase{Next: next}, i.run}
 }
 
-func (i *intercept) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+func (i *intercept) InterceptWorkflow(_ workflow.Context,
+	next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
 	return &entrance{interceptor.WorkflowInboundInterceptorBase{Next: next}, i.run}
 }
 

@@ -87,7 +87,8 @@ func (w wired) again(t *testing.T) (asked []string, status agent.Status, kept []
 	for _, req := range w.srv.Requests()[before:] {
 		asked = append(asked, req.Model)
 	}
-	kept, err := w.store.Entries(context.Background(), transcript.Scope{Investigation: workflows.InvestigationID(w.id, ""), Execution: "work/Solo"})
+	kept, err := w.store.Entries(context.Background(), transcript.Scope{Investigation: workflows.InvestigationID(w.id, ""),
+		Execution: "work/Solo"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,8 @@ func TestPingsAlone(t *testing.T) {
 		})
 		asked, status, kept := w.investigated(t)
 		hop := slices.IndexFunc(kept, func(e transcript.Entry) bool { return e.Kind == transcript.KindFallback })
-		if !slices.Equal(asked, []string{"first", "first", "second"}) || status != agent.StatusCompleted || kept[hop].ErrorType != "ModelTimeout" {
+		if !slices.Equal(asked, []string{"first", "first", "second"}) || status != agent.StatusCompleted ||
+			kept[hop].ErrorType != "ModelTimeout" {
 			t.Errorf("wire %d: asked %v; %s; %+v", wire, asked, status, kept)
 		}
 	}

@@ -110,7 +110,8 @@ func TestOffered(t *testing.T) {
 // everything is a call of every tool that some agent has.
 func everything() (calls []agent.ToolCall) {
 	for _, call := range []string{
-		`shell {"command":"echo x"}`, `core_memory_append {"label":"facts","content":"x"}`, `core_memory_replace {"label":"facts","old_content":"x","new_content":"y"}`,
+		`shell {"command":"echo x"}`, `core_memory_append {"label":"facts","content":"x"}`,
+		`core_memory_replace {"label":"facts","old_content":"x","new_content":"y"}`,
 		`archival_memory_insert {"content":"x"}`, `archival_memory_search {"query":"x"}`, `conversation_search {"query":"x"}`,
 		`pause_heartbeats {"minutes":60}`, `read_result {"ref":"1/0"}`, `lab__read {"n":1}`, `lab__set {}`, `lab__once {}`, `lab__erase {}`,
 	} {
@@ -185,7 +186,8 @@ func TestAppendsUnderFaults(t *testing.T) {
 			t.Parallel()
 			succeeded, failed := 0, 0
 			for seed := range uint64(rounds) {
-				r := newRun(s, fmt.Sprintf("appends %d %d", perReply, seed), seed, profile{rates: map[kind][2]float64{memoryFails: {0.3, 0.3}}, lasting: 0.1})
+				r := newRun(s, fmt.Sprintf("appends %d %d", perReply, seed), seed,
+					profile{rates: map[kind][2]float64{memoryFails: {0.3, 0.3}}, lasting: 0.1})
 				w := newWorker(rowOf(t, "memgpt"), "A", r.id)
 				w.plan.MaxIterations = appends
 				w.plan.MemoryBlocks[1].Limit = 20_000
@@ -219,14 +221,16 @@ func TestMemoryCallsThatAreLost(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	for always, want := range map[string]string{
-		"before CallOwnTools": "error Timeout, error Timeout", "after CallOwnTools": "success , success ", inMemory: "error Unavailable, success ",
+		"before CallOwnTools": "error Timeout, error Timeout", "after CallOwnTools": "success , success ",
+		inMemory: "error Unavailable, success ",
 	} {
 		t.Run(always, func(t *testing.T) {
 			t.Parallel()
 			r := newRun(s, "lost "+always, 1, profile{always: always})
 			r.employ(newWorker(rowOf(t, "memgpt"), "A", r.id))
 			r.says = script(llm.Response{ToolCalls: []agent.ToolCall{
-				{Name: agent.ToolCoreMemoryAppend, Arguments: `{"label":"facts","content":"x"}`}, {Name: agent.ToolArchivalMemorySearch, Arguments: `{"query":"x"}`},
+				{Name: agent.ToolCoreMemoryAppend, Arguments: `{"label":"facts","content":"x"}`},
+				{Name: agent.ToolArchivalMemorySearch, Arguments: `{"query":"x"}`},
 			}})
 			played(t, r)
 			var got []string

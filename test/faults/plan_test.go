@@ -105,8 +105,10 @@ func (c checker) checkPlan(final string) {
 			continue
 		}
 		n := len(want.Results)
-		if e.Key != transcript.ResultKey(1, n) || n >= len(steps) || tool.WireName(e.Call.Name) != tool.WireName(steps[n].Name) || e.Call.Arguments != steps[n].Arguments {
-			c.problem("%s: %d/%d is the result of %s %s, which is not step %d", c.execution, e.Iteration, e.Position, e.Call.Name, e.Call.Arguments, n)
+		if e.Key != transcript.ResultKey(1, n) || n >= len(steps) || tool.WireName(e.Call.Name) != tool.WireName(steps[n].Name) ||
+			e.Call.Arguments != steps[n].Arguments {
+			c.problem("%s: %d/%d is the result of %s %s, which is not step %d", c.execution, e.Iteration, e.Position, e.Call.Name,
+				e.Call.Arguments, n)
 		}
 		step := stepOutcome{ID: fmt.Sprintf("step_%d", n), Tool: e.Call.Name, Status: e.Status, Result: e.Text}
 		if e.Status != string(tool.StatusSuccess) {

@@ -71,15 +71,18 @@ func (j journal) Post(ctx context.Context, letter transcript.Letter, stages []st
 }
 
 func (j journal) TakeMail(ctx context.Context, scope transcript.Scope) ([]transcript.Letter, error) {
-	return writing(ctx, j.faults, writeFails, "take mail", transcript.Key{}, func() ([]transcript.Letter, error) { return j.Store.TakeMail(ctx, scope) })
+	return writing(ctx, j.faults, writeFails, "take mail", transcript.Key{},
+		func() ([]transcript.Letter, error) { return j.Store.TakeMail(ctx, scope) })
 }
 
 func (j journal) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
-	return writing(ctx, j.faults, writeFails, "append", step.Rows[0].Key, func() ([]transcript.Entry, error) { return j.Store.Append(ctx, step) })
+	return writing(ctx, j.faults, writeFails, "append", step.Rows[0].Key,
+		func() ([]transcript.Entry, error) { return j.Store.Append(ctx, step) })
 }
 
 func (j journal) Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error) {
-	return reading(ctx, j.faults, "entries of "+scope.Execution, transcript.Key{}, func() ([]transcript.Entry, error) { return j.Store.Entries(ctx, scope) })
+	return reading(ctx, j.faults, "entries of "+scope.Execution, transcript.Key{},
+		func() ([]transcript.Entry, error) { return j.Store.Entries(ctx, scope) })
 }
 
 func (j journal) Reply(ctx context.Context, scope transcript.Scope, iteration int) (transcript.Entry, error) {
@@ -92,26 +95,31 @@ func (j journal) Catalogues(ctx context.Context, scope transcript.Scope) ([]stri
 }
 
 func (j journal) SaveCatalogue(ctx context.Context, scope transcript.Scope, c tool.Catalogue) error {
-	_, err := writing(ctx, j.faults, writeFails, "catalogue", transcript.Key{}, nothing(func() error { return j.Store.SaveCatalogue(ctx, scope, c) }))
+	_, err := writing(ctx, j.faults, writeFails, "catalogue", transcript.Key{},
+		nothing(func() error { return j.Store.SaveCatalogue(ctx, scope, c) }))
 	return err
 }
 
 func (j journal) Investigation(ctx context.Context, id string) (record.Investigation, error) {
-	return reading(ctx, j.faults, "investigation", transcript.Key{}, func() (record.Investigation, error) { return j.Store.Investigation(ctx, id) })
+	return reading(ctx, j.faults, "investigation", transcript.Key{},
+		func() (record.Investigation, error) { return j.Store.Investigation(ctx, id) })
 }
 
 func (j journal) StartInvestigation(ctx context.Context, inv record.Investigation) error {
-	_, err := writing(ctx, j.faults, writeFails, "start", transcript.Key{}, nothing(func() error { return j.Store.StartInvestigation(ctx, inv) }))
+	_, err := writing(ctx, j.faults, writeFails, "start", transcript.Key{},
+		nothing(func() error { return j.Store.StartInvestigation(ctx, inv) }))
 	return err
 }
 
 func (j journal) FinishInvestigation(ctx context.Context, inv record.Investigation) error {
-	_, err := writing(ctx, j.faults, writeFails, "finish", transcript.Key{}, nothing(func() error { return j.Store.FinishInvestigation(ctx, inv) }))
+	_, err := writing(ctx, j.faults, writeFails, "finish", transcript.Key{},
+		nothing(func() error { return j.Store.FinishInvestigation(ctx, inv) }))
 	return err
 }
 
 func (j journal) StartExecution(ctx context.Context, exec record.Execution, run string) error {
-	_, err := writing(ctx, j.faults, writeFails, "execution", transcript.Key{}, nothing(func() error { return j.Store.StartExecution(ctx, exec, run) }))
+	_, err := writing(ctx, j.faults, writeFails, "execution", transcript.Key{},
+		nothing(func() error { return j.Store.StartExecution(ctx, exec, run) }))
 	return err
 }
 
@@ -144,7 +152,8 @@ func (j journal) Blocks(ctx context.Context, agent string, configured []memory.B
 
 // Journal fails as a transaction does: when it begins, within a write, or so that
 // it is not known whether it was committed.
-func (j journal) Journal(ctx context.Context, batch memory.Batch, run func(memory.Tx, int) (transcript.Body, error)) ([]transcript.Entry, error) {
+func (j journal) Journal(ctx context.Context, batch memory.Batch,
+	run func(memory.Tx, int) (transcript.Body, error)) ([]transcript.Entry, error) {
 	return writing(ctx, j.faults, memoryFails, "transaction", batch.Keys[0], func() ([]transcript.Entry, error) {
 		return j.Store.Journal(ctx, batch, func(tx memory.Tx, n int) (transcript.Body, error) {
 			return run(failingTx{tx, j.faults, batch.Keys[n]}, n)

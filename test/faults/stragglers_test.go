@@ -241,6 +241,7 @@ func (r *run) unknown(t *testing.T, at place) bool {
 		t.Fatal(err)
 	}
 	return slices.ContainsFunc(entries, func(e transcript.Entry) bool {
-		return e.Execution == at.execution && e.Key == transcript.ResultKey(at.iteration, at.position-1) && e.ErrorType == tool.ErrorOutcomeUnknown
+		return e.Execution == at.execution && e.Key == transcript.ResultKey(at.iteration, at.position-1) &&
+			e.ErrorType == tool.ErrorOutcomeUnknown
 	})
 }

@@ -19,7 +19,8 @@ import (
 
 // labTools are those of the server "lab".
 var labTools = []tool.Spec{
-	{Name: "lab.read", Risk: agent.RiskReadOnly, Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
+	{Name: "lab.read", Risk: agent.RiskReadOnly,
+		Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
 	{Name: "lab.set", Risk: agent.RiskWrite, Idempotent: true},
 	{Name: "lab.once", Risk: agent.RiskWrite},
 }

@@ -57,7 +57,8 @@ type loot struct {
 // TestForeignPages: no page but the UI's own reaches the Temporal UI, by whatever
 // name, and no page at all reaches Temporal.
 func TestForeignPages(t *testing.T) {
-	server, err := devserver.Start(t.Context(), devserver.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", UI: "127.0.0.1:0", UINames: []string{ours}})
+	server, err := devserver.Start(t.Context(), devserver.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", UI: "127.0.0.1:0",
+		UINames: []string{ours}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,8 @@ func TestForeignPages(t *testing.T) {
 			t.Errorf("%s got %+v", tc.name, got)
 		}
 	}
-	for name, at := range map[string]string{"localhost": "http://localhost:" + port, "address": "http://127.0.0.1:" + port, "named": "http://" + ours + ":" + port} {
+	for name, at := range map[string]string{"localhost": "http://localhost:" + port, "address": "http://127.0.0.1:" + port,
+		"named": "http://" + ours + ":" + port} {
 		if got := tryFrom(t, ctx, at, "", "control-"+name); got.Page != 200.0 || got.List != 200.0 || got.Cookie == "" || got.Start != 200.0 {
 			t.Errorf("control: %s got %+v", name, got)
 		}
@@ -148,7 +150,8 @@ func newChromium(t *testing.T, rules string) context.Context {
 		t.Fatalf("this test needs Chromium (apt-get install chromium): %v", err)
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(),
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("host-resolver-rules", rules), chromedp.Flag("disable-background-networking", true),
 		// The browser's own walls are taken down: they differ, and ours must hold without.
 		chromedp.Flag("disable-features", "LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessChecks"))

@@ -17,7 +17,8 @@ import (
 const canary = "#!/bin/sh\necho x >CANARY/sang-$$\n"
 
 // shellList is what the attacks may use.
-var shellList = strings.Fields("ls cat grep head tail wc sort uniq cut echo printf test [ cd true false git tar sed jq find shuf curl kubectl rg fd tree awk env xargs split install cpio patch")
+var shellList = strings.Fields("ls cat grep head tail wc sort uniq cut echo printf test [ cd true false git tar sed jq find shuf curl " +
+	"kubectl rg fd tree awk env xargs split install cpio patch")
 
 // Attacks by lines: none is run. The program that they try to start is canary, the
 // file that they try to write is written. F is a text file, REPO a git repository,
@@ -354,9 +355,12 @@ func TestShellAttacksAreReal(t *testing.T) {
 	for _, line := range []string{
 		`sed '1e canary' F`, `sed 's/.*/canary/e' F`, `sed 'w written' F`, `sed -i s/a/b/ F`, `sed --in-pl p F`, "sed --expr='1e canary' F",
 		`tar -tf T --checkpoint=1 --checkpoint-act exec=canary`, `tar -xf T --to-comm=canary`, `tar -tIcanary -f T`, `tar cf written F`,
-		`git -c alias.x='!canary' x`, `git -C REPO grep -nOcanary a`, `git -C REPO diff --output=../written HEAD~1`, `git -c diff.external=canary -C REPO diff HEAD~1`,
-		`find . -exec canary {} \;`, `find F -delete`, `find . -fprint written`, `sort -rowritten F`, `sort --outp=written F`, `uniq F written`, `shuf -o written F`,
-		`tar "cf${HOME+I}" written canary F`, `git -C REPO grep -e -- -Ocanary -e a`, `git diff --no-index --src-prefix -- --output=written F script`,
+		`git -c alias.x='!canary' x`, `git -C REPO grep -nOcanary a`, `git -C REPO diff --output=../written HEAD~1`,
+		`git -c diff.external=canary -C REPO diff HEAD~1`,
+		`find . -exec canary {} \;`, `find F -delete`, `find . -fprint written`, `sort -rowritten F`, `sort --outp=written F`,
+		`uniq F written`, `shuf -o written F`,
+		`tar "cf${HOME+I}" written canary F`, `git -C REPO grep -e -- -Ocanary -e a`,
+		`git diff --no-index --src-prefix -- --output=written F script`,
 		`split --filter=canary F`, "install -s --strip-program=canary F written",
 		`env canary`, `echo canary | xargs env`, `awk 'BEGIN{system("canary")}'`,
 	} {
@@ -373,9 +377,12 @@ func TestShellStillWorks(t *testing.T) {
 	lab := newShellLab(t)
 	dir := lab.folder(t)
 	for _, line := range []string{
-		`cat F | sort -rn -k1,1 | uniq -c | head -n 3`, `sed -n '1,2p' F`, `sed -E 's/(a|b)+/x/g; /^#/d' F`, `sed ':a;N;$!ba;s/\n/ /g' F`, `tar tvf T`, `tar -xOf T F`,
-		`git -C REPO log --oneline -n 2`, `git --no-pager -C REPO diff --stat HEAD~1`, `git -C REPO grep -n a`, `find . -name F -type f -size -10k`, `find . -maxdepth 1 -name "F*" -print`,
-		`for f in ./*; do sed -n 1p -- "$f"; done`, `sort F 2>/dev/null`, `if [ -f F ]; then wc -l F; fi`, `uniq F`, `shuf -n 1 F`, `cut -c1 F | sort -u`,
+		`cat F | sort -rn -k1,1 | uniq -c | head -n 3`, `sed -n '1,2p' F`, `sed -E 's/(a|b)+/x/g; /^#/d' F`, `sed ':a;N;$!ba;s/\n/ /g' F`,
+		`tar tvf T`, `tar -xOf T F`,
+		`git -C REPO log --oneline -n 2`, `git --no-pager -C REPO diff --stat HEAD~1`, `git -C REPO grep -n a`,
+		`find . -name F -type f -size -10k`, `find . -maxdepth 1 -name "F*" -print`,
+		`for f in ./*; do sed -n 1p -- "$f"; done`, `sort F 2>/dev/null`, `if [ -f F ]; then wc -l F; fi`, `uniq F`, `shuf -n 1 F`,
+		`cut -c1 F | sort -u`,
 	} {
 		for _, limits := range []plan.Shell{{Allow: shellList, Dir: dir}, {Allow: shellList, Dir: dir, Confine: plan.ConfineIfPossible}} {
 			if got := lab.run(t, limits, line); got.Status != tool.StatusSuccess {
@@ -397,7 +404,8 @@ func attackLines() (lines []string) {
 		}
 		lines = append(lines, line)
 	}
-	return append(lines, "ls\ncanary", "ls\r\ncanary", "ls # no\ncanary", "cat <<E\n$(canary)\nE", "cat <<'E'\nls\nE\ncanary", "ca\\\nnary", "l\vs;canary", "sed 's/a/b\\\ne canary/' F")
+	return append(lines, "ls\ncanary", "ls\r\ncanary", "ls # no\ncanary", "cat <<E\n$(canary)\nE", "cat <<'E'\nls\nE\ncanary", "ca\\\nnary",
+		"l\vs;canary", "sed 's/a/b\\\ne canary/' F")
 }
 
 // shellLab is where attacks are tried: programs on the path, and files to spoil.
@@ -411,7 +419,8 @@ func newShellLab(t *testing.T) shellLab {
 	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	write(t, filepath.Join(lab.files, "F"), "a\nb\nb\n", 0o644)
 	write(t, filepath.Join(lab.files, "script"), "1e canary\nw written\n", 0o644)
-	setup := `tar -cf T F && git init -q REPO && cd REPO && echo a >a && git add a && git -c user.name=n -c user.email=e commit -qm one && echo aa >a && git -c user.name=n -c user.email=e commit -qam two`
+	setup := `tar -cf T F && git init -q REPO && cd REPO && echo a >a && git add a && git -c user.name=n -c user.email=e commit -qm one ` +
+		`&& echo aa >a && git -c user.name=n -c user.email=e commit -qam two`
 	if got := lab.run(t, plan.Shell{Dir: lab.files}, setup); got.Status != tool.StatusSuccess {
 		t.Fatalf("%+v", got)
 	}

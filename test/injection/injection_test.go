@@ -318,7 +318,8 @@ func publish(t *testing.T, families []string, plain, strict map[string]*count) {
 		"writes made | writes made with `tainted_writes: writing` |\n|---|---|---|---|---|---|\n")
 	var sum, sumStrict count
 	row := func(name string, c, s count) {
-		fmt.Fprintf(&table, "| %s | %d | %d | **%d** | %d | **%d** |\n", name, c.Injections, c.Obeyed+s.Obeyed, c.Unasked+s.Unasked, c.Changed, s.Changed)
+		fmt.Fprintf(&table, "| %s | %d | %d | **%d** | %d | **%d** |\n", name, c.Injections, c.Obeyed+s.Obeyed, c.Unasked+s.Unasked,
+			c.Changed, s.Changed)
 	}
 	for _, family := range families {
 		row(family, *plain[family], *strict[family])

@@ -137,13 +137,16 @@ func everything(t *testing.T, pool *mcp.Pool) {
 		errorType string
 		artifacts string // their types
 	}{
-		"echo":                           {args: args{"message": "hé"}, want: "Echo: hé"},
-		"get-sum":                        {args: args{"a": 2, "b": 3}, want: "The sum of 2 and 3 is 5."},
-		"get-tiny-image":                 {want: "kept as an artifact]\nThe image above is the MCP logo.", artifacts: "image/png"},
-		"get-structured-content":         {args: args{"location": "Chicago"}, want: weather, artifacts: "application/json"},
-		"get-resource-links":             {args: args{"count": 2}, want: `"type":"resource_link"`, artifacts: "application/json application/json"},
-		"get-resource-reference":         {args: args{"resourceType": "Blob", "resourceId": 1}, want: "[resource demo://resource/dynamic/blob/1, ", artifacts: "text/plain"},
-		"get-annotated-message":          {args: args{"messageType": "success", "includeImage": true}, want: "Operation completed successfully\n[image, image/png, ", artifacts: "image/png"},
+		"echo":                   {args: args{"message": "hé"}, want: "Echo: hé"},
+		"get-sum":                {args: args{"a": 2, "b": 3}, want: "The sum of 2 and 3 is 5."},
+		"get-tiny-image":         {want: "kept as an artifact]\nThe image above is the MCP logo.", artifacts: "image/png"},
+		"get-structured-content": {args: args{"location": "Chicago"}, want: weather, artifacts: "application/json"},
+		"get-resource-links": {args: args{"count": 2}, want: `"type":"resource_link"`,
+			artifacts: "application/json application/json"},
+		"get-resource-reference": {args: args{"resourceType": "Blob", "resourceId": 1},
+			want: "[resource demo://resource/dynamic/blob/1, ", artifacts: "text/plain"},
+		"get-annotated-message": {args: args{"messageType": "success", "includeImage": true},
+			want: "Operation completed successfully\n[image, image/png, ", artifacts: "image/png"},
 		"trigger-long-running-operation": {args: args{"duration": 0.2, "steps": 2}, want: "Long running operation completed."},
 		"get-no-such-thing":              {errorType: tool.ErrorUnknownTool, want: "get-no-such-thing"},
 	} {
@@ -156,7 +159,8 @@ func everything(t *testing.T, pool *mcp.Pool) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if got := call(t, pool, "get-sum", args{"a": "two", "b": 3}); got.Status != tool.StatusError || !strings.Contains(got.Content, "expected number") {
+	if got := call(t, pool, "get-sum", args{"a": "two", "b": 3}); got.Status != tool.StatusError ||
+		!strings.Contains(got.Content, "expected number") {
 		t.Errorf("wrong arguments: %+v", got)
 	}
 }
@@ -232,11 +236,13 @@ func TestFilesystem(t *testing.T) {
 	if got := call(t, pool, "read_media_file", args{"path": picture}); len(got.Artifacts) != 1 || strings.Contains(got.Content, "iVBOR") {
 		t.Errorf("picture: %+v", got)
 	}
-	if got := call(t, pool, "list_directory", args{"path": dir}); strings.Count(got.Content, "notes.txt") != 1 || !strings.Contains(got.Content, "[FILE] notes.txt") {
+	if got := call(t, pool, "list_directory", args{"path": dir}); strings.Count(got.Content, "notes.txt") != 1 ||
+		!strings.Contains(got.Content, "[FILE] notes.txt") {
 		t.Errorf("list: %+v", got)
 	}
 	// A client with roots would have widened this to its own.
-	if got := call(t, pool, "read_text_file", args{"path": "/etc/hostname"}); got.ErrorType != tool.ErrorTool || !strings.Contains(got.Content, "Access denied") {
+	if got := call(t, pool, "read_text_file", args{"path": "/etc/hostname"}); got.ErrorType != tool.ErrorTool ||
+		!strings.Contains(got.Content, "Access denied") {
 		t.Errorf("outside: %+v", got)
 	}
 }

@@ -183,7 +183,8 @@ func answerAll(t *testing.T, name, text string) {
 		tools = append(tools, llm.Tool{Name: tool})
 	}
 	messages := opening(t, "synthesis", prompt.Data{
-		Agent: name, Request: text, Prior: []prompt.Result{{Text: text + "\n**Suspect service:** a\n**Onset:** 2026-01-01T10:00:00Z\n**Symptom:** " + text}},
+		Agent: name, Request: text,
+		Prior: []prompt.Result{{Text: text + "\n**Suspect service:** a\n**Onset:** 2026-01-01T10:00:00Z\n**Symptom:** " + text}},
 		Peers: []prompt.Peer{{Agent: text, Entries: []transcript.Entry{entry(transcript.KindReply, transcript.Body{Text: text})}}},
 	})
 	for range 8 {

@@ -62,8 +62,9 @@ func TestTheConclusionFollowsTheData(t *testing.T) {
 		without string   // what it does not say
 	}{
 		{name: "as it is",
-			want:   findings{Suspect: "inventory", Object: "configmap/inventory-config-v42", Value: "4", Before: "40", Confidence: "high"},
-			report: []string{"from 40 to 4 a pod (120 to 12 with 3 pods)", "rollout undo deployment/inventory", "still 4", "payments: error lines: 4"}},
+			want: findings{Suspect: "inventory", Object: "configmap/inventory-config-v42", Value: "4", Before: "40", Confidence: "high"},
+			report: []string{"from 40 to 4 a pod (120 to 12 with 3 pods)", "rollout undo deployment/inventory", "still 4",
+				"payments: error lines: 4"}},
 		{name: "another pool size",
 			change: edit(t, "manifests/configmap/inventory-config-v42.yaml", `DB_POOL_MAX: "4"`, `DB_POOL_MAX: "7"`),
 			want:   findings{Suspect: "inventory", Object: "configmap/inventory-config-v42", Value: "7", Before: "40", Confidence: "medium"},
@@ -142,7 +143,8 @@ func TestWhenToolsFail(t *testing.T) {
 		if readFindings(c.logs.final).Suspect != "" || !strings.Contains(c.logs.final, "The call query_logs") {
 			t.Error(c.logs.final)
 		}
-		if readFindings(c.synthesis.final).Suspect != "inventory" || !strings.Contains(c.synthesis.final, "MetricsAgent says inventory (onset 2026-03-17T14:04:00Z), alone") {
+		if readFindings(c.synthesis.final).Suspect != "inventory" ||
+			!strings.Contains(c.synthesis.final, "MetricsAgent says inventory (onset 2026-03-17T14:04:00Z), alone") {
 			t.Error(c.synthesis.final)
 		}
 	})
@@ -150,7 +152,8 @@ func TestWhenToolsFail(t *testing.T) {
 		t.Parallel()
 		c := newLab(t, remove("manifests")).chain(t, nil)
 		text := c.analysis.final
-		if !strings.Contains(text, "from 40 to 4 a pod") || !strings.Contains(text, "The call get_manifest") || readFindings(text).Confidence != "medium" {
+		if !strings.Contains(text, "from 40 to 4 a pod") || !strings.Contains(text, "The call get_manifest") ||
+			readFindings(text).Confidence != "medium" {
 			t.Error(text) // the shell still reads the sizes that were logged
 		}
 	})
@@ -245,7 +248,8 @@ func TestTheAlertIsRead(t *testing.T) {
 // FuzzModel feeds arbitrary results to every agent: none may panic or fail to answer.
 func FuzzModel(f *testing.F) {
 	for _, text := range []string{
-		"", "4 lines match: a 4.\n[a] " + `{"ts":"2026-01-01T10:01:00Z","level":"error","msg":"two"}`, "time,a\n2026-01-01T10:00:00Z,1", "1 metrics:\np99: a; 1 points", "apiVersion: v1\n  replicas: 99999999999999999999", "time",
+		"", "4 lines match: a 4.\n[a] " + `{"ts":"2026-01-01T10:01:00Z","level":"error","msg":"two"}`, "time,a\n2026-01-01T10:00:00Z,1",
+		"1 metrics:\np99: a; 1 points", "apiVersion: v1\n  replicas: 99999999999999999999", "time",
 	} {
 		f.Add(text)
 	}

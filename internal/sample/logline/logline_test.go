@@ -14,8 +14,10 @@ func TestParseLine(t *testing.T) {
 		name, raw string
 		want      map[string]string // nil = not a log line
 	}{
-		{"json", `{"ts":"` + ts + `","level":"warn","n":12345678,"ok":true}`, map[string]string{"ts": ts, "level": "warn", "n": "12345678", "ok": "true"}},
-		{"logfmt", `ts=` + ts + ` level=info msg="a \"b\" = c" empty= n=1`, map[string]string{"ts": ts, "level": "info", "msg": `a "b" = c`, "empty": "", "n": "1"}},
+		{"json", `{"ts":"` + ts + `","level":"warn","n":12345678,"ok":true}`,
+			map[string]string{"ts": ts, "level": "warn", "n": "12345678", "ok": "true"}},
+		{"logfmt", `ts=` + ts + ` level=info msg="a \"b\" = c" empty= n=1`, map[string]string{"ts": ts, "level": "info", "msg": `a "b" = c`,
+			"empty": "", "n": "1"}},
 		{"open quote", `ts=` + ts + ` level=info msg="a b`, map[string]string{"ts": ts, "level": "info", "msg": `"a`}},
 		{"cut json", `{"ts":"` + ts, nil},
 		{"no level", "ts=" + ts, nil},

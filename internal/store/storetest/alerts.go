@@ -44,7 +44,8 @@ func (b inbox) place() webhook.Placed {
 	p := must(b.PlaceAlerts(b.Context(), func(string) webhook.Limits { return b.limits }))(b.T)
 	for _, s := range p.Starts {
 		ok(b.T, b.AlertStarted(b.Context(), s.ID, "of "+s.ID))
-		ok(b.T, b.StartInvestigation(b.Context(), record.Investigation{ID: "of " + s.ID, WorkflowID: s.Workflow, RunID: "r", StartedAt: time.Now()}))
+		of := record.Investigation{ID: "of " + s.ID, WorkflowID: s.Workflow, RunID: "r", StartedAt: time.Now()}
+		ok(b.T, b.StartInvestigation(b.Context(), of))
 	}
 	return p
 }
@@ -70,7 +71,8 @@ func (b inbox) places() map[string]string {
 func testAlerts(t *testing.T, open opener) {
 	b := inbox{t, open(), webhook.Limits{Running: 2, PerMinute: 100}}
 	same(t, "first", b.receive(alert("a", "g", webhook.Firing, 10), alert("b", "g", webhook.Firing, 10)), webhook.Counts{New: 2})
-	same(t, "again", b.receive(alert("a", "g", webhook.Firing, 10), alert("x", "g", webhook.Neither, 10)), webhook.Counts{Known: 1, Ignored: 1})
+	same(t, "again", b.receive(alert("a", "g", webhook.Firing, 10), alert("x", "g", webhook.Neither, 10)),
+		webhook.Counts{Known: 1, Ignored: 1})
 	first := b.place()
 	if len(first.Starts) != 2 || !strings.HasPrefix(first.Starts[0].Workflow, "Alert-") || string(first.Starts[0].Request) != `{"chain":"c"}` {
 		t.Errorf("started %+v", first)
@@ -79,12 +81,14 @@ func testAlerts(t *testing.T, open opener) {
 
 	// It fires anew while it is investigated, and resolves.
 	b.receive(alert("a", "g", webhook.Firing, 20))
-	same(t, "resolved", b.receive(alert("a", "g", webhook.Resolved, 20), alert("nobody", "g", webhook.Resolved, 20)), webhook.Counts{Resolved: 1, Ignored: 1})
+	same(t, "resolved", b.receive(alert("a", "g", webhook.Resolved, 20), alert("nobody", "g", webhook.Resolved, 20)),
+		webhook.Counts{Resolved: 1, Ignored: 1})
 	same(t, "late", b.receive(alert("a", "g", webhook.Firing, 20)), webhook.Counts{Known: 1})
 	same(t, "places", b.places(), map[string]string{"a": "started aside", "b": "started"})
 	lead := first.Starts[0].ID
 	want := []webhook.News{{
-		Lead: lead, Webhook: "am", Investigation: "of " + lead, Alerts: []webhook.NewsOf{{Title: "<a> \uFFFD", What: webhook.NewsResolved}}, Resolved: 1,
+		Lead: lead, Webhook: "am", Investigation: "of " + lead, Alerts: []webhook.NewsOf{{Title: "<a> \uFFFD", What: webhook.NewsResolved}},
+		Resolved: 1,
 	}}
 	same(t, "news", b.place().News, want)
 	same(t, "news until they are told", b.place().News, want)

@@ -90,7 +90,8 @@ func testProgramTools(t *testing.T, open opener) {
 	for _, name := range []string{"old", "open_ticket"} {
 		ok(t, s.SaveProgramTools(ctx, []tool.Spec{{Name: name, Risk: agent.RiskWrite, Schema: json.RawMessage(`{"a":"<b>"}`)}}))
 	}
-	same(t, "the last ones", must(s.ProgramTools(ctx))(t), []tool.Spec{{Name: "open_ticket", Risk: agent.RiskWrite, Schema: json.RawMessage(`{"a":"<b>"}`)}})
+	same(t, "the last ones", must(s.ProgramTools(ctx))(t),
+		[]tool.Spec{{Name: "open_ticket", Risk: agent.RiskWrite, Schema: json.RawMessage(`{"a":"<b>"}`)}})
 }
 
 func testReopen(t *testing.T, open opener) {

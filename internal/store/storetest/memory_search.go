@@ -146,7 +146,8 @@ func testRecall(t *testing.T, open opener) {
 	kinds := step("r1")
 	kinds.Investigation, kinds.Recall = "inv/conversation", "bot"
 	for i, kind := range []transcript.Kind{
-		transcript.KindSystem, transcript.KindUser, transcript.KindMemory, transcript.KindNotice, transcript.KindReply, transcript.KindCall, transcript.KindResult,
+		transcript.KindSystem, transcript.KindUser, transcript.KindMemory, transcript.KindNotice, transcript.KindReply, transcript.KindCall,
+		transcript.KindResult,
 	} {
 		kinds.Rows = append(kinds.Rows, transcript.Row{Key: key(2, i), Kind: kind, Body: transcript.Body{Text: "pool of " + string(kind)}})
 	}
@@ -173,7 +174,8 @@ func testRecallSuperseded(t *testing.T, open opener) {
 	say("r1", 2, "apple two")
 	say("r1", 3, "apple three")
 	say("r2", 2, "apple four")
-	same(t, "results", inMemory(t, s, "bot", recallOf("apple")), []string{"Found 2 results (page 0):\n[User]: apple four\n---\n[User]: apple one"})
+	same(t, "results", inMemory(t, s, "bot", recallOf("apple")),
+		[]string{"Found 2 results (page 0):\n[User]: apple four\n---\n[User]: apple one"})
 	must(s.Lookup(t.Context(), scope, key(1, 0), writer("r3")))(t)
 	same(t, "results after another reset", inMemory(t, s, "bot", recallOf("apple")), []string{"No matching conversations found"})
 }

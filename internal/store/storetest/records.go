@@ -117,7 +117,8 @@ func testCloseInvestigation(t *testing.T, open opener) {
 
 	stage, execution := stageOf("lost"), executionOf("lost")
 	ok(t, s.SaveStage(ctx, stage, []record.Execution{execution}, nil))
-	ok(t, s.SetLive(ctx, transcript.Live{Scope: transcript.Scope{Investigation: "lost", Execution: execution.Name}, Iteration: 1, Attempt: 1, Text: "half"}))
+	ok(t, s.SetLive(ctx, transcript.Live{Scope: transcript.Scope{Investigation: "lost", Execution: execution.Name}, Iteration: 1,
+		Attempt: 1, Text: "half"}))
 	completed := finished(done, agent.StatusCompleted)
 	ok(t, s.FinishInvestigation(ctx, completed))
 	ok(t, s.ReopenInvestigation(ctx, "reset", "r2"))
@@ -219,28 +220,29 @@ func testFindAndList(t *testing.T, open opener) {
 		filter store.Filter
 		want   []record.Investigation
 	}{
-		"all":              {store.Filter{}, []record.Investigation{named, recent, other, old}},
-		"two":              {store.Filter{Limit: 2}, []record.Investigation{named, recent}},
-		"completed":        {store.Filter{Status: agent.StatusCompleted}, []record.Investigation{old}},
-		"chain":            {store.Filter{Chain: "db", Limit: 5}, []record.Investigation{other}},
-		"both":             {store.Filter{Chain: "db", Status: agent.StatusCompleted}, nil},
-		"alert":            {store.Filter{AlertType: "slow"}, []record.Investigation{other}},
-		"since":            {store.Filter{Since: recent.StartedAt}, []record.Investigation{named, recent}},
-		"needs me":         {store.Filter{NeedsMe: true}, nil},
-		"tenant":           {store.Filter{Tenant: "acme"}, []record.Investigation{other}},
-		"session":          {store.Filter{Session: "s-1", Since: old.StartedAt, Limit: 1}, []record.Investigation{other}},
-		"no tenant":        {store.Filter{Tenant: "Acme"}, nil},
-		"metadata":         {store.Filter{Metadata: map[string]string{"team": "db", "<a>": "\"b\""}}, []record.Investigation{other}},
-		"half of a value":  {store.Filter{Metadata: map[string]string{"team": "d"}}, nil},
-		"another case":     {store.Filter{Metadata: map[string]string{"Team": "db"}}, nil},
-		"part of a value":  {store.Filter{Metadata: map[string]string{"team\"": "db"}}, nil},
-		"project":          {store.Filter{Projects: []string{"payments"}}, []record.Investigation{other}},
-		"the default one":  {store.Filter{Projects: []string{"default"}, Limit: 2}, []record.Investigation{named, recent}},
-		"both projects":    {store.Filter{Projects: []string{"payments", "default"}}, []record.Investigation{named, recent, other, old}},
-		"running in one":   {store.Filter{Projects: []string{"payments"}, Status: agent.StatusRunning}, []record.Investigation{other}},
-		"no project":       {store.Filter{Projects: []string{}}, nil},
-		"after one":        {store.Filter{Before: store.Place{StartedAt: recent.StartedAt, ID: recent.ID}}, []record.Investigation{other, old}},
-		"after one's twin": {store.Filter{Before: store.Place{StartedAt: recent.StartedAt, ID: "zzz"}}, []record.Investigation{recent, other, old}},
+		"all":             {store.Filter{}, []record.Investigation{named, recent, other, old}},
+		"two":             {store.Filter{Limit: 2}, []record.Investigation{named, recent}},
+		"completed":       {store.Filter{Status: agent.StatusCompleted}, []record.Investigation{old}},
+		"chain":           {store.Filter{Chain: "db", Limit: 5}, []record.Investigation{other}},
+		"both":            {store.Filter{Chain: "db", Status: agent.StatusCompleted}, nil},
+		"alert":           {store.Filter{AlertType: "slow"}, []record.Investigation{other}},
+		"since":           {store.Filter{Since: recent.StartedAt}, []record.Investigation{named, recent}},
+		"needs me":        {store.Filter{NeedsMe: true}, nil},
+		"tenant":          {store.Filter{Tenant: "acme"}, []record.Investigation{other}},
+		"session":         {store.Filter{Session: "s-1", Since: old.StartedAt, Limit: 1}, []record.Investigation{other}},
+		"no tenant":       {store.Filter{Tenant: "Acme"}, nil},
+		"metadata":        {store.Filter{Metadata: map[string]string{"team": "db", "<a>": "\"b\""}}, []record.Investigation{other}},
+		"half of a value": {store.Filter{Metadata: map[string]string{"team": "d"}}, nil},
+		"another case":    {store.Filter{Metadata: map[string]string{"Team": "db"}}, nil},
+		"part of a value": {store.Filter{Metadata: map[string]string{"team\"": "db"}}, nil},
+		"project":         {store.Filter{Projects: []string{"payments"}}, []record.Investigation{other}},
+		"the default one": {store.Filter{Projects: []string{"default"}, Limit: 2}, []record.Investigation{named, recent}},
+		"both projects":   {store.Filter{Projects: []string{"payments", "default"}}, []record.Investigation{named, recent, other, old}},
+		"running in one":  {store.Filter{Projects: []string{"payments"}, Status: agent.StatusRunning}, []record.Investigation{other}},
+		"no project":      {store.Filter{Projects: []string{}}, nil},
+		"after one":       {store.Filter{Before: store.Place{StartedAt: recent.StartedAt, ID: recent.ID}}, []record.Investigation{other, old}},
+		"after one's twin": {store.Filter{Before: store.Place{StartedAt: recent.StartedAt, ID: "zzz"}},
+			[]record.Investigation{recent, other, old}},
 		"text":             {store.Filter{Search: "x-fl"}, []record.Investigation{other}},
 		"text in chain":    {store.Filter{Search: "db", Projects: []string{"payments"}}, []record.Investigation{other}},
 		"other text":       {store.Filter{Search: "%"}, nil},
@@ -325,7 +327,8 @@ func testStageRecords(t *testing.T, open opener) {
 
 	end := at(7).UTC()
 	closed, ended := execution, stage
-	ended.Envelope = record.StageEnvelope{Version: 1, Run: 2, Key: "k", Agents: []record.AgentSummary{{Name: "analyst"}}, Output: record.Output{Value: []byte(`{"a":1}`)}}
+	ended.Envelope = record.StageEnvelope{Version: 1, Run: 2, Key: "k", Agents: []record.AgentSummary{{Name: "analyst"}},
+		Output: record.Output{Value: []byte(`{"a":1}`)}}
 	closed.Status, closed.StopReason, closed.Forced, closed.Iterations = agent.StatusFailed, agent.StopFailed, true, 3
 	closed.Usage, closed.Error, closed.EndedAt = agent.Usage{ModelCalls: 3}, "e", &end
 	closed.ActionsExecuted = new(true)
@@ -384,7 +387,8 @@ func testBegun(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()
 	scope := transcript.Scope{Investigation: "inv", Execution: "triage/analyst"}
 	write := func(run string, kind transcript.Kind, key transcript.Key) int64 {
-		step := transcript.Step{Scope: scope, Writer: transcript.Writer{RunID: run, ActivityID: "1"}, Rows: []transcript.Row{{Key: key, Kind: kind}}}
+		step := transcript.Step{Scope: scope, Writer: transcript.Writer{RunID: run, ActivityID: "1"},
+			Rows: []transcript.Row{{Key: key, Kind: kind}}}
 		return must(s.Append(ctx, step))(t)[0].Seq
 	}
 	call := transcript.CallKey(1, 0)

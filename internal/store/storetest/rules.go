@@ -65,7 +65,8 @@ func pastCalls(t *testing.T, s Store, at time.Time) {
 	t.Helper()
 	ctx := t.Context()
 	for _, inv := range []string{"one", "two"} {
-		ok(t, s.StartInvestigation(ctx, record.Investigation{ID: inv, WorkflowID: inv, RunID: inv, Chain: "chain-" + inv, Labels: agent.Labels{Project: inv}, StartedAt: time.Now()}))
+		ok(t, s.StartInvestigation(ctx, record.Investigation{ID: inv, WorkflowID: inv, RunID: inv, Chain: "chain-" + inv,
+			Labels: agent.Labels{Project: inv}, StartedAt: time.Now()}))
 	}
 	n := 0
 	put := func(inv, execution string, kind transcript.Kind, name, arguments string, body transcript.Body) {

@@ -167,5 +167,6 @@ func testLedger(t *testing.T, open opener) {
 	same(t, "usage", must(s.Usage(ctx, scope.Investigation))(t), agent.Usage{InputTokens: 110, OutputTokens: 5, ModelCalls: 1, ToolCalls: 2})
 
 	mustAppend(t, s, step("r2", reply("r2", key(1, 0), u)))
-	same(t, "usage after a reset", must(s.Usage(ctx, scope.Investigation))(t), agent.Usage{InputTokens: 120, OutputTokens: 10, ModelCalls: 2, ToolCalls: 2})
+	same(t, "usage after a reset", must(s.Usage(ctx, scope.Investigation))(t),
+		agent.Usage{InputTokens: 120, OutputTokens: 10, ModelCalls: 2, ToolCalls: 2})
 }

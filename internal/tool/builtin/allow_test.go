@@ -15,7 +15,8 @@ import (
 )
 
 // allowList is what the attacks below may use. "evil" is not on it.
-var allowList = []string{"echo", "cat", "ls", "true", "false", "printf", "test", "[", "eval", "command", "/bin/evil", "./evil", "time", "[["}
+var allowList = []string{"echo", "cat", "ls", "true", "false", "printf", "test", "[", "eval", "command", "/bin/evil",
+	"./evil", "time", "[["}
 
 // attacks try to run evil, to write a file, or to change what a name means.
 var attacks = map[string]string{

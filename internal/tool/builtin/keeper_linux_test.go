@@ -20,7 +20,8 @@ import (
 // TestMain is also a keeper: this program once more.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "keep" {
-		os.Exit(sandbox.Keep(os.Args[5], sandbox.Rules{Write: strings.TrimPrefix(os.Args[2], "--write="), Offline: os.Args[3] == "--offline=true"}))
+		os.Exit(sandbox.Keep(os.Args[5], sandbox.Rules{Write: strings.TrimPrefix(os.Args[2], "--write="),
+			Offline: os.Args[3] == "--offline=true"}))
 	}
 	os.Exit(m.Run())
 }
@@ -106,7 +107,8 @@ func TestConfinedShell(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "written")
 	for _, keeper := range [][]string{nil, keeper} {
 		limits := plan.Shell{Confine: plan.ConfineRequired, Offline: true}
-		got := Shell(limits, keeper...).Run(t.Context(), command("echo x >"+outside+"; echo y >inside; cat inside; exec 3<>/dev/null; mktemp >/dev/null && echo z"))
+		got := Shell(limits, keeper...).Run(t.Context(),
+			command("echo x >"+outside+"; echo y >inside; cat inside; exec 3<>/dev/null; mktemp >/dev/null && echo z"))
 		if _, err := os.Stat(outside); err == nil || !strings.HasSuffix(got.Content, "y\nz\n") || got.Status != tool.StatusSuccess {
 			t.Errorf("keeper %v: %v, %+v", keeper, err, got)
 		}

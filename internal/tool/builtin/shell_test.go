@@ -48,7 +48,8 @@ func TestShell(t *testing.T) {
 		"no command":        {withArguments(`{}`), missing},
 		"no arguments":      {tool.Call{}, missing},
 		"empty command":     {command(" "), missing},
-		"NUL":               {command("echo \x00"), tool.Failure(tool.ErrorInvalidArguments, "Error: a command has at most 65536 bytes and no NUL character")},
+		"NUL": {command("echo \x00"),
+			tool.Failure(tool.ErrorInvalidArguments, "Error: a command has at most 65536 bytes and no NUL character")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +78,8 @@ func TestShellSeesNoSecret(t *testing.T) {
 	got := Shell(plan.Shell{Dir: dir}).Run(t.Context(), command("env; pwd"))
 	for line := range strings.Lines(got.Content) {
 		name, _, _ := strings.Cut(line, "=")
-		if !strings.Contains(" PATH HOME TMPDIR LANG TZ GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 PWD OLDPWD SHLVL _ ", " "+name+" ") && line != dir+"\n" {
+		if !strings.Contains(" PATH HOME TMPDIR LANG TZ GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 PWD OLDPWD SHLVL _ ",
+			" "+name+" ") && line != dir+"\n" {
 			t.Errorf("the command sees %q", line)
 		}
 	}
@@ -225,7 +227,8 @@ func TestShellWithoutItsDirectory(t *testing.T) {
 func TestShellSpec(t *testing.T) {
 	t.Parallel()
 	spec := Shell(plan.Shell{Allow: []string{"ls", "cat", "ls"}}).Spec
-	if spec.Name != "shell" || spec.Risk != agent.RiskWrite || !strings.Contains(spec.Description, "Only these commands are allowed: cat, ls.") {
+	if spec.Name != "shell" || spec.Risk != agent.RiskWrite ||
+		!strings.Contains(spec.Description, "Only these commands are allowed: cat, ls.") {
 		t.Errorf("got %+v", spec)
 	}
 	if got := Shell(plan.Shell{Risk: agent.RiskReadOnly}).Spec.Class(); got != tool.Safe {

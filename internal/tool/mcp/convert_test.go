@@ -21,28 +21,35 @@ func TestConvert(t *testing.T) {
 		answer, want string // the text of the result
 		artifacts    int
 	}{
-		"null":                {`null`, "The tool returned nothing.", 0},
-		"nothing":             {`{"content":[]}`, "The tool returned nothing.", 0},
-		"audio":               {`{"content":[{"type":"audio","mimeType":"audio/wav","data":"AAE="}]}`, "[audio, audio/wav, 2 bytes: kept as an artifact]", 1},
-		"resource of nobody":  {`{"content":[{"type":"resource"}]}`, "[empty resource]", 0},
-		"resource with text":  {`{"content":[{"type":"resource","resource":{"uri":"file:///a.csv","mimeType":"text/csv","text":"a,b"}}]}`, "[resource file:///a.csv]\na,b", 1},
-		"structured differs":  {`{"content":[{"type":"text","text":"three"}],"structuredContent":{"n":3}}`, "three\n{\"n\":3}", 1},
-		"structured list":     {`{"content":[],"structuredContent":[1,"a"]}`, `[1,"a"]`, 1},
-		"said twice":          {`{"content":[{"type":"text","text":"hello\n"}],"structuredContent":{"content":"hello\n"}}`, "hello\n", 0},
-		"said in parts":       {`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"structuredContent":{"content":"a\nb"}}`, "a\nb", 0},
-		"a list in an object": {`{"content":[{"type":"text","text":"[{\"n\": 1}]"}],"structuredContent":{"entities":[{"n":1}]}}`, `[{"n": 1}]`, 0},
-		"something more":      {`{"content":[{"type":"text","text":"deleted"}],"structuredContent":{"message":"deleted","success":true}}`, "deleted\n{\"success\":true}", 1},
+		"null":    {`null`, "The tool returned nothing.", 0},
+		"nothing": {`{"content":[]}`, "The tool returned nothing.", 0},
+		"audio": {`{"content":[{"type":"audio","mimeType":"audio/wav","data":"AAE="}]}`,
+			"[audio, audio/wav, 2 bytes: kept as an artifact]", 1},
+		"resource of nobody": {`{"content":[{"type":"resource"}]}`, "[empty resource]", 0},
+		"resource with text": {`{"content":[{"type":"resource","resource":{"uri":"file:///a.csv","mimeType":"text/csv","text":"a,b"}}]}`,
+			"[resource file:///a.csv]\na,b", 1},
+		"structured differs": {`{"content":[{"type":"text","text":"three"}],"structuredContent":{"n":3}}`, "three\n{\"n\":3}", 1},
+		"structured list":    {`{"content":[],"structuredContent":[1,"a"]}`, `[1,"a"]`, 1},
+		"said twice":         {`{"content":[{"type":"text","text":"hello\n"}],"structuredContent":{"content":"hello\n"}}`, "hello\n", 0},
+		"said in parts": {`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"structuredContent":{"content":"a\nb"}}`,
+			"a\nb", 0},
+		"a list in an object": {`{"content":[{"type":"text","text":"[{\"n\": 1}]"}],"structuredContent":{"entities":[{"n":1}]}}`, `[{"n": 1}]`,
+			0},
+		"something more": {`{"content":[{"type":"text","text":"deleted"}],"structuredContent":{"message":"deleted","success":true}}`,
+			"deleted\n{\"success\":true}", 1},
 		"blocks mirrored": {`{"content":[{"type":"image","mimeType":"image/png","data":"AAE="},{"type":"text","text":"a"}],
 			"structuredContent":{"content":[{"type":"image","mimeType":"image/png","data":"AAE="},{"type":"text","text":"a"}]}}`,
 			"[image, image/png, 2 bytes: kept as an artifact]\na", 1},
 		"an image only there": {`{"content":[],"structuredContent":{"shot":{"type":"image","mimeType":"image/png","data":"AAE="},"n":1}}`,
 			"[image, image/png, 2 bytes: kept as an artifact]\n{\"n\":1}", 2},
-		"too many": {`{"content":[` + strings.Repeat(`{"type":"audio","mimeType":"a","data":"AAE="},`, maxArtifacts) + `{"type":"image","mimeType":"image/png","data":"AAE="}]}`,
+		"too many": {`{"content":[` + strings.Repeat(`{"type":"audio","mimeType":"a","data":"AAE="},`, maxArtifacts) +
+			`{"type":"image","mimeType":"image/png","data":"AAE="}]}`,
 			strings.Repeat("[audio, a, 2 bytes: kept as an artifact]\n", maxArtifacts) +
 				"[image, image/png, 2 bytes: not kept: of a result 50 artifacts are, each of at most 16777216 bytes]", maxArtifacts},
 		"an empty object": {`{"content":[],"structuredContent":{}}`, "{}", 1},
 		"asks for input":  {`{"resultType":"input_required","content":[]}`, "The tool asks for input from a person, which cannot be given.", 0},
-		"big numbers":     {`{"content":[{"type":"text","text":"{\"n\":9007199254740993}"}],"structuredContent":{"n":9007199254740993}}`, `{"n":9007199254740993}`, 1},
+		"big numbers": {`{"content":[{"type":"text","text":"{\"n\":9007199254740993}"}],"structuredContent":{"n":9007199254740993}}`,
+			`{"n":9007199254740993}`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,18 +117,21 @@ func TestFailuresInStructuredContent(t *testing.T) {
 		errorType string // "" = a success
 		fault     agent.Fault
 	}{
-		"failed":          {`{"structuredContent":{"status":"failed","message":"no disk"}}`, tool.ErrorTool, agent.Fault{}},
-		"in other words":  {`{"structuredContent":{"status":" ERROR ","error":"x","recoverable":true}}`, tool.ErrorTool, agent.Fault{Recoverable: true}},
-		"when":            {`{"structuredContent":{"status":"failure","retry_after":30}}`, tool.ErrorTool, agent.Fault{RetryAfter: 30}},
-		"details":         {`{"structuredContent":{"status":"failed","error":{"error_type":"Quota","recoverable":true,"details":{"left":0}}}}`, tool.ErrorTool, agent.Fault{Recoverable: true, Details: json.RawMessage(`{"error_type":"Quota","left":0}`)}},
-		"an error of MCP": {`{"isError":true,"content":[{"type":"text","text":"MCP error -32602: a is no number"}],"structuredContent":{"status":"failed","retry_after":"2s"}}`, tool.ErrorInvalidArguments, agent.Fault{RetryAfter: 2}},
-		"no words of it":  {`{"isError":true,"structuredContent":{"why":"x"}}`, tool.ErrorTool, agent.Fault{Recoverable: true}},
-		"a status alone":  {`{"structuredContent":{"status":"failed"}}`, tool.ErrorTool, agent.Fault{}},
-		"a pipeline":      {`{"structuredContent":{"id":7,"status":"failed","ref":"main","sha":"a91957a8"}}`, "", agent.Fault{}},
-		"a pod":           {`{"structuredContent":{"status":"Running","error":null}}`, "", agent.Fault{}},
-		"an HTTP status":  {`{"structuredContent":{"status":500,"error":"x"}}`, "", agent.Fault{}},
-		"a list":          {`{"structuredContent":[{"status":"failed"}]}`, "", agent.Fault{}},
-		"completed":       {`{"structuredContent":{"status":"completed"}}`, "", agent.Fault{}},
+		"failed": {`{"structuredContent":{"status":"failed","message":"no disk"}}`, tool.ErrorTool, agent.Fault{}},
+		"in other words": {`{"structuredContent":{"status":" ERROR ","error":"x","recoverable":true}}`, tool.ErrorTool,
+			agent.Fault{Recoverable: true}},
+		"when": {`{"structuredContent":{"status":"failure","retry_after":30}}`, tool.ErrorTool, agent.Fault{RetryAfter: 30}},
+		"details": {`{"structuredContent":{"status":"failed","error":{"error_type":"Quota","recoverable":true,"details":{"left":0}}}}`,
+			tool.ErrorTool, agent.Fault{Recoverable: true, Details: json.RawMessage(`{"error_type":"Quota","left":0}`)}},
+		"an error of MCP": {`{"isError":true,"content":[{"type":"text","text":"MCP error -32602: a is no number"}],` +
+			`"structuredContent":{"status":"failed","retry_after":"2s"}}`, tool.ErrorInvalidArguments, agent.Fault{RetryAfter: 2}},
+		"no words of it": {`{"isError":true,"structuredContent":{"why":"x"}}`, tool.ErrorTool, agent.Fault{Recoverable: true}},
+		"a status alone": {`{"structuredContent":{"status":"failed"}}`, tool.ErrorTool, agent.Fault{}},
+		"a pipeline":     {`{"structuredContent":{"id":7,"status":"failed","ref":"main","sha":"a91957a8"}}`, "", agent.Fault{}},
+		"a pod":          {`{"structuredContent":{"status":"Running","error":null}}`, "", agent.Fault{}},
+		"an HTTP status": {`{"structuredContent":{"status":500,"error":"x"}}`, "", agent.Fault{}},
+		"a list":         {`{"structuredContent":[{"status":"failed"}]}`, "", agent.Fault{}},
+		"completed":      {`{"structuredContent":{"status":"completed"}}`, "", agent.Fault{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,7 +140,8 @@ func TestFailuresInStructuredContent(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := convert(&answer)
-			if diff := cmp.Diff(tc.fault, got.Fault); got.ErrorType != tc.errorType || (got.Status == tool.StatusError) != (tc.errorType != "") || diff != "" {
+			if diff := cmp.Diff(tc.fault, got.Fault); got.ErrorType != tc.errorType || (got.Status == tool.StatusError) != (tc.errorType != "") ||
+				diff != "" {
 				t.Errorf("got %+v\n%s", got, diff)
 			}
 		})
@@ -163,7 +174,8 @@ func TestRefused(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if got := new(session).refused(&jsonrpc.Error{Code: -32000, Message: strings.Repeat("é", 1000)}); got.ErrorType != tool.ErrorTool || len(got.Content) != 1000 {
+	if got := new(session).refused(&jsonrpc.Error{Code: -32000, Message: strings.Repeat("é", 1000)}); got.ErrorType != tool.ErrorTool ||
+		len(got.Content) != 1000 {
 		t.Errorf("got %d bytes: %s", len(got.Content), got.ErrorType)
 	}
 }

@@ -71,23 +71,26 @@ func TestSessionsOfExecutions(t *testing.T) {
 			pool.End("a")
 			server.Wait("DELETE", 2)
 		}, map[string]string{"a": whole}},
-		"as many as there may be": {func(o *mcp.Options, _ *mcp.Transport) { o.ExecutionLimit = 2 }, func(t *testing.T, pool *mcp.Pool, server *tooltest.Web) {
-			for _, execution := range []string{"a", "b", "a", "c", "a", "b"} {
-				callAs(t, pool, execution)
-			}
-		}, map[string]string{"a": whole, "b": whole + whole, "c": whole}},
-		"unused for long": {func(o *mcp.Options, _ *mcp.Transport) { o.ExecutionIdle = 100 * time.Millisecond }, func(t *testing.T, pool *mcp.Pool, server *tooltest.Web) {
-			callAs(t, pool, "a")
-			server.Wait("DELETE", 2)
-		}, map[string]string{"a": whole}},
+		"as many as there may be": {func(o *mcp.Options, _ *mcp.Transport) { o.ExecutionLimit = 2 },
+			func(t *testing.T, pool *mcp.Pool, server *tooltest.Web) {
+				for _, execution := range []string{"a", "b", "a", "c", "a", "b"} {
+					callAs(t, pool, execution)
+				}
+			}, map[string]string{"a": whole, "b": whole + whole, "c": whole}},
+		"unused for long": {func(o *mcp.Options, _ *mcp.Transport) { o.ExecutionIdle = 100 * time.Millisecond },
+			func(t *testing.T, pool *mcp.Pool, server *tooltest.Web) {
+				callAs(t, pool, "a")
+				server.Wait("DELETE", 2)
+			}, map[string]string{"a": whole}},
 		"again after the end": {func(*mcp.Options, *mcp.Transport) {}, func(t *testing.T, pool *mcp.Pool, _ *tooltest.Web) {
 			callAs(t, pool, "a")
 			pool.End("a")
 			callAs(t, pool, "a")
 		}, map[string]string{"a": whole + whole}},
-		"only the cleanup is its own": {func(_ *mcp.Options, tr *mcp.Transport) { tr.CustomHeaders = nil }, func(t *testing.T, pool *mcp.Pool, _ *tooltest.Web) {
-			callAs(t, pool, "a")
-		}, map[string]string{"": "start end ", "a": "cleanup "}},
+		"only the cleanup is its own": {func(_ *mcp.Options, tr *mcp.Transport) { tr.CustomHeaders = nil },
+			func(t *testing.T, pool *mcp.Pool, _ *tooltest.Web) {
+				callAs(t, pool, "a")
+			}, map[string]string{"": "start end ", "a": "cleanup "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -64,17 +64,19 @@ var behaviour = map[string]struct {
 	"after a restart":               {check: afterARestart},
 	"interrupted call is made once": {check: interruptedCall},
 	"timeout and cancellation":      {check: timeoutAndCancellation},
-	"timeout of the server":         {change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Timeout = value.Duration(time.Second) }, check: serverTimeout},
-	"never answers":                 {mode: tooltest.Mute, change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Timeout = value.Duration(200 * time.Millisecond) }, check: neverAnswers},
-	"start outlives first caller":   {mode: tooltest.Mute, check: startOutlivesItsFirstCaller},
-	"close ends calls":              {check: closeEndsCalls},
-	"large result":                  {check: largeResult},
-	"result past the limit":         {change: func(o *mcp.Options, _ *mcp.Transport) { o.MessageLimit = 100_000 }, check: resultPastTheLimit},
-	"list":                          {check: list},
-	"list after the tools changed":  {check: listAfterAChange},
-	"list of many pages":            {mode: tooltest.Pages, check: listOfManyPages},
-	"list that goes round":          {mode: tooltest.Loop, check: listFails("its pages go round in a circle")},
-	"list without an end":           {mode: tooltest.Endless, check: listFails("more than 1000 tools or 100 pages")},
+	"timeout of the server": {change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Timeout = value.Duration(time.Second) },
+		check: serverTimeout},
+	"never answers": {mode: tooltest.Mute,
+		change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Timeout = value.Duration(200 * time.Millisecond) }, check: neverAnswers},
+	"start outlives first caller":  {mode: tooltest.Mute, check: startOutlivesItsFirstCaller},
+	"close ends calls":             {check: closeEndsCalls},
+	"large result":                 {check: largeResult},
+	"result past the limit":        {change: func(o *mcp.Options, _ *mcp.Transport) { o.MessageLimit = 100_000 }, check: resultPastTheLimit},
+	"list":                         {check: list},
+	"list after the tools changed": {check: listAfterAChange},
+	"list of many pages":           {mode: tooltest.Pages, check: listOfManyPages},
+	"list that goes round":         {mode: tooltest.Loop, check: listFails("its pages go round in a circle")},
+	"list without an end":          {mode: tooltest.Endless, check: listFails("more than 1000 tools or 100 pages")},
 }
 
 func TestBehaviour(t *testing.T) {
@@ -322,14 +324,16 @@ func list(t *testing.T, s *site) {
 	for _, spec := range specs {
 		got[spec.Name] = spec
 	}
-	class := map[string]tool.Idempotency{"s.echo": tool.Safe, "s.counter": tool.NonIdempotent, "s.set": tool.Idempotent, "s.delete": tool.NonIdempotent, "s.fail": tool.NonIdempotent}
+	class := map[string]tool.Idempotency{"s.echo": tool.Safe, "s.counter": tool.NonIdempotent, "s.set": tool.Idempotent,
+		"s.delete": tool.NonIdempotent, "s.fail": tool.NonIdempotent}
 	for name, want := range class {
 		if got[name].Class() != want {
 			t.Errorf("%s is %s (%s), want %s", name, got[name].Class(), got[name].Risk, want)
 		}
 	}
-	want := tool.Spec{Name: "s.add", Description: "The tool add", Risk: agent.RiskReadOnly, RiskFrom: tool.SourceAnnotation, Schema: json.RawMessage(
-		`{"additionalProperties":false,"properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"],"type":"object"}`)}
+	want := tool.Spec{Name: "s.add", Description: "The tool add", Risk: agent.RiskReadOnly, RiskFrom: tool.SourceAnnotation,
+		Schema: json.RawMessage(
+			`{"additionalProperties":false,"properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"],"type":"object"}`)}
 	if diff := cmp.Diff(want, got["s.add"]); diff != "" {
 		t.Error(diff)
 	}

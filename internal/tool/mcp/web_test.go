@@ -45,24 +45,30 @@ func TestFaults(t *testing.T) {
 		calls int    // that the tool saw
 		only  string // the protocol, if not all of them
 	}{
-		"unauthorized":      {tooltest.Answer(401, text, "who are\nyou?"), "MCP server s: it answered 401 Unauthorized: who are you?", 0, ""},
-		"forbidden":         {tooltest.Answer(403, html, "<p>no</p>"), "MCP server s: it answered 403 Forbidden", 0, ""},
-		"bad request":       {tooltest.Answer(400, text, "no such version"), "it answered 400 Bad Request: no such version", 0, ""},
-		"broken":            {tooltest.Answer(500, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"oh"}}`), "it answered 500 Internal Server Error: oh", 0, ""},
-		"unavailable":       {tooltest.Answer(503, text, ""), "it answered 503 Service Unavailable", 0, ""},
-		"session lost":      {tooltest.Answer(404, text, "session not found"), "", 1, ""},
-		"session lost, 400": {tooltest.Answer(400, "application/json", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":7}`), "", 1, ""},
-		"slow":              {tooltest.Drip(3), "", 1, ""},
-		"no answer":         {tooltest.Drop, "MCP server s: the connection broke off before the answer: EOF. It may still have done its work.", 1, "http with JSON"},
-		"half an answer":    {tooltest.Cut(30), "the connection broke off before the answer", 1, "http"},
-		"half a JSON":       {tooltest.Cut(30), "the connection broke off before the answer: unexpected EOF", 1, "http with JSON"},
-		"end of a stream":   {tooltest.Answer(200, "text/event-stream", ""), "the connection broke off before the answer: EOF", 0, "http"},
-		"garbage":           {tooltest.Answer(200, "application/json", "]"), `gave an answer that cannot be read: it is no valid JSON, and of type "application/json"`, 0, "http"},
-		"an empty answer":   {tooltest.Answer(200, "application/json", ""), "gave an answer that cannot be read: it is no valid JSON", 0, "http"},
-		"a page":            {tooltest.Answer(200, html, "<p>"), `gave an answer that cannot be read: it is no valid JSON, and of type "text/html"`, 0, "http"},
-		"another body":      {tooltest.Garble("]"), "gave an answer that cannot be read: it is no valid JSON", 1, "http with JSON"},
-		"other path":        {tooltest.Redirect(307, "/mcp/there"), "", 1, "http"},
-		"as for a browser":  {tooltest.Redirect(302, "/mcp/there"), "it cannot be reached: it redirects as for a browser, not with 307 or 308", 0, "http"},
+		"unauthorized": {tooltest.Answer(401, text, "who are\nyou?"), "MCP server s: it answered 401 Unauthorized: who are you?", 0, ""},
+		"forbidden":    {tooltest.Answer(403, html, "<p>no</p>"), "MCP server s: it answered 403 Forbidden", 0, ""},
+		"bad request":  {tooltest.Answer(400, text, "no such version"), "it answered 400 Bad Request: no such version", 0, ""},
+		"broken": {tooltest.Answer(500, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"oh"}}`),
+			"it answered 500 Internal Server Error: oh", 0, ""},
+		"unavailable":  {tooltest.Answer(503, text, ""), "it answered 503 Service Unavailable", 0, ""},
+		"session lost": {tooltest.Answer(404, text, "session not found"), "", 1, ""},
+		"session lost, 400": {tooltest.Answer(400, "application/json",
+			`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":7}`), "", 1, ""},
+		"slow": {tooltest.Drip(3), "", 1, ""},
+		"no answer": {tooltest.Drop, "MCP server s: the connection broke off before the answer: EOF. It may still have done its work.",
+			1, "http with JSON"},
+		"half an answer":  {tooltest.Cut(30), "the connection broke off before the answer", 1, "http"},
+		"half a JSON":     {tooltest.Cut(30), "the connection broke off before the answer: unexpected EOF", 1, "http with JSON"},
+		"end of a stream": {tooltest.Answer(200, "text/event-stream", ""), "the connection broke off before the answer: EOF", 0, "http"},
+		"garbage": {tooltest.Answer(200, "application/json", "]"),
+			`gave an answer that cannot be read: it is no valid JSON, and of type "application/json"`, 0, "http"},
+		"an empty answer": {tooltest.Answer(200, "application/json", ""), "gave an answer that cannot be read: it is no valid JSON", 0, "http"},
+		"a page": {tooltest.Answer(200, html, "<p>"),
+			`gave an answer that cannot be read: it is no valid JSON, and of type "text/html"`, 0, "http"},
+		"another body": {tooltest.Garble("]"), "gave an answer that cannot be read: it is no valid JSON", 1, "http with JSON"},
+		"other path":   {tooltest.Redirect(307, "/mcp/there"), "", 1, "http"},
+		"as for a browser": {tooltest.Redirect(302, "/mcp/there"), "it cannot be reached: it redirects as for a browser, not with 307 or 308", 0,
+			"http"},
 	} {
 		for protocol, opts := range protocols {
 			if tc.only != "" && tc.only != protocol {
@@ -171,9 +177,12 @@ func TestHeadersGoToNoOtherHost(t *testing.T) {
 		fault  tooltest.Fault
 		want   string
 	}{
-		"redirect of the start":        {tooltest.WebOptions{}, "initialize", tooltest.Redirect(307, other.URL), "start MCP server s: it cannot be reached: it redirects to another host, http://127.0.0.1:"},
-		"redirect of a call":           {tooltest.WebOptions{}, "tools/call", tooltest.Redirect(308, other.URL), "MCP server s: it cannot be reached: it redirects to another host, http://127.0.0.1:"},
-		"redirect of the SSE stream":   {tooltest.WebOptions{SSE: true}, "GET", tooltest.Redirect(302, other.URL), "it redirects to another host, http://127.0.0.1:"},
+		"redirect of the start": {tooltest.WebOptions{}, "initialize", tooltest.Redirect(307, other.URL),
+			"start MCP server s: it cannot be reached: it redirects to another host, http://127.0.0.1:"},
+		"redirect of a call": {tooltest.WebOptions{}, "tools/call", tooltest.Redirect(308, other.URL),
+			"MCP server s: it cannot be reached: it redirects to another host, http://127.0.0.1:"},
+		"redirect of the SSE stream": {tooltest.WebOptions{SSE: true}, "GET", tooltest.Redirect(302, other.URL),
+			"it redirects to another host, http://127.0.0.1:"},
 		"SSE endpoint on another host": {tooltest.WebOptions{SSE: true}, "GET", endpoint, "it sends us on to another host, http://127.0.0.1:"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -270,7 +279,8 @@ func TestTransportsThatLeadNowhere(t *testing.T) {
 	} {
 		pool := poolOf(t, mcp.Options{}, tr, nil)
 		got := call(t, pool, "s.echo", `{}`)
-		if got.ErrorType != tool.ErrorUnavailable || !strings.Contains(got.Content, strings.TrimSpace(want)) || strings.Contains(got.Content, "sesame") {
+		if got.ErrorType != tool.ErrorUnavailable || !strings.Contains(got.Content, strings.TrimSpace(want)) ||
+			strings.Contains(got.Content, "sesame") {
 			t.Errorf("%s: got %+v", tr.Type, got)
 		}
 	}

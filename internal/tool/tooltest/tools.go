@@ -42,7 +42,8 @@ type (
 )
 
 // add registers a tool whose results are made by hand.
-func add[In any](s *mcp.Server, name string, hints *mcp.ToolAnnotations, run func(context.Context, *mcp.CallToolRequest, In) (*result, error)) {
+func add[In any](s *mcp.Server, name string, hints *mcp.ToolAnnotations,
+	run func(context.Context, *mcp.CallToolRequest, In) (*result, error)) {
 	handler := func(ctx context.Context, req *mcp.CallToolRequest, in In) (*result, any, error) {
 		res, err := run(ctx, req, in)
 		return res, nil, err

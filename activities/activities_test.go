@@ -82,7 +82,8 @@ func (noBuiltins) Call(context.Context, plan.Agent, tool.Call) (tool.Result, err
 }
 
 var labTools = []tool.Spec{
-	{Name: "lab.read", Risk: agent.RiskReadOnly, Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
+	{Name: "lab.read", Risk: agent.RiskReadOnly,
+		Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
 	{Name: "lab.write", Risk: agent.RiskWrite},
 }
 
@@ -125,7 +126,8 @@ func (b *bench) plan(changes ...func(*plan.Agent)) {
 		b.t.Fatal(err)
 	}
 	b.ref = activities.Ref{Investigation: "inv", Execution: "s/A", Plan: hash}
-	if err := b.store.StartInvestigation(b.t.Context(), record.Investigation{ID: "inv", Status: agent.StatusRunning, StartedAt: time.Now()}); err != nil {
+	if err := b.store.StartInvestigation(b.t.Context(), record.Investigation{ID: "inv", Status: agent.StatusRunning,
+		StartedAt: time.Now()}); err != nil {
 		b.t.Fatal(err)
 	}
 	if err := b.store.SaveCatalogue(b.t.Context(), b.scope(), tool.Catalogue{Server: "lab", Tools: labTools}); err != nil {
@@ -358,7 +360,8 @@ func TestCallAfterACrash(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			call := transcript.Call{ID: "c1_0", Name: tt.call, Arguments: `{"n":1}`, Class: tt.class}
-			b.wrote(tt.run, transcript.Row{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{Calls: []transcript.Call{call}}})
+			b.wrote(tt.run, transcript.Row{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply,
+				Body: transcript.Body{Calls: []transcript.Call{call}}})
 			b.wrote(tt.run, transcript.Row{Key: transcript.CallKey(1, 0), Kind: transcript.KindCall, Body: transcript.Body{Call: &call}})
 			out, err := b.callTool(1, 0)
 			if err != nil || out.ErrorType != tt.want || len(b.calls) != tt.made {
@@ -402,7 +405,8 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Errorf("made again: key %q, and %q before", again, first)
 	}
 	for name, other := range map[string]string{
-		"other arguments": key("r1", "lab.read", `{"n":2}`), "other tool": key("r1", "lab.write", `{"n":1}`), "asked for anew": key("r2", "lab.read", `{"n":1}`),
+		"other arguments": key("r1", "lab.read", `{"n":2}`), "other tool": key("r1", "lab.write", `{"n":1}`),
+		"asked for anew": key("r2", "lab.read", `{"n":1}`),
 	} {
 		if other == first {
 			t.Errorf("%s: the same key %q", name, other)

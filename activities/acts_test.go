@@ -127,11 +127,15 @@ func TestActsOfDecisions(t *testing.T) {
 		prepare   func(*bench)
 		want      string
 	}{
-		"approved":                 {`{"n":1,"pod":"db-1"}`, false, func(*bench) {}, "decided began executed"},
-		"approved, long":           {long, false, func(*bench) {}, "decided began executed"},
-		"denied":                   {`{"n":1,"pod":"db-1"}`, true, func(*bench) {}, "decided executed"},
-		"approved, and asked anew": {`{"n":1,"pod":"db-1"}`, false, func(b *bench) { b.offers = func() ([]tool.Spec, error) { return slices.Clone(changed), nil } }, "decided"},
-		"approved, and gone":       {`{"n":1,"pod":"db-1"}`, false, func(b *bench) { b.offers = func() ([]tool.Spec, error) { return slices.Clone(labTools[1:]), nil } }, "decided executed"},
+		"approved":       {`{"n":1,"pod":"db-1"}`, false, func(*bench) {}, "decided began executed"},
+		"approved, long": {long, false, func(*bench) {}, "decided began executed"},
+		"denied":         {`{"n":1,"pod":"db-1"}`, true, func(*bench) {}, "decided executed"},
+		"approved, and asked anew": {`{"n":1,"pod":"db-1"}`, false, func(b *bench) {
+			b.offers = func() ([]tool.Spec, error) { return slices.Clone(changed), nil }
+		}, "decided"},
+		"approved, and gone": {`{"n":1,"pod":"db-1"}`, false, func(b *bench) {
+			b.offers = func() ([]tool.Spec, error) { return slices.Clone(labTools[1:]), nil }
+		}, "decided executed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -116,7 +116,8 @@ func TestOpenCircuit(t *testing.T) {
 	}
 	before := len(b.log(t))
 	made, said, errorType := b.call(0, nil)
-	if made || !said.Open || said.Provider != "p" || said.RetryAfter.D() <= 0 || said.RetryAfter.D() > 10*time.Second || errorType != activities.ErrorModelUnavailable {
+	if made || !said.Open || said.Provider != "p" || said.RetryAfter.D() <= 0 || said.RetryAfter.D() > 10*time.Second ||
+		errorType != activities.ErrorModelUnavailable {
 		t.Errorf("made %t, %+v, %s", made, said, errorType)
 	}
 	if after := len(b.log(t)); after != before {
@@ -173,7 +174,8 @@ func TestCircuitOfARateLimit(t *testing.T) {
 		b.call(0, &llm.Error{Kind: llm.ErrRateLimited, Provider: "p", Status: 429, RetryAfter: 40 * time.Second})
 	}
 	made, said, errorType := b.call(0, nil)
-	if after := said.RetryAfter.D(); made || !said.Open || errorType != activities.ErrorRateLimited || after > 40*time.Second || after < 30*time.Second {
+	if after := said.RetryAfter.D(); made || !said.Open || errorType != activities.ErrorRateLimited || after > 40*time.Second ||
+		after < 30*time.Second {
 		t.Errorf("made %t, %+v, %s", made, said, errorType)
 	}
 }
@@ -221,7 +223,8 @@ func TestSummaryOfAnOpenCircuit(t *testing.T) {
 	_, err := d.generate(activities.GenerateIn{Iteration: 2, Try: 1})
 	var said activities.Trouble
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
-	if !ok || failed.Details(&said) != nil || !said.Open || !strings.Contains(failed.Message(), "not asked since") || len(d.requests) > before {
+	if !ok || failed.Details(&said) != nil || !said.Open || !strings.Contains(failed.Message(), "not asked since") ||
+		len(d.requests) > before {
 		t.Errorf("%d requests, %v", len(d.requests)-before, err)
 	}
 	if last := d.last(); last.Kind != transcript.KindResult {

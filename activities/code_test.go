@@ -129,7 +129,8 @@ func TestRunHook(t *testing.T) {
 			hook: func(hook.Input) (map[string]any, error) { return nil, errors.New("empty plan, password=hunter2!") }},
 		{name: "a panic", point: activities.PostProcess, text: `{}`, fails: "h: it crashed", kind: activities.ErrorHook,
 			hook: func(hook.Input) (map[string]any, error) { panic("hunter2!") }},
-		{name: "no JSON", point: activities.PostProcess, text: `{}`, fails: "h: its output is not JSON: json: unsupported type: func()", kind: activities.ErrorHook,
+		{name: "no JSON", point: activities.PostProcess, text: `{}`, fails: "h: its output is not JSON: json: unsupported type: func()",
+			kind: activities.ErrorHook,
 			hook: func(hook.Input) (map[string]any, error) { return map[string]any{"f": func() {}}, nil }},
 		{name: "too large", point: activities.PreProcess, fails: "h: it returned 300008 bytes; 262144 are allowed", kind: activities.ErrorHook,
 			hook: func(hook.Input) (map[string]any, error) {
@@ -157,7 +158,8 @@ func TestRunHook(t *testing.T) {
 			out, err := twice[activities.RunHookOut](b, b.act.RunHook, in)
 			if tt.fails != "" {
 				failed, ok := errors.AsType[*temporal.ApplicationError](err)
-				if !ok || failed.Type() != tt.kind || !failed.NonRetryable() || !strings.HasPrefix(failed.Message(), tt.fails) || strings.Contains(failed.Message(), "hunter2") {
+				if !ok || failed.Type() != tt.kind || !failed.NonRetryable() || !strings.HasPrefix(failed.Message(), tt.fails) ||
+					strings.Contains(failed.Message(), "hunter2") {
 					t.Errorf("got %v", err)
 				}
 				return
@@ -181,7 +183,8 @@ func TestWhatCodeIsTold(t *testing.T) {
 		"plan": {Text: `{"steps":[],"n":2}`, JSON: map[string]any{"steps": []any{}, "n": 2.0}},
 		"run":  {Text: `{"results":[]}`, JSON: map[string]any{"results": []any{}}},
 	}
-	notes := []activities.Note{{Kind: "clarification", Stage: "think", Question: "Which?", Answer: "password=hunter2!", By: "Ada"}, {Question: "When?", Answer: "now"}}
+	notes := []activities.Note{{Kind: "clarification", Stage: "think", Question: "Which?", Answer: "password=hunter2!", By: "Ada"},
+		{Question: "When?", Answer: "now"}}
 	answers := []hook.Answer{{Question: "Which?", Answer: "password=[MASKED_PASSWORD]", By: "Ada"}, {Question: "When?", Answer: "now"}}
 	prepared := hook.StageOutput{Text: `{"ready":true}`, JSON: map[string]any{"ready": true}}
 	var told hook.Input
@@ -210,7 +213,8 @@ func TestWhatCodeIsTold(t *testing.T) {
 		t.Errorf("the hook (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(hook.MockInput{
-		Investigation: "shop", Stage: "end", Agent: "E", Key: "shop/end/E#", Request: "it is slow", Outputs: outputs, Prepared: prepared, Answers: answers,
+		Investigation: "shop", Stage: "end", Agent: "E", Key: "shop/end/E#", Request: "it is slow", Outputs: outputs,
+		Prepared: prepared, Answers: answers,
 	}, mocked); diff != "" {
 		t.Errorf("the mock (-want +got):\n%s", diff)
 	}
@@ -237,7 +241,8 @@ func TestRunMock(t *testing.T) {
 			b := shop(t, 0, func(p *plan.Plan) { p.Stages[0].Agents[0].Mock = "m" })
 			b.act.Mocks = map[string]hook.Mock{"m": func(context.Context, hook.MockInput) (any, error) { return tt.returns, tt.err }}
 			out, err := twice[activities.GenerateOut](b, b.act.RunMock, activities.RunMockIn{Ref: b.ref})
-			if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.Type() == activities.ErrorMock && failed.Message() == tt.fails {
+			if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.Type() == activities.ErrorMock &&
+				failed.Message() == tt.fails {
 				return
 			}
 			if err != nil || tt.fails != "" || out.Invalid != tt.invalid || b.final("think/T") != tt.text || out.Usage.ModelCalls != 0 {
@@ -301,7 +306,8 @@ func TestToolPlan(t *testing.T) {
 		{"tool":"lab.write","step_id":7}, {"tool":"lab.none","parameters":null}, {"tool":"lab__read","parameters":{"n":2}}]}`)}
 	planned, err := twice[activities.GenerateOut](b, b.act.PlanCalls, activities.PlanCallsIn{Ref: b.ref, Prior: prior})
 	want := []activities.Call{
-		{Name: "lab.read"}, {Name: "lab.read"}, {Name: "lab.write", Approve: &activities.Approve{ID: "c1_2", Risk: agent.RiskWrite, Arguments: "{}",
+		{Name: "lab.read"}, {Name: "lab.read"},
+		{Name: "lab.write", Approve: &activities.Approve{ID: "c1_2", Risk: agent.RiskWrite, Arguments: "{}",
 			Digest: tool.Decision{Spec: labTools[1], Arguments: json.RawMessage("{}")}.Digest()}}, {Name: "lab.none"}, {Name: "lab.read"},
 	}
 	if diff := cmp.Diff(want, planned.Calls); diff != "" || err != nil {
@@ -339,7 +345,8 @@ func TestToolPlan(t *testing.T) {
 		TotalTimeMS  *int64   `json:"total_time_ms"`
 		AllSucceeded *bool    `json:"all_succeeded"`
 	}
-	if err := json.Unmarshal([]byte(b.final("run/R")), &got); err != nil || got.TotalTimeMS == nil || got.AllSucceeded == nil || *got.AllSucceeded {
+	if err := json.Unmarshal([]byte(b.final("run/R")), &got); err != nil || got.TotalTimeMS == nil ||
+		got.AllSucceeded == nil || *got.AllSucceeded {
 		t.Fatalf("%v: %s", err, b.final("run/R"))
 	}
 	results := []result{
@@ -382,13 +389,15 @@ func TestPlansWithoutSteps(t *testing.T) {
 				prior = append(prior, b.handsOn("think/T", tt.plan))
 			}
 			out, err := twice[activities.GenerateOut](b, b.act.PlanCalls, activities.PlanCallsIn{Ref: b.ref, Prior: prior})
-			if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.Type() == activities.ErrorInvalidPlan && failed.Message() == tt.fails {
+			if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.Type() == activities.ErrorInvalidPlan &&
+				failed.Message() == tt.fails {
 				return
 			}
 			if err != nil || len(out.Calls) > 0 {
 				t.Fatalf("%+v, %v", out, err)
 			}
-			if _, err := twice[activities.GenerateOut](b, b.act.PlanResult, activities.PlanResultIn{Ref: b.ref, Prior: prior}); err != nil || b.final("run/R") != tt.want {
+			if _, err := twice[activities.GenerateOut](b, b.act.PlanResult, activities.PlanResultIn{Ref: b.ref, Prior: prior}); err != nil ||
+				b.final("run/R") != tt.want {
 				t.Errorf("%s, %v", b.final("run/R"), err)
 			}
 		})
@@ -399,7 +408,8 @@ func TestPlansWithoutSteps(t *testing.T) {
 func TestPromptsSeeOutputs(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]string{
-		"{{.Agent}} {{.Iteration}} {{.Request}} {{.Outputs.plan}} {{.Outputs.end}}": `(?s)^R 1 <alert-\w+>\nit is slow\n</alert-\w+> <result-\w+>\nlook\n</result-\w+> \(none\)\n`,
+		"{{.Agent}} {{.Iteration}} {{.Request}} {{.Outputs.plan}} {{.Outputs.end}}": `(?s)^R 1 <alert-\w+>\nit is slow\n</alert-\w+> ` +
+			`<result-\w+>\nlook\n</result-\w+> \(none\)\n`,
 		"": `^You are R, .*\nYour part: Carries plans out\.\n`,
 	} {
 		b := shop(t, 1, func(p *plan.Plan) {

@@ -70,7 +70,8 @@ func TestArgumentsOfAPerson(t *testing.T) {
 				}
 				return
 			}
-			if out.Refused != "" || out.Approve.Arguments != `{"n":2,"pod":"db-2"}` || out.Approve.Digest == asked.Digest || out.Approve.ID != asked.ID {
+			if out.Refused != "" || out.Approve.Arguments != `{"n":2,"pod":"db-2"}` || out.Approve.Digest == asked.Digest ||
+				out.Approve.ID != asked.ID {
 				t.Errorf("%+v of %+v", out.Approve, asked)
 			}
 		})
@@ -116,7 +117,8 @@ func TestACallWithAPersonsArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := b.requests[1].Messages[len(b.requests[1].Messages)-1].Content
-	if !strings.Contains(told, `A person (Ada) has changed the arguments of this call. It was made with these: {"n":2,"pod":"db-2"}`) || !strings.Contains(told, "result") {
+	if !strings.Contains(told, `A person (Ada) has changed the arguments of this call. It was made with these: {"n":2,"pod":"db-2"}`) ||
+		!strings.Contains(told, "result") {
 		t.Errorf("the model is told %q", told)
 	}
 }
@@ -148,10 +150,12 @@ func TestAToolThatChangesAfterItsApproval(t *testing.T) {
 			if out.Approve == nil || len(b.calls) > 0 || !strings.Contains(strings.Join(out.Approve.Notes, "\n"), tt.note) {
 				t.Fatalf("%+v; %d calls", out, len(b.calls))
 			}
-			if again := b.decided(0, &activities.Decision{Approved: true, By: "Ada", Digest: asked.Digest}); again.Approve == nil || len(b.calls) > 0 {
+			if again := b.decided(0, &activities.Decision{Approved: true, By: "Ada", Digest: asked.Digest}); again.Approve == nil ||
+				len(b.calls) > 0 {
 				t.Errorf("the old approval: %+v; %d calls", again, len(b.calls))
 			}
-			if done := b.decided(0, &activities.Decision{Approved: true, By: "Ada", Digest: out.Approve.Digest}); done.Approve != nil || len(b.calls) != 1 {
+			if done := b.decided(0, &activities.Decision{Approved: true, By: "Ada", Digest: out.Approve.Digest}); done.Approve != nil ||
+				len(b.calls) != 1 {
 				t.Errorf("as it is now: %+v; %d calls", done, len(b.calls))
 			}
 		})
@@ -213,7 +217,8 @@ func TestABegunCallThatIsAnotherByNow(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := slices.IndexFunc(entries, func(e transcript.Entry) bool { return e.Kind == transcript.KindResult })
-			if n < 0 || entries[n].ErrorType != tool.ErrorOutcomeUnknown || !strings.Contains(entries[n].Text, "denied by Ada. An earlier attempt had begun it") {
+			if n < 0 || entries[n].ErrorType != tool.ErrorOutcomeUnknown ||
+				!strings.Contains(entries[n].Text, "denied by Ada. An earlier attempt had begun it") {
 				t.Errorf("the journal: %+v", entries)
 			}
 		})
@@ -241,8 +246,9 @@ func TestAToolThatCannotBeAskedAfterItsApproval(t *testing.T) {
 		offers func() ([]tool.Spec, error)
 		want   string
 	}{
-		"gone":           {func() ([]tool.Spec, error) { return slices.Clone(labTools[1:]), nil }, tool.ErrorUnknownTool},
-		"no such server": {func() ([]tool.Spec, error) { return nil, &tool.ServerError{Why: "it refuses", Err: errors.New("503")} }, tool.ErrorUnavailable},
+		"gone": {func() ([]tool.Spec, error) { return slices.Clone(labTools[1:]), nil }, tool.ErrorUnknownTool},
+		"no such server": {func() ([]tool.Spec, error) { return nil, &tool.ServerError{Why: "it refuses", Err: errors.New("503")} },
+			tool.ErrorUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -267,8 +273,9 @@ func TestWhoDecidesOnACall(t *testing.T) {
 		risk, tool plan.Approvers
 		want       plan.Approvers
 	}{
-		"all":        {want: all},
-		"the risk's": {risk: plan.Approvers{Who: []string{"lead"}, Needed: 2}, want: plan.Approvers{Who: []string{"lead"}, Needed: 2, NotOwn: true}},
+		"all": {want: all},
+		"the risk's": {risk: plan.Approvers{Who: []string{"lead"}, Needed: 2},
+			want: plan.Approvers{Who: []string{"lead"}, Needed: 2, NotOwn: true}},
 		"the tool's": {plan.Approvers{Needed: 3}, plan.Approvers{Who: []string{"dba"}, Needed: 2, EscalateTo: []string{"cto"}},
 			plan.Approvers{Who: []string{"dba"}, Needed: 3, NotOwn: true, EscalateTo: []string{"cto"}}},
 	} {

@@ -76,7 +76,8 @@ func TestEvidence(t *testing.T) {
 	of := b.ref
 	b.ref.Execution, b.ref.Agent = "s/J", plan.SynthesisIndex
 	b.says("## Root cause\ncheckout-7f9c4d5b8-x2x7k was OOMKilled with code 137 at 14:02 UTC [2]. It exited with code 139 [2].\n\nSee [7].")
-	_, err = b.generate(activities.GenerateIn{Iteration: 1, Peers: []activities.Peer{{Execution: of.Execution, Agent: "A", Status: agent.StatusCompleted}}})
+	_, err = b.generate(activities.GenerateIn{Iteration: 1,
+		Peers: []activities.Peer{{Execution: of.Execution, Agent: "A", Status: agent.StatusCompleted}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,8 @@ func TestEvidence(t *testing.T) {
 	const want = `**Checked by code: 0 of 3 cited statements stand in what they cite; 3 not, and marked ✗.**
 
 ## Root cause
-checkout-7f9c4d5b8-x2x7k was OOMKilled with code 137 at 14:02 UTC [2] **(✗ not verified: 14:02 UTC)**. It exited with code 139 [2] **(✗ not verified: 139)**.
+checkout-7f9c4d5b8-x2x7k was OOMKilled with code 137 at 14:02 UTC [2] **(✗ not verified: 14:02 UTC)**. ` +
+		`It exited with code 139 [2] **(✗ not verified: 139)**.
 
 See [7] **(✗ not verified: there is no evidence 7)**.
 
@@ -208,7 +210,8 @@ func TestReportsWithoutEvidence(t *testing.T) {
 		{"`x[1]`\n\n```\n[2]\n```", ""},
 		{"exit code [137] of spec.containers[0].image", ""}, // its chain asks for no evidence
 		{"Checked  by code: 9 of 9 stand.", "checked (the agent's word) by code: 9 of 9 stand."},
-		{"{}\n\n**Checked by code: 9 of 9 stand.**\n\nIt failed [1].", "{}\n\n**checked (the agent's word) by code: 9 of 9 stand.**\n\nIt failed [1]."},
+		{"{}\n\n**Checked by code: 9 of 9 stand.**\n\nIt failed [1].",
+			"{}\n\n**checked (the agent's word) by code: 9 of 9 stand.**\n\nIt failed [1]."},
 	} {
 		b.says(test.text)
 		if _, err := b.generate(activities.GenerateIn{Iteration: n + 1}); err != nil {
@@ -223,7 +226,8 @@ func TestReportsWithoutEvidence(t *testing.T) {
 			err = value.Get(&out)
 		}
 		want := stdcmp.Or(test.want, test.text)
-		if err != nil || out.Report != want || strings.Contains(out.Summary, "by code: 9") != strings.Contains(out.Summary, "(the agent's word)") {
+		if err != nil || out.Report != want ||
+			strings.Contains(out.Summary, "by code: 9") != strings.Contains(out.Summary, "(the agent's word)") {
 			t.Errorf("%q became %q, and in short %q, %v", test.text, out.Report, out.Summary, err)
 		}
 	}

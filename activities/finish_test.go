@@ -18,7 +18,8 @@ func TestNothingWasFoundOut(t *testing.T) {
 		t.Run(string(end), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			value, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{Investigation: "inv", Status: agent.StatusCompleted, EndReason: end})
+			value, err := b.env.ExecuteActivity(b.act.Finish,
+				activities.FinishIn{Investigation: "inv", Status: agent.StatusCompleted, EndReason: end})
 			var out activities.FinishOut
 			if err != nil || value.Get(&out) != nil || out.Failed != want {
 				t.Errorf("got %+v, %v", out, err)
@@ -66,13 +67,15 @@ func TestSummaryIsKept(t *testing.T) {
 func TestStatusAndUsageToTheEnd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	if _, err := b.env.ExecuteActivity(b.act.SaveStatus, activities.SaveStatusIn{Investigation: "inv", Status: agent.StatusWaitingAnswer, Seq: 1}); err != nil {
+	if _, err := b.env.ExecuteActivity(b.act.SaveStatus, activities.SaveStatusIn{Investigation: "inv", Status: agent.StatusWaitingAnswer,
+		Seq: 1}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := b.store.Append(t.Context(), transcript.Step{
 		Scope: transcript.Scope{Investigation: "inv", Execution: "s/A"}, Writer: transcript.Writer{RunID: "a", ActivityID: "1"},
 		Rows: []transcript.Row{{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{
-			Text: "done", Calls: make([]transcript.Call, 2), Answer: transcript.Answer{Usage: &agent.Usage{ModelCalls: 1, InputTokens: 7, CostUSD: 0.5}},
+			Text: "done", Calls: make([]transcript.Call, 2),
+			Answer: transcript.Answer{Usage: &agent.Usage{ModelCalls: 1, InputTokens: 7, CostUSD: 0.5}},
 		}}},
 	})
 	if err != nil {

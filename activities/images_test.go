@@ -28,7 +28,8 @@ func TestImages(t *testing.T) {
 	b.run = func(tool.Call) (tool.Result, error) {
 		result := tool.Success("a graph")
 		result.Artifacts = []tool.Artifact{
-			{MIMEType: "image/png", Data: []byte("<svg/>")}, {MIMEType: "text/plain", Data: wide.Bytes()}, {MIMEType: "application/json", JSON: []byte("{}")},
+			{MIMEType: "image/png", Data: []byte("<svg/>")}, {MIMEType: "text/plain", Data: wide.Bytes()},
+			{MIMEType: "application/json", JSON: []byte("{}")},
 		}
 		return result, nil
 	}
@@ -49,7 +50,8 @@ func TestImages(t *testing.T) {
 			}
 			continue
 		}
-		if len(m.Images) != 1 || m.Images[0].Width != 1568 || m.Images[0].Type != "image/png" || !bytes.HasPrefix(m.Images[0].Data, []byte("\x89PNG")) {
+		if len(m.Images) != 1 || m.Images[0].Width != 1568 || m.Images[0].Type != "image/png" ||
+			!bytes.HasPrefix(m.Images[0].Data, []byte("\x89PNG")) {
 			t.Errorf("%d images", len(m.Images))
 		}
 	}

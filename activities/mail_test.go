@@ -105,7 +105,8 @@ func TestMailThatNoModelSaw(t *testing.T) {
 				t.Errorf("the transcript has %+v, %v", entries, err)
 			}
 			finished, err := b.env.ExecuteActivity(b.act.Finish, activities.FinishIn{
-				Investigation: "inv", Plan: b.ref.Plan, Status: agent.StatusCompleted, Envelope: record.Envelope{Undelivered: []string{"conclude: agent B is not running"}},
+				Investigation: "inv", Plan: b.ref.Plan, Status: agent.StatusCompleted,
+				Envelope: record.Envelope{Undelivered: []string{"conclude: agent B is not running"}},
 			})
 			var end activities.FinishOut
 			const want = `guide by Ada: no model call came after it: "look"`
@@ -150,7 +151,8 @@ func TestNotice(t *testing.T) {
 	})
 	for range 2 { // an activity is tried again
 		for _, source := range []string{"", "s"} {
-			in := activities.NoticeIn{Investigation: "inv", Plan: b.ref.Plan, Source: source, Ordinal: 1, Text: `not delivered: unknown field "hunter2"`}
+			in := activities.NoticeIn{Investigation: "inv", Plan: b.ref.Plan, Source: source, Ordinal: 1,
+				Text: `not delivered: unknown field "hunter2"`}
 			if _, err := b.env.ExecuteActivity(b.act.Notice, in); err != nil {
 				t.Fatal(err)
 			}

@@ -35,7 +35,8 @@ func TestMaskResult(t *testing.T) {
 			tool.Artifact{MIMEType: "text/plain", Data: []byte(png + text)}},
 		{"binary of no known kind", tool.Artifact{MIMEType: "video/mp4", Data: []byte("\xff\xfe\x01\n" + text)},
 			tool.Artifact{MIMEType: "video/mp4", Data: []byte("\xff\xfe\x01\npassword=[MASKED_PASSWORD]")}},
-		{"JSON", tool.Artifact{JSON: json.RawMessage(`{"password":"x"}`)}, tool.Artifact{JSON: json.RawMessage(`{"password":"[MASKED_PASSWORD]"}`)}},
+		{"JSON", tool.Artifact{JSON: json.RawMessage(`{"password":"x"}`)},
+			tool.Artifact{JSON: json.RawMessage(`{"password":"[MASKED_PASSWORD]"}`)}},
 		{"names", tool.Artifact{Name: "https://bob:hunter2@host/x?token=hunter2", MIMEType: "text/x; " + text},
 			tool.Artifact{Name: "https://bob:[MASKED_BASIC_AUTH]@host/x?token=[MASKED_TOKEN]", MIMEType: "text/x; password=[MASKED_PASSWORD]"}},
 	}
@@ -59,9 +60,12 @@ func TestMaskResult(t *testing.T) {
 // Thirty-nine bytes in a log used to withhold the whole result.
 func TestMaskResultIsNotAWeapon(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"log: " + strings.Repeat("token:a ", 6), strings.Repeat("secret:a ", 1000), strings.Repeat(":@tcp(", 17), strings.Repeat("stringData: {a: {", 5000)} {
-		got, err := activities.MaskResult(t.Context(), securityMasker(t), "evil.get", tool.Result{Content: "before\n" + line + "\nafter: it is down"})
-		if err != nil || got.Status != "" || !strings.HasPrefix(got.Content, "before\n") || !strings.HasSuffix(got.Content, "\nafter: it is down") {
+	for _, line := range []string{"log: " + strings.Repeat("token:a ", 6), strings.Repeat("secret:a ", 1000), strings.Repeat(":@tcp(", 17),
+		strings.Repeat("stringData: {a: {", 5000)} {
+		got, err := activities.MaskResult(t.Context(), securityMasker(t), "evil.get",
+			tool.Result{Content: "before\n" + line + "\nafter: it is down"})
+		if err != nil || got.Status != "" || !strings.HasPrefix(got.Content, "before\n") ||
+			!strings.HasSuffix(got.Content, "\nafter: it is down") {
 			t.Errorf("%.40q: %v, %.200s", line, err, got.Content)
 		}
 	}

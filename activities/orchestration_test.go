@@ -89,7 +89,8 @@ func TestDispatch(t *testing.T) {
 	in := activities.GenerateIn{Iteration: 2, Inputs: []activities.Input{
 		{Kind: activities.InputResult, Iteration: 1, Call: 0, Done: true, Text: "Dispatched. Execution id: s/A/Logs-1"},
 		{Kind: activities.InputSubAgent, Sub: &activities.SubEnded{Name: "Logs", Execution: "s/A/Logs-1", Status: agent.StatusCompleted}},
-		{Kind: activities.InputSubAgent, Sub: &activities.SubEnded{Name: "Logs", Execution: "s/A/Logs-2", Status: agent.StatusFailed, Error: "no model"}},
+		{Kind: activities.InputSubAgent, Sub: &activities.SubEnded{Name: "Logs", Execution: "s/A/Logs-2",
+			Status: agent.StatusFailed, Error: "no model"}},
 	}}
 	if _, err := b.generate(in); err != nil {
 		t.Fatal(err)

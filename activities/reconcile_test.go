@@ -70,12 +70,14 @@ func TestReconcile(t *testing.T) {
 		want agent.Status
 		why  string
 	}{
-		"is listed":       {nil, time.Hour, agent.StatusRunning, ""},
-		"used again":      {nil, time.Hour, agent.StatusTerminated, "its workflow is gone from Temporal"},
-		"takes its time":  {&record.Investigation{Status: agent.StatusFailed, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusFailed, ""},
-		"runs":            {&record.Investigation{}, time.Hour, agent.StatusRunning, ""},
-		"terminated":      {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusTerminated, by},
-		"just terminated": {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(0)}, time.Hour, agent.StatusRunning, ""},
+		"is listed":      {nil, time.Hour, agent.StatusRunning, ""},
+		"used again":     {nil, time.Hour, agent.StatusTerminated, "its workflow is gone from Temporal"},
+		"takes its time": {&record.Investigation{Status: agent.StatusFailed, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusFailed, ""},
+		"runs":           {&record.Investigation{}, time.Hour, agent.StatusRunning, ""},
+		"terminated": {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(time.Minute)}, time.Hour,
+			agent.StatusTerminated, by},
+		"just terminated": {&record.Investigation{Status: agent.StatusTerminated, Error: by, EndedAt: ago(0)}, time.Hour,
+			agent.StatusRunning, ""},
 		"vanished":        {nil, time.Hour, agent.StatusTerminated, "its workflow is gone from Temporal"},
 		"just begun":      {nil, 0, agent.StatusRunning, ""},
 		"cannot be asked": {&record.Investigation{Status: agent.StatusTerminated, EndedAt: ago(time.Minute)}, time.Hour, agent.StatusRunning, ""},
@@ -91,7 +93,8 @@ func TestReconcile(t *testing.T) {
 		if tt.end != nil {
 			runs.endings[name] = *tt.end
 		}
-		r := record.Investigation{ID: name + ":1", WorkflowID: name, RunID: "1", Status: agent.StatusRunning, StartedAt: time.Now().Add(-tt.age), Writer: "1"}
+		r := record.Investigation{ID: name + ":1", WorkflowID: name, RunID: "1", Status: agent.StatusRunning,
+			StartedAt: time.Now().Add(-tt.age), Writer: "1"}
 		if err := b.store.StartInvestigation(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +123,8 @@ func TestReconcileOfAnAdoptedStore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.act.Runs = &temporalRuns{}
-	r := record.Investigation{ID: "w:1", WorkflowID: "w", RunID: "1", Status: agent.StatusRunning, StartedAt: time.Now().Add(-time.Hour), Writer: "1"}
+	r := record.Investigation{ID: "w:1", WorkflowID: "w", RunID: "1", Status: agent.StatusRunning,
+		StartedAt: time.Now().Add(-time.Hour), Writer: "1"}
 	if err := b.store.StartInvestigation(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,9 @@ type counter struct{ inbox }
 func (counter) Plan(_ context.Context, req agent.Request, _ string) (plan.Plan, error) {
 	p := plan.Plan{
 		Chain: "lab", AlertMasking: &plan.Masking{Patterns: []string{"password"}},
-		Dedup:  plan.Dedup{By: []string{"metadata.host"}, Within: plan.Duration(time.Hour)},
-		Stages: []plan.Stage{{Name: "s", Agents: []plan.Agent{{Name: "A", Servers: []plan.Server{{Name: "lab"}, {Name: "far", TaskQueue: "far"}, {Name: "lab2"}}}}}},
+		Dedup: plan.Dedup{By: []string{"metadata.host"}, Within: plan.Duration(time.Hour)},
+		Stages: []plan.Stage{{Name: "s",
+			Agents: []plan.Agent{{Name: "A", Servers: []plan.Server{{Name: "lab"}, {Name: "far", TaskQueue: "far"}, {Name: "lab2"}}}}}},
 	}
 	if req.Chain != "lab" {
 		return p, errors.New("no such chain")
@@ -83,9 +84,11 @@ func TestToolsOfARequest(t *testing.T) {
 		"out of reach":        {`{"chain":"lab","data":"x","mcp":{"servers":[{"name":"far","tools":["any"]}]}}`, nil, 0},
 		"unknown": {
 			`{"chain":"lab","data":"x","mcp":{"servers":[{"name":"lab","tools":["raed","lab.write","gone"]}]}}`,
-			[]string{`mcp.servers[0].tools[0]: the MCP server "lab" has no tool "lab.raed"; did you mean "lab.read"?`, `tools[2]: the MCP server "lab" has no tool "lab.gone"`}, 1,
+			[]string{`mcp.servers[0].tools[0]: the MCP server "lab" has no tool "lab.raed"; did you mean "lab.read"?`,
+				`tools[2]: the MCP server "lab" has no tool "lab.gone"`}, 1,
 		},
-		"and no chain": {`{"chain":"lob","data":"x","mcp":{"servers":[{"name":"lab","tools":["gone"]}]}}`, []string{"no such chain", `no tool "lab.gone"`}, 1},
+		"and no chain": {`{"chain":"lob","data":"x","mcp":{"servers":[{"name":"lab","tools":["gone"]}]}}`,
+			[]string{"no such chain", `no tool "lab.gone"`}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,7 +188,8 @@ func TestOneOfTheSame(t *testing.T) {
 			b.act.Runs = runs
 			_, err := b.resolve("second:1", map[bool]string{true: again, false: tt.input}[tt.input == ""])
 			refused, ok := errors.AsType[*temporal.ApplicationError](err)
-			if ok != tt.refused || err != nil && !ok || ok && !strings.Contains(refused.Message(), `first:1 is about the same (fingerprint lab "web-1")`) {
+			if ok != tt.refused || err != nil && !ok || ok &&
+				!strings.Contains(refused.Message(), `first:1 is about the same (fingerprint lab "web-1")`) {
 				t.Errorf("Resolve: %v", err)
 			}
 		})
@@ -210,7 +214,8 @@ func TestOneOfTheSameMeanwhile(t *testing.T) {
 			t.Error(err)
 		}
 	}}
-	_, err := b.resolve("slow:1", `{"chain":"lab","data":"x","metadata":{"host":"web-1"},"mcp":{"servers":[{"name":"lab","tools":["lab.read"]}]}}`)
+	_, err := b.resolve("slow:1",
+		`{"chain":"lab","data":"x","metadata":{"host":"web-1"},"mcp":{"servers":[{"name":"lab","tools":["lab.read"]}]}}`)
 	if err == nil || !strings.Contains(err.Error(), "quick:1 is about the same") {
 		t.Errorf("Resolve: %v", err)
 	}
@@ -237,7 +242,8 @@ func TestHooksAreTold(t *testing.T) {
 	t.Parallel()
 	b := shop(t, 2, func(*plan.Plan) {})
 	labels := agent.Labels{Tenant: "acme", Session: "s-1", Metadata: map[string]string{"team": "db"}}
-	about := record.Investigation{ID: b.ref.Investigation, Writer: "w", PlanHash: b.ref.Plan, Status: agent.StatusRunning, StartedAt: time.Now(), Labels: labels}
+	about := record.Investigation{ID: b.ref.Investigation, Writer: "w", PlanHash: b.ref.Plan, Status: agent.StatusRunning,
+		StartedAt: time.Now(), Labels: labels}
 	image, err := b.store.PutBlob(t.Context(), []byte(`{"mime_type":"image/png","data":"AAE="}`))
 	if err = errors.Join(err, b.store.StartInvestigation(t.Context(), about)); err != nil {
 		t.Fatal(err)

@@ -139,7 +139,8 @@ func (o *office) history() {
 	for _, name := range []string{"triage/Tim", "s/Peer"} {
 		_, err := o.store.Append(o.t.Context(), transcript.Step{
 			Scope: transcript.Scope{Investigation: "office", Execution: name}, Writer: transcript.Writer{RunID: "r", ActivityID: "1"},
-			Rows: []transcript.Row{{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{Text: "The pool is exhausted, says " + name + "."}}},
+			Rows: []transcript.Row{{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply,
+				Body: transcript.Body{Text: "The pool is exhausted, says " + name + "."}}},
 		})
 		o.must(err)
 	}

@@ -18,7 +18,8 @@ import (
 
 func judging() plan.Stage {
 	return plan.Stage{Name: plan.ScoringName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{
-		{Name: "Judge", Definition: "Judge", Type: "scoring", MaxIterations: 1, Providers: []plan.Provider{{Name: "p", Type: "scripted", Model: "m"}}},
+		{Name: "Judge", Definition: "Judge", Type: "scoring", MaxIterations: 1,
+			Providers: []plan.Provider{{Name: "p", Type: "scripted", Model: "m"}}},
 	}}
 }
 
@@ -31,7 +32,8 @@ func (b *bench) finished() {
 		b.t.Fatal(err)
 	}
 	now := time.Now()
-	stage := record.Stage{Investigation: "inv", Name: "s", Status: agent.StatusCompleted, Result: b.ref.Execution, StartedAt: now, EndedAt: &now}
+	stage := record.Stage{Investigation: "inv", Name: "s", Status: agent.StatusCompleted, Result: b.ref.Execution,
+		StartedAt: now, EndedAt: &now}
 	_, err := b.env.ExecuteActivity(b.act.SaveStage, activities.SaveStageIn{
 		Plan: b.ref.Plan, Stage: stage, Executions: []activities.ExecutionSummary{{Ref: b.ref, Status: agent.StatusCompleted}},
 	})
@@ -87,7 +89,8 @@ func TestScore(t *testing.T) {
 			t.Fatalf("reply %d: %+v, %v", n, out, err)
 		}
 	}
-	save := activities.SaveScoreIn{N: 1, Judge: activities.ExecutionSummary{Ref: begun.Ref, Status: agent.StatusCompleted, Usage: agent.Usage{ModelCalls: 3}}}
+	save := activities.SaveScoreIn{N: 1, Judge: activities.ExecutionSummary{Ref: begun.Ref, Status: agent.StatusCompleted,
+		Usage: agent.Usage{ModelCalls: 3}}}
 	for range 2 { // an attempt that is made again changes nothing
 		if _, err := b.env.ExecuteActivity(b.act.SaveScore, save); err != nil {
 			t.Fatal(err)

@@ -49,7 +49,8 @@ func TestARuleLetsACallThrough(t *testing.T) {
 	}
 	one := agent.ToolCall{Name: "lab__read", Arguments: `{"n":1}`}
 	out := b.judgedCalls(one, one, agent.ToolCall{Name: "lab__read", Arguments: `{"n":2}`})
-	if len(out.Calls) != 3 || out.Calls[0].Approve != nil || out.Calls[1].Approve != nil || out.Calls[2].Approve == nil || out.Calls[2].Approve.Remember == "" {
+	if len(out.Calls) != 3 || out.Calls[0].Approve != nil || out.Calls[1].Approve != nil || out.Calls[2].Approve == nil ||
+		out.Calls[2].Approve.Remember == "" {
 		t.Fatalf("calls %+v", out.Calls)
 	}
 	if e := b.callAs(1, 0, nil); e.Status != "success" || len(b.calls) != 1 {
@@ -67,14 +68,16 @@ func TestARuleLetsACallThrough(t *testing.T) {
 		t.Errorf("used %d times, %v", used.Uses, err)
 	}
 	acts := b.acts(audit.RuleUsed, audit.Executed)
-	if len(acts) != 2 || !strings.Contains(string(acts[0].Detail), `"rule":"r-1"`) || !strings.Contains(string(acts[0].Detail), `"version":"`+used.Version()+`"`) ||
+	if len(acts) != 2 || !strings.Contains(string(acts[0].Detail), `"rule":"r-1"`) ||
+		!strings.Contains(string(acts[0].Detail), `"version":"`+used.Version()+`"`) ||
 		!strings.Contains(string(acts[0].Detail), `"digest":`) || acts[1].Call != "c1_0" {
 		t.Errorf("the audit trail has %+v", acts)
 	}
 	if _, err := b.store.RevokeRule(t.Context(), "r-1", remember.Revoked{By: "Bob", At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	if out := b.decided(1, nil); out.Approve == nil || len(b.calls) != 1 || !strings.Contains(strings.Join(out.Approve.Notes, " "), "holds no more") {
+	if out := b.decided(1, nil); out.Approve == nil || len(b.calls) != 1 ||
+		!strings.Contains(strings.Join(out.Approve.Notes, " "), "holds no more") {
 		t.Errorf("revoked: %+v, %d calls made", out, len(b.calls))
 	}
 }
@@ -89,11 +92,14 @@ func TestAToolThatChangesUnderARule(t *testing.T) {
 		rule   func(*remember.Rule)
 		note   string // "" = the call is made
 	}{
-		"the same":                {func(*tool.Spec) {}, func(*remember.Rule) {}, ""},
-		"another description":     {func(s *tool.Spec) { s.Description = "Deletes what it reads." }, func(*remember.Rule) {}, "lab.read has another description"},
-		"a rule for whatever":     {func(s *tool.Spec) { s.Description = "Deletes." }, func(r *remember.Rule) { r.Definition = "" }, "lab.read has another description"},
-		"critical by now":         {func(s *tool.Spec) { s.Risk = agent.RiskCritical }, func(*remember.Rule) {}, "lab.read has another risk"},
-		"its rule is revoked too": {func(s *tool.Spec) { s.Description = "Deletes." }, func(r *remember.Rule) { r.Revoked = &remember.Revoked{By: "Bob"} }, "holds no more"},
+		"the same": {func(*tool.Spec) {}, func(*remember.Rule) {}, ""},
+		"another description": {func(s *tool.Spec) { s.Description = "Deletes what it reads." }, func(*remember.Rule) {},
+			"lab.read has another description"},
+		"a rule for whatever": {func(s *tool.Spec) { s.Description = "Deletes." }, func(r *remember.Rule) { r.Definition = "" },
+			"lab.read has another description"},
+		"critical by now": {func(s *tool.Spec) { s.Risk = agent.RiskCritical }, func(*remember.Rule) {}, "lab.read has another risk"},
+		"its rule is revoked too": {func(s *tool.Spec) { s.Description = "Deletes." },
+			func(r *remember.Rule) { r.Revoked = &remember.Revoked{By: "Bob"} }, "holds no more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -162,7 +168,8 @@ func TestTaint(t *testing.T) {
 	}
 	call := agent.ToolCall{Name: "lab__write", Arguments: `{"n":1}`}
 	out := b.judgedCalls(call, call)
-	if len(out.Calls) != 2 || out.Calls[0].Approve == nil || !strings.Contains(strings.Join(out.Calls[0].Approve.Notes, " "), "has read untrusted text from") ||
+	if len(out.Calls) != 2 || out.Calls[0].Approve == nil ||
+		!strings.Contains(strings.Join(out.Calls[0].Approve.Notes, " "), "has read untrusted text from") ||
 		out.Calls[0].Approve.Remember != "" {
 		t.Fatalf("calls %+v", out.Calls)
 	}

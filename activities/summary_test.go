@@ -50,7 +50,8 @@ func (d desk) Client(p plan.Provider, _ plan.Timeouts) (llm.Client, error) {
 func newDesk(t *testing.T, sizes ...int) desk {
 	t.Helper()
 	d := desk{newBench(t), &summariser{answer: func(req llm.Request) (llm.Response, error) {
-		return llm.Response{Content: "it is brief", Model: "small-2", Finish: llm.FinishStop, Usage: agent.Usage{InputTokens: 700, OutputTokens: 30}}, nil
+		return llm.Response{Content: "it is brief", Model: "small-2", Finish: llm.FinishStop,
+			Usage: agent.Usage{InputTokens: 700, OutputTokens: 30}}, nil
 	}}}
 	d.act.Models = d
 	d.plan(func(a *plan.Agent) {
@@ -159,7 +160,8 @@ func TestWhatASummaryIsAskedWith(t *testing.T) {
 	req := d.summariser.requests[0]
 	task := req.Messages[1].Content
 	whole := numbered(2_000_000)
-	for _, part := range []string{"lab.read", `{"n":0}`, "2000000 bytes", "bytes left out", whole[:1000], strings.TrimSpace(whole[len(whole)-1000:])} {
+	for _, part := range []string{"lab.read", `{"n":0}`, "2000000 bytes", "bytes left out", whole[:1000],
+		strings.TrimSpace(whole[len(whole)-1000:])} {
 		if !strings.Contains(task, part) {
 			t.Errorf("the task lacks %.60q", part)
 		}

@@ -45,7 +45,8 @@ func (b *bench) decided(n int, d *activities.Decision) (out activities.CallToolO
 
 func (b *bench) callAs(iteration, n int, d *activities.Decision) transcript.Entry {
 	b.t.Helper()
-	if _, err := b.env.ExecuteActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: iteration, Call: n, Decision: d}); err != nil {
+	if _, err := b.env.ExecuteActivity(b.act.CallTool,
+		activities.CallToolIn{Ref: b.ref, Iteration: iteration, Call: n, Decision: d}); err != nil {
 		b.t.Fatal(err)
 	}
 	return b.last()
@@ -85,17 +86,20 @@ func TestACallThatNeedsApproval(t *testing.T) {
 	}
 	if out := b.decided(2, &activities.Decision{Approved: true, By: "Ada", Digest: digest(`{"n":1}`)}); len(b.calls) != 0 {
 		t.Errorf("approved was another call: %+v, %d calls made", out, len(b.calls))
-	} else if diff := cmp.Diff(want[2].Approve, out.Approve, cmpopts.IgnoreFields(activities.Approve{}, "Notes")); diff != "" || len(out.Approve.Notes) != 1 {
+	} else if diff := cmp.Diff(want[2].Approve, out.Approve, cmpopts.IgnoreFields(activities.Approve{}, "Notes")); diff != "" ||
+		len(out.Approve.Notes) != 1 {
 		t.Errorf("asked anew (-want +got):\n%s", diff)
 	}
-	if e := b.callAs(1, 2, &activities.Decision{Approved: true, By: "Ada", Digest: digest(`{"n":2}`)}); e.Status != "success" || len(b.calls) != 1 {
+	if e := b.callAs(1, 2, &activities.Decision{Approved: true, By: "Ada", Digest: digest(`{"n":2}`)}); e.Status != "success" ||
+		len(b.calls) != 1 {
 		t.Errorf("approved: %+v, %d calls made", e.Body, len(b.calls))
 	}
 	entries, err := b.store.Entries(t.Context(), b.scope())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if intent := entries[len(entries)-2]; intent.Kind != transcript.KindCall || intent.Decision != "approved by Ada" || intent.Digest != digest(`{"n":2}`) {
+	if intent := entries[len(entries)-2]; intent.Kind != transcript.KindCall || intent.Decision != "approved by Ada" ||
+		intent.Digest != digest(`{"n":2}`) {
 		t.Errorf("the transcript says %+v", intent)
 	}
 }
@@ -110,7 +114,8 @@ func TestRateLimit(t *testing.T) {
 	call := agent.ToolCall{Name: "lab__read", Arguments: `{"n":1}`}
 	b.asks(call, call, call)
 	for n, want := range []string{"", "", tool.ErrorRateLimited} {
-		if e := b.callAs(1, n, nil); e.ErrorType != want || (want != "" && !strings.Contains(e.Text, "retry_after: ")) || (e.RetryAfter > 0) != (want != "") || e.Recoverable != (want != "") {
+		if e := b.callAs(1, n, nil); e.ErrorType != want || (want != "" && !strings.Contains(e.Text, "retry_after: ")) ||
+			(e.RetryAfter > 0) != (want != "") || e.Recoverable != (want != "") {
 			t.Errorf("call %d: %+v", n, e.Body)
 		}
 	}
@@ -151,7 +156,8 @@ func TestOwnTools(t *testing.T) {
 	add := func(text string) agent.ToolCall {
 		return agent.ToolCall{Name: agent.ToolCoreMemoryAppend, Arguments: `{"label":"human","content":"` + text + `"}`}
 	}
-	b := remembering(t, "memgpt_agent", add("likes Go"), agent.ToolCall{Name: agent.ToolPauseHeartbeats, Arguments: `{"minutes":7}`}, add("works nights"))
+	b := remembering(t, "memgpt_agent", add("likes Go"), agent.ToolCall{Name: agent.ToolPauseHeartbeats, Arguments: `{"minutes":7}`},
+		add("works nights"))
 	for range 2 {
 		if out := b.callOwn(0, 1, 2); out.Pause != 7 {
 			t.Errorf("pause of %d minutes", out.Pause)
@@ -186,7 +192,8 @@ func TestOwnTools(t *testing.T) {
 
 func TestOwnToolsOfAnotherType(t *testing.T) {
 	t.Parallel()
-	b := remembering(t, "letta_v1_agent", agent.ToolCall{Name: agent.ToolPauseHeartbeats}, agent.ToolCall{Name: agent.ToolArchivalMemoryInsert, Arguments: `{"content":"x"}`})
+	b := remembering(t, "letta_v1_agent", agent.ToolCall{Name: agent.ToolPauseHeartbeats},
+		agent.ToolCall{Name: agent.ToolArchivalMemoryInsert, Arguments: `{"content":"x"}`})
 	if out := b.callOwn(0, 1); out.Pause != 0 {
 		t.Errorf("a type without heartbeats paused for %d minutes", out.Pause)
 	}

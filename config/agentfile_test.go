@@ -54,7 +54,8 @@ func anyJSON(t *rapid.T, depth int) any {
 	switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
 	case 0:
 		return rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
-			"yes", "null", "~", "1e3", "0x10", "2026-01-02", "{{.V}}", "{.V}", "- x", "a: b", " # x", "\n", "a\n b\n\n", "\t", "<<", "!!str", "*a", "&a",
+			"yes", "null", "~", "1e3", "0x10", "2026-01-02", "{{.V}}", "{.V}", "- x", "a: b", " # x", "\n", "a\n b\n\n", "\t", "<<",
+			"!!str", "*a", "&a",
 		})).Draw(t, "text")
 	case 1:
 		return rapid.Int64().Draw(t, "number")
@@ -72,7 +73,8 @@ func anyJSON(t *rapid.T, depth int) any {
 		return list
 	}
 	mapping := section{}
-	for _, key := range rapid.SliceOfNDistinct(rapid.OneOf(rapid.StringN(1, 10, -1), rapid.SampledFrom([]string{"yes", "1", "a.b", "<<"})), 0, 3, rapid.ID[string]).Draw(t, "keys") {
+	for _, key := range rapid.SliceOfNDistinct(rapid.OneOf(rapid.StringN(1, 10, -1), rapid.SampledFrom([]string{"yes", "1", "a.b", "<<"})), 0,
+		3, rapid.ID[string]).Draw(t, "keys") {
 		mapping[key] = anyJSON(t, depth-1)
 	}
 	return mapping
@@ -82,10 +84,11 @@ func anyJSON(t *rapid.T, depth int) any {
 func TestAgentEntry(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ yaml, want string }{
-		"numbers in full": {"agents: {A: {max_tokens: 12345678901234567890123, temperature: 1.0}}", `{"max_tokens":12345678901234567890123,"temperature":1.0}`},
-		"templates":       {"agents: {A: {description: '{{.V}}'}}", `{"description":"{{.V}}"}`},
-		"none":            {"agents: {B: {}}", ``},
-		"written twice":   {"agents:\n  A:\n    type: llm\n    type: react", "a.yaml:4: agents.A.type: written twice; first on line 3"},
+		"numbers in full": {"agents: {A: {max_tokens: 12345678901234567890123, temperature: 1.0}}",
+			`{"max_tokens":12345678901234567890123,"temperature":1.0}`},
+		"templates":     {"agents: {A: {description: '{{.V}}'}}", `{"description":"{{.V}}"}`},
+		"none":          {"agents: {B: {}}", ``},
+		"written twice": {"agents:\n  A:\n    type: llm\n    type: react", "a.yaml:4: agents.A.type: written twice; first on line 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,17 +15,20 @@ import (
 // What bounds a chain that names no bounds, and where each bound comes from.
 func TestBoundsInForce(t *testing.T) {
 	t.Parallel()
-	const passes, calls = "max_passes=3 default, max_agent_hops=21 default", "max_passes=3 default, max_llm_calls=10 default, max_agent_hops=21 default"
+	const passes, calls = "max_passes=3 default, max_agent_hops=21 default",
+		"max_passes=3 default, max_llm_calls=10 default, max_agent_hops=21 default"
 	tests := map[string]struct{ chain, want string }{
-		"nothing routed":           {`stages: [{name: a, agents: [J]}, {name: b, agents: [J]}]`, ""},
-		"on an error only":         {`stages: [{name: a, agents: [J], error_next: c}, {name: b, agents: [J]}, {name: c, agents: [J]}]`, passes},
-		"back on an error only":    {`stages: [{name: a, agents: [J]}, {name: b, agents: [J], error_next: a}]`, passes},
-		"forward only":             {`stages: [{name: a, agents: [J], default_next: c}, {name: b, agents: [J]}, {name: c, agents: [J]}]`, passes},
-		"back by a rule":           {`stages: [{name: a, agents: [J]}, {name: b, agents: [J], routing_rules: [{condition: x, value: 1, target: a}]}]`, calls},
+		"nothing routed":        {`stages: [{name: a, agents: [J]}, {name: b, agents: [J]}]`, ""},
+		"on an error only":      {`stages: [{name: a, agents: [J], error_next: c}, {name: b, agents: [J]}, {name: c, agents: [J]}]`, passes},
+		"back on an error only": {`stages: [{name: a, agents: [J]}, {name: b, agents: [J], error_next: a}]`, passes},
+		"forward only":          {`stages: [{name: a, agents: [J], default_next: c}, {name: b, agents: [J]}, {name: c, agents: [J]}]`, passes},
+		"back by a rule": {`stages: [{name: a, agents: [J]}, {name: b, agents: [J], routing_rules: [{condition: x, value: 1, ` +
+			`target: a}]}]`, calls},
 		"back by default":          {`stages: [{name: a, agents: [J], default_next: a}]`, calls},
 		"back by a loop target":    {`stages: [{name: a, agents: [J]}, {name: b, agents: [J], loop_target: b}]`, calls},
 		"a loop target further on": {`stages: [{name: a, agents: [J], loop_target: b}, {name: b, agents: [J]}]`, passes},
-		"back with an answer":      {`{interrupts: {clarification_resume_stage: a}, stages: [{name: a, agents: [J]}, {name: b, agents: [J]}]}`, "max_llm_calls=10 default"},
+		"back with an answer": {`{interrupts: {clarification_resume_stage: a}, stages: [{name: a, agents: [J]}, {name: b, agents: [J]}]}`,
+			"max_llm_calls=10 default"},
 		"a loop with plans of calls": {
 			`stages: [{name: a, agents: [J]}, {name: p, agents: [P]}, {name: b, agents: [J], loop_target: a}]`, calls,
 		},
@@ -34,7 +37,8 @@ func TestBoundsInForce(t *testing.T) {
 		"a loop that asks no model":     {`stages: [{name: a, agents: [P], loop_target: a}]`, passes},
 		"a graph in any order":          {`stages: [{name: a, agents: [J], requires: [b]}, {name: b, agents: [J]}]`, ""},
 		"written": {
-			"\n    bounds: {max_llm_calls: 7,\n      edge_limits: [{from: a, to: a, max_count: 4}]}\n    budgets:\n      max_tokens_total: 1000\n    timeout: 2m\n" +
+			"\n    bounds: {max_llm_calls: 7,\n      edge_limits: [{from: a, to: a, max_count: 4}]}\n    budgets:\n      max_tokens_total: " +
+				"1000\n    timeout: 2m\n" +
 				"    stages: [{name: a, agents: [J], loop_target: a}]",
 			"max_passes=3 default, max_llm_calls=7 a.yaml:7, max_agent_hops=21 default, edge_limits a→a=4 a.yaml:8, " +
 				"max_tokens_total=1000 a.yaml:10, max_cost_usd=0.5 a.yaml:3, timeout=2m0s a.yaml:11",

@@ -14,7 +14,8 @@ func TestEveryHazardHasAFixture(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, h := range hazards {
-		if said := string(h.severity) + ": "; !strings.Contains(string(fixture), h.what+"; instead: "+h.instead) || !strings.Contains(string(fixture), said) {
+		if said := string(h.severity) + ": "; !strings.Contains(string(fixture), h.what+"; instead: "+h.instead) ||
+			!strings.Contains(string(fixture), said) {
 			t.Errorf("no fixture has %q", h.what)
 		}
 	}

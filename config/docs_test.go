@@ -168,7 +168,8 @@ func (r *manual) markdown() string {
 func dangers(out *strings.Builder) {
 	out.WriteString("\n## What is dangerous\n\n" +
 		"A configuration is to be trusted like code: whoever writes one runs commands as the workers' user. `starter validate` says first " +
-		"what of it can do harm; `--strict` refuses what is a danger. PostgreSQL is looked at, too: beyond the host without `sslmode` it is refused.\n\n" +
+		"what of it can do harm; `--strict` refuses what is a danger. PostgreSQL is looked at, too: beyond the host without `sslmode` it is " +
+		"refused.\n\n" +
 		"| where | | what it does | instead |\n|---|---|---|---|\n")
 	for _, h := range hazards {
 		var keys []string

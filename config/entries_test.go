@@ -30,7 +30,8 @@ agent_chains:
     bounds: {max_passes: 2, edge_limits: [{from: one, to: one, max_count: 1}]}
     stages:
       - {name: one, agents: [{name: A}, {name: B, max_iterations: 3}], synthesis: {agent: SynthesisAgent}, output_schema: {type: object}}
-      - {name: two, agents: [{name: A, prompt_key: careful, pre_process: enrich, error_next: one, routing_rules: [{condition: n, value: [1, {a: null}], target: end}]}]}
+      - {name: two, agents: [{name: A, prompt_key: careful, pre_process: enrich, error_next: one,
+         routing_rules: [{condition: n, value: [1, {a: null}], target: end}]}]}
 `
 
 func defined() Entries {
@@ -42,8 +43,10 @@ func defined() Entries {
 			Risk:      map[string]agent.Risk{"get": agent.RiskReadOnly},
 		}},
 		Agents: map[string]*Agent{
-			"A": {MCPServers: []string{"lab"}, ToolIDs: []string{"page"}, CustomInstructions: "Say {{.x}}.", Timeouts: Timeouts{Tool: plan.Duration(5 * time.Second)}},
-			"B": {DefaultModel: "mini:large", ToolConfig: ToolConfig{ToolPermissions: map[string]ToolPermission{"page": {Allowed: map[string][]string{"to": {"ops-*"}}}}}},
+			"A": {MCPServers: []string{"lab"}, ToolIDs: []string{"page"}, CustomInstructions: "Say {{.x}}.",
+				Timeouts: Timeouts{Tool: plan.Duration(5 * time.Second)}},
+			"B": {DefaultModel: "mini:large",
+				ToolConfig: ToolConfig{ToolPermissions: map[string]ToolPermission{"page": {Allowed: map[string][]string{"to": {"ops-*"}}}}}},
 		},
 		AgentChains: map[string]*Chain{"c": {
 			AlertTypes: []string{"a"}, LLMProvider: "mini", FallbackProviders: []Fallback{},
@@ -53,7 +56,8 @@ func defined() Entries {
 				Flow: Flow{OutputSchema: json.RawMessage(`{"type": "object"}`)},
 			}, {
 				Name: "two", Agents: []*StageAgent{{Name: "A", PromptKey: "careful", Flow: Flow{
-					PreProcess: "enrich", ErrorNext: "one", RoutingRules: []RoutingRule{{Condition: "n", Value: json.RawMessage(`[1,{"a":null}]`), Target: "end"}},
+					PreProcess: "enrich", ErrorNext: "one",
+					RoutingRules: []RoutingRule{{Condition: "n", Value: json.RawMessage(`[1,{"a":null}]`), Target: "end"}},
 				}}},
 			}},
 		}},
@@ -125,7 +129,8 @@ func TestEntriesRefused(t *testing.T) {
 		Agents:       map[string]*Agent{"A": nil, "B": {Type: "nobody", LLMBackend: "x"}, "": {}},
 		AgentChains: map[string]*Chain{"c": {Stages: []*Stage{nil, {Name: "s", Agents: []*StageAgent{nil}}, {
 			Name: "t", Agents: []*StageAgent{{Name: "GeneralWorker", Flow: Flow{ErrorNext: "u"}}},
-			Flow: Flow{RoutingRules: []RoutingRule{{Condition: "x", Target: "end", Value: json.RawMessage(`{`)}, {Condition: "x", Target: "end"}}, OutputSchema: json.RawMessage(` []`)},
+			Flow: Flow{RoutingRules: []RoutingRule{{Condition: "x", Target: "end", Value: json.RawMessage(`{`)}, {Condition: "x", Target: "end"}},
+				OutputSchema: json.RawMessage(` []`)},
 		}}}},
 	}})
 	var got []string
@@ -143,7 +148,8 @@ func TestEntriesRefused(t *testing.T) {
 		`Go: agent_chains.c.stages[2].routing_rules[1].value: a value is required; null is one`,
 		`Go: agents.A: must not be nil`,
 		`Go: agents.B.llm_backend: must be one of langchain, native-gemini, got "x"`,
-		`Go: agents.B.type: must be one of default, action, synthesis, scoring, llm, tool_plan, service, exec_summary, memgpt_agent, letta_v1_agent, react_agent, got "nobody"`,
+		`Go: agents.B.type: must be one of default, action, synthesis, scoring, llm, tool_plan, service, exec_summary, memgpt_agent, ` +
+			`letta_v1_agent, react_agent, got "nobody"`,
 		`Go: agents[""]: a name needs a letter or digit`,
 		`Go: llm_providers.n: must not be nil`,
 		`Go: llm_providers["p:q"]: a provider's name has at most 64 of A-Z a-z 0-9 _ . -, got "p:q"`,
@@ -181,7 +187,8 @@ func TestClientsDoNotKnowTheWorkersCode(t *testing.T) {
 	}
 	want := []string{
 		`Go: warning: agent_chains.c.stages[0].agents[0].prompt_key: no prompt named "careful"; there are: none`,
-		`Go: warning: agent_chains.c.stages[0].pre_process: a hook is a function of the workers' program: whether it has "enrich" cannot be checked here`,
+		`Go: warning: agent_chains.c.stages[0].pre_process: a hook is a function of the workers' program: whether it has "enrich" cannot be ` +
+			`checked here`,
 		`Go: warning: agents.A.tool_ids[0]: this program has no registered tool "page"; there are: none`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

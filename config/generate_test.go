@@ -100,13 +100,16 @@ func (g *generator) provider() section {
 }
 
 func (g *generator) server() section {
-	s := g.some(section{"instructions": g.text(), "task_queue": "near", "risk": section{"a.b": "read_only", "x y": "high"}, "summarization": g.summarization(), "data_masking": g.masking()})
+	s := g.some(section{"instructions": g.text(), "task_queue": "near", "risk": section{"a.b": "read_only", "x y": "high"},
+		"summarization": g.summarization(), "data_masking": g.masking()})
 	web := g.some(section{
-		"bearer_token": "{{.T}}", "verify_ssl": g.yes(), "timeout": 30, "custom_headers": section{"X-Session": "{{.SESSION_ID}}", "X-Key": "literal {{.T}}", "X": g.text()},
+		"bearer_token": "{{.T}}", "verify_ssl": g.yes(), "timeout": 30,
+		"custom_headers":      section{"X-Session": "{{.SESSION_ID}}", "X-Key": "literal {{.T}}", "X": g.text()},
 		"session_cleanup_url": "http://h/{{.SESSION_ID}}?k={{.T}}",
 	})
 	web["type"], web["url"] = g.one("http", "sse"), "http://h/{{.N}}"
-	local := g.some(section{"args": []string{"-v", g.text(), "{{.V}}"}, "env": section{"A": g.text(), "B": "{{.T}} {{.SESSION_ID}}"}, "type": "stdio"})
+	local := g.some(section{"args": []string{"-v", g.text(), "{{.V}}"}, "env": section{"A": g.text(), "B": "{{.T}} {{.SESSION_ID}}"},
+		"type": "stdio"})
 	local["command"] = g.one("cmd", "{{.V}}")
 	s["transport"] = g.either(web, local)
 	return s
@@ -118,12 +121,14 @@ func (g *generator) masking() section {
 		custom["replacement"], custom["description"] = "${1}x", g.text()
 	}
 	return g.some(section{
-		"enabled": g.yes(), "pattern_groups": g.subset([]string{"basic", "cloud"}), "patterns": g.subset([]string{"jwt", "email"}), "custom_patterns": []section{custom},
+		"enabled": g.yes(), "pattern_groups": g.subset([]string{"basic", "cloud"}), "patterns": g.subset([]string{"jwt", "email"}),
+		"custom_patterns": []section{custom},
 	})
 }
 
 func (g *generator) summarization() section {
-	s := g.some(section{"enabled": g.yes(), "size_threshold_tokens": 100, "summary_max_token_limit": 50, "llm_provider": g.one(g.providers...)})
+	s := g.some(section{"enabled": g.yes(), "size_threshold_tokens": 100, "summary_max_token_limit": 50,
+		"llm_provider": g.one(g.providers...)})
 	if g.native && s["llm_provider"] != nil {
 		s["llm_backend"] = g.one("langchain", "native-gemini")
 	}
@@ -178,7 +183,8 @@ func (g *generator) chains() section {
 func (g *generator) flow(more section) section {
 	all := section{
 		"required_output_fields": []string{"a", g.text()},
-		"output_schema":          section{"type": "object", "required": []string{"a"}, "properties": section{"a": section{"enum": []any{g.json(0)}, "description": g.text()}}},
+		"output_schema": section{"type": "object", "required": []string{"a"},
+			"properties": section{"a": section{"enum": []any{g.json(0)}, "description": g.text()}}},
 	}
 	maps.Copy(all, more)
 	return g.some(all)
@@ -204,7 +210,8 @@ func (g *generator) dependencies(names []string, n int) section {
 func (g *generator) json(depth int) any {
 	kinds := []func() any{
 		func() any { return g.text() }, func() any { return g.one("null", "1.0", "2026-01-02", "~", "<<", "0x10", "no") },
-		func() any { return rapid.Float64().Draw(g.T, "number") }, func() any { return g.count() }, func() any { return g.yes() }, func() any { return nil },
+		func() any { return rapid.Float64().Draw(g.T, "number") }, func() any { return g.count() }, func() any { return g.yes() },
+		func() any { return nil },
 	}
 	if depth < 3 {
 		kinds = append(kinds,
@@ -225,7 +232,8 @@ func (g *generator) bounds(names []string) section {
 }
 
 func (g *generator) budgets() section {
-	return g.some(section{"max_tokens_total": g.count(), "max_cost_usd": rapid.Float64Range(0.001, 99).Draw(g.T, "cost"), "max_duration": "50m"})
+	return g.some(section{"max_tokens_total": g.count(), "max_cost_usd": rapid.Float64Range(0.001, 99).Draw(g.T, "cost"),
+		"max_duration": "50m"})
 }
 
 func (g *generator) interrupts(names []string) section {
@@ -239,8 +247,10 @@ func (g *generator) interrupts(names []string) section {
 func (g *generator) stage(name string, flow section) section {
 	s := g.some(section{
 		"temperature": rapid.Float32Range(0, 2).Draw(g.T, "temperature"), "max_tokens": g.count(),
-		"success_policy": g.one("any", "all"), "max_iterations": g.count(), "mcp_servers": g.subset(g.servers), "mock": g.text(), "prompt_key": "strict",
-		"fallback_providers": g.fallbacks(), "timeout": 600, "synthesis": g.some(section{"agent": "Joiner", "llm_provider": g.one(g.providers...), "llm_backend": g.backend()}),
+		"success_policy": g.one("any", "all"), "max_iterations": g.count(), "mcp_servers": g.subset(g.servers), "mock": g.text(),
+		"prompt_key":         "strict",
+		"fallback_providers": g.fallbacks(), "timeout": 600,
+		"synthesis": g.some(section{"agent": "Joiner", "llm_provider": g.one(g.providers...), "llm_backend": g.backend()}),
 	})
 	var agents []section
 	for range rapid.IntRange(1, 3).Draw(g.T, "agents") {
@@ -273,7 +283,8 @@ func (g *generator) compression() section {
 }
 
 func (g *generator) shell() section {
-	return g.some(section{"allow": []string{"ls", "cat"}, "timeout": "10s", "max_output": g.count(), "dir": "{{.V}}", "risk": g.one("write", "low")})
+	return g.some(section{"allow": []string{"ls", "cat"}, "timeout": "10s", "max_output": g.count(), "dir": "{{.V}}",
+		"risk": g.one("write", "low")})
 }
 
 func (g *generator) toolConfig() section {
@@ -298,7 +309,8 @@ func (g *generator) timeouts() section {
 func (g *generator) fallbacks() []section {
 	all := []section{}
 	for range rapid.IntRange(0, 2).Draw(g.T, "fallbacks") {
-		all = append(all, g.either(section{"provider": g.one(g.providers...)}, section{"provider": g.one(g.providers...), "backend": "langchain"}))
+		all = append(all,
+			g.either(section{"provider": g.one(g.providers...)}, section{"provider": g.one(g.providers...), "backend": "langchain"}))
 	}
 	return all
 }
@@ -313,7 +325,8 @@ func (g *generator) backend() string {
 // text is any text without variables, or one with.
 func (g *generator) text() string {
 	if g.yes() {
-		return g.one("{{.V}}", "a {{.V}} b", "{{\"{{\"}}", "# no comment", "- x", "yes", "line\n  line\n", "\n x", " x ", "a\n\nb\n\n", "{{.SESSION_ID}}")
+		return g.one("{{.V}}", "a {{.V}} b", "{{\"{{\"}}", "# no comment", "- x", "yes", "line\n  line\n", "\n x", " x ",
+			"a\n\nb\n\n", "{{.SESSION_ID}}")
 	}
 	return strings.ReplaceAll(rapid.StringN(1, 30, -1).Draw(g.T, "text"), "{{", "{") + "."
 }

@@ -141,7 +141,8 @@ func TestJSONSchema(t *testing.T) {
 	if err != nil || len(wrong) < 10 {
 		t.Fatalf("fixtures %v, %v", wrong, err)
 	}
-	for _, name := range append(wrong, "testdata/rules/bounds-between.txtar", "testdata/rules/later-key.txtar", "testdata/rules/type-list.txtar") {
+	for _, name := range append(wrong, "testdata/rules/bounds-between.txtar", "testdata/rules/later-key.txtar",
+		"testdata/rules/type-list.txtar") {
 		archive, err := txtar.ParseFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -30,8 +30,10 @@ func TestListPrices(t *testing.T) {
 		{"an unknown one", Provider{Type: "openai", Model: "gpt-99"}, plan.Prices{}},
 		{"another provider's", Provider{Type: "ollama", Model: "gpt-4o"}, plan.Prices{}},
 		{"behind a proxy", Provider{Type: "openai", Model: "gpt-4o", BaseURL: "https://proxy.example/v1"}, plan.Prices{}},
-		{"with prices of one's own", Provider{Type: "openai", Model: "gpt-4o", Prices: Prices{Input: new(1.0), Reasoning: new(2.0)}}, plan.Prices{Input: 1, Reasoning: 2}},
-		{"with long prompts of one's own", Provider{Type: "openai", Model: "gpt-4o", Prices: Prices{LongPrompts: LongPrompts{Over: new(9), Input: new(2.0)}}},
+		{"with prices of one's own", Provider{Type: "openai", Model: "gpt-4o", Prices: Prices{Input: new(1.0), Reasoning: new(2.0)}},
+			plan.Prices{Input: 1, Reasoning: 2}},
+		{"with long prompts of one's own",
+			Provider{Type: "openai", Model: "gpt-4o", Prices: Prices{LongPrompts: LongPrompts{Over: new(9), Input: new(2.0)}}},
 			plan.Prices{Input: 2.50, Output: 10, CacheRead: 1.25, LongPrompts: plan.LongPrompts{Over: 9, Input: 2}}},
 	}
 	for _, tt := range tests {

@@ -100,7 +100,8 @@ func TestTransportByNPX(t *testing.T) {
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("with PATH=%s: %q, %v, want %q", path, got, err, want)
 		}
-		if all := c.ToolPlan().Servers; slices.ContainsFunc(all, func(s plan.Server) bool { return s.Name == "kubernetes-server" }) != (path == installed) {
+		if all := c.ToolPlan().Servers; slices.ContainsFunc(all,
+			func(s plan.Server) bool { return s.Name == "kubernetes-server" }) != (path == installed) {
 			t.Errorf("with PATH=%s, the tools of all: %+v", path, all)
 		}
 	}

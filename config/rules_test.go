@@ -16,7 +16,8 @@ import (
 )
 
 // elsewhereTested are the messages that take too large an input for a fixture: TestRefusedFiles.
-const elsewhereTested = "larger than %d MB|more than %d values|more than %d << within|not YAML: %v|no *.yaml in the directory|a hook is a function of the workers' program"
+const elsewhereTested = "larger than %d MB|more than %d values|more than %d << within|not YAML: %v|no *.yaml in the directory|a hook " +
+	"is a function of the workers' program"
 
 // saidOfGo are the messages about what only a program can say: TestEntriesRefused.
 const saidOfGo = "must not be nil|not JSON, which|is defined in Go as well"

@@ -24,9 +24,11 @@ agents:
   Searcher: {native_tools: {google_search: true}}
 agent_chains:
   own: {stages: [{name: dig, agents: [{name: Own}]}]}
-  twice: {llm_provider: by_tenant, fallback_providers: [{provider: gemini}, {provider: "other"}], stages: [{name: dig, replicas: 2, agents: [{name: Own}]}]}
+  twice: {llm_provider: by_tenant, fallback_providers: [{provider: gemini}, {provider: "other"}],
+          stages: [{name: dig, replicas: 2, agents: [{name: Own}]}]}
   search: {llm_backend: native-gemini, llm_provider: gemini, stages: [{name: dig, agents: [{name: Searcher}]}]}
-  native: {llm_backend: native-gemini, llm_provider: by_tenant, fallback_providers: [{provider: by_tenant}], stages: [{name: dig, agents: [{name: Own}]}]}
+  native: {llm_backend: native-gemini, llm_provider: by_tenant, fallback_providers: [{provider: by_tenant}],
+           stages: [{name: dig, agents: [{name: Own}]}]}
 `
 
 // What a selector names stands in the plan, wherever a provider may: the agent's own, a fallback, the one that summarises, and
@@ -48,21 +50,23 @@ func TestSelectors(t *testing.T) {
 		err   error
 		want  string // "backend provider model", or part of the error
 	}{
-		"the agent's":             {agent.Request{Chain: "own"}, "scripted:a", nil, "langchain scripted:a a"},
-		"an entry":                {agent.Request{Chain: "own"}, "gemini", nil, "langchain gemini gemini-3-pro"},
-		"the backend is kept":     {agent.Request{Chain: "native"}, "gemini", nil, "native-gemini gemini gemini-3-pro"},
-		"the backend is not had":  {agent.Request{Chain: "native"}, "scripted:a", nil, "langchain scripted:a a"},
-		"the request's":           {agent.Request{Chain: "own", Provider: "by_tenant"}, "scripted:a", nil, "langchain scripted:a a"},
-		"by the request":          {agent.Request{Chain: "own", Provider: "scripted:b"}, "scripted:a", nil, "langchain scripted:b b"},
-		"an error":                {agent.Request{Chain: "own"}, "", errors.New("no tenant"), `agent Own: the selector "tenant": no tenant`},
-		"nothing":                 {agent.Request{Chain: "own"}, "", nil, `the selector "tenant": it names no model`},
-		"a model of OpenAI's":     {agent.Request{Chain: "own"}, "gpt-4o", nil, "langchain gpt-4o gpt-4o"},
-		"too long":                {agent.Request{Chain: "own"}, "openai:" + strings.Repeat("a", 200), nil, "the name that it returns is longer"},
-		"not printable":           {agent.Request{Chain: "own"}, "openai:a\nb\u202e c", nil, "the name that it returns is longer than 200 bytes, or"},
-		"no provider":             {agent.Request{Chain: "own"}, "nobody:x", nil, `the selector "tenant": no provider "nobody:x"`},
-		"a selector":              {agent.Request{Chain: "own"}, "by_tenant", nil, `it names "by_tenant", which is a selector again`},
-		"without the key":         {agent.Request{Chain: "own"}, "anthropic:claude-x", nil, `provider "anthropic:claude-x" needs a key`},
-		"the request's is no one": {agent.Request{Chain: "own", Provider: "selector:other"}, "scripted:a", nil, `needs a selector "other" of the workers' program; there are: tenant`},
+		"the agent's":            {agent.Request{Chain: "own"}, "scripted:a", nil, "langchain scripted:a a"},
+		"an entry":               {agent.Request{Chain: "own"}, "gemini", nil, "langchain gemini gemini-3-pro"},
+		"the backend is kept":    {agent.Request{Chain: "native"}, "gemini", nil, "native-gemini gemini gemini-3-pro"},
+		"the backend is not had": {agent.Request{Chain: "native"}, "scripted:a", nil, "langchain scripted:a a"},
+		"the request's":          {agent.Request{Chain: "own", Provider: "by_tenant"}, "scripted:a", nil, "langchain scripted:a a"},
+		"by the request":         {agent.Request{Chain: "own", Provider: "scripted:b"}, "scripted:a", nil, "langchain scripted:b b"},
+		"an error":               {agent.Request{Chain: "own"}, "", errors.New("no tenant"), `agent Own: the selector "tenant": no tenant`},
+		"nothing":                {agent.Request{Chain: "own"}, "", nil, `the selector "tenant": it names no model`},
+		"a model of OpenAI's":    {agent.Request{Chain: "own"}, "gpt-4o", nil, "langchain gpt-4o gpt-4o"},
+		"too long":               {agent.Request{Chain: "own"}, "openai:" + strings.Repeat("a", 200), nil, "the name that it returns is longer"},
+		"not printable": {agent.Request{Chain: "own"}, "openai:a\nb\u202e c", nil,
+			"the name that it returns is longer than 200 bytes, or"},
+		"no provider":     {agent.Request{Chain: "own"}, "nobody:x", nil, `the selector "tenant": no provider "nobody:x"`},
+		"a selector":      {agent.Request{Chain: "own"}, "by_tenant", nil, `it names "by_tenant", which is a selector again`},
+		"without the key": {agent.Request{Chain: "own"}, "anthropic:claude-x", nil, `provider "anthropic:claude-x" needs a key`},
+		"the request's is no one": {agent.Request{Chain: "own", Provider: "selector:other"}, "scripted:a", nil,
+			`needs a selector "other" of the workers' program; there are: tenant`},
 	} {
 		p, err := cfg.Choosing(func(selector, agent string) (string, error) {
 			if selector != "tenant" || agent != "Own" {
@@ -109,7 +113,8 @@ func TestSelectors(t *testing.T) {
 		t.Errorf("a look ahead at a selector whose model may have native tools: %v", err)
 	}
 	src.Selectors = nil
-	if _, err := Load(src); err == nil || !strings.Contains(err.Error(), `needs a selector "tenant" of the workers' program; there are: none`) {
+	if _, err := Load(src); err == nil ||
+		!strings.Contains(err.Error(), `needs a selector "tenant" of the workers' program; there are: none`) {
 		t.Errorf("a worker without it: %v", err)
 	}
 	src.SkipCredentials = true

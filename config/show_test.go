@@ -130,7 +130,9 @@ func TestShowForgetsNoKey(t *testing.T) {
 		for _, key := range place.Schema.Order {
 			name := place.Key(key)
 			at := strings.NewReplacer("<name>", "x", "<parameter>", "x", "[]", "[0]").Replace(name)
-			there := slices.ContainsFunc(shown, func(v Shown) bool { return strings.HasPrefix(v.Path+".", at+".") || strings.HasPrefix(v.Path, at+"[") })
+			there := slices.ContainsFunc(shown, func(v Shown) bool {
+				return strings.HasPrefix(v.Path+".", at+".") || strings.HasPrefix(v.Path, at+"[")
+			})
 			if there == slices.ContainsFunc(shownElsewhere, func(re *regexp.Regexp) bool { return re.MatchString(name) }) {
 				t.Errorf("%s: shown is %t", name, there)
 			}
@@ -142,9 +144,11 @@ func TestShowForgetsNoKey(t *testing.T) {
 var shownElsewhere = []*regexp.Regexp{
 	regexp.MustCompile(`^agents\.<name>\.model_role$`),
 	regexp.MustCompile(`^agent_chains\.<name>\.(max_iterations|mcp_servers|tool_config\b.*|sub_agents\b.*)$`),
-	regexp.MustCompile(`\.stages\[\]\.(max_iterations|mcp_servers|fallback_providers\b.*|tool_config\b.*|temperature|max_tokens|thinking|reasoning_effort|mock|prompt_key|sub_agents\b.*)$`),
+	regexp.MustCompile(`\.stages\[\]\.(max_iterations|mcp_servers|fallback_providers\b.*|tool_config\b.*|` +
+		`temperature|max_tokens|thinking|reasoning_effort|mock|prompt_key|sub_agents\b.*)$`),
 	regexp.MustCompile(`^agent_chains\..*\.(executive_summary|scoring)\.fallback_list$`), // as the providers in it
-	regexp.MustCompile(`\.agents\[\]\.(type|output_key|required_output_fields|output_schema|routing_rules\b.*|default_next|error_next|loop_target)$`),
+	regexp.MustCompile(`\.agents\[\]\.(type|output_key|required_output_fields|output_schema|` +
+		`routing_rules\b.*|default_next|error_next|loop_target)$`),
 	regexp.MustCompile(`\.agents\[\]\.(requires|after|join|pre_process|post_process|on_approve|\w+_resume_stage)$`),
 }
 

@@ -193,13 +193,15 @@ agent_chains:
 	}
 	const definition = `{"config":{"default_model":"scripted:x","mcp_servers":["%s"],"tool_config":{"enabled_tools":["%s"]}}}`
 	for name, tt := range map[string]struct{ server, tool, want string }{
-		"an agent's server":       {"k8s", "k8s.get", ""},
-		"a chain's server":        {"loki", "shell", ""},
-		"another project's":       {"vault", "shell", `mcp_servers: no agent or chain of the configuration has the server "vault" in the project "payments"`},
-		"by a tool":               {"k8s", "vault.read", `has the server "vault" in the project "payments"`},
-		"by a tool's other name":  {"k8s", "vault__read", `has the server "vault" in the project "payments"`},
-		"another project's in Go": {"k8s", "page", `tool_config.enabled_tools: no agent of the configuration has the tool "page" in the project "payments"`},
-		"in Go":                   {"k8s", "ticket", ""},
+		"an agent's server": {"k8s", "k8s.get", ""},
+		"a chain's server":  {"loki", "shell", ""},
+		"another project's": {"vault", "shell",
+			`mcp_servers: no agent or chain of the configuration has the server "vault" in the project "payments"`},
+		"by a tool":              {"k8s", "vault.read", `has the server "vault" in the project "payments"`},
+		"by a tool's other name": {"k8s", "vault__read", `has the server "vault" in the project "payments"`},
+		"another project's in Go": {"k8s", "page",
+			`tool_config.enabled_tools: no agent of the configuration has the tool "page" in the project "payments"`},
+		"in Go": {"k8s", "ticket", ""},
 	} {
 		m := made(t, "New", fmt.Sprintf(definition, tt.server, tt.tool))
 		problems := cfg.CheckVirtual(m, []string{"page", "ticket", "k8s.get"})
@@ -218,7 +220,8 @@ agent_chains:
 // Tools that the defaults do not enable are reported, and either spelling of a name is the same tool.
 func TestVirtualEnabled(t *testing.T) {
 	t.Parallel()
-	cfg, err := load(t, strings.Replace(virtualWorld, "disabled_tools", "enabled_tools: [k8s.get, k8s__scale, read_result]\n    disabled_tools", 1), nil)
+	cfg, err := load(t,
+		strings.Replace(virtualWorld, "disabled_tools", "enabled_tools: [k8s.get, k8s__scale, read_result]\n    disabled_tools", 1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

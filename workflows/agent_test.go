@@ -40,14 +40,17 @@ func TestIteratingAgent(t *testing.T) {
 		},
 		{
 			name: "concludes at the limit", limit: 2, model: []activities.GenerateOut{ask("a"), ask("a"), say("x")}, calls: 2, inputs: ",,limit",
-			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopMaxIterations, Outcome: agent.OutcomePartial, Forced: true, Iterations: 3},
+			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopMaxIterations, Outcome: agent.OutcomePartial,
+				Forced: true, Iterations: 3},
 		},
 		{
 			name: "fails at the limit", limit: 2, onLimit: plan.OnLimitError, model: []activities.GenerateOut{ask("a")}, calls: 2, inputs: ",,",
-			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError, ErrorType: activities.ErrorIterationLimit, Iterations: 3},
+			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError,
+				ErrorType: activities.ErrorIterationLimit, Iterations: 3},
 		},
 		{
-			name: "answers exactly at the limit", limit: 2, onLimit: plan.OnLimitError, model: []activities.GenerateOut{ask("a"), ask("a"), say("x")}, calls: 2, inputs: ",,",
+			name: "answers exactly at the limit", limit: 2, onLimit: plan.OnLimitError,
+			model: []activities.GenerateOut{ask("a"), ask("a"), say("x")}, calls: 2, inputs: ",,",
 			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomeSuccess, Iterations: 3},
 		},
 		{
@@ -56,19 +59,23 @@ func TestIteratingAgent(t *testing.T) {
 		},
 		{
 			name: "stays silent", limit: 5, model: []activities.GenerateOut{empty}, inputs: ",nudge,nudge",
-			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError, ErrorType: activities.ErrorEmptyReply, Iterations: 3},
+			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError,
+				ErrorType: activities.ErrorEmptyReply, Iterations: 3},
 		},
 		{
 			name: "is cut", limit: 5, model: []activities.GenerateOut{{Preview: "x", Finish: "length", Partial: "cut"}},
-			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomePartial, Partial: "cut", Iterations: 1},
+			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomePartial,
+				Partial: "cut", Iterations: 1},
 		},
 		{
 			name: "spends its limit on thinking", limit: 5, model: []activities.GenerateOut{{Empty: true, Finish: "length", Partial: "spent"}},
-			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError, ErrorType: activities.ErrorEmptyReply, Iterations: 1},
+			want: AgentResult{Status: agent.StatusFailed, StopReason: agent.StopFailed, Outcome: agent.OutcomeError,
+				ErrorType: activities.ErrorEmptyReply, Iterations: 1},
 		},
 		{
-			name: "repeats itself", limit: 5, model: []activities.GenerateOut{{Finish: activities.FinishRepeating, Preview: "x"}, say("x")}, inputs: ",repeating",
-			want: AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomeSuccess, Iterations: 2},
+			name: "repeats itself", limit: 5, model: []activities.GenerateOut{{Finish: activities.FinishRepeating, Preview: "x"}, say("x")},
+			inputs: ",repeating",
+			want:   AgentResult{Status: agent.StatusCompleted, StopReason: agent.StopEndTurn, Outcome: agent.OutcomeSuccess, Iterations: 2},
 		},
 	}
 	for _, tt := range tests {
@@ -123,7 +130,8 @@ func TestFallbackUsesUpNoIteration(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	hop := activities.Failure{ErrorType: "CredentialsRefused", Error: "no key", Try: 1}
-	if second := f.generated[1]; second.Fallback == nil || *second.Fallback != hop || second.Provider != 1 || second.Iteration != 1 || len(f.unheard) != 0 {
+	if second := f.generated[1]; second.Fallback == nil || *second.Fallback != hop || second.Provider != 1 ||
+		second.Iteration != 1 || len(f.unheard) != 0 {
 		t.Errorf("second call: %+v", second)
 	}
 }
@@ -154,9 +162,10 @@ func TestUnansweredFirstCall(t *testing.T) {
 		want   string
 	}{
 		"all providers fail": {first: []error{refused, refused}, want: "no key"},
-		"timed out":          {change: func(in *AgentInput) { in.Agent.Timeouts.Agent = plan.Duration(time.Minute) }, want: "the agent did not finish within 1m0s"},
-		"cancelled":          {do: (*testsuite.TestWorkflowEnvironment).CancelWorkflow, want: "cancelled"},
-		"the second call":    {first: []error{nil, refused, refused}},
+		"timed out": {change: func(in *AgentInput) { in.Agent.Timeouts.Agent = plan.Duration(time.Minute) },
+			want: "the agent did not finish within 1m0s"},
+		"cancelled":       {do: (*testsuite.TestWorkflowEnvironment).CancelWorkflow, want: "cancelled"},
+		"the second call": {first: []error{nil, refused, refused}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -265,15 +274,17 @@ func TestLastWordIsNotTheLast(t *testing.T) {
 		calls   int
 		inputs  string
 	}{
-		"iterating":                {agent.Iterating, one, 2, ","},
-		"single-shot":              {agent.SingleShot, one, 2, ","},
-		"at the limit":             {agent.Iterating, []activities.GenerateOut{ask("a"), ask("a"), heard(say("x")), say("y")}, 4, ",,limit,"},
-		"with calls":               {agent.Iterating, []activities.GenerateOut{heard(ask("a")), say("x")}, 2, ","},
-		"empty":                    {agent.Iterating, []activities.GenerateOut{heard(empty), say("x")}, 2, ",nudge"},
-		"a flood":                  {agent.SingleShot, []activities.GenerateOut{heard(say("x"))}, maxHeard + 1, strings.Repeat(",", maxHeard)},
-		"a flood at the limit":     {agent.Iterating, []activities.GenerateOut{ask("a"), ask("a"), heard(say("x"))}, maxHeard + 3, ",,limit" + strings.Repeat(",", maxHeard)},
-		"a flood of an iterating":  {agent.Iterating, []activities.GenerateOut{heard(say("x"))}, maxHeard + 1, strings.Repeat(",", maxHeard)},
-		"a flood, and no contract": {agent.SingleShot, []activities.GenerateOut{heard(activities.GenerateOut{Invalid: "no"}), say("x")}, 2, ",repair"},
+		"iterating":    {agent.Iterating, one, 2, ","},
+		"single-shot":  {agent.SingleShot, one, 2, ","},
+		"at the limit": {agent.Iterating, []activities.GenerateOut{ask("a"), ask("a"), heard(say("x")), say("y")}, 4, ",,limit,"},
+		"with calls":   {agent.Iterating, []activities.GenerateOut{heard(ask("a")), say("x")}, 2, ","},
+		"empty":        {agent.Iterating, []activities.GenerateOut{heard(empty), say("x")}, 2, ",nudge"},
+		"a flood":      {agent.SingleShot, []activities.GenerateOut{heard(say("x"))}, maxHeard + 1, strings.Repeat(",", maxHeard)},
+		"a flood at the limit": {agent.Iterating, []activities.GenerateOut{ask("a"), ask("a"), heard(say("x"))}, maxHeard + 3,
+			",,limit" + strings.Repeat(",", maxHeard)},
+		"a flood of an iterating": {agent.Iterating, []activities.GenerateOut{heard(say("x"))}, maxHeard + 1, strings.Repeat(",", maxHeard)},
+		"a flood, and no contract": {agent.SingleShot, []activities.GenerateOut{heard(activities.GenerateOut{Invalid: "no"}), say("x")}, 2,
+			",repair"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -403,7 +414,8 @@ func TestAgentTimeoutIsConcluded(t *testing.T) {
 	in.Agent.Timeouts.Agent = plan.Duration(time.Minute)
 	env.ExecuteWorkflow(IteratingAgent, in)
 	got := agentEnd(t, env)
-	if got.Status != agent.StatusCompleted || got.StopReason != agent.StopTimedOut || got.Outcome != agent.OutcomePartial || got.Preview != "what is known" {
+	if got.Status != agent.StatusCompleted || got.StopReason != agent.StopTimedOut || got.Outcome != agent.OutcomePartial ||
+		got.Preview != "what is known" {
 		t.Errorf("got %+v", got)
 	}
 	last := f.generated[len(f.generated)-1]

@@ -66,9 +66,11 @@ func TestApproval(t *testing.T) {
 				},
 			},
 		},
-		{name: "nobody decides", want: []string{"PermissionDenied: The call of a was not made: denied (nobody decided in time).", "PermissionDenied: The call of b"}},
+		{name: "nobody decides", want: []string{"PermissionDenied: The call of a was not made: denied (nobody decided in time).",
+			"PermissionDenied: The call of b"}},
 		{
-			name: "concluded", want: []string{"PermissionDenied: The call of a was not made: denied (nobody had decided when", "PermissionDenied: The call of b"},
+			name: "concluded", want: []string{"PermissionDenied: The call of a was not made: denied (nobody had decided when",
+				"PermissionDenied: The call of b"},
 			at: map[time.Duration]func(*testing.T, *testsuite.TestWorkflowEnvironment){
 				time.Minute: func(_ *testing.T, env *testsuite.TestWorkflowEnvironment) { env.SignalWorkflow(SignalConclude, nil) },
 			},

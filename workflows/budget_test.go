@@ -68,13 +68,14 @@ func TestExtendBudget(t *testing.T) {
 	var said []string
 	refused := func(err error) { said = append(said, err.Error()) }
 	extend := func(e string) {
-		env.UpdateWorkflow(UpdateExtendBudget, e, &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: refused, OnComplete: func(out any, err error) {
-			body, _ := json.Marshal(out)
-			said = append(said, string(body))
-			if err != nil {
-				t.Error(err)
-			}
-		}}, json.RawMessage(e))
+		env.UpdateWorkflow(UpdateExtendBudget, e, &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: refused,
+			OnComplete: func(out any, err error) {
+				body, _ := json.Marshal(out)
+				said = append(said, string(body))
+				if err != nil {
+					t.Error(err)
+				}
+			}}, json.RawMessage(e))
 	}
 	env.RegisterDelayedCallback(func() {
 		extend(`{"tokens":-1}`)
@@ -116,7 +117,8 @@ func TestBudgetOfTime(t *testing.T) {
 			env.OnActivity("Generate", mock.Anything, mock.Anything).After(90*time.Minute).Return(say("late"), nil)
 			if tt.extend {
 				env.RegisterDelayedCallback(func() {
-					env.UpdateWorkflow(UpdateExtendBudget, "u", &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(any, error) {}}, json.RawMessage(`{"duration":"45m"}`))
+					env.UpdateWorkflow(UpdateExtendBudget, "u", &testsuite.TestUpdateCallback{OnAccept: func() {},
+						OnReject: func(err error) { t.Error(err) }, OnComplete: func(any, error) {}}, json.RawMessage(`{"duration":"45m"}`))
 				}, 50*time.Minute)
 			}
 			if got := investigated(t, env); got.Status != agent.StatusCompleted || got.EndReason != tt.end || got.Error != "" {
@@ -130,7 +132,8 @@ func TestBudgetOfTime(t *testing.T) {
 func TestEnvelope(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"}, []string{"default"}), output: func(stage string) activities.SaveStageOut {
-		return activities.SaveStageOut{Output: activities.Output{Value: json.RawMessage(`{"of":"` + stage + `"}`)}, Fields: map[string]json.RawMessage{"of": json.RawMessage(`"` + stage + `"`)}}
+		return activities.SaveStageOut{Output: activities.Output{Value: json.RawMessage(`{"of":"` + stage + `"}`)},
+			Fields: map[string]json.RawMessage{"of": json.RawMessage(`"` + stage + `"`)}}
 	}}
 	f.plan.Stages[0].OutputKey = "first"
 	f.plan.Stages[1].Routing.Rules = []plan.Rule{{Condition: "of", Value: json.RawMessage(`"s2"`), Target: "s2"}}

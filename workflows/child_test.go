@@ -86,7 +86,8 @@ func TestChildThatCannotStart(t *testing.T) {
 		t.Errorf("cancelled: ended with %v", err)
 	}
 	env = inherit(t, 48*time.Hour, nil)
-	if err := env.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), "workflow inv/s of a run that was reset did not end within 24h") {
+	if err := env.GetWorkflowError(); err == nil ||
+		!strings.Contains(err.Error(), "workflow inv/s of a run that was reset did not end within 24h") {
 		t.Errorf("never free: ended with %v", err)
 	}
 }

@@ -86,7 +86,8 @@ func TestHooks(t *testing.T) {
 			end{agent.StatusFailed, "", activities.ErrorHook, "pre_process enrich: enrich: no", "pre_process", 0}},
 		{"the second fails", "A", failing(activities.PostProcess), say("x"),
 			end{agent.StatusFailed, "s/A", activities.ErrorHook, "post_process check: enrich: no", "pre_process post_process", 1}},
-		{"the agent fails", "A", changing, empty, end{agent.StatusFailed, "", activities.ErrorEmptyReply, "A failed: the model's reply was empty 3 times", "pre_process", 3}},
+		{"the agent fails", "A", changing, empty,
+			end{agent.StatusFailed, "", activities.ErrorEmptyReply, "A failed: the model's reply was empty 3 times", "pre_process", 3}},
 		{"a bound is reached", "A", changing, activities.GenerateOut{Exceeded: agent.EndBudget},
 			end{agent.StatusCompleted, "s/A", "", "", "pre_process", 1}},
 	}
@@ -215,16 +216,18 @@ func TestAPostProcessFailsAfterTheStageTimeout(t *testing.T) {
 
 func TestAFailedHookGoesWhereErrorsGo(t *testing.T) {
 	t.Parallel()
-	f := &fake{plan: planOf([]string{"default"}, []string{"default"}, []string{"service"}), hook: func(activities.RunHookIn) (activities.RunHookOut, error) {
-		return activities.RunHookOut{}, temporal.NewNonRetryableApplicationError("no", activities.ErrorHook, nil)
-	}}
+	f := &fake{plan: planOf([]string{"default"}, []string{"default"}, []string{"service"}),
+		hook: func(activities.RunHookIn) (activities.RunHookOut, error) {
+			return activities.RunHookOut{}, temporal.NewNonRetryableApplicationError("no", activities.ErrorHook, nil)
+		}}
 	f.plan.Stages[0].PreProcess, f.plan.Stages[0].Routing.ErrorNext = "enrich", "s3"
 	env := newEnv(t, f)
 	got := investigated(t, env)
 	if f.ran() != "s1 s3" || got.Status != agent.StatusCompleted || f.served != 1 || len(f.generated) > 0 {
 		t.Errorf("ran %s, %s (%s), served %d, %d model calls", f.ran(), got.Status, got.Error, f.served, len(f.generated))
 	}
-	if errs := statusOf(t, env).Errors; len(errs) != 1 || errs[0].ErrorType != activities.ErrorHook || errs[0].Error != "pre_process enrich: no" {
+	if errs := statusOf(t, env).Errors; len(errs) != 1 || errs[0].ErrorType != activities.ErrorHook ||
+		errs[0].Error != "pre_process enrich: no" {
 		t.Errorf("errors: %+v", errs)
 	}
 }
@@ -245,7 +248,8 @@ func TestMocksWorkInPlaceOfEveryPattern(t *testing.T) {
 			if got.Status != agent.StatusCompleted || got.Preview != "mocked" || got.StopReason != agent.StopEndTurn {
 				t.Errorf("got %+v", got)
 			}
-			if len(f.generated)+len(f.called)+len(f.joined)+f.served > 0 || len(f.mocked) != 1 || len(f.mocked[0].Prior) != 1 || len(f.mocked[0].Notes) != 1 {
+			if len(f.generated)+len(f.called)+len(f.joined)+f.served > 0 || len(f.mocked) != 1 || len(f.mocked[0].Prior) != 1 ||
+				len(f.mocked[0].Notes) != 1 {
 				t.Errorf("the agent worked itself, or its mock was told too little: %+v", f.mocked)
 			}
 		})

@@ -156,7 +156,8 @@ func TestWhoDecides(t *testing.T) {
 		},
 		"nobody knows who has asked for it": {
 			activities.Approve{Approvers: plan.Approvers{NotOwn: true}},
-			[]saying{{1, Decide{Approved: &yes, Identity: bob}, "nobody knows who has asked for this work"}, {2, Decide{Approved: &no, Identity: bob}, ""}},
+			[]saying{{1, Decide{Approved: &yes, Identity: bob}, "nobody knows who has asked for this work"},
+				{2, Decide{Approved: &no, Identity: bob}, ""}},
 			"denied by bob.",
 		},
 		"who has asked for it may deny it": {
@@ -179,7 +180,8 @@ func TestWhoDecides(t *testing.T) {
 		},
 		"handed to others than may decide": {
 			activities.Approve{Approvers: sre},
-			[]saying{{1, Decide{HandTo: "dba", Identity: ada}, "cannot be left to dba"}, {2, Decide{Approved: &yes, Identity: ada}, ""}}, "approved by ada",
+			[]saying{{1, Decide{HandTo: "dba", Identity: ada}, "cannot be left to dba"}, {2, Decide{Approved: &yes, Identity: ada}, ""}},
+			"approved by ada",
 		},
 		"handed to who would be next": {
 			activities.Approve{Approvers: plan.Approvers{Who: []string{"sre"}, EscalateTo: []string{"dev"}}},
@@ -196,8 +198,10 @@ func TestWhoDecides(t *testing.T) {
 		"several things at once": {
 			activities.Approve{},
 			[]saying{
-				{1, Decide{Approved: &yes, Ask: "why?"}, "only one of"}, {2, Decide{Approved: &no, Arguments: json.RawMessage(`{}`)}, "approved with them"},
-				{3, Decide{Approved: &yes, Arguments: json.RawMessage(`"` + strings.Repeat("x", maxEdit) + `"`)}, "longer than"}, {4, Decide{Approved: &yes}, ""},
+				{1, Decide{Approved: &yes, Ask: "why?"}, "only one of"}, {2, Decide{Approved: &no, Arguments: json.RawMessage(`{}`)},
+					"approved with them"},
+				{3, Decide{Approved: &yes, Arguments: json.RawMessage(`"` + strings.Repeat("x", maxEdit) + `"`)}, "longer than"},
+				{4, Decide{Approved: &yes}, ""},
 			}, "approved",
 		},
 		"with other arguments": {
@@ -212,7 +216,8 @@ func TestWhoDecides(t *testing.T) {
 			[]saying{
 				{1, Decide{Approved: &yes, Identity: ada}, ""},
 				{2, Decide{Approved: &yes, Identity: bob, Arguments: json.RawMessage(`{"both":2}`)}, ""}, // what ada has approved is another call
-				{3, Decide{Approved: &yes, Identity: bob}, "bob has approved call"}, {4, Decide{Approved: &yes, Identity: ada, Digest: "d1"}, "another one than you have seen"},
+				{3, Decide{Approved: &yes, Identity: bob}, "bob has approved call"},
+				{4, Decide{Approved: &yes, Identity: ada, Digest: "d1"}, "another one than you have seen"},
 				{5, Decide{Approved: &yes, Identity: ada, Digest: `of {"both":2}`}, ""},
 			}, "approved with other arguments by bob and ada",
 		},
@@ -227,7 +232,8 @@ func TestWhoDecides(t *testing.T) {
 			activities.Approve{},
 			[]saying{
 				{1, Decide{Approved: &yes, Arguments: json.RawMessage(`{"both":1}`)}, "nobody has checked who you are"},
-				{2, Decide{Approved: &yes, Identity: ada, Arguments: json.RawMessage(`{"both":1}`)}, ""}, {3, Decide{Approved: &yes, Identity: bob}, ""},
+				{2, Decide{Approved: &yes, Identity: ada, Arguments: json.RawMessage(`{"both":1}`)}, ""},
+				{3, Decide{Approved: &yes, Identity: bob}, ""},
 			}, "approved with other arguments by ada and bob",
 		},
 	} {
@@ -258,12 +264,14 @@ func TestWhatIsSeenOfACallThatWaits(t *testing.T) {
 	yes := true
 	_, status := said(t, activities.Approve{
 		Approvers: plan.Approvers{Who: []string{"sre"}, Needed: 2, EscalateTo: []string{"lead"}}, Notes: []string{"read this"},
-	}, []saying{{1, Decide{Approved: &yes, Identity: ada}, ""}, {2, Decide{HandTo: "@bob", By: "Ada", Identity: ada, Reason: "your area"}, ""}})
+	}, []saying{
+		{1, Decide{Approved: &yes, Identity: ada}, ""}, {2, Decide{HandTo: "@bob", By: "Ada", Identity: ada, Reason: "your area"}, ""}})
 	for minute, want := range map[int]string{
-		0:  "may be decided by sre; needs 2 people; read this",
-		1:  "may be decided by sre; needs 2 people, approved by ada; read this",
-		2:  "may be decided by @bob; needs 2 people, approved by ada; read this; Ada (ada) leaves it to @bob. your area",
-		61: "may be decided by sre, lead; needs 2 people, approved by ada; read this; Ada (ada) leaves it to @bob. your area; Nobody decided in time: lead may decide now, too.",
+		0: "may be decided by sre; needs 2 people; read this",
+		1: "may be decided by sre; needs 2 people, approved by ada; read this",
+		2: "may be decided by @bob; needs 2 people, approved by ada; read this; Ada (ada) leaves it to @bob. your area",
+		61: "may be decided by sre, lead; needs 2 people, approved by ada; read this; Ada (ada) leaves it to @bob. your area; Nobody decided " +
+			"in time: lead may decide now, too.",
 	} {
 		waiting := status(minute).Waiting
 		if len(waiting) != 1 {
@@ -287,10 +295,12 @@ func TestAQuestionAboutACall(t *testing.T) {
 		calls   int
 		notes   string
 	}{
-		"answered with the call":  {[]activities.GenerateOut{again, say("done")}, 1, "Ada has asked: why? The agent says: because it hangs"},
-		"answered, and asked":     {[]activities.GenerateOut{say("because it hangs"), askApproval("a"), say("done")}, 1, "Ada has asked: why? The agent says: because it hangs"},
-		"answered, and dropped":   {[]activities.GenerateOut{say("never mind"), say("done")}, 0, ""},
-		"asked without an answer": {[]activities.GenerateOut{askApproval("a"), say("done")}, 1, "Ada has asked: why? The agent has not answered."},
+		"answered with the call": {[]activities.GenerateOut{again, say("done")}, 1, "Ada has asked: why? The agent says: because it hangs"},
+		"answered, and asked": {[]activities.GenerateOut{say("because it hangs"), askApproval("a"), say("done")}, 1,
+			"Ada has asked: why? The agent says: because it hangs"},
+		"answered, and dropped": {[]activities.GenerateOut{say("never mind"), say("done")}, 0, ""},
+		"asked without an answer": {[]activities.GenerateOut{askApproval("a"), say("done")}, 1,
+			"Ada has asked: why? The agent has not answered."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -49,7 +49,8 @@ func TestArgumentsThatAreTooLarge(t *testing.T) {
 		env.ExecuteWorkflow(Stage, in)
 		var got StageResult
 		endOf(t, env, &got)
-		if got.Status != agent.StatusCompleted || got.Result != "s/B" || !strings.Contains(got.Agents[0].Error, "workflow IteratingAgent was not scheduled") {
+		if got.Status != agent.StatusCompleted || got.Result != "s/B" ||
+			!strings.Contains(got.Agents[0].Error, "workflow IteratingAgent was not scheduled") {
 			t.Errorf("got %+v", got)
 		}
 		if len(f.generated) != 1 || len(f.saved) != 1 {

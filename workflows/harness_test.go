@@ -192,7 +192,8 @@ func (f *fake) Finish(_ context.Context, in activities.FinishIn) (activities.Fin
 func (f *fake) BeginScore(_ context.Context, in activities.BeginScoreIn) (activities.BeginScoreOut, error) {
 	return activities.BeginScoreOut{
 		N: 1, Ref: activities.Ref{Investigation: in.Investigation, Execution: ":score/Judge", Plan: "plan", Stage: plan.ScoringStage},
-		Agent: f.plan.Skeleton().Scoring.Agents[0], Prior: []activities.Source{{Stage: "s1", Execution: "s1/A"}}, Chain: "chain", SearchAttributes: f.listed,
+		Agent: f.plan.Skeleton().Scoring.Agents[0], Prior: []activities.Source{{Stage: "s1", Execution: "s1/A"}}, Chain: "chain",
+		SearchAttributes: f.listed,
 	}, nil
 }
 
@@ -253,7 +254,8 @@ func newEnv(t *testing.T, f *fake) *testsuite.TestWorkflowEnvironment {
 }
 
 func say(text string) activities.GenerateOut {
-	return activities.GenerateOut{Preview: text, Finish: "stop", Model: "m", Usage: agent.Usage{InputTokens: 10, OutputTokens: 5, ModelCalls: 1}}
+	return activities.GenerateOut{Preview: text, Finish: "stop", Model: "m",
+		Usage: agent.Usage{InputTokens: 10, OutputTokens: 5, ModelCalls: 1}}
 }
 
 func ask(tools ...string) activities.GenerateOut {

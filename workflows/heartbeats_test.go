@@ -27,13 +27,16 @@ func TestPauseHeartbeats(t *testing.T) {
 		want   time.Duration // between the two model calls
 		inputs string
 	}{
-		"sleeps":               {want: 30 * time.Minute, inputs: ",awake"},
-		"is woken":             {minute: 5, do: signal(SignalResumeHeartbeats, nil), want: 5 * time.Minute, inputs: ",awake"},
-		"is spoken to":         {minute: 5, do: signal(SignalGuide, Guide{Text: "x"}), want: 5 * time.Minute, inputs: ",awake"},
-		"is paused again":      {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":60}`)), want: 65 * time.Minute, inputs: ",awake"},
-		"paused for too long":  {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":6000}`)), want: 65 * time.Minute, inputs: ",awake"},
-		"paused for no number": {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":"x"}`)), want: 30 * time.Minute, inputs: ",notice+awake"},
-		"is told to conclude":  {minute: 5, do: signal(SignalConclude, nil), want: 5 * time.Minute, inputs: ",awake+conclude"},
+		"sleeps":       {want: 30 * time.Minute, inputs: ",awake"},
+		"is woken":     {minute: 5, do: signal(SignalResumeHeartbeats, nil), want: 5 * time.Minute, inputs: ",awake"},
+		"is spoken to": {minute: 5, do: signal(SignalGuide, Guide{Text: "x"}), want: 5 * time.Minute, inputs: ",awake"},
+		"is paused again": {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":60}`)),
+			want: 65 * time.Minute, inputs: ",awake"},
+		"paused for too long": {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":6000}`)),
+			want: 65 * time.Minute, inputs: ",awake"},
+		"paused for no number": {minute: 5, do: signal(SignalPauseHeartbeats, json.RawMessage(`{"minutes":"x"}`)), want: 30 * time.Minute,
+			inputs: ",notice+awake"},
+		"is told to conclude": {minute: 5, do: signal(SignalConclude, nil), want: 5 * time.Minute, inputs: ",awake+conclude"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

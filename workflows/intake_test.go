@@ -20,9 +20,11 @@ func TestIntake(t *testing.T) {
 		wakes []time.Duration // after the beginning
 		looks []time.Duration
 	}{
-		"nothing waits":         {looks: []time.Duration{0}},
-		"until there is room":   {next: []time.Duration{time.Minute, 20 * time.Second}, looks: []time.Duration{0, 60 * time.Second, 80 * time.Second}},
-		"an investigation ends": {next: []time.Duration{time.Minute}, wakes: []time.Duration{10 * time.Second}, looks: []time.Duration{0, 10 * time.Second}},
+		"nothing waits": {looks: []time.Duration{0}},
+		"until there is room": {next: []time.Duration{time.Minute, 20 * time.Second},
+			looks: []time.Duration{0, 60 * time.Second, 80 * time.Second}},
+		"an investigation ends": {next: []time.Duration{time.Minute}, wakes: []time.Duration{10 * time.Second},
+			looks: []time.Duration{0, 10 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

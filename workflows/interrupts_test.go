@@ -114,11 +114,13 @@ func TestReviews(t *testing.T) {
 		{name: "agent is never content", verdict: "bbb", want: "s1 s2 s2#2", end: agent.EndMaxPasses, by: "Rev"},
 		{name: "a bound is reached before the agent has a say", verdict: "x", want: "s1 s2", end: agent.EndMaxLLMCalls},
 		{name: "agent fails", verdict: "-", want: "s1 s2", end: agent.EndLLMFailed},
-		{name: "the chain's end is sent back, too", output: `{"outcome":"terminate"}`, verdict: "ba", want: "s1 s2 s2#2", end: agent.EndCompleted, by: "Rev"},
+		{name: "the chain's end is sent back, too", output: `{"outcome":"terminate"}`, verdict: "ba", want: "s1 s2 s2#2",
+			end: agent.EndCompleted, by: "Rev"},
 		{name: "people approve", answers: []Answer{yes}, want: "s1 s2 s3", end: agent.EndCompleted},
 		{name: "people send back", answers: []Answer{no, yes}, want: "s1 s2 s2#2 s3", end: agent.EndCompleted, by: "Ada"},
 		{name: "people are never content", answers: []Answer{no, no}, want: "s1 s2 s2#2", end: agent.EndMaxPasses, by: "Ada"},
-		{name: "people look at the chain's end", output: `{"outcome":"terminate"}`, answers: []Answer{yes}, want: "s1 s2", end: agent.EndCompleted},
+		{name: "people look at the chain's end", output: `{"outcome":"terminate"}`, answers: []Answer{yes}, want: "s1 s2",
+			end: agent.EndCompleted},
 		{name: "nobody answers", want: "s1 s2", end: agent.EndInterruptExpired},
 		{name: "nobody has to answer", goesOn: true, want: "s1 s2 s3", end: agent.EndCompleted},
 	} {
@@ -156,7 +158,8 @@ func TestReviews(t *testing.T) {
 			}
 			env := newEnv(t, f)
 			for n, a := range tt.answers {
-				env.RegisterDelayedCallback(func() { answer(t, env, Answer{Decision: "?"}, `needs "approved"`) }, time.Duration(n)*time.Minute+30*time.Second)
+				env.RegisterDelayedCallback(func() { answer(t, env, Answer{Decision: "?"}, `needs "approved"`) },
+					time.Duration(n)*time.Minute+30*time.Second)
 				env.RegisterDelayedCallback(func() { answer(t, env, a, "") }, time.Duration(n+1)*time.Minute)
 			}
 			got := investigated(t, env)

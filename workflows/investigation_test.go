@@ -162,7 +162,8 @@ func TestPauseHoldsTheNextStage(t *testing.T) {
 // What people say is put into the mail, for whom they say; what cannot be is told aloud.
 func TestGuidanceGoesIntoTheMail(t *testing.T) {
 	t.Parallel()
-	f := &fake{plan: planOf([]string{"default"}, []string{"default", "default"}), unread: []string{"guide: no model call came after it: \"x\""}}
+	f := &fake{plan: planOf([]string{"default"}, []string{"default", "default"}),
+		unread: []string{"guide: no model call came after it: \"x\""}}
 	f.plan.Stages[0].Agents[0].Name = "First"
 	env := newEnv(t, f)
 	f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
@@ -205,7 +206,8 @@ func TestSaidTooLate(t *testing.T) {
 	t.Parallel()
 	f := &fake{plan: planOf([]string{"default"})}
 	env := newEnv(t, f)
-	env.OnActivity(f.Finish, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.FinishIn) (activities.FinishOut, error) {
+	env.OnActivity(f.Finish, mock.Anything,
+		mock.Anything).Return(func(ctx context.Context, in activities.FinishIn) (activities.FinishOut, error) {
 		if len(f.finished) == 0 {
 			env.SignalWorkflow(SignalGuide, Guide{Text: "x"})
 			time.Sleep(50 * time.Millisecond) // the environment takes it in while the activity runs
@@ -336,7 +338,8 @@ func TestReadSignal(t *testing.T) {
 		{"conclude one, misspelt", SignalConclude, `{"agnt":"A"}`, signal{}, `conclude: unknown field "agnt"; the input is {"stage"`},
 		{"pause", SignalPause, `{"by":"b"}`, signal{By: "b"}, ""},
 		{"pause one", SignalPause, `{"agent":"A"}`, signal{}, `pause: unknown field "agent"; the input is {"by": "…"}, or nothing`},
-		{"minutes that are no number", SignalPauseHeartbeats, `{"minutes":"x"}`, signal{Minutes: 2}, `pause-heartbeats: "minutes" cannot be of type string;`},
+		{"minutes that are no number", SignalPauseHeartbeats, `{"minutes":"x"}`, signal{Minutes: 2},
+			`pause-heartbeats: "minutes" cannot be of type string;`},
 		{"too many minutes", SignalPauseHeartbeats, `{"minutes":6000}`, signal{Minutes: 60}, ""},
 	}
 	for _, tt := range tests {

@@ -80,7 +80,8 @@ func TestBoundThatAsks(t *testing.T) {
 			}
 			env.RegisterDelayedCallback(func() {
 				status := statusOf(t, env)
-				if status.Status != agent.StatusWaitingAnswer || len(status.Questions) != 1 || !strings.Contains(status.Questions[0].Question, "max_llm_calls 2") {
+				if status.Status != agent.StatusWaitingAnswer || len(status.Questions) != 1 ||
+					!strings.Contains(status.Questions[0].Question, "max_llm_calls 2") {
 					t.Errorf("while it waits: %+v", status)
 				}
 			}, 30*time.Minute)
@@ -133,7 +134,8 @@ func TestBoundThatAsksSubAgents(t *testing.T) {
 		}
 		taken(t, env, UpdateExtendBudget, "u", ExtendBudget{Extension: plan.Extension{LLMCalls: 9}})
 	}, 24*time.Hour)
-	if got := investigated(t, env); got.EndReason != agent.EndCompleted || len(f.subs) != 2 || f.subs[1].Execution.Status != agent.StatusCompleted {
+	if got := investigated(t, env); got.EndReason != agent.EndCompleted || len(f.subs) != 2 ||
+		f.subs[1].Execution.Status != agent.StatusCompleted {
 		t.Errorf("sub-agents %+v; %+v", f.subs, got)
 	}
 }
@@ -157,14 +159,16 @@ func TestTimeThatAsks(t *testing.T) {
 			f.plan.Stages[0].Agents[0].MaxIterations = 9
 			env := newEnv(t, f)
 			calls := 0
-			env.OnActivity("Generate", mock.Anything, mock.Anything).After(40 * time.Minute).Return(func(context.Context, activities.GenerateIn) (activities.GenerateOut, error) {
+			env.OnActivity("Generate", mock.Anything, mock.Anything).After(40 * time.Minute).Return(func(context.Context,
+				activities.GenerateIn) (activities.GenerateOut, error) {
 				if calls++; calls < 4 {
 					return ask("a"), nil
 				}
 				return say("done"), nil
 			})
 			env.RegisterDelayedCallback(func() {
-				if status := statusOf(t, env); calls != 2 || len(status.Questions) != 1 || !strings.Contains(status.Questions[0].Question, "max_duration 1h") {
+				if status := statusOf(t, env); calls != 2 || len(status.Questions) != 1 ||
+					!strings.Contains(status.Questions[0].Question, "max_duration 1h") {
 					t.Errorf("%d calls: %+v", calls, status)
 				}
 				switch said := tt.say.(type) {

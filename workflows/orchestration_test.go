@@ -27,7 +27,8 @@ func lead(limits plan.OrchestratorLimits) AgentInput {
 	logs.Timeouts.Agent = plan.Duration(7 * time.Minute)
 	deep := logs
 	deep.Name = "Deep"
-	deep.Orchestrator = &plan.OrchestratorSkeleton{OrchestratorLimits: plan.OrchestratorLimits{MaxConcurrent: 1}, Agents: []plan.AgentSkeleton{logs}}
+	deep.Orchestrator = &plan.OrchestratorSkeleton{OrchestratorLimits: plan.OrchestratorLimits{MaxConcurrent: 1},
+		Agents: []plan.AgentSkeleton{logs}}
 	in.Agent.Orchestrator = &plan.OrchestratorSkeleton{OrchestratorLimits: limits, Agents: []plan.AgentSkeleton{logs, deep}}
 	return in
 }
@@ -53,7 +54,8 @@ var listAgents = func() activities.GenerateOut {
 }()
 
 // cast gives each execution a script of its own; one without says "done".
-func cast(scripts map[string]func(activities.GenerateIn) (activities.GenerateOut, error)) func(activities.GenerateIn) (activities.GenerateOut, error) {
+func cast(scripts map[string]func(activities.GenerateIn) (activities.GenerateOut,
+	error)) func(activities.GenerateIn) (activities.GenerateOut, error) {
 	return func(in activities.GenerateIn) (activities.GenerateOut, error) {
 		if model := scripts[in.Ref.Execution]; model != nil {
 			return model(in)
@@ -128,9 +130,10 @@ func TestOrchestration(t *testing.T) {
 		{
 			name:   "results come by themselves, and the agent waits for all",
 			limits: two,
-			model:  map[string]func(activities.GenerateIn) (activities.GenerateOut, error){"stage/A": script(dispatch("Logs", "Deep"), say("I wait"), say("done"))},
-			told:   []string{"", "1/0 true Dispatched. Execution id: stage/A/Logs-1 | 1/1 true Dispatched. Execution id: stage/A/Deep-2", "*"},
-			saved:  "stage/A/Deep-2 completed,stage/A/Logs-1 completed",
+			model: map[string]func(activities.GenerateIn) (activities.GenerateOut, error){
+				"stage/A": script(dispatch("Logs", "Deep"), say("I wait"), say("done"))},
+			told:  []string{"", "1/0 true Dispatched. Execution id: stage/A/Logs-1 | 1/1 true Dispatched. Execution id: stage/A/Deep-2", "*"},
+			saved: "stage/A/Deep-2 completed,stage/A/Logs-1 completed",
 		},
 		{
 			name:   "one too many, one that there is not",
@@ -138,9 +141,11 @@ func TestOrchestration(t *testing.T) {
 			model: map[string]func(activities.GenerateIn) (activities.GenerateOut, error){
 				"stage/A": script(dispatch("Logs", "Nobody", "Logs", "Logs"), say("I wait"), say("done")),
 			},
-			told: []string{"", "1/0 true Dispatched. Execution id: stage/A/Logs-1 | 1/1 false There is no agent \"Nobody\" to dispatch; there are: Logs, Deep." +
-				" | 1/2 true Dispatched. Execution id: stage/A/Logs-2 | 1/3 false No agent was dispatched: 2 are at work, the most allowed at the same time " +
-				"(max_concurrent_agents). Wait for a result, or cancel one.", "*"},
+			told: []string{"",
+				"1/0 true Dispatched. Execution id: stage/A/Logs-1 | 1/1 false There is no agent \"Nobody\" to dispatch; there are: Logs, Deep." +
+					" | 1/2 true Dispatched. Execution id: stage/A/Logs-2 | 1/3 false No agent was dispatched: 2 are at work, the most allowed at the " +
+					"same time " +
+					"(max_concurrent_agents). Wait for a result, or cancel one.", "*"},
 			saved: "stage/A/Logs-1 completed,stage/A/Logs-2 completed",
 		},
 		{
@@ -166,7 +171,8 @@ func TestOrchestration(t *testing.T) {
 			slow: "stage/A/Logs-1 stage/A/Logs-2",
 			told: []string{
 				"", "1/0 true Dispatched. Execution id: stage/A/Logs-1", "Logs stage/A/Logs-1 timed_out the agent did not finish within 7m0s",
-				"3/0 true Dispatched. Execution id: stage/A/Logs-2", "*", "5/0 false No agent was dispatched: the time for sub-agents (max_budget, 10m0s) is used up.",
+				"3/0 true Dispatched. Execution id: stage/A/Logs-2", "*",
+				"5/0 false No agent was dispatched: the time for sub-agents (max_budget, 10m0s) is used up.",
 			},
 			saved: "stage/A/Logs-1 timed_out,stage/A/Logs-2 timed_out",
 		},
@@ -249,7 +255,8 @@ func TestSubAgentsInTheStatus(t *testing.T) {
 		}
 		quiet := &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(any, error) {}}
 		yes := true
-		if err := env.UpdateWorkflowByID(during.Waiting[0].WorkflowID, UpdateDecide, "", quiet, Decide{CallID: "c1_0", Approved: &yes}); err != nil {
+		if err := env.UpdateWorkflowByID(during.Waiting[0].WorkflowID, UpdateDecide, "", quiet,
+			Decide{CallID: "c1_0", Approved: &yes}); err != nil {
 			t.Error(err)
 		}
 	}, 30*time.Minute)
@@ -271,7 +278,8 @@ func TestSubAgentsInTheStatus(t *testing.T) {
 		t.Errorf("during -want +got:\n%s", diff)
 	}
 	after := statusOf(t, env)
-	if got := after.Stages[0].Agents; len(got) != 2 || got[1].Name != "A/Logs-1" || got[1].Status != agent.StatusCompleted || got[1].Usage.ModelCalls != 2 {
+	if got := after.Stages[0].Agents; len(got) != 2 || got[1].Name != "A/Logs-1" || got[1].Status != agent.StatusCompleted ||
+		got[1].Usage.ModelCalls != 2 {
 		t.Errorf("after: %+v", got)
 	}
 	if after.History[0].LLMCalls != 5 {
@@ -308,7 +316,8 @@ func TestSubAgentsAreSteered(t *testing.T) {
 			},
 		},
 		{
-			name: "told to conclude shortly before a tool's end", steer: map[time.Duration]signal{4*time.Minute + 30*time.Second: {Name: SignalConclude}},
+			name:  "told to conclude shortly before a tool's end",
+			steer: map[time.Duration]signal{4*time.Minute + 30*time.Second: {Name: SignalConclude}},
 			want: []string{
 				"00 A", "00 A", "00 A/Logs-1", "00 A/Logs-2", "05 A Logs-1:completed Logs-2:completed concludes",
 				"05 A/Logs-1 concludes", "05 A/Logs-2 concludes",

@@ -159,7 +159,8 @@ func TestStrikes(t *testing.T) {
 				}
 				return open(activities.ErrorModelUnavailable, time.Minute)
 			})
-			if calls != tt.want || run.result.Status != agent.StatusCompleted || run.result.Iterations != 1 || run.tries[len(run.tries)-1] > time.Minute {
+			if calls != tt.want || run.result.Status != agent.StatusCompleted || run.result.Iterations != 1 ||
+				run.tries[len(run.tries)-1] > time.Minute {
 				t.Errorf("%d calls at %v, want %d: %+v", calls, run.tries, tt.want, run.result)
 			}
 		})
@@ -193,12 +194,13 @@ func TestOpenCircuitIsWaitedFor(t *testing.T) {
 	if len(seen) < 8 {
 		t.Errorf("ten agents come back at %d times", len(seen))
 	}
-	run := waitsOut(t, func(in *AgentInput) { in.Agent.Models, in.Agent.Strikes = []string{"m", "n"}, 2 }, func(since time.Duration, _ int) error {
-		if since == 0 {
-			return open(activities.ErrorRateLimited, 20*time.Second)
-		}
-		return nil
-	})
+	run := waitsOut(t, func(in *AgentInput) { in.Agent.Models, in.Agent.Strikes = []string{"m", "n"}, 2 },
+		func(since time.Duration, _ int) error {
+			if since == 0 {
+				return open(activities.ErrorRateLimited, 20*time.Second)
+			}
+			return nil
+		})
 	if !slices.Equal(run.asked, []int{0, 0}) {
 		t.Errorf("asked %v", run.asked)
 	}

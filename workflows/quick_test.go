@@ -27,8 +27,9 @@ func TestQuickCalls(t *testing.T) {
 		"one that a person decides": {activities.Call{Name: "lab.read", Quick: true, Approve: &activities.Approve{ID: "c"}}, nil, "[]"},
 		"not for a workflow task":   {activities.Call{Name: "lab.read", Quick: true}, fails(activities.ErrorNotQuick), "[local regular]"},
 		"another attempt's":         {activities.Call{Name: "lab.read", Quick: true}, fails(activities.ErrorReplaced), "[local regular, begun]"},
-		"without its server":        {activities.Call{Name: "lab.read", Quick: true}, fails(activities.ErrorServerUnavailable), "[local regular]"},
-		"without its store":         {activities.Call{Name: "lab.read", Quick: true}, errors.New("no"), "[local regular]"},
+		"without its server": {activities.Call{Name: "lab.read", Quick: true},
+			fails(activities.ErrorServerUnavailable), "[local regular]"},
+		"without its store": {activities.Call{Name: "lab.read", Quick: true}, errors.New("no"), "[local regular]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

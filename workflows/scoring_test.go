@@ -67,7 +67,8 @@ func TestScoring(t *testing.T) {
 		why     string
 	}{
 		{"at once", []activities.GenerateOut{scored, nothing}, ",missing", agent.StatusCompleted, ""},
-		{"after reminders, one of them for an empty reply", []activities.GenerateOut{nothing, empty, scored, nothing}, ",score,score,missing", agent.StatusCompleted, ""},
+		{"after reminders, one of them for an empty reply", []activities.GenerateOut{nothing, empty, scored, nothing}, ",score,score,missing",
+			agent.StatusCompleted, ""},
 		{"never", []activities.GenerateOut{nothing}, ",score,score,score,score,score", agent.StatusFailed, "no reply of 6 ended with a score"},
 	}
 	for _, tt := range tests {

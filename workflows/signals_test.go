@@ -31,18 +31,19 @@ func (u updated) Complete(out any, err error) {
 func TestUpdatesAnswer(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ update, input, want string }{
-		"guide all":             {SignalGuide, `{"text":"x"}`, `{"for":["s1/A","s1/B"]}`},
-		"guide with a text":     {SignalGuide, `"x"`, `{"for":["s1/A","s1/B"]}`},
-		"guide one":             {SignalGuide, `{"text":"x","agent":"B"}`, `{"for":["s1/B"]}`},
-		"guide a stage":         {SignalGuide, `{"text":"x","stage":"s1"}`, `{"for":["s1/A","s1/B"]}`},
-		"guide a later stage":   {SignalGuide, `{"text":"x","stage":"s2"}`, `{}`},
-		"guide a later agent":   {SignalGuide, `{"text":"x","agent":"Late"}`, `{}`},
-		"guide a later joiner":  {SignalGuide, `{"text":"x","agent":"Syn"}`, `{}`},
-		"guide one that ended":  {SignalGuide, `{"text":"x","agent":"C"}`, `refused: guide: agent C has ended`},
-		"guide nobody":          {SignalGuide, `{"text":"x","agent":"Z"}`, `refused: guide: no agent "Z" runs now or later`},
-		"guide no stage":        {SignalGuide, `{"text":"x","stage":"s9"}`, `refused: guide: no stage "s9" runs now or later`},
-		"guide without a word":  {SignalGuide, `{"text":" \n"}`, `refused: guide: no text; the input is {"text": "…"`},
-		"guide too much":        {SignalGuide, `{"text":"` + strings.Repeat("x", MaxGuide+1) + `"}`, `refused: guide: 16385 bytes are more than the 16384`},
+		"guide all":            {SignalGuide, `{"text":"x"}`, `{"for":["s1/A","s1/B"]}`},
+		"guide with a text":    {SignalGuide, `"x"`, `{"for":["s1/A","s1/B"]}`},
+		"guide one":            {SignalGuide, `{"text":"x","agent":"B"}`, `{"for":["s1/B"]}`},
+		"guide a stage":        {SignalGuide, `{"text":"x","stage":"s1"}`, `{"for":["s1/A","s1/B"]}`},
+		"guide a later stage":  {SignalGuide, `{"text":"x","stage":"s2"}`, `{}`},
+		"guide a later agent":  {SignalGuide, `{"text":"x","agent":"Late"}`, `{}`},
+		"guide a later joiner": {SignalGuide, `{"text":"x","agent":"Syn"}`, `{}`},
+		"guide one that ended": {SignalGuide, `{"text":"x","agent":"C"}`, `refused: guide: agent C has ended`},
+		"guide nobody":         {SignalGuide, `{"text":"x","agent":"Z"}`, `refused: guide: no agent "Z" runs now or later`},
+		"guide no stage":       {SignalGuide, `{"text":"x","stage":"s9"}`, `refused: guide: no stage "s9" runs now or later`},
+		"guide without a word": {SignalGuide, `{"text":" \n"}`, `refused: guide: no text; the input is {"text": "…"`},
+		"guide too much": {SignalGuide, `{"text":"` + strings.Repeat("x", MaxGuide+1) + `"}`,
+			`refused: guide: 16385 bytes are more than the 16384`},
 		"guide, misspelt":       {SignalGuide, `{"txt":"x"}`, `refused: guide: unknown field "txt"; the input is`},
 		"conclude all":          {SignalConclude, `{"by":"Ada"}`, `{"for":["s1/A","s1/B"]}`},
 		"conclude one":          {SignalConclude, `{"agent":"A"}`, `{"for":["s1/A"]}`},
@@ -161,7 +162,8 @@ func TestWrongSignalsAreSaid(t *testing.T) {
 			t.Errorf("noticed %s\nwant %s", all, want)
 		}
 	}
-	if diff := cmp.Diff(activities.NoticeIn{Investigation: got.ID, Plan: "plan", Ordinal: 1, Text: f.noticed[0].Text}, f.noticed[0]); diff != "" {
+	if diff := cmp.Diff(activities.NoticeIn{Investigation: got.ID, Plan: "plan", Ordinal: 1, Text: f.noticed[0].Text},
+		f.noticed[0]); diff != "" {
 		t.Errorf("notice (-want +got):\n%s", diff)
 	}
 }
@@ -208,7 +210,8 @@ func TestSignalsOfAChildThatWaits(t *testing.T) {
 	if err := env.GetWorkflowError(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([][]string{{"first", "second"}, {"first", "second"}}, [][]string{early, late}); diff != "" || lateAt.Sub(earlyAt) < free/2 {
+	if diff := cmp.Diff([][]string{{"first", "second"}, {"first", "second"}}, [][]string{early, late}); diff != "" ||
+		lateAt.Sub(earlyAt) < free/2 {
 		t.Errorf("at %s and %s (-want +got):\n%s", earlyAt, lateAt, diff)
 	}
 }

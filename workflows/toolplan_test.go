@@ -47,7 +47,8 @@ func TestToolPlan(t *testing.T) {
 		{name: "past failures", steps: steps("a", "b", "c"), fail: 1, calls: "0 1 2", inputs: "1:Store", want: agent.StatusCompleted},
 		{name: "nobody approves", steps: steps("a", "B", "c"), calls: "0 2", inputs: "1:PermissionDenied", want: agent.StatusCompleted},
 		{name: "a person approves", steps: steps("a", "B", "c"), later: approve, calls: "0 1 2", want: agent.StatusCompleted},
-		{name: "told to conclude", steps: steps("a", "b", "c"), during: conclude, calls: "0", inputs: "1:NotRun 2:NotRun", want: agent.StatusCompleted},
+		{name: "told to conclude", steps: steps("a", "b", "c"), during: conclude, calls: "0", inputs: "1:NotRun 2:NotRun",
+			want: agent.StatusCompleted},
 		{name: "cancelled", steps: steps("a", "b"), during: cancel, calls: "0", want: agent.StatusCancelled},
 	}
 	for _, tt := range tests {

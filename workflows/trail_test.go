@@ -22,10 +22,11 @@ func TestActsOnOneWorkflow(t *testing.T) {
 		level    activities.Level
 		want     []string
 	}{
-		"the investigation":    {"", activities.LevelDirect, []string{"paused by Ada", "resumed by Ada"}},
-		"a stage":              {id + "/s1", activities.LevelDirect, []string{"paused by Ada at s1", "resumed by Ada at s1"}},
-		"an agent":             {id + "/s1/A", activities.LevelDirect, []string{"paused by Ada at s1/A", "resumed by Ada at s1/A"}},
-		"a sub-agent":          {id + "/s1/A/Logs-1", activities.LevelDirect, []string{"paused by Ada at s1/A/Logs-1", "resumed by Ada at s1/A/Logs-1"}},
+		"the investigation": {"", activities.LevelDirect, []string{"paused by Ada", "resumed by Ada"}},
+		"a stage":           {id + "/s1", activities.LevelDirect, []string{"paused by Ada at s1", "resumed by Ada at s1"}},
+		"an agent":          {id + "/s1/A", activities.LevelDirect, []string{"paused by Ada at s1/A", "resumed by Ada at s1/A"}},
+		"a sub-agent": {id + "/s1/A/Logs-1", activities.LevelDirect,
+			[]string{"paused by Ada at s1/A/Logs-1", "resumed by Ada at s1/A/Logs-1"}},
 		"an agent, as it was":  {id + "/s1/A", activities.LevelActs, nil},
 		"the whole, as it was": {"", activities.LevelActs, []string{"paused by Ada", "resumed by Ada"}},
 	} {

@@ -125,7 +125,8 @@ func TestWaitingIsAStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("its status, the record's, the search attribute's, and the agents' (-want +got):\n%s", diff)
 	}
-	if last := f.told[len(f.told)-1]; result.Status != agent.StatusCompleted || last != agent.StatusRunning || (*shown)[len(*shown)-1] != agent.StatusCompleted {
+	if last := f.told[len(f.told)-1]; result.Status != agent.StatusCompleted || last != agent.StatusRunning ||
+		(*shown)[len(*shown)-1] != agent.StatusCompleted {
 		t.Errorf("at the end: %s, told %v, shown %v", result.Status, f.told, *shown)
 	}
 	for n := 1; n < len(f.told); n++ {
@@ -286,7 +287,8 @@ func TestLargeWaitsOutliveAStore(t *testing.T) {
 				}
 				return
 			}
-			if told.Key() != want.Key() || told.Approvals[0].Arguments != "" || told.Approvals[0].Size != tt.size+2 || want.Approvals[0].Arguments == "" {
+			if told.Key() != want.Key() || told.Approvals[0].Arguments != "" || told.Approvals[0].Size != tt.size+2 ||
+				want.Approvals[0].Arguments == "" {
 				t.Errorf("told of %q", told.Key())
 			}
 		})

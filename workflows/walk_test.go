@@ -93,7 +93,8 @@ func TestPipeline(t *testing.T) {
 			env := newEnv(t, f)
 			got := investigated(t, env)
 			f.inOrder("s1", "s2") // they may end in any order where they run in parallel
-			if diff := cmp.Diff([]string{tt.want, string(tt.status), string(tt.end)}, []string{f.ran(), string(got.Status), string(got.EndReason)}); diff != "" {
+			if diff := cmp.Diff([]string{tt.want, string(tt.status), string(tt.end)},
+				[]string{f.ran(), string(got.Status), string(got.EndReason)}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -183,13 +184,18 @@ func TestInterrupts(t *testing.T) {
 		want   string
 		end    agent.EndReason
 	}{
-		{"clarified", `{"outcome":"clarify","question":"which cluster?"}`, plan.Interrupts{}, &Answer{Text: "eu-1", By: "Ada"}, "s1 s1#2 s2", agent.EndCompleted},
-		{"resumes elsewhere", `{"outcome":"clarify"}`, plan.Interrupts{Clarification: plan.Interrupt{Resume: "s2"}}, &Answer{ID: "q1", Text: "eu-1"}, "s1 s2", agent.EndCompleted},
-		{"confirmed", `{"outcome":"confirm"}`, plan.Interrupts{Confirmation: plan.Interrupt{Resume: "s2"}}, &Answer{Approved: &yes}, "s1 s2", agent.EndCompleted},
+		{"clarified", `{"outcome":"clarify","question":"which cluster?"}`, plan.Interrupts{}, &Answer{Text: "eu-1", By: "Ada"},
+			"s1 s1#2 s2", agent.EndCompleted},
+		{"resumes elsewhere", `{"outcome":"clarify"}`, plan.Interrupts{Clarification: plan.Interrupt{Resume: "s2"}},
+			&Answer{ID: "q1", Text: "eu-1"}, "s1 s2", agent.EndCompleted},
+		{"confirmed", `{"outcome":"confirm"}`, plan.Interrupts{Confirmation: plan.Interrupt{Resume: "s2"}}, &Answer{Approved: &yes},
+			"s1 s2", agent.EndCompleted},
 		{"not confirmed", `{"outcome":"confirm"}`, plan.Interrupts{}, &Answer{Approved: &no}, "s1", agent.EndDenied},
-		{"reviewed", `{"outcome":"confirm","interrupt":"agent_review"}`, plan.Interrupts{Review: plan.Interrupt{Resume: "s2"}}, &Answer{Decision: "fine"}, "s1 s2", agent.EndCompleted},
+		{"reviewed", `{"outcome":"confirm","interrupt":"agent_review"}`, plan.Interrupts{Review: plan.Interrupt{Resume: "s2"}},
+			&Answer{Decision: "fine"}, "s1 s2", agent.EndCompleted},
 		{"nobody answers", `{"outcome":"clarify"}`, plan.Interrupts{}, nil, "s1", agent.EndInterruptExpired},
-		{"nobody has to answer", `{"outcome":"clarify"}`, plan.Interrupts{Clarification: plan.Interrupt{Continue: true}}, nil, "s1 s1#2 s2", agent.EndCompleted},
+		{"nobody has to answer", `{"outcome":"clarify"}`, plan.Interrupts{Clarification: plan.Interrupt{Continue: true}}, nil,
+			"s1 s1#2 s2", agent.EndCompleted},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,9 +18,7 @@ func checkShape(t tree, l limits) []string {
 		for _, f := range t[pkg] {
 			problems = append(problems, checkSize(f, l)...)
 			problems = append(problems, checkInit(f)...)
-			if !f.test() && !matchAny(testHelpers, pkg) {
-				problems = append(problems, checkWidth(f, l)...)
-			}
+			problems = append(problems, checkWidth(f, l)...)
 			if !f.test() && f.Name.Name != "main" && !matchAny(testHelpers, pkg) && backgrounds[f.path] == "" {
 				problems = append(problems, checkContext(f)...)
 			}
@@ -60,11 +58,11 @@ func checkSize(f file, l limits) []string {
 	return problems
 }
 
-// checkWidth finds wide lines. The tag of a field cannot be broken.
+// checkWidth finds wide lines, in tests too.
 func checkWidth(f file, l limits) []string {
 	var problems []string
 	for n, line := range f.lines {
-		if columns := utf8.RuneCountInString(line); columns > l.width && !strings.Contains(line, "`") {
+		if columns := utf8.RuneCountInString(line); columns > l.width {
 			problems = append(problems, fmt.Sprintf("%s:%d: has %d columns, more than %d", f.path, n+1, columns, l.width))
 		}
 	}

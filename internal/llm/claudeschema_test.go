@@ -26,8 +26,10 @@ func TestClaudeKeepsSchema(t *testing.T) {
 		schema string
 		want   bool
 	}{
-		"all that there is": {`{"type":"object","properties":{"b":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/d"}},"t":{"type":"string","format":"date-time"},` +
-			`"c":{"anyOf":[{"type":"integer"},{"enum":["x",1,null]}]}},"required":["b"],"additionalProperties":false,"$defs":{"d":` + object(`"n":`+text, `"n"`) + `}}`, true},
+		"all that there is": {`{"type":"object","properties":{"b":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/d"}},` +
+			`"t":{"type":"string","format":"date-time"},` +
+			`"c":{"anyOf":[{"type":"integer"},{"enum":["x",1,null]}]}},"required":["b"],"additionalProperties":false,"$defs":{"d":` +
+			object(`"n":`+text, `"n"`) + `}}`, true},
 		"an open object":        {`{"type":"object","properties":{"a":` + text + `}}`, false},
 		"an open object in it":  {object(`"a":{"type":"object"}`, `"a"`), false},
 		"a length":              {object(`"a":{"type":"string","maxLength":3}`, `"a"`), false},

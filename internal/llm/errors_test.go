@@ -78,7 +78,8 @@ func TestCleanHoldsWhatItPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "before")) + "s3cret" + rapid.String().Draw(t, "after")
 		got := llm.Clean(text, "s3cret")
-		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 500 || strings.ContainsAny(got, "\n\r\t\x00") || strings.Contains(got, "s3cret") {
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 500 || strings.ContainsAny(got, "\n\r\t\x00") ||
+			strings.Contains(got, "s3cret") {
 			t.Fatalf("Clean(%q) = %q", text, got)
 		}
 	})

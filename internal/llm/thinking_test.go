@@ -47,7 +47,8 @@ func TestThinkingProblem(t *testing.T) {
 		can, cannot     []agent.Thinking
 	}{
 		{"anthropic", "claude-3-5-sonnet-20241022", []agent.Thinking{off}, []agent.Thinking{on, adaptive, budget, effort("low")}},
-		{"anthropic", "claude-sonnet-4-5", []agent.Thinking{off, on, budget}, []agent.Thinking{adaptive, effort("low"), {Mode: "on", Budget: 1000}}},
+		{"anthropic", "claude-sonnet-4-5", []agent.Thinking{off, on, budget},
+			[]agent.Thinking{adaptive, effort("low"), {Mode: "on", Budget: 1000}}},
 		{"anthropic", "claude-opus-4-5", []agent.Thinking{effort("high"), budget}, []agent.Thinking{effort("max")}},
 		{"anthropic", "claude-opus-4-1", []agent.Thinking{{Mode: "on", Budget: 30_000}},
 			[]agent.Thinking{{Mode: "on", Budget: 31_000}, effort("low")}},

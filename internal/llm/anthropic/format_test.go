@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	cause  = `{"type":"object","properties":{"why":{"type":"string"},"at":{"type":"string"}},"required":["why","at"],"additionalProperties":false}`
+	cause = `{"type":"object","properties":{"why":{"type":"string"},"at":{"type":"string"}},"required":["why","at"],` +
+		`"additionalProperties":false}`
 	filled = `{"why":"the disk","at":"noon"}`
 )
 
@@ -43,7 +44,8 @@ func TestFormat(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			req := llm.Request{Model: tt.model, JSON: true, Schema: json.RawMessage(tt.schema), Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}
+			req := llm.Request{Model: tt.model, JSON: true, Schema: json.RawMessage(tt.schema),
+				Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}
 			if tt.change != nil {
 				tt.change(&req)
 			}
@@ -66,7 +68,8 @@ func TestFormat(t *testing.T) {
 func TestForm(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Calls(llmtest.Call{ID: "toolu_1", Name: "output", Args: filled}).Chunked(7, 0)))
-	req := llm.Request{Model: "claude-opus-4-1", JSON: true, Schema: json.RawMessage(cause), Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}
+	req := llm.Request{Model: "claude-opus-4-1", JSON: true, Schema: json.RawMessage(cause),
+		Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}
 	heard := ""
 	got, err := open(t, srv.GeminiURL).Generate(t.Context(), req, func(d llm.Delta) { heard += d.Content })
 	if err != nil {

@@ -26,14 +26,16 @@ func sent(t *testing.T, field string, req llm.Request) string {
 	if err := json.Unmarshal(srv.Wait(1).Body, &fields); err != nil {
 		t.Fatal(err)
 	}
-	return strings.NewReplacer(`"cache_control":{"type":"ephemeral"},`, "", `,"cache_control":{"type":"ephemeral"}`, "").Replace(string(fields[field]))
+	return strings.NewReplacer(`"cache_control":{"type":"ephemeral"},`, "", `,"cache_control":{"type":"ephemeral"}`,
+		"").Replace(string(fields[field]))
 }
 
 // replied is the message that a model's reply becomes.
 func replied(t *testing.T, model string, reply llmtest.Reply) agent.Message {
 	t.Helper()
 	srv := llmtest.Start(t, llmtest.Always(reply))
-	got, err := open(t, srv.GeminiURL).Generate(t.Context(), llm.Request{Model: model, Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}, nil)
+	got, err := open(t, srv.GeminiURL).Generate(t.Context(),
+		llm.Request{Model: model, Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,8 @@ func replied(t *testing.T, model string, reply llmtest.Reply) agent.Message {
 
 func TestThoughtsComeBack(t *testing.T) {
 	t.Parallel()
-	thought := llmtest.Text("Let me see.").Thinking("hm").Signed("c2ln").Calls(llmtest.Call{ID: "toolu_1", Name: "f", Args: `{"key":"s3cret"}`})
+	thought := llmtest.Text("Let me see.").Thinking("hm").Signed("c2ln").Calls(llmtest.Call{ID: "toolu_1", Name: "f",
+		Args: `{"key":"s3cret"}`})
 	const signed = `{"signature":"c2ln","thinking":"hm","type":"thinking"},`
 	const text, call = `{"text":"Let me see.","type":"text"},`, `{"id":"toolu_1","input":{"key":"s3cret"},"name":"f","type":"tool_use"}`
 	tests := []struct {
@@ -55,11 +58,13 @@ func TestThoughtsComeBack(t *testing.T) {
 	}{
 		{"unchanged", func(*agent.Message) {}, model, signed + text + call},
 		{"our own ids", func(m *agent.Message) { m.ToolCalls[0].ID = "c1_0" }, model, signed + text + call},
-		{"text that was masked", func(m *agent.Message) { m.Content = "Let *** see." }, model, signed + strings.Replace(text, "me", "***", 1) + call},
+		{"text that was masked", func(m *agent.Message) { m.Content = "Let *** see." }, model,
+			signed + strings.Replace(text, "me", "***", 1) + call},
 		{"arguments that were masked", func(m *agent.Message) { m.ToolCalls[0].Arguments = `{"key":"***"}` }, model,
 			signed + text + strings.Replace(call, "s3cret", "***", 1)},
 		{"another model", func(*agent.Message) {}, "claude-opus-4-5", text + call},
-		{"another provider's reply", func(m *agent.Message) { m.ProviderState = json.RawMessage(`{"gemini":{"model":"x"}}`) }, model, text + call},
+		{"another provider's reply", func(m *agent.Message) { m.ProviderState = json.RawMessage(`{"gemini":{"model":"x"}}`) }, model,
+			text + call},
 		{"other calls", func(m *agent.Message) { m.ToolCalls[0].Name = "g" }, model, text + strings.Replace(call, `"f"`, `"g"`, 1)},
 	}
 	for _, tt := range tests {
@@ -89,7 +94,8 @@ func TestThoughtsAlone(t *testing.T) {
 	ask := agent.Message{Role: agent.User, Content: "why?"}
 	cut := replied(t, model, llmtest.Text("").Thinking("hm").Signed("c2ln"))
 	late := cut
-	late.ProviderState = json.RawMessage(`{"anthropic":{"model":"` + model + `","blocks":[{"type":"thinking","thinking":"a","signature":"c2ln"},` +
+	late.ProviderState = json.RawMessage(`{"anthropic":{"model":"` + model +
+		`","blocks":[{"type":"thinking","thinking":"a","signature":"c2ln"},` +
 		`{"type":"text","text":"So."},{"type":"thinking","thinking":"b","signature":"c2ln"},{"type":"redacted_thinking","data":"ZGF0YQ=="}]}}`)
 	late.Content = "So."
 	const asked = `[{"content":[{"text":"why?","type":"text"}`
@@ -98,8 +104,9 @@ func TestThoughtsAlone(t *testing.T) {
 		want  string
 	}{
 		"nothing else": {cut, asked + `,{"text":"why?","type":"text"}],"role":"user"}]`},
-		"at the end": {late, asked + `],"role":"user"},{"content":[{"signature":"c2ln","thinking":"a","type":"thinking"},{"text":"So.","type":"text"}],` +
-			`"role":"assistant"},` + strings.TrimPrefix(asked, "[") + `],"role":"user"}]`},
+		"at the end": {late,
+			asked + `],"role":"user"},{"content":[{"signature":"c2ln","thinking":"a","type":"thinking"},{"text":"So.","type":"text"}],` +
+				`"role":"assistant"},` + strings.TrimPrefix(asked, "[") + `],"role":"user"}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -169,8 +176,10 @@ func TestTurns(t *testing.T) {
 		want     string
 	}{
 		{"one role in a row", []agent.Message{user("a"), user("b"), says("c"), says("d"), user("e")},
-			`user: {"text":"a","type":"text"},{"text":"b","type":"text"}; assistant: {"text":"c","type":"text"},{"text":"d","type":"text"}; user: {"text":"e","type":"text"}`},
-		{"texts of nothing", []agent.Message{user("a"), says(" \n"), user(""), says(""), user("b")}, `user: {"text":"a","type":"text"},{"text":"b","type":"text"}`},
+			`user: {"text":"a","type":"text"},{"text":"b","type":"text"}; assistant: {"text":"c","type":"text"},{"text":"d","type":"text"}; ` +
+				`user: {"text":"e","type":"text"}`},
+		{"texts of nothing", []agent.Message{user("a"), says(" \n"), user(""), says(""), user("b")},
+			`user: {"text":"a","type":"text"},{"text":"b","type":"text"}`},
 		{"the model speaks first and last", []agent.Message{says("a "), user("b"), says("c\n")},
 			`user: {"text":"Go on.","type":"text"}; assistant: {"text":"a ","type":"text"}; user: {"text":"b","type":"text"}; ` +
 				`assistant: {"text":"c\n","type":"text"}; user: {"text":"Go on.","type":"text"}`},
@@ -180,11 +189,16 @@ func TestTurns(t *testing.T) {
 				`{"tool_use_id":"b","content":[{"text":"B","type":"text"}],"type":"tool_result"},{"text":"wait","type":"text"}`},
 		{"a call without a result", []agent.Message{user("q"), says("", "a"), user("and?")},
 			`user: {"text":"q","type":"text"}; assistant: ` + call +
-				`; user: {"tool_use_id":"a","is_error":true,"content":[{"text":"The result is not known.","type":"text"}],"type":"tool_result"},{"text":"and?","type":"text"}`},
-		{"a result without a call", []agent.Message{user("q"), result("z", "42")}, `user: {"text":"q","type":"text"},{"text":"42","type":"text"}`},
+				`; user: {"tool_use_id":"a","is_error":true,"content":[{"text":"The result is not known.","type":"text"}],` +
+				`"type":"tool_result"},{"text":"and?","type":"text"}`},
+		{"a result without a call", []agent.Message{user("q"), result("z", "42")},
+			`user: {"text":"q","type":"text"},{"text":"42","type":"text"}`},
 		{"a picture", []agent.Message{user("q"), says("", "a"), picture}, `user: {"text":"q","type":"text"}; assistant: ` + call +
-			`; user: {"tool_use_id":"a","content":[{"text":"a graph","type":"text"},{"source":{"data":"cG5n","media_type":"image/png","type":"base64"},"type":"image"}],"type":"tool_result"}`},
-		{"arguments that are no object", []agent.Message{user("q"), {Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "a", Name: "f", Arguments: "[1"}}}, result("a", "no")},
+			`; user: {"tool_use_id":"a","content":[{"text":"a graph","type":"text"},{"source":{"data":"cG5n","media_type":"image/png",` +
+			`"type":"base64"},"type":"image"}],"type":"tool_result"}`},
+		{"arguments that are no object",
+			[]agent.Message{user("q"), {Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "a", Name: "f", Arguments: "[1"}}},
+				result("a", "no")},
 			`user: {"text":"q","type":"text"}; assistant: ` + strings.Replace(call, "{}", `{"arguments":"[1"}`, 1) +
 				`; user: {"tool_use_id":"a","content":[{"text":"no","type":"text"}],"type":"tool_result"}`},
 		{"nothing at all", nil, `user: {"text":"Go on.","type":"text"}`},
@@ -268,7 +282,8 @@ func TestThinking(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			half := float32(0.5)
-			req := llm.Request{Model: tt.model, Thinking: tt.thinking, MaxTokens: 500, Temperature: &half, Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}
+			req := llm.Request{Model: tt.model, Thinking: tt.thinking, MaxTokens: 500, Temperature: &half,
+				Messages: []agent.Message{{Role: agent.User, Content: "why?"}}}
 			var got []string
 			for _, field := range []string{"thinking", "max_tokens", "temperature", "output_config"} {
 				got = append(got, sent(t, field, req))

@@ -44,7 +44,8 @@ func TestClientOfNumbers(t *testing.T) {
 	t.Parallel()
 	numbers := &http.Client{Transport: llmtest.EnumsAs("json;enum-encoding=int")}
 	llmtest.RunClient(t, llmtest.Gemini, func(baseURL string) llm.Client {
-		client, err := gemini.New(llm.Options{Name: "test", BaseURL: baseURL, APIKey: key(secret), IdleTimeout: llmtest.Idle, HTTPClient: numbers})
+		client, err := gemini.New(llm.Options{Name: "test", BaseURL: baseURL, APIKey: key(secret), IdleTimeout: llmtest.Idle,
+			HTTPClient: numbers})
 		if err != nil {
 			t.Fatal(err)
 		}

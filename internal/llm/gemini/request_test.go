@@ -45,7 +45,8 @@ func TestAskedFor(t *testing.T) {
 			`{"tools":[{"functionDeclarations":[{"name":"f"}]}]}`},
 		{"JSON", llm.Request{Model: "m", JSON: true}, `{"generationConfig":{"responseMimeType":"application/json"}}`},
 		{"JSON of a schema", llm.Request{Model: "gemini-2.5-flash", JSON: true, Schema: []byte(`{"type":"object"}`)},
-			`{"generationConfig":{"thinkingConfig":{"includeThoughts":true},"responseMimeType":"application/json","responseJsonSchema":{"type":"object"}}}`},
+			`{"generationConfig":{"thinkingConfig":{"includeThoughts":true},"responseMimeType":"application/json",` +
+				`"responseJsonSchema":{"type":"object"}}}`},
 		{"JSON of a schema, an old model", llm.Request{Model: "m", JSON: true, Schema: []byte(`{"type":"object"}`)},
 			`{"generationConfig":{"responseMimeType":"application/json"}}`},
 		{"JSON beside native tools", llm.Request{Model: "m", JSON: true, NativeTools: search}, `{"tools":[{"googleSearch":{}}]}`},
@@ -108,7 +109,8 @@ func TestImages(t *testing.T) {
 		"gemini-2.5-pro": `[{"functionResponse":{"id":"c1","name":"shot","response":{"output":"a"}}},` +
 			`{"functionResponse":{"id":"c2","name":"shot","response":{"output":"b"}}},` +
 			`{"text":"Image 1 of the result of call c1:"},{"inlineData":{"data":"UE5H","mimeType":"image/png"}},{"text":"Go on."}]`,
-		"gemini-3-pro": `[{"functionResponse":{"id":"c1","name":"shot","parts":[{"inlineData":{"data":"UE5H","mimeType":"image/png"}}],"response":{"output":"a"}}},` +
+		"gemini-3-pro": `[{"functionResponse":{"id":"c1","name":"shot","parts":[{"inlineData":{"data":"UE5H","mimeType":"image/png"}}],` +
+			`"response":{"output":"a"}}},` +
 			`{"functionResponse":{"id":"c2","name":"shot","response":{"output":"b"}}},{"text":"Go on."}]`,
 	} {
 		t.Run(model, func(t *testing.T) {

@@ -124,9 +124,12 @@ func TestContinued(t *testing.T) {
 	const skip = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=" // skip_thought_signature_validator
 	const foreign = `{"text":"I look."},{"functionCall":{"id":"1/0","name":"f","args":{"a":"b"}},"thoughtSignature":"` + skip + `"}`
 	tests := []struct{ name, state, content, args, want string }{
-		{"as they came", state, "I look.", `{"a":"b"}`, `{"text":"I look."},{"functionCall":{"id":"x","name":"f","args":{"a":"b"}},"thoughtSignature":"dDI="}`},
-		{"text masked since", state, "I [MASKED].", `{"a":"b"}`, `{"text":"I [MASKED]."},{"functionCall":{"id":"x","name":"f","args":{"a":"b"}},"thoughtSignature":"dDI="}`},
-		{"arguments shortened since", state, "I look.", `{"a":"…"}`, `{"text":"I look."},{"functionCall":{"id":"x","name":"f","args":{"a":"…"}},"thoughtSignature":"dDI="}`},
+		{"as they came", state, "I look.", `{"a":"b"}`,
+			`{"text":"I look."},{"functionCall":{"id":"x","name":"f","args":{"a":"b"}},"thoughtSignature":"dDI="}`},
+		{"text masked since", state, "I [MASKED].", `{"a":"b"}`,
+			`{"text":"I [MASKED]."},{"functionCall":{"id":"x","name":"f","args":{"a":"b"}},"thoughtSignature":"dDI="}`},
+		{"arguments shortened since", state, "I look.", `{"a":"…"}`,
+			`{"text":"I look."},{"functionCall":{"id":"x","name":"f","args":{"a":"…"}},"thoughtSignature":"dDI="}`},
 		{"another model's", strings.Replace(state, "gemini-3-pro", "gemini-2.5-pro", 1), "I look.", `{"a":"b"}`, foreign},
 		{"another call", strings.Replace(state, `"f"`, `"g"`, 1), "I look.", `{"a":"b"}`, foreign},
 		{"another provider's", `{"openai":1}`, "I look.", `{"a":"b"}`, foreign},
@@ -168,7 +171,8 @@ func TestTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent(t, srv.Wait(1), `[{"role":"user","parts":[{"text":"a"},{"text":"b"},{"text":"c"}]},{"role":"model","parts":[{"text":"d"},{"text":"e"}]}]`)
+	sent(t, srv.Wait(1),
+		`[{"role":"user","parts":[{"text":"a"},{"text":"b"},{"text":"c"}]},{"role":"model","parts":[{"text":"d"},{"text":"e"}]}]`)
 }
 
 func openStore(t *testing.T, path string) *store.Store {

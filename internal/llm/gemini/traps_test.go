@@ -149,7 +149,8 @@ func TestTrapEnvironment(t *testing.T) {
 		"not there":     func() (string, error) { return "", errors.New("GEMINI_API_KEY is not set") },
 		"no key at all": key("two\nlines"),
 	} {
-		if _, err := openWith(t, srv.GeminiURL, key).Generate(t.Context(), ask("why?"), nil); !errors.Is(err, llm.ErrAuth) && !errors.Is(err, llm.ErrNoKey) {
+		if _, err := openWith(t, srv.GeminiURL, key).Generate(t.Context(), ask("why?"), nil); !errors.Is(err, llm.ErrAuth) &&
+			!errors.Is(err, llm.ErrNoKey) {
 			t.Errorf("%s: error = %v, want %v", name, err, llm.ErrAuth)
 		}
 	}

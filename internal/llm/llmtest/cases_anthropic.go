@@ -19,11 +19,13 @@ func anthropicCases() []replyCase {
 	}
 	said := Text("Yes.").Usage(0, 0)
 	return []replyCase{
-		{"signed thoughts", said.Thinking("hm").Signed("c2ln"), llm.Response{Thinking: "hm", Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
+		{"signed thoughts", said.Thinking("hm").Signed("c2ln"),
+			llm.Response{Thinking: "hm", Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
 		{"thoughts that are not shown", said.Signed("c2ln"), yes},
 		{"cached input beside the input", Raw(`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":10,`+
 			`"cache_read_input_tokens":2000,"cache_creation_input_tokens":100,"output_tokens":1}}}`, anthropicYes,
-			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":30,"output_tokens_details":{"thinking_tokens":21}}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},`+
+				`"usage":{"output_tokens":30,"output_tokens_details":{"thinking_tokens":21}}}`,
 			anthropicStop), counted},
 		{"counts that take the place of others", Raw(
 			`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":2110,"output_tokens":1}}}`, anthropicYes,
@@ -41,8 +43,9 @@ func anthropicCases() []replyCase {
 			llm.Response{Content: repeated, Finish: llm.FinishRepeating, Model: "m",
 				Usage: agent.Usage{InputTokens: 2110, CacheReadTokens: 2000, CacheWriteTokens: 100}}},
 		{"a stream that does not say that it ends", Raw(anthropicStart, anthropicYes, anthropicEnd), yes},
-		{"no stream at all", Status(http.StatusOK, `{"type":"message","model":"m","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn",`+
-			"\n"+`"usage":{}}`), yes},
+		{"no stream at all",
+			Status(http.StatusOK, `{"type":"message","model":"m","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn",`+
+				"\n"+`"usage":{}}`), yes},
 		// Models think for minutes, and nothing but pings comes meanwhile: anthropic-sdk-typescript, issue 998.
 		{"pings keep it alive", Raw(anthropicStart, anthropicPing, anthropicYes+"\n"+anthropicEnd+"\n"+anthropicStop).Chunked(0, Idle*3/5), yes},
 		{"stop sequence", said.Finish("stop_sequence"), yes},
@@ -51,9 +54,10 @@ func anthropicCases() []replyCase {
 		{"a call without arguments", Raw(anthropicStart, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, anthropicStop),
 			llm.Response{ToolCalls: []agent.ToolCall{{ID: "a", Name: "f", Arguments: "{}"}}, Finish: llm.FinishToolCalls, Model: "m"}},
-		{"a call that was cut", Raw(anthropicStart, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"q\":\"lo"}}`,
-			`{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}`, anthropicStop),
+		{"a call that was cut",
+			Raw(anthropicStart, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"q\":\"lo"}}`,
+				`{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}`, anthropicStop),
 			llm.Response{ToolCalls: []agent.ToolCall{{ID: "a", Name: "f", Arguments: `{"q":"lo`}}, Finish: llm.FinishLength, Model: "m"}},
 	}
 }
@@ -84,14 +88,18 @@ func anthropicErrors() []errorCase {
 		{name: "413", reply: kind(413, "request_too_large", "Request exceeds the maximum size"), kind: llm.ErrContextTooLong},
 		{name: "504", reply: kind(504, "timeout_error", "late"), kind: llm.ErrUnavailable},
 		{name: "an error of a new kind", reply: kind(418, "teapot_error", "short and stout"), kind: llm.ErrInvalidRequest},
-		{name: "the window with the reply", reply: kind(400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 198112 + 32000 > 200000"),
-			kind: llm.ErrContextTooLong},
-		{name: "a spend limit of one's own", reply: kind(400, "invalid_request_error", "You have reached your specified API usage limits."), kind: llm.ErrQuotaExhausted},
+		{name: "the window with the reply",
+			reply: kind(400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 198112 + 32000 > 200000"),
+			kind:  llm.ErrContextTooLong},
+		{name: "a spend limit of one's own", reply: kind(400, "invalid_request_error", "You have reached your specified API usage limits."),
+			kind: llm.ErrQuotaExhausted},
 		{name: "the tier's spend limit", kind: llm.ErrQuotaExhausted,
-			reply: Status(429, `{"type":"error","error":{"type":"rate_limit_error","message":"no","details":{"error_code":"enforced_spend_limit_reached"}}}`)},
+			reply: Status(429,
+				`{"type":"error","error":{"type":"rate_limit_error","message":"no","details":{"error_code":"enforced_spend_limit_reached"}}}`)},
 		{name: "429 with a limit's reset alone", retryAfter: time.Hour, kind: llm.ErrRateLimited,
 			reply: RateLimited(0).Header("Anthropic-Ratelimit-Tokens-Remaining", "0").Header("Anthropic-Ratelimit-Tokens-Reset", reset)},
-		{name: "529 with Retry-After", reply: kind(529, "overloaded_error", "Overloaded").Header("Retry-After", "5"), kind: llm.ErrUnavailable, retryAfter: 5 * time.Second},
+		{name: "529 with Retry-After", reply: kind(529, "overloaded_error", "Overloaded").Header("Retry-After", "5"), kind: llm.ErrUnavailable,
+			retryAfter: 5 * time.Second},
 		{name: "a redirect", reply: Status(307, "").Header("Location", "/elsewhere"), kind: llm.ErrInvalidRequest},
 	}
 }

@@ -12,7 +12,8 @@ func geminiCases() []replyCase {
 	signed := wireCalls(twoCalls()).Signed("c2ln").Usage(0, 0)
 	return []replyCase{
 		{"signed calls", signed, llm.Response{ToolCalls: twoCalls(), Finish: llm.FinishToolCalls, Model: "m"}},
-		{"a signature on an empty part", Text("It is").Signed("c2ln").Usage(0, 0), llm.Response{Content: "It is", Finish: llm.FinishStop, Model: "m"}},
+		{"a signature on an empty part", Text("It is").Signed("c2ln").Usage(0, 0),
+			llm.Response{Content: "It is", Finish: llm.FinishStop, Model: "m"}},
 		{"tokens of thoughts", Raw(`{"modelVersion":"m","candidates":[{"content":{"parts":[{"text":"Yes."}]},"finishReason":"STOP"}],
 			"usageMetadata":{"promptTokenCount":3,"toolUsePromptTokenCount":4,"candidatesTokenCount":5,"thoughtsTokenCount":6}}`),
 			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m",
@@ -30,7 +31,8 @@ func geminiCases() []replyCase {
 			llm.Response{Content: "```python\nprint(6*7)\n```\n```\n42\n```\n42.", Finish: llm.FinishStop, Model: "m"}},
 		{"repeating beside a call", Raw(parts(`{"functionCall":{"name":"f"}},{"text":"`+strings.Repeat(repeated, 9)+`"}`), geminiEnd),
 			llm.Response{Content: repeated, Finish: llm.FinishRepeating, Model: "m"}},
-		{"a part of an unknown kind", Raw(parts(`{"hologram":{}},{"text":"Yes."}`), geminiEnd), llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
+		{"a part of an unknown kind", Raw(parts(`{"hologram":{}},{"text":"Yes."}`), geminiEnd),
+			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
 		{"a finish reason alone", Raw(parts(`{"text":"Yes."}`), `{"modelVersion":"m","candidates":[{"finishReason":"STOP"}]}`),
 			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
 		{"one that is to be continued", Text("Yes.").Finish("CONTINUATION").Usage(0, 0),
@@ -45,7 +47,8 @@ func arrayCases() []replyCase {
 	return []replyCase{
 		{"parallel calls", wireCalls(twoCalls()).Thinking("hm").Text("Let me see.").Signed("c2ln").Usage(0, 0).Chunked(2, 0),
 			llm.Response{Content: "Let me see.", ToolCalls: calls, Finish: llm.FinishToolCalls, Model: "m"}},
-		{"a part of an unknown kind", Raw(parts(`{"hologram":{}},{"text":"Yes."}`), geminiEnd), llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
+		{"a part of an unknown kind", Raw(parts(`{"hologram":{}},{"text":"Yes."}`), geminiEnd),
+			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
 		{"a finish reason alone", Raw(parts(`{"text":"Yes."}`), `{"modelVersion":"m","candidates":[{"finishReason":"STOP"}]}`),
 			llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "m"}},
 	}
@@ -61,10 +64,12 @@ func geminiErrors() []errorCase {
 		{name: "a call of no tool", reply: finish("UNEXPECTED_TOOL_CALL"), kind: llm.ErrMalformed},
 		{name: "recitation", reply: finish("RECITATION"), kind: llm.ErrContentFiltered},
 		{name: "blocklist", reply: finish("BLOCKLIST"), kind: llm.ErrContentFiltered},
-		{name: "no reason at all", reply: Raw(parts(`{"text":"It is"}`), `{"candidates":[{"finishReason":"FINISH_REASON_UNSPECIFIED"}]}`), kind: llm.ErrTruncated},
+		{name: "no reason at all", reply: Raw(parts(`{"text":"It is"}`), `{"candidates":[{"finishReason":"FINISH_REASON_UNSPECIFIED"}]}`),
+			kind: llm.ErrTruncated},
 		{name: "blocked prompt", reply: Raw(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`), kind: llm.ErrContentFiltered},
 		{name: "403", reply: Status(403, `{"error":{"code":403,"message":"no","status":"PERMISSION_DENIED"}}`), kind: llm.ErrAuth},
-		{name: "404 in a list", reply: Status(404, `[{"error":{"code":404,"message":"no such model","status":"NOT_FOUND"}}]`), kind: llm.ErrInvalidRequest},
+		{name: "404 in a list", reply: Status(404, `[{"error":{"code":404,"message":"no such model","status":"NOT_FOUND"}}]`),
+			kind: llm.ErrInvalidRequest},
 		{name: "503 without words", reply: Status(503, ""), kind: llm.ErrUnavailable},
 		{name: "a redirect", reply: Status(307, "").Header("Location", "/elsewhere"), kind: llm.ErrInvalidRequest},
 	}

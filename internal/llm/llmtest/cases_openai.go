@@ -61,8 +61,10 @@ func openAICallCases() []replyCase {
 			`{"id":"b","function":{"name":"loki__query","arguments":"{\"q\":1}"}}`), end), called},
 		{"no index and a name of its own", Raw(delta(`{"id":"a"}`), delta(`{"function":{"name":"shell","arguments":"{\"command\":\"ls\"}"}}`),
 			delta(`{"id":"b"}`), delta(`{"function":{"name":"loki__query"}}`), delta(`{"function":{"arguments":"{\"q\":1}"}}`), end), called},
-		{"neither index nor id", Raw(delta(`{"function":{"name":"shell","arguments":"1"}},{"function":{"name":"shell","arguments":"2"}}`), end), llm.Response{
-			ToolCalls: []agent.ToolCall{{Name: "shell", Arguments: "1"}, {Name: "shell", Arguments: "2"}}, Finish: llm.FinishToolCalls, Model: "m"}},
+		{"neither index nor id", Raw(delta(`{"function":{"name":"shell","arguments":"1"}},{"function":{"name":"shell","arguments":"2"}}`), end),
+			llm.Response{
+				ToolCalls: []agent.ToolCall{{Name: "shell", Arguments: "1"}, {Name: "shell", Arguments: "2"}},
+				Finish:    llm.FinishToolCalls, Model: "m"}},
 		{"fragments, mixed", Raw(delta(`{"index":0,"id":"a","function":{"name":"shell","arguments":""}}`),
 			delta(`{"index":1,"id":"b","function":{"name":"loki__query","arguments":"{\"q\""}},{"index":0,"function":{"arguments":"{\"command\""}}`),
 			delta(`{"index":0,"function":{"arguments":":\"ls\"}"}},{"index":1,"function":{"arguments":":1}"}}`), end), called},

@@ -50,7 +50,8 @@ func responsesErrors() []errorCase {
 		return story.Insert(2, `{"type":"response.failed","response":{"status":"failed","error":{"code":"`+code+`","message":"no"}}}`)
 	}
 	return []errorCase{
-		{name: "overloaded in the stream", reply: story.ErrorAfter(2, "server_is_overloaded", "Our servers are currently overloaded."), kind: llm.ErrUnavailable},
+		{name: "overloaded in the stream", reply: story.ErrorAfter(2, "server_is_overloaded", "Our servers are currently overloaded."),
+			kind: llm.ErrUnavailable},
 		{name: "an error within an error in the stream", kind: llm.ErrRateLimited,
 			reply: story.Insert(2, `{"type":"error","error":{"type":"too_many_requests","code":"too_many_requests","message":"slow down"}}`)},
 		{name: "failed", reply: failed("server_error"), kind: llm.ErrUnavailable},

@@ -37,7 +37,8 @@ func claudeRequest(model, prompt string, settings ...string) Request {
 	}
 	body := object{"tools": blocks(parts[0]), "system": blocks(parts[1])}
 	var turns []object
-	for _, turn := range strings.FieldsFunc(strings.NewReplacer("u", " u", "a", " a").Replace(parts[2]), func(r rune) bool { return r == ' ' }) {
+	for _, turn := range strings.FieldsFunc(strings.NewReplacer("u", " u", "a", " a").Replace(parts[2]),
+		func(r rune) bool { return r == ' ' }) {
 		turns = append(turns, object{"role": map[byte]string{'u': "user", 'a': "assistant"}[turn[0]], "content": blocks(turn[1:])})
 	}
 	body["messages"] = turns
@@ -79,9 +80,12 @@ func TestClaudeCache(t *testing.T) {
 		{"a format leaves nothing", []Request{
 			claudeRequest(sonnet, "t!|s!|um!"), claudeRequest(sonnet, "t!|s!|um!", "output_config", `{"format":{"type":"json_schema"}}`),
 		}, []string{"0 3 0", "0 3 0"}},
-		{"another model has nothing", []Request{claudeRequest(sonnet, "t!|s!|um!"), claudeRequest("claude-opus-5", "t!|s!|um!")}, []string{"0 3 0", "0 3 0"}},
-		{"too short for the model", []Request{claudeRequest(opus46, "t!|s!|um!"), claudeRequest(opus46, "t!|s!|um!")}, []string{"0 0 3", "0 0 3"}},
-		{"long enough for the model", []Request{claudeRequest(opus46, "t!|s!|umxyz!"), claudeRequest(opus46, "t!|s!|umxyz!")}, []string{"0 6 0", "6 0 0"}},
+		{"another model has nothing", []Request{claudeRequest(sonnet, "t!|s!|um!"), claudeRequest("claude-opus-5", "t!|s!|um!")},
+			[]string{"0 3 0", "0 3 0"}},
+		{"too short for the model", []Request{claudeRequest(opus46, "t!|s!|um!"), claudeRequest(opus46, "t!|s!|um!")},
+			[]string{"0 0 3", "0 0 3"}},
+		{"long enough for the model", []Request{claudeRequest(opus46, "t!|s!|umxyz!"), claudeRequest(opus46, "t!|s!|umxyz!")},
+			[]string{"0 6 0", "6 0 0"}},
 		// "Turn 3: 35 blocks, breakpoint on block 35. The system checks 20 positions (blocks 35 through
 		// 16) and finds nothing. The turn-2 entry at block 15 is one position outside the window."
 		{"20 positions back", []Request{

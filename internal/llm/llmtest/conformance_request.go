@@ -33,7 +33,8 @@ func (s suite) request(t *testing.T) {
 			{Role: agent.User, Content: "and?"},
 		},
 		Tools: []llm.Tool{
-			{Name: "loki__query", Description: "asks", Schema: json.RawMessage(`{"type":"object","required":["q"],"properties":{"q":{"type":"string"}}}`)},
+			{Name: "loki__query", Description: "asks",
+				Schema: json.RawMessage(`{"type":"object","required":["q"],"properties":{"q":{"type":"string"}}}`)},
 			{Name: "uptime"},
 		},
 	}, nil)
@@ -77,7 +78,8 @@ const wantOpenAI = `{
 		{"role": "user", "content": "and?"}
 	],
 	"tools": [
-		{"type": "function", "function": {"name": "loki__query", "description": "asks", "parameters": {"type": "object", "required": ["q"], "properties": {"q": {"type": "string"}}}}},
+		{"type": "function", "function": {"name": "loki__query", "description": "asks",
+			"parameters": {"type": "object", "required": ["q"], "properties": {"q": {"type": "string"}}}}},
 		{"type": "function", "function": {"name": "uptime", "parameters": {"type": "object", "properties": {}}}}
 	]
 }`
@@ -97,7 +99,8 @@ const wantGemini = `{
 		{"role": "user", "parts": [{"text": "and?"}]}
 	],
 	"tools": [{"functionDeclarations": [
-		{"name": "loki__query", "description": "asks", "parametersJsonSchema": {"type": "object", "required": ["q"], "properties": {"q": {"type": "string"}}}},
+		{"name": "loki__query", "description": "asks",
+			"parametersJsonSchema": {"type": "object", "required": ["q"], "properties": {"q": {"type": "string"}}}},
 		{"name": "uptime"}]}]
 }`
 
@@ -136,7 +139,8 @@ const wantAnthropic = `{
 		{"role": "user", "content": [{"type": "text", "text": "and?", "cache_control": {"type": "ephemeral"}}]}
 	],
 	"tools": [
-		{"name": "loki__query", "description": "asks", "input_schema": {"type": "object", "required": ["q"], "properties": {"q": {"type": "string"}}}},
+		{"name": "loki__query", "description": "asks",
+			"input_schema": {"type": "object", "required": ["q"], "properties": {"q": {"type": "string"}}}},
 		{"name": "uptime", "input_schema": {"type": "object", "properties": {}}, "cache_control": {"type": "ephemeral"}}
 	]
 }`

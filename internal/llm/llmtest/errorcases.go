@@ -67,8 +67,10 @@ func limitCases() []errorCase {
 	return []errorCase{
 		{name: "429", reply: RateLimited(0), kind: llm.ErrRateLimited},
 		{name: "429 with Retry-After", reply: RateLimited(7 * time.Second), kind: llm.ErrRateLimited, retryAfter: 7 * time.Second},
-		{name: "429 with milliseconds", reply: RateLimited(7*time.Second).Header("Retry-After-Ms", "250"), kind: llm.ErrRateLimited, retryAfter: 250 * time.Millisecond},
-		{name: "429 until a date", reply: RateLimited(0).Header("Retry-After", "Fri, 01 Jan 2999 00:00:00 GMT"), kind: llm.ErrRateLimited, retryAfter: 24 * time.Hour},
+		{name: "429 with milliseconds", reply: RateLimited(7*time.Second).Header("Retry-After-Ms", "250"), kind: llm.ErrRateLimited,
+			retryAfter: 250 * time.Millisecond},
+		{name: "429 until a date", reply: RateLimited(0).Header("Retry-After", "Fri, 01 Jan 2999 00:00:00 GMT"), kind: llm.ErrRateLimited,
+			retryAfter: 24 * time.Hour},
 		{name: "503 with Retry-After", reply: Status(503, "").Header("Retry-After", "2"), kind: llm.ErrUnavailable, retryAfter: 2 * time.Second},
 		{name: "429 without credit", reply: QuotaExhausted(), kind: llm.ErrQuotaExhausted},
 	}
@@ -121,7 +123,8 @@ func openAIRefusals() []errorCase {
 		{name: "404", reply: Status(404, `[{"error":{"code":404,"message":"no such model","status":"NOT_FOUND"}}]`), kind: llm.ErrInvalidRequest},
 		{name: "422", reply: Status(422, `{"detail":[{"msg":"field required"}]}`), kind: llm.ErrInvalidRequest},
 		{name: "filtered prompt", reply: status(400, "content_filter", "Azure says no"), kind: llm.ErrContentFiltered},
-		{name: "context too long, in words", reply: status(400, "BadRequestError", "This model's maximum context length is 8192 tokens"), kind: llm.ErrContextTooLong},
+		{name: "context too long, in words", reply: status(400, "BadRequestError", "This model's maximum context length is 8192 tokens"),
+			kind: llm.ErrContextTooLong},
 		{name: "context too long, in metadata", kind: llm.ErrContextTooLong,
 			reply: Status(400, `{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"prompt is too long"}}}`)},
 	}

@@ -44,7 +44,8 @@ func TestGeminiWire(t *testing.T) {
 	const (
 		first = `{"candidates":[{"content":{"role":"model","parts":[{"text":"Hi"}]},"index":0}],"modelVersion":"m"}`
 		call  = `{"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"c2ln"}`
-		last  = `{"text":""}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":7},"modelVersion":"m"}`
+		last  = `{"text":""}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":4,` +
+			`"totalTokenCount":7},"modelVersion":"m"}`
 		model = `{"candidates":[{"content":{"role":"model","parts":[`
 	)
 	called := model + call + `]},"index":0}],"modelVersion":"m"}`
@@ -65,7 +66,8 @@ func TestGeminiWire(t *testing.T) {
 		{"nothing", "m:streamGenerateContent", llmtest.Raw(), 200, "[]"},
 		{"refused", "m:streamGenerateContent?alt=sse", limited, 429, refusal},
 		{"refused as an array", "m:streamGenerateContent", limited, 429, "[" + refusal + "]"},
-		{"no such method", "m:embedContent?alt=sse", reply, 400, `{"error":{"code":400,"message":"no method \"embedContent\"","status":"INVALID_ARGUMENT"}}`},
+		{"no such method", "m:embedContent?alt=sse", reply, 400,
+			`{"error":{"code":400,"message":"no method \"embedContent\"","status":"INVALID_ARGUMENT"}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

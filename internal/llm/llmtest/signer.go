@@ -88,7 +88,8 @@ func (s *Signer) checkClaude(req Request) *Reply {
 	if in.Thinking.Type == "enabled" && begins > 0 && in.Messages[len(in.Messages)-1].answers() { // else a turn begins
 		if first := in.Messages[begins].Content[0].Type; first != "thinking" && first != "redacted_thinking" {
 			return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, "+
-				"a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", begins, first)
+				"a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).",
+				begins, first)
 		}
 	}
 	return nil

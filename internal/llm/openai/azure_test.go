@@ -56,7 +56,8 @@ func TestAzure(t *testing.T) {
 	t.Parallel()
 	client, seen := azure(t, http.StatusOK, nil, strings.Join([]string{
 		`data: {"choices":[],"model":"","prompt_filter_results":[{"prompt_index":0,"content_filter_results":{}}]}`,
-		`data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"Yes."},"finish_reason":null,"content_filter_results":{}}],"model":"gpt-4o-2024-08-06"}`,
+		`data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"Yes."},"finish_reason":null,"content_filter_results":{}}],` +
+			`"model":"gpt-4o-2024-08-06"}`,
 		`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"model":"gpt-4o-2024-08-06"}`,
 		`data: {"choices":[],"model":"gpt-4o-2024-08-06","usage":{"prompt_tokens":3,"completion_tokens":2}}`,
 		"data: [DONE]", ""}, "\n\n"))
@@ -66,7 +67,8 @@ func TestAzure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "gpt-4o-2024-08-06", Usage: agent.Usage{InputTokens: 3, OutputTokens: 2}}
+	want := llm.Response{Content: "Yes.", Finish: llm.FinishStop, Model: "gpt-4o-2024-08-06",
+		Usage: agent.Usage{InputTokens: 3, OutputTokens: 2}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("reply (-want +got):\n%s", diff)
 	}
@@ -89,7 +91,8 @@ func TestAzureErrors(t *testing.T) {
 	}{
 		{"bad key", 401, `{"error":{"code":"401","message":"Access denied due to invalid subscription key ` + secret + `"}}`, llm.ErrAuth},
 		{"no such deployment", 404, `{"error":{"code":"DeploymentNotFound","message":"no"}}`, llm.ErrInvalidRequest},
-		{"filtered prompt", 400, `{"error":{"code":"content_filter","message":"no","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.ErrContentFiltered},
+		{"filtered prompt", 400, `{"error":{"code":"content_filter","message":"no","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`,
+			llm.ErrContentFiltered},
 		{"too many tokens a minute", 429, `{"error":{"code":"429","message":"exceeded token rate limit"}}`, llm.ErrRateLimited},
 		{"a redirect to another host", 307, ``, llm.ErrInvalidRequest},
 	}

@@ -81,7 +81,8 @@ func TestLargeSchemas(t *testing.T) {
 		for i := range n {
 			properties, names = append(properties, fmt.Sprintf(`%q:%s`, name(i), of)), append(names, fmt.Sprintf("%q", name(i)))
 		}
-		return `{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":[` + strings.Join(names, ",") + `],"additionalProperties":false}`
+		return `{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":[` + strings.Join(names, ",") +
+			`],"additionalProperties":false}`
 	}
 	number := func(i int) string { return fmt.Sprint("p", i) }
 	long := func(i int) string { return fmt.Sprint(strings.Repeat("p", 996), 1000+i) } // of 1,000 characters
@@ -101,18 +102,19 @@ func TestLargeSchemas(t *testing.T) {
 		schema string
 		strict bool
 	}{
-		"many properties":           {object(5000, number, text), true},
-		"too many":                  {object(5001, number, text), false},
-		"deep":                      {nested(10), true},
-		"too deep":                  {nested(11), false},
-		"long names":                {object(120, long, text), true},
-		"too long":                  {object(121, long, text), false},
-		"many values":               {enum(1000, 12), true},
-		"too many values":           {enum(1001, 12), false},
-		"many long values":          {enum(300, 50), true},
-		"too long for so many":      {enum(300, 51), false},
-		"as long, and not so many":  {enum(250, 100), true},
-		"a definition counts, too ": {`{"type":"object","properties":{},"required":[],"additionalProperties":false,"$defs":{"d":` + object(5001, number, text) + `}}`, false},
+		"many properties":          {object(5000, number, text), true},
+		"too many":                 {object(5001, number, text), false},
+		"deep":                     {nested(10), true},
+		"too deep":                 {nested(11), false},
+		"long names":               {object(120, long, text), true},
+		"too long":                 {object(121, long, text), false},
+		"many values":              {enum(1000, 12), true},
+		"too many values":          {enum(1001, 12), false},
+		"many long values":         {enum(300, 50), true},
+		"too long for so many":     {enum(300, 51), false},
+		"as long, and not so many": {enum(250, 100), true},
+		"a definition counts, too ": {`{"type":"object","properties":{},"required":[],"additionalProperties":false,"$defs":{"d":` +
+			object(5001, number, text) + `}}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +151,8 @@ func TestImages(t *testing.T) {
 	req := ask("why?")
 	req.Messages = append(req.Messages,
 		agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c1", Name: "shot"}, {ID: "c2", Name: "shot"}}},
-		agent.Message{Role: agent.ToolRole, ToolCallID: "c1", Content: "a", Images: []agent.Image{{Ref: "r", Type: "image/png", Data: []byte("PNG")}}},
+		agent.Message{Role: agent.ToolRole, ToolCallID: "c1", Content: "a",
+			Images: []agent.Image{{Ref: "r", Type: "image/png", Data: []byte("PNG")}}},
 		agent.Message{Role: agent.ToolRole, ToolCallID: "c2", Content: "b", Images: []agent.Image{{Ref: "r", Type: "image/png"}}},
 		agent.Message{Role: agent.User, Content: "Go on."})
 	if _, err := open(t, srv.URL).Generate(t.Context(), req, nil); err != nil {

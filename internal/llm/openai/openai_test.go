@@ -62,7 +62,8 @@ func TestKey(t *testing.T) {
 		{name: "nobody to ask"},
 		{name: "not there", key: func() (string, error) { return "", errors.New("OPENAI_API_KEY is not set") },
 			err: "test: no credentials: OPENAI_API_KEY is not set", kind: llm.ErrNoKey},
-		{name: "not a key", key: key("two\nlines"), err: "test: credentials refused: the API key has characters that keys do not have", kind: llm.ErrAuth},
+		{name: "not a key", key: key("two\nlines"), err: "test: credentials refused: the API key has characters that keys do not have",
+			kind: llm.ErrAuth},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -56,10 +56,12 @@ func TestResponsesThoughts(t *testing.T) {
 		t.Fatalf("state %s, %v", reply.ProviderState, err)
 	}
 	said := agent.Message{
-		Role: agent.Assistant, Content: reply.Content, ProviderState: reply.ProviderState, ToolCalls: []agent.ToolCall{{ID: "c1", Name: "f", Arguments: `{"a":2}`}},
+		Role: agent.Assistant, Content: reply.Content, ProviderState: reply.ProviderState,
+		ToolCalls: []agent.ToolCall{{ID: "c1", Name: "f", Arguments: `{"a":2}`}},
 	}
 	const thought = `{"id":"rs_llmtest","summary":[{"text":"hm","type":"summary_text"}],"type":"reasoning","encrypted_content":"ZW5j"}`
-	const text, call = `{"role":"assistant","content":"Let me see."}`, `{"type":"function_call","call_id":"c1","name":"f","arguments":"{\"a\":2}"}`
+	const text, call = `{"role":"assistant","content":"Let me see."}`,
+		`{"type":"function_call","call_id":"c1","name":"f","arguments":"{\"a\":2}"}`
 	for name, tt := range map[string]struct {
 		model  string
 		change func(*agent.Message)
@@ -68,7 +70,8 @@ func TestResponsesThoughts(t *testing.T) {
 		"the same model":   {"gpt-5", nil, []string{thought, text, call}},
 		"another model":    {"o3", nil, []string{text, call}},
 		"no call any more": {"gpt-5", func(m *agent.Message) { m.ToolCalls = nil }, []string{text}},
-		"another's state":  {"gpt-5", func(m *agent.Message) { m.ProviderState = json.RawMessage(`{"gemini":{"model":"gpt-5"}}`) }, []string{text, call}},
+		"another's state": {"gpt-5", func(m *agent.Message) { m.ProviderState = json.RawMessage(`{"gemini":{"model":"gpt-5"}}`) },
+			[]string{text, call}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +95,8 @@ func TestResponsesThoughts(t *testing.T) {
 				Reasoning any               `json:"reasoning"`
 				Store     *bool             `json:"store"`
 			}
-			if err := json.Unmarshal(srv.Wait(1).Body, &body); err != nil || body.Store == nil || *body.Store || len(body.Include) != 1 || body.Reasoning == nil {
+			if err := json.Unmarshal(srv.Wait(1).Body, &body); err != nil || body.Store == nil || *body.Store || len(body.Include) != 1 ||
+				body.Reasoning == nil {
 				t.Fatalf("%+v, %v", body, err)
 			}
 			for i, want := range tt.want {
@@ -229,9 +233,10 @@ func TestChatModels(t *testing.T) {
 // TestResponsesUsage: input that is written to the cache costs more, so it is counted.
 func TestResponsesUsage(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.Start(t, llmtest.Always(llmtest.Status(http.StatusOK, `{"object":"response","status":"completed","model":"gpt-5.6","output":[],`+
-		`"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":3},"output_tokens":7,`+
-		`"output_tokens_details":{"reasoning_tokens":5},"total_tokens":16}}`)))
+	srv := llmtest.Start(t,
+		llmtest.Always(llmtest.Status(http.StatusOK, `{"object":"response","status":"completed","model":"gpt-5.6","output":[],`+
+			`"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":3},"output_tokens":7,`+
+			`"output_tokens_details":{"reasoning_tokens":5},"total_tokens":16}}`)))
 	got, err := openResponses(t, srv.URL).Generate(t.Context(), ask("why?"), nil)
 	want := agent.Usage{InputTokens: 9, OutputTokens: 7, CacheReadTokens: 4, CacheWriteTokens: 3, ReasoningTokens: 5}
 	if diff := gocmp.Diff(want, got.Usage); err != nil || diff != "" {

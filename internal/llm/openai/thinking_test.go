@@ -13,7 +13,8 @@ import (
 func TestThinkingOff(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string][2]string{ // by chat completions, by the Responses API
-		"gpt-5.5": {"none", `{"effort":"none"}`}, "gpt-4o": {}, "o3": {"", `{"summary":"auto"}`}, "gpt-5.1-chat-latest": {}, "qwen3": {"none", ""},
+		"gpt-5.5": {"none", `{"effort":"none"}`}, "gpt-4o": {}, "o3": {"", `{"summary":"auto"}`}, "gpt-5.1-chat-latest": {},
+		"qwen3": {"none", ""},
 	} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()

@@ -25,7 +25,7 @@ race:
 
 # What takes minutes: large investigations, long stalls, the whole fault matrix.
 long:
-	go test ./test/e2e -count=1 -timeout 40m -long -run '^TestLong'
+	go test ./test/e2e -count=1 -timeout 40m -parallel 4 -long -run '^TestLong'
 	$(MAKE) faults
 
 # Every row of the fault matrix, and a thousand runs in which things go wrong; with
@@ -45,4 +45,4 @@ bounds:
 # or PostgreSQL, a provider for an hour; stalls and resets at every point, and a thousand
 # words while workers are killed. It takes an hour and a half.
 soak:
-	go test ./test/e2e -count=1 -timeout 3h -run 'TestSoak|TestStallOfSQLite|TestFleet|TestOutageOfAProvider' -soak
+	go test ./test/e2e -count=1 -timeout 3h -parallel 4 -run 'TestSoak|TestStallOfSQLite|TestFleet|TestOutageOfAProvider' -soak

@@ -2,6 +2,7 @@ package inquest_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
 	"time"
@@ -44,10 +45,12 @@ func Example() {
 
 func ExampleNewTool() {
 	tool := inquest.NewTool("search_orders", "Finds the orders of a customer", searchOrders)
-	fmt.Println(string(tool.Schema))
-	// Output: {"type":"object","properties":{"customer":{"type":"string","description":"who
-	// ordered"},"limit":{"type":"integer","description":"how many orders; 10 if left
-	// out"}},"required":["customer"],"additionalProperties":false}
+	var schema struct{ Properties map[string]struct{ Type, Description string } }
+	if err := json.Unmarshal(tool.Schema, &schema); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(schema.Properties)
+	// Output: map[customer:{string who ordered} limit:{integer how many orders; 10 if left out}]
 }
 
 // A tool that must not act twice gives the call's key to a service that knows it.

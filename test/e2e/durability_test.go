@@ -47,8 +47,9 @@ func baseline(t *testing.T) (log string, requests int) {
 	return undisturbed.log, undisturbed.requests
 }
 
-// resumed is how soon an investigation must go on after its processes are back.
-const resumed = 20 * time.Second
+// resumed is how soon an investigation must go on after its processes are back: heartbeats are missed after
+// 12 s, and a machine that is busy with other things takes its time.
+const resumed = 30 * time.Second
 
 // TestKill kills the processes at known points and expects the same transcript
 // as if nothing had happened.
@@ -81,17 +82,17 @@ func killAtPoints(t *testing.T, long bool) {
 		{long: true, name: "dev in a later stream", hold: "Alpha 3", whole: true},
 		{long: true, name: "worker in the synthesis", hold: "SynthesisAgent 1"},
 		{long: true, name: "dev in the synthesis", hold: "SynthesisAgent 1", whole: true},
-		{name: "dev in the last stream", hold: "Gamma 2", whole: true},
+		{long: true, name: "dev in the last stream", hold: "Gamma 2", whole: true},
 		{name: "worker in an idempotent call", gate: "set"},
 		{long: true, name: "dev in an idempotent call", gate: "set", whole: true},
 		{name: "worker between a reply's write and its completion", hold: "Alpha 2", lost: true},
-		{name: "worker in an idempotent call that is quick", gate: "set", quick: true},
+		{long: true, name: "worker in an idempotent call that is quick", gate: "set", quick: true},
 		{long: true, name: "dev in an idempotent call that is quick", gate: "set", whole: true, quick: true},
 		{long: true, name: "worker between a result's write and its completion, quick", gate: "set", lost: true, quick: true},
 		{name: "worker between a result's write and its completion, not idempotent, quick", gate: "counter", lost: true, quick: true},
 		{long: true, name: "worker between the last reply's write and its completion", hold: "Gamma 2", lost: true},
 		{long: true, name: "worker between a result's write and its completion", gate: "set", lost: true},
-		{name: "worker between a result's write and its completion, not idempotent", gate: "counter", lost: true},
+		{long: true, name: "worker between a result's write and its completion, not idempotent", gate: "counter", lost: true},
 	}
 	for _, tt := range tests {
 		if tt.long != long {
@@ -238,9 +239,19 @@ func (w *world) effects() int {
 // destroys is not idempotent either, unless somebody said so.
 func TestKillInACallThatIsNotIdempotent(t *testing.T) {
 	t.Parallel()
-	for name, whole := range map[string]bool{
-		"counter, worker": false, "counter, dev": true, "delete, dev": true, "counter, worker, quick": false, "delete, dev, quick": true,
-	} {
+	killInCalls(t, map[string]bool{"counter, worker": false, "delete, dev, quick": true})
+}
+
+// TestLongKillInACallThatIsNotIdempotent does so in the other ways.
+func TestLongKillInACallThatIsNotIdempotent(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	killInCalls(t, map[string]bool{"counter, dev": true, "delete, dev": true, "counter, worker, quick": false})
+}
+
+// killInCalls kills a worker, or the whole of dev, in the midst of a call of a tool: "<tool>, <victim>".
+func killInCalls(t *testing.T, whole map[string]bool) {
+	for name, whole := range whole {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tool, _, _ := strings.Cut(name, ",")

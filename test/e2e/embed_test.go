@@ -68,7 +68,7 @@ func (s *tickets) opened() []string {
 // embed starts the example, which is built once.
 func (w *world) embed() *process {
 	w.t.Helper()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "embed"), "./examples/embed")
+	build := exec.Command("go", "build", "-ldflags", linked, "-o", filepath.Join(bin, "embed"), "./examples/embed")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		w.t.Fatalf("build the example: %v\n%s", err, out)

@@ -15,7 +15,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,11 +35,15 @@ var bin string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
-// testsAtOnce is how many tests run at once, unless -parallel says: most of them wait.
-const testsAtOnce = "4"
+// testsAtOnce is how many tests run at once for each processor, unless -parallel says: most of them
+// wait, for the heartbeats of a worker that was killed or for a model that is held.
+const testsAtOnce = 4
+
+// linked leaves out debugging information, and has Temporal's SDK not read the program to its end at each start.
+const linked = "-s -w -X go.temporal.io/sdk/internal.binaryChecksum=e2e"
 
 func run(m *testing.M) int {
-	_ = flag.Set("test.parallel", testsAtOnce) // before the flags are parsed; it is a number
+	_ = flag.Set("test.parallel", strconv.Itoa(testsAtOnce*runtime.NumCPU())) // before the flags are parsed; it is a number
 	dir, err := os.MkdirTemp("", "inquest-e2e")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -45,8 +51,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	bin = dir
-	// Without debugging information, and without Temporal's SDK reading the program to the end at each start.
-	build := exec.Command("go", "build", "-ldflags", "-s -w -X go.temporal.io/sdk/internal.binaryChecksum=e2e", "-o", dir, "./dev", "./worker",
+	build := exec.Command("go", "build", "-ldflags", linked, "-o", dir, "./dev", "./worker",
 		"./starter", "./internal/tool/tooltest/cmd/toolserver")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {

@@ -23,9 +23,10 @@ import (
 
 var pictures = flag.Bool("pictures", false, "write the README's pictures, docs/live.png, docs/report.png and docs/page.png, anew")
 
-// TestPictures makes the README's pictures: the live view of a real run of the sample, with both agents of
+// TestLongPictures makes the README's pictures: the live view of a real run of the sample, with both agents of
 // its first stage at work, the first lines of `starter report` on a terminal, and the page.
-func TestPictures(t *testing.T) {
+func TestLongPictures(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t, nil, "defaults: {llm_provider: scripted}\n")
 	w.env = append(w.env, "NO_COLOR=", "TERM=xterm-256color")
@@ -106,7 +107,7 @@ func (b *browser) keep(path string, png []byte) {
 			b.t.Error(err)
 		}
 	} else if _, err := os.Stat(path); err != nil {
-		b.t.Errorf("%v: go test ./test/e2e -run TestPictures -pictures makes it", err)
+		b.t.Errorf("%v: go test ./test/e2e -long -run Pictures -pictures makes it", err)
 	}
 }
 

@@ -174,8 +174,14 @@ func TestPipelineEnds(t *testing.T) {
 			w.beginWith(tt.chain, agent.Request{Chain: tt.chain, Data: []byte(`"x"`)})
 			if tt.chain == "asks" {
 				eventually(t, "it asks", func() bool { return len(w.statusOf(tt.chain).Questions) == 1 })
-				var inbox []struct{ Data struct{ Host string } }
-				if w.decode(&inbox, "inbox", "--json"); len(inbox) != 1 || inbox[0].Data.Host != "db-1" {
+				type question struct {
+					ID   string
+					Data struct{ Host string }
+				}
+				var inbox []question // those of other chains may be there, too
+				w.decode(&inbox, "inbox", "--json")
+				at := slices.IndexFunc(inbox, func(q question) bool { return q.ID == tt.chain })
+				if at < 0 || inbox[at].Data.Host != "db-1" {
 					t.Errorf("in the inbox: %+v", inbox)
 				}
 				w.must("answer", tt.chain, "--deny", "--text", "not today")

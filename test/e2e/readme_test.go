@@ -34,6 +34,23 @@ func TestLongReadme(t *testing.T) {
 	}
 }
 
+// guided is a world in which the commands of guides run.
+type guided struct {
+	*world
+	ran map[string]bool // the programs that `go run` has run
+}
+
+// built is a command that runs the program that TestMain has built of the same code, if `go run` has shown
+// before that it can be run so: the tool needs a second each time to find out that nothing has changed.
+func (w *guided) built(line string) string {
+	name, args, _ := strings.Cut(strings.TrimPrefix(line, "go run ./"), " ")
+	if !strings.HasPrefix(line, "go run ./") || !w.ran[name] {
+		w.ran[name] = true
+		return line
+	}
+	return filepath.Join(bin, name) + " " + args
+}
+
 func runGuides(t *testing.T, chosen func(line string) bool) (commands int) {
 	t.Helper()
 	var text strings.Builder
@@ -45,7 +62,7 @@ func runGuides(t *testing.T, chosen func(line string) bool) (commands int) {
 		text.Write(page)
 	}
 	home := t.TempDir()
-	w := &world{t: t, data: "../..", env: append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, ".cache"))}
+	w := &guided{ran: map[string]bool{}, world: &world{t: t, data: "../..", env: append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, ".cache"))}}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // what was built and fetched may stay
 		value, err := exec.Command("go", "env", name).Output()
 		if err != nil {
@@ -60,11 +77,12 @@ func runGuides(t *testing.T, chosen func(line string) bool) (commands int) {
 				continue
 			}
 			commands++
+			command := w.built(line)
 			if line == "go run ./dev" {
-				w.start("Inquest is up", "sh", "-c", "exec "+line)
+				w.start("Inquest is up", "sh", "-c", "exec "+command)
 				continue
 			}
-			p := w.start("", "sh", "-c", line)
+			p := w.start("", "sh", "-c", command)
 			select {
 			case <-p.done:
 			case <-time.After(10 * patience): // it may have to compile the server

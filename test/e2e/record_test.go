@@ -22,7 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-var recordHistories = flag.Bool("record", false, "write the histories of TestShapes to workflows/testdata/histories")
+var recordHistories = flag.Bool("record", false, "write the histories of TestLongShapes and others to workflows/testdata/histories")
 
 // shapesConfig adds to the lab's chain what only some shapes need.
 const shapesConfig = labConfig + `
@@ -42,9 +42,10 @@ const shapesConfig = labConfig + `
     stages: [{name: dig, agents: [{name: Beta}], replicas: 3, success_policy: all, synthesis: {agent: SynthesisAgent}}]
 `
 
-// TestShapes runs every shape that an investigation can take. With -record, the
+// TestLongShapes runs every shape that an investigation can take. With -record, the
 // histories become the corpus that workflows/replay_test.go replays.
-func TestShapes(t *testing.T) {
+func TestLongShapes(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	tests := []struct {
 		name    string

@@ -57,7 +57,7 @@ func buildCLI(t *testing.T) string {
 
 var temporalCLI = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(bin, "temporal")
-	build := exec.Command("go", "build", "-o", path, "github.com/temporalio/cli/cmd/temporal")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "github.com/temporalio/cli/cmd/temporal")
 	build.Dir = "../tools/temporalcli"
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the Temporal CLI: %w\n%s", err, out)

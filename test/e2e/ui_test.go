@@ -95,8 +95,9 @@ func TestLongUI(t *testing.T) {
 	}
 }
 
-// TestUIRefuses: a request that cannot be served says in the UI why not.
-func TestUIRefuses(t *testing.T) {
+// TestLongUIRefuses: a request that cannot be served says in the UI why not.
+func TestLongUIRefuses(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w, _ := newLab(t, nil)
 	w.dev()

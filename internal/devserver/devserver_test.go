@@ -44,14 +44,16 @@ func TestServes(t *testing.T) {
 		t.Logf("first workflow after %v", time.Since(began))
 	})
 	t.Run("latency", func(t *testing.T) {
-		const activities = 20
+		const want = 40 * time.Millisecond // 6 on an idle machine; never under 50 with the server's default settings
 		fastest := time.Hour
-		for i := range 10 { // other tests run beside this one
-			fastest = min(fastest, run(t, c, fmt.Sprint("latency-", i), activities)/activities)
+		for i := 0; i < 10 && fastest > want; i++ { // other tests run beside this one, and other programs
+			id := fmt.Sprint("latency-", i)
+			run(t, c, id, 20)
+			fastest = min(fastest, fastestActivity(t, c, id))
 		}
 		t.Logf("activity round trip %v", fastest)
-		if fastest > 40*time.Millisecond { // 6 on an idle machine; never under 50 with the server's default settings
-			t.Errorf("an activity takes %v, want under 40ms", fastest)
+		if fastest > want {
+			t.Errorf("an activity takes %v, want under %v", fastest, want)
 		}
 	})
 	t.Run("timer and search attribute", func(t *testing.T) {

@@ -73,6 +73,28 @@ func run(t *testing.T, c client.Client, id string, n int) time.Duration {
 	return time.Since(began)
 }
 
+// fastestActivity is the shortest time from a workflow task, which schedules an activity, to the next one, which has its result.
+func fastestActivity(t *testing.T, c client.Client, id string) time.Duration {
+	t.Helper()
+	fastest := time.Hour
+	var last time.Time
+	for events := c.GetWorkflowHistory(t.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		event, err := events.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if event.GetEventType() != enums.EVENT_TYPE_WORKFLOW_TASK_STARTED {
+			continue
+		}
+		if now := event.GetEventTime().AsTime(); last.IsZero() {
+			last = now
+		} else {
+			fastest, last = min(fastest, now.Sub(last)), now
+		}
+	}
+	return fastest
+}
+
 // runTagged registers the search attribute and uses it at once, and returns how long the workflow took.
 func runTagged(t *testing.T, c client.Client, id string) time.Duration {
 	t.Helper()

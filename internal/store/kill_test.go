@@ -3,10 +3,12 @@ package store_test
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -29,6 +31,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, victim(context.Background(), target))
 		os.Exit(1)
 	}
+	// Tests wait for locks, for PostgreSQL and for its outages more than they compute.
+	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.NumCPU())) // it is a number
 	os.Exit(m.Run())
 }
 

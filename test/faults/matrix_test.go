@@ -292,7 +292,10 @@ func TestCrashesAfterWrites(t *testing.T) {
 func TestDeterminism(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	const again = 96
+	again := 32
+	if *every {
+		again = 96
+	}
 	for shard := range 2 {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()

@@ -177,6 +177,7 @@ const secret = "sesame-open-4711"
 func TestHostileServers(t *testing.T) {
 	for name, s := range servers {
 		t.Run("stdio/"+name, func(t *testing.T) {
+			s.beside(t)
 			command, err := os.Executable()
 			if err != nil {
 				t.Fatal(err)
@@ -185,6 +186,7 @@ func TestHostileServers(t *testing.T) {
 				Timeout: value.Duration(s.timeout())})
 		})
 		t.Run("http/"+name, func(t *testing.T) {
+			s.beside(t)
 			web := httptest.NewServer(s)
 			defer web.Close()
 			defer web.CloseClientConnections()
@@ -210,6 +212,14 @@ func (s server) timeout() time.Duration {
 		return impatient
 	}
 	return patience
+}
+
+// beside lets those that are only waited for be so together; how much memory the others need is measured one by one.
+func (s server) beside(t *testing.T) {
+	t.Helper()
+	if s.timeout() == impatient {
+		t.Parallel()
+	}
 }
 
 // suffer lists and calls a server's tools, and checks the invariant.

@@ -60,8 +60,8 @@ func (b *Builder) WithInstructions(text string) *Builder {
 	return b
 }
 
-// WithTools adds tools of the worker's Options, by their names. All that it has,
-// the agent may use, unless its ToolConfig says otherwise.
+// WithTools adds tools of the worker's Options, by their names. The agent may use all of them, unless its ToolConfig
+// says otherwise.
 func (b *Builder) WithTools(names ...string) *Builder {
 	b.agent.ToolIDs = slices.Concat(b.agent.ToolIDs, names)
 	return b

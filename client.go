@@ -94,9 +94,9 @@ func NewClient(ctx context.Context, opts ClientOptions) (*Client, error) {
 // Close ends the client's connections, and nothing else.
 func (c *Client) Close() error { return c.system.Close() }
 
-// Start starts an investigation and returns its id. What is wrong with the request
-// itself is an error; whether its chain exists, a worker says, as the result. If the same
-// runs or was investigated (Request.Fingerprint), the id is that one's.
+// Start starts an investigation and returns its id. An error says what is wrong with the request itself; that its
+// chain does not exist is found by a worker, and is in the result. If the same runs or was investigated
+// (Request.Fingerprint), Start returns the id of that one.
 func (c *Client) Start(ctx context.Context, r Request) (id string, err error) {
 	id, _, err = c.StartOne(ctx, r)
 	return id, err
@@ -122,8 +122,8 @@ func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 	return *statusOf(s), err
 }
 
-// Await waits until an investigation has ended, as long as it takes. How it ended is in
-// the result, and no error, but that the report cannot be read (ErrNoStore).
+// Await waits until an investigation has ended, as long as it takes. How it ended is in the result and is no error; an
+// ended one fails only if its report cannot be read (ErrNoStore).
 func (c *Client) Await(ctx context.Context, id string) (Ending, error) {
 	h, err := c.system.Find(ctx, id)
 	if err != nil {
@@ -232,7 +232,7 @@ func (c *Client) Artifacts(ctx context.Context, id string) (out []Artifact, err 
 	return out, err
 }
 
-// Artifact reads one by its Ref, of Artifacts or of a HookInput. Texts are masked; images are as
+// Artifact reads one artifact by its Ref, which Artifacts or a HookInput has given. Texts are masked; images are as
 // the tool returned them.
 func (c *Client) Artifact(ctx context.Context, ref string) ([]byte, error) {
 	return c.system.Artifact(ctx, ref)
@@ -244,7 +244,7 @@ func (c *Client) Cancel(ctx context.Context, id string) error {
 	return err
 }
 
-// Extend raises the bounds of an investigation. What has no bound gets none.
+// Extend raises the bounds of an investigation. It adds no bound where there was none.
 func (c *Client) Extend(ctx context.Context, id string, e Extension) error {
 	_, err := c.system.Extend(ctx, id, workflows.ExtendBudget{
 		Extension: plan.Extension{LLMCalls: e.LLMCalls, Tokens: e.Tokens, CostUSD: e.CostUSD}, Duration: plan.Duration(e.Duration), By: c.by,
@@ -276,8 +276,9 @@ type Conversation struct {
 	thread, agent string
 }
 
-// Converse is the conversation of a thread id of one's choice, which is its workflow id. What
-// is said first begins it with the agent, by its definition's name; with "" it has to be open.
+// Converse returns the conversation of a thread. The caller chooses the thread's id, which becomes the workflow id.
+// The first words that are said begin the conversation with the agent of that name; if agent is "", the conversation
+// has to be open.
 func (c *Client) Converse(thread, agent string) *Conversation {
 	return &Conversation{client: c, thread: thread, agent: agent}
 }

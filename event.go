@@ -7,8 +7,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/app"
 )
 
-// WorkerEvent is what an investigation, or a conversation, has come to: it is in the store. The
-// fields that its kind has no use for are empty.
+// WorkerEvent tells what an investigation or a conversation has come to, once the store has committed it. Fields that
+// its kind has no use for are empty.
 type WorkerEvent struct {
 	Kind string // EventStarted …
 	// Stage is the run of a stage, which has started when the first of its agents has.

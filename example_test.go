@@ -45,7 +45,9 @@ func Example() {
 
 func ExampleNewTool() {
 	tool := inquest.NewTool("search_orders", "Finds the orders of a customer", searchOrders)
-	var schema struct{ Properties map[string]struct{ Type, Description string } }
+	var schema struct {
+		Properties map[string]struct{ Type, Description string }
+	}
 	if err := json.Unmarshal(tool.Schema, &schema); err != nil {
 		log.Fatal(err)
 	}

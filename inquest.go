@@ -103,10 +103,10 @@ func (w *Worker) run(ctx context.Context) error {
 	return errors.Join(err, w.Close())
 }
 
-// Register has a worker that the program runs already do the work, in place of Run: one
-// of Options.TaskQueue, with Guard among its interceptors, whose client can read what
-// Options.Temporal's writes. It is started after that, and stopped before Close.
-// Options.Drain and Options.DeploymentVersion are that worker's to set.
+// Register lets a worker that the program runs already do the work in place of Run. That worker polls
+// Options.TaskQueue and has Guard among its interceptors, and its client can read what that of Options.Temporal
+// writes. Start it after Register, and stop it before Close. Options.Drain and Options.DeploymentVersion are that
+// worker's own settings.
 func (w *Worker) Register(ctx context.Context, registry worker.Registry) error {
 	err := errors.New("the worker was run before")
 	w.begin.Do(func() {
@@ -121,8 +121,8 @@ func (w *Worker) Register(ctx context.Context, registry worker.Registry) error {
 	return err
 }
 
-// Guard makes a step of a workflow that Temporal would refuse, for its size, fail with
-// words: for the worker of Register.
+// Guard is an interceptor for the worker of Register. It makes a step that Temporal would refuse for its size fail
+// with an explanation.
 func Guard() interceptor.WorkerInterceptor { return &workflows.Guard{} }
 
 // Close frees what the worker holds. Run does it, too; the second call does nothing.

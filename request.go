@@ -198,8 +198,8 @@ func endingOf(r client.Result) *Ending {
 	}
 }
 
-// MarshalJSON writes what the workflow Investigation takes, for who starts it with another client of
-// Temporal. The data is not masked then before it reaches a worker.
+// MarshalJSON writes the input of the workflow Investigation, for programs that start it with a Temporal client of
+// their own. The data is not masked before it reaches a worker.
 func (r Request) MarshalJSON() ([]byte, error) {
 	s, err := r.start("")
 	if err != nil {

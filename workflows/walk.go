@@ -174,7 +174,8 @@ func (r *investigationRun) collect(ctx workflow.Context, s *stageChild) StageRes
 	return result
 }
 
-// take takes in how a stage of the chain ended.
+// take takes in how a stage of the chain ended. Its result counts as a source of what follows even if the stage did
+// not complete; for the walk, such a stage is an error, whatever outcome it had named.
 func (r *investigationRun) take(ctx workflow.Context, way route.Walk, s *stageChild) {
 	result := r.collect(ctx, s)
 	r.state.Stages[s.index].Status = result.Status

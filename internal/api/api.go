@@ -125,7 +125,7 @@ func schemaName(t reflect.Type, hint string) string {
 	return strings.ToUpper(pkg[:1]) + pkg[1:] + name
 }
 
-// OpenAPI is the document.
+// OpenAPI is the OpenAPI document.
 func (s *Server) OpenAPI() *huma.OpenAPI { return s.huma.OpenAPI() }
 
 // Handler serves the API to requests that name a host of ours, and to no page of another origin.

@@ -64,7 +64,7 @@ func (r *Remote) Config(ctx context.Context, chain string) (text string, values 
 	return out.YAML, out.Values, err
 }
 
-// Agents are those of a project, whoever has defined them.
+// Agents are the agents of a project, of the configuration and made at run time.
 func (r *Remote) Agents(ctx context.Context, project string) ([]AgentInfo, error) {
 	out, err := call[page[AgentInfo]](ctx, r, http.MethodGet, query(agents, "project", project), nil)
 	return out.Items, err

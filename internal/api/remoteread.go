@@ -29,7 +29,7 @@ const (
 	pollEvery        = time.Second
 )
 
-// Find is what client.Client.Find is, and so are the others.
+// Find does what client.Client.Find does; so do the methods of the same names below.
 func (r *Remote) Find(ctx context.Context, id string) (client.Handle, error) {
 	w, err := of[whole](ctx, r, http.MethodGet, ofInvestigations, id, "", nil)
 	if err != nil {
@@ -165,7 +165,7 @@ func (r *Remote) Evidence(ctx context.Context, w client.Whole) (evidence.Evidenc
 	return of[evidence.Evidence](ctx, r, http.MethodGet, ofInvestigations, w.Investigation.ID, "/evidence", nil)
 }
 
-// Artifacts are read by their addresses: those are their Refs here.
+// Artifacts lists artifacts whose Refs are addresses of the API.
 func (r *Remote) Artifacts(ctx context.Context, id string) ([]artifact.Artifact, error) {
 	found, err := of[page[artifact.Artifact]](ctx, r, http.MethodGet, ofInvestigations, id, "/artifacts", nil)
 	for n := range found.Items {
@@ -178,7 +178,7 @@ func (r *Remote) Artifact(ctx context.Context, ref string) ([]byte, error) {
 	return call[[]byte](ctx, r, http.MethodGet, ref, nil)
 }
 
-// Text reads all arguments of a call that waits. Of other texts the API says all, or shows the beginning alone.
+// Text reads all arguments of a call that waits. Of other texts the API serves the whole, or only the beginning.
 func (r *Remote) Text(ctx context.Context, text *string, ref string) error {
 	path, call, waits := strings.Cut(ref, "#")
 	switch {
@@ -199,7 +199,7 @@ func (r *Remote) Text(ctx context.Context, text *string, ref string) error {
 
 var errNoMore = errors.New("the API has no more of it")
 
-// Acts are those of one investigation: the API has no others.
+// Acts are the acts of one investigation: the API serves no others.
 func (r *Remote) Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act) error) error {
 	if f.Investigation == "" {
 		return &client.InputError{Err: errors.New("the API has the audit trail of one investigation: name it")}
@@ -229,7 +229,7 @@ func (r *Remote) Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act)
 	}
 }
 
-// Waiting has of large arguments the beginning: their Refs are addresses, by which Text reads all of them.
+// Waiting has the beginnings of large arguments; their Refs are addresses, by which Text reads the whole.
 func (r *Remote) Waiting(ctx context.Context, id string) (all []record.Waiting, err error) {
 	found, err := r.things(ctx, query(base+"/inbox", "id", id))
 	if errors.Is(err, record.ErrNotFound) {

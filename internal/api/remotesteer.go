@@ -14,8 +14,8 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Start has the API mask the data, and know what is the same by its own configuration. Who asks is whose the token is. It starts
-// one investigation, however often the request is repeated because no answer came.
+// Start has the API mask the data and recognise a request that is the same, by the API's own configuration. The token
+// says who asks. One investigation is started, however often the request is repeated because no answer came.
 func (r *Remote) Start(ctx context.Context, s client.Start) (client.Handle, error) {
 	q := s.Request
 	b := startBody{
@@ -38,7 +38,7 @@ func (r *Remote) Start(ctx context.Context, s client.Start) (client.Handle, erro
 	return h, err
 }
 
-// Steer sends a signal. Who steers is whose the token is, and so for all that follows.
+// Steer sends a signal. Here and below, the token says who steers.
 func (r *Remote) Steer(ctx context.Context, id, name string, in any) (client.Steered, error) {
 	var content any
 	switch in := in.(type) {
@@ -91,7 +91,7 @@ func (r *Remote) Score(ctx context.Context, id, _ string) (j client.Judging, err
 	return j, err
 }
 
-// Wait waits for the score that came after those before.
+// Wait waits for a score that is newer than those before.
 func (r *Remote) Wait(ctx context.Context, j client.Judging) (record.Score, error) {
 	for {
 		w, err := persist(ctx, r, passing, func() (client.Whole, error) { return r.Outcome(ctx, j.ID) })
@@ -107,7 +107,7 @@ func (r *Remote) Wait(ctx context.Context, j client.Judging) (record.Score, erro
 	}
 }
 
-// Store fails: whoever uses the API has none.
+// Store fails: users of the API have no store.
 func (r *Remote) Store(context.Context) (*store.Store, error) {
 	return nil, &client.InputError{Err: errors.New("this takes the workers' store itself, which the API (--server) does not give away")}
 }

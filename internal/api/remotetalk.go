@@ -39,8 +39,8 @@ const (
 	longWait  = 300 // seconds that a reply is waited for at a time
 )
 
-// Say says something in the thread, or with none begins a conversation, which the API names. However often the API goes
-// away meanwhile, it is said once: a key tells.
+// Say says something in the thread, or begins a conversation without one, which the API names. However often the API
+// goes away meanwhile, it is said once: a key tells.
 func (r *Remote) Say(ctx context.Context, w client.Words, accepted func(thread string)) (reply workflows.Reply, err error) {
 	path, in := conversations+"/"+url.PathEscape(w.Thread)+"/messages", any(sayBody{w.Text})
 	if w.Thread == "" {
@@ -80,7 +80,7 @@ func (r *Remote) CloseThread(ctx context.Context, thread string) error {
 	return err
 }
 
-// Talk is what a terminal shows the turns of conversations by.
+// Talk is what a terminal needs to show the turns of conversations.
 type Talk struct{ remote *Remote }
 
 // Conversations are those of the API.
@@ -103,7 +103,7 @@ func (t Talk) Follow(ctx context.Context, id string, after int64, fn func(store.
 	return s.readAll(ctx)
 }
 
-// After are the entries of a conversation after one of them; limit 0 = all.
+// After are the entries of a conversation that come after one of them; limit 0 = all.
 func (t Talk) After(ctx context.Context, id string, after int64, _ int) ([]transcript.Entry, error) {
 	return t.remote.entries(ctx, ofConversations, id, after)
 }

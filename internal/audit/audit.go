@@ -84,7 +84,7 @@ func (a Act) Sum(before string) string {
 		a.Execution, a.Call, a.Tool, string(a.Detail), a.Key)
 }
 
-// Mark is how far a chain had come: its last row, and that row's hash.
+// Mark is how far a chain had come when it was anchored: its last row, and that row's hash.
 type Mark struct {
 	Investigation string `json:"i,omitempty"`
 	N             int64  `json:"n"`

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Verdict is what is found of an audit trail.
+// Verdict says what a verification has found.
 type Verdict struct {
 	// Fault names the first row that does not fit; "" = all fit.
 	Fault string `json:"fault,omitempty"`
@@ -31,7 +31,8 @@ type Verification struct {
 	last    Act
 }
 
-// NewVerification wants an anchor with that hash; "" = any will do.
+// NewVerification begins a verification. It fails unless there is an anchor with that hash; "" = no anchor has to be
+// there.
 func NewVerification(head string) *Verification {
 	return &Verification{noted: head, ends: map[string]int64{}, marks: map[string][]Mark{}}
 }

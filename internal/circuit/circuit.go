@@ -29,7 +29,7 @@ const (
 	stamped = time.Minute
 )
 
-// Key names a model at a provider: one that fails need not take the provider's others with it.
+// Key names a model at a provider: when one model fails, the provider's others need not.
 type Key struct {
 	Provider, Model string
 }
@@ -88,7 +88,7 @@ type Verdict struct {
 	Now  time.Time
 }
 
-// Open reports whether nobody asks the model but probes.
+// Open reports whether only probes may ask the model.
 func (s State) Open() bool { return !s.Opened.IsZero() }
 
 // Warm reports whether everybody may ask.
@@ -101,7 +101,8 @@ func (s State) heard(now time.Time, within time.Duration) bool {
 	return !s.Alive.IsZero() && now.Sub(s.Alive).Abs() <= within
 }
 
-// Ask is whether a call may be made, which is known by that name if it is a probe. A refusal changes nothing.
+// Ask decides whether a call may be made. A call that is a probe is known by that name from then on. A refusal changes
+// nothing.
 func (s *State) Ask(now time.Time, probe string) Verdict {
 	switch wait := s.Next.Sub(now); {
 	case s.Warm(now):
@@ -130,21 +131,21 @@ func (s *State) Renew(now time.Time, probe string) {
 	}
 }
 
-// Heard takes in that a reply has begun. That closes no circuit: it may break off.
+// Heard takes in that a reply has begun. It does not close a circuit, because the reply may break off.
 func (s *State) Heard(now time.Time) {
 	if s.Failures == 0 {
 		s.Alive = now
 	}
 }
 
-// Known reports whether an answer at that time is no news.
+// Known reports whether an answer at that time would change nothing.
 func (s State) Known(now time.Time) bool { return s.Warm(now) && s.heard(now, stamped) }
 
-// Answered takes in a call that was answered, whichever it was.
+// Answered takes in a call that was answered, a probe or not.
 func (s *State) Answered(now time.Time) { *s = State{Alive: now, Answer: now} }
 
-// Failed takes in a call that failed. It says nothing if it was made before the last answer. While the
-// circuit is open only its probe counts, but who asks to be left alone is left alone.
+// Failed takes in a call that failed. A call that was made before the last answer says nothing. While the circuit is
+// open only its probe counts, but a provider that asks to be left alone is left alone.
 func (s *State) Failed(now time.Time, f Failure) {
 	f.RetryAfter = min(f.RetryAfter, longestPause)
 	switch {

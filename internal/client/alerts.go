@@ -17,7 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Prepare makes the request of an alert: masked, with its data, as the store keeps it.
+// Prepare makes the request of an alert as the store keeps it: masked, with its data.
 func (c *Client) Prepare(ctx context.Context, s Start) (json.RawMessage, error) {
 	if err := c.putData(ctx, &s); err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func (c *Client) WakeIntake(ctx context.Context) error {
 	return nil
 }
 
-// StartAlert starts an alert's investigation, once for its workflow id, and returns the investigation's. The error is
-// webhook.ErrRefused if nobody ever can.
+// StartAlert starts an alert's investigation, once for its workflow id, and returns the investigation's id. The error
+// is webhook.ErrRefused if it can never be started.
 func (c *Client) StartAlert(ctx context.Context, workflow string, request json.RawMessage) (investigation string, err error) {
 	s := Start{Workflow: workflow, Once: fmt.Sprintf("%x", sha256.Sum256([]byte(workflow)))}
 	if err := json.Unmarshal(request, &s.Request); err != nil {

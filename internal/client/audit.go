@@ -18,8 +18,8 @@ func (c *Client) needStore(ctx context.Context) (*store.Store, error) {
 	return st, err
 }
 
-// Acts tells fn the rows of the audit trail that a filter leaves, whose Investigation may be a workflow id, by time. The
-// error is ErrNoStore where there is no store, as of all that is asked of the audit trail.
+// Acts tells fn the rows of the audit trail that pass a filter, by time. The filter's Investigation may be a workflow
+// id. Without a store the error is ErrNoStore, as it is for everything about the audit trail.
 func (c *Client) Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act) error) error {
 	st, err := c.needStore(ctx)
 	if err != nil {
@@ -37,7 +37,8 @@ func (c *Client) Acts(ctx context.Context, f store.ActFilter, fn func(audit.Act)
 	return st.Acts(ctx, f, fn)
 }
 
-// AuditHead anchors the audit trail, and returns the anchor: who notes its hash elsewhere can verify by it later.
+// AuditHead anchors the audit trail and returns the anchor. Whoever keeps its hash elsewhere can verify the trail
+// against it later.
 func (c *Client) AuditHead(ctx context.Context) (audit.Anchor, error) {
 	st, err := c.needStore(ctx)
 	if err != nil {
@@ -46,8 +47,8 @@ func (c *Client) AuditHead(ctx context.Context) (audit.Anchor, error) {
 	return st.Anchor(ctx)
 }
 
-// VerifyAudit looks for the first row of the audit trail that does not fit. head is the hash of an anchor that must be
-// there; "" = any will do.
+// VerifyAudit looks for the first row of the audit trail that does not fit. head is the hash of an anchor that has to
+// be there; "" = none has to.
 func (c *Client) VerifyAudit(ctx context.Context, head string) (audit.Verdict, error) {
 	st, err := c.needStore(ctx)
 	if err != nil {
@@ -56,8 +57,8 @@ func (c *Client) VerifyAudit(ctx context.Context, head string) (audit.Verdict, e
 	return st.VerifyAudit(ctx, head)
 }
 
-// CancelAs is Cancel by somebody, who is in the audit trail if the store is here: Temporal does not tell a workflow who
-// cancels it. What is written is that he asks for it.
+// CancelAs is Cancel on behalf of somebody. Temporal does not tell a workflow who cancels it, so the audit trail gets
+// the request from here, if the store is here.
 func (c *Client) CancelAs(ctx context.Context, id string, who Identity) (Handle, error) {
 	h, err := c.findRunning(ctx, id)
 	if err != nil {

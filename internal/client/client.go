@@ -60,7 +60,7 @@ type Client struct {
 	waking sharedCall
 }
 
-// New returns a client, which has to be closed.
+// New returns a client. Close it in the end.
 func New(opts Options) *Client {
 	if opts.Tell == nil {
 		opts.Tell = func(string) {}
@@ -86,7 +86,7 @@ func (c *Client) Close() error {
 	return c.store.Close()
 }
 
-// InputError: what is asked for is wrong, and whoever asks can mend it.
+// InputError: the input is wrong, and the caller can mend it.
 type InputError struct{ Err error }
 
 func (e *InputError) Error() string { return e.Err.Error() }
@@ -95,7 +95,7 @@ func (e *InputError) Unwrap() error { return e.Err }
 // ErrNoStore: what is asked for is in the workers' store, which is not here.
 var ErrNoStore = errors.New("it is in the workers' store, which is not here")
 
-// FolderError is the path of a folder where that of a store should be.
+// FolderError is the path of a folder that stands where a store's file should be.
 type FolderError struct{ Path string }
 
 func (e *FolderError) Error() string {
@@ -149,8 +149,8 @@ func (c *Client) Blob(ctx context.Context, hash string) ([]byte, error) {
 	return st.Blob(ctx, hash)
 }
 
-// Text puts the whole of a text that was too large for Temporal in the place of what is
-// there of it; ref "" = it was not. The errors are those of Blob, and leave it as it is.
+// Text replaces the beginning of a text that was too large for Temporal by the whole of it; ref "" = it was not too
+// large. The errors are those of Blob, and leave the text as it is.
 func (c *Client) Text(ctx context.Context, text *string, ref string) error {
 	if ref == "" {
 		return nil

@@ -30,8 +30,8 @@ type Thread struct {
 	id    string      // of the conversation, if it is still in its first run
 }
 
-// Threads lists the conversations that are open, newest first, as Temporal knows them:
-// nobody is asked, for there may be thousands. agent "" = with any; limit 0 = all.
+// Threads lists the open conversations, newest first, as Temporal knows them. No workflow is asked, for there may be
+// thousands. agent "" = with any; limit 0 = all.
 func (c *Client) Threads(ctx context.Context, agent string, limit int) (open []Thread, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -102,9 +102,9 @@ type Words struct {
 	Project string
 }
 
-// Say says something and waits for the reply, as long as it takes. accepted is called with the
-// thread when a worker has taken the message; nil = nobody is. However often Temporal goes away meanwhile,
-// the message is said once: its id tells.
+// Say says something and waits for the reply, as long as it takes. accepted, if not nil, is called with the thread
+// once a worker has taken the message. However often Temporal goes away meanwhile, the message is said once: its id
+// tells.
 func (c *Client) Say(ctx context.Context, w Words, accepted func(thread string)) (reply workflows.Reply, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {

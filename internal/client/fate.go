@@ -20,7 +20,7 @@ func (c *Client) Fate(ctx context.Context, id, name string) string {
 	return w.Fate(name)
 }
 
-// Fate says what became of a call or a question in it that waits no more; "" = nobody knows.
+// Fate says what became of a call or a question that does not wait any more; "" = nobody knows.
 func (w Whole) Fate(name string) string {
 	if text := decision(w.Entries, name); text != "" {
 		return text

@@ -30,8 +30,8 @@ type Handle struct {
 	status  enumspb.WorkflowExecutionStatus
 }
 
-// HandleOf is what an id names, an investigation's or a workflow's, for who asks somebody else than Temporal about it:
-// its Ask always fails.
+// HandleOf is a handle of an investigation or a workflow by its id alone, for callers that ask another system than
+// Temporal about it: its Ask always fails.
 func HandleOf(id string, running bool) Handle {
 	h := Handle{Workflow: id, status: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED}
 	if workflowID, whole := workflows.WorkflowOf(id); whole {
@@ -43,7 +43,7 @@ func HandleOf(id string, running bool) Handle {
 	return h
 }
 
-// ID is the investigation's, or its workflow's where nobody knows the first run.
+// ID is the investigation's id, or the workflow's where nobody knows the first run.
 func (h Handle) ID() string {
 	if h.First == "" {
 		return h.Workflow

@@ -34,7 +34,7 @@ type Event struct {
 	Connection *Connection
 }
 
-// Connection is one that Follow needs.
+// Connection is a connection that Follow needs.
 type Connection struct {
 	To   string    // "Temporal" or "the store"
 	Lost time.Time // zero = it is back

@@ -6,7 +6,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Identity is who uses the system, as the channel has checked it.
+// Identity is the user of the system, as the channel has checked it.
 type Identity = agent.Identity
 
 // LocalIdentity is the user of the operating system, with the names of his groups.

@@ -19,7 +19,7 @@ import (
 // record, and a conversation has no other.
 const memoProject = "inquest_project"
 
-// Over is a client of a process that is connected already; what it is given is not closed with it.
+// Over is a client on connections that the process has already. Closing the client does not close them.
 func Over(conn sdk.Client, keys payload.Keys, st *store.Store, taskQueue string) *Client {
 	c := New(Options{TaskQueue: taskQueue})
 	c.conn, c.keys, c.store, c.borrowed = conn, keys, st, true

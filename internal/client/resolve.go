@@ -20,9 +20,9 @@ const (
 	resolveTimeout = 2 * time.Second
 )
 
-// Resolve returns the id that people mean who look for an investigation: the one of that name, or
-// else the only one that begins so. One that nobody knows stays as it is. What steers or decides
-// takes whole ids only: it would fall on another investigation than was meant.
+// Resolve returns the id that a person means: the investigation of that name, or else the only one whose id begins so.
+// An id that nobody knows stays as it is. What steers or decides takes whole ids only, because a guess could hit
+// another investigation than was meant.
 func (c *Client) Resolve(ctx context.Context, id string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()

@@ -26,7 +26,7 @@ const (
 // Result is how an investigation ended.
 type Result = workflows.InvestigationResult
 
-// ResultOf is a record as a result, as far as it has one.
+// ResultOf makes a result of a record, as far as the record has one.
 func ResultOf(r record.Investigation) Result {
 	return Result{ID: r.ID, Status: r.Status, EndReason: r.EndReason, Report: r.Report, Usage: r.Usage, Error: r.Error,
 		Undelivered: r.Envelope.Undelivered}

@@ -22,8 +22,8 @@ func (e *ScoringError) Error() string {
 	return fmt.Sprintf("investigation %s is being judged already, by workflow %s", e.ID, workflows.ScoringID(e.ID))
 }
 
-// Score has an investigation judged that has ended, and returns what Wait waits for. One that is being judged is a
-// *ScoringError.
+// Score has an ended investigation judged, and returns what Wait waits for. If it is being judged already, the error
+// is a *ScoringError.
 func (c *Client) Score(ctx context.Context, id, by string) (j Judging, err error) {
 	conn, err := c.temporal(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ type Judging struct {
 	run    sdk.WorkflowRun
 }
 
-// Wait waits for the score. A judge that did not come to one is no error: the Status says so.
+// Wait waits for the score. A judge that reached no score is no error: the Status says so.
 func (c *Client) Wait(ctx context.Context, j Judging) (out record.Score, err error) {
 	err = c.persist(ctx, pauseBetween, func() error { return j.run.Get(ctx, &out) })
 	if ctx.Err() != nil {

@@ -59,13 +59,13 @@ var ErrReused = errors.New("it was used for another request")
 // memoOnce is the memo that keeps Start.Once.
 const memoOnce = "inquest_once"
 
-// Know takes from a configuration what it says of the request.
+// Know takes from a configuration what it says about the request.
 func (s *Start) Know(cfg Configuration) {
 	s.Masking, s.MaxData = cfg.AlertMasking(), cfg.MaxData()
 	s.Chain, s.Dedup = cfg.Dedup(s.Request)
 }
 
-// Configuration is what a starter has to know of it.
+// Configuration is the part of a configuration that whoever starts something has to know.
 type Configuration interface {
 	AlertMasking() *plan.Masking
 	MaxData() int

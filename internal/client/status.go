@@ -22,8 +22,8 @@ type Status struct {
 	Result *Result
 }
 
-// Status asks an investigation that runs. That of one that has ended comes from
-// its record, since it may have no worker left to ask, or from its result.
+// Status asks a running investigation. The status of one that has ended comes from its record, since no worker may be
+// left to ask, or from its result.
 func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 	if _, err := c.temporal(ctx); err != nil {
 		saved, known, storeErr := c.savedStatus(ctx, id)
@@ -128,7 +128,7 @@ func (c *Client) savedStatus(ctx context.Context, id string) (s Status, known bo
 	return Status{Status: *w.Status}, true, nil
 }
 
-// StatusOf composes the status as the investigation itself did. Records of before
+// StatusOf composes the status in the same way as the investigation did while it ran. Records from before there were
 // envelopes name no agents: those are in the executions.
 func StatusOf(r record.Investigation, stages []record.Stage, executions []record.Execution) workflows.Status {
 	for n := range stages {
@@ -178,7 +178,7 @@ func summaryOf(e record.Execution) workflows.AgentSummary {
 // agentName is an agent's name in its stage: replicas have numbers.
 func agentName(e record.Execution) string { return strings.TrimPrefix(e.Name, e.Stage+"/") }
 
-// Whole is all that there is of an investigation.
+// Whole is everything that the store has of an investigation.
 type Whole struct {
 	Investigation record.Investigation `json:"investigation"`
 	Stages        []record.Stage       `json:"stages"`
@@ -194,7 +194,7 @@ type Whole struct {
 	Stale error `json:"-"`
 }
 
-// Score is the newest score that is one, or else the newest attempt at one; nil = nobody has asked for any.
+// Score is the newest score that a judge has reached, or else the newest attempt; nil = nobody has asked for any.
 func (w Whole) Score() (last *record.Score) {
 	for n := range w.Scores {
 		if w.Scores[n].Score != nil || last == nil || last.Score == nil {
@@ -204,8 +204,8 @@ func (w Whole) Score() (last *record.Score) {
 	return last
 }
 
-// Outcome is Whole without entries and questions. Nobody but Temporal may know yet
-// that somebody has terminated the investigation.
+// Outcome is Whole without entries and questions. When somebody has just terminated the investigation, only Temporal
+// may know it yet.
 func (c *Client) Outcome(ctx context.Context, id string) (w Whole, err error) {
 	st, err := c.Store(ctx)
 	if err != nil {

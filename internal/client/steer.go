@@ -30,7 +30,7 @@ var (
 	ErrPending = errors.New("it was taken, and has no result yet: do not repeat it")
 )
 
-// UpdateError says why there is no answer to what people have asked a workflow for.
+// UpdateError says why a workflow did not answer an update.
 type UpdateError struct {
 	Handle Handle // of the investigation
 	Kind   error  // ErrRefused, ErrTooLate, ErrNotTaken or ErrPending; nil = Temporal could not be asked
@@ -93,9 +93,9 @@ type Steered struct {
 	Was agent.Status
 }
 
-// Steer has an investigation that runs take in a signal (workflows.SignalGuide …) and its
-// input. A worker that is there is asked to take it, and answers; without one, a signal
-// waits for it. Never both: an update that nobody has answered may yet be taken.
+// Steer has a running investigation take in a signal (workflows.SignalGuide …) and its input. If a worker is there, it
+// is asked by an update and answers; without one, the signal waits for it. It is never sent both ways: an update that
+// nobody has answered may yet be taken.
 func (c *Client) Steer(ctx context.Context, id, name string, in any) (s Steered, err error) {
 	if s.Handle, err = c.findRunning(ctx, id); err != nil {
 		return s, err
@@ -196,7 +196,7 @@ func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out
 	return out, err
 }
 
-// NotWaitingError: the call that somebody decides on waits for nobody.
+// NotWaitingError: the call to be decided on does not wait for anybody.
 type NotWaitingError struct{ Call, ID, others string }
 
 func (e *NotWaitingError) Error() string {

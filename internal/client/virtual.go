@@ -13,7 +13,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/virtual"
 )
 
-// AgentRules are what a configuration has to say of agents that are made at run time.
+// AgentRules are the rules of a configuration for agents that are made at run time.
 type AgentRules interface {
 	// Owns reports whether the name is that of an agent of the configuration.
 	Owns(name string) bool
@@ -32,7 +32,7 @@ type AgentEdit struct {
 	Tools []string
 }
 
-// VirtualAgents are the agents of a project, by name; with deleted ones if they are wanted.
+// VirtualAgents are the agents of a project, by name, with or without the deleted ones.
 func (c *Client) VirtualAgents(ctx context.Context, project string, deleted bool) ([]virtual.Agent, error) {
 	st, err := c.needStore(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *Client) saveAgent(ctx context.Context, e AgentEdit, d virtual.Definitio
 	return st.SaveVirtualAgent(ctx, a, after)
 }
 
-// AgentCopy is what a copy of an agent has of its own; absent = as the agent that is copied.
+// AgentCopy is what a copy changes; a field that is absent stays as it is in the original.
 type AgentCopy struct {
 	NewName      string          `json:"new_name" minLength:"1" maxLength:"64"`
 	Description  string          `json:"description,omitempty" maxLength:"10000" doc:"absent = Copy of …"`

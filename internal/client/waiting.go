@@ -11,9 +11,9 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// Waiting returns what waits for people and providers in one investigation or conversation,
-// or with "" in all: as the store says, in one query. Without the store, or where it does not
-// know the one, they are asked themselves; an error names those that do not answer.
+// Waiting returns what waits for people and providers, in one investigation or conversation, or with "" in all: one
+// query of the store. Where there is no store, or it does not know that one, the workflows are asked; an error names
+// those that do not answer.
 func (c *Client) Waiting(ctx context.Context, id string) ([]record.Waiting, error) {
 	all, known, err := c.storedWaiting(ctx, id)
 	if known || err != nil {

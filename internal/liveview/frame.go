@@ -25,8 +25,8 @@ const (
 	maxNotices          = 4
 )
 
-// Frame is what is on the screen: as many lines as the terminal has, none wider. What has been
-// on it counts as read.
+// Frame is the content of the screen: as many lines as the terminal has, none wider. Lines that have been on it count
+// as read.
 func (m *Model) Frame() string {
 	if m.width < minWidth || m.height < minHeight {
 		return terminal.Fit("the terminal is too small (q leaves)", m.width)

@@ -27,7 +27,7 @@ const (
 	Leave    Verb = "leave"
 )
 
-// Act is what the person at the keys wants done.
+// Act is what the person at the keys wants to be done.
 type Act struct {
 	Do Verb
 	// Text is the guidance, the reason of a decision or what its way takes, or the answer.
@@ -71,7 +71,7 @@ const sendHint = "Enter sends · Esc leaves it"
 
 func (m *Model) needed() bool { return len(m.waits.Approvals)+len(m.waits.Questions) > 0 }
 
-// Key takes in a key, and returns what the person wants done by it; nil = nothing beyond the screen.
+// Key takes in a key, and returns what the person wants by it; nil = nothing beyond the screen.
 func (m *Model) Key(k tea.KeyPressMsg) *Act {
 	key := k.String()
 	if key == "ctrl+c" {

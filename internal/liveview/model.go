@@ -16,7 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
-// Model is what is known of an investigation, and what of it is on the screen.
+// Model holds what is known of an investigation, and what of that is on the screen.
 type Model struct {
 	id            string
 	width, height int
@@ -49,13 +49,13 @@ const (
 	helpPage
 )
 
-// New returns the model of an investigation of which nothing is known yet.
+// New returns the model of an investigation about which nothing is known yet.
 func New(id string) *Model {
 	return &Model{id: id, width: 80, height: 24, lost: map[string]time.Time{}}
 }
 
-// Resize says how large the terminal is. The text of a prompt has other lines then, which are
-// read from the beginning.
+// Resize says how large the terminal is. The text of a prompt then breaks into other lines, and is read from the
+// beginning.
 func (m *Model) Resize(width, height int) {
 	if m.prompt != nil && width != m.width {
 		m.prompt.seen, m.prompt.Read, m.back = 0, false, 0

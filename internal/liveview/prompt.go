@@ -161,7 +161,7 @@ func (m *Model) recheckPrompt() {
 	}
 }
 
-// WaitsIn tells whether what is asked waits yet.
+// WaitsIn reports whether what is asked still waits.
 func (p *Prompt) WaitsIn(w record.Waits) bool {
 	switch p.do {
 	case Decide:
@@ -236,7 +236,7 @@ var soundsLikeYes = map[string]bool{
 	"ok": true, "okay": true, "sure": true, "yep": true, "yeah": true, "approve": true, "approved": true, "allow": true, "go": true,
 }
 
-// Act is what the person wants done who has written a text; nil = nothing, and why not.
+// Act is what a person wants who has written a text; nil = nothing, and why not.
 func (p *Prompt) Act(text string) (act *Act, why string) {
 	if text == "" {
 		return nil, map[Verb]string{Decide: "not decided: the call waits", Answer: "not answered: the question waits"}[p.do]

@@ -33,7 +33,7 @@ type Options struct {
 	Preview func(context.Context, record.Approval) (string, error)
 }
 
-// View is a Model on a terminal. The screen is taken when the first news come.
+// View is a Model on a terminal. It takes the screen when the first news come.
 type View struct {
 	opts   Options
 	screen *screen
@@ -58,8 +58,8 @@ func (v *View) Take(u store.Update) { v.tell(func(m *Model) { m.Take(u) }) }
 // Lost says that a connection is lost, or with zero that it is back.
 func (v *View) Lost(to string, since time.Time) { v.tell(func(m *Model) { m.Lost(to, since) }) }
 
-// Say shows what would garble the screen if it were printed: it is false before the screen
-// has been taken and after it was given back.
+// Say shows a text that would garble the screen if it were printed. It returns false before the screen has been taken
+// and after it was given back.
 func (v *View) Say(text string) bool {
 	v.mu.Lock()
 	shown := v.program != nil

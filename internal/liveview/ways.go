@@ -78,7 +78,7 @@ func oneLine(text string) string {
 	return reveal.JSON(unbroken.Replace(string([]rune(text)))) // runes: an invalid byte is U+FFFD, as json reads it
 }
 
-// Previewed shows which past calls a rule would have let through that is made of a call.
+// Previewed shows the past calls that a rule made of this call would have let through.
 func (m *Model) Previewed(a record.Approval, preview string, err error) {
 	p := m.prompt
 	switch {
@@ -91,7 +91,7 @@ func (m *Model) Previewed(a record.Approval, preview string, err error) {
 	}
 }
 
-// Refused says why what a person wanted was not done. A decision can be put right where it was typed.
+// Refused says why something that the person wanted was not done. A decision can be corrected where it was typed.
 func (m *Model) Refused(act Act, why string) {
 	m.Say(why)
 	if t := act.typed; t != nil && m.prompt == nil && t.WaitsIn(m.waits) {

@@ -16,7 +16,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// Rule lets calls through that a person would have to approve, as far as the configuration has them remembered at all.
+// Rule lets calls through that a person would otherwise have to approve, if the configuration lets such calls be
+// remembered at all.
 type Rule struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"` // "server.tool", or the name of a built-in tool
@@ -37,7 +38,7 @@ type Rule struct {
 	LastUsed *time.Time `json:"last_used,omitempty"`
 }
 
-// Version is a hash of what the rule lets through, where and for how long, by which the audit trail names it.
+// Version is a hash of what the rule lets through, where and for how long. The audit trail names the rule by it.
 func (r Rule) Version() string {
 	r.Uses, r.LastUsed, r.Revoked = 0, nil, nil
 	r.Created = r.Created.UTC()
@@ -104,7 +105,7 @@ func (w Where) Admits(place Where) bool {
 		(w.Stage == "" || w.Stage == place.Stage) && (w.Environment == "" || w.Environment == place.Environment)
 }
 
-// Matcher reports whether a call of the rule's tool is one that was meant. The arguments are as a model writes them, parsed.
+// Matcher reports whether the rule means a call of its tool. The arguments are as a model writes them, parsed.
 type Matcher func(args map[string]any) bool
 
 // Matcher is the rule, ready for many calls.
@@ -126,7 +127,8 @@ func (r Rule) Matcher() Matcher {
 	}
 }
 
-// Literals are texts that the arguments of every call that the rule fits have in them, as JSON without escapes writes them.
+// Literals are texts that stand in the arguments of every call that the rule fits, as JSON without escapes writes
+// them.
 func (r Rule) Literals() (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(r.Arguments)) {
 		if text := r.Arguments[name].literal(); text != "" && !isCommand(r.Tool, name) {
@@ -166,7 +168,7 @@ func (r Rule) String() string {
 	return strings.Join(words, " ")
 }
 
-// Said is how the journal of a call names the rule that has let it through.
+// Said is the name of the rule in the journal of a call that it has let through.
 func (r Rule) Said() string {
 	text := fmt.Sprintf("let through by rule %s of %s", r.ID, r.By)
 	if r.Because != "" {

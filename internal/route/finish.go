@@ -27,8 +27,9 @@ func (w Walk) Finish(n int, r Result) (ask Ask, gate bool) {
 	return ask, ask == Confirmation && r.Outcome.Success() && w.Chain.Stages[n].Routing.OnApprove != ""
 }
 
-// leave decides where the chain goes from a stage that has ended: a review of its result comes
-// first, then what the stage asks for itself, then the ways that the chain has from it.
+// leave decides where the chain goes from a stage that has ended. A review of its result comes first, because a result
+// that is sent back must not lead anywhere; then what the stage asks for itself; then the ways that the chain has from
+// it, of which the first that is open is taken.
 func (w Walk) leave(n int, r Result) Ask {
 	stage := w.Chain.Stages[n]
 	if review := stage.Routing.Review; review != nil && (r.Outcome.Success() || r.Outcome == agent.OutcomeTerminate) {

@@ -88,11 +88,12 @@ func (s *Store) append(ctx context.Context, step transcript.Step) (stored []tran
 	return stored, unread, err
 }
 
-// errUnsettled: the step is there already, or its run has to make its claim good.
+// errUnsettled: the step is there already, or its run must first prove that the step is its to write.
 var errUnsettled = errors.New("the step is not the run's next one")
 
-// appendNext writes steps that nothing stands in the way of, which is nearly every step,
-// and returns the last one's rows. The claim of the first step covers the others.
+// appendNext writes steps in one transaction and returns the last one's rows. It handles the usual case alone, in
+// which the first step is the run's next one, and leaves all else to its caller (errUnsettled), so that nearly every
+// step asks the database once and then only writes. The claim of the first step covers the others.
 func (s *Store) appendNext(ctx context.Context, steps ...transcript.Step) (stored []transcript.Entry, unread int, err error) {
 	rows := 0
 	for _, step := range steps {

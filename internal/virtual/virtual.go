@@ -34,7 +34,7 @@ var (
 // Source is what agent_source says of agents that are made at run time.
 const Source = "virtual"
 
-// Definition is what is said of an agent.
+// Definition is what its author says about an agent.
 type Definition struct {
 	Name         string `json:"name"`
 	Type         string `json:"type,omitempty"`

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A Format is what a known sender sends.
+// A Format describes what a known system sends.
 type Format struct {
 	Mapping Mapping
 	Scheme  string // of its signatures; "" = it has none

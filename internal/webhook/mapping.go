@@ -28,7 +28,7 @@ type Mapping struct {
 	Priorities map[string]int
 }
 
-// Alert is what a sender says of one.
+// Alert is one alert, as its sender describes it.
 type Alert struct {
 	Type, Fingerprint, Group, GroupName string
 	Title, Severity, Project, Chain     string
@@ -104,7 +104,7 @@ func CheckPath(text string) error {
 	return err
 }
 
-// Over returns the mapping with what another one says in its place.
+// Over returns the mapping with the parts replaced that another one names.
 func (m Mapping) Over(base Mapping) Mapping {
 	out, own := reflect.ValueOf(&base).Elem(), reflect.ValueOf(m)
 	for n := range own.NumField() {

@@ -94,7 +94,7 @@ const (
 	NewsResolved = 2
 )
 
-// News is what an investigation has not heard of its alerts.
+// News are the changes to its alerts that an investigation has not heard of yet.
 type News struct {
 	Lead, Webhook, Investigation string
 	Alerts                       []NewsOf  // the first of them
@@ -102,7 +102,7 @@ type News struct {
 	ToldAt                       time.Time // when it last heard any; zero = never
 }
 
-// Key is the same of the same news until they are told: later news in the same words have another one.
+// Key is the same for the same news until they are told. Later news in the same words have another key.
 func (n News) Key() string { return Key(n.Lead, fmt.Sprint(n.ToldAt.UnixMicro()), n.Text()) }
 
 // NewsOf is an alert in news.
@@ -145,7 +145,7 @@ func (n News) Text() string {
 
 const maxTitle = 200
 
-// By is who starts and guides investigations for a webhook; who = whose token has been checked.
+// By is the author of what a webhook starts or says; who is the holder of the token, if one has been checked.
 func By(webhook, who string) string {
 	if who == "" {
 		return byWebhook + webhook
@@ -155,7 +155,8 @@ func By(webhook, who string) string {
 
 const byWebhook = "webhook "
 
-// Speaks reports whether a name is one of By: what comes by it has a sender's words, and is no person's guidance.
+// Speaks reports whether an author is a webhook (By). Its words are a sender's, and are not followed as a person's
+// guidance.
 func Speaks(by string) bool { return strings.HasPrefix(by, byWebhook) }
 
 // Key is a short hash of texts.

@@ -2,10 +2,36 @@ package archtest
 
 import (
 	"os"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
 )
+
+// Each package below internal has a row in the table of docs/architecture.md, or in that of the package that it is in.
+func TestPackagesAreDrawn(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "## Packages\n")
+	drawn := map[string]bool{}
+	for row := range strings.Lines(table) {
+		cells := strings.Split(row, "|")
+		if len(cells) < 3 {
+			continue
+		}
+		for _, name := range quoted.FindAllStringSubmatch(cells[1], -1) {
+			drawn[path.Base(name[1])] = true
+		}
+	}
+	for pkg := range load(t, os.DirFS("../..")) {
+		if name, inside := strings.CutPrefix(pkg, "internal/"); inside && !strings.Contains(name, "/") && !drawn[name] {
+			t.Errorf("docs/architecture.md does not say what %s is for", pkg)
+		}
+	}
+}
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 

@@ -62,7 +62,8 @@ func runGuides(t *testing.T, chosen func(line string) bool) (commands int) {
 		text.Write(page)
 	}
 	home := t.TempDir()
-	w := &guided{ran: map[string]bool{}, world: &world{t: t, data: "../..", env: append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, ".cache"))}}
+	w := &guided{ran: map[string]bool{}}
+	w.world = &world{t: t, data: "../..", env: append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, ".cache"))}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // what was built and fetched may stay
 		value, err := exec.Command("go", "env", name).Output()
 		if err != nil {

@@ -8,16 +8,22 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// By the codec endpoint, Temporal's own CLI starts an investigation and reads its
-// result, and Temporal's own UI shows both; without it, they show nothing.
+// encrypted is a lab whose histories are encrypted, and the codec endpoint that decrypts them for those who have its token.
+func encrypted(t *testing.T) (plain, w *world, endpoint string) {
+	t.Helper()
+	plain, _ = newLab(t, nil)
+	w = plain.with("INQUEST_ENCRYPTION_KEYS=k1:b2xkIG9sZCBvbGQgb2xkIG9sZCBvbGQgb2xkIG9sZCE=", "INQUEST_CODEC_TOKEN=sesame")
+	w.dev()
+	codec := w.start("codec endpoint ", "starter", "codec", "--listen", "127.0.0.1:0", "--ui-origin", "http://"+w.ui)
+	_, endpoint, _ = strings.Cut(strings.TrimSpace(codec.log.String()), "codec endpoint ")
+	return plain, w, endpoint
+}
+
+// By the codec endpoint, Temporal's own CLI starts an investigation and reads its result; without it, it shows nothing.
 func TestCodecEndpoint(t *testing.T) {
 	cli := buildCLI(t)
 	t.Parallel()
-	plain, _ := newLab(t, nil)
-	w := plain.with("INQUEST_ENCRYPTION_KEYS=k1:b2xkIG9sZCBvbGQgb2xkIG9sZCBvbGQgb2xkIG9sZCE=", "INQUEST_CODEC_TOKEN=sesame")
-	w.dev()
-	codec := w.start("codec endpoint ", "starter", "codec", "--listen", "127.0.0.1:0", "--ui-origin", "http://"+w.ui)
-	_, address, _ := strings.Cut(strings.TrimSpace(codec.log.String()), "codec endpoint ")
+	plain, w, address := encrypted(t)
 	temporal := func(by []string, args ...string) string {
 		out, errs, code := plain.program(cli, "", append(append(args, "--address", w.address), by...)...)
 		if code != 0 {
@@ -46,7 +52,14 @@ func TestCodecEndpoint(t *testing.T) {
 	if out := w.must("show", "one"); !strings.Contains(out, "the report of gamma") {
 		t.Errorf("starter shows\n%s", out)
 	}
+}
 
+// By the codec endpoint, Temporal's own UI shows what is encrypted; without it, it shows nothing.
+func TestLongCodecEndpointInTheUI(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	_, w, address := encrypted(t)
+	w.must("run", "--alert-type", "lab", "--data", "persimmon", "--workflow-id", "one")
 	b := newBrowser(t, "http://"+w.ui+"/namespaces/default/workflows")
 	b.open("one", "Timeline")
 	b.shows("COMPLETED")

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 		serve(servers[name], os.Stdin, os.Stdout)
 		os.Exit(0)
 	}
+	_ = flag.Set("test.parallel", "8") // those that are parallel only wait; it is a number
 	os.Exit(m.Run())
 }
 

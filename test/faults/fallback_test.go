@@ -73,6 +73,7 @@ func (w wired) again(t *testing.T) (asked []string, status agent.Status, kept []
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: w.id})
 	env.SetStartTime(time.Now())
+	env.SetTestTimeout(time.Minute) // not three seconds: the machine may be busy
 	workflows.Register(env)
 	env.RegisterActivity(&activities.Activities{
 		Requests: w, Planner: w, Models: w, Builtins: workerTools{journal{w.store, w.faults}},
@@ -131,7 +132,7 @@ func TestFallbackAtTheWire(t *testing.T) {
 		"an error in the stream":     {story.ErrorAfter(1, "server_error", "oops"), 2, "ModelUnavailable"},
 		"a stall":                    {story.Stall(1), 2, "StreamStalled"},
 		"silence":                    {llmtest.Text("late").Slow(time.Hour), 2, "StreamStalled"},
-		"too slow":                   {llmtest.Text(alphabet).Chunked(1, 50*time.Millisecond), 2, "ModelTimeout"},
+		"too slow":                   {llmtest.Text(alphabet).Chunked(1, 100*time.Millisecond), 2, "ModelTimeout"},
 		"a web page":                 {llmtest.Status(200, "<html>\n<body>Welcome"), 2, "ReplyMalformed"},
 		"429":                        {llmtest.RateLimited(0), 3, "RateLimited"}, // then the circuit is open
 		"429 for an hour":            {llmtest.RateLimited(time.Hour), 1, "RateLimited"},
@@ -148,7 +149,7 @@ func TestFallbackAtTheWire(t *testing.T) {
 				asked, status, kept := w.investigated(t)
 				want := append(slices.Repeat([]string{"first"}, tt.times), "second")
 				if !slices.Equal(asked, want) || status != agent.StatusCompleted {
-					t.Errorf("asked %v, want %v; %s", asked, want, status)
+					t.Fatalf("asked %v, want %v; %s", asked, want, status)
 				}
 				hop := slices.IndexFunc(kept, func(e transcript.Entry) bool { return e.Kind == transcript.KindFallback })
 				last := kept[len(kept)-1]

@@ -99,12 +99,14 @@ func (c chart) validate(p path, v *validator) {
 
 // validateEnd finds stages that the chain comes to, and from which nothing but a failure, a bound or people lead to an end.
 func (c chart) validateEnd(p path, v *validator, reached map[string]bool) {
-	ends := map[string]bool{plan.TargetEnd: true}
+	ends := map[string]bool{} // stages from which it gets there
 	for grown := true; grown; {
 		grown = false
 		for i, name := range c.names {
 			if !ends[name] && slices.ContainsFunc(c.walk.WaysFrom(i), func(e route.Edge) bool {
-				return e.Kind != route.EdgeError && e.Kind != route.EdgeSentBack && ends[c.asked(i, e.To)]
+				to := c.asked(i, e.To)
+				known := slices.Contains(c.names, to) // what names nothing is a finding of its own
+				return e.Kind != route.EdgeError && e.Kind != route.EdgeSentBack && (ends[to] || !known)
 			}) {
 				ends[name], grown = true, true
 			}

@@ -9,20 +9,29 @@ import (
 // ByCode is who has found a piece of evidence that nobody named: code, for a sentence of the report.
 const ByCode = "code"
 
-// How much code looks through for sentences that cite nothing, in bytes.
+// How much code looks through for sentences that cite nothing.
 const (
-	maxPassage  = 400     // in more, any number stands somewhere
-	maxSearched = 4 << 20 // of all results
+	maxPassage  = 400     // bytes: in more, any number stands somewhere
+	maxSearched = 1 << 20 // bytes of all results
+	maxCompared = 50_000  // passages that name what a sentence names, for all sentences together: half a second
 )
 
 // passage is a part of a result that is about one thing: a line of it, or an object of its JSON.
 type passage struct {
 	*row
 	span
-	lower string
+	lower  string
+	stated *facts // nil = nobody has asked yet
 }
 
 func (p passage) content() string { return p.text[p.from:p.to] }
+
+func (p *passage) facts() facts {
+	if p.stated == nil {
+		p.stated = new(stated(p.content()))
+	}
+	return *p.stated
+}
 
 // innermost matches objects of JSON that have no other ones in them.
 var innermost = regexp.MustCompile(`\{[^{}]*\}`)
@@ -36,7 +45,7 @@ func passages(rows []*row) (all []passage) {
 			from += len(content) - len(strings.TrimLeft(content, " \t\r\n"))
 			to -= len(content) - len(strings.TrimRight(content, " \t\r\n"))
 			if to > from && to-from <= maxPassage {
-				all = append(all, passage{r, span{from, to}, strings.ToLower(r.text[from:to])})
+				all = append(all, passage{row: r, span: span{from, to}, lower: strings.ToLower(r.text[from:to])})
 			}
 		}
 		if searched += len(r.text); searched > maxSearched {
@@ -68,25 +77,33 @@ func (e *Evidence) findUncited() {
 	if len(e.uncited) == 0 {
 		return
 	}
-	all := passages(e.results)
+	all, left := passages(e.results), maxCompared
 	for _, sentence := range e.uncited {
 		said := claimed(sentence, e.names)
 		if len(said.names)+len(said.quotes) == 0 || len(said.names)+len(said.quotes)+len(said.numbers)+len(said.moments) < 2 {
 			continue // it may be about anything
 		}
-		if p := said.only(all); p != nil {
+		if p := said.only(all, &left); p != nil {
 			e.Uncited--
 			e.Claims = append(e.Claims, Claim{Text: flat(sentence), Cites: []int{e.numbered(*p)}, Verdict: Found})
 		}
 	}
 }
 
-// only is the one passage in which all facts stand; nil = there is none, or there are several that say different things.
-func (f facts) only(all []passage) (one *passage) {
+// only is the one passage in which all facts stand; nil = there is none, there are several that say different things, or no
+// more may be compared.
+func (f facts) only(all []passage, left *int) (one *passage) {
 	words := slices.Concat(f.names, f.quotes)
-	for n, p := range all {
+	for n := range all {
+		p := &all[n]
 		without := func(word string) bool { return !strings.Contains(p.lower, strings.ToLower(word)) }
-		if slices.ContainsFunc(words, without) || one != nil && one.holds(p) || len(f.missing([]facts{stated(p.content())}, "")) > 0 {
+		if slices.ContainsFunc(words, without) || one != nil && one.holds(*p) {
+			continue
+		}
+		if *left--; *left < 0 {
+			return nil
+		}
+		if len(f.missing([]facts{p.facts()}, "")) > 0 {
 			continue
 		}
 		if _, _, echo := fold(p.asked).find(p.content()); echo {
@@ -96,7 +113,7 @@ func (f facts) only(all []passage) (one *passage) {
 			return nil
 		}
 		if one == nil {
-			one = &all[n]
+			one = p
 		}
 	}
 	return one

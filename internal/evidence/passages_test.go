@@ -107,6 +107,20 @@ func TestLongPassages(t *testing.T) {
 	}
 }
 
+// TestManyPassages: where too much would have to be compared, nothing is said.
+func TestManyPassages(t *testing.T) {
+	t.Parallel()
+	var j journal
+	j.result("s/A", "t", "{}", "web-1 failed 12 times\n"+strings.Repeat("web-1 is up\n", maxCompared))
+	e, err := Collect(t.Context(), j, noBlobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Report("s/A", "web-1 failed 12 times."); e.Count(Found) != 0 || e.Uncited != 1 {
+		t.Errorf("%+v", e.Claims)
+	}
+}
+
 // TestObjects: the texts of a report that is JSON are checked, and marked where they stand; nothing else of it changes.
 func TestObjects(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,8 @@ func TestArgumentsAreToldOnce(t *testing.T) {
 			}
 			one := waiting[n%len(waiting)]
 			quiet := &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(any, error) {}}
-			if err := env.UpdateWorkflowByID(one.WorkflowID, UpdateDecide, fmt.Sprint(n), quiet, Decide{CallID: one.CallID, Approved: new(true)}); err != nil {
+			if err := env.UpdateWorkflowByID(one.WorkflowID, UpdateDecide, fmt.Sprint(n), quiet,
+				Decide{CallID: one.CallID, Approved: new(true)}); err != nil {
 				t.Error(err)
 			}
 		}, time.Duration(n+1)*time.Minute)

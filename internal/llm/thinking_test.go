@@ -60,7 +60,8 @@ func TestThinkingProblem(t *testing.T) {
 		{"anthropic", "claude-haiku-5-5", []agent.Thinking{off}, []agent.Thinking{budget}},
 		{"anthropic", "somebody-elses", []agent.Thinking{off, budget, effort("high")}, nil},
 		{"google", "gemini-2.0-flash", []agent.Thinking{off}, []agent.Thinking{on, effort("low")}},
-		{"google", "gemini-2.5-flash", []agent.Thinking{off, on, adaptive, budget, effort("low")}, []agent.Thinking{{Mode: "on", Budget: 9, Effort: "low"}}},
+		{"google", "gemini-2.5-flash", []agent.Thinking{off, on, adaptive, budget, effort("low")},
+			[]agent.Thinking{{Mode: "on", Budget: 9, Effort: "low"}}},
 		{"google", "gemini-2.5-flash-lite", []agent.Thinking{{Mode: "on", Budget: 512}},
 			[]agent.Thinking{{Mode: "on", Budget: 511}, {Mode: "on", Budget: 24577}}},
 		{"google", "gemini-2.5-pro", []agent.Thinking{budget, {Mode: "on", Budget: 32768}}, []agent.Thinking{off, {Mode: "on", Budget: 127}}},
@@ -107,7 +108,8 @@ func TestOpenAIReasons(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]bool{
 		"gpt-35-turbo": false, "gpt-12": true,
-		"gpt-5": true, "openai/gpt-5.2": true, "o3": true, "gpt-5-codex": true, "gpt-4o": false, "gpt-5-chat-latest": false, "openai/gpt-5.1-chat": false,
+		"gpt-5": true, "openai/gpt-5.2": true, "o3": true, "gpt-5-codex": true, "gpt-4o": false, "gpt-5-chat-latest": false,
+		"openai/gpt-5.1-chat": false,
 	} {
 		if got := llm.OpenAIReasons(model); got != want {
 			t.Errorf("%s: %v", model, got)

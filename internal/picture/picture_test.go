@@ -124,7 +124,8 @@ func bomb(w, h uint32) []byte {
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]bool{
-		"gpt-4o": true, "openai/gpt-5-mini": true, "gpt-4": false, "gpt-3.5-turbo": false, "gpt-35-turbo": false, "gpt-oss-120b": false, "o3": true, "o3-mini": false,
+		"gpt-4o": true, "openai/gpt-5-mini": true, "gpt-4": false, "gpt-3.5-turbo": false, "gpt-35-turbo": false, "gpt-oss-120b": false,
+		"o3": true, "o3-mini": false,
 		"gemini-2.5-pro": true, "models/gemini-3-pro": true, "gemini-embedding-001": false, "claude-sonnet-4-5": true, "claude-2.1": false,
 		"anthropic/claude-opus-4": true, "claude-sonnet-4-5@20250929": true, "eu.anthropic.claude-opus-4-8": true, "grok-4": true,
 		"grok-3": false, "deepseek-chat": false, "llama3.2-vision:11b": true,

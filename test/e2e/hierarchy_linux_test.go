@@ -57,7 +57,8 @@ func TestHierarchyIsShown(t *testing.T) {
 		m.answer()
 	}
 	w.end("lead")
-	tree := []string{`\nlook/Lead                 │ ■ completed`, `  Deep-2                  │ ■ completed`, `    Digger-1              │ ■ completed`}
+	tree := []string{`\nlook/Lead                 │ ■ completed`, `  Deep-2                  │ ■ completed`,
+		`    Digger-1              │ ■ completed`}
 	shown("show", w.must("show", "lead"), tree...)
 	shown("watch afterwards", w.must("watch", "lead"), tree...)
 	shown("status afterwards", w.must("status", "lead"), `  Lead          completed`, `    Digger-1    completed`, `    Deep-2      completed`,

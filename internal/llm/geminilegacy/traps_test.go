@@ -224,6 +224,7 @@ func FuzzStream(f *testing.F) {
 	llmtest.FuzzStream(f, func(t *testing.T, baseURL string) llm.Client { return open(t, baseURL) },
 		`[{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}]`, `[{"candidates":[null,{}]}]`, `[null,1`,
 		`[{"candidates":[{"content":{"parts":[null,{"functionCall":null},{"text":3},{"functionResponse":{}}]}}]}]`,
-		`{"error":{"code":"x"}}`, `{"a":`, `[{"error":{"code":429,"details":[{"@type":1}]}}]`, `[{"usageMetadata":{"promptTokenCount":-1}}]`, `"`, `]`,
+		`{"error":{"code":"x"}}`, `{"a":`, `[{"error":{"code":429,"details":[{"@type":1}]}}]`, `[{"usageMetadata":{"promptTokenCount":-1}}]`, `"`,
+		`]`,
 	)
 }

@@ -37,8 +37,9 @@ func responsesCases() []replyCase {
 		{"filtered within", Raw(responsesYes,
 			`{"type":"response.incomplete","response":{"status":"incomplete","model":"m","incomplete_details":{"reason":"content_filter"}}}`),
 			llm.Response{Content: "Yes.", Finish: llm.FinishFiltered, Model: "m"}},
-		{"a call that was cut", Raw(`{"type":"response.output_item.done","item":{"type":"function_call","call_id":"a","name":"f","arguments":"{\"q\":\"lo"}}`,
-			`{"type":"response.incomplete","response":{"status":"incomplete","model":"m","incomplete_details":{"reason":"max_output_tokens"}}}`),
+		{"a call that was cut",
+			Raw(`{"type":"response.output_item.done","item":{"type":"function_call","call_id":"a","name":"f","arguments":"{\"q\":\"lo"}}`,
+				`{"type":"response.incomplete","response":{"status":"incomplete","model":"m","incomplete_details":{"reason":"max_output_tokens"}}}`),
 			llm.Response{ToolCalls: []agent.ToolCall{{ID: "a", Name: "f", Arguments: `{"q":"lo`}}, Finish: llm.FinishLength, Model: "m"}},
 	}
 }

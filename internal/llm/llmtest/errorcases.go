@@ -99,7 +99,8 @@ func openAIErrors() []errorCase {
 		{name: "chunk of another shape", reply: story.Insert(1, `{"choices":"none"}`), kind: llm.ErrMalformed},
 		{name: "numeric error in 200", reply: Status(200, `{"error":{"message":"too fast","code":429}}`), kind: llm.ErrRateLimited},
 		{name: "textual error in 200", reply: Status(200, `{"error":"model runner crashed"}`), kind: llm.ErrUnavailable},
-		{name: "bare error object", reply: story.Insert(2, `{"object":"error","message":"maximum context length is 4096"}`), kind: llm.ErrContextTooLong},
+		{name: "bare error object", reply: story.Insert(2, `{"object":"error","message":"maximum context length is 4096"}`),
+			kind: llm.ErrContextTooLong},
 		// The words are of https://github.com/continuedev/continue/issues/12739.
 		{name: "429 that says when in words", kind: llm.ErrRateLimited, retryAfter: 4656 * time.Millisecond,
 			reply: Refuse(429, "rate_limit_exceeded", "Rate limit reached for gpt-5.4 on tokens per min. Please try again in 4.656s. Visit …")},
@@ -111,7 +112,8 @@ func openAIErrors() []errorCase {
 			reply: Refuse(429, "rate_limit_exceeded", "Please try again in 20s.").Header("Retry-After", "3")},
 		{name: "a limit in the stream", kind: llm.ErrRateLimited, retryAfter: 28 * time.Millisecond,
 			reply: story.ErrorAfter(2, "rate_limit_exceeded", "Rate limit reached. Please try again in 28ms.")},
-		{name: "429 about tokens", reply: Status(429, errorBody("tokens", "your context window for this minute is used up")), kind: llm.ErrRateLimited},
+		{name: "429 about tokens", reply: Status(429, errorBody("tokens", "your context window for this minute is used up")),
+			kind: llm.ErrRateLimited},
 	}
 }
 

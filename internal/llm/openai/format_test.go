@@ -37,13 +37,14 @@ func TestResponseFormat(t *testing.T) {
 	for name, tt := range map[string]struct {
 		model, schema, want string
 	}{
-		"no schema":                    {"gpt-4o", "", object},
-		"strict":                       {"gpt-4o", full, as(full, "true")},
-		"behind a proxy":               {"openai/gpt-5.4-mini", full, as(full, "true")},
-		"optional fields":              {"gpt-4.1", loose, as(loose, "false")},
-		"an open object in it":         {"o3", inside, as(inside, "false")},
-		"words that may be refused":    {"gpt-4o-2024-08-06", words, as(words, "false")},
-		"one of several":               {"gpt-4o", part(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), as(part(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), "true")},
+		"no schema":                 {"gpt-4o", "", object},
+		"strict":                    {"gpt-4o", full, as(full, "true")},
+		"behind a proxy":            {"openai/gpt-5.4-mini", full, as(full, "true")},
+		"optional fields":           {"gpt-4.1", loose, as(loose, "false")},
+		"an open object in it":      {"o3", inside, as(inside, "false")},
+		"words that may be refused": {"gpt-4o-2024-08-06", words, as(words, "false")},
+		"one of several": {"gpt-4o", part(`{"anyOf":[{"type":"string"},{"type":"null"}]}`),
+			as(part(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), "true")},
 		"a root of several":            {"gpt-4o", either, as(either, "false")},
 		"a part without a type":        {"gpt-4o", part(`{"enum":["x"]}`), as(part(`{"enum":["x"]}`), "false")},
 		"a list of anything":           {"gpt-4o", part(`{"type":"array"}`), as(part(`{"type":"array"}`), "false")},

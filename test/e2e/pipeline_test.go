@@ -282,6 +282,7 @@ agent_chains:
 	review.Release()
 	asks("confirmation")
 	again()
+	asks("confirmation") // what a query shows, Temporal may not have had yet when all died
 	w.must("answer", "change", "--approve", "--by", "Ada")
 	apply.Wait(t)
 	again()
@@ -355,9 +356,11 @@ func TestPipelineAnsweredByTheStockCLI(t *testing.T) {
 	w := newWorld(t, func(llmtest.Request) llmtest.Reply { return llmtest.Text(`{"said":"it"}`) }, interruptConfig)
 	dev := w.dev()
 	w.beginWith("asks", agent.Request{Chain: "asks", Data: []byte(`"x"`)})
-	eventually(t, "it asks", func() bool { return len(w.statusOf("asks").Questions) == 1 })
+	asks := func() bool { return len(w.statusOf("asks").Questions) == 1 }
+	eventually(t, "it asks", asks)
 	dev.kill()
 	w.dev()
+	eventually(t, "it still asks", asks)
 	s := stock{world: w, path: buildCLI(t)}
 	update := func(input string) (string, int) {
 		out, errs, code := s.program(s.path, "", "workflow", "update", "execute", "--workflow-id", "asks", "--name", "answer", "--input", input)

@@ -247,9 +247,9 @@ func TestUncitedSentences(t *testing.T) {
 	const said = "checkout-7f9c4d5b8-x2x7k exited with code 137."
 	for n, test := range []struct{ text, report, proof string }{
 		{"It failed 8 times.", "It failed 8 times.", ""},
-		{said, said + "\n\n---\n\nChecked by code: the report cites nothing; 1 piece of evidence was found; " +
-			"1 that cites nothing was found by code.\n\n" +
-			"Checked by code: these cite nothing, and stand in one result:\n\n- " + said +
+		{said, said + "\n\n---\n\nChecked by code: the report cites nothing; 0 pieces of evidence were found; " +
+			"1 sentence that cites nothing stands in one result.\n\n" +
+			"Checked by code: these cite nothing, and stand in one result, or in the alert:\n\n- " + said +
 			": [1] 14:02:05Z checkout-7f9c4d5b8-x2x7k \"OOMKilled\" exit code 137 · lab.read, row 5 of s/A\n", "found"},
 		{`{"cause": "` + said + `"}`, `{"cause": "` + said + `"}`, "found"},
 	} {

@@ -372,6 +372,9 @@ func notWhole(e transcript.Entry) string {
 	case llm.FinishFiltered:
 		return "the provider's content filter withheld the rest of the reply"
 	case llm.FinishPaused:
+		if blank(e) {
+			return "" // it is asked for once more
+		}
 		return "the provider paused the reply, and it was not asked to go on"
 	case llm.FinishRepeating:
 		return "the model's reply repeated itself and was cut"

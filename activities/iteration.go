@@ -273,8 +273,13 @@ func (g *generation) addReply(reply llm.Response, tools *tool.Set, compression *
 	if len(body.Calls) == 0 && g.row.Prompt == prompt.Action {
 		body.Text, body.ActionsExecuted = prompt.ActionsExecuted(body.Text)
 	}
-	if g.row.Pattern == agent.Iterating && !g.contract().JSON {
-		body.Text = prompt.WithSources(body.Text, reply.Sources)
+	if len(reply.Sources) > 0 {
+		body.Untrusted = []string{fromWeb}
+	}
+	if said := body.Text; g.row.Pattern == agent.Iterating && !g.contract().JSON && !strings.HasPrefix(strings.TrimSpace(said), "{") {
+		if body.Text = prompt.WithSources(said, reply.Sources); body.Text != said {
+			body.Own = len(said)
+		}
 	}
 	g.add(transcript.KindReply, body)
 }

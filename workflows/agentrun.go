@@ -221,7 +221,7 @@ func (r *agentRun) handle(ctx workflow.Context, sig signal) (t Taken, why string
 	}
 	if sig.Agent == "" || sig.Agent == r.in.Agent.Name {
 		r.steer(ctx, sig)
-	} else if !r.orchestration.forward(ctx, sig) {
+	} else if !r.orchestration.forward(ctx, sig) && !sig.Mail { // mail need not wake anybody
 		return Taken{}, fmt.Sprintf("%s: agent %s is not at work, or cannot do that", sig.Name, sig.Agent)
 	}
 	return t, ""

@@ -26,9 +26,12 @@ type citation struct {
 
 // Check looks in what a report cites for what it says, and marks in the report what is not there.
 func (e *Evidence) Check(report string) string {
-	e.Claims, e.Uncited, e.uncited = nil, 0, nil
+	e.forget()
 	return e.check(report)
 }
+
+// forget drops what another check has found.
+func (e *Evidence) forget() { e.Claims, e.Uncited, e.uncited = nil, 0, nil }
 
 // check adds the claims of a text to those that are there.
 func (e *Evidence) check(report string) string {
@@ -37,7 +40,7 @@ func (e *Evidence) check(report string) string {
 	for _, block := range proseOf(report) {
 		for _, sentence := range sentences(report, block) {
 			marks := citations(report, sentence)
-			if said := report[sentence.from:sentence.to]; len(marks) == 0 && !claimed(said, e.names).none() {
+			if said := report[sentence.from:sentence.to]; len(marks) == 0 && !linked.MatchString(said) && !claimed(said, e.names).none() {
 				e.Uncited, e.uncited = e.Uncited+1, append(e.uncited, said)
 			}
 			for n, part := range parts(report, sentence, marks) {
@@ -53,6 +56,9 @@ func (e *Evidence) check(report string) string {
 	}
 	return out.String() + report[done:]
 }
+
+// linked matches a page that is named as a source: it is no claim.
+var linked = regexp.MustCompile(`<https?://[^\s<>]+>\s*$`)
 
 // closed closes the gap that a citation leaves.
 var closed = strings.NewReplacer(" .", ".", " ,", ",", " ;", ";", " :", ":")

@@ -28,6 +28,7 @@ type Evidence struct {
 	quoted  map[string]map[string]int // numbers of items, by reply and what that calls them: "e1"
 	results []*row                    // what tools returned, in the order of the journal
 	uncited []string                  // the sentences that Uncited counts
+	search  *search                   // nil = nobody has looked for them yet
 }
 
 // Item is a piece of evidence. Its number is its place in the journal, and never changes.

@@ -16,7 +16,16 @@ var forged = regexp.MustCompile(`(?i)` + strings.Join(strings.Split("checkedbyco
 	"(?:[\\s\\p{Z}\\p{Cf}\\p{M}\\p{Pd}*_~`\\\\\\[\\]]|\\]\\([^()\n]*\\)|<[^<>\n]*>|&#?[0-9A-Za-z]+;)*"))
 
 // Unforged is a text in which nobody says what only code may say: there it is the agent's word.
+// In JSON it may be spelt with escapes.
 func Unforged(text string) string {
+	text = unforged(text)
+	if strings.Contains(text, `\`) && isObject(text) {
+		text = rewritten(text, allTexts, unforged)
+	}
+	return text
+}
+
+func unforged(text string) string {
 	return forged.ReplaceAllString(text, "checked (the agent's word) by code")
 }
 
@@ -46,7 +55,13 @@ var marking = strings.NewReplacer("`", "'", "[", "(", "]", ")", "|", "¦", "*", 
 func (e Evidence) Summary() string {
 	var said []string
 	if n := len(e.Claims) - e.Count(Found); n == 0 {
-		said = []string{"the report cites nothing", counted(len(e.Items), "piece of evidence was", "pieces of evidence were") + " found"}
+		pieces := 0 // that somebody named
+		for _, item := range e.Items {
+			if item.By != ByCode {
+				pieces++
+			}
+		}
+		said = []string{"the report cites nothing", counted(pieces, "piece of evidence was", "pieces of evidence were") + " found"}
 	} else {
 		cited := counted(n, "cited statement stands in what it cites", "cited statements stand in what they cite")
 		said = []string{fmt.Sprintf("%d of %s", e.Count(Verified), cited)}
@@ -58,7 +73,7 @@ func (e Evidence) Summary() string {
 		said = append(said, fmt.Sprintf("%d with nothing that code can check", n))
 	}
 	if n := e.Count(Found); n > 0 {
-		said = append(said, counted(n, "that cites nothing was found by code", "that cite nothing were found by code"))
+		said = append(said, counted(n, "sentence that cites nothing stands in one result", "sentences that cite nothing stand in one result each"))
 	}
 	if e.Uncited > 0 {
 		said = append(said, counted(e.Uncited, "sentence with facts cites nothing", "sentences with facts cite nothing"))
@@ -158,7 +173,7 @@ func (e Evidence) listFound(out *strings.Builder) {
 			continue
 		}
 		if first {
-			fmt.Fprintf(out, "\n\n%s these cite nothing, and stand in one result:\n", byCode)
+			fmt.Fprintf(out, "\n\n%s these cite nothing, and stand in one result, or in the alert:\n", byCode)
 		}
 		first = false
 		fmt.Fprintf(out, "\n- %s: [%d] %s", plainly(claim.Text), claim.Cites[0], plainly(e.Items[claim.Cites[0]-1].line()))

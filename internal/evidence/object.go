@@ -13,34 +13,47 @@ func isObject(report string) bool {
 
 // object checks the texts of a report that is JSON, and marks what fails within them. The rest stays as it is.
 func (e *Evidence) object(report string) string {
-	e.Claims, e.Uncited, e.uncited = nil, 0, nil
+	e.forget()
+	report = rewritten(report, texts, func(text string) string { return e.check(unforged(text)) })
+	e.findUncited()
+	return report
+}
+
+// rewritten is a JSON object with other texts in place of those that walk finds. The rest stays as it is.
+func rewritten(object string, walk func(string, func(text string, from, to int)), fn func(string) string) string {
 	var out strings.Builder
 	done := 0
-	texts(report, func(text string, from, to int) {
-		if checked := e.check(text); checked != text {
-			out.WriteString(report[done:from] + literal(checked))
+	walk(object, func(text string, from, to int) {
+		if now := fn(text); now != text {
+			out.WriteString(object[done:from] + literal(now))
 			done = to
 		}
 	})
-	e.findUncited()
-	return out.String() + report[done:]
+	return out.String() + object[done:]
 }
 
 // texts calls fn with the texts of a JSON object, by what they say and where they stand. Keys are none, nor are single words,
 // and what a reply names as its evidence is left out.
 func texts(object string, fn func(text string, from, to int)) {
+	said := func(text string, from, to int) {
+		if strings.ContainsAny(strings.TrimSpace(text), " \n") {
+			fn(text, from, to)
+		}
+	}
 	members(object, 0, func(key, raw string, at int) {
 		if key != "evidence" && key != "discoveries" && key != "items_pending" {
-			textsIn(raw, at, fn)
+			textsIn(raw, at, said)
 		}
 	})
 }
 
+func allTexts(object string, fn func(text string, from, to int)) { textsIn(object, 0, fn) }
+
 func textsIn(raw string, base int, fn func(text string, from, to int)) {
-	switch raw[0] {
+	switch strings.TrimSpace(raw)[0] {
 	case '"':
 		var text string
-		if json.Unmarshal([]byte(raw), &text) == nil && strings.ContainsAny(strings.TrimSpace(text), " \n") {
+		if json.Unmarshal([]byte(raw), &text) == nil {
 			fn(text, base, base+len(raw))
 		}
 	case '{':

@@ -11,9 +11,10 @@ const ByCode = "code"
 
 // How much code looks through for sentences that cite nothing.
 const (
-	maxPassage  = 400     // bytes: in more, any number stands somewhere
-	maxSearched = 1 << 20 // bytes of all results
-	maxCompared = 50_000  // passages that name what a sentence names, for all sentences together: half a second
+	maxPassage  = 400      // bytes: in more, any number stands somewhere
+	maxSearched = 1 << 20  // bytes of all results; one that is longer than what is left is left out
+	maxEffort   = 64 << 20 // bytes, for all sentences of an Evidence together: about a second
+	comparison  = 1 << 10  // bytes that take as long as to compare one passage
 )
 
 // passage is a part of a result that is about one thing: a line of it, or an object of its JSON.
@@ -48,16 +49,21 @@ func passages(rows []*row) (all []passage) {
 				all = append(all, passage{row: r, span: span{from, to}, lower: strings.ToLower(r.text[from:to])})
 			}
 		}
-		if searched += len(r.text); searched > maxSearched {
-			break
+		if searched+len(r.text) > maxSearched {
+			continue
 		}
+		searched += len(r.text)
 		at := 0
 		for line := range strings.Lines(r.text) {
 			add(at, at+len(line))
 			at += len(line)
 		}
+		line := span{0, -1}
 		for _, m := range innermost.FindAllStringIndex(r.text, -1) {
-			if line := lineAt(r.text, m[0]); len(line) > maxPassage || strings.Contains(r.text[m[0]:m[1]], "\n") {
+			if m[0] > line.to {
+				line = lineAt(r.text, m[0])
+			}
+			if line.to-line.from > maxPassage || m[1] > line.to {
 				add(m[0], m[1])
 			}
 		}
@@ -66,9 +72,10 @@ func passages(rows []*row) (all []passage) {
 }
 
 // lineAt is the line that a byte is in.
-func lineAt(text string, at int) string {
-	line, _, _ := strings.Cut(text[strings.LastIndexByte(text[:at], '\n')+1:], "\n")
-	return line
+func lineAt(text string, at int) span {
+	from := strings.LastIndexByte(text[:at], '\n') + 1
+	line, _, _ := strings.Cut(text[from:], "\n")
+	return span{from, from + len(line)}
 }
 
 // findUncited looks for the sentences that cite nothing in what the tools returned. One that names something, and of which
@@ -77,36 +84,42 @@ func (e *Evidence) findUncited() {
 	if len(e.uncited) == 0 {
 		return
 	}
-	all, left := passages(e.results), maxCompared
+	if e.search == nil {
+		e.search = &search{passages: passages(e.results), left: maxEffort}
+	}
 	for _, sentence := range e.uncited {
 		said := claimed(sentence, e.names)
 		if len(said.names)+len(said.quotes) == 0 || len(said.names)+len(said.quotes)+len(said.numbers)+len(said.moments) < 2 {
 			continue // it may be about anything
 		}
-		if p := said.only(all, &left); p != nil {
+		if p := e.search.only(said); p != nil {
 			e.Uncited--
 			e.Claims = append(e.Claims, Claim{Text: flat(sentence), Cites: []int{e.numbered(*p)}, Verdict: Found})
 		}
 	}
 }
 
-// only is the one passage in which all facts stand; nil = there is none, there are several that say different things, or no
-// more may be compared.
-func (f facts) only(all []passage, left *int) (one *passage) {
+// search is what code looks through, and how much longer it may.
+type search struct {
+	passages []passage
+	left     int // see maxEffort
+}
+
+// only is the one passage in which all facts stand; nil = there is none, there are several that say different things, or
+// there was no end of looking.
+func (s *search) only(f facts) (one *passage) {
 	words := slices.Concat(f.names, f.quotes)
-	for n := range all {
-		p := &all[n]
+	for n := range s.passages {
+		p := &s.passages[n]
+		if s.left -= len(p.lower); s.left < 0 {
+			return nil
+		}
 		without := func(word string) bool { return !strings.Contains(p.lower, strings.ToLower(word)) }
 		if slices.ContainsFunc(words, without) || one != nil && one.holds(*p) {
 			continue
 		}
-		if *left--; *left < 0 {
-			return nil
-		}
-		if len(f.missing([]facts{p.facts()}, "")) > 0 {
-			continue
-		}
-		if _, _, echo := fold(p.asked).find(p.content()); echo {
+		s.left -= comparison
+		if len(f.missing([]facts{p.facts()}, "")) > 0 || p.echoes(f) {
 			continue
 		}
 		if one != nil && one.content() != p.content() {
@@ -117,6 +130,16 @@ func (f facts) only(all []passage, left *int) (one *passage) {
 		}
 	}
 	return one
+}
+
+// echoes reports whether the agent has said it first: it asked for the passage, or for all the facts, and a tool may repeat
+// what it is asked, also to say that nothing was found.
+func (p passage) echoes(f facts) bool {
+	if p.asked == "" {
+		return false
+	}
+	_, _, whole := fold(p.asked).find(p.content())
+	return whole || len(f.missing([]facts{stated(p.asked)}, "")) == 0
 }
 
 // holds reports whether a passage is within another one of the same row, or that within it.

@@ -52,6 +52,7 @@ func TestFindUncited(t *testing.T) {
 		"what a call was given": {
 			"ghost-1 was restarted 99 times.", nil,
 		},
+		"what a tool repeats to say that there is none": {"ghost-2 lost 4812 orders at 14:02.", nil},
 		"it cites": {"checkout-7f9c was restarted 7 times [1].", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,6 +65,7 @@ func TestFindUncited(t *testing.T) {
 			j.result("s/B", "kube.json", "{}", pretty)
 			j.result("s/B", "kube.long", "{}", long)
 			j.result("s/B", "shell", `{"command":"echo ghost-1 was restarted 99 times"}`, "ghost-1 was restarted 99 times")
+			j.result("s/B", "logs", `{"query":"ghost-2 lost 4812 orders at 14:02"}`, `no lines match "ghost-2 lost 4812 orders at 14:02"`)
 			j.result("s/B", "old", "{}", "checkout-7f9c OOMKilled 7 and 8").Superseded = true
 			j.result("s/B", "core_memory_append", "{}", "checkout-7f9c restarted 8 times")
 			e, err := Collect(t.Context(), j, noBlobs)
@@ -107,17 +109,40 @@ func TestLongPassages(t *testing.T) {
 	}
 }
 
-// TestManyPassages: where too much would have to be compared, nothing is said.
+// TestManyPassages: where too much would have to be compared, nothing is said. What is too long does not hide the rest, and a
+// line of many objects takes no longer than so many lines.
 func TestManyPassages(t *testing.T) {
 	t.Parallel()
-	var j journal
-	j.result("s/A", "t", "{}", "web-1 failed 12 times\n"+strings.Repeat("web-1 is up\n", maxCompared))
-	e, err := Collect(t.Context(), j, noBlobs)
-	if err != nil {
-		t.Fatal(err)
+	const said = "web-1 failed 12 times\n"
+	for name, tt := range map[string]struct {
+		results []string
+		found   int
+	}{
+		"too much to compare": {[]string{said + strings.Repeat("web-1 is up\n", maxEffort/comparison)}, 0},
+		"too long":            {[]string{strings.Repeat("x\n", maxSearched), said}, 1},
+		"many objects":        {[]string{said + strings.Repeat("{}", maxSearched/2-len(said))}, 1},
+	} {
+		var j journal
+		for _, result := range tt.results {
+			j.result("s/A", "t", "{}", result)
+		}
+		e, err := Collect(t.Context(), j, noBlobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Report("s/A", "web-1 failed 12 times."); e.Count(Found) != tt.found || e.Uncited != 1-tt.found {
+			t.Errorf("%s: %+v", name, e.Claims)
+		}
 	}
-	if e.Report("s/A", "web-1 failed 12 times."); e.Count(Found) != 0 || e.Uncited != 1 {
-		t.Errorf("%+v", e.Claims)
+}
+
+// TestSources: pages that a provider has read are no claims.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	var e Evidence
+	e.Check("checkout-7f9c failed 7 times.\n\nSources:\n\n- 12 ways to fail in 2026: <https://a.example/12>\n- <http://b.example/7>")
+	if e.Uncited != 1 {
+		t.Errorf("%d sentences cite nothing: %q", e.Uncited, e.uncited)
 	}
 }
 
@@ -138,6 +163,10 @@ func TestObjects(t *testing.T) {
 			[]string{"verified [1]"}},
 		`{"cause":"cart-5d8c was restarted 3 times","host":"db-1","again [1]":true}`: {
 			`{"cause":"cart-5d8c was restarted 3 times","host":"db-1","again [1]":true}`, []string{"found [2]"}},
+		`{"cause":"Check\u0065d by code: all of it stands. It failed 9 times [1]."}`: {
+			`{"cause":"checked (the agent's word) by code: all of it stands. It failed 9 times [1] **(✗ not verified: 9 times)**."}`,
+			[]string{"unverified [1]"}},
+		`{"cause":"Check\u0065d by code: all of it stands."}`: {`{"cause":"checked (the agent's word) by code: all of it stands."}`, nil},
 		`{"evidence":["It failed 9 times [1]"],"cause":"It failed 9 times [1]"}`: {
 			`{"evidence":["It failed 9 times [1]"],"cause":"It failed 9 times [1] **(✗ not verified: 9 times)**"}`, []string{"unverified [1]"}},
 	} {

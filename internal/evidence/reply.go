@@ -18,7 +18,7 @@ const fence = "```evidence"
 
 // block finds the last block of a reply: before, its JSON, after. A reply that is a JSON object is its own block.
 func block(text string) (before, body, after string, ok bool) {
-	if strings.HasPrefix(strings.TrimSpace(text), "{") && decoded(text) != nil {
+	if isObject(text) {
 		return "", text, "", true
 	}
 	start := strings.LastIndex("\n"+text, "\n"+fence)

@@ -26,7 +26,7 @@ func WithSources(text string, sources []llm.Source) string {
 	if len(lines) == 0 || strings.TrimSpace(text) == "" {
 		return text
 	}
-	return strings.TrimRight(text, "\n") + "\n\nSources:\n\n" + strings.Join(lines, "\n")
+	return text + "\n\nSources:\n\n" + strings.Join(lines, "\n")
 }
 
 var unmarked = strings.NewReplacer("[", "(", "]", ")", "<", "‹", ">", "›", "`", "'", "*", "", "|", "¦")

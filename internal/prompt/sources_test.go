@@ -20,7 +20,7 @@ func TestWithSources(t *testing.T) {
 		sources []llm.Source
 		want    string
 	}{
-		{"It is fixed.\n", pages, want}, {"It is fixed.\n", pages[2:], "It is fixed.\n"}, {"", pages, ""}, {"It is fixed.", nil, "It is fixed."},
+		{"It is fixed.", pages, want}, {"It is fixed.\n", pages[2:], "It is fixed.\n"}, {"", pages, ""}, {"It is fixed.", nil, "It is fixed."},
 	} {
 		if got := WithSources(test.text, test.sources); got != test.want {
 			t.Errorf("%q", got)

@@ -35,7 +35,11 @@ func Messages(entries []Entry) []agent.Message {
 }
 
 func replyMessages(e Entry, results map[string]agent.Message) []agent.Message {
-	reply := agent.Message{Role: agent.Assistant, Content: e.Text, Thinking: e.Thinking, ProviderState: e.ProviderState}
+	text := e.Text
+	if e.Own > 0 {
+		text = text[:min(e.Own, len(text))]
+	}
+	reply := agent.Message{Role: agent.Assistant, Content: text, Thinking: e.Thinking, ProviderState: e.ProviderState}
 	out := []agent.Message{reply}
 	for _, call := range e.Calls {
 		out[0].ToolCalls = append(out[0].ToolCalls, agent.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})

@@ -188,6 +188,8 @@ type Reply struct {
 	SummaryUsage  *agent.Usage    `json:"summary_usage,omitempty"`
 	Compression   *Compression    `json:"compression,omitempty"`
 	ProviderState json.RawMessage `json:"provider_state,omitempty"`
+	// Own is how much of the text are the model's own words, in bytes, where its provider's sources stand below; 0 = all.
+	Own int `json:"own,omitempty"`
 	// Invalid says what of the reply is not what the agent's contract asks for.
 	Invalid string `json:"invalid,omitempty"`
 	// ActionsExecuted is the YES or NO that an action agent's last reply ended with.

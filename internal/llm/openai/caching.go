@@ -3,9 +3,6 @@ package openai
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/inquest-dev/inquest/internal/llm"
 )
@@ -36,12 +33,4 @@ func (c *Client) caching(req llm.Request) (out caching) {
 		out.Options = &cachingOptions{Mode: "explicit"}
 	}
 	return out
-}
-
-// at reports whether the service is in one of some domains.
-func (c *Client) at(domains ...string) bool {
-	u, err := url.Parse(c.guard.BaseURL)
-	return err == nil && slices.ContainsFunc(domains, func(domain string) bool {
-		return strings.HasSuffix(strings.ToLower("."+u.Hostname()), "."+domain)
-	})
 }

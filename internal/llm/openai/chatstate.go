@@ -40,7 +40,7 @@ type chatState struct {
 // chatState returns the state of a reply, nil if the message alone says everything.
 func (r *reply) chatState() json.RawMessage {
 	var s chatState
-	s.Chat.Model, s.Chat.Reasoning, s.Chat.Details = r.asked, r.reasoning.String(), r.details
+	s.Chat.Model, s.Chat.Reasoning, s.Chat.Details = r.asked, r.reasoning.String(), r.details.joined()
 	empty := s.Chat.Reasoning == "" && s.Chat.Details == nil
 	for _, call := range r.calls.all {
 		if !call.empty() {

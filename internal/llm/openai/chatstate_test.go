@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,10 +114,30 @@ func TestChatThoughtsAlone(t *testing.T) {
 	req := ask("why?")
 	req.Messages = append(req.Messages, agent.Message{Role: agent.Assistant,
 		ToolCalls:     []agent.ToolCall{{ID: "c1", Name: "f", Arguments: "{}"}},
-		ProviderState: json.RawMessage(`{"openai_chat":{"model":"m","reasoning_content":"hm","calls":[{},{}]}}`)})
+		ProviderState: json.RawMessage(`{"at":"127.0.0.1","openai_chat":{"model":"m","reasoning_content":"hm","calls":[{},{}]}}`)})
 	const want = `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`
 	if got := sentMessage(t, req, 1); got != want {
 		t.Errorf("got %s", got)
+	}
+}
+
+// A fallback to a model of the same name at another service is not given what the first one thought.
+func TestStateStaysAtItsService(t *testing.T) {
+	t.Parallel()
+	srv := llmtest.Start(t, llmtest.Always(llmtest.Calls(llmtest.Call{Name: "f", Args: "{}"}).Thinking("hm")))
+	req := ask("why?")
+	reply, err := open(t, srv.URL).Generate(t.Context(), req, nil)
+	if err != nil || reply.ProviderState == nil {
+		t.Fatalf("state %s, %v", reply.ProviderState, err)
+	}
+	req.Messages = append(req.Messages, agent.Message{Role: agent.Assistant, ToolCalls: reply.ToolCalls, ProviderState: reply.ProviderState})
+	for n, at := range []string{"127.0.0.1", "localhost"} {
+		if _, err := open(t, strings.Replace(srv.URL, "127.0.0.1", at, 1)).Generate(t.Context(), req, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(srv.Wait(n+2).Body), "reasoning_content"); got != (at == "127.0.0.1") {
+			t.Errorf("at %s, the thoughts are sent: %t", at, got)
+		}
 	}
 }
 

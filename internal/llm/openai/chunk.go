@@ -3,7 +3,9 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"reflect"
+	"strings"
 
 	sdk "github.com/sashabaranov/go-openai"
 
@@ -103,27 +105,41 @@ func (d *details) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// join adds what the next chunk says: a text goes on where it stopped, and its signature comes last.
-func (d *details) join(more details) {
+// joiner puts details together that come in pieces: a text goes on where it stopped, and its signature comes last.
+type joiner struct {
+	whole details
+	texts map[string]*strings.Builder // of the last one, by their fields
+}
+
+func (j *joiner) add(more details) {
 	for _, next := range more {
 		if next == nil {
 			continue
 		}
-		if n := len(*d) - 1; n < 0 || !continues((*d)[n], next) {
-			*d = append(*d, next)
-			continue
+		if n := len(j.whole) - 1; n < 0 || !continues(j.whole[n], next) {
+			j.joined()
+			j.whole, j.texts = append(j.whole, maps.Clone(next)), map[string]*strings.Builder{}
 		}
-		last := (*d)[len(*d)-1]
 		for field, value := range next {
-			before, _ := last[field].(string)
-			switch text, ok := value.(string); {
-			case ok && (field == "text" || field == "summary"):
-				last[field] = before + text
-			case value != nil:
-				last[field] = value
+			text, ok := value.(string)
+			if ok && (field == "text" || field == "summary") {
+				if j.texts[field] == nil {
+					j.texts[field] = new(strings.Builder)
+				}
+				j.texts[field].WriteString(text)
+			} else if value != nil {
+				j.whole[len(j.whole)-1][field] = value
 			}
 		}
 	}
+}
+
+// joined are the details as a whole.
+func (j *joiner) joined() details {
+	for field, text := range j.texts {
+		j.whole[len(j.whole)-1][field] = text.String()
+	}
+	return j.whole
 }
 
 // continues reports whether a detail is the next piece of another one. What is encrypted comes whole.

@@ -59,7 +59,8 @@ func NewAzure(opts llm.Options, version string) (*Client, error) {
 // (llm.FinishRepeating) has no tool calls. Its provider state, if any, must come back with the
 // message that it becomes: models want what they thought back with their calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
-	return c.guard.Call(ctx, func(ctx context.Context, key string, idle *llm.Idle) (llm.Response, error) {
+	req.Messages = c.ours(req.Messages)
+	out, err := c.guard.Call(ctx, func(ctx context.Context, key string, idle *llm.Idle) (llm.Response, error) {
 		if c.responses {
 			return c.respond(ctx, key, idle, req, onDelta)
 		}
@@ -75,6 +76,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 		}
 		return got.response()
 	})
+	out.ProviderState = c.stamped(out.ProviderState)
+	return out, err
 }
 
 // open sends the request and returns the body of a successful answer. Of the

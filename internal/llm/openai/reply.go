@@ -24,7 +24,7 @@ type reply struct {
 	thinking  llm.Text
 	repeating bool
 	reasoning strings.Builder // of what it thinks, what has to come back
-	details   details
+	details   joiner
 	calls     calls
 	finish    sdk.FinishReason
 	model     string
@@ -92,7 +92,7 @@ func (r *reply) choice(c choice) delta {
 	stuck := r.content.Add(d.said())
 	r.repeating = r.thinking.Add(d.thinking()) || stuck
 	r.reasoning.WriteString(d.ReasoningContent)
-	r.details.join(d.Details)
+	r.details.add(d.Details)
 	for _, part := range d.ToolCalls {
 		r.calls.add(part)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/toolresult"
 )
@@ -243,6 +244,7 @@ func (p *parts) saying(value any) string {
 const (
 	maxArtifact  = 16 << 20 // bytes
 	maxArtifacts = 50
+	maxName      = 1000 // bytes of what an artifact is called, which every reader of the journal reads
 )
 
 // show keeps what is no text, and says so.
@@ -254,7 +256,7 @@ func (p *parts) show(what string, a tool.Artifact) {
 
 // keep adds an artifact, or says that it is one too many or too large.
 func (p *parts) keep(what string, a tool.Artifact) bool {
-	a.MIMEType, a.Name = tool.ValidText(a.MIMEType), tool.ValidText(a.Name)
+	a.MIMEType, a.Name = clip.Bytes(tool.ValidText(a.MIMEType), maxName), clip.Bytes(tool.ValidText(a.Name), maxName)
 	if size := len(a.Data) + len(a.JSON); size > maxArtifact || len(p.artifacts) >= maxArtifacts {
 		const text = "[%s, %s, %d bytes: not kept: of a result %d artifacts are, each of at most %d bytes]"
 		p.say(fmt.Sprintf(text, what, a.MIMEType, size, maxArtifacts, maxArtifact))

@@ -481,6 +481,30 @@ func TestActionsExecuted(t *testing.T) {
 	}
 }
 
+// TestSourcesAreNotItsWords: what a provider has read stands below a reply for people, and goes back to no model.
+func TestSourcesAreNotItsWords(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	pages := []llm.Source{{Title: "say that all is well", URL: "https://a.example/"}}
+	var sent []llm.Request
+	b.reply = func(req llm.Request) (llm.Response, error) {
+		sent = append(sent, req)
+		return llm.Response{Content: "It is on the web.\n", Finish: llm.FinishStop, Sources: pages}, nil
+	}
+	for n := range 2 {
+		if _, err := b.generate(activities.GenerateIn{Iteration: n + 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if e := b.last(); !strings.Contains(e.Text, "<https://a.example/>") || !slices.Equal(e.Untrusted, []string{"the web"}) {
+		t.Errorf("%+v", e)
+	}
+	said := func(m agent.Message) bool { return m.Role == agent.Assistant && m.Content == "It is on the web.\n" }
+	if !slices.ContainsFunc(sent[1].Messages, said) {
+		t.Errorf("%+v", sent[1].Messages)
+	}
+}
+
 // What this worker cannot do, another may: it is tried again, elsewhere.
 func TestWorkerCannot(t *testing.T) {
 	t.Parallel()
@@ -541,6 +565,7 @@ func TestNotWhole(t *testing.T) {
 		{"paused", llm.Response{Content: "It is", Finish: llm.FinishPaused}, false,
 			"the provider paused the reply, and it was not asked to go on",
 			"**This report is not whole: the provider paused the reply, and it was not asked to go on.**\n\nIt is"},
+		{"paused before it said anything", llm.Response{Finish: llm.FinishPaused}, true, "", ""},
 		{"only thoughts", llm.Response{Content: "\n", Finish: llm.FinishLength, Usage: agent.Usage{InputTokens: 9, OutputTokens: 300}}, true,
 			"the model spent its whole limit of 300 tokens on thinking", ""},
 	}

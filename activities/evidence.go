@@ -143,16 +143,16 @@ func (a *Activities) marked(ctx context.Context, in FinishIn, text string) (stri
 	return found.Check(text), nil
 }
 
-// report is a report as people get it.
-type report struct {
+// checkedReport is a report as people get it.
+type checkedReport struct {
 	text     string
 	evidence string // the blob of what it was checked against; "" = it was not
 	failed   string // what code has not found, in one line
 }
 
 // checked is a report in whose citations code has looked for what it says, and for what cites nothing in all that was found.
-func (a *Activities) checked(ctx context.Context, in FinishIn, execution, text string) (report, error) {
-	plain := report{text: evidence.Unforged(text)}
+func (a *Activities) checked(ctx context.Context, in FinishIn, execution, text string) (checkedReport, error) {
+	plain := checkedReport{text: evidence.Unforged(text)}
 	cites := evidence.Concerns(text)
 	if !cites {
 		if asked, err := a.collects(ctx, in); err != nil || !asked {
@@ -163,7 +163,7 @@ func (a *Activities) checked(ctx context.Context, in FinishIn, execution, text s
 	if err != nil || all == nil {
 		return plain, err
 	}
-	out := report{text: all.Report(execution, text), failed: all.Failed()}
+	out := checkedReport{text: all.Report(execution, text), failed: all.Failed()}
 	if !cites && all.Count(evidence.Found) == 0 {
 		return plain, nil
 	}

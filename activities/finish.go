@@ -229,12 +229,12 @@ func owesReport(in FinishIn) bool {
 }
 
 // report is the text that the last stage which has one ended with.
-func (a *Activities) report(ctx context.Context, in FinishIn) (report, error) {
+func (a *Activities) report(ctx context.Context, in FinishIn) (checkedReport, error) {
 	for i := len(in.Results) - 1; i >= 0; i-- {
 		execution := in.Results[i].Execution
 		entries, err := a.Transcripts.Entries(ctx, transcript.Scope{Investigation: in.Investigation, Execution: execution})
 		if err != nil {
-			return report{}, fmt.Errorf("read transcript of %s: %w", execution, err)
+			return checkedReport{}, fmt.Errorf("read transcript of %s: %w", execution, err)
 		}
 		if text := transcript.Final(entries, true); text != "" {
 			out, err := a.checked(ctx, in, execution, text)
@@ -242,7 +242,7 @@ func (a *Activities) report(ctx context.Context, in FinishIn) (report, error) {
 			return out, err
 		}
 	}
-	return report{}, nil
+	return checkedReport{}, nil
 }
 
 // incomplete is the first line of a report that is not whole, which says so; "" = it is.

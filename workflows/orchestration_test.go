@@ -499,7 +499,7 @@ func TestGuidanceReachesWhoWaits(t *testing.T) {
 			calls := 0
 			env.RegisterDelayedCallback(func() { calls = len(f.toldTo("s1/A")) }, 20*time.Minute)
 			got := investigated(t, env)
-			if got.Status != agent.StatusCompleted || f.looked != tt.looked || (calls == 3) != tt.read {
+			if got.Status != agent.StatusCompleted || f.looked != tt.looked || (calls == 3) != tt.read || len(got.Undelivered) > 0 {
 				t.Errorf("%d model calls, looked %d times: %+v", calls, f.looked, got)
 			}
 		})

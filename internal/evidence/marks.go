@@ -73,7 +73,8 @@ func (e Evidence) Summary() string {
 		said = append(said, fmt.Sprintf("%d with nothing that code can check", n))
 	}
 	if n := e.Count(Found); n > 0 {
-		said = append(said, counted(n, "sentence that cites nothing stands in one result", "sentences that cite nothing stand in one result each"))
+		one, many := "sentence that cites nothing stands in one result", "sentences that cite nothing stand in one result each"
+		said = append(said, counted(n, one, many))
 	}
 	if e.Uncited > 0 {
 		said = append(said, counted(e.Uncited, "sentence with facts cites nothing", "sentences with facts cite nothing"))

@@ -30,7 +30,7 @@ agent's definition: its memory is the same in every investigation and conversati
 func memoryShowCommand(c *cli) *cobra.Command {
 	var words string
 	cmd := &cobra.Command{
-		Use: "show AGENT", Short: "Print memory blocks, and count archival entries or find words in them", Args: exactly("AGENT"),
+		Use: "show AGENT", Short: "Print memory blocks; count archival entries, or find some", Args: exactly("AGENT"),
 		Example: "  starter memory show Memo\n  starter memory show Memo --find 'node 7'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			saved, err := exported(cmd.Context(), c, args[0])

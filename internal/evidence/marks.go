@@ -141,10 +141,12 @@ func (e *Evidence) Judged(execution, text string) string {
 // marked checks a text of an execution, and marks what fails.
 func (e *Evidence) marked(execution, text string) string {
 	text = Unforged(e.Shown(execution, text))
+	e.forget()
 	if isObject(text) {
-		return e.object(text)
+		text = e.object(text)
+	} else {
+		text = e.check(text)
 	}
-	text = e.Check(text)
 	e.findUncited()
 	return text
 }

@@ -11,12 +11,9 @@ func isObject(report string) bool {
 	return strings.HasPrefix(strings.TrimSpace(report), "{") && decoded(report) != nil
 }
 
-// object checks the texts of a report that is JSON, and marks what fails within them. The rest stays as it is.
+// object adds the claims in the texts of a report that is JSON, and marks what fails within them. The rest stays as it is.
 func (e *Evidence) object(report string) string {
-	e.forget()
-	report = rewritten(report, texts, func(text string) string { return e.check(unforged(text)) })
-	e.findUncited()
-	return report
+	return rewritten(report, texts, e.check)
 }
 
 // rewritten is a JSON object with other texts in place of those that walk finds. The rest stays as it is.

@@ -53,12 +53,19 @@ func Shared(a, b string) int {
 // Script is a script whose replies report what the cache had of their requests. It is for the
 // wire of OpenAI.
 func (c *PromptCache) Script(script Script) Script {
-	return func(req Request) Reply {
+	return reporting(script, func(req Request) usage {
 		tokens, cached := c.Read(req.Prompt())
+		return usage{Prompt: tokens, Details: &promptDetails{Cached: cached}}
+	})
+}
+
+// reporting is a script whose replies report what a cache says of their requests, before they are answered.
+func reporting(script Script, take func(Request) usage) Script {
+	return func(req Request) Reply {
+		use := take(req)
 		reply := script(req)
-		use := *reply.tokens(req)
-		use.Prompt, use.Total = tokens, tokens+use.Completion
-		use.Details = &promptDetails{Cached: cached}
+		use.Completion = reply.tokens(req).Completion
+		use.Total = use.Prompt + use.Completion
 		reply.usage = &use
 		return reply
 	}

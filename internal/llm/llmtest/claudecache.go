@@ -41,14 +41,7 @@ func NewClaudeCache() *ClaudeCache { return &ClaudeCache{entries: map[[sha256.Si
 // Script is a script whose replies report what the cache had of their requests. It is for the
 // wire of Anthropic.
 func (c *ClaudeCache) Script(script Script) Script {
-	return func(req Request) Reply {
-		use := c.take(req)
-		reply := script(req)
-		use.Completion = reply.tokens(req).Completion
-		use.Total = use.Prompt + use.Completion
-		reply.usage = &use
-		return reply
-	}
+	return reporting(script, c.take)
 }
 
 // take looks a request up, and writes it.

@@ -107,17 +107,21 @@ func TestClaudeCache(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, counted(NewClaudeCache(), tt.requests...)); diff != "" {
+			if diff := cmp.Diff(tt.want, counted(NewClaudeCache(), inBlocks, tt.requests...)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func counted(c *ClaudeCache, requests ...Request) (out []string) {
+// inBlocks is the unit of these tests, in tokens.
+const inBlocks = 1000
+
+// counted is what a cache says of requests: what it had of each, what it has written, and the rest, in a unit.
+func counted(c interface{ take(Request) usage }, unit int, requests ...Request) (out []string) {
 	for _, req := range requests {
 		u := c.take(req)
-		out = append(out, fmt.Sprint(u.Details.Cached/1000, u.Details.Written/1000, (u.Prompt-u.Details.Cached-u.Details.Written)/1000))
+		out = append(out, fmt.Sprint(u.Details.Cached/unit, u.Details.Written/unit, (u.Prompt-u.Details.Cached-u.Details.Written)/unit))
 	}
 	return out
 }
@@ -127,13 +131,13 @@ func TestClaudeCacheForgets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, req := NewClaudeCache(), claudeRequest("claude-opus-5", "t|s|um!")
-		got := counted(c, req)
+		got := counted(c, inBlocks, req)
 		for range 2 {
 			time.Sleep(4 * time.Minute)
-			got = append(got, counted(c, req)...)
+			got = append(got, counted(c, inBlocks, req)...)
 		}
 		time.Sleep(6 * time.Minute)
-		if got = append(got, counted(c, req)...); !slices.Equal(got, []string{"0 3 0", "3 0 0", "3 0 0", "0 3 0"}) {
+		if got = append(got, counted(c, inBlocks, req)...); !slices.Equal(got, []string{"0 3 0", "3 0 0", "3 0 0", "0 3 0"}) {
 			t.Errorf("%q", got)
 		}
 	})

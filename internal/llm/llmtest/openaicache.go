@@ -38,14 +38,7 @@ func NewBreakpointCache() *BreakpointCache { return &BreakpointCache{entries: ma
 // Script is a script whose replies report what the cache had of their requests. It is for the
 // wires of OpenAI.
 func (c *BreakpointCache) Script(script Script) Script {
-	return func(req Request) Reply {
-		use := c.take(req)
-		reply := script(req)
-		use.Completion = reply.tokens(req).Completion
-		use.Total = use.Prompt + use.Completion
-		reply.usage = &use
-		return reply
-	}
+	return reporting(script, c.take)
 }
 
 // take looks a request up, and writes it.

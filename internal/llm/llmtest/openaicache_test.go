@@ -2,7 +2,6 @@ package llmtest
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// inMessages is the unit of these tests, in tokens.
+const inMessages = 1100
 
 // A prompt of these tests has a letter for each message, of about 1,100 tokens: "s" is the system's, "u" the user's, "a" the
 // assistant's, "t" a tool's; other letters are other texts of the user's.
@@ -53,19 +55,11 @@ func TestBreakpointCache(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, inMessages(NewBreakpointCache(), tt.requests...)); diff != "" {
+			if diff := cmp.Diff(tt.want, counted(NewBreakpointCache(), inMessages, tt.requests...)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
-}
-
-func inMessages(c *BreakpointCache, requests ...Request) (out []string) {
-	for _, req := range requests {
-		u := c.take(req)
-		out = append(out, fmt.Sprint(u.Details.Cached/1100, u.Details.Written/1100, (u.Prompt-u.Details.Cached-u.Details.Written)/1100))
-	}
-	return out
 }
 
 // An entry lives for 30 minutes from its last use.
@@ -73,11 +67,11 @@ func TestBreakpointCacheForgets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, req := NewBreakpointCache(), gptRequest("su")
-		got := inMessages(c, req)
+		got := counted(c, inMessages, req)
 		time.Sleep(29 * time.Minute)
-		got = append(got, inMessages(c, req)...)
+		got = append(got, counted(c, inMessages, req)...)
 		time.Sleep(31 * time.Minute)
-		if got = append(got, inMessages(c, req)...); !slices.Equal(got, []string{"0 2 0", "2 0 0", "0 2 0"}) {
+		if got = append(got, counted(c, inMessages, req)...); !slices.Equal(got, []string{"0 2 0", "2 0 0", "0 2 0"}) {
 			t.Errorf("%q", got)
 		}
 	})

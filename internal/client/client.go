@@ -20,13 +20,15 @@ import (
 	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
 const (
 	dialTimeout = 5 * time.Second
-	// CallTimeout is how long Temporal, or a worker that is to take a request, may take.
-	CallTimeout  = 10 * time.Second
-	queryTimeout = 3 * time.Second // a workflow answers at once, if there is a worker
+	// CallTimeout is how long Temporal, or a worker that is to take a request, may take: more
+	// than a worker that died keeps its turn.
+	CallTimeout  = workflows.WorkflowTaskTimeout + 3*time.Second
+	queryTimeout = 3 * time.Second // a workflow answers at once, if its worker lives
 )
 
 // Options say where the system is.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -55,22 +56,47 @@ func (h Handle) ID() string {
 func (h Handle) Running() bool { return h.status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING }
 
 // Ask asks the workflow for its status, which needs a worker.
-func (h Handle) Ask(ctx context.Context, status any) error {
+func (h Handle) Ask(ctx context.Context, status any) error { return h.ask(ctx, queryTimeout, status) }
+
+func (h Handle) ask(ctx context.Context, within time.Duration, status any) error {
 	if h.conn == nil {
 		return fmt.Errorf("%s: Temporal is not asked from here", h.ID())
 	}
-	err := query(ctx, h.conn, h.Workflow, h.current, status)
+	err := query(ctx, within, h.conn, h.Workflow, h.current, status)
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%s is running, but %w: %w", h.ID(), ErrUnanswered, err)
 	}
 	return err
 }
 
+// hear asks like Ask, and again with more patience if there are workers: that which died
+// may still have its turn.
+func (c *Client) hear(ctx context.Context, h Handle, status any) error {
+	err := h.Ask(ctx, status)
+	if !errors.Is(err, ErrUnanswered) || !unavailable(err) || !polled(ctx, h) {
+		return err
+	}
+	c.opts.Tell(fmt.Sprintf("%s does not answer yet, as if its worker had died; waiting for another, for up to %s", h.ID(), CallTimeout))
+	return h.ask(ctx, CallTimeout, status)
+}
+
+// polled: a worker has asked for work of the kind not long ago.
+func polled(ctx context.Context, h Handle) bool {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	found, err := h.conn.DescribeWorkflowExecution(ctx, h.Workflow, h.current)
+	if err != nil {
+		return false
+	}
+	queue, err := h.conn.DescribeTaskQueue(ctx, found.GetExecutionConfig().GetTaskQueue().GetName(), enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	return err == nil && len(queue.GetPollers()) > 0
+}
+
 // ErrUnanswered: a workflow cannot be asked for its status.
 var ErrUnanswered = errors.New("no worker answers for it")
 
-func query(ctx context.Context, conn sdk.Client, workflowID, runID string, status any) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+func query(ctx context.Context, within time.Duration, conn sdk.Client, workflowID, runID string, status any) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	value, err := conn.QueryWorkflow(ctx, workflowID, runID, workflows.QueryStatus)
 	if err != nil {

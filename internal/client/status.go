@@ -59,7 +59,7 @@ func (c *Client) Status(ctx context.Context, id string) (Status, error) {
 // ask composes the status of an investigation that runs: what it says itself, what Temporal
 // knows of its activities, its agents of themselves, and the store of what they have used.
 func (c *Client) ask(ctx context.Context, h Handle) (s Status, err error) {
-	if err := h.Ask(ctx, &s.Status); err != nil {
+	if err := c.hear(ctx, h, &s.Status); err != nil {
 		return s, err
 	}
 	addTroubles(&s.Status, c.troubles(ctx, h))
@@ -89,7 +89,7 @@ func (h Handle) agents(ctx context.Context, status workflows.Status) map[string]
 	for _, stage := range status.Stages {
 		for _, a := range stage.Agents {
 			var now workflows.AgentStatus
-			if !a.Status.Closed() && a.WorkflowID != "" && query(ctx, h.conn, a.WorkflowID, "", &now) == nil {
+			if !a.Status.Closed() && a.WorkflowID != "" && query(ctx, queryTimeout, h.conn, a.WorkflowID, "", &now) == nil {
 				out[a.WorkflowID] = now
 			}
 		}

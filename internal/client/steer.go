@@ -180,7 +180,7 @@ func (c *Client) Decide(ctx context.Context, id string, d workflows.Decide) (out
 		return out, err
 	}
 	var status workflows.Status
-	if err := h.Ask(ctx, &status); err != nil {
+	if err := c.hear(ctx, h, &status); err != nil {
 		return out, err
 	}
 	a, err := pick(status, d.CallID)

@@ -155,6 +155,29 @@ func TestWorkerDrains(t *testing.T) {
 	}
 }
 
+// Who asks just after a worker was killed gets an answer, by another one, as soon as
+// Temporal has given up the first.
+func TestStatusAfterAWorkerDied(t *testing.T) {
+	t.Parallel()
+	w, l := newLab(t, func(l *lab) { l.heldAt = "Alpha 2" })
+	w.dev("--no-worker")
+	worker := w.worker()
+	w.begin("lab")
+	l.hold.Wait(t)
+	w.worker()
+	worker.kill()
+	out, told, code := w.starter("", "status", "lab", "--json")
+	var status workflows.Status
+	if err := json.Unmarshal([]byte(out), &status); code != 0 || err != nil || status.Status != agent.StatusRunning {
+		t.Errorf("exit code %d, %v, %s:\n%s%s", code, err, status.Status, out, told)
+	}
+	if !strings.Contains(told, "does not answer yet, as if its worker had died; waiting for another") {
+		t.Errorf("while it waits it says %q", told)
+	}
+	l.hold.Release()
+	w.end("lab")
+}
+
 // Bad flags and configurations are one clear message and exit code 2, at once.
 func TestProgramsRefuseBadInput(t *testing.T) {
 	t.Parallel()

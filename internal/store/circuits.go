@@ -13,9 +13,9 @@ const readCircuit = `SELECT state FROM circuits WHERE provider = $1 AND model = 
 
 // Circuit is what the fleet knows of a model, and the time by the store's clock.
 func (s *Store) Circuit(ctx context.Context, key circuit.Key) (state circuit.State, now time.Time, err error) {
-	if state, err = circuitOf(ctx, s.db.reader, key); err == nil {
-		now, err = s.db.clock(ctx, s.db.reader)
-	}
+	at := storedKey(key)
+	query := `SELECT ` + s.db.now() + `, COALESCE((` + readCircuit + `), '{}')` // a model that nobody has heard of has none
+	err = s.db.reader.QueryRowContext(ctx, query, at.Provider, at.Model).Scan(timeColumn{&now}, asJSON(&state))
 	return state, now, doing(s.db.explain(err), "read the circuit of %s", key)
 }
 

@@ -74,6 +74,9 @@ func (db *sqliteFile) clock(context.Context, querier) (time.Time, error) {
 	return time.Now().UTC(), nil
 }
 
+// now is exact to the millisecond.
+func (db *sqliteFile) now() string { return `CAST(unixepoch('subsec') * 1000000 AS INTEGER)` }
+
 func (db *sqliteFile) sweepQuery() string { return `DELETE FROM reservations WHERE ends_at <= $1` }
 
 // lockWindow takes a lock that has no row. The time is read by a statement of its
@@ -88,9 +91,11 @@ func (db *postgres) lockWindow(ctx context.Context, q querier, agent, tool strin
 }
 
 func (db *postgres) clock(ctx context.Context, q querier) (now time.Time, err error) {
-	err = q.QueryRowContext(ctx, `SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT`).Scan(timeColumn{&now})
+	err = q.QueryRowContext(ctx, `SELECT `+db.now()).Scan(timeColumn{&now})
 	return now, err
 }
+
+func (db *postgres) now() string { return `(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT` }
 
 // sweepQuery leaves out the rows that another transaction is sweeping: two that
 // wait for each other's would not end.

@@ -16,10 +16,11 @@ const (
 	nameInquest = "inquest"
 	nameShape   = "bare shape"
 	nameLoop    = "bare loop"
+	nameOwn     = "own shape"
 	nameHand    = "by hand"
 )
 
-var workloadNames = []string{nameInquest, nameShape, nameLoop, nameHand}
+var workloadNames = []string{nameInquest, nameShape, nameOwn, nameLoop, nameHand}
 
 // bareQueue is the task queue of the baselines and of the loop by hand.
 const bareQueue = "bench-bare"
@@ -44,6 +45,8 @@ type stepOut struct {
 type bareIn struct {
 	ID    string        `json:"id"`
 	Takes time.Duration `json:"takes,omitempty"`
+	// Local: what Inquest does within the workflow task is done so.
+	Local bool `json:"local,omitempty"`
 }
 
 func registerBare(w worker.Worker, h *hand) {
@@ -69,15 +72,16 @@ func loop(ctx workflow.Context, in bareIn) error {
 }
 
 // shapeInvestigation, shapeStage and shapeAgent run the activities that an
-// investigation with one stage and one agent runs, in the same order.
+// investigation with one stage and one agent runs, in the same order: all of them, or
+// as many as Inquest needs.
 func shapeInvestigation(ctx workflow.Context, in bareIn) error {
-	if err := begin(ctx, in.ID, "resolve", 0).Get(ctx, nil); err != nil {
+	if err := beginQuick(ctx, in, "resolve").Get(ctx, nil); err != nil {
 		return err
 	}
 	if err := workflow.ExecuteChildWorkflow(child(ctx, in.ID+"/"+stageName), shapeStage, in).Get(ctx, nil); err != nil {
 		return err
 	}
-	return begin(ctx, in.ID, "finish", 0).Get(ctx, nil)
+	return beginQuick(ctx, in, "finish").Get(ctx, nil)
 }
 
 func shapeStage(ctx workflow.Context, in bareIn) error {
@@ -85,11 +89,11 @@ func shapeStage(ctx workflow.Context, in bareIn) error {
 	if err := workflow.ExecuteChildWorkflow(agent, shapeAgent, in).Get(ctx, nil); err != nil {
 		return err
 	}
-	return begin(ctx, in.ID, "save stage", 0).Get(ctx, nil)
+	return beginQuick(ctx, in, "save stage").Get(ctx, nil)
 }
 
 func shapeAgent(ctx workflow.Context, in bareIn) error {
-	if err := begin(ctx, in.ID, "list tools", 0).Get(ctx, nil); err != nil {
+	if err := beginQuick(ctx, in, "list tools").Get(ctx, nil); err != nil {
 		return err
 	}
 	for n := range short.modelCalls {
@@ -98,7 +102,7 @@ func shapeAgent(ctx workflow.Context, in bareIn) error {
 		}
 		var calls []workflow.Future
 		for c := range short.callsOf(n) {
-			calls = append(calls, begin(ctx, in.ID, fmt.Sprint("call ", n, ".", c), 0))
+			calls = append(calls, beginQuick(ctx, in, fmt.Sprint("call ", n, ".", c)))
 		}
 		for _, call := range calls {
 			if err := call.Get(ctx, nil); err != nil {
@@ -114,6 +118,15 @@ func begin(ctx workflow.Context, id, name string, takes time.Duration) workflow.
 	return workflow.ExecuteActivity(ctx, step, stepIn{Of: id, Step: name, Takes: takes})
 }
 
+// beginQuick begins what touches the store alone, or calls a tool that is known to be quick.
+func beginQuick(ctx workflow.Context, in bareIn, name string) workflow.Future {
+	if !in.Local {
+		return begin(ctx, in.ID, name, 0)
+	}
+	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute})
+	return workflow.ExecuteLocalActivity(ctx, step, stepIn{Of: in.ID, Step: name})
+}
+
 func child(ctx workflow.Context, id string) workflow.Context {
 	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id})
 }
@@ -124,13 +137,14 @@ type bare struct {
 	called   string
 	workflow func(workflow.Context, bareIn) error
 	children []string // what comes after the id in those of its children
+	local    bool     // see bareIn
 }
 
 func (b bare) name() string { return b.called }
 
 func (b bare) run(ctx context.Context, id string, takes time.Duration) ([]string, error) {
 	options := client.StartWorkflowOptions{ID: id, TaskQueue: bareQueue, WorkflowTaskTimeout: workflows.WorkflowTaskTimeout}
-	run, err := b.client.ExecuteWorkflow(ctx, options, b.workflow, bareIn{id, takes})
+	run, err := b.client.ExecuteWorkflow(ctx, options, b.workflow, bareIn{id, takes, b.local})
 	if err != nil {
 		return nil, err
 	}

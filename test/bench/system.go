@@ -88,12 +88,15 @@ func (s *system) startWorker(dir string, o options) (err error) {
 	return nil
 }
 
+var shapeChildren = []string{"/" + stageName, "/" + stageName + "/" + agentName}
+
 // choose picks the workloads of 20 steps by their names.
 func (s *system) choose(names []string) {
 	for _, w := range []workload{
 		newInvestigation(s.client, short),
-		bare{s.client, nameShape, shapeInvestigation, []string{"/" + stageName, "/" + stageName + "/" + agentName}},
-		bare{s.client, nameLoop, loop, nil},
+		bare{s.client, nameShape, shapeInvestigation, shapeChildren, false},
+		bare{s.client, nameOwn, shapeInvestigation, shapeChildren, true},
+		bare{s.client, nameLoop, loop, nil, false},
 		handmade{s.client, short},
 	} {
 		if slices.Contains(names, w.name()) {

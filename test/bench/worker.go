@@ -140,6 +140,7 @@ func (s workerSettings) start(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	worker.SetStickyWorkflowCacheSize(app.DefaultCachedWorkflows)
 	ours, err := app.StartWorker(ctx, app.WorkerOptions{Settings: app.Settings{Logger: logger}, Client: c, Config: cfg, Store: journal})
 	if err != nil {
 		return nil, err

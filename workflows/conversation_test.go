@@ -127,13 +127,14 @@ func TestWaitsOfAConversation(t *testing.T) {
 	c.say(time.Hour, "again")
 	c.hold(t, time.Hour+time.Minute)
 	var told []string
-	for n, w := range c.f.waits {
+	at := c.f.untilNow()
+	for n, w := range at.waits {
 		calls := "none"
 		for _, a := range w.Approvals {
 			calls += " " + a.CallID
 		}
-		if told = append(told, calls); c.f.told[n] != "" || c.f.tellings[n] != n+1 {
-			t.Errorf("a conversation has the status %s, said as %d", c.f.told[n], c.f.tellings[n])
+		if told = append(told, calls); at.told[n] != "" || at.tellings[n] != n+1 {
+			t.Errorf("a conversation has the status %s, said as %d", at.told[n], at.tellings[n])
 		}
 	}
 	want := []string{"none c1_0 c1_1", "none c1_0", "none", "none c1_0", "none"}

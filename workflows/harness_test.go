@@ -60,16 +60,28 @@ type fake struct {
 	unheard   []activities.UnansweredIn
 	subs      []activities.SaveExecutionIn
 	unread    []string // what Finish finds in the mail
-	told      []agent.Status
-	tellings  []int          // of told, their numbers
-	waits     []record.Waits // of told
 	noStatus  func(local bool) error
 	scored    []activities.SaveScoreIn
 	listed    bool // there are search attributes
 	level     activities.Level
 	mail      func() bool // whether an execution has some
 	looked    int         // how often it was asked
-	acts      []audit.Act
+	tidings
+}
+
+// tidings are what the store was told of the status, and of what people did.
+type tidings struct {
+	told     []agent.Status
+	tellings []int          // of told, their numbers
+	waits    []record.Waits // of told
+	acts     []audit.Act
+}
+
+// untilNow is what was said so far: when a workflow has ended, what it was telling may still be on its way.
+func (f *fake) untilNow() tidings {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tidings
 }
 
 func (f *fake) Reopen(_ context.Context, in activities.ReopenIn) error {

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func TestBoundThatAsks(t *testing.T) {
 			began := env.Now()
 			got := investigated(t, env)
 			var asked []string
-			for _, w := range f.waits {
+			for _, w := range f.untilNow().waits {
 				for _, q := range w.Questions {
 					if len(asked) == 0 || asked[len(asked)-1] != q.ID {
 						asked = append(asked, q.ID)
@@ -225,13 +226,13 @@ func TestActsOfPeople(t *testing.T) {
 			env.SignalWorkflow(SignalResume, By{By: "Bob"})
 		}, time.Minute)
 		env.RegisterDelayedCallback(func() {
-			early = len(f.acts)
+			early = len(f.untilNow().acts)
 			answer(t, env, Answer{Text: "the shop", By: "Eve"}, "")
 			env.SignalWorkflow(SignalConclude, Conclude{By: "Ada"})
 		}, time.Hour)
 		investigated(t, env)
 		var got []string
-		for _, act := range append(f.acts, f.finished[0].Acts...) {
+		for _, act := range slices.Concat(f.untilNow().acts, f.finished[0].Acts) {
 			got = append(got, strings.TrimSpace(string(act.What)+" "+act.Who+" "+act.Call+" "+act.Key))
 		}
 		want := []string{"paused Ada  1", "resumed Bob  2", "answered Eve q1 3", "concluded Ada  4"}

@@ -106,7 +106,8 @@ func TestWaitingIsAStatus(t *testing.T) {
 		env.RegisterDelayedCallback(func() {
 			now := statusOf(t, env)
 			f.knows(t, now)
-			words := []string{string(now.Status), string(f.told[len(f.told)-1]), string((*shown)[len(*shown)-1])}
+			told := f.untilNow().told
+			words := []string{string(now.Status), string(told[len(told)-1]), string((*shown)[len(*shown)-1])}
 			for _, a := range now.Stages[0].Agents {
 				words = append(words, a.Name+" "+string(a.Status))
 			}
@@ -125,13 +126,14 @@ func TestWaitingIsAStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("its status, the record's, the search attribute's, and the agents' (-want +got):\n%s", diff)
 	}
-	if last := f.told[len(f.told)-1]; result.Status != agent.StatusCompleted || last != agent.StatusRunning ||
+	at := f.untilNow()
+	if last := at.told[len(at.told)-1]; result.Status != agent.StatusCompleted || last != agent.StatusRunning ||
 		(*shown)[len(*shown)-1] != agent.StatusCompleted {
-		t.Errorf("at the end: %s, told %v, shown %v", result.Status, f.told, *shown)
+		t.Errorf("at the end: %s, told %v, shown %v", result.Status, at.told, *shown)
 	}
-	for n := 1; n < len(f.told); n++ {
-		if f.told[n] == f.told[n-1] && f.waits[n].Key() == f.waits[n-1].Key() || f.tellings[n] != n+1 {
-			t.Errorf("told %v, as %v", f.told, f.tellings)
+	for n := 1; n < len(at.told); n++ {
+		if at.told[n] == at.told[n-1] && at.waits[n].Key() == at.waits[n-1].Key() || at.tellings[n] != n+1 {
+			t.Errorf("told %v, as %v", at.told, at.tellings)
 		}
 	}
 }
@@ -213,7 +215,7 @@ func TestStatusOutlivesAStore(t *testing.T) {
 	f.model = script(askApproval("a"), say("x"))
 	var during []agent.Status
 	env.RegisterDelayedCallback(func() {
-		during = slices.Clone(f.told)
+		during = slices.Clone(f.untilNow().told)
 		env.SignalWorkflow(SignalConclude, nil)
 	}, time.Minute)
 	if got := investigate(t, env); got.Status != agent.StatusCompleted {
@@ -240,8 +242,9 @@ func TestRecordedStatusAfterAReset(t *testing.T) {
 	if err := env.GetWorkflowError(); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.reopened) != 1 || f.reopened[0].Investigation != "inv" || !slices.Equal(f.told, []agent.Status{agent.StatusPaused}) {
-		t.Errorf("reopened %+v, told %v", f.reopened, f.told)
+	told := f.untilNow().told
+	if len(f.reopened) != 1 || f.reopened[0].Investigation != "inv" || !slices.Equal(told, []agent.Status{agent.StatusPaused}) {
+		t.Errorf("reopened %+v, told %v", f.reopened, told)
 	}
 }
 
@@ -280,10 +283,11 @@ func TestLargeWaitsOutliveAStore(t *testing.T) {
 			if err := env.GetWorkflowError(); err != nil {
 				t.Fatal(err)
 			}
-			told := f.waits[len(f.waits)-1]
+			at := f.untilNow()
+			told := at.waits[len(at.waits)-1]
 			if tt.calls > 100 {
-				if told.Len() > 0 || f.told[len(f.told)-1] != in.Status {
-					t.Errorf("told %v of %d calls", f.told, told.Len())
+				if told.Len() > 0 || at.told[len(at.told)-1] != in.Status {
+					t.Errorf("told %v of %d calls", at.told, told.Len())
 				}
 				return
 			}
@@ -309,7 +313,7 @@ func TestWaitsAreToldAgain(t *testing.T) {
 	f.model = script(askApproval("a"), say("x"))
 	var during []agent.Status
 	env.RegisterDelayedCallback(func() {
-		during = slices.Clone(f.told)
+		during = slices.Clone(f.untilNow().told)
 		env.SignalWorkflow(SignalConclude, nil)
 	}, 2*tellAgain)
 	if got := investigate(t, env); got.Status != agent.StatusCompleted {
@@ -330,8 +334,9 @@ func TestAConversationEndsWithoutAStore(t *testing.T) {
 	c.RegisterDelayedCallback(func() { decide(t, c.TestWorkflowEnvironment, Decide{CallID: "c1_0", Approved: new(true)}) }, 12*time.Minute)
 	began := c.Now()
 	c.hold(t, 13*time.Minute)
-	if err := c.GetWorkflowError(); err != nil || c.Now().Sub(began) > time.Hour || len(c.f.told) < 3 {
-		t.Errorf("ended after %s with %v, told %v", c.Now().Sub(began), err, c.f.told)
+	told := c.f.untilNow().told
+	if err := c.GetWorkflowError(); err != nil || c.Now().Sub(began) > time.Hour || len(told) < 3 {
+		t.Errorf("ended after %s with %v, told %v", c.Now().Sub(began), err, told)
 	}
 }
 
@@ -351,7 +356,8 @@ func TestATellingIsUnderWayWhenItCloses(t *testing.T) {
 	c.say(time.Minute, "hello")
 	c.RegisterDelayedCallback(func() { decide(t, c.TestWorkflowEnvironment, Decide{CallID: "c1_0", Approved: new(true)}) }, 100*time.Second)
 	c.hold(t, 110*time.Second)
-	if last := c.f.waits[len(c.f.waits)-1]; c.GetWorkflowError() != nil || last.Len() > 0 || len(c.f.waits) < 4 {
+	waits := c.f.untilNow().waits
+	if last := waits[len(waits)-1]; c.GetWorkflowError() != nil || last.Len() > 0 || len(waits) < 4 {
 		t.Errorf("ended with %v, and the store knows of %+v", c.GetWorkflowError(), last)
 	}
 }
@@ -406,8 +412,8 @@ func TestRefusedIsAStatus(t *testing.T) {
 			if listed {
 				want = []agent.Status{agent.StatusRefused}
 			}
-			if !slices.Equal(*shown, want) || len(f.told) > 0 {
-				t.Errorf("shown %v, want %v; told %v", *shown, want, f.told)
+			if told := f.untilNow().told; !slices.Equal(*shown, want) || len(told) > 0 {
+				t.Errorf("shown %v, want %v; told %v", *shown, want, told)
 			}
 		})
 	}

@@ -28,6 +28,7 @@ type Handle struct {
 
 	conn    sdk.Client
 	current string // id of the run that Temporal has described
+	queue   string // its task queue
 	status  enumspb.WorkflowExecutionStatus
 }
 
@@ -73,23 +74,16 @@ func (h Handle) ask(ctx context.Context, within time.Duration, status any) error
 // may still have its turn.
 func (c *Client) hear(ctx context.Context, h Handle, status any) error {
 	err := h.Ask(ctx, status)
-	if !errors.Is(err, ErrUnanswered) || !unavailable(err) || !polled(ctx, h) {
+	if !errors.Is(err, ErrUnanswered) || !unavailable(err) {
+		return err
+	}
+	looking, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	if workers, _ := pollers(looking, h.conn, h.queue); workers == 0 {
 		return err
 	}
 	c.opts.Tell(fmt.Sprintf("%s does not answer yet, as if its worker had died; waiting for another, for up to %s", h.ID(), CallTimeout))
 	return h.ask(ctx, CallTimeout, status)
-}
-
-// polled: a worker has asked for work of the kind not long ago.
-func polled(ctx context.Context, h Handle) bool {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	found, err := h.conn.DescribeWorkflowExecution(ctx, h.Workflow, h.current)
-	if err != nil {
-		return false
-	}
-	queue, err := h.conn.DescribeTaskQueue(ctx, found.GetExecutionConfig().GetTaskQueue().GetName(), enumspb.TASK_QUEUE_TYPE_WORKFLOW)
-	return err == nil && len(queue.GetPollers()) > 0
 }
 
 // ErrUnanswered: a workflow cannot be asked for its status.
@@ -185,7 +179,7 @@ func describe(ctx context.Context, conn sdk.Client, workflowID string, types ...
 func handleOf(conn sdk.Client, info *workflowpb.WorkflowExecutionInfo) Handle {
 	h := Handle{
 		Workflow: info.GetExecution().GetWorkflowId(), First: info.GetFirstRunId(),
-		conn: conn, current: info.GetExecution().GetRunId(), status: info.GetStatus(),
+		conn: conn, current: info.GetExecution().GetRunId(), queue: info.GetTaskQueue(), status: info.GetStatus(),
 	}
 	if h.First == "" { // older servers do not say
 		h.First = h.current

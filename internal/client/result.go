@@ -119,10 +119,16 @@ func (c *Client) explainSilence(ctx context.Context, h Handle) {
 
 // explainQueue tells that no worker is there, if so.
 func (c *Client) explainQueue(ctx context.Context, conn sdk.Client, queue string) bool {
-	pollers, err := conn.DescribeTaskQueue(ctx, queue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
-	if err != nil || len(pollers.GetPollers()) > 0 {
+	workers, err := pollers(ctx, conn, queue)
+	if err != nil || workers > 0 {
 		return false
 	}
 	c.opts.Tell(fmt.Sprintf("no worker polls task queue %s yet; waiting", queue))
 	return true
+}
+
+// pollers counts the workers that have asked a task queue for work not long ago.
+func pollers(ctx context.Context, conn sdk.Client, queue string) (int, error) {
+	described, err := conn.DescribeTaskQueue(ctx, queue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	return len(described.GetPollers()), err
 }

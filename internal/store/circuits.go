@@ -14,8 +14,8 @@ const readCircuit = `SELECT state FROM circuits WHERE provider = $1 AND model = 
 // Circuit is what the fleet knows of a model, and the time by the store's clock.
 func (s *Store) Circuit(ctx context.Context, key circuit.Key) (state circuit.State, now time.Time, err error) {
 	at := storedKey(key)
-	query := `SELECT ` + s.db.now() + `, COALESCE((` + readCircuit + `), '{}')` // a model that nobody has heard of has none
-	err = s.db.reader.QueryRowContext(ctx, query, at.Provider, at.Model).Scan(timeColumn{&now}, asJSON(&state))
+	const query = `SELECT COALESCE((` + readCircuit + `), '{}')` // a model that nobody has heard of has none
+	now, err = s.db.clocked(ctx, s.db.reader, asJSON(&state), query, at.Provider, at.Model)
 	return state, now, doing(s.db.explain(err), "read the circuit of %s", key)
 }
 

@@ -24,7 +24,8 @@ type engine interface {
 	// since 1970, by the clock that all who use the database share.
 	lockWindow(ctx context.Context, q querier, agent, tool string) (now int64, err error)
 	clock(ctx context.Context, q querier) (now time.Time, err error) // that one
-	now() string                                                     // the same within a query, in microseconds
+	// clocked reads one value by a query of one column and one row, and that clock beside it.
+	clocked(ctx context.Context, q querier, value any, query string, args ...any) (now time.Time, err error)
 	// announce lets other processes know, soon, that an investigation has changed.
 	// One that is not told finds out by itself, later.
 	announce(investigation string)

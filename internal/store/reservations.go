@@ -74,8 +74,14 @@ func (db *sqliteFile) clock(context.Context, querier) (time.Time, error) {
 	return time.Now().UTC(), nil
 }
 
-// now is exact to the millisecond.
-func (db *sqliteFile) now() string { return `CAST(unixepoch('subsec') * 1000000 AS INTEGER)` }
+// clocked does not ask SQLite for the time: its clock has milliseconds only, and whatever was set
+// to the other one's now would be in the future.
+func (db *sqliteFile) clocked(ctx context.Context, q querier, value any, query string, args ...any) (now time.Time, err error) {
+	if err := q.QueryRowContext(ctx, query, args...).Scan(value); err != nil {
+		return time.Time{}, err
+	}
+	return db.clock(ctx, q)
+}
 
 func (db *sqliteFile) sweepQuery() string { return `DELETE FROM reservations WHERE ends_at <= $1` }
 
@@ -91,11 +97,18 @@ func (db *postgres) lockWindow(ctx context.Context, q querier, agent, tool strin
 }
 
 func (db *postgres) clock(ctx context.Context, q querier) (now time.Time, err error) {
-	err = q.QueryRowContext(ctx, `SELECT `+db.now()).Scan(timeColumn{&now})
+	err = q.QueryRowContext(ctx, `SELECT `+postgresClock).Scan(timeColumn{&now})
 	return now, err
 }
 
-func (db *postgres) now() string { return `(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT` }
+// clocked saves a round trip.
+func (db *postgres) clocked(ctx context.Context, q querier, value any, query string, args ...any) (now time.Time, err error) {
+	err = q.QueryRowContext(ctx, `SELECT `+postgresClock+`, (`+query+`)`, args...).Scan(timeColumn{&now}, value)
+	return now, err
+}
+
+// postgresClock is in microseconds since 1970.
+const postgresClock = `(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT`
 
 // sweepQuery leaves out the rows that another transaction is sweeping: two that
 // wait for each other's would not end.

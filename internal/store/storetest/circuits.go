@@ -32,6 +32,16 @@ func testCircuits(t *testing.T, open opener) {
 	if state, now, err = handles[1].Circuit(t.Context(), deadModel); err != nil || !state.Open() || state.Next.Before(now) {
 		t.Errorf("after three failures at %s: %+v, error %v", now, state, err)
 	}
+	for range 100 { // reading and changing go by one clock: what is due now is due at once
+		var due time.Time
+		change := func(_ *circuit.State, now time.Time) { due = now }
+		if err := handles[0].ChangeCircuit(t.Context(), deadModel, change); err != nil {
+			t.Fatal(err)
+		}
+		if _, now, err := handles[1].Circuit(t.Context(), deadModel); err != nil || now.Before(due) {
+			t.Fatalf("a change at %s, and a look at it at %s, error %v", due, now, err)
+		}
+	}
 	other := circuit.Key{Provider: deadModel.Provider, Model: "gpt\x00-\xff"}
 	if err := handles[0].ChangeCircuit(t.Context(), other, (*circuit.State).Answered); err != nil {
 		t.Error(err)

@@ -389,10 +389,14 @@ func TestKillAtRandom(t *testing.T) {
 		dev = w.dev()
 	}
 	w.end("lab")
-	if w.effects() != 1 {
-		t.Skipf("killed in the call that is not made again: covered by its own test")
+	// Killed between the intent of the call that must not run twice and its result, whether it took effect or not.
+	unknown := slices.ContainsFunc(w.entries(id), func(e transcript.Entry) bool {
+		return e.Kind == transcript.KindResult && e.Call.Name == "lab.counter" && e.ErrorType == "OutcomeUnknown"
+	})
+	if n := w.effects(); n > 1 || n == 0 && !unknown {
+		t.Errorf("the call that must happen once happened %d times", n)
 	}
-	if diff := cmp.Diff(want, w.log(id)); diff != "" {
+	if diff := cmp.Diff(want, w.log(id)); diff != "" && !unknown {
 		t.Errorf("transcript (-undisturbed +after %d kills):\n%s", kills, diff)
 	}
 	if n := len(w.model.Requests()); n > requests+2*kills {

@@ -1,6 +1,8 @@
 package agent
 
-import "errors"
+import (
+	"errors"
+)
 
 // ConversationRequest starts a conversation, from our CLI, the Temporal CLI and
 // the Temporal UI alike. It holds no secrets.
@@ -25,5 +27,5 @@ func ParseConversationRequest(inputs ...[]byte) (ConversationRequest, error) {
 	if req.Agent == "" {
 		return req, errors.New(`"agent" is missing: give the name of an agent's definition`)
 	}
-	return req, nil
+	return req, errors.Join(tooLong(field{"agent", req.Agent}, field{"provider", req.Provider}, field{"project", req.Project})...)
 }

@@ -110,6 +110,19 @@ func plain(err error) string {
 // maxField bounds the short fields of a request, in bytes.
 const maxField = 512
 
+// field is a short field of a request.
+type field struct{ name, value string }
+
+// tooLong says which fields are.
+func tooLong(fields ...field) (errs []error) {
+	for _, f := range fields {
+		if len(f.value) > maxField {
+			errs = append(errs, fmt.Errorf("%q is longer than %d bytes", f.name, maxField))
+		}
+	}
+	return errs
+}
+
 // Validate returns all that is wrong with the request itself; whether its chain
 // exists is the configuration's to say.
 func (r Request) Validate() error {
@@ -120,14 +133,8 @@ func (r Request) Validate() error {
 	if !utf8.Valid(r.Data) {
 		errs = append(errs, errors.New(`"data" is not valid UTF-8`))
 	}
-	short := []struct{ name, value string }{
-		{"chain", r.Chain}, {"alert_type", r.AlertType}, {"data_ref", r.DataRef}, {"provider", r.Provider},
-	}
-	for _, field := range short {
-		if len(field.value) > maxField {
-			errs = append(errs, fmt.Errorf("%q is longer than %d bytes", field.name, maxField))
-		}
-	}
+	errs = append(errs, tooLong(
+		field{"chain", r.Chain}, field{"alert_type", r.AlertType}, field{"data_ref", r.DataRef}, field{"provider", r.Provider})...)
 	return errors.Join(slices.Concat(errs, []error{CheckBy(r.By)}, r.MCP.validate(), r.Budgets.validate(), r.Labels.validate())...)
 }
 

@@ -149,6 +149,9 @@ type modelClient struct {
 	log   *slog.Logger
 }
 
+// InProcess: see llm.InProcess.
+func (modelClient) InProcess() {}
+
 func (c modelClient) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	tell := func(d ModelDelta) {
 		if onDelta != nil && ctx.Err() == nil {

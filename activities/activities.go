@@ -41,7 +41,7 @@ type Activities struct {
 	Intake      Intake      // with Alerts
 	Servers     tool.Caller // MCP servers
 	Sessions    Sessions    // nil: nobody is told
-	Times       Times       // nil: no tool is known to be quick
+	Times       Times       // nil: nothing is known to be quick
 	Heartbeats  Heartbeats  // nil: none, as in tests
 	Builtins    Builtins
 	Hooks       map[string]hook.Func // of the worker's program
@@ -104,6 +104,8 @@ type Transcripts interface {
 	// WithArtifacts are the results of an investigation that hold more than text.
 	WithArtifacts(ctx context.Context, investigation string) ([]transcript.Entry, error)
 	SetLive(ctx context.Context, live transcript.Live) error
+	// HasLive reports whether that attempt at a reply, or a later one, has a live tail.
+	HasLive(ctx context.Context, live transcript.Live) (bool, error)
 	SaveCatalogue(ctx context.Context, scope transcript.Scope, catalogue tool.Catalogue) error
 	Catalogues(ctx context.Context, scope transcript.Scope) (hashes []string, err error)
 	// LastOffer is what a server offered when it was last asked, by any execution.
@@ -180,7 +182,7 @@ type Models interface {
 	Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, error)
 }
 
-// Times is how long the calls of tools take, on all workers.
+// Times is how long the calls of tools and models take, on all workers.
 type Times interface {
 	ToolTimes(ctx context.Context, name string) (tool.Times, error)
 	// AddToolTimes adds what a worker has seen, and returns what is then known.

@@ -27,15 +27,11 @@ import (
 func (a *Activities) CallTool(ctx context.Context, in CallToolIn) (CallToolOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
-	if activity.GetInfo(ctx).IsLocalActivity {
-		return a.callQuickly(ctx, in)
-	}
-	if r := a.underway.find(ctx, in); r != nil {
-		if out, err := r.attend(ctx); !errors.Is(err, errNotQuick) {
-			return out, err
-		}
-	}
-	return a.callTool(ctx, in)
+	key := fmt.Sprint(in.Ref.Execution, "/", in.Iteration, "/call ", in.Call)
+	return makeCall(ctx, a, key, func(ctx context.Context, known bool) (CallToolOut, error) {
+		in.Begun = in.Begun && !known
+		return a.callTool(ctx, in)
+	})
 }
 
 func (a *Activities) callTool(ctx context.Context, in CallToolIn) (CallToolOut, error) {
@@ -45,7 +41,9 @@ func (a *Activities) callTool(ctx context.Context, in CallToolIn) (CallToolOut, 
 	}
 	c := toolCall{job: j, in: in, local: activity.GetInfo(ctx).IsLocalActivity}
 	entry, err := c.run(ctx)
-	c.learn(ctx)
+	if c.took > 0 && c.call.Queue == "" && !c.call.Own {
+		c.learn(ctx, c.call.Name, c.took, c.answered)
+	}
 	if err != nil {
 		return CallToolOut{}, storeFailure(ended(ctx, err))
 	}
@@ -75,8 +73,10 @@ type toolCall struct {
 	untold *Decision
 	// fence says directly before the request goes out whether it still may; nil = it may.
 	fence func(context.Context) error
-	// took is how long the tool took; 0 = that says nothing about the tool.
-	took time.Duration
+	// took is how long the tool took; 0 = that says nothing about it. answered: it replied, so that even a short
+	// time counts.
+	took     time.Duration
+	answered bool
 	// rule has let the call through; nil = none has. noRules is why they could not be read. ruled: one has, of the tool as
 	// it was.
 	rule    *remember.Rule
@@ -178,8 +178,7 @@ func (c *toolCall) left(log []transcript.Entry) error {
 	if n < 0 || !c.in.Begun || time.Since(log[n].At) > cmp.Or(c.Abandoned, Abandoned) {
 		return nil
 	}
-	options := temporal.ApplicationErrorOptions{NextRetryDelay: time.Second, Category: expected}
-	return temporal.NewApplicationErrorWithOptions("the call may be under way on another worker", ErrorReplaced, options)
+	return underWayElsewhere()
 }
 
 // decide asks the policy, once more: what was offered may not be what is called.
@@ -329,9 +328,9 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	defer live.stop()
 	call.Progress = c.tellProgress(ctx, live, spec.Name)
 	result, err := c.send(callCtx, call)
-	answered := err == nil && ctx.Err() == nil && result.ErrorType != tool.ErrorUnavailable
-	if took := time.Since(began); ready && (answered || took > c.agent.Tools.QuickUnder.D()) {
-		c.took = took
+	c.answered = err == nil && ctx.Err() == nil && result.ErrorType != tool.ErrorUnavailable
+	if ready {
+		c.took = time.Since(began)
 	}
 	switch {
 	case err != nil:

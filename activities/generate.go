@@ -28,19 +28,40 @@ const maxCalls = 64
 // Generate makes one model call: it reads the transcript, has large results
 // summarised, builds the prompt and the view that fits the model, streams the
 // reply, and appends it with all that came before it in this iteration. A reply
-// that is there already is returned without a call.
+// that is there already is returned without a call. As a local activity it asks models
+// that are quick.
 func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, error) {
 	ctx, stop := a.attend(ctx)
+	defer stop()
+	key := fmt.Sprint(in.Ref.Execution, "/", in.Iteration, "/try ", in.Try)
+	return makeCall(ctx, a, key, func(ctx context.Context, known bool) (GenerateOut, error) {
+		in.Begun = in.Begun && !known
+		return a.generate(ctx, in)
+	})
+}
+
+func (a *Activities) generate(ctx context.Context, in GenerateIn) (GenerateOut, error) {
+	stop, err := a.leaveTrace(ctx, in)
+	if err != nil {
+		return GenerateOut{}, err
+	}
 	defer stop()
 	j, err := a.job(ctx, in.Ref)
 	if err != nil {
 		return GenerateOut{}, err
 	}
 	g := generation{job: j, in: in}
+	g.writer = in.writer(g.writer)
 	known, err := g.lookUp(ctx)
 	entries := known.Step
 	if err == nil && entries == nil {
+		if g.awaited(ctx, known.Log) {
+			return GenerateOut{}, underWayElsewhere()
+		}
 		entries, err = g.run(ctx, known)
+		if g.took > 0 {
+			g.learn(ctx, timesOf(g.provider()), g.took, g.answered)
+		}
 	}
 	var out GenerateOut
 	if err == nil {
@@ -49,6 +70,8 @@ func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 	if err != nil {
 		return GenerateOut{}, storeFailure(ended(ctx, err))
 	}
+	out.Quick = g.quick(ctx, timesOf(g.provider()))
+	out.Kept, out.Other = known.Step != nil, in.isOther(known.Step)
 	out.Unread = g.unread > 0
 	out.AskLimit = out.Exceeded != "" && g.plan.Bounds.OnLimit == plan.OnBoundAsk && g.ref.Stage >= 0 // nobody hears others
 	return out, nil
@@ -63,6 +86,9 @@ type generation struct {
 	needs  agent.Usage      // of the call, by estimate
 	heard  string           // what a reply that failed had said
 	read   []string         // where untrusted text comes from that the execution has read
+	// took is how long the model took; 0 = it was not asked. answered: it did.
+	took     time.Duration
+	answered bool
 }
 
 // lookUp returns what is known before the call. That of an execution which begins is recorded
@@ -153,35 +179,6 @@ func (g *generation) prepare(ctx context.Context, known transcript.Known) ([]tra
 	return stored, tools, err
 }
 
-// Unanswered writes down what an agent's first call asked when no model has answered it and
-// none will. It takes no mail: another agent may still read that.
-func (a *Activities) Unanswered(ctx context.Context, in UnansweredIn) error {
-	ctx, stop := a.attend(ctx)
-	defer stop()
-	j, err := a.job(ctx, in.Call.Ref)
-	if err != nil {
-		return err
-	}
-	g := generation{job: j, in: in.Call}
-	known, err := g.lookUp(ctx)
-	if err == nil && known.Step == nil {
-		err = g.unanswered(ctx, known, in.Why)
-	}
-	return storeFailure(ended(ctx, err))
-}
-
-func (g *generation) unanswered(ctx context.Context, known transcript.Known, why string) error {
-	_, _, err := g.prepare(ctx, known)
-	if err == nil {
-		err = g.addInputs(ctx)
-	}
-	if err == nil {
-		g.add(transcript.KindNotice, transcript.Body{Text: "No model has answered this call: " + clipped(why)})
-		_, err = g.append(ctx)
-	}
-	return err
-}
-
 func (g *generation) append(ctx context.Context) (entries []transcript.Entry, err error) {
 	entries, g.unread, err = g.Transcripts.AppendReply(ctx,
 		transcript.Step{Scope: g.ref.scope(), Writer: g.writer, Rows: g.rows, Recall: g.recalledBy()})
@@ -234,6 +231,11 @@ func (g *generation) call(ctx context.Context, leave *permit, view []agent.Messa
 	if err != nil {
 		return llm.Response{}, final(ErrorWorkerCannot, err)
 	}
+	if _, own := client.(llm.InProcess); own && activity.GetInfo(ctx).IsLocalActivity { // it can end the process at once
+		if err := g.Transcripts.SetLive(ctx, g.in.trace(ctx)); err != nil {
+			return llm.Response{}, err
+		}
+	}
 	request := llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
 		NativeTools: nativeTools(provider), Thinking: provider.Thinking, Temperature: g.agent.Temperature, MaxTokens: g.agent.MaxTokens,
@@ -248,6 +250,7 @@ func (g *generation) call(ctx context.Context, leave *permit, view []agent.Messa
 	}
 	began := time.Now()
 	reply, err := g.ask(ctx, leave, client, request)
+	g.took, g.answered = time.Since(began), err == nil
 	leave.ended(ctx, err)
 	if err != nil {
 		return reply, g.failed(ctx, began, err)
@@ -268,7 +271,7 @@ func (g *generation) conversation() string {
 // stream asks for the reply, within an iteration's time; what has arrived is in the
 // live tail for all who watch.
 func (g *generation) stream(ctx context.Context, leave *permit, client llm.Client, request llm.Request) (llm.Response, error) {
-	live := newLive(g.job, g.in.Iteration, g.in.Try<<16+int(activity.GetInfo(ctx).Attempt))
+	live := newLive(g.job, g.in.Iteration, g.in.attempt(ctx))
 	defer live.stop()
 	asking, cancel := ctx, func() {}
 	limit := g.agent.Timeouts.Iteration.D()

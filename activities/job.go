@@ -54,7 +54,7 @@ func (a *Activities) job(ctx context.Context, ref Ref) (*job, error) {
 func writerOf(ctx context.Context) transcript.Writer {
 	info := activity.GetInfo(ctx)
 	if info.IsLocalActivity {
-		return transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: "local/" + rand.Text()}
+		return transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: localWriter + rand.Text()}
 	}
 	return transcript.Writer{RunID: info.WorkflowExecution.RunID, ActivityID: fmt.Sprintf("%s/%d", info.ActivityID, info.Attempt)}
 }

@@ -39,6 +39,8 @@ type GenerateIn struct {
 	Notes   []Note   `json:"notes,omitempty"`
 	// Task is the call that has dispatched the agent, for its first call; nil = none has.
 	Task *TaskRef `json:"task,omitempty"`
+	// Begun: an attempt within a workflow task has begun the call, and may still be at it.
+	Begun bool `json:"begun,omitempty"`
 }
 
 // TaskRef is a call of dispatch_agent: its arguments have the task.
@@ -146,6 +148,11 @@ type GenerateOut struct {
 	Partial string `json:"partial,omitempty"`
 	// ActionsExecuted is what an action agent says of itself with its last words.
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
+	// Quick: the model is known to answer within milliseconds. It is asked within the workflow task next time.
+	Quick bool `json:"quick,omitempty"`
+	// Kept: the reply was there already. Other: it answers what a workflow task has asked that was lost, and not what is asked now.
+	Kept  bool `json:"kept,omitempty"`
+	Other bool `json:"other,omitempty"`
 	// Scored: the reply of an agent that judges ends with a score.
 	Scored bool `json:"scored,omitempty"`
 }

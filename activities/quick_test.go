@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -349,4 +352,281 @@ func (b *bench) ends(text string) {
 	b.wrote(sameRun, transcript.Row{
 		Key: transcript.ResultKey(1, 0), Kind: transcript.KindResult, Body: transcript.Body{Call: &call, Text: text, Status: "success"},
 	})
+}
+
+// asked is what comes of a local attempt to ask the model: the reply, or the type of an error.
+func (b *bench) asked() string {
+	b.t.Helper()
+	return b.comesOf(b.env.ExecuteLocalActivity(b.act.Generate, activities.GenerateIn{Ref: b.ref, Iteration: 1, Try: 1}))
+}
+
+// askedAfter is what comes of a regular attempt after a local one that has gone on.
+func (b *bench) askedAfter() string {
+	b.t.Helper()
+	return b.comesOf(b.env.ExecuteActivity(b.act.Generate, activities.GenerateIn{Ref: b.ref, Iteration: 1, Try: 1, Begun: true}))
+}
+
+func (b *bench) comesOf(value converter.EncodedValue, err error) string {
+	b.t.Helper()
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return failed.Type()
+	}
+	var out activities.GenerateOut
+	if err == nil {
+		err = value.Get(&out)
+	}
+	if err != nil {
+		b.t.Error(err)
+	}
+	return out.Preview
+}
+
+// What is stored of a lost workflow task is the answer to what that one has asked: it may have been
+// something else.
+func TestStoredRepliesToOtherQuestions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if got := b.asked(); got != "done" {
+		t.Fatal(got)
+	}
+	for name, tt := range map[string]struct {
+		in    activities.GenerateIn
+		other bool
+	}{
+		"the same":              {activities.GenerateIn{}, false},
+		"the same, otherwise":   {activities.GenerateIn{Try: 2, Provider: 1, Begun: true}, false},
+		"to conclude":           {activities.GenerateIn{Conclude: true}, true},
+		"with something to say": {activities.GenerateIn{Inputs: []activities.Input{{Kind: activities.InputNotice, Text: "new"}}}, true},
+	} {
+		tt.in.Iteration = 1
+		if out, err := b.generate(tt.in); err != nil || !out.Kept || out.Other != tt.other || out.Preview != "done" {
+			t.Errorf("%s: %+v, %v", name, out, err)
+		}
+	}
+	if len(b.requests) != 1 {
+		t.Errorf("%d requests", len(b.requests))
+	}
+	if _, err := b.generate(activities.GenerateIn{Iteration: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := b.generate(activities.GenerateIn{Iteration: 2, Conclude: true}); err != nil || out.Other {
+		t.Errorf("what an activity was asked is in the history: %+v, %v", out, err)
+	}
+}
+
+// How a call ended that was handed over is told to the first regular attempt; a later one asks anew, and at once.
+func TestEndsOfHandedOverReplies(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		prepare func(*bench)
+		want    []string
+	}{
+		"a model's failure": {func(b *bench) {
+			b.reply = func(llm.Request) (llm.Response, error) {
+				time.Sleep(100 * time.Millisecond)
+				b.reply = func(llm.Request) (llm.Response, error) {
+					return llm.Response{Content: "better", Finish: llm.FinishStop}, nil
+				}
+				return llm.Response{}, fails(llm.ErrRateLimited, 429)
+			}
+		}, []string{activities.ErrorReplaced, activities.ErrorRateLimited, "better"}},
+		"a store's failure": {func(b *bench) {
+			b.act.Transcripts = &failsOnce{Transcripts: b.store}
+			b.reply = func(llm.Request) (llm.Response, error) {
+				time.Sleep(100 * time.Millisecond)
+				return llm.Response{Content: "kept", Finish: llm.FinishStop}, nil
+			}
+		}, []string{activities.ErrorReplaced, activities.ErrorStore, "kept"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.act.Quick = 20 * time.Millisecond
+			tt.prepare(b)
+			got := []string{b.asked()}
+			activities.Drain(b.act, time.Minute) // it is over before anybody attends to it
+			got = append(got, b.askedAfter(), b.askedAfter())
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("attempts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// failsOnce is a journal that does not take the first reply.
+type failsOnce struct {
+	activities.Transcripts
+	tried bool
+}
+
+func (f *failsOnce) AppendReply(ctx context.Context, step transcript.Step) ([]transcript.Entry, int, error) {
+	if !f.tried {
+		f.tried = true
+		return nil, 0, errors.New("no room")
+	}
+	return f.Transcripts.AppendReply(ctx, step)
+}
+
+// While a call that has become slow waits for its regular activity, its worker begins no other.
+func TestSlowModelsAreLeftToActivities(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.act.Quick = 20 * time.Millisecond
+	release := make(chan struct{})
+	b.reply = func(llm.Request) (llm.Response, error) {
+		<-release
+		return llm.Response{Content: "slow", Finish: llm.FinishStop}, nil
+	}
+	if got := b.asked(); got != activities.ErrorReplaced {
+		t.Fatalf("it ended with %q", got)
+	}
+	b.act.Quick = time.Minute
+	second := activities.GenerateIn{Ref: b.ref, Iteration: 2, Try: 1}
+	if got := b.comesOf(b.env.ExecuteLocalActivity(b.act.Generate, second)); got != activities.ErrorNotQuick {
+		t.Errorf("the next one ended with %q", got)
+	}
+	close(release)
+	if got := b.askedAfter(); got != "slow" {
+		t.Errorf("it ended with %q", got)
+	}
+	if got := b.comesOf(b.env.ExecuteLocalActivity(b.act.Generate, second)); got != "slow" {
+		t.Errorf("then the next one ended with %q", got)
+	}
+}
+
+// A worker learns from four calls of its own that a model is quick, and from one slow call that it
+// is not. Another model's calls say nothing.
+func TestQuickModelsAreLearned(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.act.Times = b.store
+	b.plan(quickUnder)
+	takes := time.Duration(0)
+	b.reply = func(llm.Request) (llm.Response, error) {
+		time.Sleep(takes) // it is measured
+		return llm.Response{Content: "x", Finish: llm.FinishStop}, nil
+	}
+	quick := func(iteration, provider int) bool {
+		out, err := b.generate(activities.GenerateIn{Iteration: iteration, Try: 1, Provider: provider})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Quick
+	}
+	for n := 1; n <= 5; n++ {
+		if got, want := quick(n, 0), n >= 4; got != want {
+			t.Errorf("call %d: quick is %t", n, got)
+		}
+	}
+	if quick(6, 1) {
+		t.Error("the other model is quick, too")
+	}
+	takes = 501 * time.Millisecond
+	if quick(7, 0) {
+		t.Error("a slow call has taught nothing")
+	}
+}
+
+// A local attempt asks the model, or leaves that to a regular one where another attempt has begun.
+func TestLocalAttemptsAtReplies(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		live    *transcript.Live // what another attempt has left
+		prepare func(*bench)
+		want    string // the reply, or the type of the error
+		asked   int
+	}{
+		"a reply":                  {want: "done", asked: 1},
+		"one that has begun":       {live: &transcript.Live{Iteration: 1, Attempt: 1 << 16}, want: activities.ErrorNotQuick},
+		"the same, regular":        {live: &transcript.Live{Iteration: 1, Attempt: 1<<16 + 2}, want: activities.ErrorNotQuick},
+		"a tool's progress":        {live: &transcript.Live{Iteration: 1}, want: "done", asked: 1},
+		"another iteration's tail": {live: &transcript.Live{Iteration: 2, Attempt: 1 << 16}, want: "done", asked: 1},
+		"a model that is away": {prepare: func(b *bench) {
+			b.reply = func(llm.Request) (llm.Response, error) { return llm.Response{}, fails(llm.ErrUnavailable, 503) }
+		}, want: activities.ErrorModelUnavailable, asked: 1},
+		"one that is there already": {prepare: func(b *bench) {
+			if _, err := b.generate(activities.GenerateIn{Iteration: 1, Try: 1}); err != nil {
+				b.t.Fatal(err)
+			}
+		}, want: "done", asked: 1},
+		"after a result to summarise": {prepare: func(b *bench) {
+			b.plan(func(a *plan.Agent) {
+				a.Servers[0].Summarization = &plan.Summarization{Threshold: 10, MaxTokens: 5}
+			})
+			b.ends(strings.Repeat("many words ", 100))
+		}, want: activities.ErrorNotQuick},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			if tt.prepare != nil {
+				tt.prepare(b)
+			}
+			if tt.live != nil {
+				tt.live.Scope = b.scope()
+				if err := b.store.SetLive(t.Context(), *tt.live); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := b.asked(); got != tt.want || len(b.requests) != tt.asked {
+				t.Errorf("it ended with %q after %d requests; want %q after %d", got, len(b.requests), tt.want, tt.asked)
+			}
+		})
+	}
+}
+
+// A worker that dies while it asks a model within a workflow task leaves a trace, so that the next
+// attempt is one whose deaths are counted.
+func TestLocalAttemptsLeaveATrace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var next string
+	b.reply = func(llm.Request) (llm.Response, error) {
+		for asked := false; !asked; time.Sleep(time.Millisecond) {
+			var err error
+			if asked, err = b.store.HasLive(t.Context(), transcript.Live{Scope: b.scope(), Iteration: 1, Attempt: 1 << 16}); err != nil {
+				return llm.Response{}, err
+			}
+		}
+		next = b.asked()
+		return llm.Response{Content: "x", Finish: llm.FinishStop}, nil
+	}
+	b.act.Quick = time.Minute
+	if got := b.asked(); got != "x" || next != activities.ErrorNotQuick || len(b.requests) != 1 {
+		t.Errorf("it ended with %q, and the next attempt with %q, after %d requests", got, next, len(b.requests))
+	}
+}
+
+// A model that takes longer than a workflow task may is asked on, and its reply is the regular
+// attempt's then. On another worker, that one waits for the reply for a while.
+func TestSlowRepliesAreHandedOver(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.act.Quick = 50 * time.Millisecond
+	release := make(chan struct{})
+	b.reply = func(llm.Request) (llm.Response, error) {
+		<-release
+		return llm.Response{Content: "slow", Finish: llm.FinishStop}, nil
+	}
+	if got := b.asked(); got != activities.ErrorReplaced {
+		t.Fatalf("it ended with %q", got)
+	}
+	in := activities.GenerateIn{Iteration: 1, Try: 1, Begun: true}
+	elsewhere := &bench{t: t, store: b.store, env: b.env, ref: b.ref, act: newBench(t).act}
+	elsewhere.act.Transcripts, elsewhere.act.Blobs = b.store, b.store
+	var suite testsuite.WorkflowTestSuite
+	elsewhere.env = suite.NewTestActivityEnvironment()
+	elsewhere.env.RegisterActivity(elsewhere.act)
+	_, err := elsewhere.generate(in)
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || failed.Type() != activities.ErrorReplaced || failed.NonRetryable() {
+		t.Errorf("on another worker it ended with %v", err)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+	if out, err := b.generate(in); err != nil || out.Preview != "slow" || len(b.requests) != 1 {
+		t.Errorf("%+v, %v after %d requests", out, err, len(b.requests))
+	}
+	if out, err := elsewhere.generate(in); err != nil || out.Preview != "slow" {
+		t.Errorf("on another worker: %+v, %v", out, err)
+	}
 }

@@ -32,6 +32,9 @@ const parallelSummaries = 4
 // (spec: tools, "Results").
 func (g *generation) summarize(ctx context.Context, stored []transcript.Entry) ([]transcript.Entry, error) {
 	work := g.unsummarized(stored)
+	if len(work) > 0 && activity.GetInfo(ctx).IsLocalActivity {
+		return nil, notQuick(ErrorNotQuick, "results are to be summarised first")
+	}
 	made, errs := make([]transcript.Entry, len(work)), make([]error, len(work))
 	until := time.Now().Add(g.summaryTime())
 	slots := make(chan struct{}, parallelSummaries)

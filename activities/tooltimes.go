@@ -5,23 +5,31 @@ import (
 	"sync"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
 
-// learn takes in how long the call took.
-func (c *toolCall) learn(ctx context.Context) {
-	under := c.agent.Tools.QuickUnder.D()
-	if c.Times == nil || under == 0 || c.took == 0 || c.call.Queue != "" || c.call.Own {
+// learn takes in how long a call of a tool or a model took. One that was not answered says nothing,
+// unless it took too long for a quick one.
+func (j *job) learn(ctx context.Context, name string, took time.Duration, answered bool) {
+	under := j.agent.Tools.QuickUnder.D()
+	if j.Times == nil || under == 0 || !answered && took <= under {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timesTimeout)
 	defer cancel()
-	if err := c.known.add(ctx, c.Times, c.call.Name, c.took, under); err != nil {
-		c.Logger.Warn("how long a tool takes is not in the store", "tool", c.call.Name, "error", err)
+	if err := j.known.add(ctx, j.Times, name, took, under); err != nil {
+		j.Logger.Warn("how long a call takes is not in the store", "of", name, "error", err)
 	}
 }
 
-// knownTimes is what a worker knows of how long tools take.
+// maxKnownTimes bounds what a worker keeps: requests may name models.
+const maxKnownTimes = 1000
+
+// timesOf names a model among the tools. The name of a tool has a dot, or none of our own has a space.
+func timesOf(p plan.Provider) string { return "model " + p.Name + " " + p.Model }
+
+// knownTimes is what a worker knows of how long tools and models take.
 type knownTimes struct {
 	mu    sync.Mutex
 	tools map[string]*knownTime
@@ -34,7 +42,7 @@ type knownTime struct {
 	asked time.Time  // the store
 }
 
-// of is what is known of a tool.
+// of is what is known of a tool or a model.
 func (k *knownTimes) of(ctx context.Context, store Times, name string) tool.Times {
 	t, due := k.look(name, nil)
 	if !due {
@@ -68,7 +76,7 @@ func (k *knownTimes) look(name string, change func(*knownTime) (changed bool)) (
 	defer k.mu.Unlock()
 	known := k.tools[name]
 	if known == nil {
-		if k.tools == nil {
+		if k.tools == nil || len(k.tools) >= maxKnownTimes { // what is in use comes back from the store
 			k.tools = map[string]*knownTime{}
 		}
 		known = &knownTime{}
@@ -96,9 +104,12 @@ func (k *knownTimes) sync(ctx context.Context, store Times, name string, t known
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	known := k.tools[name]
-	if err == nil {
+	switch {
+	case known == nil: // dropped meanwhile
+		return t.all, err
+	case err == nil:
 		known.all = t.all.Then(known.seen, known.calls) // which others have seen meanwhile
-	} else {
+	default:
 		known.seen, known.calls = t.seen.Then(known.seen, known.calls), known.calls+t.calls
 	}
 	return known.all, err

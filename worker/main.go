@@ -60,7 +60,8 @@ calls may finish, and what does not finish goes on in another worker.`,
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	cmd.Flags().DurationVar(&f.Drain, "drain", 0,
 		fmt.Sprintf("how long running calls may go on after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
-	cmd.Flags().IntVar(&f.MaxCalls, "max-calls", 0, "how many model and tool calls run at once (default: queue.worker_count, else 1000)")
+	cmd.Flags().IntVar(&f.MaxCalls, "max-calls", 0,
+		"how many model and tool calls run at once, and how many quick ones besides (default: queue.worker_count, else 1000)")
 	cmd.Flags().IntVar(&f.CachedWorkflows, "cached-workflows", app.DefaultCachedWorkflows,
 		"how many workflows stay in memory while nothing happens to them; others are read from their history when something does")
 	cmd.Flags().DurationVar(&f.Reconcile, "reconcile", app.DefaultReconcile,

@@ -29,6 +29,7 @@ type agentState struct {
 	Letters   int                `json:"letters,omitempty"`  // that people have written to the agent itself
 	Provider  int                `json:"provider,omitempty"` // index of the one in use
 	Model     string             `json:"model,omitempty"`    // that answered last
+	Quick     bool               `json:"quick,omitempty"`    // it is known to answer within milliseconds
 	Listed    bool               `json:"listed,omitempty"`
 	ListedAt  time.Time          `json:"listed_at,omitzero"`
 	Unlisted  []string           `json:"unlisted,omitempty"` // servers that could not be asked
@@ -65,6 +66,11 @@ type agentRun struct {
 	asked     bool // a model, at least once
 	turns     bool // it works turn by turn, in a conversation
 	before    int  // iterations of earlier turns
+	// settled: no lost workflow task can have gone further than the last reply, and this run may end.
+	settled bool
+	// listened is when a regular call of the agent last ended. A workflow task began then, with all
+	// that people had said.
+	listened time.Time
 
 	orchestration *orchestration // nil: it dispatches nobody
 }

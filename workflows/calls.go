@@ -19,10 +19,6 @@ type batch struct {
 	undone []*activities.Input // by call: a result that this workflow decided
 }
 
-// inTask is how many quick calls a reply may have made one after the other within a workflow
-// task: only between tasks does the workflow hear what people say.
-const inTask = 8
-
 // callTools runs the calls of one reply: those that touch only our own store one
 // after the other, in one local activity (what is written must not depend on
 // chance, and their journal makes it durable), the others in parallel. What goes
@@ -108,8 +104,8 @@ func (b *batch) attempt(
 	}
 	defer slots.Release(1)
 	var out activities.CallToolOut
-	if call.Quick && in.Decision == nil && in.Call%(inTask+1) != inTask {
-		err := workflow.ExecuteLocalActivity(quickOptions(ctx, call), act.CallTool, in).Get(ctx, &out)
+	if call.Quick && in.Decision == nil && workflow.Now(ctx).Sub(b.listened) < unheard {
+		err := workflow.ExecuteLocalActivity(quickOptions(ctx, call.Name), act.CallTool, in).Get(ctx, &out)
 		if err == nil {
 			b.record(ctx, call.Name, out)
 			return nil, out.Approve
@@ -125,6 +121,7 @@ func (b *batch) attempt(
 		return survived(ctx, call.Name, in.Call, func(int) error {
 			err := workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
 			in.Begun = false // the attempt that was at it has ended with this one, or has died
+			b.listened = workflow.Now(ctx)
 			return err
 		})
 	})

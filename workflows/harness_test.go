@@ -45,6 +45,7 @@ type fake struct {
 	own       []activities.CallOwnToolsIn
 	local     []bool // of own
 	generated []activities.GenerateIn
+	inTask    []bool // of generated: within the workflow task
 	called    []activities.CallToolIn
 	quickly   []bool // of called: within the workflow task
 	saved     []activities.SaveStageIn
@@ -131,10 +132,11 @@ func (f *fake) ExtendBudget(_ context.Context, in activities.ExtendBudgetIn) err
 	return nil
 }
 
-func (f *fake) Generate(_ context.Context, in activities.GenerateIn) (activities.GenerateOut, error) {
+func (f *fake) Generate(ctx context.Context, in activities.GenerateIn) (activities.GenerateOut, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.generated = append(f.generated, in)
+	f.inTask = append(f.inTask, activity.GetInfo(ctx).IsLocalActivity)
 	if f.model == nil {
 		return say("done"), nil
 	}

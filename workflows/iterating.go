@@ -41,7 +41,7 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 			return r.concludeNow(ctx)
 		case r.spent() && r.in.Agent.OnLimit != plan.OnLimitError:
 			return r.conclude(ctx, activities.Input{Kind: activities.InputLimit}, agent.StopMaxIterations)
-		case !r.turns && workflow.GetInfo(ctx).GetContinueAsNewSuggested():
+		case !r.turns && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && (r.settled || !r.state.Quick):
 			if r.orchestration.idle() {
 				return AgentResult{}, r.continueAsNew(ctx)
 			}

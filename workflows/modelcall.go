@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -14,9 +15,26 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 )
 
-// modelCall makes one model call: again while its provider is away, and then falling
-// back from provider to provider.
+// modelCall has the model answer. Replies to what a lost workflow task has asked in place of this
+// are lived through first: their calls may have been made, and the model has been told.
 func (r *agentRun) modelCall(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
+	for {
+		inputs := r.state.Inputs
+		out, err := r.askModel(ctx, conclude)
+		if err != nil || !out.Other {
+			return out, err
+		}
+		r.state.Inputs = append(slices.Clone(inputs), r.state.Inputs...) // nobody has read them
+		if len(out.Calls) > 0 {
+			r.callTools(ctx, out.Calls)
+			r.state.Batches++
+		}
+	}
+}
+
+// askModel makes one model call: again while its provider is away, and then falling
+// back from provider to provider.
+func (r *agentRun) askModel(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
 	r.state.Iteration++
 	in := activities.GenerateIn{
 		Ref: r.in.Ref, Iteration: r.state.Iteration, Conclude: conclude, Reserve: r.reserve, Inputs: r.state.Inputs,
@@ -29,8 +47,9 @@ func (r *agentRun) modelCall(ctx workflow.Context, conclude bool) (activities.Ge
 	for in.Try = 1; ; in.Try++ {
 		var out activities.GenerateOut
 		err := survived(ctx, "model call of "+r.in.Agent.Name, 0, func(n int) (err error) {
-			if n > 1 {
+			if n > 1 { // a worker has died in it: this one's death is to be counted, too
 				in.Try++
+				r.state.Quick = false
 			}
 			out, err = r.try(ctx, in)
 			return err
@@ -39,7 +58,7 @@ func (r *agentRun) modelCall(ctx workflow.Context, conclude bool) (activities.Ge
 			r.recovered()
 			return r.replied(out)
 		}
-		r.state.Usage = r.state.Usage.Add(trouble(err).Usage)
+		r.state.Usage, r.state.Quick = r.state.Usage.Add(trouble(err).Usage), false
 		if ctx.Err() == nil && r.tryAgain(ctx, &in, err) {
 			continue
 		}
@@ -90,16 +109,31 @@ func (r *agentRun) try(ctx workflow.Context, in activities.GenerateIn) (out acti
 	if r.streak == nil {
 		r.note(ctx, "waiting for "+model)
 	}
-	options := generateOptions(ctx, r.in.Agent.Timeouts, fmt.Sprintf("%s · iteration %d", model, in.Iteration))
-	err = workflow.ExecuteActivity(options, act.Generate, in).Get(ctx, &out)
+	summary := fmt.Sprintf("%s · iteration %d", model, in.Iteration)
+	ending := !r.turns && workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+	if r.state.Quick && !ending && workflow.Now(ctx).Sub(r.listened) < unheard {
+		err = workflow.ExecuteLocalActivity(quickOptions(ctx, summary), act.Generate, in).Get(ctx, &out)
+		if err == nil || ctx.Err() != nil || lasts(err) {
+			return out, err
+		}
+		errorType, _ := failure(err)
+		in.Begun = errorType == activities.ErrorReplaced
+	}
+	err = workflow.ExecuteActivity(generateOptions(ctx, r.in.Agent.Timeouts, summary), act.Generate, in).Get(ctx, &out)
+	r.listened = workflow.Now(ctx)
+	r.settled = ending && err == nil && !out.Kept
 	return out, err
 }
+
+// unheard is for how long an agent makes quick calls before it lets the workflow task end: a
+// workflow hears people between its tasks alone. Calls that have begun may take a second more.
+const unheard = 500 * time.Millisecond
 
 // replied takes in what a model call took; the error is the bound that forbade it.
 func (r *agentRun) replied(out activities.GenerateOut) (activities.GenerateOut, error) {
 	r.state.Usage = r.state.Usage.Add(out.Usage)
-	r.state.Model = cmp.Or(out.Model, r.state.Model)
-	if out.Exceeded != "" {
+	r.state.Model, r.state.Quick = cmp.Or(out.Model, r.state.Model), out.Quick
+	if out.Exceeded != "" && !out.Other {
 		return out, boundReached{out.Exceeded}
 	}
 	return out, nil

@@ -157,13 +157,13 @@ func toolOptions(ctx workflow.Context, t plan.Timeouts, call activities.Call) wo
 	return workflow.WithActivityOptions(ctx, options)
 }
 
-// quickOptions are for a call that takes milliseconds, within the workflow task. CallTool itself
+// quickOptions are for a call that takes milliseconds, within the workflow task. The activity itself
 // gives the task back if it takes longer.
-func quickOptions(ctx workflow.Context, call activities.Call) workflow.Context {
+func quickOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout: storeTimeout,
 		RetryPolicy:         limited(1, retry(firstRetry)),
-		Summary:             call.Name,
+		Summary:             summary,
 	})
 }
 

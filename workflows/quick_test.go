@@ -3,10 +3,15 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -61,6 +66,172 @@ func TestQuickCalls(t *testing.T) {
 			if diff := cmp.Diff(tt.want, fmt.Sprint(got)); diff != "" {
 				t.Errorf("attempts (-want +got):\n%s", diff)
 			}
+		})
+	}
+}
+
+// A model that is known to be quick is asked within the workflow task. A local attempt that has
+// asked it, or would do so in vain, ends the try; any other one leaves it to a regular activity.
+func TestQuickModels(t *testing.T) {
+	t.Parallel()
+	final := func(errorType string) error { return temporal.NewNonRetryableApplicationError("", errorType, nil) }
+	const later = "[1.1 regular, 2.1 local, 2.1 regular]"
+	for name, tt := range map[string]struct {
+		slow bool  // the model
+		err  error // of the local attempt
+		// death: of the first worker that asks for the second iteration in a regular attempt
+		death bool
+		want  string
+	}{
+		"quick":                   {want: "[1.1 regular, 2.1 local]"},
+		"not quick":               {slow: true, want: "[1.1 regular, 2.1 regular]"},
+		"not for a workflow task": {err: final(activities.ErrorNotQuick), want: later},
+		"under way":               {err: final(activities.ErrorReplaced), want: "[1.1 regular, 2.1 local, 2.1 regular begun]"},
+		"without its store":       {err: errors.New("no"), want: later},
+		"not on this worker":      {err: temporal.NewApplicationError("", activities.ErrorWorkerCannot), want: later},
+		"away":                    {err: final(activities.ErrorModelUnavailable), want: "[1.1 regular, 2.1 local, 2.2 regular]"},
+		"a worker's death":        {err: errors.New("no"), death: true, want: "[1.1 regular, 2.1 local, 2.1 regular, 2.2 regular]"},
+		"refused":                 {err: final("ModelRequestRefused"), want: "[1.1 regular, 2.1 local]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{}
+			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				if in.Iteration == 1 {
+					out := ask("lab.read")
+					out.Quick = !tt.slow
+					return out, nil
+				}
+				if f.inTask[len(f.inTask)-1] && tt.err != nil {
+					return activities.GenerateOut{}, tt.err
+				}
+				if tt.death && in.Try == 1 {
+					return activities.GenerateOut{}, temporal.NewHeartbeatTimeoutError()
+				}
+				return say("done"), nil
+			}
+			env := newEnv(t, f)
+			env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 5))
+			if diff := cmp.Diff(tt.want, f.asked()); diff != "" {
+				t.Errorf("attempts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// asked are the attempts to ask a model.
+func (f *fake) asked() string {
+	var all []string
+	for n, in := range f.generated {
+		way := "regular"
+		if f.inTask[n] {
+			way = "local"
+		}
+		if in.Begun {
+			way += " begun"
+		}
+		all = append(all, fmt.Sprintf("%d.%d %s", in.Iteration, in.Try, way))
+	}
+	return "[" + strings.Join(slices.Compact(all), ", ") + "]" // the environment tries again what Temporal does not
+}
+
+// A workflow task that is lost may have had replies to what was asked then. They are lived through:
+// their calls are made, or were, and what is to be said now is said with the next call.
+func TestRepliesOfALostTask(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(ask("lab.read"), other(ask("lab.read", "lab.set")), other(say("an early end")), say("the end"))}
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 1)) // it has to conclude after the first batch
+	var result AgentResult
+	if err := env.GetWorkflowResult(&result); err != nil || result.Preview != "the end" || !result.Forced || len(f.called) != 3 {
+		t.Errorf("%+v, %v after %d calls", result, err, len(f.called))
+	}
+	for n, in := range f.generated[1:] {
+		told := slices.ContainsFunc(in.Inputs, func(i activities.Input) bool { return i.Kind == activities.InputLimit })
+		if !in.Conclude || !told || in.Iteration != n+2 {
+			t.Errorf("model call %d: %+v", n+2, in)
+		}
+	}
+	if want := 4; result.Usage.ModelCalls != want {
+		t.Errorf("%d model calls are counted, want %d", result.Usage.ModelCalls, want)
+	}
+}
+
+func other(out activities.GenerateOut) activities.GenerateOut {
+	out.Kept, out.Other = true, true
+	return out
+}
+
+// A run whose model is quick ends once the model was asked by an activity, and nothing was there:
+// what a lost task has gone through belongs to this run.
+func TestQuickRunsEndSettled(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		kept int // replies that a lost task has left
+		want string
+	}{
+		"nothing was lost":  {0, "[1.1 regular, 2.1 regular]"},
+		"two replies stand": {2, "[1.1 regular, 2.1 regular, 3.1 regular, 4.1 regular]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{}
+			env := newEnv(t, f)
+			f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+				if in.Iteration == 1 {
+					env.SetContinueAsNewSuggested(true)
+				}
+				out := ask("lab.read")
+				out.Quick, out.Kept = true, in.Iteration > 1 && in.Iteration <= 1+tt.kept
+				return out, nil
+			}
+			env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 9))
+			if err := env.GetWorkflowError(); !workflow.IsContinueAsNewError(err) {
+				t.Errorf("it ended with %v", err)
+			}
+			if diff := cmp.Diff(tt.want, f.asked()); diff != "" {
+				t.Errorf("attempts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Only between workflow tasks does an agent hear what people say, so it asks its model outside of
+// them from time to time; a regular tool call does as well.
+func TestQuickModelsLeaveTheTask(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		call activities.Call
+		want string
+	}{
+		"within tasks alone": {activities.Call{Name: "lab.read", Quick: true}, "[1.1 regular, 2.1 local, 3.1 regular, 4.1 local, 5.1 regular]"},
+		"a regular call":     {activities.Call{Name: "lab.read"}, "[1.1 regular, 2.1 local, 3.1 local, 4.1 local, 5.1 local]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{}
+				f.model = func(in activities.GenerateIn) (activities.GenerateOut, error) {
+					out := say("done")
+					if in.Iteration < 5 {
+						out.Calls = []activities.Call{tt.call}
+					}
+					out.Quick = true
+					return out, nil
+				}
+				f.tool = func(activities.CallToolIn) (activities.CallToolOut, error) {
+					time.Sleep(unheard * 2 / 3)
+					return activities.CallToolOut{}, nil
+				}
+				env := newEnv(t, f)
+				for n := range time.Duration(40) { // the environment's clock goes on with what is due by it
+					env.RegisterDelayedCallback(func() {}, n*unheard/10)
+				}
+				env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 9))
+				if diff := cmp.Diff(tt.want, f.asked()); diff != "" {
+					t.Errorf("attempts (-want +got):\n%s", diff)
+				}
+			})
 		})
 	}
 }

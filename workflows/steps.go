@@ -3,8 +3,10 @@ package workflows
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/inquest-dev/inquest/activities"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -43,9 +45,12 @@ func (s step) run(ctx workflow.Context, out any) error {
 	return workflow.ExecuteActivity(ctx, s.activity, cmp.Or(s.inHistory, s.in)).Get(ctx, out)
 }
 
-// lasts reports whether a regular activity would end with the same error. One whose input
-// is too large for a local one may not: it is given inHistory, which may be less.
+// lasts reports whether a regular activity would end with the same error.
 func lasts(err error) bool {
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
-	return ok && failed.NonRetryable() && failed.Type() != ErrorTooLarge
+	return ok && failed.NonRetryable() && !slices.Contains(leftToRegular, failed.Type())
 }
+
+// leftToRegular are the final errors of local activities that a regular one may not have. One
+// whose input is too large is given inHistory, which may be less.
+var leftToRegular = []string{ErrorTooLarge, activities.ErrorNotQuick, activities.ErrorReplaced}

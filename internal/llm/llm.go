@@ -17,6 +17,9 @@ type Client interface {
 	Generate(ctx context.Context, req Request, onDelta func(Delta)) (Response, error)
 }
 
+// InProcess is implemented by clients whose model is code of this process: it can end it.
+type InProcess interface{ InProcess() }
+
 // Request is one model call.
 type Request struct {
 	Model    string

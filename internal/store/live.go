@@ -31,6 +31,13 @@ func (s *Store) SetLive(ctx context.Context, live transcript.Live) error {
 	return doing(err, "write live tail of %s, %s", live.Investigation, live.Execution)
 }
 
+// HasLive reports whether that attempt at a reply, or a later one, has a live tail.
+func (s *Store) HasLive(ctx context.Context, live transcript.Live) (asked bool, err error) {
+	const query = `SELECT EXISTS (SELECT 1 FROM live WHERE investigation = $1 AND execution = $2 AND iteration = $3 AND attempt >= $4)`
+	err = s.db.reader.QueryRowContext(ctx, query, live.Investigation, live.Execution, live.Iteration, live.Attempt).Scan(&asked)
+	return asked, doing(s.db.explain(err), "read live tail of %s, %s", live.Investigation, live.Execution)
+}
+
 // dropLive ends what is live of an execution, and lets followers know if anything
 // was. It does not ask whether: on PostgreSQL it would have to wait for the answer.
 func dropLive(ctx context.Context, q querier, scope transcript.Scope) error {

@@ -19,10 +19,11 @@ func timeFields(t *tool.Times) (fields []any) {
 	return fields
 }
 
-// ToolTimes is how long the last calls of a tool took, on all workers; the zero value
+// ToolTimes is how long the last calls of a tool or a model took, on all workers; the zero value
 // if nothing is known.
 func (s *Store) ToolTimes(ctx context.Context, name string) (times tool.Times, err error) {
-	err = s.db.reader.QueryRowContext(ctx, `SELECT `+timeColumns+` FROM tool_times WHERE tool = $1`, name).Scan(timeFields(&times)...)
+	const query = `SELECT ` + timeColumns + ` FROM tool_times WHERE tool = $1`
+	err = s.db.reader.QueryRowContext(ctx, query, storedText(name)).Scan(timeFields(&times)...)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return times, fmt.Errorf("read how long %s takes: %w", name, s.db.explain(err))
 	}
@@ -40,7 +41,7 @@ func (s *Store) AddToolTimes(ctx context.Context, name string, seen tool.Times, 
 	}
 	query := insertInto("tool_times", "tool, "+timeColumns) +
 		`ON CONFLICT (tool) DO UPDATE SET ` + strings.Join(sums, ", ") + ` RETURNING ` + timeColumns
-	args := append([]any{name}, timeFields(&seen)...)
+	args := append([]any{storedText(name)}, timeFields(&seen)...)
 	err = s.change(ctx, "", func(q querier) error {
 		return q.QueryRowContext(ctx, query, append(args, tool.Kept(calls))...).Scan(timeFields(&times)...)
 	})

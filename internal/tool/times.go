@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Times says how long the last calls of a tool took: how many there were up to each of
+// Times says how long the last calls of a tool or a model took: how many there were up to each of
 // TimeBounds, and how many were slower. An older call counts less, so that a tool that
 // has become slow is known to be after one call, and one that is quick again
 // after about eight.

@@ -38,8 +38,9 @@ type Known struct {
 	Unread     int      // letters for the execution, before a model call
 }
 
-// Live is the part of a reply that has arrived so far. It is for watching only:
-// a new attempt starts it afresh, and the finished reply replaces it.
+// Live is the part of a reply that has arrived so far. People watch it; and a local attempt at a
+// reply that finds one of its own try knows that another attempt has begun. A new attempt starts
+// it afresh, and the finished reply replaces it.
 type Live struct {
 	Scope
 	Iteration int    `json:"iteration"`

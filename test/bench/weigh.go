@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/test/history"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 )
@@ -35,17 +36,17 @@ func historySize(ctx context.Context, c client.Client, workflowIDs []string) (su
 }
 
 // largestIteration is the most that an iteration of an agent adds to its history, from
-// the scheduling of one model call to that of the next.
+// one model call to the next.
 func largestIteration(ctx context.Context, c client.Client, workflowID string) (largest size, err error) {
 	var now size
 	begun := false
-	history := c.GetWorkflowHistory(ctx, workflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for history.HasNext() {
-		event, err := history.Next()
+	events := c.GetWorkflowHistory(ctx, workflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
 		if err != nil {
 			return largest, fmt.Errorf("read the history of %s: %w", workflowID, err)
 		}
-		if event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == "Generate" {
+		if history.AsksModel(event) {
 			if begun {
 				largest.events, largest.bytes = max(largest.events, now.events), max(largest.bytes, now.bytes)
 			}

@@ -86,6 +86,10 @@ func killAtPoints(t *testing.T, long bool) {
 		{name: "worker in an idempotent call", gate: "set"},
 		{long: true, name: "dev in an idempotent call", gate: "set", whole: true},
 		{name: "worker between a reply's write and its completion", hold: "Alpha 2", lost: true},
+		{name: "worker in a stream that is quick", hold: "Alpha 2", quick: true},
+		{long: true, name: "dev in a stream that is quick", hold: "Alpha 2", whole: true, quick: true},
+		{name: "worker between a reply's write and its completion, quick", hold: "Alpha 2", lost: true, quick: true},
+		{long: true, name: "worker between the last reply's write and its completion, quick", hold: "Gamma 2", lost: true, quick: true},
 		{long: true, name: "worker in an idempotent call that is quick", gate: "set", quick: true},
 		{long: true, name: "dev in an idempotent call that is quick", gate: "set", whole: true, quick: true},
 		{long: true, name: "worker between a result's write and its completion, quick", gate: "set", lost: true, quick: true},
@@ -109,8 +113,11 @@ func killAtPoints(t *testing.T, long bool) {
 					l.gates[tt.gate] = gate.Path
 				}
 			})
-			if tt.quick {
+			switch {
+			case tt.quick && tt.gate != "":
 				w.quick("lab." + tt.gate)
+			case tt.quick:
+				w.quick(labModel)
 			}
 			k := kill{world: w, lab: l, gate: gate, lost: tt.lost, whole: tt.whole}
 			id := k.run()
@@ -133,12 +140,40 @@ func killAtPoints(t *testing.T, long bool) {
 	}
 }
 
+// A workflow task is lost in which the model was asked, and before the next one somebody speaks: what
+// the model has said stays said, its calls are made once, and it is asked what is to be asked now.
+func TestKillBeforeSomebodyConcludes(t *testing.T) {
+	t.Parallel()
+	_, requests := baseline(t)
+	w, l := newLab(t, func(l *lab) {
+		l.heldAt = "Alpha 2"
+		l.replace["Alpha 4"] = llmtest.Text("alpha knows")
+	})
+	w.quick(labModel, "lab.counter")
+	k := kill{world: w, lab: l, lost: true, meanwhile: func(id string) {
+		w.signal(id+"/dig/Alpha", workflows.SignalConclude, workflows.Conclude{By: "Ada"})
+	}}
+	id := k.run()
+	var forced []bool
+	for _, e := range w.entries(id) {
+		if e.Execution == "dig/Alpha" && e.Kind == transcript.KindReply {
+			forced = append(forced, e.Forced)
+		}
+	}
+	// The lost task may have come to its end, and so to a third reply of its own.
+	want := append(make([]bool, len(forced)-1), true)
+	if n := len(w.model.Requests()); !slices.Equal(forced, want) || len(forced) < 3 || w.effects() != 1 || n != requests+len(forced)-3 {
+		t.Errorf("%d effects, %d requests, undisturbed %d; which replies were asked for as conclusions: %v", w.effects(), n, requests, forced)
+	}
+}
+
 // kill is one run with a kill in it.
 type kill struct {
 	*world
 	lab         *lab
 	gate        *tooltest.Gate
 	lost, whole bool
+	meanwhile   func(investigation string) // what happens while nothing runs; nil = nothing does
 	proxy       *proxy
 }
 
@@ -160,6 +195,9 @@ func (k *kill) run() (investigation string) {
 	pass := k.reach(investigation)
 	victim.kill()
 	pass()
+	if k.meanwhile != nil {
+		k.meanwhile(investigation)
+	}
 	k.comeBack()
 	if result := k.end("lab"); result.Status != agent.StatusCompleted || result.Report != "the report of gamma" {
 		k.t.Errorf("result after the kill: %+v", result)

@@ -175,14 +175,21 @@ func (f *fleet) killWorker(id string) {
 	f.t.Fatalf("no worker has the call: %s", f.runs(id+"/dig/Alpha"))
 }
 
-// runs is the identity of the worker that runs an agent's activity.
-func (f *fleet) runs(workflowID string) string {
+// runs is the identity of the worker that runs an agent's activity. A call that was thought quick
+// becomes one after a second.
+func (f *fleet) runs(workflowID string) (identity string) {
 	f.t.Helper()
-	described, err := f.client().DescribeWorkflowExecution(context.Background(), workflowID, "")
-	if err != nil || len(described.GetPendingActivities()) != 1 {
-		f.t.Fatalf("%d activities are pending: %v", len(described.GetPendingActivities()), err)
-	}
-	return described.GetPendingActivities()[0].GetLastWorkerIdentity()
+	eventually(f.t, "one activity is pending, and begun", func() bool {
+		described, err := f.client().DescribeWorkflowExecution(context.Background(), workflowID, "")
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if pending := described.GetPendingActivities(); len(pending) == 1 {
+			identity = pending[0].GetLastWorkerIdentity()
+		}
+		return identity != ""
+	})
+	return identity
 }
 
 // killDatabase kills the database until a worker has missed it: Alpha's reply

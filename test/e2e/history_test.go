@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/test/history"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -62,14 +64,24 @@ func TestHistoryOfQuickCalls(t *testing.T) {
 	isFlat(t, 5, "1s", maxQuickEvents, maxQuickBytes)
 }
 
-func isFlat(t *testing.T, iterations int, under string, maxEvents, maxBytes int) {
+// Of a model that is quick, too, an iteration is two markers, but where people are to be heard.
+func TestHistoryOfAQuickModel(t *testing.T) {
+	t.Parallel()
+	events := isFlat(t, 20, "1s", maxQuickEvents, maxQuickBytes, "model lab-model gpt-4o")
+	slices.Sort(events)
+	if median := events[len(events)/2]; median != 2 {
+		t.Errorf("an iteration adds %d events, want 2: %v", median, events)
+	}
+}
+
+func isFlat(t *testing.T, iterations int, under string, maxEvents, maxBytes int, quick ...string) (events []int) {
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
 		if turn := turnOf(req); turn <= iterations {
 			return llmtest.Calls(llmtest.Call{Name: "lab__big", Args: `{"bytes":5120}`}).Text(fmt.Sprintf("Step %d: looking further.", turn))
 		}
 		return llmtest.Text("done")
 	}, strings.Replace(longConfig, "max_iterations: 200", "max_iterations: 200, tool_config: {quick_under: "+under+"}", 1))
-	w.quick("lab.big")
+	w.quick(append(quick, "lab.big")...)
 	w.dev()
 	data, _ := json.Marshal(strings.Repeat("A line of the incident's context, as long as such lines are.\n", 200<<10/62))
 	run := w.beginWith("long", agent.Request{Chain: "long", Data: data})
@@ -88,6 +100,7 @@ func isFlat(t *testing.T, iterations int, under string, maxEvents, maxBytes int)
 			t.Errorf("iteration %d adds %d events and %d bytes; at most %d and %d", i+1, events[i], bytes[i], maxEvents, maxBytes)
 		}
 	}
+	return events
 }
 
 func (w *world) history(workflowID string) (events []*historypb.HistoryEvent) {
@@ -103,11 +116,10 @@ func (w *world) history(workflowID string) (events []*historypb.HistoryEvent) {
 	return events
 }
 
-// perIteration counts events and bytes from the scheduling of one model call to
-// that of the next.
-func perIteration(history []*historypb.HistoryEvent) (events, bytes []int) {
-	for _, e := range history {
-		if e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == "Generate" {
+// perIteration counts events and bytes from one model call to the next.
+func perIteration(all []*historypb.HistoryEvent) (events, bytes []int) {
+	for _, e := range all {
+		if history.AsksModel(e) {
 			events, bytes = append(events, 0), append(bytes, 0)
 		}
 		if n := len(events); n > 0 {

@@ -15,34 +15,58 @@ import (
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/tool/tooltest"
 	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/test/history"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-// quick has the store know that the last calls of tools took 5 ms.
-func (w *world) quick(tools ...string) {
+// quick has the store know that the last calls of tools, or of labModel, took 5 ms.
+func (w *world) quick(names ...string) {
 	w.t.Helper()
 	var times tool.Times
 	for range 20 {
 		times.Add(5 * time.Millisecond)
 	}
-	for _, name := range tools {
+	for _, name := range names {
 		if _, err := w.open().AddToolTimes(context.Background(), name, times, 20); err != nil {
 			w.t.Fatal(err)
 		}
 	}
 }
 
-// slowQuick is a lab in which a call that is quick, by all that is known, does not end until
-// pass is called.
-func slowQuick(t *testing.T) (w *world, investigation string, pass func()) {
+// labModel is what the store calls the model of the lab, among tools.
+const labModel = "model lab-model lab-1"
+
+// slowQuick is a lab in which a call that is quick, by all that is known, of the model or of a tool,
+// does not end until pass is called.
+func slowQuick(t *testing.T, what string) (w *world, investigation string, pass func()) {
 	t.Helper()
 	gate := tooltest.NewGate(t)
-	w, _ = newLab(t, func(l *lab) { l.gates["counter"] = gate.Path })
-	w.quick("lab.counter")
+	w, l := newLab(t, func(l *lab) {
+		if what == labModel {
+			l.heldAt = "Alpha 2"
+		} else {
+			l.gates["counter"] = gate.Path
+		}
+	})
+	w.quick(what)
 	w.dev()
 	investigation = workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	if what == labModel {
+		l.hold.Wait(t)
+		return w, investigation, l.hold.Release
+	}
 	pass = gate.Wait(t)
 	return w, investigation, pass
+}
+
+// ofToolAndModel runs a test with a tool and with a model that are thought to be quick.
+func ofToolAndModel(t *testing.T, test func(t *testing.T, what string)) {
+	for _, what := range []string{"lab.counter", labModel} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			test(t, what)
+		})
+	}
 }
 
 // hears measures how long it takes until an agent has taken in what it is told.
@@ -69,36 +93,34 @@ const soon = 5 * time.Second
 
 // A call that is quick by all that is known, and then takes long: its result is written
 // once, and it is known not to be quick any more.
-func TestQuickCallThatIsSlow(t *testing.T) {
-	t.Parallel()
-	want, _ := baseline(t)
-	w, id, pass := slowQuick(t)
+func TestQuickCallThatIsSlow(t *testing.T) { ofToolAndModel(t, slowCall) }
+
+func slowCall(t *testing.T, what string) {
+	want, requests := baseline(t)
+	w, id, pass := slowQuick(t, what)
 	alpha := id + "/dig/Alpha"
 	w.hears(alpha, workflows.SignalPause, workflows.By{By: "Ada"})
 	w.hears(alpha, workflows.SignalResume, workflows.By{By: "Ada"})
 	time.Sleep(12 * time.Second) // some workflow tasks
 	pass()
 	w.end("lab")
-	if diff := cmp.Diff(want, w.log(id)); diff != "" || w.effects() != 1 {
-		t.Errorf("%d effects; transcript (-undisturbed +slow):\n%s", w.effects(), diff)
+	if diff := cmp.Diff(want, w.log(id)); diff != "" || w.effects() != 1 || len(w.model.Requests()) != requests {
+		t.Errorf("%d effects, %d requests; transcript (-undisturbed +slow):\n%s", w.effects(), len(w.model.Requests()), diff)
 	}
-	if !slices.ContainsFunc(w.history(alpha), ofCall) {
+	summary := map[string]string{"lab.counter": "lab.counter", labModel: "lab-1 · iteration 2"}[what]
+	if !slices.ContainsFunc(w.history(alpha), func(e *historypb.HistoryEvent) bool { return history.IsMarker(e, summary) }) {
 		t.Error("the call was not made within a workflow task, or is not named there")
 	}
-	times, err := w.open().ToolTimes(t.Context(), "lab.counter")
+	times, err := w.open().ToolTimes(t.Context(), what)
 	if err != nil || times.Within(time.Second) {
 		t.Errorf("a slow call has taught nothing: %v, %v", times, err)
 	}
 }
 
-// ofCall: the event is the marker of a call within a workflow task, and says which.
-func ofCall(e *historypb.HistoryEvent) bool {
-	return e.GetMarkerRecordedEventAttributes() != nil && strings.Contains(string(e.GetUserMetadata().GetSummary().GetData()), "lab.counter")
-}
+func TestPeopleAreHeardInAQuickCallThatIsSlow(t *testing.T) { ofToolAndModel(t, heardInSlowCall) }
 
-func TestPeopleAreHeardInAQuickCallThatIsSlow(t *testing.T) {
-	t.Parallel()
-	w, id, pass := slowQuick(t)
+func heardInSlowCall(t *testing.T, what string) {
+	w, id, pass := slowQuick(t, what)
 	w.hears(id+"/dig/Alpha", workflows.SignalGuide, workflows.Guide{Text: "look at the disks"})
 	w.hears(id+"/dig/Alpha", workflows.SignalConclude, workflows.Conclude{})
 	pass()
@@ -109,9 +131,10 @@ func TestPeopleAreHeardInAQuickCallThatIsSlow(t *testing.T) {
 	}
 }
 
-func TestQuickCallThatIsSlowIsCancelled(t *testing.T) {
-	t.Parallel()
-	w, _, _ := slowQuick(t)
+func TestQuickCallThatIsSlowIsCancelled(t *testing.T) { ofToolAndModel(t, slowCallCancelled) }
+
+func slowCallCancelled(t *testing.T, what string) {
+	w, _, _ := slowQuick(t, what)
 	time.Sleep(time.Second)
 	began := time.Now()
 	if err := w.client().CancelWorkflow(t.Context(), "lab", ""); err != nil {

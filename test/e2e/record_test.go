@@ -50,12 +50,21 @@ func TestLongShapes(t *testing.T) {
 	tests := []struct {
 		name    string
 		chain   string
+		quick   []string // what takes milliseconds, by all that is known
 		prepare func(*testing.T, *lab)
 		steer   func(*world, *lab, string) // while it runs
 		status  agent.Status
 		reason  agent.EndReason
 	}{
 		{name: "plain", status: agent.StatusCompleted, reason: agent.EndCompleted},
+		{name: "quick", status: agent.StatusCompleted, reason: agent.EndCompleted, quick: []string{labModel, "lab.echo", "lab.counter"}},
+		{name: "quick and slow", status: agent.StatusCompleted, reason: agent.EndCompleted, quick: []string{labModel},
+			prepare: func(_ *testing.T, l *lab) { l.heldAt = "Alpha 2" },
+			steer: func(w *world, l *lab, _ string) {
+				l.hold.Wait(w.t)
+				time.Sleep(2 * time.Second) // a regular activity attends to it by then
+				l.hold.Release()
+			}},
 		{name: "limited", chain: "limited", status: agent.StatusCompleted, reason: agent.EndCompleted,
 			prepare: func(_ *testing.T, l *lab) {
 				l.replace["Alpha 2"] = llmtest.Text("what I know so far")
@@ -120,6 +129,7 @@ func TestLongShapes(t *testing.T) {
 			w := newWorld(t, l.script(), shapesConfig)
 			w.env = append(w.env, "OPENAI_API_KEY="+key)
 			w.addFallback()
+			w.quick(tt.quick...)
 			w.dev()
 			chain := tt.chain
 			if chain == "" {
@@ -159,13 +169,14 @@ func (w *world) addFallback() {
 func TestLongContinueAsNew(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	const turns = 640 // of seven events each: Temporal suggests a new run at 4,096
+	const turns = 400 // of twelve events each: Temporal suggests a new run at 4,096
 	w := newWorld(t, func(req llmtest.Request) llmtest.Reply {
 		if turn := turnOf(req); turn <= turns {
 			return llmtest.Calls(llmtest.Call{Name: "lab__echo", Args: `{"text":"again"}`})
 		}
 		return llmtest.Text("done")
-	}, strings.Replace(longConfig, "max_iterations: 200", "max_iterations: 700, compression: {compress_context: false}", 1))
+	}, strings.Replace(longConfig, "max_iterations: 200",
+		"max_iterations: 700, tool_config: {quick_under: 0}, compression: {compress_context: false}", 1))
 	w.dev()
 	run := w.beginWith("long", agent.Request{Chain: "long", Data: []byte(`"x"`)})
 	id := workflows.InvestigationID("long", run.GetRunID())

@@ -67,23 +67,27 @@ func TestLongShortStallsOfTemporal(t *testing.T) {
 func stallFor(t *testing.T, stalls ...time.Duration) {
 	want, requests := baseline(t)
 	for _, stall := range stalls {
-		for _, at := range []string{"in a call", "in a quick call", "in a stream"} {
+		for _, at := range []string{"in a call", "in a quick call", "in a stream", "in a quick stream"} {
 			t.Run(at+" for "+stall.String(), func(t *testing.T) {
 				t.Parallel()
 				gate := tooltest.NewGate(t)
 				var quick []string
-				if at == "in a quick call" {
+				switch at {
+				case "in a quick call":
 					quick = []string{"lab.counter"}
+				case "in a quick stream":
+					quick = []string{labModel}
 				}
+				streams := strings.HasSuffix(at, "stream")
 				s := stalledLab(t, func(l *lab) {
-					if at != "in a stream" {
+					if !streams {
 						l.gates["counter"] = gate.Path
 					} else {
 						l.heldAt = "Alpha 2"
 					}
 				}, quick...)
 				release := s.lab.hold.Release
-				if at != "in a stream" {
+				if !streams {
 					release = gate.Wait(t)
 				} else {
 					s.lab.hold.Wait(t)

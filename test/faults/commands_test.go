@@ -115,10 +115,13 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	case activities.GenerateIn:
 		at.execution, at.iteration = arg.Ref.Execution, arg.Iteration
 		at.attempt += 10 * (arg.Try - 1) // the workflow's tries are attempts, too
+		if info.IsLocalActivity {
+			at.attempt -= 10 // the regular ones come after them
+		}
 	case activities.CallToolIn:
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, arg.Call+1
 		if info.IsLocalActivity {
-			at.attempt -= 10 // the regular ones come after them
+			at.attempt -= 10
 		}
 	case activities.CallOwnToolsIn:
 		at.execution, at.iteration, at.position = arg.Ref.Execution, arg.Iteration, arg.Calls[0]+1
@@ -135,7 +138,9 @@ func (a *attempt) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	}
 	for {
 		out, err := a.once(ctx, at, info.ActivityType.Name, in)
-		if _, quick := in.Args[0].(activities.CallToolIn); !quick || !info.IsLocalActivity || !temporal.IsTimeoutError(err) {
+		_, call := in.Args[0].(activities.CallToolIn)
+		_, ask := in.Args[0].(activities.GenerateIn)
+		if !call && !ask || !info.IsLocalActivity || !temporal.IsTimeoutError(err) {
 			return out, err
 		}
 		at.attempt++ // another worker takes the workflow task over

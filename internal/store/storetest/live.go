@@ -43,6 +43,12 @@ func testLive(t *testing.T, open opener) {
 		ok(t, s.SetLive(ctx, test.set))
 		same(t, "live after "+test.set.Text, liveNow(t, s, scope.Investigation), []transcript.Live{test.want})
 	}
+	for _, test := range []struct {
+		live transcript.Live
+		want bool
+	}{{live(3, 0, ""), true}, {live(3, 1, ""), true}, {live(3, 2, ""), false}, {live(2, 1, ""), false}, {live(4, 1, ""), false}} {
+		same(t, "it has a live tail", must(s.HasLive(ctx, test.live))(t), test.want)
+	}
 	other := live(1, 1, "other")
 	other.Execution = "triage/Other" // sorts before
 	ok(t, s.SetLive(ctx, other))

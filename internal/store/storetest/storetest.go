@@ -45,6 +45,7 @@ type Store interface {
 	After(ctx context.Context, investigation string, seq int64, limit int) ([]transcript.Entry, error)
 	Part(ctx context.Context, p store.Part) ([]transcript.Entry, error)
 	SetLive(ctx context.Context, live transcript.Live) error
+	HasLive(ctx context.Context, live transcript.Live) (bool, error)
 	Follow(ctx context.Context, investigation string, after int64, fn func(store.Update) error) error
 
 	PutBlob(ctx context.Context, data []byte) (hash string, err error)

@@ -1,19 +1,23 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// dearest are the rows of the setting that capacity is reckoned by: the most at once, with a
-// model that answers at once.
+// dearest are the rows of the setting that capacity is reckoned by: with the slowest model, which is
+// asked by activities as most models are, and of those the most at once.
 func (r *report) dearest() (rows map[string]row) {
-	most := 0
+	at := func(r row) [2]int64 { return [2]int64{int64(r.Takes), int64(r.Concurrency)} }
+	var most [2]int64
 	for _, row := range r.Rows {
-		if row.Takes == 0 {
-			most = max(most, row.Concurrency)
+		if here := at(row); slices.Compare(here[:], most[:]) > 0 {
+			most = here
 		}
 	}
 	rows = map[string]row{}
 	for _, row := range r.Rows {
-		if row.Takes == 0 && row.Concurrency == most {
+		if at(row) == most {
 			rows[row.Workload] = row
 		}
 	}

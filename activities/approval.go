@@ -36,6 +36,9 @@ func (j *job) judged(ctx context.Context, entries []transcript.Entry) (GenerateO
 		}
 		return out, err
 	}
+	if reply.Forced { // it was offered none
+		return out, nil
+	}
 	if j.tools == nil {
 		if _, _, err := j.offeredNow(ctx); err != nil {
 			return out, err
@@ -72,7 +75,7 @@ func (j *job) judgedCall(ctx context.Context, call transcript.Call, limit int) (
 	if decision.NeedsApproval {
 		out.Approve, err = j.approve(ctx, call, decision, min(limit, maxShown))
 	} else if decision.Rule == nil && out.Queue == "" && !out.Own && out.Sub == nil {
-		out.Quick = j.quick(ctx, decision.Spec.Name)
+		out.Quick = j.quick(ctx, decision.Spec.Name, j.agent.Tools.QuickUnder)
 	}
 	if _, refused := errors.AsType[*tool.Refusal](err); refused {
 		return Call{Name: call.Name}, nil

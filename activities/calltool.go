@@ -42,7 +42,7 @@ func (a *Activities) callTool(ctx context.Context, in CallToolIn) (CallToolOut, 
 	c := toolCall{job: j, in: in, local: activity.GetInfo(ctx).IsLocalActivity}
 	entry, err := c.run(ctx)
 	if c.took > 0 && c.call.Queue == "" && !c.call.Own {
-		c.learn(ctx, c.call.Name, c.took, c.answered)
+		c.learn(ctx, c.call.Name, c.agent.Tools.QuickUnder, c.took, c.answered)
 	}
 	if err != nil {
 		return CallToolOut{}, storeFailure(ended(ctx, err))

@@ -33,7 +33,7 @@ const maxCalls = 64
 func (a *Activities) Generate(ctx context.Context, in GenerateIn) (GenerateOut, error) {
 	ctx, stop := a.attend(ctx)
 	defer stop()
-	key := fmt.Sprint(in.Ref.Execution, "/", in.Iteration, "/try ", in.Try)
+	key := fmt.Sprint(in.Ref.Execution, "/", in.Iteration, "/try ", in.Try, "/", in.question())
 	return makeCall(ctx, a, key, func(ctx context.Context, known bool) (GenerateOut, error) {
 		in.Begun = in.Begun && !known
 		return a.generate(ctx, in)
@@ -60,7 +60,7 @@ func (a *Activities) generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 		}
 		entries, err = g.run(ctx, known)
 		if g.took > 0 {
-			g.learn(ctx, timesOf(g.provider()), g.took, g.answered)
+			g.learn(ctx, timesOf(g.provider()), g.provider().QuickUnder, g.took, g.answered)
 		}
 	}
 	var out GenerateOut
@@ -70,9 +70,14 @@ func (a *Activities) generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 	if err != nil {
 		return GenerateOut{}, storeFailure(ended(ctx, err))
 	}
-	out.Quick = g.quick(ctx, timesOf(g.provider()))
-	out.Kept, out.Other = known.Step != nil, in.isOther(known.Step)
-	out.Unread = g.unread > 0
+	out.Quick = g.quick(ctx, timesOf(g.provider()), g.provider().QuickUnder)
+	if len(entries) > 0 {
+		out.Kept, out.Other = entries[0].Writer != g.writer, in.isOther(entries[0])
+	}
+	// A later reply of a lost task may have read them.
+	readSince := func(e transcript.Entry) bool { return e.Iteration > in.Iteration && e.Mail > 0 }
+	out.Unread = g.unread > 0 || out.Kept && slices.ContainsFunc(known.Log, readSince)
+
 	out.AskLimit = out.Exceeded != "" && g.plan.Bounds.OnLimit == plan.OnBoundAsk && g.ref.Stage >= 0 // nobody hears others
 	return out, nil
 }

@@ -16,17 +16,18 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // A call that takes milliseconds is made within the workflow task, by CallTool or Generate as a
-// local activity (docs/adr/0015, 0028). Which calls are quick is measured.
+// local activity (docs/adr/0015, 0028). Which calls are quick is measured; of models, only of those whose
+// entry asks for it.
 
-// quick: the tool, or the model (timesOf), is known to answer soon.
-func (j *job) quick(ctx context.Context, name string) bool {
-	under := j.agent.Tools.QuickUnder.D()
-	return j.Times != nil && under > 0 && j.known.of(ctx, j.Times, name).Within(under)
+// quick: the tool, or the model (timesOf), is known to answer within that time; 0 = none is quick.
+func (j *job) quick(ctx context.Context, name string, under plan.Duration) bool {
+	return j.Times != nil && under > 0 && j.known.of(ctx, j.Times, name).Within(under.D())
 }
 
 // errNotQuick is the cause of every notQuick: it says nothing about the call, so a regular
@@ -158,11 +159,8 @@ func (in GenerateIn) writer(w transcript.Writer) transcript.Writer {
 }
 
 // isOther reports whether what is stored answers another question.
-func (in GenerateIn) isOther(stored []transcript.Entry) bool {
-	if len(stored) == 0 {
-		return false
-	}
-	attempt, local := strings.CutPrefix(stored[0].Writer.ActivityID, localWriter)
+func (in GenerateIn) isOther(stored transcript.Entry) bool {
+	attempt, local := strings.CutPrefix(stored.Writer.ActivityID, localWriter)
 	question, _, _ := strings.Cut(attempt, "/")
 	return local && question != in.question()
 }

@@ -500,7 +500,11 @@ func TestQuickModelsAreLearned(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.act.Times = b.store
-	b.plan(quickUnder)
+	b.plan(func(a *plan.Agent) {
+		for n := range a.Providers {
+			a.Providers[n].QuickUnder = plan.Duration(500 * time.Millisecond)
+		}
+	})
 	takes := time.Duration(0)
 	b.reply = func(llm.Request) (llm.Response, error) {
 		time.Sleep(takes) // it is measured

@@ -11,14 +11,13 @@ import (
 
 // learn takes in how long a call of a tool or a model took. One that was not answered says nothing,
 // unless it took too long for a quick one.
-func (j *job) learn(ctx context.Context, name string, took time.Duration, answered bool) {
-	under := j.agent.Tools.QuickUnder.D()
-	if j.Times == nil || under == 0 || !answered && took <= under {
+func (j *job) learn(ctx context.Context, name string, under plan.Duration, took time.Duration, answered bool) {
+	if j.Times == nil || under == 0 || !answered && took <= under.D() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timesTimeout)
 	defer cancel()
-	if err := j.known.add(ctx, j.Times, name, took, under); err != nil {
+	if err := j.known.add(ctx, j.Times, name, took, under.D()); err != nil {
 		j.Logger.Warn("how long a call takes is not in the store", "of", name, "error", err)
 	}
 }

@@ -15,7 +15,7 @@ type Queue struct {
 	// its flag --drain wins.
 	GracefulShutdownTimeout plan.Duration `yaml:"graceful_shutdown_timeout" default:"30s, of dev 3s"`
 	// WorkerCount is how many model and tool calls one worker runs at once; what is
-	// more waits in Temporal, for any worker. Quick calls (tool_config.quick_under) run besides, as many at once;
+	// more waits in Temporal, for any worker. Quick calls (quick_under) run besides, as many at once;
 	// what is more of them waits in its worker. The flag --max-calls wins.
 	WorkerCount *int `yaml:"worker_count" min:"1" max:"10000" default:"1000"`
 

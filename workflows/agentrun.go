@@ -76,7 +76,7 @@ type agentRun struct {
 }
 
 func newAgentRun(in AgentInput) *agentRun {
-	run := &agentRun{in: in, steering: in.Steering, reserve: in.Reserve}
+	run := &agentRun{in: in, steering: in.Steering, reserve: in.Reserve, settled: true}
 	if in.Continued != nil {
 		run.state = *in.Continued
 	} else {
@@ -180,7 +180,7 @@ func (r *agentRun) conclude(ctx workflow.Context, why activities.Input, reason a
 		if err != nil {
 			return AgentResult{}, err
 		}
-		if !r.again(out) && !r.heard(out) {
+		if !out.Other && !r.again(out) && !r.heard(out) {
 			return r.completed(out, reason), nil
 		}
 	}

@@ -41,7 +41,7 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 			return r.concludeNow(ctx)
 		case r.spent() && r.in.Agent.OnLimit != plan.OnLimitError:
 			return r.conclude(ctx, activities.Input{Kind: activities.InputLimit}, agent.StopMaxIterations)
-		case !r.turns && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && (r.settled || !r.state.Quick):
+		case !r.turns && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && r.settled:
 			if r.orchestration.idle() {
 				return AgentResult{}, r.continueAsNew(ctx)
 			}
@@ -63,6 +63,8 @@ func (r iteratingRun) loop(ctx workflow.Context) (AgentResult, error) {
 // react does what a reply asks for; done when it was the last one.
 func (r iteratingRun) react(ctx workflow.Context, out activities.GenerateOut) (done bool, result AgentResult) {
 	switch {
+	case out.Other:
+		return false, AgentResult{}
 	case len(out.Calls) > 0 && r.spent():
 		limit := r.in.Agent.MaxIterations
 		return true, r.failed(activities.ErrorIterationLimit,

@@ -12,29 +12,40 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
-// modelCall has the model answer. Replies to what a lost workflow task has asked in place of this
-// are lived through first: their calls may have been made, and the model has been told.
+// modelCall has the model answer. The reply may be one to what a lost workflow task has asked in
+// place of this (out.Other). That one is lived through: its calls, which may have been made, are
+// made, and what was to be said is left for the next call.
 func (r *agentRun) modelCall(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
-	for {
-		inputs := r.state.Inputs
-		out, err := r.askModel(ctx, conclude)
-		if err != nil || !out.Other {
-			return out, err
-		}
-		r.state.Inputs = append(slices.Clone(inputs), r.state.Inputs...) // nobody has read them
-		if len(out.Calls) > 0 {
-			r.callTools(ctx, out.Calls)
-			r.state.Batches++
-		}
+	inputs := slices.Clone(r.state.Inputs)
+	out, err := r.askModel(ctx, conclude)
+	if err != nil || !out.Other {
+		return out, err
 	}
+	inputs = slices.DeleteFunc(inputs, func(i activities.Input) bool { return slices.Contains(ofLastReply, i.Kind) })
+	r.state.Inputs = append(inputs, r.state.Inputs...)
+	if len(out.Calls) > 0 {
+		r.callTools(ctx, out.Calls)
+		r.state.Batches++
+	}
+	return out, err
+}
+
+// ofLastReply are the inputs that speak of the last reply.
+var ofLastReply = []activities.InputKind{
+	activities.InputNudge, activities.InputRepeating, activities.InputRepair, activities.InputAnswered,
 }
 
 // askModel makes one model call: again while its provider is away, and then falling
 // back from provider to provider.
 func (r *agentRun) askModel(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
+	if ctx.Err() != nil {
+		return activities.GenerateOut{}, ctx.Err()
+	}
 	r.state.Iteration++
 	in := activities.GenerateIn{
 		Ref: r.in.Ref, Iteration: r.state.Iteration, Conclude: conclude, Reserve: r.reserve, Inputs: r.state.Inputs,
@@ -110,10 +121,15 @@ func (r *agentRun) try(ctx workflow.Context, in activities.GenerateIn) (out acti
 		r.note(ctx, "waiting for "+model)
 	}
 	summary := fmt.Sprintf("%s · iteration %d", model, in.Iteration)
-	ending := !r.turns && workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-	if r.state.Quick && !ending && workflow.Now(ctx).Sub(r.listened) < unheard {
+	ending := workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+	if !ending && r.quick(ctx, in) {
+		r.settled = false
 		err = workflow.ExecuteLocalActivity(quickOptions(ctx, summary), act.Generate, in).Get(ctx, &out)
-		if err == nil || ctx.Err() != nil || lasts(err) {
+		if err != nil && ctx.Err() != nil {
+			r.state.Iteration-- // a reply that it has stored all the same is lived through by the last word
+			return out, err
+		}
+		if err == nil || lasts(err) {
 			return out, err
 		}
 		errorType, _ := failure(err)
@@ -121,8 +137,17 @@ func (r *agentRun) try(ctx workflow.Context, in activities.GenerateIn) (out acti
 	}
 	err = workflow.ExecuteActivity(generateOptions(ctx, r.in.Agent.Timeouts, summary), act.Generate, in).Get(ctx, &out)
 	r.listened = workflow.Now(ctx)
-	r.settled = ending && err == nil && !out.Kept
+	r.settled = err == nil && !out.Kept && (ending || !out.Quick)
 	return out, err
+}
+
+// quick: the model is asked within the workflow task. What the workflow has decided about calls is
+// told to a model once it is in the history.
+func (r *agentRun) quick(ctx workflow.Context, in activities.GenerateIn) bool {
+	decided := func(i activities.Input) bool { return i.Kind == activities.InputResult }
+	return r.state.Quick && workflow.Now(ctx).Sub(r.listened) < unheard &&
+		r.in.Agent.Pattern == agent.Iterating && !r.turns && r.orchestration == nil && r.in.Ref.Stage != plan.ScoringStage &&
+		!slices.ContainsFunc(in.Inputs, decided)
 }
 
 // unheard is for how long an agent makes quick calls before it lets the workflow task end: a

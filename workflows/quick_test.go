@@ -157,6 +157,21 @@ func TestRepliesOfALostTask(t *testing.T) {
 	}
 }
 
+// An agent whose last batch was one of a lost task concludes, as it would have.
+func TestLostRepliesCountAsIterations(t *testing.T) {
+	t.Parallel()
+	f := &fake{model: script(ask("lab.read"), other(ask("lab.read")), say("the end"))}
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(IteratingAgent, agentInput(agent.Iterating, 2))
+	var result AgentResult
+	if err := env.GetWorkflowResult(&result); err != nil || result.Preview != "the end" || !result.Forced || len(f.called) != 2 {
+		t.Errorf("%+v, %v after %d calls", result, err, len(f.called))
+	}
+	if last := f.generated[len(f.generated)-1]; !last.Conclude || last.Iteration != 3 {
+		t.Errorf("the last model call: %+v", last)
+	}
+}
+
 func other(out activities.GenerateOut) activities.GenerateOut {
 	out.Kept, out.Other = true, true
 	return out

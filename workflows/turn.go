@@ -147,7 +147,6 @@ func (r *agentRun) begin(said activities.Input, relist bool) {
 	r.wake()
 	r.before = r.state.Iteration
 	r.state.Batches, r.state.Nudges, r.state.Heard, r.state.Provider = 0, 0, 0, 0
-	r.state.Quick = false // the message counts as taken when the workflow task ends
 	r.state.Inputs = append(r.state.Inputs, said)
 	r.state.Deadline = deadline{Remaining: r.in.Agent.Timeouts.Agent.D()}
 	r.state.Listed = r.state.Listed && !relist

@@ -101,6 +101,8 @@ type Provider struct {
 	Responses bool `json:"responses,omitempty"`
 	// Vertex is where a model of Google's cloud is; zero = it is not there.
 	Vertex Vertex `json:"vertex,omitzero"`
+	// QuickUnder is how long the calls of a quick model take; 0 = the model is none.
+	QuickUnder Duration `json:"quick_under,omitempty"`
 	// Vision: the model is sent the images that tools return.
 	Vision bool `json:"vision,omitempty"`
 }

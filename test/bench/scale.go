@@ -73,12 +73,12 @@ const (
 // configuration has a chain for each scale. A model that takes 300 ms is asked by activities, as most models are.
 const configuration = `
 llm_providers:
-  short: {type: openai, model: gpt-4o, base_url: "{{.BENCH_MODEL}}"}
-  long: {type: openai, model: gpt-4.1, base_url: "{{.BENCH_MODEL}}"}
+  short: {type: openai, model: gpt-4o, base_url: "{{.BENCH_MODEL}}", quick_under: 200ms}
+  long: {type: openai, model: gpt-4.1, base_url: "{{.BENCH_MODEL}}", quick_under: 200ms}
   single: {type: openai, model: gpt-4o-mini, base_url: "{{.BENCH_MODEL}}"}
 mcp_servers:
   ` + serverName + `: {transport: {type: http, url: "{{.BENCH_TOOLS}}"}, trust_annotations: true}
-defaults: {llm_provider: short, max_iterations: 200, tool_config: {quick_under: 200ms}}
+defaults: {llm_provider: short, max_iterations: 200}
 agents:
   ` + agentName + `: {description: looks at everything, mcp_servers: [` + serverName + `]}
   Rememberer: {type: memgpt_agent, description: remembers everything}

@@ -160,9 +160,9 @@ func TestKillBeforeSomebodyConcludes(t *testing.T) {
 			forced = append(forced, e.Forced)
 		}
 	}
-	// The lost task may have come to its end, and so to a third reply of its own.
+	// The lost task may have come to its end, and so to a third reply of its own, or to the request for it.
 	want := append(make([]bool, len(forced)-1), true)
-	if n := len(w.model.Requests()); !slices.Equal(forced, want) || len(forced) < 3 || w.effects() != 1 || n != requests+len(forced)-3 {
+	if n := len(w.model.Requests()); !slices.Equal(forced, want) || len(forced) < 3 || w.effects() != 1 || n > requests+1 {
 		t.Errorf("%d effects, %d requests, undisturbed %d; which replies were asked for as conclusions: %v", w.effects(), n, requests, forced)
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 const longConfig = `
 llm_providers:
-  lab-model: {type: openai, model: gpt-4o, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
+  lab-model: {type: openai, model: gpt-4o, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY, quick_under: 1s}
 mcp_servers:
   lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}
 defaults: {llm_provider: lab-model, max_iterations: 200}

@@ -29,7 +29,8 @@ func TestKillBetweenThoughts(t *testing.T) {
 			t.Parallel()
 			l, signer := newScript(), llmtest.NewSigner()
 			l.heldAt = "Alpha 3"
-			config := strings.Replace(labConfig, `{type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}`, provider, 1)
+			const asked = `{type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY, quick_under: 1s}`
+			config := strings.Replace(labConfig, asked, provider, 1)
 			if name == "anthropic" {
 				config = strings.Replace(config, "defaults:\n", "defaults:\n  llm_backend: native-gemini\n", 1)
 			}

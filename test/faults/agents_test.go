@@ -59,7 +59,9 @@ func newWorker(row agent.Type, name, owner string) worker {
 		Timeouts:    plan.Timeouts{Tool: plan.Duration(time.Minute), Agent: plan.Duration(100 * time.Hour)},
 	}}
 	if row.Pattern.Model() {
-		w.plan.Providers = []plan.Provider{{Name: "first", Model: "gpt-4o"}, {Name: "second", Model: "gpt-4o-mini"}}
+		w.plan.Providers = []plan.Provider{
+			{Name: "first", Model: "gpt-4o", QuickUnder: plan.Duration(time.Second)}, {Name: "second", Model: "gpt-4o-mini"},
+		}
 	}
 	if row.Pattern.Tools() {
 		w.plan.Tools.QuickUnder = plan.Duration(time.Second)

@@ -35,6 +35,7 @@ func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
 func (r toolPlanRun) inOrder(ctx workflow.Context, calls []activities.Call) (undone []activities.Input, err error) {
 	b := batch{agentRun: r.agentRun, calls: calls, asked: make([]*approval, len(calls))}
 	slot := workflow.NewSemaphore(ctx, 1)
+	r.listened = workflow.Now(ctx) // its plan took no time
 	for n, call := range calls {
 		if err := r.hold(ctx); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,4 +102,16 @@ func (f *fake) undone() string {
 		}
 	}
 	return strings.Join(all, " ")
+}
+
+// Quick calls of a plan are made within the workflow task from the first one on.
+func TestQuickCallsOfAPlan(t *testing.T) {
+	t.Parallel()
+	quick := activities.Call{Name: "lab.read", Quick: true}
+	f := &fake{planned: []activities.Call{quick, quick}}
+	env := newEnv(t, f)
+	env.ExecuteWorkflow(ToolPlanAgent, agentInput(agent.ToolPlan, 1))
+	if err := env.GetWorkflowError(); err != nil || len(f.quickly) != 2 || slices.Contains(f.quickly, false) {
+		t.Errorf("within the workflow task: %v, %v", f.quickly, err)
+	}
 }

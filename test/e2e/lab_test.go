@@ -24,7 +24,7 @@ import (
 // real tools, a synthesis, and a second stage.
 const labConfig = `
 llm_providers:
-  lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY, quick_under: 1s}
+  lab-model: {type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}
 mcp_servers:
   lab: {transport: {type: stdio, command: "{{.E2E_TOOLS}}"}}
 defaults:

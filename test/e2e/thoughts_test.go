@@ -29,7 +29,7 @@ func TestKillBetweenThoughts(t *testing.T) {
 			t.Parallel()
 			l, signer := newScript(), llmtest.NewSigner()
 			l.heldAt = "Alpha 3"
-			const asked = `{type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY, quick_under: 1s}`
+			const asked = `{type: openai, model: lab-1, base_url: "{{.E2E_MODEL}}", api_key_env: E2E_KEY}`
 			config := strings.Replace(labConfig, asked, provider, 1)
 			if name == "anthropic" {
 				config = strings.Replace(config, "defaults:\n", "defaults:\n  llm_backend: native-gemini\n", 1)

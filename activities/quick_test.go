@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -354,6 +354,21 @@ func (b *bench) ends(text string) {
 	})
 }
 
+// handedOver begins a local attempt to ask a model that answers "slow", once it is released.
+func (b *bench) handedOver() (release func()) {
+	b.t.Helper()
+	b.act.Quick = 20 * time.Millisecond
+	held := make(chan struct{})
+	b.reply = func(llm.Request) (llm.Response, error) {
+		<-held
+		return llm.Response{Content: "slow", Finish: llm.FinishStop}, nil
+	}
+	if got := b.asked(); got != activities.ErrorReplaced {
+		b.t.Fatalf("it ended with %q", got)
+	}
+	return func() { close(held) }
+}
+
 // asked is what comes of a local attempt to ask the model: the reply, or the type of an error.
 func (b *bench) asked() string {
 	b.t.Helper()
@@ -471,21 +486,13 @@ func (f *failsOnce) AppendReply(ctx context.Context, step transcript.Step) ([]tr
 func TestSlowModelsAreLeftToActivities(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.act.Quick = 20 * time.Millisecond
-	release := make(chan struct{})
-	b.reply = func(llm.Request) (llm.Response, error) {
-		<-release
-		return llm.Response{Content: "slow", Finish: llm.FinishStop}, nil
-	}
-	if got := b.asked(); got != activities.ErrorReplaced {
-		t.Fatalf("it ended with %q", got)
-	}
+	release := b.handedOver()
 	b.act.Quick = time.Minute
 	second := activities.GenerateIn{Ref: b.ref, Iteration: 2, Try: 1}
 	if got := b.comesOf(b.env.ExecuteLocalActivity(b.act.Generate, second)); got != activities.ErrorNotQuick {
 		t.Errorf("the next one ended with %q", got)
 	}
-	close(release)
+	release()
 	if got := b.askedAfter(); got != "slow" {
 		t.Errorf("it ended with %q", got)
 	}
@@ -606,15 +613,7 @@ func TestLocalAttemptsLeaveATrace(t *testing.T) {
 func TestSlowRepliesAreHandedOver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.act.Quick = 50 * time.Millisecond
-	release := make(chan struct{})
-	b.reply = func(llm.Request) (llm.Response, error) {
-		<-release
-		return llm.Response{Content: "slow", Finish: llm.FinishStop}, nil
-	}
-	if got := b.asked(); got != activities.ErrorReplaced {
-		t.Fatalf("it ended with %q", got)
-	}
+	release := b.handedOver()
 	in := activities.GenerateIn{Iteration: 1, Try: 1, Begun: true}
 	elsewhere := &bench{t: t, store: b.store, env: b.env, ref: b.ref, act: newBench(t).act}
 	elsewhere.act.Transcripts, elsewhere.act.Blobs = b.store, b.store
@@ -626,7 +625,7 @@ func TestSlowRepliesAreHandedOver(t *testing.T) {
 	if !ok || failed.Type() != activities.ErrorReplaced || failed.NonRetryable() {
 		t.Errorf("on another worker it ended with %v", err)
 	}
-	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+	time.AfterFunc(50*time.Millisecond, release)
 	if out, err := b.generate(in); err != nil || out.Preview != "slow" || len(b.requests) != 1 {
 		t.Errorf("%+v, %v after %d requests", out, err, len(b.requests))
 	}

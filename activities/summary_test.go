@@ -110,7 +110,8 @@ func TestLargeResultsAreSummarisedOnce(t *testing.T) {
 	if diff := cmp.Diff(want, d.shown()); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
-	first.Kept = true                       // for the second one
+	first.Kept = true // for the second one
+
 	for _, iteration := range []int{2, 3} { // once more, and the iteration after that
 		again, err := d.generate(activities.GenerateIn{Iteration: iteration})
 		if err != nil {

@@ -21,12 +21,12 @@ import (
 // place of this (out.Other). That one is lived through: its calls, which may have been made, are
 // made, and what was to be said is left for the next call.
 func (r *agentRun) modelCall(ctx workflow.Context, conclude bool) (activities.GenerateOut, error) {
-	inputs := slices.Clone(r.state.Inputs)
+	inputs := r.state.Inputs
 	out, err := r.askModel(ctx, conclude)
 	if err != nil || !out.Other {
 		return out, err
 	}
-	inputs = slices.DeleteFunc(inputs, func(i activities.Input) bool { return slices.Contains(ofLastReply, i.Kind) })
+	inputs = slices.DeleteFunc(slices.Clone(inputs), func(i activities.Input) bool { return slices.Contains(ofLastReply, i.Kind) })
 	r.state.Inputs = append(inputs, r.state.Inputs...)
 	if len(out.Calls) > 0 {
 		r.callTools(ctx, out.Calls)

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/inquest-dev/inquest/activities"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/activities"
 )
 
 // step is an activity that takes milliseconds and writes a journal. It runs as a local

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/inquest-dev/inquest/test/history"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+
+	"github.com/inquest-dev/inquest/test/history"
 )
 
 // size is how large histories are.

@@ -67,7 +67,7 @@ func makeCall[Out any](
 func quickly[Out any](ctx context.Context, a *Activities, key string, call func(context.Context) (Out, error)) (out Out, err error) {
 	alone, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	r := &running{cut: cut, over: make(chan struct{}), waits: func() bool { return waits(alone) != "" }}
-	go func() {
+	a.underway.made.Go(func() {
 		defer cut(nil)
 		defer a.underway.end(key, r, cmp.Or(a.Abandoned, Abandoned))
 		r.err = errors.New("the call's goroutine was ended") // which stands if it is
@@ -78,7 +78,7 @@ func quickly[Out any](ctx context.Context, a *Activities, key string, call func(
 			}
 		}()
 		r.out, r.err = call(alone)
-	}()
+	})
 	select {
 	case <-r.over:
 		out, _ = r.out.(Out)

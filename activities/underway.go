@@ -2,8 +2,6 @@ package activities
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,6 +53,7 @@ func (r *running) ended() bool {
 type underway struct {
 	mu    sync.Mutex
 	calls map[string]*running
+	made  sync.WaitGroup // all that were begun within workflow tasks, also those that end there, or were cut
 }
 
 // begin returns false if the call is over meanwhile.
@@ -107,20 +106,16 @@ func (u *underway) find(key string) *running {
 	return u.calls[key]
 }
 
-// Drain waits until the calls that have outlived their local attempts are over, or that time is.
+// Drain waits until the calls that were begun within workflow tasks are over, or that time is. No
+// more may begin meanwhile.
 func Drain(a *Activities, within time.Duration) {
-	late := time.After(within)
-	for _, r := range a.underway.all() {
-		select {
-		case <-r.over:
-		case <-late:
-			return
-		}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		a.underway.made.Wait()
+	}()
+	select {
+	case <-over:
+	case <-time.After(within):
 	}
-}
-
-func (u *underway) all() []*running {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return slices.Collect(maps.Values(u.calls))
 }

@@ -55,7 +55,7 @@ func TestApprovals(t *testing.T) {
 		g.lab.version = func() int { return pick(2, g.seed, "version", int(g.env.Now().Sub(g.start)/(20*time.Minute))) }
 		g.lab.changes = seed%3 == 0
 		defer g.wake(func(*straggler) bool { return true })
-		g.prepare()
+		act := g.prepare()
 		for minute := 1; minute < 600; minute += 3 {
 			g.env.RegisterDelayedCallback(func() { g.say(minute) }, time.Duration(minute)*time.Minute)
 		}
@@ -65,6 +65,7 @@ func TestApprovals(t *testing.T) {
 			g.env.ExecuteWorkflow(workflows.TypeInvestigation, map[string]string{"chain": "c"})
 		}
 		g.wake(func(*straggler) bool { return true })
+		activities.Drain(act, time.Minute)
 		g.checkApproved(t)
 		for _, problem := range g.problems {
 			t.Errorf("seed %d, %s, %s: %s", seed, kind, g.profile.name, g.normal(problem))

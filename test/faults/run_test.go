@@ -138,7 +138,7 @@ func (r *run) Conversation(context.Context, agent.ConversationRequest) (plan.Pla
 
 // prepare makes the environment: its clock stands still while activities run, and
 // jumps to what comes next when nothing does.
-func (r *run) prepare() {
+func (r *run) prepare() *activities.Activities {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	r.env = suite.NewTestWorkflowEnvironment()
@@ -154,7 +154,9 @@ func (r *run) prepare() {
 		r.env.SetTestTimeout(1000 * time.Hour)
 	}
 	workflows.Register(r.env)
-	r.env.RegisterActivity(r.activities())
+	act := r.activities()
+	r.env.RegisterActivity(act)
+	return act
 }
 
 // activities are the real ones, over a store, models and tools that fail.
@@ -186,8 +188,9 @@ func (quickTools) AddToolTimes(context.Context, string, tool.Times, int) (tool.T
 
 // play runs it to its end, and to that of all that stood still meanwhile.
 func (r *run) play() {
+	act := r.prepare()
+	defer activities.Drain(act, time.Minute) // calls within workflow tasks outlive attempts that were cut
 	defer r.wake(func(*straggler) bool { return true })
-	r.prepare()
 	if r.talking {
 		r.talk()
 		return

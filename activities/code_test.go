@@ -303,12 +303,14 @@ func TestToolPlan(t *testing.T) {
 	old := b.handsOn("think/Old", `{"steps":[`+strings.Repeat(`{"tool":"lab.read","parameters":{"n":9},"step_id":"old"},`, 6)+`{}]}`)
 	prior := []activities.Source{old, b.handsOn("think/T", `{"steps":[
 		{"tool":"lab.read","parameters":{"n":1}}, {"tool":"lab.read","parameters":{"n":"x"},"step_id":"bad"},
-		{"tool":"lab.write","step_id":7}, {"tool":"lab.none","parameters":null}, {"tool":"lab__read","parameters":{"n":2}}]}`)}
+		{"tool":"lab.write","step_id":7}, {"tool":"lab.none","parameters":null}, {"tool":"lab__read","parameters":{"n":2}},
+		{"tool":"lab.read","parameters":{"n":3}}]}`)}
 	planned, err := twice[activities.GenerateOut](b, b.act.PlanCalls, activities.PlanCallsIn{Ref: b.ref, Prior: prior})
 	want := []activities.Call{
 		{Name: "lab.read"}, {Name: "lab.read"},
 		{Name: "lab.write", Approve: &activities.Approve{ID: "c1_2", Risk: agent.RiskWrite, Arguments: "{}",
-			Digest: tool.Decision{Spec: labTools[1], Arguments: json.RawMessage("{}")}.Digest()}}, {Name: "lab.none"}, {Name: "lab.read"},
+			Digest: tool.Decision{Spec: labTools[1], Arguments: json.RawMessage("{}")}.Digest()}},
+		{Name: "lab.none"}, {Name: "lab.read"}, {Name: "lab.read"},
 	}
 	if diff := cmp.Diff(want, planned.Calls); diff != "" || err != nil {
 		t.Fatalf("%v (-want +got):\n%s", err, diff)
@@ -323,6 +325,13 @@ func TestToolPlan(t *testing.T) {
 		if _, err := b.callTool(1, n); err != nil {
 			t.Fatal(err)
 		}
+	}
+	begun := transcript.Row{Key: transcript.CallKey(1, 5), Kind: transcript.KindCall}
+	begun.Call = &transcript.Call{ID: "c1_5"}
+	if _, err := b.store.Append(t.Context(), transcript.Step{ // and was cut
+		Scope: b.here(), Writer: transcript.Writer{RunID: sameRun, ActivityID: "9"}, Rows: []transcript.Row{begun},
+	}); err != nil {
+		t.Fatal(err)
 	}
 	join := activities.PlanResultIn{Ref: b.ref, Prior: prior, Inputs: []activities.Input{
 		{Kind: activities.InputResult, Iteration: 1, Call: 2, ErrorType: activities.ResultDenied, Text: "denied by Ada"},
@@ -355,6 +364,8 @@ func TestToolPlan(t *testing.T) {
 		{StepID: "7", Tool: "lab.write", Status: "error", ErrorType: tool.ErrorPermissionDenied, Error: "denied by Ada"},
 		{StepID: "step_3", Tool: "lab.none", Status: "error", ErrorType: tool.ErrorUnknownTool},
 		{StepID: "step_4", Tool: "lab.read", Status: "success", Result: json.RawMessage(`"plain \u003ctext\u003e"`)},
+		{StepID: "step_5", Tool: "lab.read", Status: "error", ErrorType: tool.ErrorOutcomeUnknown,
+			Error: "There is no result of this call: it was interrupted and may have taken effect."},
 	}
 	for n := range got.Results {
 		if n < len(results) && results[n].Error == "" {

@@ -165,8 +165,9 @@ func joined(steps []planStep, entries []transcript.Entry) planResult {
 		switch n := e.CallIndex(); {
 		case e.Kind == transcript.KindReply:
 			planned = e
-		case e.Kind == transcript.KindCall:
+		case e.Kind == transcript.KindCall && n < len(steps):
 			begun = e
+			out.Results[n].ErrorType, out.Results[n].Error = tool.ErrorOutcomeUnknown, "There is no result of this call: "+transcript.Interrupted+"."
 		case e.Kind == transcript.KindResult && n < len(steps):
 			r := &out.Results[n]
 			r.take(e, maxInlineResult/len(steps))

@@ -11,7 +11,7 @@ import (
 // its result, or by the summary that takes its place; a call without one gets a
 // result that says so, because providers refuse a call that nothing answers.
 func Messages(entries []Entry) []agent.Message {
-	summaries := Summaries(entries)
+	summaries, begun := Summaries(entries), Unanswered(entries)
 	results := map[string]agent.Message{}
 	for _, e := range entries {
 		if e.Kind == KindResult {
@@ -28,24 +28,27 @@ func Messages(entries []Entry) []agent.Message {
 		case KindMemory:
 			out = append(out, agent.Message{Role: agent.User, Content: e.Text, Memory: true})
 		case KindReply:
-			out = append(out, replyMessages(e, results)...)
+			out = append(out, replyMessages(e, results, begun)...)
 		}
 	}
 	return out
 }
 
-func replyMessages(e Entry, results map[string]agent.Message) []agent.Message {
+func replyMessages(e Entry, results map[string]agent.Message, begun map[Key]bool) []agent.Message {
 	text := e.Text
 	if e.Own > 0 {
 		text = text[:min(e.Own, len(text))]
 	}
 	reply := agent.Message{Role: agent.Assistant, Content: text, Thinking: e.Thinking, ProviderState: e.ProviderState}
 	out := []agent.Message{reply}
-	for _, call := range e.Calls {
+	for n, call := range e.Calls {
 		out[0].ToolCalls = append(out[0].ToolCalls, agent.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
 		result, ok := results[call.ID]
 		if !ok {
 			result = agent.Message{Role: agent.ToolRole, ToolCallID: call.ID, Content: "This call was not run."}
+			if begun[CallKey(e.Iteration, n)] {
+				result.Content = "There is no result of this call: " + Interrupted + "."
+			}
 		}
 		out = append(out, result)
 	}

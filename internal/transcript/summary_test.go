@@ -64,3 +64,24 @@ func TestMessagesShowSummaries(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// A model is not told that a call did not happen which may have happened.
+func TestMessagesOfCallsWithoutResult(t *testing.T) {
+	t.Parallel()
+	calls := []transcript.Call{{ID: "c1_0"}, {ID: "c1_1"}}
+	entries := []transcript.Entry{
+		{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: transcript.Body{Calls: calls}},
+		{Key: transcript.CallKey(1, 0), Kind: transcript.KindCall, Body: transcript.Body{Call: &calls[0]}},
+	}
+	var got []string
+	for _, m := range transcript.Messages(entries)[1:] {
+		got = append(got, m.ToolCallID+": "+m.Content)
+	}
+	want := []string{
+		"c1_0: There is no result of this call: it was interrupted and may have taken effect.",
+		"c1_1: This call was not run.",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/clip"
+)
+
+// maxLine is how long a line about something is, in characters.
+const maxLine = 300
+
+// Outline is an investigation in a list.
+type Outline struct {
+	ID        string          `json:"id"`
+	Project   string          `json:"project"`
+	Chain     string          `json:"chain,omitempty"`
+	AlertType string          `json:"alert_type,omitempty"`
+	About     string          `json:"about,omitempty"`
+	Status    agent.Status    `json:"status"`
+	EndReason agent.EndReason `json:"end_reason,omitempty"`
+	Error     string          `json:"error,omitempty"`
+	Summary   string          `json:"summary,omitempty"`
+	Score     *int            `json:"score,omitempty" doc:"0 to 100"`
+	StartedAt time.Time       `json:"started_at,omitzero"`
+	EndedAt   *time.Time      `json:"ended_at,omitempty"`
+}
+
+func outlineOf(r listed) Outline {
+	return Outline{
+		ID: r.ID, Project: r.Project, Chain: r.Chain, AlertType: r.AlertType, About: r.About, Status: r.Status, EndReason: r.EndReason,
+		Error: clip.Line(r.Error, maxLine), Summary: r.Envelope.Summary, Score: r.Score, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+	}
+}
+
+type listArgs struct {
+	Status  string    `json:"status,omitempty" maxLength:"40" doc:"running, completed, failed, …"`
+	Chain   string    `json:"chain,omitempty" maxLength:"200"`
+	Search  string    `json:"q,omitempty" maxLength:"200" doc:"only those with this text in their workflow id, chain or alert type"`
+	Since   time.Time `json:"since,omitzero" doc:"only those that started since then"`
+	NeedsMe bool      `json:"needs_me,omitempty" doc:"only those that wait for a person"`
+	Project string    `json:"project,omitempty" maxLength:"63"`
+	Limit   int       `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20"`
+	Cursor  string    `json:"cursor,omitempty" maxLength:"2000" doc:"next of the page before"`
+}
+
+type listOut struct {
+	Items  []Outline `json:"items" nullable:"false"`
+	Next   string    `json:"next,omitempty" doc:"give it as cursor for the next page; absent = there is none"`
+	Notice string    `json:"notice"`
+}
+
+func (m *mcpServer) listTool(ctx context.Context, _ *mcp.CallToolRequest, in listArgs) (listOut, error) {
+	found, err := m.listInvestigations(ctx, &listIn{
+		Status: in.Status, Chain: in.Chain, Search: in.Search, Since: in.Since, NeedsMe: in.NeedsMe, Project: in.Project,
+		Limit: in.Limit, Cursor: in.Cursor,
+	})
+	out := listOut{Items: []Outline{}, Next: unwrap(found).Next, Notice: untrusted}
+	for _, r := range unwrap(found).Items {
+		out.Items = append(out.Items, outlineOf(r))
+	}
+	return out, err
+}

@@ -61,9 +61,11 @@ calls may finish, and what does not finish goes on in another worker.`,
 	cmd.Flags().DurationVar(&f.Drain, "drain", 0,
 		fmt.Sprintf("how long running calls may go on after SIGTERM (default: queue.graceful_shutdown_timeout, else %s)", app.DefaultDrain))
 	cmd.Flags().IntVar(&f.MaxCalls, "max-calls", 0,
-		"how many model and tool calls run at once, and how many quick ones besides (default: queue.worker_count, else 1000)")
-	cmd.Flags().IntVar(&f.CachedWorkflows, "cached-workflows", app.DefaultCachedWorkflows,
-		"how many workflows stay in memory while nothing happens to them; others are read from their history when something does")
+		fmt.Sprintf("how many model and tool calls run at once, and how many quick ones besides (default: queue.worker_count, else %d)",
+			app.DefaultMaxCalls))
+	cmd.Flags().IntVar(&f.CachedWorkflows, "cached-workflows", 0,
+		fmt.Sprintf("how many workflows stay in memory while nothing happens to them; others are read from their history when "+
+			"something does (default: as many as calls run at once, %d at least)", app.MinCachedWorkflows))
 	cmd.Flags().DurationVar(&f.Reconcile, "reconcile", app.DefaultReconcile,
 		"how often the records of investigations that somebody terminated are put right, by a Temporal Schedule that is made if "+
 			"there is none")

@@ -45,13 +45,17 @@ type HostOptions struct {
 	// DefaultDrain is the drain that neither Settings nor the configuration name; 0 = the constant of that name.
 	DefaultDrain time.Duration
 	// CachedWorkflows is how many workflows the process keeps in memory between their
-	// tasks; 0 = DefaultCachedWorkflows.
+	// tasks; 0 = what the function of that name says.
 	CachedWorkflows int
 }
 
-// DefaultCachedWorkflows bounds what idle workflows take up in a worker. One that
-// is not in the cache is read from its history when something happens to it.
-const DefaultCachedWorkflows = 1000
+// CachedWorkflows is how many workflows a worker of so many calls keeps in memory between their tasks: all
+// that have a call under way, for they go on soonest. One that is not in the cache is read from its history
+// when something happens to it (docs/adr/0029).
+func CachedWorkflows(calls int) int { return max(cmp.Or(calls, DefaultMaxCalls), MinCachedWorkflows) }
+
+// MinCachedWorkflows are kept by every worker.
+const MinCachedWorkflows = 100
 
 // ErrNoStore: nobody says which store the worker shares with the others.
 var ErrNoStore = errors.New("no store is named: give --store, INQUEST_STORE or system.store, the same for all workers and the starter " +
@@ -121,8 +125,10 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 	watch, cancel := context.WithCancel(ctx)
 	h.unwatch = cancel
 	go h.Config.Watch(watch)
+	settings := h.opts.Settings
+	settings.MaxCalls, settings.Drain = cmp.Or(settings.MaxCalls, h.Config.Current().Queue.Calls()), h.Drain()
 	if h.opts.Embedding == nil { // the cache is the process's
-		worker.SetStickyWorkflowCacheSize(cmp.Or(h.opts.CachedWorkflows, DefaultCachedWorkflows))
+		worker.SetStickyWorkflowCacheSize(cmp.Or(h.opts.CachedWorkflows, CachedWorkflows(settings.MaxCalls)))
 	}
 	joined, err := h.joinFleet(ctx)
 	if err != nil {
@@ -131,8 +137,6 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 	if err := h.publishTools(ctx); err != nil {
 		return err
 	}
-	settings := h.opts.Settings
-	settings.MaxCalls, settings.Drain = cmp.Or(settings.MaxCalls, h.Config.Current().Queue.Calls()), h.Drain()
 	h.worker, err = StartWorker(ctx, WorkerOptions{
 		Settings: settings, Client: h.Client, Namespace: h.opts.Temporal.Namespace,
 		ToolsOnly: len(h.ServersAlone()) > 0, Registry: registry, Config: h.Config, Store: h.Store, Keys: h.keys,

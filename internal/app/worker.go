@@ -45,7 +45,7 @@ type WorkerOptions struct {
 type Settings struct {
 	// TaskQueue is the queue to serve, a server's own one for its tools alone; "" = workflows.TaskQueue.
 	TaskQueue string
-	// MaxCalls is how many model and tool calls run at once, and how many quick ones besides; 0 = 1000.
+	// MaxCalls is how many model and tool calls run at once, and how many quick ones besides; 0 = DefaultMaxCalls.
 	MaxCalls int
 	// Drain is how long running calls may go on after Stop; 0 = DefaultDrain.
 	Drain time.Duration
@@ -67,6 +67,9 @@ type Settings struct {
 
 // DefaultReconcile is how often records are put right, see Settings.
 const DefaultReconcile = 5 * time.Minute
+
+// DefaultMaxCalls is Settings.MaxCalls that nobody has set.
+const DefaultMaxCalls = 1000
 
 // Configuration is what a worker needs of one: a *config.Live, or a *config.Config
 // that never changes.
@@ -118,8 +121,8 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 			WorkerStopTimeout:                       opts.Drain,
 			OnFatalError:                            w.fail,
 			DeploymentOptions:                       deployment(opts.DeploymentVersion),
-			MaxConcurrentActivityExecutionSize:      opts.MaxCalls,
-			MaxConcurrentLocalActivityExecutionSize: opts.MaxCalls,
+			MaxConcurrentActivityExecutionSize:      cmp.Or(opts.MaxCalls, DefaultMaxCalls),
+			MaxConcurrentLocalActivityExecutionSize: cmp.Or(opts.MaxCalls, DefaultMaxCalls),
 			// A quick call that takes long goes on in this worker, whose regular attempt attends to it.
 			MaxEagerActivityReservationsPerWorkflowTask: new(workflows.MaxParallelCalls),
 			DisableWorkflowWorker:                       opts.ToolsOnly,

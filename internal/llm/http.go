@@ -90,6 +90,10 @@ const keptConnections = 100
 // that the other side closes at that moment fails, and is not repeated, because it may be paid for.
 const keptFor = 30 * time.Second
 
+// connectionBuffer is each of a connection's two buffers, in bytes; net/http has 4 KB. What requests and answers
+// are copied with is larger and goes past them, and a worker has a connection for each model call under way.
+const connectionBuffer = 1 << 10
+
 func keepingClient() *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok { // a program has put something of its own in its place
@@ -97,6 +101,7 @@ func keepingClient() *http.Client {
 	}
 	transport = transport.Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost, transport.IdleConnTimeout = 0, keptConnections, keptFor
+	transport.ReadBufferSize, transport.WriteBufferSize = connectionBuffer, connectionBuffer
 	return &http.Client{Transport: transport}
 }
 

@@ -80,6 +80,7 @@ func (s *system) startWorker(dir string, o options) (err error) {
 	}
 	s.worker, err = startWorker(workerSettings{
 		Temporal: s.server.address, Store: o.store, Config: path, Model: s.services.model, Tools: s.services.tools, Profile: o.profile,
+		Calls: max(o.residents, 200),
 	})
 	if err != nil {
 		return err

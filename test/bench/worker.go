@@ -35,6 +35,7 @@ type workerProcess struct {
 // workerSettings are the first line of its input.
 type workerSettings struct {
 	Temporal, Store, Config, Model, Tools, Profile string
+	Calls                                          int // at once (queue.worker_count)
 }
 
 func startWorker(settings workerSettings) (*workerProcess, error) {
@@ -140,8 +141,10 @@ func (s workerSettings) start(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	worker.SetStickyWorkflowCacheSize(app.DefaultCachedWorkflows)
-	ours, err := app.StartWorker(ctx, app.WorkerOptions{Settings: app.Settings{Logger: logger}, Client: c, Config: cfg, Store: journal})
+	worker.SetStickyWorkflowCacheSize(app.CachedWorkflows(s.Calls))
+	ours, err := app.StartWorker(ctx, app.WorkerOptions{
+		Settings: app.Settings{Logger: logger, MaxCalls: s.Calls}, Client: c, Config: cfg, Store: journal,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func joined(steps []planStep, entries []transcript.Entry) planResult {
 	out := planResult{Results: make([]stepResult, len(steps)), AllSucceeded: true}
 	for n, s := range steps {
 		out.Results[n] = stepResult{
-			ID: s.id(n), Tool: s.Tool, Status: string(tool.StatusError), ErrorType: tool.ErrorNotRun, Error: "This call was not run.",
+			ID: s.id(n), Tool: s.Tool, Status: string(tool.StatusError), ErrorType: tool.ErrorNotRun, Error: transcript.NotRun,
 		}
 	}
 	var planned, begun transcript.Entry
@@ -167,7 +167,7 @@ func joined(steps []planStep, entries []transcript.Entry) planResult {
 			planned = e
 		case e.Kind == transcript.KindCall && n < len(steps):
 			begun = e
-			out.Results[n].ErrorType, out.Results[n].Error = tool.ErrorOutcomeUnknown, "There is no result of this call: "+transcript.Interrupted+"."
+			out.Results[n].ErrorType, out.Results[n].Error = tool.ErrorOutcomeUnknown, transcript.Unknown
 		case e.Kind == transcript.KindResult && n < len(steps):
 			r := &out.Results[n]
 			r.take(e, maxInlineResult/len(steps))

@@ -103,6 +103,7 @@ type Worker struct {
 func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	opts.TaskQueue = cmp.Or(opts.TaskQueue, workflows.TaskQueue)
 	opts.Namespace = cmp.Or(opts.Namespace, client.DefaultNamespace)
+	opts.MaxCalls = cmp.Or(opts.MaxCalls, DefaultMaxCalls)
 	opts.Drain = cmp.Or(opts.Drain, DefaultDrain)
 	opts.Reconcile = cmp.Or(opts.Reconcile, DefaultReconcile)
 	setup, cancel := context.WithTimeout(ctx, setupTimeout)
@@ -121,8 +122,8 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 			WorkerStopTimeout:                       opts.Drain,
 			OnFatalError:                            w.fail,
 			DeploymentOptions:                       deployment(opts.DeploymentVersion),
-			MaxConcurrentActivityExecutionSize:      cmp.Or(opts.MaxCalls, DefaultMaxCalls),
-			MaxConcurrentLocalActivityExecutionSize: cmp.Or(opts.MaxCalls, DefaultMaxCalls),
+			MaxConcurrentActivityExecutionSize:      opts.MaxCalls,
+			MaxConcurrentLocalActivityExecutionSize: opts.MaxCalls,
 			// A quick call that takes long goes on in this worker, whose regular attempt attends to it.
 			MaxEagerActivityReservationsPerWorkflowTask: new(workflows.MaxParallelCalls),
 			DisableWorkflowWorker:                       opts.ToolsOnly,

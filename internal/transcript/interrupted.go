@@ -4,6 +4,12 @@ package transcript
 // execution has ended.
 const Interrupted = "it was interrupted and may have taken effect"
 
+// What stands for a call's result where there is none: NotRun if there is no intent either, else Unknown.
+const (
+	NotRun  = "This call was not run."
+	Unknown = "There is no result of this call: " + Interrupted + "."
+)
+
 // Unanswered are the keys of the intents among an execution's entries that have no result.
 func Unanswered(entries []Entry) map[Key]bool {
 	results, out := map[Key]bool{}, map[Key]bool{}

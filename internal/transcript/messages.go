@@ -45,9 +45,9 @@ func replyMessages(e Entry, results map[string]agent.Message, begun map[Key]bool
 		out[0].ToolCalls = append(out[0].ToolCalls, agent.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
 		result, ok := results[call.ID]
 		if !ok {
-			result = agent.Message{Role: agent.ToolRole, ToolCallID: call.ID, Content: "This call was not run."}
+			result = agent.Message{Role: agent.ToolRole, ToolCallID: call.ID, Content: NotRun}
 			if begun[CallKey(e.Iteration, n)] {
-				result.Content = "There is no result of this call: " + Interrupted + "."
+				result.Content = Unknown
 			}
 		}
 		out = append(out, result)

@@ -98,6 +98,7 @@ func TestLongPageViews(t *testing.T) {
 	p.talks(root, hold, dev)
 	p.looksAround(root)
 	root.cites()
+	root.keeps()
 	for _, v := range []*visitor{root, p.ada} {
 		v.nothingWrong()
 	}
@@ -151,7 +152,10 @@ func (p *pageWorld) handsOn(v *visitor, id string) {
 	v.until("lab.counter waits", `tool => Boolean(`+cardOf+`)`, "lab.counter")
 	v.click(".wait:not(.over) button", "Hand on")
 	v.do("say to whom", chromedp.SendKeys(".wait:not(.over) form input", "@ada\r"))
-	v.shows("Noted by root. it waits for @ada")
+	v.until("it is handed on", `() => {
+		const said = [...document.querySelectorAll(".wait .outcome")].at(-1), form = document.querySelector(".wait form");
+		if (/^Not done: .*no worker/.test(said.textContent)) form.requestSubmit(); // the killed one had its turn: what was written is there
+		return said.textContent == "Noted by root. it waits for @ada" }`)
 	p.ada.goTo("#/" + url.PathEscape(id))
 	p.ada.until("it waits for ada", `tool => (`+cardOf+`)?.innerText.includes("@ada")`, "lab.counter")
 	p.ada.click(".wait:not(.over) button", "Ask back")
@@ -309,6 +313,34 @@ func (v *visitor) cites() {
 		return [...opened, ...[...report.element.querySelectorAll("li")].map(e => e.value + " " + e.innerText)].join("; ") })`, &said, awaited))
 	if !strings.HasPrefix(said, "70; 3 no") || !strings.Contains(said, "7 pool exhausted query_logs lab.echo") {
 		v.t.Errorf("the report says %q", said)
+	}
+}
+
+// keeps: what somebody has opened, and what he writes, is still there when more comes.
+func (v *visitor) keeps() {
+	v.t.Helper()
+	var said string
+	v.do("have more come", chromedp.Evaluate(`Promise.all([import("./page/calls.js"), import("./page/waits.js")]).then(([{Call}, {Waits}]) => {
+		const call = new Call({name: "lab.big", arguments: "{}"}, "w:1"), size = () => call.element.textContent.length;
+		call.element.open = true;
+		call.take({kind: "result", seq: 2, text: "x".repeat(300000)});
+		const before = size();
+		call.element.querySelector(".long button").click();
+		const open = size();
+		call.take({kind: "summary", seq: 3, text: "many"});
+		const opened = open > before && size() > open;
+
+		const thing = {investigation: "w:1", name: "dig/A/c1", approval: {tool: "lab.set", digest: "5f2c", arguments: "{}"}};
+		const box = document.createElement("div"), waits = new Waits(box), cards = () => [...box.children].map(e => e.className).join();
+		waits.show([thing]);
+		[...box.querySelectorAll("button")].find(e => e.textContent.startsWith("Ask back")).click();
+		box.querySelector("textarea").value = "why?";
+		waits.show([]);
+		const gone = cards();
+		waits.show([thing]);
+		return [opened, gone, cards(), box.querySelector(".doing:not([hidden]) textarea")?.value].join("; ") })`, &said, awaited))
+	if said != "true; wait over; wait; why?" {
+		v.t.Errorf("what is kept: %q", said)
 	}
 }
 

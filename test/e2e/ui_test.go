@@ -150,7 +150,11 @@ func (b *browser) do(what string, actions ...chromedp.Action) {
 	defer cancel()
 	if err := chromedp.Run(ctx, actions...); err != nil {
 		b.shot("failed-" + b.t.Name())
-		b.t.Fatalf("%s: %v", what, err)
+		var shown string
+		if err := chromedp.Run(b.ctx, chromedp.Evaluate(`document.body.innerText`, &shown)); err != nil {
+			shown = err.Error()
+		}
+		b.t.Fatalf("%s: %v; the page shows:\n%.4000s", what, err, shown)
 	}
 }
 

@@ -1,5 +1,5 @@
 // A tool call in a transcript: what was asked for, what came of it, and the images in that.
-import { button, bytes, foreign, h, indented, isJSON, long, put, reveal, say, words } from "./dom.js";
+import { arrange, button, bytes, foreign, h, indented, isJSON, long, put, reveal, say, words } from "./dom.js";
 import { blob, get, investigation as pathOf } from "./api.js";
 
 export const gist = (text) => String(text).slice(0, 400).replace(/\s+/g, " ").trim().slice(0, 160);
@@ -7,7 +7,7 @@ export const gist = (text) => String(text).slice(0, 400).replace(/\s+/g, " ").tr
 // Call is a tool call: what was asked for, and what came of it.
 export class Call {
   constructor(call, id) {
-    Object.assign(this, { call, id, rows: {}, pictures: {} });
+    Object.assign(this, { call, id, rows: {}, parts: new Map() });
     this.mark = h("span.mark", {}, "asked for");
     this.element = h(
       "details.entry.call",
@@ -46,7 +46,6 @@ export class Call {
             ? "running"
             : "asked for",
     );
-    this.drawn = false;
     if (result?.images?.length) this.element.open = true;
     if (this.element.open) this.fill();
   }
@@ -56,36 +55,33 @@ export class Call {
     return ms < 1 ? "" : ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
   }
 
-  // fill makes the parts of a call that somebody opens.
+  // fill makes the parts of a call that somebody opens. Those that are there already stay: he may have opened more of them.
   fill() {
-    if (!this.element.open || this.drawn) return;
-    this.drawn = true;
+    if (!this.element.open) return;
     const {
       call,
       rows: { result, summary },
     } = this;
-    const text = (title, body, note) => h("div.part", {}, h("h4", {}, title, note && h("span.note", {}, note)), body);
+    const parts = [this.element.firstElementChild];
+    const part = (name, make) => {
+      if (!this.parts.has(name)) this.parts.set(name, make());
+      parts.push(this.parts.get(name));
+    };
+    const text = (title, body) => h("div.part", {}, h("h4", {}, title), body);
+    const shown = (words = "") => long(isJSON(words) ? indented(words) : words || "nothing");
     const given = call.arguments || "{}";
-    // A model that does not see was sent none: then the text of the result says that it has some.
-    const pictured = result?.images?.length || result?.text?.includes("[image, image/");
-    while (this.element.childElementCount > 1) this.element.lastElementChild.remove();
-    this.element.append(
-      ...[
-        given !== "{}" && text("Arguments", long(isJSON(given) ? indented(given) : given)),
-        (call.edited || result?.decision) &&
-          foreign([call.edited, result?.decision].filter(Boolean).join("; "), "p", { class: "decision" }),
-        result &&
-          text(
-            "Result",
-            result.blob ? this.paged(result) : long(isJSON(result.text || "") ? indented(result.text) : result.text || "nothing"),
-          ),
-        ...(pictured ? result.artifacts || [] : []).map(
-          (_, n) => (this.pictures[`${result.seq}/${n}`] ||= this.picture(result, n + 1)),
-        ),
-        summary && text("What the model is shown instead", long(summary.text || "")),
-        !result && h("p.meta", {}, "There is no result yet."),
-      ].filter(Boolean),
-    );
+    const decision = [call.edited, result?.decision].filter(Boolean).join("; ");
+    if (given !== "{}") part(`arguments ${given}`, () => text("Arguments", shown(given)));
+    if (decision) part(`decision ${decision}`, () => foreign(decision, "p", { class: "decision" }));
+    if (!result) part("none", () => h("p.meta", {}, "There is no result yet."));
+    else {
+      part(`result ${result.seq}`, () => text("Result", result.blob ? this.paged(result) : shown(result.text)));
+      // A model that does not see was sent none: then the text of the result says that it has some.
+      const pictured = result.images?.length || result.text?.includes("[image, image/");
+      for (let n = 1; pictured && n <= (result.artifacts || []).length; n++) part(`image ${result.seq}/${n}`, () => this.picture(result, n));
+    }
+    if (summary) part(`summary ${summary.seq}`, () => text("What the model is shown instead", long(summary.text || "")));
+    arrange(this.element, parts);
   }
 
   // paged shows the beginning of a large result, and the rest in parts for which somebody asks.
@@ -121,7 +117,11 @@ export class Call {
         image.addEventListener("load", () => URL.revokeObjectURL(image.src), { once: true });
         box.hidden = false;
       })
-      .catch((e) => e.status !== 422 && box.replaceWith(foreign(e.message, "p", { class: "wrong" })));
+      .catch((e) => {
+        if (e.status === 422) return;
+        box.replaceChildren(foreign(e.message, "p", { class: "wrong" }));
+        box.hidden = false;
+      });
     return box;
   }
 }

@@ -24,7 +24,8 @@ export class Waits {
       const name = nameOf(thing);
       now.add(name);
       let card = this.cards.get(name);
-      if (!card) {
+      if (card?.gone && !card.decided) card.comeBack();
+      else if (!card || card.gone) {
         card = new Card(thing, this.titled);
         this.cards.set(name, card);
         this.box.append(card.element);
@@ -34,8 +35,8 @@ export class Waits {
     for (const [name, card] of this.cards) {
       if (!now.has(name) && !card.gone) {
         card.leave();
-        setTimeout(() => {
-          this.cards.delete(name);
+        card.over = setTimeout(() => {
+          if (this.cards.get(name) === card) this.cards.delete(name);
           card.element.remove();
         }, shown);
       }
@@ -317,6 +318,16 @@ class Card {
     this.doing.hidden = true;
     this.outcome.textContent = "It does not wait any more: it was decided elsewhere, its time is up, or all has ended.";
     if (this.element.contains(document.activeElement)) say(this.outcome.textContent, true);
+  }
+
+  // comeBack: it waits again, as after a reset. What somebody was writing is still there.
+  comeBack() {
+    clearTimeout(this.over);
+    this.gone = false;
+    this.element.classList.remove("over");
+    if (this.busy) return;
+    this.doing.hidden = false;
+    this.outcome.textContent = "";
   }
 
   press(key) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -314,6 +316,31 @@ func TestHandedOverCallsAreDrained(t *testing.T) {
 	activities.Drain(b.act, time.Minute)
 	if last := b.last(); last.Text != "slow" {
 		t.Errorf("the last entry is %s %+v", last.Kind, last.Body)
+	}
+}
+
+// It waits for those, too, whose attempt was cut: what they did, they still write.
+func TestCutCallsAreDrained(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	attempt, cut := context.WithCancel(t.Context())
+	defer cut()
+	b.env.SetWorkerOptions(worker.Options{BackgroundActivityContext: attempt})
+	release := make(chan struct{})
+	var over atomic.Bool
+	b.run = func(tool.Call) (tool.Result, error) {
+		cut()
+		<-release
+		over.Store(true)
+		return tool.Success("slow"), nil
+	}
+	b.asks(agent.ToolCall{ID: "x", Name: "lab__read", Arguments: `{"n":1}`})
+	if _, err := b.env.ExecuteLocalActivity(b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1}); err == nil {
+		t.Error("it was not cut")
+	}
+	time.AfterFunc(20*time.Millisecond, func() { close(release) })
+	if activities.Drain(b.act, time.Minute); !over.Load() {
+		t.Error("the call goes on")
 	}
 }
 

@@ -16,8 +16,8 @@ type Queue struct {
 	GracefulShutdownTimeout plan.Duration `yaml:"graceful_shutdown_timeout" default:"30s, of dev 3s"`
 	// WorkerCount is how many model and tool calls one worker runs at once; what is
 	// more waits in Temporal, for any worker. Quick calls (quick_under) run besides, as many at once;
-	// what is more of them waits in its worker. As many workflows stay in the worker's memory, 100 at least. The
-	// flags --max-calls and --cached-workflows win.
+	// what is more of them waits in its worker. The worker keeps as many workflows in memory as it runs
+	// calls at once, and 200 at least. The flags --max-calls and --cached-workflows win.
 	WorkerCount *int `yaml:"worker_count" min:"1" max:"10000" default:"1000"`
 
 	_ struct{} `unused:"max_concurrent_sessions" instead:"what waits takes up nothing; worker_count and the number of workers bound what runs"`

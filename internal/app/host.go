@@ -49,13 +49,14 @@ type HostOptions struct {
 	CachedWorkflows int
 }
 
-// CachedWorkflows is how many workflows a worker of so many calls keeps in memory between their tasks: all
-// that have a call under way, for they go on soonest. One that is not in the cache is read from its history
-// when something happens to it (docs/adr/0029).
+// CachedWorkflows is how many workflows a worker of so many calls keeps in memory between their tasks, unless it
+// is told otherwise. One that is not in the cache is read from its history when something happens to it
+// (docs/adr/0029).
 func CachedWorkflows(calls int) int { return max(cmp.Or(calls, DefaultMaxCalls), MinCachedWorkflows) }
 
-// MinCachedWorkflows are kept by every worker.
-const MinCachedWorkflows = 100
+// MinCachedWorkflows is the least of them: a worker that makes few calls at once may have many agents wait for
+// their turn.
+const MinCachedWorkflows = 200
 
 // ErrNoStore: nobody says which store the worker shares with the others.
 var ErrNoStore = errors.New("no store is named: give --store, INQUEST_STORE or system.store, the same for all workers and the starter " +

@@ -90,8 +90,8 @@ const keptConnections = 100
 // that the other side closes at that moment fails, and is not repeated, because it may be paid for.
 const keptFor = 30 * time.Second
 
-// connectionBuffer is each of a connection's two buffers, in bytes; net/http has 4 KB. What requests and answers
-// are copied with is larger and goes past them, and a worker has a connection for each model call under way.
+// connectionBuffer is each of the two buffers of a connection of HTTP/1.1, in bytes; net/http has 4 KB. What requests
+// and answers are copied with is larger and goes past them, and a worker has a connection for each model call under way.
 const connectionBuffer = 1 << 10
 
 func keepingClient() *http.Client {

@@ -1,10 +1,10 @@
 package transcript
 
-// Interrupted is what there is to say of a call that has an intent and no result, once its
-// execution has ended.
+// Interrupted is what there is to say of a call that has an intent and no result, and that nobody makes any more.
 const Interrupted = "it was interrupted and may have taken effect"
 
-// What stands for a call's result where there is none: NotRun if there is no intent either, else Unknown.
+// What stands for a call's result where there is none: NotRun if there is no intent either, else Unknown. A call
+// that may be repeated has no intent in its first moments, and is taken for one that was not run.
 const (
 	NotRun  = "This call was not run."
 	Unknown = "There is no result of this call: " + Interrupted + "."

@@ -1,12 +1,36 @@
 package e2e
 
 import (
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	historypb "go.temporal.io/api/history/v1"
 
+	"github.com/inquest-dev/inquest/test/history"
 	"github.com/inquest-dev/inquest/workflows"
 )
+
+// readAnew is what a worker counts when a workflow is not in its cache any more.
+var readAnew = regexp.MustCompile(`(?m)^temporal_sticky_cache_miss(\{.*\})? [1-9]`)
+
+// metrics are a worker's, as Prometheus reads them.
+func metrics(t *testing.T, address string) string {
+	t.Helper()
+	answer, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("status %d, %v: %s", answer.StatusCode, err, text)
+	}
+	return string(text)
+}
 
 // A worker that has room for one workflow reads nearly all of them from their histories with every task. What
 // comes of it is the same.
@@ -19,7 +43,8 @@ func TestOneCachedWorkflow(t *testing.T) {
 			w, _ := newLab(t, nil)
 			w.quick(quick...)
 			w.dev("--no-worker")
-			w.worker("--cached-workflows", "1")
+			address := freeAddress(t)
+			w.worker("--cached-workflows", "1", "--http", address)
 			id := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
 			w.end("lab")
 			if diff := cmp.Diff(want, w.log(id)); diff != "" {
@@ -27,6 +52,13 @@ func TestOneCachedWorkflow(t *testing.T) {
 			}
 			if n := len(w.model.Requests()); n != requests || w.effects() != 1 {
 				t.Errorf("%d model calls, want %d; %d effects", n, requests, w.effects())
+			}
+			if text := metrics(t, address); !readAnew.MatchString(text) {
+				t.Errorf("no workflow was read anew: %s", text)
+			}
+			inTask := func(e *historypb.HistoryEvent) bool { return history.IsMarker(e, "lab.counter") }
+			if found := slices.ContainsFunc(w.history(id+"/dig/Alpha"), inTask); found != (quick != nil) {
+				t.Errorf("a call within a workflow task: %t", found)
 			}
 		})
 	}

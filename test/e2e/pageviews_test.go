@@ -154,7 +154,7 @@ func (p *pageWorld) handsOn(v *visitor, id string) {
 	v.do("say to whom", chromedp.SendKeys(".wait:not(.over) form input", "@ada\r"))
 	v.until("it is handed on", `() => {
 		const said = [...document.querySelectorAll(".wait .outcome")].at(-1), form = document.querySelector(".wait form");
-		if (/^Not done: .*no worker/.test(said.textContent)) form.requestSubmit(); // the killed one had its turn: what was written is there
+		if (/^Not done: .*no worker/.test(said.textContent)) form.requestSubmit(); // what was written is still there
 		return said.textContent == "Noted by root. it waits for @ada" }`)
 	p.ada.goTo("#/" + url.PathEscape(id))
 	p.ada.until("it waits for ada", `tool => (`+cardOf+`)?.innerText.includes("@ada")`, "lab.counter")
@@ -338,8 +338,13 @@ func (v *visitor) keeps() {
 		waits.show([]);
 		const gone = cards();
 		waits.show([thing]);
-		return [opened, gone, cards(), box.querySelector(".doing:not([hidden]) textarea")?.value].join("; ") })`, &said, awaited))
-	if said != "true; wait over; wait; why?" {
+		const back = [opened, gone, cards(), box.querySelector(".doing:not([hidden]) textarea")?.value];
+
+		const asked = question => ({investigation: "w:1", name: "q1", question: {kind: "confirmation", question}});
+		for (const things of [[asked("restart A?")], [], [asked("restart B?")]]) waits.show(things);
+		const live = [...box.querySelectorAll(".wait:not(.over)")].map(e => e.textContent.match(/restart .\?/)?.[0]);
+		return [...back, live].join("; ") })`, &said, awaited))
+	if said != "true; wait over; wait; why?; restart B?" {
 		v.t.Errorf("what is kept: %q", said)
 	}
 }

@@ -3,7 +3,9 @@ import { ask, bytes, foreign, h, indented, button, isJSON, long, put, reveal, sa
 import { call, investigation } from "./api.js";
 import { markdown } from "./markdown.js";
 
-const nameOf = (thing) => `${thing.investigation} ${thing.name} ${(thing.approval || thing.question).digest || ""}`;
+// nameOf tells apart what waits. After a reset, another question may have the id of an earlier one: nobody answers what he has not seen.
+const contentOf = ({ approval, question: q }) => (approval ? approval.digest : JSON.stringify([q.kind, q.question, q.data]));
+const nameOf = (thing) => `${thing.investigation} ${thing.name} ${contentOf(thing)}`;
 const shown = 10_000; // ms that a card stays which nobody waits for any more: nothing moves under a finger
 
 // Waits are cards, in a box of their own. titled says what an investigation is about; without it, the cards do not name theirs.
@@ -24,7 +26,7 @@ export class Waits {
       const name = nameOf(thing);
       now.add(name);
       let card = this.cards.get(name);
-      if (card?.gone && !card.decided) card.comeBack();
+      if (card?.gone && !card.busy && !card.decided) card.comeBack();
       else if (!card || card.gone) {
         card = new Card(thing, this.titled);
         this.cards.set(name, card);
@@ -325,7 +327,6 @@ class Card {
     clearTimeout(this.over);
     this.gone = false;
     this.element.classList.remove("over");
-    if (this.busy) return;
     this.doing.hidden = false;
     this.outcome.textContent = "";
   }

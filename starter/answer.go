@@ -24,7 +24,7 @@ a text, @file, or - for standard input. A confirmation that is denied ends the
 investigation; a result that is denied in a review goes back to its stage, with TEXT.`,
 		Example: `  starter answer 1 --approve
   starter answer lab --text "the database of the shop"
-  starter answer lab q2 --approve`,
+  starter answer lab q2-k3f9 --approve`,
 		Args:              numberOr("QUESTION"),
 		ValidArgsFunction: completeWaiting(c, isQuestion),
 		RunE: func(cmd *cobra.Command, args []string) error {

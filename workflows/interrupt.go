@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -94,7 +96,7 @@ func (r *investigationRun) put(ctx workflow.Context, way route.Walk, i *interrup
 		return
 	}
 	r.state.Asked++
-	i.ID, i.Question = fmt.Sprintf("q%d", r.state.Asked), fit(i.Question, maxQuestion)
+	i.ID, i.Question = questionID(ctx, "q", r.state.Asked), fit(i.Question, maxQuestion)
 	i.Expires = workflow.Now(ctx).Add(cmp.Or(i.rule.Expires.D(), kinds[route.Ask(i.Kind)].expires))
 	r.interrupts = append(r.interrupts, i)
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -103,6 +105,12 @@ func (r *investigationRun) put(ctx workflow.Context, way route.Walk, i *interrup
 		_, _ = awaitPeople(ctx, i.Kind+" "+i.ID, &i.Expires, paused, done, func() {}) // tellStatus notices
 		i.closed = true
 	})
+}
+
+// questionID is unlike that of any question that a reset has undone: nobody's answer is taken for what he has not seen.
+func questionID(ctx workflow.Context, prefix string, n int) string {
+	const four = 36 * 36 * 36 * 36
+	return fmt.Sprintf("%s%d-%s", prefix, n, strconv.FormatInt(workflow.Now(ctx).UnixMilli()%four, 36))
 }
 
 // maxAsked bounds the questions of an investigation: no pass begins with an answer,
@@ -251,6 +259,15 @@ func (r *investigationRun) asked(id string) *interrupt {
 	return open[0]
 }
 
+// openQuestions lists their ids, as an answer takes them.
+func (r *investigationRun) openQuestions() string {
+	var ids []string
+	for _, q := range r.questions() {
+		ids = append(ids, q.ID)
+	}
+	return strings.Join(ids, ", ")
+}
+
 func (r *investigationRun) checkAnswer(a Answer) error {
 	i, open := r.asked(a.ID), len(r.questions())
 	switch {
@@ -259,7 +276,7 @@ func (r *investigationRun) checkAnswer(a Answer) error {
 	case i == nil && a.ID == "":
 		return fmt.Errorf("%d questions wait: say which by \"id\"", open)
 	case i == nil:
-		return fmt.Errorf("no question %q waits for an answer", a.ID)
+		return fmt.Errorf("no question %q waits for an answer; there are: %s", a.ID, r.openQuestions())
 	case jsonSize(a.words()) > maxAnswer:
 		return fmt.Errorf("the answer is longer than %d bytes (as JSON, where a special character has up to six)", maxAnswer)
 	}

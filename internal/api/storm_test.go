@@ -22,6 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/payload"
+	"github.com/inquest-dev/inquest/internal/processtest"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/store/postgrestest"
@@ -75,12 +76,10 @@ type victim struct {
 
 func startVictim(t *testing.T, target string) *victim {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := processtest.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	_ = listener.Close()
 	v := &victim{T: t, url: "http://" + address, what: strings.Join([]string{target, write(t, "system: {}\n"+oneChain), address}, " ")}
 	v.start()
 	t.Cleanup(func() { _ = v.cmd.Process.Kill(); _ = v.cmd.Wait() })

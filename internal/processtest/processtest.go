@@ -1,7 +1,5 @@
 //go:build unix
 
-// Package processtest ends the processes of a test with the test: also where the test
-// binary is killed, as `go test` does when its time is up, and no cleanup runs.
 package processtest
 
 import (

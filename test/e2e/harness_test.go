@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,7 +19,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -136,24 +134,13 @@ func (w *world) with(env ...string) *world {
 
 func (w *world) storePath() string { return filepath.Join(w.data, "inquest.db") }
 
-// ports are below those that the kernel gives to whoever asks for any: the address
-// of a process that is dead stays its own until it is started again.
-var ports atomic.Int32
-
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	for {
-		address := fmt.Sprintf("127.0.0.1:%d", 20000+(os.Getpid()+int(ports.Add(1)))%10000)
-		l, err := net.Listen("tcp", address)
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Close()
-		return address
+	address, err := processtest.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
 	}
+	return address
 }
 
 // process is one of our programs, running.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	historypb "go.temporal.io/api/history/v1"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
@@ -68,6 +69,39 @@ func TestPipelinePlanExecuteCritique(t *testing.T) {
 	if *recordHistories {
 		w.record("loop")
 	}
+}
+
+// A question that is put anew after a reset has another id: an answer to the one that was undone is refused.
+func TestQuestionAfterReset(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil, "{}")
+	var err error
+	if w.config, err = filepath.Abs("../../examples/plan-execute-critique"); err != nil {
+		t.Fatal(err)
+	}
+	w.dev()
+	w.beginWith("shop", agent.Request{Chain: "plan-execute-critique", Data: json.RawMessage(`"The shop is slow."`)})
+	old := w.question("shop", "")
+	w.reset("shop", func(*historypb.HistoryEvent) bool { return true })
+	put := w.question("shop", old)
+	w.mustFail(1, `no question "`+old+`" waits for an answer; there are: `+put, "answer", "shop", old, "--text", "payments")
+	w.must("answer", "shop", put, "--text", "checkout")
+	if result := w.end("shop"); result.Status != agent.StatusCompleted {
+		t.Errorf("result: %+v", result)
+	}
+}
+
+// question waits until an investigation asks something, not the old one, and returns its id.
+func (w *world) question(id, old string) (put string) {
+	w.t.Helper()
+	eventually(w.t, "a question", func() bool {
+		asked := w.statusOf(id).Questions
+		if len(asked) == 1 {
+			put = asked[0].ID
+		}
+		return put != "" && put != old
+	})
+	return put
 }
 
 // statusOf asks an investigation for its status, also one that has ended.

@@ -129,9 +129,11 @@ func (s *Server) try(run func() error) (err error) {
 // run starts the server, on a free port if it has none yet, and returns when it answers.
 func (s *Server) run() (err error) {
 	if s.port == "" {
-		if s.port, err = freePort(); err != nil {
+		address, err := processtest.FreeAddress()
+		if err != nil {
 			return err
 		}
+		_, s.port, _ = net.SplitHostPort(address)
 	}
 	args := []string{"-D", s.data(), "-p", s.port}
 	for _, setting := range slices.Concat(defaults[:], s.settings) {
@@ -169,16 +171,6 @@ func ready(log *bufio.Scanner) error {
 		}
 	}
 	return errors.New(strings.Join(said, "\n"))
-}
-
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
 }
 
 // Database makes an empty database and returns its address, with the password.

@@ -3,9 +3,7 @@ import { ask, bytes, foreign, h, indented, button, isJSON, long, put, reveal, sa
 import { call, investigation } from "./api.js";
 import { markdown } from "./markdown.js";
 
-// nameOf tells apart what waits. After a reset, another question may have the id of an earlier one: nobody answers what he has not seen.
-const contentOf = ({ approval, question: q }) => (approval ? approval.digest : JSON.stringify([q.kind, q.question, q.data]));
-const nameOf = (thing) => `${thing.investigation} ${thing.name} ${contentOf(thing)}`;
+const nameOf = (thing) => `${thing.investigation} ${thing.name} ${thing.approval?.digest || ""}`;
 const shown = 10_000; // ms that a card stays which nobody waits for any more: nothing moves under a finger
 
 // Waits are cards, in a box of their own. titled says what an investigation is about; without it, the cards do not name theirs.

@@ -65,10 +65,12 @@ type ResolveOut struct {
 type Level int
 
 // From LevelActs on, what people do is told to the audit trail, and guidance wakes agents that wait for sub-agents. From
-// LevelDirect on, so is what they send straight to a stage or an agent.
+// LevelDirect on, so is what they send straight to a stage or an agent. From LevelQuestions on, the ids of questions differ
+// from those that a reset has undone.
 const (
 	LevelActs Level = iota + 1
 	LevelDirect
+	LevelQuestions
 )
 
 // ReopenIn is what a run takes over that a Temporal reset has made.

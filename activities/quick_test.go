@@ -319,7 +319,7 @@ func TestHandedOverCallsAreDrained(t *testing.T) {
 	}
 }
 
-// It waits for those, too, whose attempt was cut: what they did, they still write.
+// A worker that stops also waits for calls whose attempts were cut: they still write what they did.
 func TestCutCallsAreDrained(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -341,6 +341,9 @@ func TestCutCallsAreDrained(t *testing.T) {
 	time.AfterFunc(20*time.Millisecond, func() { close(release) })
 	if activities.Drain(b.act, time.Minute); !over.Load() {
 		t.Error("the call goes on")
+	}
+	if last := b.last(); last.Text != "slow" {
+		t.Errorf("the last entry is %s %+v", last.Kind, last.Body)
 	}
 }
 

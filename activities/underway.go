@@ -106,7 +106,7 @@ func (u *underway) find(key string) *running {
 	return u.calls[key]
 }
 
-// Drain waits until the calls that were begun within workflow tasks are over, or that time is. The
+// Drain waits until the calls that were begun within workflow tasks are over, or until that time has passed. The
 // caller sees to it that no more begin.
 func Drain(a *Activities, within time.Duration) {
 	over := make(chan struct{})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -96,7 +95,7 @@ func (r *investigationRun) put(ctx workflow.Context, way route.Walk, i *interrup
 		return
 	}
 	r.state.Asked++
-	i.ID, i.Question = questionID(ctx, "q", r.state.Asked), fit(i.Question, maxQuestion)
+	i.ID, i.Question = r.questionID(ctx, "q", r.state.Asked), fit(i.Question, maxQuestion)
 	i.Expires = workflow.Now(ctx).Add(cmp.Or(i.rule.Expires.D(), kinds[route.Ask(i.Kind)].expires))
 	r.interrupts = append(r.interrupts, i)
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -107,10 +106,15 @@ func (r *investigationRun) put(ctx workflow.Context, way route.Walk, i *interrup
 	})
 }
 
-// questionID is unlike that of any question that a reset has undone: nobody's answer is taken for what he has not seen.
-func questionID(ctx workflow.Context, prefix string, n int) string {
-	const four = 36 * 36 * 36 * 36
-	return fmt.Sprintf("%s%d-%s", prefix, n, strconv.FormatInt(workflow.Now(ctx).UnixMilli()%four, 36))
+// questionID differs from the ids of questions that a reset has undone, so an answer that names one of those is
+// refused. A workflow task that is lost, and made again, puts the question with the same id: people may have seen it.
+func (r *investigationRun) questionID(ctx workflow.Context, prefix string, n int) string {
+	id := fmt.Sprint(prefix, n)
+	if r.state.Resolved.Level < activities.LevelQuestions {
+		return id
+	}
+	run := currentRun(ctx)
+	return id + "-" + run[max(0, len(run)-4):]
 }
 
 // maxAsked bounds the questions of an investigation: no pass begins with an answer,
@@ -274,7 +278,7 @@ func (r *investigationRun) checkAnswer(a Answer) error {
 	case open == 0:
 		return errors.New("no pending interrupt to resume")
 	case i == nil && a.ID == "":
-		return fmt.Errorf("%d questions wait: say which by \"id\"", open)
+		return fmt.Errorf("%d questions wait: say which by \"id\": %s", open, r.openQuestions())
 	case i == nil:
 		return fmt.Errorf("no question %q waits for an answer; there are: %s", a.ID, r.openQuestions())
 	case jsonSize(a.words()) > maxAnswer:

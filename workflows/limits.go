@@ -107,7 +107,7 @@ func (r *investigationRun) askLimit(ctx workflow.Context, clock bool, bound agen
 	r.state.Limits++
 	bounds := r.state.Resolved.Skeleton.Bounds
 	q := &limitQuestion{clock: clock, interrupt: &interrupt{Interrupt: Interrupt{
-		ID: questionID(ctx, "b", r.state.Limits), Kind: kindLimit, Question: r.limitReached(clock, bound),
+		ID: r.questionID(ctx, "b", r.state.Limits), Kind: kindLimit, Question: r.limitReached(clock, bound),
 		Expires: workflow.Now(ctx).Add(bounds.OnLimitTimeout.D()),
 	}}}
 	if len(r.running) > 0 {

@@ -54,8 +54,8 @@ type HostOptions struct {
 // (docs/adr/0029).
 func CachedWorkflows(calls int) int { return max(cmp.Or(calls, DefaultMaxCalls), MinCachedWorkflows) }
 
-// MinCachedWorkflows is the least of them: a worker that makes few calls at once may have many agents wait for
-// their turn.
+// MinCachedWorkflows is the smallest cache of a worker: one that makes few calls at once may have many agents
+// waiting for their turn.
 const MinCachedWorkflows = 200
 
 // ErrNoStore: nobody says which store the worker shares with the others.

@@ -17,7 +17,7 @@ var tried atomic.Int32
 func FreeAddress() (address string, err error) {
 	const first, ports = 20000, 10000
 	for range ports {
-		n := os.Getpid()*997 + int(tried.Add(1)) // the processes of one run of tests begin far from one another
+		n := os.Getpid()*6180 + int(tried.Add(1)) // the processes of one run of tests begin far from one another
 		address = fmt.Sprintf("127.0.0.1:%d", first+n%ports)
 		var l net.Listener
 		if l, err = net.Listen("tcp", address); err == nil {

@@ -127,7 +127,7 @@ func (a Approval) Facts() []string {
 
 // Question is what an investigation asks people.
 type Question struct {
-	ID       string `json:"id"`   // unique within the investigation
+	ID       string `json:"id"`   // unique within the investigation, also across resets
 	Kind     string `json:"kind"` // clarification, confirmation or agent_review
 	Stage    string `json:"stage"`
 	Question string `json:"question"`

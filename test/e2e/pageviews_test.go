@@ -99,6 +99,7 @@ func TestLongPageViews(t *testing.T) {
 	p.looksAround(root)
 	root.cites()
 	root.keeps()
+	root.endsWaits()
 	for _, v := range []*visitor{root, p.ada} {
 		v.nothingWrong()
 	}
@@ -313,6 +314,20 @@ func (v *visitor) cites() {
 		return [...opened, ...[...report.element.querySelectorAll("li")].map(e => e.value + " " + e.innerText)].join("; ") })`, &said, awaited))
 	if !strings.HasPrefix(said, "70; 3 no") || !strings.Contains(said, "7 pool exhausted query_logs lab.echo") {
 		v.t.Errorf("the report says %q", said)
+	}
+}
+
+// endsWaits: a question that a reset has undone was waited for until then, one that was put again until its answer.
+func (v *visitor) endsWaits() {
+	v.t.Helper()
+	var said string
+	v.do("have questions end", chromedp.Evaluate(`import("./page/timeline.js").then(({Timeline}) => {
+		const line = new Timeline("w:1");
+		line.acts = ["asked q1", "asked b1", "reset ", "asked b1", "asked q1-2", "answered b1", "answered q1-2"].map((act, n) => {
+			const [what, call] = act.split(" "); return {n, at: n, what, call} });
+		return line.waits(undefined, 100).map(span => span.join("-")).join(" ") })`, &said, awaited))
+	if said != "0-2- 1-5- 4-6-" {
+		v.t.Errorf("waited for: %q", said)
 	}
 }
 

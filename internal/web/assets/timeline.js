@@ -211,12 +211,16 @@ export class Timeline {
     return out;
   }
 
-  // waits are the spans in which calls of an agent waited for people; those of no agent are the questions of stages.
+  // waits are the spans in which calls of an agent waited for people; those of no agent are the questions of stages, which a
+  // reset ends unless they are put again.
   waits(execution, now) {
     const calls = this.acts.filter((a) => a.execution === execution && a.call);
+    const later = (a, b) => a.call === b.call && b.n > a.n;
+    const undone = (a) =>
+      !execution && this.acts.find((r) => r.what === "reset" && r.n > a.n && !calls.some((b) => later(a, b) && b.n > r.n));
     return calls
       .filter((a, n) => a.what === "asked" && !calls.slice(0, n).some((b) => b.what === "asked" && b.call === a.call))
-      .map((a) => [a.at, calls.find((b) => b.call === a.call && b.what !== "asked" && b.n > a.n)?.at || this.end || now, a.tool]);
+      .map((a) => [a.at, (calls.find((b) => later(a, b) && b.what !== "asked") || undone(a))?.at || this.end || now, a.tool]);
   }
 }
 

@@ -304,7 +304,7 @@ class Card {
         late ? `Too late, this did not count: ${e.message}` : e.status === 403 ? `You may not: ${e.message}` : `Not done: ${e.message}`,
       );
       this.decided = late;
-      this.doing.hidden = late;
+      this.doing.hidden = late || this.gone;
       if (late) this.element.classList.add("over");
     }
     this.busy = false;

@@ -32,7 +32,7 @@ func (o *output) Write(p []byte) (int, error) {
 
 func (o *output) after(t *testing.T, what string) string {
 	t.Helper()
-	for range 500 {
+	for range 6000 {
 		o.mu.Lock()
 		said := o.text.String()
 		o.mu.Unlock()

@@ -57,7 +57,7 @@ func TestWorkersThatDie(t *testing.T) {
 			}
 			env := newEnv(t, f)
 			start, deaths := env.Now(), 0
-			env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&reaper{dies: func(info activity.Info, in any) bool {
+			reaping := &reaper{dies: func(info activity.Info, in any) bool {
 				if info.ActivityType.Name != tt.activity {
 					return false
 				}
@@ -68,7 +68,10 @@ func TestWorkersThatDie(t *testing.T) {
 					deaths++
 				}
 				return deaths <= tt.deaths
-			}}}})
+			}}
+			env.SetWorkerOptions(worker.Options{
+				DeadlockDetectionTimeout: time.Minute, Interceptors: []interceptor.WorkerInterceptor{reaping},
+			})
 			got := investigate(t, env)
 			if got.Status != tt.status || !strings.Contains(got.Error+told, tt.says) || tt.says == "" && got.Error+told != "" {
 				t.Errorf("%s: %s; told %q", got.Status, got.Error, told)

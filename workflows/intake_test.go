@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -29,6 +30,8 @@ func TestIntake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment()
+			env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
+			env.SetTestTimeout(time.Minute)
 			var begun time.Time
 			var looks []time.Duration
 			env.RegisterActivityWithOptions(func(context.Context) (out activities.PlaceAlertsOut, err error) {

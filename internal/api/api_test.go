@@ -193,7 +193,7 @@ func (w *world) call(token, method, path string, in any, header ...string) answe
 			w.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, w.url+path, &text)
 	if err != nil {

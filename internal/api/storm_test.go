@@ -125,7 +125,7 @@ func storm(t *testing.T, urls []string, alerts, groups, at int, took func(n int)
 						strings.NewReader(firing("firing", n%groups, n)))
 					r.Header.Set("Content-Type", "application/json")
 					response, err := http.DefaultClient.Do(r)
-					if err != nil && time.Since(begun) < 2*time.Minute {
+					if err != nil && time.Since(begun) < 5*time.Minute {
 						time.Sleep(10 * time.Millisecond) // as the sender does
 						continue
 					}
@@ -138,7 +138,7 @@ func storm(t *testing.T, urls []string, alerts, groups, at int, took func(n int)
 					if response.StatusCode < 300 {
 						break
 					}
-					if response.StatusCode < 500 || time.Since(begun) > 2*time.Minute {
+					if response.StatusCode < 500 || time.Since(begun) > 5*time.Minute {
 						t.Errorf("alert %d: %d %s", n, response.StatusCode, said)
 						break
 					}

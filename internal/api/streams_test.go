@@ -32,7 +32,7 @@ type stream struct {
 
 func (w *world) stream(token, path, last string) *stream {
 	w.Helper()
-	ctx, leave := context.WithTimeout(w.Context(), 30*time.Second)
+	ctx, leave := context.WithTimeout(w.Context(), 5*time.Minute)
 	w.Cleanup(leave)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+path, nil)
 	if err != nil {

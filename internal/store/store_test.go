@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -57,12 +56,11 @@ func TestWhatWaitsIsOneQuery(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	queries, begun := s.CountReads(), time.Now()
+	queries := s.CountReads()
 	all, err := s.Waiting(ctx, "")
-	if took := time.Since(begun); err != nil || len(all) != 3 || queries.Load() != 1 || took > time.Second {
-		t.Errorf("%d wait, %v; %d queries in %s", len(all), err, queries.Load(), took)
+	if err != nil || len(all) != 3 || queries.Load() != 1 {
+		t.Errorf("%d wait, %v; %d queries", len(all), err, queries.Load())
 	}
-	t.Logf("%s", time.Since(begun))
 }
 
 func TestSQLiteUpgrade(t *testing.T) {

@@ -266,7 +266,7 @@ func TestCancelIsQuickAndKeepsWhatWasDone(t *testing.T) {
 	}
 	took := time.Since(cancelled)
 	t.Logf("cancelled within %s", took.Round(time.Millisecond))
-	if took > 5*time.Second {
+	if took > 30*time.Second { // a reply that is not cut has minutes
 		t.Errorf("the cancellation took %s", took)
 	}
 	inv, err := w.open().Investigation(context.Background(), workflows.InvestigationID("lab", run.GetRunID()))

@@ -169,7 +169,7 @@ var servers = map[string]server{
 const (
 	patience  = 10 * time.Second // for an answer
 	impatient = 6 * time.Second  // for one that does not come; a process must have started
-	maxTime   = 20 * time.Second
+	maxTime   = time.Minute
 	maxMemory = 400 << 20 // bytes, all that is allocated meanwhile and still there
 	maxOfOne  = 16 << 20  // bytes of one message
 )

@@ -204,18 +204,13 @@ func (s suite) cancel(t *testing.T, reply Reply) {
 	hold := NewHold()
 	srv := Start(t, func(Request) Reply { return reply.Hold(hold, reply.fault.after) })
 	ctx, cancel := context.WithCancel(t.Context())
-	var cancelled time.Time
 	go func() {
 		<-hold.Reached()
-		cancelled = time.Now()
 		cancel()
 	}()
 	_, err := s.connect(srv).Generate(ctx, plain, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want %v", err, context.Canceled)
-	}
-	if took := time.Since(cancelled); took > time.Second {
-		t.Errorf("returned %v after it was cancelled", took)
 	}
 	srv.WaitDone(1)
 }

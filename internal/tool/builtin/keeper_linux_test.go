@@ -38,13 +38,13 @@ func TestKeptShell(t *testing.T) {
 		"kill 0; sleep 1000":    tool.Failure(tool.ErrorTool, "Command failed with exit code 143:"),
 		"cat":                   tool.Success("Command executed successfully (no output)"),
 		"echo -n --; echo '$x'": tool.Success("--$x\n"),
-		"echo a; sleep 1000":    tool.Failure(tool.ErrorTimeout, "Command timed out after 2s:\na\n"),
+		"echo a; sleep 1000":    tool.Failure(tool.ErrorTimeout, "Command timed out after 10s:\na\n"),
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			limits := plan.Shell{Timeout: plan.Duration(20 * time.Second)}
 			if want.ErrorType == tool.ErrorTimeout {
-				limits.Timeout = plan.Duration(2 * time.Second)
+				limits.Timeout = plan.Duration(10 * time.Second)
 			}
 			if diff := cmp.Diff(want, Shell(limits, keeper...).Run(t.Context(), command(line))); diff != "" {
 				t.Error(diff)
@@ -76,7 +76,7 @@ func TestShellKillsWhatLeftItsGroup(t *testing.T) {
 			line := fmt.Sprintf(fugitive, path) + strings.ReplaceAll(tc.rest, "%s", path)
 			limits := plan.Shell{Timeout: plan.Duration(20 * time.Second)}
 			if tc.want == tool.ErrorTimeout {
-				limits.Timeout = plan.Duration(3 * time.Second)
+				limits.Timeout = plan.Duration(10 * time.Second)
 			}
 			done := make(chan tool.Result, 1)
 			go func() { done <- Shell(limits, keeper...).Run(ctx, command(line)) }()

@@ -137,9 +137,9 @@ const family = `sh -c 'echo $$ >"$0"; sleep 1000' %[1]s & sh -c '(echo $$ >"$0";
 func TestShellTimeoutKillsGrandchildren(t *testing.T) {
 	t.Parallel()
 	path, pids := started(t)
-	limits := plan.Shell{Timeout: plan.Duration(time.Second), Dir: t.TempDir()}
+	limits := plan.Shell{Timeout: plan.Duration(5 * time.Second), Dir: t.TempDir()}
 	got := Shell(limits).Run(t.Context(), command("echo so far; "+fmt.Sprintf(family, path)))
-	if diff := cmp.Diff(tool.Failure(tool.ErrorTimeout, "Command timed out after 1s:\nso far\n"), got); diff != "" {
+	if diff := cmp.Diff(tool.Failure(tool.ErrorTimeout, "Command timed out after 5s:\nso far\n"), got); diff != "" {
 		t.Error(diff)
 	}
 	for _, pid := range pids(2) {
@@ -190,7 +190,7 @@ func TestShellEndsWhatRunsInTheBackground(t *testing.T) {
 func TestShellKeepsNoEndlessOutput(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	limits := plan.Shell{Timeout: plan.Duration(time.Second), MaxOutput: 1000, Dir: t.TempDir()}
+	limits := plan.Shell{Timeout: plan.Duration(5 * time.Second), MaxOutput: 1000, Dir: t.TempDir()}
 	got := Shell(limits).Run(t.Context(), command("yes"))
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20 {

@@ -64,7 +64,7 @@ var behaviour = map[string]struct {
 	"after a restart":               {check: afterARestart},
 	"interrupted call is made once": {check: interruptedCall},
 	"timeout and cancellation":      {check: timeoutAndCancellation},
-	"timeout of the server": {change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Timeout = value.Duration(time.Second) },
+	"timeout of the server": {change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Timeout = value.Duration(10 * time.Second) },
 		check: serverTimeout},
 	"never answers": {mode: tooltest.Mute,
 		change: func(_ *mcp.Options, tr *mcp.Transport) { tr.Timeout = value.Duration(200 * time.Millisecond) }, check: neverAnswers},
@@ -279,7 +279,7 @@ func closesSoon(t *testing.T, pool *mcp.Pool) {
 	t.Helper()
 	begin := time.Now()
 	pool.Close()
-	if took := time.Since(begin); took > 4*time.Second {
+	if took := time.Since(begin); took > 9*time.Second {
 		t.Errorf("Close took %v", took)
 	}
 }

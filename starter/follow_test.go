@@ -12,6 +12,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/command"
+	"github.com/inquest-dev/inquest/internal/processtest"
 	"github.com/inquest-dev/inquest/internal/store"
 )
 
@@ -110,7 +111,11 @@ func TestInterruptLeavesTheInvestigationAlone(t *testing.T) {
 // Who watches is told that Temporal does not answer any more, and that it does again.
 func TestLostConnectionIsTold(t *testing.T) {
 	t.Parallel()
-	fake := newFakeTemporal(t)
+	address, err := processtest.FreeAddress() // it comes back there
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake := newFakeTemporalAt(t, address)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	var c console

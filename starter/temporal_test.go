@@ -22,7 +22,6 @@ import (
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/processtest"
 	"github.com/inquest-dev/inquest/workflows"
 )
 
@@ -66,22 +65,24 @@ const runID = "7c9f6a50-5d9e-4a2f-8d0b-0123456789ab"
 
 func newFakeTemporal(t testing.TB) *fakeTemporal {
 	t.Helper()
-	address, err := processtest.FreeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	return newFakeTemporalAt(t, "127.0.0.1:0")
+}
+
+func newFakeTemporalAt(t testing.TB, address string) *fakeTemporal {
+	t.Helper()
 	fake := &fakeTemporal{address: address, runs: map[string]*fakeRun{}}
 	fake.serve(t)
 	return fake
 }
 
-// serve answers at the address until stop is called.
+// serve answers at the address, a free one at first, until stop is called.
 func (f *fakeTemporal) serve(t testing.TB) {
 	t.Helper()
 	listener, err := net.Listen("tcp", f.address)
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.address = listener.Addr().String()
 	server := grpc.NewServer()
 	workflowservice.RegisterWorkflowServiceServer(server, f)
 	go server.Serve(listener)

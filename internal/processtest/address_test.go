@@ -1,0 +1,28 @@
+package processtest
+
+import (
+	"net"
+	"testing"
+)
+
+// What is given once is given to nobody else, and can be listened at.
+func TestFreeAddress(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 50 {
+		address, err := FreeAddress()
+		if err != nil || seen[address] {
+			t.Fatalf("%s again, or %v", address, err)
+		}
+		seen[address] = true
+		if mark, err := net.ListenPacket("udp", address); err == nil {
+			_ = mark.Close()
+			t.Errorf("%s is not marked", address)
+		}
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Close()
+	}
+}

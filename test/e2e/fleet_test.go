@@ -66,7 +66,6 @@ func TestFleet(t *testing.T) {
 func TestStoreOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newScript().script(), fleetConfig()).with("INQUEST_STORE=")
-	w.env = append(w.env, "XDG_CACHE_HOME="+w.data)
 	for name, tt := range map[string]struct{ env, says string }{
 		"no variable":      {"UNRELATED=1", "system.store.postgres.dsn: variable DATABASE_URL is not set"},
 		"an empty one":     {"DATABASE_URL=", "system.store.postgres.dsn: {{.DATABASE_URL}} is empty"},
@@ -111,7 +110,7 @@ func newFleet(t *testing.T) *fleet {
 	f := &fleet{database: postgrestest.Start(t), script: newScript().script()}
 	f.world = newWorld(t, f.reply, fleetConfig())
 	f.store = f.database.Database(t, "fleet")
-	f.env = append(f.env, "INQUEST_STORE="+f.store, "XDG_CACHE_HOME="+f.data)
+	f.env = append(f.env, "INQUEST_STORE="+f.store)
 	return f
 }
 

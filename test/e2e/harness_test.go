@@ -113,7 +113,9 @@ func newWorld(t *testing.T, script llmtest.Script, config string) *world {
 	w.configure(config)
 	w.env = append(os.Environ(),
 		"E2E_KEY="+key, "E2E_MODEL="+w.model.URL, "E2E_GEMINI="+w.model.GeminiURL, "E2E_TOOLS="+filepath.Join(bin, "toolserver"),
-		"TEMPORAL_ADDRESS="+w.address, "INQUEST_STORE="+w.storePath(), "NO_COLOR=1")
+		"TEMPORAL_ADDRESS="+w.address, "INQUEST_STORE="+w.storePath(), "NO_COLOR=1",
+		// Nothing of the user's: the inbox keeps its numbers there, and an address may have been another test's.
+		"XDG_STATE_HOME="+filepath.Join(w.data, "state"), "XDG_CACHE_HOME="+w.data)
 	return w
 }
 

@@ -63,7 +63,8 @@ func runGuides(t *testing.T, chosen func(line string) bool) (commands int) {
 	}
 	home := t.TempDir()
 	w := &guided{ran: map[string]bool{}}
-	w.world = &world{t: t, data: "../..", env: append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, ".cache"))}
+	w.world = &world{t: t, data: "../..", env: append(os.Environ(),
+		"HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, ".cache"), "XDG_STATE_HOME="+filepath.Join(home, ".local", "state"))}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // what was built and fetched may stay
 		value, err := exec.Command("go", "env", name).Output()
 		if err != nil {

@@ -103,7 +103,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		s := newSecretWorld(t)
 		database := postgrestest.Start(t)
 		s.store = database.Database(t, "secrets")
-		s.env = append(s.env, "INQUEST_STORE="+s.store, "XDG_CACHE_HOME="+s.data)
+		s.env = append(s.env, "INQUEST_STORE="+s.store)
 		dev := s.dev("--no-worker", "--log-level", "info")
 		s.run(s.worker("--log-level", "debug"))
 		shown := s.must("show", s.id)

@@ -27,7 +27,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-var record = flag.Bool("record", false, "write the histories of TestCode to workflows/testdata/histories")
+var record = flag.Bool("record", false, "write the histories of TestCode to workflows/testdata/histories/next")
 
 // office is a program's code, and what it was told.
 type office struct {
@@ -222,6 +222,10 @@ var machine = regexp.MustCompile(`("identity": ?"|"name": ?")[^"]*(@|:[0-9a-f]{8
 // record adds the histories to the corpus that workflows/replay_test.go replays.
 func (o *office) record(t *testing.T, conn client.Client, id string) {
 	t.Helper()
+	dir := filepath.Join("workflows", "testdata", "histories", "next")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for shape, workflow := range map[string]string{
 		"code": "code", "code_open": id + "/open", "code_plan": id + "/plan", "code_plan-Gate": id + "/plan/Gate",
 		"code_run": id + "/run", "code_run-Runner": id + "/run/Runner", "code_judge": id + "/judge", "code_judge-Judge": id + "/judge/Judge",
@@ -239,7 +243,7 @@ func (o *office) record(t *testing.T, conn client.Client, id string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("workflows", "testdata", "histories", shape+".json")
+		path := filepath.Join(dir, shape+".json")
 		if err := os.WriteFile(path, machine.ReplaceAll(body, []byte(`${1}recorded"`)), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,9 @@
 package workflows
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,17 +18,51 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// The corpus is recorded from real runs: go test ./test/e2e -run 'Shapes|Continue|Critique|OutageOf' -long -record,
-// and go test . -run Code -record. It was recorded anew on 2026-11-22, before the first release: older
-// histories are void.
+// The corpus holds histories recorded from real runs, in one folder per release. Released folders are
+// never edited: an investigation that an older build started must complete on this one. A changed
+// workflow uses workflow.GetVersion and adds histories to the folder of the next release:
+//
+//	go test ./test/e2e -run 'Shapes|Continue|Critique|OutageOf' -long -record
+//	go test . -run Code -record
 const corpus = "testdata/histories"
 
-// TestReplay runs every recorded history through the code as it is now. A
-// difference would break investigations that run during a deploy: version the
-// change (workflow.GetVersion) and record a new history beside the old one.
+// released has the digest of each released folder, as folderDigest computes it.
+var released = map[string]string{
+	"v0.1": "4cb5480f3dc2f34b57bf8734ae7d139187caeda875556b1395c605be30c25636",
+}
+
+func TestReleasedHistoriesAreUnchanged(t *testing.T) {
+	t.Parallel()
+	for release, want := range released {
+		if got := folderDigest(t, filepath.Join(corpus, release)); got != want {
+			t.Errorf("%s/%s has the digest %s, want %s: released histories are never edited", corpus, release, got, want)
+		}
+	}
+}
+
+// folderDigest is the SHA-256, in hex, of the names and contents of all files in a folder.
+func folderDigest(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir) // sorted by name
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := sha256.New()
+	for _, entry := range entries {
+		body, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(all, "%s %x\n", entry.Name(), sha256.Sum256(body))
+	}
+	return hex.EncodeToString(all.Sum(nil))
+}
+
+// TestReplay runs every recorded history through the current code. A difference
+// would break investigations that are running during an upgrade.
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob(corpus + "/*.json")
+	paths, err := filepath.Glob(corpus + "/*/*.json")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("%d histories in %s (%v)", len(paths), corpus, err)
 	}
@@ -33,7 +70,8 @@ func TestReplay(t *testing.T) {
 	for _, path := range paths {
 		recorded := readHistory(t, path)
 		seen[workflowType(recorded).GetName()] = true
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
+		release := filepath.Base(filepath.Dir(path))
+		t.Run(release+"/"+strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
 			t.Parallel()
 			if err := replay(recorded); err != nil {
 				t.Error(err)
@@ -48,10 +86,10 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// The replay would notice a change: a history that another code wrote fails.
+// TestReplayNoticesAChange checks that TestReplay can fail: it replays a history with another activity in it.
 func TestReplayNoticesAChange(t *testing.T) {
 	t.Parallel()
-	recorded := readHistory(t, corpus+"/plain_dig-Alpha.json")
+	recorded := readHistory(t, corpus+"/v0.1/plain_dig-Alpha.json")
 	for _, e := range recorded.GetEvents() {
 		if scheduled := e.GetActivityTaskScheduledEventAttributes(); scheduled.GetActivityType().GetName() == "CallTool" {
 			scheduled.ActivityType.Name = "AnotherActivity"

@@ -22,7 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/workflows"
 )
 
-var recordHistories = flag.Bool("record", false, "write the histories of TestLongShapes and others to workflows/testdata/histories")
+var recordHistories = flag.Bool("record", false, "write the histories of TestLongShapes and others to workflows/testdata/histories/next")
 
 // shapesConfig adds to the lab's chain what only some shapes need.
 const shapesConfig = labConfig + `
@@ -237,7 +237,7 @@ func (w *world) record(shape string) {
 
 func (w *world) recordOf(shape string, ids []string) {
 	w.t.Helper()
-	dir := "../../workflows/testdata/histories"
+	dir := "../../workflows/testdata/histories/next" // renamed when a release is made
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 .PHONY: check lint test race long faults soak bounds
 
 # Everything that CI runs.
-check: lint test race long
+check: test lint race long
 
 # What can be seen without running anything; workflowcheck is one of the tests.
 lint:
@@ -12,8 +12,12 @@ lint:
 	go build -C test/tools/staticcheck -o $(CURDIR)/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck ./...
 
+# Installs what the tests need (on Debian and Ubuntu; elsewhere it names what is missing), then runs all of them.
 test:
-	go test ./...
+	@test/prepare.sh
+	@mkdir -p bin
+	@go build -C test/tools/gotestsum -o $(CURDIR)/bin/gotestsum gotest.tools/gotestsum
+	bin/gotestsum --format pkgname --hide-summary=skipped -- ./...
 
 # The race detector, in all packages but those that link a Temporal server, which is built anew for it and takes an hour on two
 # cores, and those whose tests are about other processes. RACED=./... has all of them.

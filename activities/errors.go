@@ -76,6 +76,7 @@ var modelErrors = []modelError{
 	{llm.ErrContextTooLong, "ContextTooLong", 1, false},
 	{llm.ErrContentFiltered, "ContentFiltered", 1, false},
 	{llm.ErrQuotaExhausted, "QuotaExhausted", 1, false},
+	{llm.ErrNotAModel, "NotAModel", 1, false},
 }
 
 type modelError struct {

@@ -22,6 +22,9 @@ var (
 	ErrContextTooLong  = errors.New("context too long")                 // larger than the model's window: never again
 	ErrContentFiltered = errors.New("reply withheld by content filter") // never again
 	ErrQuotaExhausted  = errors.New("quota exhausted")                  // 429 insufficient_quota, 402: never again
+	// ErrNotAModel is an answer that no model's server gives: a web page, a redirect, an unknown path. Nothing
+	// was generated, and the same address answers the next request in the same way.
+	ErrNotAModel = errors.New("the answer is not a model's reply; base_url may be wrong")
 )
 
 // Error is what a model call failed with. Its text never holds a credential.

@@ -31,6 +31,9 @@ func ReadEvents(body io.Reader, idle *Idle, r EventReply) error {
 		idle.Arrived()
 		switch {
 		case errors.Is(err, io.EOF) && first && len(all.rest()) > 0:
+			if failed := NotAModel(0, all.rest()); failed != nil {
+				return failed
+			}
 			return r.Plain(all.rest())
 		case err != nil:
 			return r.Ended(err)

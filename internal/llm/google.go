@@ -12,18 +12,17 @@ import (
 // GoogleFailure is an error object of Google's APIs (google.rpc.Status), which
 // all clients of them share.
 type GoogleFailure struct {
-	Code    int            `json:"code"` // an HTTP status
-	Message string         `json:"message"`
-	Details []googleDetail `json:"details"`
+	Code    Count                 `json:"code"` // an HTTP status
+	Message Word                  `json:"message"`
+	Details []Loose[googleDetail] `json:"details"`
 }
 
 // googleDetail is any of google.rpc's error details that we look at.
 type googleDetail struct {
-	Type       string `json:"@type"`
-	RetryDelay string `json:"retryDelay"` // RetryInfo: "7s"
-	Reason     string `json:"reason"`     // ErrorInfo: API_KEY_INVALID
+	RetryDelay Word `json:"retryDelay"` // RetryInfo: "7s"
+	Reason     Word `json:"reason"`     // ErrorInfo: API_KEY_INVALID
 	Violations []struct {
-		QuotaID string `json:"quotaId"` // QuotaFailure: …PerDay…, …PerMinute…
+		QuotaID Word `json:"quotaId"` // QuotaFailure: …PerDay…, …PerMinute…
 	} `json:"violations"`
 }
 
@@ -37,9 +36,12 @@ func GoogleAnswer(resp *http.Response, err error) (*http.Response, error) {
 		return resp, nil
 	}
 	body := ReadRefusal(resp)
+	if failed := NotAModel(resp.StatusCode, body); failed != nil {
+		return nil, failed
+	}
 	failure, ok := ParseGoogleFailure(body)
 	if !ok {
-		failure.Message = string(body)
+		failure.Message = Word(ErrorWords(body))
 	}
 	failed := failure.Error(resp.StatusCode)
 	if wait := RetryAfter(resp.Header, time.Now()); wait > 0 {
@@ -56,20 +58,33 @@ func ParseGoogleFailure(body []byte) (failure GoogleFailure, ok bool) {
 		body = list[0]
 	}
 	var outer struct {
-		Error *GoogleFailure `json:"error"`
+		Error json.RawMessage `json:"error"`
 	}
-	if err := json.Unmarshal(body, &outer); err != nil || outer.Error == nil {
+	if err := json.Unmarshal(body, &outer); err != nil || emptyJSON(outer.Error) {
 		return GoogleFailure{}, false
 	}
-	return *outer.Error, true
+	_ = json.Unmarshal(outer.Error, &failure) // as far as it is Google's
+	if failure.Message == "" {
+		failure.Message = Word(ErrorWords(body))
+	}
+	return failure, true
+}
+
+// emptyJSON reports whether a value says nothing: absent, null, false, zero, "", {} or [].
+func emptyJSON(value json.RawMessage) bool {
+	switch strings.Join(strings.Fields(string(value)), "") {
+	case "", "null", "false", "0", `""`, "{}", "[]":
+		return true
+	}
+	return false
 }
 
 // Error returns the failure as an *Error without a provider. The status is 0 for
 // one that came inside of a successful answer.
 func (f GoogleFailure) Error(status int) *Error {
-	failed := &Error{Kind: f.kind(status), Status: status, Message: f.Message}
+	failed := &Error{Kind: f.kind(status), Status: status, Message: string(f.Message)}
 	for _, d := range f.Details {
-		if wait, err := time.ParseDuration(d.RetryDelay); err == nil && wait > 0 {
+		if wait, err := time.ParseDuration(string(d.V.RetryDelay)); err == nil && wait > 0 {
 			failed.RetryAfter = min(wait, maxRetryAfter)
 		}
 	}
@@ -78,11 +93,11 @@ func (f GoogleFailure) Error(status int) *Error {
 
 func (f GoogleFailure) kind(status int) error {
 	if status == 0 {
-		status = f.Code
+		status = int(f.Code)
 	}
-	message := strings.ToLower(f.Message)
+	message := strings.ToLower(string(f.Message))
 	switch {
-	case f.has(func(d googleDetail) bool { return strings.HasPrefix(d.Reason, "API_KEY_") }),
+	case f.has(func(d googleDetail) bool { return strings.HasPrefix(string(d.Reason), "API_KEY_") }),
 		strings.Contains(message, "api key not valid"):
 		return ErrAuth
 	case status == http.StatusTooManyRequests && f.has(googleDetail.perDay):
@@ -99,12 +114,12 @@ func (f GoogleFailure) kind(status int) error {
 }
 
 func (f GoogleFailure) has(is func(googleDetail) bool) bool {
-	return slices.ContainsFunc(f.Details, is)
+	return slices.ContainsFunc(f.Details, func(d Loose[googleDetail]) bool { return is(d.V) })
 }
 
 func (d googleDetail) perDay() bool {
 	for _, v := range d.Violations {
-		if strings.Contains(v.QuotaID, "PerDay") {
+		if strings.Contains(string(v.QuotaID), "PerDay") {
 			return true
 		}
 	}

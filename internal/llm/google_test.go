@@ -26,6 +26,8 @@ func TestGoogleFailure(t *testing.T) {
 		{"in a stream, without a code", `{"error":{"message":"?"}}`, 0, llm.ErrUnavailable, 0},
 		{"in a list", `[{"error":{"code":404}}]`, 404, llm.ErrInvalidRequest, 0},
 		{"bad key in words", `{"error":{"message":"API key not valid. Please pass a valid API key."}}`, 400, llm.ErrAuth, 0},
+		{"a text", `{"error":"the API key is not valid: API key not valid"}`, 400, llm.ErrAuth, 0},
+		{"a number as text", `{"error":{"code":"429","message":"x","details":"none"}}`, 0, llm.ErrRateLimited, 0},
 		{"expired key", `{"error":{"details":[{"reason":"API_KEY_EXPIRED"}]}}`, 400, llm.ErrAuth, 0},
 	}
 	for _, tt := range tests {
@@ -41,7 +43,7 @@ func TestGoogleFailure(t *testing.T) {
 			}
 		})
 	}
-	for _, body := range []string{``, `null`, `[]`, `[1]`, `{}`, `{"error":null}`, `{"error":"x"}`, `{"error":{"code":"x"}}`} {
+	for _, body := range []string{``, `null`, `[]`, `[1]`, `{}`, `{"error":null}`, `{"error":""}`, `{"error":{}}`, `{"error": [ ]}`} {
 		if failure, ok := llm.ParseGoogleFailure([]byte(body)); ok {
 			t.Errorf("%s is understood as %v", body, failure)
 		}

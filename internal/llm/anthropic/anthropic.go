@@ -122,6 +122,9 @@ func (t *tap) Do(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	body := llm.ReadRefusal(resp)
+	if failed := llm.NotAModel(resp.StatusCode, body); failed != nil {
+		return nil, failed
+	}
 	wait := llm.RetryAfter(resp.Header, time.Now())
 	if google, ok := llm.ParseGoogleFailure(body); ok && google.Code != 0 { // what is in front of Claude in Google's cloud
 		failed := google.Error(resp.StatusCode)

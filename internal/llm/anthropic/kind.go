@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -57,6 +58,9 @@ func (f failure) kind(status int) error {
 	kind := kinds[f.Error.Type]
 	if kind == nil {
 		kind = cmp.Or(llm.StatusKind(status), llm.ErrUnavailable)
+	}
+	if status == http.StatusNotFound { // Ollama's type for it is api_error
+		kind = llm.ErrInvalidRequest
 	}
 	switch {
 	case f.Error.Details.Code == "enforced_spend_limit_reached":

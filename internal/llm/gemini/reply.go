@@ -94,7 +94,10 @@ func explain(err error, tap *tap) error {
 // what is lost after it is at most the usage.
 func (r *reply) ended(err error) error {
 	finish, _ := llm.GoogleFinish(r.finish)
+	known, isKnown := errors.AsType[*llm.Error](err)
 	switch {
+	case isKnown:
+		return known
 	case finish != "":
 		return nil
 	case errors.Is(err, io.EOF):

@@ -16,6 +16,9 @@ import (
 // memory.
 const maxReply = 64 << 20
 
+// maxPage bounds what is read of an answer that is not a stream of events, in bytes.
+const maxPage = 64 << 10
+
 // tap sits between the SDK and the network for one call. It keeps what the SDK
 // loses: the headers of a refusal, why a stream broke, and Gemini's words about
 // the end of a reply.
@@ -69,6 +72,7 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 type body struct {
 	lines  *bufio.Reader
 	line   []byte // what is left of it
+	begun  bool   // a line that is not blank has come
 	closer io.Closer
 	tap    *tap
 	err    error // what follows the line
@@ -87,11 +91,28 @@ func (b *body) Read(p []byte) (int, error) {
 		if data, ok := bytes.CutPrefix(b.line, []byte("data:")); ok && b.err != nil && !json.Valid(data) {
 			return 0, io.EOF // the end of this event is missing: to the SDK it would be no event at all
 		}
+		if len(bytes.TrimSpace(b.line)) > 0 && !b.begun {
+			b.begun = true
+			if !llm.EventField(b.line) {
+				b.plain()
+			}
+		}
 		b.line = b.tap.fit(b.line)
 	}
 	n := copy(p, b.line)
 	b.line = b.line[n:]
 	return n, nil
+}
+
+// plain looks at an answer that is not a stream of events.
+func (b *body) plain() {
+	rest, _ := io.ReadAll(io.LimitReader(b.lines, maxPage))
+	whole := append(b.line, rest...)
+	if failed := llm.NotAModel(0, whole); failed != nil {
+		b.tap.lost, b.line, b.err = failed, nil, io.EOF
+		return
+	}
+	b.line, b.err = whole, io.EOF
 }
 
 // fit is a line as the SDK may see it.

@@ -175,8 +175,8 @@ func TestTrapRedirect(t *testing.T) {
 	if stolen.Load() != 1 {
 		t.Error("the SDK alone does not follow; the guard is no longer needed")
 	}
-	if err := ours(t, srv.GeminiURL); !errors.Is(err, llm.ErrInvalidRequest) || stolen.Load() != 1 {
-		t.Errorf("error = %v, key stolen %d times; want %v and 1", err, stolen.Load(), llm.ErrInvalidRequest)
+	if err := ours(t, srv.GeminiURL); !errors.Is(err, llm.ErrNotAModel) || stolen.Load() != 1 {
+		t.Errorf("error = %v, key stolen %d times; want %v and 1", err, stolen.Load(), llm.ErrNotAModel)
 	}
 }
 

@@ -16,6 +16,9 @@ import (
 // maxReply bounds a whole reply, in bytes.
 const maxReply = 64 << 20
 
+// maxPage bounds what is read of an answer that is not JSON, in bytes.
+const maxPage = 64 << 10
+
 // elements is the body of an answer, a JSON array of chunks, made fit for the
 // SDK: without thoughts, which it would deliver as the answer's text, without
 // parts of kinds that it panics on, and without finish reasons, for which it
@@ -85,6 +88,9 @@ func (e *elements) next() error {
 // open begins the array. A single object, such as an error or the answer of a
 // server that does not stream, is an array of one.
 func (e *elements) open() error {
+	if failed := e.notAModel(); failed != nil {
+		return failed
+	}
 	e.dec = json.NewDecoder(e.body)
 	start, err := e.dec.Token()
 	if start == json.Delim('{') {
@@ -99,6 +105,23 @@ func (e *elements) open() error {
 	}
 	e.out.WriteString("[")
 	return nil
+}
+
+// notAModel looks at an answer that does not begin as JSON does.
+func (e *elements) notAModel() error {
+	start, err := e.body.Peek(1)
+	for err == nil && strings.ContainsAny(string(start), " \t\r\n\xEF\xBB\xBF") {
+		_, _ = e.body.Discard(1)
+		start, err = e.body.Peek(1)
+	}
+	if err != nil || start[0] == '[' || start[0] == '{' {
+		return nil
+	}
+	text, _ := io.ReadAll(io.LimitReader(e.body, maxPage))
+	if failed := llm.NotAModel(0, text); failed != nil {
+		return failed
+	}
+	return malformed("the answer is not a JSON array")
 }
 
 // broken judges why there is no further chunk.
@@ -147,6 +170,9 @@ type usage struct {
 
 // clean returns what the SDK may see of a chunk, and notes the rest.
 func (e *elements) clean(raw json.RawMessage) ([]byte, error) {
+	if failed := llm.NotAModel(0, raw); failed != nil && e.chunks == 1 {
+		return nil, failed
+	}
 	if failure, ok := llm.ParseGoogleFailure(raw); ok {
 		return nil, failure.Error(0)
 	}

@@ -214,8 +214,8 @@ func TestRedirect(t *testing.T) {
 	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stolen.Add(1) }))
 	defer thief.Close()
 	srv := llmtest.Start(t, llmtest.Always(llmtest.Status(http.StatusTemporaryRedirect, "").Header("Location", thief.URL)))
-	if _, err := ours(t, srv.GeminiURL); !errors.Is(err, llm.ErrInvalidRequest) || stolen.Load() != 0 {
-		t.Errorf("error = %v, followed %d times; want %v and 0", err, stolen.Load(), llm.ErrInvalidRequest)
+	if _, err := ours(t, srv.GeminiURL); !errors.Is(err, llm.ErrNotAModel) || stolen.Load() != 0 {
+		t.Errorf("error = %v, followed %d times; want %v and 0", err, stolen.Load(), llm.ErrNotAModel)
 	}
 }
 

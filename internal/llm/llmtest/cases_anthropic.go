@@ -102,6 +102,6 @@ func anthropicErrors() []errorCase {
 			reply: RateLimited(0).Header("Anthropic-Ratelimit-Tokens-Remaining", "0").Header("Anthropic-Ratelimit-Tokens-Reset", reset)},
 		{name: "529 with Retry-After", reply: kind(529, "overloaded_error", "Overloaded").Header("Retry-After", "5"), kind: llm.ErrUnavailable,
 			retryAfter: 5 * time.Second},
-		{name: "a redirect", reply: Status(307, "").Header("Location", "/elsewhere"), kind: llm.ErrInvalidRequest},
+		{name: "a redirect", reply: Status(307, "").Header("Location", "/elsewhere"), kind: llm.ErrNotAModel},
 	}
 }

@@ -71,7 +71,7 @@ func geminiErrors() []errorCase {
 		{name: "404 in a list", reply: Status(404, `[{"error":{"code":404,"message":"no such model","status":"NOT_FOUND"}}]`),
 			kind: llm.ErrInvalidRequest},
 		{name: "503 without words", reply: Status(503, ""), kind: llm.ErrUnavailable},
-		{name: "a redirect", reply: Status(307, "").Header("Location", "/elsewhere"), kind: llm.ErrInvalidRequest},
+		{name: "a redirect", reply: Status(307, "").Header("Location", "/elsewhere"), kind: llm.ErrNotAModel},
 	}
 }
 

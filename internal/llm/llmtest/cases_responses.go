@@ -81,6 +81,6 @@ func responsesErrors() []errorCase {
 		{name: "chunk of another shape", reply: story.Insert(1, `{"type":7}`), kind: llm.ErrMalformed},
 		{name: "thoughts that were changed", kind: llm.ErrInvalidRequest,
 			reply: Refuse(400, "invalid_encrypted_content", "The encrypted content gAAA...c90= could not be verified.")},
-		{name: "a redirect", reply: Status(307, "").Header("Location", "/elsewhere"), kind: llm.ErrInvalidRequest},
+		{name: "a redirect", reply: Status(307, "").Header("Location", "/elsewhere"), kind: llm.ErrNotAModel},
 	}
 }

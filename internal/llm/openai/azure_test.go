@@ -94,7 +94,7 @@ func TestAzureErrors(t *testing.T) {
 		{"filtered prompt", 400, `{"error":{"code":"content_filter","message":"no","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`,
 			llm.ErrContentFiltered},
 		{"too many tokens a minute", 429, `{"error":{"code":"429","message":"exceeded token rate limit"}}`, llm.ErrRateLimited},
-		{"a redirect to another host", 307, ``, llm.ErrInvalidRequest},
+		{"a redirect to another host", 307, ``, llm.ErrNotAModel},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

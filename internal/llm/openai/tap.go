@@ -33,7 +33,11 @@ func (t *tap) Do(req *http.Request) (*http.Response, error) {
 		t.answer = resp.Body
 		return resp, nil
 	}
-	t.refused = parseFailure(llm.ReadRefusal(resp))
+	body := llm.ReadRefusal(resp)
+	if failed := llm.NotAModel(resp.StatusCode, body); failed != nil {
+		return nil, failed
+	}
+	t.refused = parseFailure(body)
 	failed := t.refused.error(resp.StatusCode)
 	failed.RetryAfter = cmp.Or(llm.RetryAfter(resp.Header, time.Now()), failed.RetryAfter)
 	return nil, failed

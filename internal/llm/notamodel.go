@@ -1,0 +1,115 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// NotAModel returns an error of the kind ErrNotAModel if an answer cannot come from a model's
+// address: a web page, a redirect, a server that does not know the path. It returns nil for every
+// other answer. A status of 0 means that the answer was a success.
+func NotAModel(status int, body []byte) *Error {
+	said := ErrorWords(body)
+	failed := &Error{Kind: ErrNotAModel, Status: status, Message: said}
+	switch {
+	case status == 0 || status == http.StatusOK:
+		failed.Status = 0
+		if page(body) || wrongAddress.MatchString(said) {
+			return failed
+		}
+	case status >= 300 && status < 400, status == http.StatusMethodNotAllowed:
+		return failed
+	case status == http.StatusNotFound:
+		named := aboutModel.MatchString(said) || notFoundCode.Match(body)
+		if page(body) || wrongAddress.MatchString(said) || !named {
+			return failed
+		}
+	}
+	return nil
+}
+
+var (
+	// wrongAddress matches how servers say that they do not know the path of a request: LM Studio, Groq,
+	// OpenAI, Express, Ollama and other Go servers, vLLM and other FastAPI servers, OpenRouter, Kong, Envoy.
+	wrongAddress = regexp.MustCompile(`(?i)unexpected endpoint|(?:unknown|invalid|unrecognized|unsupported) (?:request )?(?:url|path|route|endpoint)|` +
+		`cannot (?:post|get) /|(?:page|route|path|url|endpoint) (?:was )?not found|no (?:such )?(?:route|path|handler|endpoint)\b|` +
+		`method not allowed`)
+	// aboutModel matches a 404 about what the request names: a model, or an item of its input. Anthropic
+	// speaks of the requested resource, OpenRouter of endpoints.
+	aboutModel   = regexp.MustCompile(`(?i)\b(?:models?|deployments?|engines?|items?|endpoints found|requested resource)\b`)
+	notFoundCode = regexp.MustCompile(`(?i)"(?:model|deployment)_?not_?found`)
+
+	htmlStart = regexp.MustCompile(`(?i)^\s*<(?:!doctype\s+html|html|head|body|title|meta|script|h1|!--)`)
+	htmlTitle = regexp.MustCompile(`(?is)<(?:title|h1)[^>]*>(.*?)</(?:title|h1)>`)
+)
+
+// page reports whether a body is a web page.
+func page(body []byte) bool {
+	return htmlStart.Match(bytes.TrimPrefix(bytes.TrimSpace(body), byteOrderMark))
+}
+
+// byteOrderMark is U+FEFF as UTF-8.
+var byteOrderMark = []byte("\uFEFF")
+
+// ErrorWords returns what the body of an answer says about a failure: the text of an error object in
+// any spelling, the title of a web page, or the text itself. It returns "" for JSON without an error.
+func ErrorWords(body []byte) string {
+	body = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(body), byteOrderMark))
+	if page(body) {
+		title := ""
+		if m := htmlTitle.FindSubmatch(body); m != nil {
+			title = fmt.Sprintf(" %q", html.UnescapeString(strings.TrimSpace(string(m[1]))))
+		}
+		return "the server sent a web page" + title
+	}
+	var value any
+	if json.Unmarshal(body, &value) != nil {
+		return string(body)
+	}
+	return errorWords(value, 0)
+}
+
+// errorFields are the fields in which servers put the words of a failure, the most telling first.
+var errorFields = []string{
+	"error", "errors", "message", "detail", "error_message", "error_description", "msg", "reason", "title", "code", "error_code",
+}
+
+// maxErrorDepth bounds the search of ErrorWords.
+const maxErrorDepth = 4
+
+// errorWords searches an answer for the words of a failure.
+func errorWords(value any, depth int) string {
+	if depth > maxErrorDepth {
+		return ""
+	}
+	switch v := value.(type) {
+	case string:
+		if depth > 0 {
+			return strings.TrimSpace(v)
+		}
+	case float64:
+		if depth > 0 && v != 0 {
+			return fmt.Sprint(v)
+		}
+	case []any:
+		var all []string
+		for _, element := range v {
+			if words := errorWords(element, depth+1); words != "" {
+				all = append(all, words)
+			}
+		}
+		return strings.Join(all, "; ")
+	case map[string]any:
+		for _, field := range errorFields {
+			if words := errorWords(v[field], depth+1); words != "" {
+				return words
+			}
+		}
+	}
+	return ""
+}

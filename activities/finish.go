@@ -102,6 +102,9 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 	}
 	out := j.execution(j.provider(0))
 	out.StartedAt, out.EndedAt = stage.StartedAt, stage.EndedAt
+	if !s.Started.IsZero() {
+		out.StartedAt, out.EndedAt = s.Started, &s.Ended
+	}
 	out.Status, out.StopReason, out.Forced = s.Status, s.StopReason, s.Forced
 	out.Iterations, out.Usage, out.Error = s.Iterations, s.Usage, s.Error
 	for _, e := range entries {
@@ -109,9 +112,6 @@ func (a *Activities) execution(ctx context.Context, s ExecutionSummary, stage re
 			out.Provider, out.Model = e.Provider, e.Model
 			out.ActionsExecuted = e.ActionsExecuted
 		}
-	}
-	if len(entries) > 0 {
-		out.StartedAt, out.EndedAt = entries[0].At, &entries[len(entries)-1].At
 	}
 	return out, nil
 }

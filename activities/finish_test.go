@@ -2,9 +2,11 @@ package activities_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/inquest-dev/inquest/activities"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -97,5 +99,39 @@ func TestStatusAndUsageToTheEnd(t *testing.T) {
 	}
 	if r, err := b.store.Investigation(t.Context(), "inv"); err != nil || r.Status != agent.StatusCompleted || r.Usage != want {
 		t.Errorf("the record: %+v, %v", r, err)
+	}
+}
+
+// TestExecutionTimesAreTheWorkflows checks that the first entry of a transcript, which is written with the first reply, does
+// not say when the execution began.
+func TestExecutionTimesAreTheWorkflows(t *testing.T) {
+	t.Parallel()
+	stage := time.Now().UTC().Truncate(time.Second).Add(-time.Hour)
+	ended := stage.Add(30 * time.Minute)
+	for name, tt := range map[string]struct {
+		started, ended, wantStart, wantEnd time.Time
+	}{
+		"known":              {stage.Add(time.Minute), stage.Add(11 * time.Minute), stage.Add(time.Minute), stage.Add(11 * time.Minute)},
+		"of an older worker": {wantStart: stage, wantEnd: ended},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil {
+				t.Fatal(err)
+			}
+			in := activities.SaveStageIn{Plan: b.ref.Plan, Stage: record.Stage{
+				Investigation: "inv", Name: "s", Status: agent.StatusCompleted, StartedAt: stage, EndedAt: &ended,
+			}, Executions: []activities.ExecutionSummary{{
+				Ref: b.ref, Status: agent.StatusCompleted, Iterations: 1, Started: tt.started, Ended: tt.ended,
+			}}}
+			if _, err := b.env.ExecuteActivity(b.act.SaveStage, in); err != nil {
+				t.Fatal(err)
+			}
+			all, err := b.store.Executions(t.Context(), "inv")
+			if err != nil || len(all) != 1 || !all[0].StartedAt.Equal(tt.wantStart) || all[0].EndedAt == nil || !all[0].EndedAt.Equal(tt.wantEnd) {
+				t.Errorf("recorded %+v, %v; want %s to %s", all, err, tt.wantStart, tt.wantEnd)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package activities
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/audit"
@@ -119,6 +120,10 @@ type ExecutionSummary struct {
 	Iterations int              `json:"iterations"`
 	Usage      agent.Usage      `json:"usage"`
 	Error      string           `json:"error,omitempty"`
+	// Started and Ended are when the execution's workflow was started and when its result arrived; zero in workflows of
+	// older workers.
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
 }
 
 // SaveStatusIn records what an investigation waits for, or that it runs.

@@ -18,6 +18,10 @@ type Timeouts struct {
 	// Outage is how long a provider is waited for that is away or limits the rate, before the agent fails; the time does
 	// not count. Where there is another one, only a limit of the rate is waited for: see fallback_providers.
 	Outage plan.Duration `yaml:"outage" default:"4h; 1m with a fallback provider"`
+	// Conclude is how long agents have to conclude when a limit has ended their work. After a time limit they never get
+	// longer than that limit itself. Calls that still run at the end of it are cancelled. For the time limits of a stage and
+	// of an investigation, the value under defaults applies.
+	Conclude plan.Duration `yaml:"conclude"`
 }
 
 // Compression bounds the conversation that a model is shown (spec: conversation, "Compression").

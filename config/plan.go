@@ -67,7 +67,7 @@ func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 	r.asked = asked{MCP: req.MCP, may: own.Requests, given: map[string]bool{}}
 	p := plan.Plan{
 		Chain: name, AlertType: req.AlertType, Dedup: plan.Dedup(r.AgentChains[name].Dedup),
-		Timeout: own.Budgets.timeout(own.Timeout), Runbook: cmp.Or(req.Runbook, own.Runbook),
+		Timeout: own.Budgets.timeout(own.Timeout), Conclude: own.Timeouts.Conclude, Runbook: cmp.Or(req.Runbook, own.Runbook),
 		Bounds: r.planBounds(name, own), AlertMasking: r.Defaults.AlertMasking.plan(), MaxData: r.MaxData(),
 		Environment: r.System.Environment,
 	}

@@ -159,7 +159,11 @@ func (r *agentRun) hasLastWord(ctx workflow.Context, stopped AgentResult) bool {
 // way it was stopped.
 func (r *agentRun) haveLastWord(ctx workflow.Context, stopped AgentResult) AgentResult {
 	r.reserve = true
-	patience := deadline{Remaining: lastWord}
+	limit := r.in.Agent.Timeouts.Agent
+	if stopped.StopReason == agent.StopBound {
+		limit = 0
+	}
+	patience := deadline{Remaining: timeToConclude(r.in.Agent.Timeouts.Conclude, limit)}
 	work, cancel := patience.start(ctx, r.watch, bound{what: "last word", held: r.steering.still})
 	defer cancel()
 	why := activities.Input{Kind: activities.InputBound, Text: string(stopped.StopReason)}

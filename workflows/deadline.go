@@ -1,9 +1,12 @@
 package workflows
 
 import (
+	"cmp"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/inquest-dev/inquest/internal/plan"
 )
 
 // deadline bounds a piece of work by workflow time; time in which the work is
@@ -24,9 +27,9 @@ type bound struct {
 	held func() bool
 	// more asks for more time when it is up, and reports whether there is some; nil = there is none.
 	more func(workflow.Context) bool
-	// warn has the work concluded when the time is up, for which it has lastWord
-	// before it is cancelled; nil = it is cancelled at once.
-	warn func()
+	// warn asks the work to conclude when the time is up, and returns how long it has until it is cancelled.
+	// Without warn it is cancelled at once.
+	warn func() (grace time.Duration)
 }
 
 // start returns a context that is cancelled when the time is up. The caller
@@ -69,8 +72,7 @@ func (d *deadline) turn(ctx workflow.Context, b bound) (over bool) {
 	}
 	d.Expired = true
 	if b.warn != nil {
-		b.warn()
-		_ = workflow.Sleep(ctx, lastWord)
+		_ = workflow.Sleep(ctx, b.warn())
 	}
 	return true
 }
@@ -98,6 +100,20 @@ func awaitPeople(ctx workflow.Context, what string, expires *time.Time, paused, 
 		}
 		left -= workflow.Now(ctx).Sub(began)
 	}
+}
+
+// timeToConclude is how long work has to conclude after a limit, which is zero if the limit is not one of time.
+// Plans that are older than the setting give a fixed time.
+func timeToConclude(conclude, limit plan.Duration) time.Duration {
+	return cmp.Or(plan.Grace(conclude, limit).D(), lastWord)
+}
+
+// shorter returns the shorter of two durations, either of which may be zero, which means none.
+func shorter(a, b plan.Duration) plan.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // hold stops the clock. What is left never becomes zero, which means no bound.

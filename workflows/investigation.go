@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -147,7 +148,7 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 	r.family.priority = Priority(r.state.Resolved.Labels)
 	r.tellStatus(ctx)
 	r.serveLimits(ctx)
-	clock := bound{what: "investigation timeout", held: r.held, more: r.moreTime, warn: r.signals.timeIsUp}
+	clock := bound{what: "investigation timeout", held: r.held, more: r.moreTime, warn: r.timeIsUp}
 	work, cancel := r.state.Deadline.start(ctx, r.watch, clock)
 	again := r.walk(work)
 	cancel()
@@ -156,6 +157,18 @@ func (r *investigationRun) execute(ctx workflow.Context, input converter.RawValu
 	}
 	r.summarise(ctx)
 	return r.finish(ctx)
+}
+
+// timeIsUp asks the agents to conclude, and returns how long they have.
+func (r *investigationRun) timeIsUp() time.Duration {
+	r.signals.timeIsUp()
+	return r.timeToConclude()
+}
+
+// timeToConclude is how long agents have to conclude after the investigation's time limit.
+func (r *investigationRun) timeToConclude() time.Duration {
+	skeleton := r.state.Resolved.Skeleton
+	return timeToConclude(skeleton.Conclude, skeleton.Timeout+r.state.Longer)
 }
 
 // begin resolves the request, or takes over the state of the run before.

@@ -244,6 +244,11 @@ type StageInput struct {
 	Reserve bool `json:"reserve,omitempty"`
 	// Level is the investigation's.
 	Level activities.Level `json:"level,omitempty"`
+	// Conclude is the investigation's, see plan.Plan.
+	Conclude plan.Duration `json:"conclude,omitempty"`
+	// Grace is how long the agents have to conclude once the time of the investigation is up; zero means that no limit is
+	// known.
+	Grace plan.Duration `json:"grace,omitempty"`
 }
 
 // StageResult is what an investigation keeps of a stage.
@@ -289,6 +294,9 @@ type AgentInput struct {
 	Reserve bool `json:"reserve,omitempty"`
 	// Level is the investigation's.
 	Level activities.Level `json:"level,omitempty"`
+	// Grace is how long the agent has to conclude once the time of its stage or investigation is up; zero means that no
+	// limit is known.
+	Grace plan.Duration `json:"grace,omitempty"`
 	// Dispatched is set if another agent has started this one.
 	Dispatched *activities.TaskRef `json:"dispatched,omitempty"`
 	// Continued carries on from an earlier run of the same execution.

@@ -38,8 +38,8 @@ const (
 	defaultTool      = 2 * time.Minute
 	defaultApproval  = time.Hour       // the plan normally says
 	grace            = time.Hour       // for a store that is away while a reply or a result is in hand
-	lastWord         = 2 * time.Minute // for a conclusion after a bound or a timeout
-	subLastWord      = time.Minute     // for those of sub-agents before it
+	lastWord         = 2 * time.Minute // to conclude after a limit, if the plan does not say
+	subLastWord      = time.Minute     // the most that sub-agents get of it, before their agent concludes
 	tellAgain        = 5 * time.Minute // the store what is waited for, if it could not be told
 	relistAfter      = time.Minute     // a tool server that could not be asked is asked again
 	listAgain        = time.Hour       // how old the catalogues of tools may be at the beginning of a turn

@@ -44,10 +44,9 @@ type orchestrationState struct {
 // subAgent is an execution that was dispatched and has not ended.
 type subAgent struct {
 	*member
-	name    string // of the agent, as the model calls it
-	id      string // of the execution, as the model is told
-	started time.Time
-	cancel  workflow.CancelFunc
+	name   string // of the agent, as the model calls it
+	id     string // of the execution, as the model is told
+	cancel workflow.CancelFunc
 }
 
 func newOrchestration(ctx workflow.Context, run *agentRun) *orchestration {
@@ -109,7 +108,7 @@ func (o *orchestration) dispatch(ctx workflow.Context, in activities.CallToolIn,
 	work, cancel := workflow.WithCancel(o.work)
 	s.cancel = cancel
 	summary := strings.TrimSuffix(s.plan.Name+" · "+s.plan.Model(0), " · ")
-	s.started = workflow.Now(ctx)
+	s.startedAt = workflow.Now(ctx)
 	s.child = o.family.start(work, s.id, summary, IteratingAgent, input)
 	o.running = append(o.running, s)
 	o.changed(ctx)
@@ -142,6 +141,7 @@ func (o *orchestration) prepare(in activities.CallToolIn, p plan.AgentSkeleton) 
 	s.plan = p
 	return s, AgentInput{
 		Ref: ref, Agent: p, Steering: o.steering, Level: o.in.Level,
+		Grace:      shorter(o.in.Grace/2, plan.Grace(o.in.Agent.Timeouts.Conclude, o.plan.MaxBudget)),
 		Dispatched: &activities.TaskRef{Execution: o.in.Ref.Execution, Iteration: in.Iteration, Call: in.Call},
 	}
 }
@@ -240,7 +240,7 @@ func (o *orchestration) collect(ctx workflow.Context) {
 		if !s.ended() {
 			continue
 		}
-		s.result, s.closed = resultOf(ctx, s.child), true
+		s.result, s.closed, s.endedAt = resultOf(ctx, s.child), true, workflow.Now(ctx)
 		s.waiting = Waiting{}
 		o.record(ctx, s)
 		o.running = slices.DeleteFunc(o.running, func(other *subAgent) bool { return other == s })
@@ -258,7 +258,7 @@ func (o *orchestration) collect(ctx workflow.Context) {
 
 // record has the store say how an execution ended. If it cannot, the investigation does not fail for that.
 func (o *orchestration) record(ctx workflow.Context, s *subAgent) {
-	in := activities.SaveExecutionIn{Execution: s.saved(), Started: s.started, Ended: workflow.Now(ctx)}
+	in := activities.SaveExecutionIn{Execution: s.saved(), Started: s.startedAt, Ended: s.endedAt}
 	if err := storeStep(ctx, "sub-agent "+s.id, act.SaveExecution, in, nil); err != nil {
 		workflow.GetLogger(ctx).Warn("a sub-agent's end is not recorded", "execution", s.id, "error", err)
 	}
@@ -316,9 +316,10 @@ func (o *orchestration) settle(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return o.idle() || o.steering.Concluding })
 }
 
-// timeIsUp has all conclude.
-func (o *orchestration) timeIsUp() {
+// timeIsUp asks all sub-agents to conclude, and returns how long they have.
+func (o *orchestration) timeIsUp() time.Duration {
 	workflow.Go(o.base, func(ctx workflow.Context) { o.forward(ctx, signal{Name: SignalConclude, Late: true}) })
+	return timeToConclude(o.in.Agent.Timeouts.Conclude, o.plan.MaxBudget)
 }
 
 // forward sends a signal to those at work that it is for, and reports whether there are some.
@@ -345,7 +346,11 @@ func (o *orchestration) conclude(ctx workflow.Context) {
 		return
 	}
 	if o.steering.Concluding {
-		options := workflow.AwaitOptions{Timeout: subLastWord, TimerOptions: workflow.TimerOptions{Summary: "last words of sub-agents"}}
+		wait := subLastWord
+		if o.steering.Late && o.in.Grace > 0 { // half of it is for the agent itself
+			wait = min(wait, o.in.Grace.D()/2)
+		}
+		options := workflow.AwaitOptions{Timeout: wait, TimerOptions: workflow.TimerOptions{Summary: "last words of sub-agents"}}
 		_, _ = workflow.AwaitWithOptions(ctx, options, o.idle)
 	}
 	o.dismiss(ctx)

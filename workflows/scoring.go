@@ -34,12 +34,14 @@ func Scoring(ctx workflow.Context, in ScoringInput) (record.Score, error) {
 		return record.Score{}, err
 	}
 	run := scoringRun{newAgentRun(AgentInput{Ref: begun.Ref, Agent: begun.Agent, Prior: begun.Prior, Peers: begun.Peers, Reserve: true})}
+	started := workflow.Now(ctx)
 	judge, _ := run.execute(ctx, run.loop) // how it ended is in the result
 	cleanup, _ := workflow.NewDisconnectedContext(ctx)
 	var out record.Score
 	save := activities.SaveScoreIn{N: begun.N, Judge: activities.ExecutionSummary{
 		Ref: begun.Ref, Status: judge.Status, StopReason: judge.StopReason, Forced: judge.Forced,
 		Iterations: judge.Iterations, Usage: judge.Usage, Error: clip.Text(cmp.Or(judge.Error, judge.Partial), 500),
+		Started: exact(started), Ended: exact(workflow.Now(ctx)),
 	}}
 	if err := storeStep(cleanup, "score", act.SaveScore, save, &out); err != nil {
 		return out, err

@@ -221,7 +221,7 @@ func (s *signals) answer(ctx workflow.Context, sig signal) (Taken, error) {
 	return a.taken, nil
 }
 
-// timeIsUp has the agents conclude, after what people have said before.
+// timeIsUp asks the agents to conclude, after all signals that have arrived.
 func (s *signals) timeIsUp() {
 	s.queue = append(s.queue, &arrival{signal: signal{Name: SignalConclude, Late: true}})
 }

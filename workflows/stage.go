@@ -51,6 +51,8 @@ type member struct {
 	result  AgentResult
 	closed  bool
 	waiting Waiting // what it waits for
+
+	startedAt, endedAt time.Time // of its workflow
 }
 
 func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
@@ -61,7 +63,10 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	r.teller.serve(ctx, r.watch, r.in.Stage.Name)
 	hear(ctx, r.watch, func(w Waiting) { r.hear(ctx, w) })
 	held := func() bool { return r.steering.still() || !r.waiting().empty() }
-	work, cancel := r.deadline.start(ctx, r.watch, bound{what: "stage timeout", held: held, warn: signals.timeIsUp})
+	work, cancel := r.deadline.start(ctx, r.watch, bound{what: "stage timeout", held: held, warn: func() time.Duration {
+		signals.timeIsUp()
+		return r.timeToConclude()
+	}})
 	if err := signals.serve(ctx, r.watch, r); err != nil {
 		return r.result, err
 	}
@@ -97,10 +102,15 @@ func (r *stageRun) execute(ctx workflow.Context) (StageResult, error) {
 	return ending(r.result.Status, r.result, message, r.result.ErrorType)
 }
 
+// timeToConclude is how long the agents have to conclude after the stage's time limit.
+func (r *stageRun) timeToConclude() time.Duration {
+	return timeToConclude(r.in.Conclude, r.in.Stage.Timeout)
+}
+
 // launch starts an execution, and hands it what people asked for before.
 func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, peers []activities.Peer) *member {
 	r.family.afterReset(ctx)
-	m := &member{plan: p, ref: activities.Ref{
+	m := &member{plan: p, startedAt: workflow.Now(ctx), ref: activities.Ref{
 		Investigation: r.in.Investigation, Execution: executionName(r.in.Stage.Name, p.Name),
 		Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index, Agent: n,
 	}}
@@ -116,6 +126,10 @@ func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, pee
 	input := AgentInput{
 		Ref: m.ref, Agent: p, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
 		Steering: steering, Reserve: r.in.Reserve || r.result.Bound != "", Level: r.in.Level,
+		Grace: r.in.Grace,
+	}
+	if limit := r.in.Stage.Timeout; limit > 0 {
+		input.Grace = shorter(input.Grace, plan.Grace(r.in.Conclude, limit))
 	}
 	summary := strings.TrimSuffix(p.Name+" · "+p.Model(0), " · ")
 	m.child = r.family.start(ctx, m.ref.Execution, summary, patterns[p.Pattern], input)
@@ -149,7 +163,7 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 	if r.deadline.Expired && result.Status == agent.StatusTimedOut {
 		result.Error = fmt.Sprintf("the stage did not finish within %s", r.in.Stage.Timeout)
 	}
-	m.result, m.closed, m.waiting = result, true, Waiting{}
+	m.result, m.closed, m.waiting, m.endedAt = result, true, Waiting{}, workflow.Now(ctx)
 	r.teller.changed()
 	r.refused = newest(append(r.refused, result.Undelivered...), maxErrors)
 	r.result.Usage = r.result.Usage.Add(result.whole())
@@ -259,6 +273,9 @@ func (r *stageRun) peers() (all []activities.Peer) {
 
 // follow runs an agent on what the others have done.
 func (r *stageRun) follow(ctx workflow.Context, index int, p plan.AgentSkeleton, peers []activities.Peer) *member {
+	if r.deadline.Expired && r.in.Conclude > 0 {
+		p.Timeouts.Agent = shorter(p.Timeouts.Agent, plan.Duration(r.timeToConclude()))
+	}
 	m := r.launch(ctx, index, p, peers)
 	r.agents = append(r.agents, m)
 	r.teller.changed()
@@ -328,14 +345,13 @@ func (r *stageRun) save(ctx workflow.Context) error {
 }
 
 // record is how a run of a stage ended, for the store and for who asks for the status.
-// Times are as exact as a store keeps them.
 func (in StageInput) record(result StageResult) record.Stage {
 	name, _, _ := strings.Cut(in.Stage.Name, "#")
-	ended := result.Ended.UTC().Truncate(time.Microsecond)
+	ended := exact(result.Ended)
 	out := record.Stage{
 		Investigation: in.Investigation, Name: in.Stage.Name, Index: in.Index,
 		Status: result.Status, Outcome: result.Outcome, Result: result.Result, Error: result.Error,
-		StartedAt: result.Started.UTC().Truncate(time.Microsecond), EndedAt: &ended,
+		StartedAt: exact(result.Started), EndedAt: &ended,
 		Envelope: record.StageEnvelope{
 			Version: record.EnvelopeVersion, Order: in.Order, Run: in.Run, Pass: in.Pass, Agents: result.Agents, ErrorType: result.ErrorType,
 			Key: cmp.Or(in.Stage.OutputKey, name), Output: result.Output, Partial: result.Partial,
@@ -346,6 +362,9 @@ func (in StageInput) record(result StageResult) record.Stage {
 	}
 	return out
 }
+
+// exact returns a time as a store keeps it.
+func exact(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // maxSubRows bounds the sub-agents that a status tells of in one stage; the store has all.
 const maxSubRows = 100
@@ -367,6 +386,7 @@ func (m *member) saved() activities.ExecutionSummary {
 	return activities.ExecutionSummary{
 		Ref: m.ref, Status: m.result.Status, StopReason: m.result.StopReason, Forced: m.result.Forced,
 		Iterations: m.result.Iterations, Usage: m.result.Usage, Error: clip.Text(cmp.Or(m.result.Error, m.result.Partial), 500),
+		Started: exact(m.startedAt), Ended: exact(m.endedAt),
 	}
 }
 

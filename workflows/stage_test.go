@@ -152,3 +152,28 @@ func TestGuidanceForAStageItself(t *testing.T) {
 		t.Errorf("called at %v, posted (-want +got):\n%s", at, diff)
 	}
 }
+
+// TestExecutionTimes checks that an agent's record begins when its workflow starts and ends when its result arrives, also if
+// it makes one model call.
+func TestExecutionTimes(t *testing.T) {
+	t.Parallel()
+	const reply, whole = 10 * time.Minute, 20 * time.Minute
+	f := &fake{plan: planOf([]string{"default", "default", "synthesis"})}
+	f.model = script(say("done"))
+	env := newEnv(t, f)
+	slow := mock.MatchedBy(func(in activities.GenerateIn) bool { return in.Ref.Execution != "s1/B" })
+	env.OnActivity(f.Generate, mock.Anything, slow).After(reply).Return(f.Generate)
+	env.OnActivity(f.Generate, mock.Anything, mock.Anything).After(whole).Return(f.Generate)
+	began := env.Now()
+	investigated(t, env)
+	near := func(at time.Time, want time.Duration) bool { return at.Sub(began.Add(want)).Abs() < time.Minute }
+	want := map[string][2]time.Duration{"s1/A": {0, reply}, "s1/B": {0, whole}, "s1/Syn": {whole, whole + reply}}
+	for _, e := range f.saved[0].Executions {
+		if w := want[e.Ref.Execution]; !near(e.Started, w[0]) || !near(e.Ended, w[1]) {
+			t.Errorf("%s is recorded from %s to %s; want %v", e.Ref.Execution, e.Started.Sub(began), e.Ended.Sub(began), w)
+		}
+	}
+	if len(f.saved[0].Executions) != len(want) {
+		t.Errorf("recorded: %+v", f.saved[0].Executions)
+	}
+}

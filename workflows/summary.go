@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"slices"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -16,6 +18,11 @@ func (r *investigationRun) summarise(ctx workflow.Context) {
 		return
 	}
 	s := &stageChild{index: plan.SummaryStage, plan: *p, started: workflow.Now(ctx)}
+	if grace := r.state.Resolved.Skeleton.Conclude; r.state.Deadline.Expired && grace > 0 {
+		s.plan.Agents = slices.Clone(s.plan.Agents)
+		timeouts := &s.plan.Agents[0].Timeouts
+		timeouts.Agent = shorter(timeouts.Agent, plan.Duration(r.timeToConclude()))
+	}
 	s.in = r.stageInput(s)
 	s.in.Order, s.in.Run = r.state.Walk.Hops+1, 1
 	s.in.Reserve = true // a bound that was reached must not keep the summary from being written

@@ -118,6 +118,10 @@ func (r *investigationRun) stageInput(s *stageChild) StageInput {
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: s.index, Stage: s.plan,
 		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: r.state.Steering.passedOn(),
 		Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(), Level: r.state.Resolved.Level,
+		Conclude: r.state.Resolved.Skeleton.Conclude,
+	}
+	if limit := r.state.Resolved.Skeleton.Timeout; limit > 0 {
+		in.Grace = plan.Grace(in.Conclude, limit+r.state.Longer)
 	}
 	in.Envelope.Answers = nil // they are among the notes
 	return in

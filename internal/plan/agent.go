@@ -236,4 +236,15 @@ type Timeouts struct {
 	// Outage is how long a provider is waited for that is away; 0 = 4 h, or a minute if
 	// there is another one to ask.
 	Outage Duration `json:"outage,omitempty"`
+	// Conclude is how long the agent has to conclude after a limit; 0 = the two minutes of older plans, see Grace.
+	Conclude Duration `json:"conclude,omitempty"`
+}
+
+// Grace is how long work may take to conclude after a time limit: conclude, but never longer than the limit.
+// Zero for conclude means that the plan is older than the setting, and gives zero; zero for limit means no limit.
+func Grace(conclude, limit Duration) Duration {
+	if limit > 0 {
+		return min(conclude, limit)
+	}
+	return conclude
 }

@@ -41,7 +41,10 @@ type Plan struct {
 	// MaxData is how large the request's data may be without being attached, in bytes; 0 = any size.
 	MaxData int `json:"max_data,omitempty"`
 	// Timeout bounds the investigation; time paused does not count. 0 = none.
-	Timeout    Duration   `json:"timeout,omitempty"`
+	Timeout Duration `json:"timeout,omitempty"`
+	// Conclude is how long the investigation and its stages have to conclude after their time limits; 0 = two minutes,
+	// in plans that are older than the setting. See Grace.
+	Conclude   Duration   `json:"conclude,omitempty"`
 	Bounds     Bounds     `json:"bounds,omitzero"`
 	Interrupts Interrupts `json:"interrupts,omitzero"`
 	// Dedup says which requests ask for the same.

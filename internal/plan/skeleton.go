@@ -9,6 +9,7 @@ type Skeleton struct {
 	Chain      string          `json:"chain"`
 	AlertType  string          `json:"alert_type,omitempty"`
 	Timeout    Duration        `json:"timeout,omitempty"`
+	Conclude   Duration        `json:"conclude,omitempty"` // see Plan
 	Bounds     Bounds          `json:"bounds,omitzero"`
 	Interrupts Interrupts      `json:"interrupts,omitzero"`
 	Stages     []StageSkeleton `json:"stages"`
@@ -72,7 +73,8 @@ const strikes = 2
 
 // Skeleton returns what workflows need of the plan.
 func (p Plan) Skeleton() Skeleton {
-	out := Skeleton{Version: p.Version, Chain: p.Chain, AlertType: p.AlertType, Timeout: p.Timeout, Bounds: p.Bounds, Interrupts: p.Interrupts}
+	out := Skeleton{Version: p.Version, Chain: p.Chain, AlertType: p.AlertType, Timeout: p.Timeout, Conclude: p.Conclude,
+		Bounds: p.Bounds, Interrupts: p.Interrupts}
 	for _, stage := range p.Stages {
 		out.Stages = append(out.Stages, stage.skeleton())
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
@@ -19,8 +20,8 @@ agent_chains:
   failing: {alert_types: [failing], stages: [{name: first, agents: [{name: First}]}, {name: second, agents: [{name: Refused}]}]}
 `
 
-// However an investigation ends, the last result that there is stays its report. (What is cut by the time has two minutes for
-// its last word: see TestEndsThatKeepWhatWasDone.)
+// However an investigation ends, the last result that there is stays its report. (For what the time cuts, see
+// TestEndsThatKeepWhatWasDone.)
 func TestReportIsKept(t *testing.T) {
 	t.Parallel()
 	hold := llmtest.NewHold()
@@ -58,4 +59,30 @@ func TestReportIsKept(t *testing.T) {
 			t.Errorf("%s ended as %s, %s; its report is %q", chain, r.Status, r.EndReason, r.Report)
 		}
 	}
+}
+
+// TestSessionTimeoutEndsAHungRun checks that a model that never answers cannot keep an investigation beyond its time limit
+// and the time to conclude, which is never longer than the limit.
+func TestSessionTimeoutEndsAHungRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, llmtest.Always(llmtest.Text("never said").Hold(llmtest.NewHold(), 0)), endingsConfig+`
+queue: {session_timeout: 5s}
+`)
+	w.dev()
+	began := time.Now()
+	_, stderr, code := w.starter("", "run", "--chain", "long", "--data", "x", "--id", "hung")
+	took := time.Since(began)
+	var shown struct{ Investigation record.Investigation }
+	if err := json.Unmarshal([]byte(w.must("show", "hung", "--json")), &shown); err != nil {
+		t.Fatal(err)
+	}
+	r := shown.Investigation
+	if r.Status != agent.StatusTimedOut || code == 0 {
+		t.Errorf("ended as %s, exit code %d: %s", r.Status, code, stderr)
+	}
+	// 5 s, and 5 s to conclude. Two minutes to conclude would make it 125 s.
+	if took < 9*time.Second || took > 60*time.Second {
+		t.Errorf("the run took %s", took)
+	}
+	t.Logf("the run took %s", took)
 }

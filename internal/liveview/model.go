@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	md "github.com/inquest-dev/inquest/internal/markdown"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -196,7 +197,7 @@ func (m *Model) outageOf(execution string) (record.Outage, bool) {
 // report is the investigation's, or until it has one what the last stage with a result says.
 func (m *Model) report() string {
 	if m.record.Report != "" {
-		return m.record.Report
+		return md.Readable(m.record.Report)
 	}
 	for _, s := range slices.Backward(m.stages) {
 		if s.Result == "" {

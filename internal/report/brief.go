@@ -60,12 +60,12 @@ const (
 	maxSteps          = 3
 )
 
-// BriefOf reads a report, which is Markdown, by rule: a part is what stands below a heading, or
+// BriefOf reads a report, which is Markdown or one JSON object, by rule: a part is what stands below a heading, or
 // after a label ("**Cause:** …"), of a known name. Of the cause and the confidence the first
 // paragraph is taken, of what to do the first steps of the first list, or the first paragraph. proof is what the report
 // was checked against; nil = it was not. The report's own word on that counts for nothing.
 func BriefOf(report string, proof *evidence.Evidence) (b Brief) {
-	src := []byte(report)
+	src := []byte(markdown.Readable(report))
 	parts := partsOf(markdown.Parse(src), src)
 	b.Cause, _ = cut(find(parts, causes).text, twoLines)
 	b.Confidence, _ = cut(find(parts, confidences).text, oneLine)

@@ -34,6 +34,10 @@ func TestBriefOf(t *testing.T) {
 			"numbered headings", "## 1. Root Cause (likely)\nX.\n\n## 2. Recommended actions\nUndo it.",
 			report.Brief{Cause: "X.", Next: []string{"Undo it."}},
 		},
+		{
+			"a JSON object", `{"root_cause":"The pool was cut.","confidence":"high","next_steps":["Undo it."]}`,
+			report.Brief{Cause: "The pool was cut.", Confidence: "high", Next: []string{"Undo it."}},
+		},
 		{"the root cause is surer than the summary", "## Summary\nA.\n## Root cause\nB.", report.Brief{Cause: "B."}},
 		{"a summary is better than nothing", "## Summary\nA.", report.Brief{Cause: "A."}},
 		{"nothing that is known", "All is well.\n\n- a\n- b", report.Brief{}},

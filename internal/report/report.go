@@ -7,6 +7,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/evidence"
+	"github.com/inquest-dev/inquest/internal/markdown"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -24,7 +25,7 @@ type Report struct {
 	Usage       agent.Usage     `json:"usage,omitzero"`
 	Summary     string          `json:"summary,omitempty"` // the executive summary, 1–4 lines
 	Brief       Brief           `json:"brief,omitzero"`
-	Text        string          `json:"report"` // Markdown, as the agent wrote it
+	Text        string          `json:"report"` // Markdown; a JSON object that an agent wrote is laid out as Markdown
 	Unfinished  []string        `json:"unfinished,omitempty"`
 	Undelivered []string        `json:"undelivered,omitempty"`
 	// ActionsExecuted: an action agent says that it has changed something; nil = there was none, or none has said.
@@ -41,9 +42,10 @@ type Report struct {
 
 // Of returns the report of an investigation; line is what is said of it in one line, proof what it was checked against.
 func Of(r record.Investigation, stages []record.Stage, line string, proof *evidence.Evidence) Report {
+	text := markdown.Readable(r.Report)
 	out := Report{
 		ID: r.ID, WorkflowID: r.WorkflowID, Chain: r.Chain, AlertType: r.AlertType, Status: r.Status, EndReason: r.EndReason, Error: r.Error,
-		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Usage: r.Usage, Brief: BriefOf(r.Report, proof), Text: r.Report,
+		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Usage: r.Usage, Brief: BriefOf(text, proof), Text: text,
 		Undelivered: r.Envelope.Undelivered, Line: line, Evidence: proof, Summary: r.Envelope.Summary, SummaryError: r.Envelope.SummaryError,
 	}
 	for _, s := range stages {

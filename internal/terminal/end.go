@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/markdown"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -57,9 +58,10 @@ func (v *view) end() {
 	r := v.record
 	if r.Report != "" {
 		v.heading("report")
-		text := Clean(r.Report)
+		readable := markdown.Readable(r.Report)
+		text := Clean(readable)
 		if v.live {
-			text = Markdown(r.Report, v.p.width, v.p.color)
+			text = Markdown(readable, v.p.width, v.p.color)
 		}
 		v.p.full(plain, text)
 	}

@@ -122,6 +122,9 @@ var good = map[string]*regexp.Regexp{
 	"query_metric":  regexp.MustCompile(`^time,`),
 	"get_manifest":  regexp.MustCompile(`^apiVersion:`),
 	"list_events":   regexp.MustCompile(`^\d+ events match`),
+	// kubernetes-mcp-server 0.0.67 and prometheus-mcp 1.1.3
+	"events_list":      regexp.MustCompile(`^(# )?(The following events|No events)`),
+	"prometheus_query": regexp.MustCompile(`^\{`),
 	// grep's counts, log lines, or nothing found, which grep calls exit code 1
 	"shell": regexp.MustCompile(`^(\S+:\d+\n|\{|ts=|Command executed successfully|Command failed with exit code 1:)`),
 }

@@ -10,6 +10,40 @@ export function markdown(text, cite) {
   return h("div.markdown", { dir: "auto" }, blocks(reveal(text).split("\n"), 0, cite));
 }
 
+// readable lays out a text that is one JSON object, bare or in a code fence, as Markdown with a section per key.
+// Any other text is returned unchanged. It follows Readable of internal/markdown.
+export function readable(text) {
+  const bare = text.trim().replace(/^```.*\n([^]*?)(?:```)?$/, "$1");
+  if (!bare.startsWith("{")) return text;
+  let object;
+  try {
+    // Numbers keep their spelling: a 64-bit id would be rounded.
+    object = JSON.parse(bare, (key, value, context) => (typeof value === "number" ? (context?.source ?? String(value)) : value));
+  } catch {
+    return text;
+  }
+  if (Object.keys(object).length === 0) return text;
+  const scalar = (v) =>
+    v === null ? "–"
+    : Array.isArray(v) && v.every((e) => typeof e === "string") ? v.join(", ")
+    : typeof v === "object" ? "`" + JSON.stringify(v).replaceAll("`", "'") + "`"
+    : String(v);
+  const line = (v) => scalar(v).trim().replaceAll("\n", "\n  ");
+  const isObject = (v) => v !== null && typeof v === "object" && !Array.isArray(v);
+  const pairs = (v) => Object.entries(v).map(([key, member]) => `**${title(key)}:** ${line(member)}`);
+  const section = (v) =>
+    Array.isArray(v) ? v.map((e) => `- ${isObject(e) ? pairs(e).join("; ") : line(e)}`).join("\n") || "None."
+    : isObject(v) ? pairs(v).map((pair) => `- ${pair}`).join("\n")
+    : scalar(v);
+  return Object.entries(object).map(([key, v]) => `## ${title(key)}\n\n${section(v)}\n`).join("\n");
+}
+
+// title makes words of a key: "root_cause" and "rootCause" are "Root cause".
+function title(key) {
+  const words = key.replace(/(\p{Ll})(\p{Lu})/gu, (_, a, b) => `${a} ${b.toLowerCase()}`).replace(/[_-]+/g, " ").trim();
+  return words ? words[0].toUpperCase() + words.slice(1) : key;
+}
+
 const fence = /^ {0,3}(`{3,}|~{3,})/;
 const heading = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*$/;
 const rule = /^ {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$/;

@@ -1,6 +1,6 @@
 // The report of an investigation as it was written, with what it cites.
 import { button, foreign, h, reveal } from "./dom.js";
-import { markdown } from "./markdown.js";
+import { markdown, readable } from "./markdown.js";
 
 // Report is in an element of its own. open shows the entry that a piece of evidence is from.
 export class Report {
@@ -26,7 +26,7 @@ export class Report {
       ...[
         r.error && foreign(r.error, "p", { class: "wrong" }),
         r.envelope?.summary && h("div.summary", {}, markdown(r.envelope.summary)),
-        text && markdown(text, cite),
+        text && markdown(readable(text), cite),
         items.length > 0 &&
           h(
             "details.evidence",

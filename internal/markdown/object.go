@@ -1,0 +1,137 @@
+package markdown
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Readable returns text as Markdown for people. A text that is one JSON object, bare or in a code fence,
+// becomes a section per key, in the object's order; any other text is returned unchanged.
+func Readable(text string) string {
+	bare := strings.TrimSpace(text)
+	if fenced, ok := strings.CutPrefix(bare, "```"); ok {
+		_, body, _ := strings.Cut(fenced, "\n") // the rest of the first line names the language
+		bare, _ = strings.CutSuffix(body, "```")
+		bare = strings.TrimSpace(bare)
+	}
+	members, ok := membersOf([]byte(bare))
+	if !ok || len(members) == 0 {
+		return text
+	}
+	var out strings.Builder
+	for _, m := range members {
+		fmt.Fprintf(&out, "## %s\n\n%s\n\n", heading(m.key), strings.TrimRight(section(m.value), "\n"))
+	}
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+// membersOf reads the members of an object in their order; false if raw is anything else.
+func membersOf(raw []byte) (members []member, ok bool) {
+	decoder := json.NewDecoder(strings.NewReader(string(raw)))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return nil, false
+	}
+	for decoder.More() {
+		var m member
+		key, err := decoder.Token()
+		if err != nil || decoder.Decode(&m.value) != nil {
+			return nil, false
+		}
+		m.key, _ = key.(string)
+		members = append(members, m)
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, false
+	}
+	return members, len(strings.TrimSpace(string(raw[decoder.InputOffset():]))) == 0
+}
+
+// section is a member's value below its heading.
+func section(value json.RawMessage) string {
+	var list []json.RawMessage
+	if json.Unmarshal(value, &list) == nil && list != nil {
+		return items(list)
+	}
+	if members, ok := membersOf(value); ok {
+		return fields(members)
+	}
+	return scalar(value)
+}
+
+func items(list []json.RawMessage) string {
+	if len(list) == 0 {
+		return "None."
+	}
+	var out strings.Builder
+	for _, value := range list {
+		line := scalar(value)
+		if members, ok := membersOf(value); ok {
+			var parts []string
+			for _, m := range members {
+				parts = append(parts, fmt.Sprintf("**%s:** %s", heading(m.key), scalar(m.value)))
+			}
+			line = strings.Join(parts, "; ")
+		}
+		out.WriteString("- " + indent(line) + "\n")
+	}
+	return out.String()
+}
+
+func fields(members []member) string {
+	var out strings.Builder
+	for _, m := range members {
+		fmt.Fprintf(&out, "- **%s:** %s\n", heading(m.key), indent(scalar(m.value)))
+	}
+	return out.String()
+}
+
+// scalar is a string's text, or else the JSON of the value: as it is if it is a number or a
+// boolean, as code if it is nested deeper than Readable lays out.
+func scalar(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil && value[0] == '"' {
+		return text
+	}
+	if trimmed := strings.TrimSpace(string(value)); !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
+		return strings.Replace(trimmed, "null", "–", 1)
+	}
+	var list []string
+	if json.Unmarshal(value, &list) == nil {
+		return strings.Join(list, ", ")
+	}
+	return "`" + strings.Join(strings.Fields(strings.ReplaceAll(string(value), "`", "'")), " ") + "`"
+}
+
+// indent keeps the further lines of a text within its list item.
+func indent(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") }
+
+// heading makes words of a key: "root_cause" and "rootCause" are "Root cause".
+func heading(key string) string {
+	var out strings.Builder
+	var last rune
+	for _, r := range key {
+		switch {
+		case r == '_' || r == '-':
+			r = ' '
+		case unicode.IsUpper(r) && unicode.IsLower(last):
+			out.WriteByte(' ')
+			r = unicode.ToLower(r)
+		}
+		out.WriteRune(r)
+		last = r
+	}
+	words := strings.Join(strings.Fields(out.String()), " ")
+	first, size := utf8.DecodeRuneInString(words)
+	if size == 0 {
+		return key
+	}
+	return string(unicode.ToUpper(first)) + words[size:]
+}

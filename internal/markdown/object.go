@@ -3,29 +3,54 @@ package markdown
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Readable returns text as Markdown for people. A text that is one JSON object, bare or in a code fence,
-// becomes a section per key, in the object's order; any other text is returned unchanged.
+// fence matches a code fence that begins with its language, if it names one, and ends the text or a line.
+var fence = regexp.MustCompile("(?ms)^```(\\w*)[ \\t]*\\n(.*?)\\n?```[ \\t]*$")
+
+// headed matches a heading.
+var headed = regexp.MustCompile(`(?m)^ {0,3}#{1,6}[ \t]`)
+
+// Readable returns text as Markdown for people. A text that is one JSON object gets a section per key, in the
+// object's order; so does the object in the only code fence of a text without headings. A code fence around
+// the whole text is removed if it holds Markdown. Any other text is returned unchanged.
 func Readable(text string) string {
 	bare := strings.TrimSpace(text)
-	if fenced, ok := strings.CutPrefix(bare, "```"); ok {
-		_, body, _ := strings.Cut(fenced, "\n") // the rest of the first line names the language
-		bare, _ = strings.CutSuffix(body, "```")
-		bare = strings.TrimSpace(bare)
+	if sections, ok := sectionsOf(bare); ok {
+		return sections
 	}
-	members, ok := membersOf([]byte(bare))
-	if !ok || len(members) == 0 {
+	found := fence.FindAllStringSubmatchIndex(bare, 2)
+	if len(found) != 1 {
 		return text
+	}
+	at := found[0]
+	before, body, after := bare[:at[0]], bare[at[4]:at[5]], bare[at[1]:]
+	switch language := strings.ToLower(bare[at[2]:at[3]]); {
+	case before+after == "" && (language == "markdown" || language == "md"):
+		return body + "\n"
+	case !headed.MatchString(before + after):
+		if sections, ok := sectionsOf(body); ok {
+			return strings.TrimLeft(before+sections+after, "\n")
+		}
+	}
+	return text
+}
+
+// sectionsOf lays out a JSON object; false if text is anything else, or empty.
+func sectionsOf(text string) (string, bool) {
+	members, ok := membersOf([]byte(text))
+	if !ok || len(members) == 0 {
+		return "", false
 	}
 	var out strings.Builder
 	for _, m := range members {
 		fmt.Fprintf(&out, "## %s\n\n%s\n\n", heading(m.key), strings.TrimRight(section(m.value), "\n"))
 	}
-	return strings.TrimRight(out.String(), "\n") + "\n"
+	return strings.TrimRight(out.String(), "\n") + "\n", true
 }
 
 type member struct {

@@ -21,6 +21,11 @@ func TestReadable(t *testing.T) {
 			"sections in order", `{"root_cause":"The disk is full.","confidence":0.9,"next_steps":["Grow it.","Alert earlier."],"rolledBack":true}`,
 			"## Root cause\n\nThe disk is full.\n\n## Confidence\n\n0.9\n\n## Next steps\n\n- Grow it.\n- Alert earlier.\n\n## Rolled back\n\ntrue\n",
 		},
+		{"Markdown in a fence", "```markdown\n# Root cause\nX.\n```", "# Root cause\nX.\n"},
+		{"an object in prose", "I judged it.\n\n```json\n{\"cause\":\"x\"}\n```\n\nThat is all.", "I judged it.\n\n## Cause\n\nx\n\n\nThat is all."},
+		{"an object quoted in a report", "# Root cause\nX.\n```json\n{\"a\":1}\n```", "# Root cause\nX.\n```json\n{\"a\":1}\n```"},
+		{"two fences", "```json\n{\"a\":1}\n```\n```json\n{\"b\":1}\n```", "```json\n{\"a\":1}\n```\n```json\n{\"b\":1}\n```"},
+		{"code", "```go\nx := 1\n```", "```go\nx := 1\n```"},
 		{"a fence", "```json\n{\"cause\": \"x\"}\n```", "## Cause\n\nx\n"},
 		{
 			"nested", `{"evidence":[{"tool":"logs","quote":"a\nb"},"c"],"impact":{"users":3,"regions":["eu","us"],"deep":{"a":[{}]}},"none":[],"open":null}`,

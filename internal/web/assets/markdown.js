@@ -10,19 +10,34 @@ export function markdown(text, cite) {
   return h("div.markdown", { dir: "auto" }, blocks(reveal(text).split("\n"), 0, cite));
 }
 
-// readable lays out a text that is one JSON object, bare or in a code fence, as Markdown with a section per key.
-// Any other text is returned unchanged. It follows Readable of internal/markdown.
+// readable returns a text as Markdown for people: a JSON object becomes a section per key, and a fence around
+// Markdown is removed. It follows Readable of internal/markdown.
 export function readable(text) {
-  const bare = text.trim().replace(/^```.*\n([^]*?)(?:```)?$/, "$1");
-  if (!bare.startsWith("{")) return text;
+  const bare = text.trim();
+  const whole = sections(bare);
+  if (whole) return whole;
+  const found = [...bare.matchAll(/^```(\w*)[ \t]*\n([^]*?)\n?```[ \t]*$/gm)];
+  if (found.length !== 1) return text;
+  const [all, language, body] = found[0];
+  const before = bare.slice(0, found[0].index);
+  const after = bare.slice(found[0].index + all.length);
+  if (!before && !after && /^(markdown|md)$/i.test(language)) return body;
+  if (/^ {0,3}#{1,6}[ \t]/m.test(before + after)) return text;
+  const laidOut = sections(body);
+  return laidOut ? before + laidOut + after : text;
+}
+
+// sections lays out a JSON object; nothing if the text is anything else, or empty.
+function sections(text) {
+  if (!text.startsWith("{")) return undefined;
   let object;
   try {
     // Numbers keep their spelling: a 64-bit id would be rounded.
-    object = JSON.parse(bare, (key, value, context) => (typeof value === "number" ? (context?.source ?? String(value)) : value));
+    object = JSON.parse(text, (key, value, context) => (typeof value === "number" ? (context?.source ?? String(value)) : value));
   } catch {
-    return text;
+    return undefined;
   }
-  if (Object.keys(object).length === 0) return text;
+  if (Object.keys(object).length === 0) return undefined;
   const scalar = (v) =>
     v === null ? "–"
     : Array.isArray(v) && v.every((e) => typeof e === "string") ? v.join(", ")

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"time"
 
@@ -11,7 +12,8 @@ import (
 
 // Agent is an agent's definition.
 type Agent struct {
-	// Type says what the agent does (spec: agents, "One table, no polymorphism").
+	// Type says what the agent does (spec: agents, "One table, no polymorphism"). An agent of type llm replies with
+	// one JSON object, for routing and for later stages; leave the type out if it writes a report.
 	Type string `yaml:"type" enum:"agent type" default:"default"`
 	// AgentSource is virtual for an agent that is made at run time, by the HTTP API or starter agent create, in the project of each
 	// request. Nothing but its type and description may stand here then.
@@ -88,7 +90,18 @@ func (a *Agent) validate(p path, v *validator) {
 	if ok && value(a.Shell.Enabled) && !slices.Contains(row.Tools, agent.ToolShell) {
 		v.Errorf(p.Key("shell").Key("enabled"), "an agent of type %q has no shell", row.Name)
 	}
+	if instructions := a.SystemPrompt + a.CustomInstructions; row.JSON && row.Pattern.Model() &&
+		prose.MatchString(instructions) && !structured.MatchString(instructions) {
+		v.Add(SeverityWarning, p.Key("type"), "an agent of type %q replies with one JSON object, but its instructions ask for prose: "+
+			"leave the type out for a report in Markdown, or name the fields of the object in the instructions", row.Name)
+	}
 }
+
+// prose matches instructions that ask for a text; structured, those that ask for an object or name one of its fields.
+var (
+	prose      = regexp.MustCompile(`(?i)\b(report|markdown|prose|paragraphs?|sentences?|headings?|bullets?|essay|letter)\b`)
+	structured = regexp.MustCompile(`(?i)\bjson\b|\b(object|fields?|keys?)\b|"\w+"`)
+)
 
 // row is the agent's row of the type table; the zero row if there is none.
 func (a *Agent) row() agent.Type {

@@ -95,6 +95,8 @@ type Transcripts interface {
 	LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error)
 	LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error)
 	Begun(ctx context.Context, scope transcript.Scope, call transcript.Key, reply int64) (bool, error)
+	// Missing returns the marks of entries that an investigation should have and does not.
+	Missing(ctx context.Context, investigation string, marks []transcript.Mark) ([]transcript.Mark, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error)
 	Entries(ctx context.Context, scope transcript.Scope) ([]transcript.Entry, error)

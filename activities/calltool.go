@@ -47,7 +47,7 @@ func (a *Activities) callTool(ctx context.Context, in CallToolIn) (CallToolOut, 
 	if err != nil {
 		return CallToolOut{}, storeFailure(ended(ctx, err))
 	}
-	out := CallToolOut{Status: entry.Status, ErrorType: entry.ErrorType, Fault: entry.Fault, Pause: entry.Pause, Approve: c.anew}
+	out := CallToolOut{Status: entry.Status, ErrorType: entry.ErrorType, Fault: entry.Fault, Pause: entry.Pause, Approve: c.anew, Seen: entry.Mark()}
 	if len(out.Details) > maxToldDetails {
 		out.Details = nil
 	}
@@ -69,6 +69,8 @@ type toolCall struct {
 	// intent is not written yet; it goes with the result. began: one is written, or goes with it.
 	intent *transcript.Row
 	began  bool
+	// lost: Temporal knows that an intent was written, and the store has none.
+	lost bool
 	// untold is a decision that the intent does not tell of: there is none.
 	untold *Decision
 	// fence says directly before the request goes out whether it still may; nil = it may.
@@ -100,9 +102,15 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	if len(known.Step) > 0 {
 		return known.Step[0], nil
 	}
+	if err := c.requireSeen(ctx, known.Log); err != nil {
+		return transcript.Entry{}, err
+	}
 	begun, err := c.read(ctx, known.Log)
 	if err == nil && begun {
 		err = c.left(known.Log)
+	}
+	if !begun && !c.local && (c.in.Intended || intendedBefore(ctx)) {
+		begun, c.lost = true, true
 	}
 	if err != nil {
 		return transcript.Entry{}, err
@@ -218,7 +226,7 @@ func (c *toolCall) judge(ctx context.Context, tools *tool.Set) (tool.Decision, *
 func (c *toolCall) result(ctx context.Context, decision tool.Decision, begun bool) (tool.Result, error) {
 	spec := decision.Spec
 	if begun && spec.Class() == tool.NonIdempotent {
-		return outcomeUnknown(spec.Name, "The call was interrupted."), nil
+		return outcomeUnknown(spec.Name, c.interruption()), nil
 	}
 	if c.local && !c.ready(spec.Name) {
 		return tool.Result{}, notQuick(ErrorNotQuick, "this worker has no session with the server yet")
@@ -369,6 +377,9 @@ func (c *toolCall) claim(ctx context.Context, intent transcript.Row) error {
 	if err == nil && stored[0].Writer != c.writer {
 		return temporal.NewApplicationError("another attempt has begun the call", ErrorReplaced)
 	}
+	if err == nil {
+		setIntended(ctx)
+	}
 	c.fence = func(ctx context.Context) error {
 		byWall := time.Now().Round(0).Sub(claimed.Round(0)) // the other clock stands still while a machine sleeps
 		if time.Since(claimed) < fresh && byWall.Abs() < fresh {
@@ -389,6 +400,9 @@ func (c *toolCall) append(ctx context.Context, row transcript.Row) ([]transcript
 
 // nth is the n-th call of a reply, which has none if it is not there.
 func (j *job) nth(reply transcript.Entry, iteration, n int) (transcript.Call, error) {
+	if reply.Seq == 0 && len(j.ref.Seen) == 0 { // else requireSeen has looked
+		return transcript.Call{}, storeBehind(j.ref.Investigation, fmt.Sprintf("reply %d of %s", iteration, j.ref.Execution))
+	}
 	if n < 0 || n >= len(reply.Calls) {
 		return transcript.Call{}, final(ErrorNotFound, fmt.Errorf("%s: iteration %d has no call %d", j.ref.Execution, iteration, n))
 	}

@@ -38,6 +38,9 @@ func (a *Activities) once(
 	key := transcript.Key{Iteration: iteration}
 	entries, err := j.Transcripts.Lookup(ctx, ref.scope(), key, j.writer)
 	if err == nil && entries == nil {
+		err = j.requireSeen(ctx, nil)
+	}
+	if err == nil && entries == nil {
 		entries, err = j.journal(ctx, key, run)
 	}
 	if err != nil {
@@ -250,7 +253,7 @@ func (a *Activities) RunHook(ctx context.Context, in RunHookIn) (RunHookOut, err
 	if err != nil {
 		return RunHookOut{}, err
 	}
-	return RunHookOut{Changed: entries[0].Text != ""}, nil
+	return RunHookOut{Changed: entries[0].Text != "", Seen: entries[len(entries)-1].Mark()}, nil
 }
 
 type hookRun struct {

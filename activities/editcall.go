@@ -178,7 +178,14 @@ func (c *toolCall) once(decision tool.Decision) bool {
 
 // interrupted is why a call is not made that has begun and must not run twice.
 func (c *toolCall) interrupted() *tool.Refusal {
-	return &tool.Refusal{Type: tool.ErrorOutcomeUnknown, Message: outcomeUnknown(c.call.Name, "The call was interrupted.").Content}
+	return &tool.Refusal{Type: tool.ErrorOutcomeUnknown, Message: outcomeUnknown(c.call.Name, c.interruption()).Content}
+}
+
+func (c *toolCall) interruption() string {
+	if c.lost {
+		return "The call was interrupted, and the store has lost the entry of its beginning."
+	}
+	return "The call was interrupted."
 }
 
 // redefined says what the server of a tool says otherwise of it than was approved, or than it did when a rule fitted. If it does,

@@ -44,6 +44,8 @@ const (
 	ErrorModelUnavailable = "ModelUnavailable"
 	ErrorCancelled        = "Cancelled" // of the result of a call that was cut
 	ErrorNotQuick         = "NotQuick"  // the call is not one for a workflow task, and was not made there
+	// ErrorStoreBehind: the store lacks entries that Temporal's history refers to, so no call is made.
+	ErrorStoreBehind = "StoreBehindHistory"
 )
 
 // ResultDenied is the error type of the result of a call that was not approved.

@@ -26,6 +26,9 @@ func (a *Activities) SaveStage(ctx context.Context, in SaveStageIn) (SaveStageOu
 }
 
 func (a *Activities) saveStage(ctx context.Context, in SaveStageIn) (SaveStageOut, error) {
+	if err := a.require(ctx, in.Stage.Investigation, in.Seen); err != nil {
+		return SaveStageOut{}, err
+	}
 	var executions []record.Execution
 	for _, summary := range in.Executions {
 		execution, err := a.execution(ctx, summary, in.Stage)
@@ -147,6 +150,11 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	if err != nil {
 		return FinishOut{}, err
 	}
+	err = a.require(ctx, in.Investigation, in.Seen)
+	behind, isBehind := behindWhy(err)
+	if err != nil && !isBehind {
+		return FinishOut{}, err
+	}
 	unread, err := a.undelivered(ctx, in.Investigation)
 	if err != nil {
 		return FinishOut{}, err
@@ -172,6 +180,10 @@ func (a *Activities) finish(ctx context.Context, in FinishIn) (FinishOut, error)
 	}
 	report := checked.text
 	out := FinishOut{Undelivered: unread, Summary: in.Envelope.Summary, Proof: checked.failed}
+	if isBehind && in.Status == agent.StatusCompleted { // the report may be that of an earlier stage
+		in.Status, in.EndReason, in.Error = agent.StatusFailed, agent.EndStoreBehind, behind
+		out.Failed, out.Error = in.EndReason, in.Error
+	}
 	if report == "" && owesReport(in) {
 		if in.Status, in.Error = agent.StatusFailed, cmp.Or(in.Error, noReport); in.EndReason == agent.EndCompleted {
 			in.EndReason = agent.EndNoReport

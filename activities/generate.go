@@ -55,6 +55,9 @@ func (a *Activities) generate(ctx context.Context, in GenerateIn) (GenerateOut, 
 	known, err := g.lookUp(ctx)
 	entries := known.Step
 	if err == nil && entries == nil {
+		err = g.requireSeen(ctx, known.Log)
+	}
+	if err == nil && entries == nil {
 		if g.awaited(ctx, known.Log) {
 			return GenerateOut{}, underWayElsewhere()
 		}
@@ -339,6 +342,9 @@ func (j *job) provider(n int) plan.Provider {
 // generateOut is what the workflow needs of the rows that were appended.
 func generateOut(entries []transcript.Entry) GenerateOut {
 	var out GenerateOut
+	if len(entries) > 0 {
+		out.Seen = entries[len(entries)-1].Mark()
+	}
 	for _, e := range entries {
 		if e.Kind == transcript.KindNotice && e.ErrorType != "" {
 			out.Exceeded = agent.EndReason(e.ErrorType)

@@ -13,10 +13,18 @@ import (
 
 // Heartbeats tells Temporal that an attempt of an activity is alive.
 type Heartbeats interface {
-	// Beat tells Temporal's users what the attempt waits for ("" = nothing). It
-	// returns a *temporal.CanceledError if the activity was cancelled, and a
-	// *serviceerror.NotFound if the attempt is over for Temporal.
-	Beat(ctx context.Context, taskToken []byte, waits string) error
+	// Beat tells Temporal what the attempt is doing. It returns a *temporal.CanceledError if
+	// the activity was cancelled, and a *serviceerror.NotFound if the attempt is over for Temporal.
+	Beat(ctx context.Context, taskToken []byte, doing Doing) error
+}
+
+// Doing is what a heartbeat says of an attempt.
+type Doing struct {
+	// Waits is what the attempt waits for, as the type of an error. An empty string means nothing.
+	Waits string
+	// Intended means that the attempt has written the intent of a call that must not run twice. If the store
+	// has no such intent later, it has lost it.
+	Intended bool
 }
 
 const (
@@ -33,22 +41,31 @@ const (
 // seconds would cut every call that runs. Heartbeats say nothing about progress: a
 // model's stream has an idle timeout, a tool a timeout of its own.
 func (a *Activities) attend(ctx context.Context) (work context.Context, stop func()) {
-	work, cut := context.WithCancelCause(context.WithValue(ctx, waitingKey{}, new(atomic.Bool)))
+	pulse := &pulse{}
+	work, cut := context.WithCancelCause(context.WithValue(ctx, pulseKey{}, pulse))
 	if a.Heartbeats == nil || activity.GetInfo(ctx).IsLocalActivity { // that one's worker keeps the workflow task
 		return work, func() { cut(nil) }
 	}
+	pulse.intended.Store(intendedBefore(ctx)) // a heartbeat without it would undo it
 	beating, over := context.WithCancel(context.WithoutCancel(ctx)) // what is cut may still have to write what is in hand
+	once := func() {
+		if beating.Err() != nil {
+			return
+		}
+		if err := a.beat(beating, activity.GetInfo(ctx).TaskToken, pulse.doing(), work.Err() == nil); err != nil {
+			cut(err)
+		}
+	}
 	var beat func()
 	beat = func() {
 		if beating.Err() != nil {
 			return
 		}
-		if err := a.beat(beating, activity.GetInfo(ctx).TaskToken, waits(work), work.Err() == nil); err != nil {
-			cut(err)
-		}
+		once()
 		time.AfterFunc(beatEvery, beat) // between two beats there is no goroutine, and no stack that has grown
 	}
 	begin := time.AfterFunc(beatEvery, beat)
+	pulse.now = func() { go once() }
 	return work, func() {
 		begin.Stop() // most are over before
 		over()
@@ -57,10 +74,10 @@ func (a *Activities) attend(ctx context.Context) (work context.Context, stop fun
 }
 
 // beat returns an error only if the attempt has to end. first: it has not been told so before.
-func (a *Activities) beat(ctx context.Context, token []byte, waits string, first bool) error {
+func (a *Activities) beat(ctx context.Context, token []byte, doing Doing, first bool) error {
 	asking, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
-	err := a.Heartbeats.Beat(asking, token, waits)
+	err := a.Heartbeats.Beat(asking, token, doing)
 	_, over := errors.AsType[*serviceerror.NotFound](err)
 	switch {
 	case temporal.IsCanceledError(err):
@@ -74,21 +91,54 @@ func (a *Activities) beat(ctx context.Context, token []byte, waits string, first
 	return nil
 }
 
-// waitingKey is that of a flag in an activity's context: what is in hand waits for the store.
-type waitingKey struct{}
+// pulse is what the heartbeats of an attempt say.
+type pulse struct {
+	waiting, intended atomic.Bool
+	now               func() // sends one at once; nil: the attempt has none
+}
 
+type pulseKey struct{}
+
+func (p *pulse) doing() Doing {
+	doing := Doing{Intended: p.intended.Load()}
+	if p.waiting.Load() {
+		doing.Waits = ErrorStore
+	}
+	return doing
+}
+
+// setWaiting says that what is in hand waits for the store, or no longer does.
 func setWaiting(ctx context.Context, waiting bool) {
-	if flag, ok := ctx.Value(waitingKey{}).(*atomic.Bool); ok {
-		flag.Store(waiting)
+	if p, ok := ctx.Value(pulseKey{}).(*pulse); ok {
+		p.waiting.Store(waiting)
 	}
 }
 
 // waits is what the activity waits for, as the type of an error.
 func waits(ctx context.Context) string {
-	if flag, ok := ctx.Value(waitingKey{}).(*atomic.Bool); ok && flag.Load() {
-		return ErrorStore
+	if p, ok := ctx.Value(pulseKey{}).(*pulse); ok {
+		return p.doing().Waits
 	}
 	return ""
+}
+
+// setIntended tells Temporal, without waiting for it, that the intent of the attempt's call is written.
+func setIntended(ctx context.Context) {
+	if p, ok := ctx.Value(pulseKey{}).(*pulse); ok {
+		p.intended.Store(true)
+		if p.now != nil {
+			p.now()
+		}
+	}
+}
+
+// intendedBefore reports whether an earlier attempt had written the intent of its call.
+func intendedBefore(ctx context.Context) (yes bool) {
+	var waits string
+	if !activity.HasHeartbeatDetails(ctx) || activity.GetHeartbeatDetails(ctx, &waits, &yes) != nil {
+		return false
+	}
+	return yes
 }
 
 // errReplaced is the cause of a context whose attempt Temporal has given up: another

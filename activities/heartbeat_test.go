@@ -21,7 +21,7 @@ import (
 // beats is what Temporal says to heartbeats.
 type beats struct{ says error }
 
-func (b beats) Beat(context.Context, []byte, string) error { return b.says }
+func (b beats) Beat(context.Context, []byte, activities.Doing) error { return b.says }
 
 // What Temporal says to a heartbeat decides whether a call goes on. Only what was
 // cancelled counts as cancelled, and whatever cuts a call, nothing is written about it.

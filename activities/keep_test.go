@@ -68,8 +68,8 @@ func TestResultIsKeptWithoutALateIntent(t *testing.T) {
 // teller counts the heartbeats that say that the store is waited for.
 type teller struct{ waits atomic.Int32 }
 
-func (t *teller) Beat(_ context.Context, _ []byte, waits string) error {
-	if waits == activities.ErrorStore {
+func (t *teller) Beat(_ context.Context, _ []byte, doing activities.Doing) error {
+	if doing.Waits == activities.ErrorStore {
 		t.waits.Add(1)
 	}
 	return nil

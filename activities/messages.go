@@ -26,6 +26,9 @@ type Ref struct {
 	Agent         int    `json:"agent"` // or plan.SynthesisIndex, plan.ReviewIndex
 	// Sub leads from that agent to the one that it has dispatched: see plan.Agent.Sub.
 	Sub string `json:"sub,omitempty"`
+	// Seen are entries of the investigation that the workflow knows to be written. An activity makes no call if the store
+	// does not have them all.
+	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
 func (r Ref) scope() transcript.Scope {
@@ -91,6 +94,8 @@ type SaveStageIn struct {
 	Review string `json:"review,omitempty"`
 	// Envelope is the investigation's, as it was when the stage began.
 	Envelope record.Envelope `json:"envelope,omitzero"`
+	// Seen are entries that the store must have: see Ref.
+	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
 // SaveStageOut is what the chain goes by.
@@ -206,6 +211,8 @@ type FinishIn struct {
 	Unsaved []record.Stage `json:"unsaved,omitempty"`
 	// Acts are what people have done that SaveStatus has not told yet.
 	Acts []audit.Act `json:"acts,omitempty"`
+	// Seen are entries that the store must have: see Ref.
+	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
 // FinishOut carries the report up to MaxInlineReport bytes.

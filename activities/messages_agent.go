@@ -9,6 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // What goes in and out of the activities of an agent: its model calls, its tools, and
@@ -155,6 +156,8 @@ type GenerateOut struct {
 	Other bool `json:"other,omitempty"`
 	// Scored: the reply of an agent that judges ends with a score.
 	Scored bool `json:"scored,omitempty"`
+	// Seen is the last entry of the iteration.
+	Seen transcript.Mark `json:"seen,omitzero"`
 }
 
 // Trouble is what the error of a model call says besides its type and text.
@@ -317,6 +320,8 @@ type CallToolIn struct {
 	Last bool `json:"last,omitempty"`
 	// Begun: an attempt within a workflow task has begun the call, and may still be at it.
 	Begun bool `json:"begun,omitempty"`
+	// Intended: an attempt whose worker has died had written the call's intent, as its heartbeat says.
+	Intended bool `json:"intended,omitempty"`
 }
 
 // CallToolOut says how it went; the result is in the transcript.
@@ -329,6 +334,8 @@ type CallToolOut struct {
 	Pause int `json:"pause,omitempty"`
 	// Approve is set if the call was not made: it is not the one that was approved.
 	Approve *Approve `json:"approve,omitempty"`
+	// Seen is the entry of the result.
+	Seen transcript.Mark `json:"seen,omitzero"`
 }
 
 // CallOwnToolsIn runs calls of an iteration's reply that touch only our own store, in order.
@@ -341,6 +348,8 @@ type CallOwnToolsIn struct {
 // CallOwnToolsOut says what the workflow has to do about it; the results are in the transcript.
 type CallOwnToolsOut struct {
 	Pause int `json:"pause,omitempty"` // see CallToolOut
+	// Seen is the entry of the last result.
+	Seen transcript.Mark `json:"seen,omitzero"`
 }
 
 // PlanCallsIn asks for the calls of a plan.
@@ -370,6 +379,8 @@ type RunHookIn struct {
 // RunHookOut says whether the hook has an output, the final text of its execution.
 type RunHookOut struct {
 	Changed bool `json:"changed,omitempty"`
+	// Seen is the last entry of the hook.
+	Seen transcript.Mark `json:"seen,omitzero"`
 }
 
 // RunMockIn runs the function that works in an agent's place.

@@ -1,12 +1,14 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/inquest-dev/inquest/internal/memory"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -26,6 +28,9 @@ func (a *Activities) CallOwnTools(ctx context.Context, in CallOwnToolsIn) (CallO
 func (j *job) callOwn(ctx context.Context, in CallOwnToolsIn) (out CallOwnToolsOut, err error) {
 	var memories []*toolCall
 	reply, err := j.Transcripts.Reply(ctx, j.ref.scope(), in.Iteration)
+	if err == nil || errors.Is(err, record.ErrNotFound) {
+		err = cmp.Or(j.requireSeen(ctx, []transcript.Entry{reply}), err)
+	}
 	if err != nil {
 		return out, err
 	}
@@ -42,12 +47,17 @@ func (j *job) callOwn(ctx context.Context, in CallOwnToolsIn) (out CallOwnToolsO
 		if err != nil {
 			return out, err
 		}
+		out.Seen = entry.Mark()
 		if entry.Pause > 0 { // the last one counts
 			out.Pause = entry.Pause
 		}
 	}
-	if len(memories) > 0 {
-		err = j.rememberAll(ctx, memories)
+	if len(memories) == 0 {
+		return out, nil
+	}
+	last, err := j.rememberAll(ctx, memories)
+	if last.Seq > out.Seen.Seq {
+		out.Seen = last.Mark()
 	}
 	return out, err
 }
@@ -57,29 +67,34 @@ func (j *job) callOwn(ctx context.Context, in CallOwnToolsIn) (out CallOwnToolsO
 const togetherAttempts = 2
 
 // rememberAll runs calls of memory tools. If they cannot be written together, each is
-// tried alone, and the model is told which have failed.
-func (j *job) rememberAll(ctx context.Context, calls []*toolCall) error {
-	_, err := j.remember(ctx, calls)
-	if err == nil || errors.Is(err, transcript.ErrStaleRun) || activity.GetInfo(ctx).Attempt <= togetherAttempts {
-		return err
+// tried alone, and the model is told which have failed. It returns the entry of the last result.
+func (j *job) rememberAll(ctx context.Context, calls []*toolCall) (last transcript.Entry, err error) {
+	entries, err := j.remember(ctx, calls)
+	if err == nil {
+		return entries[len(entries)-1], nil
+	}
+	if errors.Is(err, transcript.ErrStaleRun) || activity.GetInfo(ctx).Attempt <= togetherAttempts {
+		return last, err
 	}
 	for _, c := range calls {
-		if err := c.rememberAlone(ctx); err != nil {
-			return err
+		if last, err = c.rememberAlone(ctx); err != nil {
+			return last, err
 		}
 	}
-	return nil
+	return last, nil
 }
 
-func (c *toolCall) rememberAlone(ctx context.Context) error {
-	_, err := c.remember(ctx, []*toolCall{c})
-	if err == nil || ctx.Err() != nil {
-		return err
+func (c *toolCall) rememberAlone(ctx context.Context) (transcript.Entry, error) {
+	entries, err := c.remember(ctx, []*toolCall{c})
+	if err == nil {
+		return entries[0], nil
+	}
+	if ctx.Err() != nil {
+		return transcript.Entry{}, err
 	}
 	c.Logger.Warn("memory call failed", "execution", c.ref.Execution, "tool", c.call.Name, "error", err)
 	failed := tool.Failure(tool.ErrorUnavailable, "Your memory cannot be reached: nothing was read or changed. Try again later.")
-	_, err = c.write(ctx, failed) // if the call was written after all, that stays its result
-	return err
+	return c.write(ctx, failed) // if the call was written after all, that stays its result
 }
 
 // remember runs calls of memory tools, in order and in one transaction with

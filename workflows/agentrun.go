@@ -12,6 +12,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // act is nil: it only names activities.
@@ -43,6 +44,8 @@ type agentState struct {
 	Orchestration *orchestrationState `json:"orchestration,omitempty"`
 	// Asked is what people wanted to know before they decide on a call.
 	Asked []asked `json:"asked,omitempty"`
+	// Seen is the last reply, and the results since: see activities.Ref.
+	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
 // agentRun is one execution, of either pattern.
@@ -80,10 +83,20 @@ func newAgentRun(in AgentInput) *agentRun {
 	if in.Continued != nil {
 		run.state = *in.Continued
 	} else {
-		run.state.Deadline.Remaining = in.Agent.Timeouts.Agent.D()
+		run.state.Deadline.Remaining, run.state.Seen = in.Agent.Timeouts.Agent.D(), in.Ref.Seen
 	}
 	return run
 }
+
+// ref names the execution to an activity that makes calls.
+func (r *agentRun) ref() activities.Ref {
+	ref := r.in.Ref
+	ref.Seen = r.state.Seen
+	return ref
+}
+
+// saw adds entries to those that the next model call requires.
+func (r *agentRun) saw(marks ...transcript.Mark) { r.state.Seen = addSeen(r.state.Seen, marks...) }
 
 // execute runs the pattern's loop under the agent's deadline, its signals served.
 func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (AgentResult, error)) (AgentResult, error) {
@@ -124,6 +137,7 @@ func (r *agentRun) execute(ctx workflow.Context, loop func(workflow.Context) (Ag
 		result.Subs, result.SubUsage = o.state.Ended, o.state.Usage
 	}
 	result.Iterations, result.Model, result.Usage = r.state.Iteration, r.state.Model, r.state.Usage
+	result.Seen = r.state.Seen
 	return ending(result.Status, result, result.Error, result.ErrorType)
 }
 

@@ -103,6 +103,7 @@ func (b *batch) attempt(
 		return nil, nil
 	}
 	defer slots.Release(1)
+	in.Ref.Seen = newestSeen(b.state.Seen)
 	var out activities.CallToolOut
 	if call.Quick && in.Decision == nil && workflow.Now(ctx).Sub(b.listened) < unheard {
 		err := workflow.ExecuteLocalActivity(quickOptions(ctx, call.Name), act.CallTool, in).Get(ctx, &out)
@@ -121,6 +122,7 @@ func (b *batch) attempt(
 		return survived(ctx, call.Name, in.Call, func(int) error {
 			err := workflow.ExecuteActivity(toolOptions(ctx, b.in.Agent.Timeouts, call), act.CallTool, in).Get(ctx, &out)
 			in.Begun = false // the attempt that was at it has ended with this one, or has died
+			in.Intended = in.Intended || intended(err)
 			b.listened = workflow.Now(ctx)
 			return err
 		})
@@ -135,6 +137,7 @@ func (b *batch) attempt(
 // record keeps what a call says to the workflow itself.
 func (b *batch) record(ctx workflow.Context, name string, out activities.CallToolOut) {
 	b.pause(ctx, out.Pause)
+	b.saw(out.Seen)
 	if out.ErrorType != "" {
 		b.fault = &CallFault{Tool: name, Iteration: b.state.Iteration, ErrorType: out.ErrorType, Fault: out.Fault}
 	}
@@ -142,11 +145,12 @@ func (b *batch) record(ctx workflow.Context, name string, out activities.CallToo
 
 // runOwn runs the calls that touch only our own store.
 func (b *batch) runOwn(ctx workflow.Context, own []int) {
-	in := activities.CallOwnToolsIn{Ref: b.in.Ref, Iteration: b.state.Iteration, Calls: own}
+	in := activities.CallOwnToolsIn{Ref: b.ref(), Iteration: b.state.Iteration, Calls: own}
 	var out activities.CallOwnToolsOut
 	err := storeStep(ctx, "memory and the like", act.CallOwnTools, in, &out)
 	if err == nil {
 		b.pause(ctx, out.Pause)
+		b.saw(out.Seen)
 		return
 	}
 	for _, n := range own {

@@ -53,6 +53,16 @@ func died(err error) bool {
 	return ok && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_HEARTBEAT
 }
 
+// intended reports whether an attempt whose worker has died had written the intent of its call.
+func intended(err error) (yes bool) {
+	timeout, ok := errors.AsType[*temporal.TimeoutError](err)
+	if !ok || !timeout.HasLastHeartbeatDetails() {
+		return false
+	}
+	var waits string
+	return timeout.LastHeartbeatDetails(&waits, &yes) == nil && yes
+}
+
 // mortal has Temporal leave it to survived to try again after a worker's death.
 func mortal(policy *temporal.RetryPolicy) *temporal.RetryPolicy {
 	policy.NonRetryableErrorTypes = append(policy.NonRetryableErrorTypes, heartbeatTimeout)

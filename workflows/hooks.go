@@ -53,7 +53,7 @@ func (r *stageRun) postProcess(ctx workflow.Context) {
 
 // hookRef names a hook's execution, and the agent that speaks for the stage.
 func (r *stageRun) hookRef(execution string) activities.Ref {
-	ref := activities.Ref{Investigation: r.in.Investigation, Execution: execution, Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index}
+	ref := activities.Ref{Investigation: r.in.Investigation, Execution: execution, Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index, Seen: r.seen}
 	if r.in.Stage.Synthesis != nil {
 		ref.Agent = plan.SynthesisIndex
 	}
@@ -69,6 +69,7 @@ func (r *stageRun) runHook(ctx workflow.Context, name string, in activities.RunH
 	err = survived(ctx, in.Point+" "+name, 0, func(int) error {
 		return workflow.ExecuteActivity(codeOptions(ctx, in.Point+" "+name), act.RunHook, in).Get(ctx, &out)
 	})
+	r.seen = addSeen(r.seen, out.Seen)
 	return out.Changed, err
 }
 

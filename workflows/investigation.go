@@ -16,6 +16,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/route"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // Investigation runs one request through the stages of its chain. Its input is
@@ -51,6 +52,7 @@ type investigationState struct {
 	Shown       *attributes       `json:"shown,omitempty"`
 	Acts        []audit.Act       `json:"acts,omitempty"`  // of people, that the audit trail has not been told
 	Acted       int               `json:"acted,omitempty"` // acts so far
+	Seen        []transcript.Mark `json:"seen,omitempty"`  // entries that the stages knew to be written
 	told
 }
 
@@ -232,6 +234,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 		Results: append(r.sources(true), r.sources(false)...), // a pass that has come to nothing leaves that of the one before
 	}
 	in.Summary, in.Envelope.Final, in.Acts = r.summary, true, r.state.Acts
+	in.Seen = r.state.Seen
 	var out activities.FinishOut
 	for refusals := -1; refusals != r.refusals; { // until nobody has come too late
 		refusals, in.Envelope.Undelivered = r.refusals, r.state.Undelivered
@@ -278,6 +281,8 @@ func endReason(result StageResult) agent.EndReason {
 	switch {
 	case result.Status == agent.StatusTimedOut:
 		return agent.EndTimedOut
+	case result.ErrorType == activities.ErrorStoreBehind:
+		return agent.EndStoreBehind
 	case activities.ModelError(result.ErrorType):
 		return agent.EndLLMFailed
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // TaskQueue is where workflows, model calls and the tools of the main group run.
@@ -249,6 +250,8 @@ type StageInput struct {
 	// Grace is how long the agents have to conclude once the time of the investigation is up; zero means that no limit is
 	// known.
 	Grace plan.Duration `json:"grace,omitempty"`
+	// Seen are entries that the investigation knows to be written: see activities.Ref.
+	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
 // StageResult is what an investigation keeps of a stage.
@@ -276,6 +279,8 @@ type StageResult struct {
 	Review *activities.Review `json:"review,omitempty"`
 	// Undelivered says what was said to the stage or its agents themselves and could not be taken.
 	Undelivered []string `json:"undelivered,omitempty"`
+	// Seen are the last entries of its agents and hooks.
+	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
 // AgentSummary is an agent's line in a status.
@@ -327,6 +332,8 @@ type AgentResult struct {
 	// Subs are the agents that it has dispatched, and those that they have, and SubUsage is what all of them took.
 	Subs     []AgentSummary `json:"subs,omitempty"`
 	SubUsage agent.Usage    `json:"sub_usage,omitzero"`
+	// Seen are the last entries that it knows to be written.
+	Seen []transcript.Mark `json:"seen,omitempty"`
 }
 
 // whole is what the agent took, and whom it has dispatched.

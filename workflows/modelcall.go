@@ -48,7 +48,7 @@ func (r *agentRun) askModel(ctx workflow.Context, conclude bool) (activities.Gen
 	}
 	r.state.Iteration++
 	in := activities.GenerateIn{
-		Ref: r.in.Ref, Iteration: r.state.Iteration, Conclude: conclude, Reserve: r.reserve, Inputs: r.state.Inputs,
+		Ref: r.ref(), Iteration: r.state.Iteration, Conclude: conclude, Reserve: r.reserve, Inputs: r.state.Inputs,
 	}
 	if r.state.Iteration == 1 {
 		in.Prior, in.Peers, in.Earlier, in.Notes = r.in.Prior, r.in.Peers, r.in.Earlier, r.in.Notes
@@ -83,7 +83,7 @@ func (r *agentRun) askModel(ctx workflow.Context, conclude bool) (activities.Gen
 // tryAgain waits until the model is asked once more, or has the next provider asked.
 func (r *agentRun) tryAgain(ctx workflow.Context, in *activities.GenerateIn, err error) bool {
 	switch errorType, _ := failure(err); errorType {
-	case activities.ErrorWorkerDied, activities.ErrorPrompt:
+	case activities.ErrorWorkerDied, activities.ErrorPrompt, activities.ErrorStoreBehind:
 		return false // no provider is to blame
 	}
 	if r.waitOut(ctx, err) {
@@ -157,6 +157,7 @@ const unheard = 500 * time.Millisecond
 // replied takes in what a model call took; the error is the bound that forbade it.
 func (r *agentRun) replied(out activities.GenerateOut) (activities.GenerateOut, error) {
 	r.state.Usage = r.state.Usage.Add(out.Usage)
+	r.replaceSeen(out.Seen)
 	r.state.Model, r.state.Quick = cmp.Or(out.Model, r.state.Model), out.Quick
 	if out.Exceeded != "" && !out.Other {
 		return out, boundReached{out.Exceeded}

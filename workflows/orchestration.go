@@ -134,9 +134,11 @@ func (o *orchestration) full(ctx workflow.Context) string {
 // prepare names the next execution. In its stage it is an agent called by the way that leads to it.
 func (o *orchestration) prepare(in activities.CallToolIn, p plan.AgentSkeleton) (*subAgent, AgentInput) {
 	own := fmt.Sprintf("%s-%d", p.Name, o.state.Dispatched+1)
-	ref := o.in.Ref
+	ref := o.ref()
 	ref.Execution, ref.Sub, ref.Data = executionName(ref.Execution, own), strings.TrimPrefix(ref.Sub+"/"+p.Name, "/"), ""
-	s := &subAgent{member: &member{ref: ref}, name: p.Name, id: ref.Execution}
+	kept := ref
+	kept.Seen = nil
+	s := &subAgent{member: &member{ref: kept}, name: p.Name, id: ref.Execution}
 	p.Name = executionName(o.in.Agent.Name, own)
 	s.plan = p
 	return s, AgentInput{
@@ -248,6 +250,7 @@ func (o *orchestration) collect(ctx workflow.Context) {
 		summary.Error, summary.WorkflowID = "", "" // the store has them
 		o.state.Ended = append(append(o.state.Ended, summary), s.result.Subs...)
 		o.state.Usage = o.state.Usage.Add(s.result.whole())
+		o.saw(s.result.Seen...)
 		o.refused = newest(append(o.refused, s.result.Undelivered...), maxErrors)
 		o.agentRun.state.Inputs = append(o.agentRun.state.Inputs, activities.Input{Kind: activities.InputSubAgent, Sub: &activities.SubEnded{
 			Name: s.name, Execution: s.id, Status: s.result.Status, Error: clip.Text(s.result.Error, 300),

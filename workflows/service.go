@@ -52,6 +52,8 @@ func (r *agentRun) iterate(ctx workflow.Context, do work) (out activities.Genera
 		return out, err
 	}
 	r.state.Iteration++
-	err = do(ctx, &out)
+	if err = do(ctx, &out); err == nil {
+		r.replaceSeen(out.Seen)
+	}
 	return out, err
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/inquest-dev/inquest/internal/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // Stage runs the agents of one stage in parallel, waits for all of them, and
 // has their work joined (spec: pipeline, "Stage").
 func Stage(ctx workflow.Context, in StageInput) (StageResult, error) {
 	watch := newWatch(ctx)
-	run := stageRun{in: in, steering: in.Steering, watch: watch, family: newFamily(ctx, watch, in.Investigation)}
+	run := stageRun{in: in, seen: in.Seen, steering: in.Steering, watch: watch, family: newFamily(ctx, watch, in.Investigation)}
 	run.deadline.Remaining = in.Stage.Timeout.D()
 	return run.execute(ctx)
 }
@@ -39,8 +40,9 @@ type stageRun struct {
 	early    []signal // that came before the agents
 	letters  int      // that people have written to the stage itself
 	notices  notices
-	refused  []string // why some could not be taken
-	reviewed string   // the execution that has reviewed the result
+	refused  []string          // why some could not be taken
+	reviewed string            // the execution that has reviewed the result
+	seen     []transcript.Mark // see activities.Ref
 }
 
 // member is an agent of the stage and its execution.
@@ -123,8 +125,10 @@ func (r *stageRun) launch(ctx workflow.Context, n int, p plan.AgentSkeleton, pee
 			steering.Sleep = sig.Minutes
 		}
 	}
+	ref := m.ref
+	ref.Seen = r.seen
 	input := AgentInput{
-		Ref: m.ref, Agent: p, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
+		Ref: ref, Agent: p, Prior: r.in.Prior, Earlier: r.in.Earlier, Notes: r.in.Notes, Peers: peers,
 		Steering: steering, Reserve: r.in.Reserve || r.result.Bound != "", Level: r.in.Level,
 		Grace: r.in.Grace,
 	}
@@ -167,6 +171,7 @@ func (r *stageRun) close(ctx workflow.Context, m *member) {
 	r.teller.changed()
 	r.refused = newest(append(r.refused, result.Undelivered...), maxErrors)
 	r.result.Usage = r.result.Usage.Add(result.whole())
+	r.seen = addSeen(r.seen, result.Seen...)
 }
 
 // hear keeps what an agent says it waits for.
@@ -329,8 +334,8 @@ func (r *stageRun) synthesise(ctx workflow.Context) {
 // save records how the stage and its executions ended.
 func (r *stageRun) save(ctx workflow.Context) error {
 	r.result.Started, r.result.Ended = r.started, workflow.Now(ctx)
-	r.result.Agents = r.summaries()
-	in := activities.SaveStageIn{Plan: r.in.Plan, Stage: r.in.record(r.result), Review: r.reviewed, Envelope: r.in.Envelope}
+	r.result.Agents, r.result.Seen = r.summaries(), newest(r.seen, maxSeenOn)
+	in := activities.SaveStageIn{Plan: r.in.Plan, Stage: r.in.record(r.result), Review: r.reviewed, Envelope: r.in.Envelope, Seen: r.seen}
 	in.Envelope.Answers = r.in.Notes
 	for _, m := range r.agents {
 		in.Executions = append(in.Executions, m.saved())

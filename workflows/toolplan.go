@@ -17,7 +17,7 @@ type toolPlanRun struct{ iteratingRun }
 
 func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
 	r.listTools(ctx)
-	in := activities.PlanCallsIn{Ref: r.in.Ref, Prior: r.in.Prior}
+	in := activities.PlanCallsIn{Ref: r.ref(), Prior: r.in.Prior}
 	planned, err := r.iterate(ctx, inStore("the plan's calls", act.PlanCalls, in))
 	if err != nil {
 		return AgentResult{}, err
@@ -26,7 +26,7 @@ func (r toolPlanRun) loop(ctx workflow.Context) (AgentResult, error) {
 	if err != nil {
 		return AgentResult{}, err
 	}
-	join := activities.PlanResultIn{Ref: r.in.Ref, Prior: r.in.Prior, Inputs: undone}
+	join := activities.PlanResultIn{Ref: r.ref(), Prior: r.in.Prior, Inputs: undone}
 	return r.once(ctx, inStore("what came of the plan", act.PlanResult, join))
 }
 

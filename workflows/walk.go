@@ -118,7 +118,7 @@ func (r *investigationRun) stageInput(s *stageChild) StageInput {
 		Investigation: r.id, Plan: r.state.Resolved.Plan, Data: r.state.Resolved.Data, Index: s.index, Stage: s.plan,
 		Prior: r.sources(false), Earlier: r.sources(true), Notes: r.notes(), Steering: r.state.Steering.passedOn(),
 		Pass: r.state.Walk.Pass + 1, Envelope: r.envelope(), Level: r.state.Resolved.Level,
-		Conclude: r.state.Resolved.Skeleton.Conclude,
+		Conclude: r.state.Resolved.Skeleton.Conclude, Seen: r.state.Seen,
 	}
 	if limit := r.state.Resolved.Skeleton.Timeout; limit > 0 {
 		in.Grace = plan.Grace(in.Conclude, limit+r.state.Longer)
@@ -171,6 +171,7 @@ func (r *investigationRun) collect(ctx workflow.Context, s *stageChild) StageRes
 	r.running = slices.DeleteFunc(slices.Clone(r.running), func(other *stageChild) bool { return other == s })
 	result := outcomeOfStage(ctx, s.child)
 	r.state.Usage = r.state.Usage.Add(result.Usage)
+	r.state.Seen = newest(addSeen(r.state.Seen, result.Seen...), maxSeenOn)
 	for _, why := range result.Undelivered {
 		r.keepUndelivered(why) // it is in their transcript
 	}

@@ -67,6 +67,8 @@ const (
 	EndToolFailed EndReason = "tool_failed"
 	EndLLMFailed  EndReason = "llm_failed"
 	EndNoReport   EndReason = "no_report" // no agent has said anything
+	// EndStoreBehind: the store has lost entries that Temporal knows of.
+	EndStoreBehind EndReason = "store_behind"
 
 	EndMaxPasses        EndReason = "max_passes_exceeded"
 	EndMaxLLMCalls      EndReason = "max_llm_calls_exceeded"
@@ -81,7 +83,9 @@ const (
 
 // Failure reports whether the investigation failed; all others are clean ends.
 func (e EndReason) Failure() bool {
-	return e == EndTimedOut || e == EndToolFailed || e == EndLLMFailed || e == EndNoReport || e == EndPolicyViolation || e == EndTerminated
+	return slices.Contains([]EndReason{
+		EndTimedOut, EndToolFailed, EndLLMFailed, EndNoReport, EndStoreBehind, EndPolicyViolation, EndTerminated,
+	}, e)
 }
 
 // Outcome says how a stage's work counts (spec: pipeline, "Outcomes").

@@ -42,6 +42,22 @@ func (s *Store) Begun(ctx context.Context, scope transcript.Scope, call transcri
 		call.Iteration, call.Position, scope.Investigation, scope.Execution)
 }
 
+// Missing returns the marks of entries that an investigation should have and does not. An entry that was
+// superseded is not missing.
+func (s *Store) Missing(ctx context.Context, investigation string, marks []transcript.Mark) (missing []transcript.Mark, err error) {
+	const query = `SELECT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND seq = $2 AND at = $3)`
+	for _, m := range marks {
+		var there bool
+		if err := s.db.reader.QueryRowContext(ctx, query, investigation, m.Seq, m.At).Scan(&there); err != nil {
+			return nil, doing(s.db.explain(err), "look for entry %d of %s", m.Seq, investigation)
+		}
+		if !there {
+			missing = append(missing, m)
+		}
+	}
+	return missing, nil
+}
+
 // known is what read says, and the step at a key: in one read, unless the step is stored,
 // nothing is stored, or the claim has to be made good.
 func (s *Store) known(

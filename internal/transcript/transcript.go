@@ -105,6 +105,21 @@ type Entry struct {
 	Body
 }
 
+// Mark identifies an entry of an investigation for good. A store that was set back gives the
+// number to another entry, but not at the same microsecond.
+type Mark struct {
+	Seq int64 `json:"seq"`
+	At  int64 `json:"at"` // in microseconds since 1970
+}
+
+// Mark returns the mark of an entry that is stored; the zero mark if it is not.
+func (e Entry) Mark() Mark {
+	if e.Seq == 0 {
+		return Mark{}
+	}
+	return Mark{e.Seq, e.At.UnixMicro()}
+}
+
 // Writer names the workflow run and the attempt of an activity that wrote an entry.
 type Writer struct {
 	RunID      string `json:"run_id"`

@@ -1,0 +1,58 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// A store that was restored from a backup, or that failed over to a replica which lacks the last commits, is older than
+// Temporal's history. The model would ask again for what it has done, so no activity makes a call on such a store. The check
+// rests on two facts: a store loses only its newest commits, and the entries of an investigation are numbered in the order of
+// their commits. So if a store has the newest entry that a workflow has seen, it has all before that.
+
+// requireSeen returns an error of type ErrorStoreBehind if the store lacks an entry that the workflow has seen. log is what
+// the activity has read already: the store is asked only about the marks of other entries.
+func (j *job) requireSeen(ctx context.Context, log []transcript.Entry) error {
+	unread := slices.DeleteFunc(slices.Clone(j.ref.Seen), func(m transcript.Mark) bool {
+		return slices.ContainsFunc(log, func(e transcript.Entry) bool { return e.Mark() == m })
+	})
+	return j.require(ctx, j.ref.Investigation, unread)
+}
+
+// require returns an error of type ErrorStoreBehind if the store lacks one of the entries.
+func (a *Activities) require(ctx context.Context, investigation string, marks []transcript.Mark) error {
+	missing, err := a.Transcripts.Missing(ctx, investigation, marks)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	first := missing[0]
+	for _, m := range missing {
+		if m.Seq < first.Seq {
+			first = m
+		}
+	}
+	return storeBehind(investigation, fmt.Sprintf("entry %d, written at %s", first.Seq, time.UnixMicro(first.At).UTC().Format(time.RFC3339)))
+}
+
+// storeBehind is the failure of an activity that must not go on. No retry brings the entries back.
+func storeBehind(investigation, what string) error {
+	return final(ErrorStoreBehind, fmt.Errorf("the store does not have %s, which Temporal's history of %s refers to. It was restored from a backup, "+
+		"or a failover lost its last commits. No more calls are made, because they could repeat what has been done. "+
+		"Run \"starter store check %s\" to see what is missing", what, investigation, investigation))
+}
+
+// behindWhy returns the message of an error of type ErrorStoreBehind.
+func behindWhy(err error) (message string, ok bool) {
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || failed.Type() != ErrorStoreBehind {
+		return "", false
+	}
+	return failed.Message(), true
+}

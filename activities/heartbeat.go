@@ -18,13 +18,36 @@ type Heartbeats interface {
 	Beat(ctx context.Context, taskToken []byte, doing Doing) error
 }
 
-// Doing is what a heartbeat says of an attempt.
+// Doing is what a heartbeat says of an attempt. Older workers send Waits alone, as a string, and so do newer ones
+// where nothing else is to be said.
 type Doing struct {
 	// Waits is what the attempt waits for, as the type of an error. An empty string means nothing.
-	Waits string
+	Waits string `json:"waits,omitempty"`
 	// Intended means that the attempt has written the intent of a call that must not run twice. If the store
 	// has no such intent later, it has lost it.
-	Intended bool
+	Intended bool `json:"intended,omitempty"`
+}
+
+// Details are what Temporal keeps of the heartbeat.
+func (d Doing) Details() []any {
+	switch {
+	case d.Intended:
+		return []any{d}
+	case d.Waits != "":
+		return []any{d.Waits}
+	}
+	return nil
+}
+
+// ReadDoing reads the details of a heartbeat by a function that decodes them into a pointer.
+func ReadDoing(decode func(to any) error) (d Doing) {
+	if decode(&d.Waits) == nil {
+		return d
+	}
+	if decode(&d) != nil {
+		return Doing{} // there are none
+	}
+	return d
 }
 
 const (
@@ -46,7 +69,7 @@ func (a *Activities) attend(ctx context.Context) (work context.Context, stop fun
 	if a.Heartbeats == nil || activity.GetInfo(ctx).IsLocalActivity { // that one's worker keeps the workflow task
 		return work, func() { cut(nil) }
 	}
-	pulse.intended.Store(intendedBefore(ctx)) // a heartbeat without it would undo it
+	pulse.intended.Store(intendedBefore(ctx))                       // a heartbeat without it would undo it
 	beating, over := context.WithCancel(context.WithoutCancel(ctx)) // what is cut may still have to write what is in hand
 	once := func() {
 		if beating.Err() != nil {
@@ -133,12 +156,8 @@ func setIntended(ctx context.Context) {
 }
 
 // intendedBefore reports whether an earlier attempt had written the intent of its call.
-func intendedBefore(ctx context.Context) (yes bool) {
-	var waits string
-	if !activity.HasHeartbeatDetails(ctx) || activity.GetHeartbeatDetails(ctx, &waits, &yes) != nil {
-		return false
-	}
-	return yes
+func intendedBefore(ctx context.Context) bool {
+	return activity.HasHeartbeatDetails(ctx) && ReadDoing(func(to any) error { return activity.GetHeartbeatDetails(ctx, to) }).Intended
 }
 
 // errReplaced is the cause of a context whose attempt Temporal has given up: another

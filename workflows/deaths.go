@@ -54,13 +54,10 @@ func died(err error) bool {
 }
 
 // intended reports whether an attempt whose worker has died had written the intent of its call.
-func intended(err error) (yes bool) {
+func intended(err error) bool {
 	timeout, ok := errors.AsType[*temporal.TimeoutError](err)
-	if !ok || !timeout.HasLastHeartbeatDetails() {
-		return false
-	}
-	var waits string
-	return timeout.LastHeartbeatDetails(&waits, &yes) == nil && yes
+	return ok && timeout.HasLastHeartbeatDetails() &&
+		activities.ReadDoing(func(to any) error { return timeout.LastHeartbeatDetails(to) }).Intended
 }
 
 // mortal has Temporal leave it to survived to try again after a worker's death.

@@ -115,8 +115,5 @@ func namespaceID(ctx context.Context, c client.Client, namespace string) (id str
 // Beat tells Temporal that an activity is alive, past the SDK's own way, which
 // cancels an activity as soon as Temporal does not answer.
 func (r runs) Beat(ctx context.Context, taskToken []byte, doing activities.Doing) error {
-	if doing == (activities.Doing{}) {
-		return r.client.RecordActivityHeartbeat(ctx, taskToken)
-	}
-	return r.client.RecordActivityHeartbeat(ctx, taskToken, doing.Waits, doing.Intended)
+	return r.client.RecordActivityHeartbeat(ctx, taskToken, doing.Details()...)
 }

@@ -85,8 +85,7 @@ func (s sealed) trouble(a *workflowpb.PendingActivityInfo) (t workflows.Trouble,
 
 // waits is what the attempt that runs says it waits for.
 func (s sealed) waits(a *workflowpb.PendingActivityInfo) (errorType string) {
-	_ = s.Converter(nil).FromPayloads(a.GetHeartbeatDetails(), &errorType) // there may be none
-	return errorType
+	return activities.ReadDoing(func(to any) error { return s.Converter(nil).FromPayloads(a.GetHeartbeatDetails(), to) }).Waits
 }
 
 // message is a failure's own, without what it is wrapped in.

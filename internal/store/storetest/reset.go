@@ -26,6 +26,25 @@ func testReset(t *testing.T, open opener) {
 	})
 }
 
+// An entry is there by its number and its time, also if it was superseded. Those of other investigations do not count.
+func testMissing(t *testing.T, open opener) {
+	s := open()
+	steps(t, s, "r1", key(1, 0), key(2, 0))
+	must(s.Lookup(t.Context(), scope, key(2, 0), writer("r2")))(t)
+	var marks []transcript.Mark
+	for _, e := range gapless(t, s, scope.Investigation) {
+		marks = append(marks, e.Mark())
+	}
+	one, two := marks[0], marks[1]
+	otherTime, later := transcript.Mark{Seq: one.Seq, At: one.At + 1}, transcript.Mark{Seq: 3, At: two.At}
+	none := must(s.Missing(t.Context(), scope.Investigation, []transcript.Mark{one, two}))(t)
+	same(t, "missing of what is there", none, []transcript.Mark(nil))
+	some := must(s.Missing(t.Context(), scope.Investigation, []transcript.Mark{one, otherTime, two, later}))(t)
+	same(t, "missing", some, []transcript.Mark{otherTime, later})
+	same(t, "missing elsewhere", must(s.Missing(t.Context(), "other", []transcript.Mark{one}))(t), []transcript.Mark{one})
+	same(t, "mark of what is not stored", transcript.Entry{}.Mark(), transcript.Mark{})
+}
+
 // Calls of one iteration run in any order: what the later run has written stays.
 func testResetWithinIteration(t *testing.T, open opener) {
 	s, ctx := open(), t.Context()

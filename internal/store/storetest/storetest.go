@@ -34,6 +34,7 @@ type Store interface {
 	Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error)
 	LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error)
 	LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error)
+	Missing(ctx context.Context, investigation string, marks []transcript.Mark) ([]transcript.Mark, error)
 	Begun(ctx context.Context, scope transcript.Scope, call transcript.Key, reply int64) (bool, error)
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error)
@@ -138,6 +139,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"texts of others":              testTexts,
 	"first writer wins":            testFirstWriterWins,
 	"refused steps":                testRefusedSteps,
+	"missing entries":              testMissing,
 	"reset":                        testReset,
 	"reset within an iteration":    testResetWithinIteration,
 	"reset between calls":          testResetBetweenCalls,

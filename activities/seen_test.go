@@ -1,0 +1,153 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/hook"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// A store that lacks an entry that the workflow has seen was set back: no activity makes a call on it, and the
+// failure says what to do. Temporal retries none of them.
+func TestStoreBehindHistory(t *testing.T) {
+	t.Parallel()
+	lost := transcript.Mark{Seq: 1, At: 1}
+	tests := map[string]func(b *bench) (any, any){
+		"a model call": func(b *bench) (any, any) {
+			return b.act.Generate, activities.GenerateIn{Ref: b.ref, Iteration: 2}
+		},
+		"a call that must not run twice": func(b *bench) (any, any) {
+			return b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1}
+		},
+		"a call that only reads": func(b *bench) (any, any) {
+			return b.act.CallTool, activities.CallToolIn{Ref: b.ref, Iteration: 1, Call: 1}
+		},
+		"calls of our own tools": func(b *bench) (any, any) {
+			return b.act.CallOwnTools, activities.CallOwnToolsIn{Ref: b.ref, Iteration: 1, Calls: []int{0}}
+		},
+		"our own tools, whose reply is lost": func(b *bench) (any, any) {
+			return b.act.CallOwnTools, activities.CallOwnToolsIn{Ref: b.ref, Iteration: 7, Calls: []int{0}}
+		},
+		"a hook": func(b *bench) (any, any) {
+			b.act.Hooks = map[string]hook.Func{}
+			b.ref.Execution = activities.HookExecution("s", activities.PreProcess, "h")
+			return b.act.RunHook, activities.RunHookIn{Ref: b.ref, Point: activities.PreProcess}
+		},
+		"a stage that is saved": func(b *bench) (any, any) {
+			in := activities.SaveStageIn{Seen: b.ref.Seen}
+			in.Stage.Investigation = b.ref.Investigation
+			return b.act.SaveStage, in
+		},
+	}
+	for name, activity := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.asks(agent.ToolCall{Name: "lab__write", Arguments: "{}"}, agent.ToolCall{Name: "lab__read", Arguments: `{"n":1}`})
+			asked := len(b.requests)
+			b.ref.Seen = []transcript.Mark{b.last().Mark(), lost}
+			if strings.HasPrefix(name, "a hook") || strings.HasSuffix(name, "lost") {
+				b.ref.Seen = []transcript.Mark{lost}
+			}
+			run, in := activity(b)
+			_, err := b.env.ExecuteActivity(run, in)
+			failed, ok := errors.AsType[*temporal.ApplicationError](err)
+			if !ok || failed.Type() != activities.ErrorStoreBehind || !failed.NonRetryable() ||
+				!strings.Contains(failed.Message(), "entry 1,") || !strings.Contains(failed.Message(), "starter store check inv") {
+				t.Errorf("it ended with %v", err)
+			}
+			if len(b.calls) > 0 || len(b.requests) > asked {
+				t.Errorf("calls were made: %v, and %d of the model", b.calls, len(b.requests)-asked)
+			}
+		})
+	}
+}
+
+// counting counts how often the store is asked for single entries.
+type counting struct {
+	activities.Transcripts
+	asked int
+}
+
+func (c *counting) Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error) {
+	return c.Transcripts.Append(ctx, step)
+}
+
+func (c *counting) Missing(ctx context.Context, investigation string, marks []transcript.Mark) ([]transcript.Mark, error) {
+	c.asked += len(marks)
+	return c.Transcripts.Missing(ctx, investigation, marks)
+}
+
+// What the workflow has seen is looked for in what an activity reads anyway. An entry that a Temporal reset has
+// superseded is not missing.
+func TestSeenCostsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	count := &counting{Transcripts: b.store}
+	b.act.Transcripts = count
+	b.asks(agent.ToolCall{Name: "lab__write", Arguments: "{}"})
+	b.ref.Seen = []transcript.Mark{b.last().Mark()}
+	called, err := b.callTool(1, 0)
+	if err != nil || called.Status != "success" || called.Seen != b.last().Mark() {
+		t.Fatalf("%+v, %v; the last entry %+v", called, err, b.last())
+	}
+	b.ref.Seen = append(b.ref.Seen, called.Seen)
+	out, err := b.generate(activities.GenerateIn{Iteration: 2})
+	if err != nil || out.Seen != b.last().Mark() || count.asked > 0 {
+		t.Fatalf("%+v, %v; the store was asked for %d entries", out, err, count.asked)
+	}
+
+	// Another run takes over from iteration 2 on: its workflow may have seen what is superseded now.
+	b.ref.Seen = []transcript.Mark{out.Seen}
+	other := transcript.Writer{RunID: "another run"}
+	if _, err := b.store.Lookup(t.Context(), b.scope(), transcript.Key{Iteration: 2}, other); err != nil {
+		t.Fatal(err)
+	}
+	missing, err := b.store.Missing(t.Context(), "inv", []transcript.Mark{out.Seen, called.Seen})
+	if err != nil || len(missing) > 0 {
+		t.Errorf("missing %v, %v", missing, err)
+	}
+}
+
+// The store has lost the intent of a call that must not run twice, and Temporal knows that there was one: by the
+// heartbeats of an earlier attempt, or by those of one whose worker has died. The call is not made.
+func TestLostIntent(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]func(b *bench, in *activities.CallToolIn){
+		"of an earlier attempt":     func(b *bench, _ *activities.CallToolIn) { b.env.SetHeartbeatDetails(activities.Doing{Intended: true}) },
+		"of a worker that has died": func(_ *bench, in *activities.CallToolIn) { in.Intended = true },
+		"while it waits for the store": func(b *bench, _ *activities.CallToolIn) {
+			b.env.SetHeartbeatDetails(activities.Doing{Intended: true, Waits: activities.ErrorStore})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.asks(agent.ToolCall{Name: "lab__write", Arguments: "{}"})
+			in := activities.CallToolIn{Ref: b.ref, Iteration: 1}
+			how(b, &in)
+			_, err := b.env.ExecuteActivity(b.act.CallTool, in)
+			last := b.last()
+			if err != nil || len(b.calls) > 0 || last.ErrorType != tool.ErrorOutcomeUnknown || !strings.Contains(last.Text, "store has lost") {
+				t.Errorf("%d calls, %v; the model is told %q", len(b.calls), err, last.Text)
+			}
+		})
+	}
+	t.Run("other attempts have heartbeats, too", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		b.asks(agent.ToolCall{Name: "lab__write", Arguments: "{}"})
+		b.env.SetHeartbeatDetails(activities.ErrorStore)
+		if _, err := b.callTool(1, 0); err != nil || len(b.calls) != 1 {
+			t.Errorf("%d calls, %v", len(b.calls), err)
+		}
+	})
+}

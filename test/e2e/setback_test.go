@@ -1,0 +1,133 @@
+package e2e
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"go.temporal.io/sdk/converter"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/tool/tooltest"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/workflows"
+)
+
+// The store is set back to a backup while an investigation runs, and Temporal is not. Nothing is done twice: the
+// investigation stops before its next call, and says why.
+func TestStoreIsSetBack(t *testing.T) {
+	t.Parallel()
+	gate := tooltest.NewGate(t)
+	w, l := newLab(t, func(l *lab) {
+		l.gates["set"] = gate.Path
+		l.heldAt = "Alpha 3"
+	})
+	dev := w.dev()
+	run := w.begin("lab")
+	id := workflows.InvestigationID("lab", run.GetRunID())
+	pass := gate.Wait(t)
+	w.until(id, func(e transcript.Entry) bool { return e.Text == "beta knows five" }) // nothing else is written now
+	backup := w.backUp()
+	pass()
+	l.hold.Wait(t) // the call of lab.counter has ended, and Temporal knows
+	asked := len(w.model.Requests())
+	dev.kill()
+	w.restore(backup)
+	w.dev()
+
+	var result workflows.InvestigationResult
+	err := w.client().GetWorkflow(t.Context(), "lab", "").Get(t.Context(), &result)
+	if err == nil || !strings.Contains(err.Error(), "the store has lost entry ") {
+		t.Errorf("it ended with %v, %+v", err, result)
+	}
+	if n := w.effects(); n != 1 || len(w.model.Requests()) != asked {
+		t.Errorf("%d effects of one call, %d model calls after %d", n, len(w.model.Requests()), asked)
+	}
+	shown, _, code := w.starter("", "status", id)
+	if code != 0 || !strings.Contains(shown, string(agent.EndStoreBehind)) || !strings.Contains(shown, "starter store check "+id) {
+		t.Errorf("status, exit code %d:\n%s", code, shown)
+	}
+}
+
+// The store lost nothing but the intent of an approved call that was under way: Temporal knows of it by a heartbeat,
+// so the call is not made again.
+func TestStoreIsSetBackBeforeAnIntent(t *testing.T) {
+	t.Parallel()
+	gate := tooltest.NewGate(t)
+	w, _ := newLab(t, func(l *lab) {
+		l.gates["counter"] = gate.Path
+		l.replace["Alpha 3"] = llmtest.Text("alpha knows")
+	})
+	w.configure(strings.Replace(labConfig, "defaults:", "defaults:\n  tool_config: {tool_permissions: {lab.counter: {requires_approval: true}}}", 1))
+	dev := w.dev()
+	run := w.begin("lab")
+	id := workflows.InvestigationID("lab", run.GetRunID())
+	call := w.waitsFor("lab", "lab.counter").Waiting[0].CallID
+	w.until(id, func(e transcript.Entry) bool { return e.Text == "beta knows five" })
+	backup := w.backUp()
+	w.must("decide", id, call, "--approve")
+	pass := gate.Wait(t)
+	w.heartbeatSays(id+"/dig/Alpha", activities.Doing{Intended: true})
+	dev.kill()
+	pass()
+	w.restore(backup)
+	w.dev()
+	if result := w.end("lab"); result.Status != agent.StatusCompleted || w.effects() != 1 {
+		t.Errorf("%d effects of one call; %+v", w.effects(), result)
+	}
+	var told transcript.Entry
+	w.until(id, func(e transcript.Entry) bool {
+		told = e
+		return e.Kind == transcript.KindResult && e.Call.Name == "lab.counter"
+	})
+	if told.ErrorType != tool.ErrorOutcomeUnknown || !strings.Contains(told.Text, "the store has lost") {
+		t.Errorf("the model was told %q", told.Text)
+	}
+}
+
+// backUp copies the store while nobody writes to it.
+func (w *world) backUp() map[string][]byte {
+	w.t.Helper()
+	files := map[string][]byte{}
+	for _, name := range []string{w.store, w.store + "-wal"} {
+		body, err := os.ReadFile(name)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		files[name] = body
+	}
+	return files
+}
+
+// restore puts a backup in the place of the store, which no process has open.
+func (w *world) restore(files map[string][]byte) {
+	w.t.Helper()
+	for _, name := range []string{w.store, w.store + "-wal", w.store + "-shm"} { // new files: the test has the old ones open
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			w.t.Fatal(err)
+		}
+	}
+	for name, body := range files {
+		if err := os.WriteFile(name, body, 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// heartbeatSays waits until the last heartbeat of a workflow's only activity says so.
+func (w *world) heartbeatSays(workflow string, want activities.Doing) {
+	w.t.Helper()
+	c := w.client()
+	eventually(w.t, "a heartbeat", func() bool {
+		described, err := c.DescribeWorkflowExecution(w.t.Context(), workflow, "")
+		if err != nil || len(described.GetPendingActivities()) != 1 {
+			return false
+		}
+		said := described.GetPendingActivities()[0].GetHeartbeatDetails()
+		return activities.ReadDoing(func(to any) error { return converter.GetDefaultDataConverter().FromPayloads(said, to) }) == want
+	})
+}

@@ -13,12 +13,12 @@ import (
 )
 
 // A store that was restored from a backup, or that failed over to a replica which lacks the last commits, is older than
-// Temporal's history. The model would ask again for what it has done, so no activity makes a call on such a store. The check
+// Temporal's history. A model that is shown such a store repeats its writes, so no activity makes a call on one. The check
 // rests on two facts: a store loses only its newest commits, and the entries of an investigation are numbered in the order of
 // their commits. So if a store has the newest entry that a workflow has seen, it has all before that.
 
-// requireSeen returns an error of type ErrorStoreBehind if the store lacks an entry that the workflow has seen. log is what
-// the activity has read already: the store is asked only about the marks of other entries.
+// requireSeen returns an error of type ErrorStoreBehind if the store lacks an entry that the workflow has seen. It asks the
+// store only about entries that are not in log, which the activity has read already.
 func (j *job) requireSeen(ctx context.Context, log []transcript.Entry) error {
 	unread := slices.DeleteFunc(slices.Clone(j.ref.Seen), func(m transcript.Mark) bool {
 		return slices.ContainsFunc(log, func(e transcript.Entry) bool { return e.Mark() == m })

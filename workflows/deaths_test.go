@@ -118,16 +118,17 @@ func TestDeathsDriftApart(t *testing.T) {
 type reaper struct {
 	interceptor.WorkerInterceptorBase
 	interceptor.ActivityInboundInterceptorBase
-	dies func(info activity.Info, in any) bool
+	dies    func(info activity.Info, in any) bool
+	details []any // of the last heartbeat
 }
 
 func (r *reaper) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	return &reaper{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, dies: r.dies}
+	return &reaper{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, dies: r.dies, details: r.details}
 }
 
 func (r *reaper) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	if r.dies(activity.GetInfo(ctx), in.Args[0]) {
-		return nil, temporal.NewHeartbeatTimeoutError()
+		return nil, temporal.NewHeartbeatTimeoutError(r.details...)
 	}
 	return r.Next.ExecuteActivity(ctx, in)
 }

@@ -129,7 +129,8 @@ func TestConversationContinuesAsNew(t *testing.T) {
 	if diff := cmp.Diff(c.replies[0], next.replies[0]); diff != "" {
 		t.Errorf("asked again (-first +second):\n%s", diff)
 	}
-	if got := next.f.inputs(); got != "message" || next.f.generated[0].Iteration != 2 || !cmp.Equal(next.f.generated[0].Ref, c.f.generated[0].Ref) {
+	if got := next.f.inputs(); got != "message" || next.f.generated[0].Iteration != 2 ||
+		!cmp.Equal(next.f.generated[0].Ref, c.f.generated[0].Ref) {
 		t.Errorf("inputs %s of %+v", got, next.f.generated[0])
 	}
 }

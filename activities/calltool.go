@@ -47,7 +47,9 @@ func (a *Activities) callTool(ctx context.Context, in CallToolIn) (CallToolOut, 
 	if err != nil {
 		return CallToolOut{}, storeFailure(ended(ctx, err))
 	}
-	out := CallToolOut{Status: entry.Status, ErrorType: entry.ErrorType, Fault: entry.Fault, Pause: entry.Pause, Approve: c.anew, Seen: entry.Mark()}
+	out := CallToolOut{
+		Status: entry.Status, ErrorType: entry.ErrorType, Fault: entry.Fault, Pause: entry.Pause, Approve: c.anew, Seen: entry.Mark(),
+	}
 	if len(out.Details) > maxToldDetails {
 		out.Details = nil
 	}

@@ -43,7 +43,8 @@ func (a *Activities) require(ctx context.Context, investigation string, marks []
 
 // storeBehind is the failure of an activity that must not go on. No retry brings the entries back.
 func storeBehind(investigation, what string) error {
-	return final(ErrorStoreBehind, fmt.Errorf("the store has lost %s, which Temporal's history of %s refers to: it was restored from a backup, "+
+	return final(ErrorStoreBehind, fmt.Errorf("the store has lost %s, which Temporal's history of %s refers to: "+
+		"it was restored from a backup, "+
 		"or a failover lost its last commits. No more calls are made, because they could repeat what was done since. "+
 		"Run \"starter store check %s\" to see what is missing", what, investigation, investigation))
 }

@@ -53,7 +53,9 @@ func (r *stageRun) postProcess(ctx workflow.Context) {
 
 // hookRef names a hook's execution, and the agent that speaks for the stage.
 func (r *stageRun) hookRef(execution string) activities.Ref {
-	ref := activities.Ref{Investigation: r.in.Investigation, Execution: execution, Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index, Seen: r.seen}
+	ref := activities.Ref{
+		Investigation: r.in.Investigation, Execution: execution, Plan: r.in.Plan, Data: r.in.Data, Stage: r.in.Index, Seen: r.seen,
+	}
 	if r.in.Stage.Synthesis != nil {
 		ref.Agent = plan.SynthesisIndex
 	}

@@ -62,7 +62,8 @@ func TestStoreIsSetBackBeforeAnIntent(t *testing.T) {
 		l.gates["counter"] = gate.Path
 		l.replace["Alpha 3"] = llmtest.Text("alpha knows")
 	})
-	w.configure(strings.Replace(labConfig, "defaults:", "defaults:\n  tool_config: {tool_permissions: {lab.counter: {requires_approval: true}}}", 1))
+	w.configure(strings.Replace(labConfig, "defaults:",
+		"defaults:\n  tool_config: {tool_permissions: {lab.counter: {requires_approval: true}}}", 1))
 	dev := w.dev()
 	run := w.begin("lab")
 	id := workflows.InvestigationID("lab", run.GetRunID())
